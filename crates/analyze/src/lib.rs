@@ -1,0 +1,1 @@
+//! Archive or load to Summary; every statistic a mergeable partial

@@ -1,0 +1,3 @@
+//! The `iosonar` command.
+
+fn main() {}

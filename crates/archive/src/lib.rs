@@ -1,0 +1,10 @@
+//! The archive: a directory that holds a plan, the environment, one record for every request, and the summary.
+//!
+//! While a run goes on, records are appended to a log that survives `kill -9`; a finished run is Parquet. The
+//! form is described in `docs/archive.md`.
+//!
+//! This room knows no engine and no statistics.
+
+mod record;
+
+pub use record::{Marks, Outcome, RECORD_BYTES, Record};

@@ -1,0 +1,1 @@
+//! Carries out operations: null, sim, threads

@@ -1,0 +1,1 @@
+//! Assembly: workers, clock, guard, signals, progress

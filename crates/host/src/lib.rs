@@ -1,0 +1,1 @@
+//! Facts about this machine: environment, device identity, the write guard

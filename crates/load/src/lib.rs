@@ -1,0 +1,1 @@
+//! Sources of requests: recorded loads, patterns and filters

@@ -1,0 +1,84 @@
+//! Which engine carries out the requests.
+
+use crate::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// An engine, with what only it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Engine {
+    /// One blocking thread for each request in flight, as a server would do that forks per request.
+    #[default]
+    Threads,
+    /// No I/O at all: every request completes at once. Shows what the generator itself costs.
+    Null,
+    /// A model of a device on a clock of its own, seeded: no I/O, no waiting.
+    Sim(SimModel),
+}
+
+impl Engine {
+    /// Whether results say something about a real target.
+    pub fn is_real(self) -> bool {
+        matches!(self, Engine::Threads)
+    }
+
+    /// The name that users type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Threads => "threads",
+            Engine::Null => "null",
+            Engine::Sim(_) => "sim",
+        }
+    }
+}
+
+/// How the simulated device behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SimModel {
+    /// Least service time of a request.
+    #[serde(default = "default_service")]
+    pub service: Nanos,
+    /// Mean of an exponentially distributed addition to the service time.
+    #[serde(default)]
+    pub jitter: Nanos,
+    /// Requests served at the same time; further ones queue in the device. 0: no limit.
+    #[serde(default)]
+    pub channels: u32,
+    /// One request in this many fails with EIO; 0: none.
+    #[serde(default)]
+    pub error_every: u32,
+    /// One request in this many transfers less than asked; 0: none.
+    #[serde(default)]
+    pub short_every: u32,
+    /// Times at which nothing completes.
+    #[serde(default)]
+    pub stall: Option<SimStall>,
+}
+
+fn default_service() -> Nanos {
+    Nanos(100_000)
+}
+
+impl Default for SimModel {
+    fn default() -> Self {
+        SimModel {
+            service: default_service(),
+            jitter: Nanos(0),
+            channels: 0,
+            error_every: 0,
+            short_every: 0,
+            stall: None,
+        }
+    }
+}
+
+/// A stall that comes again and again: every `period` the device completes nothing for `length`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SimStall {
+    /// From the start of one stall to the start of the next; above `length`.
+    pub period: Nanos,
+    /// How long nothing completes.
+    pub length: Nanos,
+}

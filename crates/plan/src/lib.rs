@@ -1,0 +1,27 @@
+//! The Plan: everything a run is asked to do, complete before the first I/O.
+//!
+//! Every front end turns what the user typed into a [`Plan`]; the engine carries it out; the archive keeps
+//! it beside the results. A plan is plain data: it prints as TOML (`--show-plan`), and `iosonar run` on that
+//! TOML does the same run again.
+//!
+//! This room knows no clock, no files and no operating system.
+
+mod data;
+mod engine;
+mod extent;
+mod op;
+mod overlap;
+mod place;
+mod plan;
+mod source;
+mod units;
+
+pub use data::{Fill, RunId};
+pub use engine::{Engine, SimModel, SimStall};
+pub use extent::Extent;
+pub use op::Op;
+pub use overlap::{Overlap, OverlapPolicy, Strong};
+pub use place::{Placed, Placement, PlacementError};
+pub use plan::{Access, InvalidPlan, PLAN_VERSION, Plan, PlanError, Target};
+pub use source::{Backward, LoadPace, LoadSource, Order, PatternSource, Pace, Process, Source, Stop, Window};
+pub use units::{ByteSize, Nanos, ParseUnitError, SECTOR, Speed};

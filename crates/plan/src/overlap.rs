@@ -1,0 +1,77 @@
+//! What to do when a request would overlap another in place while both are in flight.
+//!
+//! blkreplay manual 2.4 calls such a pair *damaged I/O*: no kernel with a page cache produces it, and some
+//! devices misbehave under it.
+
+use crate::Op;
+use serde::{Deserialize, Serialize};
+
+/// Which pairs of operations conflict when they overlap in place and time (blkreplay manual 2.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub enum Strong {
+    /// 0: only write against write. Reads may pass writes.
+    WriteWrite,
+    /// 1: everything but read against read, as in textbooks.
+    #[default]
+    AnyWrite,
+    /// 2: every pair, read against read too, as a page cache would have it.
+    Every,
+}
+
+impl Strong {
+    /// Whether `a` and `b` conflict when they overlap in place and time. Symmetric.
+    pub fn conflict(self, a: Op, b: Op) -> bool {
+        match self {
+            Strong::WriteWrite => a.is_write() && b.is_write(),
+            Strong::AnyWrite => a.is_write() || b.is_write(),
+            Strong::Every => true,
+        }
+    }
+}
+
+impl TryFrom<u8> for Strong {
+    type Error = String;
+    fn try_from(n: u8) -> Result<Self, Self::Error> {
+        match n {
+            0 => Ok(Strong::WriteWrite),
+            1 => Ok(Strong::AnyWrite),
+            2 => Ok(Strong::Every),
+            _ => Err(format!("{n} is no conflict table: use 0, 1 or 2")),
+        }
+    }
+}
+
+impl From<Strong> for u8 {
+    fn from(s: Strong) -> u8 {
+        s as u8
+    }
+}
+
+/// What happens to a request that conflicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OverlapPolicy {
+    /// It is sent all the same (blkreplay `--with-conflicts`).
+    Allow,
+    /// It is left out, and recorded as dropped (`--with-drop`).
+    Drop,
+    /// It waits until the conflict is gone; requests without a conflict pass it, conflicting ones never do
+    /// (`--with-partial`).
+    #[default]
+    PushBack,
+    /// It waits, and everything behind it waits too (`--with-ordering`).
+    Order,
+}
+
+/// Policy and conflict table together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overlap {
+    /// What happens to a conflicting request.
+    #[serde(default)]
+    pub policy: OverlapPolicy,
+    /// Which pairs conflict.
+    #[serde(default)]
+    pub strong: Strong,
+}

@@ -1,0 +1,155 @@
+//! Where a target's requests come from, and when each is due.
+
+use crate::{ByteSize, Nanos, Speed};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The source of a target's requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Source {
+    /// A recorded load.
+    Load(LoadSource),
+    /// A generated pattern.
+    Pattern(PatternSource),
+}
+
+/// A recorded load and the part of it that is replayed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSource {
+    /// File in blkreplay's format, plain or gzip; `-` is standard input.
+    pub file: PathBuf,
+    /// Which part of the load's own time.
+    #[serde(default)]
+    pub window: Window,
+    /// How fast the load's time runs.
+    #[serde(default)]
+    pub speed: Speed,
+    /// Whether the load's times count.
+    #[serde(default)]
+    pub pace: LoadPace,
+    /// What to do where time runs backward.
+    #[serde(default)]
+    pub backward: Backward,
+    /// Skip lines that are no requests but look like one, instead of refusing the load.
+    #[serde(default)]
+    pub skip_bad: bool,
+}
+
+/// Half-open window of a load's own time: `start ≤ t < end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// First time inside.
+    #[serde(default)]
+    pub start: Nanos,
+    /// First time behind; none: to the end of the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<Nanos>,
+}
+
+impl Window {
+    /// Whether `time` lies inside.
+    pub fn contains(&self, time: Nanos) -> bool {
+        time >= self.start && !self.is_behind(time)
+    }
+
+    /// Whether `time` lies at or behind the end.
+    pub fn is_behind(&self, time: Nanos) -> bool {
+        self.end.is_some_and(|end| time >= end)
+    }
+}
+
+/// Whether a load's times count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadPace {
+    /// Each request is due at its own time.
+    #[default]
+    Original,
+    /// Each request is due at once, in order.
+    Asap,
+}
+
+/// What to do where a load's time runs backward (spec decision 10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backward {
+    /// Refuse the load and name the line.
+    #[default]
+    Refuse,
+    /// Sort by time; requests of equal time keep their order.
+    Sort,
+    /// Shift all that follows by the step, as blkreplay does.
+    Shift,
+}
+
+/// A generated pattern over a region of the target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PatternSource {
+    /// In which order the region's blocks are visited.
+    pub order: Order,
+    /// Bytes of each request.
+    pub block_size: ByteSize,
+    /// Share of reads in percent, 0 to 100; exact over every 100 requests.
+    pub read_percent: u8,
+    /// Where the region begins.
+    #[serde(default)]
+    pub offset: ByteSize,
+    /// Length of the region; none: to the end of the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<ByteSize>,
+    /// When each request is due.
+    pub pace: Pace,
+    /// When a pass ends.
+    pub stop: Stop,
+}
+
+/// Order of a pattern's blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// One after the other, from the beginning again at the end of the region.
+    Sequential,
+    /// Uniformly at random, independent of each other.
+    Random,
+}
+
+/// When a pattern's requests are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Pace {
+    /// Closed loop: the next as soon as fewer than the plan's depth are in flight.
+    Closed,
+    /// Open loop: at times that do not depend on the target.
+    Rate {
+        /// Requests per second, 1 to 1 000 000 000.
+        iops: u64,
+        /// How the times are spread.
+        process: Process,
+    },
+}
+
+/// Arrival process of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Process {
+    /// Equal distances.
+    Constant,
+    /// Exponentially distributed distances.
+    Poisson,
+}
+
+/// When a pass over a pattern ends: at the first of these; at least one is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// After this many requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// When this much time has passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Nanos>,
+}

@@ -1,0 +1,1 @@
+//! From the issuing loop to the archive, through bounded memory

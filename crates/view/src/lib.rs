@@ -1,0 +1,1 @@
+//! Summary to text, PNG, SVG and HTML
