@@ -6,5 +6,7 @@
 //! This room knows no engine and no statistics.
 
 mod record;
+mod run;
 
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
+pub use run::{ARCHIVE_VERSION, RunInfo, RunState, Stalls, TargetInfo};

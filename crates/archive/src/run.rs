@@ -1,0 +1,100 @@
+//! Facts about a run as a whole, kept as `run.json`.
+
+use iosonar_plan::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Version of the archive's form. A reader refuses a version that it does not know.
+pub const ARCHIVE_VERSION: u32 = 1;
+
+/// What the engine knows about a run beside the records. Written at the start, and again at the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// [`ARCHIVE_VERSION`].
+    pub archive_version: u32,
+    /// Name and version of the program that wrote this, for example `iosonar 0.1.0`.
+    pub tool: String,
+    /// The command as typed.
+    pub command: String,
+    /// Wall clock at the run's time zero, in nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// `CLOCK_MONOTONIC` at the run's time zero, in nanoseconds: comparable with the kernel's trace clock `mono`.
+    pub origin_monotonic_ns: u64,
+    /// How far the run came.
+    pub state: RunState,
+    /// One for each target of the plan, in its order.
+    pub targets: Vec<TargetInfo>,
+    /// How often, and for how long in all, issuing had to wait for the recorder's writer.
+    pub recorder_stalls: Stalls,
+    /// How often, and for how long in all, the push-back list was full, so that requests without a conflict
+    /// had to wait too.
+    pub push_back_stalls: Stalls,
+}
+
+/// How far a run came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", content = "why", rename_all = "kebab-case")]
+pub enum RunState {
+    /// It goes on, or it was killed.
+    Running,
+    /// Every request of the plan was dealt with.
+    Finished,
+    /// A signal stopped it; what was in flight was drained. Holds the signal's name.
+    Interrupted(String),
+    /// It could not go on. Holds the reason.
+    Broken(String),
+}
+
+/// What is known about a target when the run starts, and what was counted on the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetInfo {
+    /// Path as typed.
+    pub path: String,
+    /// Path or name of its load, or of its pattern.
+    pub source: String,
+    /// Usable size in bytes.
+    pub size: u64,
+    /// Logical block size in bytes, to which requests were rounded.
+    pub block: u64,
+    /// Highest end in bytes that the source asked for inside its window, before wrapping.
+    pub max_requested_end: u64,
+    /// Lines of the load, text included, up to the end of the window.
+    pub input_lines: u64,
+    /// Lines that looked like requests and were skipped (`--skip-bad`).
+    pub bad_lines: u64,
+    /// Where the load's time ran backward and was shifted.
+    pub back_shifts: u64,
+    /// Most requests that waited for a conflict at the same time.
+    pub max_waiting: u64,
+    /// Most requests in flight at the same time.
+    pub max_in_flight: u64,
+}
+
+impl TargetInfo {
+    /// Highest requested end ÷ size (blkreplay manual 3.1.4).
+    pub fn wraparound_factor(&self) -> f64 {
+        self.max_requested_end as f64 / self.size as f64
+    }
+}
+
+/// Waiting that the tool itself caused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stalls {
+    /// How often.
+    pub count: u64,
+    /// How long in all.
+    pub total: Nanos,
+}
+
+impl Stalls {
+    /// Counts one more wait.
+    pub fn add(&mut self, length: Nanos) {
+        self.count += 1;
+        self.total.0 += length.0;
+    }
+
+    /// Counts all of `other` too.
+    pub fn merge(&mut self, other: Stalls) {
+        self.count += other.count;
+        self.total.0 += other.total.0;
+    }
+}
