@@ -5,8 +5,13 @@
 //!
 //! This room knows no engine and no statistics.
 
+mod dir;
+mod log;
+mod parquet;
 mod record;
 mod run;
 
+pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, SUMMARY, SeriesLog};
+pub use log::{FRAME_RECORDS, LogEnd, LogWriter};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{ARCHIVE_VERSION, RunInfo, RunState, Stalls, TargetInfo};

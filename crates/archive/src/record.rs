@@ -141,6 +141,31 @@ impl Record {
     }
 }
 
+impl Default for Record {
+    /// A read of nothing at time zero: the blank that readers fill in.
+    fn default() -> Record {
+        Record {
+            sequence: 0,
+            target: 0,
+            worker: 0,
+            pass: 0,
+            phase: 0,
+            op: Op::Read,
+            outcome: Outcome::Completed,
+            marks: Marks::default(),
+            load_time: Nanos(0),
+            due: Nanos(0),
+            released: None,
+            blocked_by: None,
+            submitted: None,
+            completed: None,
+            requested: Extent::default(),
+            executed: Extent::default(),
+            result: 0,
+        }
+    }
+}
+
 /// Bytes of a record in the append-only log.
 pub const RECORD_BYTES: usize = 128;
 

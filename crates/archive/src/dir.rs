@@ -1,0 +1,392 @@
+//! The directory: what lies where, how it is begun, finished and read.
+
+use crate::log::{LogEnd, LogWriter, read_log};
+use crate::parquet::{RecordWriter, read_records, write_series};
+use crate::{ARCHIVE_VERSION, Record, RunInfo};
+use iosonar_plan::Plan;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+const PLAN: &str = "plan.toml";
+const ENVIRONMENT: &str = "environment.json";
+const RUN: &str = "run.json";
+const LOG: &str = "records.log";
+const RECORDS: &str = "records.parquet";
+const SERIES_LOG: &str = "series.csv";
+const SERIES: &str = "series.parquet";
+/// The summary of a finished run.
+pub const SUMMARY: &str = "summary.json";
+/// HdrHistogram interval log of a finished run.
+pub const HISTOGRAMS: &str = "histograms.hlog";
+
+/// Why an archive cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The file system said no.
+    #[error("{path}: {error}")]
+    Io {
+        /// Which file.
+        path: String,
+        /// What the kernel said.
+        error: std::io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{path}: {why}")]
+    Damaged {
+        /// Which file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It exists already, and results are never overwritten.
+    #[error("{0} exists already: name another directory with --out, or remove it")]
+    Exists(String),
+    /// It is no archive.
+    #[error("{0} is no archive: it has no {RUN}; name a directory that a run wrote with --out")]
+    NoArchive(String),
+    /// Another version of the program wrote it.
+    #[error("{path} has archive version {found}, this program reads version {ARCHIVE_VERSION}")]
+    Version {
+        /// The directory.
+        path: String,
+        /// Its version.
+        found: u32,
+    },
+}
+
+impl ArchiveError {
+    pub(crate) fn io(path: &Path, error: std::io::Error) -> ArchiveError {
+        ArchiveError::Io { path: path.display().to_string(), error }
+    }
+
+    pub(crate) fn damaged(path: &Path, why: impl Into<String>) -> ArchiveError {
+        ArchiveError::Damaged { path: path.display().to_string(), why: why.into() }
+    }
+
+    pub(crate) fn parquet(path: &Path, error: parquet::errors::ParquetError) -> ArchiveError {
+        ArchiveError::damaged(path, error.to_string())
+    }
+}
+
+type Result<T> = std::result::Result<T, ArchiveError>;
+
+/// Replaces a file as a whole, so that a reader sees the old or the new one.
+fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let temporary = path.with_extension("tmp");
+    fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path)).map_err(|e| ArchiveError::io(path, e))
+}
+
+fn json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string_pretty(value).expect("plain data becomes JSON") + "\n"
+}
+
+/// A directory that a run is being written to.
+#[derive(Debug)]
+pub struct ArchiveWriter {
+    dir: PathBuf,
+}
+
+impl ArchiveWriter {
+    /// Makes the directory, which must not exist, and writes what is known before the first I/O.
+    pub fn create(dir: &Path, plan: &Plan, environment: &serde_json::Value, run: &RunInfo) -> Result<ArchiveWriter> {
+        match fs::create_dir(dir) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                return Err(ArchiveError::Exists(dir.display().to_string()));
+            }
+            other => other.map_err(|e| ArchiveError::io(dir, e))?,
+        }
+        let writer = ArchiveWriter { dir: dir.to_path_buf() };
+        write_whole(&dir.join(PLAN), &plan.to_toml())?;
+        write_whole(&dir.join(ENVIRONMENT), &json(environment))?;
+        writer.write_run(run)?;
+        Ok(writer)
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Writes the facts about the run anew.
+    pub fn write_run(&self, run: &RunInfo) -> Result<()> {
+        write_whole(&self.dir.join(RUN), &json(run))
+    }
+
+    /// Opens the log that holds the records while the run goes on.
+    pub fn record_log(&self) -> Result<LogWriter> {
+        let path = self.dir.join(LOG);
+        LogWriter::create(&path).map_err(|e| ArchiveError::io(&path, e))
+    }
+
+    /// Opens the file that holds the named time series while the run goes on.
+    pub fn series_log(&self) -> Result<SeriesLog> {
+        let path = self.dir.join(SERIES_LOG);
+        File::create(&path).map(|file| SeriesLog { file, line: String::new() }).map_err(|e| ArchiveError::io(&path, e))
+    }
+
+    /// Turns the logs into Parquet and removes them. Call it when every log is closed.
+    pub fn finish(self) -> Result<Archive> {
+        let log = self.dir.join(LOG);
+        let temporary = self.dir.join("records.parquet.tmp");
+        let mut writer = RecordWriter::create(&temporary, vec![("iosonar.archive_version".into(), ARCHIVE_VERSION.to_string())])?;
+        let mut failed = None;
+        read_log(&log, &mut |record| {
+            if failed.is_none() {
+                failed = writer.push(record).err();
+            }
+        })?;
+        match failed {
+            Some(error) => return Err(ArchiveError::parquet(&temporary, error)),
+            None => writer.finish().map_err(|e| ArchiveError::parquet(&temporary, e))?,
+        };
+        fs::rename(&temporary, self.dir.join(RECORDS)).map_err(|e| ArchiveError::io(&temporary, e))?;
+        fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))?;
+        self.finish_series()?;
+        Archive::open(&self.dir)
+    }
+
+    fn finish_series(&self) -> Result<()> {
+        let log = self.dir.join(SERIES_LOG);
+        if !log.exists() {
+            return Ok(());
+        }
+        write_series(&self.dir.join(SERIES), &read_series_log(&log)?)?;
+        fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))
+    }
+}
+
+fn read_series_log(path: &Path) -> Result<Vec<(u64, String, f64)>> {
+    let file = File::open(path).map_err(|e| ArchiveError::io(path, e))?;
+    let mut rows = Vec::new();
+    for line in BufReader::new(file).lines() {
+        let line = line.map_err(|e| ArchiveError::io(path, e))?;
+        let mut parts = line.splitn(3, ',');
+        let row = (parts.next().and_then(|t| t.parse().ok()), parts.next().and_then(|v| v.parse().ok()), parts.next());
+        // The last line may be cut off; everything before it is whole.
+        if let (Some(time), Some(value), Some(name)) = row {
+            rows.push((time, name.to_string(), value));
+        }
+    }
+    Ok(rows)
+}
+
+/// Appends named samples while a run goes on.
+#[derive(Debug)]
+pub struct SeriesLog {
+    file: File,
+    line: String,
+}
+
+impl SeriesLog {
+    /// Appends one sample of each name, all at `time_ns` on the run's clock.
+    pub fn append<'a>(&mut self, time_ns: u64, samples: impl Iterator<Item = (&'a str, f64)>) -> std::io::Result<()> {
+        use std::fmt::Write as _;
+        self.line.clear();
+        for (name, value) in samples {
+            let _ = writeln!(self.line, "{time_ns},{value},{name}");
+        }
+        self.file.write_all(self.line.as_bytes())
+    }
+}
+
+/// An archive that is read: finished, still growing, or left behind by a killed run.
+#[derive(Debug)]
+pub struct Archive {
+    dir: PathBuf,
+    run: RunInfo,
+    plan: Plan,
+}
+
+impl Archive {
+    /// Opens a directory and checks its version.
+    pub fn open(dir: &Path) -> Result<Archive> {
+        let run = dir.join(RUN);
+        let text = match fs::read_to_string(&run) {
+            Err(_) if dir.is_dir() || !dir.exists() => {
+                let missing = !dir.exists();
+                let error = std::io::Error::from(std::io::ErrorKind::NotFound);
+                return Err(if missing { ArchiveError::io(dir, error) } else { ArchiveError::NoArchive(dir.display().to_string()) });
+            }
+            Err(_) => return Err(ArchiveError::NoArchive(dir.display().to_string())),
+            Ok(text) => text,
+        };
+        #[derive(serde::Deserialize)]
+        struct Head {
+            archive_version: u32,
+        }
+        let head: Head = serde_json::from_str(&text).map_err(|e| ArchiveError::damaged(&run, e.to_string()))?;
+        if head.archive_version != ARCHIVE_VERSION {
+            return Err(ArchiveError::Version { path: dir.display().to_string(), found: head.archive_version });
+        }
+        let run = serde_json::from_str(&text).map_err(|e| ArchiveError::damaged(&run, e.to_string()))?;
+        let plan_path = dir.join(PLAN);
+        let plan = fs::read_to_string(&plan_path).map_err(|e| ArchiveError::io(&plan_path, e))?;
+        let plan = Plan::from_toml(&plan).map_err(|e| ArchiveError::damaged(&plan_path, e.to_string()))?;
+        Ok(Archive { dir: dir.to_path_buf(), run, plan })
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The plan that was carried out.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Facts about the run as a whole.
+    pub fn run(&self) -> &RunInfo {
+        &self.run
+    }
+
+    /// The environment as JSON; null where it cannot be read.
+    pub fn environment(&self) -> serde_json::Value {
+        let text = fs::read_to_string(self.dir.join(ENVIRONMENT)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)
+    }
+
+    /// Whether the records are still in the log: the run goes on, or it was killed.
+    pub fn is_unfinished(&self) -> bool {
+        !self.dir.join(RECORDS).exists()
+    }
+
+    /// Calls `f` with every record, in the order in which their completions were seen.
+    pub fn for_each_record(&self, f: &mut dyn FnMut(&Record)) -> Result<LogEnd> {
+        if self.is_unfinished() {
+            return read_log(&self.dir.join(LOG), f);
+        }
+        Ok(LogEnd { records: read_records(&self.dir.join(RECORDS), f)?, lost_bytes: 0 })
+    }
+
+    /// Keeps a text in the archive under `name`, as a whole.
+    pub fn write_text(&self, name: &str, text: &str) -> Result<()> {
+        write_whole(&self.dir.join(name), text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Marks, Outcome, RunState, Stalls};
+    use iosonar_plan::{Extent, Nanos, Op};
+    use proptest::prelude::*;
+
+    fn plan() -> Plan {
+        let text = r#"
+            version = 1
+            run_id = 1
+            seed = 1
+            depth = 4
+            [[target]]
+            path = "x"
+            [target.source]
+            kind = "load"
+            file = "l"
+        "#;
+        Plan::from_toml(text).unwrap()
+    }
+
+    fn run() -> RunInfo {
+        RunInfo {
+            archive_version: ARCHIVE_VERSION,
+            tool: "iosonar test".into(),
+            command: String::new(),
+            started_unix_ns: 0,
+            origin_monotonic_ns: 0,
+            state: RunState::Running,
+            targets: Vec::new(),
+            recorder_stalls: Stalls::default(),
+            push_back_stalls: Stalls::default(),
+        }
+    }
+
+    fn record() -> impl Strategy<Value = Record> {
+        let time = || 0u64..1 << 62;
+        let maybe = || proptest::option::of(0u64..1 << 62);
+        let extent = || (0u64..1 << 62, 0u64..1 << 40).prop_map(|(offset, length)| Extent { offset, length });
+        let ids = (any::<u64>().prop_map(|n| n >> 1), any::<u16>(), any::<u16>(), any::<u32>(), any::<u16>());
+        let kinds = (0usize..2, 0usize..4, 0u16..64, any::<i64>());
+        (ids, kinds, time(), time(), maybe(), maybe(), maybe(), maybe(), extent(), extent()).prop_map(
+            |(ids, kinds, load_time, due, released, blocked_by, submitted, completed, requested, executed)| Record {
+                sequence: ids.0,
+                target: ids.1,
+                worker: ids.2,
+                pass: ids.3,
+                phase: ids.4,
+                op: Op::ALL[kinds.0],
+                outcome: Outcome::ALL[kinds.1],
+                marks: Marks(kinds.2),
+                load_time: Nanos(load_time),
+                due: Nanos(due),
+                released: released.map(Nanos),
+                blocked_by,
+                submitted: submitted.map(Nanos),
+                completed: completed.map(Nanos),
+                requested,
+                executed,
+                result: kinds.3,
+            },
+        )
+    }
+
+    fn read_all(archive: &Archive) -> (Vec<Record>, LogEnd) {
+        let mut records = Vec::new();
+        let end = archive.for_each_record(&mut |r| records.push(*r)).unwrap();
+        (records, end)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+        #[test]
+        fn records_survive_the_log_and_parquet(records in proptest::collection::vec(record(), 0..200)) {
+            let scratch = tempfile::tempdir().unwrap();
+            let dir = scratch.path().join("a");
+            let writer = ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &run()).unwrap();
+            let mut log = writer.record_log().unwrap();
+            for part in records.chunks(7) {
+                log.append(part).unwrap();
+            }
+            let growing = Archive::open(&dir).unwrap();
+            prop_assert!(growing.is_unfinished());
+            prop_assert_eq!(&read_all(&growing).0, &records);
+            drop(log);
+            let finished = writer.finish().unwrap();
+            prop_assert!(!finished.is_unfinished());
+            prop_assert_eq!(read_all(&finished).0, records);
+        }
+    }
+
+    #[test]
+    fn a_cut_off_log_gives_all_whole_frames() {
+        let scratch = tempfile::tempdir().unwrap();
+        let dir = scratch.path().join("a");
+        let writer = ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &run()).unwrap();
+        let mut log = writer.record_log().unwrap();
+        log.append(&[Record::default(); 3]).unwrap();
+        log.append(&[Record::default(); 2]).unwrap();
+        let path = dir.join(LOG);
+        let size = fs::metadata(&path).unwrap().len();
+        for (cut, records) in [(1, 3), (200, 3), (2 * 128 + 8, 3), (2 * 128 + 9, 0)] {
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_len(size - cut).unwrap();
+            let (read, end) = read_all(&Archive::open(&dir).unwrap());
+            assert_eq!((read.len(), end.records), (records, records as u64), "cut {cut}");
+            assert_eq!(end.lost_bytes > 0, cut != 2 * 128 + 8, "cut {cut}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_overwritten_and_nothing_else_is_an_archive() {
+        let scratch = tempfile::tempdir().unwrap();
+        let dir = scratch.path().join("a");
+        ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &run()).unwrap();
+        let again = ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &run());
+        assert!(matches!(again, Err(ArchiveError::Exists(_))));
+        assert!(matches!(Archive::open(scratch.path()), Err(ArchiveError::NoArchive(_))));
+        let newer = RunInfo { archive_version: 99, ..run() };
+        write_whole(&dir.join(RUN), &json(&newer)).unwrap();
+        assert!(matches!(Archive::open(&dir), Err(ArchiveError::Version { found: 99, .. })));
+    }
+}

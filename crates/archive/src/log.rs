@@ -1,0 +1,121 @@
+//! The append-only log that holds the records while a run goes on.
+//!
+//! A header, then frames: each a count, a checksum and that many records of fixed width. Each frame is handed
+//! to the kernel by one call, so that after `kill -9` everything up to the last frame is there; the reader
+//! stops at the first frame that is cut off or does not match its checksum, and says how much it left.
+
+use crate::{ArchiveError, RECORD_BYTES, Record};
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read, Write};
+use std::path::Path;
+
+const MAGIC: [u8; 8] = *b"iosonarL";
+const LOG_VERSION: u32 = 1;
+const FRAME_HEADER: usize = 8;
+
+/// Most records in a frame: what one write to the log may hold.
+pub const FRAME_RECORDS: usize = 4096;
+
+/// Appends frames of records to the log of a running archive.
+#[derive(Debug)]
+pub struct LogWriter {
+    file: File,
+    frame: Vec<u8>,
+}
+
+impl LogWriter {
+    pub(crate) fn create(path: &Path) -> std::io::Result<LogWriter> {
+        let mut file = File::options().write(true).create_new(true).open(path)?;
+        let mut header = [0; 16];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..12].copy_from_slice(&LOG_VERSION.to_le_bytes());
+        header[12..].copy_from_slice(&(RECORD_BYTES as u32).to_le_bytes());
+        file.write_all(&header)?;
+        Ok(LogWriter { file, frame: Vec::with_capacity(FRAME_HEADER + FRAME_RECORDS * RECORD_BYTES) })
+    }
+
+    /// Appends `records`, at most [`FRAME_RECORDS`] in a frame.
+    pub fn append(&mut self, records: &[Record]) -> std::io::Result<()> {
+        for part in records.chunks(FRAME_RECORDS) {
+            self.frame.resize(FRAME_HEADER + part.len() * RECORD_BYTES, 0);
+            let (header, payload) = self.frame.split_at_mut(FRAME_HEADER);
+            for (record, bytes) in part.iter().zip(payload.as_chunks_mut::<RECORD_BYTES>().0) {
+                record.encode(bytes);
+            }
+            header[..4].copy_from_slice(&(part.len() as u32).to_le_bytes());
+            header[4..].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
+            self.file.write_all(&self.frame)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a reader of a log found beside the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LogEnd {
+    /// Records in whole frames.
+    pub records: u64,
+    /// Bytes behind the last whole frame: what was being written when the run was killed.
+    pub lost_bytes: u64,
+}
+
+/// Calls `f` with every record of the log, frame by frame.
+pub(crate) fn read_log(path: &Path, f: &mut dyn FnMut(&Record)) -> Result<LogEnd, ArchiveError> {
+    let io = |error| ArchiveError::io(path, error);
+    let file = File::open(path).map_err(io)?;
+    let size = file.metadata().map_err(io)?.len();
+    let mut input = BufReader::with_capacity(1 << 16, file);
+    check_header(&mut input, path)?;
+    let mut end = LogEnd::default();
+    let mut good_bytes = 16;
+    let mut payload = Vec::new();
+    while let Some(count) = read_frame(&mut input, &mut payload).map_err(io)? {
+        for bytes in payload.as_chunks::<RECORD_BYTES>().0 {
+            f(&Record::decode(bytes).ok_or_else(|| ArchiveError::damaged(path, "an unknown operation or outcome"))?);
+        }
+        end.records += count;
+        good_bytes += (FRAME_HEADER + payload.len()) as u64;
+    }
+    end.lost_bytes = size.saturating_sub(good_bytes);
+    Ok(end)
+}
+
+fn check_header(input: &mut impl Read, path: &Path) -> Result<(), ArchiveError> {
+    let mut header = [0; 16];
+    match input.read_exact(&mut header) {
+        Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Err(ArchiveError::damaged(path, "its header is cut off")),
+        other => other.map_err(|e| ArchiveError::io(path, e))?,
+    }
+    let word = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
+    if header[..8] != MAGIC {
+        return Err(ArchiveError::damaged(path, "it is no record log"));
+    }
+    if word(8) != LOG_VERSION || word(12) != RECORD_BYTES as u32 {
+        return Err(ArchiveError::damaged(path, "another version of the program wrote it"));
+    }
+    Ok(())
+}
+
+/// The payload of the next frame; `None` at the end, at a cut-off frame, or where the checksum fails.
+fn read_frame(input: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<Option<u64>> {
+    let mut header = [0; FRAME_HEADER];
+    if !read_whole(input, &mut header)? {
+        return Ok(None);
+    }
+    let count = u32::from_le_bytes(header[..4].try_into().expect("four bytes")) as usize;
+    let checksum = u32::from_le_bytes(header[4..].try_into().expect("four bytes"));
+    if count == 0 || count > FRAME_RECORDS {
+        return Ok(None);
+    }
+    payload.resize(count * RECORD_BYTES, 0);
+    let whole = read_whole(input, payload)? && crc32fast::hash(payload) == checksum;
+    Ok(whole.then_some(count as u64))
+}
+
+fn read_whole(input: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<bool> {
+    match input.read_exact(buffer) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        Err(e) => Err(e),
+    }
+}

@@ -1,0 +1,311 @@
+//! Records and series as Parquet: what a finished archive holds, and what pandas, Polars and DuckDB open.
+//!
+//! One table describes every column once; writing and reading both follow it.
+
+use crate::{ArchiveError, Marks, Outcome, Record};
+use iosonar_plan::{Nanos, Op};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows in a row group: what a writer or reader holds in memory at a time.
+const ROW_GROUP: usize = 1 << 16;
+
+/// How a field of a record becomes a column.
+enum Field {
+    /// Unsigned 64-bit.
+    Word(fn(&Record) -> u64, fn(&mut Record, u64)),
+    /// Unsigned 64-bit, or absent.
+    Optional(fn(&Record) -> Option<u64>, fn(&mut Record, Option<u64>)),
+    /// Signed 64-bit.
+    Signed(fn(&Record) -> i64, fn(&mut Record, i64)),
+    /// Unsigned 32-bit.
+    Small(fn(&Record) -> u32, fn(&mut Record, u32)),
+    /// A word out of a fixed list, by its index.
+    Name(&'static [&'static str], fn(&Record) -> usize, fn(&mut Record, usize)),
+    /// True or false.
+    Mark(Marks),
+}
+
+const OP_NAMES: [&str; 2] = ["read", "write"];
+const OUTCOME_NAMES: [&str; 4] = ["completed", "failed", "dropped", "cancelled"];
+
+/// Every column of `records.parquet`, in order. `docs/archive.md` explains them.
+const COLUMNS: [(&str, Field); 24] = [
+    ("sequence", Field::Word(|r| r.sequence, |r, v| r.sequence = v)),
+    ("target", Field::Small(|r| r.target.into(), |r, v| r.target = v as u16)),
+    ("worker", Field::Small(|r| r.worker.into(), |r, v| r.worker = v as u16)),
+    ("pass", Field::Small(|r| r.pass, |r, v| r.pass = v)),
+    ("phase", Field::Small(|r| r.phase.into(), |r, v| r.phase = v as u16)),
+    ("op", Field::Name(&OP_NAMES, |r| r.op as usize, |r, v| r.op = Op::ALL[v])),
+    ("outcome", Field::Name(&OUTCOME_NAMES, |r| r.outcome as usize, |r, v| r.outcome = Outcome::ALL[v])),
+    ("load_time_ns", Field::Word(|r| r.load_time.0, |r, v| r.load_time = Nanos(v))),
+    ("due_ns", Field::Word(|r| r.due.0, |r, v| r.due = Nanos(v))),
+    ("released_ns", Field::Optional(|r| r.released.map(|t| t.0), |r, v| r.released = v.map(Nanos))),
+    ("blocked_by", Field::Optional(|r| r.blocked_by, |r, v| r.blocked_by = v)),
+    ("submitted_ns", Field::Optional(|r| r.submitted.map(|t| t.0), |r, v| r.submitted = v.map(Nanos))),
+    ("completed_ns", Field::Optional(|r| r.completed.map(|t| t.0), |r, v| r.completed = v.map(Nanos))),
+    ("requested_offset_bytes", Field::Word(|r| r.requested.offset, |r, v| r.requested.offset = v)),
+    ("requested_length_bytes", Field::Word(|r| r.requested.length, |r, v| r.requested.length = v)),
+    ("executed_offset_bytes", Field::Word(|r| r.executed.offset, |r, v| r.executed.offset = v)),
+    ("executed_length_bytes", Field::Word(|r| r.executed.length, |r, v| r.executed.length = v)),
+    ("result", Field::Signed(|r| r.result, |r, v| r.result = v)),
+    ("pushed", Field::Mark(Marks::PUSHED)),
+    ("ordered", Field::Mark(Marks::ORDERED)),
+    ("wrapped", Field::Mark(Marks::WRAPPED)),
+    ("at_border", Field::Mark(Marks::AT_BORDER)),
+    ("rounded", Field::Mark(Marks::ROUNDED)),
+    ("short", Field::Mark(Marks::SHORT)),
+];
+
+impl Field {
+    fn column_type(&self, name: &str) -> Result<TypePtr> {
+        let unsigned = |bits| Some(LogicalType::integer(bits, false));
+        let (physical, logical, repetition) = match self {
+            Field::Word(..) => (Physical::INT64, unsigned(64), Repetition::REQUIRED),
+            Field::Optional(..) => (Physical::INT64, unsigned(64), Repetition::OPTIONAL),
+            Field::Signed(..) => (Physical::INT64, None, Repetition::REQUIRED),
+            Field::Small(..) => (Physical::INT32, unsigned(32), Repetition::REQUIRED),
+            Field::Name(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
+            Field::Mark(_) => (Physical::BOOLEAN, None, Repetition::REQUIRED),
+        };
+        let column = Type::primitive_type_builder(name, physical).with_logical_type(logical).with_repetition(repetition);
+        Ok(Arc::new(column.build()?))
+    }
+
+    fn write(&self, rows: &[Record], group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
+        match self {
+            Field::Word(get, _) => {
+                let values: Vec<i64> = rows.iter().map(|r| get(r) as i64).collect();
+                write_column::<Int64Type>(group, &values, None)
+            }
+            Field::Signed(get, _) => {
+                let values: Vec<i64> = rows.iter().map(get).collect();
+                write_column::<Int64Type>(group, &values, None)
+            }
+            Field::Optional(get, _) => {
+                let levels: Vec<i16> = rows.iter().map(|r| get(r).is_some().into()).collect();
+                let values: Vec<i64> = rows.iter().filter_map(get).map(|v| v as i64).collect();
+                write_column::<Int64Type>(group, &values, Some(&levels))
+            }
+            Field::Small(get, _) => {
+                let values: Vec<i32> = rows.iter().map(|r| get(r) as i32).collect();
+                write_column::<Int32Type>(group, &values, None)
+            }
+            Field::Name(names, get, _) => {
+                let names: Vec<ByteArray> = names.iter().map(|n| ByteArray::from(*n)).collect();
+                let values: Vec<ByteArray> = rows.iter().map(|r| names[get(r)].clone()).collect();
+                write_column::<ByteArrayType>(group, &values, None)
+            }
+            Field::Mark(mark) => {
+                let values: Vec<bool> = rows.iter().map(|r| r.marks.has(*mark)).collect();
+                write_column::<BoolType>(group, &values, None)
+            }
+        }
+    }
+
+    fn read(&self, index: usize, group: &dyn RowGroupReader, rows: &mut [Record]) -> Result<()> {
+        match self {
+            Field::Word(_, set) => each::<Int64Type>(index, group, rows, |r, v| {
+                set(r, *v as u64);
+                Ok(())
+            }),
+            Field::Signed(_, set) => each::<Int64Type>(index, group, rows, |r, v| {
+                set(r, *v);
+                Ok(())
+            }),
+            Field::Small(_, set) => each::<Int32Type>(index, group, rows, |r, v| {
+                set(r, *v as u32);
+                Ok(())
+            }),
+            Field::Name(names, _, set) => each::<ByteArrayType>(index, group, rows, |r, v| {
+                let found = names.iter().position(|n| n.as_bytes() == v.data());
+                set(r, found.ok_or_else(|| ParquetError::General(format!("column {index} holds an unknown word")))?);
+                Ok(())
+            }),
+            Field::Mark(mark) => each::<BoolType>(index, group, rows, |r, v| {
+                r.marks = r.marks.with(*mark, *v);
+                Ok(())
+            }),
+            Field::Optional(_, set) => {
+                let (values, levels) = read_column::<Int64Type>(index, group, rows.len())?;
+                let mut values = values.iter();
+                for (row, level) in rows.iter_mut().zip(levels) {
+                    set(row, (level == 1).then(|| values.next().copied().unwrap_or_default() as u64));
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> Result<()> {
+    let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("too many columns".into()))?;
+    column.typed::<T>().write_batch(values, levels, None)?;
+    column.close()
+}
+
+fn read_column<T: DataType>(index: usize, group: &dyn RowGroupReader, rows: usize) -> Result<(Vec<T::T>, Vec<i16>)> {
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(index)?);
+    let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let (records, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    if records != rows {
+        return Err(ParquetError::General(format!("column {index} holds {records} of {rows} rows")));
+    }
+    Ok((values, levels))
+}
+
+fn each<T: DataType>(
+    index: usize,
+    group: &dyn RowGroupReader,
+    rows: &mut [Record],
+    set: impl Fn(&mut Record, &T::T) -> Result<()>,
+) -> Result<()> {
+    let (values, _) = read_column::<T>(index, group, rows.len())?;
+    rows.iter_mut().zip(&values).try_for_each(|(row, value)| set(row, value))
+}
+
+fn properties(key_values: Vec<(String, String)>) -> WriterPropertiesPtr {
+    let mut builder = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).expect("level 1 exists")))
+        .set_created_by(concat!("iosonar ", env!("CARGO_PKG_VERSION")).into())
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk)
+        .set_key_value_metadata(Some(
+            key_values.into_iter().map(|(k, v)| parquet::file::metadata::KeyValue::new(k, v)).collect(),
+        ));
+    for (name, field) in &COLUMNS {
+        let path = ColumnPath::from(*name);
+        builder = match field {
+            // Times and addresses grow by small steps: differences take a fraction of the space.
+            Field::Word(..) | Field::Optional(..) => builder.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+            Field::Name(..) | Field::Small(..) => builder.set_column_dictionary_enabled(path, true),
+            Field::Signed(..) | Field::Mark(_) => builder,
+        };
+    }
+    Arc::new(builder.build())
+}
+
+/// Writes records to a Parquet file, row group by row group.
+pub(crate) struct RecordWriter {
+    file: SerializedFileWriter<File>,
+    rows: Vec<Record>,
+}
+
+impl RecordWriter {
+    pub(crate) fn create(path: &Path, key_values: Vec<(String, String)>) -> std::result::Result<RecordWriter, ArchiveError> {
+        let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
+        let new = || -> Result<RecordWriter> {
+            let columns = COLUMNS.iter().map(|(name, field)| field.column_type(name)).collect::<Result<Vec<_>>>()?;
+            let schema = Type::group_type_builder("record").with_fields(columns).build()?;
+            let file = SerializedFileWriter::new(file, Arc::new(schema), properties(key_values))?;
+            Ok(RecordWriter { file, rows: Vec::with_capacity(ROW_GROUP) })
+        };
+        new().map_err(|e| ArchiveError::parquet(path, e))
+    }
+
+    pub(crate) fn push(&mut self, record: &Record) -> Result<()> {
+        self.rows.push(*record);
+        if self.rows.len() == ROW_GROUP { self.write_group() } else { Ok(()) }
+    }
+
+    fn write_group(&mut self) -> Result<()> {
+        let mut group = self.file.next_row_group()?;
+        for (_, field) in &COLUMNS {
+            field.write(&self.rows, &mut group)?;
+        }
+        group.close()?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Result<()> {
+        if !self.rows.is_empty() {
+            self.write_group()?;
+        }
+        self.file.close().map(|_| ())
+    }
+}
+
+/// Calls `f` with every record of a Parquet file; gives their number.
+pub(crate) fn read_records(path: &Path, f: &mut dyn FnMut(&Record)) -> std::result::Result<u64, ArchiveError> {
+    let file = File::open(path).map_err(|e| ArchiveError::io(path, e))?;
+    read_file(file, f).map_err(|e| ArchiveError::parquet(path, e))
+}
+
+fn read_file(file: File, f: &mut dyn FnMut(&Record)) -> Result<u64> {
+    let reader = SerializedFileReader::new(file)?;
+    let columns = reader.metadata().file_metadata().schema_descr().columns().to_vec();
+    let index_of = |name: &str| {
+        let found = columns.iter().position(|c| c.name() == name);
+        found.ok_or_else(|| ParquetError::General(format!("column {name} is missing")))
+    };
+    let indices = COLUMNS.iter().map(|(name, _)| index_of(name)).collect::<Result<Vec<_>>>()?;
+    let mut total = 0;
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let mut rows = vec![Record::default(); group.metadata().num_rows() as usize];
+        for ((_, field), index) in COLUMNS.iter().zip(&indices) {
+            field.read(*index, group.as_ref(), &mut rows)?;
+        }
+        rows.iter().for_each(&mut *f);
+        total += rows.len() as u64;
+    }
+    Ok(total)
+}
+
+/// Writes a named time series as Parquet: `time_ns`, `name`, `value`.
+pub(crate) fn write_series(path: &Path, rows: &[(u64, String, f64)]) -> std::result::Result<(), ArchiveError> {
+    let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
+    let write = || -> Result<()> {
+        let column = |name, physical, logical| {
+            let builder = Type::primitive_type_builder(name, physical).with_logical_type(logical);
+            builder.with_repetition(Repetition::REQUIRED).build().map(Arc::new)
+        };
+        let columns = vec![
+            column("time_ns", Physical::INT64, Some(LogicalType::integer(64, false)))?,
+            column("name", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
+            column("value", Physical::DOUBLE, None)?,
+        ];
+        let schema = Type::group_type_builder("series").with_fields(columns).build()?;
+        let mut file = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(WriterProperties::default()))?;
+        for rows in rows.chunks(ROW_GROUP) {
+            let mut group = file.next_row_group()?;
+            let times: Vec<i64> = rows.iter().map(|r| r.0 as i64).collect();
+            write_column::<Int64Type>(&mut group, &times, None)?;
+            let names: Vec<ByteArray> = rows.iter().map(|r| ByteArray::from(r.1.as_str())).collect();
+            write_column::<ByteArrayType>(&mut group, &names, None)?;
+            let values: Vec<f64> = rows.iter().map(|r| r.2).collect();
+            write_column::<parquet::data_type::DoubleType>(&mut group, &values, None)?;
+            group.close()?;
+        }
+        file.close().map(|_| ())
+    };
+    write().map_err(|e| ArchiveError::parquet(path, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_lists_follow_the_enums() {
+        assert_eq!(OP_NAMES.to_vec(), Op::ALL.map(Op::name).to_vec());
+        assert_eq!(OUTCOME_NAMES.to_vec(), Outcome::ALL.map(Outcome::name).to_vec());
+        assert!(Marks::ALL.iter().all(|(mark, name)| {
+            COLUMNS.iter().any(|(column, field)| column == name && matches!(field, Field::Mark(m) if m == mark))
+        }));
+    }
+}
