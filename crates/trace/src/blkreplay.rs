@@ -1,0 +1,349 @@
+//! blkreplay's `.load` and `.replay` files: one request per line, columns separated by `;`, between free text.
+//!
+//! blkreplay manual, appendix B; what a reader must bear is listed in the project's format page
+//! (`docs/formats.md`).
+
+use crate::TimedRequest;
+use iosonar_plan::{Extent, Nanos, Op};
+use std::io::{BufRead, Read, Write};
+
+/// Longest line that is read; a longer one is no text anybody wrote.
+const MAX_LINE: usize = 1 << 16;
+
+/// The header line of a result, as scripts look for it.
+pub const REPLAY_HEADER: &str = "orig_start ; sector; length ; op ;  replay_delay; replay_duration";
+
+/// What a line of a load is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// A request.
+    Request(TimedRequest),
+    /// Looks like a request and is none.
+    Bad(BadLine),
+    /// Everything else: headers, comments, notices, blank lines.
+    Text,
+}
+
+/// A line that looks like a request and is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}: '{text}'")]
+pub struct BadLine {
+    /// Number of the line, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub why: String,
+    /// Its text, shortened.
+    pub text: String,
+}
+
+/// Why reading a load had to end before its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The input failed: the device, or a damaged or cut-off gzip stream.
+    #[error("after line {line}: {error}")]
+    Io {
+        /// The last line that was read.
+        line: u64,
+        /// What went wrong.
+        error: std::io::Error,
+    },
+    /// A line without an end.
+    #[error("line {0} is longer than 65536 bytes: this is no load; see 'iosonar replay --help' for the formats")]
+    Long(u64),
+    /// Zero bytes, which no text holds.
+    #[error("line {0} contains zero bytes: this is binary data, no load")]
+    Binary(u64),
+}
+
+/// Reads a load line by line.
+pub struct Reader<R> {
+    input: R,
+    line: u64,
+    bytes: Vec<u8>,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads decompressed text.
+    pub fn new(input: R) -> Reader<R> {
+        Reader { input, line: 0, bytes: Vec::with_capacity(256) }
+    }
+
+    /// Lines read so far.
+    pub fn lines(&self) -> u64 {
+        self.line
+    }
+
+    /// The next line; `None` at the end.
+    pub fn next_line(&mut self) -> Result<Option<Line>, ReadError> {
+        self.bytes.clear();
+        let mut limited = self.input.by_ref().take(MAX_LINE as u64 + 1);
+        let read = limited.read_until(b'\n', &mut self.bytes);
+        let read = read.map_err(|error| ReadError::Io { line: self.line, error: explain(error) })?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.line += 1;
+        if self.bytes.len() > MAX_LINE {
+            return Err(ReadError::Long(self.line));
+        }
+        if self.bytes.contains(&0) {
+            return Err(ReadError::Binary(self.line));
+        }
+        Ok(Some(parse_line(self.line, &String::from_utf8_lossy(&self.bytes))))
+    }
+}
+
+fn explain(error: std::io::Error) -> std::io::Error {
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => {
+            std::io::Error::new(error.kind(), "the gzip stream is cut off: copy or make the file again")
+        }
+        std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => {
+            std::io::Error::new(error.kind(), format!("the gzip stream is damaged ({error}): copy or make the file again"))
+        }
+        _ => error,
+    }
+}
+
+/// Reads one line.
+pub fn parse_line(line: u64, text: &str) -> Line {
+    let text = text.trim();
+    if !looks_like_request(text) {
+        return Line::Text;
+    }
+    match parse_request(line, text) {
+        Ok(request) => Line::Request(request),
+        Err(why) => Line::Bad(BadLine { line, why, text: text.chars().take(60).collect() }),
+    }
+}
+
+/// Whether a line means to be a request: its first column means to be a number. Text, header, comment and
+/// notice lines begin with a letter or `#`, even if they contain semicolons.
+fn looks_like_request(text: &str) -> bool {
+    let first = text.split(';').next().unwrap_or_default().trim();
+    let number = first.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    if text.contains(';') {
+        let unsigned = first.trim_start_matches(['+', '-']).to_ascii_lowercase();
+        number && !first.starts_with("--") || matches!(unsigned.as_str(), "nan" | "inf" | "infinity")
+    } else {
+        // A request that was cut off within its first column.
+        number && first.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    }
+}
+
+fn parse_request(line: u64, text: &str) -> Result<TimedRequest, String> {
+    let mut columns = text.split(';').map(str::trim);
+    let mut column = |name: &str| columns.next().filter(|c| !c.is_empty()).ok_or_else(|| format!("{name} is missing"));
+    let time = parse_time(column("the time")?).map_err(|why| format!("the time {why}"))?;
+    let sector = parse_count("the sector", column("the sector")?)?;
+    let length = parse_count("the length", column("the length")?)?;
+    let (op, pushed) = parse_op(column("the operation (R or W)")?)?;
+    if length == 0 {
+        return Err("the length is 0".into());
+    }
+    let extent = Extent::from_sectors(sector, length)
+        .ok_or_else(|| "it ends beyond 2^63 bytes, the largest offset that Linux knows".to_string())?;
+    // Loads carry 0.0 here, or nothing; a result carries what was measured.
+    let mut measured = || columns.next().and_then(|c| parse_time(c).ok()).unwrap_or_default();
+    let (delay, latency) = (measured(), measured());
+    Ok(TimedRequest { line, time, op, extent, pushed, delay, latency })
+}
+
+fn parse_count(name: &str, text: &str) -> Result<u64, String> {
+    if text.starts_with('-') {
+        return Err(format!("{name} is negative"));
+    }
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let value = text.parse().ok().filter(|n: &u64| *n < 1 << 63);
+    match (digits, value) {
+        (true, Some(value)) => Ok(value),
+        (true, None) => Err(format!("{name} lies beyond 2^63")),
+        (false, _) => Err(format!("{name} is no whole number")),
+    }
+}
+
+fn parse_op(text: &str) -> Result<(Op, bool), String> {
+    // A write that first flushes (FWS, FWFS) carries data: it is a write.
+    let letters = text.strip_prefix('F').filter(|rest| rest.starts_with('W')).unwrap_or(text);
+    match letters.chars().next() {
+        Some('R') => Ok((Op::Read, false)),
+        Some('W') => Ok((Op::Write, false)),
+        Some('r') => Ok((Op::Read, true)),
+        Some('w') => Ok((Op::Write, true)),
+        Some('D') => Err("a discard cannot be replayed".into()),
+        Some('F') => Err("an empty flush cannot be replayed".into()),
+        _ => Err(format!("the operation '{text}' is neither a read (R) nor a write (W)")),
+    }
+}
+
+/// Seconds with a fraction; digits below a nanosecond are cut off.
+fn parse_time(text: &str) -> Result<Nanos, &'static str> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if text.contains(',') {
+        return Err("has a decimal comma: write a point");
+    }
+    if text.starts_with('-') {
+        return Err("is negative");
+    }
+    if whole.is_empty() && fraction.is_empty() || !digits(whole) || !digits(fraction) {
+        return Err("is no number");
+    }
+    let seconds: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| "is too large")? };
+    let kept = &fraction[..fraction.len().min(9)];
+    let nanos = kept.bytes().fold(0, |n, b| n * 10 + u64::from(b - b'0')) * 10u64.pow(9 - kept.len() as u32);
+    let time = seconds.checked_mul(1_000_000_000).and_then(|n| n.checked_add(nanos));
+    // Half of what 64 bits hold, so that later sums never overflow: 292 years.
+    time.filter(|n| *n < 1 << 63).map(Nanos).ok_or("is too large")
+}
+
+/// Writes one result line, in blkreplay's columns.
+pub fn write_result(out: &mut impl Write, request: &TimedRequest) -> std::io::Result<()> {
+    let seconds = |n: Nanos| (n.0 / 1_000_000_000, n.0 % 1_000_000_000);
+    let (time, delay, latency) = (seconds(request.time), seconds(request.delay), seconds(request.latency));
+    let op = if request.pushed { request.op.letter().to_ascii_lowercase() } else { request.op.letter() };
+    writeln!(
+        out,
+        "{:4}.{:09} ; {:10} ; {:3} ; {op} ; {:3}.{:09} ; {:3}.{:09}",
+        time.0,
+        time.1,
+        request.extent.offset / iosonar_plan::SECTOR,
+        request.extent.length / iosonar_plan::SECTOR,
+        delay.0,
+        delay.1,
+        latency.0,
+        latency.1
+    )
+}
+
+/// Writes one load line; columns that a load does not know are 0.0.
+pub fn write_load(out: &mut impl Write, time: Nanos, op: Op, sector: u64, length: u64) -> std::io::Result<()> {
+    let (seconds, nanos) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
+    writeln!(out, "{seconds:6}.{nanos:09} ; {sector:12} ; {length:4} ; {} ; 0.0 ; 0.0", op.letter())
+}
+
+/// The header line of a load.
+pub const LOAD_HEADER: &str = "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn request(text: &str) -> TimedRequest {
+        match parse_line(1, text) {
+            Line::Request(r) => r,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn why(text: &str) -> String {
+        match parse_line(1, text) {
+            Line::Bad(bad) => bad.why,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_variation_is_read() {
+        for (text, time, sector, op, pushed) in [
+            ("      0.000000000 ;           16 ;    8 ; W ; 0.0 ; 0.0\r\n", 0, 16, Op::Write, false),
+            ("0.000000001;24;8;R", 1, 24, Op::Read, false),
+            (" 0.000000002 ; 32 ; 8 ;RA ; 0.0 ; 0.0", 2, 32, Op::Read, false),
+            ("0.000000003 ; 40 ; 8 ; w ; 0.0 ; 0.0", 3, 40, Op::Write, true),
+            (" 0.5 ; 48 ; 8 ; WS ; 0.0 ; 0.0", 500_000_000, 48, Op::Write, false),
+            ("1 ; 56 ; 8 ; R ; 0 ; 0", 1_000_000_000, 56, Op::Read, false),
+            ("\t1. ; 56 ; 8 ; FWFS ; 0 ; 0 ; more", 1_000_000_000, 56, Op::Write, false),
+            (".0000000019 ; 56 ; 8 ; r", 1, 56, Op::Read, true),
+        ] {
+            let r = request(text);
+            assert_eq!((r.time.0, r.extent.offset / 512, r.op, r.pushed), (time, sector, op, pushed), "{text}");
+            assert_eq!(r.extent.length, 8 * 512);
+        }
+    }
+
+    #[test]
+    fn text_is_no_request() {
+        for text in [
+            "",
+            "\n",
+            "Copyright somebody; all rights",
+            "# 1 ; 2 ; 3 ; R",
+            LOAD_HEADER,
+            REPLAY_HEADER,
+            "INFO: dropping block=96 len=8 mode=W",
+            "-----------------",
+            "----;----",
+            "=========",
+            "2012 was a good year",
+        ] {
+            assert_eq!(parse_line(1, text), Line::Text, "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_lines_say_what_is_wrong() {
+        for (text, part) in [
+            ("1.0 ; 64 ; 8 ; D ; 0 ; 0", "discard"),
+            ("1.0 ; 64 ; 8 ; FN ; 0 ; 0", "flush"),
+            ("1.0 ; 64 ; 8 ; X ; 0 ; 0", "neither"),
+            ("1.0 ; 72 ; 8", "operation (R or W) is missing"),
+            ("1.0 ; 80 ; 0 ; R", "length is 0"),
+            ("1.0 ; -8 ; 8 ; R", "sector is negative"),
+            ("1.0 ; 88 ; -8 ; R", "length is negative"),
+            ("1.0 ; 9223372036854775808 ; 8 ; R", "beyond 2^63"),
+            ("1.0 ; 9223372036854775807 ; 8 ; R", "beyond 2^63"),
+            ("1.0 ; 99999999999999999999 ; 8 ; R", "beyond 2^63"),
+            ("1.0 ; 8.5 ; 8 ; R", "no whole number"),
+            ("0,5 ; 8 ; 8 ; R", "comma"),
+            ("-1.0 ; 8 ; 8 ; R", "negative"),
+            ("nan ; 8 ; 8 ; R", "no number"),
+            ("-inf ; 8 ; 8 ; R", "negative"),
+            ("1e3 ; 8 ; 8 ; R", "no number"),
+            ("99999999999999999999 ; 8 ; 8 ; R", "too large"),
+            ("12.5", "sector is missing"),
+        ] {
+            assert!(why(text).contains(part), "{text}: {}", why(text));
+        }
+    }
+
+    #[test]
+    fn a_binary_or_endless_line_ends_the_reading() {
+        let mut reader = Reader::new(&b"text\n\0\0\n"[..]);
+        assert!(matches!(reader.next_line(), Ok(Some(Line::Text))));
+        assert!(matches!(reader.next_line(), Err(ReadError::Binary(2))));
+        let endless = vec![b'x'; MAX_LINE + 10];
+        assert!(matches!(Reader::new(&endless[..]).next_line(), Err(ReadError::Long(1))));
+    }
+
+    proptest! {
+        #[test]
+        fn a_result_line_reads_back(
+            time in 0u64..1 << 62, sector in 0u64..1 << 50, length in 1u64..1 << 20,
+            write: bool, pushed: bool, delay in 0u64..1 << 62, latency in 0u64..1 << 62,
+        ) {
+            let want = TimedRequest {
+                line: 1,
+                time: Nanos(time),
+                op: if write { Op::Write } else { Op::Read },
+                extent: Extent::from_sectors(sector, length).unwrap(),
+                pushed,
+                delay: Nanos(delay),
+                latency: Nanos(latency),
+            };
+            let mut text = Vec::new();
+            write_result(&mut text, &want).unwrap();
+            prop_assert_eq!(request(std::str::from_utf8(&text).unwrap()), want);
+        }
+
+        #[test]
+        fn any_text_is_read_without_panic(text: String) {
+            parse_line(1, &text);
+        }
+
+        #[test]
+        fn anything_like_a_line_is_read_without_panic(text in "[0-9.;, RWrwDF+-]{0,60}") {
+            parse_line(1, &text);
+        }
+    }
+}
