@@ -65,13 +65,20 @@ pub enum OverlapPolicy {
 }
 
 /// Policy and conflict table together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Overlap {
     /// What happens to a conflicting request.
-    #[serde(default)]
     pub policy: OverlapPolicy,
     /// Which pairs conflict.
-    #[serde(default)]
     pub strong: Strong,
+    /// Most requests on the push-back list, 1 to 16 777 216. When it is full, a request that conflicts makes
+    /// all behind it wait; that is counted and cautioned.
+    pub max_waiting: u32,
+}
+
+impl Default for Overlap {
+    fn default() -> Overlap {
+        Overlap { policy: OverlapPolicy::default(), strong: Strong::default(), max_waiting: 65_536 }
+    }
 }

@@ -135,6 +135,9 @@ impl Plan {
         if self.fill.random_percent > 100 {
             return refuse(format!("fill.random_percent = {}: it must lie between 0 and 100", self.fill.random_percent));
         }
+        if !(1..=1 << 24).contains(&self.overlap.max_waiting) {
+            return refuse(format!("overlap.max_waiting = {}: it must lie between 1 and 16777216", self.overlap.max_waiting));
+        }
         if let Engine::Sim(model) = self.engine
             && let Some(stall) = model.stall
             && stall.length >= stall.period
@@ -207,7 +210,7 @@ mod tests {
             }),
             access: Access::default(),
             fill: Fill { random_percent: 50 },
-            overlap: Overlap { policy: OverlapPolicy::Order, strong: Strong::Every },
+            overlap: Overlap { policy: OverlapPolicy::Order, strong: Strong::Every, max_waiting: 9 },
             targets: vec![
                 Target {
                     path: "/dev/sdx".into(),

@@ -1,1 +1,12 @@
-//! Decides which request goes when; is told the time, never asks for it
+//! Decides which request goes when.
+//!
+//! A [`Scheduler`] serves one target. It is handed requests in the order of their source and told the time; it
+//! answers with what to do next ([`Decision`]). There is no clock, no thread and no I/O in here, so that a
+//! simulated hour takes milliseconds and every policy can be tested from a seed.
+
+mod overlap;
+mod pool;
+mod scheduler;
+mod segments;
+
+pub use scheduler::{Blocked, Counters, Decision, Issue, Request, Scheduler, Slot};

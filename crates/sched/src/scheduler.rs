@@ -1,0 +1,490 @@
+//! The scheduler of one target: due times, depth, and the overlap policy.
+
+use crate::overlap::Tracker;
+use iosonar_plan::{Extent, Nanos, Op, Overlap, OverlapPolicy};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What the scheduler has to know of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Number in the order of the source.
+    pub sequence: u64,
+    /// Read or write.
+    pub op: Op,
+    /// The range that is really used: conflicts are judged on it.
+    pub extent: Extent,
+    /// When it is due; none: as soon as there is room (closed loop).
+    pub due: Option<Nanos>,
+}
+
+/// Names a request from [`Decision::Issue`] to [`Scheduler::complete`]; below the depth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Slot(pub u32);
+
+/// The wait that a conflict caused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocked {
+    /// Sequence number of the last request that it waited for.
+    pub by: u64,
+    /// When that one completed.
+    pub released: Nanos,
+}
+
+/// A request that goes now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Issue {
+    /// Its name while it is in flight.
+    pub slot: Slot,
+    /// The request.
+    pub request: Request,
+    /// When it was due.
+    pub due: Nanos,
+    /// If it had to wait for a conflict.
+    pub blocked: Option<Blocked>,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Hand over the next request of the source, or say that there is none.
+    Offer,
+    /// Submit this request now.
+    Issue(Issue),
+    /// Record this request as dropped because of the one in flight with this sequence number.
+    Drop(Request, u64),
+    /// Record this request as cancelled: the scheduler was stopped before it went.
+    Cancel(Request),
+    /// Nothing to do before this time, unless a request completes.
+    Sleep(Nanos),
+    /// Nothing to do until a request completes.
+    Wait,
+    /// Every request was dealt with and nothing is in flight.
+    Finished,
+}
+
+/// What was counted on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Most requests in flight at the same time.
+    pub max_in_flight: u32,
+    /// Most requests that waited for a conflict at the same time.
+    pub max_waiting: u32,
+    /// How often a due request had to wait because the push-back list was full.
+    pub full_count: u64,
+    /// How long in all.
+    pub full_total: Nanos,
+}
+
+/// One entry for each active request: waiting or in flight.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    request: Request,
+    blocked: Option<Blocked>,
+    /// It is on the push-back list, released or not.
+    waiting: bool,
+}
+
+/// Decides which request of one target goes when.
+#[derive(Debug)]
+pub struct Scheduler {
+    policy: OverlapPolicy,
+    depth: usize,
+    max_waiting: usize,
+    tracker: Tracker,
+    entries: Vec<Entry>,
+    free_entries: Vec<u32>,
+    free_slots: Vec<u32>,
+    /// Entry of each slot in flight.
+    slots: Vec<u32>,
+    /// Pushed-back requests that wait for nobody any more, the earliest first.
+    ready: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Pushed-back requests that have not gone, ready or not.
+    waiting: usize,
+    head: Option<Request>,
+    /// What the head waits for, under `order`.
+    head_blocked_by: Option<u64>,
+    head_released: Nanos,
+    /// Since when the head waits for room on the push-back list.
+    full_since: Option<Nanos>,
+    exhausted: bool,
+    stopping: bool,
+    /// The first entry that stopping has not looked at.
+    cancel_at: usize,
+    counters: Counters,
+}
+
+impl Scheduler {
+    /// With at most `depth` requests in flight.
+    pub fn new(depth: u32, overlap: Overlap) -> Scheduler {
+        let depth = depth.max(1) as usize;
+        let max_waiting = if overlap.policy == OverlapPolicy::PushBack { overlap.max_waiting as usize } else { 0 };
+        let capacity = depth + max_waiting;
+        let idle = Request { sequence: 0, op: Op::Read, extent: Extent::default(), due: None };
+        Scheduler {
+            policy: overlap.policy,
+            depth,
+            max_waiting,
+            tracker: Tracker::new(overlap.strong, capacity),
+            entries: vec![Entry { request: idle, blocked: None, waiting: false }; capacity],
+            free_entries: (0..capacity as u32).rev().collect(),
+            free_slots: (0..depth as u32).rev().collect(),
+            slots: vec![0; depth],
+            ready: BinaryHeap::with_capacity(max_waiting),
+            waiting: 0,
+            head: None,
+            head_blocked_by: None,
+            head_released: Nanos(0),
+            full_since: None,
+            exhausted: false,
+            stopping: false,
+            cancel_at: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Hands over the next request of the source, after [`Decision::Offer`].
+    pub fn offer(&mut self, request: Request) {
+        debug_assert!(self.head.is_none(), "one request at a time");
+        self.head = Some(request);
+    }
+
+    /// Says that the source has no more requests, after [`Decision::Offer`].
+    pub fn exhausted(&mut self) {
+        self.exhausted = true;
+    }
+
+    /// The next request of the source, if it has been handed over and has not gone.
+    pub fn head(&self) -> Option<&Request> {
+        self.head.as_ref()
+    }
+
+    /// Lets nothing more go. What has not gone comes out as [`Decision::Cancel`]; what is in flight is awaited.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    /// Requests in flight.
+    pub fn in_flight(&self) -> u32 {
+        (self.depth - self.free_slots.len()) as u32
+    }
+
+    /// Requests that wait for a conflict.
+    pub fn waiting(&self) -> u32 {
+        self.waiting as u32
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// What to do next. Ask again after doing it, after a completion, and at the time that was named.
+    pub fn next(&mut self, now: Nanos) -> Decision {
+        if self.stopping {
+            return self.next_cancelled();
+        }
+        loop {
+            if self.free_slots.is_empty() {
+                return Decision::Wait;
+            }
+            if let Some(Reverse((_, id))) = self.ready.pop() {
+                self.waiting -= 1;
+                self.entries[id as usize].waiting = false;
+                return self.issue(id, now);
+            }
+            let Some(head) = self.head else { return self.next_without_head() };
+            if let Some(due) = head.due.filter(|due| *due > now) {
+                return Decision::Sleep(due);
+            }
+            if let Some(decision) = self.admit(head, now) {
+                return decision;
+            }
+        }
+    }
+
+    fn next_without_head(&self) -> Decision {
+        match (self.exhausted, self.in_flight()) {
+            (false, _) => Decision::Offer,
+            // Nothing waits when nothing is in flight: whatever waits, waits for something in flight.
+            (true, 0) => Decision::Finished,
+            (true, _) => Decision::Wait,
+        }
+    }
+
+    /// What becomes of the head, which is due while a slot is free; `None` if it went to the push-back list.
+    fn admit(&mut self, head: Request, now: Nanos) -> Option<Decision> {
+        match self.policy {
+            OverlapPolicy::Allow => {}
+            OverlapPolicy::Drop => {
+                if let Some(by) = self.conflict(&head) {
+                    self.head = None;
+                    return Some(Decision::Drop(head, by));
+                }
+            }
+            OverlapPolicy::Order => {
+                if let Some(by) = self.conflict(&head) {
+                    self.head_blocked_by = Some(by);
+                    return Some(Decision::Wait);
+                }
+            }
+            OverlapPolicy::PushBack => return self.admit_or_push_back(head, now),
+        }
+        self.head = None;
+        let id = self.new_entry(head);
+        if self.policy != OverlapPolicy::Allow {
+            self.tracker.insert(id, head.op, head.extent);
+        }
+        let blocked = self.head_blocked_by.take().map(|by| Blocked { by, released: self.head_released });
+        self.entries[id as usize].blocked = blocked;
+        Some(self.issue(id, now))
+    }
+
+    fn admit_or_push_back(&mut self, head: Request, now: Nanos) -> Option<Decision> {
+        // Without a place on the list it stays the head, and those behind it wait too: memory is bounded.
+        if self.waiting == self.max_waiting && self.conflict(&head).is_some() {
+            self.full_since.get_or_insert(now);
+            return Some(Decision::Wait);
+        }
+        if let Some(since) = self.full_since.take() {
+            self.counters.full_count += 1;
+            self.counters.full_total.0 += now.saturating_sub(since).0;
+        }
+        self.head = None;
+        let id = self.new_entry(head);
+        if !self.tracker.insert(id, head.op, head.extent) {
+            return Some(self.issue(id, now));
+        }
+        self.entries[id as usize].waiting = true;
+        self.waiting += 1;
+        self.counters.max_waiting = self.counters.max_waiting.max(self.waiting as u32);
+        None
+    }
+
+    fn conflict(&self, request: &Request) -> Option<u64> {
+        let id = self.tracker.conflict(request.op, request.extent)?;
+        Some(self.entries[id as usize].request.sequence)
+    }
+
+    fn new_entry(&mut self, request: Request) -> u32 {
+        let id = self.free_entries.pop().expect("there are as many entries as slots and places on the list");
+        self.entries[id as usize] = Entry { request, blocked: None, waiting: false };
+        id
+    }
+
+    fn issue(&mut self, id: u32, now: Nanos) -> Decision {
+        let slot = self.free_slots.pop().expect("the caller saw a free slot");
+        self.slots[slot as usize] = id;
+        let entry = &self.entries[id as usize];
+        self.counters.max_in_flight = self.counters.max_in_flight.max((self.depth - self.free_slots.len()) as u32);
+        let due = entry.request.due.unwrap_or(now);
+        Decision::Issue(Issue { slot: Slot(slot), request: entry.request, due, blocked: entry.blocked })
+    }
+
+    /// Says that the request in `slot` completed.
+    pub fn complete(&mut self, slot: Slot, now: Nanos) {
+        let id = self.slots[slot.0 as usize];
+        let sequence = self.entries[id as usize].request.sequence;
+        if self.policy != OverlapPolicy::Allow && !self.stopping {
+            let Scheduler { tracker, entries, ready, .. } = self;
+            tracker.remove(id, |released| {
+                let entry = &mut entries[released as usize];
+                entry.blocked = Some(Blocked { by: sequence, released: now });
+                ready.push(Reverse((entry.request.sequence, released)));
+            });
+        }
+        if self.head_blocked_by == Some(sequence) {
+            self.head_released = now;
+        }
+        self.free_entries.push(id);
+        self.free_slots.push(slot.0);
+    }
+
+    /// While stopping: what has not gone, one by one, then the end of what is in flight.
+    fn next_cancelled(&mut self) -> Decision {
+        if let Some(head) = self.head.take() {
+            return Decision::Cancel(head);
+        }
+        while let Some(entry) = self.entries.get_mut(self.cancel_at) {
+            self.cancel_at += 1;
+            if std::mem::take(&mut entry.waiting) {
+                self.waiting -= 1;
+                return Decision::Cancel(entry.request);
+            }
+        }
+        if self.in_flight() > 0 { Decision::Wait } else { Decision::Finished }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_plan::Strong;
+    use proptest::prelude::*;
+
+    fn write(sequence: u64, sector: u64, sectors: u64) -> Request {
+        let extent = Extent::from_sectors(sector, sectors).unwrap();
+        Request { sequence, op: Op::Write, extent, due: Some(Nanos(0)) }
+    }
+
+    fn scheduler(policy: OverlapPolicy, depth: u32) -> Scheduler {
+        Scheduler::new(depth, Overlap { policy, max_waiting: 4, ..Overlap::default() })
+    }
+
+    fn issued(decision: Decision) -> Issue {
+        match decision {
+            Decision::Issue(issue) => issue,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn nothing_goes_before_it_is_due() {
+        let mut s = scheduler(OverlapPolicy::PushBack, 2);
+        assert_eq!(s.next(Nanos(0)), Decision::Offer);
+        s.offer(Request { due: Some(Nanos(10)), ..write(0, 0, 8) });
+        assert_eq!(s.next(Nanos(9)), Decision::Sleep(Nanos(10)));
+        assert_eq!(issued(s.next(Nanos(10))).due, Nanos(10));
+    }
+
+    #[test]
+    fn a_pushed_back_request_holds_no_slot_and_is_never_overtaken_by_its_like() {
+        let mut s = scheduler(OverlapPolicy::PushBack, 2);
+        s.offer(write(0, 0, 8));
+        let first = issued(s.next(Nanos(0)));
+        s.offer(write(1, 4, 8));
+        assert_eq!(s.next(Nanos(0)), Decision::Offer, "1 waits for 0");
+        s.offer(write(2, 8, 8));
+        assert_eq!(s.next(Nanos(0)), Decision::Offer, "2 conflicts only with 1, which waits");
+        s.offer(write(3, 100, 8));
+        let other = issued(s.next(Nanos(0)));
+        assert_eq!(other.request.sequence, 3, "3 conflicts with nothing");
+        s.complete(first.slot, Nanos(5));
+        let second = issued(s.next(Nanos(6)));
+        assert_eq!((second.request.sequence, second.blocked), (1, Some(Blocked { by: 0, released: Nanos(5) })));
+        s.complete(other.slot, Nanos(7));
+        assert_eq!(s.next(Nanos(7)), Decision::Offer);
+        s.exhausted();
+        assert_eq!(s.next(Nanos(7)), Decision::Wait);
+        s.complete(second.slot, Nanos(8));
+        let third = issued(s.next(Nanos(8)));
+        assert_eq!((third.request.sequence, third.blocked), (2, Some(Blocked { by: 1, released: Nanos(8) })));
+        s.complete(third.slot, Nanos(9));
+        assert_eq!(s.next(Nanos(9)), Decision::Finished);
+        assert_eq!((s.counters().max_in_flight, s.counters().max_waiting), (2, 2));
+    }
+
+    #[test]
+    fn drop_names_the_request_in_flight_and_order_holds_everything_back() {
+        let mut s = scheduler(OverlapPolicy::Drop, 4);
+        s.offer(write(0, 0, 8));
+        issued(s.next(Nanos(0)));
+        s.offer(write(1, 4, 8));
+        assert_eq!(s.next(Nanos(0)), Decision::Drop(write(1, 4, 8), 0));
+
+        let mut s = scheduler(OverlapPolicy::Order, 4);
+        s.offer(write(0, 0, 8));
+        let first = issued(s.next(Nanos(0)));
+        s.offer(write(1, 4, 8));
+        assert_eq!(s.next(Nanos(0)), Decision::Wait);
+        s.complete(first.slot, Nanos(3));
+        assert_eq!(issued(s.next(Nanos(4))).blocked, Some(Blocked { by: 0, released: Nanos(3) }));
+    }
+
+    #[test]
+    fn a_full_list_is_counted() {
+        let mut s = scheduler(OverlapPolicy::PushBack, 8);
+        s.offer(write(0, 0, 8));
+        let first = issued(s.next(Nanos(0)));
+        for sequence in 1..=4 {
+            s.offer(write(sequence, 0, 8));
+            assert_eq!(s.next(Nanos(0)), Decision::Offer);
+        }
+        s.offer(write(5, 0, 8));
+        assert_eq!(s.next(Nanos(10)), Decision::Wait);
+        s.complete(first.slot, Nanos(30));
+        assert_eq!(issued(s.next(Nanos(30))).request.sequence, 1);
+        assert_eq!(s.next(Nanos(30)), Decision::Offer, "a place is free again");
+        assert_eq!((s.counters().full_count, s.counters().full_total), (1, Nanos(20)));
+    }
+
+    #[test]
+    fn stopping_cancels_what_has_not_gone() {
+        let mut s = scheduler(OverlapPolicy::PushBack, 2);
+        s.offer(write(0, 0, 8));
+        let first = issued(s.next(Nanos(0)));
+        s.offer(write(1, 0, 8));
+        assert_eq!(s.next(Nanos(0)), Decision::Offer);
+        s.offer(Request { due: Some(Nanos(99)), ..write(2, 50, 8) });
+        s.stop();
+        assert_eq!(s.next(Nanos(1)), Decision::Cancel(Request { due: Some(Nanos(99)), ..write(2, 50, 8) }));
+        assert_eq!(s.next(Nanos(1)), Decision::Cancel(write(1, 0, 8)));
+        assert_eq!(s.next(Nanos(1)), Decision::Wait);
+        s.complete(first.slot, Nanos(2));
+        assert_eq!(s.next(Nanos(2)), Decision::Finished);
+    }
+
+    proptest! {
+        /// Every request goes exactly once, none early, never more than the depth, no conflict in flight, and
+        /// conflicting ones in order.
+        #[test]
+        fn every_policy_keeps_its_promises(
+            policy in 0usize..4, strong in 0u8..3, depth in 1u32..6, seed: u64,
+            load in proptest::collection::vec((any::<bool>(), 0u64..40, 1u64..12, 0u64..5), 1..80),
+        ) {
+            let policy = [OverlapPolicy::Allow, OverlapPolicy::Drop, OverlapPolicy::PushBack, OverlapPolicy::Order][policy];
+            let strong = Strong::try_from(strong).unwrap();
+            let mut s = Scheduler::new(depth, Overlap { policy, strong, max_waiting: 5 });
+            let mut due = 0;
+            let mut load = load.into_iter().enumerate().map(|(i, (w, sector, sectors, gap))| {
+                due += gap;
+                Request { op: if w { Op::Write } else { Op::Read }, due: Some(Nanos(due)), ..write(i as u64, sector, sectors) }
+            }).collect::<Vec<_>>().into_iter();
+            let total = load.len();
+            let (mut now, mut random) = (Nanos(0), seed | 1);
+            let mut flying: Vec<(Issue, Nanos)> = Vec::new();
+            let mut gone: Vec<Request> = Vec::new();
+            let mut dropped = 0;
+            let conflicts = |a: &Request, b: &Request| strong.conflict(a.op, b.op) && a.extent.overlaps(b.extent);
+            loop {
+                match s.next(now) {
+                    Decision::Offer => match load.next() {
+                        Some(request) => s.offer(request),
+                        None => s.exhausted(),
+                    },
+                    Decision::Issue(issue) => {
+                        prop_assert!(issue.due <= now);
+                        if policy != OverlapPolicy::Allow {
+                            prop_assert!(!flying.iter().any(|(f, _)| conflicts(&f.request, &issue.request)));
+                            prop_assert!(!gone.iter().any(|g| g.sequence > issue.request.sequence && conflicts(g, &issue.request)));
+                        }
+                        if policy == OverlapPolicy::Order {
+                            prop_assert!(gone.iter().all(|g| g.sequence < issue.request.sequence));
+                        }
+                        gone.push(issue.request);
+                        random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
+                        flying.push((issue, Nanos(now.0 + 1 + (random >> 60))));
+                        prop_assert!(flying.len() <= depth as usize && s.in_flight() as usize == flying.len());
+                    }
+                    Decision::Drop(request, by) => {
+                        prop_assert!(flying.iter().any(|(f, _)| f.request.sequence == by && conflicts(&f.request, &request)));
+                        dropped += 1;
+                    }
+                    Decision::Cancel(_) => prop_assert!(false, "nobody stopped"),
+                    decision @ (Decision::Sleep(_) | Decision::Wait) => {
+                        let next = flying.iter().map(|f| f.1).min();
+                        let sleep = if let Decision::Sleep(t) = decision { Some(t) } else { None };
+                        now = next.into_iter().chain(sleep).min().expect("somebody will wake us");
+                        while let Some(i) = flying.iter().position(|f| f.1 <= now) {
+                            s.complete(flying.swap_remove(i).0.slot, now);
+                        }
+                    }
+                    Decision::Finished => break,
+                }
+            }
+            prop_assert!(flying.is_empty() && s.waiting() == 0);
+            prop_assert_eq!(gone.len() + dropped, total);
+            prop_assert!(dropped == 0 || policy == OverlapPolicy::Drop);
+        }
+    }
+}
