@@ -1,1 +1,44 @@
-//! Sources of requests: recorded loads, patterns and filters
+//! Sources of requests: what a target is asked for, and when each request is due.
+//!
+//! A [`Source`] yields [`Item`]s one at a time, in order, in bounded memory: recorded loads
+//! ([`Recorded`]) and generated patterns ([`Pattern`]). [`scan`] reads a recorded load once before a run, so
+//! that nothing is touched if it cannot be replayed. [`generate`] makes artificial loads.
+
+pub mod generate;
+mod pattern;
+mod random;
+mod recorded;
+mod scan;
+mod sort;
+
+pub use pattern::Pattern;
+pub use recorded::{BackShift, LoadError, Notice, Recorded};
+pub use scan::{Facts, scan};
+
+use iosonar_plan::{Extent, Nanos, Op};
+
+/// A request of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Item {
+    /// Number in this source, from 0.
+    pub sequence: u64,
+    /// The load's own time; for patterns the same as `due`, or the time of asking.
+    pub load_time: Nanos,
+    /// When it is due, counted from the start of the pass; none: as soon as there is room.
+    pub due: Option<Nanos>,
+    /// Read or write.
+    pub op: Op,
+    /// Where, before it is brought onto the target.
+    pub extent: Extent,
+}
+
+/// Yields the requests of one pass over a target.
+pub trait Source: Send {
+    /// The next request; `now` is the time since the start of the pass, for sources that end by time.
+    fn next(&mut self, now: Nanos) -> Result<Option<Item>, LoadError>;
+
+    /// Lines of input read so far, text included; 0 where there are none.
+    fn lines(&self) -> u64 {
+        0
+    }
+}
