@@ -1,1 +1,82 @@
-//! Carries out operations: null, sim, threads
+//! Carries out operations. A backend sees operations, buffers and tokens; it has never heard of loads, passes
+//! or statistics.
+//!
+//! To add one: implement [`Backend`], and add it to the list in `tests/conformance.rs`, which says what every
+//! backend has to keep.
+
+mod null;
+mod sim;
+mod threads;
+
+pub use null::Null;
+pub use sim::Sim;
+pub use threads::Threads;
+
+use iosonar_os::Buffer;
+use iosonar_plan::{Extent, Nanos, Op};
+
+/// Names an operation from [`Backend::push`] to its completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Token(pub u32);
+
+/// One read or write. The buffer is owned, so that nobody can touch it while the kernel does; it comes back
+/// with the completion.
+#[derive(Debug)]
+pub struct Operation {
+    /// Its name.
+    pub token: Token,
+    /// Read or write.
+    pub op: Op,
+    /// Where.
+    pub extent: Extent,
+    /// As long as the extent, or empty for a backend that [needs none](Backend::needs_buffers).
+    pub buffer: Buffer,
+}
+
+/// The end of an operation.
+#[derive(Debug)]
+pub struct Completion {
+    /// The operation's name.
+    pub token: Token,
+    /// The operation's buffer; after a read it holds the data.
+    pub buffer: Buffer,
+    /// Read just before the call that handed the operation to the kernel.
+    pub submitted: Nanos,
+    /// When the completion was first seen.
+    pub completed: Nanos,
+    /// Bytes transferred, or the negative errno.
+    pub result: i64,
+    /// Some call transferred less than it was asked to.
+    pub short: bool,
+    /// Which worker did it.
+    pub worker: u16,
+}
+
+/// How long [`Backend::reap`] may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Not at all.
+    No,
+    /// Until something completed, or this time on the backend's clock came.
+    Until(Nanos),
+}
+
+/// Carries out the operations of one target.
+pub trait Backend: Send {
+    /// The time on this backend's clock, from the run's time zero; never goes back.
+    fn now(&mut self) -> Nanos;
+
+    /// Moves this backend's clock on to `time`, if it is a clock that can be moved; a real clock is not.
+    fn skip_to(&mut self, time: Nanos) {
+        let _ = time;
+    }
+
+    /// Whether operations need buffers.
+    fn needs_buffers(&self) -> bool;
+
+    /// Hands an operation over. At most the depth that the backend was made for may be in flight.
+    fn push(&mut self, operation: Operation);
+
+    /// Appends what has completed to `out`, each operation exactly once.
+    fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>);
+}
