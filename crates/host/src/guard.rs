@@ -93,7 +93,7 @@ pub enum Refusal {
         /// Path as typed.
         path: PathBuf,
         /// What is on it.
-        contents: Contents,
+        contents: Box<Contents>,
     },
     /// Whether it is in use could not be found out.
     #[error("{path} is not written, since {source_of_truth} can't be read ({error}), and so nobody knows whether it is in use; mount /proc and /sys", path = path.display())]
@@ -174,7 +174,7 @@ fn permit_device(
 ) -> Result<WritePermit, Refusal> {
     let contents = contents::look(facts, device, root);
     if !destroy {
-        return Err(Refusal::NeedsDestroy { path: facts.path.clone(), contents });
+        return Err(Refusal::NeedsDestroy { path: facts.path.clone(), contents: Box::new(contents) });
     }
     let mut claims = vec![claim(facts, &facts.resolved, device.number)?];
     for below in reach::claimable_below(device) {
