@@ -41,7 +41,7 @@ fn describe_below(path: &Path, node: &FileNode, root: &Root, depth: usize) -> Re
 
 fn device_layer(number: crate::DevNumber, root: &Root, depth: usize) -> Layer {
     match block::describe_below(number, root, depth + 1) {
-        Ok(device) => Layer::BlockDevice(device),
+        Ok(device) => Layer::BlockDevice(Box::new(device)),
         Err(error) => Layer::Unknown(format!("{}: {error}", block::entry(number))),
     }
 }

@@ -138,7 +138,7 @@ fn device_facts(node: &Node, device: BlockDevice) -> Result<TargetFacts, TargetE
         logical_block_size: device_block_size(&node.resolved, &device),
         unwritable: if flagged { Some(Unwritable::DeviceFlag) } else { refused },
         unreadable: node.unreadable.clone(),
-        kind: TargetKind::BlockDevice(device),
+        kind: TargetKind::BlockDevice(Box::new(device)),
     })
 }
 

@@ -4,6 +4,8 @@
 //! own. A value that could not be read is a [`Fact::Absent`] with its reason, never a guess.
 
 mod block;
+mod cgroup;
+pub mod environment;
 mod fact;
 mod file;
 #[cfg(test)]
@@ -15,6 +17,7 @@ mod mounts;
 mod node;
 mod number;
 mod root;
+pub mod sample;
 mod size;
 mod target;
 

@@ -40,7 +40,7 @@ impl TargetFacts {
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
     /// A disk, a partition, or a device made of others.
-    BlockDevice(BlockDevice),
+    BlockDevice(Box<BlockDevice>),
     /// A file in a file system.
     RegularFile(RegularFile),
 }
@@ -173,7 +173,7 @@ pub enum Role {
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
     /// A device.
-    BlockDevice(BlockDevice),
+    BlockDevice(Box<BlockDevice>),
     /// A file.
     RegularFile(RegularFile),
     /// A file system: the upper one of an overlay.

@@ -2,7 +2,9 @@
 
 mod lab;
 
+use iosonar_host::environment;
 use iosonar_host::guard::{self, Intent, Look, Permit, Refusal, WritePermit};
+use iosonar_host::sample::Sampler;
 use iosonar_host::{
     BlockDevice, BlockSizeSource, DirectIo, Fact, Layer, RegularFile, Role, Root, TargetFacts, TargetKind,
     Unwritable, identify,
@@ -85,7 +87,7 @@ fn facts_of_a_loop_device_lead_to_its_file_and_the_disk() {
     assert_eq!(facts.size, iosonar_os::blockdev::size(&open).unwrap());
     assert_eq!(
         facts.logical_block_size.bytes,
-        iosonar_os::blockdev::logical_block_size(&open).unwrap().into()
+        u64::from(iosonar_os::blockdev::logical_block_size(&open).unwrap())
     );
     assert!(!iosonar_os::blockdev::is_read_only(&open).unwrap());
     assert_eq!(device(&facts).driver, Fact::Known("loop".to_owned()));
@@ -354,4 +356,34 @@ fn file_that_cannot_be_written_is_refused() {
     let mounted = Mounted::new(plain.path(), "ro");
     let refusal = ask(&mounted.path().join("data"), true).unwrap_err().to_string();
     assert!(refusal.contains("mounted read-only"), "{refusal}");
+}
+
+#[test]
+fn counters_show_exactly_what_was_read() {
+    needs_root!("dd");
+    let image = Image::random(8);
+    let plain = Loop::attach(&image.path(), &[]);
+    let mut sampler = Sampler::new(&[facts(plain.path())], &Root::default());
+    let mut value = |name: &str| {
+        let wanted =
+            sampler.names().iter().position(|known| *known == format!("{}.{name}", plain.name())).unwrap();
+        let mut out = Vec::new();
+        sampler.sample(&mut out);
+        out.into_iter().find(|(series, _)| usize::from(series.0) == wanted).unwrap().1
+    };
+    let before = (value("read_sectors"), value("read_ios"));
+    let input = format!("if={}", plain.path().display());
+    run("dd", &[input.as_str(), "of=/dev/null", "bs=64k", "count=16", "iflag=direct", "status=none"]);
+    assert_eq!((value("read_sectors") - before.0, value("read_ios") - before.1), (2048.0, 16.0));
+}
+
+#[test]
+fn environment_holds_the_targets() {
+    needs_root!();
+    let image = Image::random(1);
+    let plain = Loop::attach(&image.path(), &[]);
+    let found = environment::capture(&[facts(plain.path())], &Root::default()).by("test");
+    let text = serde_json::to_string_pretty(&found).unwrap();
+    assert!(text.contains(plain.name()), "{text}");
+    assert_eq!(serde_json::from_str::<environment::Environment>(&text).unwrap(), found);
 }

@@ -94,7 +94,7 @@ pub(super) fn claimable_below(device: &BlockDevice) -> Vec<&BlockDevice> {
         Role::Stacked { slaves } => slaves.iter().flat_map(claimable_below).collect(),
         Role::Loop { below, .. } => match &**below {
             Layer::BlockDevice(backing) => {
-                let mut all = vec![backing];
+                let mut all = vec![&**backing];
                 all.extend(claimable_below(backing));
                 all
             }

@@ -136,13 +136,10 @@ fn volumes_beside_one_another_do_not_forbid_each_other() {
 fn backing_a_loop_device_forbids_a_device() {
     let tree = tree();
     tree.disk("loop3", "7:3", 100).attach("loop3", "/dev/sda1");
-    let below = device("7:3", &tree);
-    let TargetKind::BlockDevice(BlockDevice { role: crate::target::Role::Loop { below, .. }, .. }) =
-        below.kind
-    else {
-        panic!("{below:?}")
-    };
-    assert!(matches!(*below, crate::target::Layer::BlockDevice(device) if device.name == "sda1"));
+    let loop_device = device("7:3", &tree);
+    let TargetKind::BlockDevice(found) = &loop_device.kind else { panic!("{loop_device:?}") };
+    let crate::target::Role::Loop { below, .. } = &found.role else { panic!("{found:?}") };
+    assert!(matches!(&**below, crate::target::Layer::BlockDevice(device) if device.name == "sda1"));
     assert_used("8:0", &tree, "sda1 carries loop3");
     assert_free("8:2", &tree);
     assert_free("7:3", &tree);
