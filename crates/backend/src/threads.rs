@@ -32,7 +32,7 @@ impl Threads {
         let (jobs, inbox) = bounded::<Operation>(depth as usize);
         let (outbox, done) = bounded(depth as usize);
         let spawn = |index: u32| {
-            let (file, inbox, outbox) = (file.clone(), inbox.clone(), outbox.clone());
+            let (file, clock, inbox, outbox) = (file.clone(), clock.clone(), inbox.clone(), outbox.clone());
             let work = move || {
                 for operation in inbox {
                     // The engine may be gone after an abort; then nobody wants to know.

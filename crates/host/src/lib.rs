@@ -1,1 +1,31 @@
-//! Facts about this machine: environment, device identity, the write guard
+//! Facts about this machine: environment, device identity, the write guard.
+//!
+//! Whatever comes from `/proc`, `/sys` or `/etc` is read through a [`Root`], which tests redirect to a tree of their
+//! own. A value that could not be read is a [`Fact::Absent`] with its reason, never a guess.
+
+mod block;
+mod cgroup;
+pub mod environment;
+mod fact;
+mod file;
+#[cfg(test)]
+mod fixture;
+pub mod guard;
+mod identify;
+mod loops;
+mod mounts;
+mod node;
+mod number;
+mod root;
+pub mod sample;
+mod size;
+mod target;
+
+pub use fact::Fact;
+pub use identify::{TargetError, identify};
+pub use number::DevNumber;
+pub use root::Root;
+pub use target::{
+    BlockDevice, BlockSize, BlockSizeSource, DirectIo, FileSystem, Layer, Queue, RegularFile, Role,
+    TargetFacts, TargetKind, Unwritable,
+};

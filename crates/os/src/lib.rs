@@ -2,9 +2,13 @@
 //!
 //! Each block carries its proof; every other crate forbids `unsafe`.
 
+pub mod blockdev;
 mod buffer;
 mod clock;
+pub mod loopdev;
+pub mod statx;
 mod thread;
+pub mod usage;
 
 pub use buffer::{BUFFER_ALIGN, Buffer};
 pub use clock::{Clock, monotonic_ns, realtime_ns};

@@ -1,0 +1,184 @@
+//! Limits that control groups lay on this process, in both versions of the interface.
+
+use crate::mounts::{self, Mount};
+use crate::{Fact, Root};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Files that hold limits: controller of version 1 (`""` for version 2), file, and the texts that mean "none".
+const LIMITS: [(&str, &str, &[&str]); 17] = [
+    ("", "cpu.max", &["max"]),
+    ("", "io.max", &[]),
+    ("", "io.latency", &[]),
+    ("", "memory.max", &["max"]),
+    ("", "memory.high", &["max"]),
+    ("", "cpuset.cpus", &[]),
+    ("cpu", "cpu.cfs_quota_us", &["-1"]),
+    ("blkio", "blkio.throttle.read_bps_device", &[]),
+    ("blkio", "blkio.throttle.write_bps_device", &[]),
+    ("blkio", "blkio.throttle.read_iops_device", &[]),
+    ("blkio", "blkio.throttle.write_iops_device", &[]),
+    ("memory", "memory.limit_in_bytes", &[]),
+    ("memory", "memory.soft_limit_in_bytes", &[]),
+    ("memory", "memory.memsw.limit_in_bytes", &[]),
+    ("pids", "pids.max", &["max"]),
+    ("", "pids.max", &["max"]),
+    ("cpuset", "cpuset.cpus", &[]),
+];
+/// Version 1 writes "no limit" of memory as the largest number of whole pages, somewhat below 2^63.
+const NO_MEMORY_LIMIT: u64 = 1 << 62;
+
+/// One limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CgroupLimit {
+    /// The control group, from the root of its hierarchy: one that this process is in, or an ancestor.
+    pub group: PathBuf,
+    /// Name of the file, for example `cpu.max` or `blkio.throttle.read_iops_device`.
+    pub file: String,
+    /// What it says. For `cpu.cfs_quota_us` the period follows: `10000 of 100000`.
+    pub value: String,
+}
+
+/// Control groups of this process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cgroups {
+    /// The lines of `/proc/self/cgroup`: hierarchy, controllers, group.
+    pub membership: Fact<Vec<String>>,
+    /// Limits of the groups and of all their ancestors that this process can see.
+    pub limits: Vec<CgroupLimit>,
+    /// Hierarchies whose limits could not be looked at, with the reason.
+    pub unseen: Vec<String>,
+}
+
+/// What applies to this process.
+pub(crate) fn capture(root: &Root) -> Cgroups {
+    let membership = root.fact("/proc/self/cgroup").map(|text| text.lines().map(str::to_owned).collect());
+    let mounts = mounts::own(root).unwrap_or_default();
+    let mut cgroups = Cgroups { membership, limits: Vec::new(), unseen: Vec::new() };
+    for line in cgroups.membership.known().cloned().unwrap_or_default() {
+        match Hierarchy::of(&line, &mounts) {
+            Ok(hierarchy) => hierarchy.limits(root, &mut cgroups.limits),
+            Err(why) => cgroups.unseen.push(why),
+        }
+    }
+    cgroups
+}
+
+/// One hierarchy, and the place of this process in it.
+struct Hierarchy<'a> {
+    controllers: Vec<&'a str>,
+    mount: &'a Mount,
+    /// Relative to the mount point.
+    group: PathBuf,
+}
+
+impl<'a> Hierarchy<'a> {
+    /// From a line `4:cpu,cpuacct:/group` (version 1) or `0::/group` (version 2).
+    fn of(line: &'a str, mounts: &'a [Mount]) -> Result<Self, String> {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(group)) = (fields.next(), fields.next()) else {
+            return Err(format!("`{line}` is not of the form hierarchy:controllers:group"));
+        };
+        let controllers: Vec<&str> = controllers.split(',').collect();
+        let is_mount = |mount: &&Mount| match controllers.as_slice() {
+            [""] => mount.kind == "cgroup2",
+            all => mount.kind == "cgroup" && all.iter().all(|it| has_option(&mount.super_options, it)),
+        };
+        let mount =
+            mounts.iter().find(is_mount).ok_or_else(|| format!("{line}: this hierarchy isn't mounted"))?;
+        let group = Path::new(group).strip_prefix(&mount.root);
+        let group =
+            group.map_err(|_| format!("{line}: this group is outside of what is mounted"))?.to_owned();
+        Ok(Self { controllers, mount, group })
+    }
+
+    /// Adds the limits of the group and of its ancestors.
+    fn limits(&self, root: &Root, limits: &mut Vec<CgroupLimit>) {
+        for group in self.group.ancestors() {
+            let directory = self.mount.mount_point.join(group);
+            let files = LIMITS.iter().filter(|(controller, ..)| self.controllers.contains(controller));
+            limits.extend(files.filter_map(|(_, file, none)| {
+                let value = limit(root, &directory, file).filter(|value| !is_none(value, none))?;
+                Some(CgroupLimit { group: Path::new("/").join(group), file: (*file).to_owned(), value })
+            }));
+        }
+    }
+}
+
+fn has_option(options: &str, name: &str) -> bool {
+    options.split(',').any(|option| option == name)
+}
+
+/// Text of a limit; that of a quota with its period.
+fn limit(root: &Root, directory: &Path, file: &str) -> Option<String> {
+    let value = root.read(directory.join(file)).ok()?;
+    if file != "cpu.cfs_quota_us" || value == "-1" {
+        return Some(value);
+    }
+    let period = root.read(directory.join("cpu.cfs_period_us")).ok()?;
+    Some(format!("{value} of {period}"))
+}
+
+fn is_none(value: &str, none: &[&str]) -> bool {
+    let first = value.split_whitespace().next().unwrap_or_default();
+    value.is_empty()
+        || none.contains(&first)
+        || first.parse().is_ok_and(|bytes: u64| bytes >= NO_MEMORY_LIMIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Tree;
+
+    fn found(tree: &Tree) -> Vec<String> {
+        let cgroups = capture(&tree.root());
+        cgroups.limits.iter().map(|it| format!("{} {} {}", it.group.display(), it.file, it.value)).collect()
+    }
+
+    #[test]
+    fn version_2_with_an_ancestor() {
+        let tree = Tree::new();
+        tree.mountinfo("self", "1 0 0:31 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        tree.file("/proc/self/cgroup", "0::/a/b\n");
+        tree.file("/sys/fs/cgroup/a/cpu.max", "10000 100000\n")
+            .file("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+        tree.file("/sys/fs/cgroup/a/b/io.max", "254:0 rbps=52428800 wbps=max riops=max wiops=max\n");
+        tree.file("/sys/fs/cgroup/a/b/memory.max", "max\n");
+        assert_eq!(
+            found(&tree),
+            ["/a/b io.max 254:0 rbps=52428800 wbps=max riops=max wiops=max", "/a cpu.max 10000 100000"]
+        );
+    }
+
+    #[test]
+    fn version_1_below_the_root_of_a_container() {
+        let tree = Tree::new();
+        tree.mountinfo(
+            "self",
+            "1 0 0:31 /box /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
+             2 0 0:32 /box /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n",
+        );
+        tree.file(
+            "/proc/self/cgroup",
+            "4:cpu,cpuacct:/box/x\n3:blkio:/box\n2:memory:/box\n1:blkio:/elsewhere\n",
+        );
+        tree.file("/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "10000\n");
+        tree.file("/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");
+        tree.file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+        tree.file("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device", "7:0 500\n");
+        tree.file("/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device", "\n");
+        assert_eq!(
+            found(&tree),
+            ["/x cpu.cfs_quota_us 10000 of 100000", "/ blkio.throttle.read_iops_device 7:0 500"]
+        );
+        let unseen = capture(&tree.root()).unseen;
+        assert!(unseen[0].contains("isn't mounted") && unseen[1].contains("outside"), "{unseen:?}");
+    }
+
+    #[test]
+    fn the_largest_number_is_no_limit() {
+        assert!(is_none("9223372036854771712", &[]));
+        assert!(!is_none("1073741824", &[]));
+    }
+}

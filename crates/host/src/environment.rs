@@ -1,0 +1,338 @@
+//! The machine that a run happened on, as it was at one moment.
+
+pub use crate::cgroup::{CgroupLimit, Cgroups};
+
+use crate::{Fact, Root, TargetFacts, cgroup};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Capabilities that change what a run can do, by their bits.
+const CAPABILITIES: [(u32, &str); 6] = [
+    (14, "CAP_IPC_LOCK"),
+    (17, "CAP_SYS_RAWIO"),
+    (21, "CAP_SYS_ADMIN"),
+    (23, "CAP_SYS_NICE"),
+    (24, "CAP_SYS_RESOURCE"),
+    (38, "CAP_PERFMON"),
+];
+
+/// Everything about a machine that can change the result of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Name and version of the program that captured this; empty unless [`Environment::by`] set it.
+    pub tool: String,
+    /// The running kernel.
+    pub kernel: Kernel,
+    /// Its C library, for example `glibc 2.36`.
+    pub c_library: Fact<String>,
+    /// Name of the machine.
+    pub hostname: Fact<String>,
+    /// Its processors.
+    pub cpu: Cpu,
+    /// How time is told.
+    pub clock: Clock,
+    /// Its memory.
+    pub memory: Memory,
+    /// Load averages over 1, 5 and 15 minutes.
+    pub load_average: Fact<[f64; 3]>,
+    /// What kind of machine it is.
+    pub machine: Machine,
+    /// What this process may do.
+    pub process: Process,
+    /// Control groups of this process.
+    pub cgroups: Cgroups,
+    /// One for each target, in the order of the plan.
+    pub targets: Vec<TargetFacts>,
+}
+
+/// The running kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// For example `6.12.48-amd64`.
+    pub release: Fact<String>,
+    /// Build number, options and date.
+    pub version: Fact<String>,
+    /// Command line from the boot loader.
+    pub cmdline: Fact<String>,
+}
+
+/// Processors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// For example `AMD EPYC 7763`.
+    pub model: Fact<String>,
+    /// Processors that are online, as the kernel lists them: `0-3`.
+    pub online: Fact<String>,
+    /// How many those are.
+    pub count: Fact<u64>,
+    /// Processors that this process may run on.
+    pub allowed: Fact<String>,
+    /// Frequency governors in use, each once.
+    pub governors: Fact<Vec<String>>,
+    /// Simultaneous multithreading: `on`, `off`, `notsupported` …
+    pub smt: Fact<String>,
+}
+
+/// How time is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// The clock source in use: `tsc`, `kvm-clock` …
+    pub source: Fact<String>,
+    /// By how many nanoseconds the kernel may delay this process's timers.
+    pub timer_slack_ns: Fact<u64>,
+}
+
+/// Memory, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// All that the kernel manages.
+    pub total: Fact<u64>,
+    /// What can be had without swapping.
+    pub available: Fact<u64>,
+    /// Pages of files that wait to be written.
+    pub dirty: Fact<u64>,
+    /// Swap space.
+    pub swap_total: Fact<u64>,
+    /// Size of a page.
+    pub page_size: u64,
+}
+
+/// What kind of machine it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Maker, by DMI.
+    pub vendor: Fact<String>,
+    /// Product, by DMI.
+    pub product: Fact<String>,
+    /// Whether the processor says that it runs below a hypervisor.
+    pub hypervisor_flag: Fact<bool>,
+    /// Kind of the hypervisor, where the kernel says so (`xen`).
+    pub hypervisor_type: Fact<String>,
+}
+
+/// What this process may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Effective user id.
+    pub uid: u32,
+    /// Which of the capabilities that matter to a run are effective.
+    pub capabilities: Fact<BTreeMap<String, bool>>,
+    /// Soft limit of open files; `unlimited` or a number.
+    pub max_open_files: Fact<String>,
+    /// Soft limit of locked memory in bytes; `unlimited` or a number.
+    pub max_locked_memory: Fact<String>,
+    /// Nice value.
+    pub nice: Fact<i64>,
+}
+
+impl Environment {
+    /// The same, with the name and version of the program that captured it.
+    pub fn by(mut self, tool: impl Into<String>) -> Self {
+        self.tool = tool.into();
+        self
+    }
+}
+
+/// Looks at the machine. Nothing is fatal: what could not be read is absent, with its reason.
+pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
+    Environment {
+        tool: String::new(),
+        kernel: kernel(root),
+        c_library: match iosonar_os::usage::c_library() {
+            Some(library) => Fact::Known(library),
+            None => Fact::absent("the C library does not tell its version"),
+        },
+        hostname: root.fact("/proc/sys/kernel/hostname"),
+        cpu: cpu(root),
+        clock: clock(root),
+        memory: memory(root),
+        load_average: root.fact("/proc/loadavg").and_then(|text| load_average(&text)),
+        machine: machine(root),
+        process: process(root),
+        cgroups: cgroup::capture(root),
+        targets: targets.to_vec(),
+    }
+}
+
+fn kernel(root: &Root) -> Kernel {
+    Kernel {
+        release: root.fact("/proc/sys/kernel/osrelease"),
+        version: root.fact("/proc/sys/kernel/version"),
+        cmdline: root.fact("/proc/cmdline"),
+    }
+}
+
+fn cpu(root: &Root) -> Cpu {
+    let info = root.fact("/proc/cpuinfo");
+    let online = root.fact("/sys/devices/system/cpu/online");
+    Cpu {
+        // The names that x86, POWER and ARM give the same thing.
+        model: field(&info, &["model name", "cpu", "CPU part"], "/proc/cpuinfo"),
+        count: online.clone().and_then(|list| count(&list)),
+        online,
+        allowed: field(&root.fact("/proc/self/status"), &["Cpus_allowed_list"], "/proc/self/status"),
+        governors: governors(root),
+        smt: root.fact("/sys/devices/system/cpu/smt/control"),
+    }
+}
+
+fn governors(root: &Root) -> Fact<Vec<String>> {
+    let policies = "/sys/devices/system/cpu/cpufreq";
+    let names = match root.list(policies) {
+        Ok(names) => names,
+        Err(error) => return Fact::absent(format!("{policies}: {error}")),
+    };
+    let read = |policy: &String| root.read(format!("{policies}/{policy}/scaling_governor")).ok();
+    let mut found: Vec<String> = names.iter().filter_map(read).collect();
+    found.sort();
+    found.dedup();
+    if found.is_empty() { Fact::absent(format!("{policies} names no governor")) } else { Fact::Known(found) }
+}
+
+fn clock(root: &Root) -> Clock {
+    Clock {
+        source: root.fact("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        timer_slack_ns: root.fact("/proc/self/timerslack_ns").parse(),
+    }
+}
+
+fn memory(root: &Root) -> Memory {
+    let info = root.fact("/proc/meminfo");
+    let bytes = |name: &str| {
+        let text = field(&info, &[name], "/proc/meminfo");
+        text.map(|text| text.trim_end_matches(" kB").to_owned()).parse::<u64>().map(|kib| kib * 1024)
+    };
+    Memory {
+        total: bytes("MemTotal"),
+        available: bytes("MemAvailable"),
+        dirty: bytes("Dirty"),
+        swap_total: bytes("SwapTotal"),
+        page_size: rustix::param::page_size() as u64,
+    }
+}
+
+fn machine(root: &Root) -> Machine {
+    let flags = field(&root.fact("/proc/cpuinfo"), &["flags"], "/proc/cpuinfo");
+    Machine {
+        vendor: root.fact("/sys/class/dmi/id/sys_vendor"),
+        product: root.fact("/sys/class/dmi/id/product_name"),
+        hypervisor_flag: flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")),
+        hypervisor_type: root.fact("/sys/hypervisor/type"),
+    }
+}
+
+fn process(root: &Root) -> Process {
+    let status = root.fact("/proc/self/status");
+    let limits = root.fact("/proc/self/limits");
+    Process {
+        uid: rustix::process::geteuid().as_raw(),
+        capabilities: field(&status, &["CapEff"], "/proc/self/status").and_then(|mask| capabilities(&mask)),
+        max_open_files: limits.clone().and_then(|text| soft_limit(&text, "Max open files")),
+        max_locked_memory: limits.and_then(|text| soft_limit(&text, "Max locked memory")),
+        nice: root.fact("/proc/self/stat").and_then(|text| nice(&text)),
+    }
+}
+
+/// Value of the first line `name: value` with one of these names.
+fn field(text: &Fact<String>, names: &[&str], path: &str) -> Fact<String> {
+    text.clone().and_then(|text| {
+        let value = |name: &&str| {
+            text.lines().find_map(|line| {
+                let (key, value) = line.split_once(':')?;
+                (key.trim() == *name).then(|| value.trim().to_owned())
+            })
+        };
+        let none = || Fact::absent(format!("{path} has no line {}", names.join(" or ")));
+        names.iter().find_map(value).map_or_else(none, Fact::Known)
+    })
+}
+
+/// How many numbers a list like `0-3,8` has.
+fn count(list: &str) -> Fact<u64> {
+    let length = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
+    };
+    let total: Option<u64> = list.split(',').map(length).sum();
+    total.map_or_else(|| Fact::absent(format!("`{list}` is not a list of processors")), Fact::Known)
+}
+
+fn load_average(text: &str) -> Fact<[f64; 3]> {
+    let averages: Vec<f64> = text.split_whitespace().take(3).filter_map(|word| word.parse().ok()).collect();
+    averages.try_into().map_or_else(|_| Fact::absent(format!("`{text}` has no three averages")), Fact::Known)
+}
+
+fn capabilities(mask: &str) -> Fact<BTreeMap<String, bool>> {
+    match u64::from_str_radix(mask, 16) {
+        Ok(mask) => {
+            let has = |&(bit, name): &(u32, &str)| (name.to_owned(), mask >> bit & 1 == 1);
+            Fact::Known(CAPABILITIES.iter().map(has).collect())
+        }
+        Err(_) => Fact::absent(format!("`{mask}` is not a hexadecimal mask")),
+    }
+}
+
+/// `Max open files            1024                 524288               files`
+fn soft_limit(text: &str, name: &str) -> Fact<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let value = line.and_then(|rest| rest.split_whitespace().next());
+    value.map_or_else(
+        || Fact::absent(format!("/proc/self/limits has no {name}")),
+        |it| Fact::Known(it.to_owned()),
+    )
+}
+
+/// Field 19 of `/proc/self/stat`; the command in field 2 can hold blanks and parentheses.
+fn nice(text: &str) -> Fact<i64> {
+    let after_command = text.rsplit_once(')').map(|(_, rest)| rest);
+    let value = after_command.and_then(|rest| rest.split_whitespace().nth(16)?.parse().ok());
+    value.map_or_else(|| Fact::absent("/proc/self/stat has no nice value"), Fact::Known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Tree;
+
+    #[test]
+    fn empty_machine_gives_reasons_and_no_inventions() {
+        let environment = capture(&[], &Tree::new().root()).by("iosonar 9");
+        assert_eq!(environment.tool, "iosonar 9");
+        let Fact::Absent { absent } = &environment.clock.source else { panic!("{environment:?}") };
+        assert!(absent.contains("current_clocksource: No such file"), "{absent}");
+        assert!(environment.memory.total.known().is_none() && environment.cpu.count.known().is_none());
+    }
+
+    #[test]
+    fn values_are_read_from_their_places() {
+        let tree = Tree::new();
+        tree.file("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU\nflags\t\t: fpu hypervisor sse\n");
+        tree.file("/sys/devices/system/cpu/online", "0-2,5\n");
+        tree.file("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n");
+        tree.file("/sys/devices/system/cpu/cpufreq/policy1/scaling_governor", "powersave\n");
+        tree.file("/proc/meminfo", "MemTotal:       1000 kB\nDirty:   4 kB\n")
+            .file("/proc/loadavg", "0.5 1 2.25 1/9 7\n");
+        tree.file("/proc/self/status", "Name:\tx\nCapEff:\t0000000000800000\nCpus_allowed_list:\t0-1\n");
+        tree.file("/proc/self/limits", "Limit  Soft\nMax open files            1024   4096   files\n");
+        tree.file("/proc/self/stat", "1 (a) b) S 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 -5 1 0\n");
+        let found = capture(&[], &tree.root());
+        assert_eq!(found.cpu.model, Fact::Known("Fast CPU".into()));
+        assert_eq!((found.cpu.count, found.cpu.allowed), (Fact::Known(4), Fact::Known("0-1".into())));
+        assert_eq!(found.cpu.governors, Fact::Known(vec!["powersave".into()]));
+        assert_eq!((found.memory.total, found.memory.dirty), (Fact::Known(1_024_000), Fact::Known(4096)));
+        assert_eq!(found.load_average, Fact::Known([0.5, 1.0, 2.25]));
+        assert_eq!(found.machine.hypervisor_flag, Fact::Known(true));
+        let capabilities = found.process.capabilities.known().unwrap();
+        assert!(capabilities["CAP_SYS_NICE"] && !capabilities["CAP_IPC_LOCK"]);
+        assert_eq!(found.process.max_open_files, Fact::Known("1024".into()));
+        assert_eq!(found.process.nice, Fact::Known(-5));
+    }
+
+    #[test]
+    fn this_machine_survives_json() {
+        let found = capture(&[], &Root::default());
+        let text = serde_json::to_string_pretty(&found).unwrap();
+        assert_eq!(serde_json::from_str::<Environment>(&text).unwrap(), found);
+        assert!(found.kernel.release.known().is_some() && found.memory.total.known().is_some(), "{text}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Regular files and the file systems that they are in.
+
+use crate::mounts::{self, Mount};
+use crate::node::{FileNode, Node, NodeKind};
+use crate::target::{FileSystem, Layer, RegularFile};
+use crate::{Fact, Root, block};
+use std::path::Path;
+
+/// Overlays of overlays are followed down to this depth.
+const MAX_DEPTH: usize = 12;
+
+/// Describes the regular file at `path`, and what lies below it.
+pub(crate) fn describe(path: &Path, node: &FileNode, root: &Root) -> RegularFile {
+    describe_below(path, node, root, 0)
+}
+
+/// Device or file at `path`, a name that came from sysfs.
+pub(crate) fn layer_at(path: &Path, root: &Root, depth: usize) -> Layer {
+    if let Some(number) = path.to_str().and_then(|path| block::number_at(path, root)) {
+        return device_layer(number, root, depth);
+    }
+    match Node::probe(&root.path(path)) {
+        Ok(Node { kind: NodeKind::Block(number), .. }) => device_layer(number, root, depth),
+        Ok(Node { kind: NodeKind::Regular(node), .. }) => {
+            Layer::RegularFile(describe_below(path, &node, root, depth))
+        }
+        Err(error) => Layer::Unknown(error.to_string()),
+    }
+}
+
+fn describe_below(path: &Path, node: &FileNode, root: &Root, depth: usize) -> RegularFile {
+    RegularFile {
+        path: path.to_owned(),
+        device: node.device,
+        inode: node.inode,
+        size: node.size,
+        direct_io: node.direct_io,
+        file_system: file_system(path, node.mount_id, root, depth),
+    }
+}
+
+fn device_layer(number: crate::DevNumber, root: &Root, depth: usize) -> Layer {
+    match block::describe_below(number, root, depth + 1) {
+        Ok(device) => Layer::BlockDevice(Box::new(device)),
+        Err(error) => Layer::Unknown(format!("{}: {error}", block::entry(number))),
+    }
+}
+
+fn file_system(path: &Path, mount_id: Option<u64>, root: &Root, depth: usize) -> Fact<FileSystem> {
+    if depth > MAX_DEPTH {
+        return Fact::absent(format!("more than {MAX_DEPTH} layers below the target"));
+    }
+    let mounts = match mounts::own(root) {
+        Ok(mounts) => mounts,
+        Err(error) => return Fact::absent(format!("/proc/self/mountinfo: {error}")),
+    };
+    let Some(mount) = mounts::holding(&mounts, mount_id, path) else {
+        return Fact::absent(format!("no mount in /proc/self/mountinfo holds {}", path.display()));
+    };
+    Fact::Known(FileSystem {
+        kind: mount.kind.clone(),
+        mount_point: mount.mount_point.clone(),
+        source: mount.source.clone(),
+        options: mount.options.clone(),
+        super_options: mount.super_options.clone(),
+        below: below(mount, root, depth),
+    })
+}
+
+/// Devices, or for an overlay the file system that takes the writes.
+fn below(mount: &Mount, root: &Root, depth: usize) -> Vec<Layer> {
+    if mount.number.major != 0 {
+        return vec![device_layer(mount.number, root, depth)];
+    }
+    if mount.kind == "overlay" {
+        return overlay(mount, root, depth).into_iter().collect();
+    }
+    let members = block::number_at(&mount.source, root).map(|number| btrfs_members(number, root));
+    members.into_iter().flatten().map(|number| device_layer(number, root, depth)).collect()
+}
+
+fn overlay(mount: &Mount, root: &Root, depth: usize) -> Option<Layer> {
+    let lower = || mount.super_option("lowerdir").and_then(|directories| directories.split(':').next());
+    let directory = Path::new(mount.super_option("upperdir").or_else(lower)?);
+    let mount_id = iosonar_os::statx::extra(&root.path(directory)).ok().and_then(|extra| extra.mount_id);
+    Some(match file_system(directory, mount_id, root, depth + 1) {
+        Fact::Known(file_system) => Layer::FileSystem(file_system),
+        Fact::Absent { absent } => Layer::Unknown(absent),
+    })
+}
+
+/// Every device of the btrfs that this one belongs to; only itself for other file systems.
+fn btrfs_members(number: crate::DevNumber, root: &Root) -> Vec<crate::DevNumber> {
+    let members = block::btrfs_volumes(root).into_iter().map(|volume| volume.members);
+    members.into_iter().find(|members| members.contains(&number)).unwrap_or_else(|| vec![number])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Tree;
+
+    #[test]
+    fn overlay_leads_to_the_file_system_that_takes_the_writes() {
+        let tree = Tree::new();
+        tree.disk("sda", "8:0", 1000);
+        tree.mountinfo(
+            "self",
+            "1 0 8:0 / / rw - ext4 /dev/sda rw\n\
+             2 1 0:40 / /o rw - overlay overlay rw,lowerdir=/l,upperdir=/u,workdir=/w\n",
+        );
+        let found = file_system(Path::new("/o/f"), None, &tree.root(), 0);
+        let Layer::FileSystem(upper) = &found.known().unwrap().below[0] else { panic!("{found:?}") };
+        assert_eq!(upper.kind, "ext4");
+        assert!(matches!(&upper.below[0], Layer::BlockDevice(device) if device.name == "sda"));
+    }
+
+    #[test]
+    fn btrfs_leads_to_all_its_devices() {
+        let tree = Tree::new();
+        tree.disk("sda", "8:0", 1000).disk("sdb", "8:16", 1000);
+        tree.file("/sys/fs/btrfs/UUID/devices/sda/x", "").file("/sys/fs/btrfs/UUID/devices/sdb/x", "");
+        tree.mountinfo("self", "1 0 0:33 / / rw - btrfs /dev/sda rw\n");
+        let found = file_system(Path::new("/f"), None, &tree.root(), 0);
+        assert_eq!(found.known().unwrap().below.len(), 2);
+    }
+
+    #[test]
+    fn memory_has_nothing_below() {
+        let tree = Tree::new();
+        tree.mountinfo("self", "1 0 0:33 / / rw - tmpfs tmpfs rw\n");
+        assert!(file_system(Path::new("/f"), None, &tree.root(), 0).known().unwrap().below.is_empty());
+    }
+}

@@ -1,0 +1,243 @@
+//! The write guard: nothing is written to a target before it says so.
+//!
+//! Three questions, in this order. *Can* it be written? *Is it in use* – mounted, swapped on, part of another device,
+//! opened exclusively? Then it is never written, whatever the user says. *Is it a block device?* Then the user has
+//! to ask for its destruction, and is told what is on it.
+//!
+//! A device is judged together with everything that a write to it reaches: its partitions, the disk that it is a part
+//! of, and below a loop device the file or device that holds the data.
+
+mod contents;
+mod reach;
+mod usage;
+
+pub use contents::{Contents, Look, Part};
+pub use usage::{Use, What};
+
+use crate::target::{BlockDevice, RegularFile, TargetFacts, TargetKind, Unwritable};
+use crate::{DevNumber, Root, size};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// What a run does to a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    /// Reads only.
+    ReadOnly,
+    /// At least one request may write or discard.
+    Write,
+}
+
+/// The guard's consent.
+#[derive(Debug)]
+pub enum Permit {
+    /// To read.
+    ReadOnly,
+    /// To write, for as long as the value lives.
+    Write(WritePermit),
+}
+
+/// The guard's consent to write to one target. Only [`check`] makes it.
+///
+/// It keeps block devices open with `O_EXCL`: as long as it lives, nobody can mount them, swap on them, or start a
+/// second run on them.
+#[derive(Debug)]
+pub struct WritePermit {
+    statement: String,
+    claims: Vec<OwnedFd>,
+}
+
+impl WritePermit {
+    /// What will be overwritten, for people.
+    pub fn statement(&self) -> &str {
+        &self.statement
+    }
+
+    /// How many block devices are kept from other users: the target, and those below a loop device.
+    pub fn claimed_devices(&self) -> usize {
+        self.claims.len()
+    }
+}
+
+/// Why a target is not written. Each message names the path as typed and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Writes would fail.
+    #[error("{path} can't be written: {why}; {remedy}", path = path.display())]
+    ReadOnlyTarget {
+        /// Path as typed.
+        path: PathBuf,
+        /// What forbids it.
+        why: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// Somebody else uses it.
+    #[error("{path} is in use and is never written while it is: {}", join(uses), path = path.display())]
+    InUse {
+        /// Path as typed.
+        path: PathBuf,
+        /// By whom, at least one.
+        uses: Vec<Use>,
+    },
+    /// It is a block device, and nobody asked for its destruction.
+    #[error(
+        "writing to {path} would destroy {contents}; if that is intended, say so: `--destroy` on the command line, `destroy = true` in a plan",
+        path = path.display()
+    )]
+    NeedsDestroy {
+        /// Path as typed.
+        path: PathBuf,
+        /// What is on it.
+        contents: Box<Contents>,
+    },
+    /// Whether it is in use could not be found out.
+    #[error("{path} is not written, since {source_of_truth} can't be read ({error}), and so nobody knows whether it is in use; mount /proc and /sys", path = path.display())]
+    Unknown {
+        /// Path as typed.
+        path: PathBuf,
+        /// The file that should tell.
+        source_of_truth: &'static str,
+        /// What happened.
+        #[source]
+        error: io::Error,
+    },
+    /// The path leads to something else now.
+    #[error("{path} is no longer what it was a moment ago; start again", path = path.display())]
+    Changed {
+        /// Path as typed.
+        path: PathBuf,
+    },
+}
+
+fn join(uses: &[Use]) -> String {
+    uses.iter().map(Use::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Whether a run may do to the target what it intends. `destroy` is the user's word that what is on a block device
+/// may go. Nothing is written; block devices are opened.
+///
+/// # Errors
+/// A target that can't be written, is in use, or needs the user's word.
+pub fn check(facts: &TargetFacts, intent: Intent, destroy: bool, root: &Root) -> Result<Permit, Refusal> {
+    match intent {
+        Intent::ReadOnly => Ok(Permit::ReadOnly),
+        Intent::Write => writable(facts)
+            .and_then(|()| unused(facts, root))
+            .and_then(|()| match &facts.kind {
+                TargetKind::BlockDevice(device) => permit_device(facts, device, destroy, root),
+                TargetKind::RegularFile(file) => permit_file(facts, file),
+            })
+            .map(Permit::Write),
+    }
+}
+
+fn writable(facts: &TargetFacts) -> Result<(), Refusal> {
+    let Some(reason) = &facts.unwritable else { return Ok(()) };
+    let (why, remedy) = match reason {
+        Unwritable::DeviceFlag => (
+            "the device's read-only flag is set".to_owned(),
+            "clear it (`blockdev --setrw`, or attach the loop device without --read-only), or run reads only"
+                .to_owned(),
+        ),
+        Unwritable::ReadOnlyMount(mount_point) => (
+            format!("the file system on {} is mounted read-only", mount_point.display()),
+            format!("`mount -o remount,rw {}`, or run reads only", mount_point.display()),
+        ),
+        Unwritable::Refused(error) => (error.clone(), remedy_for_refused().to_owned()),
+    };
+    Err(Refusal::ReadOnlyTarget { path: facts.path.clone(), why, remedy })
+}
+
+const fn remedy_for_refused() -> &'static str {
+    "run as a user who may write it, clear an immutable attribute (`chattr -i`), or run reads only"
+}
+
+fn unused(facts: &TargetFacts, root: &Root) -> Result<(), Refusal> {
+    let uses = usage::find(facts, root).map_err(|unreadable| Refusal::Unknown {
+        path: facts.path.clone(),
+        source_of_truth: unreadable.source_of_truth,
+        error: unreadable.error,
+    })?;
+    if uses.is_empty() { Ok(()) } else { Err(Refusal::InUse { path: facts.path.clone(), uses }) }
+}
+
+fn permit_device(
+    facts: &TargetFacts,
+    device: &BlockDevice,
+    destroy: bool,
+    root: &Root,
+) -> Result<WritePermit, Refusal> {
+    let contents = contents::look(facts, device, root);
+    if !destroy {
+        return Err(Refusal::NeedsDestroy { path: facts.path.clone(), contents: Box::new(contents) });
+    }
+    let mut claims = vec![claim(facts, &facts.resolved, device.number)?];
+    for below in reach::claimable_below(device) {
+        claims.push(claim(facts, &below.dev_path(), below.number)?);
+    }
+    let statement = format!("{} will be overwritten: {contents}", facts.path.display());
+    Ok(WritePermit { statement, claims })
+}
+
+/// Opens a device exclusively, and makes sure that it is the one that was judged.
+fn claim(facts: &TargetFacts, device: &Path, number: DevNumber) -> Result<OwnedFd, Refusal> {
+    let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
+    let opened =
+        rustix::fs::open(device, flags, Mode::empty()).map_err(|errno| not_opened(facts, number, errno))?;
+    let stat = rustix::fs::fstat(&opened).map_err(|errno| not_opened(facts, number, errno))?;
+    if DevNumber::from_raw(stat.st_rdev) != number {
+        return Err(Refusal::Changed { path: facts.path.clone() });
+    }
+    Ok(opened)
+}
+
+fn not_opened(facts: &TargetFacts, number: DevNumber, errno: Errno) -> Refusal {
+    let path = facts.path.clone();
+    if errno == Errno::BUSY {
+        return Refusal::InUse { path, uses: vec![Use { what: What::Exclusive, of: number.to_string() }] };
+    }
+    let remedy = remedy_for_refused().to_owned();
+    Refusal::ReadOnlyTarget { path, why: io::Error::from(errno).to_string(), remedy }
+}
+
+/// Opens a file for writing and closes it again: only that shows that the kernel agrees.
+fn permit_file(facts: &TargetFacts, file: &RegularFile) -> Result<WritePermit, Refusal> {
+    let refused = |errno: Errno| Refusal::ReadOnlyTarget {
+        path: facts.path.clone(),
+        why: io::Error::from(errno).to_string(),
+        remedy: remedy_for_refused().to_owned(),
+    };
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(&facts.resolved, flags, Mode::empty()).map_err(refused)?;
+    let stat = rustix::fs::fstat(&opened).map_err(refused)?;
+    if (DevNumber::from_raw(stat.st_dev), stat.st_ino) != (file.device, file.inode) {
+        return Err(Refusal::Changed { path: facts.path.clone() });
+    }
+    let statement = format!(
+        "{} will be overwritten: a regular file of {}{}",
+        facts.path.display(),
+        size::human(facts.size),
+        Place(file)
+    );
+    Ok(WritePermit { statement, claims: Vec::new() })
+}
+
+/// Where a file lies, for people.
+struct Place<'a>(&'a RegularFile);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.file_system.known() {
+            Some(found) => write!(f, " on the {} of {}", found.kind, found.mount_point.display()),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

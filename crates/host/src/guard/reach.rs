@@ -1,0 +1,104 @@
+//! What a write to a target reaches.
+
+use crate::target::{BlockDevice, Layer, RegularFile, Role, TargetFacts, TargetKind};
+use crate::{DevNumber, Root, block};
+
+/// A device that a write to the target reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Device {
+    pub name: String,
+    pub number: DevNumber,
+    /// The device of the target's own stack that lies on it, which is no foreign user.
+    pub above: Option<String>,
+    /// Whether devices on it are foreign users. What a device mapper or MD device lies on may carry others of the
+    /// kind, which are at other places.
+    pub holders_matter: bool,
+}
+
+/// A file that a write to the target reaches.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct File<'a> {
+    pub file: &'a RegularFile,
+    /// The loop device of the target's own stack that lies on it.
+    pub above: Option<&'a str>,
+}
+
+/// Everything that a write to the target reaches.
+#[derive(Debug, Default)]
+pub(super) struct Reach<'a> {
+    pub devices: Vec<Device>,
+    pub files: Vec<File<'a>>,
+}
+
+impl<'a> Reach<'a> {
+    /// Of a target.
+    pub fn of(facts: &'a TargetFacts, root: &Root) -> Self {
+        let mut reach = Self::default();
+        match &facts.kind {
+            TargetKind::BlockDevice(device) => reach.add(device, None, true, root),
+            TargetKind::RegularFile(file) => reach.files.push(File { file, above: None }),
+        }
+        reach
+    }
+
+    /// Adds a device with its parts, with the disk that it is a part of, and with what lies below.
+    fn add(&mut self, device: &'a BlockDevice, above: Option<&str>, holders_matter: bool, root: &Root) {
+        self.push(&device.name, device.number, above, holders_matter);
+        for part in block::partitions(&device.name, root) {
+            if let Some(number) = block::number_of(&part, root) {
+                self.push(&part, number, above, holders_matter);
+            }
+        }
+        let whole = self.add_whole(device, above, holders_matter);
+        self.add_below(whole, root);
+    }
+
+    /// Adds the disk that `device` is a part of, but not its other parts. Returns the disk, else the device.
+    fn add_whole(
+        &mut self,
+        device: &'a BlockDevice,
+        above: Option<&str>,
+        holders_matter: bool,
+    ) -> &'a BlockDevice {
+        let Role::Partition { disk, .. } = &device.role else { return device };
+        self.push(&disk.name, disk.number, above, holders_matter);
+        disk
+    }
+
+    fn add_below(&mut self, device: &'a BlockDevice, root: &Root) {
+        let name = device.name.as_str();
+        match &device.role {
+            Role::Disk | Role::Partition { .. } => {}
+            Role::Stacked { slaves } => {
+                slaves.iter().for_each(|slave| self.add(slave, Some(name), false, root))
+            }
+            Role::Loop { below, .. } => match &**below {
+                Layer::BlockDevice(backing) => self.add(backing, Some(name), true, root),
+                Layer::RegularFile(file) => self.files.push(File { file, above: Some(name) }),
+                Layer::FileSystem(_) | Layer::Unknown(_) => {}
+            },
+        }
+    }
+
+    fn push(&mut self, name: &str, number: DevNumber, above: Option<&str>, holders_matter: bool) {
+        let above = above.map(str::to_owned);
+        self.devices.push(Device { name: name.to_owned(), number, above, holders_matter });
+    }
+}
+
+/// The devices below loop devices: the loop driver does not claim them, so the guard has to.
+pub(super) fn claimable_below(device: &BlockDevice) -> Vec<&BlockDevice> {
+    match &device.role {
+        Role::Disk => Vec::new(),
+        Role::Partition { disk, .. } => claimable_below(disk),
+        Role::Stacked { slaves } => slaves.iter().flat_map(claimable_below).collect(),
+        Role::Loop { below, .. } => match &**below {
+            Layer::BlockDevice(backing) => {
+                let mut all = vec![&**backing];
+                all.extend(claimable_below(backing));
+                all
+            }
+            _ => Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,195 @@
+//! What a path is, as far as a run of I/O is concerned.
+
+use crate::node::{Node, NodeKind};
+use crate::target::{
+    BlockDevice, BlockSize, BlockSizeSource, DirectIo, RegularFile, TargetFacts, TargetKind, Unwritable,
+};
+use crate::{Fact, Root, block, file};
+use rustix::fs::FileType;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a path can't be a target. Each message names the path as typed and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// stat(2) fails.
+    #[error("{path}: {error}; {remedy}", path = path.display())]
+    Unreachable {
+        /// Path as typed.
+        path: PathBuf,
+        /// What stat(2) says.
+        #[source]
+        error: io::Error,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// It is neither a block device nor a regular file.
+    #[error("{path} is {what}, and I/O is measured on block devices and regular files; {remedy}", path = path.display())]
+    WrongKind {
+        /// Path as typed.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// There is nothing in it.
+    #[error("{path} is {what} of 0 bytes, so there is nothing to read or overwrite; {remedy}", path = path.display())]
+    Empty {
+        /// Path as typed.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// The kernel does not describe the device.
+    #[error("{path} is block device {number}, but {entry} can't be read ({error}); mount sysfs on /sys, and check that the driver of this device is loaded", path = path.display())]
+    NoSysfs {
+        /// Path as typed.
+        path: PathBuf,
+        /// Its number.
+        number: crate::DevNumber,
+        /// What was looked for.
+        entry: String,
+        /// What happened.
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl TargetError {
+    pub(crate) fn unreachable(path: &Path, error: io::Error) -> Self {
+        let remedy = match error.kind() {
+            io::ErrorKind::NotFound => "check the spelling, or create and fill it first",
+            io::ErrorKind::PermissionDenied => "run as a user who may search every directory of this path",
+            io::ErrorKind::NotADirectory => {
+                "check the spelling: a part of this path before the last is a file"
+            }
+            _ => "repair what the path leads through, or give another path",
+        };
+        Self::Unreachable { path: path.to_owned(), error, remedy }
+    }
+
+    pub(crate) fn wrong_kind(path: &Path, kind: FileType) -> Self {
+        let (what, remedy) = match kind {
+            FileType::Directory => {
+                ("a directory", "give a file in it, or the device that it is mounted from")
+            }
+            FileType::CharacterDevice => {
+                ("a character device", "give the block device, as `lsblk -p` lists it")
+            }
+            FileType::Fifo => ("a FIFO (named pipe)", "give a regular file"),
+            FileType::Socket => ("a socket", "give a regular file"),
+            _ => ("of a kind without blocks", "give a block device or a regular file"),
+        };
+        Self::WrongKind { path: path.to_owned(), what, remedy }
+    }
+
+    fn empty_file(path: &Path) -> Self {
+        let remedy = "write data to it first (for example with dd), at least as much as the run reaches";
+        Self::Empty { path: path.to_owned(), what: "a regular file", remedy }
+    }
+
+    fn empty_device(path: &Path) -> Self {
+        let remedy = "insert its medium, or attach its backing file";
+        Self::Empty { path: path.to_owned(), what: "a block device", remedy }
+    }
+}
+
+/// Finds out what `path` is and what lies below it.
+///
+/// # Errors
+/// A path that leads nowhere, or to something that is neither a block device nor a regular file, or is empty.
+pub fn identify(path: &Path, root: &Root) -> Result<TargetFacts, TargetError> {
+    facts(Node::probe(path)?, root)
+}
+
+/// The part of identification that can be tested without a device.
+pub(crate) fn facts(node: Node, root: &Root) -> Result<TargetFacts, TargetError> {
+    match &node.kind {
+        NodeKind::Block(number) => {
+            let entry = block::entry(*number);
+            let device = block::describe(*number, root).map_err(|error| TargetError::NoSysfs {
+                path: node.path.clone(),
+                number: *number,
+                entry,
+                error,
+            })?;
+            device_facts(&node, device)
+        }
+        NodeKind::Regular(found) => {
+            let file = file::describe(&node.resolved, found, root);
+            file_facts(&node, file)
+        }
+    }
+}
+
+fn device_facts(node: &Node, device: BlockDevice) -> Result<TargetFacts, TargetError> {
+    if device.size == 0 {
+        return Err(TargetError::empty_device(&node.path));
+    }
+    let flagged = device.read_only == Fact::Known(true);
+    let refused = node.unwritable.clone().map(Unwritable::Refused);
+    Ok(TargetFacts {
+        path: node.path.clone(),
+        resolved: node.resolved.clone(),
+        size: device.size,
+        logical_block_size: device_block_size(&node.resolved, &device),
+        unwritable: if flagged { Some(Unwritable::DeviceFlag) } else { refused },
+        unreadable: node.unreadable.clone(),
+        kind: TargetKind::BlockDevice(Box::new(device)),
+    })
+}
+
+fn device_block_size(path: &Path, device: &BlockDevice) -> BlockSize {
+    if let Fact::Known(bytes) = device.queue.logical_block_size {
+        return BlockSize { bytes, source: BlockSizeSource::Queue };
+    }
+    let asked =
+        std::fs::File::open(path).and_then(|open| Ok(iosonar_os::blockdev::logical_block_size(open)?));
+    match asked {
+        Ok(bytes) => BlockSize { bytes: bytes.into(), source: BlockSizeSource::Blksszget },
+        Err(_) => BlockSize { bytes: 512, source: BlockSizeSource::Assumed },
+    }
+}
+
+fn file_facts(node: &Node, file: RegularFile) -> Result<TargetFacts, TargetError> {
+    if file.size == 0 {
+        return Err(TargetError::empty_file(&node.path));
+    }
+    let mut facts = TargetFacts {
+        path: node.path.clone(),
+        resolved: node.resolved.clone(),
+        size: file.size,
+        logical_block_size: BlockSize { bytes: 512, source: BlockSizeSource::Assumed },
+        unwritable: file_unwritable(node, &file),
+        unreadable: node.unreadable.clone(),
+        kind: TargetKind::RegularFile(file),
+    };
+    facts.logical_block_size = file_block_size(&facts);
+    Ok(facts)
+}
+
+fn file_unwritable(node: &Node, file: &RegularFile) -> Option<Unwritable> {
+    let file_system = file.file_system.known().filter(|file_system| file_system.is_read_only());
+    let on_read_only_mount = file_system.map(|it| Unwritable::ReadOnlyMount(it.mount_point.clone()));
+    on_read_only_mount.or_else(|| node.unwritable.clone().map(Unwritable::Refused))
+}
+
+fn file_block_size(facts: &TargetFacts) -> BlockSize {
+    if let TargetKind::RegularFile(RegularFile { direct_io: DirectIo::Aligned { offset, .. }, .. }) =
+        facts.kind
+    {
+        return BlockSize { bytes: offset.into(), source: BlockSizeSource::StatxDioalign };
+    }
+    let devices = facts.devices();
+    let below = devices.iter().filter_map(|device| device.queue.logical_block_size.known()).max();
+    match below {
+        Some(&bytes) => BlockSize { bytes, source: BlockSizeSource::DeviceBelow },
+        None => BlockSize { bytes: 512, source: BlockSizeSource::Assumed },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! What stat(2) and its relatives say about a path: the part of identification that does not come from `/sys`.
+
+use crate::target::DirectIo;
+use crate::{DevNumber, TargetError};
+use rustix::fs::{Access, FileType, Stat};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A device or file that can be a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Node {
+    /// Path as typed.
+    pub path: PathBuf,
+    /// With every symbolic link followed.
+    pub resolved: PathBuf,
+    /// Why writes would be refused.
+    pub unwritable: Option<String>,
+    /// Why reads would be refused.
+    pub unreadable: Option<String>,
+    pub kind: NodeKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    Block(DevNumber),
+    Regular(FileNode),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileNode {
+    pub device: DevNumber,
+    pub inode: u64,
+    pub size: u64,
+    pub mount_id: Option<u64>,
+    pub direct_io: DirectIo,
+}
+
+impl Node {
+    /// Looks at `path`, and refuses what can't be a target.
+    pub fn probe(path: &Path) -> Result<Self, TargetError> {
+        let missing = |error: io::Error| TargetError::unreachable(path, error);
+        let stat = rustix::fs::stat(path).map_err(|errno| missing(errno.into()))?;
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::BlockDevice => NodeKind::Block(DevNumber::from_raw(stat.st_rdev)),
+            FileType::RegularFile => NodeKind::Regular(file_node(path, &stat)),
+            other => return Err(TargetError::wrong_kind(path, other)),
+        };
+        let refused = |access| rustix::fs::access(path, access).err().map(|e| io::Error::from(e).to_string());
+        Ok(Self {
+            path: path.to_owned(),
+            resolved: std::fs::canonicalize(path).map_err(missing)?,
+            unwritable: refused(Access::WRITE_OK),
+            unreadable: refused(Access::READ_OK),
+            kind,
+        })
+    }
+}
+
+fn file_node(path: &Path, stat: &Stat) -> FileNode {
+    let extra = iosonar_os::statx::extra(path).ok();
+    FileNode {
+        device: DevNumber::from_raw(stat.st_dev),
+        inode: stat.st_ino,
+        size: stat.st_size as u64,
+        mount_id: extra.and_then(|extra| extra.mount_id),
+        direct_io: extra.map_or(DirectIo::NotReported, |extra| extra.direct_io.into()),
+    }
+}

@@ -1,0 +1,67 @@
+//! Device numbers.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A device number, written `major:minor` as in sysfs and in mountinfo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct DevNumber {
+    /// The driver, or 0 for what is no device (tmpfs, overlay, btrfs, NFS …).
+    pub major: u32,
+    /// The device of that driver.
+    pub minor: u32,
+}
+
+impl DevNumber {
+    /// From the form in which stat(2) gives it.
+    pub fn from_raw(raw: u64) -> Self {
+        Self { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
+    }
+}
+
+impl fmt::Display for DevNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for DevNumber {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text
+            .trim()
+            .split_once(':')
+            .and_then(|(major, minor)| Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? }));
+        parts.ok_or_else(|| format!("`{text}` is not a device number of the form major:minor"))
+    }
+}
+
+impl From<DevNumber> for String {
+    fn from(number: DevNumber) -> Self {
+        number.to_string()
+    }
+}
+
+impl TryFrom<String> for DevNumber {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DevNumber;
+
+    #[test]
+    fn reads_what_it_writes() {
+        let number: DevNumber = "259:12\n".parse().unwrap();
+        assert_eq!(number, DevNumber { major: 259, minor: 12 });
+        assert_eq!(number.to_string(), "259:12");
+        assert!("259".parse::<DevNumber>().is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! The prefix below which `/proc` and `/sys` are read.
+
+use crate::Fact;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// Where `/proc`, `/sys`, `/etc` and `/run` are looked for: below `/`, or below a tree that a test made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    prefix: PathBuf,
+}
+
+impl Default for Root {
+    fn default() -> Self {
+        Self::new("/")
+    }
+}
+
+impl Root {
+    /// A tree below `prefix`.
+    pub fn new(prefix: impl Into<PathBuf>) -> Self {
+        Self { prefix: prefix.into() }
+    }
+
+    /// Whether this is the machine itself: only then is it right to ask the kernel by other means than files.
+    pub fn is_real(&self) -> bool {
+        self.prefix == Path::new("/")
+    }
+
+    /// Where the file with the absolute path `path` lies.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.prefix.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// Content of a file, without white space and NUL bytes at its end.
+    ///
+    /// # Errors
+    /// Those of open(2) and read(2).
+    pub fn read(&self, path: impl AsRef<Path>) -> io::Result<String> {
+        let bytes = fs::read(self.path(path))?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.trim_end_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
+    }
+
+    /// Content of a file as a fact: the reason for its absence names the path.
+    pub fn fact(&self, path: impl AsRef<Path>) -> Fact<String> {
+        let path = path.as_ref();
+        match self.read(path) {
+            Ok(text) if text.is_empty() => Fact::absent(format!("{} is empty", path.display())),
+            Ok(text) => Fact::Known(text),
+            Err(error) => Fact::absent(format!("{}: {error}", path.display())),
+        }
+    }
+
+    /// Names in a directory, in order.
+    ///
+    /// # Errors
+    /// Those of opening and reading a directory.
+    pub fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<String>> {
+        let mut names = fs::read_dir(self.path(path))?
+            .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+            .collect::<io::Result<Vec<_>>>()?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// Text of a symbolic link.
+    ///
+    /// # Errors
+    /// Those of readlink(2).
+    pub fn link(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
+        fs::read_link(self.path(path))
+    }
+
+    /// Whether there is such a file.
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.path(path).exists()
+    }
+
+    /// Absolute path, below this root, with every symbolic link followed.
+    ///
+    /// # Errors
+    /// Those of realpath(3), and `NotFound` where a link leads out of the root.
+    pub fn resolve(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
+        let real = fs::canonicalize(self.path(path))?;
+        let inside = real
+            .strip_prefix(fs::canonicalize(&self.prefix)?)
+            .map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
+        Ok(Path::new("/").join(inside))
+    }
+}

@@ -1,0 +1,389 @@
+//! Identity and write guard on real loop devices.
+
+mod lab;
+
+use iosonar_host::environment;
+use iosonar_host::guard::{self, Intent, Look, Permit, Refusal, WritePermit};
+use iosonar_host::sample::Sampler;
+use iosonar_host::{
+    BlockDevice, BlockSizeSource, DirectIo, Fact, Layer, RegularFile, Role, Root, TargetFacts, TargetKind,
+    Unwritable, identify,
+};
+use lab::{Image, Loop, Mounted, MountedElsewhere, Swap, Zram, run};
+use std::fs::File;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::path::Path;
+
+fn facts(path: &Path) -> TargetFacts {
+    identify(path, &Root::default()).unwrap()
+}
+
+fn device(facts: &TargetFacts) -> &BlockDevice {
+    match &facts.kind {
+        TargetKind::BlockDevice(device) => device,
+        other => panic!("not a device: {other:?}"),
+    }
+}
+
+fn file(facts: &TargetFacts) -> &RegularFile {
+    match &facts.kind {
+        TargetKind::RegularFile(file) => file,
+        other => panic!("not a file: {other:?}"),
+    }
+}
+
+fn ask(path: &Path, destroy: bool) -> Result<WritePermit, Refusal> {
+    let facts = facts(path);
+    assert!(matches!(guard::check(&facts, Intent::ReadOnly, false, &Root::default()), Ok(Permit::ReadOnly)));
+    match guard::check(&facts, Intent::Write, destroy, &Root::default())? {
+        Permit::Write(permit) => Ok(permit),
+        Permit::ReadOnly => panic!("asked for writing, allowed to read"),
+    }
+}
+
+/// Refused although the user gave his word, with a message that says this.
+fn assert_in_use(path: &Path, says: &str) {
+    let refusal = ask(path, true).unwrap_err();
+    assert!(matches!(refusal, Refusal::InUse { .. }), "{refusal}");
+    let text = refusal.to_string();
+    assert!(text.starts_with(path.to_str().unwrap()) && text.contains(says), "{text} lacks {says:?}");
+}
+
+fn contents(path: &Path) -> guard::Contents {
+    match ask(path, false).unwrap_err() {
+        Refusal::NeedsDestroy { contents, .. } => *contents,
+        other => panic!("{other}"),
+    }
+}
+
+fn open_exclusively(path: &Path) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::EXCL.bits() as i32;
+    std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+#[test]
+fn plain_device_needs_destroy_and_is_kept_while_the_permit_lives() {
+    needs_root!();
+    let image = Image::random(8);
+    let plain = Loop::attach(&image.path(), &[]);
+    assert_eq!(contents(plain.path()).whole, Look::NothingKnown);
+    let permit = ask(plain.path(), true).unwrap();
+    assert!(permit.statement().contains("8.0 MiB"), "{}", permit.statement());
+    assert_eq!(permit.claimed_devices(), 1);
+    assert_in_use(plain.path(), "claimed exclusively");
+    assert!(File::options().read(true).write(true).open(plain.path()).is_ok());
+    drop(permit);
+    assert!(ask(plain.path(), true).is_ok());
+}
+
+#[test]
+fn facts_of_a_loop_device_lead_to_its_file_and_the_disk() {
+    needs_root!();
+    let image = Image::random(8);
+    let plain = Loop::attach(&image.path(), &[]);
+    let facts = facts(plain.path());
+    let open = File::open(plain.path()).unwrap();
+    assert_eq!(facts.size, 8 << 20);
+    assert_eq!(facts.size, iosonar_os::blockdev::size(&open).unwrap());
+    assert_eq!(
+        facts.logical_block_size.bytes,
+        u64::from(iosonar_os::blockdev::logical_block_size(&open).unwrap())
+    );
+    assert!(!iosonar_os::blockdev::is_read_only(&open).unwrap());
+    assert_eq!(device(&facts).driver, Fact::Known("loop".to_owned()));
+    let Role::Loop { backing_file, direct_io, below, .. } = &device(&facts).role else { panic!("{facts:?}") };
+    assert_eq!((backing_file, direct_io), (&image.path(), &Fact::Known(true)));
+    let Layer::RegularFile(backing) = &**below else { panic!("{below:?}") };
+    assert!(backing.file_system.known().is_some(), "{backing:?}");
+    assert_eq!(facts.devices()[0].name, plain.name());
+}
+
+#[test]
+fn link_to_a_device_keeps_the_path_as_typed() {
+    needs_root!();
+    let image = Image::random(1);
+    let plain = Loop::attach(&image.path(), &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let link = directory.path().join("my disk");
+    symlink(plain.path(), &link).unwrap();
+    let facts = facts(&link);
+    assert_eq!((facts.path.as_path(), facts.resolved.as_path()), (link.as_path(), plain.path()));
+}
+
+#[test]
+fn logical_blocks_of_4096_bytes_are_seen() {
+    needs_root!();
+    let image = Image::random(8);
+    let plain = Loop::attach(&image.path(), &["-b", "4096"]);
+    let facts = facts(plain.path());
+    assert_eq!(
+        (facts.logical_block_size.bytes, facts.logical_block_size.source),
+        (4096, BlockSizeSource::Queue)
+    );
+    assert_eq!(iosonar_os::blockdev::logical_block_size(File::open(plain.path()).unwrap()).unwrap(), 4096);
+}
+
+#[test]
+fn read_only_device_is_refused_before_anything_else() {
+    needs_root!();
+    let image = Image::random(1);
+    let plain = Loop::attach(&image.path(), &["-r"]);
+    assert_eq!(facts(plain.path()).unwritable, Some(Unwritable::DeviceFlag));
+    assert!(matches!(ask(plain.path(), true), Err(Refusal::ReadOnlyTarget { .. })));
+}
+
+#[test]
+fn device_without_a_medium_is_refused() {
+    needs_root!();
+    let Some(empty) = Zram::new() else {
+        println!("SKIPPED: this kernel has no zram");
+        return;
+    };
+    let text = identify(&empty.path(), &Root::default()).unwrap_err().to_string();
+    assert!(text.contains("of 0 bytes"), "{text}");
+}
+
+#[test]
+fn signature_is_named_and_the_mounted_device_refused() {
+    needs_root!("mkfs.ext4", "blkid");
+    let image = Image::random(16);
+    let plain = Loop::attach(&image.path(), &[]);
+    run("mkfs.ext4", &["-q", "-E", "nodiscard", "-L", "precious", plain.path().to_str().unwrap()]);
+    let Look::Found(found) = contents(plain.path()).whole else { panic!("no signature found") };
+    assert!(found.starts_with("ext4 file system \"precious\" (UUID "), "{found}");
+    let mounted = Mounted::new(plain.path(), "rw");
+    assert_in_use(plain.path(), &format!("is mounted on {}", mounted.path().display()));
+    drop(mounted);
+    let permit = ask(plain.path(), true).unwrap();
+    assert!(permit.statement().contains("ext4 file system"), "{}", permit.statement());
+}
+
+#[test]
+fn nothing_can_be_mounted_while_the_permit_lives() {
+    needs_root!("mkfs.ext4");
+    let image = Image::random(16);
+    let plain = Loop::attach(&image.path(), &[]);
+    run("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
+    let permit = ask(plain.path(), true).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let status = std::process::Command::new("mount")
+        .args([plain.path(), directory.path()])
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(!status.success());
+    drop(permit);
+}
+
+#[test]
+fn device_mounted_in_another_namespace_is_refused() {
+    needs_root!("mkfs.ext4", "unshare");
+    let image = Image::random(16);
+    let plain = Loop::attach(&image.path(), &[]);
+    run("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
+    let elsewhere = MountedElsewhere::new(plain.path());
+    assert_in_use(plain.path(), &format!("in the mount namespace of process {}", elsewhere.process()));
+}
+
+#[test]
+fn mounted_partition_forbids_the_whole_disk_but_not_its_neighbour() {
+    needs_root!("mkfs.ext4", "addpart", "delpart");
+    let image = Image::random(32);
+    let disk = Loop::attach(&image.path(), &[]);
+    let first = disk.partition(1, 1, 16);
+    let second = disk.partition(2, 17, 8);
+    run("mkfs.ext4", &["-q", first.path().to_str().unwrap()]);
+    let whole = contents(disk.path());
+    assert!(matches!(&whole.parts[0].look, Look::Found(found) if found.starts_with("ext4")), "{whole}");
+    assert_eq!(whole.parts[1].look, Look::NothingKnown);
+    let mounted = Mounted::new(first.path(), "rw");
+    let says = format!("{}p1 is mounted on {}", disk.name(), mounted.path().display());
+    assert_in_use(disk.path(), &says);
+    assert_in_use(first.path(), &says);
+    let permit = ask(second.path(), true).unwrap();
+    assert!(permit.statement().contains("8.0 MiB"), "{}", permit.statement());
+    let facts = facts(second.path());
+    let Role::Partition { start, disk: whole, .. } = &device(&facts).role else { panic!("{facts:?}") };
+    assert_eq!((start, whole.name.as_str()), (&Fact::Known(17 << 20), disk.name()));
+}
+
+#[test]
+fn mounted_disk_forbids_its_partition() {
+    needs_root!("mkfs.ext4", "addpart", "delpart");
+    let image = Image::random(32);
+    let disk = Loop::attach(&image.path(), &[]);
+    run("mkfs.ext4", &["-q", disk.path().to_str().unwrap()]);
+    let part = disk.partition(1, 20, 8);
+    let _mounted = Mounted::new(disk.path(), "rw");
+    assert_in_use(part.path(), &format!("{} is mounted", disk.name()));
+}
+
+#[test]
+fn partition_and_disk_held_exclusively_forbid_each_other() {
+    needs_root!("addpart", "delpart");
+    let image = Image::random(16);
+    let disk = Loop::attach(&image.path(), &[]);
+    let part = disk.partition(1, 1, 8);
+    let held = open_exclusively(part.path()).unwrap();
+    assert_in_use(disk.path(), "claimed exclusively");
+    assert_in_use(part.path(), "claimed exclusively");
+    drop(held);
+    let _held = open_exclusively(disk.path()).unwrap();
+    assert_in_use(part.path(), "claimed exclusively");
+}
+
+#[test]
+fn swap_on_a_device_and_on_a_file_is_refused() {
+    needs_root!("mkswap", "swapon", "swapoff");
+    let image = Image::random(8);
+    let plain = Loop::attach(&image.path(), &[]);
+    let swap = Swap::on(plain.path());
+    assert_in_use(plain.path(), "is swap space");
+    drop(swap);
+    let mkswapped = contents(plain.path()).whole;
+    assert!(matches!(&mkswapped, Look::Found(found) if found.starts_with("swap")), "{mkswapped}");
+}
+
+#[test]
+fn swap_file_is_refused() {
+    needs_root!("mkswap", "swapon", "swapoff");
+    let image = Image::random(8);
+    let swap = Swap::on(&image.path());
+    let refusal = ask(&image.path(), true).unwrap_err().to_string();
+    drop(swap);
+    assert!(refusal.contains("swap") || refusal.contains("busy"), "{refusal}");
+    assert!(ask(&image.path(), false).is_ok());
+}
+
+#[test]
+fn file_that_backs_a_loop_device_is_refused() {
+    needs_root!();
+    let image = Image::random(8);
+    let plain = Loop::attach(&image.path(), &[]);
+    assert_in_use(&image.path(), &format!("carries {}", plain.name()));
+    let hard_link = image.path().with_extension("link");
+    std::fs::hard_link(image.path(), &hard_link).unwrap();
+    assert_in_use(&hard_link, &format!("carries {}", plain.name()));
+    drop(plain);
+    assert!(ask(&image.path(), false).is_ok());
+}
+
+#[test]
+fn file_that_backs_a_loop_device_is_refused_after_its_name_is_gone() {
+    needs_root!();
+    let image = Image::random(8);
+    let plain = Loop::attach(&image.path(), &[]);
+    let renamed = image.path().with_extension("renamed");
+    std::fs::hard_link(image.path(), &renamed).unwrap();
+    std::fs::remove_file(image.path()).unwrap();
+    assert_in_use(&renamed, &format!("carries {}", plain.name()));
+}
+
+#[test]
+fn two_loop_devices_on_one_file_forbid_each_other() {
+    needs_root!();
+    let image = Image::random(8);
+    let first = Loop::attach(&image.path(), &[]);
+    let second = Loop::attach(&image.path(), &[]);
+    assert_in_use(first.path(), &format!("carries {}", second.name()));
+    assert_in_use(second.path(), &format!("carries {}", first.name()));
+}
+
+#[test]
+fn loop_device_on_a_loop_device_forbids_the_lower_one() {
+    needs_root!("mkfs.ext4");
+    let image = Image::random(16);
+    let lower = Loop::attach(&image.path(), &[]);
+    let upper = Loop::attach(lower.path(), &[]);
+    assert_in_use(lower.path(), &format!("carries {}", upper.name()));
+    let permit = ask(upper.path(), true).unwrap();
+    assert_eq!(permit.claimed_devices(), 2);
+    drop(permit);
+    let names: Vec<String> = facts(upper.path()).devices().iter().map(|device| device.name.clone()).collect();
+    assert_eq!(names[..2], [upper.name(), lower.name()]);
+    run("mkfs.ext4", &["-q", lower.path().to_str().unwrap()]);
+    let _mounted = Mounted::new(lower.path(), "rw");
+    assert_in_use(upper.path(), &format!("{} is mounted", lower.name()));
+}
+
+#[test]
+fn file_on_xfs_tells_its_alignment_and_what_is_below() {
+    needs_root!("mkfs.xfs");
+    let image = Image::sparse(320);
+    let plain = Loop::attach(&image.path(), &["-b", "4096"]);
+    run("mkfs.xfs", &["-q", "-K", plain.path().to_str().unwrap()]);
+    let mounted = Mounted::new(plain.path(), "rw");
+    let path = mounted.path().join("data");
+    std::fs::write(&path, vec![1; 1 << 20]).unwrap();
+    let facts = facts(&path);
+    assert_eq!((facts.size, facts.logical_block_size.bytes), (1 << 20, 4096));
+    assert_eq!(facts.logical_block_size.source, BlockSizeSource::StatxDioalign);
+    assert!(matches!(file(&facts).direct_io, DirectIo::Aligned { offset: 4096, .. }));
+    let found = file(&facts).file_system.known().unwrap();
+    assert_eq!((found.kind.as_str(), found.mount_point.as_path()), ("xfs", mounted.path()));
+    assert!(matches!(&found.below[0], Layer::BlockDevice(device) if device.name == plain.name()));
+    assert!(ask(&path, false).is_ok());
+    assert_in_use(plain.path(), "is mounted");
+}
+
+#[test]
+fn ext4_that_only_emulates_direct_io_is_told() {
+    needs_root!("mkfs.ext4");
+    let image = Image::random(32);
+    let plain = Loop::attach(&image.path(), &[]);
+    run("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
+    let mounted = Mounted::new(plain.path(), "data=journal");
+    let path = mounted.path().join("data");
+    std::fs::write(&path, [1; 4096]).unwrap();
+    let facts = facts(&path);
+    assert_eq!(file(&facts).direct_io, DirectIo::Unsupported);
+    assert_eq!(facts.logical_block_size.source, BlockSizeSource::DeviceBelow);
+}
+
+#[test]
+fn file_that_cannot_be_written_is_refused() {
+    needs_root!("mkfs.ext4", "chattr");
+    let image = Image::random(16);
+    let plain = Loop::attach(&image.path(), &[]);
+    run("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
+    let mounted = Mounted::new(plain.path(), "rw");
+    let path = mounted.path().join("data");
+    std::fs::write(&path, [1; 4096]).unwrap();
+    run("chattr", &["+i".as_ref(), path.as_os_str()]);
+    let refusal = ask(&path, true).unwrap_err().to_string();
+    assert!(refusal.contains("chattr -i"), "{refusal}");
+    drop(mounted);
+    let mounted = Mounted::new(plain.path(), "ro");
+    let refusal = ask(&mounted.path().join("data"), true).unwrap_err().to_string();
+    assert!(refusal.contains("mounted read-only"), "{refusal}");
+}
+
+#[test]
+fn counters_show_exactly_what_was_read() {
+    needs_root!("dd");
+    let image = Image::random(8);
+    let plain = Loop::attach(&image.path(), &[]);
+    let mut sampler = Sampler::new(&[facts(plain.path())], &Root::default());
+    let mut value = |name: &str| {
+        let wanted =
+            sampler.names().iter().position(|known| *known == format!("{}.{name}", plain.name())).unwrap();
+        let mut out = Vec::new();
+        sampler.sample(&mut out);
+        out.into_iter().find(|(series, _)| usize::from(series.0) == wanted).unwrap().1
+    };
+    let before = (value("read_sectors"), value("read_ios"));
+    let input = format!("if={}", plain.path().display());
+    run("dd", &[input.as_str(), "of=/dev/null", "bs=64k", "count=16", "iflag=direct", "status=none"]);
+    assert_eq!((value("read_sectors") - before.0, value("read_ios") - before.1), (2048.0, 16.0));
+}
+
+#[test]
+fn environment_holds_the_targets() {
+    needs_root!();
+    let image = Image::random(1);
+    let plain = Loop::attach(&image.path(), &[]);
+    let found = environment::capture(&[facts(plain.path())], &Root::default()).by("test");
+    let text = serde_json::to_string_pretty(&found).unwrap();
+    assert!(text.contains(plain.name()), "{text}");
+    assert_eq!(serde_json::from_str::<environment::Environment>(&text).unwrap(), found);
+}

@@ -1,0 +1,48 @@
+//! What the block layer answers about an open block device, for where sysfs does not say it.
+
+use rustix::fd::AsFd;
+use rustix::io;
+use rustix::ioctl::{Getter, Opcode, opcode};
+
+/// `BLKROGET`: whether the device is write-protected (an `int`).
+const BLKROGET: Opcode = opcode::none(0x12, 94);
+/// `BLKGETSIZE64`: the size in bytes (a `u64`, declared as `size_t` in the kernel's header).
+const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
+
+/// Size in bytes (`BLKGETSIZE64`).
+///
+/// # Errors
+/// `NOTTY` or `INVAL` where `device` isn't a block device.
+pub fn size(device: impl AsFd) -> io::Result<u64> {
+    // SAFETY: BLKGETSIZE64 writes exactly one u64 to its argument on every architecture.
+    let getter = unsafe { Getter::<BLKGETSIZE64, u64>::new() };
+    // SAFETY: the opcode belongs to `Getter`'s output type, see above; other kinds of files refuse it.
+    unsafe { rustix::ioctl::ioctl(device, getter) }
+}
+
+/// Logical block size in bytes (`BLKSSZGET`).
+///
+/// # Errors
+/// `NOTTY` or `INVAL` where `device` isn't a block device.
+pub fn logical_block_size(device: impl AsFd) -> io::Result<u32> {
+    rustix::fs::ioctl_blksszget(device)
+}
+
+/// Physical block size in bytes (`BLKPBSZGET`).
+///
+/// # Errors
+/// `NOTTY` or `INVAL` where `device` isn't a block device.
+pub fn physical_block_size(device: impl AsFd) -> io::Result<u32> {
+    rustix::fs::ioctl_blkpbszget(device)
+}
+
+/// Whether the kernel refuses writes to the device (`BLKROGET`).
+///
+/// # Errors
+/// `NOTTY` or `INVAL` where `device` isn't a block device.
+pub fn is_read_only(device: impl AsFd) -> io::Result<bool> {
+    // SAFETY: BLKROGET writes exactly one int to its argument.
+    let getter = unsafe { Getter::<BLKROGET, libc::c_int>::new() };
+    // SAFETY: the opcode belongs to `Getter`'s output type, see above; other kinds of files refuse it.
+    unsafe { rustix::ioctl::ioctl(device, getter) }.map(|flag| flag != 0)
+}

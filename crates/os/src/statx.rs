@@ -1,0 +1,46 @@
+//! What statx(2) tells beyond stat(2): the mount, and what direct I/O needs.
+
+use rustix::fs::{AtFlags, CWD, StatxFlags};
+use rustix::io;
+use std::path::Path;
+
+/// What the file system says about direct I/O on one file (`STATX_DIOALIGN`, Linux ≥ 6.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DirectIo {
+    /// Buffers and offsets in bytes have to be multiples of these.
+    Aligned {
+        /// Of the buffer's address.
+        memory: u32,
+        /// Of offset and length.
+        offset: u32,
+    },
+    /// The file system says 0: it accepts `O_DIRECT` at most in order to emulate it.
+    Unsupported,
+    /// The file system or the kernel does not tell.
+    NotReported,
+}
+
+/// Part of the answer of statx(2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extra {
+    /// Identity of the mount, the first field of `mountinfo`; absent before Linux 5.8.
+    pub mount_id: Option<u64>,
+    /// What direct I/O needs.
+    pub direct_io: DirectIo,
+}
+
+/// Asks about `path`, following symbolic links.
+///
+/// # Errors
+/// Those of statx(2): a missing path, a directory that may not be searched.
+pub fn extra(path: &Path) -> io::Result<Extra> {
+    let wanted = StatxFlags::MNT_ID | StatxFlags::DIOALIGN;
+    let answer = rustix::fs::statx(CWD, path, AtFlags::empty(), wanted)?;
+    let has = |flag: StatxFlags| answer.stx_mask & flag.bits() != 0;
+    let direct_io = match (answer.stx_dio_mem_align, answer.stx_dio_offset_align) {
+        _ if !has(StatxFlags::DIOALIGN) => DirectIo::NotReported,
+        (_, 0) => DirectIo::Unsupported,
+        (memory, offset) => DirectIo::Aligned { memory, offset },
+    };
+    Ok(Extra { mount_id: has(StatxFlags::MNT_ID).then_some(answer.stx_mnt_id), direct_io })
+}
