@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 
 /// What the scheduler has to know of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct Request<T> {
     /// Number in the order of the source.
     pub sequence: u64,
     /// Read or write.
@@ -16,6 +16,8 @@ pub struct Request {
     pub extent: Extent,
     /// When it is due; none: as soon as there is room (closed loop).
     pub due: Option<Nanos>,
+    /// What the caller wants to know of it when it goes; the scheduler never looks.
+    pub facts: T,
 }
 
 /// Names a request from [`Decision::Issue`] to [`Scheduler::complete`]; below the depth.
@@ -33,11 +35,11 @@ pub struct Blocked {
 
 /// A request that goes now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Issue {
+pub struct Issue<T> {
     /// Its name while it is in flight.
     pub slot: Slot,
     /// The request.
-    pub request: Request,
+    pub request: Request<T>,
     /// When it was due.
     pub due: Nanos,
     /// If it had to wait for a conflict.
@@ -46,15 +48,15 @@ pub struct Issue {
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum Decision<T> {
     /// Hand over the next request of the source, or say that there is none.
     Offer,
     /// Submit this request now.
-    Issue(Issue),
+    Issue(Issue<T>),
     /// Record this request as dropped because of the one in flight with this sequence number.
-    Drop(Request, u64),
+    Drop(Request<T>, u64),
     /// Record this request as cancelled: the scheduler was stopped before it went.
-    Cancel(Request),
+    Cancel(Request<T>),
     /// Nothing to do before this time, unless a request completes.
     Sleep(Nanos),
     /// Nothing to do until a request completes.
@@ -78,8 +80,8 @@ pub struct Counters {
 
 /// One entry for each active request: waiting or in flight.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    request: Request,
+struct Entry<T> {
+    request: Request<T>,
     blocked: Option<Blocked>,
     /// It is on the push-back list, released or not.
     waiting: bool,
@@ -87,12 +89,12 @@ struct Entry {
 
 /// Decides which request of one target goes when.
 #[derive(Debug)]
-pub struct Scheduler {
+pub struct Scheduler<T> {
     policy: OverlapPolicy,
     depth: usize,
     max_waiting: usize,
     tracker: Tracker,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<T>>,
     free_entries: Vec<u32>,
     free_slots: Vec<u32>,
     /// Entry of each slot in flight.
@@ -101,7 +103,7 @@ pub struct Scheduler {
     ready: BinaryHeap<Reverse<(u64, u32)>>,
     /// Pushed-back requests that have not gone, ready or not.
     waiting: usize,
-    head: Option<Request>,
+    head: Option<Request<T>>,
     /// What the head waits for, under `order`.
     head_blocked_by: Option<u64>,
     head_released: Nanos,
@@ -114,13 +116,13 @@ pub struct Scheduler {
     counters: Counters,
 }
 
-impl Scheduler {
+impl<T: Copy + Default> Scheduler<T> {
     /// With at most `depth` requests in flight.
-    pub fn new(depth: u32, overlap: Overlap) -> Scheduler {
+    pub fn new(depth: u32, overlap: Overlap) -> Scheduler<T> {
         let depth = depth.max(1) as usize;
         let max_waiting = if overlap.policy == OverlapPolicy::PushBack { overlap.max_waiting as usize } else { 0 };
         let capacity = depth + max_waiting;
-        let idle = Request { sequence: 0, op: Op::Read, extent: Extent::default(), due: None };
+        let idle = Request { sequence: 0, op: Op::Read, extent: Extent::default(), due: None, facts: T::default() };
         Scheduler {
             policy: overlap.policy,
             depth,
@@ -144,7 +146,7 @@ impl Scheduler {
     }
 
     /// Hands over the next request of the source, after [`Decision::Offer`].
-    pub fn offer(&mut self, request: Request) {
+    pub fn offer(&mut self, request: Request<T>) {
         debug_assert!(self.head.is_none(), "one request at a time");
         self.head = Some(request);
     }
@@ -155,7 +157,7 @@ impl Scheduler {
     }
 
     /// The next request of the source, if it has been handed over and has not gone.
-    pub fn head(&self) -> Option<&Request> {
+    pub fn head(&self) -> Option<&Request<T>> {
         self.head.as_ref()
     }
 
@@ -180,7 +182,7 @@ impl Scheduler {
     }
 
     /// What to do next. Ask again after doing it, after a completion, and at the time that was named.
-    pub fn next(&mut self, now: Nanos) -> Decision {
+    pub fn next(&mut self, now: Nanos) -> Decision<T> {
         if self.stopping {
             return self.next_cancelled();
         }
@@ -203,7 +205,7 @@ impl Scheduler {
         }
     }
 
-    fn next_without_head(&self) -> Decision {
+    fn next_without_head(&self) -> Decision<T> {
         match (self.exhausted, self.in_flight()) {
             (false, _) => Decision::Offer,
             // Nothing waits when nothing is in flight: whatever waits, waits for something in flight.
@@ -213,7 +215,7 @@ impl Scheduler {
     }
 
     /// What becomes of the head, which is due while a slot is free; `None` if it went to the push-back list.
-    fn admit(&mut self, head: Request, now: Nanos) -> Option<Decision> {
+    fn admit(&mut self, head: Request<T>, now: Nanos) -> Option<Decision<T>> {
         match self.policy {
             OverlapPolicy::Allow => {}
             OverlapPolicy::Drop => {
@@ -240,7 +242,7 @@ impl Scheduler {
         Some(self.issue(id, now))
     }
 
-    fn admit_or_push_back(&mut self, head: Request, now: Nanos) -> Option<Decision> {
+    fn admit_or_push_back(&mut self, head: Request<T>, now: Nanos) -> Option<Decision<T>> {
         // Without a place on the list it stays the head, and those behind it wait too: memory is bounded.
         if self.waiting == self.max_waiting && self.conflict(&head).is_some() {
             self.full_since.get_or_insert(now);
@@ -261,18 +263,18 @@ impl Scheduler {
         None
     }
 
-    fn conflict(&self, request: &Request) -> Option<u64> {
+    fn conflict(&self, request: &Request<T>) -> Option<u64> {
         let id = self.tracker.conflict(request.op, request.extent)?;
         Some(self.entries[id as usize].request.sequence)
     }
 
-    fn new_entry(&mut self, request: Request) -> u32 {
+    fn new_entry(&mut self, request: Request<T>) -> u32 {
         let id = self.free_entries.pop().expect("there are as many entries as slots and places on the list");
         self.entries[id as usize] = Entry { request, blocked: None, waiting: false };
         id
     }
 
-    fn issue(&mut self, id: u32, now: Nanos) -> Decision {
+    fn issue(&mut self, id: u32, now: Nanos) -> Decision<T> {
         let slot = self.free_slots.pop().expect("the caller saw a free slot");
         self.slots[slot as usize] = id;
         let entry = &self.entries[id as usize];
@@ -301,7 +303,7 @@ impl Scheduler {
     }
 
     /// While stopping: what has not gone, one by one, then the end of what is in flight.
-    fn next_cancelled(&mut self) -> Decision {
+    fn next_cancelled(&mut self) -> Decision<T> {
         if let Some(head) = self.head.take() {
             return Decision::Cancel(head);
         }
@@ -322,16 +324,16 @@ mod tests {
     use iosonar_plan::Strong;
     use proptest::prelude::*;
 
-    fn write(sequence: u64, sector: u64, sectors: u64) -> Request {
+    fn write(sequence: u64, sector: u64, sectors: u64) -> Request<()> {
         let extent = Extent::from_sectors(sector, sectors).unwrap();
-        Request { sequence, op: Op::Write, extent, due: Some(Nanos(0)) }
+        Request { sequence, op: Op::Write, extent, due: Some(Nanos(0)), facts: () }
     }
 
-    fn scheduler(policy: OverlapPolicy, depth: u32) -> Scheduler {
+    fn scheduler(policy: OverlapPolicy, depth: u32) -> Scheduler<()> {
         Scheduler::new(depth, Overlap { policy, max_waiting: 4, ..Overlap::default() })
     }
 
-    fn issued(decision: Decision) -> Issue {
+    fn issued(decision: Decision<()>) -> Issue<()> {
         match decision {
             Decision::Issue(issue) => issue,
             other => panic!("{other:?}"),
@@ -442,10 +444,10 @@ mod tests {
             }).collect::<Vec<_>>().into_iter();
             let total = load.len();
             let (mut now, mut random) = (Nanos(0), seed | 1);
-            let mut flying: Vec<(Issue, Nanos)> = Vec::new();
-            let mut gone: Vec<Request> = Vec::new();
+            let mut flying: Vec<(Issue<()>, Nanos)> = Vec::new();
+            let mut gone: Vec<Request<()>> = Vec::new();
             let mut dropped = 0;
-            let conflicts = |a: &Request, b: &Request| strong.conflict(a.op, b.op) && a.extent.overlaps(b.extent);
+            let conflicts = |a: &Request<()>, b: &Request<()>| strong.conflict(a.op, b.op) && a.extent.overlaps(b.extent);
             loop {
                 match s.next(now) {
                     Decision::Offer => match load.next() {

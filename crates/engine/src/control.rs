@@ -1,0 +1,40 @@
+//! How the outside stops a run.
+
+use iosonar_plan::Nanos;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+
+/// A stop that may come at any time: from a signal, from a broken worker, or at a set time of the run.
+#[derive(Debug)]
+pub struct Control {
+    /// The signal that asks for the stop; 0: none.
+    signal: AtomicI32,
+    stop_at: AtomicU64,
+}
+
+impl Default for Control {
+    fn default() -> Control {
+        Control { signal: AtomicI32::new(0), stop_at: AtomicU64::new(u64::MAX) }
+    }
+}
+
+impl Control {
+    /// Lets nothing more be submitted because of a signal; what is in flight is awaited.
+    pub fn stop(&self, signal: i32) {
+        self.signal.store(signal, Relaxed);
+    }
+
+    /// The signal that asked for a stop, if one did.
+    pub fn signal(&self) -> Option<i32> {
+        Some(self.signal.load(Relaxed)).filter(|s| *s != 0)
+    }
+
+    /// Stops at a time of the run's own clock: how a simulation is interrupted.
+    pub fn stop_at(&self, time: Nanos) {
+        self.stop_at.store(time.0, Relaxed);
+    }
+
+    /// Whether to stop, now that it is `now`.
+    pub fn is_stopped(&self, now: Nanos) -> bool {
+        self.signal.load(Relaxed) != 0 || now.0 >= self.stop_at.load(Relaxed)
+    }
+}

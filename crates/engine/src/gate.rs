@@ -1,0 +1,83 @@
+//! The barrier between passes: all targets start the next one together.
+
+use iosonar_plan::Nanos;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Lets its members through only together. A member that ends early leaves, so that nobody waits for it.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    members: usize,
+    arrived: usize,
+    opened: u64,
+    /// Latest time at which a member arrived; each has a clock of its own in a simulation.
+    latest: Nanos,
+    /// When the pass that was let through last starts.
+    start: Nanos,
+}
+
+impl Gate {
+    pub(crate) fn new(members: usize) -> Gate {
+        let state = State { members, arrived: 0, opened: 0, latest: Nanos(0), start: Nanos(0) };
+        Gate { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the other members; gives the time at which all of them start.
+    pub(crate) fn pass(&self, now: Nanos) -> Nanos {
+        let mut state = self.lock();
+        state.latest = state.latest.max(now);
+        state.arrived += 1;
+        let round = state.opened;
+        self.open_if_complete(&mut state);
+        while state.opened == round {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.start
+    }
+
+    /// Ends this member's part.
+    pub(crate) fn leave(&self) {
+        let mut state = self.lock();
+        state.members -= 1;
+        self.open_if_complete(&mut state);
+    }
+
+    fn open_if_complete(&self, state: &mut State) {
+        if state.arrived > 0 && state.arrived >= state.members {
+            state.arrived = 0;
+            state.opened += 1;
+            state.start = state.latest;
+            self.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_start_together_and_nobody_waits_for_the_dead() {
+        let gate = Gate::new(3);
+        let starts = std::thread::scope(|scope| {
+            let member = |arrival: u64| {
+                let gate = &gate;
+                scope.spawn(move || (gate.pass(Nanos(arrival)), gate.pass(Nanos(arrival * 2))))
+            };
+            let (a, b) = (member(5), member(9));
+            gate.pass(Nanos(7));
+            gate.leave();
+            [a.join().unwrap(), b.join().unwrap()]
+        });
+        assert_eq!(starts, [(Nanos(9), Nanos(18)); 2]);
+    }
+}

@@ -1,0 +1,352 @@
+//! Everything that can be found out before the first I/O.
+
+use iosonar_host::guard::{Intent, Permit, Refusal, check};
+use iosonar_host::{Root, TargetError, TargetFacts, identify};
+use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as Requests, scan};
+use iosonar_plan::{Access, ByteSize, LoadSource, Nanos, Placement, PlacementError, Plan, SECTOR, Source, Target};
+use iosonar_trace::{InputError, decompress};
+use std::fs::File;
+use std::io::BufRead;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Told of lines that are left out and of shifted times, with the path of the load.
+pub type NoticeSink = Arc<dyn Fn(&Path, &Notice) + Send + Sync>;
+
+/// Why a plan cannot be carried out. Nothing was touched.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// A path is no target.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A target must not be written.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A target cannot be opened.
+    #[error("{path}: {error}")]
+    Open {
+        /// As typed.
+        path: String,
+        /// What the kernel said.
+        error: std::io::Error,
+    },
+    /// A load cannot be opened.
+    #[error("load {path}: {error}")]
+    Input {
+        /// As typed.
+        path: String,
+        /// What is wrong.
+        error: InputError,
+    },
+    /// A load cannot be replayed.
+    #[error("load {path}: {error}")]
+    Load {
+        /// As typed.
+        path: String,
+        /// Where and why, with the remedy.
+        error: LoadError,
+    },
+    /// A load, or its window, is empty.
+    #[error("load {path}: {why}")]
+    Empty {
+        /// As typed.
+        path: String,
+        /// What was found instead, and the remedy.
+        why: String,
+    },
+    /// A target has no usable block.
+    #[error("target {path}: {error}")]
+    Placement {
+        /// As typed.
+        path: String,
+        /// What is wrong.
+        error: PlacementError,
+    },
+    /// A request is larger than the target.
+    #[error("target {path} holds {size} bytes, and {source_name} contains a request of {length} bytes: use a larger target")]
+    TooSmall {
+        /// As typed.
+        path: String,
+        /// Usable bytes.
+        size: u64,
+        /// The load or pattern.
+        source_name: String,
+        /// The longest request.
+        length: u64,
+    },
+    /// The size of a pretended target is unknown.
+    #[error("target {0} does not exist, so its size is unknown: give --size (in a plan: size = \"10GiB\" in its [[target]])")]
+    NoSize(String),
+    /// Standard input feeds more than one target.
+    #[error("standard input can feed only one target: save the load to a file")]
+    SharedInput,
+    /// Block sizes do not fit the target's direct I/O.
+    #[error("target {path}: a pattern's block_size and offset must be multiples of the target's logical blocks of {block} bytes, or use --buffered")]
+    Unaligned {
+        /// As typed.
+        path: String,
+        /// Logical block size.
+        block: u64,
+    },
+}
+
+/// A plan that can be carried out, with its targets claimed.
+pub struct Prepared {
+    pub(crate) plan: Plan,
+    pub(crate) targets: Vec<TargetReady>,
+    pub(crate) notices: NoticeSink,
+}
+
+/// A target that is ready.
+pub struct TargetReady {
+    pub(crate) target: Target,
+    pub(crate) facts: Option<TargetFacts>,
+    /// Keeps the device from others while the run goes on.
+    pub(crate) permit: Option<Permit>,
+    /// Where its requests go.
+    pub placement: Placement,
+    /// What its load holds; none for standard input and patterns.
+    pub load: Option<Facts>,
+    writes: bool,
+}
+
+/// Checks everything and claims the targets. `notices` hears of bad lines and shifts in loads.
+pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared, PrepareError> {
+    let inputs = plan.targets.iter().filter(|t| matches!(&t.source, Source::Load(l) if is_stdin(&l.file))).count();
+    if inputs > 1 {
+        return Err(PrepareError::SharedInput);
+    }
+    let mut scanned = Vec::new();
+    let mut targets = Vec::with_capacity(plan.targets.len());
+    for target in &plan.targets {
+        let load = match &target.source {
+            Source::Load(load) if !is_stdin(&load.file) => Some(scan_once(load, &mut scanned, &notices)?),
+            _ => None,
+        };
+        targets.push(ready(&plan, target, load, root)?);
+    }
+    // Only when every target has been looked at is the first one claimed.
+    for t in &mut targets {
+        if let (Some(facts), true) = (&t.facts, plan.engine.is_real()) {
+            let intent = if t.writes { Intent::Write } else { Intent::ReadOnly };
+            t.permit = Some(check(facts, intent, plan.destroy, root)?);
+        }
+    }
+    Ok(Prepared { plan, targets, notices })
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn scan_once(
+    load: &LoadSource,
+    scanned: &mut Vec<(LoadSource, Facts)>,
+    notices: &NoticeSink,
+) -> Result<Facts, PrepareError> {
+    if let Some((_, facts)) = scanned.iter().find(|(l, _)| l == load) {
+        return Ok(*facts);
+    }
+    let path = || name(&load.file);
+    let input = open_load(&load.file)?;
+    let facts = scan(input, load, |notice| notices(&load.file, &notice));
+    let facts = facts.map_err(|error| PrepareError::Load { path: path(), error })?;
+    if facts.all_requests == 0 {
+        let why = "it contains no request; a load has lines such as '0.000000000 ; 2048 ; 8 ; R ; 0.0 ; 0.0'".into();
+        return Err(PrepareError::Empty { path: path(), why });
+    }
+    if facts.requests == 0 {
+        let window = &load.window;
+        let end = window.end.map_or("the end".to_string(), |e| e.to_string());
+        let why = format!(
+            "no request lies between {} and {end}; the load ends at {}: choose another --start, --end or --duration",
+            window.start, facts.load_end
+        );
+        return Err(PrepareError::Empty { path: path(), why });
+    }
+    scanned.push((load.clone(), facts));
+    Ok(facts)
+}
+
+fn open_load(path: &Path) -> Result<Box<dyn BufRead + Send>, PrepareError> {
+    let input = |error| PrepareError::Input { path: name(path), error };
+    if is_stdin(path) {
+        return decompress(std::io::stdin()).map_err(input);
+    }
+    let file = File::open(path).map_err(|e| input(e.into()))?;
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(input(std::io::Error::from(std::io::ErrorKind::IsADirectory).into()));
+    }
+    decompress(file).map_err(input)
+}
+
+fn ready(plan: &Plan, target: &Target, load: Option<Facts>, root: &Root) -> Result<TargetReady, PrepareError> {
+    let path = || name(&target.path);
+    let facts = match identify(&target.path, root) {
+        Ok(facts) => Some(facts),
+        // Engines without I/O need no target, only its size.
+        Err(_) if !plan.engine.is_real() && target.size.is_some() => None,
+        Err(TargetError::Unreachable { .. }) if !plan.engine.is_real() => return Err(PrepareError::NoSize(path())),
+        Err(error) => return Err(error.into()),
+    };
+    let size = match (&facts, target.size) {
+        (_, Some(ByteSize(size))) if !plan.engine.is_real() => size,
+        (Some(facts), _) => facts.size,
+        (None, _) => return Err(PrepareError::NoSize(path())),
+    };
+    let block = match &facts {
+        Some(facts) if !plan.access.buffered => facts.logical_block_size.bytes.max(SECTOR),
+        _ => SECTOR,
+    };
+    let block = if is_byte_exact(target, plan.access) { 1 } else { block };
+    let placement = Placement::new(size, block).map_err(|error| PrepareError::Placement { path: path(), error })?;
+    check_fits(target, &placement, load.as_ref())?;
+    let writes = match (&target.source, &load) {
+        (Source::Load(_), Some(load)) => load.writes > 0,
+        (Source::Load(_), None) => true,
+        (Source::Pattern(p), _) => p.read_percent < 100,
+    };
+    Ok(TargetReady { target: target.clone(), facts, permit: None, placement, load, writes })
+}
+
+/// Buffered patterns may use any size; headers are written where whole sectors are.
+fn is_byte_exact(target: &Target, access: Access) -> bool {
+    access.buffered && matches!(&target.source, Source::Pattern(p) if !p.block_size.0.is_multiple_of(SECTOR))
+}
+
+fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> Result<(), PrepareError> {
+    let path = || name(&target.path);
+    let length = match (&target.source, load) {
+        (Source::Pattern(p), _) => {
+            if !(p.block_size.0.is_multiple_of(placement.block()) && p.offset.0.is_multiple_of(placement.block())) {
+                return Err(PrepareError::Unaligned { path: path(), block: placement.block() });
+            }
+            let region = p.region.map_or(placement.size(), |r| r.0.min(placement.size()));
+            if p.offset.0 + p.block_size.0 > placement.size() || region < p.block_size.0 { u64::MAX } else { p.block_size.0 }
+        }
+        (Source::Load(_), Some(load)) => load.max_length,
+        (Source::Load(_), None) => 0,
+    };
+    if length <= placement.size() {
+        return Ok(());
+    }
+    let length = if let Source::Pattern(p) = &target.source { p.block_size.0 } else { length };
+    Err(PrepareError::TooSmall { path: path(), size: placement.size(), source_name: source_name(target), length })
+}
+
+/// What a target's requests are called in messages and in the archive.
+pub(crate) fn source_name(target: &Target) -> String {
+    match &target.source {
+        Source::Load(load) => name(&load.file),
+        Source::Pattern(p) => {
+            let order = if p.order == iosonar_plan::Order::Random { "random" } else { "sequential" };
+            format!("{order} {} {}% read", p.block_size, p.read_percent)
+        }
+    }
+}
+
+impl TargetReady {
+    /// Path as typed.
+    pub fn path(&self) -> &PathBuf {
+        &self.target.path
+    }
+
+    /// What will be overwritten, in words, if anything will.
+    pub fn statement(&self) -> Option<&str> {
+        match &self.permit {
+            Some(Permit::Write(permit)) => Some(permit.statement()),
+            _ => None,
+        }
+    }
+
+    /// Highest requested end ÷ size (blkreplay manual 3.1.4), where it is known before the start.
+    pub fn wraparound_factor(&self) -> Option<f64> {
+        self.load.map(|load| load.max_end as f64 / self.placement.size() as f64)
+    }
+
+    /// The longest request in bytes, where it is known.
+    pub(crate) fn max_length(&self) -> usize {
+        let length = match (&self.target.source, &self.load) {
+            (Source::Pattern(p), _) => p.block_size.0,
+            (_, Some(load)) => load.max_length,
+            (_, None) => 0,
+        };
+        // A request that is not aligned reaches into one more block at each end.
+        (length + 2 * self.placement.block()) as usize
+    }
+
+    /// Its requests for one pass.
+    pub(crate) fn requests(&self, plan: &Plan, stream: u64, notices: &NoticeSink) -> Result<Box<dyn Requests>, PrepareError> {
+        match &self.target.source {
+            Source::Load(load) => {
+                // The scan of a file has told already what it found.
+                let tell = is_stdin(&load.file).then(|| notices.clone());
+                let path = load.file.clone();
+                let told = move |notice: Notice| tell.iter().for_each(|tell| tell(&path, &notice));
+                Ok(Box::new(Recorded::new(open_load(&load.file)?, load, told)))
+            }
+            Source::Pattern(p) => {
+                let pattern = Pattern::new(p, self.placement.size(), plan.seed, stream);
+                Ok(Box::new(pattern.expect("check_fits has seen that a block fits")))
+            }
+        }
+    }
+
+    /// Opens the target as the plan says.
+    pub(crate) fn open(&self, access: Access) -> Result<File, PrepareError> {
+        let mut flags = 0;
+        if !access.buffered {
+            flags |= libc::O_DIRECT;
+        }
+        if access.sync {
+            flags |= libc::O_SYNC;
+        }
+        let mut options = File::options();
+        options.read(true).write(self.writes).custom_flags(flags);
+        options.open(&self.target.path).map_err(|error| PrepareError::Open { path: name(&self.target.path), error })
+    }
+}
+
+impl Prepared {
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The targets, in the plan's order.
+    pub fn targets(&self) -> &[TargetReady] {
+        &self.targets
+    }
+
+    /// What is known about the targets that exist, for the environment.
+    pub fn facts(&self) -> Vec<TargetFacts> {
+        self.targets.iter().filter_map(|t| t.facts.clone()).collect()
+    }
+
+    /// Requests of one pass over all targets, where that is known before the start.
+    pub fn expected_requests(&self) -> Option<u64> {
+        let of = |t: &TargetReady| match &t.target.source {
+            Source::Load(_) => t.load.map(|l| l.requests),
+            Source::Pattern(p) => p.stop.requests,
+        };
+        self.targets.iter().map(of).sum::<Option<u64>>().map(|n| n * u64::from(self.plan.passes))
+    }
+
+    /// How long one pass takes at least, where the plan says so: the last due time.
+    pub fn expected_span(&self) -> Option<Nanos> {
+        let of = |t: &TargetReady| match &t.target.source {
+            Source::Load(l) if l.pace == iosonar_plan::LoadPace::Original => {
+                t.load.map(|f| l.speed.scale(f.last.saturating_sub(f.first)))
+            }
+            Source::Load(_) => Some(Nanos(0)),
+            Source::Pattern(p) => p.stop.runtime,
+        };
+        let spans = self.targets.iter().map(of).collect::<Option<Vec<_>>>()?;
+        spans.into_iter().max().map(|span| Nanos(span.0 * u64::from(self.plan.passes)))
+    }
+}
