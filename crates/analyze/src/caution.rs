@@ -248,10 +248,10 @@ fn timing(list: &mut List, summary: &Summary, info: &RunInfo) {
         let late = delay.p99_ns.unwrap_or(delay.max_ns);
         if late > latency.p50_ns.max(LATE_FLOOR.0) {
             let text = format!(
-                "Requests were issued late: 1 % of them by {} s or more, half of the latencies are below {} s. \
+                "Requests were issued late: 1 % of them by {} or more, while half of the latencies are below {}. \
                  The load was not replayed as demanded; look at delay and response, not at latency alone.",
-                three_digits(late as f64 / 1e9),
-                three_digits(latency.p50_ns as f64 / 1e9)
+                span(late),
+                span(latency.p50_ns)
             );
             list.push(CautionId::IssuedLate, Severity::Warning, text);
         }
@@ -259,18 +259,18 @@ fn timing(list: &mut List, summary: &Summary, info: &RunInfo) {
     let recorder = info.recorder_stalls;
     if recorder.count > 0 {
         let text = format!(
-            "Issuing waited {} times for the recorder, {} s in all: delays contain this tool's own waiting.",
+            "Issuing waited {} times for the recorder, {} in all: delays contain this tool's own waiting.",
             recorder.count,
-            three_digits(recorder.total.as_secs_f64())
+            span(recorder.total.0)
         );
         list.push(CautionId::RecorderStalls, Severity::Warning, text);
     }
     let push_back = info.push_back_stalls;
     if push_back.count > 0 {
         let text = format!(
-            "The push-back list was full {} times, {} s in all: requests without a conflict waited too.",
+            "The push-back list was full {} times, {} in all: requests without a conflict waited too.",
             push_back.count,
-            three_digits(push_back.total.as_secs_f64())
+            span(push_back.total.0)
         );
         list.push(CautionId::PushBackStalls, Severity::Warning, text);
     }
@@ -293,6 +293,17 @@ fn input(list: &mut List, info: &RunInfo) {
             list.push(CautionId::BackwardTime, Severity::Note, text);
         }
     }
+}
+
+/// A duration with three significant digits and its unit.
+fn span(ns: u64) -> String {
+    let (factor, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (1e3, "µs"),
+        1_000_000..1_000_000_000 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{} {unit}", three_digits(ns as f64 / factor))
 }
 
 /// Three significant digits without exponent.

@@ -97,7 +97,7 @@ pub(super) struct LogScale {
 }
 
 /// Height of the strip for times that have no row.
-const GUTTER: i32 = 16;
+const GUTTER: i32 = 20;
 
 /// What is drawn in one row of pixels.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -160,25 +160,31 @@ impl LogScale {
     /// Lines at decades, labels at 1, 2 and 5, the names of the gutters.
     pub(super) fn draw(&self, scene: &mut Scene, palette: &Palette, under: &str, label: &str) {
         let inner = self.inner();
-        let decade_px = inner.h * ROWS_PER_DECADE as i32 / self.rows.len() as i32;
-        for decade in self.rows.start / ROWS_PER_DECADE..=self.rows.end / ROWS_PER_DECADE {
-            let base = row_lower_edge(decade * ROWS_PER_DECADE);
-            for factor in [1, 2, 5] {
-                let Some(y) = self.y(base * factor) else { continue };
+        let mut labels: Vec<i32> = Vec::new();
+        for factor in [1, 2, 5] {
+            for decade in self.rows.start / ROWS_PER_DECADE..=self.rows.end / ROWS_PER_DECADE {
+                let ns = row_lower_edge(decade * ROWS_PER_DECADE) * factor;
+                let Some(y) = self.y(ns) else { continue };
                 if factor == 1 {
                     scene.horizontal(y, (self.area.x, self.area.right() - 1), Stroke::solid(palette.grid, 1));
                 }
                 let length = if factor == 1 { 6 } else { 3 };
                 scene.horizontal(y, (self.area.x - length, self.area.x - 1), Stroke::solid(palette.axis, 1));
-                if factor == 1 || decade_px >= 60 {
-                    self.tick_label(scene, palette, &round_duration(base * factor), y + 4);
+                // At a gutter the label moves inward, to leave room for the gutter's name.
+                let base = match y {
+                    _ if self.under > 0 && y == inner.bottom() => y - 1,
+                    _ if self.over > 0 && y == inner.y => y + 11,
+                    _ => y + 4,
+                };
+                if labels.iter().all(|taken| taken.abs_diff(base) >= 16) {
+                    labels.push(base);
+                    self.tick_label(scene, palette, &round_duration(ns), base);
                 }
             }
         }
-        for (height, y, name) in [
-            (self.over, self.area.y + GUTTER / 2 - 2, "> 100 s"),
-            (self.under, self.area.bottom() - GUTTER / 2 + 7, under),
-        ] {
+        for (height, y, name) in
+            [(self.over, self.area.y + 11, "> 100 s"), (self.under, self.area.bottom() - 3, under)]
+        {
             if height > 0 {
                 self.tick_label(scene, palette, name, y);
             }
@@ -243,23 +249,9 @@ impl LinearScale {
         LinearScale { most: (most / step).ceil().max(1.0) * step, step, area }
     }
 
-    /// For quantities that are whole numbers: ticks too.
-    pub(super) fn whole(most: u64, area: Rect) -> LinearScale {
-        let mut scale = LinearScale::new(most.max(1) as f64, area);
-        if scale.step < 1.0 {
-            scale.step = 1.0;
-            scale.most = most.max(1) as f64;
-        }
-        scale
-    }
-
     pub(super) fn y(&self, value: f64) -> i32 {
         let share = (value / self.most).clamp(0.0, 1.0);
         self.area.bottom() - 1 - (share * f64::from(self.area.h - 1)).round() as i32
-    }
-
-    pub(super) fn reaches(&self, value: f64) -> bool {
-        value <= self.most
     }
 
     pub(super) fn draw(
@@ -276,6 +268,47 @@ impl LinearScale {
             scene.horizontal(y, (self.area.x, self.area.right() - 1), Stroke::solid(palette.grid, 1));
             scene.horizontal(y, (self.area.x - 6, self.area.x - 1), Stroke::solid(palette.axis, 1));
             scene.text(words(tick(value), self.area.x - 10, y + 4, TICK_SIZE, palette, Anchor::End));
+        }
+        axis_label(scene, palette, self.area, label);
+    }
+}
+
+/// A number of requests from zero on a scale of log(1 + n): single requests and thousands are both seen, and
+/// zero has its place.
+pub(super) struct CountScale {
+    most: u64,
+    area: Rect,
+}
+
+impl CountScale {
+    pub(super) fn new(most: u64, area: Rect) -> CountScale {
+        CountScale { most: most.max(4), area }
+    }
+
+    pub(super) fn y(&self, count: u64) -> i32 {
+        let share = (count.min(self.most) as f64).ln_1p() / (self.most as f64).ln_1p();
+        self.area.bottom() - 1 - (share * f64::from(self.area.h - 1)).round() as i32
+    }
+
+    pub(super) fn reaches(&self, count: u64) -> bool {
+        count <= self.most
+    }
+
+    /// Ticks at 0 and at 1, 2, 5 times powers of ten, where they do not crowd.
+    pub(super) fn draw(&self, scene: &mut Scene, palette: &Palette, label: &str) {
+        let ones = (0..20).map(|power| 10u64.pow(power)).take_while(|n| *n <= self.most);
+        let finer = ones.clone().flat_map(|n| [2 * n, 5 * n]).filter(|n| *n <= self.most);
+        let mut taken: Vec<i32> = Vec::new();
+        for count in [0].into_iter().chain(ones).chain(finer) {
+            let y = self.y(count);
+            if taken.iter().any(|t| t.abs_diff(y) < 16) {
+                continue;
+            }
+            taken.push(y);
+            scene.horizontal(y, (self.area.x, self.area.right() - 1), Stroke::solid(palette.grid, 1));
+            scene.horizontal(y, (self.area.x - 6, self.area.x - 1), Stroke::solid(palette.axis, 1));
+            let text = units::grouped(count);
+            scene.text(words(text, self.area.x - 10, y + 4, TICK_SIZE, palette, Anchor::End));
         }
         axis_label(scene, palette, self.area, label);
     }

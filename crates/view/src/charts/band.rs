@@ -135,8 +135,8 @@ fn key(scene: &mut Scene, view: &View<'_>, most: u64, y: i32) {
     let p = view.palette;
     let shades = Shades::new(p, most);
     let mut x = SIDE_LEFT;
-    for (name, mix) in [("read", 0.0), ("write", 1.0)] {
-        _ = name;
+    // Reads, then writes.
+    for mix in [0.0, 1.0] {
         for color in shades.scale(mix) {
             scene.area(Rect { x, y: y - 10, w: 7, h: 11 }, Fill::Solid(*color));
             x += 7;

@@ -1,9 +1,9 @@
 //! Delay over due time, and below it how many requests were waiting.
 
-use super::axes::{self, LinearScale, TimeScale, words};
+use super::axes::{self, CountScale, TimeScale, words};
 use super::band::{self, Panel};
 use super::{PLOT_LEFT, PLOT_WIDTH, Picture, SIDE_LEFT, View, page, plot_area, single};
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Fill, Rect, Scene};
 use crate::units;
 
 /// Share of the height for the waiting requests.
@@ -43,14 +43,14 @@ fn waiting(scene: &mut Scene, view: &View<'_>, area: Rect) {
     let occupancy = &view.diagrams.waiting;
     let bands = occupancy.bands(PLOT_WIDTH as usize);
     let most = bands.iter().map(|b| b.max).max().unwrap_or(0);
-    let scale = LinearScale::whole(most, plot);
+    let scale = CountScale::new(most, plot);
     let time = TimeScale { end_ns: occupancy.axis().end_ns(), area: plot };
     time.draw(scene, p, Some("Time when the request was due, since the start of the run"));
-    scale.draw(scene, p, "Waiting", axes::plain);
+    scale.draw(scene, p, "Waiting, log");
     let step = occupancy.band_ns(PLOT_WIDTH as usize);
     for (i, band) in bands.iter().enumerate() {
         let (x, end) = (time.x(i as u64 * step), time.x((i as u64 + 1) * step).min(PLOT_LEFT + PLOT_WIDTH));
-        let top = scale.y(band.max as f64);
+        let top = scale.y(band.max);
         let bar = Rect { x, y: top, w: (end - x).max(1), h: plot.bottom() - top };
         if band.max > 0 {
             scene.area(bar, Fill::Solid(p.background.mix(p.axis, 0.6)));
@@ -58,7 +58,7 @@ fn waiting(scene: &mut Scene, view: &View<'_>, area: Rect) {
     }
     axes::frame(scene, p, plot);
     let facts = &view.summary.waiting;
-    let mean = facts.mean_time_weighted.map_or("–".to_string(), units::number);
+    let mean = facts.mean_time_weighted.map_or("–".to_string(), units::request_rate);
     let lines = [
         "requests due but not submitted,".to_string(),
         format!("most in each step of {}", axes::time(step)),
@@ -67,5 +67,4 @@ fn waiting(scene: &mut Scene, view: &View<'_>, area: Rect) {
     for (i, line) in lines.into_iter().enumerate() {
         scene.text(words(line, SIDE_LEFT, plot.y + 14 + 18 * i as i32, 13.0, p, Anchor::Start));
     }
-    _ = Stroke::solid;
 }

@@ -1,6 +1,6 @@
 //! Requests in flight: all, reads and writes as lanes on one scale.
 
-use super::axes::{self, LinearScale, TimeScale, words};
+use super::axes::{self, CountScale, TimeScale, words};
 use super::{BELOW, PLOT_WIDTH, Picture, SIDE_LEFT, SIDE_WIDTH, View, page, plot_area, single};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
@@ -22,7 +22,7 @@ pub(super) fn draw(view: &View<'_>) -> Scene {
 
 fn facts(scene: &mut Scene, view: &View<'_>, y: i32) {
     let s = view.summary;
-    let mean = |m: Option<f64>| m.map_or("–".to_string(), units::number);
+    let mean = |m: Option<f64>| m.map_or("–".to_string(), units::request_rate);
     let lines = [
         format!(
             "in flight: mean over time {}, most on one target {} of a depth of {}",
@@ -74,31 +74,33 @@ struct Lane<'a> {
 
 fn lane(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, plot: Rect, x_label: Option<&str>) {
     let p = view.palette;
-    let scale = LinearScale::whole(lane.most, plot);
+    let scale = CountScale::new(lane.most, plot);
     let time = TimeScale { end_ns: lane.occupancy.axis().end_ns(), area: plot };
     time.draw(scene, p, x_label);
-    scale.draw(scene, p, &format!("In flight: {}", lane.name), axes::plain);
+    scale.draw(scene, p, &format!("{}, log", lane.name));
     let step = lane.occupancy.band_ns(STEPS);
     let left = |i: usize| time.x(i as u64 * step).min(plot.right());
     for (i, band) in lane.bands.iter().enumerate() {
-        let (top, low) = (scale.y(band.max as f64), scale.y(band.min as f64));
+        let (top, low) = (scale.y(band.max), scale.y(band.min));
         let bar = Rect { x: left(i), y: top, w: left(i + 1) - left(i), h: low - top + 1 };
         if band.max > 0 {
             scene.area(bar, Fill::Solid(p.background.mix(lane.color, 0.4)));
         }
     }
-    let points = lane.bands.iter().enumerate().map(|(i, b)| (left(i), scale.y(b.median as f64))).collect();
+    let points = lane.bands.iter().enumerate().map(|(i, b)| (left(i), scale.y(b.median))).collect();
     scene.steps(points, plot.right(), Stroke::solid(lane.color, 2));
     axes::frame(scene, p, plot);
     depth_line(scene, view, lane, &scale, plot);
     let most = lane.bands.iter().map(|b| b.max).max().unwrap_or(0);
     let lines = [
         format!("{}: most {}", lane.name, units::grouped(most)),
-        "line: half of the step no more".to_string(),
+        "line: median of the step".to_string(),
         "band: least to most".to_string(),
         format!("one step is {}", axes::time(step)),
     ];
-    for (i, line) in lines.into_iter().enumerate() {
+    // What line and band mean is said once.
+    let shown = if lane.name == "all" { lines.len() } else { 1 };
+    for (i, line) in lines.into_iter().take(shown).enumerate() {
         let mut text = words(line, SIDE_LEFT, plot.y + 30 + 18 * i as i32, 13.0, p, Anchor::Start);
         if i == 0 {
             (text.weight, text.color) = (Weight::Bold, lane.color);
@@ -108,14 +110,14 @@ fn lane(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, plot: Rect, x_label
 }
 
 /// The most that the plan allows, on all targets together.
-fn depth_line(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, scale: &LinearScale, plot: Rect) {
+fn depth_line(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, scale: &CountScale, plot: Rect) {
     let p = view.palette;
     let targets = view.summary.targets.len().max(1) as u64;
     let depth = u64::from(view.summary.run.depth) * targets;
-    if !scale.reaches(depth as f64) || lane.name != "all" {
+    if !scale.reaches(depth) || lane.name != "all" {
         return;
     }
-    let y = scale.y(depth as f64);
+    let y = scale.y(depth);
     scene.horizontal(y, (plot.x, plot.right()), Stroke::dashed(p.bad, 1));
     let words_of_line = format!("depth {} × {targets} targets", view.summary.run.depth);
     let text = if targets == 1 { format!("depth {depth}") } else { words_of_line };

@@ -114,7 +114,7 @@ pub(super) fn time_legend(
     let mut base = y;
     for (scope, s) in rows {
         base += 18;
-        swatch(scene, view, color(view, scope), 110, base);
+        swatch(scene, color(view, scope), 110, base);
         scene.text(words(scope_name(scope), 130, base, SMALL, p, Anchor::Start));
         let optional = |t: Option<u64>| t.map_or("–".to_string(), time);
         let cells = [
@@ -134,8 +134,7 @@ pub(super) fn time_legend(
 }
 
 /// A small square in a legend, on the base line `y`.
-pub(super) fn swatch(scene: &mut Scene, view: &View<'_>, color: Rgb, x: i32, y: i32) {
-    _ = view;
+pub(super) fn swatch(scene: &mut Scene, color: Rgb, x: i32, y: i32) {
     scene.area(Rect { x, y: y - 10, w: 12, h: 11 }, Fill::Solid(color));
 }
 

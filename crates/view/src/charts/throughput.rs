@@ -33,7 +33,7 @@ fn rates(scene: &mut Scene, view: &View<'_>, y: i32) {
     ];
     for (i, (name, rate, color)) in rows.into_iter().enumerate() {
         let base = y + 20 + 20 * i as i32;
-        page::swatch(scene, view, color, 110, base);
+        page::swatch(scene, color, 110, base);
         scene.text(words(name, 130, base, 13.0, p, Anchor::Start));
         let Some(Rate { requests, bytes, duration_ns, requests_per_second, bytes_per_second }) = rate else {
             let why = if view.summary.run.has_timetable { "nothing" } else { "no timetable of its own" };
@@ -51,8 +51,8 @@ fn rates(scene: &mut Scene, view: &View<'_>, y: i32) {
     }
     if let (Some(demanded), Some(delivered)) = (t.demanded, t.delivered) {
         let ratio = delivered.requests_per_second / demanded.requests_per_second * 100.0;
-        let text = format!("delivered ÷ demanded: {} % of the requests per second", units::number(ratio));
-        scene.text(words(text.replace('÷', "/"), 130, y + 62, 13.0, p, Anchor::Start));
+        let text = format!("delivered / demanded: {} % of the requests per second", units::number(ratio));
+        scene.text(words(text, 130, y + 62, 13.0, p, Anchor::Start));
     }
 }
 
@@ -91,15 +91,7 @@ pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
         None,
     );
     let label = Some("Time since the start of the run");
-    panel(
-        scene,
-        view,
-        &lines(&d.demanded.bytes, &bytes, 1e-6),
-        lower,
-        axis,
-        "Megabytes (10⁶) per second",
-        label,
-    );
+    panel(scene, view, &lines(&d.demanded.bytes, &bytes, 1e-6), lower, axis, "MB per second", label);
     side(scene, view, upper, axis);
 }
 
@@ -131,7 +123,7 @@ fn panel(
     let scale = LinearScale::new(values.copied().fold(0.0, f64::max), plot);
     let time = TimeScale { end_ns: axis.end_ns(), area: plot };
     time.draw(scene, p, x_label);
-    scale.draw(scene, p, &y_label.replace("10⁶", "10^6"), axes::plain);
+    scale.draw(scene, p, y_label, axes::plain);
     let edges = |i: usize| {
         let x = time.x(i as u64 * lines.step_ns);
         (x, time.x((i as u64 + 1) * lines.step_ns).min(plot.right()))
