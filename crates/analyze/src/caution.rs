@@ -181,11 +181,11 @@ fn outcomes(list: &mut List, summary: &Summary) {
     }
     if all.failed > 0 {
         let reasons: Vec<_> =
-            summary.errors.iter().take(3).map(|e| format!("{} {}", e.count, e.name)).collect();
+            summary.errors.iter().take(3).map(|e| format!("{} {}", grouped(e.count), e.name)).collect();
         let text = format!(
             "{} of {} requests failed ({}). They are counted, but left out of all times.",
-            all.failed,
-            all.total,
+            grouped(all.failed),
+            grouped(all.total),
             reasons.join(", ")
         );
         list.push(CautionId::FailedRequests, Severity::Warning, text);
@@ -194,14 +194,16 @@ fn outcomes(list: &mut List, summary: &Summary) {
     if dropped > DROPPED_SHARE {
         let text = format!(
             "{} requests ({:.1} %) were left out because they conflicted: the target saw less than the load asks for.",
-            all.dropped,
+            grouped(all.dropped),
             dropped * 100.0
         );
         list.push(CautionId::DroppedShare, Severity::Warning, text);
     }
     if all.short > 0 {
-        let text =
-            format!("{} requests transferred less than asked at least once and were continued.", all.short);
+        let text = format!(
+            "{} requests transferred less than asked at least once and were continued.",
+            grouped(all.short)
+        );
         list.push(CautionId::ShortTransfers, Severity::Note, text);
     }
 }
@@ -223,11 +225,11 @@ fn placement(list: &mut List, summary: &Summary) {
     let (all, write) = (&summary.counts.all, &summary.counts.write);
     if all.rounded > 0 {
         let mut text =
-            format!("{} requests were widened to whole logical blocks of the target.", all.rounded);
+            format!("{} requests were widened to whole logical blocks of the target.", grouped(all.rounded));
         if write.rounded > 0 {
             text += &format!(
                 " {} of them were writes: each overwrote neighbouring sectors that the load did not touch.",
-                write.rounded
+                grouped(write.rounded)
             );
         }
         list.push(CautionId::Rounded, Severity::Warning, text);
@@ -235,7 +237,7 @@ fn placement(list: &mut List, summary: &Summary) {
     if all.at_border > 0 {
         let text = format!(
             "{} requests would have crossed the end of the target and were moved down.",
-            all.at_border
+            grouped(all.at_border)
         );
         list.push(CautionId::MovedAtBorder, Severity::Note, text);
     }
@@ -260,7 +262,7 @@ fn timing(list: &mut List, summary: &Summary, info: &RunInfo) {
     if recorder.count > 0 {
         let text = format!(
             "Issuing waited {} times for the recorder, {} in all: delays contain this tool's own waiting.",
-            recorder.count,
+            grouped(recorder.count),
             span(recorder.total.0)
         );
         list.push(CautionId::RecorderStalls, Severity::Warning, text);
@@ -269,7 +271,7 @@ fn timing(list: &mut List, summary: &Summary, info: &RunInfo) {
     if push_back.count > 0 {
         let text = format!(
             "The push-back list was full {} times, {} in all: requests without a conflict waited too.",
-            push_back.count,
+            grouped(push_back.count),
             span(push_back.total.0)
         );
         list.push(CautionId::PushBackStalls, Severity::Warning, text);
@@ -281,18 +283,27 @@ fn input(list: &mut List, info: &RunInfo) {
         if target.bad_lines > 0 {
             let text = format!(
                 "{} of {} lines of {} were skipped as no requests.",
-                target.bad_lines, target.input_lines, target.source
+                grouped(target.bad_lines),
+                grouped(target.input_lines),
+                target.source
             );
             list.push(CautionId::BadLines, Severity::Warning, text);
         }
         if target.back_shifts > 0 {
             let text = format!(
                 "Time ran backward {} times in {}: what follows was shifted.",
-                target.back_shifts, target.source
+                grouped(target.back_shifts),
+                target.source
             );
             list.push(CautionId::BackwardTime, Severity::Note, text);
         }
     }
+}
+
+/// A count with blanks between groups of three digits.
+fn grouped(n: u64) -> String {
+    let rest = n % 1000;
+    if n < 1000 { rest.to_string() } else { format!("{} {rest:03}", grouped(n / 1000)) }
 }
 
 /// A duration with three significant digits and its unit.

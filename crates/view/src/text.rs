@@ -220,12 +220,12 @@ fn errors(out: &mut Lines, s: &Summary) {
     for e in &s.errors {
         let first = units::moment(e.first_due_ns, Charset::Ascii);
         out.line(&format!(
-            "  {:>12} {:15} first: {} due at {first}, byte {} of target {}",
+            "  {:>9} {:14} first: {} due {first}, target {}, byte {}",
             units::grouped(e.count),
             e.name,
             e.first_op,
-            e.first_offset_bytes,
-            e.first_target
+            e.first_target,
+            e.first_offset_bytes
         ));
     }
 }

@@ -135,7 +135,7 @@ fn single(
     legend(&mut scene, 102);
     let area = Rect { x: 0, y: 206, w: PAGE_WIDTH as i32, h: PAGE_HEIGHT as i32 - 206 - page::BOTTOM - 8 };
     body(&mut scene, area);
-    page::bottom(&mut scene, view, plot_area(area));
+    page::bottom(&mut scene, view, &[plot_area(area)]);
     scene
 }
 

@@ -159,8 +159,8 @@ pub(super) fn counts_note(scene: &mut Scene, view: &View<'_>, y: i32) {
     }
 }
 
-/// Caution strip, foot line and stamp; to be called last, so that the stamp lies over the plot.
-pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plot: Rect) {
+/// Caution strip, foot line and stamps; to be called last, so that stamps lie over the plots.
+pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
     let p = view.palette;
     let top = scene.height as i32 - BOTTOM;
     let strip = Rect { x: LEFT, y: top, w: RIGHT - LEFT, h: 44 };
@@ -180,7 +180,7 @@ pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plot: Rect) {
         scene.text(caution(fitted, LEFT + 10, top + 18 + 18 * i as i32, Anchor::Start));
     }
     foot(scene, view);
-    stamp(scene, view, plot);
+    plots.iter().for_each(|plot| stamp(scene, view, *plot));
 }
 
 fn wraparound(view: &View<'_>) -> String {

@@ -19,20 +19,20 @@ pub(super) fn draw(view: &View<'_>) -> Scene {
         (Picture::Sonar, sonar::body, 500),
         (Picture::Throughput, throughput::body, 400),
         (Picture::Delay, delay::body, 430),
-        (Picture::InFlight, inflight::body, 330),
+        (Picture::InFlight, inflight::body, 370),
     ];
     let mut y = 214;
-    let mut first = None;
+    let mut plots = Vec::new();
     for (picture, body, height) in parts {
         let mut title = words(picture.title(), 110, y, 15.0, view.palette, Anchor::Start);
         title.weight = Weight::Bold;
         scene.text(title);
         let area = Rect { x: 0, y: y + 14, w: PAGE_WIDTH as i32, h: height - 40 };
         body(&mut scene, view, area);
-        first.get_or_insert(plot_area(area));
+        plots.push(plot_area(area));
         y += height + 6;
     }
-    let all = Rect { y: 228, h: y - 228, ..plot_area(Rect { x: 0, y: 228, w: 0, h: y }) };
-    page::bottom(&mut scene, view, all);
+    // Each plot has its own stamp: parts of a sheet are cut out and passed on.
+    page::bottom(&mut scene, view, &plots);
     scene
 }
