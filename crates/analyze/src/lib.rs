@@ -1,1 +1,64 @@
-//! Archive or load to Summary; every statistic a mergeable partial
+//! From the records of a run to its [`Summary`] and [`Diagrams`].
+//!
+//! Every statistic is a *partial*: it takes records one by one, in any order, and two of them merge into what
+//! one pass over both parts would have given. So a run may be read in pieces, on several cores or hosts.
+//! Memory follows the size of the pictures and the number of targets, never the number of records.
+//!
+//! This room opens no files and draws nothing.
+
+mod axis;
+mod caution;
+mod class;
+mod counts;
+mod diagrams;
+mod distribution;
+mod errors;
+mod grid;
+pub mod hist;
+mod limits;
+mod occupancy;
+mod series;
+mod span;
+mod summary;
+mod tally;
+#[cfg(test)]
+mod testing;
+
+pub use axis::{ROWS, ROWS_PER_DECADE, Row, TimeAxis, row_lower_edge, row_of};
+pub use caution::{Caution, CautionId, Severity, Stamp};
+pub use class::{ByScope, Class, Scope};
+pub use counts::{Counts, CountsByOp};
+pub use diagrams::{Diagrams, SERIES_COLUMNS, SONAR_COLUMNS};
+pub use distribution::{Distribution, TimeStats};
+pub use errors::ErrorCount;
+pub use grid::{Cell, CountGrid, TILE_COLUMNS};
+pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
+pub use occupancy::{Band, FINE_STEPS, Occupancy};
+pub use series::CountSeries;
+pub use span::Span;
+pub use summary::{
+    OccupancyFacts, Rate, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput, summarize,
+};
+pub use tally::Tally;
+
+use iosonar_archive::Record;
+use std::io;
+
+/// Records that can be read again and again: an archive, or a list in memory.
+pub trait Records {
+    /// Hands every record to `f`, in any order but each time the same set.
+    fn for_each(&self, f: &mut dyn FnMut(&Record)) -> io::Result<()>;
+}
+
+impl Records for [Record] {
+    fn for_each(&self, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
+        self.iter().for_each(f);
+        Ok(())
+    }
+}
+
+impl Records for Vec<Record> {
+    fn for_each(&self, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
+        self.as_slice().for_each(f)
+    }
+}

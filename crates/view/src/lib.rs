@@ -1,1 +1,23 @@
-//! Summary to text, PNG, SVG and HTML
+//! Shows a summary and its diagrams: text for a terminal, pictures as PNG and SVG, one HTML page.
+//!
+//! This room draws. Every figure and every count comes from `analyze`; here they are only placed, scaled and
+//! coloured.
+
+mod charts;
+mod density;
+pub mod fonts;
+pub mod palette;
+mod plot;
+mod raster;
+pub mod report;
+pub mod scene;
+mod svg;
+mod text;
+mod units;
+
+pub use charts::{Headline, Picture};
+pub use palette::Theme;
+pub use plot::{Format, PlotError, PlotOptions, Plotted, plot};
+pub use raster::png;
+pub use svg::{escape, svg};
+pub use text::show;

@@ -1,0 +1,392 @@
+//! What to know before believing the figures.
+
+use crate::Summary;
+use iosonar_archive::{RunInfo, RunState};
+use iosonar_plan::{Engine, Nanos, Plan};
+use serde::{Deserialize, Serialize};
+
+/// Why figures are no storage result. Pictures carry it inside their pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stamp {
+    /// The null engine: no I/O at all.
+    #[serde(rename = "DRY RUN -- NOT A STORAGE RESULT")]
+    DryRun,
+    /// The simulated device.
+    #[serde(rename = "SIMULATED -- NOT A STORAGE RESULT")]
+    Simulated,
+    /// Without `O_DIRECT`.
+    #[serde(rename = "PAGE CACHE -- NOT A STORAGE RESULT")]
+    PageCache,
+}
+
+impl Stamp {
+    /// The words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Stamp::DryRun => "DRY RUN -- NOT A STORAGE RESULT",
+            Stamp::Simulated => "SIMULATED -- NOT A STORAGE RESULT",
+            Stamp::PageCache => "PAGE CACHE -- NOT A STORAGE RESULT",
+        }
+    }
+}
+
+/// How much a caution matters, least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Good to know.
+    Note,
+    /// It may change the figures.
+    Warning,
+    /// The figures do not mean what they seem to.
+    Severe,
+}
+
+/// Names of the cautions, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CautionId {
+    /// The null engine.
+    NullEngine,
+    /// The simulated device.
+    SimulatedDevice,
+    /// Through the page cache.
+    NotDirect,
+    /// The run could not go on.
+    RunBroken,
+    /// A signal stopped it.
+    RunInterrupted,
+    /// It was killed, or is still running.
+    RunUnfinished,
+    /// No request completed.
+    NothingCompleted,
+    /// The kernel refused requests.
+    FailedRequests,
+    /// Load and target differ much in size.
+    Wraparound,
+    /// Requests were widened to whole blocks.
+    Rounded,
+    /// Requests were moved down from the end of the target.
+    MovedAtBorder,
+    /// More than 5 % of the requests were left out.
+    DroppedShare,
+    /// Requests were issued late compared with what the target takes.
+    IssuedLate,
+    /// Issuing had to wait for the recorder.
+    RecorderStalls,
+    /// The push-back list was full.
+    PushBackStalls,
+    /// Lines of the load were skipped.
+    BadLines,
+    /// The load's time ran backward.
+    BackwardTime,
+    /// Transfers were shorter than asked.
+    ShortTransfers,
+}
+
+/// One caution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caution {
+    /// For programs.
+    pub id: CautionId,
+    /// How much it matters.
+    pub severity: Severity,
+    /// For people.
+    pub text: String,
+}
+
+/// Wraparound factors inside this range need no caution (blkreplay manual 3.1.4).
+const HARMLESS_WRAPAROUND: std::ops::Range<f64> = 0.5..2.0;
+/// Share of dropped requests above which the load is no longer the one that was asked for.
+const DROPPED_SHARE: f64 = 0.05;
+/// Below this, late issuing is the cost of the timer, not a finding.
+const LATE_FLOOR: Nanos = Nanos(1_000_000);
+
+/// The stamps of a plan.
+pub(crate) fn stamps(plan: &Plan) -> Vec<Stamp> {
+    let engine = match plan.engine {
+        Engine::Null => Some(Stamp::DryRun),
+        Engine::Sim(_) => Some(Stamp::Simulated),
+        Engine::Threads => None,
+    };
+    let cache = plan.access.buffered.then_some(Stamp::PageCache);
+    engine.or(cache).into_iter().collect()
+}
+
+/// All cautions, most severe first, otherwise in a fixed order.
+pub(crate) fn cautions(summary: &Summary, info: &RunInfo) -> Vec<Caution> {
+    let mut list = List(Vec::new());
+    stamp_cautions(&mut list, summary);
+    state(&mut list, &info.state);
+    outcomes(&mut list, summary);
+    placement(&mut list, summary);
+    timing(&mut list, summary, info);
+    input(&mut list, info);
+    list.0.sort_by_key(|c| std::cmp::Reverse(c.severity));
+    list.0
+}
+
+struct List(Vec<Caution>);
+
+impl List {
+    fn push(&mut self, id: CautionId, severity: Severity, text: String) {
+        self.0.push(Caution { id, severity, text });
+    }
+}
+
+fn stamp_cautions(list: &mut List, summary: &Summary) {
+    for stamp in &summary.stamps {
+        let (id, text) = match stamp {
+            Stamp::DryRun => {
+                (CautionId::NullEngine, "No I/O was done: the figures show the cost of the generator alone.")
+            }
+            Stamp::Simulated => (
+                CautionId::SimulatedDevice,
+                "The device is a model: the figures come from a formula, not from storage.",
+            ),
+            Stamp::PageCache => (
+                CautionId::NotDirect,
+                "Requests went through the page cache: the figures show memory as much as storage. Run with direct I/O.",
+            ),
+        };
+        list.push(id, Severity::Severe, text.to_string());
+    }
+}
+
+fn state(list: &mut List, state: &RunState) {
+    match state {
+        RunState::Finished => {}
+        RunState::Running => list.push(
+            CautionId::RunUnfinished,
+            Severity::Warning,
+            "The run has no end: it was killed, or it still goes on. Figures cover what was recorded."
+                .to_string(),
+        ),
+        RunState::Interrupted(signal) => list.push(
+            CautionId::RunInterrupted,
+            Severity::Warning,
+            format!("The run was stopped by {signal}: figures cover the part before."),
+        ),
+        RunState::Broken(why) => {
+            list.push(CautionId::RunBroken, Severity::Severe, format!("The run could not go on: {why}"));
+        }
+    }
+}
+
+fn outcomes(list: &mut List, summary: &Summary) {
+    let all = &summary.counts.all;
+    if all.completed == 0 {
+        let text = "No request completed, so there are no times to show.".to_string();
+        list.push(CautionId::NothingCompleted, Severity::Severe, text);
+    }
+    if all.failed > 0 {
+        let reasons: Vec<_> =
+            summary.errors.iter().take(3).map(|e| format!("{} {}", grouped(e.count), e.name)).collect();
+        let text = format!(
+            "{} of {} requests failed ({}). They are counted, but left out of all times.",
+            grouped(all.failed),
+            grouped(all.total),
+            reasons.join(", ")
+        );
+        list.push(CautionId::FailedRequests, Severity::Warning, text);
+    }
+    let dropped = all.dropped as f64 / all.total.max(1) as f64;
+    if dropped > DROPPED_SHARE {
+        let text = format!(
+            "{} requests ({:.1} %) were left out because they conflicted: the target saw less than the load asks for.",
+            grouped(all.dropped),
+            dropped * 100.0
+        );
+        list.push(CautionId::DroppedShare, Severity::Warning, text);
+    }
+    if all.short > 0 {
+        let text = format!(
+            "{} requests transferred less than asked at least once and were continued.",
+            grouped(all.short)
+        );
+        list.push(CautionId::ShortTransfers, Severity::Note, text);
+    }
+}
+
+fn placement(list: &mut List, summary: &Summary) {
+    for target in &summary.targets {
+        if let Some(factor) =
+            target.wraparound_factor.filter(|f| *f > 0.0 && !HARMLESS_WRAPAROUND.contains(f))
+        {
+            let effect = if factor >= HARMLESS_WRAPAROUND.end {
+                "the target is smaller than the load's device, so seeks are shorter and caches hit more often"
+            } else {
+                "the load uses only a small part of the target, so seeks are shorter than on the whole of it"
+            };
+            let text = format!("Wraparound factor {} on {}: {effect}.", three_digits(factor), target.path);
+            list.push(CautionId::Wraparound, Severity::Warning, text);
+        }
+    }
+    let (all, write) = (&summary.counts.all, &summary.counts.write);
+    if all.rounded > 0 {
+        let mut text =
+            format!("{} requests were widened to whole logical blocks of the target.", grouped(all.rounded));
+        if write.rounded > 0 {
+            text += &format!(
+                " {} of them were writes: each overwrote neighbouring sectors that the load did not touch.",
+                grouped(write.rounded)
+            );
+        }
+        list.push(CautionId::Rounded, Severity::Warning, text);
+    }
+    if all.at_border > 0 {
+        let text = format!(
+            "{} requests would have crossed the end of the target and were moved down.",
+            grouped(all.at_border)
+        );
+        list.push(CautionId::MovedAtBorder, Severity::Note, text);
+    }
+}
+
+fn timing(list: &mut List, summary: &Summary, info: &RunInfo) {
+    if let (true, Some(delay), Some(latency)) =
+        (summary.run.has_timetable, summary.delay.all, summary.latency.all)
+    {
+        let late = delay.p99_ns.unwrap_or(delay.max_ns);
+        if late > latency.p50_ns.max(LATE_FLOOR.0) {
+            let text = format!(
+                "Requests were issued late: 1 % of them by {} or more, while half of the latencies are below {}. \
+                 The load was not replayed as demanded; look at delay and response, not at latency alone.",
+                span(late),
+                span(latency.p50_ns)
+            );
+            list.push(CautionId::IssuedLate, Severity::Warning, text);
+        }
+    }
+    let recorder = info.recorder_stalls;
+    if recorder.count > 0 {
+        let text = format!(
+            "Issuing waited {} times for the recorder, {} in all: delays contain this tool's own waiting.",
+            grouped(recorder.count),
+            span(recorder.total.0)
+        );
+        list.push(CautionId::RecorderStalls, Severity::Warning, text);
+    }
+    let push_back = info.push_back_stalls;
+    if push_back.count > 0 {
+        let text = format!(
+            "The push-back list was full {} times, {} in all: requests without a conflict waited too.",
+            grouped(push_back.count),
+            span(push_back.total.0)
+        );
+        list.push(CautionId::PushBackStalls, Severity::Warning, text);
+    }
+}
+
+fn input(list: &mut List, info: &RunInfo) {
+    for target in &info.targets {
+        if target.bad_lines > 0 {
+            let text = format!(
+                "{} of {} lines of {} were skipped as no requests.",
+                grouped(target.bad_lines),
+                grouped(target.input_lines),
+                target.source
+            );
+            list.push(CautionId::BadLines, Severity::Warning, text);
+        }
+        if target.back_shifts > 0 {
+            let text = format!(
+                "Time ran backward {} times in {}: what follows was shifted.",
+                grouped(target.back_shifts),
+                target.source
+            );
+            list.push(CautionId::BackwardTime, Severity::Note, text);
+        }
+    }
+}
+
+/// A count with blanks between groups of three digits.
+fn grouped(n: u64) -> String {
+    let rest = n % 1000;
+    if n < 1000 { rest.to_string() } else { format!("{} {rest:03}", grouped(n / 1000)) }
+}
+
+/// A duration with three significant digits and its unit.
+fn span(ns: u64) -> String {
+    let (factor, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (1e3, "µs"),
+        1_000_000..1_000_000_000 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{} {unit}", three_digits(ns as f64 / factor))
+}
+
+/// Three significant digits without exponent.
+fn three_digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_string();
+    }
+    let before = value.abs().log10().floor() as i32;
+    let decimals = (2 - before).clamp(0, 12) as usize;
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Fixture;
+
+    fn ids(f: &Fixture) -> Vec<CautionId> {
+        f.summary().cautions.iter().map(|c| c.id).collect()
+    }
+
+    #[test]
+    fn wraparound_warns_outside_half_to_two() {
+        for (requested_end, warned) in [(7_580, true), (477, true), (89, true), (948, false), (1_000, false)]
+        {
+            let mut f = Fixture::from_times(&[(0, 0, 1)]);
+            f.info.targets[0].size = 1_000;
+            f.info.targets[0].max_requested_end = requested_end;
+            assert_eq!(ids(&f).contains(&CautionId::Wraparound), warned, "{requested_end}");
+        }
+    }
+
+    #[test]
+    fn stamps_follow_engine_and_access() {
+        let mut f = Fixture::from_times(&[(0, 0, 1)]);
+        assert_eq!(f.summary().stamps, []);
+        f.plan.access.buffered = true;
+        assert_eq!(f.summary().stamps, [Stamp::PageCache]);
+        f.plan.engine = Engine::Null;
+        assert_eq!(f.summary().stamps, [Stamp::DryRun]);
+        f.plan.engine = Engine::Sim(Default::default());
+        assert_eq!(f.summary().stamps, [Stamp::Simulated]);
+        assert!(f.summary().to_json().contains("SIMULATED -- NOT A STORAGE RESULT"));
+    }
+
+    #[test]
+    fn severe_ones_come_first_and_rounding_says_what_it_did() {
+        let mut f = Fixture::mixed();
+        f.info.state = RunState::Interrupted("SIGINT".into());
+        f.plan.access.buffered = true;
+        f.info.recorder_stalls.add(Nanos(5));
+        let cautions = f.summary().cautions;
+        assert!(cautions.is_sorted_by_key(|c| std::cmp::Reverse(c.severity)));
+        let text = |id| &cautions.iter().find(|c| c.id == id).unwrap_or_else(|| panic!("{id:?}")).text;
+        assert!(text(CautionId::Rounded).contains("overwrote neighbouring sectors"));
+        assert!(text(CautionId::FailedRequests).contains("EIO"));
+        assert!(text(CautionId::RecorderStalls).contains("1 times"));
+        assert!(text(CautionId::RunInterrupted).contains("SIGINT"));
+    }
+
+    #[test]
+    fn late_issuing_is_seen() {
+        let on_time = Fixture::from_times(&[(0, 10, 500_000)]);
+        assert!(!ids(&on_time).contains(&CautionId::IssuedLate));
+        let late = Fixture::from_times(&[(0, 2_000_000_000, 2_000_100_000)]);
+        assert!(ids(&late).contains(&CautionId::IssuedLate));
+    }
+
+    #[test]
+    fn digits() {
+        for (value, text) in [(7.584, "7.58"), (0.0891, "0.0891"), (1234.5, "1234"), (0.0, "0")] {
+            assert_eq!(three_digits(value), text);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Kinds of requests: the disjoint classes that pictures count, and the scopes that tables show.
+
+use iosonar_archive::Record;
+use iosonar_plan::Op;
+use serde::{Deserialize, Serialize};
+
+/// Kind of a request. Every request belongs to exactly one, so that counts add up to all requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Class {
+    /// A read that was not pushed back.
+    Read = 0,
+    /// A write that was not pushed back.
+    Write = 1,
+    /// A read that waited on the push-back list.
+    ReadPushed = 2,
+    /// A write that waited on the push-back list.
+    WritePushed = 3,
+}
+
+impl Class {
+    /// Every class, in the order of their numbers.
+    pub const ALL: [Class; 4] = [Class::Read, Class::Write, Class::ReadPushed, Class::WritePushed];
+
+    /// The class of a record.
+    pub fn of(record: &Record) -> Class {
+        match (record.op, record.is_pushed()) {
+            (Op::Read, false) => Class::Read,
+            (Op::Write, false) => Class::Write,
+            (Op::Read, true) => Class::ReadPushed,
+            (Op::Write, true) => Class::WritePushed,
+        }
+    }
+
+    /// Its place in tables of all classes.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The word in data blocks and tags.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Read => "read",
+            Class::Write => "write",
+            Class::ReadPushed => "read-pushed",
+            Class::WritePushed => "write-pushed",
+        }
+    }
+}
+
+/// A row of a statistics table. `Read` and `Write` contain their pushed-back requests, as in blkreplay, so
+/// scopes overlap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Every request.
+    All,
+    /// Every read.
+    Read,
+    /// Every write.
+    Write,
+    /// Reads that were pushed back.
+    ReadPushed,
+    /// Writes that were pushed back.
+    WritePushed,
+}
+
+impl Scope {
+    /// Every scope, in the order of tables.
+    pub const ALL: [Scope; 5] =
+        [Scope::All, Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed];
+
+    /// Whether requests of `class` count here.
+    pub fn contains(self, class: Class) -> bool {
+        match self {
+            Scope::All => true,
+            Scope::Read => matches!(class, Class::Read | Class::ReadPushed),
+            Scope::Write => matches!(class, Class::Write | Class::WritePushed),
+            Scope::ReadPushed => class == Class::ReadPushed,
+            Scope::WritePushed => class == Class::WritePushed,
+        }
+    }
+
+    /// The word in tables and tags.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::All => "all",
+            Scope::Read => "read",
+            Scope::Write => "write",
+            Scope::ReadPushed => "read-pushed",
+            Scope::WritePushed => "write-pushed",
+        }
+    }
+}
+
+/// One value for each scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ByScope<T> {
+    /// Every request.
+    pub all: T,
+    /// Every read.
+    pub read: T,
+    /// Every write.
+    pub write: T,
+    /// Reads that were pushed back.
+    pub read_pushed: T,
+    /// Writes that were pushed back.
+    pub write_pushed: T,
+}
+
+impl<T> ByScope<T> {
+    /// Computes each value.
+    pub fn from_fn(mut f: impl FnMut(Scope) -> T) -> ByScope<T> {
+        ByScope {
+            all: f(Scope::All),
+            read: f(Scope::Read),
+            write: f(Scope::Write),
+            read_pushed: f(Scope::ReadPushed),
+            write_pushed: f(Scope::WritePushed),
+        }
+    }
+
+    /// The value of a scope.
+    pub fn get(&self, scope: Scope) -> &T {
+        match scope {
+            Scope::All => &self.all,
+            Scope::Read => &self.read,
+            Scope::Write => &self.write,
+            Scope::ReadPushed => &self.read_pushed,
+            Scope::WritePushed => &self.write_pushed,
+        }
+    }
+}

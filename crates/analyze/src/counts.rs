@@ -1,0 +1,109 @@
+//! How many requests, how they ended, and what was special about them.
+
+use iosonar_archive::{Marks, Outcome, Record};
+use iosonar_plan::Op;
+use serde::{Deserialize, Serialize};
+
+/// Counts of requests. `total` = `completed` + `failed` + `dropped` + `cancelled`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// Every request of the window.
+    pub total: u64,
+    /// They transferred all their bytes.
+    pub completed: u64,
+    /// The kernel refused them, or they stayed short.
+    pub failed: u64,
+    /// The overlap policy left them out.
+    pub dropped: u64,
+    /// The run was stopped before they could be submitted.
+    pub cancelled: u64,
+    /// They waited on the push-back list.
+    pub pushed: u64,
+    /// They waited for a conflict under `order`.
+    pub ordered: u64,
+    /// Their address lay beyond the target and was wrapped.
+    pub wrapped: u64,
+    /// They would have crossed the end of the target and were moved down.
+    pub at_border: u64,
+    /// They were widened to whole logical blocks.
+    pub rounded: u64,
+    /// They transferred less than asked at least once.
+    pub short: u64,
+    /// Bytes that the source asked for, of all requests.
+    pub demanded_bytes: u64,
+    /// Bytes that completed requests transferred.
+    pub transferred_bytes: u64,
+}
+
+impl Counts {
+    /// Counts one more.
+    pub fn add(&mut self, record: &Record) {
+        self.total += 1;
+        match record.outcome {
+            Outcome::Completed => self.completed += 1,
+            Outcome::Failed => self.failed += 1,
+            Outcome::Dropped => self.dropped += 1,
+            Outcome::Cancelled => self.cancelled += 1,
+        }
+        for (mark, counter) in [
+            (Marks::PUSHED, &mut self.pushed),
+            (Marks::ORDERED, &mut self.ordered),
+            (Marks::WRAPPED, &mut self.wrapped),
+            (Marks::AT_BORDER, &mut self.at_border),
+            (Marks::ROUNDED, &mut self.rounded),
+            (Marks::SHORT, &mut self.short),
+        ] {
+            *counter += u64::from(record.marks.has(mark));
+        }
+        self.demanded_bytes += record.requested.length;
+        if record.is_completed() {
+            self.transferred_bytes += u64::try_from(record.result).unwrap_or(0);
+        }
+    }
+
+    /// Counts all of `other` too.
+    pub fn merge(&mut self, other: &Counts) {
+        self.total += other.total;
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.dropped += other.dropped;
+        self.cancelled += other.cancelled;
+        self.pushed += other.pushed;
+        self.ordered += other.ordered;
+        self.wrapped += other.wrapped;
+        self.at_border += other.at_border;
+        self.rounded += other.rounded;
+        self.short += other.short;
+        self.demanded_bytes += other.demanded_bytes;
+        self.transferred_bytes += other.transferred_bytes;
+    }
+}
+
+/// Counts of all requests and of each operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CountsByOp {
+    /// Every request.
+    pub all: Counts,
+    /// Reads.
+    pub read: Counts,
+    /// Writes.
+    pub write: Counts,
+}
+
+impl CountsByOp {
+    /// Counts one more.
+    pub fn add(&mut self, record: &Record) {
+        self.all.add(record);
+        match record.op {
+            Op::Read => self.read.add(record),
+            Op::Write => self.write.add(record),
+        }
+    }
+
+    /// Counts all of `other` too.
+    pub fn merge(&mut self, other: &CountsByOp) {
+        self.all.merge(&other.all);
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+    }
+}

@@ -1,0 +1,177 @@
+//! Distribution of a time: an HDR histogram beside exact sum, least and greatest value.
+
+use crate::{ByScope, Class};
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// 146 years: longer than any run, so that no percentile is cut off.
+const LONGEST_NS: u64 = 1 << 62;
+/// Significant digits of the histogram: percentiles are right to 0.1 %.
+const DIGITS: u8 = 3;
+
+/// Times of any number of requests in bounded memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    histogram: Histogram<u64>,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("the bounds are valid");
+        Distribution { histogram, sum: 0, min: u64::MAX, max: 0 }
+    }
+}
+
+impl Distribution {
+    /// Counts one time in nanoseconds.
+    pub fn add(&mut self, ns: u64) {
+        self.histogram.saturating_record(ns);
+        self.sum += u128::from(ns);
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+    }
+
+    /// Counts all of `other` too.
+    pub fn merge(&mut self, other: &Distribution) {
+        self.histogram.add(&other.histogram).expect("both have the same bounds");
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// How many times were counted.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Exact sum in nanoseconds.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The histogram itself, for export.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.histogram
+    }
+
+    /// The figures; `None` if nothing was counted.
+    pub fn stats(&self) -> Option<TimeStats> {
+        let count = self.count();
+        if count == 0 {
+            return None;
+        }
+        let mean = (self.sum + u128::from(count) / 2) / u128::from(count);
+        Some(TimeStats {
+            count,
+            min_ns: self.min,
+            mean_ns: u64::try_from(mean).expect("a mean lies below the greatest value"),
+            p50_ns: self.quantile(0.5),
+            p90_ns: self.resolved(10, 0.9),
+            p99_ns: self.resolved(100, 0.99),
+            p99_9_ns: self.resolved(1_000, 0.999),
+            p99_99_ns: self.resolved(10_000, 0.999_9),
+            p99_999_ns: self.resolved(100_000, 0.999_99),
+            max_ns: self.max,
+        })
+    }
+
+    /// A histogram bucket ends above its values, so the exact bounds are kept.
+    fn quantile(&self, q: f64) -> u64 {
+        self.histogram.value_at_quantile(q).clamp(self.min, self.max)
+    }
+
+    /// The quantile if at least one of `least` requests lies above it; with fewer it would only repeat the
+    /// greatest value under a better-sounding name.
+    fn resolved(&self, least: u64, q: f64) -> Option<u64> {
+        (self.count() >= least).then(|| self.quantile(q))
+    }
+}
+
+/// Figures of a distribution, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeStats {
+    /// Number of requests.
+    pub count: u64,
+    /// Least, exact.
+    pub min_ns: u64,
+    /// Exact sum divided by the number, rounded.
+    pub mean_ns: u64,
+    /// Half of the requests took no longer; right to 0.1 %, as are all percentiles.
+    pub p50_ns: u64,
+    /// Absent below 10 requests.
+    pub p90_ns: Option<u64>,
+    /// Absent below 100 requests.
+    pub p99_ns: Option<u64>,
+    /// Absent below 1 000 requests.
+    pub p99_9_ns: Option<u64>,
+    /// Absent below 10 000 requests.
+    pub p99_99_ns: Option<u64>,
+    /// Absent below 100 000 requests.
+    pub p99_999_ns: Option<u64>,
+    /// Greatest, exact.
+    pub max_ns: u64,
+}
+
+/// A distribution for each class.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct ByClass([Distribution; 4]);
+
+impl ByClass {
+    pub(crate) fn add(&mut self, class: Class, ns: u64) {
+        self.0[class.index()].add(ns);
+    }
+
+    pub(crate) fn merge(&mut self, other: &ByClass) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    pub(crate) fn by_scope(&self) -> ByScope<Distribution> {
+        ByScope::from_fn(|scope| {
+            let mut sum = Distribution::default();
+            Class::ALL.iter().filter(|c| scope.contains(**c)).for_each(|c| sum.merge(&self.0[c.index()]));
+            sum
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn percentiles_that_are_not_resolved_are_absent() {
+        let mut d = Distribution::default();
+        assert_eq!(d.stats(), None);
+        (1..=99).for_each(|n| d.add(n * 1000));
+        let s = d.stats().unwrap();
+        assert_eq!((s.count, s.min_ns, s.mean_ns, s.max_ns), (99, 1000, 50_000, 99_000));
+        assert!(s.p50_ns.abs_diff(50_000) <= 50, "{}", s.p50_ns);
+        assert!(s.p90_ns.is_some() && s.p99_ns.is_none());
+    }
+
+    #[test]
+    fn zero_and_whole_days_are_kept() {
+        let mut d = Distribution::default();
+        d.add(0);
+        let days = 3 * 86_400_000_000_000;
+        (0..11).for_each(|_| d.add(days));
+        let s = d.stats().unwrap();
+        assert_eq!((s.min_ns, s.p50_ns, s.max_ns), (0, days, days));
+    }
+
+    proptest! {
+        #[test]
+        fn merging_equals_one_pass(a in prop::collection::vec(0u64..1 << 40, 0..50), b in prop::collection::vec(0u64..1 << 40, 0..50)) {
+            let of = |v: &[u64]| { let mut d = Distribution::default(); v.iter().for_each(|n| d.add(*n)); d };
+            let mut merged = of(&a);
+            merged.merge(&of(&b));
+            let whole = of(&[a, b].concat());
+            prop_assert_eq!(merged.stats(), whole.stats());
+            prop_assert_eq!(merged, whole);
+        }
+    }
+}

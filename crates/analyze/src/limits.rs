@@ -1,0 +1,97 @@
+//! Whether latency and delay stayed below their limits.
+
+use iosonar_plan::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Times that no request may exceed. The defaults are those of blkreplay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// For the latency.
+    pub bad_latency: Nanos,
+    /// For the delay.
+    pub bad_delay: Nanos,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { bad_latency: Nanos::from_secs(5), bad_delay: Nanos::from_secs(10) }
+    }
+}
+
+/// The words of a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitResult {
+    /// No request was above the limit.
+    Passed,
+    /// At least one was.
+    Failed,
+    /// There was nothing to judge: no request completed, or requests had no timetable to be late against.
+    NotApplicable,
+}
+
+/// What became of one limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitVerdict {
+    /// The limit.
+    pub limit_ns: u64,
+    /// Whether it held.
+    pub result: LimitResult,
+    /// Requests above it.
+    pub above: u64,
+    /// Least due time of a request above it.
+    pub first_due_ns: Option<u64>,
+    /// Greatest value; absent if nothing completed.
+    pub max_ns: Option<u64>,
+}
+
+/// Both verdicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdicts {
+    /// Of `bad_latency`.
+    pub latency: LimitVerdict,
+    /// Of `bad_delay`.
+    pub delay: LimitVerdict,
+}
+
+/// Counts what exceeds a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LimitCount {
+    limit: Nanos,
+    above: u64,
+    first_due: Option<u64>,
+}
+
+impl LimitCount {
+    pub(crate) fn new(limit: Nanos) -> LimitCount {
+        LimitCount { limit, above: 0, first_due: None }
+    }
+
+    pub(crate) fn add(&mut self, value: Nanos, due: Nanos) {
+        if value > self.limit {
+            self.above += 1;
+            self.first_due = Some(self.first_due.map_or(due.0, |first| first.min(due.0)));
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &LimitCount) {
+        self.above += other.above;
+        self.first_due = [self.first_due, other.first_due].into_iter().flatten().min();
+    }
+
+    /// `max_ns`: greatest value met; `applies`: whether the limit means anything for this run.
+    pub(crate) fn verdict(&self, max_ns: Option<u64>, applies: bool) -> LimitVerdict {
+        let result = match (applies && max_ns.is_some(), self.above) {
+            (false, _) => LimitResult::NotApplicable,
+            (true, 0) => LimitResult::Passed,
+            (true, _) => LimitResult::Failed,
+        };
+        LimitVerdict {
+            limit_ns: self.limit.0,
+            result,
+            above: self.above,
+            first_due_ns: self.first_due,
+            max_ns,
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! How many requests are in some state at the same time, from their begin and end times in any order.
+//!
+//! Records arrive in order of completion, and a request in a long stall arrives long after those that
+//! overtook it, so a sweep over events would need memory without bound. Two things are kept instead, both in
+//! fixed memory and constant time for each request:
+//!
+//! - the *integral* of the number over each column, exact to the nanosecond: time-weighted means are exact;
+//! - the *number itself* at [`FINE_STEPS`] equidistant instants, exact at each of them: least, median and
+//!   greatest number of a column are those of its instants. A peak shorter than the distance of two instants
+//!   (a millionth of the run) may fall between them; the engine's own maximum in the summary does not miss it.
+
+use crate::TimeAxis;
+
+/// Most instants at which the number is known.
+pub const FINE_STEPS: usize = 1 << 20;
+
+/// Number of requests in a state over time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Occupancy {
+    columns: TimeAxis,
+    instants: TimeAxis,
+    /// Change of the number of requests that fill a column wholly, from the column before to this one.
+    whole: Vec<i64>,
+    /// Nanoseconds of requests that fill a column partly.
+    partial: Vec<u64>,
+    /// Change of the number from the instant before to this one.
+    change: Vec<i32>,
+}
+
+/// The number of requests during one column of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Band {
+    /// Least number at an instant.
+    pub min: u64,
+    /// Half of the time no more than this.
+    pub median: u64,
+    /// Greatest number at an instant, and never below the mean.
+    pub max: u64,
+    /// Exact time-weighted mean.
+    pub mean: f64,
+}
+
+impl Occupancy {
+    /// Nothing yet, for a run that ends at `end_ns`, with at most `most` columns.
+    pub fn new(end_ns: u64, most: usize) -> Occupancy {
+        let (columns, instants) = (TimeAxis::new(end_ns, most), TimeAxis::new(end_ns, FINE_STEPS));
+        Occupancy {
+            columns,
+            instants,
+            whole: vec![0; columns.columns() + 1],
+            partial: vec![0; columns.columns()],
+            change: vec![0; instants.columns() + 1],
+        }
+    }
+
+    /// The columns of the exact means.
+    pub fn axis(&self) -> TimeAxis {
+        self.columns
+    }
+
+    /// Counts a request that is in the state from `begin_ns` up to, but not at, `end_ns`.
+    pub fn add(&mut self, begin_ns: u64, end_ns: u64) {
+        if begin_ns >= end_ns {
+            return;
+        }
+        let width = self.columns.width_ns();
+        let (first, last) = (self.columns.column(begin_ns), self.columns.column(end_ns));
+        if first == last {
+            self.partial[first] += end_ns - begin_ns;
+        } else {
+            self.partial[first] += (first as u64 + 1) * width - begin_ns;
+            self.partial[last] += end_ns - last as u64 * width;
+            self.whole[first + 1] += 1;
+            self.whole[last] -= 1;
+        }
+        // The instants inside are those from the first at or behind the begin to the last before the end.
+        let behind = |ns: u64| (ns.div_ceil(self.instants.width_ns()) as usize).min(self.instants.columns());
+        let (from, to) = (behind(begin_ns), behind(end_ns));
+        self.change[from] += 1;
+        self.change[to] -= 1;
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Occupancy) {
+        assert_eq!((self.columns, self.instants), (other.columns, other.instants), "one run has one axis");
+        self.whole.iter_mut().zip(&other.whole).for_each(|(m, t)| *m += t);
+        self.partial.iter_mut().zip(&other.partial).for_each(|(m, t)| *m += t);
+        self.change.iter_mut().zip(&other.change).for_each(|(m, t)| *m += t);
+    }
+
+    /// Exact nanoseconds of requests in each column.
+    pub fn integral_ns(&self) -> Vec<u64> {
+        let mut filling = 0i64;
+        let width = self.columns.width_ns();
+        self.partial
+            .iter()
+            .zip(&self.whole)
+            .map(|(partial, change)| {
+                filling += change;
+                partial + u64::try_from(filling).expect("no request ends before it begins") * width
+            })
+            .collect()
+    }
+
+    /// The bands of at most `most` equal groups of columns. The last may be shorter than the others.
+    pub fn bands(&self, most: usize) -> Vec<Band> {
+        let group = self.columns.columns().div_ceil(most);
+        let span = group as u64 * self.columns.width_ns();
+        let mut bands = self.levels_by(span);
+        for (band, integrals) in bands.iter_mut().zip(self.integral_ns().chunks(group)) {
+            let time = integrals.len() as u64 * self.columns.width_ns();
+            band.mean = integrals.iter().sum::<u64>() as f64 / time as f64;
+            band.max = band.max.max(band.mean.ceil() as u64);
+            band.min = band.min.min(band.mean.floor() as u64);
+        }
+        bands
+    }
+
+    /// Nanoseconds that each band of [`Occupancy::bands`] covers.
+    pub fn band_ns(&self, most: usize) -> u64 {
+        self.columns.columns().div_ceil(most) as u64 * self.columns.width_ns()
+    }
+
+    fn levels_by(&self, span: u64) -> Vec<Band> {
+        let count = self.columns.end_ns().div_ceil(span) as usize;
+        let mut groups: Vec<Vec<u64>> = vec![Vec::new(); count];
+        let mut level = 0i64;
+        for (instant, change) in self.change[..self.instants.columns()].iter().enumerate() {
+            level += i64::from(*change);
+            let group = (instant as u64 * self.instants.width_ns() / span) as usize;
+            groups[group.min(count - 1)]
+                .push(u64::try_from(level).expect("no request ends before it begins"));
+        }
+        groups.iter_mut().map(|levels| band_of(levels)).collect()
+    }
+}
+
+fn band_of(levels: &mut [u64]) -> Band {
+    levels.sort_unstable();
+    match (levels.first(), levels.last()) {
+        (Some(min), Some(max)) => Band { min: *min, median: levels[levels.len() / 2], max: *max, mean: 0.0 },
+        _ => Band::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn by_hand() {
+        let mut o = Occupancy::new(999, 10);
+        o.add(50, 250);
+        o.add(150, 151);
+        o.add(900, 999);
+        assert_eq!(o.axis().width_ns(), 100);
+        assert_eq!(o.integral_ns(), [50, 101, 50, 0, 0, 0, 0, 0, 0, 99]);
+        let bands = o.bands(10);
+        assert_eq!((bands[1].min, bands[1].median, bands[1].max, bands[1].mean), (1, 1, 2, 1.01));
+        assert_eq!((bands[0].min, bands[0].max), (0, 1));
+        assert_eq!(o.bands(1)[0].max, 2);
+    }
+
+    proptest! {
+        #[test]
+        fn integral_and_levels_match_a_slow_count(
+            spans in prop::collection::vec((0u64..500, 0u64..500), 0..40), most in 1usize..50, split in 0usize..40,
+        ) {
+            let of = |spans: &[(u64, u64)]| {
+                let mut o = Occupancy::new(1000, most);
+                spans.iter().for_each(|(begin, length)| o.add(*begin, begin + length));
+                o
+            };
+            let mut o = of(&spans[..split.min(spans.len())]);
+            o.merge(&of(&spans[split.min(spans.len())..]));
+            prop_assert_eq!(&o, &of(&spans));
+            let level = |t: u64| spans.iter().filter(|(b, l)| *b <= t && t < b + l).count() as u64;
+            for (column, integral) in o.integral_ns().iter().enumerate() {
+                let from = column as u64 * o.axis().width_ns();
+                let levels: Vec<u64> = (from..from + o.axis().width_ns()).map(level).collect();
+                prop_assert_eq!(levels.iter().sum::<u64>(), *integral);
+            }
+            let highest = (0..1000).map(level).max().unwrap();
+            prop_assert_eq!(o.bands(1)[0].max, highest);
+        }
+    }
+}

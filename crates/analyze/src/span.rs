@@ -1,0 +1,48 @@
+//! First and last times of a run.
+
+use iosonar_archive::Record;
+use serde::{Deserialize, Serialize};
+
+/// When a run's requests were due, and when the last was done; on the run's own clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Span {
+    /// Least due time; absent if there is no request.
+    pub first_due_ns: Option<u64>,
+    /// Greatest due time.
+    pub last_due_ns: Option<u64>,
+    /// Greatest completion time, failed requests included; absent if nothing completed.
+    pub last_completed_ns: Option<u64>,
+}
+
+impl Span {
+    /// Takes one more record into account.
+    pub fn add(&mut self, record: &Record) {
+        self.merge(&Span {
+            first_due_ns: Some(record.due.0),
+            last_due_ns: Some(record.due.0),
+            last_completed_ns: record.completed.map(|c| c.0),
+        });
+    }
+
+    /// The span of both.
+    pub fn merge(&mut self, other: &Span) {
+        self.first_due_ns = [self.first_due_ns, other.first_due_ns].into_iter().flatten().min();
+        self.last_due_ns = self.last_due_ns.max(other.last_due_ns);
+        self.last_completed_ns = self.last_completed_ns.max(other.last_completed_ns);
+    }
+
+    /// Last time at which anything was due or done; 0 for an empty run.
+    pub fn end_ns(&self) -> u64 {
+        self.last_due_ns.max(self.last_completed_ns).unwrap_or(0)
+    }
+
+    /// From the first due time to the last completion; `None` if that is no time at all.
+    pub fn duration_ns(&self) -> Option<u64> {
+        self.last_completed_ns?.checked_sub(self.first_due_ns?).filter(|d| *d > 0)
+    }
+
+    /// From the first due time to the last; `None` if all were due at once.
+    pub fn demanded_ns(&self) -> Option<u64> {
+        self.last_due_ns?.checked_sub(self.first_due_ns?).filter(|d| *d > 0)
+    }
+}

@@ -1,0 +1,339 @@
+//! The Summary: what a run comes to, as plain versioned data (`summary.json`).
+
+use crate::caution::{self, Caution, Stamp};
+use crate::{
+    ByScope, CountsByOp, Distribution, ErrorCount, Limits, Records, Span, Tally, TimeStats, Verdicts,
+};
+use iosonar_archive::{RunInfo, RunState};
+use iosonar_plan::{LoadPace, OverlapPolicy, Pace, Plan, Source};
+use serde::{Deserialize, Serialize};
+use std::io;
+
+/// Version of the summary's form. A reader refuses a version that it does not know.
+pub const SUMMARY_VERSION: u32 = 1;
+
+/// What a run comes to. Times are nanoseconds, sizes bytes; the names say so.
+///
+/// Latency, delay and response are those of *completed* requests only; failed ones are counted by reason.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SUMMARY_VERSION`].
+    pub version: u32,
+    /// What was run, and how far it came.
+    pub run: RunFacts,
+    /// Why the figures are no storage result; empty if they are.
+    pub stamps: Vec<Stamp>,
+    /// How many requests.
+    pub counts: CountsByOp,
+    /// Failed requests by reason, most frequent first.
+    pub errors: Vec<ErrorCount>,
+    /// First and last times.
+    pub span: Span,
+    /// completed − submitted: how long the target took. Absent where nothing completed.
+    pub latency: ByScope<Option<TimeStats>>,
+    /// submitted − due: how late requests were handed over.
+    pub delay: ByScope<Option<TimeStats>>,
+    /// completed − due: what an application with this timing would have seen.
+    pub response: ByScope<Option<TimeStats>>,
+    /// Demanded and delivered.
+    pub throughput: Throughput,
+    /// Requests between submission and completion.
+    pub in_flight: OccupancyFacts,
+    /// Requests between their due time and submission.
+    pub waiting: OccupancyFacts,
+    /// Whether latency and delay stayed below their limits.
+    pub limits: Verdicts,
+    /// One for each target of the plan, in its order.
+    pub targets: Vec<TargetSummary>,
+    /// What to know before believing the figures, most severe first.
+    pub cautions: Vec<Caution>,
+}
+
+/// What was run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFacts {
+    /// Name and version of the program that ran it.
+    pub tool: String,
+    /// The command as typed.
+    pub command: String,
+    /// The plan's run id, 12 or more hexadecimal digits.
+    pub run_id: String,
+    /// Wall clock at the run's time zero, in nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// How far the run came.
+    #[serde(flatten)]
+    pub state: RunState,
+    /// Name of the engine.
+    pub engine: String,
+    /// Through the page cache.
+    pub buffered: bool,
+    /// The most requests in flight on one target.
+    pub depth: u32,
+    /// Passes asked for.
+    pub passes: u32,
+    /// What happens to requests that conflict.
+    pub policy: OverlapPolicy,
+    /// Whether requests were due at times of their own, so that delay and demand mean something. Not so in a
+    /// closed loop, or where all requests are due at once.
+    pub has_timetable: bool,
+}
+
+/// Requests and bytes per second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// Number of requests.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The time they are spread over.
+    pub duration_ns: u64,
+    /// requests ÷ duration.
+    pub requests_per_second: f64,
+    /// bytes ÷ duration.
+    pub bytes_per_second: f64,
+}
+
+impl Rate {
+    fn over(requests: u64, bytes: u64, duration_ns: u64) -> Rate {
+        let seconds = duration_ns as f64 / 1e9;
+        Rate {
+            requests,
+            bytes,
+            duration_ns,
+            requests_per_second: requests as f64 / seconds,
+            bytes_per_second: bytes as f64 / seconds,
+        }
+    }
+}
+
+/// Demanded and delivered throughput over the run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Throughput {
+    /// All requests, from the first due time to the last. Absent without a timetable.
+    pub demanded: Option<Rate>,
+    /// Completed requests, from the first due time to the last completion. Absent where nothing completed.
+    pub delivered: Option<Rate>,
+}
+
+/// How many requests were in some state at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct OccupancyFacts {
+    /// The most on any one target, counted by the engine at each event, so exact.
+    pub max_on_one_target: u64,
+    /// Mean over time, of all targets together, from the first due time to the last completion; exact. Absent
+    /// where nothing completed.
+    pub mean_time_weighted: Option<f64>,
+}
+
+/// A target and what happened on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetSummary {
+    /// Path as typed.
+    pub path: String,
+    /// Path or name of its load, or of its pattern.
+    pub source: String,
+    /// Usable size.
+    pub size_bytes: u64,
+    /// Logical block size, to which requests were rounded.
+    pub block_bytes: u64,
+    /// Highest requested end ÷ size (blkreplay manual 3.1.4); absent for a target without size.
+    pub wraparound_factor: Option<f64>,
+    /// Counted by the engine.
+    pub max_in_flight: u64,
+    /// Counted by the engine.
+    pub max_waiting: u64,
+    /// Its requests.
+    pub counts: CountsByOp,
+}
+
+/// Reads all records once and sums them up.
+pub fn summarize(records: &dyn Records, plan: &Plan, info: &RunInfo, limits: &Limits) -> io::Result<Summary> {
+    let mut tally = Tally::new(plan.targets.len(), limits);
+    records.for_each(&mut |r| tally.add(r))?;
+    Ok(Summary::new(&tally, plan, info))
+}
+
+impl Summary {
+    /// The summary of a whole run's tally.
+    pub fn new(tally: &Tally, plan: &Plan, info: &RunInfo) -> Summary {
+        let has_timetable = plan.targets.iter().any(|t| has_timetable(&t.source));
+        let stats = |d: &ByScope<Distribution>| ByScope::from_fn(|scope| d.get(scope).stats());
+        let latency = stats(&tally.latency());
+        let delay = stats(&tally.delay());
+        let max = |s: &ByScope<Option<TimeStats>>| s.all.map(|s| s.max_ns);
+        let mut summary = Summary {
+            version: SUMMARY_VERSION,
+            run: RunFacts::new(plan, info, has_timetable),
+            stamps: caution::stamps(plan),
+            counts: tally.counts,
+            errors: tally.errors.list(),
+            span: tally.span,
+            response: stats(&tally.response()),
+            throughput: throughput(tally, has_timetable),
+            in_flight: occupancy(
+                info.targets.iter().map(|t| t.max_in_flight),
+                tally.in_flight_ns,
+                &tally.span,
+            ),
+            waiting: occupancy(info.targets.iter().map(|t| t.max_waiting), tally.waiting_ns, &tally.span),
+            limits: Verdicts {
+                latency: tally.above_latency.verdict(max(&latency), true),
+                delay: tally.above_delay.verdict(max(&delay), has_timetable),
+            },
+            latency,
+            delay,
+            targets: targets(tally, info),
+            cautions: Vec::new(),
+        };
+        summary.cautions = caution::cautions(&summary, info);
+        summary
+    }
+
+    /// As indented JSON with a line end.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a summary holds only what JSON can hold") + "\n"
+    }
+
+    /// Reads a summary; refuses versions that this program does not know.
+    pub fn from_json(text: &str) -> Result<Summary, String> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let unreadable = |e: serde_json::Error| format!("this is no summary: {e}");
+        // The version comes first: another version may have other fields.
+        match serde_json::from_str(text).map_err(unreadable)? {
+            Version { version: SUMMARY_VERSION } => serde_json::from_str(text).map_err(unreadable),
+            Version { version } => Err(format!(
+                "the summary has version {version}, this program reads {SUMMARY_VERSION}; make it anew from the archive"
+            )),
+        }
+    }
+}
+
+impl RunFacts {
+    fn new(plan: &Plan, info: &RunInfo, has_timetable: bool) -> RunFacts {
+        RunFacts {
+            tool: info.tool.clone(),
+            command: info.command.clone(),
+            run_id: format!("{:012x}", plan.run_id),
+            started_unix_ns: info.started_unix_ns,
+            state: info.state.clone(),
+            engine: plan.engine.name().to_string(),
+            buffered: plan.access.buffered,
+            depth: plan.depth,
+            passes: plan.passes,
+            policy: plan.overlap.policy,
+            has_timetable,
+        }
+    }
+}
+
+fn has_timetable(source: &Source) -> bool {
+    match source {
+        Source::Load(load) => load.pace == LoadPace::Original,
+        Source::Pattern(pattern) => pattern.pace != Pace::Closed,
+    }
+}
+
+fn throughput(tally: &Tally, has_timetable: bool) -> Throughput {
+    let all = &tally.counts.all;
+    let demanded = tally.span.demanded_ns().filter(|_| has_timetable);
+    let delivered = tally.span.duration_ns().filter(|_| all.completed > 0);
+    Throughput {
+        demanded: demanded.map(|d| Rate::over(all.total, all.demanded_bytes, d)),
+        delivered: delivered.map(|d| Rate::over(all.completed, all.transferred_bytes, d)),
+    }
+}
+
+fn occupancy(maxima: impl Iterator<Item = u64>, sum_ns: u128, span: &Span) -> OccupancyFacts {
+    OccupancyFacts {
+        max_on_one_target: maxima.max().unwrap_or(0),
+        mean_time_weighted: span.duration_ns().map(|d| sum_ns as f64 / d as f64),
+    }
+}
+
+fn targets(tally: &Tally, info: &RunInfo) -> Vec<TargetSummary> {
+    let counts = tally.per_target.iter().copied().chain(std::iter::repeat(CountsByOp::default()));
+    let target = |(t, counts): (&iosonar_archive::TargetInfo, CountsByOp)| TargetSummary {
+        path: t.path.clone(),
+        source: t.source.clone(),
+        size_bytes: t.size,
+        block_bytes: t.block,
+        wraparound_factor: (t.size > 0).then(|| t.wraparound_factor()),
+        max_in_flight: t.max_in_flight,
+        max_waiting: t.max_waiting,
+        counts,
+    };
+    info.targets.iter().zip(counts).map(target).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Fixture, any_records};
+    use crate::{LimitResult, Tally};
+    use proptest::prelude::*;
+
+    #[test]
+    fn counts_add_up_and_failed_requests_stay_out_of_the_times() {
+        let f = Fixture::mixed();
+        let s = f.summary();
+        let all = s.counts.all;
+        assert_eq!(all.total, all.completed + all.failed + all.dropped + all.cancelled);
+        assert_eq!(all.total, s.counts.read.total + s.counts.write.total);
+        assert_eq!(all.total, s.targets.iter().map(|t| t.counts.all.total).sum::<u64>());
+        assert!(all.failed > 0 && all.dropped > 0);
+        assert_eq!(s.latency.all.unwrap().count, all.completed);
+        assert_eq!(s.response.all.unwrap().count, all.completed);
+        assert_eq!(s.errors.iter().map(|e| e.count).sum::<u64>(), all.failed);
+    }
+
+    #[test]
+    fn json_round_trips() {
+        for f in [Fixture::mixed(), Fixture::empty()] {
+            let summary = f.summary();
+            let json = summary.to_json();
+            assert_eq!(Summary::from_json(&json).unwrap(), summary, "{json}");
+            let newer = json.replace("\"version\": 1", "\"version\": 2");
+            assert!(Summary::from_json(&newer).unwrap_err().contains("version 2"));
+        }
+    }
+
+    #[test]
+    fn little_by_hand() {
+        // Two requests of 2 ms and 4 ms in a run of 8 ms: 6/8 in flight on average.
+        let f = Fixture::from_times(&[(0, 0, 2_000_000), (1_000_000, 4_000_000, 8_000_000)]);
+        let s = f.summary();
+        assert_eq!(s.in_flight.mean_time_weighted, Some(0.75));
+        assert_eq!(s.waiting.mean_time_weighted, Some(0.375));
+        assert_eq!(s.response.all.unwrap().max_ns, 7_000_000);
+        assert_eq!(s.throughput.delivered.unwrap().requests_per_second, 250.0);
+    }
+
+    #[test]
+    fn the_first_above_a_limit_is_the_first_due_not_the_first_read() {
+        let late = 20_000_000_000;
+        let f = Fixture::from_times(&[(9, late, late + 5), (3, late, late + 5), (4, 4, 5)]);
+        let v = f.summary().limits.delay;
+        assert_eq!((v.result, v.above, v.first_due_ns), (LimitResult::Failed, 2, Some(3)));
+        assert_eq!(f.summary().limits.latency.result, LimitResult::Passed);
+        assert_eq!(Fixture::empty().summary().limits.latency.result, LimitResult::NotApplicable);
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_gives_the_same_tally(records in any_records(), parts in 1usize..5) {
+            let tally = |records: &mut dyn Iterator<Item = &iosonar_archive::Record>| {
+                let mut t = Tally::new(2, &Limits::default());
+                records.for_each(|r| t.add(r));
+                t
+            };
+            let mut merged = Tally::new(2, &Limits::default());
+            for part in (0..parts).rev() {
+                merged.merge(&tally(&mut records.iter().skip(part).step_by(parts)));
+            }
+            prop_assert_eq!(merged, tally(&mut records.iter()));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The partial behind a summary: everything that is counted per request.
+
+use crate::counts::CountsByOp;
+use crate::distribution::ByClass;
+use crate::errors::Errors;
+use crate::limits::{LimitCount, Limits};
+use crate::span::Span;
+use crate::{ByScope, Class, Distribution};
+use iosonar_archive::Record;
+
+/// Counts and distributions of any part of a run. Parts merge in any order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tally {
+    pub(crate) counts: CountsByOp,
+    pub(crate) per_target: Vec<CountsByOp>,
+    pub(crate) errors: Errors,
+    pub(crate) span: Span,
+    pub(crate) above_latency: LimitCount,
+    pub(crate) above_delay: LimitCount,
+    /// Sum of the times from submission to completion of every submitted request, failed ones too: they kept
+    /// the target busy. Divided by the duration it is the time-weighted mean in flight (Little's law).
+    pub(crate) in_flight_ns: u128,
+    /// Sum of the times from due to submission of the same requests.
+    pub(crate) waiting_ns: u128,
+    latency: ByClass,
+    delay: ByClass,
+    response: ByClass,
+}
+
+impl Tally {
+    /// Nothing yet.
+    pub fn new(targets: usize, limits: &Limits) -> Tally {
+        Tally {
+            counts: CountsByOp::default(),
+            per_target: vec![CountsByOp::default(); targets],
+            errors: Errors::default(),
+            span: Span::default(),
+            above_latency: LimitCount::new(limits.bad_latency),
+            above_delay: LimitCount::new(limits.bad_delay),
+            in_flight_ns: 0,
+            waiting_ns: 0,
+            latency: ByClass::default(),
+            delay: ByClass::default(),
+            response: ByClass::default(),
+        }
+    }
+
+    /// Takes one more record into account.
+    pub fn add(&mut self, record: &Record) {
+        self.counts.add(record);
+        if let Some(counts) = self.per_target.get_mut(usize::from(record.target)) {
+            counts.add(record);
+        }
+        self.errors.add(record);
+        self.span.add(record);
+        let (Some(latency), Some(delay), Some(response)) =
+            (record.latency(), record.delay(), record.response())
+        else {
+            return;
+        };
+        self.in_flight_ns += u128::from(latency.0);
+        self.waiting_ns += u128::from(delay.0);
+        if record.is_completed() {
+            let class = Class::of(record);
+            self.latency.add(class, latency.0);
+            self.delay.add(class, delay.0);
+            self.response.add(class, response.0);
+            self.above_latency.add(latency, record.due);
+            self.above_delay.add(delay, record.due);
+        }
+    }
+
+    /// Takes all of `other` into account too.
+    pub fn merge(&mut self, other: &Tally) {
+        self.counts.merge(&other.counts);
+        self.per_target.iter_mut().zip(&other.per_target).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.errors.merge(&other.errors);
+        self.span.merge(&other.span);
+        self.above_latency.merge(&other.above_latency);
+        self.above_delay.merge(&other.above_delay);
+        self.in_flight_ns += other.in_flight_ns;
+        self.waiting_ns += other.waiting_ns;
+        self.latency.merge(&other.latency);
+        self.delay.merge(&other.delay);
+        self.response.merge(&other.response);
+    }
+
+    /// Distribution of completed − submitted, of completed requests.
+    pub fn latency(&self) -> ByScope<Distribution> {
+        self.latency.by_scope()
+    }
+
+    /// Distribution of submitted − due, of completed requests.
+    pub fn delay(&self) -> ByScope<Distribution> {
+        self.delay.by_scope()
+    }
+
+    /// Distribution of completed − due, of completed requests.
+    pub fn response(&self) -> ByScope<Distribution> {
+        self.response.by_scope()
+    }
+}

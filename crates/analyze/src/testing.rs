@@ -1,0 +1,156 @@
+//! Small runs for tests.
+
+use crate::{Limits, Summary, summarize};
+use iosonar_archive::{ARCHIVE_VERSION, Marks, Outcome, Record, RunInfo, RunState, Stalls, TargetInfo};
+use iosonar_plan::*;
+use proptest::prelude::*;
+
+pub(crate) struct Fixture {
+    pub(crate) plan: Plan,
+    pub(crate) info: RunInfo,
+    pub(crate) records: Vec<Record>,
+}
+
+fn target(path: &str) -> TargetInfo {
+    TargetInfo {
+        path: path.into(),
+        source: "test.load".into(),
+        size: 1 << 30,
+        block: 512,
+        max_requested_end: 1 << 30,
+        input_lines: 1000,
+        bad_lines: 0,
+        back_shifts: 0,
+        max_waiting: 3,
+        max_in_flight: 7,
+    }
+}
+
+fn plan() -> Plan {
+    let source = Source::Load(LoadSource {
+        file: "test.load".into(),
+        window: Window::default(),
+        speed: Speed::default(),
+        pace: LoadPace::Original,
+        backward: Backward::Refuse,
+        skip_bad: false,
+    });
+    let target = |path: &str| Target { path: path.into(), size: None, source: source.clone() };
+    Plan {
+        version: PLAN_VERSION,
+        run_id: 0xabc,
+        seed: 1,
+        start_grace: Nanos(0),
+        passes: 1,
+        depth: 64,
+        destroy: false,
+        engine: Engine::Threads,
+        access: Access::default(),
+        fill: Fill::default(),
+        overlap: Overlap::default(),
+        targets: vec![target("/dev/a"), target("/dev/b")],
+    }
+}
+
+/// A completed 4 KiB request.
+pub(crate) fn record(sequence: u64, op: Op, due: u64, submitted: u64, completed: u64) -> Record {
+    let extent = Extent { offset: sequence * 4096, length: 4096 };
+    Record {
+        sequence,
+        target: 0,
+        worker: 0,
+        pass: 0,
+        phase: 0,
+        op,
+        outcome: Outcome::Completed,
+        marks: Marks::default(),
+        load_time: Nanos(due),
+        due: Nanos(due),
+        released: None,
+        blocked_by: None,
+        submitted: Some(Nanos(submitted)),
+        completed: Some(Nanos(completed)),
+        requested: extent,
+        executed: extent,
+        result: 4096,
+    }
+}
+
+fn with_outcome(mut r: Record, outcome: Outcome) -> Record {
+    r.outcome = outcome;
+    match outcome {
+        Outcome::Completed => {}
+        Outcome::Failed => r.result = -5,
+        Outcome::Dropped | Outcome::Cancelled => {
+            (r.submitted, r.completed, r.result) = (None, None, 0);
+        }
+    }
+    r
+}
+
+impl Fixture {
+    fn new(records: Vec<Record>) -> Fixture {
+        let info = RunInfo {
+            archive_version: ARCHIVE_VERSION,
+            tool: "iosonar 0.0.0".into(),
+            command: "iosonar test".into(),
+            started_unix_ns: 0,
+            origin_monotonic_ns: 0,
+            state: RunState::Finished,
+            targets: vec![target("/dev/a"), target("/dev/b")],
+            recorder_stalls: Stalls::default(),
+            push_back_stalls: Stalls::default(),
+        };
+        Fixture { plan: plan(), info, records }
+    }
+
+    pub(crate) fn empty() -> Fixture {
+        Fixture::new(Vec::new())
+    }
+
+    /// Completed reads with these due, submission and completion times.
+    pub(crate) fn from_times(times: &[(u64, u64, u64)]) -> Fixture {
+        let one = |(i, (due, submitted, completed)): (usize, &(u64, u64, u64))| {
+            record(i as u64, Op::Read, *due, *submitted, *completed)
+        };
+        Fixture::new(times.iter().enumerate().map(one).collect())
+    }
+
+    /// A little of everything.
+    pub(crate) fn mixed() -> Fixture {
+        let one = |i: u64| {
+            let op = if i % 3 == 0 { Op::Write } else { Op::Read };
+            let due = i * 1_000_000;
+            let mut r = record(i, op, due, due + i * 50, due + i * 50 + 90_000 + i * 777);
+            r.target = (i % 2) as u16;
+            r.marks = Marks::default()
+                .with(Marks::PUSHED, i % 10 == 4)
+                .with(Marks::ROUNDED, i % 6 == 0)
+                .with(Marks::AT_BORDER, i % 50 == 0);
+            let outcome = match i % 20 {
+                7 => Outcome::Failed,
+                11 | 13 => Outcome::Dropped,
+                _ => Outcome::Completed,
+            };
+            with_outcome(r, outcome)
+        };
+        Fixture::new((0..1000).map(one).collect())
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        summarize(&self.records, &self.plan, &self.info, &Limits::default()).unwrap()
+    }
+}
+
+/// Records of any kind, in no order.
+pub(crate) fn any_records() -> impl Strategy<Value = Vec<Record>> {
+    let one = (0u64..1 << 34, 0u64..1 << 34, 0u64..1 << 38, 0u16..2, 0u16..64, 0usize..8, any::<bool>());
+    let build = |(due, delay, latency, target, marks, outcome, write)| {
+        let op = if write { Op::Write } else { Op::Read };
+        let mut r = record(due, op, due, due + delay, due + delay + latency);
+        r.target = target;
+        r.marks = Marks(marks);
+        with_outcome(r, *Outcome::ALL.get(outcome).unwrap_or(&Outcome::Completed))
+    };
+    prop::collection::vec(one.prop_map(build), 0..120)
+}

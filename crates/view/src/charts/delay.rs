@@ -1,0 +1,70 @@
+//! Delay over due time, and below it how many requests were waiting.
+
+use super::axes::{self, CountScale, TimeScale, words};
+use super::band::{self, Panel};
+use super::{PLOT_LEFT, PLOT_WIDTH, Picture, SIDE_LEFT, View, page, plot_area, single};
+use crate::scene::{Anchor, Fill, Rect, Scene};
+use crate::units;
+
+/// Share of the height for the waiting requests.
+const WAITING_SHARE: f64 = 0.26;
+
+pub(super) fn draw(view: &View<'_>) -> Scene {
+    let legend = |scene: &mut Scene, y| {
+        page::time_legend(scene, view, &view.summary.delay, y);
+        page::counts_note(scene, view, y);
+    };
+    single(view, Picture::Delay, legend, |scene, area| body(scene, view, area))
+}
+
+pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
+    if !band::or_nothing(scene, view, area) {
+        return;
+    }
+    let waiting_height = (f64::from(area.h) * WAITING_SHARE) as i32 + super::BELOW;
+    let upper = Rect { h: area.h - waiting_height, ..area };
+    let lower = Rect { y: upper.bottom() + 8, h: waiting_height - 8, ..area };
+    let panel = Panel {
+        grid: &view.diagrams.delay,
+        verdict: &view.summary.limits.delay,
+        under: "on time",
+        always_under: true,
+        x_label: "",
+        y_label: "Delay (due → submission), log",
+    };
+    band::draw(scene, view, &panel, upper, false);
+    waiting(scene, view, lower);
+}
+
+/// Requests whose time had come and that were not submitted: the backlog.
+fn waiting(scene: &mut Scene, view: &View<'_>, area: Rect) {
+    let p = view.palette;
+    let plot = plot_area(area);
+    let occupancy = &view.diagrams.waiting;
+    let bands = occupancy.bands(PLOT_WIDTH as usize);
+    let most = bands.iter().map(|b| b.max).max().unwrap_or(0);
+    let scale = CountScale::new(most, plot);
+    let time = TimeScale { end_ns: occupancy.axis().end_ns(), area: plot };
+    time.draw(scene, p, Some("Time when the request was due, since the start of the run"));
+    scale.draw(scene, p, "Waiting, log");
+    let step = occupancy.band_ns(PLOT_WIDTH as usize);
+    for (i, band) in bands.iter().enumerate() {
+        let (x, end) = (time.x(i as u64 * step), time.x((i as u64 + 1) * step).min(PLOT_LEFT + PLOT_WIDTH));
+        let top = scale.y(band.max);
+        let bar = Rect { x, y: top, w: (end - x).max(1), h: plot.bottom() - top };
+        if band.max > 0 {
+            scene.area(bar, Fill::Solid(p.background.mix(p.axis, 0.6)));
+        }
+    }
+    axes::frame(scene, p, plot);
+    let facts = &view.summary.waiting;
+    let mean = facts.mean_time_weighted.map_or("–".to_string(), units::request_rate);
+    let lines = [
+        "requests due but not submitted,".to_string(),
+        format!("most in each step of {}", axes::time(step)),
+        format!("most: {} · mean over time: {mean}", units::grouped(most)),
+    ];
+    for (i, line) in lines.into_iter().enumerate() {
+        scene.text(words(line, SIDE_LEFT, plot.y + 14 + 18 * i as i32, 13.0, p, Anchor::Start));
+    }
+}

@@ -1,0 +1,232 @@
+//! Draws a scene as PNG: own pixels, the same bytes for the same scene on every machine.
+
+use crate::fonts::{self, Weight};
+use crate::palette::Rgb;
+use crate::scene::{DASH, Fill, Image, Line, Mark, Rect, Scene, Stroke, Text};
+use std::collections::BTreeMap;
+
+/// Text edges have this many tones, so that a picture needs few colours.
+const TONES: f32 = 3.0;
+/// Slope of a stamp: sine and cosine of about 22 degrees.
+const SLANT: (f64, f64) = (0.375, 0.927);
+
+/// The scene as a PNG file.
+pub fn png(scene: &Scene) -> Vec<u8> {
+    let mut canvas = Canvas::new(scene);
+    scene.marks.iter().for_each(|m| canvas.draw(m));
+    encode(&canvas, &scene.facts)
+}
+
+/// An image alone as a PNG file, with its first colour transparent.
+pub fn image_png(image: &Image) -> Vec<u8> {
+    let palette: Vec<u8> = image.palette.iter().flat_map(|c| [c.0, c.1, c.2]).collect();
+    let mut out = Vec::new();
+    let mut encoder = encoder(&mut out, image.width, image.height, png::ColorType::Indexed);
+    encoder.set_palette(palette);
+    encoder.set_trns(vec![0u8]);
+    write(encoder, &image.pixels);
+    out
+}
+
+struct Canvas {
+    width: i32,
+    height: i32,
+    pixels: Vec<Rgb>,
+}
+
+impl Canvas {
+    fn new(scene: &Scene) -> Canvas {
+        let pixels = vec![scene.background; scene.width as usize * scene.height as usize];
+        Canvas { width: scene.width as i32, height: scene.height as i32, pixels }
+    }
+
+    fn draw(&mut self, mark: &Mark) {
+        match mark {
+            Mark::Area { area, fill: Fill::Solid(color) } => self.fill(*area, |_, _| true, *color),
+            Mark::Area { area, fill: Fill::Hatch(color) } => {
+                self.fill(*area, |x, y| (x + y) % 6 == 0, *color)
+            }
+            Mark::Rule { line, stroke } => self.rule(*line, *stroke),
+            Mark::Steps { points, end, stroke } => self.steps(points, *end, *stroke),
+            Mark::Text(text) => self.text(text),
+            Mark::Image(image) => self.image(image),
+            Mark::Stamp { text, center, size, color } => self.stamp(text, *center, *size, *color),
+        }
+    }
+
+    fn pixel(&mut self, x: i32, y: i32) -> Option<&mut Rgb> {
+        let inside = (0..self.width).contains(&x) && (0..self.height).contains(&y);
+        inside.then(|| &mut self.pixels[(y * self.width + x) as usize])
+    }
+
+    fn set(&mut self, x: i32, y: i32, color: Rgb) {
+        if let Some(pixel) = self.pixel(x, y) {
+            *pixel = color;
+        }
+    }
+
+    fn fill(&mut self, area: Rect, on: impl Fn(i32, i32) -> bool, color: Rgb) {
+        for y in area.y.max(0)..area.bottom().min(self.height) {
+            for x in area.x.max(0)..area.right().min(self.width) {
+                if on(x, y) {
+                    self.set(x, y, color);
+                }
+            }
+        }
+    }
+
+    fn rule(&mut self, line: Line, stroke: Stroke) {
+        let half = stroke.width / 2;
+        let on = |along: i32| !stroke.dashed || along.rem_euclid(2 * DASH) < DASH;
+        match line {
+            Line::Horizontal { y, x } => {
+                let area = Rect { x: x.0, y: y - half, w: x.1 - x.0 + 1, h: stroke.width };
+                self.fill(area, |px, _| on(px - x.0), stroke.color);
+            }
+            Line::Vertical { x, y } => {
+                let area = Rect { x: x - half, y: y.0, w: stroke.width, h: y.1 - y.0 + 1 };
+                self.fill(area, |_, py| on(py - y.0), stroke.color);
+            }
+        }
+    }
+
+    /// Walks along the line pixel by pixel, so that dashes run around corners.
+    fn steps(&mut self, points: &[(i32, i32)], end: i32, stroke: Stroke) {
+        let mut walked = 0;
+        let mut brush = |canvas: &mut Canvas, x: i32, y: i32| {
+            if !stroke.dashed || walked % (2 * DASH) < DASH {
+                let area = Rect {
+                    x: x - stroke.width / 2,
+                    y: y - stroke.width / 2,
+                    w: stroke.width,
+                    h: stroke.width,
+                };
+                canvas.fill(area, |_, _| true, stroke.color);
+            }
+            walked += 1;
+        };
+        for (i, (x, y)) in points.iter().enumerate() {
+            let next = points.get(i + 1);
+            let to = next.map_or(end, |n| n.0);
+            (*x..to).for_each(|px| brush(self, px, *y));
+            let Some((_, level)) = next else { continue };
+            if level > y {
+                (*y..*level).for_each(|py| brush(self, to, py));
+            } else {
+                (level + 1..=*y).rev().for_each(|py| brush(self, to, py));
+            }
+        }
+    }
+
+    fn ink(&mut self, x: i32, y: i32, color: Rgb, coverage: f32) {
+        let tone = (coverage * TONES).round() / TONES;
+        if tone > 0.0
+            && let Some(pixel) = self.pixel(x, y)
+        {
+            *pixel = pixel.mix(color, f64::from(tone));
+        }
+    }
+
+    fn text(&mut self, text: &Text) {
+        let offset = text.anchor_offset().round() as i32;
+        fonts::draw(&text.text, text.size, text.weight, |dx, dy, coverage| {
+            let along = dx - offset;
+            let (x, y) =
+                if text.upright { (text.x + dy, text.y - along) } else { (text.x + along, text.y + dy) };
+            self.ink(x, y, text.color, coverage);
+        });
+    }
+
+    fn image(&mut self, image: &Image) {
+        for (i, index) in image.pixels.iter().enumerate() {
+            if *index != 0 {
+                let (x, y) = (i as u32 % image.width, i as u32 / image.width);
+                self.set(image.x + x as i32, image.y + y as i32, image.palette[usize::from(*index)]);
+            }
+        }
+    }
+
+    /// Draws the words level into a mask and looks each pixel of the picture up in it. Every other pixel stays
+    /// as it is, so that the picture shows through without new colours.
+    fn stamp(&mut self, text: &str, center: (i32, i32), size: f64, color: Rgb) {
+        let width = fonts::width(text, size, Weight::Bold).ceil() as i32;
+        let height = size.ceil() as i32;
+        let mut mask = vec![false; (width * height) as usize];
+        let base = (size * 0.8) as i32;
+        fonts::draw(text, size, Weight::Bold, |x, y, coverage| {
+            let y = y + base;
+            if coverage > 0.5 && (0..width).contains(&x) && (0..height).contains(&y) {
+                mask[(y * width + x) as usize] = true;
+            }
+        });
+        let reach = width / 2 + height;
+        for y in (center.1 - reach).max(0)..(center.1 + reach).min(self.height) {
+            for x in (center.0 - reach).max(0)..(center.0 + reach).min(self.width) {
+                let (dx, dy) = (f64::from(x - center.0), f64::from(y - center.1));
+                let along = (dx * SLANT.1 - dy * SLANT.0 + f64::from(width) / 2.0).floor() as i32;
+                let across = (dx * SLANT.0 + dy * SLANT.1 + f64::from(height) / 2.0).floor() as i32;
+                let inside = (0..width).contains(&along) && (0..height).contains(&across);
+                if inside && (x + y) % 2 == 0 && mask[(across * width + along) as usize] {
+                    self.set(x, y, color);
+                }
+            }
+        }
+    }
+}
+
+fn encode(canvas: &Canvas, facts: &[(String, String)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let (width, height) = (canvas.width as u32, canvas.height as u32);
+    let (colour_type, palette, data) = match indexed(&canvas.pixels) {
+        Some((palette, data)) => (png::ColorType::Indexed, Some(palette), data),
+        None => (png::ColorType::Rgb, None, canvas.pixels.iter().flat_map(|c| [c.0, c.1, c.2]).collect()),
+    };
+    let mut encoder = encoder(&mut out, width, height, colour_type);
+    if let Some(palette) = palette {
+        encoder.set_palette(palette);
+    }
+    for (keyword, text) in facts {
+        encoder.add_itxt_chunk(keyword.clone(), text.clone()).expect("the keyword is short Latin-1");
+    }
+    write(encoder, &data);
+    out
+}
+
+/// Palette in order of colour and one index for each pixel; `None` above 256 colours.
+fn indexed(pixels: &[Rgb]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let mut seen = BTreeMap::new();
+    let mut last = None;
+    for pixel in pixels {
+        if last != Some(pixel) {
+            seen.insert(*pixel, 0u8);
+            last = Some(pixel);
+        }
+        if seen.len() > 256 {
+            return None;
+        }
+    }
+    seen.values_mut().enumerate().for_each(|(i, index)| *index = i as u8);
+    let palette = seen.keys().flat_map(|c| [c.0, c.1, c.2]).collect();
+    Some((palette, pixels.iter().map(|p| seen[p]).collect()))
+}
+
+fn encoder(
+    out: &mut Vec<u8>,
+    width: u32,
+    height: u32,
+    colour_type: png::ColorType,
+) -> png::Encoder<'static, &mut Vec<u8>> {
+    let mut encoder = png::Encoder::new(out, width, height);
+    encoder.set_color(colour_type);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::High);
+    // Filters help photographs; indexed flat areas compress best as they are.
+    encoder.set_filter(png::Filter::NoFilter);
+    encoder
+}
+
+fn write(encoder: png::Encoder<'_, &mut Vec<u8>>, data: &[u8]) {
+    let mut writer = encoder.write_header().expect("writing to memory does not fail");
+    writer.write_image_data(data).expect("there is one value for each pixel");
+    writer.finish().expect("writing to memory does not fail");
+}

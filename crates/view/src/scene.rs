@@ -1,0 +1,270 @@
+//! A picture as a list of marks in pixels, before it is drawn as PNG or SVG.
+//!
+//! Lines are parallel to the axes only, because measured values are shown as steps: nothing is smoothed.
+
+use crate::fonts::{self, ASCENT, DESCENT, Weight};
+use crate::palette::Rgb;
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scene {
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Behind everything.
+    pub background: Rgb,
+    /// What is drawn, from back to front.
+    pub marks: Vec<Mark>,
+    /// What the file says about itself: keyword (Latin-1, below 80 characters) and text.
+    pub facts: Vec<(String, String)>,
+}
+
+/// A rectangle in pixels, y downward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rect {
+    /// Left edge.
+    pub x: i32,
+    /// Upper edge.
+    pub y: i32,
+    /// Width.
+    pub w: i32,
+    /// Height.
+    pub h: i32,
+}
+
+impl Rect {
+    /// First pixel column behind it.
+    pub fn right(&self) -> i32 {
+        self.x + self.w
+    }
+
+    /// First pixel row below it.
+    pub fn bottom(&self) -> i32 {
+        self.y + self.h
+    }
+
+    /// Whether the two share a pixel.
+    pub fn overlaps(&self, other: &Rect) -> bool {
+        self.x < other.right() && other.x < self.right() && self.y < other.bottom() && other.y < self.bottom()
+    }
+}
+
+/// One mark.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mark {
+    /// A filled area.
+    Area {
+        /// Where.
+        area: Rect,
+        /// How.
+        fill: Fill,
+    },
+    /// A line parallel to an axis.
+    Rule {
+        /// Where.
+        line: Line,
+        /// How.
+        stroke: Stroke,
+    },
+    /// A step line: level `y` from each `x` to the next.
+    Steps {
+        /// Left end and level of each step, x ascending.
+        points: Vec<(i32, i32)>,
+        /// Where the last step ends.
+        end: i32,
+        /// How.
+        stroke: Stroke,
+    },
+    /// Words.
+    Text(Text),
+    /// Coloured pixels.
+    Image(Image),
+    /// Large slanted words over everything, which let the picture through.
+    Stamp {
+        /// The words.
+        text: String,
+        /// The middle.
+        center: (i32, i32),
+        /// Size in pixels.
+        size: f64,
+        /// Colour.
+        color: Rgb,
+    },
+}
+
+/// How areas are filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// Wholly.
+    Solid(Rgb),
+    /// With slanted lines.
+    Hatch(Rgb),
+}
+
+/// A line parallel to an axis; ends are included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    /// From `x.0` to `x.1`.
+    Horizontal {
+        /// Height.
+        y: i32,
+        /// Both ends, left first.
+        x: (i32, i32),
+    },
+    /// From `y.0` to `y.1`.
+    Vertical {
+        /// Place.
+        x: i32,
+        /// Both ends, upper first.
+        y: (i32, i32),
+    },
+}
+
+/// How lines are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stroke {
+    /// Colour.
+    pub color: Rgb,
+    /// Width in pixels.
+    pub width: i32,
+    /// Interrupted.
+    pub dashed: bool,
+}
+
+/// Length of a dash and of the gap behind it, in pixels.
+pub const DASH: i32 = 6;
+
+impl Stroke {
+    /// An uninterrupted line.
+    pub fn solid(color: Rgb, width: i32) -> Stroke {
+        Stroke { color, width, dashed: false }
+    }
+
+    /// An interrupted line.
+    pub fn dashed(color: Rgb, width: i32) -> Stroke {
+        Stroke { color, width, dashed: true }
+    }
+}
+
+/// Which part of a text lies at its point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    /// Its begin.
+    Start,
+    /// Its middle.
+    Middle,
+    /// Its end.
+    End,
+}
+
+/// Words at a point of their base line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Text {
+    /// The words.
+    pub text: String,
+    /// Place of the anchor.
+    pub x: i32,
+    /// Base line; for upright text the place of the anchor along it.
+    pub y: i32,
+    /// Height of the em square in pixels.
+    pub size: f64,
+    /// Regular or bold.
+    pub weight: Weight,
+    /// Colour.
+    pub color: Rgb,
+    /// Anchor.
+    pub anchor: Anchor,
+    /// Turned by a quarter, running from below to above.
+    pub upright: bool,
+}
+
+impl Text {
+    /// Width in pixels along the base line.
+    pub fn width(&self) -> f64 {
+        fonts::width(&self.text, self.size, self.weight)
+    }
+
+    /// Pixels from the begin of the text to its anchor.
+    pub fn anchor_offset(&self) -> f64 {
+        match self.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => self.width() / 2.0,
+            Anchor::End => self.width(),
+        }
+    }
+
+    /// The pixels that it may touch.
+    pub fn bounds(&self) -> Rect {
+        let (width, offset) = (self.width().ceil() as i32, self.anchor_offset().ceil() as i32);
+        let (up, down) = ((self.size * ASCENT).ceil() as i32, (self.size * DESCENT).ceil() as i32);
+        if self.upright {
+            Rect { x: self.x - up, y: self.y - (width - offset), w: up + down, h: width }
+        } else {
+            Rect { x: self.x - offset, y: self.y - up, w: width, h: up + down }
+        }
+    }
+}
+
+/// Pixels with a palette; index 0 lets through what is behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Left edge.
+    pub x: i32,
+    /// Upper edge.
+    pub y: i32,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// One index for each pixel, row by row.
+    pub pixels: Vec<u8>,
+    /// Colours; the first is never shown.
+    pub palette: Vec<Rgb>,
+}
+
+impl Scene {
+    /// An empty picture.
+    pub fn new(width: u32, height: u32, background: Rgb) -> Scene {
+        Scene { width, height, background, marks: Vec::new(), facts: Vec::new() }
+    }
+
+    /// Fills an area.
+    pub fn area(&mut self, area: Rect, fill: Fill) {
+        if area.w > 0 && area.h > 0 {
+            self.marks.push(Mark::Area { area, fill });
+        }
+    }
+
+    /// Draws a horizontal line.
+    pub fn horizontal(&mut self, y: i32, x: (i32, i32), stroke: Stroke) {
+        self.marks.push(Mark::Rule { line: Line::Horizontal { y, x }, stroke });
+    }
+
+    /// Draws a vertical line.
+    pub fn vertical(&mut self, x: i32, y: (i32, i32), stroke: Stroke) {
+        self.marks.push(Mark::Rule { line: Line::Vertical { x, y }, stroke });
+    }
+
+    /// Draws a step line.
+    pub fn steps(&mut self, points: Vec<(i32, i32)>, end: i32, stroke: Stroke) {
+        if !points.is_empty() {
+            self.marks.push(Mark::Steps { points, end, stroke });
+        }
+    }
+
+    /// Writes words; an empty text is left out.
+    pub fn text(&mut self, text: Text) {
+        if !text.text.is_empty() {
+            self.marks.push(Mark::Text(text));
+        }
+    }
+
+    /// Every text of the picture, stamps excepted.
+    pub fn texts(&self) -> impl Iterator<Item = &Text> {
+        self.marks.iter().filter_map(|m| match m {
+            Mark::Text(t) => Some(t),
+            _ => None,
+        })
+    }
+}

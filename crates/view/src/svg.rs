@@ -1,0 +1,171 @@
+//! Draws a scene as SVG: words and lines as vectors, density as one embedded PNG.
+
+use crate::fonts::Weight;
+use crate::palette::Rgb;
+use crate::raster;
+use crate::scene::{Anchor, DASH, Fill, Image, Line, Mark, Rect, Scene, Stroke, Text};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Fonts in order of preference; the first is the one that widths were computed with.
+const FAMILY: &str = "DejaVu Sans, Verdana, Arial, sans-serif";
+
+/// The scene as an SVG file.
+pub fn svg(scene: &Scene) -> String {
+    let mut out = String::new();
+    let (w, h) = (scene.width, scene.height);
+    _ = writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
+         font-family=\"{FAMILY}\" shape-rendering=\"crispEdges\" role=\"img\">"
+    );
+    facts(&mut out, &scene.facts);
+    hatches(&mut out, scene);
+    _ = writeln!(out, "<rect width=\"{w}\" height=\"{h}\" fill=\"{}\"/>", scene.background.css());
+    scene.marks.iter().for_each(|m| mark(&mut out, m));
+    out.push_str("</svg>\n");
+    out
+}
+
+/// Text for XML and HTML: markup characters escaped, characters that XML forbids replaced.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\t' | '\n' | '\r' => out.push(c),
+            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn facts(out: &mut String, facts: &[(String, String)]) {
+    if let Some((_, title)) = facts.iter().find(|(k, _)| k == "Title") {
+        _ = writeln!(out, "<title>{}</title>", escape(title));
+    }
+    out.push_str("<metadata>\n");
+    for (keyword, text) in facts {
+        _ = writeln!(out, "{}: {}", escape(keyword), escape(text));
+    }
+    out.push_str("</metadata>\n");
+}
+
+fn hatch_id(color: Rgb) -> String {
+    format!("hatch{}", &color.css()[1..])
+}
+
+fn hatches(out: &mut String, scene: &Scene) {
+    let colors: BTreeSet<Rgb> = scene
+        .marks
+        .iter()
+        .filter_map(|m| match m {
+            Mark::Area { fill: Fill::Hatch(color), .. } => Some(*color),
+            _ => None,
+        })
+        .collect();
+    for color in colors {
+        _ = writeln!(
+            out,
+            "<defs><pattern id=\"{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
+             <path d=\"M0 6L6 0\" stroke=\"{}\" stroke-width=\"1\"/></pattern></defs>",
+            hatch_id(color),
+            color.css()
+        );
+    }
+}
+
+fn mark(out: &mut String, mark: &Mark) {
+    match mark {
+        Mark::Area { area, fill } => rect(out, area, fill),
+        Mark::Rule { line, stroke } => rule(out, *line, *stroke),
+        Mark::Steps { points, end, stroke } => steps(out, points, *end, *stroke),
+        Mark::Text(t) => text(out, t),
+        Mark::Image(i) => image(out, i),
+        Mark::Stamp { text, center: (x, y), size, color } => {
+            _ = writeln!(
+                out,
+                "<text transform=\"translate({x} {y}) rotate(-22)\" text-anchor=\"middle\" dy=\"0.3em\" \
+                 font-size=\"{size}\" font-weight=\"bold\" fill=\"{}\" fill-opacity=\"0.5\">{}</text>",
+                color.css(),
+                escape(text)
+            );
+        }
+    }
+}
+
+fn rect(out: &mut String, area: &Rect, fill: &Fill) {
+    let paint = match fill {
+        Fill::Solid(color) => color.css(),
+        Fill::Hatch(color) => format!("url(#{})", hatch_id(*color)),
+    };
+    let Rect { x, y, w, h } = area;
+    _ = writeln!(out, "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"{paint}\"/>");
+}
+
+fn stroke_attributes(stroke: Stroke) -> String {
+    let dash = if stroke.dashed { format!(" stroke-dasharray=\"{DASH}\"") } else { String::new() };
+    format!("fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{dash}", stroke.color.css(), stroke.width)
+}
+
+fn rule(out: &mut String, line: Line, stroke: Stroke) {
+    // Odd widths sit on pixel centres.
+    let middle = |at: i32| f64::from(at) + f64::from(stroke.width % 2) * 0.5;
+    let path = match line {
+        Line::Horizontal { y, x } => format!("M{} {}H{}", x.0, middle(y), x.1 + 1),
+        Line::Vertical { x, y } => format!("M{} {}V{}", middle(x), y.0, y.1 + 1),
+    };
+    _ = writeln!(out, "<path d=\"{path}\" {}/>", stroke_attributes(stroke));
+}
+
+fn steps(out: &mut String, points: &[(i32, i32)], end: i32, stroke: Stroke) {
+    let mut path = String::new();
+    for (i, (x, y)) in points.iter().enumerate() {
+        _ = if i == 0 { write!(path, "M{x} {y}") } else { write!(path, "H{x}V{y}") };
+    }
+    _ = writeln!(out, "<path d=\"{path}H{end}\" {}/>", stroke_attributes(stroke));
+}
+
+fn text(out: &mut String, t: &Text) {
+    let anchor = match t.anchor {
+        Anchor::Start => "start",
+        Anchor::Middle => "middle",
+        Anchor::End => "end",
+    };
+    let weight = if t.weight == Weight::Bold { " font-weight=\"bold\"" } else { "" };
+    let place = if t.upright {
+        format!("transform=\"translate({} {}) rotate(-90)\"", t.x, t.y)
+    } else {
+        format!("x=\"{}\" y=\"{}\"", t.x, t.y)
+    };
+    // The length keeps the layout where another font has to stand in.
+    _ = writeln!(
+        out,
+        "<text {place} text-anchor=\"{anchor}\" font-size=\"{}\"{weight} fill=\"{}\" textLength=\"{:.1}\" \
+         lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\">{}</text>",
+        t.size,
+        t.color.css(),
+        t.width(),
+        escape(&t.text)
+    );
+}
+
+fn image(out: &mut String, i: &Image) {
+    _ = writeln!(
+        out,
+        "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" image-rendering=\"pixelated\" \
+         href=\"data:image/png;base64,{}\"/>",
+        i.x,
+        i.y,
+        i.width,
+        i.height,
+        STANDARD.encode(raster::image_png(i))
+    );
+}

@@ -1,0 +1,262 @@
+//! The summary as plain ASCII text for a terminal, at most 79 columns wide.
+
+use crate::units::{self, Charset};
+use iosonar_analyze::{
+    ByScope, Counts, LimitResult, LimitVerdict, OccupancyFacts, Rate, Scope, Severity, Summary, TimeStats,
+};
+use iosonar_archive::RunState;
+use iosonar_plan::OverlapPolicy;
+use std::fmt::Write;
+
+/// Width of the text.
+const COLUMNS: usize = 79;
+
+/// The whole summary, cautions last.
+pub fn show(summary: &Summary) -> String {
+    let mut out = Lines(String::new());
+    header(&mut out, summary);
+    counts(&mut out, summary);
+    times(&mut out, summary);
+    throughput(&mut out, summary);
+    limits(&mut out, summary);
+    errors(&mut out, summary);
+    targets(&mut out, summary);
+    cautions(&mut out, summary);
+    out.0
+}
+
+/// Lines that are made ASCII and cut to the width.
+struct Lines(String);
+
+impl Lines {
+    fn line(&mut self, text: &str) {
+        let ascii: String = text.trim_end().chars().map(ascii).collect();
+        _ = writeln!(self.0, "{}", shorten(&ascii, COLUMNS));
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.0.push('\n');
+        self.line(text);
+    }
+
+    /// Words over as many lines as they need, indented behind `first`.
+    fn paragraph(&mut self, first: &str, text: &str) {
+        let indent = " ".repeat(first.len());
+        let mut line = first.to_string();
+        for word in text.split_whitespace() {
+            let word = shorten(&word.chars().map(ascii).collect::<String>(), COLUMNS - first.len());
+            let full = line.len() + 1 + word.len() > COLUMNS && line.len() > first.len();
+            if full {
+                self.line(&line);
+                line = indent.clone();
+            }
+            if line.len() > first.len() {
+                line.push(' ');
+            }
+            line += &word;
+        }
+        self.line(&line);
+    }
+}
+
+/// The nearest ASCII character, so that the text survives any terminal and mail.
+fn ascii(c: char) -> char {
+    match c {
+        'µ' | 'μ' => 'u',
+        '→' => '>',
+        '–' | '—' => '-',
+        ' '..='~' => c,
+        _ => '?',
+    }
+}
+
+/// Both ends of an ASCII text, with `...` between them if it is too long.
+fn shorten(text: &str, room: usize) -> String {
+    if text.len() <= room {
+        return text.to_string();
+    }
+    let head = (room - 3).div_ceil(2);
+    let tail = room - 3 - head;
+    format!("{}...{}", &text[..head], &text[text.len() - tail..])
+}
+
+fn time(ns: u64) -> String {
+    units::duration(ns, Charset::Ascii)
+}
+
+fn state(state: &RunState) -> String {
+    match state {
+        RunState::Running => "unfinished".to_string(),
+        RunState::Finished => "finished".to_string(),
+        RunState::Interrupted(signal) => format!("stopped by {signal}"),
+        RunState::Broken(_) => "broken off".to_string(),
+    }
+}
+
+fn header(out: &mut Lines, s: &Summary) {
+    let run = &s.run;
+    out.line(&format!("{}   run {}   {}", run.tool, run.run_id, state(&run.state)));
+    out.paragraph("  ", &run.command);
+    let policy = match run.policy {
+        OverlapPolicy::Allow => "allowed",
+        OverlapPolicy::Drop => "dropped",
+        OverlapPolicy::PushBack => "pushed back",
+        OverlapPolicy::Order => "kept in order",
+    };
+    let access = if run.buffered { "page cache" } else { "direct I/O" };
+    let passes = if run.passes == 1 { String::new() } else { format!(", {} passes", run.passes) };
+    let text = format!("engine {}, {access}, depth {}, conflicts {policy}{passes}", run.engine, run.depth);
+    out.line(&format!("  {text}"));
+    for stamp in &s.stamps {
+        out.heading(&format!("  *** {} ***", stamp.text()));
+    }
+}
+
+fn counts(out: &mut Lines, s: &Summary) {
+    out.heading(&format!("{:16}{:>20}{:>20}{:>20}", "Requests", "all", "read", "write"));
+    type Field = fn(&Counts) -> u64;
+    let fields: [(&str, Field, bool); 11] = [
+        ("total", |c| c.total, true),
+        ("completed", |c| c.completed, true),
+        ("failed", |c| c.failed, true),
+        ("dropped", |c| c.dropped, false),
+        ("cancelled", |c| c.cancelled, false),
+        ("pushed back", |c| c.pushed, false),
+        ("kept in order", |c| c.ordered, false),
+        ("wrapped", |c| c.wrapped, false),
+        ("at the border", |c| c.at_border, false),
+        ("rounded", |c| c.rounded, false),
+        ("short", |c| c.short, false),
+    ];
+    let c = &s.counts;
+    for (name, field, always) in fields {
+        if always || field(&c.all) > 0 {
+            let [all, read, write] = [&c.all, &c.read, &c.write].map(|c| units::grouped(field(c)));
+            out.line(&format!("  {name:14}{all:>20}{read:>20}{write:>20}"));
+        }
+    }
+    let [all, read, write] = [&c.all, &c.read, &c.write].map(|c| units::bytes(c.transferred_bytes));
+    out.line(&format!("  {:14}{all:>20}{read:>20}{write:>20}", "transferred"));
+}
+
+fn times(out: &mut Lines, s: &Summary) {
+    if s.latency.all.is_none() {
+        out.heading("Times: none, because no request completed");
+        return;
+    }
+    let head = ["mean", "p50", "p99", "p99.9", "p99.99", "max"].map(|h| format!("{h:>10}")).concat();
+    out.heading(&format!("{:19}{head}", "Times"));
+    quantity(out, "latency  (submission to completion)", &s.latency);
+    if s.run.has_timetable {
+        quantity(out, "delay    (due to submission)", &s.delay);
+        quantity(out, "response (due to completion)", &s.response);
+    }
+}
+
+fn quantity(out: &mut Lines, name: &str, stats: &ByScope<Option<TimeStats>>) {
+    out.line(&format!("  {name}"));
+    let optional = |t: Option<u64>| t.map_or("-".to_string(), time);
+    for scope in Scope::ALL {
+        let Some(t) = stats.get(scope) else { continue };
+        let cells = [
+            time(t.mean_ns),
+            time(t.p50_ns),
+            optional(t.p99_ns),
+            optional(t.p99_9_ns),
+            optional(t.p99_99_ns),
+            time(t.max_ns),
+        ];
+        let cells = cells.map(|c| format!("{c:>10}")).concat();
+        out.line(&format!("    {:15}{cells}", scope.name()));
+    }
+}
+
+fn throughput(out: &mut Lines, s: &Summary) {
+    out.heading(&format!("{:16}{:>14}{:>16}{:>14}", "Throughput", "requests/s", "bytes/s", "over"));
+    let mut row = |name: &str, rate: Option<Rate>, none: &str| match rate {
+        Some(r) => out.line(&format!(
+            "  {name:14}{:>14}{:>16}{:>14}",
+            units::request_rate(r.requests_per_second),
+            units::byte_rate(r.bytes_per_second),
+            time(r.duration_ns)
+        )),
+        None => out.line(&format!("  {name:14}{none:>14}")),
+    };
+    row("demanded", s.throughput.demanded, if s.run.has_timetable { "-" } else { "no timetable" });
+    row("delivered", s.throughput.delivered, "nothing");
+    let mut occupancy = |name: &str, facts: &OccupancyFacts| {
+        let mean = facts.mean_time_weighted.map_or("-".to_string(), units::request_rate);
+        let most = units::grouped(facts.max_on_one_target);
+        out.line(&format!("  {name:14}mean over time {mean}, most on one target {most}"));
+    };
+    occupancy("in flight", &s.in_flight);
+    occupancy("waiting", &s.waiting);
+}
+
+fn limits(out: &mut Lines, s: &Summary) {
+    out.heading("Limits");
+    out.line(&format!("  {:10}{}", "latency", verdict(&s.limits.latency)));
+    out.line(&format!("  {:10}{}", "delay", verdict(&s.limits.delay)));
+}
+
+fn verdict(v: &LimitVerdict) -> String {
+    let limit = time(v.limit_ns);
+    let max = v.max_ns.map_or("-".to_string(), time);
+    match v.result {
+        LimitResult::Passed => format!("{limit}: passed, max {max}"),
+        LimitResult::Failed => {
+            let first = v.first_due_ns.map_or("-".to_string(), |t| units::moment(t, Charset::Ascii));
+            format!("{limit}: FAILED, max {max}, {} above, first at {first}", units::grouped(v.above))
+        }
+        LimitResult::NotApplicable => format!("{limit}: does not apply"),
+    }
+}
+
+fn errors(out: &mut Lines, s: &Summary) {
+    if s.errors.is_empty() {
+        return;
+    }
+    out.heading("Failed requests");
+    for e in &s.errors {
+        let first = units::moment(e.first_due_ns, Charset::Ascii);
+        out.line(&format!(
+            "  {:>9} {:14} first: {} due {first}, target {}, byte {}",
+            units::grouped(e.count),
+            e.name,
+            e.first_op,
+            e.first_target,
+            e.first_offset_bytes
+        ));
+    }
+}
+
+fn targets(out: &mut Lines, s: &Summary) {
+    out.heading("Targets");
+    for (i, t) in s.targets.iter().enumerate() {
+        out.line(&format!("  {i}: {}", shorten(&t.path.chars().map(ascii).collect::<String>(), COLUMNS - 8)));
+        let source: String = t.source.chars().map(ascii).collect();
+        out.line(&format!("     load {}", shorten(&source, COLUMNS - 12)));
+        let factor = t.wraparound_factor.map_or("-".to_string(), units::number);
+        out.line(&format!(
+            "     {}, blocks of {} bytes, wraparound factor {factor}",
+            units::bytes(t.size_bytes),
+            t.block_bytes
+        ));
+    }
+}
+
+fn cautions(out: &mut Lines, s: &Summary) {
+    if s.cautions.is_empty() {
+        out.heading("No cautions");
+        return;
+    }
+    out.heading("Cautions");
+    for caution in &s.cautions {
+        let mark = match caution.severity {
+            Severity::Severe => "!! ",
+            Severity::Warning => " ! ",
+            Severity::Note => " - ",
+        };
+        out.paragraph(&format!(" {mark}"), &caution.text);
+    }
+}

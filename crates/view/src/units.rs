@@ -1,0 +1,132 @@
+//! Numbers for people: three significant digits, with units.
+
+/// Whether only ASCII may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Charset {
+    /// `us`.
+    Ascii,
+    /// `µs`.
+    Unicode,
+}
+
+/// At least `digits` significant digits without exponent; digits before the point are never cut.
+fn significant(value: f64, digits: i32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_string();
+    }
+    let decimals_for = |v: f64| (digits - 1 - v.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    // Rounding may carry into one more digit: 9.996 is 10.0, not 10.00.
+    let rounded: f64 = format!("{value:.*}", decimals_for(value)).parse().unwrap_or(value);
+    format!("{rounded:.*}", decimals_for(rounded))
+}
+
+/// A plain number with three significant digits.
+pub fn number(value: f64) -> String {
+    significant(value, 3)
+}
+
+/// A duration: `3.29 s`, `240 us`.
+pub fn duration(ns: u64, charset: Charset) -> String {
+    let micro = if charset == Charset::Ascii { "us" } else { "µs" };
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, micro), (1.0, "ns")];
+    if ns == 0 {
+        return "0 s".to_string();
+    }
+    let exact = ns as f64;
+    // 999.9 µs reads as 1.00 ms.
+    let (factor, unit) = *units.iter().find(|(f, _)| exact >= f * 0.9995).unwrap_or(&(1.0, "ns"));
+    if factor == 1.0 {
+        return format!("{ns} ns");
+    }
+    let value = exact / factor;
+    if value >= 1000.0 {
+        format!("{} {unit}", grouped(value.round() as u64))
+    } else {
+        format!("{} {unit}", number(value))
+    }
+}
+
+/// A point in time on the run's clock, to a hundredth of a second where that is fine enough.
+pub fn moment(ns: u64, charset: Charset) -> String {
+    if ns < 1_000_000_000 { duration(ns, charset) } else { format!("{:.2} s", ns as f64 / 1e9) }
+}
+
+/// A count with blanks between groups of three digits: `510 176`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Requests per second.
+pub fn request_rate(per_second: f64) -> String {
+    if per_second >= 1000.0 { grouped(per_second.round() as u64) } else { number(per_second) }
+}
+
+/// Bytes per second in decimal units, as data sheets give them: `38.4 MB/s`.
+pub fn byte_rate(per_second: f64) -> String {
+    let units = [(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")];
+    match units.iter().find(|(f, _)| per_second >= f * 0.9995) {
+        Some((factor, unit)) => format!("{} {unit}", number(per_second / factor)),
+        None => format!("{} B/s", number(per_second)),
+    }
+}
+
+/// Bytes in binary units: `64.0 KiB`.
+pub fn bytes(n: u64) -> String {
+    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.iter().find(|(f, _)| n >= *f) {
+        Some((factor, unit)) => format!("{} {unit}", number(n as f64 / *factor as f64)),
+        None => format!("{n} B"),
+    }
+}
+
+/// A share in percent. What is not zero never reads as zero, what is not all never as 100 %.
+pub fn share(part: u64, whole: u64) -> String {
+    if part == 0 || whole == 0 {
+        return "0 %".to_string();
+    }
+    let percent = part as f64 / whole as f64 * 100.0;
+    match percent {
+        p if p < 0.01 => "< 0.01 %".to_string(),
+        p if part < whole && p > 99.95 => "> 99.9 %".to_string(),
+        p => format!("{} %", number(p)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_units() {
+        for (ns, text) in [
+            (0, "0 s"),
+            (7, "7 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 us"),
+            (240_400, "240 us"),
+            (999_900, "1.00 ms"),
+            (9_996_000, "10.0 ms"),
+            (3_290_000_000, "3.29 s"),
+            (1_234_567_000_000, "1 235 s"),
+        ] {
+            assert_eq!(duration(ns, Charset::Ascii), text);
+        }
+        assert_eq!(duration(1_500, Charset::Unicode), "1.50 µs");
+        assert_eq!(grouped(510_176), "510 176");
+        assert_eq!(grouped(12), "12");
+        assert_eq!(byte_rate(38_400_000.0), "38.4 MB/s");
+        assert_eq!(bytes(65_536), "64.0 KiB");
+        assert_eq!(share(1, 1_000_000), "< 0.01 %");
+        assert_eq!(share(999_999, 1_000_000), "> 99.9 %");
+        assert_eq!(share(1, 3), "33.3 %");
+        assert_eq!(share(3, 3), "100 %");
+    }
+}

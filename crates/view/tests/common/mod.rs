@@ -1,0 +1,207 @@
+//! Synthetic runs: seeded, with known bands, stalls and a collapse.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use iosonar_analyze::{Diagrams, Limits, Summary, summarize};
+use iosonar_archive::*;
+use iosonar_plan::*;
+
+pub struct Run {
+    pub plan: Plan,
+    pub info: RunInfo,
+    pub records: Vec<Record>,
+}
+
+impl Run {
+    pub fn summary(&self) -> Summary {
+        summarize(&self.records, &self.plan, &self.info, &Limits::default()).unwrap()
+    }
+
+    pub fn diagrams(&self) -> Diagrams {
+        Diagrams::compute(&self.records, &self.summary().span).unwrap()
+    }
+}
+
+/// A small generator of numbers (splitmix64), so that fixtures need no dependency and never change.
+pub struct Numbers(u64);
+
+impl Numbers {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in 0..1.
+    pub fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// About normal, mean 0, deviation 1.
+    pub fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
+    }
+}
+
+pub fn empty(targets: &[&str]) -> Run {
+    let source = Source::Load(LoadSource {
+        file: "loads/mysql.load.gz".into(),
+        window: Window::default(),
+        speed: Speed::default(),
+        pace: LoadPace::Original,
+        backward: Backward::Refuse,
+        skip_bad: false,
+    });
+    let target = |path: &&str| Target { path: path.into(), size: None, source: source.clone() };
+    let facts = |path: &&str| TargetInfo {
+        path: path.to_string(),
+        source: "loads/mysql.load.gz".into(),
+        size: 960 << 30,
+        block: 512,
+        max_requested_end: 910 << 30,
+        input_lines: 0,
+        bad_lines: 0,
+        back_shifts: 0,
+        max_waiting: 0,
+        max_in_flight: 0,
+    };
+    Run {
+        plan: Plan {
+            version: PLAN_VERSION,
+            run_id: 0x0123_4567_89ab,
+            seed: 1,
+            start_grace: Nanos(0),
+            passes: 1,
+            depth: 128,
+            destroy: true,
+            engine: Engine::Threads,
+            access: Access::default(),
+            fill: Fill::default(),
+            overlap: Overlap::default(),
+            targets: targets.iter().map(target).collect(),
+        },
+        info: RunInfo {
+            archive_version: ARCHIVE_VERSION,
+            tool: "iosonar 0.1.0".into(),
+            command: "iosonar replay loads/mysql.load.gz /dev/sdx".into(),
+            started_unix_ns: 1_600_000_000_000_000_000,
+            origin_monotonic_ns: 0,
+            state: RunState::Finished,
+            targets: targets.iter().map(facts).collect(),
+            recorder_stalls: Stalls::default(),
+            push_back_stalls: Stalls::default(),
+        },
+        records: Vec::new(),
+    }
+}
+
+/// A replay of `count` requests over `seconds` with three bands for each operation, stalls, and (if asked for)
+/// demand above capacity from two thirds of the run on.
+pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
+    let mut run = empty(&["/dev/sdx"]);
+    let mut numbers = Numbers(42);
+    let end = seconds * 1e9;
+    let stalls: Vec<(f64, f64)> =
+        (1..=4).map(|i| (end * f64::from(i) * 0.147, end * 0.002 * f64::from(i))).collect();
+    let mut late = 0.0f64;
+    let mut due = 0.0f64;
+    for sequence in 0..count {
+        let burst = 1.0 + 0.7 * (due / end * 40.0).sin();
+        due += -numbers.unit().max(1e-12).ln() * end / count as f64 / burst;
+        let op = if numbers.unit() < 0.63 { Op::Read } else { Op::Write };
+        let centres = if op == Op::Read { [90e3, 620e3, 9e6] } else { [55e3, 240e3, 3e6] };
+        let band = match numbers.unit() {
+            u if u < 0.34 => 0,
+            u if u < 0.8 => 1,
+            _ => 2,
+        };
+        let mut latency = centres[band] * (0.25 * numbers.normal()).exp();
+        let pushed = op == Op::Write && numbers.unit() < 0.01;
+        let mut delay = 2_000.0 * (0.8 * numbers.normal()).exp() - 1_200.0;
+        if pushed {
+            delay = latency * 2.0 + 1e5;
+        }
+        if collapse && due > end * 0.66 {
+            late += end / count as f64 * 0.35;
+            delay += late;
+            latency *= 3.0;
+        }
+        let mut submitted = due + delay.max(0.0);
+        for (begin, length) in &stalls {
+            let (begin, end) = (*begin, begin + length);
+            if (begin..end).contains(&submitted) {
+                // The queue fills during the first tenth of a stall; what comes later waits.
+                if submitted > begin + length * 0.1 {
+                    submitted = end + numbers.unit() * 1e6;
+                } else {
+                    latency = end - submitted + numbers.unit() * 5e6;
+                }
+            }
+        }
+        let completed = submitted + latency;
+        let failed = numbers.unit() < 2e-5;
+        let extent = Extent {
+            offset: numbers.next() % (900 << 30) / 4096 * 4096,
+            length: 4096 << (numbers.next() % 4),
+        };
+        run.records.push(Record {
+            sequence,
+            target: 0,
+            worker: 0,
+            pass: 0,
+            phase: 0,
+            op,
+            outcome: if failed { Outcome::Failed } else { Outcome::Completed },
+            marks: Marks::default().with(Marks::PUSHED, pushed),
+            load_time: Nanos(due as u64),
+            due: Nanos(due as u64),
+            released: None,
+            blocked_by: None,
+            submitted: Some(Nanos(submitted as u64)),
+            completed: Some(Nanos(completed as u64)),
+            requested: extent,
+            executed: extent,
+            result: if failed { -5 } else { extent.length as i64 },
+        });
+    }
+    run.records.sort_by_key(|r| r.completed);
+    run.info.targets[0].max_in_flight = 117;
+    run.info.targets[0].max_waiting = 4_210;
+    run
+}
+
+/// Every number extreme, every name long and hostile.
+pub fn extreme() -> Run {
+    let path = format!("/dev/<script>alert(1)</script>&\"'日本/{}", "very-long-name-".repeat(40));
+    let mut run = replay(3_000, 100_000.0, true);
+    let other = empty(&[&path, &path, &path, &path, &path, &path]);
+    (run.plan.targets, run.info.targets) = (other.plan.targets, other.info.targets);
+    for (i, target) in run.info.targets.iter_mut().enumerate() {
+        target.source = path.clone();
+        target.size = 1 << 20;
+        target.max_requested_end = u64::MAX >> (i * 7);
+        target.max_in_flight = 65_536;
+        target.bad_lines = 123_456_789_012;
+    }
+    run.plan.access.buffered = true;
+    run.plan.depth = 65_536;
+    run.info.command = path.clone() + "\u{1}\n";
+    run.info.state = RunState::Broken(path);
+    run.info.recorder_stalls = Stalls { count: u64::MAX >> 1, total: Nanos(u64::MAX >> 1) };
+    let end = 300_000_000_000_000;
+    for (i, r) in run.records.iter_mut().enumerate() {
+        match i % 9 {
+            0 => (r.submitted, r.completed) = (Some(r.due), Some(r.due)),
+            1 => r.completed = Some(Nanos(end)),
+            2 => (r.outcome, r.submitted, r.completed) = (Outcome::Dropped, None, None),
+            3 => r.marks = Marks(63),
+            4 => (r.outcome, r.result) = (Outcome::Failed, -5 - (i as i64 % 40)),
+            _ => {}
+        }
+        if let (Some(s), Some(c)) = (r.submitted, r.completed) {
+            r.completed = Some(c.max(s));
+        }
+        r.target = (i % 6) as u16;
+    }
+    run
+}

@@ -1,0 +1,162 @@
+//! Pictures as wholes: nothing overlaps, the same bytes each time, small files, stamps in the pixels.
+
+mod common;
+
+use common::{Run, empty, extreme, replay};
+use iosonar_analyze::LimitResult;
+use iosonar_plan::{Engine, LoadPace, Source};
+use iosonar_view::{Format, Headline, Picture, PlotOptions, Theme, plot, png, scene::Scene, svg};
+
+fn runs() -> Vec<(&'static str, Run)> {
+    let mut one = replay(1, 1.0, false);
+    one.plan.engine = Engine::Null;
+    let mut closed = replay(500, 0.001, false);
+    if let Source::Load(load) = &mut closed.plan.targets[0].source {
+        load.pace = LoadPace::Asap;
+    }
+    vec![
+        ("replay", replay(20_000, 1_100.0, false)),
+        ("collapse", replay(20_000, 120.0, true)),
+        ("extreme", extreme()),
+        ("one", one),
+        ("no-timetable", closed),
+        ("empty", empty(&["/dev/sdx"])),
+    ]
+}
+
+fn draw(run: &Run, picture: Picture, theme: Theme) -> Scene {
+    let headline =
+        Headline { environment: Some("Linux 6.1, mq-deadline, ".to_string() + &"model ".repeat(30)) };
+    picture.draw(&run.diagrams(), &run.summary(), &headline, theme)
+}
+
+#[test]
+fn no_two_texts_overlap_and_none_leaves_the_page() {
+    for (name, run) in runs() {
+        for picture in Picture::ALL {
+            let scene = draw(&run, picture, Theme::Light);
+            let texts: Vec<_> = scene.texts().collect();
+            for (i, a) in texts.iter().enumerate() {
+                let bounds = a.bounds();
+                assert!(
+                    bounds.x >= 0
+                        && bounds.right() <= scene.width as i32
+                        && bounds.y >= 0
+                        && bounds.bottom() <= scene.height as i32,
+                    "{name} {picture:?}: '{}' leaves the page: {bounds:?}",
+                    a.text
+                );
+                for b in &texts[i + 1..] {
+                    assert!(
+                        !bounds.overlaps(&b.bounds()),
+                        "{name} {picture:?}: '{}' and '{}' overlap: {bounds:?} {:?}",
+                        a.text,
+                        b.text,
+                        b.bounds()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn files_are_small_indexed_and_the_same_each_time() {
+    let run = replay(200_000, 1_100.0, true);
+    for picture in Picture::ALL {
+        let (a, b) = (draw(&run, picture, Theme::Light), draw(&run, picture, Theme::Light));
+        let file = png(&a);
+        assert!(file == png(&b), "{picture:?}");
+        let reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info().unwrap();
+        assert_eq!(reader.info().color_type, png::ColorType::Indexed, "{picture:?}");
+        assert!(reader.info().utf8_text.iter().any(|t| t.keyword == "Run"));
+        assert!(
+            file.len() <= if picture == Picture::Sheet { 400_000 } else { 250_000 },
+            "{picture:?}: {}",
+            file.len()
+        );
+        let vectors = svg(&a);
+        assert!(vectors == svg(&b));
+        assert!(
+            vectors.len() <= if picture == Picture::Sheet { 800_000 } else { 400_000 },
+            "{picture:?}: {}",
+            vectors.len()
+        );
+    }
+}
+
+#[test]
+fn pictures_say_what_they_must() {
+    let run = replay(20_000, 120.0, true);
+    let summary = run.summary();
+    assert_eq!(summary.limits.delay.result, LimitResult::Failed);
+    let all = |picture| {
+        draw(&run, picture, Theme::Light).texts().map(|t| t.text.clone()).collect::<Vec<_>>().join("\n")
+    };
+    let sonar = all(Picture::Sonar);
+    for word in [
+        "limit 5 s: passed, max",
+        "p99",
+        "wraparound factor 0.948",
+        "loads/mysql.load.gz → /dev/sdx",
+        "direct I/O",
+        "run 0123456789ab",
+    ] {
+        assert!(sonar.contains(word), "{word}: {sonar}");
+    }
+    let delay = all(Picture::Delay);
+    for word in ["limit 10 s: FAILED", "above, first at", "on time"] {
+        assert!(delay.contains(word), "{word}: {delay}");
+    }
+}
+
+#[test]
+fn stamps_are_in_the_pixels_and_nothing_says_why() {
+    let mut run = replay(1_000, 10.0, false);
+    let clean = png(&draw(&run, Picture::Sonar, Theme::Light));
+    run.plan.access.buffered = true;
+    assert_ne!(png(&draw(&run, Picture::Sonar, Theme::Light)), clean);
+    assert!(
+        svg(&draw(&run, Picture::Sonar, Theme::Light)).contains(">PAGE CACHE -- NOT A STORAGE RESULT</text>")
+    );
+    let nothing = draw(&empty(&["x"]), Picture::Sonar, Theme::Light);
+    assert!(nothing.texts().any(|t| t.text.contains("the run has no requests")));
+}
+
+#[test]
+fn svg_escapes_foreign_text() {
+    let drawn = svg(&draw(&extreme(), Picture::Sonar, Theme::Dark));
+    assert!(!drawn.contains("<script") && !drawn.contains('\u{1}'));
+}
+
+/// `PICTURES=/some/dir cargo test -p iosonar-view --test pictures` leaves all pictures there, to look at.
+#[test]
+fn plot_writes_stable_names() {
+    let run = replay(2_000, 10.0, false);
+    let directory = tempfile::tempdir().unwrap();
+    let options = PlotOptions {
+        formats: vec![Format::Png, Format::Svg],
+        only: vec![Picture::Sonar, Picture::InFlight],
+        ..Default::default()
+    };
+    let plotted = plot(&run.diagrams(), &run.summary(), directory.path(), &options).unwrap();
+    let names: Vec<_> = plotted.written.iter().map(|p| p.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "g01.latency.realtime.png",
+            "g01.latency.realtime.svg",
+            "g08.latency.flying.png",
+            "g08.latency.flying.svg"
+        ]
+    );
+    assert_eq!(plotted.skipped.len(), 3);
+    if let Some(to) = std::env::var_os("PICTURES") {
+        for (name, run) in runs().into_iter().chain([("large", replay(1_000_000, 1_340.0, true))]) {
+            let directory = std::path::Path::new(&to).join(name);
+            std::fs::create_dir_all(&directory).unwrap();
+            let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..Default::default() };
+            plot(&run.diagrams(), &run.summary(), &directory, &options).unwrap();
+        }
+    }
+}
