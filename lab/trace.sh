@@ -144,7 +144,8 @@ else
     ENDED=
     say "recording $DEVICE to $OUTPUT; end it with Ctrl-C"
     while [[ -z $ENDED ]]; do
-        sleep 86400 &
+        # Short, since a signal that comes just before the wait does not end it.
+        sleep 2 &
         wait $! || kill $! 2>/dev/null
     done
 fi
