@@ -6,13 +6,12 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Files that hold limits: controller of version 1 (`""` for version 2), file, and the texts that mean "none".
-const LIMITS: [(&str, &str, &[&str]); 17] = [
+const LIMITS: [(&str, &str, &[&str]); 13] = [
     ("", "cpu.max", &["max"]),
     ("", "io.max", &[]),
     ("", "io.latency", &[]),
     ("", "memory.max", &["max"]),
     ("", "memory.high", &["max"]),
-    ("", "cpuset.cpus", &[]),
     ("cpu", "cpu.cfs_quota_us", &["-1"]),
     ("blkio", "blkio.throttle.read_bps_device", &[]),
     ("blkio", "blkio.throttle.write_bps_device", &[]),
@@ -21,9 +20,6 @@ const LIMITS: [(&str, &str, &[&str]); 17] = [
     ("memory", "memory.limit_in_bytes", &[]),
     ("memory", "memory.soft_limit_in_bytes", &[]),
     ("memory", "memory.memsw.limit_in_bytes", &[]),
-    ("pids", "pids.max", &["max"]),
-    ("", "pids.max", &["max"]),
-    ("cpuset", "cpuset.cpus", &[]),
 ];
 /// Version 1 writes "no limit" of memory as the largest number of whole pages, somewhat below 2^63.
 const NO_MEMORY_LIMIT: u64 = 1 << 62;

@@ -98,7 +98,12 @@ pub(super) fn look(facts: &TargetFacts, device: &BlockDevice, root: &Root) -> Co
 
 /// Asks `blkid`, which reads the device itself (`-p`) and not a cache of former answers.
 fn signature(device: &Path) -> Look {
-    for program in BLKID {
+    signature_by(&BLKID, device)
+}
+
+/// Asks the first of these programs that is installed.
+fn signature_by(programs: &[&str], device: &Path) -> Look {
+    for program in programs {
         let asked =
             Command::new(program).args(["-p", "-o", "export"]).arg(device).stdin(Stdio::null()).output();
         match asked {
@@ -161,6 +166,15 @@ mod tests {
         );
         assert_eq!(parse("TYPE=swap\nUSAGE=other\n").unwrap(), "swap");
         assert_eq!(parse("DEVNAME=/dev/x\n"), None);
+    }
+
+    #[test]
+    fn without_the_program_nobody_could_look() {
+        let look = signature_by(&["/no/such/blkid"], Path::new("/dev/null"));
+        assert_eq!(
+            look.to_string(),
+            "could not look for signatures (blkid is not installed; it belongs to util-linux)"
+        );
     }
 
     #[test]

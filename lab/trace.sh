@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Records what the block layer of Linux does with one device, as text.
+#
+#   lab/trace.sh DEVICE OUTPUT COMMAND [ARGUMENT]...     while the command runs
+#   lab/trace.sh DEVICE OUTPUT                           until SIGINT or SIGTERM
+#
+# Needs root. Uses a tracefs instance of its own, so other users of tracing are not disturbed; everything is undone at
+# the end. Times are those of CLOCK_MONOTONIC, in seconds. OUTPUT ends with one line for each CPU that says how many
+# events were read and how many were lost.
+#
+# LAB_TRACE_KIB is the size of the buffer for each CPU (16384 KiB unless set).
+#
+# Ends with the status of the command; with 4 if that is 0 and events were lost; with 2 if nothing could be recorded.
+set -uo pipefail
+
+EVENTS=(block_bio_queue block_split block_bio_backmerge block_bio_frontmerge block_rq_insert block_rq_merge
+    block_rq_issue block_rq_requeue block_rq_complete)
+TRACEFS=/sys/kernel/tracing
+END_MARK='iosonar lab: end of the trace'
+INSTANCE=
+MOUNTED=
+READER=
+
+say() { printf 'trace: %s\n' "$*" >&2; }
+
+die() {
+    say "$*"
+    exit 2
+}
+
+# Only what this script made, the last first. Another user's instance keeps the mount.
+undo() {
+    [[ -n $READER ]] && kill "$READER" 2>/dev/null
+    if [[ -n $INSTANCE && -d $INSTANCE ]]; then
+        echo 0 >"$INSTANCE/tracing_on"
+        echo 0 >"$INSTANCE/events/enable"
+        # The reader may hold it for a moment longer.
+        for _ in {1..50}; do
+            rmdir "$INSTANCE" 2>/dev/null && break
+            sleep 0.1
+        done
+        [[ -d $INSTANCE ]] && say "$INSTANCE could not be removed"
+    fi
+    if [[ -n $MOUNTED && -z $(ls -A "$TRACEFS/instances" 2>/dev/null) ]]; then
+        umount "$TRACEFS" || say "$TRACEFS could not be unmounted"
+    fi
+}
+
+# The device's number as tracepoints have it: 12 bits and 20 bits.
+number() { # KERNEL NAME
+    local major minor
+    IFS=: read -r major minor <"/sys/class/block/$1/dev" || return
+    echo $((major << 20 | minor))
+}
+
+mount_tracefs() {
+    [[ -d $TRACEFS/instances ]] && return
+    mount -t tracefs nodev "$TRACEFS" || die "tracefs can't be mounted on $TRACEFS; this needs root and a kernel with CONFIG_TRACING"
+    MOUNTED=yes
+}
+
+# Makes the instance and switches the events on. Prints those that this kernel has.
+arm() { # DEVICE NUMBER
+    local event directory
+    INSTANCE=$TRACEFS/instances/iosonar-lab-$$
+    mkdir "$INSTANCE" || die "$INSTANCE can't be made; the kernel lacks memory, or this is not root"
+    echo 0 >"$INSTANCE/tracing_on"
+    echo mono >"$INSTANCE/trace_clock" || die "this kernel has no trace clock named mono"
+    echo "${LAB_TRACE_KIB:-16384}" >"$INSTANCE/buffer_size_kb" || die "a buffer of ${LAB_TRACE_KIB:-16384} KiB for each CPU can't be had; set LAB_TRACE_KIB lower"
+    PRESENT=()
+    for event in "${EVENTS[@]}"; do
+        directory=$INSTANCE/events/block/$event
+        [[ -d $directory ]] || continue
+        echo "dev == $1" >"$directory/filter" && echo 1 >"$directory/enable" && PRESENT+=("$event")
+    done
+    ((${#PRESENT[@]})) || die "this kernel has no block tracepoints (CONFIG_BLK_DEV_IO_TRACE or CONFIG_EVENT_TRACING)"
+}
+
+# Starts to read. The pipe never ends by itself, so a mark tells the filter where the end is.
+start() { # OUTPUT
+    local pipe
+    exec 3>"$1" || die "$1 can't be written"
+    echo "# iosonar trace: device $NAME $(<"/sys/class/block/$NAME/dev"), clock mono, events ${PRESENT[*]}" >&3
+    # Ctrl-C ends the recording, but not before the rest has been read.
+    exec {pipe}< <(trap '' INT && exec cat "$INSTANCE/trace_pipe")
+    READER=$!
+    (trap '' INT && LC_ALL=C exec sed "/$END_MARK/Q") <&"$pipe" >&3 &
+    FILTER=$!
+    exec {pipe}<&-
+    echo 1 >"$INSTANCE/tracing_on"
+}
+
+# Switches the events off and waits until everything that was recorded has been read. The mark is the youngest entry
+# of all CPUs' buffers, and the pipe gives entries in order of time.
+stop() {
+    echo 0 >"$INSTANCE/events/enable"
+    echo "$END_MARK" >"$INSTANCE/trace_marker"
+    wait "$FILTER"
+    echo 0 >"$INSTANCE/tracing_on"
+    kill "$READER" 2>/dev/null
+    READER=
+}
+
+# One line for each CPU that recorded something or lost something.
+report() {
+    local cpu lost total=0 line
+    for cpu in "$INSTANCE"/per_cpu/cpu*; do
+        line=$(awk -F': ' '
+            $1 == "overrun" || $1 == "commit overrun" || $1 == "dropped events" { lost += $2 }
+            $1 == "overrun" || $1 == "commit overrun" || $1 == "dropped events" || $1 == "read events" {
+                gsub(" ", "_", $1); text = text " " $1 "=" $2
+            }
+            END { print lost + 0, text }' "$cpu/stats")
+        lost=${line%% *}
+        total=$((total + lost))
+        echo "# ${cpu##*/}:${line#* }" >&3
+        say "${cpu##*/}:${line#* }"
+    done
+    LOST=$total
+}
+
+(($# >= 2)) || die "usage: $0 DEVICE OUTPUT [COMMAND [ARGUMENT]...]"
+DEVICE=$(readlink -f -- "$1")
+OUTPUT=$2
+shift 2
+NAME=${DEVICE#/dev/}
+NAME=${NAME//\//!}
+[[ -e /sys/class/block/$NAME/dev ]] || die "$DEVICE is no block device; give one, as lsblk -p lists them"
+[[ -e /sys/class/block/$NAME/partition ]] && die "$DEVICE is a partition, whose requests carry the number of the disk; give the disk"
+[[ $EUID == 0 ]] || die "tracing needs root"
+
+trap undo EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+mount_tracefs
+arm "$(number "$NAME")"
+start "$OUTPUT"
+STATUS=0
+if (($#)); then
+    "$@"
+    STATUS=$?
+else
+    trap 'ENDED=yes' INT TERM
+    ENDED=
+    say "recording $DEVICE to $OUTPUT; end it with Ctrl-C"
+    while [[ -z $ENDED ]]; do
+        # Short, since a signal that comes just before the wait does not end it.
+        sleep 2 &
+        wait $! || kill $! 2>/dev/null
+    done
+fi
+stop
+report
+if ((LOST > 0)); then
+    say "$LOST events were lost; set LAB_TRACE_KIB higher"
+    ((STATUS == 0)) && STATUS=4
+fi
+exit "$STATUS"
