@@ -3,7 +3,10 @@
 use iosonar_host::guard::{Intent, Permit, Refusal, check};
 use iosonar_host::{Root, TargetError, TargetFacts, identify};
 use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as Requests, scan};
-use iosonar_plan::{Access, ByteSize, LoadSource, Nanos, Placement, PlacementError, Plan, SECTOR, Source, Target};
+use iosonar_plan::{
+    Access, ByteSize, LoadPace, LoadSource, Nanos, Pace, PatternSource, Placement, PlacementError, Plan, SECTOR, Source,
+    Target,
+};
 use iosonar_trace::{InputError, decompress};
 use std::fs::File;
 use std::io::BufRead;
@@ -150,7 +153,7 @@ fn scan_once(
     notices: &NoticeSink,
 ) -> Result<Facts, PrepareError> {
     if let Some((_, facts)) = scanned.iter().find(|(l, _)| l == load) {
-        return Ok(*facts);
+        return Ok(facts.clone());
     }
     let path = || name(&load.file);
     let input = open_load(&load.file)?;
@@ -169,7 +172,7 @@ fn scan_once(
         );
         return Err(PrepareError::Empty { path: path(), why });
     }
-    scanned.push((load.clone(), facts));
+    scanned.push((load.clone(), facts.clone()));
     Ok(facts)
 }
 
@@ -266,7 +269,7 @@ impl TargetReady {
 
     /// Highest requested end ÷ size (blkreplay manual 3.1.4), where it is known before the start.
     pub fn wraparound_factor(&self) -> Option<f64> {
-        self.load.map(|load| load.max_end as f64 / self.placement.size() as f64)
+        self.load.as_ref().map(|load| load.max_end as f64 / self.placement.size() as f64)
     }
 
     /// The longest request in bytes, where it is known.
@@ -331,17 +334,31 @@ impl Prepared {
     /// Requests of one pass over all targets, where that is known before the start.
     pub fn expected_requests(&self) -> Option<u64> {
         let of = |t: &TargetReady| match &t.target.source {
-            Source::Load(_) => t.load.map(|l| l.requests),
+            Source::Load(_) => t.load.as_ref().map(|l| l.requests),
             Source::Pattern(p) => p.stop.requests,
         };
         self.targets.iter().map(of).sum::<Option<u64>>().map(|n| n * u64::from(self.plan.passes))
     }
 
+    /// Requests of the first pass that are due by `now`; none where requests have no times of their own.
+    pub fn demanded_until(&self, now: Nanos) -> Option<u64> {
+        let of = |t: &TargetReady| match &t.target.source {
+            Source::Load(l) if l.pace == LoadPace::Original => {
+                t.load.as_ref().map(|f| f.demand.until(l.speed.unscale(now)))
+            }
+            Source::Pattern(PatternSource { pace: Pace::Rate { iops, .. }, .. }) => {
+                Some((u128::from(now.0) * u128::from(*iops) / 1_000_000_000) as u64)
+            }
+            Source::Load(_) | Source::Pattern(_) => None,
+        };
+        self.targets.iter().map(of).sum()
+    }
+
     /// How long one pass takes at least, where the plan says so: the last due time.
     pub fn expected_span(&self) -> Option<Nanos> {
         let of = |t: &TargetReady| match &t.target.source {
-            Source::Load(l) if l.pace == iosonar_plan::LoadPace::Original => {
-                t.load.map(|f| l.speed.scale(f.last.saturating_sub(f.first)))
+            Source::Load(l) if l.pace == LoadPace::Original => {
+                t.load.as_ref().map(|f| l.speed.scale(f.last.saturating_sub(f.first)))
             }
             Source::Load(_) => Some(Nanos(0)),
             Source::Pattern(p) => p.stop.runtime,

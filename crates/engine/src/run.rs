@@ -43,10 +43,10 @@ impl Prepared {
             source: source_name(&t.target),
             size: t.placement.size(),
             block: t.placement.block(),
-            max_requested_end: t.load.map_or(0, |l| l.max_end),
+            max_requested_end: t.load.as_ref().map_or(0, |l| l.max_end),
             input_lines: 0,
-            bad_lines: t.load.map_or(0, |l| l.bad_lines),
-            back_shifts: t.load.map_or(0, |l| l.back_shifts),
+            bad_lines: t.load.as_ref().map_or(0, |l| l.bad_lines),
+            back_shifts: t.load.as_ref().map_or(0, |l| l.back_shifts),
             max_waiting: 0,
             max_in_flight: 0,
         };

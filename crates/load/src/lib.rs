@@ -4,6 +4,7 @@
 //! ([`Recorded`]) and generated patterns ([`Pattern`]). [`scan`] reads a recorded load once before a run, so
 //! that nothing is touched if it cannot be replayed. [`generate`] makes artificial loads.
 
+mod demand;
 pub mod generate;
 mod pattern;
 mod random;
@@ -11,6 +12,7 @@ mod recorded;
 mod scan;
 mod sort;
 
+pub use demand::Demand;
 pub use pattern::Pattern;
 pub use recorded::{BackShift, LoadError, Notice, Recorded};
 pub use scan::{Facts, scan};

@@ -1,11 +1,12 @@
 //! Reading a load once before the run: whether it can be replayed, and what it will ask for.
 
+use crate::demand::Demand;
 use crate::recorded::{LoadError, Notice, Ordered};
 use iosonar_plan::{LoadSource, Nanos};
 use std::io::BufRead;
 
 /// What a load holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
     /// Requests inside the window.
     pub requests: u64,
@@ -29,6 +30,8 @@ pub struct Facts {
     pub bad_lines: u64,
     /// Backward steps that were shifted.
     pub back_shifts: u64,
+    /// Requests by their time since the first of the window (if the load is sorted), at the load's own speed.
+    pub demand: Demand,
 }
 
 /// Reads the whole load, beyond the end of its window too. `notice` is told of each line that would be
@@ -54,6 +57,7 @@ pub fn scan(input: impl BufRead, load: &LoadSource, mut notice: impl FnMut(Notic
             facts.max_length = facts.max_length.max(request.extent.length);
             facts.first = facts.first.min(request.time);
             facts.last = facts.last.max(request.time);
+            facts.demand.add(request.time.saturating_sub(facts.first));
         }
     }
     facts.first = facts.first.min(facts.last);

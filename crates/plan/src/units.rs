@@ -170,6 +170,12 @@ impl Speed {
         Nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 
+    /// The load's own time after `time` of the run: the inverse of [`Speed::scale`].
+    pub fn unscale(self, time: Nanos) -> Nanos {
+        let load_time = u128::from(time.0) * u128::from(self.0) / u128::from(Self::ONE);
+        Nanos(u64::try_from(load_time).unwrap_or(u64::MAX))
+    }
+
     /// Whether time runs as recorded.
     pub fn is_one(self) -> bool {
         self.0 == Self::ONE
