@@ -97,6 +97,11 @@ pub struct Caution {
 
 /// Wraparound factors inside this range need no caution (blkreplay manual 3.1.4).
 const HARMLESS_WRAPAROUND: std::ops::Range<f64> = 0.5..2.0;
+
+/// Whether a wraparound factor is so far from 1 that it deserves a caution.
+pub fn is_wraparound_suspicious(factor: f64) -> bool {
+    factor > 0.0 && !HARMLESS_WRAPAROUND.contains(&factor)
+}
 /// Share of dropped requests above which the load is no longer the one that was asked for.
 const DROPPED_SHARE: f64 = 0.05;
 /// Below this, late issuing is the cost of the timer, not a finding.
@@ -211,7 +216,7 @@ fn outcomes(list: &mut List, summary: &Summary) {
 fn placement(list: &mut List, summary: &Summary) {
     for target in &summary.targets {
         if let Some(factor) =
-            target.wraparound_factor.filter(|f| *f > 0.0 && !HARMLESS_WRAPAROUND.contains(f))
+            target.wraparound_factor.filter(|f| is_wraparound_suspicious(*f))
         {
             let effect = if factor >= HARMLESS_WRAPAROUND.end {
                 "the target is smaller than the load's device, so seeks are shorter and caches hit more often"

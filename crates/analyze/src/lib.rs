@@ -25,7 +25,7 @@ mod tally;
 mod testing;
 
 pub use axis::{ROWS, ROWS_PER_DECADE, Row, TimeAxis, row_lower_edge, row_of};
-pub use caution::{Caution, CautionId, Severity, Stamp};
+pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious};
 pub use class::{ByScope, Class, Scope};
 pub use counts::{Counts, CountsByOp};
 pub use diagrams::{Diagrams, SERIES_COLUMNS, SONAR_COLUMNS};

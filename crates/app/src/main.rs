@@ -1,3 +1,50 @@
-//! The `iosonar` command.
+//! The `iosonar` command: arguments in, exit code out.
+//!
+//! Nothing is decided here. A sub-command turns what was typed into a plan or an archive's name and hands it
+//! to the room that knows.
 
-fn main() {}
+mod args;
+mod commands;
+mod exit;
+mod output;
+mod progress;
+mod session;
+mod signals;
+
+use args::{Cli, Command};
+use clap::Parser;
+use exit::{Exit, Failure};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let exit = if error.use_stderr() { Exit::Refused } else { Exit::Fine };
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    match run(cli.command) {
+        Ok(exit) => exit.into(),
+        // A reader that has seen enough (`| head`) is no failure.
+        Err(failure) if failure.is_broken_pipe() => Exit::Fine.into(),
+        Err(failure) => {
+            eprintln!("iosonar: {:#}", failure.error);
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Replay(args) => commands::replay(args),
+        Command::Run(args) => commands::run(args),
+        Command::Show(args) => commands::show(args),
+        Command::Plot(args) => commands::plot(args),
+        Command::Report(args) => commands::report(args),
+        Command::Export(args) => commands::export(args),
+        Command::Import(args) => commands::import(args),
+        Command::Generate(args) => commands::generate(args),
+    }
+}

@@ -1,0 +1,449 @@
+//! What can be typed: every option once, with its help. Options are only stored here; what they mean is
+//! resolved in the command that takes them.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use iosonar_plan::{ByteSize, Nanos, Speed};
+use std::path::PathBuf;
+
+/// Measures storage by replaying recorded loads at their own timing, and shows what happened to every request.
+#[derive(Debug, Parser)]
+#[command(name = "iosonar", version, arg_required_else_help = true, after_help = "\
+Start here:
+  iosonar generate bursts demo.load                       make an artificial load
+  iosonar replay demo.load --target FILE --out first      replay it on a file or device
+  iosonar show first                                      the figures
+  iosonar plot first                                      the pictures
+'iosonar COMMAND --help' explains each option. Exit codes: 0 fine, 1 requests failed or the run broke,
+2 refused, 3 with --strict: cautions, 128+n signal n.")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Replay recorded loads on block devices or files
+    Replay(ReplayArgs),
+    /// Carry out a plan
+    Run(RunArgs),
+    /// Print what a run came to
+    Show(ShowArgs),
+    /// Draw the diagrams of a run as PNG and SVG
+    Plot(PlotArgs),
+    /// Write one self-contained HTML page about a run
+    Report(ReportArgs),
+    /// Write the records of a run in another form
+    Export(ExportArgs),
+    /// Make an archive from a result in blkreplay's form
+    Import(ImportArgs),
+    /// Make an artificial load
+    Generate(GenerateArgs),
+}
+
+/// Options of a replay.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Writing destroys what is on a target. A device that is mounted, held or in use is never written; any other
+block device needs --destroy. Times are seconds unless they carry a unit: 0.5, 30s, 100us, 2m.
+
+Examples:
+  iosonar replay web.load.gz --target /dev/sdx --destroy
+  iosonar replay web.load.gz --target a.img --start 2250 --duration 30 --overlap order
+  iosonar replay web.load.gz --target a.img --dry-run --show-plan")]
+pub struct ReplayArgs {
+    /// Loads in blkreplay's form, plain or gzip; - is standard input. Target i gets load i mod number of loads
+    #[arg(required = true, value_name = "LOAD")]
+    pub loads: Vec<PathBuf>,
+    /// Block device or regular file to replay on; several run at the same time
+    #[arg(long = "target", short = 't', required = true, value_name = "TARGET", num_args = 1..)]
+    pub targets: Vec<PathBuf>,
+    #[command(flatten)]
+    pub window: WindowArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    #[command(flatten)]
+    pub io: IoArgs,
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+/// Which part of a load.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Window and time")]
+pub struct WindowArgs {
+    /// First time of the load that is replayed
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub start: Nanos,
+    /// First time of the load that is no longer replayed
+    #[arg(long, value_name = "TIME", conflicts_with = "duration")]
+    pub end: Option<Nanos>,
+    /// Length of the window, from --start on
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<Nanos>,
+    /// Target i takes a window that begins i times this later, so that peaks do not coincide
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub delta: Nanos,
+    /// Let the load's time run this much faster. A natural load does not stay natural under it
+    #[arg(long, value_name = "FACTOR", default_value = "1", conflicts_with = "asap")]
+    pub speed: Speed,
+    /// Ignore the load's times: every request is due at once, in order
+    #[arg(long)]
+    pub asap: bool,
+    /// From the end of the preparations to time zero
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub start_grace: Nanos,
+}
+
+/// How loads are read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reading loads")]
+pub struct LoadArgs {
+    /// Where the load's time runs backward
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "refuse")]
+    pub backward: BackwardArg,
+    /// Leave out lines that look like requests and are none, instead of refusing the load
+    #[arg(long)]
+    pub skip_bad: bool,
+}
+
+/// What happens to requests that conflict.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Overlapping requests")]
+pub struct PolicyArgs {
+    /// What to do with a request that overlaps one in flight
+    #[arg(long, value_enum, value_name = "POLICY", default_value = "push-back")]
+    pub overlap: OverlapArg,
+    /// Which pairs conflict. 0: write and write; 1: all but read and read; 2: all
+    #[arg(long, value_name = "TABLE", default_value = "1", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub strong: u8,
+    /// The most requests in flight on a target. Take it from the application that you model
+    #[arg(long, value_name = "N", default_value = "128", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub depth: u32,
+}
+
+/// How targets are used.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "I/O")]
+pub struct IoArgs {
+    /// What carries the requests out
+    #[arg(long, value_enum, value_name = "ENGINE", default_value = "threads")]
+    pub engine: EngineArg,
+    /// The same as --engine null: everything but the I/O. The result is no storage result
+    #[arg(long, conflicts_with = "engine")]
+    pub dry_run: bool,
+    /// Simulated engine: least service time
+    #[arg(long, value_name = "TIME", default_value = "100us")]
+    pub sim_service: Nanos,
+    /// Simulated engine: mean of an exponentially distributed addition
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub sim_jitter: Nanos,
+    /// Simulated engine: requests served at the same time; 0: all
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub sim_channels: u32,
+    /// Simulated engine: one request in N fails; 0: none
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub sim_errors: u32,
+    /// Simulated engine: one request in N stays short; 0: none
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub sim_short: u32,
+    /// Simulated engine: nothing completes for LENGTH in every PERIOD
+    #[arg(long, value_name = "LENGTH/PERIOD")]
+    pub sim_stall: Option<StallArg>,
+    /// Pretended size of targets, for --engine null and sim
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<ByteSize>,
+    /// Go through the page cache instead of O_DIRECT. The result is no storage result
+    #[arg(long)]
+    pub buffered: bool,
+    /// Open targets with O_SYNC
+    #[arg(long)]
+    pub sync: bool,
+    /// Incompressible share of written data in percent; the rest is zeros
+    #[arg(long, value_name = "PCT", default_value = "0", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub fill_random: u8,
+    /// Number that written blocks carry; equal numbers write equal bytes. Default: a new one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..1 << 63))]
+    pub run_id: Option<u64>,
+    /// Seed of everything random. Default: 1
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(0..1 << 63))]
+    pub seed: u64,
+    /// Allow writing to block devices: what is on them is lost
+    #[arg(long)]
+    pub destroy: bool,
+}
+
+/// Where results go, and what is shown meanwhile.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Result and progress")]
+pub struct SessionArgs {
+    /// Directory of the result, which must not exist. Default: a new name here
+    #[arg(long, short = 'o', value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the plan as TOML and stop; 'iosonar run' carries it out
+    #[arg(long)]
+    pub show_plan: bool,
+    /// End with exit code 3 if there were cautions, or if input was skipped
+    #[arg(long)]
+    pub strict: bool,
+    /// Latency above which the run counts as failed
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub bad_latency: Nanos,
+    /// Delay above which the run counts as failed
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub bad_delay: Nanos,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
+}
+
+/// What is shown while something goes on.
+#[derive(Debug, Args)]
+pub struct ProgressArgs {
+    /// How progress is shown on standard error
+    #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
+    pub progress: ProgressArg,
+    /// Show no progress
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Time between progress lines where standard error is no terminal
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub progress_every: Nanos,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A plan, as --show-plan prints it
+    #[arg(value_name = "PLAN.toml")]
+    pub plan: PathBuf,
+    /// Allow writing to block devices, as if the plan said destroy = true
+    #[arg(long)]
+    pub destroy: bool,
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+/// Options of `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Directory of a result, finished or not
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print the plan as TOML and stop
+    #[arg(long)]
+    pub show_plan: bool,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// Limits that a run is judged by.
+#[derive(Debug, Args)]
+pub struct LimitArgs {
+    /// Latency above which the run counts as failed
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub bad_latency: Nanos,
+    /// Delay above which the run counts as failed
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub bad_delay: Nanos,
+}
+
+/// Options of `plot`.
+#[derive(Debug, Args)]
+pub struct PlotArgs {
+    /// Directory of a result
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Where the pictures go. Default: DIR/plots
+    #[arg(long, short = 'o', value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Only these: sheet, sonar, thrp, delay, flying
+    #[arg(long, value_name = "PICTURE,...", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Only PNG
+    #[arg(long)]
+    pub png: bool,
+    /// Only SVG
+    #[arg(long, conflicts_with = "png")]
+    pub svg: bool,
+    /// Colours
+    #[arg(long, value_enum, default_value = "light")]
+    pub theme: ThemeArg,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Directory of a result
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// The page. Default: DIR/report.html
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// Options of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Directory of a result
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// replay: blkreplay's columns and statistics; csv; json: one object per line
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub to: ExportArg,
+    /// Target by its number from 0, where replay needs one of several
+    #[arg(long, value_name = "N")]
+    pub target: Option<u16>,
+    /// The file. Default: standard output
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Options of `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// A result in blkreplay's form, plain or gzip
+    #[arg(value_name = "FILE.replay")]
+    pub file: PathBuf,
+    /// Directory of the archive, which must not exist. Default: a new name here
+    #[arg(long, short = 'o', value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// Options of `generate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+bursts  at each whole second a burst, each larger than the one before: shows where a target collapses
+mixed   like a small server: hot reads, streaks of writes, a rate that swells and ebbs")]
+pub struct GenerateArgs {
+    /// Its shape
+    #[arg(value_enum)]
+    pub shape: ShapeArg,
+    /// The file; gzip if it ends in .gz; - is standard output
+    #[arg(value_name = "FILE")]
+    pub out: PathBuf,
+    /// Its length
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub duration: Nanos,
+    /// The region that it touches
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub size: ByteSize,
+    /// bursts: by how many requests each burst grows; mixed: mean requests per second
+    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub rate: u64,
+    /// Share of reads in percent
+    #[arg(long, value_name = "PCT", default_value = "50", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub reads: u8,
+    /// Equal seeds give equal loads
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+}
+
+/// Where time runs backward.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum BackwardArg {
+    /// Refuse the load
+    Refuse,
+    /// Sort it
+    Sort,
+    /// Shift what follows, as blkreplay does
+    Shift,
+}
+
+/// Policies.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum OverlapArg {
+    /// Send it all the same
+    Allow,
+    /// Leave it out
+    Drop,
+    /// Let it wait; others pass
+    PushBack,
+    /// Let it wait, and all behind it
+    Order,
+}
+
+/// Engines.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum EngineArg {
+    /// One blocking thread for each request in flight
+    Threads,
+    /// No I/O
+    Null,
+    /// A simulated device on a clock of its own
+    Sim,
+}
+
+/// Forms of progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProgressArg {
+    /// A line that is rewritten on a terminal, a line now and then elsewhere
+    Auto,
+    /// One JSON object per line
+    Json,
+    /// Nothing
+    None,
+}
+
+/// Forms of export.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ExportArg {
+    /// blkreplay's columns and statistics
+    Replay,
+    /// One line per record, with a header
+    Csv,
+    /// One JSON object per record and line
+    Json,
+}
+
+/// Themes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ThemeArg {
+    /// On white
+    Light,
+    /// On black
+    Dark,
+}
+
+/// Shapes of artificial loads.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ShapeArg {
+    /// Growing bursts at whole seconds
+    Bursts,
+    /// A small server
+    Mixed,
+}
+
+/// `LENGTH/PERIOD` of simulated stalls.
+#[derive(Debug, Clone, Copy)]
+pub struct StallArg {
+    pub length: Nanos,
+    pub period: Nanos,
+}
+
+impl std::str::FromStr for StallArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<StallArg, String> {
+        let (length, period) = text.split_once('/').ok_or("write LENGTH/PERIOD, for example 1s/10s")?;
+        let time = |t: &str| t.parse().map_err(|e: iosonar_plan::ParseUnitError| e.to_string());
+        Ok(StallArg { length: time(length)?, period: time(period)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_holds_together() {
+        super::Cli::command().debug_assert();
+    }
+}

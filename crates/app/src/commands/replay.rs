@@ -1,0 +1,123 @@
+//! `iosonar replay`: loads and targets become a plan.
+
+use crate::args::{BackwardArg, EngineArg, IoArgs, OverlapArg, ReplayArgs};
+use crate::exit::{Exit, Failure};
+use crate::session;
+use anyhow::anyhow;
+use iosonar_engine::Prepared;
+use iosonar_plan::{
+    Access, Backward, Engine, Fill, LoadPace, LoadSource, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Plan, SimModel,
+    SimStall, Source, Strong, Target, Window,
+};
+
+/// Replays loads on targets.
+pub fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
+    let plan = plan(&args)?;
+    session::carry_out(plan, &args.session, |prepared| check_delta(&args, prepared))
+}
+
+fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
+    if args.loads.len() > args.targets.len() {
+        return Err(Failure::refused(anyhow!(
+            "{} loads for {} targets: a load without a target would not be replayed; name more with --target, or fewer loads",
+            args.loads.len(),
+            args.targets.len()
+        )));
+    }
+    let target = |(index, path): (usize, &std::path::PathBuf)| Target {
+        path: path.clone(),
+        size: args.io.size,
+        source: Source::Load(load(args, index)),
+    };
+    Ok(Plan {
+        version: PLAN_VERSION,
+        run_id: args.io.run_id.unwrap_or_else(new_run_id),
+        seed: args.io.seed,
+        start_grace: args.window.start_grace,
+        passes: 1,
+        depth: args.policy.depth,
+        destroy: args.io.destroy,
+        engine: engine(&args.io),
+        access: Access { buffered: args.io.buffered, sync: args.io.sync },
+        fill: Fill { random_percent: args.io.fill_random },
+        overlap: overlap(args),
+        targets: args.targets.iter().enumerate().map(target).collect(),
+    })
+}
+
+/// Different for each run, below 2^63.
+fn new_run_id() -> u64 {
+    let pid = u64::from(std::process::id());
+    (iosonar_os::realtime_ns() ^ pid.rotate_left(40)) & (u64::MAX >> 1)
+}
+
+fn load(args: &ReplayArgs, index: usize) -> LoadSource {
+    LoadSource {
+        file: args.loads[index % args.loads.len()].clone(),
+        window: window(args, index),
+        speed: args.window.speed,
+        pace: if args.window.asap { LoadPace::Asap } else { LoadPace::Original },
+        backward: match args.load.backward {
+            BackwardArg::Refuse => Backward::Refuse,
+            BackwardArg::Sort => Backward::Sort,
+            BackwardArg::Shift => Backward::Shift,
+        },
+        skip_bad: args.load.skip_bad,
+    }
+}
+
+fn window(args: &ReplayArgs, index: usize) -> Window {
+    let w = &args.window;
+    let shift = w.delta.0.saturating_mul(index as u64);
+    let start = Nanos(w.start.0.saturating_add(shift));
+    let end = w.end.map(|end| end.0.saturating_add(shift));
+    let end = end.or(w.duration.map(|d| start.0.saturating_add(d.0))).map(Nanos);
+    Window { start, end }
+}
+
+fn overlap(args: &ReplayArgs) -> Overlap {
+    let policy = match args.policy.overlap {
+        OverlapArg::Allow => OverlapPolicy::Allow,
+        OverlapArg::Drop => OverlapPolicy::Drop,
+        OverlapArg::PushBack => OverlapPolicy::PushBack,
+        OverlapArg::Order => OverlapPolicy::Order,
+    };
+    let strong = Strong::try_from(args.policy.strong).unwrap_or_default();
+    Overlap { policy, strong, ..Overlap::default() }
+}
+
+fn engine(io: &IoArgs) -> Engine {
+    match io.engine {
+        _ if io.dry_run => Engine::Null,
+        EngineArg::Threads => Engine::Threads,
+        EngineArg::Null => Engine::Null,
+        EngineArg::Sim => Engine::Sim(SimModel {
+            service: io.sim_service,
+            jitter: io.sim_jitter,
+            channels: io.sim_channels,
+            error_every: io.sim_errors,
+            short_every: io.sim_short,
+            stall: io.sim_stall.map(|s| SimStall { period: s.period, length: s.length }),
+        }),
+    }
+}
+
+/// A window that was moved by --delta must lie inside its load, or the load would silently be less than the
+/// others' (blkreplay manual, `replay_delta`).
+fn check_delta(args: &ReplayArgs, prepared: &Prepared) -> Result<(), Failure> {
+    for (index, target) in prepared.targets().iter().enumerate().skip(1) {
+        let load = load(args, index);
+        let (Some(end), Some(facts)) = (load.window.end, &target.load) else { continue };
+        if args.window.delta.0 > 0 && facts.load_end < end {
+            return Err(Failure::refused(anyhow!(
+                "--delta {} moves the window of target {} to {} .. {end}, and load {} ends at {}: use a smaller --delta or --duration, or a longer load",
+                args.window.delta,
+                target.path().display(),
+                load.window.start,
+                load.file.display(),
+                facts.load_end
+            )));
+        }
+    }
+    Ok(())
+}

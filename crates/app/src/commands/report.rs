@@ -1,0 +1,28 @@
+//! `iosonar report`: one self-contained page.
+
+use super::{headline, open};
+use crate::args::ReportArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::Analysis;
+use anyhow::Context;
+use iosonar_view::report::{Report, page};
+
+/// Writes the page; says where it is.
+pub fn report(args: ReportArgs) -> Result<Exit, Failure> {
+    let archive = open(&args.dir)?;
+    let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
+    let analysis = Analysis::of(&archive, &(&args.limits).into())?;
+    let diagrams = analysis.diagrams(&archive)?;
+    let environment = archive.environment();
+    let environment = (!environment.is_null()).then(|| format!("{environment:#}"));
+    let html = page(&Report {
+        summary: &analysis.summary,
+        diagrams: &diagrams,
+        plan_toml: &archive.plan().to_toml(),
+        environment_json: environment.as_deref(),
+        headline: &headline(&archive),
+    });
+    std::fs::write(&out, html).with_context(|| format!("cannot write {}", out.display()))?;
+    println!("{}", out.display());
+    Ok(Exit::Fine)
+}

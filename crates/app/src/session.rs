@@ -1,0 +1,163 @@
+//! A run from plan to summary: prepare, announce, carry out, conclude.
+
+use crate::args::SessionArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::{self, Analysis};
+use crate::progress;
+use crate::signals::Listener;
+use iosonar_analyze::Limits;
+use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
+use iosonar_engine::{Control, NoticeSink, Prepared, Progress, TargetReady, prepare};
+use iosonar_host::{Root, environment};
+use iosonar_load::Notice;
+use iosonar_plan::Plan;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Name and version, as results carry it.
+pub const TOOL: &str = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
+
+/// Carries a plan out and says what came of it. `check` may refuse what is prepared, before anything is touched.
+pub fn carry_out(
+    plan: Plan,
+    args: &SessionArgs,
+    check: impl FnOnce(&Prepared) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    plan.validate().map_err(Failure::refused)?;
+    if args.show_plan {
+        print!("{}", plan.to_toml());
+        return Ok(Exit::Fine);
+    }
+    let skipped = Arc::new(AtomicU64::new(0));
+    let prepared = prepare(plan, &Root::default(), notices(skipped.clone())).map_err(Failure::refused)?;
+    check(&prepared)?;
+    announce(&prepared);
+    let dir = args.out.clone().unwrap_or_else(|| new_name(&prepared));
+    let (archive, info) = begin(&prepared, &dir)?;
+    let info = run(&prepared, &archive, info, args)?;
+    let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay };
+    let analysis = conclude(archive, &info, &limits)?;
+    print!("{}", iosonar_view::show(&analysis.summary));
+    println!("\nresult: {}", dir.display());
+    Ok(exit(&info, &analysis, args.strict, skipped.load(Relaxed)))
+}
+
+/// Tells each skipped line and each shift once, as it is found.
+fn notices(skipped: Arc<AtomicU64>) -> NoticeSink {
+    Arc::new(move |path: &Path, notice: &Notice| match notice {
+        Notice::Skipped(bad) => {
+            skipped.fetch_add(1, Relaxed);
+            eprintln!("{}: {bad}: skipped", path.display());
+        }
+        Notice::Shifted(shift) => eprintln!(
+            "{}: line {}: time runs backward to {}: shifted by {}, in all by {}",
+            path.display(),
+            shift.line,
+            shift.time,
+            shift.delta,
+            shift.total
+        ),
+    })
+}
+
+fn announce(prepared: &Prepared) {
+    for target in prepared.targets() {
+        eprintln!("{}", describe(target));
+        if let Some(statement) = target.statement() {
+            eprintln!("  {statement}");
+        }
+    }
+}
+
+fn describe(target: &TargetReady) -> String {
+    let size = target.placement.size();
+    let mut text = format!("target {}: {size} bytes", target.path().display());
+    if let (Some(load), Some(factor)) = (&target.load, target.wraparound_factor()) {
+        text += &format!(", {} requests, wraparound factor {factor:.3}", load.requests);
+        if iosonar_analyze::is_wraparound_suspicious(factor) {
+            text += " (CAUTION: far from 1, so distances differ from those of the recorded device)";
+        }
+    }
+    text
+}
+
+/// `LOAD-DATE-TIME.iosonar`, and a number behind it if that exists.
+fn new_name(prepared: &Prepared) -> PathBuf {
+    let info = prepared.info(TOOL, "");
+    let source = info.targets.first().map_or("run", |t| t.source.as_str());
+    let file = Path::new(source).file_name().map_or("run".into(), |f| f.to_string_lossy());
+    let stem = file.split('.').next().filter(|s| !s.is_empty()).unwrap_or("run").replace([' ', '%'], "_");
+    output::unused_name(&format!("{stem}-{}", output::utc_stamp(info.started_unix_ns)))
+}
+
+fn begin(prepared: &Prepared, dir: &Path) -> Result<(ArchiveWriter, RunInfo), Failure> {
+    let info = prepared.info(TOOL, &command_line());
+    let environment = environment::capture(&prepared.facts(), &Root::default()).by(TOOL);
+    let environment = serde_json::to_value(environment)?;
+    let archive = ArchiveWriter::create(dir, prepared.plan(), &environment, &info).map_err(Failure::refused)?;
+    Ok((archive, info))
+}
+
+/// The command as typed, quoted where a shell would need it.
+pub fn command_line() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    let quote = |arg: String| if !arg.is_empty() && arg.chars().all(plain) { arg } else { format!("'{}'", arg.replace('\'', "'\\''")) };
+    std::env::args_os().map(|a| quote(a.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
+}
+
+fn run(prepared: &Prepared, archive: &ArchiveWriter, info: RunInfo, args: &SessionArgs) -> Result<RunInfo, Failure> {
+    let (control, progress) = (Arc::new(Control::default()), Arc::new(Progress::new(prepared.targets().len())));
+    let (done, status) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
+    let listener = Listener::start(control.clone(), status.clone())?;
+    let info = std::thread::scope(|scope| {
+        scope.spawn(|| progress::show(&args.progress, prepared, &progress, &done, &status));
+        let info = prepared.run(archive, info, &control, &progress);
+        done.store(true, Relaxed);
+        info
+    })?;
+    drop(listener);
+    archive.write_run(&info)?;
+    Ok(info)
+}
+
+/// Turns the log into Parquet and sums up. A disk that is full ends this, but loses no record: the log stays.
+fn conclude(archive: ArchiveWriter, info: &RunInfo, limits: &Limits) -> Result<Analysis, Failure> {
+    let dir = archive.dir().to_path_buf();
+    let archive = match archive.finish() {
+        Ok(archive) => archive,
+        Err(error) => {
+            eprintln!("iosonar: {error}; the records stay in their log, and 'iosonar show' reads them");
+            Archive::open(&dir)?
+        }
+    };
+    let analysis = Analysis::of(&archive, limits)?;
+    if let Err(error) = keep(&archive, &analysis, info) {
+        eprintln!("iosonar: {error}; 'iosonar show' computes the summary anew");
+    }
+    Ok(analysis)
+}
+
+/// Keeps what was computed beside the records.
+pub fn keep(archive: &Archive, analysis: &Analysis, info: &RunInfo) -> Result<(), ArchiveError> {
+    archive.write_text(iosonar_archive::SUMMARY, &analysis.summary.to_json())?;
+    let mut histograms = Vec::new();
+    // Writing to memory does not fail; what is written is text.
+    let _ = iosonar_analyze::hist::write_log(&analysis.tally, info.started_unix_ns, &mut histograms);
+    archive.write_text(iosonar_archive::HISTOGRAMS, &String::from_utf8_lossy(&histograms))
+}
+
+fn exit(info: &RunInfo, analysis: &Analysis, strict: bool, skipped: u64) -> Exit {
+    let signal = |name: &str| match name {
+        "SIGINT" => 2,
+        "SIGHUP" => 1,
+        _ => 15,
+    };
+    match &info.state {
+        RunState::Interrupted(name) => Exit::Signal(signal(name)),
+        RunState::Broken(_) | RunState::Running => Exit::Failed,
+        RunState::Finished if analysis.summary.counts.all.failed > 0 => Exit::Failed,
+        RunState::Finished if strict && (skipped > 0 || !analysis.summary.cautions.is_empty()) => Exit::Cautioned,
+        RunState::Finished => Exit::Fine,
+    }
+}
