@@ -314,16 +314,6 @@ impl CountScale {
     }
 }
 
-/// A tick of a linear scale: no needless digits.
-pub(super) fn plain(value: f64) -> String {
-    if value >= 1.0 && value.fract() == 0.0 {
-        return units::grouped(value as u64);
-    }
-    let text = format!("{value:.6}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text.is_empty() { "0".into() } else { text.into() }
-}
-
 /// Frame of a plot.
 pub(super) fn frame(scene: &mut Scene, palette: &Palette, area: Rect) {
     let stroke = Stroke::solid(palette.axis, 1);
@@ -334,15 +324,4 @@ pub(super) fn frame(scene: &mut Scene, palette: &Palette, area: Rect) {
 /// A duration in the pictures' style.
 pub(super) fn time(ns: u64) -> String {
     units::duration(ns, Charset::Unicode)
-}
-
-/// A limit as people set it: `5 s`, without needless digits.
-pub(super) fn round_limit(ns: u64) -> String {
-    let (factor, unit) = match ns {
-        0..1_000 => (1.0, "ns"),
-        1_000..1_000_000 => (1e3, "µs"),
-        1_000_000..1_000_000_000 => (1e6, "ms"),
-        _ => (1e9, "s"),
-    };
-    format!("{} {unit}", plain(ns as f64 / factor))
 }

@@ -46,7 +46,7 @@ fn waiting(scene: &mut Scene, view: &View<'_>, area: Rect) {
     let scale = CountScale::new(most, plot);
     let time = TimeScale { end_ns: occupancy.axis().end_ns(), area: plot };
     time.draw(scene, p, Some("Time when the request was due, since the start of the run"));
-    scale.draw(scene, p, "Waiting, log");
+    scale.draw(scene, p, "Waiting (log)");
     let step = occupancy.band_ns(PLOT_WIDTH as usize);
     for (i, band) in bands.iter().enumerate() {
         let (x, end) = (time.x(i as u64 * step), time.x((i as u64 + 1) * step).min(PLOT_LEFT + PLOT_WIDTH));

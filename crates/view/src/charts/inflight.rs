@@ -77,7 +77,7 @@ fn lane(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, plot: Rect, x_label
     let scale = CountScale::new(lane.most, plot);
     let time = TimeScale { end_ns: lane.occupancy.axis().end_ns(), area: plot };
     time.draw(scene, p, x_label);
-    scale.draw(scene, p, &format!("{}, log", lane.name));
+    scale.draw(scene, p, &format!("{} (log)", lane.name));
     let step = lane.occupancy.band_ns(STEPS);
     let left = |i: usize| time.x(i as u64 * step).min(plot.right());
     for (i, band) in lane.bands.iter().enumerate() {
@@ -119,8 +119,8 @@ fn depth_line(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, scale: &Count
     }
     let y = scale.y(depth);
     scene.horizontal(y, (plot.x, plot.right()), Stroke::dashed(p.bad, 1));
-    let words_of_line = format!("depth {} × {targets} targets", view.summary.run.depth);
-    let text = if targets == 1 { format!("depth {depth}") } else { words_of_line };
+    let words_of_line = format!("dashed: depth {} × {targets} targets", view.summary.run.depth);
+    let text = if targets == 1 { format!("dashed: depth {depth}") } else { words_of_line };
     let fitted = fonts::fit(&text, 12.0, Weight::Regular, f64::from(SIDE_WIDTH));
     let mut text = words(fitted, SIDE_LEFT, (y + 4).clamp(plot.y + 8, plot.y + 12), 12.0, p, Anchor::Start);
     text.color = p.bad;

@@ -146,7 +146,7 @@ fn plot_area(area: Rect) -> Rect {
 
 /// The words at a limit line: one line, or two where the first exceeding is named.
 fn limit_words(verdict: &LimitVerdict) -> Vec<String> {
-    let limit = axes::round_limit(verdict.limit_ns);
+    let limit = units::limit(verdict.limit_ns);
     let max = verdict.max_ns.map_or(String::new(), |m| format!(", max {}", axes::time(m)));
     match verdict.result {
         LimitResult::Passed => vec![format!("✓ limit {limit}: passed{max}")],
