@@ -285,8 +285,9 @@ impl CountScale {
         CountScale { most: most.max(4), area }
     }
 
-    pub(super) fn y(&self, count: u64) -> i32 {
-        let share = (count.min(self.most) as f64).ln_1p() / (self.most as f64).ln_1p();
+    /// Height of a count or of a mean of counts.
+    pub(super) fn y(&self, count: f64) -> i32 {
+        let share = count.min(self.most as f64).ln_1p() / (self.most as f64).ln_1p();
         self.area.bottom() - 1 - (share * f64::from(self.area.h - 1)).round() as i32
     }
 
@@ -300,7 +301,7 @@ impl CountScale {
         let finer = ones.clone().flat_map(|n| [2 * n, 5 * n]).filter(|n| *n <= self.most);
         let mut taken: Vec<i32> = Vec::new();
         for count in [0].into_iter().chain(ones).chain(finer) {
-            let y = self.y(count);
+            let y = self.y(count as f64);
             if taken.iter().any(|t| t.abs_diff(y) < 16) {
                 continue;
             }

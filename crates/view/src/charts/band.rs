@@ -106,7 +106,7 @@ fn limit_line(
     let color = match verdict.result {
         LimitResult::Passed => p.ok,
         LimitResult::Failed => p.bad,
-        LimitResult::NotApplicable => return,
+        LimitResult::NotApplicable => return does_not_apply(scene, view, verdict, plot),
     };
     if let (Some(first), LimitResult::Failed) = (verdict.first_due_ns, verdict.result) {
         scene.vertical(time.x(first), (plot.y, plot.bottom() - 1), Stroke::dashed(color, 2));
@@ -125,6 +125,15 @@ fn limit_line(
         scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, Fill::Solid(p.background));
         scene.text(text);
     }
+}
+
+/// In place of a limit line.
+fn does_not_apply(scene: &mut Scene, view: &View<'_>, verdict: &LimitVerdict, plot: Rect) {
+    let text = format!("{}: no timetable", limit_words(verdict).join(" "));
+    let fitted = fonts::fit(&text, axes::TICK_SIZE, fonts::Weight::Regular, f64::from(SIDE_WIDTH));
+    let mut text = words(fitted, SIDE_LEFT + 4, plot.y - 6, axes::TICK_SIZE, view.palette, Anchor::Start);
+    text.color = view.palette.faint_text;
+    scene.text(text);
 }
 
 /// What a shade means, in real counts.

@@ -67,6 +67,11 @@ impl Picture {
         }
     }
 
+    /// The picture that a word selects.
+    pub fn from_keyword(keyword: &str) -> Option<Picture> {
+        Picture::ALL.into_iter().find(|p| p.keyword() == keyword)
+    }
+
     /// File name without extension. The numbers sort as in blkreplay, the most interesting first.
     pub fn stem(self) -> &'static str {
         match self {
