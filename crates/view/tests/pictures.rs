@@ -123,6 +123,33 @@ fn stamps_are_in_the_pixels_and_nothing_says_why() {
     assert!(nothing.texts().any(|t| t.text.contains("the run has no requests")));
 }
 
+/// Checks that elements nest, attributes are quoted and `&` begins a reference.
+fn assert_well_formed(xml: &str) {
+    let mut open = Vec::new();
+    for part in xml.split('<').skip(1) {
+        let (tag, text) = part.split_once('>').expect("a tag ends");
+        for (i, _) in part.match_indices('&') {
+            assert!(part[i..].find(';').is_some_and(|end| end < 8), "{part}");
+        }
+        assert!(!text.contains('>'), "{part}");
+        let name = tag.split([' ', '\n', '/']).find(|n| !n.is_empty()).expect("a tag has a name");
+        assert!(tag.matches('"').count().is_multiple_of(2), "{tag}");
+        match (tag.starts_with('/'), tag.ends_with('/')) {
+            (true, _) => assert_eq!(open.pop(), Some(name)),
+            (false, false) => open.push(name),
+            (false, true) => {}
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn svg_is_well_formed() {
+    for (_, run) in runs() {
+        Picture::ALL.iter().for_each(|p| assert_well_formed(&svg(&draw(&run, *p, Theme::Light))));
+    }
+}
+
 #[test]
 fn svg_escapes_foreign_text() {
     let drawn = svg(&draw(&extreme(), Picture::Sonar, Theme::Dark));
@@ -157,6 +184,8 @@ fn plot_writes_stable_names() {
             std::fs::create_dir_all(&directory).unwrap();
             let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..Default::default() };
             plot(&run.diagrams(), &run.summary(), &directory, &options).unwrap();
+            let dark = png(&draw(&run, Picture::Sonar, Theme::Dark));
+            std::fs::write(directory.join("dark.png"), dark).unwrap();
         }
     }
 }
