@@ -70,18 +70,10 @@ fn files_are_small_indexed_and_the_same_each_time() {
         let reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info().unwrap();
         assert_eq!(reader.info().color_type, png::ColorType::Indexed, "{picture:?}");
         assert!(reader.info().utf8_text.iter().any(|t| t.keyword == "Run"));
-        assert!(
-            file.len() <= if picture == Picture::Sheet { 400_000 } else { 250_000 },
-            "{picture:?}: {}",
-            file.len()
-        );
+        assert!(file.len() <= 250_000, "{picture:?}: {}", file.len());
         let vectors = svg(&a);
         assert!(vectors == svg(&b));
-        assert!(
-            vectors.len() <= if picture == Picture::Sheet { 800_000 } else { 400_000 },
-            "{picture:?}: {}",
-            vectors.len()
-        );
+        assert!(vectors.len() <= 400_000, "{picture:?}: {}", vectors.len());
     }
 }
 
