@@ -39,7 +39,7 @@ impl TimeAxis {
 
     /// First time behind the last column.
     pub fn end_ns(&self) -> u64 {
-        self.width_ns * self.columns as u64
+        self.width_ns.saturating_mul(self.columns as u64)
     }
 
     /// The column of a time; times behind the end belong to the last.

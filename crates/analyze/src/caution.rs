@@ -254,8 +254,9 @@ fn timing(list: &mut List, summary: &Summary, info: &RunInfo) {
     {
         let late = delay.p99_ns.unwrap_or(delay.max_ns);
         if late > latency.p50_ns.max(LATE_FLOOR.0) {
+            let which = if delay.p99_ns.is_some() { "1 % of them" } else { "the latest" };
             let text = format!(
-                "Requests were issued late: 1 % of them by {} or more, while half of the latencies are below {}. \
+                "Requests were issued late: {which} by {} or more, while half of the latencies are below {}. \
                  The load was not replayed as demanded; look at delay and response, not at latency alone.",
                 span(late),
                 span(latency.p50_ns)

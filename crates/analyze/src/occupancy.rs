@@ -22,7 +22,7 @@ pub struct Occupancy {
     /// Change of the number of requests that fill a column wholly, from the column before to this one.
     whole: Vec<i64>,
     /// Nanoseconds of requests that fill a column partly.
-    partial: Vec<u64>,
+    partial: Vec<u128>,
     /// Change of the number from the instant before to this one.
     change: Vec<i32>,
 }
@@ -66,10 +66,10 @@ impl Occupancy {
         let width = self.columns.width_ns();
         let (first, last) = (self.columns.column(begin_ns), self.columns.column(end_ns));
         if first == last {
-            self.partial[first] += end_ns - begin_ns;
+            self.partial[first] += u128::from(end_ns - begin_ns);
         } else {
-            self.partial[first] += (first as u64 + 1) * width - begin_ns;
-            self.partial[last] += end_ns - last as u64 * width;
+            self.partial[first] += u128::from((first as u64 + 1) * width - begin_ns);
+            self.partial[last] += u128::from(end_ns - last as u64 * width);
             self.whole[first + 1] += 1;
             self.whole[last] -= 1;
         }
@@ -89,15 +89,15 @@ impl Occupancy {
     }
 
     /// Exact nanoseconds of requests in each column.
-    pub fn integral_ns(&self) -> Vec<u64> {
+    pub fn integral_ns(&self) -> Vec<u128> {
         let mut filling = 0i64;
-        let width = self.columns.width_ns();
+        let width = u128::from(self.columns.width_ns());
         self.partial
             .iter()
             .zip(&self.whole)
             .map(|(partial, change)| {
                 filling += change;
-                partial + u64::try_from(filling).expect("no request ends before it begins") * width
+                partial + u128::try_from(filling).expect("no request ends before it begins") * width
             })
             .collect()
     }
@@ -109,7 +109,7 @@ impl Occupancy {
         let mut bands = self.levels_by(span);
         for (band, integrals) in bands.iter_mut().zip(self.integral_ns().chunks(group)) {
             let time = integrals.len() as u64 * self.columns.width_ns();
-            band.mean = integrals.iter().sum::<u64>() as f64 / time as f64;
+            band.mean = integrals.iter().sum::<u128>() as f64 / time as f64;
             band.max = band.max.max(band.mean.ceil() as u64);
             band.min = band.min.min(band.mean.floor() as u64);
         }
@@ -179,7 +179,7 @@ mod tests {
             for (column, integral) in o.integral_ns().iter().enumerate() {
                 let from = column as u64 * o.axis().width_ns();
                 let levels: Vec<u64> = (from..from + o.axis().width_ns()).map(level).collect();
-                prop_assert_eq!(levels.iter().sum::<u64>(), *integral);
+                prop_assert_eq!(u128::from(levels.iter().sum::<u64>()), *integral);
             }
             let highest = (0..1000).map(level).max().unwrap();
             prop_assert_eq!(o.bands(1)[0].max, highest);

@@ -291,7 +291,10 @@ mod tests {
 
     #[test]
     fn json_round_trips() {
-        for f in [Fixture::mixed(), Fixture::empty()] {
+        let (mut interrupted, mut running) = (Fixture::mixed(), Fixture::empty());
+        interrupted.info.state = RunState::Interrupted("SIGINT".into());
+        running.info.state = RunState::Running;
+        for f in [Fixture::mixed(), Fixture::empty(), interrupted, running] {
             let summary = f.summary();
             let json = summary.to_json();
             assert_eq!(Summary::from_json(&json).unwrap(), summary, "{json}");

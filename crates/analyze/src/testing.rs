@@ -119,14 +119,14 @@ impl Fixture {
     /// A little of everything.
     pub(crate) fn mixed() -> Fixture {
         let one = |i: u64| {
-            let op = if i % 3 == 0 { Op::Write } else { Op::Read };
+            let op = if i.is_multiple_of(3) { Op::Write } else { Op::Read };
             let due = i * 1_000_000;
             let mut r = record(i, op, due, due + i * 50, due + i * 50 + 90_000 + i * 777);
             r.target = (i % 2) as u16;
             r.marks = Marks::default()
                 .with(Marks::PUSHED, i % 10 == 4)
-                .with(Marks::ROUNDED, i % 6 == 0)
-                .with(Marks::AT_BORDER, i % 50 == 0);
+                .with(Marks::ROUNDED, i.is_multiple_of(6))
+                .with(Marks::AT_BORDER, i.is_multiple_of(50));
             let outcome = match i % 20 {
                 7 => Outcome::Failed,
                 11 | 13 => Outcome::Dropped,

@@ -16,6 +16,11 @@ pub enum Format {
 }
 
 impl Format {
+    /// The form that an extension names.
+    pub fn from_extension(extension: &str) -> Option<Format> {
+        [Format::Png, Format::Svg].into_iter().find(|f| f.extension() == extension)
+    }
+
     /// File name extension.
     pub fn extension(self) -> &'static str {
         match self {

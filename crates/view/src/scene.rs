@@ -229,11 +229,19 @@ impl Scene {
         Scene { width, height, background, marks: Vec::new(), facts: Vec::new() }
     }
 
-    /// Fills an area.
+    /// Fills an area. One that continues the last to the right becomes part of it, which keeps step areas small.
     pub fn area(&mut self, area: Rect, fill: Fill) {
-        if area.w > 0 && area.h > 0 {
-            self.marks.push(Mark::Area { area, fill });
+        if area.w <= 0 || area.h <= 0 {
+            return;
         }
+        if let Some(Mark::Area { area: last, fill: same }) = self.marks.last_mut()
+            && *same == fill
+            && (last.y, last.h, last.right()) == (area.y, area.h, area.x)
+        {
+            last.w += area.w;
+            return;
+        }
+        self.marks.push(Mark::Area { area, fill });
     }
 
     /// Draws a horizontal line.

@@ -200,7 +200,7 @@ fn limits(out: &mut Lines, s: &Summary) {
 }
 
 fn verdict(v: &LimitVerdict) -> String {
-    let limit = time(v.limit_ns);
+    let limit = units::limit(v.limit_ns);
     let max = v.max_ns.map_or("-".to_string(), time);
     match v.result {
         LimitResult::Passed => format!("{limit}: passed, max {max}"),

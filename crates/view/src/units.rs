@@ -46,6 +46,27 @@ pub fn duration(ns: u64, charset: Charset) -> String {
     }
 }
 
+/// A number without needless digits, at most six after the point: for ticks and limits that people chose.
+pub fn plain(value: f64) -> String {
+    if value >= 1.0 && value.fract() == 0.0 {
+        return grouped(value as u64);
+    }
+    let text = format!("{value:.6}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text.is_empty() { "0".into() } else { text.into() }
+}
+
+/// A limit as people set it: `5 s`, `1.5 ms`.
+pub fn limit(ns: u64) -> String {
+    let (factor, unit) = match ns {
+        0..1_000 => (1.0, "ns"),
+        1_000..1_000_000 => (1e3, "us"),
+        1_000_000..1_000_000_000 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    };
+    format!("{} {unit}", plain(ns as f64 / factor))
+}
+
 /// A point in time on the run's clock, to a hundredth of a second where that is fine enough.
 pub fn moment(ns: u64, charset: Charset) -> String {
     if ns < 1_000_000_000 { duration(ns, charset) } else { format!("{:.2} s", ns as f64 / 1e9) }
@@ -128,5 +149,6 @@ mod tests {
         assert_eq!(share(999_999, 1_000_000), "> 99.9 %");
         assert_eq!(share(1, 3), "33.3 %");
         assert_eq!(share(3, 3), "100 %");
+        assert_eq!((limit(5_000_000_000), limit(1_500_000)), ("5 s".to_string(), "1.5 ms".to_string()));
     }
 }

@@ -285,8 +285,9 @@ impl CountScale {
         CountScale { most: most.max(4), area }
     }
 
-    pub(super) fn y(&self, count: u64) -> i32 {
-        let share = (count.min(self.most) as f64).ln_1p() / (self.most as f64).ln_1p();
+    /// Height of a count or of a mean of counts.
+    pub(super) fn y(&self, count: f64) -> i32 {
+        let share = count.min(self.most as f64).ln_1p() / (self.most as f64).ln_1p();
         self.area.bottom() - 1 - (share * f64::from(self.area.h - 1)).round() as i32
     }
 
@@ -300,7 +301,7 @@ impl CountScale {
         let finer = ones.clone().flat_map(|n| [2 * n, 5 * n]).filter(|n| *n <= self.most);
         let mut taken: Vec<i32> = Vec::new();
         for count in [0].into_iter().chain(ones).chain(finer) {
-            let y = self.y(count);
+            let y = self.y(count as f64);
             if taken.iter().any(|t| t.abs_diff(y) < 16) {
                 continue;
             }
@@ -314,16 +315,6 @@ impl CountScale {
     }
 }
 
-/// A tick of a linear scale: no needless digits.
-pub(super) fn plain(value: f64) -> String {
-    if value >= 1.0 && value.fract() == 0.0 {
-        return units::grouped(value as u64);
-    }
-    let text = format!("{value:.6}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text.is_empty() { "0".into() } else { text.into() }
-}
-
 /// Frame of a plot.
 pub(super) fn frame(scene: &mut Scene, palette: &Palette, area: Rect) {
     let stroke = Stroke::solid(palette.axis, 1);
@@ -334,15 +325,4 @@ pub(super) fn frame(scene: &mut Scene, palette: &Palette, area: Rect) {
 /// A duration in the pictures' style.
 pub(super) fn time(ns: u64) -> String {
     units::duration(ns, Charset::Unicode)
-}
-
-/// A limit as people set it: `5 s`, without needless digits.
-pub(super) fn round_limit(ns: u64) -> String {
-    let (factor, unit) = match ns {
-        0..1_000 => (1.0, "ns"),
-        1_000..1_000_000 => (1e3, "µs"),
-        1_000_000..1_000_000_000 => (1e6, "ms"),
-        _ => (1e9, "s"),
-    };
-    format!("{} {unit}", plain(ns as f64 / factor))
 }

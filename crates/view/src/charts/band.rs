@@ -5,7 +5,7 @@ use super::{BELOW, SIDE_LEFT, SIDE_WIDTH, View, limit_words, page, plot_area};
 use crate::density::{Density, Shades};
 use crate::fonts;
 use crate::palette::Rgb;
-use crate::scene::{Anchor, Fill, Mark, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::{Cell, CountGrid, LimitResult, LimitVerdict, ROWS};
 
@@ -68,22 +68,20 @@ fn marginal(scene: &mut Scene, view: &View<'_>, sums: &[Cell], scale: &LogScale,
     let length = |n: u64| match n {
         0 => 0,
         n => ((1.0 + (n as f64).log10()) / (1.0 + (most as f64).log10()) * f64::from(SIDE_WIDTH)).round()
-            as i32,
+            as usize,
     };
-    let tint = |color: Rgb| p.background.mix(color, 0.3);
-    for y in 0..plot.h {
-        let PixelRow::Slot(slot) = scale.pixel_row(y) else { continue };
+    let (width, height) = (SIDE_WIDTH as usize, plot.h as usize);
+    let mut pixels = vec![0u8; width * height];
+    for (y, row) in pixels.chunks_exact_mut(width).enumerate() {
+        let PixelRow::Slot(slot) = scale.pixel_row(y as i32) else { continue };
         let cell = sums[slot];
-        let (read, write) = (length(cell[0] + cell[2]), length(cell[1] + cell[3]));
-        let bar = |x: i32, w: i32| Rect { x: SIDE_LEFT + x, y: plot.y + y, w, h: 1 };
-        let both = read.min(write);
-        scene.area(bar(0, both), Fill::Solid(tint(p.read.mix(p.write, 0.5))));
-        let (color, longer) = if read > write { (p.read, read) } else { (p.write, write) };
-        scene.area(bar(both, longer - both), Fill::Solid(tint(color)));
-        for (end, color) in [(read, p.read), (write, p.write)] {
-            scene.area(bar((end - 2).max(0), end.min(2)), Fill::Solid(color));
-        }
+        bar(row, length(cell[0] + cell[2]), length(cell[1] + cell[3]));
     }
+    let tint = |color: Rgb| p.background.mix(color, 0.3);
+    let palette =
+        vec![p.background, tint(p.read.mix(p.write, 0.5)), tint(p.read), tint(p.write), p.read, p.write];
+    let (width, height) = (width as u32, height as u32);
+    scene.marks.push(Mark::Image(Image { x: SIDE_LEFT, y: plot.y, width, height, pixels, palette }));
     axes::frame(scene, p, Rect { x: SIDE_LEFT, w: SIDE_WIDTH, ..plot });
     if labels {
         let text = format!("requests per row of 3.7 %, log: 1 … {}", units::grouped(most));
@@ -91,6 +89,19 @@ fn marginal(scene: &mut Scene, view: &View<'_>, sums: &[Cell], scale: &LogScale,
         text.color = p.faint_text;
         scene.text(text);
     }
+}
+
+/// One row of the histogram: light where both operations reach, lighter in the colour of the longer one behind
+/// it, and the end of each in full colour.
+fn bar(row: &mut [u8], read: usize, write: usize) {
+    let both = read.min(write);
+    row[..both].fill(1);
+    row[both..read].fill(2);
+    if write > both {
+        row[both..write].fill(3);
+    }
+    row[read.saturating_sub(2)..read].fill(4);
+    row[write.saturating_sub(2)..write].fill(5);
 }
 
 /// The limit in the plot, its verdict at the right end, and where it was exceeded first.
@@ -106,7 +117,7 @@ fn limit_line(
     let color = match verdict.result {
         LimitResult::Passed => p.ok,
         LimitResult::Failed => p.bad,
-        LimitResult::NotApplicable => return,
+        LimitResult::NotApplicable => return does_not_apply(scene, view, verdict, plot),
     };
     if let (Some(first), LimitResult::Failed) = (verdict.first_due_ns, verdict.result) {
         scene.vertical(time.x(first), (plot.y, plot.bottom() - 1), Stroke::dashed(color, 2));
@@ -125,6 +136,15 @@ fn limit_line(
         scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, Fill::Solid(p.background));
         scene.text(text);
     }
+}
+
+/// In place of a limit line.
+fn does_not_apply(scene: &mut Scene, view: &View<'_>, verdict: &LimitVerdict, plot: Rect) {
+    let text = format!("{}: no timetable", limit_words(verdict).join(" "));
+    let fitted = fonts::fit(&text, axes::TICK_SIZE, fonts::Weight::Regular, f64::from(SIDE_WIDTH));
+    let mut text = words(fitted, SIDE_LEFT + 4, plot.y - 6, axes::TICK_SIZE, view.palette, Anchor::Start);
+    text.color = view.palette.faint_text;
+    scene.text(text);
 }
 
 /// What a shade means, in real counts.

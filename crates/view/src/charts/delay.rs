@@ -43,16 +43,17 @@ fn waiting(scene: &mut Scene, view: &View<'_>, area: Rect) {
     let occupancy = &view.diagrams.waiting;
     let bands = occupancy.bands(PLOT_WIDTH as usize);
     let most = bands.iter().map(|b| b.max).max().unwrap_or(0);
+    // The mean is exact, and does not blow up waits of a microsecond as the greatest number would.
     let scale = CountScale::new(most, plot);
     let time = TimeScale { end_ns: occupancy.axis().end_ns(), area: plot };
     time.draw(scene, p, Some("Time when the request was due, since the start of the run"));
-    scale.draw(scene, p, "Waiting, log");
+    scale.draw(scene, p, "Waiting (log)");
     let step = occupancy.band_ns(PLOT_WIDTH as usize);
     for (i, band) in bands.iter().enumerate() {
         let (x, end) = (time.x(i as u64 * step), time.x((i as u64 + 1) * step).min(PLOT_LEFT + PLOT_WIDTH));
-        let top = scale.y(band.max);
+        let top = scale.y(band.mean);
         let bar = Rect { x, y: top, w: (end - x).max(1), h: plot.bottom() - top };
-        if band.max > 0 {
+        if bar.h > 0 {
             scene.area(bar, Fill::Solid(p.background.mix(p.axis, 0.6)));
         }
     }
@@ -60,9 +61,9 @@ fn waiting(scene: &mut Scene, view: &View<'_>, area: Rect) {
     let facts = &view.summary.waiting;
     let mean = facts.mean_time_weighted.map_or("–".to_string(), units::request_rate);
     let lines = [
-        "requests due but not submitted,".to_string(),
-        format!("most in each step of {}", axes::time(step)),
-        format!("most: {} · mean over time: {mean}", units::grouped(most)),
+        "requests due but not submitted:".to_string(),
+        format!("mean in each step of {}", axes::time(step)),
+        format!("most: {} · mean of the run: {mean}", units::grouped(most)),
     ];
     for (i, line) in lines.into_iter().enumerate() {
         scene.text(words(line, SIDE_LEFT, plot.y + 14 + 18 * i as i32, 13.0, p, Anchor::Start));

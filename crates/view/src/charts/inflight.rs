@@ -77,17 +77,17 @@ fn lane(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, plot: Rect, x_label
     let scale = CountScale::new(lane.most, plot);
     let time = TimeScale { end_ns: lane.occupancy.axis().end_ns(), area: plot };
     time.draw(scene, p, x_label);
-    scale.draw(scene, p, &format!("{}, log", lane.name));
+    scale.draw(scene, p, &format!("{} (log)", lane.name));
     let step = lane.occupancy.band_ns(STEPS);
     let left = |i: usize| time.x(i as u64 * step).min(plot.right());
     for (i, band) in lane.bands.iter().enumerate() {
-        let (top, low) = (scale.y(band.max), scale.y(band.min));
+        let (top, low) = (scale.y(band.max as f64), scale.y(band.min as f64));
         let bar = Rect { x: left(i), y: top, w: left(i + 1) - left(i), h: low - top + 1 };
         if band.max > 0 {
             scene.area(bar, Fill::Solid(p.background.mix(lane.color, 0.4)));
         }
     }
-    let points = lane.bands.iter().enumerate().map(|(i, b)| (left(i), scale.y(b.median))).collect();
+    let points = lane.bands.iter().enumerate().map(|(i, b)| (left(i), scale.y(b.median as f64))).collect();
     scene.steps(points, plot.right(), Stroke::solid(lane.color, 2));
     axes::frame(scene, p, plot);
     depth_line(scene, view, lane, &scale, plot);
@@ -117,10 +117,10 @@ fn depth_line(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, scale: &Count
     if !scale.reaches(depth) || lane.name != "all" {
         return;
     }
-    let y = scale.y(depth);
+    let y = scale.y(depth as f64);
     scene.horizontal(y, (plot.x, plot.right()), Stroke::dashed(p.bad, 1));
-    let words_of_line = format!("depth {} × {targets} targets", view.summary.run.depth);
-    let text = if targets == 1 { format!("depth {depth}") } else { words_of_line };
+    let words_of_line = format!("dashed: depth {} × {targets} targets", view.summary.run.depth);
+    let text = if targets == 1 { format!("dashed: depth {depth}") } else { words_of_line };
     let fitted = fonts::fit(&text, 12.0, Weight::Regular, f64::from(SIDE_WIDTH));
     let mut text = words(fitted, SIDE_LEFT, (y + 4).clamp(plot.y + 8, plot.y + 12), 12.0, p, Anchor::Start);
     text.color = p.bad;

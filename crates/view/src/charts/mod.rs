@@ -67,6 +67,11 @@ impl Picture {
         }
     }
 
+    /// The picture that a word selects.
+    pub fn from_keyword(keyword: &str) -> Option<Picture> {
+        Picture::ALL.into_iter().find(|p| p.keyword() == keyword)
+    }
+
     /// File name without extension. The numbers sort as in blkreplay, the most interesting first.
     pub fn stem(self) -> &'static str {
         match self {
@@ -146,7 +151,7 @@ fn plot_area(area: Rect) -> Rect {
 
 /// The words at a limit line: one line, or two where the first exceeding is named.
 fn limit_words(verdict: &LimitVerdict) -> Vec<String> {
-    let limit = axes::round_limit(verdict.limit_ns);
+    let limit = units::limit(verdict.limit_ns);
     let max = verdict.max_ns.map_or(String::new(), |m| format!(", max {}", axes::time(m)));
     match verdict.result {
         LimitResult::Passed => vec![format!("✓ limit {limit}: passed{max}")],

@@ -123,7 +123,7 @@ fn panel(
     let scale = LinearScale::new(values.copied().fold(0.0, f64::max), plot);
     let time = TimeScale { end_ns: axis.end_ns(), area: plot };
     time.draw(scene, p, x_label);
-    scale.draw(scene, p, y_label, axes::plain);
+    scale.draw(scene, p, y_label, units::plain);
     let edges = |i: usize| {
         let x = time.x(i as u64 * lines.step_ns);
         (x, time.x((i as u64 + 1) * lines.step_ns).min(plot.right()))

@@ -66,7 +66,14 @@ fn counts(out: &mut String, name: &str, series: &CountSeries) {
 }
 
 fn occupancy(out: &mut String, name: &str, occupancy: &Occupancy) {
-    list(out, &format!("series/{name}/request-ns"), occupancy.axis().width_ns(), &occupancy.integral_ns());
+    // No run that a program lives through comes near the end of 64 bits.
+    let integral = occupancy.integral_ns().into_iter().map(|ns| u64::try_from(ns).unwrap_or(u64::MAX));
+    list(
+        out,
+        &format!("series/{name}/request-ns"),
+        occupancy.axis().width_ns(),
+        &integral.collect::<Vec<_>>(),
+    );
 }
 
 fn list(out: &mut String, kind: &str, width_ns: u64, columns: &[u64]) {

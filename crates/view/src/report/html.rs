@@ -62,11 +62,27 @@ fn head(out: &mut String, s: &Summary) {
     );
 }
 
+/// Targets in the title; all are in the table.
+const TITLE_TARGETS: usize = 4;
+
+/// Both ends of a long name, so that cautions stay in sight.
+fn shorten(name: &str) -> String {
+    const ROOM: usize = 60;
+    let chars: Vec<char> = name.chars().collect();
+    if chars.len() <= ROOM {
+        return name.to_string();
+    }
+    chars[..ROOM / 2].iter().chain(&['…']).chain(&chars[chars.len() - ROOM / 2..]).collect()
+}
+
 fn title(out: &mut String, s: &Summary) {
     out.push_str("<header>\n<h1>");
-    for (i, t) in s.targets.iter().enumerate() {
+    for (i, t) in s.targets.iter().take(TITLE_TARGETS).enumerate() {
         let separator = if i > 0 { "<br>" } else { "" };
-        _ = write!(out, "{separator}{} → {}", escape(&t.source), escape(&t.path));
+        _ = write!(out, "{separator}{} → {}", escape(&shorten(&t.source)), escape(&shorten(&t.path)));
+    }
+    if s.targets.len() > TITLE_TARGETS {
+        _ = write!(out, "<br>and {} more", s.targets.len() - TITLE_TARGETS);
     }
     let access = if s.run.buffered { "page cache" } else { "direct I/O" };
     _ = writeln!(
@@ -75,7 +91,7 @@ fn title(out: &mut String, s: &Summary) {
         escape(&s.run.engine),
         s.run.depth,
         s.span.duration_ns().map_or("no duration".to_string(), time),
-        escape(&s.run.command)
+        escape(&shorten(&s.run.command))
     );
 }
 
@@ -103,7 +119,11 @@ fn verdicts(out: &mut String, s: &Summary) {
     out.push_str("<section class=\"verdicts\" aria-label=\"Limits\">\n");
     for (name, verdict) in [("Latency", &s.limits.latency), ("Delay", &s.limits.delay)] {
         let (class, text) = verdict_words(verdict);
-        _ = writeln!(out, "<p class=\"{class}\"><b>{name}</b>, limit {}: {text}</p>", time(verdict.limit_ns));
+        _ = writeln!(
+            out,
+            "<p class=\"{class}\"><b>{name}</b>, limit {}: {text}</p>",
+            units::limit(verdict.limit_ns)
+        );
     }
     out.push_str("</section>\n");
 }
@@ -364,6 +384,7 @@ fn sources(out: &mut String, report: &Report<'_>) {
             escape(text)
         );
     };
+    folded("command", "Command", &report.summary.run.command);
     folded("plan", "Plan", report.plan_toml);
     if let Some(environment) = report.environment_json {
         folded("environment", "Environment", environment);
