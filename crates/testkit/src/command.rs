@@ -1,0 +1,95 @@
+//! Running the binary in a directory of its own.
+
+use iosonar_archive::{Archive, Record};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A directory that is removed at the end, and the binary.
+#[derive(Debug)]
+pub struct Lab {
+    dir: TempDir,
+    binary: PathBuf,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Exit code; 128 + n where signal n ended it.
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Lab {
+    /// For the binary at `binary`: `env!("CARGO_BIN_EXE_iosonar")` in a test.
+    pub fn new(binary: &str) -> Lab {
+        Lab { dir: tempfile::tempdir().expect("a temporary directory"), binary: binary.into() }
+    }
+
+    /// A path in the directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Writes a file.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), content).expect("a file in the lab");
+        self.path(name)
+    }
+
+    /// Makes a sparse file of `size` bytes, as a target.
+    pub fn target(&self, name: &str, size: u64) -> PathBuf {
+        let file = std::fs::File::create(self.path(name)).expect("a target in the lab");
+        file.set_len(size).expect("a target of that size");
+        self.path(name)
+    }
+
+    /// The command with `args`, separated by blanks, not yet started; it runs in the directory.
+    pub fn command(&self, args: &str) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(args.split_whitespace()).current_dir(self.dir.path()).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs `iosonar` with `args`, separated by blanks.
+    pub fn run(&self, args: &str) -> Ended {
+        Ended::of(self.command(args).output().expect("the binary starts"))
+    }
+
+    /// The same, and it must end with `code`.
+    #[track_caller]
+    pub fn expect(&self, code: i32, args: &str) -> Ended {
+        let ended = self.run(args);
+        assert_eq!(ended.code, code, "iosonar {args}\n{}\n{}", ended.out, ended.err);
+        ended
+    }
+
+    /// All records of an archive in the directory, in the archive's order.
+    #[track_caller]
+    pub fn records(&self, name: &str) -> Vec<Record> {
+        records(&self.path(name))
+    }
+}
+
+impl Ended {
+    /// Of a finished process.
+    pub fn of(output: Output) -> Ended {
+        use std::os::unix::process::ExitStatusExt;
+        let code = output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ended { code, out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}
+
+/// All records of an archive, in the archive's order.
+#[track_caller]
+pub fn records(dir: &Path) -> Vec<Record> {
+    let mut records = Vec::new();
+    let archive = Archive::open(dir).expect("an archive");
+    archive.for_each_record(&mut |record| records.push(*record)).expect("readable records");
+    records
+}
