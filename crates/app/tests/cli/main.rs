@@ -4,7 +4,10 @@
 //! The simulated engine has a clock of its own, so times there are exact; times of real I/O are never asserted.
 
 mod conflicts;
+mod data;
 mod loads;
+mod refused;
+mod stamps;
 
 use iosonar_archive::Record;
 use iosonar_testkit::Lab;
