@@ -5,7 +5,10 @@
 
 mod conflicts;
 mod data;
+mod live;
 mod loads;
+mod output;
+mod plans;
 mod refused;
 mod stamps;
 
