@@ -215,9 +215,7 @@ fn outcomes(list: &mut List, summary: &Summary) {
 
 fn placement(list: &mut List, summary: &Summary) {
     for target in &summary.targets {
-        if let Some(factor) =
-            target.wraparound_factor.filter(|f| is_wraparound_suspicious(*f))
-        {
+        if let Some(factor) = target.wraparound_factor.filter(|f| is_wraparound_suspicious(*f)) {
             let effect = if factor >= HARMLESS_WRAPAROUND.end {
                 "the target is smaller than the load's device, so seeks are shorter and caches hit more often"
             } else {

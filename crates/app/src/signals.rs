@@ -23,12 +23,16 @@ impl Listener {
                 match signal {
                     SIGUSR1 => status.store(true, Relaxed),
                     _ if control.signal().is_some() => {
-                        eprintln!("\niosonar: aborted; what was recorded until now can be read with 'iosonar show'");
+                        eprintln!(
+                            "\niosonar: aborted; what was recorded until now can be read with 'iosonar show'"
+                        );
                         std::process::exit(128 + signal);
                     }
                     _ => {
                         control.stop(signal);
-                        eprintln!("\niosonar: stopping; waiting for requests in flight (a second Ctrl-C aborts)");
+                        eprintln!(
+                            "\niosonar: stopping; waiting for requests in flight (a second Ctrl-C aborts)"
+                        );
                     }
                 }
             }
