@@ -263,7 +263,9 @@ fn timing(list: &mut List, summary: &Summary, info: &RunInfo) {
         }
     }
     let recorder = info.recorder_stalls;
-    if recorder.count > 0 {
+    // A simulated clock stands still meanwhile.
+    let is_timed = !summary.stamps.contains(&Stamp::Simulated);
+    if recorder.count > 0 && is_timed {
         let text = format!(
             "Issuing waited {} times for the recorder, {} in all: delays contain this tool's own waiting.",
             grouped(recorder.count),

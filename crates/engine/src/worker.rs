@@ -127,7 +127,8 @@ impl<'a> Worker<'a> {
                 }
             };
             let now = self.backend.now();
-            self.start = if pass == 0 { now } else { gate.pass(now) };
+            // The first pass starts at time zero itself, so that due times are exactly the load's.
+            self.start = if pass == 0 { Nanos(0) } else { gate.pass(now) };
             self.backend.skip_to(self.start);
             self.pass = pass;
             self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
