@@ -141,7 +141,7 @@ impl<'a> Head<'a> {
         let started = ctime::format(run.started_unix_ns / Nanos::SECOND.0);
         writeln!(out, "{}{device}{}{started}", form::BLKREPLAY_ON, form::STARTED_AT)?;
         self.write_settings(out)?;
-        writeln!(out, "{}{device}{}{}.", form::DEVICE, form::HAS_BLOCKS, blocks(self.info.size / SECTOR))
+        writeln!(out, "{}{device}{}{}.", form::DEVICE, form::HAS_BLOCKS, in_kb(self.info.size / SECTOR))
     }
 
     fn write_settings(&self, out: &mut impl Write) -> io::Result<()> {
@@ -197,8 +197,14 @@ fn conflict_mode(policy: OverlapPolicy) -> u64 {
     form::CONFLICT_MODES.iter().position(|p| *p == policy).map_or(0, |n| n as u64)
 }
 
+/// As the tail has it.
 fn blocks(sectors: u64) -> String {
     format!("{sectors} blocks ({} kB)", sectors / 2)
+}
+
+/// As the device line has it, which names the unit before the number.
+fn in_kb(sectors: u64) -> String {
+    format!("{sectors} ({} kB)", sectors / 2)
 }
 
 fn wraparound(info: &TargetInfo) -> f64 {

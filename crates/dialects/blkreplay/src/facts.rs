@@ -11,6 +11,8 @@ use iosonar_plan::{
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     block: TextBlock,
+    /// Belongs to the next first line of a program.
+    next_block: TextBlock,
     /// Whether the program's first line was seen.
     pub has_start: bool,
     has_end: bool,
@@ -60,7 +62,8 @@ impl Facts {
             self.read_program_line(rest);
         } else if let Some(rest) = text.strip_prefix(form::DEVICE) {
             self.read_device(rest);
-        } else if let Some((name, value)) = text.strip_prefix("INFO: ").and_then(|t| t.split_once('=')) {
+        } else if let Some((name, value)) = text.strip_prefix("INFO: ").and_then(|t| t.split_once(['=', ':']))
+        {
             self.read_setting(name.trim(), value.trim());
         } else if let Some((name, value)) = text.split_once(':') {
             self.read_named(name, value.trim());
@@ -69,13 +72,13 @@ impl Facts {
 
     /// Whether `text` is the program's first line.
     pub(crate) fn is_start(text: &str) -> bool {
-        text.strip_prefix(form::BLKREPLAY_ON).is_some_and(|rest| rest.contains(form::STARTED_AT))
+        text.strip_prefix(form::BLKREPLAY_ON).is_some_and(|rest| split_start(rest).is_some())
     }
 
     fn read_program_line(&mut self, rest: &str) {
-        if let Some((device, date)) = rest.rsplit_once(form::STARTED_AT) {
-            // What stood above may be the text block of an older result, which the load was made of.
-            *self = Facts { block: std::mem::take(&mut self.block), ..Facts::default() };
+        if let Some((device, date)) = split_start(rest) {
+            // What stood above may belong to an older result, which the load was made of.
+            *self = Facts { block: std::mem::take(&mut self.next_block), ..Facts::default() };
             self.has_start = true;
             self.started = ctime::parse(date);
             self.device = Some(device.to_string());
@@ -113,8 +116,8 @@ impl Facts {
             (form::FAILED, &mut self.failed),
             (form::DROPPED, &mut self.dropped),
             (form::SKIPPED, &mut self.skipped),
-            (form::RUN_ID, &mut self.block.run_id),
-            (form::STARTED, &mut self.block.started_unix_ns),
+            (form::RUN_ID, &mut self.next_block.run_id),
+            (form::STARTED, &mut self.next_block.started_unix_ns),
         ] {
             if is(known) {
                 *place = number;
@@ -130,7 +133,7 @@ impl Facts {
             }
         }
         if is(form::TOOL) {
-            self.block.tool = Some(value.to_string());
+            self.next_block.tool = Some(value.to_string());
         } else if is(form::STATE) {
             self.state = form::parse_state(value);
         } else if is(form::SIZE) {
@@ -228,6 +231,11 @@ impl Facts {
             _ => RunState::Broken("no tail: the run was cut off".into()),
         }
     }
+}
+
+/// Device and date of a first line. The device may have any name, so the last of the words counts.
+fn split_start(rest: &str) -> Option<(&str, &str)> {
+    rest.rsplit_once(form::STARTED_AT).filter(|(_, date)| !date.contains(form::ENDED_AT))
 }
 
 /// The bytes of a text that begins with a number of sectors.

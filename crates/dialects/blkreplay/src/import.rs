@@ -7,13 +7,13 @@ use iosonar_archive::{Marks, Outcome, Record, RunInfo};
 use iosonar_plan::{Extent, InvalidPlan, Nanos, Op, Plan, SECTOR};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{BadLine, Line, ReadError, parse_line};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead};
 
 /// Bad lines that are kept with their text; further ones are counted only.
 const KEPT_BAD_LINES: usize = 100;
 /// ERROR lines that wait for their result; blkreplay has at most so many requests in flight.
-const EARLY_ERRORS: usize = 1 << 15;
+const EARLY_ERRORS: u64 = 1 << 15;
 
 /// Why a text cannot be imported.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +89,9 @@ pub struct Imported {
 /// The text does not hold everything: sequence numbers follow the lines; requested and executed range are the
 /// same, and so are due and load time; all belongs to one pass, and nobody knows any more which request was
 /// waited for. Dates without a zone are taken as UTC.
+///
+/// Nothing in a result line tells that it failed. An ERROR line is matched by operation and sector: with the
+/// result before it, or else, as blkreplay's workers write it, with the next one.
 pub fn import(
     input: impl BufRead,
     name: &str,
@@ -137,6 +140,43 @@ impl IoFailure {
     }
 }
 
+/// Failures that stand before their results.
+///
+/// blkreplay's workers write ERROR lines on their own, while the result goes through the main process.
+#[derive(Default)]
+struct Early {
+    /// By operation and sector, in the order of the lines.
+    results: HashMap<(Op, u64), VecDeque<i64>>,
+    len: u64,
+    /// How many were given up because no result came.
+    lost: u64,
+}
+
+impl Early {
+    fn put(&mut self, failure: IoFailure) {
+        if self.len == EARLY_ERRORS {
+            // More than can be in flight: these belong to nothing.
+            self.lost += self.len;
+            self.len = 0;
+            self.results.clear();
+        }
+        self.len += 1;
+        self.results.entry((failure.op, failure.sector)).or_default().push_back(failure.result);
+    }
+
+    /// The failure of `record`, if it was told of.
+    fn take(&mut self, record: &Record) -> Option<IoFailure> {
+        let (op, sector) = (record.op, record.executed.offset / SECTOR);
+        let queue = self.results.get_mut(&(op, sector))?;
+        let result = queue.pop_front()?;
+        if queue.is_empty() {
+            self.results.remove(&(op, sector));
+        }
+        self.len -= 1;
+        Some(IoFailure { op, sector, result })
+    }
+}
+
 /// `R` or `W`, and whether it is lower case: pushed back.
 fn parse_op(text: &str) -> Option<(Op, bool)> {
     match text {
@@ -158,14 +198,12 @@ struct Import<'a> {
     has_header: bool,
     /// The last result: an ERROR line behind it may still make it a failed one.
     held: Option<Record>,
-    /// blkreplay's workers write ERROR lines on their own, often before the result.
-    early: VecDeque<IoFailure>,
+    early: Early,
     /// Due time of the last result line.
     last_due: Nanos,
     records: u64,
     counts: Counts,
     bad_lines: Vec<BadLine>,
-    lost_errors: u64,
     other_errors: u64,
 }
 
@@ -177,12 +215,11 @@ impl<'a> Import<'a> {
             seen: Seen::default(),
             has_header: false,
             held: None,
-            early: VecDeque::new(),
+            early: Early::default(),
             last_due: Nanos(0),
             records: 0,
             counts: Counts::default(),
             bad_lines: Vec::new(),
-            lost_errors: 0,
             other_errors: 0,
         }
     }
@@ -235,9 +272,7 @@ impl<'a> Import<'a> {
 
     fn result(&mut self, mut record: Record) -> Result<()> {
         self.release()?;
-        if let Some(index) = self.early.iter().position(|failure| failure.belongs_to(&record))
-            && let Some(failure) = self.early.remove(index)
-        {
+        if let Some(failure) = self.early.take(&record) {
             failure.apply(&mut record);
         }
         self.last_due = record.due;
@@ -248,13 +283,7 @@ impl<'a> Import<'a> {
     fn failure(&mut self, failure: IoFailure) {
         match &mut self.held {
             Some(record) if record.is_completed() && failure.belongs_to(record) => failure.apply(record),
-            _ => {
-                if self.early.len() == EARLY_ERRORS {
-                    self.early.pop_front();
-                    self.lost_errors += 1;
-                }
-                self.early.push_back(failure);
-            }
+            _ => self.early.put(failure),
         }
     }
 
@@ -314,7 +343,7 @@ impl<'a> Import<'a> {
                 "the tail counts {tail} {what} requests, the lines are {found}: lines are missing or damaged"
             ))
         });
-        let lost = self.lost_errors + self.early.len() as u64;
+        let lost = self.early.lost + self.early.len;
         let lost = (lost > 0).then(|| {
             format!("{lost} ERROR lines belong to no result line: failed requests may count as completed")
         });
@@ -381,4 +410,46 @@ fn unsent_record(fields: &str, outcome: Outcome, last_due: Nanos) -> Option<Reco
         executed: extent,
         ..Record::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_lines_are_understood() {
+        let failure = |op, sector, result| Some(IoFailure { op, sector, result });
+        for (text, want) in [
+            ("ERROR: bad WIO -1 / 28 on 3 at pos 16 (No space left on device)", failure(Op::Write, 16, -28)),
+            ("ERROR: bad rIO 512 / 0 on 3 at pos 16 (Success)", failure(Op::Read, 16, 512)),
+            ("ERROR: bad rIO -1 / 9223372036854775808 on 3 at pos 16", failure(Op::Read, 16, i64::MIN)),
+            ("ERROR: bad rIO -1 / 9223372036854775809 on 3 at pos 16", None),
+            ("ERROR: bad WIO -1 / 28 on 3", None),
+            ("ERROR: bad input count=1, line='x'", None),
+            ("ERROR: bad lseek64() 3", None),
+        ] {
+            assert_eq!(IoFailure::parse(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn early_failures_keep_their_order_and_stay_bounded() {
+        let record = |sector: u64| Record {
+            executed: Extent { offset: sector * SECTOR, length: 512 },
+            ..Record::default()
+        };
+        let mut early = Early::default();
+        for result in [-5, -28] {
+            early.put(IoFailure { op: Op::Read, sector: 7, result });
+        }
+        assert_eq!(early.take(&record(8)), None);
+        assert_eq!(early.take(&record(7)).map(|f| f.result), Some(-5));
+        assert_eq!(early.take(&record(7)).map(|f| f.result), Some(-28));
+        assert_eq!((early.take(&record(7)), early.len, early.results.len()), (None, 0, 0));
+        for sector in 0..EARLY_ERRORS + 3 {
+            early.put(IoFailure { op: Op::Read, sector, result: -5 });
+        }
+        assert_eq!((early.len, early.lost), (3, EARLY_ERRORS));
+        assert_eq!(early.take(&record(0)), None);
+    }
 }
