@@ -20,7 +20,7 @@ use std::sync::Arc;
 const ROW_GROUP: usize = 1 << 16;
 
 /// How a field of a record becomes a column.
-enum Field {
+pub(crate) enum Field {
     /// Unsigned 64-bit.
     Word(fn(&Record) -> u64, fn(&mut Record, u64)),
     /// Unsigned 64-bit, or absent.
@@ -38,8 +38,8 @@ enum Field {
 const OP_NAMES: [&str; 2] = ["read", "write"];
 const OUTCOME_NAMES: [&str; 4] = ["completed", "failed", "dropped", "cancelled"];
 
-/// Every column of `records.parquet`, in order. `docs/archive.md` explains them.
-const COLUMNS: [(&str, Field); 24] = [
+/// Every column of `records.parquet` and of the text forms, in order. `docs/archive.md` explains them.
+pub(crate) const COLUMNS: [(&str, Field); 24] = [
     ("sequence", Field::Word(|r| r.sequence, |r, v| r.sequence = v)),
     ("target", Field::Small(|r| r.target.into(), |r, v| r.target = v as u16)),
     ("worker", Field::Small(|r| r.worker.into(), |r, v| r.worker = v as u16)),
