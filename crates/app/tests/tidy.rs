@@ -151,6 +151,17 @@ fn every_page_is_linked_from_the_readme_and_speaks_of_the_product_alone() {
 }
 
 #[test]
+fn every_plan_in_the_documentation_is_a_plan() {
+    let page = fs::read_to_string(root().join("docs/plan.md")).unwrap();
+    let plans: Vec<&str> = page.split("```toml\n").skip(1).filter_map(|p| p.split("```").next()).collect();
+    assert!(plans.len() >= 4);
+    for text in plans {
+        let plan = iosonar_plan::Plan::from_toml(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(iosonar_plan::Plan::from_toml(&plan.to_toml()).unwrap(), plan);
+    }
+}
+
+#[test]
 fn every_licence_of_a_dependency_is_allowed() {
     let output = std::process::Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--locked"])
