@@ -2,7 +2,23 @@
 
 use iosonar_analyze::{Diagrams, Limits, Summary, Tally};
 use iosonar_archive::{Archive, ArchiveError};
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
+
+/// Prints to standard output. A reader that has seen enough (`| head`) is no failure, and does not end what else
+/// there is to do.
+pub fn print(text: &str) -> std::io::Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Tells something on standard error. A terminal that is gone must not end a run.
+pub fn tell(text: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
 
 /// An archive, summed up.
 pub struct Analysis {

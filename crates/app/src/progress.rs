@@ -1,6 +1,7 @@
 //! The progress line: one line that is rewritten on a terminal, a plain line now and then elsewhere, or JSON.
 
 use crate::args::{ProgressArg, ProgressArgs};
+use crate::output::tell;
 use iosonar_engine::{Prepared, Progress, Snapshot};
 use iosonar_plan::Nanos;
 use std::io::{IsTerminal, Write};
@@ -74,7 +75,8 @@ pub fn show(
         std::thread::sleep(LOOK);
         if status.swap(false, Relaxed) {
             let line = meter.line(&progress.snapshot(false), prepared, expected, 112);
-            eprintln!("{}{line}", if matches!(form, Form::Rewritten { .. }) { "\r\x1b[K" } else { "" });
+            let clear = if matches!(form, Form::Rewritten { .. }) { "\r\x1b[K" } else { "" };
+            tell(format_args!("{clear}{line}"));
         }
         if Instant::now() < next {
             continue;
@@ -96,7 +98,7 @@ pub fn show(
         meter.last_demand = prepared.demanded_until(now.now).unwrap_or(0);
     }
     if let Form::Rewritten { .. } = form {
-        eprint!("\r\x1b[K");
+        let _ = write!(std::io::stderr(), "\r\x1b[K");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::args::SessionArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{self, Analysis};
+use crate::output::{self, Analysis, tell};
 use crate::progress;
 use crate::signals::Listener;
 use iosonar_analyze::Limits;
@@ -26,7 +26,7 @@ pub fn carry_out(
 ) -> Result<Exit, Failure> {
     plan.validate().map_err(Failure::refused)?;
     if args.show_plan {
-        print!("{}", plan.to_toml());
+        output::print(&plan.to_toml())?;
         return Ok(Exit::Fine);
     }
     let skipped = Arc::new(AtomicU64::new(0));
@@ -38,8 +38,7 @@ pub fn carry_out(
     let info = run(&prepared, &archive, info, args)?;
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay };
     let analysis = conclude(archive, &info, &limits)?;
-    print!("{}", iosonar_view::show(&analysis.summary));
-    println!("\nresult: {}", dir.display());
+    output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&analysis.summary), dir.display()))?;
     Ok(exit(&info, &analysis, args.strict, skipped.load(Relaxed)))
 }
 
@@ -48,24 +47,24 @@ fn notices(skipped: Arc<AtomicU64>) -> NoticeSink {
     Arc::new(move |path: &Path, notice: &Notice| match notice {
         Notice::Skipped(bad) => {
             skipped.fetch_add(1, Relaxed);
-            eprintln!("{}: {bad}: skipped", path.display());
+            tell(format_args!("{}: {bad}: skipped", path.display()));
         }
-        Notice::Shifted(shift) => eprintln!(
+        Notice::Shifted(shift) => tell(format_args!(
             "{}: line {}: time runs backward to {}: shifted by {}, in all by {}",
             path.display(),
             shift.line,
             shift.time,
             shift.delta,
             shift.total
-        ),
+        )),
     })
 }
 
 fn announce(prepared: &Prepared) {
     for target in prepared.targets() {
-        eprintln!("{}", describe(target));
+        tell(describe(target));
         if let Some(statement) = target.statement() {
-            eprintln!("  {statement}");
+            tell(format_args!("  {statement}"));
         }
     }
 }
@@ -140,13 +139,15 @@ fn conclude(archive: ArchiveWriter, info: &RunInfo, limits: &Limits) -> Result<A
     let archive = match archive.finish() {
         Ok(archive) => archive,
         Err(error) => {
-            eprintln!("iosonar: {error}; the records stay in their log, and 'iosonar show' reads them");
+            tell(format_args!(
+                "iosonar: {error}; the records stay in their log, and 'iosonar show' reads them"
+            ));
             Archive::open(&dir)?
         }
     };
     let analysis = Analysis::of(&archive, limits)?;
     if let Err(error) = keep(&archive, &analysis, info) {
-        eprintln!("iosonar: {error}; 'iosonar show' computes the summary anew");
+        tell(format_args!("iosonar: {error}; 'iosonar show' computes the summary anew"));
     }
     Ok(analysis)
 }

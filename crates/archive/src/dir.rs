@@ -223,15 +223,7 @@ impl Archive {
     pub fn open(dir: &Path) -> Result<Archive> {
         let run = dir.join(RUN);
         let text = match fs::read_to_string(&run) {
-            Err(_) if dir.is_dir() || !dir.exists() => {
-                let missing = !dir.exists();
-                let error = std::io::Error::from(std::io::ErrorKind::NotFound);
-                return Err(if missing {
-                    ArchiveError::io(dir, error)
-                } else {
-                    ArchiveError::NoArchive(dir.display().to_string())
-                });
-            }
+            Err(error) if !dir.exists() => return Err(ArchiveError::io(dir, error)),
             Err(_) => return Err(ArchiveError::NoArchive(dir.display().to_string())),
             Ok(text) => text,
         };

@@ -126,9 +126,8 @@ impl<'a> Worker<'a> {
                     break;
                 }
             };
-            let now = self.backend.now();
-            // The first pass starts at time zero itself, so that due times are exactly the load's.
-            self.start = if pass == 0 { Nanos(0) } else { gate.pass(now) };
+            // The first pass starts at time zero, not when this thread woke up: that would hide its delay.
+            self.start = if pass == 0 { Nanos(0) } else { gate.pass(self.backend.now()) };
             self.backend.skip_to(self.start);
             self.pass = pass;
             self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);

@@ -2,6 +2,7 @@
 
 use crate::args::{GenerateArgs, ShapeArg};
 use crate::exit::{Exit, Failure};
+use crate::output::tell;
 use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
 use iosonar_load::generate::{Shape, Spec, generate as write_load};
@@ -42,6 +43,6 @@ pub fn generate(args: GenerateArgs) -> Result<Exit, Failure> {
         out.flush()?;
         count
     };
-    eprintln!("{name}: {count} requests");
+    tell(format_args!("{name}: {count} requests"));
     Ok(Exit::Fine)
 }
