@@ -126,8 +126,9 @@ impl<'a> Worker<'a> {
                     break;
                 }
             };
+            // The first pass begins at time zero, however long this thread took to wake up: what it is late is delay.
             let now = self.backend.now();
-            self.start = if pass == 0 { now } else { gate.pass(now) };
+            self.start = if pass == 0 { Nanos(0) } else { gate.pass(now) };
             self.backend.skip_to(self.start);
             self.pass = pass;
             self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
@@ -220,7 +221,7 @@ impl<'a> Worker<'a> {
             Some((sequence, buffer)) if sequence == request.sequence => buffer,
             other => {
                 self.buffers.extend(other.map(|(_, buffer)| buffer));
-                self.make_buffer(request.sequence, request.op, request.extent, issue.due)
+                self.make_buffer(request)
             }
         };
         self.gauge.set_late(now.saturating_sub(issue.due));
@@ -233,13 +234,14 @@ impl<'a> Worker<'a> {
     /// Makes the data of the next write while there is time, so that it costs no delay.
     fn prepare_ahead(&mut self) {
         let Some(head) = self.scheduler.head().copied() else { return };
-        let (Some(due), None, Op::Write) = (head.due, &self.ahead, head.op) else { return };
+        let (None, Op::Write) = (&self.ahead, head.op) else { return };
         if self.backend.needs_buffers() && !self.buffers.is_empty() {
-            self.ahead = Some((head.sequence, self.make_buffer(head.sequence, head.op, head.extent, due)));
+            self.ahead = Some((head.sequence, self.make_buffer(&head)));
         }
     }
 
-    fn make_buffer(&mut self, sequence: u64, op: Op, extent: Extent, due: Nanos) -> Buffer {
+    fn make_buffer(&mut self, request: &Request<Origin>) -> Buffer {
+        let Request { sequence, op, extent, due, .. } = *request;
         if !self.backend.needs_buffers() {
             return Buffer::empty();
         }
@@ -252,7 +254,8 @@ impl<'a> Worker<'a> {
                 pass: self.pass,
                 sector: extent.offset / SECTOR,
                 sequence,
-                due_ns: due.0,
+                // Nothing of the clock: equal runs write equal bytes.
+                due_ns: due.map_or(0, |due| due.saturating_sub(self.start).0),
             };
             fill(&mut buffer, first, self.settings.fill);
         }
