@@ -146,7 +146,7 @@ fn bucket(time: Nanos) -> usize {
 /// Upper edge of a bucket, less one.
 fn upper_edge(bucket: usize) -> u64 {
     let (power, step) = (bucket / STEPS, bucket % STEPS);
-    (((STEPS + step + 1) as u128) << power >> STEPS.ilog2()).min(u128::from(u64::MAX)) as u64 - 1
+    ((((STEPS + step + 1) as u128) << power >> STEPS.ilog2()) - 1).min(u128::from(u64::MAX)) as u64
 }
 
 fn percentile(counts: &[u32; BUCKETS], percent: u64, max: Nanos) -> Nanos {
