@@ -28,7 +28,7 @@ pub struct SectorHeader {
     pub sector: u64,
     /// Sequence number of the request.
     pub sequence: u64,
-    /// When the request was due, in nanoseconds from the run's time zero.
+    /// When the request was due, in nanoseconds from the start of its pass; 0 for one without a time of its own.
     pub due_ns: u64,
 }
 
