@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<Exit, Failure> {
     match command {
-        Command::Replay(args) => commands::replay(args),
+        Command::Replay(args) => commands::replay(&args),
         Command::Run(args) => commands::run(args),
         Command::Show(args) => commands::show(args),
         Command::Plot(args) => commands::plot(args),

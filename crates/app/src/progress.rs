@@ -31,7 +31,9 @@ impl Form {
             ProgressArg::None => Form::Silent,
             _ if args.no_progress => Form::Silent,
             ProgressArg::Json => Form::Json(every.min(Duration::from_secs(1))),
-            ProgressArg::Auto if std::io::stderr().is_terminal() && !dumb => Form::Rewritten { width: width() },
+            ProgressArg::Auto if std::io::stderr().is_terminal() && !dumb => {
+                Form::Rewritten { width: width() }
+            }
             ProgressArg::Auto => Form::Lines(every),
         }
     }
@@ -58,7 +60,13 @@ struct Expected {
 }
 
 /// Shows progress until `done` is set; `status` asks for one plain line.
-pub fn show(args: &ProgressArgs, prepared: &Prepared, progress: &Arc<Progress>, done: &AtomicBool, status: &AtomicBool) {
+pub fn show(
+    args: &ProgressArgs,
+    prepared: &Prepared,
+    progress: &Arc<Progress>,
+    done: &AtomicBool,
+    status: &AtomicBool,
+) {
     let form = Form::of(args);
     let expected = Expected { requests: prepared.expected_requests(), span: prepared.expected_span() };
     let mut meter = Meter { last: Snapshot::default(), last_demand: 0 };
@@ -178,7 +186,11 @@ fn fit(fields: &[(Option<String>, u8)], width: usize) -> String {
 fn clock(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes:02}:{seconds:02}")
+    }
 }
 
 /// Two digits and a unit: 4.9k.

@@ -94,19 +94,32 @@ fn begin(prepared: &Prepared, dir: &Path) -> Result<(ArchiveWriter, RunInfo), Fa
     let info = prepared.info(TOOL, &command_line());
     let environment = environment::capture(&prepared.facts(), &Root::default()).by(TOOL);
     let environment = serde_json::to_value(environment)?;
-    let archive = ArchiveWriter::create(dir, prepared.plan(), &environment, &info).map_err(Failure::refused)?;
+    let archive =
+        ArchiveWriter::create(dir, prepared.plan(), &environment, &info).map_err(Failure::refused)?;
     Ok((archive, info))
 }
 
 /// The command as typed, quoted where a shell would need it.
 pub fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    let quote = |arg: String| if !arg.is_empty() && arg.chars().all(plain) { arg } else { format!("'{}'", arg.replace('\'', "'\\''")) };
+    let quote = |arg: String| {
+        if !arg.is_empty() && arg.chars().all(plain) {
+            arg
+        } else {
+            format!("'{}'", arg.replace('\'', "'\\''"))
+        }
+    };
     std::env::args_os().map(|a| quote(a.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
 }
 
-fn run(prepared: &Prepared, archive: &ArchiveWriter, info: RunInfo, args: &SessionArgs) -> Result<RunInfo, Failure> {
-    let (control, progress) = (Arc::new(Control::default()), Arc::new(Progress::new(prepared.targets().len())));
+fn run(
+    prepared: &Prepared,
+    archive: &ArchiveWriter,
+    info: RunInfo,
+    args: &SessionArgs,
+) -> Result<RunInfo, Failure> {
+    let (control, progress) =
+        (Arc::new(Control::default()), Arc::new(Progress::new(prepared.targets().len())));
     let (done, status) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     let listener = Listener::start(control.clone(), status.clone())?;
     let info = std::thread::scope(|scope| {
@@ -126,7 +139,9 @@ fn conclude(archive: ArchiveWriter, info: &RunInfo, limits: &Limits) -> Result<A
     let archive = match archive.finish() {
         Ok(archive) => archive,
         Err(error) => {
-            tell(format_args!("iosonar: {error}; the records stay in their log, and 'iosonar show' reads them"));
+            tell(format_args!(
+                "iosonar: {error}; the records stay in their log, and 'iosonar show' reads them"
+            ));
             Archive::open(&dir)?
         }
     };
@@ -156,7 +171,9 @@ fn exit(info: &RunInfo, analysis: &Analysis, strict: bool, skipped: u64) -> Exit
         RunState::Interrupted(name) => Exit::Signal(signal(name)),
         RunState::Broken(_) | RunState::Running => Exit::Failed,
         RunState::Finished if analysis.summary.counts.all.failed > 0 => Exit::Failed,
-        RunState::Finished if strict && (skipped > 0 || !analysis.summary.cautions.is_empty()) => Exit::Cautioned,
+        RunState::Finished if strict && (skipped > 0 || !analysis.summary.cautions.is_empty()) => {
+            Exit::Cautioned
+        }
         RunState::Finished => Exit::Fine,
     }
 }

@@ -24,7 +24,9 @@ impl Listener {
                 match signal {
                     SIGUSR1 => status.store(true, Relaxed),
                     _ if control.signal().is_some() => {
-                        tell("\niosonar: aborted; what was recorded until now can be read with 'iosonar show'");
+                        tell(
+                            "\niosonar: aborted; what was recorded until now can be read with 'iosonar show'",
+                        );
                         std::process::exit(128 + signal);
                     }
                     _ => {

@@ -113,7 +113,8 @@ impl Progress {
 
     /// The present moment; with `next_interval` the histogram begins anew.
     pub fn snapshot(&self, next_interval: bool) -> Snapshot {
-        let sum = |f: fn(&Gauge) -> &AtomicU32| self.targets.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();
+        let sum =
+            |f: fn(&Gauge) -> &AtomicU32| self.targets.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let snapshot = Snapshot {
             now: Nanos(self.targets.iter().map(|g| g.now_ns.load(Relaxed)).min().unwrap_or_default()),

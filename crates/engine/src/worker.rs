@@ -211,7 +211,13 @@ impl<'a> Worker<'a> {
             .with(Marks::ROUNDED, placed.rounded);
         let due = item.due.map(|due| Nanos(due.0.saturating_add(self.start.0)));
         let facts = Origin { load_time: item.load_time, requested: item.extent, marks };
-        self.scheduler.offer(Request { sequence: item.sequence, op: item.op, extent: placed.extent, due, facts });
+        self.scheduler.offer(Request {
+            sequence: item.sequence,
+            op: item.op,
+            extent: placed.extent,
+            due,
+            facts,
+        });
     }
 
     fn issue(&mut self, issue: Issue<Origin>, now: Nanos) {
@@ -282,11 +288,16 @@ impl<'a> Worker<'a> {
     fn sent(&self, issue: &Issue<Origin>, completion: &Completion) -> Record {
         let request = &issue.request;
         let whole = completion.result == request.extent.length as i64;
-        let waited = if self.settings.overlap.policy == OverlapPolicy::Order { Marks::ORDERED } else { Marks::PUSHED };
+        let waited =
+            if self.settings.overlap.policy == OverlapPolicy::Order { Marks::ORDERED } else { Marks::PUSHED };
         Record {
             worker: completion.worker,
             outcome: if whole { Outcome::Completed } else { Outcome::Failed },
-            marks: request.facts.marks.with(waited, issue.blocked.is_some()).with(Marks::SHORT, completion.short),
+            marks: request
+                .facts
+                .marks
+                .with(waited, issue.blocked.is_some())
+                .with(Marks::SHORT, completion.short),
             due: issue.due,
             released: issue.blocked.map(|b| b.released),
             blocked_by: issue.blocked.map(|b| b.by),
@@ -297,7 +308,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn record_unsent(&mut self, request: &Request<Origin>, outcome: Outcome, blocked_by: Option<u64>, now: Nanos) {
+    fn record_unsent(
+        &mut self,
+        request: &Request<Origin>,
+        outcome: Outcome,
+        blocked_by: Option<u64>,
+        now: Nanos,
+    ) {
         let due = request.due.unwrap_or(now);
         let marks = request.facts.marks;
         let record = Record { outcome, marks, due, blocked_by, ..self.blank(request) };

@@ -3,9 +3,13 @@
 
 mod checker;
 mod command;
+mod target;
+mod trace;
 
 pub use checker::{Access, Verdict, check};
 pub use command::{Ended, Lab, records};
+pub use target::{Image, LoopDevice, Mounted, Partition, Swap, lacks, tool};
+pub use trace::{Attribution, Bio, Bios, Event, InKernel, Kind, Moment, Trace, Tracing, attribute};
 
 /// Prints why a test cannot run here; the caller returns. `./test` counts these lines.
 pub fn skip(test: &str, why: &str) {

@@ -29,7 +29,9 @@ pub fn generate(args: GenerateArgs) -> Result<Exit, Failure> {
         write_load(&spec, &mut BufWriter::new(std::io::stdout().lock()))?;
         return Ok(Exit::Fine);
     }
-    let file = File::create_new(&args.out).with_context(|| format!("cannot make {name}")).map_err(Failure::refused)?;
+    let file = File::create_new(&args.out)
+        .with_context(|| format!("cannot make {name}"))
+        .map_err(Failure::refused)?;
     let count = if args.out.extension().is_some_and(|e| e == "gz") {
         let mut out = GzEncoder::new(BufWriter::new(file), Compression::default());
         let count = write_load(&spec, &mut out)?;

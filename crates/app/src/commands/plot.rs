@@ -38,5 +38,7 @@ pub fn plot(args: PlotArgs) -> Result<Exit, Failure> {
 fn picture(name: &str) -> Result<Picture, Failure> {
     let names = || Picture::ALL.map(Picture::keyword).join(", ");
     let found = Picture::ALL.into_iter().find(|p| p.keyword() == name);
-    found.ok_or_else(|| Failure::refused(anyhow!("--only {name}: there is no such picture; there are {}", names())))
+    found.ok_or_else(|| {
+        Failure::refused(anyhow!("--only {name}: there is no such picture; there are {}", names()))
+    })
 }

@@ -1,0 +1,10 @@
+//! Replays on real devices: loop devices that the tests make and undo, the kernel's own view of what happened,
+//! faults, and other programs reading the records.
+//!
+//! All of it needs root. One test runs at a time, since two would disturb each other's times.
+
+#[macro_use]
+#[path = "devices/common.rs"]
+mod common;
+#[path = "devices/natural.rs"]
+mod natural;

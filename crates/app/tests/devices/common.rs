@@ -1,0 +1,170 @@
+//! What these tests share.
+
+use flate2::read::MultiGzDecoder;
+use iosonar_archive::{Outcome, Record, RunInfo};
+use iosonar_plan::{Op, Strong};
+use iosonar_testkit::{Access, Lab, Verdict, check};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// Ends a test early, with one line that says why, where this machine lacks something; else takes the turn.
+macro_rules! needs {
+    ($($program:literal),*) => {
+        if let Some(why) = iosonar_testkit::lacks(&[$($program),*]) {
+            return iosonar_testkit::skip(std::thread::current().name().unwrap_or_default(), &why);
+        }
+        let _turn = crate::common::turn();
+    };
+}
+
+/// The value, or the test ends with a line that says why there is none.
+macro_rules! or_skip {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(why) => return iosonar_testkit::skip(std::thread::current().name().unwrap_or_default(), &why),
+        }
+    };
+}
+
+/// One test at a time, also after one that failed.
+pub fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+pub fn lab() -> Lab {
+    Lab::new(env!("CARGO_BIN_EXE_iosonar"))
+}
+
+/// A request of a load, as this file's own reader finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Line {
+    pub time: u64,
+    pub sector: u64,
+    pub length: u64,
+    pub op: Op,
+}
+
+/// The path of a natural load.
+pub fn natural(name: &str) -> Result<PathBuf, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/loads").join(name);
+    path.canonicalize().map_err(|_| format!("{name} is not in ../shared/loads"))
+}
+
+/// Every request of a load, in its order. Knows nothing of the product's reader.
+pub fn read_load(path: &Path) -> Vec<Line> {
+    let bytes = std::fs::read(path).unwrap();
+    let mut text = String::new();
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        MultiGzDecoder::new(&*bytes).read_to_string(&mut text).unwrap();
+    } else {
+        text = String::from_utf8(bytes).unwrap();
+    }
+    let request = |line: &str| {
+        let fields: Vec<&str> = line.split(';').map(str::trim).collect();
+        let [time, sector, length, op, ..] = fields[..] else { return None };
+        let (seconds, fraction) = time.split_once('.')?;
+        let time = seconds.parse::<u64>().ok()? * 1_000_000_000 + format!("{fraction:0<9}").parse::<u64>().ok()?;
+        let op = if op.to_ascii_uppercase().starts_with('R') { Op::Read } else { Op::Write };
+        Some(Line { time, sector: sector.parse().ok()?, length: length.parse().ok()?, op })
+    };
+    text.lines().filter_map(request).collect()
+}
+
+/// A load in the common form.
+pub fn load_text(lines: &[Line]) -> String {
+    let mut text = "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n".to_owned();
+    for Line { time, sector, length, op } in lines {
+        let (s, ns) = (time / 1_000_000_000, time % 1_000_000_000);
+        text += &format!("{s:6}.{ns:09} ; {sector:10} ; {length:3} ; {} ; 0.0 ; 0.0\n", op.letter());
+    }
+    text
+}
+
+/// A load that conflicts: `count` requests of up to `largest` sectors within the first `sectors`, one each
+/// `every` nanoseconds; of each four one is a read.
+pub fn conflicting(count: u64, sectors: u64, largest: u64, every: u64) -> Vec<Line> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let line = |i| {
+        let (length, op) = (1 + random(largest), if random(4) == 0 { Op::Read } else { Op::Write });
+        Line { time: i * every, sector: random(sectors - length), length, op }
+    };
+    (0..count).map(line).collect()
+}
+
+/// `run.json` of a result.
+pub fn run_info(dir: &Path) -> RunInfo {
+    serde_json::from_str(&std::fs::read_to_string(dir.join("run.json")).unwrap()).unwrap()
+}
+
+/// The records in the order of the source.
+pub fn in_order(mut records: Vec<Record>) -> Vec<Record> {
+    records.sort_by_key(|r| (r.target, r.pass, r.sequence));
+    records
+}
+
+/// What the checker says of the records' own times.
+pub fn verdict(records: &[Record], strong: u8) -> Verdict {
+    let accesses: Vec<Access> = records.iter().filter_map(Access::of).collect();
+    check(&accesses, Strong::try_from(strong).unwrap())
+}
+
+pub fn count(records: &[Record], outcome: Outcome) -> usize {
+    records.iter().filter(|r| r.outcome == outcome).count()
+}
+
+/// Nothing passed a request that waited for a conflict: `order` keeps the order.
+pub fn assert_nothing_passed(records: &[Record]) {
+    let mut latest_release = 0;
+    for record in records {
+        let submitted = record.submitted.map_or(u64::MAX, |t| t.0);
+        assert!(submitted >= latest_release, "{} passed one that waited", record.sequence);
+        latest_release = record.released.map_or(latest_release, |t| latest_release.max(t.0));
+    }
+}
+
+/// A program in the background, killed if the test fails.
+pub struct Background(Option<Child>);
+
+impl Background {
+    pub fn start(mut command: Command) -> Background {
+        Background(Some(command.spawn().unwrap()))
+    }
+
+    pub fn signal(&self, signal: &str) {
+        let pid = self.0.as_ref().unwrap().id().to_string();
+        iosonar_testkit::tool("kill", &["-s", signal, &pid]);
+    }
+
+    pub fn wait(mut self) -> iosonar_testkit::Ended {
+        iosonar_testkit::Ended::of(self.0.take().unwrap().wait_with_output().unwrap())
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Waits until something is so, but not for ever.
+pub fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !so() {
+        assert!(since.elapsed() < Duration::from_secs(20), "{what} does not come");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

@@ -1,0 +1,166 @@
+//! The natural loads on loop devices, in time and as fast as possible, under every policy.
+
+use crate::common::*;
+use iosonar_archive::{Marks, Outcome, Record};
+use iosonar_plan::SECTOR;
+use iosonar_testkit::{Image, LoopDevice};
+use std::time::Instant;
+
+const POLICIES: [&str; 4] = ["allow", "drop", "push-back", "order"];
+
+/// The records are the requests of the window, in the load's order, at their places on a device of `size` sectors.
+fn assert_is_window(records: &[Record], window: &[Line], size: u64, asap: bool) {
+    assert_eq!(records.len(), window.len());
+    for (index, (record, line)) in records.iter().zip(window).enumerate() {
+        assert_eq!(record.sequence, index as u64);
+        let asked = Line {
+            time: record.load_time.0,
+            sector: record.requested.offset / SECTOR,
+            length: record.requested.length / SECTOR,
+            op: record.op,
+        };
+        assert_eq!(asked, *line, "request {index}");
+        assert_eq!(record.due.0, if asap { 0 } else { line.time - window[0].time });
+        let fits = line.sector + line.length <= size;
+        let place = if fits { line.sector } else { (line.sector % size).min(size - line.length) };
+        assert_eq!(record.executed.offset, place * SECTOR, "request {index}");
+        assert_eq!(record.executed.length, line.length * SECTOR);
+        assert_eq!(record.marks.has(Marks::WRAPPED), line.sector >= size);
+        assert!(!record.marks.has(Marks::ROUNDED));
+    }
+}
+
+/// What each policy promises, proved from the times in the records.
+fn assert_policy(records: &[Record], policy: &str, strong: u8) {
+    let verdict = verdict(records, strong);
+    let dropped = count(records, Outcome::Dropped);
+    assert_eq!(count(records, Outcome::Completed) + dropped, records.len());
+    match policy {
+        "allow" => assert!(records.iter().all(|r| r.released.is_none() && r.blocked_by.is_none())),
+        "drop" => assert!(verdict.is_clean(), "{verdict:?}"),
+        "push-back" => assert!(verdict.is_clean(), "{verdict:?}"),
+        _ => {
+            assert!(verdict.is_clean(), "{verdict:?}");
+            assert_nothing_passed(records);
+        }
+    }
+    assert!(policy == "drop" || dropped == 0);
+    for record in records {
+        assert!(record.submitted.is_none_or(|t| t >= record.due), "{record:?} is early");
+        assert_eq!(record.marks.has(Marks::PUSHED), policy == "push-back" && record.released.is_some());
+        assert_eq!(record.marks.has(Marks::ORDERED), policy == "order" && record.released.is_some());
+    }
+}
+
+fn timed(name: &str, start: u64, depth: u32) {
+    let load = match natural(name) {
+        Ok(load) => load,
+        Err(why) => return iosonar_testkit::skip(name, &why),
+    };
+    let length = if std::env::var("IOSONAR_LONG").is_ok_and(|v| v == "1") { 30 } else { 10 };
+    let device = LoopDevice::random(1024);
+    let second = 1_000_000_000;
+    let window: Vec<Line> = read_load(&load)
+        .into_iter()
+        .filter(|l| (start * second..(start + length) * second).contains(&l.time))
+        .collect();
+    for (policy, strong) in [("push-back", 1), ("order", 2)] {
+        let lab = lab();
+        let began = Instant::now();
+        lab.expect(
+            0,
+            &format!(
+                "replay {} -t {} --destroy --start {start} --duration {length} --overlap {policy} --strong {strong} --depth {depth} -o out",
+                load.display(),
+                device.text()
+            ),
+        );
+        let records = in_order(lab.records("out"));
+        assert_is_window(&records, &window, 1 << 21, false);
+        assert_policy(&records, policy, strong);
+        let span = window.last().unwrap().time - window[0].time;
+        assert!(began.elapsed().as_nanos() as u64 > span);
+        let late = records.iter().filter_map(Record::delay).max().unwrap();
+        let waited = records.iter().filter(|r| r.released.is_some()).count();
+        println!("{name} {start}+{length} s, {policy} {strong}: {} requests, {waited} waited, latest {late}", records.len());
+    }
+}
+
+#[test]
+fn busy_part_of_mssql_replays_in_time() {
+    needs!();
+    timed("windows-mssql.load.gz", 2250, 128);
+}
+
+#[test]
+fn quiet_part_of_shared_server_replays_in_time() {
+    needs!();
+    timed("windows-shared-server.load.gz", 0, 16);
+}
+
+/// The whole load as fast as possible, under all policies and conflict tables.
+fn whole(name: &str, device: &LoopDevice, size: u64) {
+    let load = match natural(name) {
+        Ok(load) => load,
+        Err(why) => return iosonar_testkit::skip(name, &why),
+    };
+    let window = read_load(&load);
+    for policy in POLICIES {
+        for strong in 0..=2 {
+            let lab = lab();
+            lab.expect(
+                0,
+                &format!(
+                    "replay {} -t {} --destroy --asap --start-grace 0 --overlap {policy} --strong {strong} -o out",
+                    load.display(),
+                    device.text()
+                ),
+            );
+            let records = in_order(lab.records("out"));
+            assert_is_window(&records, &window, size, true);
+            assert_policy(&records, policy, strong);
+            let waited = records.iter().filter(|r| r.released.is_some()).count();
+            let (dropped, overlaps) = (count(&records, Outcome::Dropped), verdict(&records, strong).overlapping.len());
+            println!("{name} {policy} {strong}: {waited} waited, {dropped} dropped, {overlaps} pairs overlapped");
+        }
+    }
+}
+
+#[test]
+fn all_of_mssql_under_every_policy() {
+    needs!();
+    // Larger than the recorded device, so nothing wraps; about 1 GiB of it is written.
+    whole("windows-mssql.load.gz", &LoopDevice::of(Image::sparse(25 << 10), &[]), 25 << 21);
+}
+
+#[test]
+fn all_of_shared_server_under_every_policy_wrapped() {
+    needs!();
+    whole("windows-shared-server.load.gz", &LoopDevice::random(256), 256 << 11);
+}
+
+#[test]
+fn made_conflicts_overlap_when_allowed_and_only_then() {
+    needs!();
+    let device = LoopDevice::random(16);
+    let lines = conflicting(4000, 2048, 64, 0);
+    for strong in 0..=2 {
+        for policy in POLICIES {
+            let lab = lab();
+            lab.file("load", load_text(&lines));
+            let target = device.text();
+            lab.expect(0, &format!("replay load -t {target} --destroy --start-grace 0 --overlap {policy} --strong {strong} -o out"));
+            let records = in_order(lab.records("out"));
+            assert_is_window(&records, &lines, 16 << 11, false);
+            assert_policy(&records, policy, strong);
+            let overlaps = verdict(&records, strong).overlapping.len();
+            let waited = records.iter().filter(|r| r.released.is_some()).count();
+            println!("{policy} {strong}: {waited} waited, {overlaps} pairs overlapped");
+            match policy {
+                "allow" => assert!(overlaps > 0, "the checker sees nothing"),
+                "drop" => assert!(count(&records, Outcome::Dropped) > 0),
+                _ => assert!(waited > 0),
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Real targets for tests: images, loop devices, partitions, mounts, swap. Each is undone when it is dropped, also
+//! when the test fails.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long a device may stay open after it was detached.
+const DETACHED_AFTER: Duration = Duration::from_secs(10);
+
+/// What a test that attaches loop devices and runs these programs would lack here.
+pub fn lacks(programs: &[&str]) -> Option<String> {
+    // The owner of /proc/self is the effective user.
+    if fs::metadata("/proc/self").map_or(true, |me| me.uid() != 0) {
+        return Some("loop devices need root".into());
+    }
+    let missing = ["losetup"].iter().chain(programs).find(|program| {
+        let answer = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+        answer.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    });
+    missing.map(|program| format!("{program} is not installed"))
+}
+
+/// Runs a program, which must succeed, and returns what it prints.
+#[track_caller]
+pub fn tool<S: AsRef<OsStr>>(program: &str, arguments: &[S]) -> String {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(output.status.success(), "{program}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+/// Undoes something. A failure is told, but does not hide that of the test.
+fn undo(program: &str, arguments: &[&OsStr]) {
+    match Command::new(program).args(arguments).stdin(Stdio::null()).output() {
+        Ok(Output { status, .. }) if status.success() => {}
+        Ok(output) => eprintln!("{program} {arguments:?}: {}", text(&output.stderr)),
+        Err(error) => eprintln!("{program} {arguments:?}: {error}"),
+    }
+}
+
+/// A file in a directory of its own, to be the image of a device.
+#[derive(Debug)]
+pub struct Image {
+    directory: TempDir,
+}
+
+impl Image {
+    /// Full of random data, so that no block of it is a hole.
+    pub fn random(mebibytes: u64) -> Image {
+        let image = Image::sparse(0);
+        let mut random = File::open("/dev/urandom").expect("/dev/urandom").take(mebibytes << 20);
+        let mut file = File::create(image.path()).expect("an image");
+        io::copy(&mut random, &mut file).expect("room for an image");
+        file.sync_all().expect("room for an image");
+        image
+    }
+
+    /// Without content.
+    pub fn sparse(mebibytes: u64) -> Image {
+        let image = Image { directory: tempfile::tempdir().expect("a temporary directory") };
+        let file = File::create(image.path()).expect("an image");
+        file.set_len(mebibytes << 20).expect("an image of that size");
+        image
+    }
+
+    /// The file.
+    pub fn path(&self) -> PathBuf {
+        self.directory.path().join("image")
+    }
+}
+
+/// An attached loop device with direct I/O.
+#[derive(Debug)]
+pub struct LoopDevice {
+    path: PathBuf,
+    /// Removed after the device is detached.
+    kept: Option<Image>,
+}
+
+impl LoopDevice {
+    /// On a file or device that somebody else keeps; `options` are those of losetup.
+    #[track_caller]
+    pub fn on(backing: &Path, options: &[&str]) -> LoopDevice {
+        let mut arguments: Vec<&OsStr> = ["-f", "--show", "--direct-io=on"].map(OsStr::new).to_vec();
+        arguments.extend(options.iter().map(OsStr::new));
+        arguments.push(backing.as_os_str());
+        LoopDevice { path: tool("losetup", &arguments).into(), kept: None }
+    }
+
+    /// On an image of its own.
+    #[track_caller]
+    pub fn of(image: Image, options: &[&str]) -> LoopDevice {
+        let mut device = LoopDevice::on(&image.path(), options);
+        device.kept = Some(image);
+        device
+    }
+
+    /// On an image of random data.
+    #[track_caller]
+    pub fn random(mebibytes: u64) -> LoopDevice {
+        LoopDevice::of(Image::random(mebibytes), &[])
+    }
+
+    /// `/dev/loopN`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `loopN`.
+    pub fn name(&self) -> &str {
+        self.path.file_name().and_then(OsStr::to_str).expect("/dev/loopN")
+    }
+
+    /// The path as text, for command lines.
+    pub fn text(&self) -> &str {
+        self.path.to_str().expect("/dev/loopN")
+    }
+
+    /// Sets or clears the device's read-only flag.
+    #[track_caller]
+    pub fn set_read_only(&self, read_only: bool) {
+        tool("blockdev", &[if read_only { "--setro" } else { "--setrw" }, self.text()]);
+    }
+
+    /// Adds a partition; sizes are in MiB. It goes with the value.
+    #[track_caller]
+    pub fn partition(&self, index: u32, start: u64, size: u64) -> Partition<'_> {
+        let sectors = |mebibytes: u64| (mebibytes << 11).to_string();
+        tool("addpart", &[self.text(), &index.to_string(), &sectors(start), &sectors(size)]);
+        let path = PathBuf::from(format!("{}p{index}", self.text()));
+        assert!(path.exists(), "{} was not made", path.display());
+        Partition { disk: self, index, path }
+    }
+
+    /// All of its bytes, past every cache.
+    #[track_caller]
+    pub fn bytes(&self) -> Vec<u8> {
+        tool("blockdev", &["--flushbufs", self.text()]);
+        fs::read(&self.path).expect("a readable device")
+    }
+
+    /// The bytes of a range.
+    #[track_caller]
+    pub fn bytes_at(&self, offset: u64, length: u64) -> Vec<u8> {
+        tool("blockdev", &["--flushbufs", self.text()]);
+        let mut bytes = vec![0; length as usize];
+        let device = File::open(&self.path).expect("a readable device");
+        device.read_exact_at(&mut bytes, offset).expect("a readable range");
+        bytes
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        undo("losetup", &["-d".as_ref(), self.path.as_ref()]);
+        // One that is open somewhere is detached only when it is closed.
+        let attached = PathBuf::from(format!("/sys/block/{}/loop/backing_file", self.name()));
+        let since = Instant::now();
+        while attached.exists() && since.elapsed() < DETACHED_AFTER {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if attached.exists() {
+            eprintln!("{} is still open somewhere", self.path.display());
+        }
+    }
+}
+
+/// A partition of a loop device.
+#[derive(Debug)]
+pub struct Partition<'a> {
+    disk: &'a LoopDevice,
+    index: u32,
+    path: PathBuf,
+}
+
+impl Partition<'_> {
+    /// `/dev/loopNpM`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Partition<'_> {
+    fn drop(&mut self) {
+        undo("delpart", &[self.disk.path.as_ref(), self.index.to_string().as_ref()]);
+    }
+}
+
+/// A mounted file system.
+#[derive(Debug)]
+pub struct Mounted {
+    directory: TempDir,
+}
+
+impl Mounted {
+    /// With options of mount, `rw` for none.
+    #[track_caller]
+    pub fn new(device: &Path, options: &str) -> Mounted {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        tool("mount", &["-o".as_ref(), options.as_ref(), device.as_os_str(), directory.path().as_os_str()]);
+        Mounted { directory }
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        undo("umount", &[self.path().as_ref()]);
+    }
+}
+
+/// Swap space in use.
+#[derive(Debug)]
+pub struct Swap {
+    path: PathBuf,
+}
+
+impl Swap {
+    /// Makes it and switches it on.
+    #[track_caller]
+    pub fn on(path: &Path) -> Swap {
+        tool("mkswap", &[path]);
+        tool("swapon", &[path]);
+        Swap { path: path.to_owned() }
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        undo("swapoff", &[self.path.as_ref()]);
+    }
+}

@@ -1,0 +1,400 @@
+//! What the kernel's block tracepoints say of one device: recording with `lab/trace.sh`, and following each bio
+//! through splits and merges to its completion.
+//!
+//! The text of a trace has microseconds only, but its order is that of the kernel's nanoseconds over all CPUs: places
+//! in the trace are an exact clock, times are good to compare with ours.
+
+use iosonar_archive::Record;
+use iosonar_plan::{Nanos, Op, SECTOR};
+use std::collections::{HashMap, VecDeque};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use tempfile::TempDir;
+
+/// What a time in a trace may be too early by, at most.
+const TRUNCATED_NS: u64 = 999;
+
+/// Kinds of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A bio came to the block layer.
+    Queue,
+    /// A bio was split; `length` is what stays in front.
+    Split,
+    /// A bio joined a request at its end.
+    BackMerge,
+    /// A bio joined a request at its beginning.
+    FrontMerge,
+    /// Two requests became one.
+    RequestMerge,
+    /// A request went to the driver.
+    Issue,
+    /// The driver gave a request back.
+    Requeue,
+    /// A request ended.
+    Complete,
+}
+
+/// A place and a time in a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// Number of the line: exact order.
+    pub place: u64,
+    /// `CLOCK_MONOTONIC` in nanoseconds, cut off to microseconds.
+    pub ns: u64,
+}
+
+/// One event with data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub at: Moment,
+    /// What.
+    pub kind: Kind,
+    /// Read or write.
+    pub op: Op,
+    /// First sector.
+    pub sector: u64,
+    /// Number of sectors.
+    pub length: u64,
+    /// Of a completion: 0, or the negative errno.
+    pub error: i64,
+}
+
+/// A recorded trace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// Events of reads and writes with data, in order.
+    pub events: Vec<Event>,
+    /// Events that the kernel could not keep.
+    pub lost: u64,
+}
+
+impl Trace {
+    /// Parses what `lab/trace.sh` wrote.
+    pub fn parse(text: &str) -> Trace {
+        let mut trace = Trace::default();
+        for (place, line) in text.lines().enumerate() {
+            if let Some(counts) = line.strip_prefix("# cpu") {
+                let lost = counts.split(' ').filter(|c| !c.starts_with("read_events")).filter_map(|c| c.split_once('='));
+                trace.lost += lost.map(|(_, n)| n.parse::<u64>().expect("a count")).sum::<u64>();
+            } else if !line.starts_with('#') {
+                trace.events.extend(event(place as u64, line));
+            }
+        }
+        trace
+    }
+
+    /// How many events of a kind.
+    pub fn count(&self, kind: Kind) -> u64 {
+        self.events.iter().filter(|e| e.kind == kind).count() as u64
+    }
+}
+
+/// `TASK-PID [CPU] FLAGS SECONDS.MICROSECONDS: EVENT: MAJOR,MINOR RWBS [BYTES (COMMAND)] SECTOR + LENGTH ... [ERROR]`
+fn event(place: u64, line: &str) -> Option<Event> {
+    let at = line.find(": block_")?;
+    let (head, rest) = (&line[..at], &line[at + 2..]);
+    let (name, rest) = rest.split_once(": ")?;
+    let kind = match name {
+        "block_bio_queue" => Kind::Queue,
+        "block_split" => Kind::Split,
+        "block_bio_backmerge" => Kind::BackMerge,
+        "block_bio_frontmerge" => Kind::FrontMerge,
+        "block_rq_merge" => Kind::RequestMerge,
+        "block_rq_issue" => Kind::Issue,
+        "block_rq_requeue" => Kind::Requeue,
+        "block_rq_complete" => Kind::Complete,
+        _ => return None,
+    };
+    let (seconds, micros) = head.rsplit_once(' ')?.1.split_once('.')?;
+    let ns = seconds.parse::<u64>().ok()? * 1_000_000_000 + micros.parse::<u64>().ok()? * 1_000;
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let op = match words.get(1)? {
+        rwbs if rwbs.contains('W') => Op::Write,
+        rwbs if rwbs.contains('R') => Op::Read,
+        _ => return None,
+    };
+    let middle = words.iter().position(|w| matches!(*w, "+" | "/"))?;
+    let number = |i: usize| words.get(i).and_then(|w| w.parse::<u64>().ok());
+    let (sector, second) = (number(middle - 1)?, number(middle + 1)?);
+    let length = if kind == Kind::Split { second - sector } else { second };
+    let error = words.last().and_then(|w| w.trim_matches(['[', ']']).parse().ok()).unwrap_or(0);
+    (length > 0).then_some(Event { at: Moment { place, ns }, kind, op, sector, length, error })
+}
+
+/// A recording that goes on until it is finished or dropped.
+#[derive(Debug)]
+pub struct Tracing {
+    script: Child,
+    /// Kept open, or the script would die of its last words.
+    messages: BufReader<ChildStderr>,
+    output: PathBuf,
+    _directory: TempDir,
+}
+
+impl Tracing {
+    /// Starts to record a device; says why it cannot.
+    pub fn start(device: &Path) -> Result<Tracing, String> {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let output = directory.path().join("trace");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/trace.sh");
+        let mut command = Command::new(script);
+        command.arg(device).arg(&output).env("LAB_TRACE_KIB", "32768");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let mut script = child.map_err(|error| format!("lab/trace.sh: {error}"))?;
+        let messages = BufReader::new(script.stderr.take().expect("a pipe"));
+        let mut tracing = Tracing { script, messages, output, _directory: directory };
+        let mut line = String::new();
+        tracing.messages.read_line(&mut line).expect("a readable pipe");
+        if line.contains("recording") { Ok(tracing) } else { Err(line.trim().to_owned()) }
+    }
+
+    /// Ends the recording and reads it.
+    #[track_caller]
+    pub fn finish(mut self) -> Trace {
+        self.end();
+        Trace::parse(&fs::read_to_string(&self.output).expect("a trace"))
+    }
+
+    fn end(&mut self) {
+        if let Ok(None) = self.script.try_wait() {
+            let _ = Command::new("kill").args(["-TERM", &self.script.id().to_string()]).status();
+        }
+        let _ = self.script.wait();
+    }
+}
+
+impl Drop for Tracing {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A bio from its arrival to the completion of its last part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bio {
+    /// Read or write.
+    pub op: Op,
+    /// First sector.
+    pub sector: u64,
+    /// Number of sectors.
+    pub length: u64,
+    /// When it came to the block layer.
+    pub queued: Moment,
+    /// When its last part ended, if it did.
+    pub completed: Option<Moment>,
+    /// 0, or the negative errno of a part.
+    pub error: i64,
+    /// Sectors whose completion has not been seen.
+    open: u64,
+}
+
+/// All bios of a trace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bios {
+    /// In the order of their arrival.
+    pub bios: Vec<Bio>,
+    /// Splits that were followed.
+    pub splits: u64,
+    /// Merges without which the completions would not cover what arrived.
+    pub merges: u64,
+    /// Events that fit nothing that arrived.
+    pub unexplained: Vec<Event>,
+}
+
+impl Bios {
+    /// Follows every bio.
+    pub fn of(trace: &Trace) -> Bios {
+        let mut all = Bios::default();
+        let mut parts = Parts::default();
+        for event in &trace.events {
+            match event.kind {
+                Kind::Queue => {
+                    parts.add(event.op, Part { sector: event.sector, length: event.length, bio: all.bios.len() });
+                    let Event { op, sector, length, at, .. } = *event;
+                    all.bios.push(Bio { op, sector, length, queued: at, completed: None, error: 0, open: length });
+                }
+                Kind::Split => all.split(event, &mut parts),
+                Kind::Complete => all.complete(event, &mut parts),
+                _ => {}
+            }
+        }
+        all
+    }
+
+    fn split(&mut self, event: &Event, parts: &mut Parts) {
+        // The one that is being split came last.
+        match parts.take(event.op, event.sector, true, |p| p.length > event.length) {
+            Some(part) => {
+                self.splits += 1;
+                let behind = part.sector + event.length;
+                parts.add(event.op, Part { length: event.length, ..part });
+                parts.add(event.op, Part { sector: behind, length: part.length - event.length, bio: part.bio });
+            }
+            None => self.unexplained.push(*event),
+        }
+    }
+
+    fn complete(&mut self, event: &Event, parts: &mut Parts) {
+        let (mut sector, end) = (event.sector, event.sector + event.length);
+        while sector < end {
+            let whole = parts.take(event.op, sector, false, |p| p.length == end - sector);
+            let Some(part) = whole.or_else(|| parts.take(event.op, sector, false, |p| p.length < end - sector)) else {
+                return self.unexplained.push(*event);
+            };
+            self.merges += u64::from(sector > event.sector);
+            sector += part.length;
+            let bio = &mut self.bios[part.bio];
+            bio.open -= part.length;
+            bio.error = bio.error.min(event.error);
+            if bio.open == 0 {
+                bio.completed = Some(event.at);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Part {
+    sector: u64,
+    length: u64,
+    bio: usize,
+}
+
+/// Parts on their way, by operation and first sector, the earliest first.
+#[derive(Default)]
+struct Parts(HashMap<(Op, u64), VecDeque<Part>>);
+
+impl Parts {
+    fn add(&mut self, op: Op, part: Part) {
+        self.0.entry((op, part.sector)).or_default().push_back(part);
+    }
+
+    fn take(&mut self, op: Op, sector: u64, last: bool, fits: impl Fn(&Part) -> bool) -> Option<Part> {
+        let parts = self.0.get_mut(&(op, sector))?;
+        let at = if last { parts.iter().rposition(fits) } else { parts.iter().position(fits) };
+        parts.remove(at?)
+    }
+}
+
+/// What the kernel saw of one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InKernel {
+    /// When its first bio came to the block layer.
+    pub queued: Moment,
+    /// When its last bio ended, if all did.
+    pub completed: Option<Moment>,
+    /// 0, or the negative errno.
+    pub error: i64,
+    /// Bios that it became.
+    pub bios: u64,
+}
+
+/// Which bios are whose.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Attribution {
+    /// In the order of the records; none where the kernel saw nothing of it, or not all.
+    pub records: Vec<Option<InKernel>>,
+    /// Bios of no record.
+    pub strangers: Vec<Bio>,
+}
+
+/// Gives every bio to the record of one target that was between submission and completion then, and whose executed
+/// range goes on where the bio begins. `origin_ns` is the run's time zero on `CLOCK_MONOTONIC`.
+pub fn attribute(records: &[Record], origin_ns: u64, bios: &[Bio]) -> Attribution {
+    let on_kernel_clock = |time: Nanos| time.0 + origin_ns;
+    let mut order: Vec<usize> = (0..records.len()).filter(|i| records[*i].submitted.is_some()).collect();
+    order.sort_by_key(|i| records[*i].submitted);
+    // Records by the sector at which their next bio begins.
+    let mut next: HashMap<(Op, u64), Vec<usize>> = HashMap::new();
+    for index in order {
+        next.entry((records[index].op, records[index].executed.offset / SECTOR)).or_default().push(index);
+    }
+    let mut all = Attribution { records: vec![None; records.len()], strangers: Vec::new() };
+    for bio in bios {
+        let is_its = |index: usize| {
+            let record = &records[index];
+            let within = |time: Nanos| on_kernel_clock(time);
+            record.submitted.is_some_and(|t| within(t) <= bio.queued.ns + TRUNCATED_NS)
+                && record.completed.is_some_and(|t| bio.queued.ns <= within(t))
+                && (bio.sector + bio.length) * SECTOR <= record.executed.end()
+        };
+        let candidates = next.entry((bio.op, bio.sector)).or_default();
+        let Some(at) = candidates.iter().position(|i| is_its(*i)) else {
+            all.strangers.push(*bio);
+            continue;
+        };
+        let index = candidates.remove(at);
+        let seen = all.records[index].get_or_insert(InKernel { queued: bio.queued, completed: bio.completed, error: 0, bios: 0 });
+        seen.bios += 1;
+        seen.completed = seen.completed.max(bio.completed).filter(|_| seen.completed.is_some() && bio.completed.is_some());
+        seen.error = seen.error.min(bio.error);
+        if (bio.sector + bio.length) * SECTOR < records[index].executed.end() {
+            next.entry((bio.op, bio.sector + bio.length)).or_default().push(index);
+        }
+    }
+    // What is still expected was not seen wholly.
+    for index in next.into_values().flatten() {
+        all.records[index] = None;
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_plan::Extent;
+
+    const TEXT: &str = "\
+# iosonar trace: device loop0 7:0, clock mono, events block_bio_queue
+           a: b c-22227   [001] .....     1.000010: block_bio_queue: 7,0 WS 0 + 20 [a: b c]
+           a: b c-22227   [001] .N...     1.000011: block_split: 7,0 WS 0 / 12 [a: b c]
+           a: b c-22227   [001] .N...     1.000012: block_rq_issue: 7,0 WS 6144 () 0 + 12 be,0,4 [a: b c]
+           a: b c-22227   [001] .....     1.000013: block_bio_queue: 7,0 R 40 + 4 [x]
+           a: b c-22227   [001] .....     1.000013: block_bio_queue: 7,0 RA 44 + 4 [x]
+     ksoftirqd/1-22       [001] ..s..     1.000020: block_rq_complete: 7,0 WS () 12 + 8 be,0,4 [0]
+     ksoftirqd/1-22       [001] ..s..     1.000021: block_rq_complete: 7,0 WS () 0 + 12 be,0,4 [-5]
+     ksoftirqd/1-22       [001] ..s..     1.000022: block_rq_complete: 7,0 R () 40 + 8 be,0,4 [0]
+     ksoftirqd/0-14       [000] ..s..     1.000023: block_rq_complete: 7,0 FF () 18446744073709551615 + 0 none,0,0 [0]
+     ksoftirqd/0-14       [000] ..s..     1.000024: block_rq_complete: 7,0 R () 99 + 1 none,0,0 [0]
+# cpu0: overrun=1 commit_overrun=2 dropped_events=3 read_events=8
+# cpu1: overrun=0 commit_overrun=0 dropped_events=1 read_events=55
+";
+
+    #[test]
+    fn follows_splits_and_merges() {
+        let trace = Trace::parse(TEXT);
+        assert_eq!((trace.lost, trace.events.len()), (7, 9));
+        let bios = Bios::of(&trace);
+        assert_eq!((bios.splits, bios.merges, bios.unexplained.len()), (1, 1, 1));
+        let ends: Vec<_> = bios.bios.iter().map(|b| (b.completed.unwrap().ns, b.error)).collect();
+        assert_eq!(ends, [(1_000_021_000, -5), (1_000_022_000, 0), (1_000_022_000, 0)]);
+    }
+
+    #[test]
+    fn bios_find_their_records() {
+        let bios = Bios::of(&Trace::parse(TEXT)).bios;
+        let record = |op, sector, sectors, from: u64, to: u64| Record {
+            op,
+            executed: Extent::from_sectors(sector, sectors).unwrap(),
+            submitted: Some(Nanos(from)),
+            completed: Some(Nanos(to)),
+            ..Record::default()
+        };
+        let origin = 1_000_000_000;
+        let records = [
+            record(Op::Write, 0, 20, 10_500, 21_001),
+            record(Op::Write, 0, 20, 11_000, 21_001),
+            record(Op::Read, 40, 8, 12_000, 30_000),
+            record(Op::Read, 40, 12, 12_000, 12_999),
+        ];
+        let found = attribute(&records, origin, &bios);
+        assert!(found.strangers.is_empty());
+        let seen: Vec<_> = found.records.iter().map(|r| r.map(|r| (r.bios, r.error))).collect();
+        assert_eq!(seen, [Some((1, -5)), None, Some((2, 0)), None]);
+        assert_eq!(attribute(&records[..2], origin, &bios).strangers.len(), 2);
+    }
+}
