@@ -42,6 +42,14 @@ pub enum PrepareError {
         /// What is wrong.
         error: InputError,
     },
+    /// A load is a pipe or the like: reading it once, to check it, would use it up.
+    #[error(
+        "load {path}: it is no regular file, and a load is read wholly before it is replayed: save it to a file, or pipe it to standard input and name -"
+    )]
+    OnlyOnce {
+        /// As typed.
+        path: String,
+    },
     /// A load cannot be replayed.
     #[error("load {path}: {error}")]
     Load {
@@ -223,11 +231,14 @@ fn open_load(path: &Path) -> Result<Box<dyn BufRead + Send>, PrepareError> {
     if is_stdin(path) {
         return decompress(std::io::stdin()).map_err(input);
     }
-    let file = File::open(path).map_err(|e| input(e.into()))?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
+    let kind = path.metadata().map_err(|e| input(e.into()))?;
+    if kind.is_dir() {
         return Err(input(std::io::Error::from(std::io::ErrorKind::IsADirectory).into()));
     }
-    decompress(file).map_err(input)
+    if !kind.is_file() {
+        return Err(PrepareError::OnlyOnce { path: name(path) });
+    }
+    File::open(path).map_err(|e| input(e.into())).and_then(|file| decompress(file).map_err(input))
 }
 
 fn ready(
