@@ -64,6 +64,44 @@ fn loads_that_are_none() {
     refuses_load("Copyright nobody\n# 1 ; 2 ; 3\nstart ; sector; length ; op\n", &["no request"]);
 }
 
+// A pipe is used up by the check before the run: refused, neither waited for nor replayed as if it were empty.
+#[test]
+fn a_load_that_can_be_read_only_once() {
+    let lab = ready();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(writer);
+    let mut command = lab.command(&format!("replay /dev/stdin {REPLAY}"));
+    let ended = iosonar_testkit::Ended::of(command.stdin(reader).output().unwrap());
+    assert_eq!(ended.code, 2, "{}", ended.out);
+    assert!(ended.err.contains("/dev/stdin") && ended.err.contains("save it to a file"), "{}", ended.err);
+    refuses(&lab, &format!("replay /dev/zero {REPLAY}"), &["/dev/zero", "no regular file"]);
+    let made = std::process::Command::new("mkfifo").arg(lab.path("fifo")).status();
+    if made.is_ok_and(|status| status.success()) {
+        // Read by the snapshot it would block, so it is looked at on its own.
+        let ended = lab.expect(2, &format!("replay fifo {REPLAY}"));
+        assert!(
+            ended.err.contains("fifo") && ended.err.contains("standard input and name -"),
+            "{}",
+            ended.err
+        );
+    }
+    assert!(!lab.path("out").exists());
+}
+
+// 60
+#[test]
+fn standard_input_without_requests_is_no_success() {
+    let lab = ready();
+    lab.file("empty.load", "");
+    for input in ["/dev/null", "empty.load"] {
+        let mut command = lab.command(&format!("replay - {SIM} -o r{}", input.len()));
+        command.stdin(std::fs::File::open(lab.path(input)).unwrap());
+        let ended = iosonar_testkit::Ended::of(command.output().unwrap());
+        assert_eq!(ended.code, 1, "{}", ended.err);
+        assert!(ended.out.contains("No request completed"), "{}", ended.out);
+    }
+}
+
 #[test]
 fn compressed_loads_that_are_broken_or_foreign() {
     let text = rows(&vec![("0", 8, 8, 'W'); 5_000]);
