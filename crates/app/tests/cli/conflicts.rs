@@ -41,7 +41,7 @@ const LOADS: [&str; 2] = ["conflict7.load.gz", "conflict400.load.gz"];
 fn drop_leaves_out_exactly_the_expected_requests() {
     for load in LOADS {
         let lab = lab();
-        for strong in 0..3 {
+        for (strong, table) in STRONG.into_iter().enumerate() {
             let s = conflicts(&lab, load, "drop", strong);
             let want = expected(load, strong, "with_drop");
             assert_eq!(count(&s, "all", "completed"), want["completed"], "{load} {strong}");
@@ -54,7 +54,7 @@ fn drop_leaves_out_exactly_the_expected_requests() {
             let indices: Vec<u64> = dropped.iter().map(|r| r.sequence).take(20).collect();
             assert_eq!(serde_json::json!(indices), want["dropped_index_first20"], "{load} {strong}");
             assert!(dropped.iter().all(|r| r.submitted.is_none() && r.completed.is_none() && r.result == 0));
-            assert!(verdict(&records, STRONG[strong]).is_clean());
+            assert!(verdict(&records, table).is_clean());
             if strong == 0 {
                 assert!(dropped.iter().all(|r| r.op == Op::Write), "reads pass writes");
             }
@@ -75,7 +75,7 @@ fn with_an_earlier_conflict(records: &[Record], strong: Strong) -> usize {
 fn push_back_loses_nothing_and_reverses_nothing() {
     for load in LOADS {
         let lab = lab();
-        for strong in 0..3 {
+        for (strong, table) in STRONG.into_iter().enumerate() {
             let s = conflicts(&lab, load, "push-back", strong);
             let want = expected(load, strong, "with_partial");
             assert_eq!(count(&s, "all", "completed"), want["completed"], "{load} {strong}");
@@ -83,10 +83,10 @@ fn push_back_loses_nothing_and_reverses_nothing() {
             assert_eq!((count(&s, "all", "dropped"), count(&s, "all", "ordered")), (0, 0));
             total_is_the_sum(&s);
             let records = sorted(&lab, &format!("push-back-{strong}"));
-            let verdict = verdict(&records, STRONG[strong]);
+            let verdict = verdict(&records, table);
             assert!(verdict.is_clean(), "{load} {strong}: {verdict:?}");
             let pushed = records.iter().filter(|r| r.is_pushed()).count();
-            assert!(pushed <= with_an_earlier_conflict(&records, STRONG[strong]));
+            assert!(pushed <= with_an_earlier_conflict(&records, table));
             assert!(records.iter().all(|r| r.is_pushed() == r.blocked_by.is_some() && r.is_pushed() == r.released.is_some()));
         }
     }
@@ -109,13 +109,13 @@ fn push_back_marks_the_requests_of_the_table() {
 fn order_keeps_the_order_of_the_load() {
     for load in LOADS {
         let lab = lab();
-        for strong in 0..3 {
+        for (strong, table) in STRONG.into_iter().enumerate() {
             let s = conflicts(&lab, load, "order", strong);
             let want = expected(load, strong, "with_ordering");
             assert_eq!(count(&s, "all", "completed"), want["completed"]);
             assert_eq!((count(&s, "all", "dropped"), count(&s, "all", "pushed")), (0, 0));
             assert!(count(&s, "all", "ordered") > 0);
-            let verdict = verdict(&sorted(&lab, &format!("order-{strong}")), STRONG[strong]);
+            let verdict = verdict(&sorted(&lab, &format!("order-{strong}")), table);
             assert!(verdict.is_clean() && verdict.out_of_order == 0, "{load} {strong}: {verdict:?}");
         }
     }
@@ -134,13 +134,13 @@ fn order_waits_as_often_as_the_table_says() {
 #[test]
 fn allow_completes_all_and_the_checker_sees_the_overlaps() {
     let lab = lab();
-    for strong in 0..3 {
+    for (strong, table) in STRONG.into_iter().enumerate() {
         let s = conflicts(&lab, "conflict400.load.gz", "allow", strong);
         assert_eq!(count(&s, "all", "completed"), 400);
         for name in ["failed", "dropped", "cancelled", "pushed", "ordered"] {
             assert_eq!(count(&s, "all", name), 0, "{name}");
         }
-        let verdict = verdict(&sorted(&lab, &format!("allow-{strong}")), STRONG[strong]);
+        let verdict = verdict(&sorted(&lab, &format!("allow-{strong}")), table);
         let all: Value = serde_json::from_str(include_str!("../fixtures/conflict.expected.json")).unwrap();
         let pairs = &all["conflict400.load.gz"][format!("strong={strong}")]["pairs"];
         assert_eq!(serde_json::json!(verdict.overlapping.len()), *pairs, "{strong}");

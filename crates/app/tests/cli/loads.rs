@@ -267,3 +267,38 @@ fn every_request_of_the_window_ends_in_one_counter() {
         serde_json::from_str(&std::fs::read_to_string(lab.path("window/run.json")).unwrap()).unwrap();
     assert_eq!(run["targets"][0]["max_requested_end"], 4_096 * 512);
 }
+
+/// Sector, bytes and operation of each record, sorted: what was asked for, whatever the order.
+fn multiset(records: &[Record]) -> Vec<(u64, u64, Op)> {
+    let mut all: Vec<_> = records.iter().map(|r| (r.requested.offset, r.requested.length, r.op)).collect();
+    all.sort_unstable();
+    all
+}
+
+// 6, 7: a result is a load again, lower-case letters included, and loses no nanosecond.
+#[test]
+fn a_result_in_blkreplays_form_is_a_load_again() {
+    let lab = lab();
+    fixture(&lab, "conflict400.load.gz");
+    lab.expect(0, &format!("replay conflict400.load.gz {SIM} --strong 2 --sim-jitter 3ms -o a"));
+    lab.expect(0, "export a --to replay --out a.replay");
+    let text = std::fs::read_to_string(lab.path("a.replay")).unwrap();
+    let lines =
+        text.lines().filter(|l| l.contains(';') && l.trim_start().starts_with(|c: char| c.is_ascii_digit()));
+    let lines: Vec<&str> = lines.collect();
+    assert_eq!(lines.len(), 400);
+    assert!(lines.iter().all(|l| l.split(';').count() == 6));
+    let pushed = lines.iter().filter(|l| l.contains("; r ;") || l.contains("; w ;")).count() as u64;
+    assert_eq!(pushed, count(&summary(&lab, "a"), "all", "pushed"));
+    lab.expect(0, &format!("replay a.replay {SIM} --backward sort -o b"));
+    assert_eq!(multiset(&lab.records("a")), multiset(&lab.records("b")));
+
+    let times = ["18.002030345", "18.002030346", "20.999999999", "3062.338015914"];
+    lab.file("l.load", rows(&times.map(|t| (t, 8, 8, 'R'))));
+    lab.expect(0, &format!("replay l.load {SIM} -o exact"));
+    lab.expect(0, "export exact --to replay --out exact.replay");
+    let text = std::fs::read_to_string(lab.path("exact.replay")).unwrap();
+    for time in ["0.000000000", "0.000000001", "2.997969654", "3044.335985569"] {
+        assert!(text.lines().any(|l| l.trim_start().starts_with(&format!("{time} ;"))), "{time}:\n{text}");
+    }
+}
