@@ -34,6 +34,11 @@ pub enum PrepareError {
         /// What the kernel said.
         error: std::io::Error,
     },
+    /// A target cannot be opened for direct I/O.
+    #[error(
+        "target {0}: its file system has no direct I/O; use a target elsewhere, or --buffered, which measures the page cache too"
+    )]
+    NoDirectIo(String),
     /// A load cannot be opened.
     #[error("load {path}: {error}")]
     Input {
@@ -160,6 +165,8 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
         if let (Some(facts), true) = (&t.facts, plan.engine.is_real()) {
             let intent = if t.writes { Intent::Write } else { Intent::ReadOnly };
             t.permit = Some(check(facts, intent, plan.destroy, root)?);
+            // Opening shows whether the file system has direct I/O, while nothing has been made yet.
+            t.open(plan.access)?;
         }
     }
     Ok(Prepared { plan, targets, notices })
@@ -388,9 +395,10 @@ impl TargetReady {
         }
         let mut options = File::options();
         options.read(true).write(self.writes).custom_flags(flags);
-        options
-            .open(&self.target.path)
-            .map_err(|error| PrepareError::Open { path: name(&self.target.path), error })
+        options.open(&self.target.path).map_err(|error| match error.raw_os_error() {
+            Some(libc::EINVAL) if !access.buffered => PrepareError::NoDirectIo(name(&self.target.path)),
+            _ => PrepareError::Open { path: name(&self.target.path), error },
+        })
     }
 }
 
