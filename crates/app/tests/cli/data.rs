@@ -30,11 +30,15 @@ fn written(lab: &Lab, name: &str, options: &str) -> Vec<u8> {
     bytes
 }
 
-/// Whether files here can be opened with `O_DIRECT`.
-pub fn has_direct_io(lab: &Lab) -> bool {
+/// Whether this file can be opened with `O_DIRECT`.
+pub fn opens_directly(path: &std::path::Path) -> bool {
     let o_direct = if cfg!(any(target_arch = "aarch64", target_arch = "arm")) { 0o200_000 } else { 0o40_000 };
-    lab.file("probe", "");
-    std::fs::File::options().read(true).custom_flags(o_direct).open(lab.path("probe")).is_ok()
+    std::fs::File::options().read(true).custom_flags(o_direct).open(path).is_ok()
+}
+
+/// Whether files in a lab can be opened with `O_DIRECT`.
+pub fn has_direct_io(lab: &Lab) -> bool {
+    opens_directly(&lab.file("probe", ""))
 }
 
 fn share_after_zlib(bytes: &[u8]) -> f64 {
