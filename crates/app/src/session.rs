@@ -7,7 +7,7 @@ use crate::progress;
 use crate::signals::Listener;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
-use iosonar_engine::{Control, NoticeSink, Prepared, Progress, TargetReady, prepare};
+use iosonar_engine::{Control, NoticeSink, Prepared, Progress, RunError, TargetReady, prepare};
 use iosonar_host::{Root, environment};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
@@ -122,15 +122,18 @@ fn run(
         (Arc::new(Control::default()), Arc::new(Progress::new(prepared.targets().len())));
     let (done, status) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     let listener = Listener::start(control.clone(), status.clone())?;
-    let info = std::thread::scope(|scope| {
+    let begun = info.clone();
+    let ran = std::thread::scope(|scope| {
         scope.spawn(|| progress::show(&args.progress, prepared, &progress, &done, &status));
-        let info = prepared.run(archive, info, &control, &progress);
+        let ran = prepared.run(archive, info, &control, &progress);
         done.store(true, Relaxed);
-        info
-    })?;
+        ran
+    });
     drop(listener);
-    archive.write_run(&info)?;
-    Ok(info)
+    // A run that could not begin must not look as if it went on.
+    let broken = |error: &RunError| RunInfo { state: RunState::Broken(error.to_string()), ..begun };
+    archive.write_run(&ran.as_ref().map_or_else(broken, RunInfo::clone))?;
+    Ok(ran?)
 }
 
 /// Turns the log into Parquet and sums up. A disk that is full ends this, but loses no record: the log stays.
