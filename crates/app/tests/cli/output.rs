@@ -174,3 +174,23 @@ fn a_result_gets_a_new_name_where_none_is_given() {
         assert_eq!(lab.records(&name).len(), 7);
     }
 }
+
+#[test]
+fn a_run_that_cannot_begin_does_not_look_as_if_it_went_on() {
+    let lab = lab();
+    fixture(&lab, "conflict7.load.gz");
+    let targets: Vec<String> = (0..60).map(|i| format!("t{i}.img")).collect();
+    targets.iter().for_each(|name| drop(lab.target(name, 1 << 20)));
+    let (binary, targets) = (env!("CARGO_BIN_EXE_iosonar"), targets.join(" "));
+    // Each target can be opened, but not all of them together.
+    let run = format!(
+        "ulimit -n 40 && exec {binary} replay conflict7.load.gz -t {targets} --buffered --depth 1 --no-progress -o r"
+    );
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &run]).current_dir(lab.path(""));
+    let ended = Ended::of(shell.output().expect("sh"));
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    assert!(ended.err.contains("Too many open files") && !ended.err.contains("panicked"), "{}", ended.err);
+    let shown = lab.expect(0, "show r").out;
+    assert!(shown.contains("broken off") && !shown.contains("unfinished"), "{shown}");
+}
