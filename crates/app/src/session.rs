@@ -167,10 +167,11 @@ fn exit(info: &RunInfo, analysis: &Analysis, strict: bool, skipped: u64) -> Exit
         "SIGHUP" => 1,
         _ => 15,
     };
+    let counts = &analysis.summary.counts.all;
     match &info.state {
         RunState::Interrupted(name) => Exit::Signal(signal(name)),
         RunState::Broken(_) | RunState::Running => Exit::Failed,
-        RunState::Finished if analysis.summary.counts.all.failed > 0 => Exit::Failed,
+        RunState::Finished if counts.failed > 0 || counts.completed == 0 => Exit::Failed,
         RunState::Finished if strict && (skipped > 0 || !analysis.summary.cautions.is_empty()) => {
             Exit::Cautioned
         }

@@ -10,7 +10,7 @@ use iosonar_plan::{
 use iosonar_trace::{InputError, decompress};
 use std::fs::File;
 use std::io::BufRead;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,6 +41,14 @@ pub enum PrepareError {
         path: String,
         /// What is wrong.
         error: InputError,
+    },
+    /// A load is a pipe or the like: reading it once, to check it, would use it up.
+    #[error(
+        "load {path}: it is no regular file, and a load is read wholly before it is replayed: save it to a file, or pipe it to standard input and name -"
+    )]
+    OnlyOnce {
+        /// As typed.
+        path: String,
     },
     /// A load cannot be replayed.
     #[error("load {path}: {error}")]
@@ -88,6 +96,14 @@ pub enum PrepareError {
     /// Standard input feeds more than one target.
     #[error("standard input can feed only one target: save the load to a file")]
     SharedInput,
+    /// What would be written is a load, or another target.
+    #[error("target {path} and {other} are the same: name another target")]
+    Same {
+        /// As typed.
+        path: String,
+        /// What it is too: `load` or `target`, and its path as typed.
+        other: String,
+    },
     /// Block sizes do not fit the target's direct I/O.
     #[error(
         "target {path}: a pattern's block_size and offset must be multiples of the target's logical blocks of {block} bytes, or use --buffered"
@@ -136,6 +152,9 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
         };
         targets.push(ready(&plan, target, load, root)?);
     }
+    if plan.engine.is_real() {
+        check_apart(&targets)?;
+    }
     // Only when every target has been looked at is the first one claimed.
     for t in &mut targets {
         if let (Some(facts), true) = (&t.facts, plan.engine.is_real()) {
@@ -144,6 +163,29 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
         }
     }
     Ok(Prepared { plan, targets, notices })
+}
+
+/// What is written must be no load, and no other target: neither would know of the other's requests. Device and
+/// inode tell, because one file may have many names.
+fn check_apart(targets: &[TargetReady]) -> Result<(), PrepareError> {
+    let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
+    let load = |t: &TargetReady| match &t.target.source {
+        Source::Load(load) if !is_stdin(&load.file) => {
+            Some((identity(&load.file), format!("load {}", name(&load.file))))
+        }
+        _ => None,
+    };
+    let loads: Vec<_> = targets.iter().filter_map(load).collect();
+    let target = |t: &TargetReady| (identity(&t.target.path), format!("target {}", name(&t.target.path)));
+    let known: Vec<_> = targets.iter().map(target).collect();
+    for (index, written) in targets.iter().enumerate().filter(|(_, t)| t.writes) {
+        let Some(own) = known[index].0 else { continue };
+        let others = known.iter().enumerate().filter(|(i, _)| *i != index).map(|(_, other)| other);
+        if let Some((_, other)) = others.chain(&loads).find(|(identity, _)| *identity == Some(own)) {
+            return Err(PrepareError::Same { path: name(&written.target.path), other: other.clone() });
+        }
+    }
+    Ok(())
 }
 
 fn is_stdin(path: &Path) -> bool {
@@ -189,11 +231,14 @@ fn open_load(path: &Path) -> Result<Box<dyn BufRead + Send>, PrepareError> {
     if is_stdin(path) {
         return decompress(std::io::stdin()).map_err(input);
     }
-    let file = File::open(path).map_err(|e| input(e.into()))?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
+    let kind = path.metadata().map_err(|e| input(e.into()))?;
+    if kind.is_dir() {
         return Err(input(std::io::Error::from(std::io::ErrorKind::IsADirectory).into()));
     }
-    decompress(file).map_err(input)
+    if !kind.is_file() {
+        return Err(PrepareError::OnlyOnce { path: name(path) });
+    }
+    File::open(path).map_err(|e| input(e.into())).and_then(|file| decompress(file).map_err(input))
 }
 
 fn ready(

@@ -135,7 +135,7 @@ fn a_signal_stops_a_run_and_its_result_is_whole() {
         assert_eq!(count(&s, "all", "total"), records.len() as u64);
         assert!(lab.path("r/records.parquet").exists() && !lab.path("r/records.log").exists());
         assert!(lab.expect(0, "show r").out.contains(&format!("stopped by SIG{signal}")));
-        lab.expect(0, "plot r");
+        lab.expect(0, "plot r --svg --only sonar");
     }
 }
 
@@ -199,7 +199,7 @@ fn a_killed_run_keeps_what_was_recorded() {
     let json: Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();
     assert!(cautions(&json).contains(&"run-unfinished"));
     assert_eq!(count(&json, "all", "completed"), records.len() as u64);
-    lab.expect(0, "plot r --png");
+    lab.expect(0, "plot r --svg --only sonar");
     lab.expect(0, "report r");
 
     // A machine that loses power may cut off the last write: then the records of that write are lost, no others.

@@ -64,6 +64,44 @@ fn loads_that_are_none() {
     refuses_load("Copyright nobody\n# 1 ; 2 ; 3\nstart ; sector; length ; op\n", &["no request"]);
 }
 
+// A pipe is used up by the check before the run: refused, neither waited for nor replayed as if it were empty.
+#[test]
+fn a_load_that_can_be_read_only_once() {
+    let lab = ready();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(writer);
+    let mut command = lab.command(&format!("replay /dev/stdin {REPLAY}"));
+    let ended = iosonar_testkit::Ended::of(command.stdin(reader).output().unwrap());
+    assert_eq!(ended.code, 2, "{}", ended.out);
+    assert!(ended.err.contains("/dev/stdin") && ended.err.contains("save it to a file"), "{}", ended.err);
+    refuses(&lab, &format!("replay /dev/zero {REPLAY}"), &["/dev/zero", "no regular file"]);
+    let made = std::process::Command::new("mkfifo").arg(lab.path("fifo")).status();
+    if made.is_ok_and(|status| status.success()) {
+        // Read by the snapshot it would block, so it is looked at on its own.
+        let ended = lab.expect(2, &format!("replay fifo {REPLAY}"));
+        assert!(
+            ended.err.contains("fifo") && ended.err.contains("standard input and name -"),
+            "{}",
+            ended.err
+        );
+    }
+    assert!(!lab.path("out").exists());
+}
+
+// 60
+#[test]
+fn standard_input_without_requests_is_no_success() {
+    let lab = ready();
+    lab.file("empty.load", "");
+    for input in ["/dev/null", "empty.load"] {
+        let mut command = lab.command(&format!("replay - {SIM} -o r{}", input.len()));
+        command.stdin(std::fs::File::open(lab.path(input)).unwrap());
+        let ended = iosonar_testkit::Ended::of(command.output().unwrap());
+        assert_eq!(ended.code, 1, "{}", ended.err);
+        assert!(ended.out.contains("No request completed"), "{}", ended.out);
+    }
+}
+
 #[test]
 fn compressed_loads_that_are_broken_or_foreign() {
     let text = rows(&vec![("0", 8, 8, 'W'); 5_000]);
@@ -188,9 +226,35 @@ fn loads_and_targets_that_do_not_match() {
     let delta = "replay good.load -t t.img t2.img --duration 5 --delta 7s -o out";
     refuses(&lab, delta, &["--delta 7s", "t2.img", "ends at 9s", "7s .. 12s", "smaller"]);
     refuses(&lab, "replay good.load -t t.img t2.img --delta 20s -o out", &["good.load", "20s"]);
-    // One file under two names is written twice.
     refuses(&lab, "replay good.load", &["--target"]);
     refuses(&lab, "replay -t t.img", &["LOAD"]);
+}
+
+// Two replays on one target would know nothing of each other's requests: overlaps without end. Block devices are
+// claimed, so the second is refused anyway; files have to be compared.
+#[test]
+fn one_target_under_two_names() {
+    let lab = ready();
+    std::os::unix::fs::symlink("t.img", lab.path("soft.img")).unwrap();
+    std::fs::hard_link(lab.path("t.img"), lab.path("hard.img")).unwrap();
+    for other in ["t.img", "./t.img", "soft.img", "hard.img"] {
+        let args = format!("replay good.load -t t.img {other} --start-grace 0 -o out");
+        refuses(&lab, &args, &["t.img", other, "the same"]);
+    }
+    // Without I/O nothing can overlap, and reading alone harms nobody.
+    let sim = "--engine sim --start-grace 0 --no-progress -o sim";
+    lab.expect(0, &format!("replay good.load -t t.img t.img {sim}"));
+    lab.file("reads.load", rows(&[("0", 8, 8, 'R')]));
+    lab.expect(0, "replay reads.load -t t.img hard.img --buffered --start-grace 0 --no-progress -o reads");
+}
+
+#[test]
+fn a_load_is_not_its_own_target() {
+    let lab = ready();
+    lab.file("good.load", rows(&vec![("0", 0, 8, 'W'); 500]));
+    std::os::unix::fs::symlink("good.load", lab.path("soft.load")).unwrap();
+    refuses(&lab, "replay good.load -t good.load -o out", &["good.load", "the same"]);
+    refuses(&lab, "replay soft.load -t t.img good.load -o out", &["soft.load", "good.load", "the same"]);
 }
 
 #[test]

@@ -37,19 +37,27 @@ fn made(lab: &Lab, options: &str) {
 
 #[test]
 fn dry_simulated_and_buffered_runs_are_stamped_everywhere() {
-    for (options, stamp) in [
-        ("--dry-run", DRY),
-        ("--engine null", DRY),
-        ("--engine sim", SIMULATED),
-        ("--engine sim --buffered", SIMULATED),
-        ("--buffered", CACHE),
-    ] {
+    for (options, stamp) in [("--dry-run", DRY), ("--engine sim", SIMULATED), ("--buffered", CACHE)] {
         let lab = lab();
         made(&lab, options);
-        assert_eq!(summary(&lab, "r")["stamps"], serde_json::json!([stamp]));
         for (name, text) in shown(&lab, "r") {
             assert!(text.contains(stamp), "{options}: {name}");
         }
+    }
+}
+
+#[test]
+fn the_strongest_reason_is_stamped() {
+    for (options, stamp) in [
+        ("--dry-run", DRY),
+        ("--engine null", DRY),
+        ("--dry-run --buffered", DRY),
+        ("--engine sim --buffered", SIMULATED),
+        ("--buffered --sync", CACHE),
+    ] {
+        let lab = lab();
+        made(&lab, options);
+        assert_eq!(summary(&lab, "r")["stamps"], serde_json::json!([stamp]), "{options}");
     }
 }
 
