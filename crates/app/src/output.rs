@@ -2,9 +2,9 @@
 
 use iosonar_analyze::{Diagrams, Limits, Summary, Tally};
 use iosonar_archive::{Archive, ArchiveError};
+use jiff::Timestamp;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
-use jiff::Timestamp;
 use std::path::PathBuf;
 
 /// Prints to standard output. A reader that has seen enough (`| head`) is no failure, and does not end what else

@@ -118,6 +118,10 @@ impl Backend for Sim {
         self.now
     }
 
+    fn is_timed(&self) -> bool {
+        false
+    }
+
     fn skip_to(&mut self, time: Nanos) {
         self.now = self.now.max(time);
     }

@@ -168,9 +168,9 @@ impl<'a> Worker<'a> {
                 Decision::Cancel(request) => self.record_unsent(&request, Outcome::Cancelled, None, now),
                 Decision::Sleep(until) => {
                     self.prepare_ahead();
-                    self.wait(until.min(Nanos(now.0 + POLL.0)), now);
+                    self.wait(until, now);
                 }
-                Decision::Wait => self.wait(Nanos(now.0 + POLL.0), now),
+                Decision::Wait => self.wait(Nanos(u64::MAX), now),
                 Decision::Finished => return,
             }
         }
@@ -181,7 +181,13 @@ impl<'a> Worker<'a> {
         if let Err(gone) = self.recorder.tick(now) {
             self.fail(gone.into());
         }
-        self.reap(Wait::Until(until));
+        // A real clock goes on while a stop is noticed a little late; a simulated one must not pass its stop.
+        let latest = match self.control.stop_time() {
+            _ if self.backend.is_timed() => Nanos(now.0 + POLL.0),
+            stop if stop > now => stop,
+            _ => until,
+        };
+        self.reap(Wait::Until(until.min(latest)));
     }
 
     /// Ends the issuing; what is in flight is still awaited. The first reason counts.
@@ -229,6 +235,7 @@ impl<'a> Worker<'a> {
                 self.make_buffer(request.sequence, request.op, request.extent, issue.due)
             }
         };
+        self.gauge.set(now, self.scheduler.in_flight(), self.scheduler.waiting());
         self.gauge.set_late(now.saturating_sub(issue.due));
         let operation =
             Operation { token: Token(issue.slot.0), op: request.op, extent: request.extent, buffer };
