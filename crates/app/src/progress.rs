@@ -38,11 +38,12 @@ impl Form {
         }
     }
 
-    fn every(self) -> Duration {
+    /// Time between two lines; none where nothing is shown.
+    fn every(self) -> Option<Duration> {
         match self {
-            Form::Rewritten { .. } => REWRITE,
-            Form::Lines(every) | Form::Json(every) => every,
-            Form::Silent => Duration::MAX,
+            Form::Rewritten { .. } => Some(REWRITE),
+            Form::Lines(every) | Form::Json(every) => Some(every.min(Duration::from_secs(86_400))),
+            Form::Silent => None,
         }
     }
 }
@@ -70,7 +71,7 @@ pub fn show(
     let form = Form::of(args);
     let expected = Expected { requests: prepared.expected_requests(), span: prepared.expected_span() };
     let mut meter = Meter { last: Snapshot::default(), last_demand: 0 };
-    let mut next = Instant::now() + form.every().min(Duration::from_secs(86_400));
+    let mut shown = Instant::now();
     while !done.load(Relaxed) {
         std::thread::sleep(LOOK);
         if status.swap(false, Relaxed) {
@@ -78,10 +79,8 @@ pub fn show(
             let clear = if matches!(form, Form::Rewritten { .. }) { "\r\x1b[K" } else { "" };
             tell(format_args!("{clear}{line}"));
         }
-        if Instant::now() < next {
-            continue;
-        }
-        next += form.every();
+        let Some(every) = form.every().filter(|every| shown.elapsed() >= *every) else { continue };
+        shown += every;
         let now = progress.snapshot(true);
         let mut err = std::io::stderr().lock();
         // A terminal that is gone must not end the run.

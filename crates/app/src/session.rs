@@ -29,13 +29,18 @@ pub fn carry_out(
         output::print(&plan.to_toml())?;
         return Ok(Exit::Fine);
     }
+    let (control, status) = (Arc::new(Control::default()), Arc::new(AtomicBool::new(false)));
+    let listener = Listener::start(control.clone(), status.clone())?;
     let skipped = Arc::new(AtomicU64::new(0));
     let prepared = prepare(plan, &Root::default(), notices(skipped.clone())).map_err(Failure::refused)?;
     check(&prepared)?;
     announce(&prepared);
     let dir = args.out.clone().unwrap_or_else(|| new_name(&prepared));
     let (archive, info) = begin(&prepared, &dir)?;
-    let info = run(&prepared, &archive, info, args)?;
+    listener.set_running(true);
+    let info = run(&prepared, &archive, info, args, &control, &status);
+    listener.set_running(false);
+    let info = info?;
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay };
     let analysis = conclude(archive, &info, &limits)?;
     output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&analysis.summary), dir.display()))?;
@@ -86,7 +91,9 @@ fn new_name(prepared: &Prepared) -> PathBuf {
     let info = prepared.info(TOOL, "");
     let source = info.targets.first().map_or("run", |t| t.source.as_str());
     let file = Path::new(source).file_name().map_or("run".into(), |f| f.to_string_lossy());
-    let stem = file.split('.').next().filter(|s| !s.is_empty()).unwrap_or("run").replace([' ', '%'], "_");
+    let stem = if file == "-" { "stdin" } else { file.split('.').next().unwrap_or_default() };
+    let stem = stem.trim_start_matches('-').replace([' ', '%'], "_");
+    let stem = if stem.is_empty() { "run" } else { &stem };
     output::unused_name(&format!("{stem}-{}", output::utc_stamp(info.started_unix_ns)))
 }
 
@@ -117,19 +124,19 @@ fn run(
     archive: &ArchiveWriter,
     info: RunInfo,
     args: &SessionArgs,
+    control: &Control,
+    status: &AtomicBool,
 ) -> Result<RunInfo, Failure> {
-    let (control, progress) =
-        (Arc::new(Control::default()), Arc::new(Progress::new(prepared.targets().len())));
-    let (done, status) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
-    let listener = Listener::start(control.clone(), status.clone())?;
+    let (progress, done) = (Arc::new(Progress::new(prepared.targets().len())), AtomicBool::new(false));
     let begun = info.clone();
     let ran = std::thread::scope(|scope| {
-        scope.spawn(|| progress::show(&args.progress, prepared, &progress, &done, &status));
-        let ran = prepared.run(archive, info, &control, &progress);
+        let shown = scope.spawn(|| progress::show(&args.progress, prepared, &progress, &done, status));
+        let ran = prepared.run(archive, info, control, &progress);
         done.store(true, Relaxed);
+        // An ornament that breaks must not cost a result.
+        let _ = shown.join();
         ran
     });
-    drop(listener);
     // A run that could not begin must not look as if it went on.
     let broken = |error: &RunError| RunInfo { state: RunState::Broken(error.to_string()), ..begun };
     archive.write_run(&ran.as_ref().map_or_else(broken, RunInfo::clone))?;

@@ -3,7 +3,8 @@
 use iosonar_plan::Nanos;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 
-/// A stop that may come at any time: from a signal, from a broken worker, or at a set time of the run.
+/// A stop that may come at any time: from a signal, or at a set time of the run. A worker that breaks ends its own
+/// target's part only.
 #[derive(Debug)]
 pub struct Control {
     /// The signal that asks for the stop; 0: none.

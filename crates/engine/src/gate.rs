@@ -31,8 +31,7 @@ impl Gate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the other members; gives the time at which all of them start.
-    pub(crate) fn pass(&self, now: Nanos) -> Nanos {
+    fn pass(&self, now: Nanos) -> Nanos {
         let mut state = self.lock();
         state.latest = state.latest.max(now);
         state.arrived += 1;
@@ -44,8 +43,12 @@ impl Gate {
         state.start
     }
 
-    /// Ends this member's part.
-    pub(crate) fn leave(&self) {
+    /// One member's part; it leaves when this is dropped, also by a panic.
+    pub(crate) fn member(&self) -> Member<'_> {
+        Member(self)
+    }
+
+    fn leave(&self) {
         let mut state = self.lock();
         state.members -= 1;
         self.open_if_complete(&mut state);
@@ -61,6 +64,23 @@ impl Gate {
     }
 }
 
+/// A member of a [`Gate`].
+#[derive(Debug)]
+pub(crate) struct Member<'a>(&'a Gate);
+
+impl Member<'_> {
+    /// Waits for the other members; gives the time at which all of them start.
+    pub(crate) fn pass(&self, now: Nanos) -> Nanos {
+        self.0.pass(now)
+    }
+}
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,11 +91,15 @@ mod tests {
         let starts = std::thread::scope(|scope| {
             let member = |arrival: u64| {
                 let gate = &gate;
-                scope.spawn(move || (gate.pass(Nanos(arrival)), gate.pass(Nanos(arrival * 2))))
+                scope.spawn(move || {
+                    let member = gate.member();
+                    (member.pass(Nanos(arrival)), member.pass(Nanos(arrival * 2)))
+                })
             };
             let (a, b) = (member(5), member(9));
-            gate.pass(Nanos(7));
-            gate.leave();
+            let dying = gate.member();
+            dying.pass(Nanos(7));
+            drop(dying);
             [a.join().unwrap(), b.join().unwrap()]
         });
         assert_eq!(starts, [(Nanos(9), Nanos(18)); 2]);

@@ -1,18 +1,19 @@
 //! Everything that can be found out before the first I/O.
 
 use iosonar_host::guard::{Intent, Permit, Refusal, check};
-use iosonar_host::{Root, TargetError, TargetFacts, identify};
-use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as Requests, scan};
+use iosonar_host::{DevNumber, Root, TargetError, TargetFacts, TargetKind, identify};
+use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, scan};
 use iosonar_plan::{
-    Access, ByteSize, LoadPace, LoadSource, Nanos, Pace, PatternSource, Placement, PlacementError, Plan,
-    SECTOR, Source, Target,
+    Access, ByteSize, LoadPace, LoadSource, Nanos, OverlapPolicy, Pace, PatternSource, Placement,
+    PlacementError, Plan, SECTOR, Source, Target,
 };
 use iosonar_trace::{InputError, decompress};
 use std::fs::File;
 use std::io::BufRead;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Told of lines that are left out and of shifted times, with the path of the load.
 pub type NoticeSink = Arc<dyn Fn(&Path, &Notice) + Send + Sync>;
@@ -98,6 +99,21 @@ pub enum PrepareError {
         "target {0} does not exist, so its size is unknown: give --size (in a plan: size = \"10GiB\" in its [[target]])"
     )]
     NoSize(String),
+    /// The path led elsewhere when the target was opened.
+    #[error("target {0} is no longer what it was a moment ago; start again")]
+    Moved(String),
+    /// The run would need more memory than there is.
+    #[error(
+        "the run needs {needed} MiB of memory ({what}), and {available} MiB are available: use a smaller --depth (depth in a plan), fewer targets, or smaller requests"
+    )]
+    Memory {
+        /// MiB.
+        needed: u64,
+        /// MiB.
+        available: u64,
+        /// What takes most of it.
+        what: String,
+    },
     /// Standard input feeds more than one target.
     #[error("standard input can feed only one target: save the load to a file")]
     SharedInput,
@@ -134,11 +150,32 @@ pub struct TargetReady {
     pub(crate) facts: Option<TargetFacts>,
     /// Keeps the device from others while the run goes on.
     pub(crate) permit: Option<Permit>,
+    /// The target, opened after the guard has judged it, and proved to be what was judged.
+    pub(crate) file: Option<File>,
     /// Where its requests go.
     pub placement: Placement,
     /// What its load holds; none for standard input and patterns.
     pub load: Option<Facts>,
     writes: bool,
+    /// What reading its load tells during the run.
+    pub(crate) told: Arc<Told>,
+}
+
+/// Notices of a load that are counted during the run: those of standard input, which was not scanned before.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) bad_lines: AtomicU64,
+    pub(crate) back_shifts: AtomicU64,
+}
+
+impl Told {
+    fn count(&self, notice: &Notice) {
+        let counter = match notice {
+            Notice::Skipped(_) => &self.bad_lines,
+            Notice::Shifted(_) => &self.back_shifts,
+        };
+        counter.fetch_add(1, Relaxed);
+    }
 }
 
 /// Checks everything and claims the targets. `notices` hears of bad lines and shifts in loads.
@@ -160,16 +197,54 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     if plan.engine.is_real() {
         check_apart(&targets)?;
     }
+    check_memory(&plan, &targets, root)?;
     // Only when every target has been looked at is the first one claimed.
     for t in &mut targets {
         if let (Some(facts), true) = (&t.facts, plan.engine.is_real()) {
             let intent = if t.writes { Intent::Write } else { Intent::ReadOnly };
             t.permit = Some(check(facts, intent, plan.destroy, root)?);
             // Opening shows whether the file system has direct I/O, while nothing has been made yet.
-            t.open(plan.access)?;
+            t.file = Some(t.open(facts, plan.access)?);
         }
     }
     Ok(Prepared { plan, targets, notices })
+}
+
+/// Memory follows the plan, so it can be known before the start. What is asked for is compared with what the kernel
+/// calls available.
+fn check_memory(plan: &Plan, targets: &[TargetReady], root: &Root) -> Result<(), PrepareError> {
+    /// Of a request that is in flight or waits: entries of the scheduler and its conflict tracker.
+    const ENTRY: u64 = 512;
+    /// Of a worker thread, as far as it is touched.
+    const THREAD: u64 = 16 << 10;
+    /// Of a target: blocks of records, read-ahead.
+    const TARGET: u64 = 4 << 20;
+    const MIB: u64 = 1 << 20;
+    let Some(available) = available_memory(root) else { return Ok(()) };
+    let waiting = if plan.overlap.policy == OverlapPolicy::PushBack { plan.overlap.max_waiting } else { 0 };
+    let depth = u64::from(plan.depth);
+    let entries = (depth + u64::from(waiting)) * ENTRY;
+    let threads = if plan.engine.is_real() { depth * THREAD } else { 0 };
+    let buffers = |t: &TargetReady| {
+        if plan.engine.is_real() { (depth + 1).saturating_mul(t.max_length() as u64) } else { 0 }
+    };
+    let needed = targets
+        .iter()
+        .fold(0u64, |sum, t| sum.saturating_add(buffers(t)).saturating_add(TARGET + entries + threads));
+    if needed <= available / 10 * 9 {
+        return Ok(());
+    }
+    let longest = targets.iter().map(TargetReady::max_length).max().unwrap_or(0);
+    let what =
+        format!("{} targets, {depth} requests in flight on each, up to {longest} bytes long", targets.len());
+    Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what })
+}
+
+/// `MemAvailable` of `/proc/meminfo`, in bytes; none where it cannot be read.
+fn available_memory(root: &Root) -> Option<u64> {
+    let text = root.read("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
 /// What is written must be no load, and no other target: neither would know of the other's requests. Device and
@@ -213,7 +288,13 @@ fn scan_once(
     }
     let path = || name(&load.file);
     let input = open_load(&load.file)?;
-    let facts = scan(input, load, |notice| notices(&load.file, &notice));
+    // Another window of the same file finds the same lines.
+    let is_told = scanned.iter().any(|(l, _)| l.file == load.file);
+    let facts = scan(input, load, |notice| {
+        if !is_told {
+            notices(&load.file, &notice);
+        }
+    });
     let facts = facts.map_err(|error| PrepareError::Load { path: path(), error })?;
     if facts.all_requests == 0 {
         let why = "it contains no request; a load has lines such as '0.000000000 ; 2048 ; 8 ; R ; 0.0 ; 0.0'"
@@ -282,7 +363,16 @@ fn ready(
         (Source::Load(_), None) => true,
         (Source::Pattern(p), _) => p.read_percent < 100,
     };
-    Ok(TargetReady { target: target.clone(), facts, permit: None, placement, load, writes })
+    Ok(TargetReady {
+        target: target.clone(),
+        facts,
+        permit: None,
+        file: None,
+        placement,
+        load,
+        writes,
+        told: Arc::default(),
+    })
 }
 
 /// Buffered patterns may use any size; headers are written where whole sectors are.
@@ -332,6 +422,32 @@ pub(crate) fn source_name(target: &Target) -> String {
     }
 }
 
+/// The requests of a pass.
+pub(crate) enum Requests {
+    /// Generated.
+    Pattern(Box<dyn RequestSource>),
+    /// Read from a load that this opens.
+    Load(Box<dyn FnOnce() -> Result<Box<dyn RequestSource>, LoadError> + Send>),
+}
+
+fn open_requests(
+    load: &LoadSource,
+    notices: NoticeSink,
+    told: Arc<Told>,
+) -> Result<Box<dyn RequestSource>, LoadError> {
+    let input = open_load(&load.file).map_err(|error| LoadError::Open(error.to_string()))?;
+    let path = load.file.clone();
+    // The scan of a file has told already what it found.
+    let is_new = is_stdin(&path);
+    let tell = move |notice: Notice| {
+        if is_new {
+            told.count(&notice);
+            notices(&path, &notice);
+        }
+    };
+    Ok(Box::new(Recorded::new(input, load, tell)))
+}
+
 impl TargetReady {
     /// Path as typed.
     pub fn path(&self) -> &PathBuf {
@@ -359,33 +475,26 @@ impl TargetReady {
             (_, None) => 0,
         };
         // A request that is not aligned reaches into one more block at each end.
-        (length + 2 * self.placement.block()) as usize
+        usize::try_from(length.saturating_add(2 * self.placement.block())).unwrap_or(usize::MAX)
     }
 
-    /// Its requests for one pass.
-    pub(crate) fn requests(
-        &self,
-        plan: &Plan,
-        stream: u64,
-        notices: &NoticeSink,
-    ) -> Result<Box<dyn Requests>, PrepareError> {
+    /// Its requests for one pass: a pattern is there at once, a load has yet to be opened.
+    pub(crate) fn requests(&self, plan: &Plan, stream: u64, notices: &NoticeSink) -> Requests {
         match &self.target.source {
             Source::Load(load) => {
-                // The scan of a file has told already what it found.
-                let tell = is_stdin(&load.file).then(|| notices.clone());
-                let path = load.file.clone();
-                let told = move |notice: Notice| tell.iter().for_each(|tell| tell(&path, &notice));
-                Ok(Box::new(Recorded::new(open_load(&load.file)?, load, told)))
+                let (load, notices, told) = (load.clone(), notices.clone(), self.told.clone());
+                Requests::Load(Box::new(move || open_requests(&load, notices, told)))
             }
             Source::Pattern(p) => {
                 let pattern = Pattern::new(p, self.placement.size(), plan.seed, stream);
-                Ok(Box::new(pattern.expect("check_fits has seen that a block fits")))
+                Requests::Pattern(Box::new(pattern.expect("check_fits has seen that a block fits")))
             }
         }
     }
 
-    /// Opens the target as the plan says.
-    pub(crate) fn open(&self, access: Access) -> Result<File, PrepareError> {
+    /// Opens the target as the plan says, and makes sure that it is what was judged: a path may lead elsewhere by
+    /// now.
+    fn open(&self, judged: &TargetFacts, access: Access) -> Result<File, PrepareError> {
         let mut flags = 0;
         if !access.buffered {
             flags |= libc::O_DIRECT;
@@ -395,10 +504,21 @@ impl TargetReady {
         }
         let mut options = File::options();
         options.read(true).write(self.writes).custom_flags(flags);
-        options.open(&self.target.path).map_err(|error| match error.raw_os_error() {
-            Some(libc::EINVAL) if !access.buffered => PrepareError::NoDirectIo(name(&self.target.path)),
-            _ => PrepareError::Open { path: name(&self.target.path), error },
-        })
+        let path = || name(&self.target.path);
+        let file = options.open(&self.target.path).map_err(|error| match error.raw_os_error() {
+            Some(libc::EINVAL) if !access.buffered => PrepareError::NoDirectIo(path()),
+            _ => PrepareError::Open { path: path(), error },
+        })?;
+        let opened = file.metadata().map_err(|error| PrepareError::Open { path: path(), error })?;
+        let same = match &judged.kind {
+            TargetKind::BlockDevice(device) => {
+                opened.file_type().is_block_device() && DevNumber::from_raw(opened.rdev()) == device.number
+            }
+            TargetKind::RegularFile(f) => {
+                opened.is_file() && DevNumber::from_raw(opened.dev()) == f.device && opened.ino() == f.inode
+            }
+        };
+        if same { Ok(file) } else { Err(PrepareError::Moved(path())) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use iosonar_archive::{Outcome, Record};
 use iosonar_plan::Nanos;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// Buckets for each power of two of the interval histogram: a percentile is at most 12.5 % too high.
@@ -23,6 +23,8 @@ pub struct Gauge {
     waiting: AtomicU32,
     late_ns: AtomicU64,
     now_ns: AtomicU64,
+    /// Its target's part is over.
+    ended: AtomicBool,
 }
 
 impl Gauge {
@@ -30,6 +32,12 @@ impl Gauge {
         self.now_ns.store(now.0, Relaxed);
         self.in_flight.store(in_flight, Relaxed);
         self.waiting.store(waiting, Relaxed);
+    }
+
+    pub(crate) fn end(&self, now: Nanos) {
+        self.set(now, 0, 0);
+        self.set_late(Nanos(0));
+        self.ended.store(true, Relaxed);
     }
 
     pub(crate) fn set_late(&self, late: Nanos) {
@@ -51,7 +59,7 @@ struct Seen {
 /// A moment of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Snapshot {
-    /// The run's own time: that of the target that is furthest behind.
+    /// The run's own time: that of the target that is furthest behind, of those that still go on.
     pub now: Nanos,
     /// Requests that completed wholly.
     pub completed: u64,
@@ -111,13 +119,22 @@ impl Progress {
         }
     }
 
+    /// The time of the target that is furthest behind, of those that still go on.
+    fn now(&self) -> Nanos {
+        let times = |ended: bool| {
+            let gauges = self.targets.iter().filter(move |g| g.ended.load(Relaxed) == ended);
+            gauges.map(|g| g.now_ns.load(Relaxed))
+        };
+        Nanos(times(false).min().or(times(true).max()).unwrap_or_default())
+    }
+
     /// The present moment; with `next_interval` the histogram begins anew.
     pub fn snapshot(&self, next_interval: bool) -> Snapshot {
         let sum =
             |f: fn(&Gauge) -> &AtomicU32| self.targets.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let snapshot = Snapshot {
-            now: Nanos(self.targets.iter().map(|g| g.now_ns.load(Relaxed)).min().unwrap_or_default()),
+            now: self.now(),
             completed: seen.completed,
             failed: seen.failed,
             dropped: seen.dropped,

@@ -1,10 +1,10 @@
 //! A run: workers, the records' writer, the sampler of counters, time zero.
 
 use crate::control::Control;
-use crate::gate::Gate;
-use crate::prepare::{PrepareError, Prepared, TargetReady, source_name};
+use crate::gate::{Gate, Member};
+use crate::prepare::{PrepareError, Prepared, Requests, TargetReady, source_name};
 use crate::progress::Progress;
-use crate::worker::{Settings, Tally, Worker, WorkerError};
+use crate::worker::{Feed, Settings, Tally, Worker, WorkerError};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use iosonar_archive::{
     ARCHIVE_VERSION, ArchiveError, ArchiveWriter, RunInfo, RunState, SeriesLog, Stalls, TargetInfo,
@@ -12,10 +12,12 @@ use iosonar_archive::{
 use iosonar_backend::{Backend, Null, Sim, Threads};
 use iosonar_host::sample::Sampler;
 use iosonar_host::{Root, TargetFacts};
+use iosonar_load::ReadAhead;
 use iosonar_os::{Clock, monotonic_ns, realtime_ns, set_timer_slack_1ns};
 use iosonar_plan::{Engine, Nanos, Plan};
 use iosonar_record::{Recorder, start as start_recorder};
-use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 /// Time between two samples of the counters.
@@ -83,12 +85,16 @@ impl Prepared {
             start_recorder(archive.record_log()?, self.targets.len(), observe).map_err(RunError::Threads)?;
         let backends = self.backends(&clock)?;
         let series = archive.series_log()?;
-        // The gauges show no time before the origin is set.
-        clock.set_origin(monotonic_ns() + if self.is_timed() { self.plan.start_grace.0 } else { 0 });
-        info.origin_monotonic_ns = clock.origin();
-        info.started_unix_ns = (realtime_ns() + clock.origin()).saturating_sub(monotonic_ns());
-        archive.write_run(&info)?;
-        let outcomes = self.carry_out(backends, recorders, &clock, series, control, progress);
+        let set_time_zero = || {
+            let grace = if self.is_timed() { self.plan.start_grace.0 } else { 0 };
+            clock.set_origin(monotonic_ns() + grace);
+            info.origin_monotonic_ns = clock.origin();
+            info.started_unix_ns = (realtime_ns() + clock.origin()).saturating_sub(monotonic_ns());
+            // Written again at the end; a disk that is full by now shows in the records, too.
+            let _ = archive.write_run(&info);
+        };
+        let shared = Shared { clock: &clock, control, progress };
+        let outcomes = self.carry_out(backends, recorders, shared, series, set_time_zero);
         let written = writer.finish();
         let broken = written.err().map(|e| format!("the records could not be written: {e}"));
         self.conclude(&mut info, &outcomes, broken);
@@ -110,7 +116,8 @@ impl Prepared {
                 Engine::Null => Box::new(Null::new(clock.clone(), depth)),
                 Engine::Sim(model) => Box::new(Sim::new(model, depth, self.plan.seed ^ (index as u64) << 32)),
                 Engine::Threads => {
-                    let file = target.open(self.plan.access)?;
+                    let file = target.file.as_ref().expect("prepare opens the targets of engines with I/O");
+                    let file = file.try_clone().map_err(RunError::Threads)?;
                     Box::new(Threads::new(file, clock.clone(), depth).map_err(RunError::Threads)?)
                 }
             })
@@ -122,30 +129,36 @@ impl Prepared {
         &self,
         backends: Vec<Box<dyn Backend>>,
         recorders: Vec<Recorder>,
-        clock: &Clock,
+        shared: Shared<'_>,
         series: SeriesLog,
-        control: &Control,
-        progress: &Progress,
+        set_time_zero: impl FnOnce(),
     ) -> Vec<Outcome> {
+        let Shared { clock, control, progress } = shared;
         let gate = Gate::new(self.targets.len());
+        // Everybody is ready; then time zero is known; then everybody waits for it.
+        let (ready, known) = (Barrier::new(self.targets.len() + 1), Barrier::new(self.targets.len() + 1));
+        let start = Start { clock, control, ready: &ready, known: &known };
         let facts = self.facts();
         let (end, ended) = crossbeam_channel::bounded::<()>(0);
         std::thread::scope(|scope| {
-            let sampler = scope.spawn(|| sample(series, &facts, clock, ended));
             let workers: Vec<_> = backends
                 .into_iter()
                 .zip(recorders)
                 .enumerate()
                 .map(|(index, (backend, recorder))| {
-                    let gate = &gate;
+                    let (gate, start) = (&gate, &start);
                     scope.spawn(move || {
                         let settings = self.settings(index);
                         let worker = Worker::new(settings, backend, recorder, control, progress.gauge(index));
-                        self.work(index, worker, gate, clock, control)
+                        self.work(index, worker, &gate.member(), start)
                     })
                 })
                 .collect();
-            let lost = || (Tally::default(), Err(WorkerError::Writer(iosonar_record::WriterGone)));
+            ready.wait();
+            set_time_zero();
+            known.wait();
+            let sampler = scope.spawn(|| sample(series, &facts, clock, ended));
+            let lost = || (Tally::default(), Err(WorkerError::Panicked));
             let outcomes = workers.into_iter().map(|w| w.join().unwrap_or_else(|_| lost())).collect();
             drop(end);
             // The series are an addition: a sampler that failed costs no result.
@@ -158,43 +171,40 @@ impl Prepared {
         let Plan { run_id, depth, overlap, fill, .. } = self.plan;
         let target = &self.targets[index];
         let (placement, max_length) = (target.placement, target.max_length());
-        Settings { run_id, target: index as u16, depth, overlap, fill, placement, max_length }
+        let expected = target.load.as_ref().map(|l| l.requests);
+        Settings { run_id, target: index as u16, depth, overlap, fill, placement, max_length, expected }
     }
 
-    fn work(
-        &self,
-        index: usize,
-        worker: Worker<'_>,
-        gate: &Gate,
-        clock: &Clock,
-        control: &Control,
-    ) -> Outcome {
+    fn work(&self, index: usize, worker: Worker<'_>, member: &Member<'_>, start: &Start<'_>) -> Outcome {
         set_timer_slack_1ns();
-        let targets = self.targets.len() as u64;
-        let requests = |pass: u32| {
-            let stream = u64::from(pass) * targets + index as u64;
-            self.targets[index].requests(&self.plan, stream, &self.notices)
-        };
-        // Opened before time zero, so that opening costs no delay; a later pass opens its own.
-        let mut first = match requests(0) {
-            Ok(source) => Some(source),
-            Err(error) => {
-                gate.leave();
-                return (Tally::default(), Err(WorkerError::Source(error)));
-            }
-        };
-        if self.is_timed() {
-            sleep_until_zero(clock, control);
-        }
-        worker.run(self.plan.passes, gate, |pass| match first.take() {
-            Some(source) => Ok(source),
-            None => requests(pass).map_err(WorkerError::Source),
+        // Opened and read ahead before time zero, so that neither costs delay; so is a later pass before its start.
+        let mut first = Some(self.feed(index, 0, start.control));
+        start.wait(self.is_timed());
+        worker.run(self.plan.passes, member, |pass| {
+            first.take().unwrap_or_else(|| self.feed(index, pass, start.control))
         })
+    }
+
+    fn feed(&self, index: usize, pass: u32, control: &Control) -> Result<Feed, WorkerError> {
+        let target = &self.targets[index];
+        let stream = u64::from(pass) * self.targets.len() as u64 + index as u64;
+        let mut feed = match target.requests(&self.plan, stream, &self.notices) {
+            Requests::Pattern(source) => Feed::Direct(source),
+            Requests::Load(open) if self.is_timed() => {
+                Feed::Ahead(ReadAhead::start(open).map_err(WorkerError::Thread)?)
+            }
+            Requests::Load(open) => Feed::Direct(open()?),
+        };
+        // A load from standard input was not scanned: nobody knows when its producer begins.
+        feed.prime(target.load.is_none(), || control.is_stopped(Nanos(0)));
+        Ok(feed)
     }
 
     fn conclude(&self, info: &mut RunInfo, outcomes: &[Outcome], broken: Option<String>) {
         let mut reasons: Vec<String> = broken.into_iter().collect();
-        for (target, (tally, result)) in info.targets.iter_mut().zip(outcomes) {
+        for ((target, ready), (tally, result)) in info.targets.iter_mut().zip(&self.targets).zip(outcomes) {
+            target.bad_lines += ready.told.bad_lines.load(Relaxed);
+            target.back_shifts += ready.told.back_shifts.load(Relaxed);
             target.max_requested_end = target.max_requested_end.max(tally.max_requested_end);
             target.input_lines = tally.lines;
             target.max_waiting = tally.counters.max_waiting.into();
@@ -224,14 +234,35 @@ fn signal_name(signal: i32) -> String {
     }
 }
 
-fn sleep_until_zero(clock: &Clock, control: &Control) {
-    let slice = Duration::from_millis(20);
-    loop {
-        let left = Duration::from_nanos(clock.origin().saturating_sub(monotonic_ns()));
-        if left.is_zero() || control.is_stopped(Nanos(0)) {
-            return;
+/// What everybody in a run shares.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    clock: &'a Clock,
+    control: &'a Control,
+    progress: &'a Progress,
+}
+
+/// What workers wait for before they begin.
+struct Start<'a> {
+    clock: &'a Clock,
+    control: &'a Control,
+    ready: &'a Barrier,
+    known: &'a Barrier,
+}
+
+impl Start<'_> {
+    /// Says that this worker is ready, and waits for time zero.
+    fn wait(&self, is_timed: bool) {
+        self.ready.wait();
+        self.known.wait();
+        let slice = Duration::from_millis(20);
+        while is_timed && !self.control.is_stopped(Nanos(0)) {
+            let left = Duration::from_nanos(self.clock.origin().saturating_sub(monotonic_ns()));
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(slice));
         }
-        std::thread::sleep(left.min(slice));
     }
 }
 

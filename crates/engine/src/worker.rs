@@ -2,19 +2,25 @@
 
 use crate::control::Control;
 use crate::data::{SectorHeader, fill};
-use crate::gate::Gate;
-use crate::prepare::PrepareError;
+use crate::gate::Member;
 use crate::progress::Gauge;
 use iosonar_archive::{Marks, Outcome, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
-use iosonar_load::{LoadError, Source};
+use iosonar_load::{LoadError, Next, ReadAhead, Source};
 use iosonar_os::Buffer;
 use iosonar_plan::{Extent, Fill, Nanos, Op, Overlap, OverlapPolicy, Placement, RunId, SECTOR};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
+use std::time::Duration;
 
 /// How often a waiting loop looks whether it should stop, and hands on records.
 const POLL: Nanos = Nanos(50_000_000);
+
+/// How soon a source that had nothing yet is asked again.
+const ASK_AGAIN: Nanos = Nanos(500_000);
+
+/// How long a pass waits for the first request of its source before it starts without.
+const PRIME: Duration = Duration::from_millis(50);
 
 /// What of the plan a worker needs.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +32,39 @@ pub(crate) struct Settings {
     pub(crate) fill: Fill,
     pub(crate) placement: Placement,
     pub(crate) max_length: usize,
+    /// Requests of a pass, where a scan has counted them.
+    pub(crate) expected: Option<u64>,
+}
+
+/// Where a pass gets its requests from.
+pub(crate) enum Feed {
+    /// At once, in the issuing loop: patterns, and everything on a simulated clock, which must not go on alone.
+    Direct(Box<dyn Source>),
+    /// From a thread that reads ahead.
+    Ahead(ReadAhead),
+}
+
+impl Feed {
+    fn next(&mut self, now: Nanos) -> Result<Next, LoadError> {
+        match self {
+            Feed::Direct(source) => Ok(source.next(now)?.map_or(Next::End, Next::Item)),
+            Feed::Ahead(ahead) => ahead.poll(),
+        }
+    }
+
+    fn lines(&self) -> u64 {
+        match self {
+            Feed::Direct(source) => source.lines(),
+            Feed::Ahead(ahead) => ahead.lines(),
+        }
+    }
+
+    /// Waits for the first request, so that reading and sorting count as preparation, not as delay.
+    /// `is_stopped` ends the waiting; so does a producer that takes its time, if it may.
+    pub(crate) fn prime(&mut self, may_be_late: bool, is_stopped: impl Fn() -> bool) {
+        let Feed::Ahead(ahead) = self else { return };
+        while !ahead.prime(PRIME) && !may_be_late && !is_stopped() {}
+    }
 }
 
 /// What goes with a request from its source to its record.
@@ -43,8 +82,12 @@ pub(crate) enum WorkerError {
     Load(#[from] LoadError),
     #[error("request {sequence} of {length} bytes is larger than the target of {size} bytes")]
     TooLarge { sequence: u64, length: u64, size: u64 },
-    #[error(transparent)]
-    Source(PrepareError),
+    #[error("no thread could be started to read the load ({0}): raise the limit on processes (ulimit -u)")]
+    Thread(std::io::Error),
+    #[error("its load changed while it was replayed: {offered} requests came of {expected}")]
+    Changed { offered: u64, expected: u64 },
+    #[error("its worker panicked, which is a bug: please report it with the command")]
+    Panicked,
     #[error(transparent)]
     Writer(#[from] WriterGone),
 }
@@ -77,6 +120,8 @@ pub(crate) struct Worker<'a> {
     buffers: Vec<Buffer>,
     /// Data of the next write, made while there was time.
     ahead: Option<(u64, Buffer)>,
+    /// Requests of the pass that its source has given.
+    offered: u64,
     tally: Tally,
     error: Option<WorkerError>,
 }
@@ -106,42 +151,51 @@ impl<'a> Worker<'a> {
             done: Vec::with_capacity(depth),
             buffers,
             ahead: None,
+            offered: 0,
             tally: Tally::default(),
             error: None,
         }
     }
 
-    /// Carries out `passes` passes; `source` gives the requests of each.
+    /// Carries out `passes` passes; `feed` gives the requests of each, ready to go.
     pub(crate) fn run(
         mut self,
         passes: u32,
-        gate: &Gate,
-        mut source: impl FnMut(u32) -> Result<Box<dyn Source>, WorkerError>,
+        member: &Member<'_>,
+        mut feed: impl FnMut(u32) -> Result<Feed, WorkerError>,
     ) -> (Tally, Result<(), WorkerError>) {
         for pass in 0..passes {
-            let mut source = match source(pass) {
-                Ok(source) => source,
+            let mut feed = match feed(pass) {
+                Ok(feed) => feed,
                 Err(error) => {
                     self.fail(error);
                     break;
                 }
             };
-            // The first pass starts at time zero, not when this thread woke up: that would hide its delay.
-            self.start = if pass == 0 { Nanos(0) } else { gate.pass(self.backend.now()) };
-            self.backend.skip_to(self.start);
-            self.pass = pass;
-            self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
-            self.one_pass(source.as_mut());
-            self.count(source.lines());
+            self.begin(pass, member);
+            self.one_pass(&mut feed);
+            self.count(feed.lines());
             if self.error.is_some() || self.tally.stopped {
                 break;
             }
         }
-        gate.leave();
         let now = self.backend.now();
+        self.gauge.end(now);
         let flushed = self.recorder.flush(now);
         self.tally.recorder_stalls = self.recorder.stalls();
         (self.tally, self.error.map_or(flushed.map_err(WorkerError::from), Err))
+    }
+
+    /// The first pass starts at time zero, not when this thread woke up: that would hide its delay. A later one
+    /// starts when all targets are there, and everything is made before it.
+    fn begin(&mut self, pass: u32, member: &Member<'_>) {
+        self.pass = pass;
+        self.offered = 0;
+        if pass > 0 {
+            self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
+            self.start = member.pass(self.backend.now());
+        }
+        self.backend.skip_to(self.start);
     }
 
     fn count(&mut self, lines: u64) {
@@ -153,7 +207,7 @@ impl<'a> Worker<'a> {
         self.tally.lines = self.tally.lines.max(lines);
     }
 
-    fn one_pass(&mut self, source: &mut dyn Source) {
+    fn one_pass(&mut self, feed: &mut Feed) {
         loop {
             self.reap(Wait::No);
             let now = self.backend.now();
@@ -162,7 +216,7 @@ impl<'a> Worker<'a> {
                 self.scheduler.stop();
             }
             match self.scheduler.next(now) {
-                Decision::Offer => self.offer(source, now),
+                Decision::Offer => self.offer(feed, now),
                 Decision::Issue(issue) => self.issue(issue, now),
                 Decision::Drop(request, by) => self.record_unsent(&request, Outcome::Dropped, Some(by), now),
                 Decision::Cancel(request) => self.record_unsent(&request, Outcome::Cancelled, None, now),
@@ -196,15 +250,17 @@ impl<'a> Worker<'a> {
         self.scheduler.stop();
     }
 
-    fn offer(&mut self, source: &mut dyn Source, now: Nanos) {
-        let item = match source.next(now.saturating_sub(self.start)) {
-            Ok(Some(item)) => item,
-            Ok(None) => return self.scheduler.exhausted(),
+    fn offer(&mut self, feed: &mut Feed, now: Nanos) {
+        let item = match feed.next(now.saturating_sub(self.start)) {
+            Ok(Next::Item(item)) => item,
+            Ok(Next::NotYet) => return self.wait(Nanos(now.0 + ASK_AGAIN.0), now),
+            Ok(Next::End) => return self.end_of_source(),
             Err(error) => {
                 self.scheduler.exhausted();
                 return self.fail(error.into());
             }
         };
+        self.offered += 1;
         self.tally.max_requested_end = self.tally.max_requested_end.max(item.extent.end());
         let Some(placed) = self.settings.placement.place(item.extent) else {
             let (length, size) = (item.extent.length, self.settings.placement.size());
@@ -226,13 +282,20 @@ impl<'a> Worker<'a> {
         });
     }
 
+    fn end_of_source(&mut self) {
+        self.scheduler.exhausted();
+        if let Some(expected) = self.settings.expected.filter(|expected| *expected != self.offered) {
+            self.fail(WorkerError::Changed { offered: self.offered, expected });
+        }
+    }
+
     fn issue(&mut self, issue: Issue<Origin>, now: Nanos) {
         let request = &issue.request;
         let buffer = match self.ahead.take() {
             Some((sequence, buffer)) if sequence == request.sequence => buffer,
             other => {
                 self.buffers.extend(other.map(|(_, buffer)| buffer));
-                self.make_buffer(request.sequence, request.op, request.extent, issue.due)
+                self.make_buffer(request)
             }
         };
         self.gauge.set(now, self.scheduler.in_flight(), self.scheduler.waiting());
@@ -246,26 +309,27 @@ impl<'a> Worker<'a> {
     /// Makes the data of the next write while there is time, so that it costs no delay.
     fn prepare_ahead(&mut self) {
         let Some(head) = self.scheduler.head().copied() else { return };
-        let (Some(due), None, Op::Write) = (head.due, &self.ahead, head.op) else { return };
-        if self.backend.needs_buffers() && !self.buffers.is_empty() {
-            self.ahead = Some((head.sequence, self.make_buffer(head.sequence, head.op, head.extent, due)));
+        let may = self.backend.needs_buffers() && self.ahead.is_none() && !self.buffers.is_empty();
+        if head.op == Op::Write && may {
+            self.ahead = Some((head.sequence, self.make_buffer(&head)));
         }
     }
 
-    fn make_buffer(&mut self, sequence: u64, op: Op, extent: Extent, due: Nanos) -> Buffer {
+    fn make_buffer(&mut self, request: &Request<Origin>) -> Buffer {
         if !self.backend.needs_buffers() {
             return Buffer::empty();
         }
         let mut buffer = self.buffers.pop().expect("there is one more buffer than slots");
-        buffer.set_len(extent.length as usize);
-        if op == Op::Write {
+        buffer.set_len(request.extent.length as usize);
+        if request.op == Op::Write {
             let first = SectorHeader {
                 run_id: self.settings.run_id,
                 target: self.settings.target.into(),
                 pass: self.pass,
-                sector: extent.offset / SECTOR,
-                sequence,
-                due_ns: due.0,
+                sector: request.extent.offset / SECTOR,
+                sequence: request.sequence,
+                // Nothing of the clock: equal runs write equal bytes.
+                due_ns: request.due.map_or(0, |due| due.saturating_sub(self.start).0),
             };
             fill(&mut buffer, first, self.settings.fill);
         }

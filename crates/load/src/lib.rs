@@ -4,6 +4,7 @@
 //! ([`Recorded`]) and generated patterns ([`Pattern`]). [`scan`] reads a recorded load once before a run, so
 //! that nothing is touched if it cannot be replayed. [`generate`] makes artificial loads.
 
+mod ahead;
 mod demand;
 pub mod generate;
 mod pattern;
@@ -12,6 +13,7 @@ mod recorded;
 mod scan;
 mod sort;
 
+pub use ahead::{Next, ReadAhead};
 pub use demand::Demand;
 pub use pattern::Pattern;
 pub use recorded::{BackShift, LoadError, Notice, Recorded};

@@ -10,6 +10,9 @@ use std::io::BufRead;
 /// Why a load cannot be read on.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// It cannot be opened. Holds what, where, and the remedy.
+    #[error("{0}")]
+    Open(String),
     /// The input itself.
     #[error(transparent)]
     Read(#[from] ReadError),

@@ -12,4 +12,4 @@ pub mod usage;
 
 pub use buffer::{BUFFER_ALIGN, Buffer};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
-pub use thread::set_timer_slack_1ns;
+pub use thread::{is_ignored, set_timer_slack_1ns};

@@ -279,3 +279,26 @@ fn progress_in_a_pipe_has_no_control_codes() {
         assert!(!lab.expect(0, &args).err.contains("IO/s"));
     }
 }
+
+#[test]
+fn a_producer_that_pauses_holds_nothing_up() {
+    let lab = lab();
+    let mut run = lab.command("replay - --dry-run --size 1GiB -t x --start-grace 0 --no-progress -o r");
+    let mut child = run.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut producer = child.stdin.take().unwrap();
+    producer.write_all(b"0.0 ; 8 ; 8 ; W ; 0.0 ; 0.0\n").unwrap();
+    producer.flush().unwrap();
+    // The record of the first request reaches the log although the source says nothing more.
+    let log = lab.path("r/records.log");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !std::fs::metadata(&log).is_ok_and(|m| m.len() > 100) {
+        assert!(std::time::Instant::now() < deadline, "the record never came");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    // And a stop is not held up either.
+    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let ended = Ended::of(child.wait_with_output().unwrap());
+    drop(producer);
+    assert_eq!(ended.code, 130, "{}", ended.err);
+    assert_eq!(lab.records("r").len(), 1);
+}

@@ -176,7 +176,7 @@ fn a_result_gets_a_new_name_where_none_is_given() {
 }
 
 #[test]
-fn a_run_that_cannot_begin_does_not_look_as_if_it_went_on() {
+fn a_run_that_cannot_begin_leaves_nothing_behind() {
     let lab = lab();
     fixture(&lab, "conflict7.load.gz");
     let targets: Vec<String> = (0..60).map(|i| format!("t{i}.img")).collect();
@@ -189,8 +189,17 @@ fn a_run_that_cannot_begin_does_not_look_as_if_it_went_on() {
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &run]).current_dir(lab.path(""));
     let ended = Ended::of(shell.output().expect("sh"));
-    assert_eq!(ended.code, 1, "{}", ended.err);
+    assert_eq!(ended.code, 2, "{}", ended.err);
     assert!(ended.err.contains("Too many open files") && !ended.err.contains("panicked"), "{}", ended.err);
-    let shown = lab.expect(0, "show r").out;
-    assert!(shown.contains("broken off") && !shown.contains("unfinished"), "{shown}");
+    assert!(!lab.path("r").exists());
+}
+
+#[test]
+fn a_run_that_needs_more_memory_than_there_is_is_refused() {
+    let lab = lab();
+    lab.file("huge.load", "0.0 ; 0 ; 2000000000 ; R ; 0.0 ; 0.0\n");
+    lab.target("t.img", 1 << 40);
+    let ended = lab.expect(2, "replay huge.load -t t.img --depth 65536 -o r");
+    assert!(ended.err.contains("memory") && ended.err.contains("--depth"), "{}", ended.err);
+    assert!(!lab.path("r").exists());
 }
