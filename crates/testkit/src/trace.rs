@@ -78,7 +78,10 @@ impl Trace {
         let mut trace = Trace::default();
         for (place, line) in text.lines().enumerate() {
             if let Some(counts) = line.strip_prefix("# cpu") {
-                let lost = counts.split(' ').filter(|c| !c.starts_with("read_events")).filter_map(|c| c.split_once('='));
+                let lost = counts
+                    .split(' ')
+                    .filter(|c| !c.starts_with("read_events"))
+                    .filter_map(|c| c.split_once('='));
                 trace.lost += lost.map(|(_, n)| n.parse::<u64>().expect("a count")).sum::<u64>();
             } else if !line.starts_with('#') {
                 trace.events.extend(event(place as u64, line));
@@ -213,9 +216,20 @@ impl Bios {
         for event in &trace.events {
             match event.kind {
                 Kind::Queue => {
-                    parts.add(event.op, Part { sector: event.sector, length: event.length, bio: all.bios.len() });
+                    parts.add(
+                        event.op,
+                        Part { sector: event.sector, length: event.length, bio: all.bios.len() },
+                    );
                     let Event { op, sector, length, at, .. } = *event;
-                    all.bios.push(Bio { op, sector, length, queued: at, completed: None, error: 0, open: length });
+                    all.bios.push(Bio {
+                        op,
+                        sector,
+                        length,
+                        queued: at,
+                        completed: None,
+                        error: 0,
+                        open: length,
+                    });
                 }
                 Kind::Split => all.split(event, &mut parts),
                 Kind::Complete => all.complete(event, &mut parts),
@@ -232,7 +246,10 @@ impl Bios {
                 self.splits += 1;
                 let behind = part.sector + event.length;
                 parts.add(event.op, Part { length: event.length, ..part });
-                parts.add(event.op, Part { sector: behind, length: part.length - event.length, bio: part.bio });
+                parts.add(
+                    event.op,
+                    Part { sector: behind, length: part.length - event.length, bio: part.bio },
+                );
             }
             None => self.unexplained.push(*event),
         }
@@ -242,7 +259,9 @@ impl Bios {
         let (mut sector, end) = (event.sector, event.sector + event.length);
         while sector < end {
             let whole = parts.take(event.op, sector, false, |p| p.length == end - sector);
-            let Some(part) = whole.or_else(|| parts.take(event.op, sector, false, |p| p.length < end - sector)) else {
+            let Some(part) =
+                whole.or_else(|| parts.take(event.op, sector, false, |p| p.length < end - sector))
+            else {
                 return self.unexplained.push(*event);
             };
             self.merges += u64::from(sector > event.sector);
@@ -328,9 +347,15 @@ pub fn attribute(records: &[Record], origin_ns: u64, bios: &[Bio]) -> Attributio
             continue;
         };
         let index = candidates.remove(at);
-        let seen = all.records[index].get_or_insert(InKernel { queued: bio.queued, completed: bio.completed, error: 0, bios: 0 });
+        let seen = all.records[index].get_or_insert(InKernel {
+            queued: bio.queued,
+            completed: bio.completed,
+            error: 0,
+            bios: 0,
+        });
         seen.bios += 1;
-        seen.completed = seen.completed.max(bio.completed).filter(|_| seen.completed.is_some() && bio.completed.is_some());
+        seen.completed =
+            seen.completed.max(bio.completed).filter(|_| seen.completed.is_some() && bio.completed.is_some());
         seen.error = seen.error.min(bio.error);
         if (bio.sector + bio.length) * SECTOR < records[index].executed.end() {
             next.entry((bio.op, bio.sector + bio.length)).or_default().push(index);

@@ -68,7 +68,8 @@ pub fn read_load(path: &Path) -> Vec<Line> {
         let fields: Vec<&str> = line.split(';').map(str::trim).collect();
         let [time, sector, length, op, ..] = fields[..] else { return None };
         let (seconds, fraction) = time.split_once('.')?;
-        let time = seconds.parse::<u64>().ok()? * 1_000_000_000 + format!("{fraction:0<9}").parse::<u64>().ok()?;
+        let time =
+            seconds.parse::<u64>().ok()? * 1_000_000_000 + format!("{fraction:0<9}").parse::<u64>().ok()?;
         let op = if op.to_ascii_uppercase().starts_with('R') { Op::Read } else { Op::Write };
         Some(Line { time, sector: sector.parse().ok()?, length: length.parse().ok()?, op })
     };

@@ -82,7 +82,10 @@ fn timed(name: &str, start: u64, depth: u32) {
         assert!(began.elapsed().as_nanos() as u64 > span);
         let late = records.iter().filter_map(Record::delay).max().unwrap();
         let waited = records.iter().filter(|r| r.released.is_some()).count();
-        println!("{name} {start}+{length} s, {policy} {strong}: {} requests, {waited} waited, latest {late}", records.len());
+        println!(
+            "{name} {start}+{length} s, {policy} {strong}: {} requests, {waited} waited, latest {late}",
+            records.len()
+        );
     }
 }
 
@@ -120,8 +123,11 @@ fn whole(name: &str, device: &LoopDevice, size: u64) {
             assert_is_window(&records, &window, size, true);
             assert_policy(&records, policy, strong);
             let waited = records.iter().filter(|r| r.released.is_some()).count();
-            let (dropped, overlaps) = (count(&records, Outcome::Dropped), verdict(&records, strong).overlapping.len());
-            println!("{name} {policy} {strong}: {waited} waited, {dropped} dropped, {overlaps} pairs overlapped");
+            let (dropped, overlaps) =
+                (count(&records, Outcome::Dropped), verdict(&records, strong).overlapping.len());
+            println!(
+                "{name} {policy} {strong}: {waited} waited, {dropped} dropped, {overlaps} pairs overlapped"
+            );
         }
     }
 }
