@@ -113,31 +113,141 @@ fn a_read_only_device_is_refused_before_anything_is_touched() {
     assert!(device.bytes() == before);
 }
 
-#[test]
-fn a_full_disk_ends_the_run_and_keeps_what_was_recorded() {
-    needs!("mkfs.ext4");
+/// A replay whose result has `room_kib` KiB, much less than it needs. Gives the number of records that were kept.
+fn with_room_for(room_kib: usize) -> usize {
     let disk = LoopDevice::random(16);
-    tool("mkfs.ext4", &["-q", "-F", "-E", "nodiscard", disk.text()]);
+    tool("mkfs.ext4", &["-q", "-F", "-m", "0", "-E", "nodiscard", disk.text()]);
     let mounted = Mounted::new(disk.path(), "rw");
-    // Leaves room for some hundred KiB of records.
     let available = tool("df", &["--output=avail", "-k", mounted.path().to_str().unwrap()]);
-    let kib: u64 = available.lines().last().unwrap().trim().parse().unwrap();
-    std::fs::write(mounted.path().join("filler"), vec![1; (kib as usize - 600) << 10]).unwrap();
+    let kib: usize = available.lines().last().unwrap().trim().parse().unwrap();
+    std::fs::write(mounted.path().join("filler"), vec![1; (kib - room_kib) << 10]).unwrap();
+    tool("sync", &["-f".as_ref(), mounted.path()]);
     let device = LoopDevice::random(16);
     let lab = lab();
     lab.file("load", load_text(&conflicting(40_000, 32_768, 16, 10_000)));
     let out = mounted.path().join("out");
-    let out = out.display();
-    let ended = lab.run(&format!("replay load -t {} --destroy --start-grace 0.2 -o {out}", device.text()));
-    println!("{}{}", ended.err, ended.out);
-    assert_eq!(ended.code, 1);
-    assert!(format!("{}{}", ended.err, ended.out).contains("No space left on device"));
-    assert!(!ended.err.contains("panicked"));
-    let shown = lab.expect(0, &format!("show {out} --json"));
+    let ended = lab.run(&format!(
+        "replay load -t {} --destroy --start-grace 0.2 -o {}",
+        device.text(),
+        out.display()
+    ));
+    let said = format!("{}{}", ended.err, ended.out);
+    // The summary breaks its lines.
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(ended.code, 1, "{said}");
+    assert!(said.contains("The run could not go on") && said.contains("No space left on device"), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+    let state = run_info(&out).state;
+    assert!(!matches!(state, RunState::Finished | RunState::Interrupted(_)), "{state:?}");
+    let shown = lab.expect(0, &format!("show {} --json", out.display()));
     let summary: Value = serde_json::from_str(&shown.out).unwrap();
-    let total = summary["counts"]["all"]["total"].as_u64().unwrap();
-    assert!((1000..40_000).contains(&total), "{total}");
-    let records = iosonar_testkit::records(&mounted.path().join("out"));
-    assert_eq!(records.len() as u64, total);
-    println!("{total} of 40000 were recorded, state {}", summary["run"]["state"]);
+    let records = iosonar_testkit::records(&out);
+    assert_eq!(summary["counts"]["all"]["total"], records.len());
+    assert!(verdict(&in_order(records.clone()), 1).is_clean());
+    println!("room for {room_kib} KiB: {} of 40000 were recorded, state {state:?}", records.len());
+    records.len()
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_keeps_what_was_recorded() {
+    needs!("mkfs.ext4");
+    let kept = [100, 300, 600, 1500].map(with_room_for);
+    assert!(kept.is_sorted() && (1000..40_000).contains(&kept[3]), "{kept:?}");
+}
+
+#[test]
+fn a_device_that_shrinks_fails_what_lies_behind_its_end() {
+    needs!("truncate");
+    let image = Image::random(16);
+    let device = LoopDevice::on(&image.path(), &[]);
+    let lab = lab();
+    let lines = conflicting(400, 32_768, 16, 1_000_000);
+    lab.file("load", load_text(&lines));
+    let replay = Background::start(
+        lab.command(&format!("replay load -t {} --destroy --start-grace 1.5 -o out", device.text())),
+    );
+    until("the run", || lab.path("out/series.csv").exists());
+    std::thread::sleep(Duration::from_millis(200));
+    let size: u64 = 8 << 20;
+    tool("truncate", &["-s", &size.to_string(), image.path().to_str().unwrap()]);
+    tool("losetup", &["-c", device.text()]);
+    let ended = replay.wait();
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    let records = in_order(lab.records("out"));
+    assert_eq!(records.len(), lines.len());
+    for record in &records {
+        let inside = size.saturating_sub(record.executed.offset).min(record.executed.length);
+        let (outcome, result) = match record.op {
+            _ if inside == record.executed.length => (Outcome::Completed, inside as i64),
+            // A read ends where the device ends; a write too, and then there is no room.
+            Op::Read => (Outcome::Failed, inside as i64),
+            Op::Write => (Outcome::Failed, -28),
+        };
+        assert_eq!((record.outcome, record.result), (outcome, result), "{record:?}");
+    }
+    let summary = summary(&lab);
+    assert_eq!(summary["latency"]["all"]["count"], count(&records, Outcome::Completed));
+    println!("{}", summary["errors"]);
+}
+
+#[test]
+fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
+    needs!("mkfs.xfs", "fsfreeze");
+    let lower = LoopDevice::of(Image::sparse(320), &[]);
+    tool("mkfs.xfs", &["-q", "-K", lower.text()]);
+    let mounted = Mounted::new(lower.path(), "rw");
+    let backing = mounted.path().join("backing");
+    std::fs::write(&backing, vec![7; 16 << 20]).unwrap();
+    let device = LoopDevice::on(&backing, &[]);
+    let lab = lab();
+    // A write each 10 ms, none where another is.
+    let line = |i: u64| Line { time: i * 10_000_000, sector: i * 64, length: 8, op: Op::Write };
+    lab.file("load", load_text(&(0..300).map(line).collect::<Vec<_>>()));
+    let replay = Background::start(
+        lab.command(&format!("replay load -t {} --destroy --start-grace 0.3 -o out", device.text())),
+    );
+    until("the run", || lab.path("out/series.csv").exists());
+    std::thread::sleep(Duration::from_millis(1300));
+    let frozen = Frozen::new(&mounted);
+    let from = iosonar_os::monotonic_ns();
+    std::thread::sleep(Duration::from_secs(1));
+    let to = iosonar_os::monotonic_ns();
+    drop(frozen);
+    let ended = replay.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let records = in_order(lab.records("out"));
+    let origin = run_info(&lab.path("out")).origin_monotonic_ns;
+    let due_meanwhile: Vec<_> =
+        records.iter().filter(|r| (from..to - 50_000_000).contains(&(r.due.0 + origin))).collect();
+    assert!(due_meanwhile.len() >= 80, "{}", due_meanwhile.len());
+    for record in &due_meanwhile {
+        // Sent when due, not when the device woke up: the stall is the device's, and counted in full.
+        assert!(record.completed.unwrap().0 + origin >= to, "{record:?}");
+        assert!(record.submitted.unwrap().0 + origin < to, "{record:?} waited with the device");
+        assert!(record.response().unwrap().0 >= to - (record.due.0 + origin));
+    }
+    let summary = summary(&lab);
+    assert!(summary["latency"]["all"]["max_ns"].as_u64().unwrap() > 900_000_000);
+    assert!(summary["in_flight"]["max_on_one_target"].as_u64().unwrap() >= 80);
+    println!(
+        "{} were due in the stall, max latency {}",
+        due_meanwhile.len(),
+        summary["latency"]["all"]["max_ns"]
+    );
+}
+
+/// A file system that lets no write through.
+struct Frozen<'a>(&'a Mounted);
+
+impl Frozen<'_> {
+    fn new(mounted: &Mounted) -> Frozen<'_> {
+        tool("fsfreeze", &["-f".as_ref(), mounted.path()]);
+        Frozen(mounted)
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        tool("fsfreeze", &["-u".as_ref(), self.0.path()]);
+    }
 }
