@@ -215,9 +215,7 @@ fn outcomes(list: &mut List, summary: &Summary) {
 
 fn placement(list: &mut List, summary: &Summary) {
     for target in &summary.targets {
-        if let Some(factor) =
-            target.wraparound_factor.filter(|f| is_wraparound_suspicious(*f))
-        {
+        if let Some(factor) = target.wraparound_factor.filter(|f| is_wraparound_suspicious(*f)) {
             let effect = if factor >= HARMLESS_WRAPAROUND.end {
                 "the target is smaller than the load's device, so seeks are shorter and caches hit more often"
             } else {
@@ -265,7 +263,9 @@ fn timing(list: &mut List, summary: &Summary, info: &RunInfo) {
         }
     }
     let recorder = info.recorder_stalls;
-    if recorder.count > 0 {
+    // A simulated clock stands still meanwhile.
+    let is_timed = !summary.stamps.contains(&Stamp::Simulated);
+    if recorder.count > 0 && is_timed {
         let text = format!(
             "Issuing waited {} times for the recorder, {} in all: delays contain this tool's own waiting.",
             grouped(recorder.count),

@@ -37,7 +37,8 @@ pub use occupancy::{Band, FINE_STEPS, Occupancy};
 pub use series::CountSeries;
 pub use span::Span;
 pub use summary::{
-    OccupancyFacts, Rate, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput, summarize,
+    OccupancyFacts, Rate, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput, WaitingFacts,
+    summarize,
 };
 pub use tally::Tally;
 

@@ -40,7 +40,7 @@ pub struct Summary {
     /// Requests between submission and completion.
     pub in_flight: OccupancyFacts,
     /// Requests between their due time and submission.
-    pub waiting: OccupancyFacts,
+    pub waiting: WaitingFacts,
     /// Whether latency and delay stayed below their limits.
     pub limits: Verdicts,
     /// One for each target of the plan, in its order.
@@ -125,6 +125,17 @@ pub struct OccupancyFacts {
     pub mean_time_weighted: Option<f64>,
 }
 
+/// How many requests were due and not submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WaitingFacts {
+    /// The most that waited for a conflict on any one target, counted by the engine, so exact. Others wait
+    /// because the generator was late, or because the depth was reached.
+    pub max_for_conflict_on_one_target: u64,
+    /// Mean over time of all that waited, for whatever reason, of all targets together; exact. Absent where
+    /// nothing completed.
+    pub mean_time_weighted: Option<f64>,
+}
+
 /// A target and what happened on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetSummary {
@@ -160,6 +171,7 @@ impl Summary {
         let stats = |d: &ByScope<Distribution>| ByScope::from_fn(|scope| d.get(scope).stats());
         let latency = stats(&tally.latency());
         let delay = stats(&tally.delay());
+        let most = |f: fn(&iosonar_archive::TargetInfo) -> u64| info.targets.iter().map(f).max().unwrap_or(0);
         let max = |s: &ByScope<Option<TimeStats>>| s.all.map(|s| s.max_ns);
         let mut summary = Summary {
             version: SUMMARY_VERSION,
@@ -170,12 +182,14 @@ impl Summary {
             span: tally.span,
             response: stats(&tally.response()),
             throughput: throughput(tally, has_timetable),
-            in_flight: occupancy(
-                info.targets.iter().map(|t| t.max_in_flight),
-                tally.in_flight_ns,
-                &tally.span,
-            ),
-            waiting: occupancy(info.targets.iter().map(|t| t.max_waiting), tally.waiting_ns, &tally.span),
+            in_flight: OccupancyFacts {
+                max_on_one_target: most(|t| t.max_in_flight),
+                mean_time_weighted: mean_over_time(tally.in_flight_ns, &tally.span),
+            },
+            waiting: WaitingFacts {
+                max_for_conflict_on_one_target: most(|t| t.max_waiting),
+                mean_time_weighted: mean_over_time(tally.waiting_ns, &tally.span),
+            },
             limits: Verdicts {
                 latency: tally.above_latency.verdict(max(&latency), true),
                 delay: tally.above_delay.verdict(max(&delay), has_timetable),
@@ -246,11 +260,8 @@ fn throughput(tally: &Tally, has_timetable: bool) -> Throughput {
     }
 }
 
-fn occupancy(maxima: impl Iterator<Item = u64>, sum_ns: u128, span: &Span) -> OccupancyFacts {
-    OccupancyFacts {
-        max_on_one_target: maxima.max().unwrap_or(0),
-        mean_time_weighted: span.duration_ns().map(|d| sum_ns as f64 / d as f64),
-    }
+fn mean_over_time(sum_ns: u128, span: &Span) -> Option<f64> {
+    span.duration_ns().map(|d| sum_ns as f64 / d as f64)
 }
 
 fn targets(tally: &Tally, info: &RunInfo) -> Vec<TargetSummary> {

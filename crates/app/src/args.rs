@@ -7,14 +7,19 @@ use std::path::PathBuf;
 
 /// Measures storage by replaying recorded loads at their own timing, and shows what happened to every request.
 #[derive(Debug, Parser)]
-#[command(name = "iosonar", version, arg_required_else_help = true, after_help = "\
+#[command(
+    name = "iosonar",
+    version,
+    arg_required_else_help = true,
+    after_help = "\
 Start here:
   iosonar generate bursts demo.load                       make an artificial load
   iosonar replay demo.load --target FILE --out first      replay it on a file or device
   iosonar show first                                      the figures
   iosonar plot first                                      the pictures
 'iosonar COMMAND --help' explains each option. Exit codes: 0 fine, 1 requests failed or the run broke,
-2 refused, 3 with --strict: cautions, 128+n signal n.")]
+2 refused, 3 with --strict: cautions, 128+n signal n."
+)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -24,7 +29,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Replay recorded loads on block devices or files
-    Replay(ReplayArgs),
+    Replay(Box<ReplayArgs>),
     /// Carry out a plan
     Run(RunArgs),
     /// Print what a run came to

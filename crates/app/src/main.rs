@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         // A reader that has seen enough (`| head`) is no failure.
         Err(failure) if failure.is_broken_pipe() => Exit::Fine.into(),
         Err(failure) => {
-            eprintln!("iosonar: {:#}", failure.error);
+            output::tell(format_args!("iosonar: {:#}", failure.error));
             failure.exit.into()
         }
     }
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<Exit, Failure> {
     match command {
-        Command::Replay(args) => commands::replay(args),
+        Command::Replay(args) => commands::replay(&args),
         Command::Run(args) => commands::run(args),
         Command::Show(args) => commands::show(args),
         Command::Plot(args) => commands::plot(args),

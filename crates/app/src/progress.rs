@@ -1,6 +1,7 @@
 //! The progress line: one line that is rewritten on a terminal, a plain line now and then elsewhere, or JSON.
 
 use crate::args::{ProgressArg, ProgressArgs};
+use crate::output::tell;
 use iosonar_engine::{Prepared, Progress, Snapshot};
 use iosonar_plan::Nanos;
 use std::io::{IsTerminal, Write};
@@ -30,7 +31,9 @@ impl Form {
             ProgressArg::None => Form::Silent,
             _ if args.no_progress => Form::Silent,
             ProgressArg::Json => Form::Json(every.min(Duration::from_secs(1))),
-            ProgressArg::Auto if std::io::stderr().is_terminal() && !dumb => Form::Rewritten { width: width() },
+            ProgressArg::Auto if std::io::stderr().is_terminal() && !dumb => {
+                Form::Rewritten { width: width() }
+            }
             ProgressArg::Auto => Form::Lines(every),
         }
     }
@@ -57,7 +60,13 @@ struct Expected {
 }
 
 /// Shows progress until `done` is set; `status` asks for one plain line.
-pub fn show(args: &ProgressArgs, prepared: &Prepared, progress: &Arc<Progress>, done: &AtomicBool, status: &AtomicBool) {
+pub fn show(
+    args: &ProgressArgs,
+    prepared: &Prepared,
+    progress: &Arc<Progress>,
+    done: &AtomicBool,
+    status: &AtomicBool,
+) {
     let form = Form::of(args);
     let expected = Expected { requests: prepared.expected_requests(), span: prepared.expected_span() };
     let mut meter = Meter { last: Snapshot::default(), last_demand: 0 };
@@ -66,7 +75,8 @@ pub fn show(args: &ProgressArgs, prepared: &Prepared, progress: &Arc<Progress>, 
         std::thread::sleep(LOOK);
         if status.swap(false, Relaxed) {
             let line = meter.line(&progress.snapshot(false), prepared, expected, 112);
-            eprintln!("{}{line}", if matches!(form, Form::Rewritten { .. }) { "\r\x1b[K" } else { "" });
+            let clear = if matches!(form, Form::Rewritten { .. }) { "\r\x1b[K" } else { "" };
+            tell(format_args!("{clear}{line}"));
         }
         if Instant::now() < next {
             continue;
@@ -88,7 +98,7 @@ pub fn show(args: &ProgressArgs, prepared: &Prepared, progress: &Arc<Progress>, 
         meter.last_demand = prepared.demanded_until(now.now).unwrap_or(0);
     }
     if let Form::Rewritten { .. } = form {
-        eprint!("\r\x1b[K");
+        let _ = write!(std::io::stderr(), "\r\x1b[K");
     }
 }
 
@@ -176,7 +186,11 @@ fn fit(fields: &[(Option<String>, u8)], width: usize) -> String {
 fn clock(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes:02}:{seconds:02}")
+    }
 }
 
 /// Two digits and a unit: 4.9k.

@@ -2,7 +2,7 @@
 
 use crate::args::SessionArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{self, Analysis};
+use crate::output::{self, Analysis, tell};
 use crate::progress;
 use crate::signals::Listener;
 use iosonar_analyze::Limits;
@@ -26,7 +26,7 @@ pub fn carry_out(
 ) -> Result<Exit, Failure> {
     plan.validate().map_err(Failure::refused)?;
     if args.show_plan {
-        print!("{}", plan.to_toml());
+        output::print(&plan.to_toml())?;
         return Ok(Exit::Fine);
     }
     let skipped = Arc::new(AtomicU64::new(0));
@@ -38,8 +38,7 @@ pub fn carry_out(
     let info = run(&prepared, &archive, info, args)?;
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay };
     let analysis = conclude(archive, &info, &limits)?;
-    print!("{}", iosonar_view::show(&analysis.summary));
-    println!("\nresult: {}", dir.display());
+    output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&analysis.summary), dir.display()))?;
     Ok(exit(&info, &analysis, args.strict, skipped.load(Relaxed)))
 }
 
@@ -48,24 +47,24 @@ fn notices(skipped: Arc<AtomicU64>) -> NoticeSink {
     Arc::new(move |path: &Path, notice: &Notice| match notice {
         Notice::Skipped(bad) => {
             skipped.fetch_add(1, Relaxed);
-            eprintln!("{}: {bad}: skipped", path.display());
+            tell(format_args!("{}: {bad}: skipped", path.display()));
         }
-        Notice::Shifted(shift) => eprintln!(
+        Notice::Shifted(shift) => tell(format_args!(
             "{}: line {}: time runs backward to {}: shifted by {}, in all by {}",
             path.display(),
             shift.line,
             shift.time,
             shift.delta,
             shift.total
-        ),
+        )),
     })
 }
 
 fn announce(prepared: &Prepared) {
     for target in prepared.targets() {
-        eprintln!("{}", describe(target));
+        tell(describe(target));
         if let Some(statement) = target.statement() {
-            eprintln!("  {statement}");
+            tell(format_args!("  {statement}"));
         }
     }
 }
@@ -95,19 +94,32 @@ fn begin(prepared: &Prepared, dir: &Path) -> Result<(ArchiveWriter, RunInfo), Fa
     let info = prepared.info(TOOL, &command_line());
     let environment = environment::capture(&prepared.facts(), &Root::default()).by(TOOL);
     let environment = serde_json::to_value(environment)?;
-    let archive = ArchiveWriter::create(dir, prepared.plan(), &environment, &info).map_err(Failure::refused)?;
+    let archive =
+        ArchiveWriter::create(dir, prepared.plan(), &environment, &info).map_err(Failure::refused)?;
     Ok((archive, info))
 }
 
 /// The command as typed, quoted where a shell would need it.
 pub fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    let quote = |arg: String| if !arg.is_empty() && arg.chars().all(plain) { arg } else { format!("'{}'", arg.replace('\'', "'\\''")) };
+    let quote = |arg: String| {
+        if !arg.is_empty() && arg.chars().all(plain) {
+            arg
+        } else {
+            format!("'{}'", arg.replace('\'', "'\\''"))
+        }
+    };
     std::env::args_os().map(|a| quote(a.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
 }
 
-fn run(prepared: &Prepared, archive: &ArchiveWriter, info: RunInfo, args: &SessionArgs) -> Result<RunInfo, Failure> {
-    let (control, progress) = (Arc::new(Control::default()), Arc::new(Progress::new(prepared.targets().len())));
+fn run(
+    prepared: &Prepared,
+    archive: &ArchiveWriter,
+    info: RunInfo,
+    args: &SessionArgs,
+) -> Result<RunInfo, Failure> {
+    let (control, progress) =
+        (Arc::new(Control::default()), Arc::new(Progress::new(prepared.targets().len())));
     let (done, status) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     let listener = Listener::start(control.clone(), status.clone())?;
     let info = std::thread::scope(|scope| {
@@ -127,13 +139,15 @@ fn conclude(archive: ArchiveWriter, info: &RunInfo, limits: &Limits) -> Result<A
     let archive = match archive.finish() {
         Ok(archive) => archive,
         Err(error) => {
-            eprintln!("iosonar: {error}; the records stay in their log, and 'iosonar show' reads them");
+            tell(format_args!(
+                "iosonar: {error}; the records stay in their log, and 'iosonar show' reads them"
+            ));
             Archive::open(&dir)?
         }
     };
     let analysis = Analysis::of(&archive, limits)?;
     if let Err(error) = keep(&archive, &analysis, info) {
-        eprintln!("iosonar: {error}; 'iosonar show' computes the summary anew");
+        tell(format_args!("iosonar: {error}; 'iosonar show' computes the summary anew"));
     }
     Ok(analysis)
 }
@@ -153,11 +167,14 @@ fn exit(info: &RunInfo, analysis: &Analysis, strict: bool, skipped: u64) -> Exit
         "SIGHUP" => 1,
         _ => 15,
     };
+    let counts = &analysis.summary.counts.all;
     match &info.state {
         RunState::Interrupted(name) => Exit::Signal(signal(name)),
         RunState::Broken(_) | RunState::Running => Exit::Failed,
-        RunState::Finished if analysis.summary.counts.all.failed > 0 => Exit::Failed,
-        RunState::Finished if strict && (skipped > 0 || !analysis.summary.cautions.is_empty()) => Exit::Cautioned,
+        RunState::Finished if counts.failed > 0 || counts.completed == 0 => Exit::Failed,
+        RunState::Finished if strict && (skipped > 0 || !analysis.summary.cautions.is_empty()) => {
+            Exit::Cautioned
+        }
         RunState::Finished => Exit::Fine,
     }
 }

@@ -1,5 +1,6 @@
 //! Signals: the first asks the run to stop, the second ends the program; SIGUSR1 asks for a status line.
 
+use crate::output::tell;
 use iosonar_engine::Control;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::{Handle, Signals};
@@ -23,12 +24,14 @@ impl Listener {
                 match signal {
                     SIGUSR1 => status.store(true, Relaxed),
                     _ if control.signal().is_some() => {
-                        eprintln!("\niosonar: aborted; what was recorded until now can be read with 'iosonar show'");
+                        tell(
+                            "\niosonar: aborted; what was recorded until now can be read with 'iosonar show'",
+                        );
                         std::process::exit(128 + signal);
                     }
                     _ => {
                         control.stop(signal);
-                        eprintln!("\niosonar: stopping; waiting for requests in flight (a second Ctrl-C aborts)");
+                        tell("\niosonar: stopping; waiting for requests in flight (a second Ctrl-C aborts)");
                     }
                 }
             }

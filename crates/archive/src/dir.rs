@@ -74,7 +74,9 @@ type Result<T> = std::result::Result<T, ArchiveError>;
 /// Replaces a file as a whole, so that a reader sees the old or the new one.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
     let temporary = path.with_extension("tmp");
-    fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path)).map_err(|e| ArchiveError::io(path, e))
+    fs::write(&temporary, text)
+        .and_then(|()| fs::rename(&temporary, path))
+        .map_err(|e| ArchiveError::io(path, e))
 }
 
 fn json<T: serde::Serialize>(value: &T) -> String {
@@ -89,7 +91,12 @@ pub struct ArchiveWriter {
 
 impl ArchiveWriter {
     /// Makes the directory, which must not exist, and writes what is known before the first I/O.
-    pub fn create(dir: &Path, plan: &Plan, environment: &serde_json::Value, run: &RunInfo) -> Result<ArchiveWriter> {
+    pub fn create(
+        dir: &Path,
+        plan: &Plan,
+        environment: &serde_json::Value,
+        run: &RunInfo,
+    ) -> Result<ArchiveWriter> {
         match fs::create_dir(dir) {
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
                 return Err(ArchiveError::Exists(dir.display().to_string()));
@@ -122,14 +129,19 @@ impl ArchiveWriter {
     /// Opens the file that holds the named time series while the run goes on.
     pub fn series_log(&self) -> Result<SeriesLog> {
         let path = self.dir.join(SERIES_LOG);
-        File::create(&path).map(|file| SeriesLog { file, line: String::new() }).map_err(|e| ArchiveError::io(&path, e))
+        File::create(&path)
+            .map(|file| SeriesLog { file, line: String::new() })
+            .map_err(|e| ArchiveError::io(&path, e))
     }
 
     /// Turns the logs into Parquet and removes them. Call it when every log is closed.
     pub fn finish(self) -> Result<Archive> {
         let log = self.dir.join(LOG);
         let temporary = self.dir.join("records.parquet.tmp");
-        let mut writer = RecordWriter::create(&temporary, vec![("iosonar.archive_version".into(), ARCHIVE_VERSION.to_string())])?;
+        let mut writer = RecordWriter::create(
+            &temporary,
+            vec![("iosonar.archive_version".into(), ARCHIVE_VERSION.to_string())],
+        )?;
         let mut failed = None;
         read_log(&log, &mut |record| {
             if failed.is_none() {
@@ -162,7 +174,11 @@ fn read_series_log(path: &Path) -> Result<Vec<(u64, String, f64)>> {
     for line in BufReader::new(file).lines() {
         let line = line.map_err(|e| ArchiveError::io(path, e))?;
         let mut parts = line.splitn(3, ',');
-        let row = (parts.next().and_then(|t| t.parse().ok()), parts.next().and_then(|v| v.parse().ok()), parts.next());
+        let row = (
+            parts.next().and_then(|t| t.parse().ok()),
+            parts.next().and_then(|v| v.parse().ok()),
+            parts.next(),
+        );
         // The last line may be cut off; everything before it is whole.
         if let (Some(time), Some(value), Some(name)) = row {
             rows.push((time, name.to_string(), value));
@@ -180,7 +196,11 @@ pub struct SeriesLog {
 
 impl SeriesLog {
     /// Appends one sample of each name, all at `time_ns` on the run's clock.
-    pub fn append<'a>(&mut self, time_ns: u64, samples: impl Iterator<Item = (&'a str, f64)>) -> std::io::Result<()> {
+    pub fn append<'a>(
+        &mut self,
+        time_ns: u64,
+        samples: impl Iterator<Item = (&'a str, f64)>,
+    ) -> std::io::Result<()> {
         use std::fmt::Write as _;
         self.line.clear();
         for (name, value) in samples {
@@ -203,11 +223,7 @@ impl Archive {
     pub fn open(dir: &Path) -> Result<Archive> {
         let run = dir.join(RUN);
         let text = match fs::read_to_string(&run) {
-            Err(_) if dir.is_dir() || !dir.exists() => {
-                let missing = !dir.exists();
-                let error = std::io::Error::from(std::io::ErrorKind::NotFound);
-                return Err(if missing { ArchiveError::io(dir, error) } else { ArchiveError::NoArchive(dir.display().to_string()) });
-            }
+            Err(error) if !dir.exists() => return Err(ArchiveError::io(dir, error)),
             Err(_) => return Err(ArchiveError::NoArchive(dir.display().to_string())),
             Ok(text) => text,
         };
@@ -215,9 +231,13 @@ impl Archive {
         struct Head {
             archive_version: u32,
         }
-        let head: Head = serde_json::from_str(&text).map_err(|e| ArchiveError::damaged(&run, e.to_string()))?;
+        let head: Head =
+            serde_json::from_str(&text).map_err(|e| ArchiveError::damaged(&run, e.to_string()))?;
         if head.archive_version != ARCHIVE_VERSION {
-            return Err(ArchiveError::Version { path: dir.display().to_string(), found: head.archive_version });
+            return Err(ArchiveError::Version {
+                path: dir.display().to_string(),
+                found: head.archive_version,
+            });
         }
         let run = serde_json::from_str(&text).map_err(|e| ArchiveError::damaged(&run, e.to_string()))?;
         let plan_path = dir.join(PLAN);
@@ -309,7 +329,18 @@ mod tests {
         let ids = (any::<u64>().prop_map(|n| n >> 1), any::<u16>(), any::<u16>(), any::<u32>(), any::<u16>());
         let kinds = (0usize..2, 0usize..4, 0u16..64, any::<i64>());
         (ids, kinds, time(), time(), maybe(), maybe(), maybe(), maybe(), extent(), extent()).prop_map(
-            |(ids, kinds, load_time, due, released, blocked_by, submitted, completed, requested, executed)| Record {
+            |(
+                ids,
+                kinds,
+                load_time,
+                due,
+                released,
+                blocked_by,
+                submitted,
+                completed,
+                requested,
+                executed,
+            )| Record {
                 sequence: ids.0,
                 target: ids.1,
                 worker: ids.2,

@@ -10,8 +10,10 @@ mod log;
 mod parquet;
 mod record;
 mod run;
+mod text;
 
 pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, SUMMARY, SeriesLog};
 pub use log::{FRAME_RECORDS, LogEnd, LogWriter};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{ARCHIVE_VERSION, RunInfo, RunState, Stalls, TargetInfo};
+pub use text::{CsvWriter, JsonWriter};

@@ -71,7 +71,8 @@ pub(crate) fn read_log(path: &Path, f: &mut dyn FnMut(&Record)) -> Result<LogEnd
     let mut payload = Vec::new();
     while let Some(count) = read_frame(&mut input, &mut payload).map_err(io)? {
         for bytes in payload.as_chunks::<RECORD_BYTES>().0 {
-            f(&Record::decode(bytes).ok_or_else(|| ArchiveError::damaged(path, "an unknown operation or outcome"))?);
+            f(&Record::decode(bytes)
+                .ok_or_else(|| ArchiveError::damaged(path, "an unknown operation or outcome"))?);
         }
         end.records += count;
         good_bytes += (FRAME_HEADER + payload.len()) as u64;
@@ -83,7 +84,9 @@ pub(crate) fn read_log(path: &Path, f: &mut dyn FnMut(&Record)) -> Result<LogEnd
 fn check_header(input: &mut impl Read, path: &Path) -> Result<(), ArchiveError> {
     let mut header = [0; 16];
     match input.read_exact(&mut header) {
-        Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Err(ArchiveError::damaged(path, "its header is cut off")),
+        Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
+            return Err(ArchiveError::damaged(path, "its header is cut off"));
+        }
         other => other.map_err(|e| ArchiveError::io(path, e))?,
     }
     let word = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));

@@ -20,7 +20,7 @@ use std::sync::Arc;
 const ROW_GROUP: usize = 1 << 16;
 
 /// How a field of a record becomes a column.
-enum Field {
+pub(crate) enum Field {
     /// Unsigned 64-bit.
     Word(fn(&Record) -> u64, fn(&mut Record, u64)),
     /// Unsigned 64-bit, or absent.
@@ -38,8 +38,8 @@ enum Field {
 const OP_NAMES: [&str; 2] = ["read", "write"];
 const OUTCOME_NAMES: [&str; 4] = ["completed", "failed", "dropped", "cancelled"];
 
-/// Every column of `records.parquet`, in order. `docs/archive.md` explains them.
-const COLUMNS: [(&str, Field); 24] = [
+/// Every column of `records.parquet` and of the text forms, in order. `docs/archive.md` explains them.
+pub(crate) const COLUMNS: [(&str, Field); 24] = [
     ("sequence", Field::Word(|r| r.sequence, |r, v| r.sequence = v)),
     ("target", Field::Small(|r| r.target.into(), |r, v| r.target = v as u16)),
     ("worker", Field::Small(|r| r.worker.into(), |r, v| r.worker = v as u16)),
@@ -77,7 +77,9 @@ impl Field {
             Field::Name(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
             Field::Mark(_) => (Physical::BOOLEAN, None, Repetition::REQUIRED),
         };
-        let column = Type::primitive_type_builder(name, physical).with_logical_type(logical).with_repetition(repetition);
+        let column = Type::primitive_type_builder(name, physical)
+            .with_logical_type(logical)
+            .with_repetition(repetition);
         Ok(Arc::new(column.build()?))
     }
 
@@ -128,7 +130,12 @@ impl Field {
             }),
             Field::Name(names, _, set) => each::<ByteArrayType>(index, group, rows, |r, v| {
                 let found = names.iter().position(|n| n.as_bytes() == v.data());
-                set(r, found.ok_or_else(|| ParquetError::General(format!("column {index} holds an unknown word")))?);
+                set(
+                    r,
+                    found.ok_or_else(|| {
+                        ParquetError::General(format!("column {index} holds an unknown word"))
+                    })?,
+                );
                 Ok(())
             }),
             Field::Mark(mark) => each::<BoolType>(index, group, rows, |r, v| {
@@ -157,7 +164,11 @@ fn write_column<T: DataType>(
     column.close()
 }
 
-fn read_column<T: DataType>(index: usize, group: &dyn RowGroupReader, rows: usize) -> Result<(Vec<T::T>, Vec<i16>)> {
+fn read_column<T: DataType>(
+    index: usize,
+    group: &dyn RowGroupReader,
+    rows: usize,
+) -> Result<(Vec<T::T>, Vec<i16>)> {
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(index)?);
     let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let (records, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
@@ -190,7 +201,9 @@ fn properties(key_values: Vec<(String, String)>) -> WriterPropertiesPtr {
         let path = ColumnPath::from(*name);
         builder = match field {
             // Times and addresses grow by small steps: differences take a fraction of the space.
-            Field::Word(..) | Field::Optional(..) => builder.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+            Field::Word(..) | Field::Optional(..) => {
+                builder.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
+            }
             Field::Name(..) | Field::Small(..) => builder.set_column_dictionary_enabled(path, true),
             Field::Signed(..) | Field::Mark(_) => builder,
         };
@@ -205,10 +218,14 @@ pub(crate) struct RecordWriter {
 }
 
 impl RecordWriter {
-    pub(crate) fn create(path: &Path, key_values: Vec<(String, String)>) -> std::result::Result<RecordWriter, ArchiveError> {
+    pub(crate) fn create(
+        path: &Path,
+        key_values: Vec<(String, String)>,
+    ) -> std::result::Result<RecordWriter, ArchiveError> {
         let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
         let new = || -> Result<RecordWriter> {
-            let columns = COLUMNS.iter().map(|(name, field)| field.column_type(name)).collect::<Result<Vec<_>>>()?;
+            let columns =
+                COLUMNS.iter().map(|(name, field)| field.column_type(name)).collect::<Result<Vec<_>>>()?;
             let schema = Type::group_type_builder("record").with_fields(columns).build()?;
             let file = SerializedFileWriter::new(file, Arc::new(schema), properties(key_values))?;
             Ok(RecordWriter { file, rows: Vec::with_capacity(ROW_GROUP) })
@@ -240,7 +257,10 @@ impl RecordWriter {
 }
 
 /// Calls `f` with every record of a Parquet file; gives their number.
-pub(crate) fn read_records(path: &Path, f: &mut dyn FnMut(&Record)) -> std::result::Result<u64, ArchiveError> {
+pub(crate) fn read_records(
+    path: &Path,
+    f: &mut dyn FnMut(&Record),
+) -> std::result::Result<u64, ArchiveError> {
     let file = File::open(path).map_err(|e| ArchiveError::io(path, e))?;
     read_file(file, f).map_err(|e| ArchiveError::parquet(path, e))
 }
@@ -267,7 +287,10 @@ fn read_file(file: File, f: &mut dyn FnMut(&Record)) -> Result<u64> {
 }
 
 /// Writes a named time series as Parquet: `time_ns`, `name`, `value`.
-pub(crate) fn write_series(path: &Path, rows: &[(u64, String, f64)]) -> std::result::Result<(), ArchiveError> {
+pub(crate) fn write_series(
+    path: &Path,
+    rows: &[(u64, String, f64)],
+) -> std::result::Result<(), ArchiveError> {
     let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
     let write = || -> Result<()> {
         let column = |name, physical, logical| {
@@ -280,7 +303,8 @@ pub(crate) fn write_series(path: &Path, rows: &[(u64, String, f64)]) -> std::res
             column("value", Physical::DOUBLE, None)?,
         ];
         let schema = Type::group_type_builder("series").with_fields(columns).build()?;
-        let mut file = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(WriterProperties::default()))?;
+        let mut file =
+            SerializedFileWriter::new(file, Arc::new(schema), Arc::new(WriterProperties::default()))?;
         for rows in rows.chunks(ROW_GROUP) {
             let mut group = file.next_row_group()?;
             let times: Vec<i64> = rows.iter().map(|r| r.0 as i64).collect();
@@ -305,7 +329,9 @@ mod tests {
         assert_eq!(OP_NAMES.to_vec(), Op::ALL.map(Op::name).to_vec());
         assert_eq!(OUTCOME_NAMES.to_vec(), Outcome::ALL.map(Outcome::name).to_vec());
         assert!(Marks::ALL.iter().all(|(mark, name)| {
-            COLUMNS.iter().any(|(column, field)| column == name && matches!(field, Field::Mark(m) if m == mark))
+            COLUMNS
+                .iter()
+                .any(|(column, field)| column == name && matches!(field, Field::Mark(m) if m == mark))
         }));
     }
 }

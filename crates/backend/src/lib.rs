@@ -66,6 +66,11 @@ pub trait Backend: Send {
     /// The time on this backend's clock, from the run's time zero; never goes back.
     fn now(&mut self) -> Nanos;
 
+    /// Whether the clock goes by itself. A simulated one moves only while its backend is waited for.
+    fn is_timed(&self) -> bool {
+        true
+    }
+
     /// Moves this backend's clock on to `time`, if it is a clock that can be moved; a real clock is not.
     fn skip_to(&mut self, time: Nanos) {
         let _ = time;

@@ -118,6 +118,10 @@ impl Backend for Sim {
         self.now
     }
 
+    fn is_timed(&self) -> bool {
+        false
+    }
+
     fn skip_to(&mut self, time: Nanos) {
         self.now = self.now.max(time);
     }
@@ -184,7 +188,8 @@ mod tests {
     #[test]
     fn nothing_completes_inside_a_stall() {
         let stall = SimStall { period: Nanos(10_000), length: Nanos(3_000) };
-        let model = SimModel { service: Nanos(70), jitter: Nanos(50), stall: Some(stall), ..SimModel::default() };
+        let model =
+            SimModel { service: Nanos(70), jitter: Nanos(50), stall: Some(stall), ..SimModel::default() };
         let done = run(model, 5_000, 8);
         assert!(done.iter().all(|c| c.completed.0 < 10_000 || c.completed.0 % 10_000 >= 3_000));
         assert!(done.iter().any(|c| c.completed.0 - c.submitted.0 >= 2_900));

@@ -50,7 +50,15 @@ fn carry_out(file: &File, clock: &Clock, mut operation: Operation, worker: u16) 
     let submitted = Nanos(clock.now());
     let (result, short) = transfer(file, &mut operation);
     let completed = Nanos(clock.now());
-    Completion { token: operation.token, buffer: operation.buffer, submitted, completed, result, short, worker }
+    Completion {
+        token: operation.token,
+        buffer: operation.buffer,
+        submitted,
+        completed,
+        result,
+        short,
+        worker,
+    }
 }
 
 /// Transfers the whole extent, going on after short transfers until one transfers nothing.

@@ -33,6 +33,11 @@ impl Control {
         self.stop_at.store(time.0, Relaxed);
     }
 
+    /// When it stops by itself; the end of time, where it does not.
+    pub(crate) fn stop_time(&self) -> Nanos {
+        Nanos(self.stop_at.load(Relaxed))
+    }
+
     /// Whether to stop, now that it is `now`.
     pub fn is_stopped(&self, now: Nanos) -> bool {
         self.signal.load(Relaxed) != 0 || now.0 >= self.stop_at.load(Relaxed)

@@ -138,7 +138,8 @@ mod tests {
     use std::collections::HashSet;
     use std::io::Write;
 
-    const FIRST: SectorHeader = SectorHeader { run_id: 5, target: 1, pass: 2, sector: 1000, sequence: 7, due_ns: 99 };
+    const FIRST: SectorHeader =
+        SectorHeader { run_id: 5, target: 1, pass: 2, sector: 1000, sequence: 7, due_ns: 99 };
 
     fn filled(sectors: usize, first: SectorHeader, random_percent: u8) -> Vec<u8> {
         let mut bytes = vec![0xaa; sectors * 512];

@@ -4,13 +4,13 @@ use iosonar_host::guard::{Intent, Permit, Refusal, check};
 use iosonar_host::{Root, TargetError, TargetFacts, identify};
 use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as Requests, scan};
 use iosonar_plan::{
-    Access, ByteSize, LoadPace, LoadSource, Nanos, Pace, PatternSource, Placement, PlacementError, Plan, SECTOR, Source,
-    Target,
+    Access, ByteSize, LoadPace, LoadSource, Nanos, Pace, PatternSource, Placement, PlacementError, Plan,
+    SECTOR, Source, Target,
 };
 use iosonar_trace::{InputError, decompress};
 use std::fs::File;
 use std::io::BufRead;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,6 +42,14 @@ pub enum PrepareError {
         /// What is wrong.
         error: InputError,
     },
+    /// A load is a pipe or the like: reading it once, to check it, would use it up.
+    #[error(
+        "load {path}: it is no regular file, and a load is read wholly before it is replayed: save it to a file, or pipe it to standard input and name -"
+    )]
+    OnlyOnce {
+        /// As typed.
+        path: String,
+    },
     /// A load cannot be replayed.
     #[error("load {path}: {error}")]
     Load {
@@ -67,7 +75,9 @@ pub enum PrepareError {
         error: PlacementError,
     },
     /// A request is larger than the target.
-    #[error("target {path} holds {size} bytes, and {source_name} contains a request of {length} bytes: use a larger target")]
+    #[error(
+        "target {path} holds {size} bytes, and {source_name} contains a request of {length} bytes: use a larger target"
+    )]
     TooSmall {
         /// As typed.
         path: String,
@@ -79,13 +89,25 @@ pub enum PrepareError {
         length: u64,
     },
     /// The size of a pretended target is unknown.
-    #[error("target {0} does not exist, so its size is unknown: give --size (in a plan: size = \"10GiB\" in its [[target]])")]
+    #[error(
+        "target {0} does not exist, so its size is unknown: give --size (in a plan: size = \"10GiB\" in its [[target]])"
+    )]
     NoSize(String),
     /// Standard input feeds more than one target.
     #[error("standard input can feed only one target: save the load to a file")]
     SharedInput,
+    /// What would be written is a load, or another target.
+    #[error("target {path} and {other} are the same: name another target")]
+    Same {
+        /// As typed.
+        path: String,
+        /// What it is too: `load` or `target`, and its path as typed.
+        other: String,
+    },
     /// Block sizes do not fit the target's direct I/O.
-    #[error("target {path}: a pattern's block_size and offset must be multiples of the target's logical blocks of {block} bytes, or use --buffered")]
+    #[error(
+        "target {path}: a pattern's block_size and offset must be multiples of the target's logical blocks of {block} bytes, or use --buffered"
+    )]
     Unaligned {
         /// As typed.
         path: String,
@@ -116,7 +138,8 @@ pub struct TargetReady {
 
 /// Checks everything and claims the targets. `notices` hears of bad lines and shifts in loads.
 pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared, PrepareError> {
-    let inputs = plan.targets.iter().filter(|t| matches!(&t.source, Source::Load(l) if is_stdin(&l.file))).count();
+    let inputs =
+        plan.targets.iter().filter(|t| matches!(&t.source, Source::Load(l) if is_stdin(&l.file))).count();
     if inputs > 1 {
         return Err(PrepareError::SharedInput);
     }
@@ -129,6 +152,9 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
         };
         targets.push(ready(&plan, target, load, root)?);
     }
+    if plan.engine.is_real() {
+        check_apart(&targets)?;
+    }
     // Only when every target has been looked at is the first one claimed.
     for t in &mut targets {
         if let (Some(facts), true) = (&t.facts, plan.engine.is_real()) {
@@ -137,6 +163,29 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
         }
     }
     Ok(Prepared { plan, targets, notices })
+}
+
+/// What is written must be no load, and no other target: neither would know of the other's requests. Device and
+/// inode tell, because one file may have many names.
+fn check_apart(targets: &[TargetReady]) -> Result<(), PrepareError> {
+    let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
+    let load = |t: &TargetReady| match &t.target.source {
+        Source::Load(load) if !is_stdin(&load.file) => {
+            Some((identity(&load.file), format!("load {}", name(&load.file))))
+        }
+        _ => None,
+    };
+    let loads: Vec<_> = targets.iter().filter_map(load).collect();
+    let target = |t: &TargetReady| (identity(&t.target.path), format!("target {}", name(&t.target.path)));
+    let known: Vec<_> = targets.iter().map(target).collect();
+    for (index, written) in targets.iter().enumerate().filter(|(_, t)| t.writes) {
+        let Some(own) = known[index].0 else { continue };
+        let others = known.iter().enumerate().filter(|(i, _)| *i != index).map(|(_, other)| other);
+        if let Some((_, other)) = others.chain(&loads).find(|(identity, _)| *identity == Some(own)) {
+            return Err(PrepareError::Same { path: name(&written.target.path), other: other.clone() });
+        }
+    }
+    Ok(())
 }
 
 fn is_stdin(path: &Path) -> bool {
@@ -160,7 +209,8 @@ fn scan_once(
     let facts = scan(input, load, |notice| notices(&load.file, &notice));
     let facts = facts.map_err(|error| PrepareError::Load { path: path(), error })?;
     if facts.all_requests == 0 {
-        let why = "it contains no request; a load has lines such as '0.000000000 ; 2048 ; 8 ; R ; 0.0 ; 0.0'".into();
+        let why = "it contains no request; a load has lines such as '0.000000000 ; 2048 ; 8 ; R ; 0.0 ; 0.0'"
+            .into();
         return Err(PrepareError::Empty { path: path(), why });
     }
     if facts.requests == 0 {
@@ -181,20 +231,30 @@ fn open_load(path: &Path) -> Result<Box<dyn BufRead + Send>, PrepareError> {
     if is_stdin(path) {
         return decompress(std::io::stdin()).map_err(input);
     }
-    let file = File::open(path).map_err(|e| input(e.into()))?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
+    let kind = path.metadata().map_err(|e| input(e.into()))?;
+    if kind.is_dir() {
         return Err(input(std::io::Error::from(std::io::ErrorKind::IsADirectory).into()));
     }
-    decompress(file).map_err(input)
+    if !kind.is_file() {
+        return Err(PrepareError::OnlyOnce { path: name(path) });
+    }
+    File::open(path).map_err(|e| input(e.into())).and_then(|file| decompress(file).map_err(input))
 }
 
-fn ready(plan: &Plan, target: &Target, load: Option<Facts>, root: &Root) -> Result<TargetReady, PrepareError> {
+fn ready(
+    plan: &Plan,
+    target: &Target,
+    load: Option<Facts>,
+    root: &Root,
+) -> Result<TargetReady, PrepareError> {
     let path = || name(&target.path);
     let facts = match identify(&target.path, root) {
         Ok(facts) => Some(facts),
         // Engines without I/O need no target, only its size.
         Err(_) if !plan.engine.is_real() && target.size.is_some() => None,
-        Err(TargetError::Unreachable { .. }) if !plan.engine.is_real() => return Err(PrepareError::NoSize(path())),
+        Err(TargetError::Unreachable { .. }) if !plan.engine.is_real() => {
+            return Err(PrepareError::NoSize(path()));
+        }
         Err(error) => return Err(error.into()),
     };
     let size = match (&facts, target.size) {
@@ -207,7 +267,8 @@ fn ready(plan: &Plan, target: &Target, load: Option<Facts>, root: &Root) -> Resu
         _ => SECTOR,
     };
     let block = if is_byte_exact(target, plan.access) { 1 } else { block };
-    let placement = Placement::new(size, block).map_err(|error| PrepareError::Placement { path: path(), error })?;
+    let placement =
+        Placement::new(size, block).map_err(|error| PrepareError::Placement { path: path(), error })?;
     check_fits(target, &placement, load.as_ref())?;
     let writes = match (&target.source, &load) {
         (Source::Load(_), Some(load)) => load.writes > 0,
@@ -226,11 +287,17 @@ fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> R
     let path = || name(&target.path);
     let length = match (&target.source, load) {
         (Source::Pattern(p), _) => {
-            if !(p.block_size.0.is_multiple_of(placement.block()) && p.offset.0.is_multiple_of(placement.block())) {
+            if !(p.block_size.0.is_multiple_of(placement.block())
+                && p.offset.0.is_multiple_of(placement.block()))
+            {
                 return Err(PrepareError::Unaligned { path: path(), block: placement.block() });
             }
             let region = p.region.map_or(placement.size(), |r| r.0.min(placement.size()));
-            if p.offset.0 + p.block_size.0 > placement.size() || region < p.block_size.0 { u64::MAX } else { p.block_size.0 }
+            if p.offset.0 + p.block_size.0 > placement.size() || region < p.block_size.0 {
+                u64::MAX
+            } else {
+                p.block_size.0
+            }
         }
         (Source::Load(_), Some(load)) => load.max_length,
         (Source::Load(_), None) => 0,
@@ -239,7 +306,12 @@ fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> R
         return Ok(());
     }
     let length = if let Source::Pattern(p) = &target.source { p.block_size.0 } else { length };
-    Err(PrepareError::TooSmall { path: path(), size: placement.size(), source_name: source_name(target), length })
+    Err(PrepareError::TooSmall {
+        path: path(),
+        size: placement.size(),
+        source_name: source_name(target),
+        length,
+    })
 }
 
 /// What a target's requests are called in messages and in the archive.
@@ -284,7 +356,12 @@ impl TargetReady {
     }
 
     /// Its requests for one pass.
-    pub(crate) fn requests(&self, plan: &Plan, stream: u64, notices: &NoticeSink) -> Result<Box<dyn Requests>, PrepareError> {
+    pub(crate) fn requests(
+        &self,
+        plan: &Plan,
+        stream: u64,
+        notices: &NoticeSink,
+    ) -> Result<Box<dyn Requests>, PrepareError> {
         match &self.target.source {
             Source::Load(load) => {
                 // The scan of a file has told already what it found.
@@ -311,7 +388,9 @@ impl TargetReady {
         }
         let mut options = File::options();
         options.read(true).write(self.writes).custom_flags(flags);
-        options.open(&self.target.path).map_err(|error| PrepareError::Open { path: name(&self.target.path), error })
+        options
+            .open(&self.target.path)
+            .map_err(|error| PrepareError::Open { path: name(&self.target.path), error })
     }
 }
 

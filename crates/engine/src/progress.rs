@@ -113,7 +113,8 @@ impl Progress {
 
     /// The present moment; with `next_interval` the histogram begins anew.
     pub fn snapshot(&self, next_interval: bool) -> Snapshot {
-        let sum = |f: fn(&Gauge) -> &AtomicU32| self.targets.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();
+        let sum =
+            |f: fn(&Gauge) -> &AtomicU32| self.targets.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let snapshot = Snapshot {
             now: Nanos(self.targets.iter().map(|g| g.now_ns.load(Relaxed)).min().unwrap_or_default()),
@@ -146,7 +147,8 @@ fn bucket(time: Nanos) -> usize {
 /// Upper edge of a bucket, less one.
 fn upper_edge(bucket: usize) -> u64 {
     let (power, step) = (bucket / STEPS, bucket % STEPS);
-    ((((STEPS + step + 1) as u128) << power >> STEPS.ilog2()) - 1).min(u128::from(u64::MAX)) as u64
+    let next = ((STEPS + step + 1) as u128) << power >> STEPS.ilog2();
+    (next - 1).min(u128::from(u64::MAX)) as u64
 }
 
 fn percentile(counts: &[u32; BUCKETS], percent: u64, max: Nanos) -> Nanos {

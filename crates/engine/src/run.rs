@@ -6,7 +6,9 @@ use crate::prepare::{PrepareError, Prepared, TargetReady, source_name};
 use crate::progress::Progress;
 use crate::worker::{Settings, Tally, Worker, WorkerError};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use iosonar_archive::{ARCHIVE_VERSION, ArchiveError, ArchiveWriter, RunInfo, RunState, SeriesLog, Stalls, TargetInfo};
+use iosonar_archive::{
+    ARCHIVE_VERSION, ArchiveError, ArchiveWriter, RunInfo, RunState, SeriesLog, Stalls, TargetInfo,
+};
 use iosonar_backend::{Backend, Null, Sim, Threads};
 use iosonar_host::sample::Sampler;
 use iosonar_host::{Root, TargetFacts};
@@ -29,7 +31,9 @@ pub enum RunError {
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// Threads.
-    #[error("cannot start the threads of the run ({0}): use a smaller --depth, or raise the limit on processes (ulimit -u)")]
+    #[error(
+        "cannot start the threads of the run ({0}): use a smaller --depth, or raise the limit on processes (ulimit -u)"
+    )]
     Threads(std::io::Error),
 }
 
@@ -157,7 +161,14 @@ impl Prepared {
         Settings { run_id, target: index as u16, depth, overlap, fill, placement, max_length }
     }
 
-    fn work(&self, index: usize, worker: Worker<'_>, gate: &Gate, clock: &Clock, control: &Control) -> Outcome {
+    fn work(
+        &self,
+        index: usize,
+        worker: Worker<'_>,
+        gate: &Gate,
+        clock: &Clock,
+        control: &Control,
+    ) -> Outcome {
         set_timer_slack_1ns();
         let targets = self.targets.len() as u64;
         let requests = |pass: u32| {
@@ -189,7 +200,8 @@ impl Prepared {
             target.max_waiting = tally.counters.max_waiting.into();
             target.max_in_flight = tally.counters.max_in_flight.into();
             info.recorder_stalls.merge(tally.recorder_stalls);
-            info.push_back_stalls.merge(Stalls { count: tally.counters.full_count, total: tally.counters.full_total });
+            info.push_back_stalls
+                .merge(Stalls { count: tally.counters.full_count, total: tally.counters.full_total });
             match result {
                 Err(WorkerError::Writer(_)) if !reasons.is_empty() => {}
                 Err(error) => reasons.push(format!("target {}: {error}", target.path)),
@@ -223,7 +235,12 @@ fn sleep_until_zero(clock: &Clock, control: &Control) {
     }
 }
 
-fn sample(mut series: SeriesLog, facts: &[TargetFacts], clock: &Clock, ended: Receiver<()>) -> std::io::Result<()> {
+fn sample(
+    mut series: SeriesLog,
+    facts: &[TargetFacts],
+    clock: &Clock,
+    ended: Receiver<()>,
+) -> std::io::Result<()> {
     let mut sampler = Sampler::new(facts, &Root::default());
     let names = sampler.names().to_vec();
     let mut values = Vec::new();
@@ -231,7 +248,10 @@ fn sample(mut series: SeriesLog, facts: &[TargetFacts], clock: &Clock, ended: Re
     loop {
         values.clear();
         sampler.sample(&mut values);
-        series.append(clock.now(), values.iter().map(|(id, value)| (names[usize::from(id.0)].as_str(), *value)))?;
+        series.append(
+            clock.now(),
+            values.iter().map(|(id, value)| (names[usize::from(id.0)].as_str(), *value)),
+        )?;
         next += SAMPLE_EVERY;
         match ended.recv_deadline(next) {
             Err(RecvTimeoutError::Timeout) => {}

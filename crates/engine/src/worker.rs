@@ -126,9 +126,8 @@ impl<'a> Worker<'a> {
                     break;
                 }
             };
-            // The first pass begins at time zero, however long this thread took to wake up: what it is late is delay.
-            let now = self.backend.now();
-            self.start = if pass == 0 { Nanos(0) } else { gate.pass(now) };
+            // The first pass starts at time zero, not when this thread woke up: that would hide its delay.
+            self.start = if pass == 0 { Nanos(0) } else { gate.pass(self.backend.now()) };
             self.backend.skip_to(self.start);
             self.pass = pass;
             self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
@@ -169,9 +168,9 @@ impl<'a> Worker<'a> {
                 Decision::Cancel(request) => self.record_unsent(&request, Outcome::Cancelled, None, now),
                 Decision::Sleep(until) => {
                     self.prepare_ahead();
-                    self.wait(until.min(Nanos(now.0 + POLL.0)), now);
+                    self.wait(until, now);
                 }
-                Decision::Wait => self.wait(Nanos(now.0 + POLL.0), now),
+                Decision::Wait => self.wait(Nanos(u64::MAX), now),
                 Decision::Finished => return,
             }
         }
@@ -182,7 +181,13 @@ impl<'a> Worker<'a> {
         if let Err(gone) = self.recorder.tick(now) {
             self.fail(gone.into());
         }
-        self.reap(Wait::Until(until));
+        // A real clock goes on while a stop is noticed a little late; a simulated one must not pass its stop.
+        let latest = match self.control.stop_time() {
+            _ if self.backend.is_timed() => Nanos(now.0 + POLL.0),
+            stop if stop > now => stop,
+            _ => until,
+        };
+        self.reap(Wait::Until(until.min(latest)));
     }
 
     /// Ends the issuing; what is in flight is still awaited. The first reason counts.
@@ -212,7 +217,13 @@ impl<'a> Worker<'a> {
             .with(Marks::ROUNDED, placed.rounded);
         let due = item.due.map(|due| Nanos(due.0.saturating_add(self.start.0)));
         let facts = Origin { load_time: item.load_time, requested: item.extent, marks };
-        self.scheduler.offer(Request { sequence: item.sequence, op: item.op, extent: placed.extent, due, facts });
+        self.scheduler.offer(Request {
+            sequence: item.sequence,
+            op: item.op,
+            extent: placed.extent,
+            due,
+            facts,
+        });
     }
 
     fn issue(&mut self, issue: Issue<Origin>, now: Nanos) {
@@ -221,9 +232,10 @@ impl<'a> Worker<'a> {
             Some((sequence, buffer)) if sequence == request.sequence => buffer,
             other => {
                 self.buffers.extend(other.map(|(_, buffer)| buffer));
-                self.make_buffer(request)
+                self.make_buffer(request.sequence, request.op, request.extent, issue.due)
             }
         };
+        self.gauge.set(now, self.scheduler.in_flight(), self.scheduler.waiting());
         self.gauge.set_late(now.saturating_sub(issue.due));
         let operation =
             Operation { token: Token(issue.slot.0), op: request.op, extent: request.extent, buffer };
@@ -234,14 +246,13 @@ impl<'a> Worker<'a> {
     /// Makes the data of the next write while there is time, so that it costs no delay.
     fn prepare_ahead(&mut self) {
         let Some(head) = self.scheduler.head().copied() else { return };
-        let (None, Op::Write) = (&self.ahead, head.op) else { return };
+        let (Some(due), None, Op::Write) = (head.due, &self.ahead, head.op) else { return };
         if self.backend.needs_buffers() && !self.buffers.is_empty() {
-            self.ahead = Some((head.sequence, self.make_buffer(&head)));
+            self.ahead = Some((head.sequence, self.make_buffer(head.sequence, head.op, head.extent, due)));
         }
     }
 
-    fn make_buffer(&mut self, request: &Request<Origin>) -> Buffer {
-        let Request { sequence, op, extent, due, .. } = *request;
+    fn make_buffer(&mut self, sequence: u64, op: Op, extent: Extent, due: Nanos) -> Buffer {
         if !self.backend.needs_buffers() {
             return Buffer::empty();
         }
@@ -254,8 +265,7 @@ impl<'a> Worker<'a> {
                 pass: self.pass,
                 sector: extent.offset / SECTOR,
                 sequence,
-                // Nothing of the clock: equal runs write equal bytes.
-                due_ns: due.map_or(0, |due| due.saturating_sub(self.start).0),
+                due_ns: due.0,
             };
             fill(&mut buffer, first, self.settings.fill);
         }
@@ -285,11 +295,16 @@ impl<'a> Worker<'a> {
     fn sent(&self, issue: &Issue<Origin>, completion: &Completion) -> Record {
         let request = &issue.request;
         let whole = completion.result == request.extent.length as i64;
-        let waited = if self.settings.overlap.policy == OverlapPolicy::Order { Marks::ORDERED } else { Marks::PUSHED };
+        let waited =
+            if self.settings.overlap.policy == OverlapPolicy::Order { Marks::ORDERED } else { Marks::PUSHED };
         Record {
             worker: completion.worker,
             outcome: if whole { Outcome::Completed } else { Outcome::Failed },
-            marks: request.facts.marks.with(waited, issue.blocked.is_some()).with(Marks::SHORT, completion.short),
+            marks: request
+                .facts
+                .marks
+                .with(waited, issue.blocked.is_some())
+                .with(Marks::SHORT, completion.short),
             due: issue.due,
             released: issue.blocked.map(|b| b.released),
             blocked_by: issue.blocked.map(|b| b.by),
@@ -300,7 +315,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn record_unsent(&mut self, request: &Request<Origin>, outcome: Outcome, blocked_by: Option<u64>, now: Nanos) {
+    fn record_unsent(
+        &mut self,
+        request: &Request<Origin>,
+        outcome: Outcome,
+        blocked_by: Option<u64>,
+        now: Nanos,
+    ) {
         let due = request.due.unwrap_or(now);
         let marks = request.facts.marks;
         let record = Record { outcome, marks, due, blocked_by, ..self.blank(request) };

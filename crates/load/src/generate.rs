@@ -121,7 +121,8 @@ mod tests {
     #[test]
     fn what_is_generated_can_be_replayed_and_comes_from_its_seed() {
         for shape in [Shape::Bursts { growth: 10 }, Shape::Mixed { rate: 200 }] {
-            let spec = Spec { shape, duration: Nanos::from_secs(12), sectors: 20_000, read_percent: 60, seed: 3 };
+            let spec =
+                Spec { shape, duration: Nanos::from_secs(12), sectors: 20_000, read_percent: 60, seed: 3 };
             let make = |spec: &Spec| {
                 let mut text = Vec::new();
                 let count = generate(spec, &mut text).unwrap();

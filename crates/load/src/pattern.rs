@@ -40,9 +40,9 @@ impl Pattern {
     fn due(&mut self) -> Option<Nanos> {
         let Pace::Rate { iops, process } = self.pattern.pace else { return None };
         Some(match process {
-            Process::Constant => {
-                Nanos((u128::from(self.sequence) * 1_000_000_000 / u128::from(iops)).try_into().unwrap_or(u64::MAX))
-            }
+            Process::Constant => Nanos(
+                (u128::from(self.sequence) * 1_000_000_000 / u128::from(iops)).try_into().unwrap_or(u64::MAX),
+            ),
             Process::Poisson => {
                 let due = self.next_arrival;
                 self.next_arrival += self.arrivals.exponential() * 1e9 / iops as f64;
@@ -130,10 +130,12 @@ mod tests {
 
     #[test]
     fn rates_hold() {
-        let constant = all(&pattern(Order::Random, Pace::Rate { iops: 3, process: Process::Constant }, 100), 1);
+        let constant =
+            all(&pattern(Order::Random, Pace::Rate { iops: 3, process: Process::Constant }, 100), 1);
         assert_eq!(constant[1].due, Some(Nanos(333_333_333)));
         assert_eq!(constant[999].due, Some(Nanos::from_secs(333)));
-        let poisson = all(&pattern(Order::Random, Pace::Rate { iops: 1000, process: Process::Poisson }, 100), 1);
+        let poisson =
+            all(&pattern(Order::Random, Pace::Rate { iops: 1000, process: Process::Poisson }, 100), 1);
         let span = poisson[999].due.unwrap().as_secs_f64();
         // 1000 arrivals: the standard deviation of their span is 3.2 %, six of them are 19 %.
         assert!((span - 1.0).abs() < 0.19, "{span}");

@@ -93,7 +93,11 @@ impl<R: BufRead> Ordered<R> {
         Ok(None)
     }
 
-    fn in_time(&mut self, mut r: TimedRequest, notice: &mut dyn FnMut(Notice)) -> Result<TimedRequest, LoadError> {
+    fn in_time(
+        &mut self,
+        mut r: TimedRequest,
+        notice: &mut dyn FnMut(Notice),
+    ) -> Result<TimedRequest, LoadError> {
         r.time = Nanos(r.time.0.saturating_add(self.shift.0));
         match self.backward {
             Backward::Sort => {}

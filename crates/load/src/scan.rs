@@ -36,7 +36,11 @@ pub struct Facts {
 
 /// Reads the whole load, beyond the end of its window too. `notice` is told of each line that would be
 /// skipped and of each shift.
-pub fn scan(input: impl BufRead, load: &LoadSource, mut notice: impl FnMut(Notice)) -> Result<Facts, LoadError> {
+pub fn scan(
+    input: impl BufRead,
+    load: &LoadSource,
+    mut notice: impl FnMut(Notice),
+) -> Result<Facts, LoadError> {
     let mut input = Ordered::new(input, load);
     let mut facts = Facts { first: Nanos(u64::MAX), ..Facts::default() };
     let (mut bad_lines, mut back_shifts) = (0, 0);

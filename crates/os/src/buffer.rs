@@ -46,7 +46,8 @@ impl Buffer {
     }
 
     fn layout(capacity: usize) -> Layout {
-        Layout::from_size_align(capacity, BUFFER_ALIGN).expect("no request is near the size of the address space")
+        Layout::from_size_align(capacity, BUFFER_ALIGN)
+            .expect("no request is near the size of the address space")
     }
 
     fn release(&mut self) {

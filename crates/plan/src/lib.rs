@@ -23,5 +23,5 @@ pub use op::Op;
 pub use overlap::{Overlap, OverlapPolicy, Strong};
 pub use place::{Placed, Placement, PlacementError};
 pub use plan::{Access, InvalidPlan, PLAN_VERSION, Plan, PlanError, Target};
-pub use source::{Backward, LoadPace, LoadSource, Order, PatternSource, Pace, Process, Source, Stop, Window};
+pub use source::{Backward, LoadPace, LoadSource, Order, Pace, PatternSource, Process, Source, Stop, Window};
 pub use units::{ByteSize, Nanos, ParseUnitError, SECTOR, Speed};

@@ -100,7 +100,10 @@ mod tests {
     fn a_request_that_fits_stays() {
         let p = Placement::new(1000 * 512, 512).unwrap();
         let placed = p.place(sectors(992, 8)).unwrap();
-        assert_eq!(placed, Placed { extent: sectors(992, 8), wrapped: false, at_border: false, rounded: false });
+        assert_eq!(
+            placed,
+            Placed { extent: sectors(992, 8), wrapped: false, at_border: false, rounded: false }
+        );
     }
 
     #[test]

@@ -133,10 +133,16 @@ impl Plan {
             return refuse("run_id and seed must be below 2^63".into());
         }
         if self.fill.random_percent > 100 {
-            return refuse(format!("fill.random_percent = {}: it must lie between 0 and 100", self.fill.random_percent));
+            return refuse(format!(
+                "fill.random_percent = {}: it must lie between 0 and 100",
+                self.fill.random_percent
+            ));
         }
         if !(1..=1 << 24).contains(&self.overlap.max_waiting) {
-            return refuse(format!("overlap.max_waiting = {}: it must lie between 1 and 16777216", self.overlap.max_waiting));
+            return refuse(format!(
+                "overlap.max_waiting = {}: it must lie between 1 and 16777216",
+                self.overlap.max_waiting
+            ));
         }
         if let Engine::Sim(model) = self.engine
             && let Some(stall) = model.stall
@@ -163,18 +169,29 @@ impl Plan {
                     ));
                 }
                 if load.pace == LoadPace::Asap && !load.speed.is_one() {
-                    return refuse("speed has no meaning when all requests are due at once: leave one of them out".into());
+                    return refuse(
+                        "speed has no meaning when all requests are due at once: leave one of them out"
+                            .into(),
+                    );
                 }
                 if self.passes > 1 && load.file.as_os_str() == "-" {
-                    return refuse("standard input can be read only once: save it to a file, or use one pass".into());
+                    return refuse(
+                        "standard input can be read only once: save it to a file, or use one pass".into(),
+                    );
                 }
             }
             Source::Pattern(p) => {
                 if p.block_size.0 == 0 || p.block_size.0 > 1 << 30 {
-                    return refuse(format!("block_size = {}: it must lie between 1 byte and 1 GiB", p.block_size));
+                    return refuse(format!(
+                        "block_size = {}: it must lie between 1 byte and 1 GiB",
+                        p.block_size
+                    ));
                 }
                 if p.read_percent > 100 {
-                    return refuse(format!("read_percent = {}: it must lie between 0 and 100", p.read_percent));
+                    return refuse(format!(
+                        "read_percent = {}: it must lie between 0 and 100",
+                        p.read_percent
+                    ));
                 }
                 if p.stop.requests.is_none() && p.stop.runtime.is_none() {
                     return refuse("stop: give requests or runtime, or the pass would never end".into());

@@ -60,12 +60,14 @@ impl FromStr for Nanos {
         let factor = match unit {
             "" => 1_000_000_000,
             _ => TIME_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, f)| *f).ok_or_else(|| {
-                ParseUnitError(format!("'{text}' is no time: use a number with ns, us, ms, s, m, h or d, for example 1.5s"))
+                ParseUnitError(format!(
+                    "'{text}' is no time: use a number with ns, us, ms, s, m, h or d, for example 1.5s"
+                ))
             })?,
         };
-        parse_decimal(number, factor)
-            .map(Nanos)
-            .map_err(|why| ParseUnitError(format!("'{text}' is no time: {why}; for example 0.5, 30s or 100us")))
+        parse_decimal(number, factor).map(Nanos).map_err(|why| {
+            ParseUnitError(format!("'{text}' is no time: {why}; for example 0.5, 30s or 100us"))
+        })
     }
 }
 
@@ -192,7 +194,9 @@ impl FromStr for Speed {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match parse_decimal(text, Self::ONE) {
-            Ok(0) => Err(ParseUnitError(format!("'{text}' is no speed: it must be above 0, for example 2 or 0.5"))),
+            Ok(0) => {
+                Err(ParseUnitError(format!("'{text}' is no speed: it must be above 0, for example 2 or 0.5")))
+            }
             Ok(n) => Ok(Speed(n)),
             Err(why) => Err(ParseUnitError(format!("'{text}' is no speed: {why}; for example 2 or 0.5"))),
         }
@@ -286,7 +290,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_kept_is_refused() {
-        for text in ["", "s", "0,5", "-1", "1e3", "nan", "0.0000000001", "1x", "99999999999999999999", "1.2.3"] {
+        for text in
+            ["", "s", "0,5", "-1", "1e3", "nan", "0.0000000001", "1x", "99999999999999999999", "1.2.3"]
+        {
             assert!(text.parse::<Nanos>().is_err(), "{text}");
         }
         assert!("0".parse::<Speed>().is_err());
@@ -295,7 +301,9 @@ mod tests {
 
     #[test]
     fn sizes_follow_fio() {
-        for (text, want) in [("4k", 4096), ("4KiB", 4096), ("4kb", 4000), ("8s", 4096), ("1.5m", 1_572_864), ("7", 7)] {
+        for (text, want) in
+            [("4k", 4096), ("4KiB", 4096), ("4kb", 4000), ("8s", 4096), ("1.5m", 1_572_864), ("7", 7)]
+        {
             assert_eq!(text.parse(), Ok(ByteSize(want)), "{text}");
         }
     }

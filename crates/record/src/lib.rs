@@ -167,7 +167,8 @@ mod tests {
         let sink = Slow::default();
         let seen = Arc::new(Mutex::new(0));
         let counted = seen.clone();
-        let (writer, recorders) = start(sink.clone(), 2, move |block| *counted.lock().unwrap() += block.len()).unwrap();
+        let (writer, recorders) =
+            start(sink.clone(), 2, move |block| *counted.lock().unwrap() += block.len()).unwrap();
         let count = 40 * BLOCK as u64 + 7;
         let push_all = |mut recorder: Recorder| {
             for i in 0..count {

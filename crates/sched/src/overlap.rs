@@ -144,10 +144,14 @@ mod tests {
     #[test]
     fn the_tables_of_the_manual() {
         use Op::{Read, Write};
-        for (strong, rr, rw, ww) in
-            [(Strong::WriteWrite, false, false, true), (Strong::AnyWrite, false, true, true), (Strong::Every, true, true, true)]
-        {
-            for (old, new, want) in [(Read, Read, rr), (Read, Write, rw), (Write, Read, rw), (Write, Write, ww)] {
+        for (strong, rr, rw, ww) in [
+            (Strong::WriteWrite, false, false, true),
+            (Strong::AnyWrite, false, true, true),
+            (Strong::Every, true, true, true),
+        ] {
+            for (old, new, want) in
+                [(Read, Read, rr), (Read, Write, rw), (Write, Read, rw), (Write, Write, ww)]
+            {
                 let mut tracker = Tracker::new(strong, 2);
                 tracker.insert(0, old, extent(0, 8));
                 assert_eq!(tracker.conflict(new, extent(7, 8)).is_some(), want, "{strong:?} {old} {new}");

@@ -120,9 +120,11 @@ impl<T: Copy + Default> Scheduler<T> {
     /// With at most `depth` requests in flight.
     pub fn new(depth: u32, overlap: Overlap) -> Scheduler<T> {
         let depth = depth.max(1) as usize;
-        let max_waiting = if overlap.policy == OverlapPolicy::PushBack { overlap.max_waiting as usize } else { 0 };
+        let max_waiting =
+            if overlap.policy == OverlapPolicy::PushBack { overlap.max_waiting as usize } else { 0 };
         let capacity = depth + max_waiting;
-        let idle = Request { sequence: 0, op: Op::Read, extent: Extent::default(), due: None, facts: T::default() };
+        let idle =
+            Request { sequence: 0, op: Op::Read, extent: Extent::default(), due: None, facts: T::default() };
         Scheduler {
             policy: overlap.policy,
             depth,
@@ -278,7 +280,8 @@ impl<T: Copy + Default> Scheduler<T> {
         let slot = self.free_slots.pop().expect("the caller saw a free slot");
         self.slots[slot as usize] = id;
         let entry = &self.entries[id as usize];
-        self.counters.max_in_flight = self.counters.max_in_flight.max((self.depth - self.free_slots.len()) as u32);
+        self.counters.max_in_flight =
+            self.counters.max_in_flight.max((self.depth - self.free_slots.len()) as u32);
         let due = entry.request.due.unwrap_or(now);
         Decision::Issue(Issue { slot: Slot(slot), request: entry.request, due, blocked: entry.blocked })
     }
@@ -363,7 +366,10 @@ mod tests {
         assert_eq!(other.request.sequence, 3, "3 conflicts with nothing");
         s.complete(first.slot, Nanos(5));
         let second = issued(s.next(Nanos(6)));
-        assert_eq!((second.request.sequence, second.blocked), (1, Some(Blocked { by: 0, released: Nanos(5) })));
+        assert_eq!(
+            (second.request.sequence, second.blocked),
+            (1, Some(Blocked { by: 0, released: Nanos(5) }))
+        );
         s.complete(other.slot, Nanos(7));
         assert_eq!(s.next(Nanos(7)), Decision::Offer);
         s.exhausted();

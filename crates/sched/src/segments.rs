@@ -88,7 +88,12 @@ impl Segments {
     /// Calls `f` with every segment of `extent`, after making the segments cover it exactly: those that stick
     /// out are cut, gaps become unused segments. Segments that `f` leaves unused are removed. `lists` holds
     /// the lists of sharers.
-    pub(crate) fn update(&mut self, extent: Extent, lists: &mut Lists, f: &mut impl FnMut(&mut Lists, &mut Segment)) {
+    pub(crate) fn update(
+        &mut self,
+        extent: Extent,
+        lists: &mut Lists,
+        f: &mut impl FnMut(&mut Lists, &mut Segment),
+    ) {
         self.cut_at(extent.offset, lists);
         self.cut_at(extent.end(), lists);
         let (before, rest) = self.split(self.root, extent.offset);

@@ -48,7 +48,9 @@ pub enum ReadError {
         error: std::io::Error,
     },
     /// A line without an end.
-    #[error("line {0} is longer than 65536 bytes: this is no load; see 'iosonar replay --help' for the formats")]
+    #[error(
+        "line {0} is longer than 65536 bytes: this is no load; see 'iosonar replay --help' for the formats"
+    )]
     Long(u64),
     /// Zero bytes, which no text holds.
     #[error("line {0} contains zero bytes: this is binary data, no load")]
@@ -98,9 +100,10 @@ fn explain(error: std::io::Error) -> std::io::Error {
         std::io::ErrorKind::UnexpectedEof => {
             std::io::Error::new(error.kind(), "the gzip stream is cut off: copy or make the file again")
         }
-        std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => {
-            std::io::Error::new(error.kind(), format!("the gzip stream is damaged ({error}): copy or make the file again"))
-        }
+        std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => std::io::Error::new(
+            error.kind(),
+            format!("the gzip stream is damaged ({error}): copy or make the file again"),
+        ),
         _ => error,
     }
 }
@@ -133,7 +136,8 @@ fn looks_like_request(text: &str) -> bool {
 
 fn parse_request(line: u64, text: &str) -> Result<TimedRequest, String> {
     let mut columns = text.split(';').map(str::trim);
-    let mut column = |name: &str| columns.next().filter(|c| !c.is_empty()).ok_or_else(|| format!("{name} is missing"));
+    let mut column =
+        |name: &str| columns.next().filter(|c| !c.is_empty()).ok_or_else(|| format!("{name} is missing"));
     let time = parse_time(column("the time")?).map_err(|why| format!("the time {why}"))?;
     let sector = parse_count("the sector", column("the sector")?)?;
     let length = parse_count("the length", column("the length")?)?;
@@ -217,7 +221,13 @@ pub fn write_result(out: &mut impl Write, request: &TimedRequest) -> std::io::Re
 }
 
 /// Writes one load line; columns that a load does not know are 0.0.
-pub fn write_load(out: &mut impl Write, time: Nanos, op: Op, sector: u64, length: u64) -> std::io::Result<()> {
+pub fn write_load(
+    out: &mut impl Write,
+    time: Nanos,
+    op: Op,
+    sector: u64,
+    length: u64,
+) -> std::io::Result<()> {
     let (seconds, nanos) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
     writeln!(out, "{seconds:6}.{nanos:09} ; {sector:12} ; {length:4} ; {} ; 0.0 ; 0.0", op.letter())
 }
@@ -257,7 +267,11 @@ mod tests {
             (".0000000019 ; 56 ; 8 ; r", 1, 56, Op::Read, true),
         ] {
             let r = request(text);
-            assert_eq!((r.time.0, r.extent.offset / 512, r.op, r.pushed), (time, sector, op, pushed), "{text}");
+            assert_eq!(
+                (r.time.0, r.extent.offset / 512, r.op, r.pushed),
+                (time, sector, op, pushed),
+                "{text}"
+            );
             assert_eq!(r.extent.length, 8 * 512);
         }
     }

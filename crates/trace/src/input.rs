@@ -31,5 +31,9 @@ pub fn decompress(mut input: impl Read + Send + 'static) -> Result<Box<dyn BufRe
     let gzip = head.starts_with(&[0x1f, 0x8b]);
     let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(input);
     let buffered = BufReader::with_capacity(1 << 16, whole);
-    Ok(if gzip { Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(buffered))) } else { Box::new(buffered) })
+    Ok(if gzip {
+        Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(buffered)))
+    } else {
+        Box::new(buffered)
+    })
 }

@@ -2,7 +2,7 @@
 
 use crate::units::{self, Charset};
 use iosonar_analyze::{
-    ByScope, Counts, LimitResult, LimitVerdict, OccupancyFacts, Rate, Scope, Severity, Summary, TimeStats,
+    ByScope, Counts, LimitResult, LimitVerdict, Rate, Scope, Severity, Summary, TimeStats,
 };
 use iosonar_archive::RunState;
 use iosonar_plan::OverlapPolicy;
@@ -184,13 +184,18 @@ fn throughput(out: &mut Lines, s: &Summary) {
     };
     row("demanded", s.throughput.demanded, if s.run.has_timetable { "-" } else { "no timetable" });
     row("delivered", s.throughput.delivered, "nothing");
-    let mut occupancy = |name: &str, facts: &OccupancyFacts| {
-        let mean = facts.mean_time_weighted.map_or("-".to_string(), units::request_rate);
-        let most = units::grouped(facts.max_on_one_target);
-        out.line(&format!("  {name:14}mean over time {mean}, most on one target {most}"));
-    };
-    occupancy("in flight", &s.in_flight);
-    occupancy("waiting", &s.waiting);
+    let mean = |mean: Option<f64>| mean.map_or("-".to_string(), units::request_rate);
+    let (flying, waiting) = (&s.in_flight, &s.waiting);
+    let most = units::grouped(flying.max_on_one_target);
+    out.line(&format!(
+        "  in flight     mean over time {}, most on one target {most}",
+        mean(flying.mean_time_weighted)
+    ));
+    let most = units::grouped(waiting.max_for_conflict_on_one_target);
+    out.line(&format!(
+        "  waiting       mean over time {}, most for a conflict {most}",
+        mean(waiting.mean_time_weighted)
+    ));
 }
 
 fn limits(out: &mut Lines, s: &Summary) {

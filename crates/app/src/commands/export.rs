@@ -1,12 +1,73 @@
 //! `iosonar export`: the records in another form.
 
 use super::open;
-use crate::args::ExportArgs;
+use crate::args::{ExportArg, ExportArgs};
 use crate::exit::{Exit, Failure};
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
+use iosonar_archive::{Archive, ArchiveError, CsvWriter, JsonWriter, Record};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 
 /// Writes records to a file or to standard output.
 pub fn export(args: ExportArgs) -> Result<Exit, Failure> {
-    let _ = open(&args.dir)?;
-    Err(Failure::refused(anyhow!("not yet")))
+    let archive = open(&args.dir)?;
+    let target = target(&args, &archive)?;
+    let mut out: Box<dyn Write> = match &args.out {
+        Some(path) => {
+            let file = File::create_new(path).with_context(|| format!("cannot make {}", path.display()));
+            Box::new(BufWriter::new(file.map_err(Failure::refused)?))
+        }
+        None => Box::new(BufWriter::new(io::stdout().lock())),
+    };
+    match args.to {
+        ExportArg::Replay => {
+            iosonar_dialect_blkreplay::export(&archive, target.unwrap_or(0), &mut out)?;
+        }
+        ExportArg::Csv => {
+            let mut csv = CsvWriter::new(&mut out)?;
+            each(&archive, target, &mut |record| csv.push(record))?;
+            csv.finish()?;
+        }
+        ExportArg::Json => {
+            let mut json = JsonWriter::new(&mut out);
+            each(&archive, target, &mut |record| json.push(record))?;
+            json.finish()?;
+        }
+    }
+    out.flush()?;
+    Ok(Exit::Fine)
+}
+
+/// The one target that is wanted; none: all of them, in a form that tells them apart.
+fn target(args: &ExportArgs, archive: &Archive) -> Result<Option<u16>, Failure> {
+    let targets = archive.plan().targets.len();
+    match args.target {
+        Some(n) if usize::from(n) >= targets => Err(Failure::refused(anyhow!(
+            "--target {n}: {} has targets 0 to {}",
+            args.dir.display(),
+            targets - 1
+        ))),
+        None if targets > 1 && matches!(args.to, ExportArg::Replay) => Err(Failure::refused(anyhow!(
+            "{} has {targets} targets, and blkreplay's form holds one: choose it with --target 0 … {}",
+            args.dir.display(),
+            targets - 1
+        ))),
+        chosen => Ok(chosen),
+    }
+}
+
+fn each(
+    archive: &Archive,
+    target: Option<u16>,
+    push: &mut dyn FnMut(&Record) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut written = Ok(());
+    let read: Result<_, ArchiveError> = archive.for_each_record(&mut |record| {
+        if written.is_ok() && target.is_none_or(|t| t == record.target) {
+            written = push(record);
+        }
+    });
+    written?;
+    read?;
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::args::{GenerateArgs, ShapeArg};
 use crate::exit::{Exit, Failure};
+use crate::output::tell;
 use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
 use iosonar_load::generate::{Shape, Spec, generate as write_load};
@@ -28,7 +29,9 @@ pub fn generate(args: GenerateArgs) -> Result<Exit, Failure> {
         write_load(&spec, &mut BufWriter::new(std::io::stdout().lock()))?;
         return Ok(Exit::Fine);
     }
-    let file = File::create_new(&args.out).with_context(|| format!("cannot make {name}")).map_err(Failure::refused)?;
+    let file = File::create_new(&args.out)
+        .with_context(|| format!("cannot make {name}"))
+        .map_err(Failure::refused)?;
     let count = if args.out.extension().is_some_and(|e| e == "gz") {
         let mut out = GzEncoder::new(BufWriter::new(file), Compression::default());
         let count = write_load(&spec, &mut out)?;
@@ -40,6 +43,6 @@ pub fn generate(args: GenerateArgs) -> Result<Exit, Failure> {
         out.flush()?;
         count
     };
-    eprintln!("{name}: {count} requests");
+    tell(format_args!("{name}: {count} requests"));
     Ok(Exit::Fine)
 }

@@ -3,7 +3,7 @@
 use super::{headline, open};
 use crate::args::{PlotArgs, ThemeArg};
 use crate::exit::{Exit, Failure};
-use crate::output::Analysis;
+use crate::output::{Analysis, print, tell};
 use anyhow::{Context, anyhow};
 use iosonar_view::{Format, Picture, PlotOptions, Theme};
 
@@ -27,10 +27,10 @@ pub fn plot(args: PlotArgs) -> Result<Exit, Failure> {
     let options = PlotOptions { formats, only, theme, headline: headline(&archive) };
     let plotted = iosonar_view::plot(&diagrams, &analysis.summary, &out, &options)?;
     for path in &plotted.written {
-        println!("{}", path.display());
+        print(&format!("{}\n", path.display()))?;
     }
     for (picture, why) in &plotted.skipped {
-        eprintln!("iosonar: {}: {why}", picture.stem());
+        tell(format_args!("iosonar: {}: {why}", picture.stem()));
     }
     Ok(if analysis.summary.counts.all.completed == 0 { Exit::Failed } else { Exit::Fine })
 }
@@ -38,5 +38,7 @@ pub fn plot(args: PlotArgs) -> Result<Exit, Failure> {
 fn picture(name: &str) -> Result<Picture, Failure> {
     let names = || Picture::ALL.map(Picture::keyword).join(", ");
     let found = Picture::ALL.into_iter().find(|p| p.keyword() == name);
-    found.ok_or_else(|| Failure::refused(anyhow!("--only {name}: there is no such picture; there are {}", names())))
+    found.ok_or_else(|| {
+        Failure::refused(anyhow!("--only {name}: there is no such picture; there are {}", names()))
+    })
 }

@@ -6,14 +6,14 @@ use crate::session;
 use anyhow::anyhow;
 use iosonar_engine::Prepared;
 use iosonar_plan::{
-    Access, Backward, Engine, Fill, LoadPace, LoadSource, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Plan, SimModel,
-    SimStall, Source, Strong, Target, Window,
+    Access, Backward, Engine, Fill, LoadPace, LoadSource, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Plan,
+    SimModel, SimStall, Source, Strong, Target, Window,
 };
 
 /// Replays loads on targets.
-pub fn replay(args: ReplayArgs) -> Result<Exit, Failure> {
-    let plan = plan(&args)?;
-    session::carry_out(plan, &args.session, |prepared| check_delta(&args, prepared))
+pub fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
+    let plan = plan(args)?;
+    session::carry_out(plan, &args.session, |prepared| check_delta(args, prepared))
 }
 
 fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {

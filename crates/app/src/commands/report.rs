@@ -3,7 +3,7 @@
 use super::{headline, open};
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::Analysis;
+use crate::output::{Analysis, print};
 use anyhow::Context;
 use iosonar_view::report::{Report, page};
 
@@ -23,6 +23,6 @@ pub fn report(args: ReportArgs) -> Result<Exit, Failure> {
         headline: &headline(&archive),
     });
     std::fs::write(&out, html).with_context(|| format!("cannot write {}", out.display()))?;
-    println!("{}", out.display());
+    print(&format!("{}\n", out.display()))?;
     Ok(Exit::Fine)
 }

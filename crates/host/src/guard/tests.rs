@@ -1,3 +1,5 @@
+//! The guard on fake trees.
+
 use super::*;
 use crate::fixture::Tree;
 use crate::identify::facts;

@@ -1,3 +1,5 @@
+//! Identification on fake trees.
+
 use super::*;
 use crate::fixture::Tree;
 use std::os::unix::net::UnixListener;

@@ -31,9 +31,9 @@ fn facts(scene: &mut Scene, view: &View<'_>, y: i32) {
             units::grouped(s.run.depth.into())
         ),
         format!(
-            "waiting for submission: mean over time {}, most on one target {}",
+            "waiting for submission: mean over time {}, most for a conflict on one target {}",
             mean(s.waiting.mean_time_weighted),
-            units::grouped(s.waiting.max_on_one_target)
+            units::grouped(s.waiting.max_for_conflict_on_one_target)
         ),
         "This is the view of the generator; layers below may let fewer requests through at the same time."
             .to_string(),

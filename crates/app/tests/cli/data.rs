@@ -1,0 +1,147 @@
+//! What is written to a real file: whose it is, and how compressible. Acceptance 35.
+
+use crate::*;
+use iosonar_engine::{HEADER, SectorHeader};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+
+const SECTORS: u64 = 2_048;
+
+/// 32 writes of 64 sectors, each once, over 1 MiB; then half a target that is only read.
+fn load() -> String {
+    let times: Vec<String> = (0..33).map(|i| format!("0.{i:03}")).collect();
+    let write = |i: usize| (times[i].as_str(), (i as u64 * 7 % 32) * 64, 64, 'W');
+    let mut load: Vec<_> = (0..32).map(write).collect();
+    load.push((times[32].as_str(), SECTORS, 64, 'R'));
+    rows(&load)
+}
+
+/// Replays the load and gives back what the file then holds.
+fn written(lab: &Lab, name: &str, options: &str) -> Vec<u8> {
+    let path = lab.target(name, 2 * SECTORS * 512);
+    lab.file("l.load", load());
+    lab.expect(
+        0,
+        &format!("replay l.load -t {name} --start-grace 0 --no-progress {options} -o {name}.result"),
+    );
+    let mut bytes = std::fs::read(path).unwrap();
+    let rest = bytes.split_off((SECTORS * 512) as usize);
+    assert!(rest.iter().all(|b| *b == 0), "what the load does not write stays as it was");
+    bytes
+}
+
+/// Whether files here can be opened with `O_DIRECT`.
+pub fn has_direct_io(lab: &Lab) -> bool {
+    let o_direct = if cfg!(any(target_arch = "aarch64", target_arch = "arm")) { 0o200_000 } else { 0o40_000 };
+    lab.file("probe", "");
+    std::fs::File::options().read(true).custom_flags(o_direct).open(lab.path("probe")).is_ok()
+}
+
+fn share_after_zlib(bytes: &[u8]) -> f64 {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap().len() as f64 / bytes.len() as f64
+}
+
+fn sectors(bytes: &[u8]) -> &[[u8; 512]] {
+    bytes.as_chunks::<512>().0
+}
+
+/// Every sector says rightly whose it is.
+fn headers_are_right(lab: &Lab, name: &str, bytes: &[u8], run_id: u64) {
+    let records = sorted(lab, &format!("{name}.result"));
+    for (at, sector) in sectors(bytes).iter().enumerate() {
+        let header = SectorHeader::decode(sector).unwrap_or_else(|e| panic!("sector {at}: {e}"));
+        assert_eq!((header.run_id, header.sector, header.target, header.pass), (run_id, at as u64, 0, 0));
+        let record = &records[header.sequence as usize];
+        assert!(record.executed.offset <= at as u64 * 512 && at as u64 * 512 < record.executed.end());
+        assert_eq!(header.due_ns, record.due.0);
+    }
+}
+
+fn fills(access: &str) {
+    let lab = lab();
+    let zeros = written(&lab, "zeros", &format!("{access} --run-id 5"));
+    headers_are_right(&lab, "zeros", &zeros, 5);
+    assert!(sectors(&zeros).iter().all(|s| s[HEADER..].iter().all(|b| *b == 0)));
+
+    let full = written(&lab, "full", &format!("{access} --run-id 6 --fill-random 100"));
+    headers_are_right(&lab, "full", &full, 6);
+    let share = share_after_zlib(&full);
+    assert!(share > 0.98, "{share}");
+    let distinct: std::collections::HashSet<_> = sectors(&full).iter().map(|s| &s[HEADER..]).collect();
+    assert_eq!(distinct.len(), SECTORS as usize, "no two sectors are equal");
+
+    let half = written(&lab, "half", &format!("{access} --run-id 7 --fill-random 50"));
+    headers_are_right(&lab, "half", &half, 7);
+    let share = share_after_zlib(&half);
+    assert!((0.45..0.60).contains(&share), "{share}");
+}
+
+#[test]
+fn buffered_writes_carry_headers_and_the_fill_asked_for() {
+    fills("--buffered");
+}
+
+#[test]
+fn direct_writes_carry_headers_and_the_fill_asked_for() {
+    if has_direct_io(&lab()) {
+        fills("");
+    } else {
+        iosonar_testkit::skip(
+            "direct_writes_carry_headers_and_the_fill_asked_for",
+            "no O_DIRECT on the temporary directory",
+        );
+    }
+}
+
+#[test]
+fn equal_run_ids_write_equal_bytes_and_others_do_not() {
+    let lab = lab();
+    for fill in [0, 100] {
+        let run = |name: &str, id: u64| {
+            written(&lab, name, &format!("--buffered --fill-random {fill} --run-id {id}"))
+        };
+        let first = run(&format!("a{fill}"), 11);
+        assert!(first == run(&format!("b{fill}"), 11), "fill {fill}: equal ids write different bytes");
+        let other = run(&format!("c{fill}"), 12);
+        assert!(sectors(&first).iter().zip(sectors(&other)).all(|(a, b)| a != b));
+    }
+}
+
+#[test]
+fn a_run_without_an_id_gets_a_new_one() {
+    let lab = lab();
+    let first = written(&lab, "a", "--buffered --fill-random 100");
+    assert!(first != written(&lab, "b", "--buffered --fill-random 100"));
+}
+
+#[test]
+fn reading_leaves_the_target_as_it_is() {
+    let lab = lab();
+    lab.file("t.img", vec![0x5a; 1 << 20]);
+    lab.file("l.load", load().replace("; W ;", "; R ;"));
+    let ended = lab.expect(
+        0,
+        "replay l.load -t t.img --buffered --start-grace 0 --no-progress -o r --start 0 --end 0.031",
+    );
+    assert!(!ended.err.contains("overwritten"), "{}", ended.err);
+    assert!(std::fs::read(lab.path("t.img")).unwrap().iter().all(|b| *b == 0x5a));
+    let dry = lab.expect(0, "replay l.load -t t.img --dry-run --start-grace 0 --no-progress -o dry");
+    assert!(!dry.err.contains("overwritten"), "{}", dry.err);
+}
+
+// A dry run touches nothing, writes or not.
+#[test]
+fn engines_without_io_do_not_touch_the_target() {
+    let lab = lab();
+    lab.file("l.load", load());
+    for engine in ["null", "sim"] {
+        lab.file("t.img", vec![0x5a; 1 << 20]);
+        lab.expect(
+            0,
+            &format!("replay l.load -t t.img --engine {engine} --start-grace 0 --no-progress -o {engine}"),
+        );
+        assert!(std::fs::read(lab.path("t.img")).unwrap().iter().all(|b| *b == 0x5a), "{engine}");
+    }
+}

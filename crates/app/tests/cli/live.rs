@@ -1,0 +1,281 @@
+//! Runs that are stopped, aborted, killed or asked how they are. They go on the real clock with the null
+//! engine, and are waited for by what they say, never by time.
+
+use crate::*;
+use iosonar_archive::Outcome;
+use iosonar_testkit::Ended;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
+
+/// A run that goes on. It is ended, by its own id, when a test fails.
+struct Running {
+    child: Child,
+    err: BufReader<ChildStderr>,
+    seen: String,
+}
+
+impl Running {
+    fn start(lab: &Lab, args: &str, input: Stdio) -> Running {
+        let mut child = lab.command(args).stdin(input).spawn().expect("the binary starts");
+        let err = BufReader::new(child.stderr.take().expect("it is piped"));
+        Running { child, err, seen: String::new() }
+    }
+
+    /// Reads what it says until a line is right.
+    #[track_caller]
+    fn until(&mut self, right: impl Fn(&str) -> bool) -> String {
+        loop {
+            let mut line = String::new();
+            let read = self.err.read_line(&mut line).expect("standard error can be read");
+            assert!(read > 0, "it ended before it said what was waited for:\n{}", self.seen);
+            self.seen += &line;
+            if right(&line) {
+                return line;
+            }
+        }
+    }
+
+    /// Waits until it is under way and has recorded something.
+    #[track_caller]
+    fn until_records(&mut self) -> u64 {
+        let completed =
+            |line: &str| serde_json::from_str::<Value>(line).ok().and_then(|v| v["completed"].as_u64());
+        let line = self.until(|line| completed(line).is_some_and(|n| n > 0));
+        completed(&line).expect("seen before")
+    }
+
+    /// Waits until signals are listened to.
+    #[track_caller]
+    fn until_progress(&mut self) {
+        self.until(|line| line.starts_with('{'));
+    }
+
+    fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh").success());
+    }
+
+    fn end(mut self) -> Ended {
+        let mut out = Vec::new();
+        self.child
+            .stdout
+            .take()
+            .expect("it is piped")
+            .read_to_end(&mut out)
+            .expect("standard output can be read");
+        self.err.read_to_string(&mut self.seen).expect("standard error can be read");
+        let status = self.child.wait().expect("it ends");
+        Ended::of(std::process::Output {
+            status,
+            stdout: out,
+            stderr: std::mem::take(&mut self.seen).into_bytes(),
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const NULL: &str =
+    "--engine null --size 1GiB -t dev --start-grace 0 --progress json --progress-every 50ms -o r";
+
+/// One request each millisecond for a minute.
+fn long_load(lab: &Lab) {
+    let times: Vec<String> = (0..60_000).map(|ms| format!("{}.{:03}", ms / 1000, ms % 1000)).collect();
+    let row = |(i, t): (usize, &String)| (t.clone(), i as u64 * 8);
+    let load: Vec<_> = times.iter().enumerate().map(row).collect();
+    let load: Vec<_> = load.iter().map(|(t, sector)| (t.as_str(), *sector, 8, 'W')).collect();
+    lab.file("long.load", rows(&load));
+}
+
+fn state(lab: &Lab) -> Value {
+    serde_json::from_str::<Value>(&std::fs::read_to_string(lab.path("r/run.json")).unwrap()).unwrap()["state"]
+        .clone()
+}
+
+/// What was stopped is a beginning of the load without gaps, and only what waited was cancelled.
+fn is_a_beginning(records: &[Record]) {
+    assert!(records.iter().enumerate().all(|(i, r)| r.sequence == i as u64));
+    for r in records {
+        let sent = r.submitted.is_some() && r.completed.is_some();
+        match r.outcome {
+            Outcome::Completed => assert!(sent),
+            Outcome::Cancelled => assert!(!sent && r.result == 0),
+            other => panic!("{other:?}"),
+        }
+    }
+    let cancelled: Vec<u64> =
+        records.iter().filter(|r| r.outcome == Outcome::Cancelled).map(|r| r.sequence).collect();
+    // Nothing conflicts here: only the next request of the load can have waited.
+    assert!(cancelled.is_empty() || cancelled == [records.len() as u64 - 1], "{cancelled:?}");
+}
+
+#[test]
+fn a_signal_stops_a_run_and_its_result_is_whole() {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let lab = lab();
+        long_load(&lab);
+        let mut running = Running::start(&lab, &format!("replay long.load {NULL}"), Stdio::null());
+        let told = running.until_records();
+        running.signal(signal);
+        let ended = running.end();
+        assert_eq!(ended.code, code, "{}", ended.err);
+        assert!(ended.err.contains("stopping"), "{}", ended.err);
+        assert!(ended.out.contains(&format!("stopped by SIG{signal}")), "{}", ended.out);
+        assert_eq!(state(&lab), serde_json::json!({"state": "interrupted", "why": format!("SIG{signal}")}));
+        let records = sorted(&lab, "r");
+        assert!(records.len() as u64 >= told && records.len() < 60_000);
+        is_a_beginning(&records);
+        let s = summary(&lab, "r");
+        assert!(cautions(&s).contains(&"run-interrupted"));
+        assert_eq!(count(&s, "all", "total"), records.len() as u64);
+        assert!(lab.path("r/records.parquet").exists() && !lab.path("r/records.log").exists());
+        assert!(lab.expect(0, "show r").out.contains(&format!("stopped by SIG{signal}")));
+        lab.expect(0, "plot r --svg --only sonar");
+    }
+}
+
+#[test]
+fn a_signal_before_time_zero_ends_the_run_at_once() {
+    let lab = lab();
+    long_load(&lab);
+    let args = format!("replay long.load {NULL}").replace("--start-grace 0", "--start-grace 60s");
+    let mut running = Running::start(&lab, &args, Stdio::null());
+    running.until_progress();
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.code, 130, "{}", ended.err);
+    assert!(lab.records("r").iter().all(|r| r.outcome == Outcome::Cancelled));
+    lab.expect(0, "show r");
+}
+
+/// Gives a run three requests on a standard input that stays open: it waits for the fourth.
+fn fed(running: &mut Running) -> ChildStdin {
+    let mut input = running.child.stdin.take().expect("it is piped");
+    input
+        .write_all(rows(&[("0", 8, 8, 'R'), ("0", 16, 8, 'R'), ("0", 24, 8, 'R')]).as_bytes())
+        .expect("it reads");
+    input
+}
+
+#[test]
+fn a_second_signal_aborts() {
+    let lab = lab();
+    let mut running = Running::start(&lab, &format!("replay - {NULL}"), Stdio::piped());
+    // Its load does not go on, so that the first signal cannot end it.
+    let input = fed(&mut running);
+    running.until_progress();
+    running.signal("INT");
+    running.until(|line| line.contains("second Ctrl-C aborts"));
+    running.signal("INT");
+    let ended = running.end();
+    drop(input);
+    assert_eq!(ended.code, 130, "{}", ended.err);
+    assert!(ended.err.contains("aborted") && ended.err.contains("iosonar show"), "{}", ended.err);
+    assert_eq!(ended.out, "");
+    let shown = lab.expect(0, "show r");
+    assert!(shown.out.contains("unfinished"), "{}", shown.out);
+}
+
+#[test]
+fn a_killed_run_keeps_what_was_recorded() {
+    let lab = lab();
+    long_load(&lab);
+    let mut running = Running::start(&lab, &format!("replay long.load {NULL}"), Stdio::null());
+    let told = running.until_records();
+    running.signal("KILL");
+    assert_eq!(running.end().code, 137);
+    assert_eq!(state(&lab)["state"], "running");
+    let records = sorted(&lab, "r");
+    // What progress has counted is in the log: not one record of it is lost.
+    assert!(records.len() as u64 >= told, "{} of {told}", records.len());
+    is_a_beginning(&records);
+    let shown = lab.expect(0, "show r");
+    assert!(shown.out.contains("unfinished") && shown.out.contains("The run has no end"), "{}", shown.out);
+    let json: Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();
+    assert!(cautions(&json).contains(&"run-unfinished"));
+    assert_eq!(count(&json, "all", "completed"), records.len() as u64);
+    lab.expect(0, "plot r --svg --only sonar");
+    lab.expect(0, "report r");
+
+    // A machine that loses power may cut off the last write: then the records of that write are lost, no others.
+    let log = lab.path("r/records.log");
+    let whole = std::fs::read(&log).unwrap();
+    for cut in [1, 5, 127, 128] {
+        std::fs::write(&log, &whole[..whole.len() - cut]).unwrap();
+        let shown = lab.expect(0, "show r");
+        assert!(shown.err.contains("did not end") && shown.err.contains("bytes of its log"), "{}", shown.err);
+        let left = sorted(&lab, "r");
+        assert!(left.len() < records.len() && left[..] == records[..left.len()]);
+    }
+    let mut damaged = whole.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    std::fs::write(&log, damaged).unwrap();
+    assert!(lab.expect(0, "show r").err.contains("bytes of its log"));
+    std::fs::write(&log, &whole[..16]).unwrap();
+    assert!(lab.expect(0, "show r").out.contains("No request completed"));
+    std::fs::write(&log, &whole[..10]).unwrap();
+    assert!(lab.expect(1, "show r").err.contains("records.log: its header is cut off"));
+}
+
+#[test]
+fn usr1_prints_a_status_line() {
+    let lab = lab();
+    long_load(&lab);
+    let mut running = Running::start(&lab, &format!("replay long.load {NULL}"), Stdio::null());
+    running.until_records();
+    running.signal("USR1");
+    let line = running.until(|line| line.contains("IO/s"));
+    assert!(!line.contains('\x1b') && !line.contains('\r'), "{line:?}");
+    running.signal("INT");
+    assert_eq!(running.end().code, 130);
+}
+
+#[test]
+fn json_progress_is_one_object_per_line() {
+    let lab = lab();
+    long_load(&lab);
+    let ended = lab.expect(0, &format!("replay long.load {NULL} --duration 400ms"));
+    let objects: Vec<Value> =
+        ended.err.lines().filter(|l| l.starts_with('{')).map(|l| serde_json::from_str(l).expect(l)).collect();
+    assert!(!objects.is_empty(), "{}", ended.err);
+    let mut last = 0;
+    for object in objects {
+        assert_eq!(object["expected_requests"], 400);
+        let now = object["completed"].as_u64().unwrap();
+        assert!(now >= last && now <= 400);
+        last = now;
+        for key in [
+            "time_ns",
+            "failed",
+            "dropped",
+            "bytes",
+            "in_flight",
+            "waiting",
+            "late_ns",
+            "interval_response_p99_ns",
+        ] {
+            assert!(object[key].is_u64(), "{key}");
+        }
+    }
+}
+
+#[test]
+fn progress_in_a_pipe_has_no_control_codes() {
+    let lab = lab();
+    long_load(&lab);
+    let args = format!("replay long.load {NULL} --duration 400ms").replace("--progress json ", "");
+    let ended = lab.expect(0, &args);
+    assert!(ended.err.lines().any(|l| l.contains("IO/s") && l.contains("p99")), "{}", ended.err);
+    assert!(ended.err.chars().all(|c| c == '\n' || !c.is_control()), "{:?}", ended.err);
+    assert!(ended.out.chars().all(|c| c == '\n' || !c.is_control()));
+    for silent in ["--no-progress", "--progress none"] {
+        let args =
+            args.replace("--progress-every 50ms", silent).replace("-o r", &format!("-o r{}", silent.len()));
+        assert!(!lab.expect(0, &args).err.contains("IO/s"));
+    }
+}

@@ -1,0 +1,269 @@
+//! What is read from loads: forms, windows, order, and who gets which.
+
+use crate::*;
+use iosonar_plan::Op;
+
+/// Pretended targets of other sizes: room for the natural loads, and less than a load needs.
+const LARGE: &str = "--engine sim --size 26GiB --no-progress -t dev";
+const SMALL: &str = "--engine sim --size 1MiB --no-progress -t dev";
+
+/// Due time in nanoseconds and first sector of each record, in the order of the source.
+fn dues(lab: &Lab, result: &str) -> Vec<(u64, u64)> {
+    sorted(lab, result).iter().map(|r| (r.due.0, sector(r))).collect()
+}
+
+// 3
+#[test]
+fn natural_loads_are_counted_rightly() {
+    let loads = [
+        ("windows-mssql.load.gz", 42_976, 2_528, 40_448),
+        ("windows-shared-server.load.gz", 1_371, 0, 1_371),
+    ];
+    for (name, all, reads, writes) in loads {
+        let lab = lab();
+        if !natural(&lab, "natural_loads_are_counted_rightly", name) {
+            return;
+        }
+        lab.expect(0, &format!("replay {name} {LARGE} -o r"));
+        let s = summary(&lab, "r");
+        let totals = ["all", "read", "write"].map(|scope| count(&s, scope, "total"));
+        assert_eq!(totals, [all, reads, writes], "{name}");
+        assert_eq!(count(&s, "all", "completed"), all);
+    }
+}
+
+// 6: no nanosecond is lost, also where the original loses one (18.002030345 of mssql).
+#[test]
+fn times_of_a_natural_load_are_exact() {
+    let lab = lab();
+    if !natural(&lab, "times_of_a_natural_load_are_exact", "windows-mssql.load.gz") {
+        return;
+    }
+    lab.expect(0, &format!("replay windows-mssql.load.gz {LARGE} --end 60s -o r"));
+    let records = sorted(&lab, "r");
+    assert!(records.iter().any(|r| r.load_time.0 == 18_002_030_345));
+    let first = records[0].load_time.0;
+    assert!(records.iter().all(|r| r.due.0 == r.load_time.0 - first));
+}
+
+// 4
+#[test]
+fn odd_lines_are_accepted_skipped_or_refused() {
+    let lab = lab();
+    fixture(&lab, "odd.load.gz");
+    let ended = lab.expect(0, &format!("replay odd.load.gz {SIM} --skip-bad -o r"));
+    let got: Vec<_> = sorted(&lab, "r").iter().map(|r| (r.load_time.0, sector(r), r.op)).collect();
+    use Op::{Read, Write};
+    let want = [
+        (0, 16, Write),
+        (1, 24, Read),
+        (2, 32, Read),
+        (3, 40, Write),
+        (500 * MS, 48, Write),
+        (S, 56, Read),
+        (S + 12, 104, Read),
+        (S + 13, 112, Read),
+    ];
+    assert_eq!(got, want);
+    assert!(sorted(&lab, "r").iter().all(|r| r.requested.length == 8 * 512));
+    // Discard, three columns, length 0, negative sector, negative length; and nothing else.
+    let told: Vec<&str> = ended.err.lines().filter(|l| l.contains(": skipped")).collect();
+    assert_eq!(told.len(), 5, "{}", ended.err);
+    for (line, why) in [
+        (11, "discard"),
+        (12, "missing"),
+        (13, "length is 0"),
+        (14, "sector is negative"),
+        (15, "length is negative"),
+    ] {
+        let named =
+            |t: &&&str| t.contains(&format!("line {line}:")) && t.contains(why) && t.contains("odd.load.gz");
+        assert_eq!(told.iter().filter(named).count(), 1, "line {line}: {}", ended.err);
+    }
+    assert!(cautions(&summary(&lab, "r")).contains(&"bad-lines"));
+
+    let ended = lab.expect(2, &format!("replay odd.load.gz {SIM} -o refused"));
+    assert!(ended.err.contains("odd.load.gz: line 11:") && ended.err.contains("--skip-bad"), "{}", ended.err);
+    assert!(!lab.path("refused").exists());
+    lab.expect(3, &format!("replay odd.load.gz {SIM} --skip-bad --strict -o strict"));
+}
+
+// 5
+#[test]
+fn plain_gzip_members_and_stdin_give_the_same_records() {
+    let lab = lab();
+    let text = plain("conflict400.load.gz");
+    fixture(&lab, "conflict400.load.gz");
+    lab.file("plain.load", &text);
+    // The name says nothing: what counts is the content.
+    lab.file("gzip.load", gzip(text.as_bytes()));
+    let middle = text[..text.len() / 2].len();
+    let members = [gzip(&text.as_bytes()[..middle]), gzip(&text.as_bytes()[middle..])].concat();
+    lab.file("members.load", members);
+    lab.expect(0, &format!("replay conflict400.load.gz {SIM} -o want"));
+    let want = lab.records("want");
+    for name in ["plain", "gzip", "members"] {
+        lab.expect(0, &format!("replay {name}.load {SIM} -o {name}"));
+        assert_eq!(lab.records(name), want, "{name}");
+    }
+    for (input, result) in [("plain.load", "stdin"), ("gzip.load", "stdin-gzip")] {
+        let mut command = lab.command(&format!("replay - {SIM} -o {result}"));
+        command.stdin(std::fs::File::open(lab.path(input)).unwrap());
+        let ended = iosonar_testkit::Ended::of(command.output().unwrap());
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        assert_eq!(lab.records(result), want, "{result}");
+    }
+}
+
+// 9
+#[test]
+fn a_backward_step_is_shifted_as_blkreplay_does() {
+    let lab = lab();
+    fixture(&lab, "backshift.load.gz");
+    let ended = lab.expect(0, &format!("replay backshift.load.gz {SIM} --backward shift -o r"));
+    let want = [(0, 8), (1500, 16), (1500, 24), (2250, 32), (2250, 40), (3150, 48), (3150, 56)];
+    assert_eq!(dues(&lab, "r"), want.map(|(ms, sector)| (ms * MS, sector)));
+    let told: Vec<&str> = ended.err.lines().filter(|l| l.contains("shifted by")).collect();
+    assert_eq!(told.len(), 3, "{}", ended.err);
+    for (told, delta) in told.iter().zip(["shifted by 9.25s", "shifted by 2s", "shifted by 800ms"]) {
+        assert!(told.contains(delta), "{told}");
+    }
+    assert!(cautions(&summary(&lab, "r")).contains(&"backward-time"));
+}
+
+// 10
+#[test]
+fn a_window_and_a_speed_count_after_the_shift() {
+    let lab = lab();
+    fixture(&lab, "backshift.load.gz");
+    lab.expect(0, &format!("replay backshift.load.gz {SIM} --backward shift --start 11 -o r"));
+    let want = [(0, 16), (0, 24), (750, 32), (750, 40), (1650, 48), (1650, 56)];
+    assert_eq!(dues(&lab, "r"), want.map(|(ms, sector)| (ms * MS, sector)));
+    lab.expect(0, &format!("replay backshift.load.gz {SIM} --backward shift --start 11 --speed 2 -o fast"));
+    let times: Vec<u64> = dues(&lab, "fast").iter().map(|d| d.0 / 1000).collect();
+    assert_eq!(times, [0, 0, 375_000, 375_000, 825_000, 825_000]);
+}
+
+// 11
+#[test]
+fn windows_are_half_open_and_rebased_to_their_first_request() {
+    let lab = lab();
+    let times = ["0.5", "1.999999999", "2", "3.5", "4"];
+    lab.file("l.load", rows(&times.map(|t| (t, 8, 8, 'R'))));
+    let cases: [(&str, &[u64]); 5] = [
+        ("--start 1 --end 4", &[0, 1, 1_500_000_001]),
+        ("--start 1 --duration 2", &[0, 1]),
+        ("--end 2", &[0, 1_499_999_999]),
+        ("--start 3.5", &[0, 500 * MS]),
+        ("--start 500ms --duration 1ns", &[0]),
+    ];
+    for (i, (window, want)) in cases.into_iter().enumerate() {
+        lab.expect(0, &format!("replay l.load {SIM} {window} -o r{i}"));
+        let got: Vec<u64> = dues(&lab, &format!("r{i}")).iter().map(|d| d.0).collect();
+        assert_eq!(got, want, "{window}");
+    }
+}
+
+#[test]
+fn backward_sort_sorts_and_keeps_equal_times_in_order() {
+    let lab = lab();
+    let load =
+        [("2", 8, 8, 'R'), ("1", 16, 8, 'R'), ("2", 24, 8, 'R'), ("0.5", 32, 8, 'W'), ("1", 40, 8, 'R')];
+    lab.file("l.load", rows(&load));
+    lab.expect(0, &format!("replay l.load {SIM} --backward sort -o r"));
+    assert_eq!(dues(&lab, "r"), [(0, 32), (500 * MS, 16), (500 * MS, 40), (1500 * MS, 8), (1500 * MS, 24)]);
+}
+
+#[test]
+fn asap_keeps_the_loads_time_beside_a_due_time_of_zero() {
+    let lab = lab();
+    lab.file("l.load", rows(&[("5", 8, 8, 'R'), ("6", 16, 8, 'R'), ("60", 24, 8, 'R')]));
+    lab.expect(0, &format!("replay l.load {SIM} --asap --depth 1 -o r"));
+    let got: Vec<_> =
+        sorted(&lab, "r").iter().map(|r| (r.load_time.0, r.due.0, r.submitted.unwrap().0)).collect();
+    // One after the other, each 100 us.
+    assert_eq!(got, [(5 * S, 0, 0), (6 * S, 0, 100_000), (60 * S, 0, 200_000)]);
+}
+
+#[test]
+fn delta_gives_each_target_its_own_window() {
+    let lab = lab();
+    let times: Vec<String> = (0..30).map(|t| t.to_string()).collect();
+    let load: Vec<_> = (0..30).map(|t| (times[t].as_str(), 8 * t as u64, 8, 'R')).collect();
+    lab.file("l.load", rows(&load));
+    lab.expect(0, &format!("replay l.load {SIM} one two --start 2 --duration 5 --delta 7s -o r"));
+    let records = sorted(&lab, "r");
+    for (target, start) in [(0, 2), (1, 9), (2, 16)] {
+        let of: Vec<_> =
+            records.iter().filter(|r| r.target == target).map(|r| (r.load_time.0, r.due.0)).collect();
+        let want: Vec<_> = (0..5).map(|i| ((start + i) * S, i * S)).collect();
+        assert_eq!(of, want, "target {target}");
+    }
+}
+
+#[test]
+fn target_i_gets_load_i_modulo_the_number_of_loads() {
+    let lab = lab();
+    lab.file("a.load", rows(&[("0", 8, 8, 'R')]));
+    lab.file("b.load", rows(&[("0", 16, 8, 'W'), ("1", 24, 8, 'W')]));
+    lab.expect(0, &format!("replay a.load b.load {SIM} t1 t2 t3 t4 -o r"));
+    let got: Vec<_> = sorted(&lab, "r").iter().map(|r| (r.target, sector(r))).collect();
+    assert_eq!(got, [(0, 8), (1, 16), (1, 24), (2, 8), (3, 16), (3, 24), (4, 8)]);
+}
+
+// 28
+#[test]
+fn the_wraparound_factor_warns_outside_half_to_two() {
+    for (factor, warns) in [(7.58, true), (0.477, true), (0.089, true), (0.948, false)] {
+        let lab = lab();
+        let sectors = (factor * 2_097_152.0) as u64;
+        lab.file("l.load", rows(&[("0", 0, 8, 'R'), ("0.1", sectors - 8, 8, 'R')]));
+        let ended = lab.expect(0, &format!("replay l.load {SIM} -o r"));
+        assert!(ended.err.contains(&format!("wraparound factor {factor:.3}")), "{}", ended.err);
+        assert_eq!(ended.err.contains("CAUTION"), warns, "{factor}: {}", ended.err);
+        let s = summary(&lab, "r");
+        assert_eq!(cautions(&s).contains(&"wraparound"), warns, "{factor}");
+        let told = s["targets"][0]["wraparound_factor"].as_f64().unwrap();
+        assert!((told - factor).abs() < 1e-5, "{told}");
+        assert_eq!(ended.out.contains("Wraparound factor"), warns);
+    }
+}
+
+#[test]
+fn addresses_beyond_the_end_are_wrapped_and_marked() {
+    let lab = lab();
+    lab.file(
+        "l.load",
+        rows(&[("0", 2_048 + 100, 8, 'W'), ("1", 2_044, 8, 'W'), ("2", 2_040, 8, 'W'), ("3", 0, 2_048, 'R')]),
+    );
+    lab.expect(0, &format!("replay l.load {SMALL} -o r"));
+    let got: Vec<_> = sorted(&lab, "r").iter().map(|r| (r.executed.offset / 512, r.marks.0)).collect();
+    use iosonar_archive::Marks;
+    assert_eq!(got, [(100, Marks::WRAPPED.0), (2_040, Marks::AT_BORDER.0), (2_040, 0), (0, 0)]);
+    let s = summary(&lab, "r");
+    assert_eq!((count(&s, "all", "wrapped"), count(&s, "all", "at_border")), (1, 1));
+}
+
+// 40
+#[test]
+fn every_request_of_the_window_ends_in_one_counter() {
+    let lab = lab();
+    fixture(&lab, "conflict400.load.gz");
+    let extra = "--overlap drop --sim-errors 7 --sim-short 9 --seed 3";
+    lab.expect(1, &format!("replay conflict400.load.gz {SIM} {extra} -o r"));
+    let s = summary(&lab, "r");
+    for scope in ["all", "read", "write"] {
+        let sum: u64 =
+            ["completed", "dropped", "failed", "cancelled"].map(|name| count(&s, scope, name)).iter().sum();
+        assert_eq!(count(&s, scope, "total"), sum, "{scope}");
+    }
+    assert_eq!(count(&s, "all", "total"), 400);
+    assert!(count(&s, "write", "total") <= count(&s, "all", "total"));
+    assert!(count(&s, "all", "failed") > 0 && count(&s, "all", "dropped") > 0);
+    // Only requests inside the window count for the highest block.
+    lab.file("l.load", rows(&[("0", 8, 8, 'R'), ("1", 4_000, 96, 'R'), ("2", 1_000_000, 8, 'R')]));
+    lab.expect(0, &format!("replay l.load {SIM} --end 2 -o window"));
+    let run: Value =
+        serde_json::from_str(&std::fs::read_to_string(lab.path("window/run.json")).unwrap()).unwrap();
+    assert_eq!(run["targets"][0]["max_requested_end"], 4_096 * 512);
+}

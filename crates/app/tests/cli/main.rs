@@ -1,0 +1,119 @@
+//! Acceptance through the binary, for everything that needs no special device: simulated engine, null engine,
+//! regular files. Numbers in comments are those of the acceptance checks in `spec/blkreplay.md`, section 8.
+//!
+//! The simulated engine has a clock of its own, so times there are exact; times of real I/O are never asserted.
+
+mod conflicts;
+mod data;
+mod live;
+mod loads;
+mod output;
+mod plans;
+mod refused;
+mod stamps;
+
+use iosonar_archive::Record;
+use iosonar_testkit::Lab;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// The simulated engine on a pretended target. Each test adds what it is about.
+const SIM: &str = "--engine sim --size 1GiB --no-progress -t dev";
+
+/// One millisecond and one second in nanoseconds.
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000_000_000;
+
+fn lab() -> Lab {
+    Lab::new(env!("CARGO_BIN_EXE_iosonar"))
+}
+
+fn fixture_path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+/// Copies a fixture into the lab under its own name.
+fn fixture(lab: &Lab, name: &str) {
+    lab.file(name, std::fs::read(fixture_path(name)).expect("a fixture"));
+}
+
+/// A natural load, copied into the lab as `name`; false, and a line that says so, where there is none.
+fn natural(lab: &Lab, test: &str, name: &str) -> bool {
+    let loads = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/loads");
+    match std::fs::read(loads.join(name)) {
+        Ok(bytes) => {
+            lab.file(name, bytes);
+            true
+        }
+        Err(_) => {
+            iosonar_testkit::skip(test, &format!("{name} is not in {}", loads.display()));
+            false
+        }
+    }
+}
+
+/// Decompresses a fixture.
+fn plain(name: &str) -> String {
+    let file = std::fs::File::open(fixture_path(name)).expect("a fixture");
+    std::io::read_to_string(flate2::read::MultiGzDecoder::new(file)).expect("a gzip fixture")
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).expect("memory does not fail");
+    encoder.finish().expect("memory does not fail")
+}
+
+/// A load of `time ; sector ; length ; op` rows.
+fn rows(rows: &[(&str, u64, u64, char)]) -> String {
+    let header = "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n".to_string();
+    let row = |(time, sector, length, op): &(&str, u64, u64, char)| {
+        format!("{time} ; {sector} ; {length} ; {op} ; 0.0 ; 0.0\n")
+    };
+    rows.iter().fold(header, |text, r| text + &row(r))
+}
+
+/// The `summary.json` of a result in the lab.
+#[track_caller]
+fn summary(lab: &Lab, result: &str) -> Value {
+    let text = std::fs::read_to_string(lab.path(result).join("summary.json")).expect("a summary");
+    serde_json::from_str(&text).expect("a summary is JSON")
+}
+
+/// A count of a summary: `count(&summary, "all", "completed")`.
+#[track_caller]
+fn count(summary: &Value, scope: &str, name: &str) -> u64 {
+    summary["counts"][scope][name].as_u64().unwrap_or_else(|| panic!("no count {scope}.{name}"))
+}
+
+/// The ids of the cautions of a summary.
+fn cautions(summary: &Value) -> Vec<&str> {
+    summary["cautions"].as_array().expect("cautions").iter().filter_map(|c| c["id"].as_str()).collect()
+}
+
+/// The records of a result, in the order of the source.
+#[track_caller]
+fn sorted(lab: &Lab, result: &str) -> Vec<Record> {
+    let mut records = lab.records(result);
+    records.sort_by_key(|r| (r.target, r.pass, r.sequence));
+    records
+}
+
+/// First sector of what the load asked for.
+fn sector(record: &Record) -> u64 {
+    record.requested.offset / 512
+}
+
+/// Most records in flight at the same time on one target, from their times alone. What completes at the
+/// moment of another's submission has made room for it.
+fn most_in_flight<'a>(records: impl IntoIterator<Item = &'a Record>) -> i64 {
+    let both = |r: &Record| Some([(r.submitted?.0, 1), (r.completed?.0, -1)]);
+    let mut events: Vec<(u64, i64)> = records.into_iter().filter_map(both).flatten().collect();
+    events.sort_unstable();
+    let flying = events.iter().scan(0, |n, (_, step)| {
+        *n += step;
+        Some(*n)
+    });
+    flying.max().unwrap_or(0)
+}

@@ -1,0 +1,176 @@
+//! Standard output and standard error as others meet them: pipes that close, full disks, help, generated files.
+
+use crate::*;
+use iosonar_testkit::Ended;
+use std::process::Stdio;
+
+const COMMANDS: [&str; 8] = ["replay", "run", "show", "plot", "report", "export", "import", "generate"];
+
+/// The writing end of a pipe that nobody reads any more.
+fn closed() -> Stdio {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    writer.into()
+}
+
+fn with_stdout(lab: &Lab, args: &str, out: Stdio) -> Ended {
+    Ended::of(lab.command(args).stdout(out).output().expect("the binary starts"))
+}
+
+fn result(lab: &Lab) {
+    fixture(lab, "conflict7.load.gz");
+    lab.expect(0, &format!("replay conflict7.load.gz {SIM} -o r"));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let lab = lab();
+    result(&lab);
+    let replay = format!("replay conflict7.load.gz {SIM}");
+    for args in [
+        "show r".into(),
+        "show r --json".into(),
+        "show r --show-plan".into(),
+        "plot r".into(),
+        "report r".into(),
+        "generate mixed -".into(),
+        "replay --help".into(),
+        format!("{replay} --show-plan"),
+        format!("{replay} -o again"),
+    ] {
+        let ended = with_stdout(&lab, &args, closed());
+        assert_eq!(ended.code, 0, "{args}: {}", ended.err);
+        assert!(!ended.err.contains("panicked"), "{args}: {}", ended.err);
+    }
+    assert_eq!(lab.records("again"), lab.records("r"));
+    assert!(lab.path("again/summary.json").exists() && lab.path("r/report.html").exists());
+    assert!(lab.path("r/plots/sheet.svg").exists());
+    // What the run came to still counts.
+    let ended = with_stdout(&lab, &format!("{replay} --sim-errors 1 -o failing"), closed());
+    assert_eq!(ended.code, 1, "{}", ended.err);
+}
+
+#[test]
+fn a_run_goes_on_without_standard_error() {
+    let lab = lab();
+    result(&lab);
+    for (i, progress) in ["--no-progress", "--progress json --progress-every 50ms"].into_iter().enumerate() {
+        let args = format!(
+            "replay conflict7.load.gz --engine null --size 1GiB -t dev --start-grace 0 {progress} -o r{i}"
+        );
+        let ended = Ended::of(lab.command(&args).stderr(closed()).output().unwrap());
+        assert_eq!(ended.code, 0, "{}", ended.out);
+        assert_eq!(lab.records(&format!("r{i}")).len(), 7);
+    }
+    fixture(&lab, "odd.load.gz");
+    let args = format!("replay odd.load.gz {SIM} --skip-bad -o skipped");
+    assert_eq!(Ended::of(lab.command(&args).stderr(closed()).output().unwrap()).code, 0);
+    assert_eq!(Ended::of(lab.command("show nowhere").stderr(closed()).output().unwrap()).code, 2);
+}
+
+#[test]
+fn a_full_disk_behind_standard_output_is_told() {
+    let lab = lab();
+    result(&lab);
+    for args in
+        ["show r", "generate mixed -", "plot r", &format!("replay conflict7.load.gz {SIM} --show-plan")]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+        let ended = with_stdout(&lab, args, full.into());
+        assert_eq!(ended.code, 1, "{args}: {}", ended.err);
+        assert!(
+            ended.err.contains("No space left") && !ended.err.contains("panicked"),
+            "{args}: {}",
+            ended.err
+        );
+    }
+}
+
+/// The options of a help text with what it says about each.
+fn options(help: &str) -> Vec<(String, String)> {
+    let lines: Vec<&str> = help.lines().collect();
+    let option = |(i, line): (usize, &&str)| {
+        let text = line.trim_start();
+        let is_option = text.starts_with('-') && !text.starts_with("- ") && line.len() - text.len() < 8;
+        let (name, same_line) = text.split_once("  ").unwrap_or((text, ""));
+        let about =
+            if same_line.trim().is_empty() { lines.get(i + 1).copied().unwrap_or("") } else { same_line };
+        is_option.then(|| (name.to_string(), about.trim().to_string()))
+    };
+    lines.iter().enumerate().filter_map(option).collect()
+}
+
+#[test]
+fn every_command_and_every_option_has_help() {
+    let lab = lab();
+    let top = lab.expect(0, "--help").out;
+    for command in COMMANDS {
+        assert!(top.lines().any(|l| l.trim_start().starts_with(&format!("{command} "))), "{command}");
+        for help in ["--help", "-h"] {
+            let text = lab.expect(0, &format!("{command} {help}")).out;
+            let options = options(&text);
+            assert!(!options.is_empty() && text.contains("Usage:"));
+            for (name, about) in options {
+                let is_text = about.starts_with(|c: char| c.is_alphanumeric());
+                assert!(is_text, "{command} {name}: '{about}'");
+            }
+            assert!(text.lines().all(|l| l.chars().count() <= 110), "{command} {help}");
+        }
+    }
+    assert!(lab.expect(0, "--version").out.starts_with("iosonar "));
+    let nothing = lab.expect(2, "");
+    assert!(nothing.err.contains("Usage:") && nothing.out.is_empty());
+}
+
+#[test]
+fn generated_loads_are_seeded_and_replayable() {
+    let lab = lab();
+    for shape in ["bursts", "mixed"] {
+        let make = |name: &str, options: &str| {
+            let told = lab
+                .expect(0, &format!("generate {shape} {name} --duration 3s --rate 50 --size 8MiB {options}"))
+                .err;
+            (std::fs::read(lab.path(name)).unwrap(), told)
+        };
+        let (first, told) = make(&format!("{shape}.a"), "--seed 4");
+        assert!(first == make(&format!("{shape}.b"), "--seed 4").0);
+        assert!(first != make(&format!("{shape}.c"), "--seed 5").0);
+        assert!(make(&format!("{shape}.a.gz"), "--seed 4").0 == make(&format!("{shape}.b.gz"), "--seed 4").0);
+        let printed =
+            lab.expect(0, &format!("generate {shape} - --duration 3s --rate 50 --size 8MiB --seed 4")).out;
+        assert!(printed.as_bytes() == first);
+        for (name, result) in [(format!("{shape}.a"), "plain"), (format!("{shape}.a.gz"), "gzip")] {
+            let args = format!(
+                "replay {name} --engine sim --size 8MiB -t dev --no-progress --overlap allow -o {shape}-{result}"
+            );
+            let ended = lab.expect(0, &args);
+            assert!(!ended.err.contains("skipped"));
+        }
+        let records = sorted(&lab, &format!("{shape}-plain"));
+        assert_eq!(records, sorted(&lab, &format!("{shape}-gzip")));
+        assert!(told.contains(&format!("{} requests", records.len())), "{told}");
+        assert!(records.iter().all(|r| r.requested.end() <= 8 << 20 && r.load_time.0 < 3 * S));
+    }
+    // Bursts grow: 50, 100, 150.
+    let records = sorted(&lab, "bursts-plain");
+    let in_second = |s: u64| records.iter().filter(|r| r.load_time.0 / S == s).count();
+    assert_eq!([0, 1, 2].map(in_second), [50, 100, 150]);
+    let all_reads = lab.expect(0, "generate mixed - --duration 1s --reads 100").out;
+    assert!(!all_reads.contains("; W ;"));
+}
+
+#[test]
+fn a_result_gets_a_new_name_where_none_is_given() {
+    let lab = lab();
+    fixture(&lab, "conflict7.load.gz");
+    let name = || {
+        let out = lab.expect(0, &format!("replay conflict7.load.gz {SIM}")).out;
+        out.lines().find_map(|l| l.strip_prefix("result: ")).expect("the result is named").to_string()
+    };
+    let (first, second) = (name(), name());
+    assert_ne!(first, second);
+    for name in [first, second] {
+        assert!(name.starts_with("conflict7-") && name.ends_with(".iosonar"), "{name}");
+        assert_eq!(lab.records(&name).len(), 7);
+    }
+}

@@ -1,0 +1,196 @@
+//! House rules as tests: the arrows between the rooms, a page of documentation in each module, no leftovers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
+/// docs/ARCHITECTURE.md.
+const ARROWS: [(&str, &[&str]); 15] = [
+    ("plan", &[]),
+    ("trace", &["plan"]),
+    ("load", &["plan", "trace"]),
+    ("sched", &["plan"]),
+    ("os", &[]),
+    ("backend", &["plan", "os"]),
+    ("archive", &["plan"]),
+    ("record", &["archive", "plan"]),
+    ("host", &["os"]),
+    ("engine", &["archive", "backend", "host", "load", "os", "plan", "record", "sched", "trace"]),
+    ("analyze", &["archive", "plan"]),
+    ("view", &["analyze", "archive", "plan"]),
+    ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
+    ("testkit", &["archive", "os", "plan"]),
+    (
+        "app",
+        &["analyze", "archive", "dialect-blkreplay", "engine", "host", "load", "os", "plan", "trace", "view"],
+    ),
+];
+
+fn manifests() -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (folder, prefix) in [("crates", ""), ("crates/dialects", "dialect-")] {
+        for entry in fs::read_dir(root().join(folder)).into_iter().flatten().flatten() {
+            let Ok(text) = fs::read_to_string(entry.path().join("Cargo.toml")) else { continue };
+            found.insert(format!("{prefix}{}", entry.file_name().to_string_lossy()), text);
+        }
+    }
+    found
+}
+
+/// Rooms that a manifest names in its `[dependencies]`.
+fn rooms(manifest: &str) -> BTreeSet<String> {
+    let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
+    let section = section.split("\n[").next().unwrap_or_default();
+    let names = section.lines().filter_map(|l| l.strip_prefix("iosonar-")?.split(['.', ' ', '=']).next());
+    names.map(String::from).collect()
+}
+
+#[test]
+fn rooms_lean_only_on_those_they_may() {
+    let allowed: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
+    for (room, manifest) in manifests() {
+        let may = allowed.get(room.as_str()).unwrap_or_else(|| panic!("{room} is not in the list of rooms"));
+        for other in rooms(&manifest) {
+            assert!(
+                may.contains(&other.as_str()),
+                "{room} must not lean on {other}: see docs/ARCHITECTURE.md"
+            );
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_lives_in_one_room() {
+    for (room, manifest) in manifests() {
+        let forbids = manifest.contains("[lints]\nworkspace = true");
+        assert!(forbids || room == "os", "{room} must take the workspace's lints, which forbid unsafe code");
+    }
+}
+
+fn sources() -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let mut files = Vec::new();
+    walk(&root().join("crates"), &mut files);
+    files.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn every_module_says_what_it_is_for_and_nothing_is_left_over() {
+    let files = sources();
+    assert!(files.len() > 60);
+    for (path, text) in files {
+        let name = path.display();
+        assert!(text.starts_with("//!"), "{name} does not begin by saying what it is for");
+        // Put together here, so that this file does not find itself.
+        for leftover in [["TO", "DO"], ["FIX", "ME"], ["db", "g!("], ["unimplemented", "!("], ["to", "do!("]]
+        {
+            assert!(!text.contains(&leftover.concat()), "{name} contains {}", leftover.concat());
+        }
+    }
+}
+
+/// Lines of the longest function of a file's product part, and its name.
+fn longest_function(text: &str) -> (usize, String) {
+    let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let (mut longest, mut open) = ((0, String::new()), None);
+    for (number, line) in product.lines().enumerate() {
+        let trimmed = line.trim_start();
+        let indent = &line[..line.len() - trimmed.len()];
+        let head = ["fn ", "pub fn ", "pub(crate) fn ", "pub(super) fn "];
+        if let Some(rest) = head.iter().find_map(|h| trimmed.strip_prefix(h)) {
+            let name = rest.split(['(', '<']).next().unwrap_or_default().to_string();
+            open = Some((name, number, indent.to_string()));
+        } else if let Some((name, start, indent)) = &open
+            && line == format!("{indent}}}")
+        {
+            longest = longest.max((number - start + 1, name.clone()));
+            open = None;
+        }
+    }
+    longest
+}
+
+/// A ratchet: functions may be long on purpose, but none may grow past a screen and a half unseen.
+#[test]
+fn functions_stay_readable() {
+    for (path, text) in sources().iter().filter(|(path, _)| !path.to_string_lossy().contains("/tests")) {
+        let (lines, name) = longest_function(text);
+        assert!(lines <= 75, "{}: {name} has {lines} lines: cut it, most have below 20", path.display());
+    }
+}
+
+#[test]
+fn every_page_is_linked_from_the_readme_and_speaks_of_the_product_alone() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let pages = fs::read_dir(root().join("docs")).unwrap().flatten().map(|e| e.path());
+    let pages: Vec<PathBuf> = pages.filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
+    for page in &pages {
+        let name = page.file_name().unwrap().to_string_lossy();
+        assert!(readme.contains(&format!("docs/{name}")), "README.md does not link docs/{name}");
+    }
+    for page in pages.into_iter().chain([root().join("README.md"), root().join("CHANGELOG.md")]) {
+        let text = fs::read_to_string(&page).unwrap();
+        for foreign in ["/work/", "/root/"] {
+            assert!(!text.contains(foreign), "{} names {foreign}", page.display());
+        }
+    }
+}
+
+#[test]
+fn every_plan_in_the_documentation_is_a_plan() {
+    let page = fs::read_to_string(root().join("docs/plan.md")).unwrap();
+    let plans: Vec<&str> = page.split("```toml\n").skip(1).filter_map(|p| p.split("```").next()).collect();
+    assert!(plans.len() >= 4);
+    for text in plans {
+        let plan = iosonar_plan::Plan::from_toml(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(iosonar_plan::Plan::from_toml(&plan.to_toml()).unwrap(), plan);
+    }
+}
+
+#[test]
+fn every_licence_of_a_dependency_is_allowed() {
+    let output = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let deny = fs::read_to_string(root().join("deny.toml")).unwrap();
+    let list =
+        deny.lines().find_map(|l| l.strip_prefix("allow = ")).expect("deny.toml has a list of licences");
+    let allow: Vec<String> = serde_json::from_str(list).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    assert!(packages.len() > 30);
+    for package in packages {
+        let expression = package["license"].as_str().unwrap_or("none");
+        assert!(
+            is_allowed(expression, &allow),
+            "{}: licence {expression} is not in deny.toml",
+            package["name"]
+        );
+    }
+}
+
+/// Whether some way to read the expression needs allowed licences only: `AND` binds its parts, `OR` and the old
+/// `/` offer a choice.
+fn is_allowed(expression: &str, allow: &[String]) -> bool {
+    let choices = |part: &str| {
+        let part = part.replace(['(', ')'], "");
+        part.split(" OR ").flat_map(|p| p.split('/')).any(|licence| allow.iter().any(|a| a == licence.trim()))
+    };
+    expression.split(" AND ").all(choices)
+}

@@ -1,0 +1,197 @@
+//! Records as text: CSV and JSON Lines, for `grep`, spreadsheets and scripts.
+//!
+//! Both forms have the columns of `records.parquet`, under the same names and in the same order: one table
+//! describes them all. Neither form needs quoting, because a record holds only numbers and fixed words.
+
+use crate::Record;
+use crate::parquet::{COLUMNS, Field};
+use std::io::{self, Write};
+
+/// A field of one record, ready to be printed.
+enum Value {
+    Unsigned(u64),
+    Signed(i64),
+    Word(&'static str),
+    Flag(bool),
+    Absent,
+}
+
+fn value(field: &Field, record: &Record) -> Value {
+    match field {
+        Field::Word(get, _) => Value::Unsigned(get(record)),
+        Field::Optional(get, _) => get(record).map_or(Value::Absent, Value::Unsigned),
+        Field::Signed(get, _) => Value::Signed(get(record)),
+        Field::Small(get, _) => Value::Unsigned(get(record).into()),
+        Field::Name(names, get, _) => Value::Word(names[get(record)]),
+        Field::Mark(mark) => Value::Flag(record.marks.has(*mark)),
+    }
+}
+
+/// Writes records as CSV: a header line, then one line per record. Absent values are empty, flags `true` or
+/// `false`, operation and outcome words; times are nanoseconds on the run's clock, sizes bytes.
+#[derive(Debug)]
+pub struct CsvWriter<W> {
+    out: W,
+    /// Kept between records, so that a record costs no allocation.
+    line: Vec<u8>,
+}
+
+impl<W: Write> CsvWriter<W> {
+    /// Writes the header line. `out` should be buffered: each record is one write.
+    pub fn new(mut out: W) -> io::Result<CsvWriter<W>> {
+        let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+        writeln!(out, "{}", names.join(","))?;
+        Ok(CsvWriter { out, line: Vec::with_capacity(512) })
+    }
+
+    /// Writes one record.
+    pub fn push(&mut self, record: &Record) -> io::Result<()> {
+        self.line.clear();
+        for (index, (_, field)) in COLUMNS.iter().enumerate() {
+            if index > 0 {
+                self.line.push(b',');
+            }
+            match value(field, record) {
+                Value::Unsigned(n) => write!(self.line, "{n}")?,
+                Value::Signed(n) => write!(self.line, "{n}")?,
+                Value::Word(word) => self.line.extend_from_slice(word.as_bytes()),
+                Value::Flag(flag) => write!(self.line, "{flag}")?,
+                Value::Absent => {}
+            }
+        }
+        self.line.push(b'\n');
+        self.out.write_all(&self.line)
+    }
+
+    /// Flushes, and gives the output back.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+/// Writes records as JSON Lines: one object per record and line. Absent values are `null`, flags `true` or
+/// `false`, operation and outcome strings.
+///
+/// Numbers are whole and may need all 64 bits; a reader that takes them for floating point keeps times exact
+/// for 104 days.
+#[derive(Debug)]
+pub struct JsonWriter<W> {
+    out: W,
+    /// Kept between records, so that a record costs no allocation.
+    line: Vec<u8>,
+}
+
+impl<W: Write> JsonWriter<W> {
+    /// `out` should be buffered: each record is one write.
+    pub fn new(out: W) -> JsonWriter<W> {
+        JsonWriter { out, line: Vec::with_capacity(1024) }
+    }
+
+    /// Writes one record.
+    pub fn push(&mut self, record: &Record) -> io::Result<()> {
+        self.line.clear();
+        for (index, (name, field)) in COLUMNS.iter().enumerate() {
+            let before = if index == 0 { '{' } else { ',' };
+            write!(self.line, "{before}\"{name}\":")?;
+            match value(field, record) {
+                Value::Unsigned(n) => write!(self.line, "{n}")?,
+                Value::Signed(n) => write!(self.line, "{n}")?,
+                Value::Word(word) => write!(self.line, "\"{word}\"")?,
+                Value::Flag(flag) => write!(self.line, "{flag}")?,
+                Value::Absent => self.line.extend_from_slice(b"null"),
+            }
+        }
+        self.line.extend_from_slice(b"}\n");
+        self.out.write_all(&self.line)
+    }
+
+    /// Flushes, and gives the output back.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Marks, Outcome};
+    use iosonar_plan::{Extent, Nanos, Op};
+    use serde_json::{Value as Json, json};
+
+    fn failed_write() -> Record {
+        Record {
+            sequence: 7,
+            target: 1,
+            worker: 2,
+            pass: 3,
+            phase: 4,
+            op: Op::Write,
+            outcome: Outcome::Failed,
+            marks: Marks::PUSHED.with(Marks::ROUNDED, true),
+            load_time: Nanos(10),
+            due: Nanos(11),
+            released: Some(Nanos(12)),
+            blocked_by: Some(u64::MAX),
+            submitted: Some(Nanos(13)),
+            completed: Some(Nanos(1 << 62)),
+            requested: Extent { offset: 512, length: 1024 },
+            executed: Extent { offset: 0, length: 4096 },
+            result: -28,
+        }
+    }
+
+    fn dropped_read() -> Record {
+        Record { outcome: Outcome::Dropped, due: Nanos(5), ..Record::default() }
+    }
+
+    fn csv(records: &[Record]) -> String {
+        let mut writer = CsvWriter::new(Vec::new()).unwrap();
+        records.iter().for_each(|r| writer.push(r).unwrap());
+        String::from_utf8(writer.finish().unwrap()).unwrap()
+    }
+
+    fn json_lines(records: &[Record]) -> Vec<Json> {
+        let mut writer = JsonWriter::new(Vec::new());
+        records.iter().for_each(|r| writer.push(r).unwrap());
+        let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn csv_has_a_header_and_one_line_per_record() {
+        let want = "\
+            sequence,target,worker,pass,phase,op,outcome,load_time_ns,due_ns,released_ns,blocked_by,submitted_ns,\
+            completed_ns,requested_offset_bytes,requested_length_bytes,executed_offset_bytes,executed_length_bytes,\
+            result,pushed,ordered,wrapped,at_border,rounded,short\n\
+            7,1,2,3,4,write,failed,10,11,12,18446744073709551615,13,4611686018427387904,512,1024,0,4096,-28,\
+            true,false,false,false,true,false\n\
+            0,0,0,0,0,read,dropped,0,5,,,,,0,0,0,0,0,false,false,false,false,false,false\n";
+        assert_eq!(csv(&[failed_write(), dropped_read()]), want);
+        assert_eq!(csv(&[]).lines().count(), 1);
+    }
+
+    #[test]
+    fn json_reads_back_in_full() {
+        let lines = json_lines(&[failed_write(), dropped_read()]);
+        let want = json!({
+            "sequence": 7, "target": 1, "worker": 2, "pass": 3, "phase": 4, "op": "write", "outcome": "failed",
+            "load_time_ns": 10, "due_ns": 11, "released_ns": 12, "blocked_by": u64::MAX, "submitted_ns": 13,
+            "completed_ns": 1u64 << 62, "requested_offset_bytes": 512, "requested_length_bytes": 1024,
+            "executed_offset_bytes": 0, "executed_length_bytes": 4096, "result": -28, "pushed": true,
+            "ordered": false, "wrapped": false, "at_border": false, "rounded": true, "short": false,
+        });
+        assert_eq!(lines[0], want);
+        assert_eq!(lines[1]["submitted_ns"], Json::Null);
+        assert_eq!(lines.len(), 2);
+    }
+
+    #[test]
+    fn both_forms_have_every_column() {
+        let lines = json_lines(&[failed_write()]);
+        let names = csv(&[]).trim_end().split(',').map(String::from).collect::<Vec<_>>();
+        assert_eq!(names.len(), COLUMNS.len());
+        assert!(names.iter().all(|name| lines[0].get(name).is_some()));
+    }
+}

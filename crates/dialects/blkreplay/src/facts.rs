@@ -1,0 +1,245 @@
+//! What the lines around the results say: text block, settings, tail.
+
+use crate::{ctime, form};
+use iosonar_archive::{ARCHIVE_VERSION, RunInfo, RunState, Stalls, TargetInfo};
+use iosonar_plan::{
+    Access, Backward, ByteSize, Engine, Fill, LoadPace, LoadSource, Nanos, Overlap, OverlapPolicy,
+    PLAN_VERSION, Plan, SECTOR, SimModel, Source, Speed, Strong, Target, Window,
+};
+
+/// Values of the text; absent where it has no such line. The last line of a name counts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Facts {
+    block: TextBlock,
+    /// Belongs to the next first line of a program.
+    next_block: TextBlock,
+    /// Whether the program's first line was seen.
+    pub has_start: bool,
+    has_end: bool,
+    state: Option<RunState>,
+    device: Option<String>,
+    /// As `ctime` gave it, in seconds since 1970.
+    started: Option<u64>,
+    access: Access,
+    fill: Fill,
+    service: Nanos,
+    is_dry: bool,
+    policy: Option<OverlapPolicy>,
+    strong: Option<Strong>,
+    size: Option<u64>,
+    max_end: Option<u64>,
+    input_lines: u64,
+    max_submitted: u64,
+    max_pushback: u64,
+    /// Counts of the tail.
+    pub completed: Option<u64>,
+    pub failed: Option<u64>,
+    pub dropped: Option<u64>,
+    pub skipped: Option<u64>,
+}
+
+/// What only iosonar writes, before the program's first line.
+#[derive(Debug, Clone, Default)]
+struct TextBlock {
+    tool: Option<String>,
+    run_id: Option<u64>,
+    started_unix_ns: Option<u64>,
+}
+
+/// What only the result lines tell.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    /// Highest end in bytes of all requests.
+    pub max_end: u64,
+    pub bad_lines: u64,
+    pub back_shifts: u64,
+}
+
+impl Facts {
+    /// Takes what `text`, a trimmed line, says; nothing if it says nothing.
+    pub(crate) fn read(&mut self, text: &str) {
+        if let Some(rest) = text.strip_prefix(form::BLKREPLAY_ON) {
+            self.read_program_line(rest);
+        } else if let Some(rest) = text.strip_prefix(form::DEVICE) {
+            self.read_device(rest);
+        } else if let Some((name, value)) = text.strip_prefix("INFO: ").and_then(|t| t.split_once(['=', ':']))
+        {
+            self.read_setting(name.trim(), value.trim());
+        } else if let Some((name, value)) = text.split_once(':') {
+            self.read_named(name, value.trim());
+        }
+    }
+
+    /// Whether `text` is the program's first line.
+    pub(crate) fn is_start(text: &str) -> bool {
+        text.strip_prefix(form::BLKREPLAY_ON).is_some_and(|rest| split_start(rest).is_some())
+    }
+
+    fn read_program_line(&mut self, rest: &str) {
+        if let Some((device, date)) = split_start(rest) {
+            // What stood above may belong to an older result, which the load was made of.
+            *self = Facts { block: std::mem::take(&mut self.next_block), ..Facts::default() };
+            self.has_start = true;
+            self.started = ctime::parse(date);
+            self.device = Some(device.to_string());
+        } else if rest.contains(form::ENDED_AT) {
+            self.has_end = true;
+        }
+    }
+
+    fn read_device(&mut self, rest: &str) {
+        if let Some((device, blocks)) = rest.rsplit_once(form::HAS_BLOCKS) {
+            self.device = Some(device.to_string());
+            self.size = sectors(blocks).or(self.size);
+        }
+    }
+
+    fn read_setting(&mut self, name: &str, value: &str) {
+        match name {
+            "use_o_direct" => self.access.buffered = value == "0",
+            "use_o_sync" => self.access.sync = value == "1",
+            "fill_random" => {
+                let percent = value.parse().ok().filter(|p| *p <= 100);
+                self.fill.random_percent = percent.unwrap_or_default();
+            }
+            "simulate_io" => self.service = value.parse().unwrap_or_default(),
+            "dry_run" => self.is_dry = value == "1",
+            _ => {}
+        }
+    }
+
+    fn read_named(&mut self, name: &str, value: &str) {
+        let is = |known: &str| name.split_ascii_whitespace().eq(known.split_ascii_whitespace());
+        let number = value.parse::<u64>().ok();
+        for (known, place) in [
+            (form::COMPLETED, &mut self.completed),
+            (form::FAILED, &mut self.failed),
+            (form::DROPPED, &mut self.dropped),
+            (form::SKIPPED, &mut self.skipped),
+            (form::RUN_ID, &mut self.next_block.run_id),
+            (form::STARTED, &mut self.next_block.started_unix_ns),
+        ] {
+            if is(known) {
+                *place = number;
+            }
+        }
+        for (known, place) in [
+            (form::INPUT_LINES, &mut self.input_lines),
+            (form::MAX_SUBMITTED, &mut self.max_submitted),
+            (form::MAX_PUSHBACK, &mut self.max_pushback),
+        ] {
+            if is(known) {
+                *place = number.unwrap_or_default();
+            }
+        }
+        if is(form::TOOL) {
+            self.next_block.tool = Some(value.to_string());
+        } else if is(form::STATE) {
+            self.state = form::parse_state(value);
+        } else if is(form::SIZE) {
+            self.size = sectors(value).or(self.size);
+        } else if is(form::MAX_BLOCK) {
+            self.max_end = sectors(value);
+        } else if is(form::CONFLICT_MODE) {
+            self.policy = number.and_then(|n| form::CONFLICT_MODES.get(usize::try_from(n).ok()?).copied());
+        } else if is(form::STRONG_MODE) {
+            self.strong = number.and_then(|n| Strong::try_from(u8::try_from(n).ok()?).ok());
+        }
+    }
+
+    fn path(&self) -> &str {
+        self.device.as_deref().unwrap_or("unknown")
+    }
+
+    fn engine(&self) -> Engine {
+        match (self.service, self.is_dry) {
+            (Nanos(0), false) => Engine::Threads,
+            (Nanos(0), true) => Engine::Null,
+            (service, _) => Engine::Sim(SimModel { service, ..SimModel::default() }),
+        }
+    }
+
+    /// The plan that would do this again, as far as the text tells. It allows no writing to devices.
+    pub(crate) fn plan(&self, name: &str) -> Plan {
+        let default = Overlap::default();
+        let engine = self.engine();
+        let source = LoadSource {
+            file: name.into(),
+            window: Window::default(),
+            speed: Speed::default(),
+            pace: LoadPace::default(),
+            backward: Backward::default(),
+            skip_bad: false,
+        };
+        Plan {
+            version: PLAN_VERSION,
+            run_id: self.block.run_id.filter(|id| *id < 1 << 63).unwrap_or_default(),
+            seed: 0,
+            start_grace: Nanos::default(),
+            passes: 1,
+            depth: self.max_submitted.clamp(1, 65_536) as u32,
+            destroy: false,
+            engine,
+            access: self.access,
+            fill: self.fill,
+            overlap: Overlap {
+                policy: self.policy.unwrap_or(default.policy),
+                strong: self.strong.unwrap_or(default.strong),
+                max_waiting: self.max_pushback.clamp(default.max_waiting.into(), 1 << 24) as u32,
+            },
+            targets: vec![Target {
+                path: self.path().into(),
+                size: self.size.filter(|_| !engine.is_real()).map(ByteSize),
+                source: Source::Load(source),
+            }],
+        }
+    }
+
+    /// The run as a whole.
+    pub(crate) fn run(&self, name: &str, seen: Seen) -> RunInfo {
+        let started = self.started.map(|seconds| seconds.saturating_mul(Nanos::SECOND.0));
+        RunInfo {
+            archive_version: ARCHIVE_VERSION,
+            tool: self.block.tool.clone().unwrap_or_else(|| "blkreplay".into()),
+            command: String::new(),
+            started_unix_ns: self.block.started_unix_ns.or(started).unwrap_or_default(),
+            origin_monotonic_ns: 0,
+            state: self.state(),
+            targets: vec![TargetInfo {
+                path: self.path().into(),
+                source: name.into(),
+                size: self.size.unwrap_or_default(),
+                block: SECTOR,
+                max_requested_end: self.max_end.unwrap_or(seen.max_end),
+                input_lines: self.input_lines,
+                bad_lines: seen.bad_lines,
+                back_shifts: seen.back_shifts,
+                max_waiting: self.max_pushback,
+                max_in_flight: self.max_submitted,
+            }],
+            recorder_stalls: Stalls::default(),
+            push_back_stalls: Stalls::default(),
+        }
+    }
+
+    fn state(&self) -> RunState {
+        // Our own tail goes on behind blkreplay's.
+        let is_ours = self.block.run_id.is_some();
+        match &self.state {
+            Some(state) if self.has_end => state.clone(),
+            None if self.has_end && !is_ours => RunState::Finished,
+            _ => RunState::Broken("no tail: the run was cut off".into()),
+        }
+    }
+}
+
+/// Device and date of a first line. The device may have any name, so the last of the words counts.
+fn split_start(rest: &str) -> Option<(&str, &str)> {
+    rest.rsplit_once(form::STARTED_AT).filter(|(_, date)| !date.contains(form::ENDED_AT))
+}
+
+/// The bytes of a text that begins with a number of sectors.
+fn sectors(text: &str) -> Option<u64> {
+    let number: u64 = text.split_ascii_whitespace().next()?.trim_end_matches('.').parse().ok()?;
+    number.checked_mul(SECTOR)
+}

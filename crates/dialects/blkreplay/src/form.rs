@@ -1,0 +1,94 @@
+//! Words of the text that both directions share.
+
+use iosonar_archive::RunState;
+use iosonar_plan::{Nanos, OverlapPolicy};
+
+/// Names of the tail, in its order, with blkreplay's inner spacing.
+pub(crate) const INPUT_LINES: &str = "# total input lines";
+pub(crate) const TOTAL: &str = "# total     requests";
+pub(crate) const COMPLETED: &str = "# completed requests";
+pub(crate) const WRITES: &str = "# write     requests";
+pub(crate) const DROPPED: &str = "# dropped   requests";
+pub(crate) const PUSHED: &str = "# pushback  requests";
+pub(crate) const ORDERED: &str = "# ordered   requests (waits)";
+pub(crate) const VERIFY_ERRORS: &str = "# verify errors during replay";
+pub(crate) const CONFLICT_MODE: &str = "conflict_mode";
+pub(crate) const STRONG_MODE: &str = "strong_mode";
+pub(crate) const VERIFY_MODE: &str = "verify_mode";
+pub(crate) const MAX_SUBMITTED: &str = "max_submitted";
+pub(crate) const MAX_PUSHBACK: &str = "max_pushback";
+pub(crate) const SIZE: &str = "size of device";
+pub(crate) const MAX_BLOCK: &str = "max block# occurred";
+/// Our additions behind the tail.
+pub(crate) const FAILED: &str = "# failed    requests";
+pub(crate) const SKIPPED: &str = "# skipped   requests";
+pub(crate) const STATE: &str = "# run state";
+/// Our text block.
+pub(crate) const TOOL: &str = "# tool";
+pub(crate) const RUN_ID: &str = "# run_id";
+pub(crate) const STARTED: &str = "# started_unix_ns";
+
+pub(crate) const BLKREPLAY_ON: &str = "blkreplay on ";
+pub(crate) const STARTED_AT: &str = " started at ";
+pub(crate) const ENDED_AT: &str = " ended at ";
+pub(crate) const DROPPING: &str = "INFO: dropping ";
+pub(crate) const SKIPPING: &str = "INFO: skipping ";
+pub(crate) const DEVICE: &str = "INFO: device=";
+pub(crate) const HAS_BLOCKS: &str = " has blocks=";
+
+/// blkreplay's number of each overlap policy.
+pub(crate) const CONFLICT_MODES: [OverlapPolicy; 4] =
+    [OverlapPolicy::Allow, OverlapPolicy::Drop, OverlapPolicy::PushBack, OverlapPolicy::Order];
+
+/// Seconds and all nine digits behind the point.
+pub(crate) fn seconds(time: Nanos) -> String {
+    format!("{}.{:09}", time.0 / 1_000_000_000, time.0 % 1_000_000_000)
+}
+
+/// `text` as part of a line that is no result: without `;`, by which scripts know results, and without line ends.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c == ';' || c.is_control() { ' ' } else { c }).collect()
+}
+
+/// How far the run came, as one line.
+pub(crate) fn state(state: &RunState) -> String {
+    match state {
+        RunState::Running => "running".into(),
+        RunState::Finished => "finished".into(),
+        RunState::Interrupted(signal) => format!("interrupted ({})", plain(signal)),
+        RunState::Broken(why) => format!("broken ({})", plain(why)),
+    }
+}
+
+/// The reverse of [`state`].
+pub(crate) fn parse_state(text: &str) -> Option<RunState> {
+    let reason =
+        |word: &str| text.strip_prefix(word)?.strip_prefix(" (")?.strip_suffix(')').map(String::from);
+    match text {
+        "running" => Some(RunState::Running),
+        "finished" => Some(RunState::Finished),
+        _ => reason("interrupted")
+            .map(RunState::Interrupted)
+            .or_else(|| reason("broken").map(RunState::Broken)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_read_back() {
+        let broken = RunState::Broken("disk (sda) full".into());
+        for want in [RunState::Running, RunState::Finished, RunState::Interrupted("SIGINT".into()), broken] {
+            assert_eq!(parse_state(&state(&want)), Some(want));
+        }
+        assert_eq!(parse_state("broken"), None);
+        assert_eq!(state(&RunState::Broken("a; b\nc".into())), "broken (a  b c)");
+    }
+
+    #[test]
+    fn policies_have_the_numbers_of_blkreplay() {
+        assert!((0..4).all(|n| CONFLICT_MODES[n] as usize == n));
+    }
+}

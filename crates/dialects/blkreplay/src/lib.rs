@@ -1,0 +1,23 @@
+//! blkreplay's result text: [`export`] turns an archive into a `.replay`, [`import`] a `.replay` into a plan,
+//! facts about the run and records.
+//!
+//! Both work line by line in bounded memory, in the order in which completions were seen. The text is the one
+//! that blkreplay's scripts know: free text, a header, six columns separated by `;`, a tail of `name : value`.
+//! What iosonar adds to it stands in lines without `;`, so that `grep ';' | tail -n +2` gives the results:
+//!
+//! - a text block with the run's id, its tool and its exact start;
+//! - behind `INFO: dropping`, the due time (`time=`) and the request in flight (`by=`);
+//! - `INFO: skipping` for each request that a stopped run no longer submitted;
+//! - behind the tail: failed requests, skipped requests, state of the run.
+//!
+//! A quirk of the form ends in this room: nothing else knows it.
+
+mod ctime;
+mod export;
+mod facts;
+mod form;
+mod import;
+mod lines;
+
+pub use export::{ExportError, Exported, export};
+pub use import::{ImportError, ImportProblem, Imported, import};

@@ -1,0 +1,25 @@
+//! Any bytes as a load, under every way of treating backward time: an error or requests, never a panic.
+#![no_main]
+
+use iosonar_load::{Recorded, Source, scan};
+use iosonar_plan::{Backward, LoadPace, LoadSource, Nanos, Window};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    for backward in [Backward::Refuse, Backward::Sort, Backward::Shift] {
+        let load = LoadSource {
+            file: "fuzz".into(),
+            window: Window::default(),
+            speed: Default::default(),
+            pace: LoadPace::Original,
+            backward,
+            skip_bad: true,
+        };
+        let Ok(input) = iosonar_trace::decompress(std::io::Cursor::new(data.to_vec())) else { return };
+        let _ = scan(input, &load, |_| {});
+        let Ok(input) = iosonar_trace::decompress(std::io::Cursor::new(data.to_vec())) else { return };
+        let mut source = Recorded::new(input, &load, |_| {});
+        while let Ok(Some(item)) = source.next(Nanos(0)) {
+            assert!(item.extent.length > 0);
+        }
+    }
+});
