@@ -43,6 +43,9 @@ pub fn carry_out(
     let info = info?;
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay };
     let analysis = conclude(archive, &info, &limits)?;
+    if let RunState::Broken(why) = &info.state {
+        tell(format_args!("iosonar: the run could not go on: {why}"));
+    }
     output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&analysis.summary), dir.display()))?;
     Ok(exit(&info, &analysis, args.strict, skipped.load(Relaxed)))
 }

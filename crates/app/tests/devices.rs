@@ -6,5 +6,17 @@
 #[macro_use]
 #[path = "devices/common.rs"]
 mod common;
+#[path = "devices/blocks.rs"]
+mod blocks;
+#[path = "devices/data.rs"]
+mod data;
+#[path = "devices/faults.rs"]
+mod faults;
+#[path = "devices/guard.rs"]
+mod guard;
+#[path = "devices/kernel.rs"]
+mod kernel;
 #[path = "devices/natural.rs"]
 mod natural;
+#[path = "devices/readers.rs"]
+mod readers;

@@ -74,9 +74,16 @@ type Result<T> = std::result::Result<T, ArchiveError>;
 /// Replaces a file as a whole, so that a reader sees the old or the new one.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
     let temporary = path.with_extension("tmp");
-    fs::write(&temporary, text)
-        .and_then(|()| fs::rename(&temporary, path))
-        .map_err(|e| ArchiveError::io(path, e))
+    fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path)).map_err(|e| {
+        remove_part(&temporary);
+        ArchiveError::io(path, e)
+    })
+}
+
+/// Removes what could not be written to its end: on a full disk, what follows needs the room.
+fn remove_part(path: &Path) {
+    // It may not even exist, and what went wrong is being told already.
+    let _ = fs::remove_file(path);
 }
 
 fn json<T: serde::Serialize>(value: &T) -> String {
@@ -138,20 +145,7 @@ impl ArchiveWriter {
     pub fn finish(self) -> Result<Archive> {
         let log = self.dir.join(LOG);
         let temporary = self.dir.join("records.parquet.tmp");
-        let mut writer = RecordWriter::create(
-            &temporary,
-            vec![("iosonar.archive_version".into(), ARCHIVE_VERSION.to_string())],
-        )?;
-        let mut failed = None;
-        read_log(&log, &mut |record| {
-            if failed.is_none() {
-                failed = writer.push(record).err();
-            }
-        })?;
-        match failed {
-            Some(error) => return Err(ArchiveError::parquet(&temporary, error)),
-            None => writer.finish().map_err(|e| ArchiveError::parquet(&temporary, e))?,
-        };
+        log_to_parquet(&log, &temporary).inspect_err(|_| remove_part(&temporary))?;
         fs::rename(&temporary, self.dir.join(RECORDS)).map_err(|e| ArchiveError::io(&temporary, e))?;
         fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))?;
         self.finish_series()?;
@@ -165,6 +159,22 @@ impl ArchiveWriter {
         }
         write_series(&self.dir.join(SERIES), &read_series_log(&log)?)?;
         fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))
+    }
+}
+
+/// Writes the records of a log as Parquet.
+fn log_to_parquet(log: &Path, parquet: &Path) -> Result<()> {
+    let mut writer =
+        RecordWriter::create(parquet, vec![("iosonar.archive_version".into(), ARCHIVE_VERSION.to_string())])?;
+    let mut failed = None;
+    read_log(log, &mut |record| {
+        if failed.is_none() {
+            failed = writer.push(record).err();
+        }
+    })?;
+    match failed {
+        Some(error) => Err(ArchiveError::parquet(parquet, error)),
+        None => writer.finish().map_err(|e| ArchiveError::parquet(parquet, e)),
     }
 }
 

@@ -1,0 +1,253 @@
+//! Devices that fail, and a result directory without room.
+
+use crate::common::*;
+use iosonar_archive::{Outcome, RunState};
+use iosonar_plan::Op;
+use iosonar_testkit::{Image, Lab, LoopDevice, Mounted, tool};
+use serde_json::Value;
+use std::time::Duration;
+
+fn summary(lab: &Lab) -> Value {
+    serde_json::from_str(&lab.expect(0, "show out --json").out).unwrap()
+}
+
+/// Every failed record carries `errno`; counters, latency and the list of errors say the same.
+fn assert_failed_with(lab: &Lab, errno: i64, name: &str) {
+    let records = lab.records("out");
+    let (completed, failed) = (count(&records, Outcome::Completed), count(&records, Outcome::Failed));
+    assert_eq!(completed + failed, records.len());
+    for record in &records {
+        let want = if record.outcome == Outcome::Failed { -errno } else { record.executed.length as i64 };
+        assert_eq!(record.result, want, "{record:?}");
+        assert!(record.submitted.is_some() && record.completed.is_some());
+    }
+    let summary = summary(lab);
+    let all = &summary["counts"]["all"];
+    assert_eq!((&all["failed"], &all["completed"]), (&failed.into(), &completed.into()));
+    assert_eq!(summary["latency"]["all"]["count"], completed);
+    let errors = summary["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert_eq!(
+        (&errors[0]["name"], &errors[0]["errno"], &errors[0]["count"]),
+        (&name.into(), &errno.into(), &failed.into())
+    );
+    let cautions = summary["cautions"].as_array().unwrap();
+    assert!(
+        cautions.iter().any(|c| c["id"] == "failed-requests" && c["text"].as_str().unwrap().contains(name))
+    );
+}
+
+#[test]
+fn a_device_that_becomes_read_only_fails_each_write() {
+    needs!("blockdev");
+    let device = LoopDevice::random(16);
+    let lab = lab();
+    let lines = conflicting(400, 16_384, 16, 1_000_000);
+    lab.file("load", load_text(&lines));
+    let before = device.bytes();
+    let replay = Background::start(
+        lab.command(&format!("replay load -t {} --destroy --start-grace 1.5 -o out", device.text())),
+    );
+    // The series begin when the target is open.
+    until("the run", || lab.path("out/series.csv").exists());
+    std::thread::sleep(Duration::from_millis(200));
+    device.set_read_only(true);
+    let ended = replay.wait();
+    device.set_read_only(false);
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    assert_failed_with(&lab, 1, "EPERM");
+    let records = lab.records("out");
+    assert!(records.iter().all(|r| (r.outcome == Outcome::Failed) == (r.op == Op::Write)));
+    assert_eq!(count(&records, Outcome::Failed), lines.iter().filter(|l| l.op == Op::Write).count());
+    assert_eq!(run_info(&lab.path("out")).state, RunState::Finished);
+    assert!(device.bytes() == before);
+    println!(
+        "{} writes failed, {} reads completed",
+        count(&records, Outcome::Failed),
+        count(&records, Outcome::Completed)
+    );
+}
+
+#[test]
+fn a_device_that_breaks_in_the_middle_fails_from_then_on() {
+    needs!("mkfs.xfs", "xfs_io");
+    let lower = LoopDevice::of(Image::sparse(320), &[]);
+    tool("mkfs.xfs", &["-q", "-K", lower.text()]);
+    let mounted = Mounted::new(lower.path(), "rw");
+    let backing = mounted.path().join("backing");
+    std::fs::write(&backing, vec![7; 16 << 20]).unwrap();
+    let device = LoopDevice::on(&backing, &[]);
+    let lab = lab();
+    lab.file("load", load_text(&conflicting(3000, 32_768, 64, 1_000_000)));
+    let replay = Background::start(
+        lab.command(&format!("replay load -t {} --destroy --start-grace 0.2 -o out", device.text())),
+    );
+    std::thread::sleep(Duration::from_millis(1500));
+    tool("xfs_io", &["-x", "-c", "shutdown", mounted.path().to_str().unwrap()]);
+    let ended = replay.wait();
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    assert_failed_with(&lab, 5, "EIO");
+    let records = in_order(lab.records("out"));
+    assert_eq!(records.len(), 3000);
+    let (good, bad) = (count(&records, Outcome::Completed), count(&records, Outcome::Failed));
+    assert!(good > 100 && bad > 100, "{good} good, {bad} bad");
+    let first_bad = records.iter().filter(|r| !r.is_completed()).map(|r| r.completed).min().unwrap();
+    assert!(records.iter().filter(|r| r.submitted > first_bad).all(|r| r.outcome == Outcome::Failed));
+    assert!(verdict(&records, 1).is_clean());
+    assert!(ended.out.contains("EIO"), "{}", ended.out);
+    println!("{good} completed before, {bad} failed after");
+}
+
+#[test]
+fn a_read_only_device_is_refused_before_anything_is_touched() {
+    needs!("blockdev");
+    let device = LoopDevice::random(4);
+    let before = device.bytes();
+    device.set_read_only(true);
+    let lab = lab();
+    lab.file("load", load_text(&conflicting(10, 4096, 16, 0)));
+    let ended = lab.expect(2, &format!("replay load -t {} --destroy -o out", device.text()));
+    device.set_read_only(false);
+    assert!(ended.err.contains(device.text()) && ended.err.contains("read-only"), "{}", ended.err);
+    assert!(!lab.path("out").exists());
+    assert!(device.bytes() == before);
+}
+
+/// A replay whose result has `room_kib` KiB, much less than it needs. Gives the number of records that were kept.
+fn with_room_for(room_kib: usize) -> usize {
+    let disk = LoopDevice::random(16);
+    tool("mkfs.ext4", &["-q", "-F", "-m", "0", "-E", "nodiscard", disk.text()]);
+    let mounted = Mounted::new(disk.path(), "rw");
+    let available = tool("df", &["--output=avail", "-k", mounted.path().to_str().unwrap()]);
+    let kib: usize = available.lines().last().unwrap().trim().parse().unwrap();
+    std::fs::write(mounted.path().join("filler"), vec![1; (kib - room_kib) << 10]).unwrap();
+    tool("sync", &["-f".as_ref(), mounted.path()]);
+    let device = LoopDevice::random(16);
+    let lab = lab();
+    lab.file("load", load_text(&conflicting(40_000, 32_768, 16, 10_000)));
+    let out = mounted.path().join("out");
+    let ended = lab.run(&format!(
+        "replay load -t {} --destroy --start-grace 0.2 -o {}",
+        device.text(),
+        out.display()
+    ));
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    let why = "iosonar: the run could not go on: the records could not be written: No space left on device";
+    assert!(ended.err.contains(why) && !ended.err.contains("panicked"), "{}", ended.err);
+    // Nothing half written stays: its room is needed.
+    let names = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
+    assert!(names.into_iter().all(|path| path.extension().is_none_or(|e| e != "tmp")));
+    let state = run_info(&out).state;
+    assert!(!matches!(state, RunState::Finished | RunState::Interrupted(_)), "{state:?}");
+    let shown = lab.expect(0, &format!("show {} --json", out.display()));
+    let summary: Value = serde_json::from_str(&shown.out).unwrap();
+    let records = iosonar_testkit::records(&out);
+    assert_eq!(summary["counts"]["all"]["total"], records.len());
+    assert!(verdict(&in_order(records.clone()), 1).is_clean());
+    println!("room for {room_kib} KiB: {} of 40000 were recorded, state {state:?}", records.len());
+    records.len()
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_keeps_what_was_recorded() {
+    needs!("mkfs.ext4");
+    let kept = [100, 300, 600, 1500].map(with_room_for);
+    assert!(kept.is_sorted() && (1000..40_000).contains(&kept[3]), "{kept:?}");
+}
+
+#[test]
+fn a_device_that_shrinks_fails_what_lies_behind_its_end() {
+    needs!("truncate");
+    let image = Image::random(16);
+    let device = LoopDevice::on(&image.path(), &[]);
+    let lab = lab();
+    let lines = conflicting(400, 32_768, 16, 1_000_000);
+    lab.file("load", load_text(&lines));
+    let replay = Background::start(
+        lab.command(&format!("replay load -t {} --destroy --start-grace 1.5 -o out", device.text())),
+    );
+    until("the run", || lab.path("out/series.csv").exists());
+    std::thread::sleep(Duration::from_millis(200));
+    let size: u64 = 8 << 20;
+    tool("truncate", &["-s", &size.to_string(), image.path().to_str().unwrap()]);
+    tool("losetup", &["-c", device.text()]);
+    let ended = replay.wait();
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    let records = in_order(lab.records("out"));
+    assert_eq!(records.len(), lines.len());
+    for record in &records {
+        let inside = size.saturating_sub(record.executed.offset).min(record.executed.length);
+        let (outcome, result) = match record.op {
+            _ if inside == record.executed.length => (Outcome::Completed, inside as i64),
+            // A read ends where the device ends; a write too, and then there is no room.
+            Op::Read => (Outcome::Failed, inside as i64),
+            Op::Write => (Outcome::Failed, -28),
+        };
+        assert_eq!((record.outcome, record.result), (outcome, result), "{record:?}");
+    }
+    let summary = summary(&lab);
+    assert_eq!(summary["latency"]["all"]["count"], count(&records, Outcome::Completed));
+    println!("{}", summary["errors"]);
+}
+
+#[test]
+fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
+    needs!("mkfs.xfs", "fsfreeze");
+    let lower = LoopDevice::of(Image::sparse(320), &[]);
+    tool("mkfs.xfs", &["-q", "-K", lower.text()]);
+    let mounted = Mounted::new(lower.path(), "rw");
+    let backing = mounted.path().join("backing");
+    std::fs::write(&backing, vec![7; 16 << 20]).unwrap();
+    let device = LoopDevice::on(&backing, &[]);
+    let lab = lab();
+    // A write each 10 ms, none where another is.
+    let line = |i: u64| Line { time: i * 10_000_000, sector: i * 64, length: 8, op: Op::Write };
+    lab.file("load", load_text(&(0..300).map(line).collect::<Vec<_>>()));
+    let replay = Background::start(
+        lab.command(&format!("replay load -t {} --destroy --start-grace 0.3 -o out", device.text())),
+    );
+    until("the run", || lab.path("out/series.csv").exists());
+    std::thread::sleep(Duration::from_millis(1300));
+    let frozen = Frozen::new(&mounted);
+    let from = iosonar_os::monotonic_ns();
+    std::thread::sleep(Duration::from_secs(1));
+    let to = iosonar_os::monotonic_ns();
+    drop(frozen);
+    let ended = replay.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let records = in_order(lab.records("out"));
+    let origin = run_info(&lab.path("out")).origin_monotonic_ns;
+    let due_meanwhile: Vec<_> =
+        records.iter().filter(|r| (from..to - 50_000_000).contains(&(r.due.0 + origin))).collect();
+    assert!(due_meanwhile.len() >= 80, "{}", due_meanwhile.len());
+    for record in &due_meanwhile {
+        // Sent when due, not when the device woke up: the stall is the device's, and counted in full.
+        assert!(record.completed.unwrap().0 + origin >= to, "{record:?}");
+        assert!(record.submitted.unwrap().0 + origin < to, "{record:?} waited with the device");
+        assert!(record.response().unwrap().0 >= to - (record.due.0 + origin));
+    }
+    let summary = summary(&lab);
+    assert!(summary["latency"]["all"]["max_ns"].as_u64().unwrap() > 900_000_000);
+    assert!(summary["in_flight"]["max_on_one_target"].as_u64().unwrap() >= 80);
+    println!(
+        "{} were due in the stall, max latency {}",
+        due_meanwhile.len(),
+        summary["latency"]["all"]["max_ns"]
+    );
+}
+
+/// A file system that lets no write through.
+struct Frozen<'a>(&'a Mounted);
+
+impl Frozen<'_> {
+    fn new(mounted: &Mounted) -> Frozen<'_> {
+        tool("fsfreeze", &["-f".as_ref(), mounted.path()]);
+        Frozen(mounted)
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        tool("fsfreeze", &["-u".as_ref(), self.0.path()]);
+    }
+}
