@@ -161,6 +161,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn sharers_cost_a_cell_for_each_segment_that_they_cover() {
+        let count = 100u32;
+        let cells = |extent_of: fn(u64) -> Extent| {
+            let mut tracker = Tracker::new(Strong::AnyWrite, count as usize);
+            (0..count).for_each(|id| assert!(!tracker.insert(id, Op::Read, extent_of(id.into()))));
+            tracker.lists.cells()
+        };
+        let n = count as usize;
+        assert_eq!(cells(|_| extent(0, 8)), n, "the same range");
+        assert!(cells(|i| extent(i, 4)) <= 2 * n * 4, "three neighbours to each side");
+        assert_eq!(cells(|i| extent(i, 2 * (100 - i))), n * n, "one inside the other");
+    }
+
     /// The obvious, slow way: a request waits while an earlier one that conflicts is active.
     #[derive(Default)]
     struct Naive(Vec<(u32, Op, Extent)>);
