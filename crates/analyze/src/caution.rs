@@ -2,33 +2,9 @@
 
 use crate::Summary;
 use iosonar_archive::{RunInfo, RunState};
-use iosonar_plan::{Engine, Nanos, Plan};
+pub use iosonar_plan::Stamp;
+use iosonar_plan::{Nanos, Plan};
 use serde::{Deserialize, Serialize};
-
-/// Why figures are no storage result. Pictures carry it inside their pixels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stamp {
-    /// The null engine: no I/O at all.
-    #[serde(rename = "DRY RUN -- NOT A STORAGE RESULT")]
-    DryRun,
-    /// The simulated device.
-    #[serde(rename = "SIMULATED -- NOT A STORAGE RESULT")]
-    Simulated,
-    /// Without `O_DIRECT`.
-    #[serde(rename = "PAGE CACHE -- NOT A STORAGE RESULT")]
-    PageCache,
-}
-
-impl Stamp {
-    /// The words.
-    pub fn text(self) -> &'static str {
-        match self {
-            Stamp::DryRun => "DRY RUN -- NOT A STORAGE RESULT",
-            Stamp::Simulated => "SIMULATED -- NOT A STORAGE RESULT",
-            Stamp::PageCache => "PAGE CACHE -- NOT A STORAGE RESULT",
-        }
-    }
-}
 
 /// How much a caution matters, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -109,13 +85,7 @@ const LATE_FLOOR: Nanos = Nanos(1_000_000);
 
 /// The stamps of a plan.
 pub(crate) fn stamps(plan: &Plan) -> Vec<Stamp> {
-    let engine = match plan.engine {
-        Engine::Null => Some(Stamp::DryRun),
-        Engine::Sim(_) => Some(Stamp::Simulated),
-        Engine::Threads => None,
-    };
-    let cache = plan.access.buffered.then_some(Stamp::PageCache);
-    engine.or(cache).into_iter().collect()
+    plan.stamp().into_iter().collect()
 }
 
 /// All cautions, most severe first, otherwise in a fixed order.
@@ -337,6 +307,7 @@ fn three_digits(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::testing::Fixture;
+    use iosonar_plan::Engine;
 
     fn ids(f: &Fixture) -> Vec<CautionId> {
         f.summary().cautions.iter().map(|c| c.id).collect()

@@ -1,9 +1,9 @@
 //! The directory: what lies where, how it is begun, finished and read.
 
 use crate::log::{LogEnd, LogWriter, read_log};
-use crate::parquet::{RecordWriter, read_records, write_series};
+use crate::parquet::{KeyValues, RecordWriter, SeriesWriter, read_records};
 use crate::{ARCHIVE_VERSION, Record, RunInfo};
-use iosonar_plan::Plan;
+use iosonar_plan::{Plan, Stamp};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -74,16 +74,39 @@ type Result<T> = std::result::Result<T, ArchiveError>;
 /// Replaces a file as a whole, so that a reader sees the old or the new one.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
     let temporary = path.with_extension("tmp");
-    fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path)).map_err(|e| {
-        remove_part(&temporary);
-        ArchiveError::io(path, e)
-    })
+    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        remove_quietly(&temporary);
+    }
+    written.map_err(|e| ArchiveError::io(path, e))
 }
 
-/// Removes what could not be written to its end: on a full disk, what follows needs the room.
-fn remove_part(path: &Path) {
-    // It may not even exist, and what went wrong is being told already.
+/// Removes what could not be finished: a full disk must not stay full. The caller has the error that matters.
+fn remove_quietly(path: &Path) {
     let _ = fs::remove_file(path);
+}
+
+/// Makes a file that survives a loss of power, or none: `write` gives it back whole under the temporary name.
+fn make_durable(dir: &Path, name: &str, write: impl FnOnce(&Path) -> Result<File>) -> Result<()> {
+    let temporary = dir.join(format!("{name}.tmp"));
+    let made = write(&temporary).and_then(|file| {
+        file.sync_all().map_err(|e| ArchiveError::io(&temporary, e))?;
+        fs::rename(&temporary, dir.join(name)).map_err(|e| ArchiveError::io(&temporary, e))
+    });
+    if made.is_err() {
+        remove_quietly(&temporary);
+    }
+    made?;
+    sync_dir(dir).map_err(|e| ArchiveError::io(dir, e))
+}
+
+/// Flushes the names in a directory.
+fn sync_dir(dir: &Path) -> std::io::Result<()> {
+    match File::open(dir)?.sync_all() {
+        // Some network file systems cannot flush a directory: nothing better is to be had there.
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
+        other => other,
+    }
 }
 
 fn json<T: serde::Serialize>(value: &T) -> String {
@@ -94,6 +117,8 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 #[derive(Debug)]
 pub struct ArchiveWriter {
     dir: PathBuf,
+    run_id: u64,
+    stamp: Option<Stamp>,
 }
 
 impl ArchiveWriter {
@@ -110,7 +135,7 @@ impl ArchiveWriter {
             }
             other => other.map_err(|e| ArchiveError::io(dir, e))?,
         }
-        let writer = ArchiveWriter { dir: dir.to_path_buf() };
+        let writer = ArchiveWriter { dir: dir.to_path_buf(), run_id: plan.run_id, stamp: plan.stamp() };
         write_whole(&dir.join(PLAN), &plan.to_toml())?;
         write_whole(&dir.join(ENVIRONMENT), &json(environment))?;
         writer.write_run(run)?;
@@ -142,11 +167,12 @@ impl ArchiveWriter {
     }
 
     /// Turns the logs into Parquet and removes them. Call it when every log is closed.
+    ///
+    /// A log is removed only when what takes its place is on the disk: neither an error nor a loss of power costs
+    /// a record.
     pub fn finish(self) -> Result<Archive> {
         let log = self.dir.join(LOG);
-        let temporary = self.dir.join("records.parquet.tmp");
-        log_to_parquet(&log, &temporary).inspect_err(|_| remove_part(&temporary))?;
-        fs::rename(&temporary, self.dir.join(RECORDS)).map_err(|e| ArchiveError::io(&temporary, e))?;
+        make_durable(&self.dir, RECORDS, |path| copy_records(&log, path, self.key_values()))?;
         fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))?;
         self.finish_series()?;
         Archive::open(&self.dir)
@@ -157,44 +183,49 @@ impl ArchiveWriter {
         if !log.exists() {
             return Ok(());
         }
-        write_series(&self.dir.join(SERIES), &read_series_log(&log)?)?;
+        make_durable(&self.dir, SERIES, |path| copy_series(&log, path, self.key_values()))?;
         fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))
     }
+
+    /// What the Parquet files say about themselves, because they are passed on without their directory.
+    fn key_values(&self) -> KeyValues {
+        let mut pairs = vec![
+            ("iosonar.archive_version", ARCHIVE_VERSION.to_string()),
+            ("iosonar.run_id", self.run_id.to_string()),
+        ];
+        pairs.extend(self.stamp.map(|stamp| ("iosonar.stamp", stamp.text().to_string())));
+        pairs
+    }
 }
 
-/// Writes the records of a log as Parquet.
-fn log_to_parquet(log: &Path, parquet: &Path) -> Result<()> {
-    let mut writer =
-        RecordWriter::create(parquet, vec![("iosonar.archive_version".into(), ARCHIVE_VERSION.to_string())])?;
-    let mut failed = None;
+fn copy_records(log: &Path, to: &Path, key_values: KeyValues) -> Result<File> {
+    let mut writer = RecordWriter::create(to, key_values)?;
+    let mut written = Ok(());
     read_log(log, &mut |record| {
-        if failed.is_none() {
-            failed = writer.push(record).err();
+        if written.is_ok() {
+            written = writer.push(record);
         }
     })?;
-    match failed {
-        Some(error) => Err(ArchiveError::parquet(parquet, error)),
-        None => writer.finish().map_err(|e| ArchiveError::parquet(parquet, e)),
-    }
+    written.and_then(|()| writer.finish()).map_err(|e| ArchiveError::parquet(to, e))
 }
 
-fn read_series_log(path: &Path) -> Result<Vec<(u64, String, f64)>> {
-    let file = File::open(path).map_err(|e| ArchiveError::io(path, e))?;
-    let mut rows = Vec::new();
-    for line in BufReader::new(file).lines() {
-        let line = line.map_err(|e| ArchiveError::io(path, e))?;
-        let mut parts = line.splitn(3, ',');
-        let row = (
-            parts.next().and_then(|t| t.parse().ok()),
-            parts.next().and_then(|v| v.parse().ok()),
-            parts.next(),
-        );
-        // The last line may be cut off; everything before it is whole.
-        if let (Some(time), Some(value), Some(name)) = row {
-            rows.push((time, name.to_string(), value));
+fn copy_series(log: &Path, to: &Path, key_values: KeyValues) -> Result<File> {
+    let mut writer = SeriesWriter::create(to, key_values)?;
+    let mut input = BufReader::new(File::open(log).map_err(|e| ArchiveError::io(log, e))?);
+    let mut line = String::new();
+    while input.read_line(&mut line).map_err(|e| ArchiveError::io(log, e))? > 0 {
+        if let Some((time, value, name)) = parse_sample(&line) {
+            writer.push(time, name, value).map_err(|e| ArchiveError::parquet(to, e))?;
         }
+        line.clear();
     }
-    Ok(rows)
+    writer.finish().map_err(|e| ArchiveError::parquet(to, e))
+}
+
+/// Time, value and name of a line of the series log. The last line may be cut off; everything before it is whole.
+fn parse_sample(line: &str) -> Option<(u64, f64, &str)> {
+    let mut parts = line.strip_suffix('\n')?.splitn(3, ',');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?))
 }
 
 /// Appends named samples while a run goes on.
@@ -300,7 +331,9 @@ impl Archive {
 mod tests {
     use super::*;
     use crate::{Marks, Outcome, RunState, Stalls};
-    use iosonar_plan::{Extent, Nanos, Op};
+    use iosonar_plan::{Engine, Extent, Nanos, Op};
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
     use proptest::prelude::*;
 
     fn plan() -> Plan {
@@ -416,6 +449,76 @@ mod tests {
             assert_eq!((read.len(), end.records), (records, records as u64), "cut {cut}");
             assert_eq!(end.lost_bytes > 0, cut != 2 * 128 + 8, "cut {cut}");
         }
+    }
+
+    fn new_archive(scratch: &Path, plan: &Plan) -> (PathBuf, ArchiveWriter, LogWriter) {
+        let dir = scratch.join("a");
+        let writer = ArchiveWriter::create(&dir, plan, &serde_json::Value::Null, &run()).unwrap();
+        let log = writer.record_log().unwrap();
+        (dir, writer, log)
+    }
+
+    fn parquet_file(path: &Path) -> SerializedFileReader<File> {
+        SerializedFileReader::new(File::open(path).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn parquet_files_name_their_run_and_what_they_are_not() {
+        for (engine, buffered, want) in [
+            (Engine::Threads, false, None),
+            (Engine::Threads, true, Some("PAGE CACHE -- NOT A STORAGE RESULT")),
+            (Engine::Null, true, Some("DRY RUN -- NOT A STORAGE RESULT")),
+            (Engine::Sim(Default::default()), false, Some("SIMULATED -- NOT A STORAGE RESULT")),
+        ] {
+            let scratch = tempfile::tempdir().unwrap();
+            let mut plan = Plan { run_id: 77, engine, ..plan() };
+            plan.access.buffered = buffered;
+            let (dir, writer, _) = new_archive(scratch.path(), &plan);
+            writer.finish().unwrap();
+            let file = parquet_file(&dir.join(RECORDS));
+            let pairs = file.metadata().file_metadata().key_value_metadata().unwrap();
+            let get = |key: &str| pairs.iter().find(|p| p.key == key).and_then(|p| p.value.as_deref());
+            assert_eq!(get("iosonar.run_id"), Some("77"));
+            assert_eq!(get("iosonar.archive_version"), Some("1"));
+            assert_eq!(get("iosonar.stamp"), want);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_finished_leaves_the_logs_and_no_rest() {
+        for (name, log) in [(RECORDS, LOG), (SERIES, SERIES_LOG)] {
+            let scratch = tempfile::tempdir().unwrap();
+            let (dir, writer, _) = new_archive(scratch.path(), &plan());
+            writer.series_log().unwrap().append(1, [("a", 1.0)].into_iter()).unwrap();
+            // A directory stands in the way of the last step.
+            fs::create_dir(dir.join(name)).unwrap();
+            assert!(writer.finish().is_err());
+            assert!(dir.join(log).exists() && !dir.join(format!("{name}.tmp")).exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_long_series_survives_without_its_cut_off_end() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, writer, _) = new_archive(scratch.path(), &plan());
+        let mut log = writer.series_log().unwrap();
+        let rounds = 40_000u64;
+        for time in 0..rounds {
+            log.append(time, [("sda, reads", time as f64), ("cpu", 0.1)].into_iter()).unwrap();
+        }
+        log.file.write_all(b"40000,1.5,cp").unwrap();
+        writer.finish().unwrap();
+        assert!(!dir.join(SERIES_LOG).exists());
+        let file = parquet_file(&dir.join(SERIES));
+        assert_eq!(file.num_row_groups(), 2, "memory is bounded by a row group");
+        let rows: Vec<_> = file.get_row_iter(None).unwrap().map(|row| row.unwrap()).collect();
+        assert_eq!(rows.len() as u64, 2 * rounds);
+        let sample = |i: usize| {
+            let row = &rows[i];
+            (row.get_ulong(0).unwrap(), row.get_string(1).unwrap().clone(), row.get_double(2).unwrap())
+        };
+        assert_eq!(sample(79_998), (39_999, "sda, reads".into(), 39_999.0));
+        assert_eq!(sample(1), (0, "cpu".into(), 0.1));
     }
 
     #[test]

@@ -6,12 +6,14 @@ use crate::{ArchiveError, Marks, Outcome, Record};
 use iosonar_plan::{Nanos, Op};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
-use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -188,15 +190,21 @@ fn each<T: DataType>(
     rows.iter_mut().zip(&values).try_for_each(|(row, value)| set(row, value))
 }
 
-fn properties(key_values: Vec<(String, String)>) -> WriterPropertiesPtr {
-    let mut builder = WriterProperties::builder()
+/// What a file says about itself beside its columns.
+pub(crate) type KeyValues = Vec<(&'static str, String)>;
+
+fn common_properties(key_values: KeyValues) -> WriterPropertiesBuilder {
+    let key_values = key_values.into_iter().map(|(k, v)| KeyValue::new(k.into(), v)).collect();
+    WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).expect("level 1 exists")))
         .set_created_by(concat!("iosonar ", env!("CARGO_PKG_VERSION")).into())
+        .set_key_value_metadata(Some(key_values))
+}
+
+fn record_properties(key_values: KeyValues) -> WriterPropertiesPtr {
+    let mut builder = common_properties(key_values)
         .set_dictionary_enabled(false)
-        .set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk)
-        .set_key_value_metadata(Some(
-            key_values.into_iter().map(|(k, v)| parquet::file::metadata::KeyValue::new(k, v)).collect(),
-        ));
+        .set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk);
     for (name, field) in &COLUMNS {
         let path = ColumnPath::from(*name);
         builder = match field {
@@ -220,14 +228,14 @@ pub(crate) struct RecordWriter {
 impl RecordWriter {
     pub(crate) fn create(
         path: &Path,
-        key_values: Vec<(String, String)>,
+        key_values: KeyValues,
     ) -> std::result::Result<RecordWriter, ArchiveError> {
         let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
         let new = || -> Result<RecordWriter> {
             let columns =
                 COLUMNS.iter().map(|(name, field)| field.column_type(name)).collect::<Result<Vec<_>>>()?;
             let schema = Type::group_type_builder("record").with_fields(columns).build()?;
-            let file = SerializedFileWriter::new(file, Arc::new(schema), properties(key_values))?;
+            let file = SerializedFileWriter::new(file, Arc::new(schema), record_properties(key_values))?;
             Ok(RecordWriter { file, rows: Vec::with_capacity(ROW_GROUP) })
         };
         new().map_err(|e| ArchiveError::parquet(path, e))
@@ -248,11 +256,12 @@ impl RecordWriter {
         Ok(())
     }
 
-    pub(crate) fn finish(mut self) -> Result<()> {
+    /// Ends the file; gives it back, because what is written is not on the disk yet.
+    pub(crate) fn finish(mut self) -> Result<File> {
         if !self.rows.is_empty() {
             self.write_group()?;
         }
-        self.file.close().map(|_| ())
+        self.file.into_inner()
     }
 }
 
@@ -286,38 +295,82 @@ fn read_file(file: File, f: &mut dyn FnMut(&Record)) -> Result<u64> {
     Ok(total)
 }
 
-/// Writes a named time series as Parquet: `time_ns`, `name`, `value`.
-pub(crate) fn write_series(
-    path: &Path,
-    rows: &[(u64, String, f64)],
-) -> std::result::Result<(), ArchiveError> {
-    let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
-    let write = || -> Result<()> {
-        let column = |name, physical, logical| {
-            let builder = Type::primitive_type_builder(name, physical).with_logical_type(logical);
-            builder.with_repetition(Repetition::REQUIRED).build().map(Arc::new)
-        };
-        let columns = vec![
-            column("time_ns", Physical::INT64, Some(LogicalType::integer(64, false)))?,
-            column("name", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
-            column("value", Physical::DOUBLE, None)?,
-        ];
-        let schema = Type::group_type_builder("series").with_fields(columns).build()?;
-        let mut file =
-            SerializedFileWriter::new(file, Arc::new(schema), Arc::new(WriterProperties::default()))?;
-        for rows in rows.chunks(ROW_GROUP) {
-            let mut group = file.next_row_group()?;
-            let times: Vec<i64> = rows.iter().map(|r| r.0 as i64).collect();
-            write_column::<Int64Type>(&mut group, &times, None)?;
-            let names: Vec<ByteArray> = rows.iter().map(|r| ByteArray::from(r.1.as_str())).collect();
-            write_column::<ByteArrayType>(&mut group, &names, None)?;
-            let values: Vec<f64> = rows.iter().map(|r| r.2).collect();
-            write_column::<parquet::data_type::DoubleType>(&mut group, &values, None)?;
-            group.close()?;
+/// One sample of a named time series. Its name is shared with all others of that name.
+struct Sample {
+    time: i64,
+    name: ByteArray,
+    value: f64,
+}
+
+/// Writes a named time series as Parquet, row group by row group: `time_ns`, `name`, `value`.
+///
+/// It holds one row group and one copy of each name, however long the run was.
+pub(crate) struct SeriesWriter {
+    file: SerializedFileWriter<File>,
+    names: HashMap<String, ByteArray>,
+    rows: Vec<Sample>,
+}
+
+impl SeriesWriter {
+    pub(crate) fn create(
+        path: &Path,
+        key_values: KeyValues,
+    ) -> std::result::Result<SeriesWriter, ArchiveError> {
+        let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
+        let properties = Arc::new(common_properties(key_values).build());
+        let file = series_schema().and_then(|schema| SerializedFileWriter::new(file, schema, properties));
+        file.map(|file| SeriesWriter { file, names: HashMap::new(), rows: Vec::new() })
+            .map_err(|e| ArchiveError::parquet(path, e))
+    }
+
+    pub(crate) fn push(&mut self, time_ns: u64, name: &str, value: f64) -> Result<()> {
+        let name = self.intern(name);
+        self.rows.push(Sample { time: time_ns as i64, name, value });
+        if self.rows.len() == ROW_GROUP { self.write_group() } else { Ok(()) }
+    }
+
+    fn intern(&mut self, name: &str) -> ByteArray {
+        if let Some(known) = self.names.get(name) {
+            return known.clone();
         }
-        file.close().map(|_| ())
+        let new = ByteArray::from(name);
+        self.names.insert(name.into(), new.clone());
+        new
+    }
+
+    fn write_group(&mut self) -> Result<()> {
+        let mut group = self.file.next_row_group()?;
+        let times: Vec<i64> = self.rows.iter().map(|r| r.time).collect();
+        write_column::<Int64Type>(&mut group, &times, None)?;
+        let names: Vec<ByteArray> = self.rows.iter().map(|r| r.name.clone()).collect();
+        write_column::<ByteArrayType>(&mut group, &names, None)?;
+        let values: Vec<f64> = self.rows.iter().map(|r| r.value).collect();
+        write_column::<DoubleType>(&mut group, &values, None)?;
+        group.close()?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Ends the file; gives it back, because what is written is not on the disk yet.
+    pub(crate) fn finish(mut self) -> Result<File> {
+        if !self.rows.is_empty() {
+            self.write_group()?;
+        }
+        self.file.into_inner()
+    }
+}
+
+fn series_schema() -> Result<TypePtr> {
+    let column = |name, physical, logical| {
+        let builder = Type::primitive_type_builder(name, physical).with_logical_type(logical);
+        builder.with_repetition(Repetition::REQUIRED).build().map(Arc::new)
     };
-    write().map_err(|e| ArchiveError::parquet(path, e))
+    let columns = vec![
+        column("time_ns", Physical::INT64, Some(LogicalType::integer(64, false)))?,
+        column("name", Physical::BYTE_ARRAY, Some(LogicalType::String))?,
+        column("value", Physical::DOUBLE, None)?,
+    ];
+    Type::group_type_builder("series").with_fields(columns).build().map(Arc::new)
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! Records as text: CSV and JSON Lines, for `grep`, spreadsheets and scripts.
 //!
 //! Both forms have the columns of `records.parquet`, under the same names and in the same order: one table
-//! describes them all. Neither form needs quoting, because a record holds only numbers and fixed words.
+//! describes them all. Behind them comes `stamp`: lines are cut out and passed on, and each must still say that
+//! it is no storage result. A record needs no quoting, because it holds only numbers and fixed words.
 
 use crate::Record;
 use crate::parquet::{COLUMNS, Field};
 use std::io::{self, Write};
+
+/// The last column.
+const STAMP: &str = "stamp";
 
 /// A field of one record, ready to be printed.
 enum Value {
@@ -27,21 +31,33 @@ fn value(field: &Field, record: &Record) -> Value {
     }
 }
 
+/// `text` as a field of CSV: in quotes where it would not be one field otherwise.
+fn csv_text(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into()
+    }
+}
+
 /// Writes records as CSV: a header line, then one line per record. Absent values are empty, flags `true` or
 /// `false`, operation and outcome words; times are nanoseconds on the run's clock, sizes bytes.
 #[derive(Debug)]
 pub struct CsvWriter<W> {
     out: W,
+    /// How each line ends: the stamp, and the line's end.
+    end: String,
     /// Kept between records, so that a record costs no allocation.
     line: Vec<u8>,
 }
 
 impl<W: Write> CsvWriter<W> {
-    /// Writes the header line. `out` should be buffered: each record is one write.
-    pub fn new(mut out: W) -> io::Result<CsvWriter<W>> {
-        let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+    /// Writes the header line. `out` should be buffered: each record is one write. `stamp` says why this is no
+    /// storage result, see [`Plan::stamp`](iosonar_plan::Plan::stamp); it is empty for one that is.
+    pub fn new(mut out: W, stamp: &str) -> io::Result<CsvWriter<W>> {
+        let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).chain([STAMP]).collect();
         writeln!(out, "{}", names.join(","))?;
-        Ok(CsvWriter { out, line: Vec::with_capacity(512) })
+        Ok(CsvWriter { out, end: format!(",{}\n", csv_text(stamp)), line: Vec::with_capacity(512) })
     }
 
     /// Writes one record.
@@ -59,7 +75,7 @@ impl<W: Write> CsvWriter<W> {
                 Value::Absent => {}
             }
         }
-        self.line.push(b'\n');
+        self.line.extend_from_slice(self.end.as_bytes());
         self.out.write_all(&self.line)
     }
 
@@ -78,14 +94,18 @@ impl<W: Write> CsvWriter<W> {
 #[derive(Debug)]
 pub struct JsonWriter<W> {
     out: W,
+    /// How each line ends: the stamp, and the line's end.
+    end: String,
     /// Kept between records, so that a record costs no allocation.
     line: Vec<u8>,
 }
 
 impl<W: Write> JsonWriter<W> {
-    /// `out` should be buffered: each record is one write.
-    pub fn new(out: W) -> JsonWriter<W> {
-        JsonWriter { out, line: Vec::with_capacity(1024) }
+    /// `out` should be buffered: each record is one write. `stamp` says why this is no storage result, see
+    /// [`Plan::stamp`](iosonar_plan::Plan::stamp); it is empty for one that is, and the field then `null`.
+    pub fn new(out: W, stamp: &str) -> JsonWriter<W> {
+        let stamp = if stamp.is_empty() { serde_json::Value::Null } else { stamp.into() };
+        JsonWriter { out, end: format!(",\"{STAMP}\":{stamp}}}\n"), line: Vec::with_capacity(1024) }
     }
 
     /// Writes one record.
@@ -102,7 +122,7 @@ impl<W: Write> JsonWriter<W> {
                 Value::Absent => self.line.extend_from_slice(b"null"),
             }
         }
-        self.line.extend_from_slice(b"}\n");
+        self.line.extend_from_slice(self.end.as_bytes());
         self.out.write_all(&self.line)
     }
 
@@ -117,7 +137,7 @@ impl<W: Write> JsonWriter<W> {
 mod tests {
     use super::*;
     use crate::{Marks, Outcome};
-    use iosonar_plan::{Extent, Nanos, Op};
+    use iosonar_plan::{Extent, Nanos, Op, Stamp};
     use serde_json::{Value as Json, json};
 
     fn failed_write() -> Record {
@@ -146,14 +166,14 @@ mod tests {
         Record { outcome: Outcome::Dropped, due: Nanos(5), ..Record::default() }
     }
 
-    fn csv(records: &[Record]) -> String {
-        let mut writer = CsvWriter::new(Vec::new()).unwrap();
+    fn csv(records: &[Record], stamp: &str) -> String {
+        let mut writer = CsvWriter::new(Vec::new(), stamp).unwrap();
         records.iter().for_each(|r| writer.push(r).unwrap());
         String::from_utf8(writer.finish().unwrap()).unwrap()
     }
 
-    fn json_lines(records: &[Record]) -> Vec<Json> {
-        let mut writer = JsonWriter::new(Vec::new());
+    fn json_lines(records: &[Record], stamp: &str) -> Vec<Json> {
+        let mut writer = JsonWriter::new(Vec::new(), stamp);
         records.iter().for_each(|r| writer.push(r).unwrap());
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -164,23 +184,24 @@ mod tests {
         let want = "\
             sequence,target,worker,pass,phase,op,outcome,load_time_ns,due_ns,released_ns,blocked_by,submitted_ns,\
             completed_ns,requested_offset_bytes,requested_length_bytes,executed_offset_bytes,executed_length_bytes,\
-            result,pushed,ordered,wrapped,at_border,rounded,short\n\
+            result,pushed,ordered,wrapped,at_border,rounded,short,stamp\n\
             7,1,2,3,4,write,failed,10,11,12,18446744073709551615,13,4611686018427387904,512,1024,0,4096,-28,\
-            true,false,false,false,true,false\n\
-            0,0,0,0,0,read,dropped,0,5,,,,,0,0,0,0,0,false,false,false,false,false,false\n";
-        assert_eq!(csv(&[failed_write(), dropped_read()]), want);
-        assert_eq!(csv(&[]).lines().count(), 1);
+            true,false,false,false,true,false,\n\
+            0,0,0,0,0,read,dropped,0,5,,,,,0,0,0,0,0,false,false,false,false,false,false,\n";
+        assert_eq!(csv(&[failed_write(), dropped_read()], ""), want);
+        assert_eq!(csv(&[], "").lines().count(), 1);
     }
 
     #[test]
     fn json_reads_back_in_full() {
-        let lines = json_lines(&[failed_write(), dropped_read()]);
+        let lines = json_lines(&[failed_write(), dropped_read()], "");
         let want = json!({
             "sequence": 7, "target": 1, "worker": 2, "pass": 3, "phase": 4, "op": "write", "outcome": "failed",
             "load_time_ns": 10, "due_ns": 11, "released_ns": 12, "blocked_by": u64::MAX, "submitted_ns": 13,
             "completed_ns": 1u64 << 62, "requested_offset_bytes": 512, "requested_length_bytes": 1024,
             "executed_offset_bytes": 0, "executed_length_bytes": 4096, "result": -28, "pushed": true,
             "ordered": false, "wrapped": false, "at_border": false, "rounded": true, "short": false,
+            "stamp": null,
         });
         assert_eq!(lines[0], want);
         assert_eq!(lines[1]["submitted_ns"], Json::Null);
@@ -189,9 +210,20 @@ mod tests {
 
     #[test]
     fn both_forms_have_every_column() {
-        let lines = json_lines(&[failed_write()]);
-        let names = csv(&[]).trim_end().split(',').map(String::from).collect::<Vec<_>>();
-        assert_eq!(names.len(), COLUMNS.len());
+        let lines = json_lines(&[failed_write()], "");
+        let names = csv(&[], "").trim_end().split(',').map(String::from).collect::<Vec<_>>();
+        assert_eq!(names.len(), COLUMNS.len() + 1);
         assert!(names.iter().all(|name| lines[0].get(name).is_some()));
+    }
+
+    #[test]
+    fn every_line_says_that_it_is_no_storage_result() {
+        let records = [failed_write(), dropped_read()];
+        let stamp = Stamp::DryRun.text();
+        let text = csv(&records, stamp);
+        assert_eq!(text.lines().filter(|line| line.ends_with(&format!(",{stamp}"))).count(), 2, "{text}");
+        assert!(json_lines(&records, stamp).iter().all(|line| line["stamp"] == stamp));
+        assert!(csv(&records, "a,\"b\"").ends_with(",\"a,\"\"b\"\"\"\n"));
+        assert_eq!(json_lines(&records, "a\"b")[0]["stamp"], "a\"b");
     }
 }

@@ -13,6 +13,9 @@ use std::collections::BinaryHeap;
 /// The errno of a simulated failure: EIO.
 const EIO: i64 = 5;
 
+/// The last time of the clock: records keep 2^64 - 1 for "absent".
+const END_OF_TIME: Nanos = Nanos(u64::MAX - 1);
+
 /// A simulated device.
 #[derive(Debug)]
 pub struct Sim {
@@ -62,7 +65,8 @@ impl Sim {
             now: Nanos(0),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             flying: BinaryHeap::with_capacity(depth as usize),
-            channels: (0..model.channels).map(|_| Reverse(Nanos(0))).collect(),
+            // Never used are those above the depth.
+            channels: (0..model.channels.min(depth)).map(|_| Reverse(Nanos(0))).collect(),
             pushed: 0,
         }
     }
@@ -75,15 +79,15 @@ impl Sim {
     fn service(&mut self) -> Nanos {
         let unit = (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         let addition = -(1.0 - unit).ln() * self.model.jitter.0 as f64;
-        Nanos(self.model.service.0 + addition as u64)
+        Nanos(self.model.service.0.saturating_add(addition as u64))
     }
 
     /// When an operation that comes now ends: it waits for a channel, is served, and waits out a stall.
     fn completion_time(&mut self) -> Nanos {
         let channel = self.channels.pop();
         let start = channel.map_or(self.now, |Reverse(free)| free.max(self.now));
-        let served = Nanos(start.0 + self.service().0);
-        let end = self.after_stall(served);
+        let served = Nanos(start.0.saturating_add(self.service().0));
+        let end = self.after_stall(served).min(END_OF_TIME).max(self.now);
         if channel.is_some() {
             self.channels.push(Reverse(end));
         }
@@ -95,7 +99,7 @@ impl Sim {
         // The first stall begins after one whole period.
         let since = time.0 % stall.period.0;
         let stalled = time.0 >= stall.period.0 && since < stall.length.0;
-        if stalled { Nanos(time.0 - since + stall.length.0) } else { time }
+        if stalled { Nanos((time.0 - since).saturating_add(stall.length.0)) } else { time }
     }
 
     fn result(&mut self, length: u64) -> (i64, bool) {
@@ -183,6 +187,29 @@ mod tests {
         let model = SimModel { service: Nanos(100), channels: 2, ..SimModel::default() };
         let ends: Vec<u64> = run(model, 4, 4).iter().map(|c| c.completed.0).collect();
         assert_eq!(ends, [100, 100, 200, 200]);
+    }
+
+    #[test]
+    fn channels_above_the_depth_change_nothing() {
+        let ends = |channels| -> Vec<u64> {
+            let model = SimModel { jitter: Nanos(1000), channels, ..SimModel::default() };
+            run(model, 50, 4).iter().map(|c| c.completed.0).collect()
+        };
+        assert_eq!(ends(4), ends(u32::MAX));
+        assert_eq!(ends(4), ends(0));
+    }
+
+    #[test]
+    fn the_longest_times_never_lead_back() {
+        let longest = Nanos(1 << 62);
+        let stall = Some(SimStall { period: longest, length: Nanos(longest.0 - 1) });
+        for (service, jitter, stall) in
+            [(longest, longest, None), (longest, longest, stall), (Nanos(u64::MAX), Nanos(u64::MAX), stall)]
+        {
+            let model = SimModel { service, jitter, stall, channels: 1, ..SimModel::default() };
+            let done = run(model, 40, 4);
+            assert!(done.iter().all(|c| c.submitted <= c.completed && c.completed <= END_OF_TIME));
+        }
     }
 
     #[test]

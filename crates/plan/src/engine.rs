@@ -1,6 +1,7 @@
 //! Which engine carries out the requests.
 
 use crate::Nanos;
+use crate::strict::no_fields;
 use serde::{Deserialize, Serialize};
 
 /// An engine, with what only it needs.
@@ -9,8 +10,10 @@ use serde::{Deserialize, Serialize};
 pub enum Engine {
     /// One blocking thread for each request in flight, as a server would do that forks per request.
     #[default]
+    #[serde(deserialize_with = "no_fields")]
     Threads,
     /// No I/O at all: every request completes at once. Shows what the generator itself costs.
+    #[serde(deserialize_with = "no_fields")]
     Null,
     /// A model of a device on a clock of its own, seeded: no I/O, no waiting.
     Sim(SimModel),
@@ -42,7 +45,7 @@ pub struct SimModel {
     /// Mean of an exponentially distributed addition to the service time.
     #[serde(default)]
     pub jitter: Nanos,
-    /// Requests served at the same time; further ones queue in the device. 0: no limit.
+    /// Requests served at the same time; further ones queue in the device. 0, or above the depth: no limit.
     #[serde(default)]
     pub channels: u32,
     /// One request in this many fails with EIO; 0: none.

@@ -14,7 +14,10 @@ mod overlap;
 mod place;
 mod plan;
 mod source;
+mod stamp;
+mod strict;
 mod units;
+mod validate;
 
 pub use data::{Fill, RunId};
 pub use engine::{Engine, SimModel, SimStall};
@@ -24,4 +27,5 @@ pub use overlap::{Overlap, OverlapPolicy, Strong};
 pub use place::{Placed, Placement, PlacementError};
 pub use plan::{Access, InvalidPlan, PLAN_VERSION, Plan, PlanError, Target};
 pub use source::{Backward, LoadPace, LoadSource, Order, Pace, PatternSource, Process, Source, Stop, Window};
+pub use stamp::Stamp;
 pub use units::{ByteSize, Nanos, ParseUnitError, SECTOR, Speed};

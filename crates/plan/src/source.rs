@@ -1,5 +1,6 @@
 //! Where a target's requests come from, and when each is due.
 
+use crate::strict::no_fields;
 use crate::{ByteSize, Nanos, Speed};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -122,6 +123,7 @@ pub enum Order {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pace {
     /// Closed loop: the next as soon as fewer than the plan's depth are in flight.
+    #[serde(deserialize_with = "no_fields")]
     Closed,
     /// Open loop: at times that do not depend on the target.
     Rate {

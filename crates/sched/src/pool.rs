@@ -21,13 +21,22 @@ impl Lists {
         Lists { cells: Vec::with_capacity(cells), free: NONE }
     }
 
+    /// The most cells that were ever used at once.
+    #[cfg(test)]
+    pub(crate) fn cells(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Puts `value` before `list` and gives the new list.
     pub(crate) fn push(&mut self, list: u32, value: u32) -> u32 {
         let cell = Cell { value, next: list };
         match self.free {
             NONE => {
+                let index = self.cells.len();
+                // A number that wrapped around would mix lists up and let requests conflict.
+                assert!(index < NONE as usize, "2^32 overlaps at once: lower max_waiting");
                 self.cells.push(cell);
-                self.cells.len() as u32 - 1
+                index as u32
             }
             index => {
                 self.free = self.cells[index as usize].next;

@@ -134,7 +134,7 @@ impl Segments {
         self.merge(tree, node)
     }
 
-    /// Cuts the segment around `at`, if there is one, into two.
+    /// Cuts the segment around `at`, if there is one, into two. Each has a list of all the sharers.
     fn cut_at(&mut self, at: u64, lists: &mut Lists) {
         let around = |s: &Segment| s.start < at && at < s.end;
         let mut node = self.root;

@@ -19,17 +19,18 @@ pub fn export(args: ExportArgs) -> Result<Exit, Failure> {
         }
         None => Box::new(BufWriter::new(io::stdout().lock())),
     };
+    let stamp = archive.plan().stamp().map_or("", iosonar_plan::Stamp::text);
     match args.to {
         ExportArg::Replay => {
             iosonar_dialect_blkreplay::export(&archive, target.unwrap_or(0), &mut out)?;
         }
         ExportArg::Csv => {
-            let mut csv = CsvWriter::new(&mut out)?;
+            let mut csv = CsvWriter::new(&mut out, stamp)?;
             each(&archive, target, &mut |record| csv.push(record))?;
             csv.finish()?;
         }
         ExportArg::Json => {
-            let mut json = JsonWriter::new(&mut out);
+            let mut json = JsonWriter::new(&mut out, stamp);
             each(&archive, target, &mut |record| json.push(record))?;
             json.finish()?;
         }

@@ -162,7 +162,11 @@ impl<'a> Head<'a> {
 
     fn write_tail(&self, out: &mut impl Write, counts: &Exported) -> io::Result<()> {
         let (plan, info) = (self.archive.plan(), self.info);
-        writeln!(out, "{}\n{}", "-".repeat(64), "=".repeat(64))?;
+        // The original writes the first line at the end of its input and the second behind the last completion;
+        // an archive no longer tells when the input ended.
+        writeln!(out, "{0}\n{0}\n{1}", "-".repeat(64), "=".repeat(64))?;
+        // Nothing here needs the table that the original looks up before and after an I/O.
+        writeln!(out, "{}=0, total meta_delay={}, avg={:.6}", form::META_OPS, form::seconds(Nanos(0)), 0.0)?;
         for (name, value) in [
             (form::INPUT_LINES, info.input_lines),
             (form::TOTAL, counts.total),

@@ -4,6 +4,7 @@ use iosonar_archive::RunState;
 use iosonar_plan::{Nanos, OverlapPolicy};
 
 /// Names of the tail, in its order, with blkreplay's inner spacing.
+pub(crate) const META_OPS: &str = "meta_ops";
 pub(crate) const INPUT_LINES: &str = "# total input lines";
 pub(crate) const TOTAL: &str = "# total     requests";
 pub(crate) const COMPLETED: &str = "# completed requests";

@@ -52,7 +52,9 @@ ERROR: bad rIO 512 / 0 on 0 at pos 40 (Success)
 INFO: dropping block=48 len=8 mode=W time=1.750000001 by=4
 INFO: skipping block=56 len=8 mode=R time=1.800000000
 ----------------------------------------------------------------
+----------------------------------------------------------------
 ================================================================
+meta_ops=0, total meta_delay=0.000000000, avg=0.000000
 # total input lines : 12
 # total     requests : 7
 # completed requests : 2

@@ -1,0 +1,66 @@
+//! Why figures are no storage result: the plan alone tells.
+
+use crate::{Engine, Plan};
+use serde::{Deserialize, Serialize};
+
+/// Why figures are no storage result. Every form of a result carries it; pictures inside their pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stamp {
+    /// The null engine: no I/O at all.
+    #[serde(rename = "DRY RUN -- NOT A STORAGE RESULT")]
+    DryRun,
+    /// The simulated device.
+    #[serde(rename = "SIMULATED -- NOT A STORAGE RESULT")]
+    Simulated,
+    /// Without `O_DIRECT`.
+    #[serde(rename = "PAGE CACHE -- NOT A STORAGE RESULT")]
+    PageCache,
+}
+
+impl Stamp {
+    /// The words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Stamp::DryRun => "DRY RUN -- NOT A STORAGE RESULT",
+            Stamp::Simulated => "SIMULATED -- NOT A STORAGE RESULT",
+            Stamp::PageCache => "PAGE CACHE -- NOT A STORAGE RESULT",
+        }
+    }
+}
+
+impl Plan {
+    /// The strongest reason why this plan's figures are no storage result; `None` if they are one.
+    pub fn stamp(&self) -> Option<Stamp> {
+        match self.engine {
+            Engine::Null => Some(Stamp::DryRun),
+            Engine::Sim(_) => Some(Stamp::Simulated),
+            Engine::Threads => self.access.buffered.then_some(Stamp::PageCache),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strongest_reason_counts() {
+        let text = "version = 1\nrun_id = 1\nseed = 1\ndepth = 1\n[[target]]\npath = 'x'\n\
+                    source = { kind = 'load', file = 'l' }";
+        let mut plan = Plan::from_toml(text).unwrap();
+        assert_eq!(plan.stamp(), None);
+        plan.access.buffered = true;
+        assert_eq!(plan.stamp(), Some(Stamp::PageCache));
+        plan.engine = Engine::Sim(Default::default());
+        assert_eq!(plan.stamp(), Some(Stamp::Simulated));
+        plan.engine = Engine::Null;
+        assert_eq!(plan.stamp(), Some(Stamp::DryRun));
+    }
+
+    #[test]
+    fn the_words_are_those_that_are_kept() {
+        for stamp in [Stamp::DryRun, Stamp::Simulated, Stamp::PageCache] {
+            assert_eq!(toml::Value::try_from(stamp).unwrap().as_str(), Some(stamp.text()));
+        }
+    }
+}

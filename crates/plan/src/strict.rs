@@ -1,0 +1,48 @@
+//! Refusing unknown fields where serde alone does not.
+
+use serde::{Deserialize, Deserializer};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoFields {}
+
+/// The fields of a unit variant of an internally tagged enum: none. serde ignores `deny_unknown_fields` there
+/// and would take any.
+pub(crate) fn no_fields<'de, D: Deserializer<'de>>(fields: D) -> Result<(), D::Error> {
+    NoFields::deserialize(fields).map(|NoFields {}| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Engine, Pace, Source};
+    use serde::de::DeserializeOwned;
+    use std::fmt::Debug;
+
+    fn refuses<T: DeserializeOwned + Debug>(text: &str) {
+        assert!(toml::from_str::<T>(text).is_ok(), "{text}");
+        let error = toml::from_str::<T>(&format!("{text}\nbogus = 3")).unwrap_err().to_string();
+        assert!(error.contains("bogus"), "{text}: {error}");
+    }
+
+    #[test]
+    fn every_engine_refuses_unknown_fields() {
+        ["threads", "null", "sim"].iter().for_each(|kind| refuses::<Engine>(&format!("kind = '{kind}'")));
+        assert!(toml::from_str::<Engine>("kind = 'null'\nservice = '1s'").is_err());
+    }
+
+    #[test]
+    fn every_pace_refuses_unknown_fields() {
+        refuses::<Pace>("kind = 'closed'");
+        refuses::<Pace>("kind = 'rate'\niops = 1\nprocess = 'poisson'");
+        assert!(toml::from_str::<Pace>("kind = 'closed'\niops = 100").is_err());
+    }
+
+    #[test]
+    fn every_source_refuses_unknown_fields() {
+        refuses::<Source>("kind = 'load'\nfile = 'a'");
+        refuses::<Source>(
+            "kind = 'pattern'\norder = 'random'\nblock_size = '4k'\nread_percent = 1\npace = { kind = 'closed' }\n\
+             stop = { requests = 1 }",
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! What a plan must keep to, beyond what its types say: nothing later overflows, and all of it can be kept.
+
+use crate::{
+    ByteSize, Engine, InvalidPlan, LoadPace, LoadSource, Nanos, PLAN_VERSION, Pace, PatternSource, Plan,
+    SimModel, Source, Target,
+};
+use std::path::Path;
+
+/// The longest time in a plan, 146 years: so that sums of a few times fit into 64 bits.
+const MAX_TIME: Nanos = Nanos(1 << 62);
+/// The end of the largest file that Linux knows.
+const MAX_BYTES: u64 = 1 << 63;
+/// The most requests of a pattern over all passes: a sequence number stays exact even as floating point.
+const MAX_REQUESTS: u64 = 1 << 53;
+/// The most targets: a record has 16 bits for the number of its target.
+const MAX_TARGETS: usize = 65_535;
+
+type Result = std::result::Result<(), InvalidPlan>;
+
+fn refuse(text: impl Into<String>) -> Result {
+    Err(InvalidPlan(text.into()))
+}
+
+fn require(holds: bool, text: impl FnOnce() -> String) -> Result {
+    if holds { Ok(()) } else { refuse(text()) }
+}
+
+impl Plan {
+    /// Checks what types alone do not.
+    pub fn validate(&self) -> Result {
+        require(self.version == PLAN_VERSION, || {
+            format!(
+                "version = {}: this program reads version {PLAN_VERSION}; make the plan anew with --show-plan",
+                self.version
+            )
+        })?;
+        require(!self.targets.is_empty(), || "there is no [[target]]: name at least one".into())?;
+        require(self.targets.len() <= MAX_TARGETS, || {
+            format!("{} targets are too many: at most {MAX_TARGETS} fit into one run", self.targets.len())
+        })?;
+        self.validate_numbers()?;
+        time("start_grace", self.start_grace)?;
+        if let Engine::Sim(model) = &self.engine {
+            validate_model(model)?;
+        }
+        self.targets.iter().try_for_each(|target| {
+            validate_target(target, self.passes)
+                .map_err(|InvalidPlan(why)| InvalidPlan(format!("target {}: {why}", target.path.display())))
+        })
+    }
+
+    fn validate_numbers(&self) -> Result {
+        within("depth", self.depth.into(), 1, 65_536)?;
+        require(self.passes > 0, || "passes = 0: at least one pass is needed".into())?;
+        require(self.run_id < 1 << 63 && self.seed < 1 << 63, || {
+            "run_id and seed must be below 2^63".into()
+        })?;
+        within("fill.random_percent", self.fill.random_percent.into(), 0, 100)?;
+        within("overlap.max_waiting", self.overlap.max_waiting.into(), 1, 1 << 24)
+    }
+}
+
+fn within(name: &str, value: u64, least: u64, most: u64) -> Result {
+    require((least..=most).contains(&value), || {
+        format!("{name} = {value}: it must lie between {least} and {most}")
+    })
+}
+
+fn time(name: &str, value: Nanos) -> Result {
+    require(value <= MAX_TIME, || format!("{name} = {value}: at most {MAX_TIME} (146 years) can be kept"))
+}
+
+fn utf8(name: &str, path: &Path) -> Result {
+    require(path.to_str().is_some(), || {
+        format!(
+            "{name} = {path:?} is no UTF-8, and a plan is TOML, which holds nothing else: rename it, or make a \
+             link with another name"
+        )
+    })
+}
+
+fn validate_model(model: &SimModel) -> Result {
+    time("engine.service", model.service)?;
+    time("engine.jitter", model.jitter)?;
+    let Some(stall) = model.stall else { return Ok(()) };
+    time("engine.stall.period", stall.period)?;
+    require(stall.length < stall.period, || {
+        format!(
+            "engine.stall: a stall of {} every {} never ends; make the period longer",
+            stall.length, stall.period
+        )
+    })
+}
+
+fn validate_target(target: &Target, passes: u32) -> Result {
+    utf8("path", &target.path)?;
+    bytes("size", target.size.unwrap_or_default(), ByteSize(0))?;
+    match &target.source {
+        Source::Load(load) => validate_load(load, passes),
+        Source::Pattern(pattern) => validate_pattern(pattern, passes),
+    }
+}
+
+fn validate_load(load: &LoadSource, passes: u32) -> Result {
+    utf8("file", &load.file)?;
+    let window = load.window;
+    time("window.start", window.start)?;
+    time("window.end", window.end.unwrap_or_default())?;
+    require(window.end.is_none_or(|end| end > window.start), || {
+        format!(
+            "the window ends at {} and begins at {}: it holds no request",
+            window.end.unwrap_or_default(),
+            window.start
+        )
+    })?;
+    require(load.pace == LoadPace::Original || load.speed.is_one(), || {
+        "speed has no meaning when all requests are due at once: leave one of them out".into()
+    })?;
+    require(passes == 1 || load.file.as_os_str() != "-", || {
+        "standard input can be read only once: save it to a file, or use one pass".into()
+    })
+}
+
+fn validate_pattern(pattern: &PatternSource, passes: u32) -> Result {
+    let size = pattern.block_size;
+    require((1..=1 << 30).contains(&size.0), || {
+        format!("block_size = {size}: it must lie between 1 byte and 1 GiB")
+    })?;
+    within("read_percent", pattern.read_percent.into(), 0, 100)?;
+    bytes("offset + block_size", pattern.offset, size)?;
+    bytes("offset + region", pattern.offset, pattern.region.unwrap_or_default())?;
+    validate_end(pattern, passes)
+}
+
+/// Refuses a range that ends behind the largest file.
+fn bytes(name: &str, start: ByteSize, length: ByteSize) -> Result {
+    require(start.0.checked_add(length.0).is_some_and(|end| end <= MAX_BYTES), || {
+        format!("{name}: it lies beyond 2^63 bytes, the end of the largest file that Linux knows")
+    })
+}
+
+fn validate_end(pattern: &PatternSource, passes: u32) -> Result {
+    let stop = pattern.stop;
+    require(stop.requests.is_some() || stop.runtime.is_some(), || {
+        "stop: give requests or runtime, or the pass would never end".into()
+    })?;
+    time("stop.runtime", stop.runtime.unwrap_or_default())?;
+    let requests = stop.requests.unwrap_or_default();
+    require(requests.checked_mul(passes.into()).is_some_and(|all| all <= MAX_REQUESTS), || {
+        format!("stop.requests = {requests} in {passes} passes: at most 2^53 in all can be numbered")
+    })?;
+    let Pace::Rate { iops, .. } = pattern.pace else { return Ok(()) };
+    within("iops", iops, 1, 1_000_000_000)?;
+    // The runtime, if there is one, ends the pass before its times grow too large.
+    let last_due = u128::from(requests) * 1_000_000_000 / u128::from(iops);
+    require(stop.runtime.is_some() || last_due <= u128::from(MAX_TIME.0), || {
+        format!("stop.requests = {requests} at {iops} a second take more than 146 years: ask for fewer")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::sample;
+    use crate::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    const LONG: Nanos = Nanos((1 << 62) + 1);
+
+    fn load(plan: &mut Plan) -> &mut LoadSource {
+        let Source::Load(load) = &mut plan.targets[0].source else { unreachable!("the sample has it there") };
+        load
+    }
+
+    fn pattern(plan: &mut Plan) -> &mut PatternSource {
+        let Source::Pattern(p) = &mut plan.targets[1].source else { unreachable!("the sample has it there") };
+        p
+    }
+
+    fn model(plan: &mut Plan) -> &mut SimModel {
+        let Engine::Sim(model) = &mut plan.engine else { unreachable!("the sample has it") };
+        model
+    }
+
+    type Spoil = fn(&mut Plan);
+
+    fn all_refused(cases: &[(&str, Spoil)]) {
+        for (word, spoil) in cases {
+            let mut plan = sample();
+            spoil(&mut plan);
+            let error = plan.validate().expect_err(word).to_string();
+            assert!(error.contains(word), "{word}: {error}");
+        }
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        all_refused(&[
+            ("version", |p| p.version = 99),
+            ("target", |p| p.targets.clear()),
+            ("depth", |p| p.depth = 0),
+            ("passes", |p| p.passes = 0),
+            ("random_percent", |p| p.fill.random_percent = 101),
+            ("max_waiting", |p| p.overlap.max_waiting = 0),
+            ("stall", |p| model(p).stall = Some(SimStall { period: Nanos(1), length: Nanos(1) })),
+            ("window", |p| load(p).window.end = Some(load(p).window.start)),
+            ("stop", |p| pattern(p).stop = Stop::default()),
+            ("block_size", |p| pattern(p).block_size = ByteSize(0)),
+            ("iops", |p| pattern(p).pace = Pace::Rate { iops: 0, process: Process::Constant }),
+            ("speed", |p| load(p).pace = LoadPace::Asap),
+            ("only once", |p| (p.passes, load(p).file) = (2, "-".into())),
+        ]);
+    }
+
+    #[test]
+    fn what_would_overflow_is_refused() {
+        all_refused(&[
+            ("65536 targets", |p| p.targets = vec![p.targets[0].clone(); 65_536]),
+            ("start_grace", |p| p.start_grace = LONG),
+            ("service", |p| model(p).service = LONG),
+            ("jitter", |p| model(p).jitter = LONG),
+            ("stall.period", |p| model(p).stall = Some(SimStall { period: LONG, length: Nanos(1) })),
+            ("window.start", |p| load(p).window.start = LONG),
+            ("window.end", |p| load(p).window.end = Some(LONG)),
+            ("runtime", |p| pattern(p).stop.runtime = Some(LONG)),
+            ("size", |p| p.targets[1].size = Some(ByteSize(u64::MAX))),
+            ("offset + block_size", |p| pattern(p).offset = ByteSize(u64::MAX)),
+            ("offset + block_size", |p| pattern(p).offset = ByteSize((1 << 63) - 4095)),
+            ("offset + region", |p| {
+                (pattern(p).offset, pattern(p).region) = (ByteSize(1), Some(ByteSize(u64::MAX)));
+            }),
+            ("2^53", |p| (p.passes, pattern(p).stop.requests) = (2, Some((1 << 52) + 1))),
+            ("2^53", |p| (p.passes, pattern(p).stop.requests) = (u32::MAX, Some(u64::MAX))),
+            ("146 years", |p| pattern(p).stop.requests = Some(1 << 53)),
+        ]);
+    }
+
+    #[test]
+    fn paths_that_toml_cannot_hold_are_refused() {
+        all_refused(&[
+            ("path", |p| p.targets[1].path = OsStr::from_bytes(b"/dev/\xff").into()),
+            ("UTF-8", |p| load(p).file = OsStr::from_bytes(b"\xe4.load").into()),
+        ]);
+    }
+
+    #[test]
+    fn the_largest_plan_reads_back() {
+        let mut plan = sample();
+        (plan.run_id, plan.seed, plan.passes) = ((1 << 63) - 1, (1 << 63) - 1, 1);
+        (plan.start_grace, plan.depth) = (MAX_TIME, 65_536);
+        let stall = SimStall { period: MAX_TIME, length: Nanos(MAX_TIME.0 - 1) };
+        *model(&mut plan) = SimModel {
+            service: MAX_TIME,
+            jitter: MAX_TIME,
+            channels: u32::MAX,
+            error_every: u32::MAX,
+            short_every: u32::MAX,
+            stall: Some(stall),
+        };
+        load(&mut plan).window = Window { start: Nanos(MAX_TIME.0 - 1), end: Some(MAX_TIME) };
+        load(&mut plan).file = "a \"quoted\"\n\u{1}\\name".into();
+        plan.targets[1].size = Some(ByteSize(MAX_BYTES));
+        let p = pattern(&mut plan);
+        (p.offset, p.region) = (ByteSize(MAX_BYTES - 4096), Some(ByteSize(4096)));
+        p.pace = Pace::Rate { iops: 1_000_000_000, process: Process::Constant };
+        p.stop = Stop { requests: Some(MAX_REQUESTS), runtime: Some(MAX_TIME) };
+        plan.validate().unwrap();
+        assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
+    }
+}
