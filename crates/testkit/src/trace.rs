@@ -191,8 +191,21 @@ pub struct Bio {
     pub completed: Option<Moment>,
     /// 0, or the negative errno of a part.
     pub error: i64,
+    /// An equal one was on its way when a part ended: events name no request, so either may be the one that ended.
+    pub has_twin: bool,
     /// Sectors whose completion has not been seen.
     open: u64,
+}
+
+impl Bio {
+    /// No record can have completed before this; never, for a bio without an end.
+    fn earliest_end_ns(&self) -> u64 {
+        match self.completed {
+            Some(_) if self.has_twin => self.queued.ns,
+            Some(end) => end.ns,
+            None => u64::MAX,
+        }
+    }
 }
 
 /// All bios of a trace.
@@ -228,6 +241,7 @@ impl Bios {
                         queued: at,
                         completed: None,
                         error: 0,
+                        has_twin: false,
                         open: length,
                     });
                 }
@@ -264,6 +278,10 @@ impl Bios {
             else {
                 return self.unexplained.push(*event);
             };
+            for twin in parts.equal_to(event.op, part) {
+                self.bios[twin].has_twin = true;
+                self.bios[part.bio].has_twin = true;
+            }
             self.merges += u64::from(sector > event.sector);
             sector += part.length;
             let bio = &mut self.bios[part.bio];
@@ -292,6 +310,12 @@ impl Parts {
         self.0.entry((op, part.sector)).or_default().push_back(part);
     }
 
+    /// Bios of the parts that have the same place and length.
+    fn equal_to(&self, op: Op, part: Part) -> impl Iterator<Item = usize> {
+        let parts = self.0.get(&(op, part.sector)).into_iter().flatten();
+        parts.filter(move |p| p.length == part.length).map(|p| p.bio)
+    }
+
     fn take(&mut self, op: Op, sector: u64, last: bool, fits: impl Fn(&Part) -> bool) -> Option<Part> {
         let parts = self.0.get_mut(&(op, sector))?;
         let at = if last { parts.iter().rposition(fits) } else { parts.iter().position(fits) };
@@ -310,6 +334,8 @@ pub struct InKernel {
     pub error: i64,
     /// Bios that it became.
     pub bios: u64,
+    /// One of them has a twin, so that it is not known which of the two ended first.
+    pub has_twin: bool,
 }
 
 /// Which bios are whose.
@@ -334,15 +360,22 @@ pub fn attribute(records: &[Record], origin_ns: u64, bios: &[Bio]) -> Attributio
     }
     let mut all = Attribution { records: vec![None; records.len()], strangers: Vec::new() };
     for bio in bios {
-        let is_its = |index: usize| {
-            let record = &records[index];
-            let within = |time: Nanos| on_kernel_clock(time);
-            record.submitted.is_some_and(|t| within(t) <= bio.queued.ns + TRUNCATED_NS)
-                && record.completed.is_some_and(|t| bio.queued.ns <= within(t))
-                && (bio.sector + bio.length) * SECTOR <= record.executed.end()
+        let end = (bio.sector + bio.length) * SECTOR;
+        let is_its = |record: &Record| {
+            record.submitted.is_some_and(|t| on_kernel_clock(t) <= bio.queued.ns + TRUNCATED_NS)
+                && record.completed.is_some_and(|t| bio.earliest_end_ns() <= on_kernel_clock(t))
+                && end <= record.executed.end()
         };
         let candidates = next.entry((bio.op, bio.sector)).or_default();
-        let Some(at) = candidates.iter().position(|i| is_its(*i)) else {
+        // One that ends with the bio rather than one that goes on; of those the first to complete, which leaves the
+        // most to the bios that follow.
+        let choice = |(_, index): &(usize, &usize)| {
+            let record = &records[**index];
+            (record.executed.end() != end, record.completed)
+        };
+        let its =
+            candidates.iter().enumerate().filter(|(_, index)| is_its(&records[**index])).min_by_key(choice);
+        let Some((at, _)) = its else {
             all.strangers.push(*bio);
             continue;
         };
@@ -352,8 +385,10 @@ pub fn attribute(records: &[Record], origin_ns: u64, bios: &[Bio]) -> Attributio
             completed: bio.completed,
             error: 0,
             bios: 0,
+            has_twin: false,
         });
         seen.bios += 1;
+        seen.has_twin |= bio.has_twin;
         seen.completed =
             seen.completed.max(bio.completed).filter(|_| seen.completed.is_some() && bio.completed.is_some());
         seen.error = seen.error.min(bio.error);
@@ -397,6 +432,49 @@ mod tests {
         assert_eq!((bios.splits, bios.merges, bios.unexplained.len()), (1, 1, 1));
         let ends: Vec<_> = bios.bios.iter().map(|b| (b.completed.unwrap().ns, b.error)).collect();
         assert_eq!(ends, [(1_000_021_000, -5), (1_000_022_000, 0), (1_000_022_000, 0)]);
+    }
+
+    fn write(sectors: u64, from: u64, to: u64) -> Record {
+        Record {
+            op: Op::Write,
+            executed: Extent::from_sectors(0, sectors).unwrap(),
+            submitted: Some(Nanos(from)),
+            completed: Some(Nanos(to)),
+            ..Record::default()
+        }
+    }
+
+    /// For each record, the place in the trace of its first bio.
+    fn places(text: &str, records: &[Record]) -> Vec<Option<u64>> {
+        let found = attribute(records, 1_000_000_000, &Bios::of(&Trace::parse(text)).bios);
+        assert_eq!(found.strangers, []);
+        found.records.iter().map(|r| r.map(|r| r.queued.place)).collect()
+    }
+
+    #[test]
+    fn of_two_that_begin_alike_the_bio_goes_to_the_one_of_its_length() {
+        let text = "\
+ a-1 [001] .....     1.000020: block_bio_queue: 7,0 W 0 + 4 [a]
+ a-1 [001] .....     1.000021: block_bio_queue: 7,0 W 0 + 8 [a]
+ a-1 [001] .....     1.000030: block_rq_complete: 7,0 W () 0 + 8 be,0,4 [0]
+ a-1 [001] .....     1.000040: block_rq_complete: 7,0 W () 0 + 4 be,0,4 [0]
+";
+        // The longer one was submitted first, and its thread was slower.
+        assert_eq!(places(text, &[write(8, 8, 90_000), write(4, 9, 90_000)]), [Some(1), Some(0)]);
+    }
+
+    #[test]
+    fn twins_end_in_any_order() {
+        let text = "\
+ a-1 [001] .....     1.000020: block_bio_queue: 7,0 W 0 + 8 [a]
+ a-1 [001] .....     1.000022: block_bio_queue: 7,0 W 0 + 8 [a]
+ a-1 [001] .....     1.000030: block_rq_complete: 7,0 W () 0 + 8 be,0,4 [0]
+ a-1 [001] .....     1.000040: block_rq_complete: 7,0 W () 0 + 8 be,0,4 [0]
+";
+        assert!(Bios::of(&Trace::parse(text)).bios.iter().all(|bio| bio.has_twin));
+        // The second ended first.
+        assert_eq!(places(text, &[write(8, 19_000, 41_000), write(8, 21_500, 31_000)]), [Some(0), Some(1)]);
+        assert_eq!(places(text, &[write(8, 19_000, 31_000), write(8, 21_500, 41_000)]), [Some(0), Some(1)]);
     }
 
     #[test]

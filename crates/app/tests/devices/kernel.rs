@@ -43,7 +43,7 @@ fn assert_inside(record: &Record, seen: &InKernel, origin_ns: u64) {
         (record.submitted.unwrap().0 + origin_ns, record.completed.unwrap().0 + origin_ns);
     let end = seen.completed.expect("a record that completed, completed in the kernel").ns;
     assert!(submitted <= seen.queued.ns + TRUNCATED_NS, "{record:?} was submitted after the kernel got it");
-    assert!(end <= completed, "{record:?} completed before it did in the kernel");
+    assert!(end <= completed || seen.has_twin, "{record:?} completed before it did in the kernel");
     assert_eq!(seen.error, 0);
 }
 
@@ -132,6 +132,8 @@ fn conflicts_never_meet_in_the_kernel() {
     }
     clean_in_the_kernel("drop", 1, &lines, 16);
     clean_in_the_kernel("allow", 1, &lines, 16);
+    // Many begin at the same sector at the same time, and differ only in length.
+    clean_in_the_kernel("allow", 2, &conflicting(6000, 80, 64, 0), 16);
 }
 
 #[test]
