@@ -17,8 +17,9 @@ EVENTS=(block_bio_queue block_split block_bio_backmerge block_bio_frontmerge blo
     block_rq_issue block_rq_requeue block_rq_complete)
 TRACEFS=/sys/kernel/tracing
 END_MARK='iosonar lab: end of the trace'
+MOUNT_NAME=iosonar-lab
 INSTANCE=
-MOUNTED=
+LOCK=
 READER=
 
 say() { printf 'trace: %s\n' "$*" >&2; }
@@ -28,22 +29,39 @@ die() {
     exit 2
 }
 
+# One of several that run at the same time mounts tracefs, and the last one unmounts it: LOCK keeps them apart meanwhile,
+# and the mount's name says that it is theirs.
+lock() { exec {LOCK}<"$(dirname "$TRACEFS")" && flock "$LOCK"; }
+
+unlock() {
+    [[ -n $LOCK ]] && exec {LOCK}<&-
+    LOCK=
+}
+
 # Only what this script made, the last first. Another user's instance keeps the mount.
 undo() {
     [[ -n $READER ]] && kill "$READER" 2>/dev/null
+    # A signal may have come while it was locked.
+    unlock
+    lock
     if [[ -n $INSTANCE && -d $INSTANCE ]]; then
         echo 0 >"$INSTANCE/tracing_on"
         echo 0 >"$INSTANCE/events/enable"
-        # The reader may hold it for a moment longer.
-        for _ in {1..50}; do
-            rmdir "$INSTANCE" 2>/dev/null && break
-            sleep 0.1
-        done
-        [[ -d $INSTANCE ]] && say "$INSTANCE could not be removed"
+        # The reader may hold it for a moment longer, and the mount for one more.
+        eventually rmdir "$INSTANCE" || say "$INSTANCE could not be removed"
     fi
-    if [[ -n $MOUNTED && -z $(ls -A "$TRACEFS/instances" 2>/dev/null) ]]; then
-        umount "$TRACEFS" || say "$TRACEFS could not be unmounted"
+    if grep -q "^$MOUNT_NAME $TRACEFS " /proc/self/mounts && [[ -z $(ls -A "$TRACEFS/instances") ]]; then
+        eventually umount "$TRACEFS" || say "$TRACEFS could not be unmounted"
     fi
+    unlock
+}
+
+eventually() { # COMMAND...
+    for _ in {1..50}; do
+        "$@" 2>/dev/null && return
+        sleep 0.1
+    done
+    return 1
 }
 
 # The device's number as tracepoints have it: 12 bits and 20 bits.
@@ -53,17 +71,20 @@ number() { # KERNEL NAME
     echo $((major << 20 | minor))
 }
 
-mount_tracefs() {
-    [[ -d $TRACEFS/instances ]] && return
-    mount -t tracefs nodev "$TRACEFS" || die "tracefs can't be mounted on $TRACEFS; this needs root and a kernel with CONFIG_TRACING"
-    MOUNTED=yes
-}
-
-# Makes the instance and switches the events on. Prints those that this kernel has.
-arm() { # DEVICE NUMBER
-    local event directory
+# Makes the instance, and mounts tracefs for it if need be.
+claim() {
+    lock
+    if [[ ! -d $TRACEFS/instances ]] && ! mount -t tracefs "$MOUNT_NAME" "$TRACEFS"; then
+        die "tracefs can't be mounted on $TRACEFS; this needs root and a kernel with CONFIG_TRACING"
+    fi
     INSTANCE=$TRACEFS/instances/iosonar-lab-$$
     mkdir "$INSTANCE" || die "$INSTANCE can't be made; the kernel lacks memory, or this is not root"
+    unlock
+}
+
+# Switches the events on. PRESENT are those that this kernel has.
+arm() { # DEVICE NUMBER
+    local event directory
     echo 0 >"$INSTANCE/tracing_on"
     echo mono >"$INSTANCE/trace_clock" || die "this kernel has no trace clock named mono"
     echo "${LAB_TRACE_KIB:-16384}" >"$INSTANCE/buffer_size_kb" || die "a buffer of ${LAB_TRACE_KIB:-16384} KiB for each CPU can't be had; set LAB_TRACE_KIB lower"
@@ -132,7 +153,7 @@ NAME=${NAME//\//!}
 trap undo EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-mount_tracefs
+claim
 arm "$(number "$NAME")"
 start "$OUTPUT"
 STATUS=0
