@@ -46,6 +46,8 @@ pub enum CautionId {
     MovedAtBorder,
     /// More than 5 % of the requests were left out.
     DroppedShare,
+    /// The target had holes.
+    Holes,
     /// Requests were issued late compared with what the target takes.
     IssuedLate,
     /// Issuing had to wait for the recorder.
@@ -92,7 +94,8 @@ pub(crate) fn stamps(plan: &Plan) -> Vec<Stamp> {
 pub(crate) fn cautions(summary: &Summary, info: &RunInfo) -> Vec<Caution> {
     let mut list = List(Vec::new());
     stamp_cautions(&mut list, summary);
-    state(&mut list, &info.state);
+    state(&mut list, info, summary);
+    holes(&mut list, info, summary);
     outcomes(&mut list, summary);
     placement(&mut list, summary);
     timing(&mut list, summary, info);
@@ -128,8 +131,8 @@ fn stamp_cautions(list: &mut List, summary: &Summary) {
     }
 }
 
-fn state(list: &mut List, state: &RunState) {
-    match state {
+fn state(list: &mut List, info: &RunInfo, summary: &Summary) {
+    match &info.state {
         RunState::Finished => {}
         RunState::Running => list.push(
             CautionId::RunUnfinished,
@@ -140,12 +143,19 @@ fn state(list: &mut List, state: &RunState) {
         RunState::Interrupted(signal) => list.push(
             CautionId::RunInterrupted,
             Severity::Warning,
-            format!("The run was stopped by {signal}: figures cover the part before."),
+            format!("The run was stopped by {signal}{}: figures cover the part before.", part(info, summary)),
         ),
         RunState::Broken(why) => {
             list.push(CautionId::RunBroken, Severity::Severe, format!("The run could not go on: {why}"));
         }
     }
+}
+
+/// ` after 12 of 34 requests`, where the plan tells how many there would have been.
+fn part(info: &RunInfo, summary: &Summary) -> String {
+    let expected = info.targets.iter().map(|t| t.expected_requests).sum::<Option<u64>>();
+    let dealt_with = summary.counts.all.total - summary.counts.all.cancelled;
+    expected.map_or(String::new(), |n| format!(" after {} of {} requests", grouped(dealt_with), grouped(n)))
 }
 
 fn outcomes(list: &mut List, summary: &Summary) {
@@ -180,6 +190,20 @@ fn outcomes(list: &mut List, summary: &Summary) {
             grouped(all.short)
         );
         list.push(CautionId::ShortTransfers, Severity::Note, text);
+    }
+}
+
+/// Reads of what was never written cost nothing (blkreplay manual 3.1.1).
+fn holes(list: &mut List, info: &RunInfo, summary: &Summary) {
+    for target in info.targets.iter().filter(|t| t.hole_bytes > t.size / 100 && summary.stamps.is_empty()) {
+        let text = format!(
+            "{:.0} % of {} was never written before the run: reads of holes cost nothing, and first writes cost more. \
+             Fill it with random data first.",
+            100.0 * target.hole_bytes as f64 / target.size as f64,
+            target.path
+        );
+        let severity = if summary.counts.read.total > 0 { Severity::Severe } else { Severity::Warning };
+        list.push(CautionId::Holes, severity, text);
     }
 }
 
@@ -221,11 +245,15 @@ fn timing(list: &mut List, summary: &Summary, info: &RunInfo) {
         (summary.run.has_timetable, summary.delay.all, summary.latency.all)
     {
         let late = delay.p99_ns.unwrap_or(delay.max_ns);
-        if late > latency.p50_ns.max(LATE_FLOOR.0) {
+        // Without I/O there are no latencies to compare with.
+        let is_compared = !summary.stamps.contains(&Stamp::DryRun);
+        if is_compared && late > latency.p50_ns.max(LATE_FLOOR.0) {
             let which = if delay.p99_ns.is_some() { "1 % of them" } else { "the latest" };
+            let full = summary.in_flight.max_on_one_target == Some(summary.run.depth.into());
+            let why = if full { " The depth was used up, so requests waited for others to end." } else { "" };
             let text = format!(
                 "Requests were issued late: {which} by {} or more, while half of the latencies are below {}. \
-                 The load was not replayed as demanded; look at delay and response, not at latency alone.",
+                 The load was not replayed as demanded; look at delay and response, not at latency alone.{why}",
                 span(late),
                 span(latency.p50_ns)
             );

@@ -118,8 +118,9 @@ pub struct Throughput {
 /// How many requests were in some state at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OccupancyFacts {
-    /// The most on any one target, counted by the engine at each event, so exact.
-    pub max_on_one_target: u64,
+    /// The most that were handed to the engine at once on any one target, counted at each event. With the engine
+    /// `threads` that includes requests whose thread had not woken up yet. Absent for a run without an end.
+    pub max_on_one_target: Option<u64>,
     /// Mean over time, of all targets together, from the first due time to the last completion; exact. Absent
     /// where nothing completed.
     pub mean_time_weighted: Option<f64>,
@@ -128,9 +129,10 @@ pub struct OccupancyFacts {
 /// How many requests were due and not submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WaitingFacts {
-    /// The most that waited for a conflict on any one target, counted by the engine, so exact. Others wait
-    /// because the generator was late, or because the depth was reached.
-    pub max_for_conflict_on_one_target: u64,
+    /// The most that waited for a conflict on any one target, counted by the engine, so exact; under `order` at
+    /// most 1, since all behind it wait too. Others wait because the generator was late, or because the depth was
+    /// reached. Absent for a run without an end.
+    pub max_for_conflict_on_one_target: Option<u64>,
     /// Mean over time of all that waited, for whatever reason, of all targets together; exact. Absent where
     /// nothing completed.
     pub mean_time_weighted: Option<f64>,
@@ -171,7 +173,11 @@ impl Summary {
         let stats = |d: &ByScope<Distribution>| ByScope::from_fn(|scope| d.get(scope).stats());
         let latency = stats(&tally.latency());
         let delay = stats(&tally.delay());
-        let most = |f: fn(&iosonar_archive::TargetInfo) -> u64| info.targets.iter().map(f).max().unwrap_or(0);
+        // The engine tells its counters at the end; of a run without one they are unknown, not 0.
+        let has_ended = info.state != RunState::Running;
+        let most = |f: fn(&iosonar_archive::TargetInfo) -> u64| {
+            has_ended.then(|| info.targets.iter().map(f).max().unwrap_or(0))
+        };
         let max = |s: &ByScope<Option<TimeStats>>| s.all.map(|s| s.max_ns);
         let mut summary = Summary {
             version: SUMMARY_VERSION,

@@ -55,7 +55,11 @@ block device needs --destroy. Times are seconds unless they carry a unit: 0.5, 3
 Examples:
   iosonar replay web.load.gz --target /dev/sdx --destroy
   iosonar replay web.load.gz --target a.img --start 2250 --duration 30 --overlap order
-  iosonar replay web.load.gz --target a.img --dry-run --show-plan")]
+  iosonar replay web.load.gz --target a.img --dry-run --show-plan
+
+The progress line: done, elapsed/total, delivered/demanded requests per second and their ratio, bytes per second,
+response times (due to completion) of the last interval, how late the latest request was, q: requests in flight,
+wait: requests that wait for a conflict, !: failed and dropped requests.")]
 pub struct ReplayArgs {
     /// Loads in blkreplay's form, plain or gzip; - is standard input. Target i gets load i mod number of loads
     #[arg(required = true, value_name = "LOAD")]
@@ -80,16 +84,16 @@ pub struct ReplayArgs {
 #[command(next_help_heading = "Window and time")]
 pub struct WindowArgs {
     /// First time of the load that is replayed
-    #[arg(long, value_name = "TIME", default_value = "0s")]
+    #[arg(long, allow_negative_numbers = true, value_name = "TIME", default_value = "0s")]
     pub start: Nanos,
     /// First time of the load that is no longer replayed
-    #[arg(long, value_name = "TIME", conflicts_with = "duration")]
+    #[arg(long, allow_negative_numbers = true, value_name = "TIME", conflicts_with = "duration")]
     pub end: Option<Nanos>,
     /// Length of the window, from --start on
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, allow_negative_numbers = true, value_name = "TIME")]
     pub duration: Option<Nanos>,
     /// Target i takes a window that begins i times this later, so that peaks do not coincide
-    #[arg(long, value_name = "TIME", default_value = "0s")]
+    #[arg(long, allow_negative_numbers = true, value_name = "TIME", default_value = "0s")]
     pub delta: Nanos,
     /// Let the load's time run this much faster. A natural load does not stay natural under it
     #[arg(long, value_name = "FACTOR", default_value = "1", conflicts_with = "asap")]
@@ -98,7 +102,7 @@ pub struct WindowArgs {
     #[arg(long)]
     pub asap: bool,
     /// From the end of the preparations to time zero
-    #[arg(long, value_name = "TIME", default_value = "1s")]
+    #[arg(long, allow_negative_numbers = true, value_name = "TIME", default_value = "1s")]
     pub start_grace: Nanos,
 }
 
@@ -139,21 +143,21 @@ pub struct IoArgs {
     /// The same as --engine null: everything but the I/O. The result is no storage result
     #[arg(long, conflicts_with = "engine")]
     pub dry_run: bool,
-    /// Simulated engine: least service time
-    #[arg(long, value_name = "TIME", default_value = "100us")]
-    pub sim_service: Nanos,
-    /// Simulated engine: mean of an exponentially distributed addition
-    #[arg(long, value_name = "TIME", default_value = "0s")]
-    pub sim_jitter: Nanos,
-    /// Simulated engine: requests served at the same time; 0: all
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub sim_channels: u32,
-    /// Simulated engine: one request in N fails; 0: none
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub sim_errors: u32,
-    /// Simulated engine: one request in N stays short; 0: none
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub sim_short: u32,
+    /// Simulated engine: least service time. Default: 100us
+    #[arg(long, value_name = "TIME")]
+    pub sim_service: Option<Nanos>,
+    /// Simulated engine: mean of an exponentially distributed addition. Default: 0s
+    #[arg(long, value_name = "TIME")]
+    pub sim_jitter: Option<Nanos>,
+    /// Simulated engine: requests served at the same time; 0: all. Default: 0
+    #[arg(long, value_name = "N")]
+    pub sim_channels: Option<u32>,
+    /// Simulated engine: one request in N fails; 0: none. Default: 0
+    #[arg(long, value_name = "N")]
+    pub sim_errors: Option<u32>,
+    /// Simulated engine: one request in N stays short; 0: none. Default: 0
+    #[arg(long, value_name = "N")]
+    pub sim_short: Option<u32>,
     /// Simulated engine: nothing completes for LENGTH in every PERIOD
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub sim_stall: Option<StallArg>,
@@ -172,7 +176,7 @@ pub struct IoArgs {
     /// Number that written blocks carry; equal numbers write equal bytes. Default: a new one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..1 << 63))]
     pub run_id: Option<u64>,
-    /// Seed of everything random. Default: 1
+    /// Seed of everything random
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(0..1 << 63))]
     pub seed: u64,
     /// Allow writing to block devices: what is on them is lost
@@ -193,10 +197,10 @@ pub struct SessionArgs {
     /// End with exit code 3 if there were cautions, or if input was skipped
     #[arg(long)]
     pub strict: bool,
-    /// Latency above which the run counts as failed
+    /// Latency above which the latency limit is marked as failed
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub bad_latency: Nanos,
-    /// Delay above which the run counts as failed
+    /// Delay above which the delay limit is marked as failed
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub bad_delay: Nanos,
     #[command(flatten)]
@@ -249,10 +253,10 @@ pub struct ShowArgs {
 /// Limits that a run is judged by.
 #[derive(Debug, Args)]
 pub struct LimitArgs {
-    /// Latency above which the run counts as failed
+    /// Latency above which the latency limit is marked as failed
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub bad_latency: Nanos,
-    /// Delay above which the run counts as failed
+    /// Delay above which the delay limit is marked as failed
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub bad_delay: Nanos,
 }
@@ -266,7 +270,7 @@ pub struct PlotArgs {
     /// Where the pictures go. Default: DIR/plots
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Only these: sheet, sonar, thrp, delay, flying
+    /// Only these: sheet, sonar, throughput (thrp), delay, inflight (flying)
     #[arg(long, value_name = "PICTURE,...", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Only PNG

@@ -47,6 +47,18 @@ impl Failure {
         Failure { exit: Exit::Failed, error: error.into() }
     }
 
+    /// The error and its causes, each said once: some errors repeat their cause in their own words.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for cause in self.error.chain().map(ToString::to_string) {
+            if !text.contains(cause.trim()) {
+                let colon = if text.is_empty() { "" } else { ": " };
+                text = text + colon + &cause;
+            }
+        }
+        text
+    }
+
     /// Whether a closed pipe is all that happened.
     pub fn is_broken_pipe(&self) -> bool {
         let broken = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         // A reader that has seen enough (`| head`) is no failure.
         Err(failure) if failure.is_broken_pipe() => Exit::Fine.into(),
         Err(failure) => {
-            output::tell(format_args!("iosonar: {:#}", failure.error));
+            output::tell(format_args!("iosonar: {}", failure.text()));
             failure.exit.into()
         }
     }

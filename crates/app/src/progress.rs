@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    Rewritten { width: usize },
+    Rewritten,
     Lines(Duration),
     Json(Duration),
     Silent,
@@ -31,9 +31,7 @@ impl Form {
             ProgressArg::None => Form::Silent,
             _ if args.no_progress => Form::Silent,
             ProgressArg::Json => Form::Json(every.min(Duration::from_secs(1))),
-            ProgressArg::Auto if std::io::stderr().is_terminal() && !dumb => {
-                Form::Rewritten { width: width() }
-            }
+            ProgressArg::Auto if std::io::stderr().is_terminal() && !dumb => Form::Rewritten,
             ProgressArg::Auto => Form::Lines(every),
         }
     }
@@ -41,16 +39,16 @@ impl Form {
     /// Time between two lines; none where nothing is shown.
     fn every(self) -> Option<Duration> {
         match self {
-            Form::Rewritten { .. } => Some(REWRITE),
+            Form::Rewritten => Some(REWRITE),
             Form::Lines(every) | Form::Json(every) => Some(every.min(Duration::from_secs(86_400))),
             Form::Silent => None,
         }
     }
 }
 
+/// Columns of the terminal as it is now; 80 where it does not tell.
 fn width() -> usize {
-    // The terminal's own width where the shell exports it; 80 fits everywhere.
-    std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(80)
+    iosonar_os::stderr_columns().map_or(80, usize::from)
 }
 
 /// What a run is expected to come to.
@@ -76,7 +74,7 @@ pub fn show(
         std::thread::sleep(LOOK);
         if status.swap(false, Relaxed) {
             let line = meter.line(&progress.snapshot(false), prepared, expected, 112);
-            let clear = if matches!(form, Form::Rewritten { .. }) { "\r\x1b[K" } else { "" };
+            let clear = if form == Form::Rewritten { "\r\x1b[K" } else { "" };
             tell(format_args!("{clear}{line}"));
         }
         let Some(every) = form.every().filter(|every| shown.elapsed() >= *every) else { continue };
@@ -85,8 +83,8 @@ pub fn show(
         let mut err = std::io::stderr().lock();
         // A terminal that is gone must not end the run.
         let _ = match form {
-            Form::Rewritten { width } => {
-                let line = meter.line(&now, prepared, expected, width.saturating_sub(1));
+            Form::Rewritten => {
+                let line = meter.line(&now, prepared, expected, width().saturating_sub(1));
                 write!(err, "\r\x1b[K{line}").and_then(|()| err.flush())
             }
             Form::Lines(_) => writeln!(err, "{}", meter.line(&now, prepared, expected, 112)),
@@ -96,7 +94,7 @@ pub fn show(
         meter.last = now;
         meter.last_demand = prepared.demanded_until(now.now).unwrap_or(0);
     }
-    if let Form::Rewritten { .. } = form {
+    if form == Form::Rewritten {
         let _ = write!(std::io::stderr(), "\r\x1b[K");
     }
 }
@@ -203,7 +201,11 @@ fn short(value: f64) -> String {
     if value < 10.0 && !unit.is_empty() { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
 }
 
+/// Two digits and a unit; `-` where there was nothing to measure.
 fn brief(time: Nanos) -> String {
+    if time.0 == 0 {
+        return "-".into();
+    }
     let (value, unit) = match time.0 {
         n if n >= 1_000_000_000 => (n as f64 / 1e9, "s"),
         n if n >= 1_000_000 => (n as f64 / 1e6, "ms"),

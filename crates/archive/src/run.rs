@@ -65,8 +65,16 @@ pub struct TargetInfo {
     pub back_shifts: u64,
     /// Most requests that waited for a conflict at the same time.
     pub max_waiting: u64,
-    /// Most requests in flight at the same time.
+    /// Most requests that were handed to the engine at the same time. With `threads` that includes those whose
+    /// thread had not woken up yet, so fewer may have been with the kernel.
     pub max_in_flight: u64,
+    /// Requests that the whole plan has for it, where that is known.
+    #[serde(default)]
+    pub expected_requests: Option<u64>,
+    /// Bytes of a file, or of the file behind a loop device, that were never written when the run began: reading
+    /// them costs nothing.
+    #[serde(default)]
+    pub hole_bytes: u64,
 }
 
 impl TargetInfo {

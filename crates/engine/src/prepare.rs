@@ -1,7 +1,7 @@
 //! Everything that can be found out before the first I/O.
 
 use iosonar_host::guard::{Intent, Permit, Refusal, check};
-use iosonar_host::{DevNumber, Root, TargetError, TargetFacts, TargetKind, identify};
+use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify};
 use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, scan};
 use iosonar_plan::{
     Access, ByteSize, LoadPace, LoadSource, Nanos, OverlapPolicy, Pace, PatternSource, Placement,
@@ -467,6 +467,30 @@ impl TargetReady {
         self.load.as_ref().map(|load| load.max_end as f64 / self.placement.size() as f64)
     }
 
+    /// Its requests in `passes` passes, where that is known before the start.
+    pub(crate) fn expected_requests(&self, passes: u32) -> Option<u64> {
+        let once = match &self.target.source {
+            Source::Load(_) => self.load.as_ref().map(|l| l.requests),
+            // A pass that may end by time first has no certain number.
+            Source::Pattern(p) => p.stop.requests.filter(|_| p.stop.runtime.is_none()),
+        };
+        once.map(|n| n.saturating_mul(passes.into()))
+    }
+
+    /// Bytes of the file, or of the file behind the loop device, that were never written.
+    pub(crate) fn hole_bytes(&self) -> u64 {
+        let path = match self.facts.as_ref().map(|f| &f.kind) {
+            Some(TargetKind::RegularFile(_)) => self.target.path.clone(),
+            Some(TargetKind::BlockDevice(device)) => match &device.role {
+                Role::Loop { backing_file, .. } => PathBuf::from(backing_file),
+                _ => return 0,
+            },
+            None => return 0,
+        };
+        // Blocks of a file are counted in 512 bytes, whatever its file system uses.
+        path.metadata().map_or(0, |m| m.len().saturating_sub(m.blocks() * SECTOR))
+    }
+
     /// The longest request in bytes, where it is known.
     pub(crate) fn max_length(&self) -> usize {
         let length = match (&self.target.source, &self.load) {
@@ -538,13 +562,9 @@ impl Prepared {
         self.targets.iter().filter_map(|t| t.facts.clone()).collect()
     }
 
-    /// Requests of one pass over all targets, where that is known before the start.
+    /// Requests of the whole plan, where that is known before the start.
     pub fn expected_requests(&self) -> Option<u64> {
-        let of = |t: &TargetReady| match &t.target.source {
-            Source::Load(_) => t.load.as_ref().map(|l| l.requests),
-            Source::Pattern(p) => p.stop.requests,
-        };
-        self.targets.iter().map(of).sum::<Option<u64>>().map(|n| n * u64::from(self.plan.passes))
+        self.targets.iter().map(|t| t.expected_requests(self.plan.passes)).sum()
     }
 
     /// Requests of the first pass that are due by `now`; none where requests have no times of their own.

@@ -55,6 +55,8 @@ impl Prepared {
             back_shifts: t.load.as_ref().map_or(0, |l| l.back_shifts),
             max_waiting: 0,
             max_in_flight: 0,
+            expected_requests: t.expected_requests(self.plan.passes),
+            hole_bytes: t.hole_bytes(),
         };
         RunInfo {
             archive_version: ARCHIVE_VERSION,

@@ -191,6 +191,8 @@ impl<'a> Worker<'a> {
     fn begin(&mut self, pass: u32, member: &Member<'_>) {
         self.pass = pass;
         self.offered = 0;
+        // Sequence numbers begin anew: what was made ahead for the last pass must not meet its namesake.
+        self.buffers.extend(self.ahead.take().map(|(_, buffer)| buffer));
         if pass > 0 {
             self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
             self.start = member.pass(self.backend.now());

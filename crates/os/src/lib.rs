@@ -7,9 +7,11 @@ mod buffer;
 mod clock;
 pub mod loopdev;
 pub mod statx;
+mod terminal;
 mod thread;
 pub mod usage;
 
 pub use buffer::{BUFFER_ALIGN, Buffer};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
+pub use terminal::stderr_columns;
 pub use thread::{is_ignored, set_timer_slack_1ns};

@@ -229,6 +229,7 @@ impl<T: Copy + Default> Scheduler<T> {
             OverlapPolicy::Order => {
                 if let Some(by) = self.conflict(&head) {
                     self.head_blocked_by = Some(by);
+                    self.counters.max_waiting = self.counters.max_waiting.max(1);
                     return Some(Decision::Wait);
                 }
             }

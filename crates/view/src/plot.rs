@@ -80,8 +80,7 @@ impl std::error::Error for PlotError {
 pub struct Plotted {
     /// Files, in the order in which they were written.
     pub written: Vec<PathBuf>,
-    /// Pictures that were left out or have nothing to show, with the reason. The latter are written all the
-    /// same, with the reason in them.
+    /// Pictures that have nothing to show, with the reason. They are written all the same, with the reason in them.
     pub skipped: Vec<(Picture, String)>,
 }
 
@@ -95,7 +94,6 @@ pub fn plot(
     let mut plotted = Plotted::default();
     for picture in Picture::ALL {
         if !options.only.is_empty() && !options.only.contains(&picture) {
-            plotted.skipped.push((picture, "not asked for".to_string()));
             continue;
         }
         if summary.counts.all.completed == 0 {

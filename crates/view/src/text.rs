@@ -185,13 +185,14 @@ fn throughput(out: &mut Lines, s: &Summary) {
     row("demanded", s.throughput.demanded, if s.run.has_timetable { "-" } else { "no timetable" });
     row("delivered", s.throughput.delivered, "nothing");
     let mean = |mean: Option<f64>| mean.map_or("-".to_string(), units::request_rate);
+    let count = |n: Option<u64>| n.map_or("-".to_string(), units::grouped);
     let (flying, waiting) = (&s.in_flight, &s.waiting);
-    let most = units::grouped(flying.max_on_one_target);
+    let most = count(flying.max_on_one_target);
     out.line(&format!(
-        "  in flight     mean over time {}, most on one target {most}",
+        "  in flight     mean over time {}, most handed out at once {most}",
         mean(flying.mean_time_weighted)
     ));
-    let most = units::grouped(waiting.max_for_conflict_on_one_target);
+    let most = count(waiting.max_for_conflict_on_one_target);
     out.line(&format!(
         "  waiting       mean over time {}, most for a conflict {most}",
         mean(waiting.mean_time_weighted)

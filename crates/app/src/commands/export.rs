@@ -14,7 +14,9 @@ pub fn export(args: ExportArgs) -> Result<Exit, Failure> {
     let target = target(&args, &archive)?;
     let mut out: Box<dyn Write> = match &args.out {
         Some(path) => {
-            let file = File::create_new(path).with_context(|| format!("cannot make {}", path.display()));
+            let file = File::create_new(path).with_context(|| {
+                format!("cannot make {}; what exists is never overwritten: name another file", path.display())
+            });
             Box::new(BufWriter::new(file.map_err(Failure::refused)?))
         }
         None => Box::new(BufWriter::new(io::stdout().lock())),

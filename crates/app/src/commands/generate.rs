@@ -30,7 +30,7 @@ pub fn generate(args: GenerateArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Fine);
     }
     let file = File::create_new(&args.out)
-        .with_context(|| format!("cannot make {name}"))
+        .with_context(|| format!("cannot make {name}; what exists is never overwritten: name another file"))
         .map_err(Failure::refused)?;
     let count = if args.out.extension().is_some_and(|e| e == "gz") {
         let mut out = GzEncoder::new(BufWriter::new(file), Compression::default());

@@ -37,6 +37,12 @@ pub fn plot(args: PlotArgs) -> Result<Exit, Failure> {
 
 fn picture(name: &str) -> Result<Picture, Failure> {
     let names = || Picture::ALL.map(Picture::keyword).join(", ");
+    // Short names are those of blkreplay's diagrams.
+    let name = match name {
+        "thrp" => "throughput",
+        "flying" => "inflight",
+        other => other,
+    };
     let found = Picture::ALL.into_iter().find(|p| p.keyword() == name);
     found.ok_or_else(|| {
         Failure::refused(anyhow!("--only {name}: there is no such picture; there are {}", names()))

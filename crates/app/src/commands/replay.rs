@@ -24,6 +24,7 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
             args.targets.len()
         )));
     }
+    check_options(args)?;
     let target = |(index, path): (usize, &std::path::PathBuf)| Target {
         path: path.clone(),
         size: args.io.size,
@@ -43,6 +44,43 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
         overlap: overlap(args),
         targets: args.targets.iter().enumerate().map(target).collect(),
     })
+}
+
+/// Refuses options that would have no effect, and windows that hold nothing, in the words that were typed.
+fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
+    let (io, window) = (&args.io, &args.window);
+    let engine = engine(io);
+    let sim = [
+        ("--sim-service", io.sim_service.is_some()),
+        ("--sim-jitter", io.sim_jitter.is_some()),
+        ("--sim-channels", io.sim_channels.is_some()),
+        ("--sim-errors", io.sim_errors.is_some()),
+        ("--sim-short", io.sim_short.is_some()),
+        ("--sim-stall", io.sim_stall.is_some()),
+    ];
+    if let (false, Some((name, _))) = (matches!(engine, Engine::Sim(_)), sim.iter().find(|(_, given)| *given))
+    {
+        return Err(Failure::refused(anyhow!(
+            "{name} has no effect without --engine sim: add that, or leave it out"
+        )));
+    }
+    if io.size.is_some() && engine.is_real() {
+        return Err(Failure::refused(anyhow!(
+            "--size only pretends a size for --engine null and sim; a real target is used as it is"
+        )));
+    }
+    if let Some(end) = window.end.filter(|end| *end <= window.start) {
+        return Err(Failure::refused(anyhow!(
+            "--end {end}: the window holds no request, because it begins at --start {}: let --end lie behind it",
+            window.start
+        )));
+    }
+    if window.duration == Some(Nanos(0)) {
+        return Err(Failure::refused(anyhow!(
+            "--duration 0: the window holds no request: give a time above 0"
+        )));
+    }
+    Ok(())
 }
 
 /// Different for each run, below 2^63.
@@ -92,11 +130,11 @@ fn engine(io: &IoArgs) -> Engine {
         EngineArg::Threads => Engine::Threads,
         EngineArg::Null => Engine::Null,
         EngineArg::Sim => Engine::Sim(SimModel {
-            service: io.sim_service,
-            jitter: io.sim_jitter,
-            channels: io.sim_channels,
-            error_every: io.sim_errors,
-            short_every: io.sim_short,
+            service: io.sim_service.unwrap_or(SimModel::default().service),
+            jitter: io.sim_jitter.unwrap_or_default(),
+            channels: io.sim_channels.unwrap_or_default(),
+            error_every: io.sim_errors.unwrap_or_default(),
+            short_every: io.sim_short.unwrap_or_default(),
             stall: io.sim_stall.map(|s| SimStall { period: s.period, length: s.length }),
         }),
     }

@@ -203,3 +203,34 @@ fn a_run_that_needs_more_memory_than_there_is_is_refused() {
     assert!(ended.err.contains("memory") && ended.err.contains("--depth"), "{}", ended.err);
     assert!(!lab.path("r").exists());
 }
+
+#[test]
+fn a_killed_run_does_not_pretend_to_know_its_counters() {
+    let lab = lab();
+    lab.file("long.load", "0.0 ; 8 ; 8 ; W ; 0.0 ; 0.0\n900.0 ; 16 ; 8 ; W ; 0.0 ; 0.0\n");
+    let mut child =
+        lab.command("replay long.load -t x --size 1GiB --dry-run --start-grace 0 -o r").spawn().unwrap();
+    let log = lab.path("r/records.log");
+    while !std::fs::metadata(&log).is_ok_and(|m| m.len() > 100) {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();
+    assert!(summary["in_flight"]["max_on_one_target"].is_null());
+    assert_eq!(summary["counts"]["all"]["completed"], 1);
+}
+
+#[test]
+fn holes_in_a_target_are_cautioned() {
+    let lab = lab();
+    lab.file("reads.load", "0.0 ; 8 ; 8 ; R ; 0.0 ; 0.0\n");
+    lab.target("sparse.img", 1 << 20);
+    lab.file("full.img", vec![7u8; 1 << 20]);
+    let cautions = |target: &str| {
+        lab.expect(0, &format!("replay reads.load -t {target} --start-grace 0 --no-progress -o {target}.r"))
+            .out
+    };
+    assert!(cautions("sparse.img").contains("never written"));
+    assert!(!cautions("full.img").contains("never written"));
+}

@@ -223,11 +223,24 @@ fn windows_without_requests() {
         |options: &str, words: &[&str]| refuses(&lab, &format!("replay good.load {REPLAY} {options}"), words);
     run("--start 100", &["good.load", "100s", "ends at 9s", "--start"]);
     run("--start 2.5 --end 2.75", &["no request", "2.5s", "2.75s"]);
-    run("--start 5 --end 5", &["holds no request", "5s"]);
-    run("--start 5 --end 4", &["holds no request", "5s", "4s"]);
-    run("--duration 0", &["holds no request"]);
+    run("--start 5 --end 5", &["holds no request", "--end 5s", "--start 5s"]);
+    run("--start 5 --end 4", &["holds no request", "--end 4s", "--start 5s"]);
+    run("--duration 0", &["holds no request", "--duration 0"]);
+    run("--start -5", &["--start", "negative"]);
     run("--end 5 --duration 3", &["--end", "--duration", "cannot be used with"]);
     run("--asap --speed 2", &["--asap", "--speed"]);
+}
+
+#[test]
+fn options_without_effect() {
+    let lab = ready();
+    for (options, words) in [
+        ("--sim-service 1ms", ["--sim-service", "--engine sim"]),
+        ("--sim-errors 3 --dry-run", ["--sim-errors", "--engine sim"]),
+        ("--size 1g", ["--size", "--engine null and sim"]),
+    ] {
+        refuses(&lab, &format!("replay good.load {REPLAY} {options}"), &words);
+    }
 }
 
 #[test]

@@ -216,6 +216,8 @@ impl Facts {
                 back_shifts: seen.back_shifts,
                 max_waiting: self.max_pushback,
                 max_in_flight: self.max_submitted,
+                expected_requests: None,
+                hole_bytes: 0,
             }],
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),

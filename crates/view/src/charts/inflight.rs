@@ -22,18 +22,19 @@ pub(super) fn draw(view: &View<'_>) -> Scene {
 
 fn facts(scene: &mut Scene, view: &View<'_>, y: i32) {
     let s = view.summary;
+    let count = |n: Option<u64>| n.map_or("–".to_string(), units::grouped);
     let mean = |m: Option<f64>| m.map_or("–".to_string(), units::request_rate);
     let lines = [
         format!(
-            "in flight: mean over time {}, most on one target {} of a depth of {}",
+            "in flight: mean over time {}; most handed out at once {} of a depth of {}",
             mean(s.in_flight.mean_time_weighted),
-            units::grouped(s.in_flight.max_on_one_target),
+            count(s.in_flight.max_on_one_target),
             units::grouped(s.run.depth.into())
         ),
         format!(
             "waiting for submission: mean over time {}, most for a conflict on one target {}",
             mean(s.waiting.mean_time_weighted),
-            units::grouped(s.waiting.max_for_conflict_on_one_target)
+            count(s.waiting.max_for_conflict_on_one_target)
         ),
         "This is the view of the generator; layers below may let fewer requests through at the same time."
             .to_string(),

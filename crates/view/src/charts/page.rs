@@ -164,10 +164,15 @@ pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
     let p = view.palette;
     let top = scene.height as i32 - BOTTOM;
     let strip = Rect { x: LEFT, y: top, w: RIGHT - LEFT, h: 44 };
-    scene.area(strip, Fill::Solid(p.caution_background));
+    // The room is always kept, the colour of a warning only where there is one.
+    let is_clean = view.summary.cautions.is_empty();
+    let ground = if is_clean { p.background.mix(p.axis, 0.06) } else { p.caution_background };
+    scene.area(strip, Fill::Solid(ground));
     let caution = |text: String, x, y, anchor| {
         let mut words = words(text, x, y, SMALL, p, anchor);
-        words.color = p.caution;
+        if !is_clean {
+            words.color = p.caution;
+        }
         words
     };
     let factor = wraparound(view);
@@ -205,7 +210,8 @@ fn caution_lines(view: &View<'_>) -> Vec<String> {
     if more > 0
         && let Some(last) = lines.last_mut()
     {
-        *last = format!("⚠ {more} more cautions in the summary. {}", &last["⚠ ".len()..]);
+        let cautions = if more == 1 { "caution" } else { "cautions" };
+        *last = format!("⚠ {} (and {more} more {cautions} in the summary)", &last["⚠ ".len()..]);
     }
     if lines.is_empty() {
         lines.push("No cautions.".to_string());

@@ -64,6 +64,8 @@ pub fn empty(targets: &[&str]) -> Run {
         back_shifts: 0,
         max_waiting: 0,
         max_in_flight: 0,
+        expected_requests: None,
+        hole_bytes: 0,
     };
     Run {
         plan: Plan {

@@ -45,6 +45,8 @@ fn target(path: &str) -> TargetInfo {
         back_shifts: 0,
         max_waiting: 3,
         max_in_flight: 4,
+        expected_requests: None,
+        hole_bytes: 0,
     }
 }
 
