@@ -11,6 +11,7 @@ use std::path::Path;
 
 const MAGIC: [u8; 8] = *b"iosonarL";
 const LOG_VERSION: u32 = 1;
+const HEADER: usize = 16;
 const FRAME_HEADER: usize = 8;
 
 /// Most records in a frame: what one write to the log may hold.
@@ -26,7 +27,7 @@ pub struct LogWriter {
 impl LogWriter {
     pub(crate) fn create(path: &Path) -> std::io::Result<LogWriter> {
         let mut file = File::options().write(true).create_new(true).open(path)?;
-        let mut header = [0; 16];
+        let mut header = [0; HEADER];
         header[..8].copy_from_slice(&MAGIC);
         header[8..12].copy_from_slice(&LOG_VERSION.to_le_bytes());
         header[12..].copy_from_slice(&(RECORD_BYTES as u32).to_le_bytes());
@@ -65,9 +66,13 @@ pub(crate) fn read_log(path: &Path, f: &mut dyn FnMut(&Record)) -> Result<LogEnd
     let file = File::open(path).map_err(io)?;
     let size = file.metadata().map_err(io)?.len();
     let mut input = BufReader::with_capacity(1 << 16, file);
+    // A run that was killed at its very beginning has no record yet.
+    if size < HEADER as u64 {
+        return Ok(LogEnd { records: 0, lost_bytes: size });
+    }
     check_header(&mut input, path)?;
     let mut end = LogEnd::default();
-    let mut good_bytes = 16;
+    let mut good_bytes = HEADER as u64;
     let mut payload = Vec::new();
     while let Some(count) = read_frame(&mut input, &mut payload).map_err(io)? {
         for bytes in payload.as_chunks::<RECORD_BYTES>().0 {
@@ -82,13 +87,8 @@ pub(crate) fn read_log(path: &Path, f: &mut dyn FnMut(&Record)) -> Result<LogEnd
 }
 
 fn check_header(input: &mut impl Read, path: &Path) -> Result<(), ArchiveError> {
-    let mut header = [0; 16];
-    match input.read_exact(&mut header) {
-        Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
-            return Err(ArchiveError::damaged(path, "its header is cut off"));
-        }
-        other => other.map_err(|e| ArchiveError::io(path, e))?,
-    }
+    let mut header = [0; HEADER];
+    input.read_exact(&mut header).map_err(|e| ArchiveError::io(path, e))?;
     let word = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
     if header[..8] != MAGIC {
         return Err(ArchiveError::damaged(path, "it is no record log"));

@@ -219,7 +219,8 @@ fn a_killed_run_keeps_what_was_recorded() {
     std::fs::write(&log, &whole[..16]).unwrap();
     assert!(lab.expect(0, "show r").out.contains("No request completed"));
     std::fs::write(&log, &whole[..10]).unwrap();
-    assert!(lab.expect(1, "show r").err.contains("records.log: its header is cut off"));
+    // Killed at its very beginning: there is no record yet, and that is no damage.
+    assert!(lab.expect(0, "show r").out.contains("No request completed"));
 }
 
 #[test]

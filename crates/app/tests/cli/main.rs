@@ -5,6 +5,7 @@
 
 mod conflicts;
 mod data;
+mod exchange;
 mod live;
 mod loads;
 mod output;

@@ -1,0 +1,76 @@
+//! Results in other forms: blkreplay's and back, CSV, JSON.
+
+use crate::*;
+use serde_json::Value;
+
+const FAULTY: &str =
+    "--engine sim --sim-service 200ms --sim-errors 7 --sim-short 11 --depth 512 --seed 3 --run-id 5";
+
+/// What blkreplay's form carries: not the command, not the name of the load, not the order of the source.
+fn comparable(mut summary: Value) -> Value {
+    summary["run"]["command"] = Value::Null;
+    for target in summary["targets"].as_array_mut().unwrap() {
+        target["source"] = Value::Null;
+    }
+    for error in summary["errors"].as_array_mut().unwrap() {
+        error["first_sequence"] = Value::Null;
+    }
+    summary
+}
+
+#[test]
+fn a_result_comes_back_from_blkreplays_form_with_the_same_summary() {
+    let lab = lab();
+    fixture(&lab, "conflict400.load.gz");
+    for policy in ["allow", "drop", "push-back"] {
+        let (r, i, text) = (format!("r-{policy}"), format!("i-{policy}"), format!("{policy}.replay"));
+        lab.expect(
+            1,
+            &format!("replay conflict400.load.gz -t x --size 1GiB {FAULTY} --overlap {policy} -o {r}"),
+        );
+        lab.expect(0, &format!("export {r} --to replay -o {text}"));
+        lab.expect(0, &format!("import {text} -o {i}"));
+        let (original, imported) = (comparable(summary(&lab, &r)), comparable(summary(&lab, &i)));
+        for part in
+            ["counts", "errors", "span", "latency", "delay", "response", "throughput", "in_flight", "limits"]
+        {
+            assert_eq!(original[part], imported[part], "{policy}: {part}");
+        }
+    }
+}
+
+#[test]
+fn csv_and_json_have_a_row_for_every_record_and_carry_the_stamp() {
+    let lab = lab();
+    fixture(&lab, "conflict7.load.gz");
+    lab.expect(0, "replay conflict7.load.gz -t x --size 1GiB --engine sim -o r");
+    let csv = lab.expect(0, "export r --to csv").out;
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows.len(), 8);
+    let columns = rows[0].split(',').count();
+    assert!(rows.iter().all(|row| row.split(',').count() == columns), "{csv}");
+    assert!(rows[1..].iter().all(|row| row.ends_with("SIMULATED -- NOT A STORAGE RESULT")));
+    let json = lab.expect(0, "export r --to json").out;
+    let objects: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(objects.len(), 7);
+    for (object, record) in objects.iter().zip(lab.records("r")) {
+        assert_eq!(object["sequence"], record.sequence);
+        assert_eq!(object["submitted_ns"], record.submitted.unwrap().0);
+        assert_eq!(object["stamp"], "SIMULATED -- NOT A STORAGE RESULT");
+    }
+}
+
+#[test]
+fn what_exists_is_not_overwritten_and_what_is_no_result_is_refused() {
+    let lab = lab();
+    fixture(&lab, "conflict7.load.gz");
+    lab.expect(0, "replay conflict7.load.gz -t x --size 1GiB --engine sim -o r");
+    lab.file("there.csv", "mine");
+    assert!(lab.expect(2, "export r --to csv -o there.csv").err.contains("never overwritten"));
+    assert_eq!(std::fs::read(lab.path("there.csv")).unwrap(), b"mine");
+    lab.expect(2, "export r --to replay --target 1");
+    lab.file("text.replay", "no result\n");
+    assert!(lab.expect(2, "import text.replay -o i").err.contains("text.replay"));
+    assert!(!lab.path("i").exists());
+    lab.expect(2, "import missing.replay -o i");
+}
