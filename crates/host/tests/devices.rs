@@ -9,7 +9,8 @@ use iosonar_host::{
     BlockDevice, BlockSizeSource, DirectIo, Fact, Layer, RegularFile, Role, Root, TargetFacts, TargetKind,
     Unwritable, identify,
 };
-use lab::{Image, Loop, Mounted, MountedElsewhere, Swap, Zram, run};
+use iosonar_testkit::{Image, LoopDevice, Mounted, Swap, tool};
+use lab::{MountedElsewhere, Zram};
 use std::fs::File;
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::Path;
@@ -65,7 +66,7 @@ fn open_exclusively(path: &Path) -> std::io::Result<File> {
 fn plain_device_needs_destroy_and_is_kept_while_the_permit_lives() {
     needs_root!();
     let image = Image::random(8);
-    let plain = Loop::attach(&image.path(), &[]);
+    let plain = LoopDevice::on(&image.path(), &[]);
     assert_eq!(contents(plain.path()).whole, Look::NothingKnown);
     let permit = ask(plain.path(), true).unwrap();
     assert!(permit.statement().contains("8.0 MiB"), "{}", permit.statement());
@@ -80,7 +81,7 @@ fn plain_device_needs_destroy_and_is_kept_while_the_permit_lives() {
 fn facts_of_a_loop_device_lead_to_its_file_and_the_disk() {
     needs_root!();
     let image = Image::random(8);
-    let plain = Loop::attach(&image.path(), &[]);
+    let plain = LoopDevice::on(&image.path(), &[]);
     let facts = facts(plain.path());
     let open = File::open(plain.path()).unwrap();
     assert_eq!(facts.size, 8 << 20);
@@ -102,7 +103,7 @@ fn facts_of_a_loop_device_lead_to_its_file_and_the_disk() {
 fn link_to_a_device_keeps_the_path_as_typed() {
     needs_root!();
     let image = Image::random(1);
-    let plain = Loop::attach(&image.path(), &[]);
+    let plain = LoopDevice::on(&image.path(), &[]);
     let directory = tempfile::tempdir().unwrap();
     let link = directory.path().join("my disk");
     symlink(plain.path(), &link).unwrap();
@@ -114,7 +115,7 @@ fn link_to_a_device_keeps_the_path_as_typed() {
 fn logical_blocks_of_4096_bytes_are_seen() {
     needs_root!();
     let image = Image::random(8);
-    let plain = Loop::attach(&image.path(), &["-b", "4096"]);
+    let plain = LoopDevice::on(&image.path(), &["-b", "4096"]);
     let facts = facts(plain.path());
     assert_eq!(
         (facts.logical_block_size.bytes, facts.logical_block_size.source),
@@ -127,7 +128,7 @@ fn logical_blocks_of_4096_bytes_are_seen() {
 fn read_only_device_is_refused_before_anything_else() {
     needs_root!();
     let image = Image::random(1);
-    let plain = Loop::attach(&image.path(), &["-r"]);
+    let plain = LoopDevice::on(&image.path(), &["-r"]);
     assert_eq!(facts(plain.path()).unwritable, Some(Unwritable::DeviceFlag));
     assert!(matches!(ask(plain.path(), true), Err(Refusal::ReadOnlyTarget { .. })));
 }
@@ -147,8 +148,8 @@ fn device_without_a_medium_is_refused() {
 fn signature_is_named_and_the_mounted_device_refused() {
     needs_root!("mkfs.ext4", "blkid");
     let image = Image::random(16);
-    let plain = Loop::attach(&image.path(), &[]);
-    run("mkfs.ext4", &["-q", "-E", "nodiscard", "-L", "precious", plain.path().to_str().unwrap()]);
+    let plain = LoopDevice::on(&image.path(), &[]);
+    tool("mkfs.ext4", &["-q", "-E", "nodiscard", "-L", "precious", plain.path().to_str().unwrap()]);
     let Look::Found(found) = contents(plain.path()).whole else { panic!("no signature found") };
     assert!(found.starts_with("ext4 file system \"precious\" (UUID "), "{found}");
     let mounted = Mounted::new(plain.path(), "rw");
@@ -162,8 +163,8 @@ fn signature_is_named_and_the_mounted_device_refused() {
 fn nothing_can_be_mounted_while_the_permit_lives() {
     needs_root!("mkfs.ext4");
     let image = Image::random(16);
-    let plain = Loop::attach(&image.path(), &[]);
-    run("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
+    let plain = LoopDevice::on(&image.path(), &[]);
+    tool("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
     let permit = ask(plain.path(), true).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let status = std::process::Command::new("mount")
@@ -179,8 +180,8 @@ fn nothing_can_be_mounted_while_the_permit_lives() {
 fn device_mounted_in_another_namespace_is_refused() {
     needs_root!("mkfs.ext4", "unshare");
     let image = Image::random(16);
-    let plain = Loop::attach(&image.path(), &[]);
-    run("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
+    let plain = LoopDevice::on(&image.path(), &[]);
+    tool("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
     let elsewhere = MountedElsewhere::new(plain.path());
     assert_in_use(plain.path(), &format!("in the mount namespace of process {}", elsewhere.process()));
 }
@@ -189,10 +190,10 @@ fn device_mounted_in_another_namespace_is_refused() {
 fn mounted_partition_forbids_the_whole_disk_but_not_its_neighbour() {
     needs_root!("mkfs.ext4", "addpart", "delpart");
     let image = Image::random(32);
-    let disk = Loop::attach(&image.path(), &[]);
+    let disk = LoopDevice::on(&image.path(), &[]);
     let first = disk.partition(1, 1, 16);
     let second = disk.partition(2, 17, 8);
-    run("mkfs.ext4", &["-q", first.path().to_str().unwrap()]);
+    tool("mkfs.ext4", &["-q", first.path().to_str().unwrap()]);
     let whole = contents(disk.path());
     assert!(matches!(&whole.parts[0].look, Look::Found(found) if found.starts_with("ext4")), "{whole}");
     assert_eq!(whole.parts[1].look, Look::NothingKnown);
@@ -211,8 +212,8 @@ fn mounted_partition_forbids_the_whole_disk_but_not_its_neighbour() {
 fn mounted_disk_forbids_its_partition() {
     needs_root!("mkfs.ext4", "addpart", "delpart");
     let image = Image::random(32);
-    let disk = Loop::attach(&image.path(), &[]);
-    run("mkfs.ext4", &["-q", disk.path().to_str().unwrap()]);
+    let disk = LoopDevice::on(&image.path(), &[]);
+    tool("mkfs.ext4", &["-q", disk.path().to_str().unwrap()]);
     let part = disk.partition(1, 20, 8);
     let _mounted = Mounted::new(disk.path(), "rw");
     assert_in_use(part.path(), &format!("{} is mounted", disk.name()));
@@ -222,7 +223,7 @@ fn mounted_disk_forbids_its_partition() {
 fn partition_and_disk_held_exclusively_forbid_each_other() {
     needs_root!("addpart", "delpart");
     let image = Image::random(16);
-    let disk = Loop::attach(&image.path(), &[]);
+    let disk = LoopDevice::on(&image.path(), &[]);
     let part = disk.partition(1, 1, 8);
     let held = open_exclusively(part.path()).unwrap();
     assert_in_use(disk.path(), "claimed exclusively");
@@ -236,7 +237,7 @@ fn partition_and_disk_held_exclusively_forbid_each_other() {
 fn swap_on_a_device_and_on_a_file_is_refused() {
     needs_root!("mkswap", "swapon", "swapoff");
     let image = Image::random(8);
-    let plain = Loop::attach(&image.path(), &[]);
+    let plain = LoopDevice::on(&image.path(), &[]);
     let swap = Swap::on(plain.path());
     assert_in_use(plain.path(), "is swap space");
     drop(swap);
@@ -259,7 +260,7 @@ fn swap_file_is_refused() {
 fn file_that_backs_a_loop_device_is_refused() {
     needs_root!();
     let image = Image::random(8);
-    let plain = Loop::attach(&image.path(), &[]);
+    let plain = LoopDevice::on(&image.path(), &[]);
     assert_in_use(&image.path(), &format!("carries {}", plain.name()));
     let hard_link = image.path().with_extension("link");
     std::fs::hard_link(image.path(), &hard_link).unwrap();
@@ -272,7 +273,7 @@ fn file_that_backs_a_loop_device_is_refused() {
 fn file_that_backs_a_loop_device_is_refused_after_its_name_is_gone() {
     needs_root!();
     let image = Image::random(8);
-    let plain = Loop::attach(&image.path(), &[]);
+    let plain = LoopDevice::on(&image.path(), &[]);
     let renamed = image.path().with_extension("renamed");
     std::fs::hard_link(image.path(), &renamed).unwrap();
     std::fs::remove_file(image.path()).unwrap();
@@ -283,8 +284,8 @@ fn file_that_backs_a_loop_device_is_refused_after_its_name_is_gone() {
 fn two_loop_devices_on_one_file_forbid_each_other() {
     needs_root!();
     let image = Image::random(8);
-    let first = Loop::attach(&image.path(), &[]);
-    let second = Loop::attach(&image.path(), &[]);
+    let first = LoopDevice::on(&image.path(), &[]);
+    let second = LoopDevice::on(&image.path(), &[]);
     assert_in_use(first.path(), &format!("carries {}", second.name()));
     assert_in_use(second.path(), &format!("carries {}", first.name()));
 }
@@ -293,15 +294,15 @@ fn two_loop_devices_on_one_file_forbid_each_other() {
 fn loop_device_on_a_loop_device_forbids_the_lower_one() {
     needs_root!("mkfs.ext4");
     let image = Image::random(16);
-    let lower = Loop::attach(&image.path(), &[]);
-    let upper = Loop::attach(lower.path(), &[]);
+    let lower = LoopDevice::on(&image.path(), &[]);
+    let upper = LoopDevice::on(lower.path(), &[]);
     assert_in_use(lower.path(), &format!("carries {}", upper.name()));
     let permit = ask(upper.path(), true).unwrap();
     assert_eq!(permit.claimed_devices(), 2);
     drop(permit);
     let names: Vec<String> = facts(upper.path()).devices().iter().map(|device| device.name.clone()).collect();
     assert_eq!(names[..2], [upper.name(), lower.name()]);
-    run("mkfs.ext4", &["-q", lower.path().to_str().unwrap()]);
+    tool("mkfs.ext4", &["-q", lower.path().to_str().unwrap()]);
     let _mounted = Mounted::new(lower.path(), "rw");
     assert_in_use(upper.path(), &format!("{} is mounted", lower.name()));
 }
@@ -310,8 +311,8 @@ fn loop_device_on_a_loop_device_forbids_the_lower_one() {
 fn file_on_xfs_tells_its_alignment_and_what_is_below() {
     needs_root!("mkfs.xfs");
     let image = Image::sparse(320);
-    let plain = Loop::attach(&image.path(), &["-b", "4096"]);
-    run("mkfs.xfs", &["-q", "-K", plain.path().to_str().unwrap()]);
+    let plain = LoopDevice::on(&image.path(), &["-b", "4096"]);
+    tool("mkfs.xfs", &["-q", "-K", plain.path().to_str().unwrap()]);
     let mounted = Mounted::new(plain.path(), "rw");
     let path = mounted.path().join("data");
     std::fs::write(&path, vec![1; 1 << 20]).unwrap();
@@ -330,8 +331,8 @@ fn file_on_xfs_tells_its_alignment_and_what_is_below() {
 fn ext4_that_only_emulates_direct_io_is_told() {
     needs_root!("mkfs.ext4");
     let image = Image::random(32);
-    let plain = Loop::attach(&image.path(), &[]);
-    run("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
+    let plain = LoopDevice::on(&image.path(), &[]);
+    tool("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
     let mounted = Mounted::new(plain.path(), "data=journal");
     let path = mounted.path().join("data");
     std::fs::write(&path, [1; 4096]).unwrap();
@@ -344,12 +345,12 @@ fn ext4_that_only_emulates_direct_io_is_told() {
 fn file_that_cannot_be_written_is_refused() {
     needs_root!("mkfs.ext4", "chattr");
     let image = Image::random(16);
-    let plain = Loop::attach(&image.path(), &[]);
-    run("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
+    let plain = LoopDevice::on(&image.path(), &[]);
+    tool("mkfs.ext4", &["-q", plain.path().to_str().unwrap()]);
     let mounted = Mounted::new(plain.path(), "rw");
     let path = mounted.path().join("data");
     std::fs::write(&path, [1; 4096]).unwrap();
-    run("chattr", &["+i".as_ref(), path.as_os_str()]);
+    tool("chattr", &["+i".as_ref(), path.as_os_str()]);
     let refusal = ask(&path, true).unwrap_err().to_string();
     assert!(refusal.contains("chattr -i"), "{refusal}");
     drop(mounted);
@@ -362,7 +363,7 @@ fn file_that_cannot_be_written_is_refused() {
 fn counters_show_exactly_what_was_read() {
     needs_root!("dd");
     let image = Image::random(8);
-    let plain = Loop::attach(&image.path(), &[]);
+    let plain = LoopDevice::on(&image.path(), &[]);
     let mut sampler = Sampler::new(&[facts(plain.path())], &Root::default());
     let mut value = |name: &str| {
         let wanted =
@@ -373,7 +374,7 @@ fn counters_show_exactly_what_was_read() {
     };
     let before = (value("read_sectors"), value("read_ios"));
     let input = format!("if={}", plain.path().display());
-    run("dd", &[input.as_str(), "of=/dev/null", "bs=64k", "count=16", "iflag=direct", "status=none"]);
+    tool("dd", &[input.as_str(), "of=/dev/null", "bs=64k", "count=16", "iflag=direct", "status=none"]);
     assert_eq!((value("read_sectors") - before.0, value("read_ios") - before.1), (2048.0, 16.0));
 }
 
@@ -381,7 +382,7 @@ fn counters_show_exactly_what_was_read() {
 fn environment_holds_the_targets() {
     needs_root!();
     let image = Image::random(1);
-    let plain = Loop::attach(&image.path(), &[]);
+    let plain = LoopDevice::on(&image.path(), &[]);
     let found = environment::capture(&[facts(plain.path())], &Root::default()).by("test");
     let text = serde_json::to_string_pretty(&found).unwrap();
     assert!(text.contains(plain.name()), "{text}");
