@@ -169,7 +169,8 @@ fn plot_writes_stable_names() {
             "g08.latency.flying.svg"
         ]
     );
-    assert_eq!(plotted.skipped.len(), 3);
+    // What was not asked for is no news; only pictures without anything to show are told.
+    assert_eq!(plotted.skipped, []);
     if let Some(to) = std::env::var_os("PICTURES") {
         for (name, run) in runs().into_iter().chain([("large", replay(1_000_000, 1_340.0, true))]) {
             let directory = std::path::Path::new(&to).join(name);
