@@ -5,8 +5,9 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Ends a test early, with one line that says why, where this machine lacks something.
+/// Ends a test early, with one line that says why, where this machine lacks something. What goes on runs alone.
 #[macro_export]
 macro_rules! needs_root {
     ($($program:literal),* $(,)?) => {
@@ -14,7 +15,15 @@ macro_rules! needs_root {
             println!("SKIPPED: {why}");
             return;
         }
+        let _alone = lab::alone();
     };
+}
+
+/// Keeps the tests of this program apart: a program that one of them starts holds a copy of every descriptor for the
+/// moment between fork and exec, and a device would stay claimed a little longer than its owner.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A file system that is mounted in a mount namespace of its own, where a sleeping process keeps it.
