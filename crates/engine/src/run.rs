@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::gate::{Gate, Member};
-use crate::prepare::{PrepareError, Prepared, Requests, TargetReady, source_name};
+use crate::prepare::{Prepared, Requests, TargetReady, source_name};
 use crate::progress::Progress;
 use crate::worker::{Feed, Settings, Tally, Worker, WorkerError};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -26,9 +26,6 @@ const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 /// Why a run could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Something changed since the preparation.
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
     /// The archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
