@@ -362,6 +362,9 @@ mod tests {
             targets: Vec::new(),
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
+            buffer_stalls: Stalls::default(),
+            means: Default::default(),
+            cpu: Default::default(),
         }
     }
 
@@ -370,13 +373,13 @@ mod tests {
         let maybe = || proptest::option::of(0u64..1 << 62);
         let extent = || (0u64..1 << 62, 0u64..1 << 40).prop_map(|(offset, length)| Extent { offset, length });
         let ids = (any::<u64>().prop_map(|n| n >> 1), any::<u16>(), any::<u16>(), any::<u32>(), any::<u16>());
-        let kinds = (0usize..2, 0usize..4, 0u16..64, any::<i64>());
-        (ids, kinds, time(), time(), maybe(), maybe(), maybe(), maybe(), extent(), extent()).prop_map(
+        let kinds = (0usize..2, 0usize..4, 0u16..512, any::<i64>());
+        let times = (time(), time(), time());
+        (ids, kinds, times, maybe(), maybe(), maybe(), maybe(), extent(), extent()).prop_map(
             |(
                 ids,
                 kinds,
-                load_time,
-                due,
+                (load_time, due, reap_lag),
                 released,
                 blocked_by,
                 submitted,
@@ -398,6 +401,7 @@ mod tests {
                 blocked_by,
                 submitted: submitted.map(Nanos),
                 completed: completed.map(Nanos),
+                reap_lag: Nanos(reap_lag),
                 requested,
                 executed,
                 result: kinds.3,
@@ -479,7 +483,7 @@ mod tests {
             let pairs = file.metadata().file_metadata().key_value_metadata().unwrap();
             let get = |key: &str| pairs.iter().find(|p| p.key == key).and_then(|p| p.value.as_deref());
             assert_eq!(get("iosonar.run_id"), Some("77"));
-            assert_eq!(get("iosonar.archive_version"), Some("1"));
+            assert_eq!(get("iosonar.archive_version"), Some("2"));
             assert_eq!(get("iosonar.stamp"), want);
         }
     }

@@ -15,5 +15,5 @@ mod text;
 pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, SUMMARY, SeriesLog};
 pub use log::{FRAME_RECORDS, LogEnd, LogWriter};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
-pub use run::{ARCHIVE_VERSION, RunInfo, RunState, Stalls, TargetInfo};
+pub use run::{ARCHIVE_VERSION, ClockInfo, CpuUse, Means, RunInfo, RunState, Stalls, TargetInfo};
 pub use text::{CsvWriter, JsonWriter};

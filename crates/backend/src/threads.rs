@@ -55,6 +55,7 @@ fn carry_out(file: &File, clock: &Clock, mut operation: Operation, worker: u16) 
         buffer: operation.buffer,
         submitted,
         completed,
+        reap_lag: Nanos(0),
         result,
         short,
         worker,

@@ -54,6 +54,8 @@ impl Prepared {
             max_in_flight: 0,
             expected_requests: t.expected_requests(self.plan.passes),
             hole_bytes: t.hole_bytes(),
+            ended_early: None,
+            sequence_hash: 0,
         };
         RunInfo {
             archive_version: ARCHIVE_VERSION,
@@ -65,6 +67,9 @@ impl Prepared {
             targets: self.targets.iter().map(target).collect(),
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
+            buffer_stalls: Stalls::default(),
+            means: Default::default(),
+            cpu: Default::default(),
         }
     }
 
@@ -114,7 +119,7 @@ impl Prepared {
             Ok(match self.plan.engine {
                 Engine::Null => Box::new(Null::new(clock.clone(), depth)),
                 Engine::Sim(model) => Box::new(Sim::new(model, depth, self.plan.seed ^ (index as u64) << 32)),
-                Engine::Threads => {
+                Engine::Uring(_) | Engine::Aio | Engine::Threads => {
                     let file = target.file.as_ref().expect("prepare opens the targets of engines with I/O");
                     let file = file.try_clone().map_err(RunError::Threads)?;
                     Box::new(Threads::new(file, clock.clone(), depth).map_err(RunError::Threads)?)
