@@ -2,15 +2,18 @@
 //!
 //! Each block carries its proof; every other crate forbids `unsafe`.
 
+mod bell;
 pub mod blockdev;
 mod buffer;
 mod clock;
 pub mod loopdev;
+pub mod spsc;
 pub mod statx;
 mod terminal;
 mod thread;
 pub mod usage;
 
+pub use bell::Bell;
 pub use buffer::{BUFFER_ALIGN, Buffer};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
 pub use terminal::stderr_columns;
