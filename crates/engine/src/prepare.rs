@@ -2,10 +2,10 @@
 
 use iosonar_host::guard::{Intent, Permit, Refusal, check};
 use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify};
-use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, scan};
+use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, Unfit, scan};
 use iosonar_plan::{
-    Access, ByteSize, LoadPace, LoadSource, Nanos, OverlapPolicy, Pace, PatternSource, Placement,
-    PlacementError, Plan, SECTOR, Source, Target,
+    Access, ByteSize, LoadPace, LoadSource, Nanos, OverlapPolicy, Placement, PlacementError, Plan, SECTOR,
+    Source, Target,
 };
 use iosonar_trace::{InputError, decompress};
 use std::fs::File;
@@ -124,6 +124,24 @@ pub enum PrepareError {
         path: String,
         /// What it is too: `load` or `target`, and its path as typed.
         other: String,
+    },
+    /// Several issuing loops on a target.
+    #[error(
+        "target {path}: jobs = {jobs}: one issuing loop for each target is all there is yet; use jobs = 1"
+    )]
+    Jobs {
+        /// As typed.
+        path: String,
+        /// How many were asked for.
+        jobs: u32,
+    },
+    /// A pattern does not fit its target.
+    #[error("target {path}: {why}")]
+    Pattern {
+        /// As typed.
+        path: String,
+        /// What does not fit.
+        why: Unfit,
     },
     /// Block sizes do not fit the target's direct I/O.
     #[error(
@@ -361,7 +379,7 @@ fn ready(
     let writes = match (&target.source, &load) {
         (Source::Load(_), Some(load)) => load.writes > 0,
         (Source::Load(_), None) => true,
-        (Source::Pattern(p), _) => p.read_percent < 100,
+        (Source::Pattern(p), _) => p.writes(),
     };
     Ok(TargetReady {
         target: target.clone(),
@@ -377,23 +395,23 @@ fn ready(
 
 /// Buffered patterns may use any size; headers are written where whole sectors are.
 fn is_byte_exact(target: &Target, access: Access) -> bool {
-    access.buffered && matches!(&target.source, Source::Pattern(p) if !p.block_size.0.is_multiple_of(SECTOR))
+    access.buffered && matches!(&target.source, Source::Pattern(p) if !p.is_aligned(SECTOR))
 }
 
 fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> Result<(), PrepareError> {
     let path = || name(&target.path);
     let length = match (&target.source, load) {
         (Source::Pattern(p), _) => {
-            if !(p.block_size.0.is_multiple_of(placement.block())
-                && p.offset.0.is_multiple_of(placement.block()))
-            {
+            if p.jobs > 1 {
+                return Err(PrepareError::Jobs { path: path(), jobs: p.jobs });
+            }
+            if !p.is_aligned(placement.block()) {
                 return Err(PrepareError::Unaligned { path: path(), block: placement.block() });
             }
-            let region = p.region.map_or(placement.size(), |r| r.0.min(placement.size()));
-            if p.offset.0 + p.block_size.0 > placement.size() || region < p.block_size.0 {
-                u64::MAX
-            } else {
-                p.block_size.0
+            match Pattern::new(p, placement.size(), 0, 0) {
+                Ok(_) => p.longest(),
+                Err(Unfit::Region { .. }) => u64::MAX,
+                Err(why) => return Err(PrepareError::Pattern { path: path(), why }),
             }
         }
         (Source::Load(_), Some(load)) => load.max_length,
@@ -402,7 +420,7 @@ fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> R
     if length <= placement.size() {
         return Ok(());
     }
-    let length = if let Source::Pattern(p) = &target.source { p.block_size.0 } else { length };
+    let length = if let Source::Pattern(p) = &target.source { p.longest() } else { length };
     Err(PrepareError::TooSmall {
         path: path(),
         size: placement.size(),
@@ -415,10 +433,7 @@ fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> R
 pub(crate) fn source_name(target: &Target) -> String {
     match &target.source {
         Source::Load(load) => name(&load.file),
-        Source::Pattern(p) => {
-            let order = if p.order == iosonar_plan::Order::Random { "random" } else { "sequential" };
-            format!("{order} {} {}% read", p.block_size, p.read_percent)
-        }
+        Source::Pattern(p) => p.to_string(),
     }
 }
 
@@ -494,7 +509,7 @@ impl TargetReady {
     /// The longest request in bytes, where it is known.
     pub(crate) fn max_length(&self) -> usize {
         let length = match (&self.target.source, &self.load) {
-            (Source::Pattern(p), _) => p.block_size.0,
+            (Source::Pattern(p), _) => p.longest(),
             (_, Some(load)) => load.max_length,
             (_, None) => 0,
         };
@@ -573,10 +588,8 @@ impl Prepared {
             Source::Load(l) if l.pace == LoadPace::Original => {
                 t.load.as_ref().map(|f| f.demand.until(l.speed.unscale(now)))
             }
-            Source::Pattern(PatternSource { pace: Pace::Rate { iops, .. }, .. }) => {
-                Some((u128::from(now.0) * u128::from(*iops) / 1_000_000_000) as u64)
-            }
-            Source::Load(_) | Source::Pattern(_) => None,
+            Source::Pattern(p) => p.mean_iops().map(|iops| (now.as_secs_f64() * iops) as u64),
+            Source::Load(_) => None,
         };
         self.targets.iter().map(of).sum()
     }
@@ -588,7 +601,7 @@ impl Prepared {
                 t.load.as_ref().map(|f| l.speed.scale(f.last.saturating_sub(f.first)))
             }
             Source::Load(_) => Some(Nanos(0)),
-            Source::Pattern(p) => p.stop.runtime,
+            Source::Pattern(p) => p.stop.end(),
         };
         let spans = self.targets.iter().map(of).collect::<Option<Vec<_>>>()?;
         spans.into_iter().max().map(|span| Nanos(span.0 * u64::from(self.plan.passes)))

@@ -15,7 +15,7 @@ mod sort;
 
 pub use ahead::{Next, ReadAhead};
 pub use demand::Demand;
-pub use pattern::Pattern;
+pub use pattern::{Pattern, Unfit};
 pub use recorded::{BackShift, LoadError, Notice, Recorded};
 pub use scan::{Facts, scan};
 
@@ -34,6 +34,8 @@ pub struct Item {
     pub op: Op,
     /// Where, before it is brought onto the target.
     pub extent: Extent,
+    /// Whether it belongs to the ramp, which figures leave out.
+    pub ramp: bool,
 }
 
 /// Yields the requests of one pass over a target.

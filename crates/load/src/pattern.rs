@@ -5,10 +5,33 @@ use crate::recorded::LoadError;
 use crate::{Item, Source};
 use iosonar_plan::{Extent, Nanos, Op, Order, Pace, PatternSource, Process};
 
+/// Why a pattern cannot be laid over a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// The region is shorter than the longest request.
+    #[error("its region is shorter than its longest request of {length} bytes")]
+    Region {
+        /// The longest request.
+        length: u64,
+    },
+    /// The zones reach beyond the region.
+    #[error("its zones are {zones} bytes long, and its region {region}: make them shorter")]
+    Zones {
+        /// All zones together, in bytes.
+        zones: u64,
+        /// The region, in bytes.
+        region: u64,
+    },
+    /// It is not carried out yet.
+    #[error("this pattern is not carried out yet")]
+    NotYet,
+}
+
 /// Requests over a region of a target.
 #[derive(Debug)]
 pub struct Pattern {
     pattern: PatternSource,
+    block: u64,
     blocks: u64,
     addresses: Random,
     arrivals: Random,
@@ -18,23 +41,40 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// For a target of `target_size` bytes; `None` if not one block fits into the region.
-    pub fn new(pattern: &PatternSource, target_size: u64, seed: u64, stream: u64) -> Option<Pattern> {
-        let room = target_size.checked_sub(pattern.offset.0)?;
+    /// For a target of `target_size` bytes. `stream` tells targets and passes apart.
+    pub fn new(pattern: &PatternSource, target_size: u64, seed: u64, stream: u64) -> Result<Pattern, Unfit> {
+        let Some(block) = pattern.fixed_size() else { return Err(Unfit::NotYet) };
+        if pattern.jobs > 1
+            || matches!(pattern.pace, Pace::Bandwidth { .. })
+            || !matches!(pattern.order, Order::Sequential | Order::Random)
+        {
+            return Err(Unfit::NotYet);
+        }
+        let room = target_size.saturating_sub(pattern.offset.0);
         let region = pattern.region.map_or(room, |r| r.0.min(room));
-        let blocks = region / pattern.block_size.0;
+        let blocks = region / block;
+        if blocks == 0 {
+            return Err(Unfit::Region { length: block });
+        }
         let mut arrivals = Random::new(seed, stream ^ 0x5eed_0001);
         let first = arrivals.exponential();
         let pattern = pattern.clone();
         let mean = if let Pace::Rate { iops, .. } = pattern.pace { 1e9 / iops as f64 } else { 0.0 };
-        (blocks > 0).then(|| Pattern {
+        Ok(Pattern {
             pattern,
+            block,
             blocks,
             addresses: Random::new(seed, stream),
             arrivals,
             sequence: 0,
             next_arrival: first * mean,
         })
+    }
+
+    /// The share of job `job` of `jobs`: all jobs together issue what one alone would.
+    pub fn part(self, job: u32, jobs: u32) -> Pattern {
+        assert!(job == 0 && jobs == 1, "several jobs are refused before");
+        self
     }
 
     fn due(&mut self) -> Option<Nanos> {
@@ -62,7 +102,7 @@ impl Pattern {
     fn block(&mut self) -> u64 {
         match self.pattern.order {
             Order::Sequential => self.sequence % self.blocks,
-            Order::Random => self.addresses.below(self.blocks),
+            _ => self.addresses.below(self.blocks),
         }
     }
 }
@@ -73,13 +113,14 @@ impl Source for Pattern {
             return Ok(None);
         }
         let due = self.due();
-        if self.pattern.stop.runtime.is_some_and(|end| due.unwrap_or(now) >= end) {
+        if self.pattern.stop.end().is_some_and(|end| due.unwrap_or(now) >= end) {
             return Ok(None);
         }
+        let ramp = due.unwrap_or(now) < self.pattern.stop.ramp;
         let (op, block) = (self.op(), self.block());
-        let length = self.pattern.block_size.0;
+        let length = self.block;
         let extent = Extent { offset: self.pattern.offset.0 + block * length, length };
-        let item = Item { sequence: self.sequence, load_time: due.unwrap_or(now), due, op, extent };
+        let item = Item { sequence: self.sequence, load_time: due.unwrap_or(now), due, op, extent, ramp };
         self.sequence += 1;
         Ok(Some(item))
     }
@@ -93,12 +134,14 @@ mod tests {
     fn pattern(order: Order, pace: Pace, read_percent: u8) -> PatternSource {
         PatternSource {
             order,
-            block_size: ByteSize(4096),
+            block_size: ByteSize(4096).into(),
+            write_block_size: None,
             read_percent,
             offset: ByteSize(8192),
             region: None,
+            jobs: 1,
             pace,
-            stop: Stop { requests: Some(1000), runtime: None },
+            stop: Stop { requests: Some(1000), ..Stop::default() },
         }
     }
 
@@ -145,7 +188,7 @@ mod tests {
     #[test]
     fn a_pass_ends_by_time_too() {
         let mut p = pattern(Order::Random, Pace::Rate { iops: 10, process: Process::Constant }, 100);
-        p.stop = Stop { requests: None, runtime: Some(Nanos::SECOND) };
+        p.stop = Stop { runtime: Some(Nanos::SECOND), ..Stop::default() };
         assert_eq!(all(&p, 1).len(), 10);
         p.pace = Pace::Closed;
         let mut source = Pattern::new(&p, 1 << 20, 1, 0).unwrap();
@@ -155,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_region_without_a_block_is_refused() {
-        assert!(Pattern::new(&pattern(Order::Random, Pace::Closed, 1), 8192 + 4095, 1, 0).is_none());
-        assert!(Pattern::new(&pattern(Order::Random, Pace::Closed, 1), 100, 1, 0).is_none());
+        assert!(Pattern::new(&pattern(Order::Random, Pace::Closed, 1), 8192 + 4095, 1, 0).is_err());
+        assert!(Pattern::new(&pattern(Order::Random, Pace::Closed, 1), 100, 1, 0).is_err());
     }
 }
