@@ -6,12 +6,14 @@ pub mod blockdev;
 mod buffer;
 mod clock;
 pub mod loopdev;
+mod pool;
 pub mod statx;
 mod terminal;
 mod thread;
 pub mod usage;
 
-pub use buffer::{BUFFER_ALIGN, Buffer};
+pub use buffer::{BUFFER_ALIGN, Buffer, Region};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
+pub use pool::{BufferPool, TooLong};
 pub use terminal::stderr_columns;
 pub use thread::{is_ignored, set_timer_slack_1ns};
