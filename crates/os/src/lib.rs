@@ -7,6 +7,7 @@ pub mod blockdev;
 mod buffer;
 mod clock;
 pub mod loopdev;
+mod pool;
 pub mod spsc;
 pub mod statx;
 mod terminal;
@@ -14,7 +15,8 @@ mod thread;
 pub mod usage;
 
 pub use bell::Bell;
-pub use buffer::{BUFFER_ALIGN, Buffer};
+pub use buffer::{BUFFER_ALIGN, Buffer, Region};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
+pub use pool::{BufferPool, TooLong};
 pub use terminal::stderr_columns;
 pub use thread::{is_ignored, set_timer_slack_1ns};
