@@ -5,8 +5,10 @@
 pub mod blockdev;
 mod buffer;
 mod clock;
+pub mod flight;
 pub mod loopdev;
 mod pool;
+pub mod ring;
 pub mod statx;
 mod terminal;
 mod thread;
