@@ -130,6 +130,11 @@ impl Buffer {
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
+
+    /// Where it begins, for the kernel. Writing there needs that nobody else uses the buffer meanwhile.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        self.memory.as_ptr()
+    }
 }
 
 impl Deref for Buffer {
