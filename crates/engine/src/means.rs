@@ -128,11 +128,8 @@ pub(crate) fn equip(prepared: &Prepared, clock: &Clock) -> Result<(Vec<Equipment
         };
         let backend = backend(prepared, engine, part, clock, pool.as_ref(), &mut means.notices)?;
         means.buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
-        let author = Author {
-            run_id: prepared.plan.run_id,
-            target: part.target as u16,
-            fill: prepared.plan.fill,
-        };
+        let author =
+            Author { run_id: prepared.plan.run_id, target: part.target as u16, fill: prepared.plan.fill };
         let settings = prepared.settings(part, spin);
         Ok(Equipment { part, settings, backend, payloads: Payloads::new(author, pool) })
     };

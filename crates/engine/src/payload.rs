@@ -57,7 +57,9 @@ impl Payloads {
 
     /// Whether the data of a request still has to be made: that takes time.
     pub(crate) fn is_to_be_made(&self, op: Op, sequence: u64) -> bool {
-        op == Op::Write && self.pool.is_some() && self.ahead.as_ref().is_none_or(|(made, _)| *made != sequence)
+        op == Op::Write
+            && self.pool.is_some()
+            && self.ahead.as_ref().is_none_or(|(made, _)| *made != sequence)
     }
 
     /// Makes the data of the next write while there is time, so that it costs no delay.

@@ -6,8 +6,8 @@ use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, 
 use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, Unfit, scan};
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{
-    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, OverlapPolicy, Placement, PlacementError, Plan, SECTOR,
-    Source, Target,
+    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, OverlapPolicy, Placement, PlacementError,
+    Plan, SECTOR, Source, Strong, Target,
 };
 use iosonar_trace::{InputError, decompress};
 use std::fs::File;
@@ -267,7 +267,8 @@ impl Prepared {
         let buffers =
             |part: &Part| if plan.engine.is_real() { self.buffer_bytes(part.target, parts.len()) } else { 0 };
         let each = LOOP + (depth + waiting) * ENTRY + threads;
-        let needed = parts.iter().fold(0u64, |sum, part| sum.saturating_add(each).saturating_add(buffers(part)));
+        let needed =
+            parts.iter().fold(0u64, |sum, part| sum.saturating_add(each).saturating_add(buffers(part)));
         if needed <= available / 10 * 9 {
             return Ok(());
         }

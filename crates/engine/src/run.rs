@@ -14,7 +14,7 @@ use iosonar_archive::{
 };
 use iosonar_host::sample::Sampler;
 use iosonar_host::{Root, TargetFacts};
-use iosonar_load::ReadAhead;
+use iosonar_load::{IssuedHash, ReadAhead};
 use iosonar_os::usage::own_cpu_time;
 use iosonar_os::{Clock, monotonic_ns, raise_file_limit, realtime_ns, set_timer_slack_1ns};
 use iosonar_plan::{Engine, Nanos};
@@ -68,7 +68,7 @@ impl Prepared {
             max_in_flight: 0,
             expected_requests: t.expected_requests(self.plan.passes),
             ended_early: None,
-            sequence_hash: 0,
+            issued_hash: String::new(),
             hole_bytes: t.hole_bytes(),
         };
         RunInfo {
@@ -156,8 +156,7 @@ impl Prepared {
                 .enumerate()
                 .map(|(index, (equipment, recorder))| {
                     let (gate, start, target) = (&gate, &start, equipment.part.target);
-                    let work =
-                        move || self.work(index, equipment, recorder, &gate.member(), start, shared);
+                    let work = move || self.work(index, equipment, recorder, &gate.member(), start, shared);
                     (target, scope.spawn(work))
                 })
                 .collect();
@@ -220,8 +219,10 @@ impl Prepared {
             target.bad_lines += ready.told.bad_lines.load(Relaxed);
             target.back_shifts += ready.told.back_shifts.load(Relaxed);
         }
+        let mut issued = vec![IssuedHash::default(); info.targets.len()];
         let mut reasons: Vec<String> = broken.into_iter().collect();
         for Outcome { target, tally, result } in outcomes {
+            issued[*target].merge(tally.issued);
             let target = &mut info.targets[*target];
             add_tally(target, tally);
             info.recorder_stalls.merge(tally.recorder_stalls);
@@ -234,9 +235,13 @@ impl Prepared {
                 Ok(()) => {}
             }
         }
+        for (target, issued) in info.targets.iter_mut().zip(issued) {
+            target.issued_hash = issued.to_string();
+        }
         // Where every target has ended early, there is nothing that went on.
         if info.targets.iter().all(|t| t.ended_early.is_some()) {
-            let early = |t: &TargetInfo| t.ended_early.as_ref().map(|why| format!("target {}: {why}", t.path));
+            let early =
+                |t: &TargetInfo| t.ended_early.as_ref().map(|why| format!("target {}: {why}", t.path));
             reasons.extend(info.targets.iter().filter_map(early));
         }
         info.state = match reasons.is_empty() {

@@ -11,7 +11,7 @@ use crate::payload::{Content, Payloads};
 use crate::progress::Gauge;
 use iosonar_archive::{Marks, Outcome, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
-use iosonar_load::{Item, LoadError, Next};
+use iosonar_load::{IssuedHash, Item, LoadError, Next};
 use iosonar_plan::{Extent, Nanos, Overlap, OverlapPolicy, Placement};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
@@ -84,6 +84,7 @@ pub(crate) struct Tally {
     pub(crate) max_requested_end: u64,
     pub(crate) lines: u64,
     pub(crate) failed: u64,
+    pub(crate) issued: IssuedHash,
     pub(crate) recorder_stalls: Stalls,
     pub(crate) buffer_stalls: Stalls,
     /// It was stopped before it had dealt with all requests.
@@ -392,6 +393,7 @@ impl<'a> Worker<'a> {
             .with(self.waited(), issue.blocked.is_some());
         let operation =
             Operation { token: Token(issue.slot.0), op: request.op, extent: request.extent, buffer };
+        self.tally.issued.add(self.pass.into(), request.sequence, request.op, request.extent);
         self.flying[issue.slot.0 as usize] = Some(Flight { issue, marks });
         self.backend.push(operation);
         true

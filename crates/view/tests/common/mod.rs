@@ -67,7 +67,7 @@ pub fn empty(targets: &[&str]) -> Run {
         expected_requests: None,
         hole_bytes: 0,
         ended_early: None,
-        sequence_hash: 0,
+        issued_hash: String::new(),
     };
     Run {
         plan: Plan {
