@@ -146,7 +146,7 @@ fn device_without_a_medium_is_refused() {
 
 #[test]
 fn signature_is_named_and_the_mounted_device_refused() {
-    needs_root!("mkfs.ext4", "blkid");
+    needs_root!("mkfs.ext4");
     let image = Image::random(16);
     let plain = LoopDevice::on(&image.path(), &[]);
     tool("mkfs.ext4", &["-q", "-E", "nodiscard", "-L", "precious", plain.path().to_str().unwrap()]);
