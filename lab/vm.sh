@@ -10,8 +10,8 @@
 #     -r MEBIBYTES     memory, 512 if nothing is said
 #     -t SECONDS       ends the machine after so long, 120 if nothing is said
 #     -a WORD          a further argument for QEMU
-#   lab/vm.sh --missing   says what this machine lacks for it, and ends with 1 if it lacks something
-#   lab/vm.sh --fetch     unpacks Debian's kernel package into target/lab-vm, without installing it
+#   lab/vm.sh --missing [PROGRAM]...   says what this machine lacks for it, and ends with 1 if it lacks something
+#   lab/vm.sh --fetch                  unpacks Debian's kernel package into target/lab-vm, without installing it
 #
 # The script runs in busybox's shell, as root, in the initramfs. What it and its programs write comes to standard
 # output when the machine has ended, and the status is that of the script: 124 if the time ran out, 125 if the
@@ -48,9 +48,9 @@ find_kernel() {
     return 1
 }
 
-missing() {
+missing() { # [PROGRAM]...
     local word lacking=()
-    for word in qemu-system-x86_64 busybox cpio modprobe xz; do
+    for word in qemu-system-x86_64 busybox cpio modprobe xz "$@"; do
         command -v "$word" >/dev/null || lacking+=("$word")
     done
     find_kernel || lacking+=("a kernel (lab/vm.sh --fetch)")
@@ -139,7 +139,7 @@ INIT
     chmod 755 "$TREE/init"
 }
 
-[[ ${1:-} != --missing ]] || { missing; exit; }
+[[ ${1:-} != --missing ]] || { missing "${@:2}"; exit; }
 trap undo EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT

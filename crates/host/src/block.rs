@@ -61,6 +61,11 @@ pub(crate) fn given_name(name: &str, root: &Root) -> String {
     }
 }
 
+/// Whether device mapper holds up everything that is sent to the device.
+pub(crate) fn is_suspended(name: &str, root: &Root) -> bool {
+    root.read(class_entry(name).join("dm/suspended")).is_ok_and(|text| text == "1")
+}
+
 /// A mounted btrfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BtrfsVolume {

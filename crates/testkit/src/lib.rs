@@ -3,11 +3,13 @@
 
 mod checker;
 mod command;
+mod occupied;
 mod target;
 mod trace;
 
 pub use checker::{Access, Verdict, check};
 pub use command::{Ended, Lab, records};
+pub use occupied::{MountedElsewhere, MountedNowhere, Zram, open_exclusively};
 pub use target::{Image, LoopDevice, Mounted, Partition, Swap, lacks, tool};
 pub use trace::{Attribution, Bio, Bios, Event, InKernel, Kind, Moment, Trace, Tracing, attribute};
 

@@ -40,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Undoes something. A failure is told, but does not hide that of the test.
-fn undo(program: &str, arguments: &[&OsStr]) {
+pub(crate) fn undo(program: &str, arguments: &[&OsStr]) {
     match Command::new(program).args(arguments).stdin(Stdio::null()).output() {
         Ok(Output { status, .. }) if status.success() => {}
         Ok(output) => eprintln!("{program} {arguments:?}: {}", text(&output.stderr)),
@@ -134,12 +134,12 @@ impl LoopDevice {
 
     /// Adds a partition; sizes are in MiB. It goes with the value.
     #[track_caller]
-    pub fn partition(&self, index: u32, start: u64, size: u64) -> Partition<'_> {
+    pub fn partition(&self, index: u32, start: u64, size: u64) -> Partition {
         let sectors = |mebibytes: u64| (mebibytes << 11).to_string();
         tool("addpart", &[self.text(), &index.to_string(), &sectors(start), &sectors(size)]);
         let path = PathBuf::from(format!("{}p{index}", self.text()));
         assert!(path.exists(), "{} was not made", path.display());
-        Partition { disk: self, index, path }
+        Partition { disk: self.path.clone(), index, path }
     }
 
     /// All of its bytes, past every cache.
@@ -175,24 +175,29 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A partition of a loop device.
+/// A partition of a loop device, which has to be dropped before the device.
 #[derive(Debug)]
-pub struct Partition<'a> {
-    disk: &'a LoopDevice,
+pub struct Partition {
+    disk: PathBuf,
     index: u32,
     path: PathBuf,
 }
 
-impl Partition<'_> {
+impl Partition {
     /// `/dev/loopNpM`.
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// `loopNpM`.
+    pub fn name(&self) -> &str {
+        self.path.file_name().and_then(OsStr::to_str).expect("/dev/loopNpM")
+    }
 }
 
-impl Drop for Partition<'_> {
+impl Drop for Partition {
     fn drop(&mut self) {
-        undo("delpart", &[self.disk.path.as_ref(), self.index.to_string().as_ref()]);
+        undo("delpart", &[self.disk.as_ref(), self.index.to_string().as_ref()]);
     }
 }
 
@@ -209,6 +214,12 @@ impl Mounted {
         let directory = tempfile::tempdir().expect("a temporary directory");
         tool("mount", &["-o".as_ref(), options.as_ref(), device.as_os_str(), directory.path().as_os_str()]);
         Mounted { directory }
+    }
+
+    /// Shows the same file system, or a directory of it, at a second place.
+    #[track_caller]
+    pub fn bound(directory: &Path) -> Mounted {
+        Mounted::new(directory, "bind")
     }
 
     /// Where it is mounted.
@@ -234,6 +245,12 @@ impl Swap {
     #[track_caller]
     pub fn on(path: &Path) -> Swap {
         tool("mkswap", &[path]);
+        Swap::again(path)
+    }
+
+    /// Switches on what was made before.
+    #[track_caller]
+    pub fn again(path: &Path) -> Swap {
         tool("swapon", &[path]);
         Swap { path: path.to_owned() }
     }

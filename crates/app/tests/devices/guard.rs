@@ -6,7 +6,7 @@ use iosonar_testkit::{Ended, Image, LoopDevice, Mounted, Swap, tool};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-fn hash(path: &Path) -> u64 {
+pub fn hash(path: &Path) -> u64 {
     tool("sync", &["-f".as_ref(), path.as_os_str()]);
     let mut hasher = DefaultHasher::new();
     std::fs::read(path).unwrap().hash(&mut hasher);
@@ -14,7 +14,7 @@ fn hash(path: &Path) -> u64 {
 }
 
 /// A replay of writes with `--destroy` ends with 2, makes no result, and leaves `image` as it is.
-fn assert_refused(target: &Path, image: &Path) -> Ended {
+pub fn assert_refused(target: &Path, image: &Path) -> Ended {
     let lab = lab();
     lab.file("load", load_text(&conflicting(50, 4096, 16, 0)));
     let before = hash(image);
@@ -27,7 +27,7 @@ fn assert_refused(target: &Path, image: &Path) -> Ended {
 }
 
 #[track_caller]
-fn assert_says(ended: &Ended, words: &str) {
+pub fn assert_says(ended: &Ended, words: &str) {
     assert!(ended.err.contains(words), "{} lacks {words:?}", ended.err);
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// At most so many partitions are looked at; the others are counted.
 const MAX_PARTS: usize = 64;
-/// How long the search of a device with all its partitions may take. One that is suspended never answers.
+/// How long the search of a device with all its partitions may take: one that has lost its disk may never answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is on a block device.
@@ -86,7 +86,14 @@ pub(super) fn look(facts: &TargetFacts, device: &BlockDevice, root: &Root) -> Co
     let names = block::partitions(&device.name, root);
     let more_parts = names.len().saturating_sub(MAX_PARTS);
     let deadline = Instant::now() + PATIENCE;
-    let part = |name: String| Part { look: search(root.path(dev_path(&name)), deadline), name };
+    // Not even the end of this program would end a read of such a device.
+    let suspended = facts.devices().into_iter().find(|it| block::is_suspended(&it.name, root));
+    let suspended = suspended.map(|it| block::given_name(&it.name, root));
+    let look = |path: PathBuf| match &suspended {
+        Some(name) => Look::CouldNot(format!("{name} is suspended, so nothing can be read or written")),
+        None => search(path, deadline),
+    };
+    let part = |name: String| Part { look: look(root.path(dev_path(&name))), name };
     Contents {
         size: facts.size,
         model: device.model.known().cloned(),
@@ -94,13 +101,14 @@ pub(super) fn look(facts: &TargetFacts, device: &BlockDevice, root: &Root) -> Co
             Role::Loop { backing_file, .. } => Some(backing_file.display().to_string()),
             _ => None,
         },
-        whole: search(facts.resolved.clone(), deadline),
+        whole: look(facts.resolved.clone()),
         parts: names.into_iter().take(MAX_PARTS).map(part).collect(),
         more_parts,
     }
 }
 
-/// Searches a device, in a thread of its own: reading one that does not answer would never end.
+/// Searches a device, in a thread of its own, so that one that does not answer holds up nobody. (The kernel lets a
+/// program end only after its reads have: then the message is there, and the prompt is not.)
 fn search(device: PathBuf, deadline: Instant) -> Look {
     search_by(signatures, device, deadline)
 }

@@ -126,6 +126,15 @@ fn a_holder_is_named_as_its_owner_named_it() {
 }
 
 #[test]
+fn a_suspended_device_is_not_read() {
+    let tree = tree();
+    tree.disk("dm-0", "252:0", 1000).stack("dm-0", "sda1");
+    tree.file("/sys/class/block/dm-0/dm/name", "vg-home\n").file("/sys/class/block/dm-0/dm/suspended", "1\n");
+    let refusal = check(&device("252:0", &tree), Intent::Write, false, &tree.root()).unwrap_err().to_string();
+    assert!(refusal.contains("could not look for signatures (dm-0 (vg-home) is suspended"), "{refusal}");
+}
+
+#[test]
 fn log_of_a_mounted_file_system_forbids() {
     let tree = tree();
     tree.mountinfo("self", "1 0 8:16 / /data rw - xfs /dev/sdb rw,attr2,logdev=/dev/sda2,noquota\n");

@@ -93,11 +93,11 @@ impl fmt::Display for Use {
             ),
             What::Exclusive { openers } => {
                 let named = openers.iter().map(Opener::to_string).collect::<Vec<_>>().join(", ");
-                let named = if named.is_empty() { "another run?".to_owned() } else { named };
-                write!(
-                    f,
-                    "{of} is claimed exclusively by the kernel or by a program ({named}), so end that first (`lsof` names programs)"
-                )
+                write!(f, "{of} is claimed exclusively by the kernel or by a program ")?;
+                match openers.len() {
+                    0 => write!(f, "that can't be seen from here, so end that first"),
+                    _ => write!(f, "({named}), so end that first"),
+                }
             }
         }
     }
