@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -29,8 +29,22 @@ pub fn lacks(programs: &[&str]) -> Option<String> {
 /// Runs a program, which must succeed, and returns what it prints.
 #[track_caller]
 pub fn tool<S: AsRef<OsStr>>(program: &str, arguments: &[S]) -> String {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+    tool_reading(program, arguments, "")
+}
+
+/// The same, with this on its standard input.
+#[track_caller]
+pub fn tool_reading<S: AsRef<OsStr>>(program: &str, arguments: &[S], input: &str) -> String {
+    let failed = |error: io::Error| -> Output { panic!("{program}: {error}") };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.spawn().and_then(|mut child| {
+        // A program that does not read it all fails for another reason, which is told.
+        let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
+        child.wait_with_output()
+    });
+    let output = output.unwrap_or_else(failed);
     assert!(output.status.success(), "{program}: {}", text(&output.stderr));
     text(&output.stdout)
 }
