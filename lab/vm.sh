@@ -13,9 +13,10 @@
 #   lab/vm.sh --missing [PROGRAM]...   says what this machine lacks for it, and ends with 1 if it lacks something
 #   lab/vm.sh --fetch                  unpacks Debian's kernel package into target/lab-vm, without installing it
 #
-# The script runs in busybox's shell, as root, in the initramfs. What it and its programs write comes to standard
-# output when the machine has ended, and the status is that of the script: 124 if the time ran out, 125 if the
-# machine did not get so far (the end of its console goes to standard error).
+# The script runs as root in the initramfs, with the /bin/sh of this machine; programs that were not put there are
+# those of busybox. What they write comes to standard output when the machine has ended, and the status is that of the
+# script: 124 if the time ran out, 125 if the machine did not get so far (the end of its console goes to standard
+# error).
 #
 # The kernel is the newest in $LAB_VM_KERNEL, else in target/lab-vm, else in /, each with boot/ and lib/modules/.
 set -euo pipefail
@@ -131,7 +132,7 @@ mount -t tmpfs tmpfs /run
 mkdir -p /run/lock /run/lvm
 while read -r module; do insmod $module; done </modules/list
 stty -F /dev/ttyS1 raw
-eval "sh /script $(cat /arguments)" </dev/null >/dev/ttyS1 2>&1
+eval "/bin/sh /script $(cat /arguments)" </dev/null >/dev/ttyS1 2>&1
 echo "lab-vm-status:$?" >/dev/ttyS1
 sync
 poweroff -f
@@ -169,6 +170,8 @@ TREE=$DIR/tree
 mkdir -p "$TREE"/{bin,proc,sys,dev,tmp,run,etc,modules,mnt}
 : >"$TREE/modules/list"
 put "$(command -v busybox)" /bin/busybox
+# Not busybox's own shell: that would prefer its own programs to those that were put there.
+put "$(command -v sh)" /bin/sh
 for program in ${PROGRAMS[@]+"${PROGRAMS[@]}"}; do put_program "$program"; done
 for file in ${FILES[@]+"${FILES[@]}"}; do
     [[ -e ${file%%:*} ]] || die "${file%%:*} does not exist"

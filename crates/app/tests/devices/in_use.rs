@@ -4,12 +4,14 @@
 use crate::common::*;
 use crate::guard::{assert_refused, assert_says, hash};
 use iosonar_testkit::{
-    Image, LoopDevice, Mounted, MountedElsewhere, MountedNowhere, Partition, Swap, Zram, open_exclusively,
-    tool,
+    Image, Lab, LoopDevice, Mounted, MountedElsewhere, MountedNowhere, Partition, Swap, Zram,
+    open_exclusively, tool,
 };
 use std::any::Any;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
 
 /// What was made, undone in the reverse order.
 #[derive(Default)]
@@ -77,6 +79,11 @@ const fn way(name: &'static str, reason: &'static str, make: fn() -> Option<Situ
     Way { name, reason, make }
 }
 
+const UNSEEN: &str =
+    "DEVICE is claimed exclusively by the kernel or by a program that can't be seen from here";
+const CLAIMED: &str =
+    "DEVICE is claimed exclusively by the kernel or by a program: process PROCESS (PROGRAM) has OPENED open";
+
 const WAYS: [Way; 29] = [
     way("mounted", "DEVICE is mounted on DIRECTORY", || Some(mounted("rw"))),
     way("mounted read-only", "DEVICE is mounted on DIRECTORY", || Some(mounted("ro"))),
@@ -88,23 +95,11 @@ const WAYS: [Way; 29] = [
         "DEVICE is mounted on DIRECTORY in the mount namespace of process PROCESS",
         mounted_elsewhere,
     ),
-    way(
-        "mounted in a mount namespace without a process",
-        "DEVICE is claimed exclusively by the kernel or by a program",
-        mounted_nowhere,
-    ),
-    way(
-        "unmounted lazily, with a file still open",
-        "DEVICE is claimed exclusively by the kernel or by a program",
-        unmounted_lazily,
-    ),
+    way("mounted in a mount namespace without a process", UNSEEN, mounted_nowhere),
+    way("unmounted lazily, with a file still open", UNSEEN, unmounted_lazily),
     way("the second device of a mounted btrfs", "DEVICE belongs to the mounted btrfs UUID", btrfs),
     way("the log of a mounted XFS", "DEVICE serves the file system that is mounted on DIRECTORY", log_of_xfs),
-    way(
-        "the journal of a mounted ext4",
-        "DEVICE is claimed exclusively by the kernel or by a program",
-        journal_of_ext4,
-    ),
+    way("the journal of a mounted ext4", UNSEEN, journal_of_ext4),
     way("swap space", "DEVICE is swap space", swap),
     way("a partition of it is swap space", "PARTITION is swap space", swap_partition),
     way("a swap file", "FILE is swap space", swap_file),
@@ -118,11 +113,11 @@ const WAYS: [Way; 29] = [
     way("a partition of it is below a loop device", "PARTITION carries LOOP", partition_below_a_loop),
     way("a loop device on a mounted device", "DEVICE is mounted on DIRECTORY", loop_on_a_mounted_device),
     way("a loop device beside another on the same file", "FILE carries LOOP", loop_beside_a_loop),
-    way("claimed by a program", "process PROCESS (devices", claimed),
-    way("a partition of it is claimed", "has PARTITION open", claimed_partition),
-    way("its disk is claimed as a whole", "has DISK open", claimed_disk),
-    way("a run of iosonar writes to it", "(iosonar) has DEVICE open", another_run),
-    way("a run of iosonar writes to a partition of it", "(iosonar) has PARTITION open", run_on_a_partition),
+    way("claimed by a program", CLAIMED, claimed),
+    way("a partition of it is claimed", CLAIMED, claimed_partition),
+    way("its disk is claimed as a whole", CLAIMED, claimed_disk),
+    way("a run of iosonar writes to it", CLAIMED, another_run),
+    way("a run of iosonar writes to a partition of it", CLAIMED, run_on_a_partition),
 ];
 
 #[test]
@@ -143,18 +138,19 @@ fn every_way_of_being_in_use_is_refused_with_its_reason() {
     }
 }
 
-/// What is no longer in use is not refused for it: a device needs the word, and a file not even that.
+/// What is no longer in use is not refused for it: a run on it ends well.
 fn assert_free(target: &Path, name: &str) {
     let lab = lab();
     lab.file("load", load_text(&conflicting(20, 4096, 16, 0)));
-    let mut ended = lab.run(&format!("replay load -t {} --destroy --start-grace 0 -o out", target.display()));
-    // A program that another test's thread is just starting holds a copy of every descriptor for a moment.
+    let command = format!("replay load -t {} --destroy --start-grace 0 -o out", target.display());
+    let mut ended = lab.run(&command);
+    // What was just undone may be held a moment longer, by a process that ends or by the kernel.
     for _ in 0..20 {
         if ended.code == 0 {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        ended = lab.run(&format!("replay load -t {} --destroy --start-grace 0 -o out", target.display()));
+        std::thread::sleep(Duration::from_millis(100));
+        ended = lab.run(&command);
     }
     assert_eq!(ended.code, 0, "{name}: {}", ended.err);
 }
@@ -389,45 +385,70 @@ fn loop_beside_a_loop() -> Option<Situation> {
     Some(situation.word("LOOP", other.name()).used_by(other).kept_by(image).kept_by(device))
 }
 
+/// The process that has claimed something.
+fn claimant(situation: Situation, process: u32, opened: &str) -> Situation {
+    let program = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap();
+    let situation = situation.word("PROCESS", process.to_string()).word("PROGRAM", program.trim());
+    situation.word("OPENED", opened)
+}
+
 fn claimed() -> Option<Situation> {
     let (device, situation) = on_loop(8);
     let claim = open_exclusively(device.path()).unwrap();
-    let process = std::process::id().to_string();
-    Some(situation.word("PROCESS", process).used_by(claim).kept_by(device))
+    Some(claimant(situation, std::process::id(), device.name()).used_by(claim).kept_by(device))
 }
 
 fn claimed_partition() -> Option<Situation> {
     let (disk, partition, situation) = on_disk();
     let claim = open_exclusively(partition.path()).unwrap();
+    let situation = claimant(situation, std::process::id(), partition.name());
     Some(situation.used_by(claim).kept_by(disk).kept_by(partition))
 }
 
 fn claimed_disk() -> Option<Situation> {
     let (disk, partition, mut situation) = on_disk();
     situation.target = partition.path().into();
+    situation.words.retain(|(word, _)| *word != "DEVICE");
     let claim = open_exclusively(disk.path()).unwrap();
+    let situation = claimant(situation, std::process::id(), disk.name()).word("DEVICE", partition.name());
     Some(situation.used_by(claim).kept_by(disk).kept_by(partition))
 }
 
-/// A run that waits for its first request, with its directory.
-fn run_on(device: &Path) -> (Background, iosonar_testkit::Lab) {
-    let lab = lab();
-    lab.file("load", load_text(&conflicting(20, 4096, 16, 0)));
-    let command = format!("replay load -t {} --destroy --start-grace 60 -o out", device.display());
-    let run = Background::start(lab.command(&command));
-    until("the run", || lab.path("out/series.csv").exists());
-    (run, lab)
+/// A run that waits for its first request, in a directory of its own.
+struct Run {
+    child: Child,
+    lab: Lab,
+}
+
+impl Run {
+    fn on(device: &Path) -> Run {
+        let lab = lab();
+        lab.file("load", load_text(&conflicting(20, 4096, 16, 0)));
+        let command = format!("replay load -t {} --destroy --start-grace 60 -o out", device.display());
+        let child = lab.command(&command).spawn().unwrap();
+        let run = Run { child, lab };
+        until("the run", || run.lab.path("out/series.csv").exists());
+        run
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 fn another_run() -> Option<Situation> {
     let (device, situation) = on_loop(8);
-    let run = run_on(device.path());
-    Some(situation.used_by(run).kept_by(device))
+    let run = Run::on(device.path());
+    Some(claimant(situation, run.child.id(), device.name()).used_by(run).kept_by(device))
 }
 
 fn run_on_a_partition() -> Option<Situation> {
     let (disk, partition, situation) = on_disk();
-    let run = run_on(partition.path());
+    let run = Run::on(partition.path());
+    let situation = claimant(situation, run.child.id(), partition.name());
     Some(situation.used_by(run).kept_by(disk).kept_by(partition))
 }
 

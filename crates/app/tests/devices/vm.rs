@@ -30,12 +30,13 @@ const USED: [(&str, &str, Words); 15] = [
     ("an MD array below LVM", HELD, &[("DEVICE", "md0"), ("HOLDER", "dm-2 (upper-data)")]),
     ("a member of an MD array below LVM", HELD, &[("DEVICE", "vdd"), ("HOLDER", "md0")]),
     ("the backing device of bcache", HELD, &[("DEVICE", "vde"), ("HOLDER", "bcache0")]),
-    ("where zram writes back to", CLAIMED, &[("DEVICE", "vda")]),
-    ("exported by the kernel's SCSI target", CLAIMED, &[("DEVICE", "vda")]),
+    ("where zram writes back to", UNSEEN, &[("DEVICE", "vda")]),
+    ("exported by the kernel's SCSI target", UNSEEN, &[("DEVICE", "vda")]),
 ];
 
 const HELD: &str = "DEVICE carries the device HOLDER";
-const CLAIMED: &str = "DEVICE is claimed exclusively by the kernel or by a program";
+const UNSEEN: &str =
+    "DEVICE is claimed exclusively by the kernel or by a program that can't be seen from here";
 
 /// The same for the page on safety.
 pub const WAYS: [(&str, &str); USED.len()] = {

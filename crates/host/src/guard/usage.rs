@@ -93,10 +93,10 @@ impl fmt::Display for Use {
             ),
             What::Exclusive { openers } => {
                 let named = openers.iter().map(Opener::to_string).collect::<Vec<_>>().join(", ");
-                write!(f, "{of} is claimed exclusively by the kernel or by a program ")?;
+                write!(f, "{of} is claimed exclusively by the kernel or by a program")?;
                 match openers.len() {
-                    0 => write!(f, "that can't be seen from here, so end that first"),
-                    _ => write!(f, "({named}), so end that first"),
+                    0 => f.write_str(" that can't be seen from here, so end that first"),
+                    _ => write!(f, ": {named}, so end that first"),
                 }
             }
         }
