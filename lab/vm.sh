@@ -54,6 +54,8 @@ missing() { # [PROGRAM]...
     for word in qemu-system-x86_64 busybox cpio modprobe xz "$@"; do
         command -v "$word" >/dev/null || lacking+=("$word")
     done
+    # Programs of this machine run there.
+    [[ $(uname -m) == x86_64 ]] || lacking+=("a processor of its kind (x86-64)")
     find_kernel || lacking+=("a kernel (lab/vm.sh --fetch)")
     ((${#lacking[@]})) || return 0
     (IFS=,; echo "the virtual machine lacks ${lacking[*]}" | sed 's/,/, /g')

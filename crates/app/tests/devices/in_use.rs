@@ -189,12 +189,19 @@ fn on_loop(mebibytes: u64) -> (LoopDevice, Situation) {
     (device, situation.kept_by(image))
 }
 
-/// A disk with two partitions; the target is still to be chosen.
-fn on_disk() -> (LoopDevice, Partition, Situation) {
-    let (disk, situation) = on_loop(64);
-    let (first, second) = (disk.partition(1, 1, 24), disk.partition(2, 32, 24));
-    let situation = situation.word("PARTITION", first.name()).word("DISK", disk.name());
-    (disk, first, situation.kept_by(second))
+/// A disk with two partitions, which go before it.
+struct Disk {
+    first: Partition,
+    second: Partition,
+    whole: LoopDevice,
+}
+
+/// A free disk with partitions as the target.
+fn on_disk() -> (Disk, Situation) {
+    let (whole, situation) = on_loop(64);
+    let disk = Disk { first: whole.partition(1, 1, 24), second: whole.partition(2, 32, 24), whole };
+    let situation = situation.word("PARTITION", disk.first.name()).word("DISK", disk.whole.name());
+    (disk, situation)
 }
 
 fn mount(situation: Situation, device: &Path, options: &str) -> Situation {
@@ -218,16 +225,16 @@ fn bound() -> Option<Situation> {
 }
 
 fn mounted_partition() -> Option<Situation> {
-    let (disk, partition, situation) = on_disk();
-    mkfs(&[], partition.path());
-    Some(mount(situation, partition.path(), "rw").kept_by(disk).kept_by(partition))
+    let (disk, situation) = on_disk();
+    mkfs(&[], disk.first.path());
+    Some(mount(situation, disk.first.path(), "rw").kept_by(disk))
 }
 
 fn mounted_disk() -> Option<Situation> {
-    let (disk, partition, mut situation) = on_disk();
-    mkfs(&[], disk.path());
-    situation.target = partition.path().into();
-    Some(mount(situation, disk.path(), "rw").kept_by(disk).kept_by(partition))
+    let (disk, mut situation) = on_disk();
+    mkfs(&[], disk.whole.path());
+    situation.target = disk.first.path().into();
+    Some(mount(situation, disk.whole.path(), "rw").kept_by(disk))
 }
 
 fn mounted_elsewhere() -> Option<Situation> {
@@ -287,9 +294,9 @@ fn swap() -> Option<Situation> {
 }
 
 fn swap_partition() -> Option<Situation> {
-    let (disk, partition, situation) = on_disk();
-    let swap = Swap::on(partition.path());
-    Some(situation.used_by(swap).kept_by(disk).kept_by(partition))
+    let (disk, situation) = on_disk();
+    let swap = Swap::on(disk.first.path());
+    Some(situation.used_by(swap).kept_by(disk))
 }
 
 /// A file for swap space on an ext4 of its own, since not every file system can swap on files. It is not yet in use.
@@ -365,9 +372,9 @@ fn device_below_a_loop() -> Option<Situation> {
 }
 
 fn partition_below_a_loop() -> Option<Situation> {
-    let (disk, partition, situation) = on_disk();
-    let above = LoopDevice::on(partition.path(), &[]);
-    Some(situation.word("LOOP", above.name()).used_by(above).kept_by(disk).kept_by(partition))
+    let (disk, situation) = on_disk();
+    let above = LoopDevice::on(disk.first.path(), &[]);
+    Some(situation.word("LOOP", above.name()).used_by(above).kept_by(disk))
 }
 
 fn loop_on_a_mounted_device() -> Option<Situation> {
@@ -399,19 +406,20 @@ fn claimed() -> Option<Situation> {
 }
 
 fn claimed_partition() -> Option<Situation> {
-    let (disk, partition, situation) = on_disk();
-    let claim = open_exclusively(partition.path()).unwrap();
-    let situation = claimant(situation, std::process::id(), partition.name());
-    Some(situation.used_by(claim).kept_by(disk).kept_by(partition))
+    let (disk, situation) = on_disk();
+    let claim = open_exclusively(disk.first.path()).unwrap();
+    let situation = claimant(situation, std::process::id(), disk.first.name());
+    Some(situation.used_by(claim).kept_by(disk))
 }
 
 fn claimed_disk() -> Option<Situation> {
-    let (disk, partition, mut situation) = on_disk();
-    situation.target = partition.path().into();
+    let (disk, mut situation) = on_disk();
+    situation.target = disk.first.path().into();
     situation.words.retain(|(word, _)| *word != "DEVICE");
-    let claim = open_exclusively(disk.path()).unwrap();
-    let situation = claimant(situation, std::process::id(), disk.name()).word("DEVICE", partition.name());
-    Some(situation.used_by(claim).kept_by(disk).kept_by(partition))
+    let claim = open_exclusively(disk.whole.path()).unwrap();
+    let situation =
+        claimant(situation, std::process::id(), disk.whole.name()).word("DEVICE", disk.first.name());
+    Some(situation.used_by(claim).kept_by(disk))
 }
 
 /// A run that waits for its first request, in a directory of its own.
@@ -446,10 +454,31 @@ fn another_run() -> Option<Situation> {
 }
 
 fn run_on_a_partition() -> Option<Situation> {
-    let (disk, partition, situation) = on_disk();
-    let run = Run::on(partition.path());
-    let situation = claimant(situation, run.child.id(), partition.name());
-    Some(situation.used_by(run).kept_by(disk).kept_by(partition))
+    let (disk, situation) = on_disk();
+    let run = Run::on(disk.first.path());
+    let situation = claimant(situation, run.child.id(), disk.first.name());
+    Some(situation.used_by(run).kept_by(disk))
+}
+
+#[test]
+fn two_targets_of_one_run_must_not_reach_the_same_blocks() {
+    needs!("addpart", "delpart");
+    let (disk, situation) = on_disk();
+    let lab = lab();
+    lab.file("load", load_text(&conflicting(20, 4096, 16, 0)));
+    let command = "replay load --destroy --start-grace 0 -o out";
+    let targets = format!("-t {} -t {}", disk.whole.text(), disk.first.path().display());
+    let refused = lab.expect(2, &format!("{command} {targets}"));
+    let says = format!("this run has {} open for another target, so leave one out", disk.whole.name());
+    assert_says(&refused, &says);
+    assert!(!lab.path("out").exists());
+    // Neighbours share nothing.
+    lab.expect(
+        0,
+        &format!("{command} -t {} -t {}", disk.first.path().display(), disk.second.path().display()),
+    );
+    drop(disk);
+    drop(situation);
 }
 
 /// The way from a file to the device that holds its file system is no way to write: only the file is written.

@@ -21,11 +21,18 @@ pub struct Opener {
     pub device: String,
 }
 
+impl Opener {
+    /// Whether it is the program that asks: then the device is reached by another of its targets.
+    pub fn is_this_run(&self) -> bool {
+        self.process == std::process::id()
+    }
+}
+
 impl fmt::Display for Opener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { process, program, device } = self;
-        if *process == std::process::id() {
-            return write!(f, "this run has {device} open already");
+        if self.is_this_run() {
+            return write!(f, "this run has {device} open for another target");
         }
         write!(f, "process {process} ({program}) has {device} open")
     }
