@@ -42,7 +42,9 @@ find_kernel() {
     for ROOT in ${LAB_VM_KERNEL:+"$LAB_VM_KERNEL"} "$FETCHED" /; do
         ROOT=${ROOT%/}
         VERSION=$(for image in "$ROOT"/boot/vmlinuz-*; do
-            [[ -r $image && -e $ROOT/lib/modules/${image##*/vmlinuz-}/modules.dep ]] && echo "${image##*/vmlinuz-}"
+            if [[ -r $image && -e $ROOT/lib/modules/${image##*/vmlinuz-}/modules.dep ]]; then
+                echo "${image##*/vmlinuz-}"
+            fi
         done | sort -V | tail -n 1)
         [[ -z $VERSION ]] || return 0
     done
