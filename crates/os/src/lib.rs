@@ -3,6 +3,7 @@
 //! Each block carries its proof; every other crate forbids `unsafe`.
 
 mod bell;
+pub mod blkid;
 pub mod blockdev;
 mod buffer;
 mod clock;
