@@ -2,6 +2,7 @@
 //!
 //! Each block carries its proof; every other crate forbids `unsafe`.
 
+pub mod aio;
 pub mod blockdev;
 mod buffer;
 mod clock;
