@@ -41,8 +41,8 @@ const REAL: [(&str, Make); 7] = [
     ("uring, not registered", |setup| {
         ring(setup, RingOptions { registered: false, ..RingOptions::default() })
     }),
-    ("uring, cooperative", |setup| {
-        ring(setup, RingOptions { mode: Some(Mode::Cooperative), ..RingOptions::default() })
+    ("uring, deferred", |setup| {
+        ring(setup, RingOptions { mode: Some(Mode::Deferred), ..RingOptions::default() })
     }),
     ("uring, interrupting", |setup| {
         ring(setup, RingOptions { mode: Some(Mode::Interrupting), ..RingOptions::default() })
