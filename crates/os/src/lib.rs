@@ -2,6 +2,7 @@
 //!
 //! Each block carries its proof; every other crate forbids `unsafe`.
 
+pub mod aio;
 mod bell;
 pub mod blkid;
 pub mod blockdev;
