@@ -25,6 +25,8 @@ fn target(path: &str) -> TargetInfo {
         max_in_flight: 7,
         expected_requests: None,
         hole_bytes: 0,
+        ended_early: None,
+        issued_hash: String::new(),
     }
 }
 
@@ -50,6 +52,9 @@ fn plan() -> Plan {
         access: Access::default(),
         fill: Fill::default(),
         overlap: Overlap::default(),
+        pacing: Default::default(),
+        memory: Default::default(),
+        faults: Default::default(),
         targets: vec![target("/dev/a"), target("/dev/b")],
     }
 }
@@ -72,6 +77,7 @@ pub(crate) fn record(sequence: u64, op: Op, due: u64, submitted: u64, completed:
         blocked_by: None,
         submitted: Some(Nanos(submitted)),
         completed: Some(Nanos(completed)),
+        reap_lag: Nanos(0),
         requested: extent,
         executed: extent,
         result: 4096,
@@ -102,6 +108,9 @@ impl Fixture {
             targets: vec![target("/dev/a"), target("/dev/b")],
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
+            buffer_stalls: Stalls::default(),
+            means: Default::default(),
+            cpu: Default::default(),
         };
         Fixture { plan: plan(), info, records }
     }

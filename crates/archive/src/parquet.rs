@@ -41,7 +41,7 @@ const OP_NAMES: [&str; 2] = ["read", "write"];
 const OUTCOME_NAMES: [&str; 4] = ["completed", "failed", "dropped", "cancelled"];
 
 /// Every column of `records.parquet` and of the text forms, in order. `docs/archive.md` explains them.
-pub(crate) const COLUMNS: [(&str, Field); 24] = [
+pub(crate) const COLUMNS: [(&str, Field); 28] = [
     ("sequence", Field::Word(|r| r.sequence, |r, v| r.sequence = v)),
     ("target", Field::Small(|r| r.target.into(), |r, v| r.target = v as u16)),
     ("worker", Field::Small(|r| r.worker.into(), |r, v| r.worker = v as u16)),
@@ -55,6 +55,7 @@ pub(crate) const COLUMNS: [(&str, Field); 24] = [
     ("blocked_by", Field::Optional(|r| r.blocked_by, |r, v| r.blocked_by = v)),
     ("submitted_ns", Field::Optional(|r| r.submitted.map(|t| t.0), |r, v| r.submitted = v.map(Nanos))),
     ("completed_ns", Field::Optional(|r| r.completed.map(|t| t.0), |r, v| r.completed = v.map(Nanos))),
+    ("reap_lag_ns", Field::Word(|r| r.reap_lag.0, |r, v| r.reap_lag = Nanos(v))),
     ("requested_offset_bytes", Field::Word(|r| r.requested.offset, |r, v| r.requested.offset = v)),
     ("requested_length_bytes", Field::Word(|r| r.requested.length, |r, v| r.requested.length = v)),
     ("executed_offset_bytes", Field::Word(|r| r.executed.offset, |r, v| r.executed.offset = v)),
@@ -66,6 +67,9 @@ pub(crate) const COLUMNS: [(&str, Field); 24] = [
     ("at_border", Field::Mark(Marks::AT_BORDER)),
     ("rounded", Field::Mark(Marks::ROUNDED)),
     ("short", Field::Mark(Marks::SHORT)),
+    ("held", Field::Mark(Marks::HELD)),
+    ("no_buffer", Field::Mark(Marks::NO_BUFFER)),
+    ("ramp", Field::Mark(Marks::RAMP)),
 ];
 
 impl Field {

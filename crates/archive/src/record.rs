@@ -37,6 +37,9 @@ pub struct Record {
     pub submitted: Option<Nanos>,
     /// When its completion was first seen.
     pub completed: Option<Nanos>,
+    /// How much earlier than `completed` it may have ended at most, because the issuing thread was busy elsewhere
+    /// and looked late.
+    pub reap_lag: Nanos,
     /// The range that the source asked for.
     pub requested: Extent,
     /// The range on the target that was really used: wrapped, moved, rounded.
@@ -92,14 +95,25 @@ impl Marks {
     /// It transferred less than asked at least once.
     pub const SHORT: Marks = Marks(1 << 5);
 
+    /// It was due while the plan let nothing go: as many requests were in flight as the depth allows, or one before it
+    /// waited and held up all behind it (`order`, or a full push-back list).
+    pub const HELD: Marks = Marks(1 << 6);
+    /// It was due while all the memory for data was in use.
+    pub const NO_BUFFER: Marks = Marks(1 << 7);
+    /// It belongs to the ramp before the measured time.
+    pub const RAMP: Marks = Marks(1 << 8);
+
     /// Every mark with its column name.
-    pub const ALL: [(Marks, &'static str); 6] = [
+    pub const ALL: [(Marks, &'static str); 9] = [
         (Marks::PUSHED, "pushed"),
         (Marks::ORDERED, "ordered"),
         (Marks::WRAPPED, "wrapped"),
         (Marks::AT_BORDER, "at_border"),
         (Marks::ROUNDED, "rounded"),
         (Marks::SHORT, "short"),
+        (Marks::HELD, "held"),
+        (Marks::NO_BUFFER, "no_buffer"),
+        (Marks::RAMP, "ramp"),
     ];
 
     /// Whether all of `other` is in here.
@@ -159,6 +173,7 @@ impl Default for Record {
             blocked_by: None,
             submitted: None,
             completed: None,
+            reap_lag: Nanos(0),
             requested: Extent::default(),
             executed: Extent::default(),
             result: 0,
@@ -197,7 +212,8 @@ impl Record {
         for short in [self.target, self.worker, self.phase, self.marks.0] {
             w.put(&short.to_le_bytes());
         }
-        w.put(&[self.op as u8, self.outcome as u8]);
+        w.put(&[self.op as u8, self.outcome as u8, 0, 0]);
+        w.put(&self.reap_lag.0.to_le_bytes());
         let at = w.at;
         out[at..].fill(0);
     }
@@ -215,6 +231,7 @@ impl Record {
             blocked_by: present(word(4)),
             submitted: present(word(5)).map(Nanos),
             completed: present(word(6)).map(Nanos),
+            reap_lag: Nanos(word(14)),
             requested: Extent { offset: word(7), length: word(8) },
             executed: Extent { offset: word(9), length: word(10) },
             result: word(11) as i64,

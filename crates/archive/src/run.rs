@@ -4,7 +4,7 @@ use iosonar_plan::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Version of the archive's form. A reader refuses a version that it does not know.
-pub const ARCHIVE_VERSION: u32 = 1;
+pub const ARCHIVE_VERSION: u32 = 2;
 
 /// What the engine knows about a run beside the records. Written at the start, and again at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,49 @@ pub struct RunInfo {
     /// How often, and for how long in all, the push-back list was full, so that requests without a conflict
     /// had to wait too.
     pub push_back_stalls: Stalls,
+    /// How often, and for how long in all, a due request waited for memory for its data.
+    pub buffer_stalls: Stalls,
+    /// What the plan left open, and what really was used.
+    pub means: Means,
+    /// CPU time of the whole process from time zero until the last target had ended, in nanoseconds.
+    pub cpu: CpuUse,
+}
+
+/// What a run really used, where the plan leaves it open or the machine did not allow it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Means {
+    /// Name of the engine that carried the requests out.
+    pub engine: String,
+    /// Why that is not the plan's engine, where it is not.
+    pub fallback: Option<String>,
+    /// What else the machine did not allow, or what limits the engine: one sentence each.
+    pub notices: Vec<String>,
+    /// How long before a due time the issuing threads stopped sleeping; 0: never.
+    pub spin: Nanos,
+    /// Bytes of memory for data, of all targets together.
+    pub buffer_bytes: u64,
+    /// The clock that took the times.
+    pub clock: ClockInfo,
+}
+
+/// The clock that took the times.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ClockInfo {
+    /// `tsc`, calibrated against `CLOCK_MONOTONIC`, or `clock_gettime`.
+    pub source: String,
+    /// What one reading costs, in picoseconds.
+    pub cost_ps: u64,
+    /// Greatest difference to `CLOCK_MONOTONIC` that was seen, at the start and at the end of the run.
+    pub error: Nanos,
+}
+
+/// CPU time of the process, all threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// In user mode.
+    pub user_ns: u64,
+    /// In the kernel.
+    pub system_ns: u64,
 }
 
 /// How far a run came.
@@ -71,6 +114,14 @@ pub struct TargetInfo {
     /// Requests that the whole plan has for it, where that is known.
     #[serde(default)]
     pub expected_requests: Option<u64>,
+    /// Why its part ended before its end, while others went on.
+    #[serde(default)]
+    pub ended_early: Option<String>,
+    /// Hash of what was issued: of pass, number, operation and place of every request, in any order, as 16 hexadecimal
+    /// digits. Equal sequences have equal hashes, whatever the engine, the depth or the number of threads. Empty where
+    /// it is not known.
+    #[serde(default)]
+    pub issued_hash: String,
     /// Bytes of a file, or of the file behind a loop device, that were never written when the run began: reading
     /// them costs nothing.
     #[serde(default)]

@@ -156,6 +156,7 @@ mod tests {
             blocked_by: Some(u64::MAX),
             submitted: Some(Nanos(13)),
             completed: Some(Nanos(1 << 62)),
+            reap_lag: Nanos(8),
             requested: Extent { offset: 512, length: 1024 },
             executed: Extent { offset: 0, length: 4096 },
             result: -28,
@@ -183,11 +184,11 @@ mod tests {
     fn csv_has_a_header_and_one_line_per_record() {
         let want = "\
             sequence,target,worker,pass,phase,op,outcome,load_time_ns,due_ns,released_ns,blocked_by,submitted_ns,\
-            completed_ns,requested_offset_bytes,requested_length_bytes,executed_offset_bytes,executed_length_bytes,\
-            result,pushed,ordered,wrapped,at_border,rounded,short,stamp\n\
-            7,1,2,3,4,write,failed,10,11,12,18446744073709551615,13,4611686018427387904,512,1024,0,4096,-28,\
-            true,false,false,false,true,false,\n\
-            0,0,0,0,0,read,dropped,0,5,,,,,0,0,0,0,0,false,false,false,false,false,false,\n";
+            completed_ns,reap_lag_ns,requested_offset_bytes,requested_length_bytes,executed_offset_bytes,\
+            executed_length_bytes,result,pushed,ordered,wrapped,at_border,rounded,short,held,no_buffer,ramp,stamp\n\
+            7,1,2,3,4,write,failed,10,11,12,18446744073709551615,13,4611686018427387904,8,512,1024,0,4096,-28,\
+            true,false,false,false,true,false,false,false,false,\n\
+            0,0,0,0,0,read,dropped,0,5,,,,,0,0,0,0,0,0,false,false,false,false,false,false,false,false,false,\n";
         assert_eq!(csv(&[failed_write(), dropped_read()], ""), want);
         assert_eq!(csv(&[], "").lines().count(), 1);
     }
@@ -198,9 +199,10 @@ mod tests {
         let want = json!({
             "sequence": 7, "target": 1, "worker": 2, "pass": 3, "phase": 4, "op": "write", "outcome": "failed",
             "load_time_ns": 10, "due_ns": 11, "released_ns": 12, "blocked_by": u64::MAX, "submitted_ns": 13,
-            "completed_ns": 1u64 << 62, "requested_offset_bytes": 512, "requested_length_bytes": 1024,
+            "completed_ns": 1u64 << 62, "reap_lag_ns": 8, "requested_offset_bytes": 512, "requested_length_bytes": 1024,
             "executed_offset_bytes": 0, "executed_length_bytes": 4096, "result": -28, "pushed": true,
             "ordered": false, "wrapped": false, "at_border": false, "rounded": true, "short": false,
+            "held": false, "no_buffer": false, "ramp": false,
             "stamp": null,
         });
         assert_eq!(lines[0], want);

@@ -5,12 +5,18 @@
 //! backend has to keep.
 
 mod null;
+mod queued;
+mod real;
 mod sim;
 mod threads;
+mod uring;
 
+pub use iosonar_os::ring::{Mode, RingOptions, Unavailable};
 pub use null::Null;
+pub use real::{Setup, real};
 pub use sim::Sim;
 pub use threads::Threads;
+pub use uring::Uring;
 
 use iosonar_os::Buffer;
 use iosonar_plan::{Extent, Nanos, Op};
@@ -44,6 +50,10 @@ pub struct Completion {
     pub submitted: Nanos,
     /// When the completion was first seen.
     pub completed: Nanos,
+    /// How much earlier than `completed` the operation may have ended at most, because the issuing thread was busy
+    /// elsewhere: the time since it last looked, or since it came back from waiting. 0 where it was waiting, or
+    /// where the operation's own thread took the time.
+    pub reap_lag: Nanos,
     /// Bytes transferred, or the negative errno.
     pub result: i64,
     /// Some call transferred less than it was asked to.
@@ -79,9 +89,13 @@ pub trait Backend: Send {
     /// Whether operations need buffers.
     fn needs_buffers(&self) -> bool;
 
-    /// Hands an operation over. At most the depth that the backend was made for may be in flight.
+    /// Takes an operation. At most the depth that the backend was made for may be in flight. It may be handed over
+    /// to the kernel only with the next [`submit`](Backend::submit) or [`reap`](Backend::reap).
     fn push(&mut self, operation: Operation);
 
-    /// Appends what has completed to `out`, each operation exactly once.
+    /// Hands everything that was pushed over to the kernel.
+    fn submit(&mut self) {}
+
+    /// Hands over what was pushed, and appends what has completed to `out`, each operation exactly once.
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>);
 }

@@ -35,6 +35,7 @@ impl Backend for Null {
             buffer: operation.buffer,
             submitted: now,
             completed: now,
+            reap_lag: Nanos(0),
             result: operation.extent.length as i64,
             short: false,
             worker: 0,

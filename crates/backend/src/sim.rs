@@ -141,6 +141,7 @@ impl Backend for Sim {
             buffer: operation.buffer,
             submitted: self.now,
             completed: self.completion_time(),
+            reap_lag: Nanos(0),
             result,
             short,
             worker: 0,

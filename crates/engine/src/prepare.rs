@@ -1,11 +1,13 @@
 //! Everything that can be found out before the first I/O.
 
+use crate::means::Part;
 use iosonar_host::guard::{Intent, Permit, Refusal, check};
 use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify};
 use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, Unfit, scan};
+use iosonar_os::raise_file_limit;
 use iosonar_plan::{
-    Access, ByteSize, LoadPace, LoadSource, Nanos, OverlapPolicy, Placement, PlacementError, Plan, SECTOR,
-    Source, Target,
+    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, OverlapPolicy, Placement, PlacementError,
+    Plan, SECTOR, Source, Strong, Target,
 };
 use iosonar_trace::{InputError, decompress};
 use std::fs::File;
@@ -114,6 +116,18 @@ pub enum PrepareError {
         /// What takes most of it.
         what: String,
     },
+    /// A request does not fit into the memory for data.
+    #[error(
+        "target {path}: requests of up to {length} bytes do not fit into its share of memory for data, {share} bytes: raise --buffer-memory (memory.buffers in a plan), or use fewer targets"
+    )]
+    Buffers {
+        /// As typed.
+        path: String,
+        /// Bytes.
+        share: u64,
+        /// Bytes of the longest request.
+        length: u64,
+    },
     /// Standard input feeds more than one target.
     #[error("standard input can feed only one target: save the load to a file")]
     SharedInput,
@@ -215,9 +229,12 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     if plan.engine.is_real() {
         check_apart(&targets)?;
     }
-    check_memory(&plan, &targets, root)?;
+    let mut prepared = Prepared { plan, targets, notices };
+    prepared.check_memory(root)?;
+    raise_file_limit();
     // Only when every target has been looked at is the first one claimed.
-    for t in &mut targets {
+    let Prepared { plan, targets, .. } = &mut prepared;
+    for t in targets {
         if let (Some(facts), true) = (&t.facts, plan.engine.is_real()) {
             let intent = if t.writes { Intent::Write } else { Intent::ReadOnly };
             t.permit = Some(check(facts, intent, plan.destroy, root)?);
@@ -225,37 +242,59 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
             t.file = Some(t.open(facts, plan.access)?);
         }
     }
-    Ok(Prepared { plan, targets, notices })
+    Ok(prepared)
 }
 
-/// Memory follows the plan, so it can be known before the start. What is asked for is compared with what the kernel
-/// calls available.
-fn check_memory(plan: &Plan, targets: &[TargetReady], root: &Root) -> Result<(), PrepareError> {
-    /// Of a request that is in flight or waits: entries of the scheduler and its conflict tracker.
-    const ENTRY: u64 = 512;
-    /// Of a worker thread, as far as it is touched.
-    const THREAD: u64 = 16 << 10;
-    /// Of a target: blocks of records, read-ahead.
-    const TARGET: u64 = 4 << 20;
-    const MIB: u64 = 1 << 20;
-    let Some(available) = available_memory(root) else { return Ok(()) };
-    let waiting = if plan.overlap.policy == OverlapPolicy::PushBack { plan.overlap.max_waiting } else { 0 };
-    let depth = u64::from(plan.depth);
-    let entries = (depth + u64::from(waiting)) * ENTRY;
-    let threads = if plan.engine.is_real() { depth * THREAD } else { 0 };
-    let buffers = |t: &TargetReady| {
-        if plan.engine.is_real() { (depth + 1).saturating_mul(t.max_length() as u64) } else { 0 }
-    };
-    let needed = targets
-        .iter()
-        .fold(0u64, |sum, t| sum.saturating_add(buffers(t)).saturating_add(TARGET + entries + threads));
-    if needed <= available / 10 * 9 {
-        return Ok(());
+impl Prepared {
+    /// Memory follows the plan, so it can be known before the start. What is asked for is compared with what the kernel
+    /// calls available.
+    fn check_memory(&self, root: &Root) -> Result<(), PrepareError> {
+        /// Of a request that is in flight or waits: entries of the scheduler and its conflict tracker.
+        const ENTRY: u64 = 512;
+        /// Of a worker thread, as far as it is touched.
+        const THREAD: u64 = 16 << 10;
+        /// Of an issuing loop: its share of the frames of records, read-ahead.
+        const LOOP: u64 = 1 << 20;
+        const MIB: u64 = 1 << 20;
+        let plan = &self.plan;
+        self.check_buffers()?;
+        let Some(available) = available_memory(root) else { return Ok(()) };
+        let is_pushed_back = plan.overlap.policy == OverlapPolicy::PushBack;
+        let waiting = if is_pushed_back { plan.overlap.max_waiting.into() } else { 0 };
+        let depth = u64::from(plan.depth);
+        let threads = if plan.engine == Engine::Threads { depth * THREAD } else { 0 };
+        let parts = self.parts();
+        let buffers =
+            |part: &Part| if plan.engine.is_real() { self.buffer_bytes(part.target, parts.len()) } else { 0 };
+        let each = LOOP + (depth + waiting) * ENTRY + threads;
+        let needed =
+            parts.iter().fold(0u64, |sum, part| sum.saturating_add(each).saturating_add(buffers(part)));
+        if needed <= available / 10 * 9 {
+            return Ok(());
+        }
+        let longest = self.targets.iter().map(TargetReady::max_length).max().unwrap_or(0);
+        let what = format!(
+            "{} targets, {depth} requests in flight on each, up to {longest} bytes long",
+            self.targets.len()
+        );
+        Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what })
     }
-    let longest = targets.iter().map(TargetReady::max_length).max().unwrap_or(0);
-    let what =
-        format!("{} targets, {depth} requests in flight on each, up to {longest} bytes long", targets.len());
-    Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what })
+
+    /// The longest request of each target must fit into its share of memory for data: it would wait for ever.
+    fn check_buffers(&self) -> Result<(), PrepareError> {
+        let workers = self.workers();
+        let short = |(index, t): &(usize, &TargetReady)| {
+            self.plan.engine.is_real() && self.buffer_bytes(*index, workers) < t.max_length() as u64
+        };
+        match self.targets.iter().enumerate().find(short) {
+            None => Ok(()),
+            Some((index, t)) => Err(PrepareError::Buffers {
+                path: name(&t.target.path),
+                share: self.buffer_bytes(index, workers),
+                length: t.max_length() as u64,
+            }),
+        }
+    }
 }
 
 /// `MemAvailable` of `/proc/meminfo`, in bytes; none where it cannot be read.
@@ -513,12 +552,24 @@ impl TargetReady {
             (_, Some(load)) => load.max_length,
             (_, None) => 0,
         };
-        // A request that is not aligned reaches into one more block at each end.
-        usize::try_from(length.saturating_add(2 * self.placement.block())).unwrap_or(usize::MAX)
+        // A load's request that is not aligned reaches into one more block at each end.
+        let is_aligned = self.load.is_none() || self.placement.block() <= SECTOR;
+        let ends = if is_aligned { 0 } else { 2 * self.placement.block() };
+        usize::try_from(length.saturating_add(ends)).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the lengths of its requests are known before the start: not so where they come by standard input.
+    pub(crate) fn knows_lengths(&self) -> bool {
+        matches!(self.target.source, Source::Pattern(_)) || self.load.is_some()
+    }
+
+    /// Whether any two of its requests can conflict: nothing that is only read conflicts, but under the strongest table.
+    pub(crate) fn can_conflict(&self, strong: Strong) -> bool {
+        self.writes || strong.conflict(Op::Read, Op::Read)
     }
 
     /// Its requests for one pass: a pattern is there at once, a load has yet to be opened.
-    pub(crate) fn requests(&self, plan: &Plan, stream: u64, notices: &NoticeSink) -> Requests {
+    pub(crate) fn requests(&self, plan: &Plan, part: Part, stream: u64, notices: &NoticeSink) -> Requests {
         match &self.target.source {
             Source::Load(load) => {
                 let (load, notices, told) = (load.clone(), notices.clone(), self.told.clone());
@@ -526,7 +577,8 @@ impl TargetReady {
             }
             Source::Pattern(p) => {
                 let pattern = Pattern::new(p, self.placement.size(), plan.seed, stream);
-                Requests::Pattern(Box::new(pattern.expect("check_fits has seen that a block fits")))
+                let pattern = pattern.expect("check_fits has seen that a block fits");
+                Requests::Pattern(Box::new(pattern.part(part.job, part.jobs)))
             }
         }
     }

@@ -97,6 +97,9 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: b
         access: Access::default(),
         fill: Fill::default(),
         overlap,
+        pacing: Default::default(),
+        memory: Default::default(),
+        faults: Default::default(),
         targets: (0..targets).map(target).collect(),
     }
 }

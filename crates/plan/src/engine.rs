@@ -5,11 +5,15 @@ use crate::strict::no_fields;
 use serde::{Deserialize, Serialize};
 
 /// An engine, with what only it needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Engine {
+    /// io_uring: one issuing thread for each target, requests and completions through rings shared with the kernel.
+    Uring(UringOptions),
+    /// The kernel's older asynchronous interface (`io_submit`), for comparison with old results.
+    #[serde(deserialize_with = "no_fields")]
+    Aio,
     /// One blocking thread for each request in flight, as a server would do that forks per request.
-    #[default]
     #[serde(deserialize_with = "no_fields")]
     Threads,
     /// No I/O at all: every request completes at once. Shows what the generator itself costs.
@@ -19,20 +23,42 @@ pub enum Engine {
     Sim(SimModel),
 }
 
+impl Default for Engine {
+    fn default() -> Engine {
+        Engine::Uring(UringOptions::default())
+    }
+}
+
 impl Engine {
     /// Whether results say something about a real target.
     pub fn is_real(self) -> bool {
-        matches!(self, Engine::Threads)
+        matches!(self, Engine::Uring(_) | Engine::Aio | Engine::Threads)
     }
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
         match self {
+            Engine::Uring(_) => "uring",
+            Engine::Aio => "aio",
             Engine::Threads => "threads",
             Engine::Null => "null",
             Engine::Sim(_) => "sim",
         }
     }
+}
+
+/// What io_uring is asked for. Each of these changes what is measured, so none is chosen silently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UringOptions {
+    /// Completions are polled for instead of awaited by interrupt (`IORING_SETUP_IOPOLL`). The driver must have
+    /// poll queues, and the target direct I/O.
+    #[serde(default)]
+    pub hipri: bool,
+    /// A kernel thread takes submissions, so that submitting needs no system call (`IORING_SETUP_SQPOLL`). It uses
+    /// a CPU of its own.
+    #[serde(default)]
+    pub sqpoll: bool,
 }
 
 /// How the simulated device behaves.

@@ -9,8 +9,11 @@
 mod data;
 mod engine;
 mod extent;
+mod faults;
+mod memory;
 mod op;
 mod overlap;
+mod pacing;
 mod pattern;
 mod place;
 mod plan;
@@ -23,10 +26,13 @@ mod validate;
 mod validate_pattern;
 
 pub use data::{Fill, RunId};
-pub use engine::{Engine, SimModel, SimStall};
+pub use engine::{Engine, SimModel, SimStall, UringOptions};
 pub use extent::Extent;
+pub use faults::{Faults, ShortPolicy};
+pub use memory::Memory;
 pub use op::Op;
 pub use overlap::{Overlap, OverlapPolicy, Strong};
+pub use pacing::{DEFAULT_SPIN, Pacing};
 pub use pattern::{Order, Pace, PatternSource, Process, Stop};
 pub use place::{Placed, Placement, PlacementError};
 pub use plan::{Access, InvalidPlan, PLAN_VERSION, Plan, PlanError, Target};

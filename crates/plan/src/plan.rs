@@ -1,6 +1,6 @@
 //! The Plan itself: fields, checks, TOML in and out.
 
-use crate::{ByteSize, Engine, Fill, Nanos, Overlap, RunId, Source};
+use crate::{ByteSize, Engine, Faults, Fill, Memory, Nanos, Overlap, Pacing, RunId, Source};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -40,6 +40,15 @@ pub struct Plan {
     /// What happens to requests that conflict.
     #[serde(default)]
     pub overlap: Overlap,
+    /// How exactly requests go when they are due.
+    #[serde(default)]
+    pub pacing: Pacing,
+    /// Memory for the data of requests.
+    #[serde(default)]
+    pub memory: Memory,
+    /// What happens when requests fail or stay short.
+    #[serde(default)]
+    pub faults: Faults,
     /// At least one.
     #[serde(rename = "target")]
     pub targets: Vec<Target>,
@@ -129,6 +138,9 @@ pub(crate) mod tests {
             access: Access::default(),
             fill: Fill { random_percent: 50 },
             overlap: Overlap { policy: OverlapPolicy::Order, strong: Strong::Every, max_waiting: 9 },
+            pacing: Pacing { spin: Some(Nanos(5)), pin: vec![0, 3], nice: None, realtime: Some(9) },
+            memory: Memory { buffers: ByteSize(1 << 20), hugepages: true },
+            faults: Faults { max_errors: Some(0), short: ShortPolicy::Record },
             targets: vec![
                 Target {
                     path: "/dev/sdx".into(),

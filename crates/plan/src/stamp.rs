@@ -34,7 +34,9 @@ impl Plan {
         match self.engine {
             Engine::Null => Some(Stamp::DryRun),
             Engine::Sim(_) => Some(Stamp::Simulated),
-            Engine::Threads => self.access.buffered.then_some(Stamp::PageCache),
+            Engine::Uring(_) | Engine::Aio | Engine::Threads => {
+                self.access.buffered.then_some(Stamp::PageCache)
+            }
         }
     }
 }

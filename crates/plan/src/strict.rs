@@ -26,7 +26,9 @@ mod tests {
 
     #[test]
     fn every_engine_refuses_unknown_fields() {
-        ["threads", "null", "sim"].iter().for_each(|kind| refuses::<Engine>(&format!("kind = '{kind}'")));
+        ["uring", "aio", "threads", "null", "sim"]
+            .iter()
+            .for_each(|kind| refuses::<Engine>(&format!("kind = '{kind}'")));
         assert!(toml::from_str::<Engine>("kind = 'null'\nservice = '1s'").is_err());
     }
 

@@ -40,6 +40,7 @@ impl Plan {
         })?;
         self.validate_numbers()?;
         time("start_grace", self.start_grace)?;
+        self.validate_means()?;
         if let Engine::Sim(model) = &self.engine {
             validate_model(model)?;
         }
@@ -57,6 +58,24 @@ impl Plan {
         })?;
         within("fill.random_percent", self.fill.random_percent.into(), 0, 100)?;
         within("overlap.max_waiting", self.overlap.max_waiting.into(), 1, 1 << 24)
+    }
+
+    fn validate_means(&self) -> Result {
+        time("pacing.spin", self.pacing.spin.unwrap_or_default())?;
+        let cpu = self.pacing.pin.iter().copied().max().unwrap_or_default();
+        within("pacing.pin", cpu.into(), 0, 8191)?;
+        let nice = self.pacing.nice.unwrap_or_default();
+        require((-20..=19).contains(&nice), || {
+            format!("pacing.nice = {nice}: it must lie between -20 and 19")
+        })?;
+        within("pacing.realtime", self.pacing.realtime.unwrap_or(1).into(), 1, 99)?;
+        require(self.pacing.nice.is_none() || self.pacing.realtime.is_none(), || {
+            "pacing: a real-time thread has no niceness: leave nice or realtime out".into()
+        })?;
+        let buffers = self.memory.buffers;
+        require((4096..=1 << 46).contains(&buffers.0), || {
+            format!("memory.buffers = {buffers}: it must lie between 4 KiB and 64 TiB")
+        })
     }
 
     fn validate_target(&self, target: &Target) -> Result {

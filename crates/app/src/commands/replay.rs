@@ -42,6 +42,9 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
         access: Access { buffered: args.io.buffered, sync: args.io.sync },
         fill: Fill { random_percent: args.io.fill_random },
         overlap: overlap(args),
+        pacing: Default::default(),
+        memory: Default::default(),
+        faults: Default::default(),
         targets: args.targets.iter().enumerate().map(target).collect(),
     })
 }

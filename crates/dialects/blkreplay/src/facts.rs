@@ -187,6 +187,9 @@ impl Facts {
                 strong: self.strong.unwrap_or(default.strong),
                 max_waiting: self.max_pushback.clamp(default.max_waiting.into(), 1 << 24) as u32,
             },
+            pacing: Default::default(),
+            memory: Default::default(),
+            faults: Default::default(),
             targets: vec![Target {
                 path: self.path().into(),
                 size: self.size.filter(|_| !engine.is_real()).map(ByteSize),
@@ -218,9 +221,14 @@ impl Facts {
                 max_in_flight: self.max_submitted,
                 expected_requests: None,
                 hole_bytes: 0,
+                ended_early: None,
+                issued_hash: String::new(),
             }],
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
+            buffer_stalls: Stalls::default(),
+            means: Default::default(),
+            cpu: Default::default(),
         }
     }
 

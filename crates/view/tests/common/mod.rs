@@ -66,6 +66,8 @@ pub fn empty(targets: &[&str]) -> Run {
         max_in_flight: 0,
         expected_requests: None,
         hole_bytes: 0,
+        ended_early: None,
+        issued_hash: String::new(),
     };
     Run {
         plan: Plan {
@@ -80,6 +82,9 @@ pub fn empty(targets: &[&str]) -> Run {
             access: Access::default(),
             fill: Fill::default(),
             overlap: Overlap::default(),
+            pacing: Default::default(),
+            memory: Default::default(),
+            faults: Default::default(),
             targets: targets.iter().map(target).collect(),
         },
         info: RunInfo {
@@ -92,6 +97,9 @@ pub fn empty(targets: &[&str]) -> Run {
             targets: targets.iter().map(facts).collect(),
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
+            buffer_stalls: Stalls::default(),
+            means: Default::default(),
+            cpu: Default::default(),
         },
         records: Vec::new(),
     }
@@ -161,6 +169,7 @@ pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
             blocked_by: None,
             submitted: Some(Nanos(submitted as u64)),
             completed: Some(Nanos(completed as u64)),
+            reap_lag: Nanos(0),
             requested: extent,
             executed: extent,
             result: if failed { -5 } else { extent.length as i64 },

@@ -47,6 +47,8 @@ fn target(path: &str) -> TargetInfo {
         max_in_flight: 4,
         expected_requests: None,
         hole_bytes: 0,
+        ended_early: None,
+        issued_hash: String::new(),
     }
 }
 
@@ -61,6 +63,9 @@ pub fn run(plan: &Plan) -> RunInfo {
         targets: plan.targets.iter().map(|t| target(&t.path.display().to_string())).collect(),
         recorder_stalls: Stalls::default(),
         push_back_stalls: Stalls::default(),
+        buffer_stalls: Stalls::default(),
+        means: Default::default(),
+        cpu: Default::default(),
     }
 }
 
@@ -105,6 +110,7 @@ pub fn completed(op: Op, sector: u64, due: u64, delay: u64, latency: u64) -> Rec
         due: Nanos(due),
         submitted: Some(Nanos(due + delay)),
         completed: Some(Nanos(due + delay + latency)),
+        reap_lag: Nanos(0),
         requested: sectors(sector, 8),
         executed: sectors(sector, 8),
         result: 4096,
