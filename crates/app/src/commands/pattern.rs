@@ -43,6 +43,9 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
         access: Access { buffered: args.io.buffered, sync: args.io.sync },
         fill: Fill { random_percent: args.io.fill_random },
         overlap: Overlap { policy, ..Overlap::default() },
+        pacing: Default::default(),
+        memory: Default::default(),
+        faults: Default::default(),
         targets: args.targets.iter().map(target).collect(),
     })
 }
