@@ -1,6 +1,7 @@
 //! What can be typed: every option once, with its help. Options are only stored here; what they mean is
 //! resolved in the command that takes them.
 
+use crate::run_args::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_plan::{ByteSize, Nanos, Speed};
 use std::path::PathBuf;
@@ -30,8 +31,8 @@ pub struct Cli {
 pub enum Command {
     /// Replay recorded loads on block devices or files
     Replay(Box<ReplayArgs>),
-    /// Carry out a plan
-    Run(RunArgs),
+    /// Carry out a plan, or a pattern in fio's words
+    Run(Box<RunArgs>),
     /// Print what a run came to
     Show(ShowArgs),
     /// Draw the diagrams of a run as PNG and SVG
@@ -219,19 +220,6 @@ pub struct ProgressArgs {
     /// Time between progress lines where standard error is no terminal
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub progress_every: Nanos,
-}
-
-/// Options of `run`.
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    /// A plan, as --show-plan prints it
-    #[arg(value_name = "PLAN.toml")]
-    pub plan: PathBuf,
-    /// Allow writing to block devices, as if the plan said destroy = true
-    #[arg(long)]
-    pub destroy: bool,
-    #[command(flatten)]
-    pub session: SessionArgs,
 }
 
 /// Options of `show`.

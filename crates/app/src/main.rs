@@ -8,6 +8,7 @@ mod commands;
 mod exit;
 mod output;
 mod progress;
+mod run_args;
 mod session;
 mod signals;
 
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Replay(args) => commands::replay(&args),
-        Command::Run(args) => commands::run(args),
+        Command::Run(args) => commands::run(&args),
         Command::Show(args) => commands::show(args),
         Command::Plot(args) => commands::plot(args),
         Command::Report(args) => commands::report(args),

@@ -62,6 +62,7 @@ struct Shape {
     blocks: u64,
     /// Bit n: whether the n-th request of each hundred is a read.
     reads: u128,
+    only_reads: bool,
     read_sizes: Sizes,
     write_sizes: Sizes,
     size_draws: Draws,
@@ -96,6 +97,7 @@ impl Pattern {
             unit,
             blocks,
             reads: reads(pattern.read_percent),
+            only_reads: !pattern.writes(),
             read_sizes: Sizes::new(pattern.sizes(Op::Read)),
             write_sizes: Sizes::new(pattern.sizes(Op::Write)),
             size_draws: Draws::new(seed, stream, Purpose::Size),
@@ -183,7 +185,8 @@ impl Pattern {
 impl Shape {
     #[inline]
     fn op(&self, number: u64) -> Op {
-        if self.reads >> (number % 100) & 1 == 1 { Op::Read } else { Op::Write }
+        let is_read = self.only_reads || self.reads >> (number % 100) & 1 == 1;
+        if is_read { Op::Read } else { Op::Write }
     }
 
     #[inline]

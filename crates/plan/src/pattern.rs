@@ -1,6 +1,6 @@
 //! Generated patterns: which requests, in which order, and when each is due.
 
-use crate::sizes::{BlockSizes, parts};
+use crate::sizes::BlockSizes;
 use crate::strict::no_fields;
 use crate::{ByteSize, Decimal, Nanos, Op, Zone};
 use serde::{Deserialize, Serialize};
@@ -81,9 +81,9 @@ impl fmt::Display for Order {
             Order::Sequential => f.write_str("sequential"),
             Order::Random => f.write_str("random"),
             Order::Shuffled => f.write_str("shuffled"),
-            Order::Zipf { theta } => write!(f, "zipf:{theta}"),
-            Order::Pareto { h } => write!(f, "pareto:{h}"),
-            Order::Normal { deviation } => write!(f, "normal:{deviation}"),
+            Order::Zipf { theta } => write!(f, "zipf {theta}"),
+            Order::Pareto { h } => write!(f, "pareto {h}"),
+            Order::Normal { deviation } => write!(f, "normal {deviation}"),
             Order::Zoned(_) => f.write_str("zoned"),
         }
     }
@@ -210,10 +210,13 @@ impl PatternSource {
 }
 
 impl fmt::Display for PatternSource {
-    /// What results call it: `random 4KiB 70% read`.
+    /// What results call it: `random 4KiB 70% read`, `zipf 1.1 4KiB-64KiB 100% read`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ", self.order)?;
-        parts(f, self.used_sizes())?;
+        let (least, most) = (ByteSize(self.smallest()), ByteSize(self.longest()));
+        write!(f, "{} {least}", self.order)?;
+        if most > least {
+            write!(f, "-{most}")?;
+        }
         write!(f, " {}% read", self.read_percent)
     }
 }

@@ -102,18 +102,6 @@ impl fmt::Display for BlockSizes {
     }
 }
 
-/// Different sizes of reads and writes, with commas as in fio.
-pub(crate) fn parts<'a>(
-    f: &mut fmt::Formatter<'_>,
-    sizes: impl Iterator<Item = &'a BlockSizes>,
-) -> fmt::Result {
-    let mut last: Option<&BlockSizes> = None;
-    for sizes in sizes.filter(|s| last.replace(s) != Some(s)).collect::<Vec<_>>().into_iter().enumerate() {
-        write!(f, "{}{}", if sizes.0 > 0 { "," } else { "" }, sizes.1)?;
-    }
-    Ok(())
-}
-
 struct SizesVisitor;
 
 impl<'de> Visitor<'de> for SizesVisitor {

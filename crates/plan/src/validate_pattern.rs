@@ -309,6 +309,6 @@ mod tests {
         p.read_percent = 75;
         assert_eq!((p.smallest(), p.longest(), p.mean_size()), (512, 4096, 3328.0));
         assert!(p.is_aligned(512) && !p.is_aligned(1024));
-        assert_eq!(p.to_string(), "random 4KiB,512/50:1536/50 75% read");
+        assert_eq!(p.to_string(), "random 512-4KiB 75% read");
     }
 }

@@ -3,6 +3,7 @@
 mod export;
 mod generate;
 mod import;
+mod pattern;
 mod plot;
 mod replay;
 mod report;

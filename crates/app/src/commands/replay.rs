@@ -52,22 +52,8 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
 /// Refuses options that would have no effect, and windows that hold nothing, in the words that were typed.
 fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
     let (io, window) = (&args.io, &args.window);
-    let engine = engine(io);
-    let sim = [
-        ("--sim-service", io.sim_service.is_some()),
-        ("--sim-jitter", io.sim_jitter.is_some()),
-        ("--sim-channels", io.sim_channels.is_some()),
-        ("--sim-errors", io.sim_errors.is_some()),
-        ("--sim-short", io.sim_short.is_some()),
-        ("--sim-stall", io.sim_stall.is_some()),
-    ];
-    if let (false, Some((name, _))) = (matches!(engine, Engine::Sim(_)), sim.iter().find(|(_, given)| *given))
-    {
-        return Err(Failure::refused(anyhow!(
-            "{name} has no effect without --engine sim: add that, or leave it out"
-        )));
-    }
-    if io.size.is_some() && engine.is_real() {
+    check_sim(io)?;
+    if io.size.is_some() && engine(io).is_real() {
         return Err(Failure::refused(anyhow!(
             "--size only pretends a size for --engine null and sim; a real target is used as it is"
         )));
@@ -86,8 +72,28 @@ fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Refuses options of the simulated engine for another one.
+pub(super) fn check_sim(io: &IoArgs) -> Result<(), Failure> {
+    let sim = [
+        ("--sim-service", io.sim_service.is_some()),
+        ("--sim-jitter", io.sim_jitter.is_some()),
+        ("--sim-channels", io.sim_channels.is_some()),
+        ("--sim-errors", io.sim_errors.is_some()),
+        ("--sim-short", io.sim_short.is_some()),
+        ("--sim-stall", io.sim_stall.is_some()),
+    ];
+    if let (false, Some((name, _))) =
+        (matches!(engine(io), Engine::Sim(_)), sim.iter().find(|(_, given)| *given))
+    {
+        return Err(Failure::refused(anyhow!(
+            "{name} has no effect without --engine sim: add that, or leave it out"
+        )));
+    }
+    Ok(())
+}
+
 /// Different for each run, below 2^63.
-fn new_run_id() -> u64 {
+pub(super) fn new_run_id() -> u64 {
     let pid = u64::from(std::process::id());
     (iosonar_os::realtime_ns() ^ pid.rotate_left(40)) & (u64::MAX >> 1)
 }
@@ -117,17 +123,23 @@ fn window(args: &ReplayArgs, index: usize) -> Window {
 }
 
 fn overlap(args: &ReplayArgs) -> Overlap {
-    let policy = match args.policy.overlap {
-        OverlapArg::Allow => OverlapPolicy::Allow,
-        OverlapArg::Drop => OverlapPolicy::Drop,
-        OverlapArg::PushBack => OverlapPolicy::PushBack,
-        OverlapArg::Order => OverlapPolicy::Order,
-    };
+    let policy = overlap_policy(args.policy.overlap);
     let strong = Strong::try_from(args.policy.strong).unwrap_or_default();
     Overlap { policy, strong, ..Overlap::default() }
 }
 
-fn engine(io: &IoArgs) -> Engine {
+/// The policy of a word.
+pub(super) fn overlap_policy(word: OverlapArg) -> OverlapPolicy {
+    match word {
+        OverlapArg::Allow => OverlapPolicy::Allow,
+        OverlapArg::Drop => OverlapPolicy::Drop,
+        OverlapArg::PushBack => OverlapPolicy::PushBack,
+        OverlapArg::Order => OverlapPolicy::Order,
+    }
+}
+
+/// The engine that the options ask for.
+pub(super) fn engine(io: &IoArgs) -> Engine {
     match io.engine {
         _ if io.dry_run => Engine::Null,
         EngineArg::Threads => Engine::Threads,

@@ -9,6 +9,7 @@ mod exchange;
 mod live;
 mod loads;
 mod output;
+mod patterns;
 mod plans;
 mod refused;
 mod stamps;

@@ -1,0 +1,269 @@
+//! Patterns in fio's words: what the words ask for is what is issued, and a plan that says the same is the same run.
+
+use crate::*;
+use iosonar_plan::Op;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The simulated engine without a plan; --size pretends the target, too.
+const RUN: &str = "run --engine sim --no-progress -t dev";
+
+/// Runs a pattern and gives back its records in the order of the source.
+#[track_caller]
+fn run(lab: &Lab, name: &str, words: &str) -> Vec<Record> {
+    lab.expect(0, &format!("{RUN} {words} -o {name}"));
+    sorted(lab, name)
+}
+
+/// What was asked for, without what the target made of it.
+fn asked(records: &[Record]) -> Vec<(u64, Op, u64, u64)> {
+    records.iter().map(|r| (r.sequence, r.op, r.requested.offset, r.requested.length)).collect()
+}
+
+// The twin oracle: words and plan, one run; and each word of fio is known.
+#[test]
+fn a_shown_plan_is_the_same_run() {
+    let lab = lab();
+    for (i, words) in [
+        "--rw read --bs 64k --size 16m",
+        "--rw write --bs=4k --size=1m --offset=64k --iodepth=4",
+        "--rw rw --rwmixread 30 --bs 4k,16k --size 4m --number-ios 500",
+        "--rw randread --size 1g --number-ios 500 --iodepth 16 --seed 5",
+        "--rw randwrite --size 64m --runtime 0.1 --norandommap --iodepth 8 --overlap order",
+        "--rw randrw --bsrange 1k-64k --size 1g --rate 10m --runtime 1 --ramp-time 0.5 --iodepth 64",
+        "--rw randrw --bssplit 4k/60:64k/40,8k --size 1g --rate 10m --rate-process poisson --number-ios 300",
+        "--rw randread --size 1g --rate-iops 700 --rate-process poisson --number-ios 300 --randseed 9",
+        "--rw randread --size 1g --random-distribution zipf:1.1 --number-ios 300",
+        "--rw randread --size 1g --random-distribution pareto:0.2 --number-ios 300",
+        "--rw randread --size 1g --random-distribution normal:20 --number-ios 300",
+        "--rw randread --size 1g --random-distribution zoned:60/10:30/20:8/30:2/40 --number-ios 300",
+        "--rw randread --size 1g --random-distribution zoned_abs:60/100m:40/800m --number-ios 300",
+        "--rw randwrite --size 1g --number-ios 300 --fill-random 50 --run-id 3 --sync --sim-jitter 1ms",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let shown = lab.expect(0, &format!("{RUN} {words} --show-plan -o never")).out;
+        assert!(!lab.path("never").exists());
+        lab.file("plan.toml", &shown);
+        let typed = run(&lab, &format!("typed{i}"), words);
+        lab.expect(0, &format!("run plan.toml --no-progress -o planned{i}"));
+        assert!(!typed.is_empty());
+        assert!(typed == sorted(&lab, &format!("planned{i}")), "{words}");
+        assert_eq!(lab.expect(0, &format!("show planned{i} --show-plan")).out, shown, "{words}");
+    }
+}
+
+#[test]
+fn fios_spellings_are_understood() {
+    let lab = lab();
+    let shown = |words: &str| lab.expect(0, &format!("{RUN} --run-id 1 --size 1g {words} --show-plan")).out;
+    let ours = shown(
+        "--rw randrw --bs 8k --iodepth 4 --rate-iops 10 --rate-process poisson --runtime 60 --ramp-time 5 \
+         --random-distribution zipf:1.2 --number-ios 100 --seed 7",
+    );
+    let fios = shown(
+        "--readwrite=randrw --blocksize=8k --iodepth=4 --rate_iops=10 --rate_process=poisson --runtime=60 \
+         --ramp_time=5 --random_distribution=zipf:1.2 --number_ios=100 --randseed=7",
+    );
+    assert_eq!(ours, fios);
+    assert!(ours.contains("theta = \"1.2\"") && ours.contains("ramp = \"5s\""), "{ours}");
+    let help = lab.expect(0, "run --help").out;
+    for word in [
+        "--rw",
+        "--bs ",
+        "--bsrange",
+        "--bssplit",
+        "--iodepth",
+        "--numjobs",
+        "--rwmixread",
+        "--rate ",
+        "--rate-iops",
+        "--rate-process",
+        "--runtime",
+        "--ramp-time",
+        "zipf",
+        "pareto",
+        "normal",
+        "zoned",
+        "randseed",
+        "Examples:",
+        "docs/patterns.md",
+        "--norandommap",
+        "--number-ios",
+    ] {
+        assert!(help.contains(word), "{word} is not in the help");
+    }
+}
+
+#[test]
+fn several_jobs_are_planned_with_the_policy_that_they_need() {
+    let lab = lab();
+    let policy = |words: &str| {
+        let shown = lab.expect(0, &format!("{RUN} --size 1g {words} --show-plan")).out;
+        shown.lines().find_map(|l| l.strip_prefix("policy = ")).unwrap().to_string()
+    };
+    assert_eq!(policy("--rw randwrite"), "\"push-back\"");
+    assert_eq!(policy("--rw randwrite --numjobs 4"), "\"allow\"");
+    assert_eq!(policy("--rw randread --numjobs 4"), "\"push-back\"");
+    assert_eq!(policy("--rw randwrite --numjobs 4 --overlap allow"), "\"allow\"");
+}
+
+// What is issued is the plan's, whatever carries it out.
+#[test]
+fn neither_depth_nor_engine_nor_pace_change_what_is_asked_for() {
+    let lab = lab();
+    let words = "--rw randrw --rwmixread 60 --bssplit 4k/60:64k/40 --norandommap --size 64m --number-ios 400 \
+                 --overlap allow";
+    let base = asked(&run(&lab, "a", words));
+    assert_eq!(base.len(), 400);
+    for (i, more) in [
+        "--iodepth 32",
+        "--iodepth 7 --sim-jitter 3ms",
+        "--rate-iops 1000 --iodepth 16",
+        "--rate 5m --rate-process poisson",
+    ]
+    .iter()
+    .enumerate()
+    {
+        assert_eq!(asked(&run(&lab, &format!("b{i}"), &format!("{words} {more}"))), base, "{more}");
+    }
+    lab.expect(0, &format!("run --dry-run --no-progress -t dev {words} -o c"));
+    assert_eq!(asked(&sorted(&lab, "c")), base);
+    assert_ne!(asked(&run(&lab, "d", &format!("{words} --randseed 2"))), base);
+}
+
+#[test]
+fn random_requests_do_not_repeat_unless_they_may() {
+    let lab = lab();
+    let blocks = |records: &[Record]| records.iter().map(|r| r.requested.offset / 4096).collect::<Vec<_>>();
+    let once = blocks(&run(&lab, "once", "--rw randread --size 1m"));
+    assert_ne!(once, (0..256).collect::<Vec<_>>());
+    assert_eq!(once.iter().copied().collect::<BTreeSet<_>>(), (0..256).collect());
+    assert_eq!(once.len(), 256);
+    let again = blocks(&run(&lab, "again", "--rw randread --size 1m --norandommap"));
+    assert!(again.iter().collect::<BTreeSet<_>>().len() < 256, "256 draws of 256 without a repeat");
+    let mixed =
+        lab.expect(0, &format!("{RUN} --rw randread --bsrange 4k-8k --size 1m --number-ios 10 -o mixed"));
+    assert!(mixed.err.contains("may repeat") && mixed.err.contains("--norandommap"), "{}", mixed.err);
+}
+
+#[test]
+fn sizes_and_mix_are_those_that_were_asked_for() {
+    let lab = lab();
+    let words =
+        "--rw randrw --rwmixread 25 --bssplit 4k/50:64k/50,8k/100 --size 1g --number-ios 1000 --norandommap";
+    let records = run(&lab, "r", words);
+    let mut counts = BTreeMap::new();
+    records.iter().for_each(|r| *counts.entry((r.op == Op::Write, r.requested.length)).or_insert(0u32) += 1);
+    assert_eq!(counts.keys().copied().collect::<Vec<_>>(), [(false, 4096), (false, 65_536), (true, 8192)]);
+    assert_eq!(counts[&(true, 8192)], 750);
+    // Of 250 reads half are short: the standard deviation is 8.
+    assert!(counts[&(false, 4096)].abs_diff(125) < 48, "{counts:?}");
+}
+
+#[test]
+fn a_ramp_ends_without_a_spike() {
+    let lab = lab();
+    let words = "--rw randread --size 1g --rate-iops 1000 --runtime 2 --ramp-time 1 --iodepth 8";
+    let records = run(&lab, "r", words);
+    // Runtime counts from the end of the ramp on, and the timetable goes on as if there were none.
+    assert_eq!(records.len(), 3000);
+    assert!(records.iter().enumerate().all(|(i, r)| r.due.0 == i as u64 * MS && r.delay().unwrap().0 == 0));
+}
+
+#[test]
+fn hot_spots_are_where_they_were_asked_for() {
+    let lab = lab();
+    let share = |name: &str, which: &str, inside: fn(u64) -> bool| {
+        let words =
+            format!("--rw randread --size 400m --random-distribution {which} --number-ios 4000 --iodepth 8");
+        let records = run(&lab, name, &words);
+        records.iter().filter(|r| inside(r.requested.offset >> 20)).count()
+    };
+    // Six standard deviations of 4000 draws are at most 190.
+    assert!(share("zoned", "zoned:60/10:40/90", |mib| mib < 40).abs_diff(2400) < 190);
+    assert!(share("abs", "zoned_abs:60/10m:40/90m", |mib| mib < 10).abs_diff(2400) < 190);
+    assert_eq!(share("abs2", "zoned_abs:60/10m:40/90m", |mib| mib >= 100), 0);
+    assert!(share("normal", "normal:10", |mib| (160..240).contains(&mib)).abs_diff(2731) < 190);
+    // Of 102 400 blocks, the hottest gets 1 of 9.7 at theta 1.1; uniformly drawn, none would get more than a few.
+    let records =
+        run(&lab, "zipf", "--rw randread --size 400m --random-distribution zipf:1.1 --number-ios 4000");
+    let mut counts = BTreeMap::new();
+    records.iter().for_each(|r| *counts.entry(r.requested.offset).or_insert(0u32) += 1);
+    let hottest = *counts.values().max().unwrap();
+    let sum: f64 = (1..=102_400).map(|k| f64::from(k).powf(-1.1)).sum();
+    assert!((f64::from(hottest) - 4000.0 / sum).abs() < 6.0 * (4000.0 / sum).sqrt(), "{hottest}");
+}
+
+/// `run` with these words is refused with all of `expected`, and nothing is made.
+#[track_caller]
+fn refuses(words: &str, expected: &[&str]) {
+    let lab = lab();
+    lab.target("t.img", 1 << 20);
+    lab.file("plan.toml", "");
+    let ended = lab.expect(2, &format!("run {words} --no-progress -o out"));
+    for word in expected {
+        assert!(ended.err.contains(word), "iosonar run {words}\nno '{word}' in:\n{}", ended.err);
+    }
+    assert!(!lab.path("out").exists() && ended.out.is_empty() && !ended.err.contains("panicked"));
+}
+
+#[test]
+fn words_that_would_have_no_effect_are_refused() {
+    const READ: &str = "-t t.img --number-ios 9 --rw";
+    for (words, expected) in [
+        ("", &["--target is missing", "iosonar run plan.toml", "--rw randread"][..]),
+        ("--rw read", &["--target is missing"]),
+        ("-t t.img --runtime 1", &["--rw is missing"]),
+        ("plan.toml --bs 4k", &["--bs", "plan.toml", "no effect"]),
+        ("plan.toml --rate_iops 4", &["--rate-iops", "no effect"]),
+        ("plan.toml --seed 1", &["--seed", "no effect"]),
+        ("plan.toml --target t.img", &["--target", "no effect"]),
+        ("-t t.img --rw randread", &["--runtime", "--number-ios", "--size"]),
+        ("-t t.img --rw randread --size 1m --bsrange 1k-2k", &["--runtime", "--number-ios"]),
+        (&format!("{READ} read --rwmixread 50"), &["--rwmixread", "--rw rw"]),
+        (&format!("{READ} randwrite --rwmixread 50"), &["--rwmixread", "--rw randrw"]),
+        (&format!("{READ} randread --bs 4k,8k"), &["--bs", "--rw randread"]),
+        (&format!("{READ} read --random-distribution zipf"), &["--random-distribution", "--rw randread"]),
+        (&format!("{READ} rw --norandommap"), &["--norandommap", "--rw randrw"]),
+        (
+            &format!("{READ} randread --norandommap --random-distribution zipf"),
+            &["--norandommap", "repeat anyhow"],
+        ),
+        (&format!("{READ} read --fill-random 50"), &["--fill-random", "writes nothing"]),
+        (&format!("{READ} read --rate-process poisson"), &["--rate-process", "--rate-iops"]),
+        (&format!("{READ} read --sim-jitter 1ms"), &["--sim-jitter", "--engine sim"]),
+    ] {
+        refuses(words, expected);
+    }
+}
+
+#[test]
+fn words_that_contradict_each_other_are_refused() {
+    const READ: &str = "-t t.img --number-ios 9 --rw";
+    for (words, expected) in [
+        (&format!("{READ} read --bs 4k --bsrange 1k-2k"), &["--bs and --bsrange", "leave one"][..]),
+        (&format!("{READ} read --bsrange 1k-2k --bssplit 4k"), &["--bsrange and --bssplit"]),
+        (&format!("{READ} read --rate 1m --rate-iops 5"), &["--rate and --rate-iops", "leave one"]),
+        (&format!("{READ} read --rate 1m,2m"), &["--rate", "sum"]),
+        (&format!("{READ} read --runtime 0"), &["--runtime 0"]),
+        (&format!("{READ} randwrite --numjobs 2 --overlap order"), &["--overlap", "--numjobs 2", "allow"]),
+        (&format!("{READ} trim"), &["trim", "randread"]),
+        (&format!("{READ} randread --random-distribution zipf:0"), &["theta", "above 0"]),
+        (&format!("{READ} randread --random-distribution zipf:1.1:0.5"), &["zipf", "centre"]),
+        (&format!("{READ} randread --random-distribution flat"), &["zipf:THETA"]),
+        (&format!("{READ} randread --random-distribution zoned:60/10:40/80"), &["90 percent", "100"]),
+        (
+            &format!("{READ} randread --random-distribution zoned_abs:100/2m"),
+            &["zones", "2097152", "1048576"],
+        ),
+        (&format!("{READ} read --bssplit 4k/50:8k/40"), &["90 percent", "100"]),
+        (&format!("{READ} read --bsrange 8k-4k"), &["multiple"]),
+        (&format!("{READ} read --bs 1000"), &["multiples", "--buffered"]),
+        (&format!("{READ} read --bs 2m"), &["2097152", "larger target"]),
+        (&format!("{READ} read --rate-iops 0"), &["iops", "between 1"]),
+        (&format!("{READ} read --rate-iops 9 --ramp-time 1h"), &["ramp", "shorter"]),
+    ] {
+        refuses(words, expected);
+    }
+}
