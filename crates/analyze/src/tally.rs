@@ -121,3 +121,55 @@ impl Tally {
         self.response.by_scope()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::record;
+    use iosonar_plan::{Nanos, Op};
+
+    /// CPU time of this thread, whatever else the machine does.
+    fn cpu_ns() -> u64 {
+        let stat =
+            std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells the time of a thread");
+        stat.split(' ').next().and_then(|n| n.parse().ok()).expect("its first number is the time on a CPU")
+    }
+
+    /// A run of some thousand records that look like a real one: times over three decades, a few held, some late.
+    fn records() -> Vec<Record> {
+        let mut seed = 1u64;
+        let mut next = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let one = |i: u64| {
+            let due = i * 10_000;
+            let (wide, wider) = (next(14), next(20));
+            let (delay, latency) = (next(1 << wide) + 200, next(1 << wider) + 50_000);
+            let op = if next(3) == 0 { Op::Write } else { Op::Read };
+            let mut r = record(i, op, due, due + delay, due + delay + latency);
+            r.marks =
+                Marks::default().with(Marks::PUSHED, next(100) == 0).with(Marks::NO_SLOT, next(50) == 0);
+            r.reap_lag = Nanos(next(2_000));
+            r
+        };
+        (0..1 << 16).map(one).collect()
+    }
+
+    /// `cargo test --release -p iosonar-analyze -- --ignored --nocapture per_record`
+    #[test]
+    #[ignore = "a measurement"]
+    fn time_per_record() {
+        let records = records();
+        let mut tally = Tally::new(1, &Limits::default());
+        for round in 0..5 {
+            let begin = cpu_ns();
+            for _ in 0..160 {
+                records.iter().for_each(|r| tally.add(r));
+            }
+            let count = 160 * records.len() as u64;
+            println!("round {round}: {:.1} ns per record", (cpu_ns() - begin) as f64 / count as f64);
+        }
+        assert_eq!(tally.counts().all.total, 5 * 160 * records.len() as u64);
+    }
+}
