@@ -149,7 +149,7 @@ pub(super) fn counts_note(scene: &mut Scene, view: &View<'_>, y: i32) {
         ("cancelled", c.cancelled, p.text),
         ("pushed back", c.pushed, p.text),
     ];
-    rows.extend((c.ramp > 0).then_some(("in the ramp, not counted", c.ramp, p.text)));
+    rows.extend((c.ramp > 0).then_some(("in the ramp", c.ramp, p.text)));
     for (i, (name, count, color)) in rows.into_iter().enumerate() {
         let base = y + 18 * i as i32;
         let mut label = words(name, 1090, base, SMALL, p, Anchor::Start);
