@@ -56,8 +56,8 @@ pub enum CautionId {
     IssueDrift,
     /// The run was slower than its timetable.
     BehindDemand,
-    /// Requests waited because the depth was used up.
-    DepthReached,
+    /// Requests waited for their turn: the depth was used up, or one before them held them up.
+    HeldUp,
     /// Requests waited for memory for their data.
     BufferStalls,
     /// Completions may have been seen late.

@@ -58,8 +58,9 @@ pub struct HeldFacts {
     pub requests: u64,
     /// For a request that they conflicted with.
     pub conflict: Waits,
-    /// Because as many requests were in flight as the depth allows.
-    pub full_depth: Waits,
+    /// For their turn: as many requests were in flight as the depth allows, or one before them waited and held up all
+    /// behind it (overlap policy `order`, or a full push-back list).
+    pub turn: Waits,
     /// Because all the memory for data was in use.
     pub no_buffer: Waits,
 }
@@ -132,7 +133,7 @@ impl From<Stalls> for Stall {
 /// Marks of a request that waited for a conflict.
 const CONFLICT: u16 = Marks::PUSHED.0 | Marks::ORDERED.0;
 /// Marks of a request that waited for something else than the generator.
-const HELD: u16 = CONFLICT | Marks::NO_SLOT.0 | Marks::NO_BUFFER.0;
+const WAITED: u16 = CONFLICT | Marks::HELD.0 | Marks::NO_BUFFER.0;
 
 /// The partial behind [`Health`].
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -146,7 +147,7 @@ pub(crate) struct HealthTally {
 impl HealthTally {
     /// Counts a request that was submitted and came back, completed or failed.
     pub(crate) fn add(&mut self, record: &Record, delay: Nanos, response: Nanos) {
-        let is_held = record.marks.0 & HELD != 0;
+        let is_held = record.marks.0 & WAITED != 0;
         if is_held {
             self.hold(record.marks, delay);
         } else {
@@ -161,8 +162,8 @@ impl HealthTally {
         if marks.0 & CONFLICT != 0 {
             self.held.conflict.add(delay);
         }
-        if marks.has(Marks::NO_SLOT) {
-            self.held.full_depth.add(delay);
+        if marks.has(Marks::HELD) {
+            self.held.turn.add(delay);
         }
         if marks.has(Marks::NO_BUFFER) {
             self.held.no_buffer.add(delay);
@@ -175,7 +176,7 @@ impl HealthTally {
         self.reap_lag.merge(&other.reap_lag);
         self.held.requests += other.held.requests;
         self.held.conflict.merge(&other.held.conflict);
-        self.held.full_depth.merge(&other.held.full_depth);
+        self.held.turn.merge(&other.held.turn);
         self.held.no_buffer.merge(&other.held.no_buffer);
         self.timeline.merge(&other.timeline);
     }
@@ -269,7 +270,7 @@ mod tests {
         let mut f =
             Fixture::from_times(&[(0, 10, 20), (5, 1_005, 1_010), (9, 2_009, 2_010), (9, 3_009, 3_010)]);
         f.records[1].marks = Marks::PUSHED;
-        f.records[2].marks = Marks(Marks::NO_SLOT.0 | Marks::NO_BUFFER.0);
+        f.records[2].marks = Marks(Marks::HELD.0 | Marks::NO_BUFFER.0);
         f.records[3].marks = Marks::ORDERED;
         f.records[0].outcome = Outcome::Failed;
         let health = f.summary().health;
@@ -278,8 +279,8 @@ mod tests {
         let held = health.held.unwrap();
         assert_eq!((held.requests, held.conflict.requests), (3, 2));
         assert_eq!(held.conflict, Waits { requests: 2, delay_ns: 4_000, delay_max_ns: 3_000 });
-        assert_eq!(held.full_depth, held.no_buffer);
-        assert_eq!(held.full_depth, Waits { requests: 1, delay_ns: 2_000, delay_max_ns: 2_000 });
+        assert_eq!(held.turn, held.no_buffer);
+        assert_eq!(held.turn, Waits { requests: 1, delay_ns: 2_000, delay_max_ns: 2_000 });
     }
 
     #[test]

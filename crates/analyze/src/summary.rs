@@ -155,6 +155,8 @@ pub struct TargetSummary {
     pub block_bytes: u64,
     /// Highest requested end ÷ size (blkreplay manual 3.1.4); absent for a target without size.
     pub wraparound_factor: Option<f64>,
+    /// Hash of what was issued; equal sequences have equal hashes. Absent where it is not known.
+    pub issued_hash: Option<String>,
     /// Counted by the engine.
     pub max_in_flight: u64,
     /// Counted by the engine.
@@ -289,6 +291,7 @@ fn targets(tally: &Tally, info: &RunInfo) -> Vec<TargetSummary> {
         size_bytes: t.size,
         block_bytes: t.block,
         wraparound_factor: (t.size > 0).then(|| t.wraparound_factor()),
+        issued_hash: Some(t.issued_hash.clone()).filter(|hash| !hash.is_empty()),
         max_in_flight: t.max_in_flight,
         max_waiting: t.max_waiting,
         counts: tally.counts_of(index),

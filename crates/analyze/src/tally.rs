@@ -148,8 +148,7 @@ mod tests {
             let (delay, latency) = (next(1 << wide) + 200, next(1 << wider) + 50_000);
             let op = if next(3) == 0 { Op::Write } else { Op::Read };
             let mut r = record(i, op, due, due + delay, due + delay + latency);
-            r.marks =
-                Marks::default().with(Marks::PUSHED, next(100) == 0).with(Marks::NO_SLOT, next(50) == 0);
+            r.marks = Marks::default().with(Marks::PUSHED, next(100) == 0).with(Marks::HELD, next(50) == 0);
             r.reap_lag = Nanos(next(2_000));
             r
         };

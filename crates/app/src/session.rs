@@ -130,7 +130,7 @@ fn run(
     control: &Control,
     status: &AtomicBool,
 ) -> Result<RunInfo, Failure> {
-    let (progress, done) = (Arc::new(Progress::new(prepared.targets().len())), AtomicBool::new(false));
+    let (progress, done) = (Arc::new(Progress::new(prepared.workers())), AtomicBool::new(false));
     let begun = info.clone();
     let ran = std::thread::scope(|scope| {
         let shown = scope.spawn(|| progress::show(&args.progress, prepared, &progress, &done, status));

@@ -18,7 +18,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("os", &[]),
     ("backend", &["plan", "os"]),
     ("archive", &["plan"]),
-    ("record", &["archive", "plan"]),
+    ("record", &["archive", "os", "plan"]),
     ("host", &["os"]),
     ("engine", &["archive", "backend", "host", "load", "os", "plan", "record", "sched", "trace"]),
     ("analyze", &["archive", "plan"]),

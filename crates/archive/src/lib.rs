@@ -6,6 +6,7 @@
 //! This room knows no engine and no statistics.
 
 mod dir;
+mod frame;
 mod log;
 mod parquet;
 mod record;
@@ -13,7 +14,8 @@ mod run;
 mod text;
 
 pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, SUMMARY, SeriesLog};
-pub use log::{FRAME_RECORDS, LogEnd, LogWriter};
+pub use frame::{FRAME_BYTES, Frame};
+pub use log::{LogEnd, LogWriter};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{ARCHIVE_VERSION, ClockInfo, CpuUse, Means, RunInfo, RunState, Stalls, TargetInfo};
 pub use text::{CsvWriter, JsonWriter};

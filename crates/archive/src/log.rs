@@ -1,27 +1,23 @@
 //! The append-only log that holds the records while a run goes on.
 //!
-//! A header, then frames: each a count, a checksum and that many records of fixed width. Each frame is handed
-//! to the kernel by one call, so that after `kill -9` everything up to the last frame is there; the reader
-//! stops at the first frame that is cut off or does not match its checksum, and says how much it left.
+//! A header, then frames: each a count, a length, a checksum and that many packed records. Each frame is handed to the
+//! kernel by one call, so that after `kill -9` everything up to the last frame is there; the reader stops at the first
+//! frame that is cut off or does not match its checksum, and says how much it left.
 
-use crate::{ArchiveError, RECORD_BYTES, Record};
+use crate::frame::{FRAME_BYTES, FRAME_HEADER, Frame, Records};
+use crate::{ArchiveError, Record};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::path::Path;
 
 const MAGIC: [u8; 8] = *b"iosonarL";
-const LOG_VERSION: u32 = 1;
+const LOG_VERSION: u32 = 2;
 const HEADER: usize = 16;
-const FRAME_HEADER: usize = 8;
-
-/// Most records in a frame: what one write to the log may hold.
-pub const FRAME_RECORDS: usize = 4096;
 
 /// Appends frames of records to the log of a running archive.
 #[derive(Debug)]
 pub struct LogWriter {
     file: File,
-    frame: Vec<u8>,
 }
 
 impl LogWriter {
@@ -30,24 +26,26 @@ impl LogWriter {
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(&MAGIC);
         header[8..12].copy_from_slice(&LOG_VERSION.to_le_bytes());
-        header[12..].copy_from_slice(&(RECORD_BYTES as u32).to_le_bytes());
+        header[12..].copy_from_slice(&(FRAME_BYTES as u32).to_le_bytes());
         file.write_all(&header)?;
-        Ok(LogWriter { file, frame: Vec::with_capacity(FRAME_HEADER + FRAME_RECORDS * RECORD_BYTES) })
+        Ok(LogWriter { file })
     }
 
-    /// Appends `records`, at most [`FRAME_RECORDS`] in a frame.
+    /// Appends a frame as it is; an empty one leaves no trace.
+    pub fn append_frame(&mut self, frame: &mut Frame) -> std::io::Result<()> {
+        if frame.is_empty() { Ok(()) } else { self.file.write_all(frame.seal()) }
+    }
+
+    /// Appends `records`, in as many frames as they need.
     pub fn append(&mut self, records: &[Record]) -> std::io::Result<()> {
-        for part in records.chunks(FRAME_RECORDS) {
-            self.frame.resize(FRAME_HEADER + part.len() * RECORD_BYTES, 0);
-            let (header, payload) = self.frame.split_at_mut(FRAME_HEADER);
-            for (record, bytes) in part.iter().zip(payload.as_chunks_mut::<RECORD_BYTES>().0) {
-                record.encode(bytes);
+        let mut frame = Frame::default();
+        for record in records {
+            if !frame.push(record) {
+                self.append_frame(&mut frame)?;
+                frame.clear();
             }
-            header[..4].copy_from_slice(&(part.len() as u32).to_le_bytes());
-            header[4..].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
-            self.file.write_all(&self.frame)?;
         }
-        Ok(())
+        self.append_frame(&mut frame)
     }
 }
 
@@ -75,11 +73,13 @@ pub(crate) fn read_log(path: &Path, f: &mut dyn FnMut(&Record)) -> Result<LogEnd
     let mut good_bytes = HEADER as u64;
     let mut payload = Vec::new();
     while let Some(count) = read_frame(&mut input, &mut payload).map_err(io)? {
-        for bytes in payload.as_chunks::<RECORD_BYTES>().0 {
-            f(&Record::decode(bytes)
-                .ok_or_else(|| ArchiveError::damaged(path, "an unknown operation or outcome"))?);
+        let mut records = Records::new(&payload);
+        for _ in 0..count {
+            let record = records.next().map_err(|why| ArchiveError::damaged(path, why))?;
+            f(&record
+                .ok_or_else(|| ArchiveError::damaged(path, "a frame with fewer records than it says"))?);
         }
-        end.records += count;
+        end.records += u64::from(count);
         good_bytes += (FRAME_HEADER + payload.len()) as u64;
     }
     end.lost_bytes = size.saturating_sub(good_bytes);
@@ -93,26 +93,27 @@ fn check_header(input: &mut impl Read, path: &Path) -> Result<(), ArchiveError> 
     if header[..8] != MAGIC {
         return Err(ArchiveError::damaged(path, "it is no record log"));
     }
-    if word(8) != LOG_VERSION || word(12) != RECORD_BYTES as u32 {
+    if word(8) != LOG_VERSION || word(12) != FRAME_BYTES as u32 {
         return Err(ArchiveError::damaged(path, "another version of the program wrote it"));
     }
     Ok(())
 }
 
-/// The payload of the next frame; `None` at the end, at a cut-off frame, or where the checksum fails.
-fn read_frame(input: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<Option<u64>> {
+/// The payload of the next frame, and how many records it holds; `None` at the end, at a cut-off frame, or where the
+/// checksum fails.
+fn read_frame(input: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<Option<u32>> {
     let mut header = [0; FRAME_HEADER];
     if !read_whole(input, &mut header)? {
         return Ok(None);
     }
-    let count = u32::from_le_bytes(header[..4].try_into().expect("four bytes")) as usize;
-    let checksum = u32::from_le_bytes(header[4..].try_into().expect("four bytes"));
-    if count == 0 || count > FRAME_RECORDS {
+    let word = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
+    let (count, length, checksum) = (word(0), word(4) as usize, word(8));
+    if count == 0 || length > FRAME_BYTES {
         return Ok(None);
     }
-    payload.resize(count * RECORD_BYTES, 0);
+    payload.resize(length, 0);
     let whole = read_whole(input, payload)? && crc32fast::hash(payload) == checksum;
-    Ok(whole.then_some(count as u64))
+    Ok(whole.then_some(count))
 }
 
 fn read_whole(input: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<bool> {

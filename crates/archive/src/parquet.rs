@@ -67,7 +67,7 @@ pub(crate) const COLUMNS: [(&str, Field); 28] = [
     ("at_border", Field::Mark(Marks::AT_BORDER)),
     ("rounded", Field::Mark(Marks::ROUNDED)),
     ("short", Field::Mark(Marks::SHORT)),
-    ("no_slot", Field::Mark(Marks::NO_SLOT)),
+    ("held", Field::Mark(Marks::HELD)),
     ("no_buffer", Field::Mark(Marks::NO_BUFFER)),
     ("ramp", Field::Mark(Marks::RAMP)),
 ];

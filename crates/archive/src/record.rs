@@ -95,8 +95,9 @@ impl Marks {
     /// It transferred less than asked at least once.
     pub const SHORT: Marks = Marks(1 << 5);
 
-    /// It was due while as many requests were in flight as the plan's depth allows.
-    pub const NO_SLOT: Marks = Marks(1 << 6);
+    /// It was due while the plan let nothing go: as many requests were in flight as the depth allows, or one before it
+    /// waited and held up all behind it (`order`, or a full push-back list).
+    pub const HELD: Marks = Marks(1 << 6);
     /// It was due while all the memory for data was in use.
     pub const NO_BUFFER: Marks = Marks(1 << 7);
     /// It belongs to the ramp before the measured time.
@@ -110,7 +111,7 @@ impl Marks {
         (Marks::AT_BORDER, "at_border"),
         (Marks::ROUNDED, "rounded"),
         (Marks::SHORT, "short"),
-        (Marks::NO_SLOT, "no_slot"),
+        (Marks::HELD, "held"),
         (Marks::NO_BUFFER, "no_buffer"),
         (Marks::RAMP, "ramp"),
     ];

@@ -117,10 +117,11 @@ pub struct TargetInfo {
     /// Why its part ended before its end, while others went on.
     #[serde(default)]
     pub ended_early: Option<String>,
-    /// Hash of the sequence that was issued: of number, operation and place of every request, in any order. Equal
-    /// sequences have equal hashes, whatever the engine, the depth or the number of threads.
+    /// Hash of what was issued: of pass, number, operation and place of every request, in any order, as 16 hexadecimal
+    /// digits. Equal sequences have equal hashes, whatever the engine, the depth or the number of threads. Empty where
+    /// it is not known.
     #[serde(default)]
-    pub sequence_hash: u64,
+    pub issued_hash: String,
     /// Bytes of a file, or of the file behind a loop device, that were never written when the run began: reading
     /// them costs nothing.
     #[serde(default)]

@@ -5,12 +5,18 @@
 //! backend has to keep.
 
 mod null;
+mod queued;
+mod real;
 mod sim;
 mod threads;
+mod uring;
 
+pub use iosonar_os::ring::{Mode, RingOptions, Unavailable};
 pub use null::Null;
+pub use real::{Setup, real};
 pub use sim::Sim;
 pub use threads::Threads;
+pub use uring::Uring;
 
 use iosonar_os::Buffer;
 use iosonar_plan::{Extent, Nanos, Op};

@@ -1,11 +1,12 @@
-//! One blocking thread for each operation in flight, as a server would do that forks per request.
+//! Blocking calls: one thread for each operation in flight, as a server would do that forks per request. With depth 1
+//! the issuing thread makes the calls itself.
 
-use crate::{Backend, Completion, Operation, Wait};
+use crate::{Backend, Completion, Operation, Setup, Wait};
 use crossbeam_channel::{Receiver, Sender, bounded};
+use iosonar_os::flight::Progress;
 use iosonar_os::{Clock, set_timer_slack_1ns};
-use iosonar_plan::{Nanos, Op};
+use iosonar_plan::{Nanos, Op, ShortPolicy};
 use std::fs::File;
-use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -14,80 +15,202 @@ use std::time::{Duration, Instant};
 /// Stack of a worker: it calls pread and pwrite, nothing deep.
 const STACK: usize = 64 << 10;
 
-/// Worker threads that call `pread` and `pwrite`.
+/// Calls `pread` and `pwrite`.
 #[derive(Debug)]
-pub struct Threads {
-    clock: Clock,
-    /// None only while dropping: workers end when the jobs end.
-    jobs: Option<Sender<Operation>>,
-    done: Receiver<Completion>,
-    workers: Vec<JoinHandle<()>>,
+pub struct Threads(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Alone(Alone),
+    Crew(Crew),
 }
 
+/// The errno of a call that failed without one: EIO.
+const EIO: i32 = 5;
+
 impl Threads {
-    /// `depth` workers on an open target.
+    /// As [`open`](Threads::open), going on after short transfers.
     pub fn new(file: File, clock: Clock, depth: u32) -> std::io::Result<Threads> {
+        Threads::open(Setup { file, clock, depth, short: ShortPolicy::Complete, pool: None })
+    }
+
+    /// On an open target. Workers are started when they are needed, the first of them now.
+    ///
+    /// # Errors
+    /// Not even one thread can be started.
+    pub fn open(setup: Setup<'_>) -> std::io::Result<Threads> {
         set_timer_slack_1ns();
-        let file = Arc::new(file);
-        let (jobs, inbox) = bounded::<Operation>(depth as usize);
-        let (outbox, done) = bounded(depth as usize);
-        let spawn = |index: u32| {
-            let (file, clock, inbox, outbox) = (file.clone(), clock.clone(), inbox.clone(), outbox.clone());
-            let work = move || {
-                for operation in inbox {
-                    // The engine may be gone after an abort; then nobody wants to know.
-                    let _ = outbox.send(carry_out(&file, &clock, operation, index as u16));
-                }
-            };
-            std::thread::Builder::new().name(format!("io-{index}")).stack_size(STACK).spawn(work)
-        };
-        let workers = (0..depth).map(spawn).collect::<std::io::Result<_>>()?;
-        Ok(Threads { clock, jobs: Some(jobs), done, workers })
+        let depth = setup.depth;
+        let calls =
+            Calls { file: setup.file, clock: setup.clock, completes: setup.short == ShortPolicy::Complete };
+        Ok(Threads(match depth {
+            0 | 1 => Kind::Alone(Alone { calls, pushed: Vec::with_capacity(1), done: Vec::with_capacity(1) }),
+            _ => Kind::Crew(Crew::new(calls, depth)?),
+        }))
     }
 }
 
-fn carry_out(file: &File, clock: &Clock, mut operation: Operation, worker: u16) -> Completion {
-    let submitted = Nanos(clock.now());
-    let (result, short) = transfer(file, &mut operation);
-    let completed = Nanos(clock.now());
+/// Makes the calls of an operation.
+#[derive(Debug)]
+struct Calls {
+    file: File,
+    clock: Clock,
+    completes: bool,
+}
+
+impl Calls {
+    fn now(&self) -> Nanos {
+        Nanos(self.clock.now())
+    }
+
+    fn carry_out(&self, mut operation: Operation, worker: u16) -> Completion {
+        let submitted = self.now();
+        let (result, short) = self.transfer(&mut operation);
+        ended(operation, (submitted, self.now()), (result, short), worker)
+    }
+
+    fn transfer(&self, operation: &mut Operation) -> (i64, bool) {
+        let mut progress = Progress::new(operation.extent.length, self.completes);
+        loop {
+            let (done, asks) = (progress.done() as usize, progress.asks() as usize);
+            let at = operation.extent.offset + progress.done();
+            let memory = &mut operation.buffer[done..done + asks];
+            let call = match operation.op {
+                Op::Read => self.file.read_at(memory, at),
+                Op::Write => self.file.write_at(memory, at),
+            };
+            if let Some(result) = progress.came(call.map_or_else(|e| errno(&e), |bytes| bytes as i64)) {
+                return (result, progress.is_short());
+            }
+        }
+    }
+}
+
+fn errno(error: &std::io::Error) -> i64 {
+    -i64::from(error.raw_os_error().unwrap_or(EIO))
+}
+
+fn ended(operation: Operation, times: (Nanos, Nanos), result: (i64, bool), worker: u16) -> Completion {
     Completion {
         token: operation.token,
         buffer: operation.buffer,
-        submitted,
-        completed,
+        submitted: times.0,
+        completed: times.1,
         reap_lag: Nanos(0),
-        result,
-        short,
+        result: result.0,
+        short: result.1,
         worker,
     }
 }
 
-/// Transfers the whole extent, going on after short transfers until one transfers nothing.
-fn transfer(file: &File, operation: &mut Operation) -> (i64, bool) {
-    let (offset, length) = (operation.extent.offset, operation.extent.length as usize);
-    let (mut done, mut short) = (0, false);
-    while done < length {
-        let at = offset + done as u64;
-        let step = match operation.op {
-            Op::Read => file.read_at(&mut operation.buffer[done..], at),
-            Op::Write => file.write_at(&operation.buffer[done..], at),
-        };
-        match step {
-            Ok(0) => return (done as i64, true),
-            Ok(n) => {
-                done += n;
-                short |= done < length;
+/// The issuing thread makes the calls itself: nothing is handed over.
+#[derive(Debug)]
+struct Alone {
+    calls: Calls,
+    pushed: Vec<Operation>,
+    done: Vec<Completion>,
+}
+
+impl Alone {
+    fn submit(&mut self) {
+        let Alone { calls, pushed, done } = self;
+        done.extend(pushed.drain(..).map(|operation| calls.carry_out(operation, 0)));
+    }
+
+    fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
+        self.submit();
+        if let (Wait::Until(time), true) = (wait, self.done.is_empty()) {
+            std::thread::sleep(Duration::from_nanos(time.saturating_sub(self.calls.now()).0));
+        }
+        out.append(&mut self.done);
+    }
+}
+
+/// A worker for each operation in flight.
+#[derive(Debug)]
+struct Crew {
+    calls: Arc<Calls>,
+    depth: usize,
+    /// None only while dropping: workers end when the jobs end.
+    jobs: Option<Sender<Operation>>,
+    done: Receiver<Completion>,
+    /// What a new worker needs: where jobs come from, and where they go to.
+    inbox: Receiver<Operation>,
+    outbox: Sender<Completion>,
+    workers: Vec<JoinHandle<()>>,
+    /// Operations that were pushed and not reaped.
+    in_flight: usize,
+    /// Operations that no worker could be started for.
+    refused: Vec<Completion>,
+}
+
+impl Crew {
+    fn new(calls: Calls, depth: u32) -> std::io::Result<Crew> {
+        let depth = depth as usize;
+        let (jobs, inbox) = bounded(depth);
+        let (outbox, done) = bounded(depth);
+        let (calls, jobs, workers) = (Arc::new(calls), Some(jobs), Vec::with_capacity(depth));
+        let mut crew =
+            Crew { calls, depth, jobs, done, inbox, outbox, workers, in_flight: 0, refused: Vec::new() };
+        crew.start()?;
+        Ok(crew)
+    }
+
+    fn start(&mut self) -> std::io::Result<()> {
+        let (calls, inbox, outbox) = (self.calls.clone(), self.inbox.clone(), self.outbox.clone());
+        let index = self.workers.len();
+        let work = move || {
+            for operation in inbox {
+                // The engine may be gone after an abort; then nobody wants to know.
+                let _ = outbox.send(calls.carry_out(operation, index as u16));
             }
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return (-i64::from(e.raw_os_error().unwrap_or(5)), short),
+        };
+        self.workers
+            .push(std::thread::Builder::new().name(format!("io-{index}")).stack_size(STACK).spawn(work)?);
+        Ok(())
+    }
+
+    fn push(&mut self, operation: Operation) {
+        self.in_flight += 1;
+        let lacks = self.in_flight > self.workers.len() && self.workers.len() < self.depth;
+        if lacks && let Err(error) = self.start() {
+            let now = self.calls.now();
+            return self.refused.push(ended(operation, (now, now), (errno(&error), false), 0));
+        }
+        let jobs = self.jobs.as_ref().expect("jobs end only with the backend");
+        jobs.send(operation).expect("workers outlive the jobs");
+    }
+
+    fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
+        let before = out.len();
+        out.append(&mut self.refused);
+        out.extend(self.done.try_iter());
+        if let (Wait::Until(time), true) = (wait, out.len() == before) {
+            let left = time.saturating_sub(self.calls.now());
+            let deadline = Instant::now() + Duration::from_nanos(left.0);
+            out.extend(self.done.recv_deadline(deadline));
+            out.extend(self.done.try_iter());
+        }
+        self.in_flight -= out.len() - before;
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.jobs = None;
+        for worker in self.workers.drain(..) {
+            // A worker that panicked has lost its operation; the engine has said so already.
+            let _ = worker.join();
         }
     }
-    (done as i64, short)
 }
 
 impl Backend for Threads {
     fn now(&mut self) -> Nanos {
-        Nanos(self.clock.now())
+        match &self.0 {
+            Kind::Alone(alone) => alone.calls.now(),
+            Kind::Crew(crew) => crew.calls.now(),
+        }
     }
 
     fn needs_buffers(&self) -> bool {
@@ -95,29 +218,22 @@ impl Backend for Threads {
     }
 
     fn push(&mut self, operation: Operation) {
-        let jobs = self.jobs.as_ref().expect("jobs end only with the backend");
-        jobs.send(operation).expect("workers outlive the jobs");
+        match &mut self.0 {
+            Kind::Alone(alone) => alone.pushed.push(operation),
+            Kind::Crew(crew) => crew.push(operation),
+        }
+    }
+
+    fn submit(&mut self) {
+        if let Kind::Alone(alone) = &mut self.0 {
+            alone.submit();
+        }
     }
 
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
-        let before = out.len();
-        out.extend(self.done.try_iter());
-        let Wait::Until(time) = wait else { return };
-        if out.len() == before {
-            let left = time.saturating_sub(self.now());
-            let deadline = Instant::now() + Duration::from_nanos(left.0);
-            out.extend(self.done.recv_deadline(deadline));
-            out.extend(self.done.try_iter());
-        }
-    }
-}
-
-impl Drop for Threads {
-    fn drop(&mut self) {
-        self.jobs = None;
-        for worker in self.workers.drain(..) {
-            // A worker that panicked has lost its operation; the engine has said so already.
-            let _ = worker.join();
+        match &mut self.0 {
+            Kind::Alone(alone) => alone.reap(wait, out),
+            Kind::Crew(crew) => crew.reap(wait, out),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What every backend keeps, whatever it does with the data.
 
-use iosonar_backend::{Backend, Completion, Null, Operation, Sim, Threads, Token, Wait};
-use iosonar_os::{Buffer, Clock, monotonic_ns};
-use iosonar_plan::{Extent, Nanos, Op, SimModel};
+use iosonar_backend::{
+    Backend, Completion, Mode, Null, Operation, RingOptions, Setup, Sim, Threads, Token, Uring, Wait,
+};
+use iosonar_os::{Buffer, BufferPool, Clock, monotonic_ns};
+use iosonar_plan::{Extent, Nanos, Op, ShortPolicy, SimModel};
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -20,11 +22,39 @@ fn scratch(blocks: u64) -> File {
     file
 }
 
+fn setup(file: File, depth: u32, pool: Option<&BufferPool>) -> Setup<'_> {
+    Setup { file, clock: clock(), depth, short: ShortPolicy::Complete, pool }
+}
+
+/// Runs `test` on every kind of ring that this kernel has.
+fn each_ring(test: &impl Fn(&str, Box<dyn Backend>)) {
+    let plain = RingOptions::default();
+    let kinds = [
+        ("uring", plain),
+        ("uring, nothing registered", RingOptions { registered: false, ..plain }),
+        ("uring, cooperative", RingOptions { mode: Some(Mode::Cooperative), ..plain }),
+        ("uring, interrupting", RingOptions { mode: Some(Mode::Interrupting), ..plain }),
+        ("uring with sqpoll", RingOptions { sqpoll: true, ..plain }),
+    ];
+    for (name, options) in kinds {
+        let pool = BufferPool::new(BufferPool::needed(DEPTH, BLOCK), false).unwrap();
+        match Uring::with(setup(scratch(64), DEPTH, Some(&pool)), options) {
+            Ok((uring, notices)) => {
+                assert!(notices.is_empty(), "{name}: {notices:?}");
+                test(name, Box::new(uring));
+            }
+            Err(reason) => println!("SKIPPED: {name}, because {reason}"),
+        }
+    }
+}
+
 fn each_backend(test: impl Fn(&str, Box<dyn Backend>)) {
     test("null", Box::new(Null::new(clock(), DEPTH)));
     let model = SimModel { jitter: Nanos(50_000), channels: 3, ..SimModel::default() };
     test("sim", Box::new(Sim::new(model, DEPTH, 1)));
-    test("threads", Box::new(Threads::new(scratch(64), clock(), DEPTH).unwrap()));
+    test("threads", Box::new(Threads::open(setup(scratch(64), DEPTH, None)).unwrap()));
+    test("one thread", Box::new(Threads::open(setup(scratch(64), 1, None)).unwrap()));
+    each_ring(&test);
 }
 
 fn operation(backend: &dyn Backend, token: u32, op: Op, block: u64) -> Operation {

@@ -6,7 +6,10 @@
 
 mod control;
 mod data;
+mod feed;
 mod gate;
+mod means;
+mod payload;
 mod prepare;
 mod progress;
 mod run;

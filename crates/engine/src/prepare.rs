@@ -1,11 +1,13 @@
 //! Everything that can be found out before the first I/O.
 
+use crate::means::Part;
 use iosonar_host::guard::{Intent, Permit, Refusal, check};
 use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify};
-use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, scan};
+use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, Unfit, scan};
+use iosonar_os::raise_file_limit;
 use iosonar_plan::{
-    Access, ByteSize, LoadPace, LoadSource, Nanos, OverlapPolicy, Pace, PatternSource, Placement,
-    PlacementError, Plan, SECTOR, Source, Target,
+    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, OverlapPolicy, Placement, PlacementError,
+    Plan, SECTOR, Source, Strong, Target,
 };
 use iosonar_trace::{InputError, decompress};
 use std::fs::File;
@@ -114,6 +116,18 @@ pub enum PrepareError {
         /// What takes most of it.
         what: String,
     },
+    /// A request does not fit into the memory for data.
+    #[error(
+        "target {path}: requests of up to {length} bytes do not fit into its share of memory for data, {share} bytes: raise --buffer-memory (memory.buffers in a plan), or use fewer targets"
+    )]
+    Buffers {
+        /// As typed.
+        path: String,
+        /// Bytes.
+        share: u64,
+        /// Bytes of the longest request.
+        length: u64,
+    },
     /// Standard input feeds more than one target.
     #[error("standard input can feed only one target: save the load to a file")]
     SharedInput,
@@ -124,6 +138,24 @@ pub enum PrepareError {
         path: String,
         /// What it is too: `load` or `target`, and its path as typed.
         other: String,
+    },
+    /// Several issuing loops on a target.
+    #[error(
+        "target {path}: jobs = {jobs}: one issuing loop for each target is all there is yet; use jobs = 1"
+    )]
+    Jobs {
+        /// As typed.
+        path: String,
+        /// How many were asked for.
+        jobs: u32,
+    },
+    /// A pattern does not fit its target.
+    #[error("target {path}: {why}")]
+    Pattern {
+        /// As typed.
+        path: String,
+        /// What does not fit.
+        why: Unfit,
     },
     /// Block sizes do not fit the target's direct I/O.
     #[error(
@@ -197,9 +229,12 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     if plan.engine.is_real() {
         check_apart(&targets)?;
     }
-    check_memory(&plan, &targets, root)?;
+    let mut prepared = Prepared { plan, targets, notices };
+    prepared.check_memory(root)?;
+    raise_file_limit();
     // Only when every target has been looked at is the first one claimed.
-    for t in &mut targets {
+    let Prepared { plan, targets, .. } = &mut prepared;
+    for t in targets {
         if let (Some(facts), true) = (&t.facts, plan.engine.is_real()) {
             let intent = if t.writes { Intent::Write } else { Intent::ReadOnly };
             t.permit = Some(check(facts, intent, plan.destroy, root)?);
@@ -207,37 +242,59 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
             t.file = Some(t.open(facts, plan.access)?);
         }
     }
-    Ok(Prepared { plan, targets, notices })
+    Ok(prepared)
 }
 
-/// Memory follows the plan, so it can be known before the start. What is asked for is compared with what the kernel
-/// calls available.
-fn check_memory(plan: &Plan, targets: &[TargetReady], root: &Root) -> Result<(), PrepareError> {
-    /// Of a request that is in flight or waits: entries of the scheduler and its conflict tracker.
-    const ENTRY: u64 = 512;
-    /// Of a worker thread, as far as it is touched.
-    const THREAD: u64 = 16 << 10;
-    /// Of a target: blocks of records, read-ahead.
-    const TARGET: u64 = 4 << 20;
-    const MIB: u64 = 1 << 20;
-    let Some(available) = available_memory(root) else { return Ok(()) };
-    let waiting = if plan.overlap.policy == OverlapPolicy::PushBack { plan.overlap.max_waiting } else { 0 };
-    let depth = u64::from(plan.depth);
-    let entries = (depth + u64::from(waiting)) * ENTRY;
-    let threads = if plan.engine.is_real() { depth * THREAD } else { 0 };
-    let buffers = |t: &TargetReady| {
-        if plan.engine.is_real() { (depth + 1).saturating_mul(t.max_length() as u64) } else { 0 }
-    };
-    let needed = targets
-        .iter()
-        .fold(0u64, |sum, t| sum.saturating_add(buffers(t)).saturating_add(TARGET + entries + threads));
-    if needed <= available / 10 * 9 {
-        return Ok(());
+impl Prepared {
+    /// Memory follows the plan, so it can be known before the start. What is asked for is compared with what the kernel
+    /// calls available.
+    fn check_memory(&self, root: &Root) -> Result<(), PrepareError> {
+        /// Of a request that is in flight or waits: entries of the scheduler and its conflict tracker.
+        const ENTRY: u64 = 512;
+        /// Of a worker thread, as far as it is touched.
+        const THREAD: u64 = 16 << 10;
+        /// Of an issuing loop: its share of the frames of records, read-ahead.
+        const LOOP: u64 = 1 << 20;
+        const MIB: u64 = 1 << 20;
+        let plan = &self.plan;
+        self.check_buffers()?;
+        let Some(available) = available_memory(root) else { return Ok(()) };
+        let is_pushed_back = plan.overlap.policy == OverlapPolicy::PushBack;
+        let waiting = if is_pushed_back { plan.overlap.max_waiting.into() } else { 0 };
+        let depth = u64::from(plan.depth);
+        let threads = if plan.engine == Engine::Threads { depth * THREAD } else { 0 };
+        let parts = self.parts();
+        let buffers =
+            |part: &Part| if plan.engine.is_real() { self.buffer_bytes(part.target, parts.len()) } else { 0 };
+        let each = LOOP + (depth + waiting) * ENTRY + threads;
+        let needed =
+            parts.iter().fold(0u64, |sum, part| sum.saturating_add(each).saturating_add(buffers(part)));
+        if needed <= available / 10 * 9 {
+            return Ok(());
+        }
+        let longest = self.targets.iter().map(TargetReady::max_length).max().unwrap_or(0);
+        let what = format!(
+            "{} targets, {depth} requests in flight on each, up to {longest} bytes long",
+            self.targets.len()
+        );
+        Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what })
     }
-    let longest = targets.iter().map(TargetReady::max_length).max().unwrap_or(0);
-    let what =
-        format!("{} targets, {depth} requests in flight on each, up to {longest} bytes long", targets.len());
-    Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what })
+
+    /// The longest request of each target must fit into its share of memory for data: it would wait for ever.
+    fn check_buffers(&self) -> Result<(), PrepareError> {
+        let workers = self.workers();
+        let short = |(index, t): &(usize, &TargetReady)| {
+            self.plan.engine.is_real() && self.buffer_bytes(*index, workers) < t.max_length() as u64
+        };
+        match self.targets.iter().enumerate().find(short) {
+            None => Ok(()),
+            Some((index, t)) => Err(PrepareError::Buffers {
+                path: name(&t.target.path),
+                share: self.buffer_bytes(index, workers),
+                length: t.max_length() as u64,
+            }),
+        }
+    }
 }
 
 /// `MemAvailable` of `/proc/meminfo`, in bytes; none where it cannot be read.
@@ -361,7 +418,7 @@ fn ready(
     let writes = match (&target.source, &load) {
         (Source::Load(_), Some(load)) => load.writes > 0,
         (Source::Load(_), None) => true,
-        (Source::Pattern(p), _) => p.read_percent < 100,
+        (Source::Pattern(p), _) => p.writes(),
     };
     Ok(TargetReady {
         target: target.clone(),
@@ -377,23 +434,23 @@ fn ready(
 
 /// Buffered patterns may use any size; headers are written where whole sectors are.
 fn is_byte_exact(target: &Target, access: Access) -> bool {
-    access.buffered && matches!(&target.source, Source::Pattern(p) if !p.block_size.0.is_multiple_of(SECTOR))
+    access.buffered && matches!(&target.source, Source::Pattern(p) if !p.is_aligned(SECTOR))
 }
 
 fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> Result<(), PrepareError> {
     let path = || name(&target.path);
     let length = match (&target.source, load) {
         (Source::Pattern(p), _) => {
-            if !(p.block_size.0.is_multiple_of(placement.block())
-                && p.offset.0.is_multiple_of(placement.block()))
-            {
+            if p.jobs > 1 {
+                return Err(PrepareError::Jobs { path: path(), jobs: p.jobs });
+            }
+            if !p.is_aligned(placement.block()) {
                 return Err(PrepareError::Unaligned { path: path(), block: placement.block() });
             }
-            let region = p.region.map_or(placement.size(), |r| r.0.min(placement.size()));
-            if p.offset.0 + p.block_size.0 > placement.size() || region < p.block_size.0 {
-                u64::MAX
-            } else {
-                p.block_size.0
+            match Pattern::new(p, placement.size(), 0, 0) {
+                Ok(_) => p.longest(),
+                Err(Unfit::Region { .. }) => u64::MAX,
+                Err(why) => return Err(PrepareError::Pattern { path: path(), why }),
             }
         }
         (Source::Load(_), Some(load)) => load.max_length,
@@ -402,7 +459,7 @@ fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> R
     if length <= placement.size() {
         return Ok(());
     }
-    let length = if let Source::Pattern(p) = &target.source { p.block_size.0 } else { length };
+    let length = if let Source::Pattern(p) = &target.source { p.longest() } else { length };
     Err(PrepareError::TooSmall {
         path: path(),
         size: placement.size(),
@@ -415,10 +472,7 @@ fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> R
 pub(crate) fn source_name(target: &Target) -> String {
     match &target.source {
         Source::Load(load) => name(&load.file),
-        Source::Pattern(p) => {
-            let order = if p.order == iosonar_plan::Order::Random { "random" } else { "sequential" };
-            format!("{order} {} {}% read", p.block_size, p.read_percent)
-        }
+        Source::Pattern(p) => p.to_string(),
     }
 }
 
@@ -494,16 +548,28 @@ impl TargetReady {
     /// The longest request in bytes, where it is known.
     pub(crate) fn max_length(&self) -> usize {
         let length = match (&self.target.source, &self.load) {
-            (Source::Pattern(p), _) => p.block_size.0,
+            (Source::Pattern(p), _) => p.longest(),
             (_, Some(load)) => load.max_length,
             (_, None) => 0,
         };
-        // A request that is not aligned reaches into one more block at each end.
-        usize::try_from(length.saturating_add(2 * self.placement.block())).unwrap_or(usize::MAX)
+        // A load's request that is not aligned reaches into one more block at each end.
+        let is_aligned = self.load.is_none() || self.placement.block() <= SECTOR;
+        let ends = if is_aligned { 0 } else { 2 * self.placement.block() };
+        usize::try_from(length.saturating_add(ends)).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the lengths of its requests are known before the start: not so where they come by standard input.
+    pub(crate) fn knows_lengths(&self) -> bool {
+        matches!(self.target.source, Source::Pattern(_)) || self.load.is_some()
+    }
+
+    /// Whether any two of its requests can conflict: nothing that is only read conflicts, but under the strongest table.
+    pub(crate) fn can_conflict(&self, strong: Strong) -> bool {
+        self.writes || strong.conflict(Op::Read, Op::Read)
     }
 
     /// Its requests for one pass: a pattern is there at once, a load has yet to be opened.
-    pub(crate) fn requests(&self, plan: &Plan, stream: u64, notices: &NoticeSink) -> Requests {
+    pub(crate) fn requests(&self, plan: &Plan, part: Part, stream: u64, notices: &NoticeSink) -> Requests {
         match &self.target.source {
             Source::Load(load) => {
                 let (load, notices, told) = (load.clone(), notices.clone(), self.told.clone());
@@ -511,7 +577,8 @@ impl TargetReady {
             }
             Source::Pattern(p) => {
                 let pattern = Pattern::new(p, self.placement.size(), plan.seed, stream);
-                Requests::Pattern(Box::new(pattern.expect("check_fits has seen that a block fits")))
+                let pattern = pattern.expect("check_fits has seen that a block fits");
+                Requests::Pattern(Box::new(pattern.part(part.job, part.jobs)))
             }
         }
     }
@@ -573,10 +640,8 @@ impl Prepared {
             Source::Load(l) if l.pace == LoadPace::Original => {
                 t.load.as_ref().map(|f| f.demand.until(l.speed.unscale(now)))
             }
-            Source::Pattern(PatternSource { pace: Pace::Rate { iops, .. }, .. }) => {
-                Some((u128::from(now.0) * u128::from(*iops) / 1_000_000_000) as u64)
-            }
-            Source::Load(_) | Source::Pattern(_) => None,
+            Source::Pattern(p) => p.mean_iops().map(|iops| (now.as_secs_f64() * iops) as u64),
+            Source::Load(_) => None,
         };
         self.targets.iter().map(of).sum()
     }
@@ -588,7 +653,7 @@ impl Prepared {
                 t.load.as_ref().map(|f| l.speed.scale(f.last.saturating_sub(f.first)))
             }
             Source::Load(_) => Some(Nanos(0)),
-            Source::Pattern(p) => p.stop.runtime,
+            Source::Pattern(p) => p.stop.end(),
         };
         let spans = self.targets.iter().map(of).collect::<Option<Vec<_>>>()?;
         spans.into_iter().max().map(|span| Nanos(span.0 * u64::from(self.plan.passes)))

@@ -12,19 +12,49 @@ const BUCKETS: usize = 64 * STEPS;
 /// Gauges that workers set and anybody may read.
 #[derive(Debug)]
 pub struct Progress {
-    targets: Vec<Gauge>,
-    seen: Mutex<Seen>,
+    gauges: Vec<Gauge>,
+    /// What the gauges' histograms showed when the present interval began.
+    before: Mutex<Box<[u64; BUCKETS]>>,
 }
 
-/// What one worker tells; written by it alone.
-#[derive(Debug, Default)]
+/// What one worker tells. It alone writes, so a count needs no locked instruction: a load and a store are enough.
+#[derive(Debug)]
 pub struct Gauge {
     in_flight: AtomicU32,
     waiting: AtomicU32,
     late_ns: AtomicU64,
     now_ns: AtomicU64,
-    /// Its target's part is over.
+    /// Its part is over.
     ended: AtomicBool,
+    completed: AtomicU64,
+    failed: AtomicU64,
+    dropped: AtomicU64,
+    bytes: AtomicU64,
+    responses: Box<[AtomicU64; BUCKETS]>,
+    /// Longest response of the interval; taken away when that ends.
+    longest_ns: AtomicU64,
+}
+
+impl Default for Gauge {
+    fn default() -> Gauge {
+        Gauge {
+            in_flight: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
+            late_ns: AtomicU64::new(0),
+            now_ns: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+            completed: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            responses: Box::new([const { AtomicU64::new(0) }; BUCKETS]),
+            longest_ns: AtomicU64::new(0),
+        }
+    }
+}
+
+fn add(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
 }
 
 impl Gauge {
@@ -43,17 +73,23 @@ impl Gauge {
     pub(crate) fn set_late(&self, late: Nanos) {
         self.late_ns.store(late.0, Relaxed);
     }
-}
 
-/// Counts over the whole run, and a histogram of the time since the last snapshot.
-#[derive(Debug, Clone)]
-struct Seen {
-    completed: u64,
-    failed: u64,
-    dropped: u64,
-    bytes: u64,
-    responses: Box<[u32; BUCKETS]>,
-    interval_max: Nanos,
+    /// Counts a request that has ended.
+    pub(crate) fn count(&self, record: &Record) {
+        match record.outcome {
+            Outcome::Completed => add(&self.completed, 1),
+            Outcome::Failed => add(&self.failed, 1),
+            Outcome::Dropped => add(&self.dropped, 1),
+            Outcome::Cancelled => {}
+        }
+        add(&self.bytes, record.result.max(0) as u64);
+        if let Some(response) = record.response() {
+            add(&self.responses[bucket(response)], 1);
+            if response.0 > self.longest_ns.load(Relaxed) {
+                self.longest_ns.store(response.0, Relaxed);
+            }
+        }
+    }
 }
 
 /// A moment of a run.
@@ -84,73 +120,66 @@ pub struct Snapshot {
 }
 
 impl Progress {
-    /// For a run on `targets` targets.
-    pub fn new(targets: usize) -> Progress {
-        let seen = Seen {
-            completed: 0,
-            failed: 0,
-            dropped: 0,
-            bytes: 0,
-            responses: Box::new([0; BUCKETS]),
-            interval_max: Nanos(0),
-        };
-        Progress { targets: (0..targets).map(|_| Gauge::default()).collect(), seen: Mutex::new(seen) }
+    /// For a run with `workers` issuing loops.
+    pub fn new(workers: usize) -> Progress {
+        let gauges = (0..workers).map(|_| Gauge::default()).collect();
+        Progress { gauges, before: Mutex::new(Box::new([0; BUCKETS])) }
     }
 
-    pub(crate) fn gauge(&self, target: usize) -> &Gauge {
-        &self.targets[target]
+    pub(crate) fn gauge(&self, worker: usize) -> &Gauge {
+        &self.gauges[worker]
     }
 
-    /// Sees a block of records; called by the recorder's writer, never by a worker.
-    pub(crate) fn observe(&self, records: &[Record]) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        for record in records {
-            match record.outcome {
-                Outcome::Completed => seen.completed += 1,
-                Outcome::Failed => seen.failed += 1,
-                Outcome::Dropped => seen.dropped += 1,
-                Outcome::Cancelled => {}
-            }
-            seen.bytes += record.result.max(0) as u64;
-            if let Some(response) = record.response() {
-                seen.responses[bucket(response)] += 1;
-                seen.interval_max = seen.interval_max.max(response);
-            }
-        }
-    }
-
-    /// The time of the target that is furthest behind, of those that still go on.
+    /// The time of the worker that is furthest behind, of those that still go on.
     fn now(&self) -> Nanos {
         let times = |ended: bool| {
-            let gauges = self.targets.iter().filter(move |g| g.ended.load(Relaxed) == ended);
+            let gauges = self.gauges.iter().filter(move |g| g.ended.load(Relaxed) == ended);
             gauges.map(|g| g.now_ns.load(Relaxed))
         };
         Nanos(times(false).min().or(times(true).max()).unwrap_or_default())
     }
 
+    fn sum(&self, of: fn(&Gauge) -> &AtomicU64) -> u64 {
+        self.gauges.iter().map(|g| of(g).load(Relaxed)).sum()
+    }
+
+    fn responses(&self) -> Box<[u64; BUCKETS]> {
+        let mut all = Box::new([0; BUCKETS]);
+        for gauge in &self.gauges {
+            all.iter_mut().zip(gauge.responses.iter()).for_each(|(sum, n)| *sum += n.load(Relaxed));
+        }
+        all
+    }
+
     /// The present moment; with `next_interval` the histogram begins anew.
     pub fn snapshot(&self, next_interval: bool) -> Snapshot {
-        let sum =
-            |f: fn(&Gauge) -> &AtomicU32| self.targets.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let snapshot = Snapshot {
-            now: self.now(),
-            completed: seen.completed,
-            failed: seen.failed,
-            dropped: seen.dropped,
-            bytes: seen.bytes,
-            in_flight: sum(|g| &g.in_flight),
-            waiting: sum(|g| &g.waiting),
-            late: Nanos(self.targets.iter().map(|g| g.late_ns.load(Relaxed)).max().unwrap_or_default()),
-            p50: percentile(&seen.responses, 50, seen.interval_max),
-            p99: percentile(&seen.responses, 99, seen.interval_max),
-            max: seen.interval_max,
+        let small =
+            |f: fn(&Gauge) -> &AtomicU32| self.gauges.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();
+        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let responses = self.responses();
+        let mut interval = responses.clone();
+        interval.iter_mut().zip(before.iter()).for_each(|(now, then)| *now = now.saturating_sub(*then));
+        let longest = |g: &Gauge| match next_interval {
+            true => g.longest_ns.swap(0, Relaxed),
+            false => g.longest_ns.load(Relaxed),
         };
+        let max = Nanos(self.gauges.iter().map(longest).max().unwrap_or_default());
         if next_interval {
-            seen.responses.fill(0);
-            seen.interval_max = Nanos(0);
+            *before = responses;
         }
-        snapshot
+        Snapshot {
+            now: self.now(),
+            completed: self.sum(|g| &g.completed),
+            failed: self.sum(|g| &g.failed),
+            dropped: self.sum(|g| &g.dropped),
+            bytes: self.sum(|g| &g.bytes),
+            in_flight: small(|g| &g.in_flight),
+            waiting: small(|g| &g.waiting),
+            late: Nanos(self.gauges.iter().map(|g| g.late_ns.load(Relaxed)).max().unwrap_or_default()),
+            p50: percentile(&interval, 50, max),
+            p99: percentile(&interval, 99, max),
+            max,
+        }
     }
 }
 
@@ -168,12 +197,12 @@ fn upper_edge(bucket: usize) -> u64 {
     (next - 1).min(u128::from(u64::MAX)) as u64
 }
 
-fn percentile(counts: &[u32; BUCKETS], percent: u64, max: Nanos) -> Nanos {
-    let total: u64 = counts.iter().map(|c| u64::from(*c)).sum();
+fn percentile(counts: &[u64; BUCKETS], percent: u64, max: Nanos) -> Nanos {
+    let total: u64 = counts.iter().sum();
     let rank = (total * percent).div_ceil(100);
     let mut seen = 0;
     let found = counts.iter().position(|count| {
-        seen += u64::from(*count);
+        seen += count;
         seen >= rank && rank > 0
     });
     found.map_or(Nanos(0), |bucket| Nanos(upper_edge(bucket)).min(max))
@@ -202,8 +231,7 @@ mod tests {
             result: 512,
             ..Record::default()
         };
-        let records: Vec<Record> = (1..=100).map(record).collect();
-        progress.observe(&records);
+        (1..=100).for_each(|us| progress.gauge(0).count(&record(us)));
         let s = progress.snapshot(true);
         assert_eq!((s.completed, s.bytes, s.max), (100, 51_200, Nanos(100_000)));
         assert!((99_000..=100_000).contains(&s.p99.0) && (50_000..57_000).contains(&s.p50.0), "{s:?}");

@@ -1,26 +1,29 @@
 //! A run: workers, the records' writer, the sampler of counters, time zero.
 
 use crate::control::Control;
+use crate::feed::Feed;
 use crate::gate::{Gate, Member};
+use crate::means::{Equipment, Part, equip, isolate};
 use crate::prepare::{Prepared, Requests, TargetReady, source_name};
 use crate::progress::Progress;
-use crate::worker::{Feed, Settings, Tally, Worker, WorkerError};
+use crate::worker::{Tally, Worker, WorkerError};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use iosonar_archive::{
-    ARCHIVE_VERSION, ArchiveError, ArchiveWriter, RunInfo, RunState, SeriesLog, Stalls, TargetInfo,
+    ARCHIVE_VERSION, ArchiveError, ArchiveWriter, CpuUse, Means, RunInfo, RunState, SeriesLog, Stalls,
+    TargetInfo,
 };
-use iosonar_backend::{Backend, Null, Sim, Threads};
 use iosonar_host::sample::Sampler;
 use iosonar_host::{Root, TargetFacts};
-use iosonar_load::ReadAhead;
-use iosonar_os::{Clock, monotonic_ns, realtime_ns, set_timer_slack_1ns};
-use iosonar_plan::{Engine, Nanos, Plan};
+use iosonar_load::{IssuedHash, ReadAhead};
+use iosonar_os::usage::own_cpu_time;
+use iosonar_os::{Clock, monotonic_ns, raise_file_limit, realtime_ns, set_timer_slack_1ns};
+use iosonar_plan::{Engine, Nanos};
 use iosonar_record::{Recorder, start as start_recorder};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two samples of the counters.
+/// Time between two samples of the counters, and between two corrections of the clock.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// Why a run could not begin.
@@ -29,14 +32,25 @@ pub enum RunError {
     /// The archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Threads.
+    /// Threads, or descriptors for them.
     #[error(
-        "cannot start the threads of the run ({0}): use a smaller --depth, or raise the limit on processes (ulimit -u)"
+        "cannot start the threads of the run ({0}): use a smaller --depth, or raise the limits on processes and open files (ulimit -u, ulimit -n)"
     )]
     Threads(std::io::Error),
+    /// Memory for data.
+    #[error("{0}: use a smaller --buffer-memory, or fewer targets")]
+    Memory(std::io::Error),
+    /// The engine.
+    #[error("the engine cannot be used: {0}; --engine threads works everywhere")]
+    Engine(std::io::Error),
 }
 
-type Outcome = (Tally, Result<(), WorkerError>);
+/// What became of an issuing loop.
+struct Outcome {
+    target: usize,
+    tally: Tally,
+    result: Result<(), WorkerError>,
+}
 
 impl Prepared {
     /// What is known before the start; [`Prepared::run`] gives it back completed.
@@ -53,9 +67,9 @@ impl Prepared {
             max_waiting: 0,
             max_in_flight: 0,
             expected_requests: t.expected_requests(self.plan.passes),
-            hole_bytes: t.hole_bytes(),
             ended_early: None,
-            sequence_hash: 0,
+            issued_hash: String::new(),
+            hole_bytes: t.hole_bytes(),
         };
         RunInfo {
             archive_version: ARCHIVE_VERSION,
@@ -68,8 +82,8 @@ impl Prepared {
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
             buffer_stalls: Stalls::default(),
-            means: Default::default(),
-            cpu: Default::default(),
+            means: Means::default(),
+            cpu: CpuUse::default(),
         }
     }
 
@@ -82,13 +96,15 @@ impl Prepared {
         control: &Control,
         progress: &Arc<Progress>,
     ) -> Result<RunInfo, RunError> {
+        raise_file_limit();
         let clock = Clock::from_origin(u64::MAX);
-        let observer = progress.clone();
-        let observe = move |records: &[_]| observer.observe(records);
+        let (equipment, means) = equip(self, &clock)?;
+        info.means = means;
         let (writer, recorders) =
-            start_recorder(archive.record_log()?, self.targets.len(), observe).map_err(RunError::Threads)?;
-        let backends = self.backends(&clock)?;
+            start_recorder(archive.record_log()?, equipment.len()).map_err(RunError::Threads)?;
         let series = archive.series_log()?;
+        let notices = Mutex::new(Vec::new());
+        let mut cpu = own_cpu_time();
         let set_time_zero = || {
             let grace = if self.is_timed() { self.plan.start_grace.0 } else { 0 };
             clock.set_origin(monotonic_ns() + grace);
@@ -96,103 +112,97 @@ impl Prepared {
             info.started_unix_ns = (realtime_ns() + clock.origin()).saturating_sub(monotonic_ns());
             // Written again at the end; a disk that is full by now shows in the records, too.
             let _ = archive.write_run(&info);
+            cpu = own_cpu_time();
         };
-        let shared = Shared { clock: &clock, control, progress };
-        let outcomes = self.carry_out(backends, recorders, shared, series, set_time_zero);
+        let shared = Shared { clock: &clock, control, progress, notices: &notices };
+        let (outcomes, clock_error) = self.carry_out(equipment, recorders, shared, series, set_time_zero);
         let written = writer.finish();
+        let used = own_cpu_time();
+        info.cpu = CpuUse { user_ns: used.user_ns - cpu.user_ns, system_ns: used.system_ns - cpu.system_ns };
+        info.means.clock.error = info.means.clock.error.max(clock_error);
+        info.means.notices.extend(notices.into_inner().unwrap_or_else(PoisonError::into_inner));
         let broken = written.err().map(|e| format!("the records could not be written: {e}"));
         self.conclude(&mut info, &outcomes, broken);
-        if info.state == RunState::Finished && outcomes.iter().any(|(tally, _)| tally.stopped) {
+        if info.state == RunState::Finished && outcomes.iter().any(|outcome| outcome.tally.stopped) {
             info.state = RunState::Interrupted(control.signal().map_or("its end time".into(), signal_name));
         }
         Ok(info)
     }
 
     /// Whether the engine's clock is the real one.
-    fn is_timed(&self) -> bool {
+    pub(crate) fn is_timed(&self) -> bool {
         !matches!(self.plan.engine, Engine::Sim(_))
     }
 
-    fn backends(&self, clock: &Clock) -> Result<Vec<Box<dyn Backend>>, RunError> {
-        let depth = self.plan.depth;
-        let new = |(index, target): (usize, &TargetReady)| -> Result<Box<dyn Backend>, RunError> {
-            Ok(match self.plan.engine {
-                Engine::Null => Box::new(Null::new(clock.clone(), depth)),
-                Engine::Sim(model) => Box::new(Sim::new(model, depth, self.plan.seed ^ (index as u64) << 32)),
-                Engine::Uring(_) | Engine::Aio | Engine::Threads => {
-                    let file = target.file.as_ref().expect("prepare opens the targets of engines with I/O");
-                    let file = file.try_clone().map_err(RunError::Threads)?;
-                    Box::new(Threads::new(file, clock.clone(), depth).map_err(RunError::Threads)?)
-                }
-            })
-        };
-        self.targets.iter().enumerate().map(new).collect()
-    }
-
+    /// Runs all issuing loops to their ends; gives what became of them, and how far the clock was off at most.
     fn carry_out(
         &self,
-        backends: Vec<Box<dyn Backend>>,
+        equipment: Vec<Equipment>,
         recorders: Vec<Recorder>,
         shared: Shared<'_>,
         series: SeriesLog,
         set_time_zero: impl FnOnce(),
-    ) -> Vec<Outcome> {
-        let Shared { clock, control, progress } = shared;
-        let gate = Gate::new(self.targets.len());
+    ) -> (Vec<Outcome>, Nanos) {
+        let gate = Gate::new(equipment.len());
         // Everybody is ready; then time zero is known; then everybody waits for it.
-        let (ready, known) = (Barrier::new(self.targets.len() + 1), Barrier::new(self.targets.len() + 1));
-        let start = Start { clock, control, ready: &ready, known: &known };
+        let (ready, known) = (Barrier::new(equipment.len() + 1), Barrier::new(equipment.len() + 1));
+        let start = Start { clock: shared.clock, control: shared.control, ready: &ready, known: &known };
         let facts = self.facts();
         let (end, ended) = crossbeam_channel::bounded::<()>(0);
         std::thread::scope(|scope| {
-            let workers: Vec<_> = backends
+            let workers: Vec<_> = equipment
                 .into_iter()
                 .zip(recorders)
                 .enumerate()
-                .map(|(index, (backend, recorder))| {
-                    let (gate, start) = (&gate, &start);
-                    scope.spawn(move || {
-                        let settings = self.settings(index);
-                        let worker = Worker::new(settings, backend, recorder, control, progress.gauge(index));
-                        self.work(index, worker, &gate.member(), start)
-                    })
+                .map(|(index, (equipment, recorder))| {
+                    let (gate, start, target) = (&gate, &start, equipment.part.target);
+                    let work = move || self.work(index, equipment, recorder, &gate.member(), start, shared);
+                    (target, scope.spawn(work))
                 })
                 .collect();
             ready.wait();
             set_time_zero();
             known.wait();
-            let sampler = scope.spawn(|| sample(series, &facts, clock, ended));
-            let lost = || (Tally::default(), Err(WorkerError::Panicked));
-            let outcomes = workers.into_iter().map(|w| w.join().unwrap_or_else(|_| lost())).collect();
+            let sampler = scope.spawn(|| sample(series, &facts, shared.clock, ended));
+            let outcome = |(target, worker): (usize, std::thread::ScopedJoinHandle<'_, _>)| {
+                let (tally, result) =
+                    worker.join().unwrap_or_else(|_| (Tally::default(), Err(WorkerError::Panicked)));
+                Outcome { target, tally, result }
+            };
+            let outcomes = workers.into_iter().map(outcome).collect();
             drop(end);
             // The series are an addition: a sampler that failed costs no result.
-            let _ = sampler.join();
-            outcomes
+            (outcomes, sampler.join().unwrap_or_default())
         })
     }
 
-    fn settings(&self, index: usize) -> Settings {
-        let Plan { run_id, depth, overlap, fill, .. } = self.plan;
-        let target = &self.targets[index];
-        let (placement, max_length) = (target.placement, target.max_length());
-        let expected = target.load.as_ref().map(|l| l.requests);
-        Settings { run_id, target: index as u16, depth, overlap, fill, placement, max_length, expected }
-    }
-
-    fn work(&self, index: usize, worker: Worker<'_>, member: &Member<'_>, start: &Start<'_>) -> Outcome {
+    fn work(
+        &self,
+        index: usize,
+        equipment: Equipment,
+        recorder: Recorder,
+        member: &Member<'_>,
+        start: &Start<'_>,
+        shared: Shared<'_>,
+    ) -> (Tally, Result<(), WorkerError>) {
         set_timer_slack_1ns();
+        let refused = isolate(&self.plan.pacing, index);
+        shared.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
+        let Equipment { part, settings, backend, payloads } = equipment;
+        let gauge = shared.progress.gauge(index);
+        let worker = Worker::new(settings, backend, payloads, recorder, shared.control, gauge);
         // Opened and read ahead before time zero, so that neither costs delay; so is a later pass before its start.
-        let mut first = Some(self.feed(index, 0, start.control));
+        let mut first = Some(self.feed(part, 0, start.control));
         start.wait(self.is_timed());
         worker.run(self.plan.passes, member, |pass| {
-            first.take().unwrap_or_else(|| self.feed(index, pass, start.control))
+            first.take().unwrap_or_else(|| self.feed(part, pass, start.control))
         })
     }
 
-    fn feed(&self, index: usize, pass: u32, control: &Control) -> Result<Feed, WorkerError> {
-        let target = &self.targets[index];
-        let stream = u64::from(pass) * self.targets.len() as u64 + index as u64;
-        let mut feed = match target.requests(&self.plan, stream, &self.notices) {
+    fn feed(&self, part: Part, pass: u32, control: &Control) -> Result<Feed, WorkerError> {
+        let target = &self.targets[part.target];
+        let stream = u64::from(pass) * self.targets.len() as u64 + part.target as u64;
+        let mut feed = match target.requests(&self.plan, part, stream, &self.notices) {
             Requests::Pattern(source) => Feed::Direct(source),
             Requests::Load(open) if self.is_timed() => {
                 Feed::Ahead(ReadAhead::start(open).map_err(WorkerError::Thread)?)
@@ -205,15 +215,18 @@ impl Prepared {
     }
 
     fn conclude(&self, info: &mut RunInfo, outcomes: &[Outcome], broken: Option<String>) {
-        let mut reasons: Vec<String> = broken.into_iter().collect();
-        for ((target, ready), (tally, result)) in info.targets.iter_mut().zip(&self.targets).zip(outcomes) {
+        for (target, ready) in info.targets.iter_mut().zip(&self.targets) {
             target.bad_lines += ready.told.bad_lines.load(Relaxed);
             target.back_shifts += ready.told.back_shifts.load(Relaxed);
-            target.max_requested_end = target.max_requested_end.max(tally.max_requested_end);
-            target.input_lines = tally.lines;
-            target.max_waiting = tally.counters.max_waiting.into();
-            target.max_in_flight = tally.counters.max_in_flight.into();
+        }
+        let mut issued = vec![IssuedHash::default(); info.targets.len()];
+        let mut reasons: Vec<String> = broken.into_iter().collect();
+        for Outcome { target, tally, result } in outcomes {
+            issued[*target].merge(tally.issued);
+            let target = &mut info.targets[*target];
+            add_tally(target, tally);
             info.recorder_stalls.merge(tally.recorder_stalls);
+            info.buffer_stalls.merge(tally.buffer_stalls);
             info.push_back_stalls
                 .merge(Stalls { count: tally.counters.full_count, total: tally.counters.full_total });
             match result {
@@ -222,10 +235,30 @@ impl Prepared {
                 Ok(()) => {}
             }
         }
+        for (target, issued) in info.targets.iter_mut().zip(issued) {
+            target.issued_hash = issued.to_string();
+        }
+        // Where every target has ended early, there is nothing that went on.
+        if info.targets.iter().all(|t| t.ended_early.is_some()) {
+            let early =
+                |t: &TargetInfo| t.ended_early.as_ref().map(|why| format!("target {}: {why}", t.path));
+            reasons.extend(info.targets.iter().filter_map(early));
+        }
         info.state = match reasons.is_empty() {
             true => RunState::Finished,
             false => RunState::Broken(reasons.join("; ")),
         };
+    }
+}
+
+/// Adds what one issuing loop counted to the facts about its target.
+fn add_tally(target: &mut TargetInfo, tally: &Tally) {
+    target.max_requested_end = target.max_requested_end.max(tally.max_requested_end);
+    target.input_lines = target.input_lines.max(tally.lines);
+    target.max_waiting = target.max_waiting.max(tally.counters.max_waiting.into());
+    target.max_in_flight += u64::from(tally.counters.max_in_flight);
+    if target.ended_early.is_none() {
+        target.ended_early.clone_from(&tally.ended_early);
     }
 }
 
@@ -244,6 +277,8 @@ struct Shared<'a> {
     clock: &'a Clock,
     control: &'a Control,
     progress: &'a Progress,
+    /// What the machine refused, one sentence each.
+    notices: &'a Mutex<Vec<String>>,
 }
 
 /// What workers wait for before they begin.
@@ -270,27 +305,24 @@ impl Start<'_> {
     }
 }
 
-fn sample(
-    mut series: SeriesLog,
-    facts: &[TargetFacts],
-    clock: &Clock,
-    ended: Receiver<()>,
-) -> std::io::Result<()> {
+/// Samples the counters and corrects the clock until the run has ended; gives how far the clock was off at most.
+fn sample(mut series: SeriesLog, facts: &[TargetFacts], clock: &Clock, ended: Receiver<()>) -> Nanos {
     let mut sampler = Sampler::new(facts, &Root::default());
     let names = sampler.names().to_vec();
     let mut values = Vec::new();
     let mut next = Instant::now();
+    let mut error = Nanos(0);
     loop {
+        error = error.max(Nanos(clock.correct()));
         values.clear();
         sampler.sample(&mut values);
-        series.append(
-            clock.now(),
-            values.iter().map(|(id, value)| (names[usize::from(id.0)].as_str(), *value)),
-        )?;
+        let named = values.iter().map(|(id, value)| (names[usize::from(id.0)].as_str(), *value));
+        // A full disk ends the records too, and they tell.
+        let _ = series.append(clock.now(), named);
         next += SAMPLE_EVERY;
         match ended.recv_deadline(next) {
             Err(RecvTimeoutError::Timeout) => {}
-            _ => return Ok(()),
+            _ => return error,
         }
     }
 }

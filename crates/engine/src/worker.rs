@@ -1,17 +1,20 @@
-//! The issuing loop of one target.
+//! The issuing loop: asks the scheduler, does what it says, records what happened.
+//!
+//! One thread runs it for one target, or for one job of several on a target. Each turn looks for completions, asks for
+//! the time once, and then does whatever the scheduler finds due, up to a batch; the backend hands a batch over at
+//! once. Between due times it sleeps, and spins at the end of a sleep; both see completions.
 
 use crate::control::Control;
-use crate::data::{SectorHeader, fill};
+use crate::feed::Feed;
 use crate::gate::Member;
+use crate::payload::{Content, Payloads};
 use crate::progress::Gauge;
 use iosonar_archive::{Marks, Outcome, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
-use iosonar_load::{LoadError, Next, ReadAhead, Source};
-use iosonar_os::Buffer;
-use iosonar_plan::{Extent, Fill, Nanos, Op, Overlap, OverlapPolicy, Placement, RunId, SECTOR};
+use iosonar_load::{IssuedHash, Item, LoadError, Next};
+use iosonar_plan::{Extent, Nanos, Overlap, OverlapPolicy, Placement};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
-use std::time::Duration;
 
 /// How often a waiting loop looks whether it should stop, and hands on records.
 const POLL: Nanos = Nanos(50_000_000);
@@ -19,52 +22,23 @@ const POLL: Nanos = Nanos(50_000_000);
 /// How soon a source that had nothing yet is asked again.
 const ASK_AGAIN: Nanos = Nanos(500_000);
 
-/// How long a pass waits for the first request of its source before it starts without.
-const PRIME: Duration = Duration::from_millis(50);
+/// Most requests that are handed to the kernel at once: the first of them waits until the last is ready.
+const BATCH: u32 = 32;
 
 /// What of the plan a worker needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
-    pub(crate) run_id: RunId,
     pub(crate) target: u16,
+    /// Which of several jobs on the target this is.
+    pub(crate) job: Option<u16>,
     pub(crate) depth: u32,
     pub(crate) overlap: Overlap,
-    pub(crate) fill: Fill,
     pub(crate) placement: Placement,
-    pub(crate) max_length: usize,
+    /// How long before a due time to stop sleeping.
+    pub(crate) spin: Nanos,
+    pub(crate) max_errors: Option<u64>,
     /// Requests of a pass, where a scan has counted them.
     pub(crate) expected: Option<u64>,
-}
-
-/// Where a pass gets its requests from.
-pub(crate) enum Feed {
-    /// At once, in the issuing loop: patterns, and everything on a simulated clock, which must not go on alone.
-    Direct(Box<dyn Source>),
-    /// From a thread that reads ahead.
-    Ahead(ReadAhead),
-}
-
-impl Feed {
-    fn next(&mut self, now: Nanos) -> Result<Next, LoadError> {
-        match self {
-            Feed::Direct(source) => Ok(source.next(now)?.map_or(Next::End, Next::Item)),
-            Feed::Ahead(ahead) => ahead.poll(),
-        }
-    }
-
-    fn lines(&self) -> u64 {
-        match self {
-            Feed::Direct(source) => source.lines(),
-            Feed::Ahead(ahead) => ahead.lines(),
-        }
-    }
-
-    /// Waits for the first request, so that reading and sorting count as preparation, not as delay.
-    /// `is_stopped` ends the waiting; so does a producer that takes its time, if it may.
-    pub(crate) fn prime(&mut self, may_be_late: bool, is_stopped: impl Fn() -> bool) {
-        let Feed::Ahead(ahead) = self else { return };
-        while !ahead.prime(PRIME) && !may_be_late && !is_stopped() {}
-    }
 }
 
 /// What goes with a request from its source to its record.
@@ -75,6 +49,13 @@ struct Origin {
     marks: Marks,
 }
 
+/// A request in flight.
+#[derive(Debug, Clone, Copy)]
+struct Flight {
+    issue: Issue<Origin>,
+    marks: Marks,
+}
+
 /// Why a worker stopped before its end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkerError {
@@ -82,6 +63,10 @@ pub(crate) enum WorkerError {
     Load(#[from] LoadError),
     #[error("request {sequence} of {length} bytes is larger than the target of {size} bytes")]
     TooLarge { sequence: u64, length: u64, size: u64 },
+    #[error(
+        "request {sequence} of {length} bytes does not fit into the target's share of memory for data: raise --buffer-memory (memory.buffers in a plan)"
+    )]
+    NoMemory { sequence: u64, length: u64 },
     #[error("no thread could be started to read the load ({0}): raise the limit on processes (ulimit -u)")]
     Thread(std::io::Error),
     #[error("its load changed while it was replayed: {offered} requests came of {expected}")]
@@ -93,20 +78,26 @@ pub(crate) enum WorkerError {
 }
 
 /// What a worker counted.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) counters: Counters,
     pub(crate) max_requested_end: u64,
     pub(crate) lines: u64,
+    pub(crate) failed: u64,
+    pub(crate) issued: IssuedHash,
     pub(crate) recorder_stalls: Stalls,
+    pub(crate) buffer_stalls: Stalls,
     /// It was stopped before it had dealt with all requests.
     pub(crate) stopped: bool,
+    /// Why its target's part ended by itself before its end.
+    pub(crate) ended_early: Option<String>,
 }
 
-/// One target's issuing loop: asks the scheduler, does what it says, records what happened.
+/// One issuing loop.
 pub(crate) struct Worker<'a> {
     settings: Settings,
     backend: Box<dyn Backend>,
+    payloads: Payloads,
     recorder: Recorder,
     control: &'a Control,
     gauge: &'a Gauge,
@@ -115,11 +106,10 @@ pub(crate) struct Worker<'a> {
     start: Nanos,
     scheduler: Scheduler<Origin>,
     /// Requests in flight, by slot.
-    flying: Vec<Option<Issue<Origin>>>,
+    flying: Vec<Option<Flight>>,
     done: Vec<Completion>,
-    buffers: Vec<Buffer>,
-    /// Data of the next write, made while there was time.
-    ahead: Option<(u64, Buffer)>,
+    /// A request that has its slot and waits for memory, and since when.
+    stalled: Option<(Issue<Origin>, Nanos)>,
     /// Requests of the pass that its source has given.
     offered: u64,
     tally: Tally,
@@ -130,17 +120,16 @@ impl<'a> Worker<'a> {
     pub(crate) fn new(
         settings: Settings,
         backend: Box<dyn Backend>,
+        payloads: Payloads,
         recorder: Recorder,
         control: &'a Control,
         gauge: &'a Gauge,
     ) -> Worker<'a> {
         let depth = settings.depth as usize;
-        let length = if backend.needs_buffers() { settings.max_length } else { 0 };
-        let mut buffers: Vec<Buffer> = (0..=depth).map(|_| Buffer::empty()).collect();
-        buffers.iter_mut().for_each(|b| b.set_len(length));
         Worker {
             settings,
             backend,
+            payloads,
             recorder,
             control,
             gauge,
@@ -149,8 +138,7 @@ impl<'a> Worker<'a> {
             scheduler: Scheduler::new(settings.depth, settings.overlap),
             flying: vec![None; depth],
             done: Vec::with_capacity(depth),
-            buffers,
-            ahead: None,
+            stalled: None,
             offered: 0,
             tally: Tally::default(),
             error: None,
@@ -173,9 +161,9 @@ impl<'a> Worker<'a> {
                 }
             };
             self.begin(pass, member);
-            self.one_pass(&mut feed);
+            while self.turn(&mut feed) {}
             self.count(feed.lines());
-            if self.error.is_some() || self.tally.stopped {
+            if self.error.is_some() || self.tally.stopped || self.tally.ended_early.is_some() {
                 break;
             }
         }
@@ -191,8 +179,7 @@ impl<'a> Worker<'a> {
     fn begin(&mut self, pass: u32, member: &Member<'_>) {
         self.pass = pass;
         self.offered = 0;
-        // Sequence numbers begin anew: what was made ahead for the last pass must not meet its namesake.
-        self.buffers.extend(self.ahead.take().map(|(_, buffer)| buffer));
+        self.payloads.begin(pass);
         if pass > 0 {
             self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
             self.start = member.pass(self.backend.now());
@@ -209,34 +196,93 @@ impl<'a> Worker<'a> {
         self.tally.lines = self.tally.lines.max(lines);
     }
 
-    fn one_pass(&mut self, feed: &mut Feed) {
-        loop {
-            self.reap(Wait::No);
-            let now = self.backend.now();
-            if self.control.is_stopped(now) {
-                self.tally.stopped = true;
-                self.scheduler.stop();
-            }
-            match self.scheduler.next(now) {
-                Decision::Offer => self.offer(feed, now),
-                Decision::Issue(issue) => self.issue(issue, now),
-                Decision::Drop(request, by) => self.record_unsent(&request, Outcome::Dropped, Some(by), now),
-                Decision::Cancel(request) => self.record_unsent(&request, Outcome::Cancelled, None, now),
-                Decision::Sleep(until) => {
-                    self.prepare_ahead();
-                    self.wait(until, now);
-                }
-                Decision::Wait => self.wait(Nanos(u64::MAX), now),
-                Decision::Finished => return,
-            }
+    /// One turn of the loop; `false` when the pass is over.
+    fn turn(&mut self, feed: &mut Feed) -> bool {
+        self.reap(Wait::No);
+        let now = self.backend.now();
+        if self.control.is_stopped(now) {
+            self.tally.stopped = true;
+            self.stop(now);
         }
-    }
-
-    fn wait(&mut self, until: Nanos, now: Nanos) {
+        let goes_on = self.act(feed, now);
+        self.backend.submit();
         self.gauge.set(now, self.scheduler.in_flight(), self.scheduler.waiting());
         if let Err(gone) = self.recorder.tick(now) {
             self.fail(gone.into());
         }
+        goes_on
+    }
+
+    /// Does what the scheduler finds due at this moment, up to a batch; `false` when the pass is over.
+    fn act(&mut self, feed: &mut Feed, now: Nanos) -> bool {
+        let mut issued = 0;
+        while issued < BATCH {
+            match self.next(now) {
+                Decision::Offer => {
+                    if !self.offer(feed, now) {
+                        return true;
+                    }
+                }
+                Decision::Issue(issue) => {
+                    if !self.issue(issue, now) {
+                        self.wait(Nanos(u64::MAX));
+                        return true;
+                    }
+                    issued += 1;
+                }
+                Decision::Drop(request, by) => self.record_unsent(&request, Outcome::Dropped, Some(by), now),
+                Decision::Cancel(request) => self.record_unsent(&request, Outcome::Cancelled, None, now),
+                Decision::Sleep(until) => {
+                    self.sleep(until);
+                    return true;
+                }
+                Decision::Wait => {
+                    self.wait(Nanos(u64::MAX));
+                    return true;
+                }
+                Decision::Finished => return false,
+            }
+        }
+        true
+    }
+
+    /// A request that waits for memory goes before all others: it has its slot already.
+    fn next(&mut self, now: Nanos) -> Decision<Origin> {
+        match self.stalled {
+            Some((issue, _)) => Decision::Issue(issue),
+            None => self.scheduler.next(now),
+        }
+    }
+
+    /// Sleeps until shortly before `until`, then spins.
+    fn sleep(&mut self, until: Nanos) {
+        // What is due already must not wait for what is due next.
+        self.backend.submit();
+        let now = self.backend.now();
+        if until <= now {
+            return;
+        }
+        if let Some(head) = self.scheduler.head() {
+            let content = self.content(head);
+            self.payloads.prepare(content);
+        }
+        let spin = self.settings.spin;
+        if !self.backend.is_timed() || until.saturating_sub(now) > spin {
+            self.wait(until.saturating_sub(spin));
+        } else {
+            self.spin(until);
+        }
+    }
+
+    fn spin(&mut self, until: Nanos) {
+        while !self.reap(Wait::No) && self.backend.now() < until {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Waits for a completion, but not beyond `until`, and not so long that a stop would go unnoticed.
+    fn wait(&mut self, until: Nanos) {
+        let now = self.backend.now();
         // A real clock goes on while a stop is noticed a little late; a simulated one must not pass its stop.
         let latest = match self.control.stop_time() {
             _ if self.backend.is_timed() => Nanos(now.0 + POLL.0),
@@ -246,42 +292,69 @@ impl<'a> Worker<'a> {
         self.reap(Wait::Until(until.min(latest)));
     }
 
+    /// Lets nothing more go. A request that only waits for memory goes no more either.
+    fn stop(&mut self, now: Nanos) {
+        self.scheduler.stop();
+        if let Some((issue, _)) = self.stalled.take() {
+            self.record_unsent(&issue.request, Outcome::Cancelled, None, now);
+            self.scheduler.complete(issue.slot, now);
+        }
+    }
+
     /// Ends the issuing; what is in flight is still awaited. The first reason counts.
     fn fail(&mut self, error: WorkerError) {
         self.error.get_or_insert(error);
-        self.scheduler.stop();
+        let now = self.backend.now();
+        self.stop(now);
     }
 
-    fn offer(&mut self, feed: &mut Feed, now: Nanos) {
-        let item = match feed.next(now.saturating_sub(self.start)) {
-            Ok(Next::Item(item)) => item,
-            Ok(Next::NotYet) => return self.wait(Nanos(now.0 + ASK_AGAIN.0), now),
-            Ok(Next::End) => return self.end_of_source(),
+    /// Ends this target's part, which is a result like any other; other targets go on.
+    fn end_early(&mut self, why: String, now: Nanos) {
+        self.tally.ended_early.get_or_insert(why);
+        self.stop(now);
+    }
+
+    /// Offers the scheduler the next request of the source; `false` if there is none yet.
+    fn offer(&mut self, feed: &mut Feed, now: Nanos) -> bool {
+        match feed.next(now.saturating_sub(self.start)) {
+            Ok(Next::Item(item)) => self.offer_item(item),
+            Ok(Next::End) => self.end_of_source(),
+            Ok(Next::NotYet) => {
+                self.wait(Nanos(now.0 + ASK_AGAIN.0));
+                return false;
+            }
             Err(error) => {
                 self.scheduler.exhausted();
-                return self.fail(error.into());
+                self.fail(error.into());
             }
-        };
+        }
+        true
+    }
+
+    fn offer_item(&mut self, item: Item) {
         self.offered += 1;
         self.tally.max_requested_end = self.tally.max_requested_end.max(item.extent.end());
-        let Some(placed) = self.settings.placement.place(item.extent) else {
-            let (length, size) = (item.extent.length, self.settings.placement.size());
-            self.scheduler.exhausted();
-            return self.fail(WorkerError::TooLarge { sequence: item.sequence, length, size });
+        let placed = match self.settings.placement.place(item.extent) {
+            Some(placed) if self.payloads.can_hold(placed.extent.length) => placed,
+            placed => {
+                let (sequence, length) = (item.sequence, item.extent.length);
+                let size = self.settings.placement.size();
+                self.scheduler.exhausted();
+                return self.fail(match placed {
+                    Some(_) => WorkerError::NoMemory { sequence, length },
+                    None => WorkerError::TooLarge { sequence, length, size },
+                });
+            }
         };
         let marks = Marks::default()
             .with(Marks::WRAPPED, placed.wrapped)
             .with(Marks::AT_BORDER, placed.at_border)
-            .with(Marks::ROUNDED, placed.rounded);
+            .with(Marks::ROUNDED, placed.rounded)
+            .with(Marks::RAMP, item.ramp);
         let due = item.due.map(|due| Nanos(due.0.saturating_add(self.start.0)));
         let facts = Origin { load_time: item.load_time, requested: item.extent, marks };
-        self.scheduler.offer(Request {
-            sequence: item.sequence,
-            op: item.op,
-            extent: placed.extent,
-            due,
-            facts,
-        });
+        let (sequence, op, extent) = (item.sequence, item.op, placed.extent);
+        self.scheduler.offer(Request { sequence, op, extent, due, facts });
     }
 
     fn end_of_source(&mut self) {
@@ -291,93 +364,98 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn issue(&mut self, issue: Issue<Origin>, now: Nanos) {
+    fn content(&self, request: &Request<Origin>) -> Content {
+        let due = request.due.map_or(Nanos(0), |due| due.saturating_sub(self.start));
+        Content { sequence: request.sequence, op: request.op, extent: request.extent, due }
+    }
+
+    /// Hands a request to the backend; `false` if it has to wait for memory.
+    fn issue(&mut self, issue: Issue<Origin>, now: Nanos) -> bool {
         let request = &issue.request;
-        let buffer = match self.ahead.take() {
-            Some((sequence, buffer)) if sequence == request.sequence => buffer,
-            other => {
-                self.buffers.extend(other.map(|(_, buffer)| buffer));
-                self.make_buffer(request)
-            }
+        if self.payloads.is_to_be_made(request.op, request.sequence) {
+            // Making data takes its time, which must not be the delay of those before.
+            self.backend.submit();
+        }
+        let Some(buffer) = self.payloads.take(self.content(request)) else {
+            self.stalled.get_or_insert((issue, now));
+            return false;
         };
-        self.gauge.set(now, self.scheduler.in_flight(), self.scheduler.waiting());
+        let stalled = self.stalled.take();
+        if let Some((_, since)) = stalled {
+            self.tally.buffer_stalls.add(now.saturating_sub(since));
+        }
         self.gauge.set_late(now.saturating_sub(issue.due));
+        let marks = request
+            .facts
+            .marks
+            .with(Marks::HELD, issue.held)
+            .with(Marks::NO_BUFFER, stalled.is_some())
+            .with(self.waited(), issue.blocked.is_some());
         let operation =
             Operation { token: Token(issue.slot.0), op: request.op, extent: request.extent, buffer };
-        self.flying[issue.slot.0 as usize] = Some(issue);
+        self.tally.issued.add(self.pass.into(), request.sequence, request.op, request.extent);
+        self.flying[issue.slot.0 as usize] = Some(Flight { issue, marks });
         self.backend.push(operation);
+        true
     }
 
-    /// Makes the data of the next write while there is time, so that it costs no delay.
-    fn prepare_ahead(&mut self) {
-        let Some(head) = self.scheduler.head().copied() else { return };
-        let may = self.backend.needs_buffers() && self.ahead.is_none() && !self.buffers.is_empty();
-        if head.op == Op::Write && may {
-            self.ahead = Some((head.sequence, self.make_buffer(&head)));
-        }
+    /// What a request that waited for a conflict is marked as.
+    fn waited(&self) -> Marks {
+        if self.settings.overlap.policy == OverlapPolicy::Order { Marks::ORDERED } else { Marks::PUSHED }
     }
 
-    fn make_buffer(&mut self, request: &Request<Origin>) -> Buffer {
-        if !self.backend.needs_buffers() {
-            return Buffer::empty();
-        }
-        let mut buffer = self.buffers.pop().expect("there is one more buffer than slots");
-        buffer.set_len(request.extent.length as usize);
-        if request.op == Op::Write {
-            let first = SectorHeader {
-                run_id: self.settings.run_id,
-                target: self.settings.target.into(),
-                pass: self.pass,
-                sector: request.extent.offset / SECTOR,
-                sequence: request.sequence,
-                // Nothing of the clock: equal runs write equal bytes.
-                due_ns: request.due.map_or(0, |due| due.saturating_sub(self.start).0),
-            };
-            fill(&mut buffer, first, self.settings.fill);
-        }
-        buffer
-    }
-
-    fn reap(&mut self, wait: Wait) {
+    /// Takes what has completed; whether anything had.
+    fn reap(&mut self, wait: Wait) -> bool {
         let mut done = std::mem::take(&mut self.done);
         self.backend.reap(wait, &mut done);
+        let any = !done.is_empty();
         for completion in done.drain(..) {
             self.complete(completion);
         }
         self.done = done;
+        any
     }
 
     fn complete(&mut self, completion: Completion) {
         let slot = completion.token.0;
-        let issue = self.flying[slot as usize].take().expect("a backend completes only what is in flight");
+        let flight = self.flying[slot as usize].take().expect("a backend completes only what is in flight");
         self.scheduler.complete(Slot(slot), completion.completed);
-        let record = self.sent(&issue, &completion);
-        self.keep(record, completion.completed);
-        if self.backend.needs_buffers() {
-            self.buffers.push(completion.buffer);
+        let record = self.sent(&flight, &completion);
+        self.payloads.give(completion.buffer);
+        self.keep(&record, completion.completed);
+        if record.outcome == Outcome::Failed {
+            self.count_failed(completion.result, completion.completed);
         }
     }
 
-    fn sent(&self, issue: &Issue<Origin>, completion: &Completion) -> Record {
-        let request = &issue.request;
-        let whole = completion.result == request.extent.length as i64;
-        let waited =
-            if self.settings.overlap.policy == OverlapPolicy::Order { Marks::ORDERED } else { Marks::PUSHED };
+    /// A target that is gone ends its part; one that only fails does so as far as the plan allows.
+    #[cold]
+    fn count_failed(&mut self, result: i64, now: Nanos) {
+        self.tally.failed += 1;
+        let errno = i32::try_from(-result).unwrap_or_default();
+        if matches!(errno, libc::ENODEV | libc::ENXIO | libc::ENOMEDIUM) {
+            let error = std::io::Error::from_raw_os_error(errno);
+            self.end_early(format!("the target is gone: {error}"), now);
+        } else if let Some(most) = self.settings.max_errors.filter(|most| self.tally.failed > *most) {
+            self.end_early(format!("more than {most} requests failed (--max-errors)"), now);
+        }
+    }
+
+    fn sent(&self, flight: &Flight, completion: &Completion) -> Record {
+        let Flight { issue, marks } = flight;
+        let whole = completion.result == issue.request.extent.length as i64;
         Record {
-            worker: completion.worker,
+            worker: self.settings.job.unwrap_or(completion.worker),
             outcome: if whole { Outcome::Completed } else { Outcome::Failed },
-            marks: request
-                .facts
-                .marks
-                .with(waited, issue.blocked.is_some())
-                .with(Marks::SHORT, completion.short),
+            marks: marks.with(Marks::SHORT, completion.short),
             due: issue.due,
             released: issue.blocked.map(|b| b.released),
             blocked_by: issue.blocked.map(|b| b.by),
             submitted: Some(completion.submitted),
             completed: Some(completion.completed),
+            reap_lag: completion.reap_lag,
             result: completion.result,
-            ..self.blank(request)
+            ..self.blank(&issue.request)
         }
     }
 
@@ -391,7 +469,7 @@ impl<'a> Worker<'a> {
         let due = request.due.unwrap_or(now);
         let marks = request.facts.marks;
         let record = Record { outcome, marks, due, blocked_by, ..self.blank(request) };
-        self.keep(record, now);
+        self.keep(&record, now);
     }
 
     fn blank(&self, request: &Request<Origin>) -> Record {
@@ -407,7 +485,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn keep(&mut self, record: Record, now: Nanos) {
+    fn keep(&mut self, record: &Record, now: Nanos) {
+        self.gauge.count(record);
         if let Err(gone) = self.recorder.push(record, now) {
             self.fail(gone.into());
         }

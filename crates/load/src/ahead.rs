@@ -109,7 +109,14 @@ mod tests {
             self.0 += 1;
             let (load_time, due, extent) =
                 (Nanos(sequence), Some(Nanos(sequence)), Extent { offset: 0, length: 512 });
-            Ok((sequence < 10_000).then_some(Item { sequence, load_time, due, op: Op::Read, extent }))
+            Ok((sequence < 10_000).then_some(Item {
+                sequence,
+                load_time,
+                due,
+                op: Op::Read,
+                extent,
+                ramp: false,
+            }))
         }
 
         fn lines(&self) -> u64 {

@@ -4,18 +4,29 @@
 //! ([`Recorded`]) and generated patterns ([`Pattern`]). [`scan`] reads a recorded load once before a run, so
 //! that nothing is touched if it cannot be replayed. [`generate`] makes artificial loads.
 
+mod addresses;
 mod ahead;
 mod demand;
+mod draws;
 pub mod generate;
+mod issued;
 mod pattern;
+mod permutation;
 mod random;
 mod recorded;
 mod scan;
+mod share;
+mod sizes;
+mod skew;
 mod sort;
+#[cfg(test)]
+mod statistics;
+mod timetable;
 
 pub use ahead::{Next, ReadAhead};
 pub use demand::Demand;
-pub use pattern::Pattern;
+pub use issued::IssuedHash;
+pub use pattern::{Pattern, Unfit};
 pub use recorded::{BackShift, LoadError, Notice, Recorded};
 pub use scan::{Facts, scan};
 
@@ -34,6 +45,8 @@ pub struct Item {
     pub op: Op,
     /// Where, before it is brought onto the target.
     pub extent: Extent,
+    /// Whether it belongs to the ramp, which figures leave out.
+    pub ramp: bool,
 }
 
 /// Yields the requests of one pass over a target.

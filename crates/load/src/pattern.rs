@@ -1,161 +1,221 @@
-//! Generated patterns: sequential and random, read/write mix, closed loop, constant or Poisson arrivals.
+//! Generated patterns: what a plan's pattern asks for, request by request.
+//!
+//! Request i is a function of plan, seed, stream and i: its operation comes from i alone, its length and address from
+//! random numbers by counter ([`crate::draws`]). Where something is a running sum (Poisson arrivals, bytes asked for
+//! so far, the place of sequential requests of different lengths), every job walks over all requests and so comes to
+//! the same sums.
 
-use crate::random::Random;
+use crate::addresses::Addresses;
+use crate::draws::{Draws, Purpose};
 use crate::recorded::LoadError;
+use crate::share::Share;
+use crate::sizes::Sizes;
+use crate::timetable::Timetable;
 use crate::{Item, Source};
-use iosonar_plan::{Extent, Nanos, Op, Order, Pace, PatternSource, Process};
+use iosonar_plan::{Extent, Nanos, Op, Order, PatternSource, Space};
+
+/// Why a pattern cannot be laid over a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// The region is shorter than the longest request.
+    #[error("its region is shorter than its longest request of {length} bytes")]
+    Region {
+        /// The longest request.
+        length: u64,
+    },
+    /// The zones reach beyond the region.
+    #[error("its zones are {zones} bytes long, and its region {region}: make them shorter")]
+    Zones {
+        /// All zones together, in bytes.
+        zones: u64,
+        /// The region, in bytes.
+        region: u64,
+    },
+}
 
 /// Requests over a region of a target.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Pattern {
-    pattern: PatternSource,
-    blocks: u64,
-    addresses: Random,
-    arrivals: Random,
+    shape: Shape,
+    addresses: Addresses,
+    share: Share,
+    timetable: Timetable,
+    /// Number of the next request.
     sequence: u64,
-    /// Due time of the next Poisson arrival, in nanoseconds.
-    next_arrival: f64,
+    /// Its place in its lap through the region, where laps count.
+    index: u64,
+    lap: u64,
+    /// Where it begins, counted from the beginning of the region, if it is sequential and lengths differ.
+    position: u64,
+}
+
+/// What does not change from request to request.
+#[derive(Debug, Clone)]
+struct Shape {
+    /// Where the region begins, in bytes.
+    offset: u64,
+    /// Its length in bytes.
+    region: u64,
+    /// Addresses are multiples of this, counted from `offset`.
+    unit: u64,
+    /// Addresses at which the longest request fits.
+    blocks: u64,
+    /// Bit n: whether the n-th request of each hundred is a read.
+    reads: u128,
+    read_sizes: Sizes,
+    write_sizes: Sizes,
+    size_draws: Draws,
+    /// Whether laps through the region are counted.
+    has_laps: bool,
+    /// Whether `position` is used.
+    is_stream: bool,
+    /// Whether requests between one's own have to be walked over.
+    is_walked: bool,
+    requests: u64,
+    end: Option<Nanos>,
+    ramp: Nanos,
 }
 
 impl Pattern {
-    /// For a target of `target_size` bytes; `None` if not one block fits into the region.
-    pub fn new(pattern: &PatternSource, target_size: u64, seed: u64, stream: u64) -> Option<Pattern> {
-        let room = target_size.checked_sub(pattern.offset.0)?;
+    /// For a target of `target_size` bytes and a valid pattern. `stream` tells targets and passes apart. All its
+    /// requests, until [`Pattern::part`] takes a share.
+    pub fn new(pattern: &PatternSource, target_size: u64, seed: u64, stream: u64) -> Result<Pattern, Unfit> {
+        let timetable = Timetable::new(pattern, Draws::new(seed, stream, Purpose::Arrival));
+        let room = target_size.saturating_sub(pattern.offset.0);
         let region = pattern.region.map_or(room, |r| r.0.min(room));
-        let blocks = region / pattern.block_size.0;
-        let mut arrivals = Random::new(seed, stream ^ 0x5eed_0001);
-        let first = arrivals.exponential();
-        let pattern = pattern.clone();
-        let mean = if let Pace::Rate { iops, .. } = pattern.pace { 1e9 / iops as f64 } else { 0.0 };
-        (blocks > 0).then(|| Pattern {
-            pattern,
+        let (unit, length) = (pattern.smallest(), pattern.longest());
+        if region < length || length == 0 {
+            return Err(Unfit::Region { length });
+        }
+        check_zones(&pattern.order, region)?;
+        let blocks = (region - length) / unit + 1;
+        let is_stream = pattern.order == Order::Sequential && pattern.fixed_size().is_none();
+        let shape = Shape {
+            offset: pattern.offset.0,
+            region,
+            unit,
             blocks,
-            addresses: Random::new(seed, stream),
-            arrivals,
-            sequence: 0,
-            next_arrival: first * mean,
-        })
+            reads: reads(pattern.read_percent),
+            read_sizes: Sizes::new(pattern.sizes(Op::Read)),
+            write_sizes: Sizes::new(pattern.sizes(Op::Write)),
+            size_draws: Draws::new(seed, stream, Purpose::Size),
+            has_laps: matches!(pattern.order, Order::Sequential | Order::Shuffled) && !is_stream,
+            is_stream,
+            is_walked: is_stream || timetable.is_walked(),
+            requests: pattern.stop.requests.unwrap_or(u64::MAX),
+            end: pattern.stop.end(),
+            ramp: pattern.stop.ramp,
+        };
+        let addresses = Addresses::new(&pattern.order, blocks, unit, seed, stream);
+        let share = Share::new(0, 1);
+        Ok(Pattern { shape, addresses, share, timetable, sequence: 0, index: 0, lap: 0, position: 0 })
     }
 
-    fn due(&mut self) -> Option<Nanos> {
-        let Pace::Rate { iops, process } = self.pattern.pace else { return None };
-        Some(match process {
-            Process::Constant => Nanos(
-                (u128::from(self.sequence) * 1_000_000_000 / u128::from(iops)).try_into().unwrap_or(u64::MAX),
-            ),
-            Process::Poisson => {
-                let due = self.next_arrival;
-                self.next_arrival += self.arrivals.exponential() * 1e9 / iops as f64;
-                Nanos(due as u64)
+    /// The share of job `job`, from 0, of `jobs`, before the first request is asked for: all jobs together issue what
+    /// one alone would, and each gets its own in order.
+    ///
+    /// # Panics
+    /// If there is no such job.
+    pub fn part(mut self, job: u32, jobs: u32) -> Pattern {
+        assert!(job < jobs, "job {job} of {jobs}");
+        self.share = Share::new(job, jobs);
+        self.advance(self.share.first());
+        self
+    }
+
+    /// The next request; `now` is the time since the start of the pass.
+    #[inline]
+    pub fn next_item(&mut self, now: Nanos) -> Option<Item> {
+        let (shape, sequence, due) = (&self.shape, self.sequence, self.timetable.due());
+        let time = due.unwrap_or(now);
+        if sequence >= shape.requests || shape.end.is_some_and(|end| time >= end) {
+            return None;
+        }
+        let op = shape.op(sequence);
+        let length = shape.length(sequence, op);
+        let from = if shape.is_stream {
+            shape.fit(self.position, length)
+        } else {
+            self.addresses.block(sequence, self.index, shape.blocks) * shape.unit
+        };
+        let extent = Extent { offset: shape.offset + from, length };
+        let item = Item { sequence, load_time: time, due, op, extent, ramp: time < shape.ramp };
+        let steps = self.share.step();
+        self.advance(steps);
+        Some(item)
+    }
+
+    #[inline]
+    fn advance(&mut self, steps: u64) {
+        if self.shape.is_walked {
+            (0..steps).for_each(|i| self.walk(self.sequence + i));
+        } else {
+            self.timetable.jump(steps);
+        }
+        self.sequence += steps;
+        if self.shape.has_laps {
+            self.index += steps;
+            if self.index >= self.shape.blocks {
+                self.wrap();
             }
-        })
-    }
-
-    /// Reads spread evenly, exactly `read_percent` in every 100 requests.
-    fn op(&self) -> Op {
-        let reads_before = |n: u64| n % 100 * u64::from(self.pattern.read_percent) / 100;
-        let nth = self.sequence % 100;
-        let reads_after = (nth + 1) * u64::from(self.pattern.read_percent) / 100;
-        if reads_after > reads_before(self.sequence) { Op::Read } else { Op::Write }
-    }
-
-    fn block(&mut self) -> u64 {
-        match self.pattern.order {
-            Order::Sequential => self.sequence % self.blocks,
-            Order::Random => self.addresses.below(self.blocks),
         }
     }
+
+    /// Passes over one request.
+    fn walk(&mut self, number: u64) {
+        let shape = &self.shape;
+        let needs_length = shape.is_stream || self.timetable.needs_sizes();
+        let length = if needs_length { shape.length(number, shape.op(number)) } else { 0 };
+        self.timetable.walk(number, length);
+        if shape.is_stream {
+            self.position = shape.fit(self.position, length) + length;
+        }
+    }
+
+    #[cold]
+    fn wrap(&mut self) {
+        self.lap += self.index / self.shape.blocks;
+        self.index %= self.shape.blocks;
+        self.addresses.set_lap(self.lap);
+    }
+}
+
+impl Shape {
+    #[inline]
+    fn op(&self, number: u64) -> Op {
+        if self.reads >> (number % 100) & 1 == 1 { Op::Read } else { Op::Write }
+    }
+
+    #[inline]
+    fn length(&self, number: u64, op: Op) -> u64 {
+        let sizes = if op == Op::Read { &self.read_sizes } else { &self.write_sizes };
+        sizes.draw(|| self.size_draws.at(number))
+    }
+
+    /// Where a sequential request begins: at the beginning of the region, if it does not fit any more.
+    fn fit(&self, position: u64, length: u64) -> u64 {
+        if length > self.region - position { 0 } else { position }
+    }
+}
+
+/// Reads spread evenly, exactly `percent` in every 100 requests.
+fn reads(percent: u8) -> u128 {
+    let until = |n: u32| n * u32::from(percent) / 100;
+    (0..100).filter(|n| until(n + 1) > until(*n)).fold(0, |mask, n| mask | 1 << n)
+}
+
+fn check_zones(order: &Order, region: u64) -> Result<(), Unfit> {
+    let Order::Zoned(zones) = order else { return Ok(()) };
+    let bytes = zones.iter().map(|zone| if let Space::Bytes(bytes) = zone.space { bytes.0 } else { 0 });
+    let zones = bytes.fold(0u64, u64::saturating_add);
+    if zones <= region { Ok(()) } else { Err(Unfit::Zones { zones, region }) }
 }
 
 impl Source for Pattern {
     fn next(&mut self, now: Nanos) -> Result<Option<Item>, LoadError> {
-        if self.pattern.stop.requests.is_some_and(|n| self.sequence >= n) {
-            return Ok(None);
-        }
-        let due = self.due();
-        if self.pattern.stop.runtime.is_some_and(|end| due.unwrap_or(now) >= end) {
-            return Ok(None);
-        }
-        let (op, block) = (self.op(), self.block());
-        let length = self.pattern.block_size.0;
-        let extent = Extent { offset: self.pattern.offset.0 + block * length, length };
-        let item = Item { sequence: self.sequence, load_time: due.unwrap_or(now), due, op, extent };
-        self.sequence += 1;
-        Ok(Some(item))
+        Ok(self.next_item(now))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use iosonar_plan::{ByteSize, Stop};
-
-    fn pattern(order: Order, pace: Pace, read_percent: u8) -> PatternSource {
-        PatternSource {
-            order,
-            block_size: ByteSize(4096),
-            read_percent,
-            offset: ByteSize(8192),
-            region: None,
-            pace,
-            stop: Stop { requests: Some(1000), runtime: None },
-        }
-    }
-
-    fn all(p: &PatternSource, seed: u64) -> Vec<Item> {
-        let mut source = Pattern::new(p, 1 << 20, seed, 0).unwrap();
-        std::iter::from_fn(|| source.next(Nanos(5)).unwrap()).collect()
-    }
-
-    #[test]
-    fn the_mix_is_exact_and_even() {
-        for percent in [0, 1, 33, 70, 100] {
-            let items = all(&pattern(Order::Random, Pace::Closed, percent), 1);
-            for hundred in items.chunks(100) {
-                assert_eq!(hundred.iter().filter(|i| i.op == Op::Read).count(), usize::from(percent));
-            }
-        }
-    }
-
-    #[test]
-    fn blocks_stay_inside_the_region() {
-        let sequential = all(&pattern(Order::Sequential, Pace::Closed, 100), 1);
-        assert_eq!(sequential[0].extent.offset, 8192);
-        assert_eq!(sequential[254].extent, Extent { offset: 8192, length: 4096 });
-        let random = all(&pattern(Order::Random, Pace::Closed, 100), 1);
-        assert!(random.iter().all(|i| i.extent.offset >= 8192 && i.extent.end() <= 1 << 20));
-        assert_ne!(random, all(&pattern(Order::Random, Pace::Closed, 100), 2));
-        assert_eq!(random, all(&pattern(Order::Random, Pace::Closed, 100), 1));
-    }
-
-    #[test]
-    fn rates_hold() {
-        let constant =
-            all(&pattern(Order::Random, Pace::Rate { iops: 3, process: Process::Constant }, 100), 1);
-        assert_eq!(constant[1].due, Some(Nanos(333_333_333)));
-        assert_eq!(constant[999].due, Some(Nanos::from_secs(333)));
-        let poisson =
-            all(&pattern(Order::Random, Pace::Rate { iops: 1000, process: Process::Poisson }, 100), 1);
-        let span = poisson[999].due.unwrap().as_secs_f64();
-        // 1000 arrivals: the standard deviation of their span is 3.2 %, six of them are 19 %.
-        assert!((span - 1.0).abs() < 0.19, "{span}");
-        assert!(poisson.windows(2).all(|w| w[0].due <= w[1].due));
-    }
-
-    #[test]
-    fn a_pass_ends_by_time_too() {
-        let mut p = pattern(Order::Random, Pace::Rate { iops: 10, process: Process::Constant }, 100);
-        p.stop = Stop { requests: None, runtime: Some(Nanos::SECOND) };
-        assert_eq!(all(&p, 1).len(), 10);
-        p.pace = Pace::Closed;
-        let mut source = Pattern::new(&p, 1 << 20, 1, 0).unwrap();
-        assert!(source.next(Nanos(999_999_999)).unwrap().is_some());
-        assert!(source.next(Nanos::SECOND).unwrap().is_none());
-    }
-
-    #[test]
-    fn a_region_without_a_block_is_refused() {
-        assert!(Pattern::new(&pattern(Order::Random, Pace::Closed, 1), 8192 + 4095, 1, 0).is_none());
-        assert!(Pattern::new(&pattern(Order::Random, Pace::Closed, 1), 100, 1, 0).is_none());
-    }
-}
+mod tests;

@@ -175,7 +175,14 @@ impl<R: BufRead> Recorded<R> {
         };
         let sequence = self.sequence;
         self.sequence += 1;
-        Item { sequence, load_time: request.time, due: Some(due), op: request.op, extent: request.extent }
+        Item {
+            sequence,
+            load_time: request.time,
+            due: Some(due),
+            op: request.op,
+            extent: request.extent,
+            ramp: false,
+        }
     }
 }
 

@@ -46,3 +46,21 @@ pub fn is_read_only(device: impl AsFd) -> io::Result<bool> {
     // SAFETY: the opcode belongs to `Getter`'s output type, see above; other kinds of files refuse it.
     unsafe { rustix::ioctl::ioctl(device, getter) }.map(|flag| flag != 0)
 }
+
+/// Whether the device that `file` is, or lies on, has queues that can be polled (`io_poll` of its queue in sysfs).
+/// `None` where that is not known: a file system without a block device of its own, or no sysfs.
+pub fn has_poll_queues(file: impl AsFd) -> Option<bool> {
+    let stat = rustix::fs::fstat(file).ok()?;
+    let is_device = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_block_device();
+    let device = if is_device { stat.st_rdev } else { stat.st_dev };
+    let folder = format!("/sys/dev/block/{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    // A partition's queue is that of its disk.
+    let paths = [format!("{folder}/queue/io_poll"), format!("{folder}/../queue/io_poll")];
+    let text = paths.iter().find_map(|path| std::fs::read_to_string(path).ok())?;
+    Some(text.trim() != "0")
+}
+
+/// Whether `file` is open for direct I/O.
+pub fn is_direct(file: impl AsFd) -> bool {
+    rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::DIRECT))
+}

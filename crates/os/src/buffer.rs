@@ -1,19 +1,83 @@
-//! Memory for direct I/O: aligned, owned, reusable.
+//! Memory for direct I/O: page-aligned, owned, mapped outside the heap.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use rustix::io;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Alignment of every buffer: what any logical block size in use needs.
 pub const BUFFER_ALIGN: usize = 4096;
 
-/// Bytes in memory aligned to [`BUFFER_ALIGN`]. Its length is what was last asked for with
-/// [`Buffer::set_len`]; its memory only grows.
+/// Size of the huge pages that `MAP_HUGETLB` takes where nothing else was set up.
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
+
+/// Anonymous memory of its own. It gives nobody access; whoever hands out parts of it as [`Buffer`]s hands out each
+/// byte once at a time.
+#[derive(Debug)]
+pub struct Region {
+    memory: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a Region is an address and a length, and neither changes; the memory is reached through Buffers alone.
+unsafe impl Send for Region {}
+// SAFETY: as above, a shared Region offers nothing but the two numbers.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// At least `bytes` zero bytes, in whole pages; huge ones if `hugepages` says so. Nothing is touched before it is
+    /// used.
+    ///
+    /// # Errors
+    /// `NOMEM` where there is not so much memory, or too few huge pages are reserved (`vm.nr_hugepages`).
+    pub fn map(bytes: usize, hugepages: bool) -> io::Result<Region> {
+        let (page, flags) = match hugepages {
+            true => (HUGE_PAGE, MapFlags::PRIVATE | MapFlags::HUGETLB),
+            false => (BUFFER_ALIGN, MapFlags::PRIVATE),
+        };
+        let bytes = bytes.max(1).checked_next_multiple_of(page).ok_or(io::Errno::NOMEM)?;
+        // SAFETY: a null address asks for a new mapping, so no memory of anybody else is touched.
+        let memory = unsafe {
+            mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags)
+        }?;
+        Ok(Region { memory: NonNull::new(memory.cast()).ok_or(io::Errno::NOMEM)?, bytes })
+    }
+
+    /// Its length.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn address(&self) -> usize {
+        self.memory.as_ptr().addr()
+    }
+
+    /// Where in here a buffer begins, if it does.
+    pub(crate) fn offset_of(&self, buffer: &Buffer) -> Option<usize> {
+        let home = buffer.home.as_deref()?;
+        std::ptr::eq(home, self).then(|| buffer.memory.as_ptr().addr() - self.address())
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made in `map` with this very length; every Buffer in it keeps the Region alive, so
+        // no reference into it is left.
+        let unmapped = unsafe { munmap(self.memory.as_ptr().cast(), self.bytes) };
+        debug_assert!(unmapped.is_ok(), "a mapping of ours can be unmapped");
+    }
+}
+
+/// Bytes in memory aligned to [`BUFFER_ALIGN`], owned alone, as a `Vec<u8>` owns its own. It keeps the memory that it
+/// lies in alive.
 #[derive(Debug)]
 pub struct Buffer {
     memory: NonNull<u8>,
     capacity: usize,
     len: usize,
+    /// None only where the capacity is 0.
+    home: Option<Arc<Region>>,
 }
 
 // SAFETY: a Buffer owns its memory alone, as Vec<u8> does; nothing in it is tied to a thread.
@@ -22,50 +86,62 @@ unsafe impl Send for Buffer {}
 impl Buffer {
     /// Without memory.
     pub const fn empty() -> Buffer {
-        Buffer { memory: NonNull::dangling(), capacity: 0, len: 0 }
+        Buffer { memory: NonNull::dangling(), capacity: 0, len: 0, home: None }
     }
 
-    /// `len` zero bytes.
+    /// `len` zero bytes in a mapping of their own.
+    ///
+    /// # Panics
+    /// Where there is not so much memory.
     pub fn zeroed(len: usize) -> Buffer {
         let mut buffer = Buffer::empty();
         buffer.set_len(len);
         buffer
     }
 
-    /// Makes the buffer `len` bytes long. Memory is taken anew, and zeroed, only where it has to grow.
+    /// The first `len` bytes of the `capacity` bytes of `home` from `offset` on.
+    ///
+    /// # Safety
+    /// These `capacity` bytes lie in `home`, begin at a page, and belong to no other Buffer as long as this one lives.
+    pub(crate) unsafe fn within(home: &Arc<Region>, offset: usize, capacity: usize, len: usize) -> Buffer {
+        debug_assert!(
+            offset.is_multiple_of(BUFFER_ALIGN) && offset + capacity <= home.bytes && len <= capacity
+        );
+        // SAFETY: the caller says that the offset lies in the mapping.
+        let memory = unsafe { home.memory.add(offset) };
+        Buffer { memory, capacity, len, home: Some(home.clone()) }
+    }
+
+    /// Makes the buffer `len` bytes long. Memory of its own is mapped, and zeroed, only where it has to grow: what it
+    /// had before is then lost to its pool.
+    ///
+    /// # Panics
+    /// Where there is not so much memory.
     pub fn set_len(&mut self, len: usize) {
         if len > self.capacity {
-            self.release();
-            let layout = Buffer::layout(len);
-            // SAFETY: the layout's size is not 0, because len is above the capacity, which is at least 0.
-            let memory = unsafe { alloc_zeroed(layout) };
-            self.memory = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
-            self.capacity = len;
+            let home = Arc::new(Region::map(len, false).expect("there is memory for the buffer"));
+            let capacity = home.bytes;
+            // SAFETY: the mapping is new, and this Buffer is its only user.
+            *self = unsafe { Buffer::within(&home, 0, capacity, len) };
         }
         self.len = len;
     }
 
-    fn layout(capacity: usize) -> Layout {
-        Layout::from_size_align(capacity, BUFFER_ALIGN)
-            .expect("no request is near the size of the address space")
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
     }
 
-    fn release(&mut self) {
-        if self.capacity > 0 {
-            // SAFETY: the memory was taken in set_len with this very layout, and is given back only here, after
-            // which the capacity is 0.
-            unsafe { dealloc(self.memory.as_ptr(), Buffer::layout(self.capacity)) };
-            self.capacity = 0;
-            self.len = 0;
-        }
+    /// Where it begins, for the kernel. Writing there needs that nobody else uses the buffer meanwhile.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        self.memory.as_ptr()
     }
 }
 
 impl Deref for Buffer {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        // SAFETY: `capacity` bytes from `memory` are ours and were initialised by alloc_zeroed, len never exceeds
-        // capacity, and a dangling pointer with length 0 is a valid empty slice.
+        // SAFETY: `capacity` bytes from `memory` are ours and were initialised by the kernel, which maps zeros; len
+        // never exceeds capacity, and a dangling pointer with length 0 is a valid empty slice.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr(), self.len) }
     }
 }
@@ -74,12 +150,6 @@ impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in deref, and &mut self says that nobody else looks.
         unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.len) }
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        self.release();
     }
 }
 
@@ -99,5 +169,11 @@ mod tests {
         buffer.set_len(1 << 20);
         assert_eq!((buffer.len(), buffer[1 << 19]), (1 << 20, 0));
         assert!(Buffer::empty().is_empty());
+    }
+
+    #[test]
+    fn more_memory_than_there_is_is_an_error() {
+        assert_eq!(Region::map(usize::MAX, false).err(), Some(io::Errno::NOMEM));
+        assert_eq!(Region::map(1 << 60, false).err(), Some(io::Errno::NOMEM));
     }
 }

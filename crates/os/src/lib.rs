@@ -2,16 +2,23 @@
 //!
 //! Each block carries its proof; every other crate forbids `unsafe`.
 
+mod bell;
 pub mod blockdev;
 mod buffer;
 mod clock;
+pub mod flight;
 pub mod loopdev;
+mod pool;
+pub mod ring;
+pub mod spsc;
 pub mod statx;
 mod terminal;
 mod thread;
 pub mod usage;
 
-pub use buffer::{BUFFER_ALIGN, Buffer};
+pub use bell::Bell;
+pub use buffer::{BUFFER_ALIGN, Buffer, Region};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
+pub use pool::{BufferPool, TooLong};
 pub use terminal::stderr_columns;
-pub use thread::{is_ignored, set_timer_slack_1ns};
+pub use thread::{is_ignored, pin_to, raise_file_limit, set_nice, set_realtime, set_timer_slack_1ns};

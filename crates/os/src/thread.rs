@@ -15,3 +15,50 @@ pub fn is_ignored(signal: i32) -> bool {
     let known = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) } == 0;
     known && action.sa_sigaction == libc::SIG_IGN
 }
+
+/// Binds the calling thread to one CPU.
+///
+/// # Errors
+/// There is no such CPU, or this process may not use it.
+pub fn pin_to(cpu: u32) -> std::io::Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    if cpu as usize >= rustix::thread::CpuSet::MAX_CPU {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    set.set(cpu as usize);
+    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+/// Gives the calling thread a niceness.
+///
+/// # Errors
+/// A niceness below the present one needs a privilege (`CAP_SYS_NICE`, or `RLIMIT_NICE`).
+pub fn set_nice(nice: i8) -> std::io::Result<()> {
+    // On Linux niceness belongs to a thread, and 0 names the calling one.
+    // SAFETY: setpriority takes numbers and touches no memory of ours.
+    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice.into()) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// Lets the calling thread run before all others of lower priority (`SCHED_FIFO`).
+///
+/// # Errors
+/// It needs a privilege (`CAP_SYS_NICE`, or `RLIMIT_RTPRIO`).
+pub fn set_realtime(priority: u8) -> std::io::Result<()> {
+    let parameter = libc::sched_param { sched_priority: priority.into() };
+    // SAFETY: the pointer is to a `sched_param` that outlives the call, which only reads it; 0 is the calling thread.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// Allows this process as many open files as it may have without a privilege: a run opens a few for each target.
+pub fn raise_file_limit() {
+    let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where this is refused, opening the last target tells.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit);
+}

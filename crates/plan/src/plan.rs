@@ -23,7 +23,7 @@ pub struct Plan {
     /// How often each target's source is carried out. All targets wait for each other between passes.
     #[serde(default = "one")]
     pub passes: u32,
-    /// The most requests in flight on one target, 1 to 65 536.
+    /// The most requests in flight on one target, 1 to 65 536; where a pattern has several jobs, of each job.
     pub depth: u32,
     /// Whether writing to a block device is allowed.
     #[serde(default)]
@@ -159,12 +159,14 @@ pub(crate) mod tests {
                     size: Some(ByteSize(1 << 30)),
                     source: Source::Pattern(PatternSource {
                         order: Order::Random,
-                        block_size: ByteSize(4096),
+                        block_size: ByteSize(4096).into(),
+                        write_block_size: None,
                         read_percent: 70,
                         offset: ByteSize(0),
                         region: None,
+                        jobs: 1,
                         pace: Pace::Rate { iops: 1000, process: Process::Poisson },
-                        stop: Stop { requests: Some(10), runtime: None },
+                        stop: Stop { requests: Some(10), ..Stop::default() },
                     }),
                 },
             ],

@@ -1,7 +1,6 @@
 //! Where a target's requests come from, and when each is due.
 
-use crate::strict::no_fields;
-use crate::{ByteSize, Nanos, Speed};
+use crate::{Nanos, PatternSource, Speed};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -84,74 +83,4 @@ pub enum Backward {
     Sort,
     /// Shift all that follows by the step, as blkreplay does.
     Shift,
-}
-
-/// A generated pattern over a region of the target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PatternSource {
-    /// In which order the region's blocks are visited.
-    pub order: Order,
-    /// Bytes of each request.
-    pub block_size: ByteSize,
-    /// Share of reads in percent, 0 to 100; exact over every 100 requests.
-    pub read_percent: u8,
-    /// Where the region begins.
-    #[serde(default)]
-    pub offset: ByteSize,
-    /// Length of the region; none: to the end of the target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub region: Option<ByteSize>,
-    /// When each request is due.
-    pub pace: Pace,
-    /// When a pass ends.
-    pub stop: Stop,
-}
-
-/// Order of a pattern's blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// One after the other, from the beginning again at the end of the region.
-    Sequential,
-    /// Uniformly at random, independent of each other.
-    Random,
-}
-
-/// When a pattern's requests are due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Pace {
-    /// Closed loop: the next as soon as fewer than the plan's depth are in flight.
-    #[serde(deserialize_with = "no_fields")]
-    Closed,
-    /// Open loop: at times that do not depend on the target.
-    Rate {
-        /// Requests per second, 1 to 1 000 000 000.
-        iops: u64,
-        /// How the times are spread.
-        process: Process,
-    },
-}
-
-/// Arrival process of an open loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Process {
-    /// Equal distances.
-    Constant,
-    /// Exponentially distributed distances.
-    Poisson,
-}
-
-/// When a pass over a pattern ends: at the first of these; at least one is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stop {
-    /// After this many requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests: Option<u64>,
-    /// When this much time has passed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<Nanos>,
 }

@@ -222,6 +222,52 @@ impl From<Speed> for String {
     }
 }
 
+/// A number of at least 0, exact to nine decimals: parameters of distributions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Decimal(u64);
+
+impl Decimal {
+    const ONE: u64 = 1_000_000_000;
+
+    /// A whole number, at most 18 billion.
+    pub const fn whole(number: u64) -> Decimal {
+        Decimal(number * Self::ONE)
+    }
+
+    /// As floating point.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64 / Self::ONE as f64
+    }
+}
+
+impl FromStr for Decimal {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let no_number = |why| ParseUnitError(format!("'{text}' is no number: {why}; for example 1.1 or 20"));
+        parse_decimal(text, Self::ONE).map(Decimal).map_err(no_number)
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&decimal(self.0, Self::ONE))
+    }
+}
+
+impl TryFrom<String> for Decimal {
+    type Error = ParseUnitError;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Decimal> for String {
+    fn from(d: Decimal) -> String {
+        d.to_string()
+    }
+}
+
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());

@@ -1,27 +1,27 @@
 //! What a plan must keep to, beyond what its types say: nothing later overflows, and all of it can be kept.
 
+use crate::validate_pattern::validate_pattern;
 use crate::{
-    ByteSize, Engine, InvalidPlan, LoadPace, LoadSource, Nanos, PLAN_VERSION, Pace, PatternSource, Plan,
-    SimModel, Source, Target,
+    ByteSize, Engine, InvalidPlan, LoadPace, LoadSource, Nanos, PLAN_VERSION, Plan, SimModel, Source, Target,
 };
 use std::path::Path;
 
 /// The longest time in a plan, 146 years: so that sums of a few times fit into 64 bits.
-const MAX_TIME: Nanos = Nanos(1 << 62);
+pub(crate) const MAX_TIME: Nanos = Nanos(1 << 62);
 /// The end of the largest file that Linux knows.
 const MAX_BYTES: u64 = 1 << 63;
 /// The most requests of a pattern over all passes: a sequence number stays exact even as floating point.
-const MAX_REQUESTS: u64 = 1 << 53;
+pub(crate) const MAX_REQUESTS: u64 = 1 << 53;
 /// The most targets: a record has 16 bits for the number of its target.
 const MAX_TARGETS: usize = 65_535;
 
-type Result = std::result::Result<(), InvalidPlan>;
+pub(crate) type Result = std::result::Result<(), InvalidPlan>;
 
 fn refuse(text: impl Into<String>) -> Result {
     Err(InvalidPlan(text.into()))
 }
 
-fn require(holds: bool, text: impl FnOnce() -> String) -> Result {
+pub(crate) fn require(holds: bool, text: impl FnOnce() -> String) -> Result {
     if holds { Ok(()) } else { refuse(text()) }
 }
 
@@ -45,7 +45,7 @@ impl Plan {
             validate_model(model)?;
         }
         self.targets.iter().try_for_each(|target| {
-            validate_target(target, self.passes)
+            self.validate_target(target)
                 .map_err(|InvalidPlan(why)| InvalidPlan(format!("target {}: {why}", target.path.display())))
         })
     }
@@ -77,15 +77,24 @@ impl Plan {
             format!("memory.buffers = {buffers}: it must lie between 4 KiB and 64 TiB")
         })
     }
+
+    fn validate_target(&self, target: &Target) -> Result {
+        utf8("path", &target.path)?;
+        bytes("size", target.size.unwrap_or_default(), ByteSize(0))?;
+        match &target.source {
+            Source::Load(load) => validate_load(load, self.passes),
+            Source::Pattern(pattern) => validate_pattern(pattern, self),
+        }
+    }
 }
 
-fn within(name: &str, value: u64, least: u64, most: u64) -> Result {
+pub(crate) fn within(name: &str, value: u64, least: u64, most: u64) -> Result {
     require((least..=most).contains(&value), || {
         format!("{name} = {value}: it must lie between {least} and {most}")
     })
 }
 
-fn time(name: &str, value: Nanos) -> Result {
+pub(crate) fn time(name: &str, value: Nanos) -> Result {
     require(value <= MAX_TIME, || format!("{name} = {value}: at most {MAX_TIME} (146 years) can be kept"))
 }
 
@@ -111,15 +120,6 @@ fn validate_model(model: &SimModel) -> Result {
     })
 }
 
-fn validate_target(target: &Target, passes: u32) -> Result {
-    utf8("path", &target.path)?;
-    bytes("size", target.size.unwrap_or_default(), ByteSize(0))?;
-    match &target.source {
-        Source::Load(load) => validate_load(load, passes),
-        Source::Pattern(pattern) => validate_pattern(pattern, passes),
-    }
-}
-
 fn validate_load(load: &LoadSource, passes: u32) -> Result {
     utf8("file", &load.file)?;
     let window = load.window;
@@ -140,40 +140,10 @@ fn validate_load(load: &LoadSource, passes: u32) -> Result {
     })
 }
 
-fn validate_pattern(pattern: &PatternSource, passes: u32) -> Result {
-    let size = pattern.block_size;
-    require((1..=1 << 30).contains(&size.0), || {
-        format!("block_size = {size}: it must lie between 1 byte and 1 GiB")
-    })?;
-    within("read_percent", pattern.read_percent.into(), 0, 100)?;
-    bytes("offset + block_size", pattern.offset, size)?;
-    bytes("offset + region", pattern.offset, pattern.region.unwrap_or_default())?;
-    validate_end(pattern, passes)
-}
-
 /// Refuses a range that ends behind the largest file.
-fn bytes(name: &str, start: ByteSize, length: ByteSize) -> Result {
+pub(crate) fn bytes(name: &str, start: ByteSize, length: ByteSize) -> Result {
     require(start.0.checked_add(length.0).is_some_and(|end| end <= MAX_BYTES), || {
         format!("{name}: it lies beyond 2^63 bytes, the end of the largest file that Linux knows")
-    })
-}
-
-fn validate_end(pattern: &PatternSource, passes: u32) -> Result {
-    let stop = pattern.stop;
-    require(stop.requests.is_some() || stop.runtime.is_some(), || {
-        "stop: give requests or runtime, or the pass would never end".into()
-    })?;
-    time("stop.runtime", stop.runtime.unwrap_or_default())?;
-    let requests = stop.requests.unwrap_or_default();
-    require(requests.checked_mul(passes.into()).is_some_and(|all| all <= MAX_REQUESTS), || {
-        format!("stop.requests = {requests} in {passes} passes: at most 2^53 in all can be numbered")
-    })?;
-    let Pace::Rate { iops, .. } = pattern.pace else { return Ok(()) };
-    within("iops", iops, 1, 1_000_000_000)?;
-    // The runtime, if there is one, ends the pass before its times grow too large.
-    let last_due = u128::from(requests) * 1_000_000_000 / u128::from(iops);
-    require(stop.runtime.is_some() || last_due <= u128::from(MAX_TIME.0), || {
-        format!("stop.requests = {requests} at {iops} a second take more than 146 years: ask for fewer")
     })
 }
 
@@ -225,7 +195,7 @@ mod tests {
             ("stall", |p| model(p).stall = Some(SimStall { period: Nanos(1), length: Nanos(1) })),
             ("window", |p| load(p).window.end = Some(load(p).window.start)),
             ("stop", |p| pattern(p).stop = Stop::default()),
-            ("block_size", |p| pattern(p).block_size = ByteSize(0)),
+            ("block_size", |p| pattern(p).block_size = ByteSize(0).into()),
             ("iops", |p| pattern(p).pace = Pace::Rate { iops: 0, process: Process::Constant }),
             ("speed", |p| load(p).pace = LoadPace::Asap),
             ("only once", |p| (p.passes, load(p).file) = (2, "-".into())),
@@ -283,7 +253,7 @@ mod tests {
         let p = pattern(&mut plan);
         (p.offset, p.region) = (ByteSize(MAX_BYTES - 4096), Some(ByteSize(4096)));
         p.pace = Pace::Rate { iops: 1_000_000_000, process: Process::Constant };
-        p.stop = Stop { requests: Some(MAX_REQUESTS), runtime: Some(MAX_TIME) };
+        p.stop = Stop { requests: Some(MAX_REQUESTS), runtime: Some(Nanos(MAX_TIME.0 - 1)), ramp: Nanos(1) };
         plan.validate().unwrap();
         assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
     }

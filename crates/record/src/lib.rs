@@ -1,27 +1,27 @@
 //! From the issuing loop to the archive, through bounded memory, without losing a record.
 //!
-//! Each worker fills blocks of records that exist before the start; one writer thread takes full blocks,
-//! appends them to the archive's log and gives them back. If it cannot keep up, [`Recorder::push`] waits for
-//! a block: issuing stalls, each stall is counted, and no record is dropped.
+//! Each worker packs its records into frames that exist before the start; one writer thread takes full frames, appends
+//! them to the archive's log and gives them back. Both ways are queues without locks. If the writer cannot keep up,
+//! [`Recorder::push`] waits for a frame: issuing stalls, each stall is counted, and no record is dropped.
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
-use iosonar_archive::{LogWriter, Record, Stalls};
+use iosonar_archive::{FRAME_BYTES, Frame, LogWriter, Record, Stalls};
+use iosonar_os::Bell;
+use iosonar_os::spsc::{Empty, Receiver, Sender, channel};
 use iosonar_plan::Nanos;
 use std::io;
+use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Records in a block.
-const BLOCK: usize = 1024;
-/// Blocks that a worker owns: what it may be ahead of the writer.
-const BLOCKS: usize = 8;
-/// Age at which a block is handed on though it is not full: what `kill -9` may cost, at most.
+/// Memory for the frames of all workers together: what they may be ahead of the writer.
+const MEMORY: usize = 64 << 20;
+/// Frames of a worker: two at least, one to fill while the other is written.
+const FRAMES: std::ops::RangeInclusive<usize> = 2..=512;
+/// Age at which a frame is handed on though it is not full: what `kill -9` may cost, at most.
 const FLUSH_AFTER: Nanos = Nanos(250_000_000);
-
-type Block = Vec<Record>;
-
-/// A block on its way to the writer, with the index of the worker that gets it back.
-type Filled = (usize, Block);
+/// How often a writer without work looks by itself, and a worker without a frame looks again.
+const LOOK: Duration = Duration::from_millis(50);
+const LOOK_FOR_FRAME: Duration = Duration::from_micros(100);
 
 /// The writer has ended: its disk is full, or broken. [`Writer::finish`] tells why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,51 +31,73 @@ pub struct WriterGone;
 /// One worker's end.
 #[derive(Debug)]
 pub struct Recorder {
-    worker: usize,
-    block: Block,
-    full: Sender<Filled>,
-    empty: Receiver<Block>,
+    frame: Frame,
+    /// None only while dropping.
+    full: Option<Sender<Frame>>,
+    empty: Receiver<Frame>,
+    bell: Arc<Bell>,
     flushed: Nanos,
     stalls: Stalls,
 }
 
 impl Recorder {
-    /// Keeps a record; `now` is the worker's time. Waits where no block is left.
-    pub fn push(&mut self, record: Record, now: Nanos) -> Result<(), WriterGone> {
-        self.block.push(record);
-        if self.block.len() == BLOCK { self.flush(now) } else { Ok(()) }
+    /// Keeps a record; `now` is the worker's time. Waits where no frame is left.
+    #[inline]
+    pub fn push(&mut self, record: &Record, now: Nanos) -> Result<(), WriterGone> {
+        if self.frame.push(record) { Ok(()) } else { self.flush(now) }
     }
 
     /// Hands on what has waited for long. To be called now and then, also when nothing happens.
     pub fn tick(&mut self, now: Nanos) -> Result<(), WriterGone> {
         let old = now.saturating_sub(self.flushed) >= FLUSH_AFTER;
-        if old && !self.block.is_empty() { self.flush(now) } else { Ok(()) }
+        if old && !self.frame.is_empty() { self.flush(now) } else { Ok(()) }
     }
 
     /// Hands on everything.
     pub fn flush(&mut self, now: Nanos) -> Result<(), WriterGone> {
         self.flushed = now;
-        let next = self.next_block()?;
-        let full = std::mem::replace(&mut self.block, next);
-        self.full.send((self.worker, full)).map_err(|_| WriterGone)
+        let next = self.next_frame()?;
+        let full = std::mem::replace(&mut self.frame, next);
+        let sender = self.full.as_mut().expect("it goes only with the recorder");
+        let sent = sender.push(full).map_err(|_| WriterGone);
+        self.bell.ring();
+        sent
     }
 
-    fn next_block(&mut self) -> Result<Block, WriterGone> {
-        match self.empty.try_recv() {
-            Ok(block) => Ok(block),
-            Err(TryRecvError::Disconnected) => Err(WriterGone),
-            Err(TryRecvError::Empty) => {
-                let since = Instant::now();
-                let block = self.empty.recv().map_err(|_| WriterGone)?;
-                self.stalls.add(Nanos(since.elapsed().as_nanos() as u64));
-                Ok(block)
-            }
+    fn next_frame(&mut self) -> Result<Frame, WriterGone> {
+        match self.empty.pop() {
+            Ok(frame) => Ok(frame),
+            Err(Empty::ForEver) => Err(WriterGone),
+            Err(Empty::ForNow) => self.wait_for_frame(),
         }
+    }
+
+    #[cold]
+    fn wait_for_frame(&mut self) -> Result<Frame, WriterGone> {
+        let since = Instant::now();
+        let frame = loop {
+            std::thread::sleep(LOOK_FOR_FRAME);
+            match self.empty.pop() {
+                Ok(frame) => break frame,
+                Err(Empty::ForEver) => return Err(WriterGone),
+                Err(Empty::ForNow) => {}
+            }
+        };
+        self.stalls.add(Nanos(since.elapsed().as_nanos() as u64));
+        Ok(frame)
     }
 
     /// How often, and how long, the worker had to wait for the writer.
     pub fn stalls(&self) -> Stalls {
         self.stalls
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // The writer is to see at once that this end is gone.
+        self.full = None;
+        self.bell.ring();
     }
 }
 
@@ -87,50 +109,95 @@ pub struct Writer {
 
 /// Where records go.
 pub trait Sink: Send + 'static {
-    /// Appends records.
-    fn append(&mut self, records: &[Record]) -> io::Result<()>;
+    /// Appends a frame of records.
+    fn append(&mut self, frame: &mut Frame) -> io::Result<()>;
 }
 
 impl Sink for LogWriter {
-    fn append(&mut self, records: &[Record]) -> io::Result<()> {
-        LogWriter::append(self, records)
+    fn append(&mut self, frame: &mut Frame) -> io::Result<()> {
+        self.append_frame(frame)
     }
 }
 
-/// Starts the writer, with one recorder for each of `workers`. `observe` sees every block on the writer's
-/// thread, after it was appended.
-pub fn start(
-    mut sink: impl Sink,
-    workers: usize,
-    mut observe: impl FnMut(&[Record]) + Send + 'static,
-) -> io::Result<(Writer, Vec<Recorder>)> {
-    let (full, filled) = bounded::<Filled>(workers * BLOCKS);
-    let mut recorders = Vec::with_capacity(workers);
-    let mut returns = Vec::with_capacity(workers);
-    for worker in 0..workers {
-        let (give_back, empty) = bounded::<Block>(BLOCKS);
-        for _ in 1..BLOCKS {
-            let _ = give_back.send(Vec::with_capacity(BLOCK));
+/// The writer's ends of one worker's queues.
+struct Lane {
+    filled: Receiver<Frame>,
+    give_back: Sender<Frame>,
+}
+
+/// What a look at the lanes found.
+#[derive(PartialEq)]
+enum Found {
+    Frames,
+    Nothing,
+    /// And nothing will come: every worker is gone.
+    End,
+}
+
+/// Starts the writer, with one recorder for each of `workers`.
+pub fn start(sink: impl Sink, workers: usize) -> io::Result<(Writer, Vec<Recorder>)> {
+    let frames = (MEMORY / FRAME_BYTES / workers.max(1)).clamp(*FRAMES.start(), *FRAMES.end());
+    let (mut lanes, mut ends) = (Vec::with_capacity(workers), Vec::with_capacity(workers));
+    for _ in 0..workers {
+        let (full, filled) = channel(frames);
+        let (mut give_back, empty) = channel(frames);
+        for _ in 1..frames {
+            let _ = give_back.push(Frame::default());
         }
-        let block = Vec::with_capacity(BLOCK);
-        let (stalls, flushed) = (Stalls::default(), Nanos(0));
-        recorders.push(Recorder { worker, block, full: full.clone(), empty, flushed, stalls });
-        returns.push(give_back);
+        lanes.push(Lane { filled, give_back });
+        ends.push((full, empty));
     }
+    let (tell, told) = std::sync::mpsc::channel();
     let work = move || {
-        let mut records = 0;
-        for (worker, mut block) in filled {
-            sink.append(&block)?;
-            observe(&block);
-            records += block.len() as u64;
-            block.clear();
-            // A worker that has ended needs no block.
-            let _ = returns[worker].try_send(block);
-        }
-        Ok(records)
+        let bell = Arc::new(Bell::for_this_thread());
+        let _ = tell.send(bell.clone());
+        write(sink, &mut lanes, &bell)
     };
     let thread = std::thread::Builder::new().name("recorder".into()).spawn(work)?;
-    Ok((Writer { thread }, recorders))
+    let bell = told.recv().map_err(|_| io::Error::other("the recorder's writer did not start"))?;
+    let recorder = |(full, empty)| Recorder {
+        frame: Frame::default(),
+        full: Some(full),
+        empty,
+        bell: bell.clone(),
+        flushed: Nanos(0),
+        stalls: Stalls::default(),
+    };
+    Ok((Writer { thread }, ends.into_iter().map(recorder).collect()))
+}
+
+fn write(mut sink: impl Sink, lanes: &mut [Lane], bell: &Bell) -> io::Result<u64> {
+    let mut records = 0;
+    loop {
+        if write_what_is_there(&mut sink, lanes, &mut records)? == Found::Frames {
+            continue;
+        }
+        bell.about_to_sleep();
+        match write_what_is_there(&mut sink, lanes, &mut records)? {
+            Found::End => return Ok(records),
+            Found::Nothing => std::thread::park_timeout(LOOK),
+            Found::Frames => {}
+        }
+    }
+}
+
+fn write_what_is_there(sink: &mut impl Sink, lanes: &mut [Lane], records: &mut u64) -> io::Result<Found> {
+    let mut found = Found::End;
+    for lane in lanes {
+        match lane.filled.pop() {
+            Ok(mut frame) => {
+                found = Found::Frames;
+                sink.append(&mut frame)?;
+                *records += u64::from(frame.count());
+                frame.clear();
+                // A worker that has ended needs no frame.
+                let _ = lane.give_back.push(frame);
+            }
+            Err(Empty::ForNow) if found == Found::End => found = Found::Nothing,
+            Err(_) => {}
+        }
+    }
+    Ok(found)
 }
 
 impl Writer {
@@ -144,16 +211,18 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Arc, Mutex};
-    use std::time::Duration;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
+    /// Counts records, and takes its time.
     #[derive(Clone, Default)]
-    struct Slow(Arc<Mutex<Vec<Record>>>);
+    struct Slow(Arc<(AtomicU64, Mutex<Vec<u32>>)>);
 
     impl Sink for Slow {
-        fn append(&mut self, records: &[Record]) -> io::Result<()> {
+        fn append(&mut self, frame: &mut Frame) -> io::Result<()> {
             std::thread::sleep(Duration::from_millis(5));
-            self.0.lock().unwrap().extend_from_slice(records);
+            self.0.0.fetch_add(frame.count().into(), Ordering::Relaxed);
+            self.0.1.lock().unwrap().push(frame.count());
             Ok(())
         }
     }
@@ -165,44 +234,41 @@ mod tests {
     #[test]
     fn a_slow_writer_stalls_the_worker_and_nothing_is_lost() {
         let sink = Slow::default();
-        let seen = Arc::new(Mutex::new(0));
-        let counted = seen.clone();
-        let (writer, recorders) =
-            start(sink.clone(), 2, move |block| *counted.lock().unwrap() += block.len()).unwrap();
-        let count = 40 * BLOCK as u64 + 7;
+        // So many workers that each has few frames.
+        let workers = MEMORY / FRAME_BYTES;
+        let (writer, mut recorders) = start(sink.clone(), workers).unwrap();
+        let count = 40 * FRAME_BYTES as u64 / 129;
         let push_all = |mut recorder: Recorder| {
             for i in 0..count {
-                recorder.push(record(i), Nanos(i)).unwrap();
+                recorder.push(&record(i), Nanos(i)).unwrap();
             }
             recorder.flush(Nanos(count)).unwrap();
             recorder.stalls()
         };
+        recorders.truncate(2);
         let stalls: Vec<Stalls> = std::thread::scope(|scope| {
             let threads: Vec<_> = recorders.into_iter().map(|r| scope.spawn(move || push_all(r))).collect();
             threads.into_iter().map(|t| t.join().unwrap()).collect()
         });
         assert_eq!(writer.finish().unwrap(), 2 * count);
-        assert_eq!(*seen.lock().unwrap() as u64, 2 * count);
+        assert_eq!(sink.0.0.load(Ordering::Relaxed), 2 * count);
         assert!(stalls.iter().any(|s| s.count > 0 && s.total > Nanos(0)));
-        let mut sequences: Vec<u64> = sink.0.lock().unwrap().iter().map(|r| r.sequence).collect();
-        sequences.sort_unstable();
-        assert!(sequences.chunks(2).enumerate().all(|(i, pair)| pair == [i as u64; 2]));
     }
 
     struct Full;
 
     impl Sink for Full {
-        fn append(&mut self, _: &[Record]) -> io::Result<()> {
+        fn append(&mut self, _: &mut Frame) -> io::Result<()> {
             Err(io::Error::from(io::ErrorKind::StorageFull))
         }
     }
 
     #[test]
     fn a_full_disk_is_told_to_the_worker_and_at_the_end() {
-        let (writer, mut recorders) = start(Full, 1, |_| {}).unwrap();
+        let (writer, mut recorders) = start(Full, 1).unwrap();
         let mut recorder = recorders.remove(0);
-        let ended = (0..).find(|i| recorder.push(record(*i), Nanos(0)).is_err());
-        assert!(ended.unwrap() < (BLOCKS as u64 + 2) * BLOCK as u64);
+        let ended = (0..).find(|i| recorder.push(&record(*i), Nanos(0)).is_err());
+        assert!(ended.unwrap() < (MEMORY / 129 * 2) as u64);
         drop(recorder);
         assert_eq!(writer.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
@@ -210,17 +276,17 @@ mod tests {
     #[test]
     fn old_records_are_handed_on() {
         let sink = Slow::default();
-        let (writer, mut recorders) = start(sink.clone(), 1, |_| {}).unwrap();
+        let (writer, mut recorders) = start(sink.clone(), 1).unwrap();
         let mut recorder = recorders.remove(0);
-        recorder.push(record(0), Nanos(0)).unwrap();
+        recorder.push(&record(0), Nanos(0)).unwrap();
         recorder.tick(Nanos(FLUSH_AFTER.0 - 1)).unwrap();
         recorder.tick(FLUSH_AFTER).unwrap();
         let deadline = Instant::now() + Duration::from_secs(10);
-        while sink.0.lock().unwrap().is_empty() && Instant::now() < deadline {
+        while sink.0.0.load(Ordering::Relaxed) == 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert_eq!(sink.0.lock().unwrap().len(), 1);
+        assert_eq!(sink.0.0.load(Ordering::Relaxed), 1);
         drop(recorder);
-        writer.finish().unwrap();
+        assert_eq!(writer.finish().unwrap(), 1);
     }
 }

@@ -10,9 +10,9 @@
 //! the list. A request costs one cell of 8 bytes for each segment that it covers: as many as there are distinct
 //! borders of active requests inside its range, plus one. Requests for the same range cost one cell each, n that
 //! overlap k others each at most n(2k + 1); but n that all overlap each other with borders of their own cost n²:
-//! 8 MB for 1 000, 34 GB for 65 536. What is in flight counts (up to the plan's `depth`), and what waits (up to
-//! `max_waiting`): nothing else bounds it. For a load with thousands of different reads that all overlap and wait,
-//! `max_waiting` is what to lower. The time that a request takes here is bounded by the same cells.
+//! 8 MB for 1 000, 34 GB for 65 536. So there is a limit: while as many cells are in use, the tracker says that it is
+//! [full](Tracker::is_full), and the scheduler lets new requests wait, as when its list is full. The time that a
+//! request takes here is bounded by the same cells.
 
 use crate::pool::{Lists, NONE};
 use crate::segments::Segments;
@@ -56,7 +56,17 @@ pub(crate) struct Tracker {
     active: Vec<Active>,
 }
 
+/// Cells that are never too many, 32 MiB.
+const CELLS: usize = 4 << 20;
+/// Cells for each request that may be active: one that overlaps few others needs no more.
+const CELLS_EACH: usize = 16;
+
 impl Tracker {
+    /// Whether so much overlaps that no more requests should become active.
+    pub(crate) fn is_full(&self) -> bool {
+        self.lists.in_use() >= CELLS.max(CELLS_EACH * self.active.len())
+    }
+
     /// For at most `capacity` active requests.
     pub(crate) fn new(strong: Strong, capacity: usize) -> Tracker {
         let idle = Active { extent: Extent::default(), usage: Use::Free, pending: 0, dependents: NONE };

@@ -8,6 +8,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Lists {
     cells: Vec<Cell>,
     free: u32,
+    in_use: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +19,12 @@ struct Cell {
 
 impl Lists {
     pub(crate) fn with_capacity(cells: usize) -> Lists {
-        Lists { cells: Vec::with_capacity(cells), free: NONE }
+        Lists { cells: Vec::with_capacity(cells), free: NONE, in_use: 0 }
+    }
+
+    /// Cells that lists hold now.
+    pub(crate) fn in_use(&self) -> usize {
+        self.in_use
     }
 
     /// The most cells that were ever used at once.
@@ -30,6 +36,7 @@ impl Lists {
     /// Puts `value` before `list` and gives the new list.
     pub(crate) fn push(&mut self, list: u32, value: u32) -> u32 {
         let cell = Cell { value, next: list };
+        self.in_use += 1;
         match self.free {
             NONE => {
                 let index = self.cells.len();
@@ -53,6 +60,7 @@ impl Lists {
         *list = cell.next;
         self.cells[index as usize].next = self.free;
         self.free = index;
+        self.in_use -= 1;
         Some(cell.value)
     }
 
@@ -86,6 +94,7 @@ impl Lists {
             }
             self.cells[at as usize].next = self.free;
             self.free = at;
+            self.in_use -= 1;
             if before == NONE {
                 return cell.next;
             }

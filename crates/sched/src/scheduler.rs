@@ -44,6 +44,9 @@ pub struct Issue<T> {
     pub due: Nanos,
     /// If it had to wait for a conflict.
     pub blocked: Option<Blocked>,
+    /// It was due while nothing could go: as many requests were in flight as the depth allows, or one before it
+    /// waited and held up all behind it (`order`, or a full push-back list).
+    pub held: bool,
 }
 
 /// What to do next.
@@ -72,7 +75,7 @@ pub struct Counters {
     pub max_in_flight: u32,
     /// Most requests that waited for a conflict at the same time.
     pub max_waiting: u32,
-    /// How often a due request had to wait because the push-back list was full.
+    /// How often a due request had to wait because the push-back list was full, or too much overlapped.
     pub full_count: u64,
     /// How long in all.
     pub full_total: Nanos,
@@ -109,6 +112,8 @@ pub struct Scheduler<T> {
     head_released: Nanos,
     /// Since when the head waits for room on the push-back list.
     full_since: Option<Nanos>,
+    /// The last time at which nothing could go, whatever was due.
+    held_until: Nanos,
     exhausted: bool,
     stopping: bool,
     /// The first entry that stopping has not looked at.
@@ -140,6 +145,7 @@ impl<T: Copy + Default> Scheduler<T> {
             head_blocked_by: None,
             head_released: Nanos(0),
             full_since: None,
+            held_until: Nanos(0),
             exhausted: false,
             stopping: false,
             cancel_at: 0,
@@ -218,6 +224,9 @@ impl<T: Copy + Default> Scheduler<T> {
 
     /// What becomes of the head, which is due while a slot is free; `None` if it went to the push-back list.
     fn admit(&mut self, head: Request<T>, now: Nanos) -> Option<Decision<T>> {
+        if self.tracker.is_full() && self.in_flight() > 0 {
+            return Some(self.wait_for_room(now));
+        }
         match self.policy {
             OverlapPolicy::Allow => {}
             OverlapPolicy::Drop => {
@@ -235,6 +244,7 @@ impl<T: Copy + Default> Scheduler<T> {
             }
             OverlapPolicy::PushBack => return self.admit_or_push_back(head, now),
         }
+        self.end_wait_for_room(now);
         self.head = None;
         let id = self.new_entry(head);
         if self.policy != OverlapPolicy::Allow {
@@ -245,16 +255,12 @@ impl<T: Copy + Default> Scheduler<T> {
         Some(self.issue(id, now))
     }
 
+    /// Without a place on the list it stays the head, and those behind it wait too: memory is bounded.
     fn admit_or_push_back(&mut self, head: Request<T>, now: Nanos) -> Option<Decision<T>> {
-        // Without a place on the list it stays the head, and those behind it wait too: memory is bounded.
         if self.waiting == self.max_waiting && self.conflict(&head).is_some() {
-            self.full_since.get_or_insert(now);
-            return Some(Decision::Wait);
+            return Some(self.wait_for_room(now));
         }
-        if let Some(since) = self.full_since.take() {
-            self.counters.full_count += 1;
-            self.counters.full_total.0 += now.saturating_sub(since).0;
-        }
+        self.end_wait_for_room(now);
         self.head = None;
         let id = self.new_entry(head);
         if !self.tracker.insert(id, head.op, head.extent) {
@@ -264,6 +270,19 @@ impl<T: Copy + Default> Scheduler<T> {
         self.waiting += 1;
         self.counters.max_waiting = self.counters.max_waiting.max(self.waiting as u32);
         None
+    }
+
+    fn wait_for_room(&mut self, now: Nanos) -> Decision<T> {
+        self.full_since.get_or_insert(now);
+        Decision::Wait
+    }
+
+    fn end_wait_for_room(&mut self, now: Nanos) {
+        if let Some(since) = self.full_since.take() {
+            self.counters.full_count += 1;
+            self.counters.full_total.0 += now.saturating_sub(since).0;
+            self.held_until = now;
+        }
     }
 
     fn conflict(&self, request: &Request<T>) -> Option<u64> {
@@ -284,7 +303,8 @@ impl<T: Copy + Default> Scheduler<T> {
         self.counters.max_in_flight =
             self.counters.max_in_flight.max((self.depth - self.free_slots.len()) as u32);
         let due = entry.request.due.unwrap_or(now);
-        Decision::Issue(Issue { slot: Slot(slot), request: entry.request, due, blocked: entry.blocked })
+        let held = due < self.held_until;
+        Decision::Issue(Issue { slot: Slot(slot), request: entry.request, due, blocked: entry.blocked, held })
     }
 
     /// Says that the request in `slot` completed.
@@ -301,6 +321,10 @@ impl<T: Copy + Default> Scheduler<T> {
         }
         if self.head_blocked_by == Some(sequence) {
             self.head_released = now;
+            self.held_until = now;
+        }
+        if self.free_slots.is_empty() {
+            self.held_until = now;
         }
         self.free_entries.push(id);
         self.free_slots.push(slot.0);
@@ -354,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pushed_back_request_holds_no_slot_and_is_never_overtaken_by_its_like() {
+    fn a_pushed_back_request_holds_held_and_is_never_overtaken_by_its_like() {
         let mut s = scheduler(OverlapPolicy::PushBack, 2);
         s.offer(write(0, 0, 8));
         let first = issued(s.next(Nanos(0)));

@@ -22,8 +22,11 @@ pub(crate) fn facts(s: &Summary, charset: Charset) -> Vec<(&'static str, String)
         let (half, most) = (words.time(end.delay_p50_ns), words.time(end.delay_max_ns));
         facts.push(("at the end", format!("last {requests} requests: delay p50 {half}, max {most}")));
     }
-    if let (Some(held), Some(lag)) = (&health.held, &health.reap_lag) {
-        facts.extend(words.held(held, lag.count, s.run.has_timetable));
+    if let (Some(held), Some(lag)) = (&health.held, &health.reap_lag)
+        && held.requests > 0
+        && s.run.has_timetable
+    {
+        facts.extend(words.held(held, lag.count));
     }
     let stalls = &health.stalls;
     for (name, stall) in
@@ -56,19 +59,18 @@ impl Words {
         )
     }
 
-    fn held(&self, held: &HeldFacts, all: u64, has_timetable: bool) -> Vec<(&'static str, String)> {
-        let mut lines = Vec::new();
-        if held.requests > 0 && has_timetable {
-            let text = format!(
+    fn held(&self, held: &HeldFacts, all: u64) -> Vec<(&'static str, String)> {
+        let mut lines = vec![(
+            "held",
+            format!(
                 "{} requests ({}) had to wait, no part of the issue error",
                 units::grouped(held.requests),
                 units::share(held.requests, all)
-            );
-            lines.push(("held", text));
-        }
+            ),
+        )];
         let waits: [(&'static str, &Waits); 3] = [
             ("  for conflicts", &held.conflict),
-            ("  for slots", &held.full_depth),
+            ("  for their turn", &held.turn),
             ("  for memory", &held.no_buffer),
         ];
         for (name, waits) in waits.into_iter().filter(|(_, waits)| waits.requests > 0) {

@@ -63,7 +63,7 @@ pub(super) fn timing(list: &mut List, summary: &Summary) {
     behind_demand(list, summary);
     issued_late(list, summary);
     drift(list, summary);
-    depth_reached(list, summary);
+    held_up(list, summary);
     reap_lag(list, summary);
 }
 
@@ -82,16 +82,14 @@ fn behind_demand(list: &mut List, summary: &Summary) {
     let Some(reached) = reached(summary).filter(|reached| *reached < BEHIND) else { return };
     let held = summary.health.held.unwrap_or_default();
     let all = summary.health.reap_lag.map_or(0, |s| s.count).max(1) as f64;
-    let (depth, memory) = (held.full_depth.requests, held.no_buffer.requests);
-    let cause = if depth.max(memory) as f64 / all <= WAITING_SHARE {
+    let (turn, memory) = (held.turn.requests, held.no_buffer.requests);
+    let cause = if turn.max(memory) as f64 / all <= WAITING_SHARE {
         String::new()
-    } else if memory > depth {
+    } else if memory > turn {
         " Requests waited for memory: raise --buffer-memory.".to_string()
     } else {
-        let depth = summary.run.depth;
-        format!(
-            " All {depth} slots were in use while requests were due: raise --depth, or take this as the target's limit."
-        )
+        let (why, remedy) = obstacle(summary);
+        format!(" Requests were due while {why}: {remedy}, or take this rate as the limit.")
     };
     let text = format!(
         "Only {} % of the demanded rate was reached. Delays grow as long as that lasts: the figures show the \
@@ -152,23 +150,39 @@ fn drift(list: &mut List, summary: &Summary) {
     }
 }
 
-fn depth_reached(list: &mut List, summary: &Summary) {
+/// Why requests had to wait for their turn, and what helps.
+fn obstacle(summary: &Summary) -> (String, &'static str) {
+    let depth = summary.run.depth;
+    // Without an end nobody knows how many were in flight.
+    if summary.in_flight.max_on_one_target.is_none_or(|most| most >= depth.into()) {
+        (format!("all {depth} slots were in use"), "raise --depth")
+    } else {
+        (
+            "an earlier one waited for a conflict and held up all behind it".to_string(),
+            "choose another --overlap",
+        )
+    }
+}
+
+fn held_up(list: &mut List, summary: &Summary) {
     let (Some(held), Some(lag)) = (summary.health.held, summary.health.reap_lag) else { return };
-    let full = held.full_depth;
+    let turn = held.turn;
     // A run that fell behind has said so already, with this as its cause.
     let is_told = list.has(CautionId::BehindDemand);
-    if is_told || !summary.run.has_timetable || full.requests as f64 <= lag.count as f64 * WAITING_SHARE {
+    if is_told || !summary.run.has_timetable || turn.requests as f64 <= lag.count as f64 * WAITING_SHARE {
         return;
     }
+    let (why, remedy) = obstacle(summary);
     let text = format!(
-        "{} of {} requests were due while all {} slots were in use, and were issued up to {} late: the load wants more \
-         parallelism than it was given. Raise --depth, or look at the response.",
-        grouped(full.requests),
+        "{} of {} requests were due while {why}, and were issued up to {} late: the load wants more parallelism than it \
+         was given. {}{}, or look at the response.",
+        grouped(turn.requests),
         grouped(lag.count),
-        summary.run.depth,
-        span(full.delay_max_ns)
+        span(turn.delay_max_ns),
+        remedy[..1].to_uppercase(),
+        &remedy[1..]
     );
-    list.push(CautionId::DepthReached, Severity::Warning, text);
+    list.push(CautionId::HeldUp, Severity::Warning, text);
 }
 
 fn reap_lag(list: &mut List, summary: &Summary) {
@@ -302,20 +316,24 @@ mod tests {
         straggler.records[1_999].completed = Some(Nanos(9_000_000_000));
         assert_eq!(found(&straggler, CautionId::BehindDemand), None);
         let mut full = behind(0.25);
-        full.records.iter_mut().for_each(|r| r.marks = Marks::NO_SLOT);
-        assert!(found(&full, CautionId::BehindDemand).unwrap().1.contains("All 64 slots"));
+        full.records.iter_mut().for_each(|r| r.marks = Marks::HELD);
+        full.info.targets[0].max_in_flight = 64;
+        assert!(found(&full, CautionId::BehindDemand).unwrap().1.contains("all 64 slots"));
         full.records.iter_mut().for_each(|r| r.marks = Marks::NO_BUFFER);
         assert!(found(&full, CautionId::BehindDemand).unwrap().1.contains("--buffer-memory"));
     }
 
     #[test]
-    fn a_full_depth_is_told_with_the_remedy() {
+    fn a_turn_is_told_with_the_remedy() {
         let mut f = steady(2_000, |_| 5_000);
-        f.records.iter_mut().step_by(100).for_each(|r| r.marks = Marks::NO_SLOT);
-        assert_eq!(found(&f, CautionId::DepthReached), None);
-        f.records.iter_mut().step_by(90).for_each(|r| r.marks = Marks::NO_SLOT);
-        let (_, text) = found(&f, CautionId::DepthReached).unwrap();
-        assert!(text.contains("all 64 slots") && text.contains("--depth"), "{text}");
+        f.records.iter_mut().step_by(100).for_each(|r| r.marks = Marks::HELD);
+        assert_eq!(found(&f, CautionId::HeldUp), None);
+        f.records.iter_mut().step_by(90).for_each(|r| r.marks = Marks::HELD);
+        let (_, text) = found(&f, CautionId::HeldUp).unwrap();
+        assert!(text.contains("an earlier one") && text.contains("Choose another --overlap"), "{text}");
+        f.info.targets[0].max_in_flight = 64;
+        let (_, text) = found(&f, CautionId::HeldUp).unwrap();
+        assert!(text.contains("all 64 slots") && text.contains("Raise --depth"), "{text}");
     }
 
     #[test]

@@ -222,7 +222,7 @@ impl Facts {
                 expected_requests: None,
                 hole_bytes: 0,
                 ended_early: None,
-                sequence_hash: 0,
+                issued_hash: String::new(),
             }],
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),

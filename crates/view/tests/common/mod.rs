@@ -67,7 +67,7 @@ pub fn empty(targets: &[&str]) -> Run {
         expected_requests: None,
         hole_bytes: 0,
         ended_early: None,
-        sequence_hash: 0,
+        issued_hash: String::new(),
     };
     Run {
         plan: Plan {
@@ -168,7 +168,7 @@ pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
             phase: 0,
             op,
             outcome: if failed { Outcome::Failed } else { Outcome::Completed },
-            marks: Marks::default().with(Marks::PUSHED, pushed).with(Marks::NO_SLOT, collapse && late > 0.0),
+            marks: Marks::default().with(Marks::PUSHED, pushed).with(Marks::HELD, collapse && late > 0.0),
             load_time: Nanos(due as u64),
             due: Nanos(due as u64),
             released: None,
@@ -183,7 +183,7 @@ pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
     }
     run.records.sort_by_key(|r| r.completed);
     run.info.cpu = CpuUse { user_ns: count * 4_200, system_ns: count * 7_900 };
-    run.info.targets[0].max_in_flight = 117;
+    run.info.targets[0].max_in_flight = if collapse { 128 } else { 117 };
     run.info.targets[0].max_waiting = 4_210;
     run
 }

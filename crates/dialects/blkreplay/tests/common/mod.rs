@@ -48,7 +48,7 @@ fn target(path: &str) -> TargetInfo {
         expected_requests: None,
         hole_bytes: 0,
         ended_early: None,
-        sequence_hash: 0,
+        issued_hash: String::new(),
     }
 }
 

@@ -1,0 +1,46 @@
+//! One door to the backends with real I/O, so that the engine knows none of them.
+
+use crate::{Backend, Threads, Uring};
+use iosonar_os::{BufferPool, Clock};
+use iosonar_plan::{Engine, ShortPolicy};
+use std::fs::File;
+use std::io;
+
+/// What every backend with real I/O is made of.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// The open target.
+    pub file: File,
+    /// The run's clock.
+    pub clock: Clock,
+    /// The most operations in flight.
+    pub depth: u32,
+    /// What happens after a short transfer.
+    pub short: ShortPolicy,
+    /// Where the operations' buffers will come from. A backend may make it known to the kernel; buffers from elsewhere
+    /// work, too.
+    pub pool: Option<&'a BufferPool>,
+}
+
+/// The backend of an engine with real I/O; and what the machine did not allow or what limits the engine, one sentence
+/// each.
+///
+/// # Errors
+/// The engine cannot be used on this target, in one sentence. Nothing was begun.
+///
+/// # Panics
+/// If the engine has no real I/O.
+pub fn real(engine: Engine, setup: Setup<'_>) -> io::Result<(Box<dyn Backend>, Vec<String>)> {
+    match engine {
+        Engine::Uring(options) => {
+            let (uring, notices) = Uring::new(setup, options)?;
+            Ok((Box::new(uring), notices))
+        }
+        Engine::Threads => Ok((Box::new(Threads::open(setup)?), Vec::new())),
+        Engine::Aio => Ok((
+            Box::new(Threads::open(setup)?),
+            vec!["engine aio is not built yet: threads carried it out".into()],
+        )),
+        Engine::Null | Engine::Sim(_) => panic!("engine {} has no real I/O", engine.name()),
+    }
+}

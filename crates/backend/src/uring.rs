@@ -1,0 +1,84 @@
+//! io_uring: requests and completions through rings shared with the kernel, by the issuing thread alone.
+//!
+//! Pushing costs no system call; [`submit`](Backend::submit) hands a batch over with one. The file and the memory for
+//! data are made known to the kernel beforehand. Completions are seen by looking into memory; the kernel is entered
+//! only where it asks for it.
+
+use crate::queued::Queued;
+use crate::{Backend, Completion, Operation, Setup, Wait};
+use iosonar_os::blockdev::{has_poll_queues, is_direct};
+use iosonar_os::ring::{self, Mode, Ring, RingOptions, Unavailable};
+use iosonar_plan::{Nanos, UringOptions};
+use std::fs::File;
+
+/// The ring of one target.
+pub struct Uring(Queued<Ring>);
+
+impl Uring {
+    /// Whether io_uring can be used here, and how completions come about.
+    ///
+    /// # Errors
+    /// Why not, and what would help, in one sentence.
+    pub fn probe() -> Result<Mode, Unavailable> {
+        ring::probe()
+    }
+
+    /// A ring as the plan asks for; and what was not possible, one sentence each.
+    ///
+    /// # Errors
+    /// io_uring cannot be used, in one sentence.
+    pub fn new(setup: Setup<'_>, options: UringOptions) -> Result<(Uring, Vec<String>), Unavailable> {
+        let obstacle = if options.hipri { obstacle_to_polling(&setup.file) } else { None };
+        let hipri = options.hipri && obstacle.is_none();
+        let options = RingOptions { hipri, sqpoll: options.sqpoll, ..RingOptions::default() };
+        let (uring, notices) = Uring::with(setup, options)?;
+        Ok((uring, obstacle.into_iter().chain(notices).collect()))
+    }
+
+    /// A ring exactly as `options` say.
+    ///
+    /// # Errors
+    /// io_uring cannot be used, or not so.
+    pub fn with(setup: Setup<'_>, options: RingOptions) -> Result<(Uring, Vec<String>), Unavailable> {
+        let region = setup.pool.map(|pool| pool.region());
+        let (ring, notices) = Ring::new(setup.file, setup.depth, region, options)?;
+        Ok((Uring(Queued::new(ring, setup.clock, setup.depth, setup.short)), notices))
+    }
+}
+
+/// Why completions of this file cannot be polled for.
+fn obstacle_to_polling(file: &File) -> Option<String> {
+    if !is_direct(file) {
+        return Some("hipri has no effect: only direct I/O can be polled for".into());
+    }
+    match has_poll_queues(file) {
+        Some(false) => Some(
+            "hipri has no effect: the target's device has no poll queues (queue/io_poll is 0 in sysfs; for NVMe load the \
+             module with nvme.poll_queues=N)"
+                .into(),
+        ),
+        _ => None,
+    }
+}
+
+impl Backend for Uring {
+    fn now(&mut self) -> Nanos {
+        self.0.now()
+    }
+
+    fn needs_buffers(&self) -> bool {
+        true
+    }
+
+    fn push(&mut self, operation: Operation) {
+        self.0.push(operation);
+    }
+
+    fn submit(&mut self) {
+        self.0.submit();
+    }
+
+    fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
+        self.0.reap(wait, out);
+    }
+}

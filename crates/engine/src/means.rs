@@ -1,0 +1,187 @@
+//! What carries a plan out on this machine: backends, memory for data, pacing. Where the plan leaves something open, or
+//! the machine does not allow it, it is decided here and said.
+
+use crate::payload::{Author, Payloads};
+use crate::prepare::Prepared;
+use crate::run::RunError;
+use crate::worker::Settings;
+use iosonar_archive::{ClockInfo, Means};
+use iosonar_backend::{Backend, Null, Setup, Sim, Uring, real};
+use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
+use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, OverlapPolicy, Pacing, Source};
+use std::thread::available_parallelism;
+
+/// Longest request that memory is made for where nobody knows the lengths before the start.
+const UNKNOWN_LENGTH: u64 = 1 << 20;
+
+/// One issuing loop: a target's only one, or one of several jobs on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) target: usize,
+    pub(crate) job: u32,
+    pub(crate) jobs: u32,
+}
+
+impl Prepared {
+    /// Every issuing loop of the run, those of a target together.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        let of = |(target, t): (usize, &crate::TargetReady)| {
+            let jobs = match &t.target.source {
+                Source::Pattern(pattern) => pattern.jobs,
+                Source::Load(_) => 1,
+            };
+            (0..jobs).map(move |job| Part { target, job, jobs })
+        };
+        self.targets.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// How many issuing loops the run has.
+    pub fn workers(&self) -> usize {
+        self.parts().len()
+    }
+
+    /// The plan's engine, or what takes its place here, and why.
+    fn engine(&self) -> (Engine, Option<String>) {
+        match self.plan.engine {
+            Engine::Uring(_) => match Uring::probe() {
+                Ok(_) => (self.plan.engine, None),
+                Err(unavailable) => (Engine::Threads, Some(unavailable.to_string())),
+            },
+            other => (other, None),
+        }
+    }
+
+    /// How long before a due time issuing threads stop sleeping: what the plan says, or what the CPUs allow.
+    fn spin(&self, workers: usize) -> Nanos {
+        let free = available_parallelism().map_or(1, usize::from);
+        let auto = if workers < free { DEFAULT_SPIN } else { Nanos(0) };
+        if self.is_timed() { self.plan.pacing.spin.unwrap_or(auto) } else { Nanos(0) }
+    }
+
+    /// Bytes of memory for the data of each issuing loop on a target.
+    pub(crate) fn buffer_bytes(&self, target: usize, workers: usize) -> u64 {
+        let t = &self.targets[target];
+        let longest = match t.max_length() as u64 {
+            known if t.knows_lengths() => known,
+            _ => UNKNOWN_LENGTH,
+        };
+        let share = self.plan.memory.buffers.0 / workers as u64;
+        BufferPool::needed(self.plan.depth, longest).min(share).max(4096)
+    }
+
+    pub(crate) fn settings(&self, part: Part, spin: Nanos) -> Settings {
+        let target = &self.targets[part.target];
+        let mut overlap = self.plan.overlap;
+        if !target.can_conflict(overlap.strong) {
+            // Nothing that is asked for ever conflicts, so nothing has to be tracked.
+            overlap.policy = OverlapPolicy::Allow;
+        }
+        Settings {
+            target: part.target as u16,
+            job: (part.jobs > 1).then_some(part.job as u16),
+            depth: self.plan.depth,
+            overlap,
+            placement: target.placement,
+            spin,
+            max_errors: self.plan.faults.max_errors,
+            expected: target.load.as_ref().map(|l| l.requests),
+        }
+    }
+}
+
+/// What one issuing loop works with.
+pub(crate) struct Equipment {
+    pub(crate) part: Part,
+    pub(crate) settings: Settings,
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) payloads: Payloads,
+}
+
+/// Makes everything that issuing loops work with, and says what it is.
+pub(crate) fn equip(prepared: &Prepared, clock: &Clock) -> Result<(Vec<Equipment>, Means), RunError> {
+    let (engine, fallback) = prepared.engine();
+    let parts = prepared.parts();
+    let spin = prepared.spin(parts.len());
+    let mut means = Means {
+        engine: engine.name().into(),
+        fallback,
+        notices: Vec::new(),
+        spin,
+        buffer_bytes: 0,
+        clock: ClockInfo::default(),
+    };
+    if prepared.is_timed() {
+        means.clock = ClockInfo {
+            source: clock.source().into(),
+            cost_ps: clock.cost_ps(),
+            error: Nanos(clock.correct()),
+        };
+    }
+    let workers = parts.len();
+    let one = |part: Part| -> Result<Equipment, RunError> {
+        let pool = match engine.is_real() {
+            true => {
+                let bytes = prepared.buffer_bytes(part.target, workers);
+                Some(BufferPool::new(bytes, prepared.plan.memory.hugepages).map_err(RunError::Memory)?)
+            }
+            false => None,
+        };
+        let backend = backend(prepared, engine, part, clock, pool.as_ref(), &mut means.notices)?;
+        means.buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
+        let author =
+            Author { run_id: prepared.plan.run_id, target: part.target as u16, fill: prepared.plan.fill };
+        let settings = prepared.settings(part, spin);
+        Ok(Equipment { part, settings, backend, payloads: Payloads::new(author, pool) })
+    };
+    let equipment = parts.into_iter().map(one).collect::<Result<_, _>>()?;
+    Ok((equipment, means))
+}
+
+fn backend(
+    prepared: &Prepared,
+    engine: Engine,
+    part: Part,
+    clock: &Clock,
+    pool: Option<&BufferPool>,
+    notices: &mut Vec<String>,
+) -> Result<Box<dyn Backend>, RunError> {
+    let plan = &prepared.plan;
+    match engine {
+        Engine::Null => Ok(Box::new(Null::new(clock.clone(), plan.depth))),
+        Engine::Sim(model) => {
+            let seed = plan.seed ^ (part.target as u64) << 32 ^ u64::from(part.job) << 48;
+            Ok(Box::new(Sim::new(model, plan.depth, seed)))
+        }
+        Engine::Uring(_) | Engine::Aio | Engine::Threads => {
+            let file = prepared.targets[part.target].file.as_ref();
+            let file = file.expect("prepare opens the targets of engines with I/O");
+            let file = file.try_clone().map_err(RunError::Threads)?;
+            let (depth, short) = (plan.depth, plan.faults.short);
+            let setup = Setup { file, clock: clock.clone(), depth, short, pool };
+            let (backend, new) = real(engine, setup).map_err(RunError::Engine)?;
+            // Many targets mostly have the same to say.
+            notices.extend(new.into_iter().filter(|notice| !notices.contains(notice)).collect::<Vec<_>>());
+            Ok(backend)
+        }
+    }
+}
+
+/// Sets the calling thread apart from others as the plan asks; says what was refused.
+pub(crate) fn isolate(pacing: &Pacing, worker: usize) -> Vec<String> {
+    let mut refused = Vec::new();
+    let mut note = |what: String, done: std::io::Result<()>| {
+        if let Err(error) = done {
+            refused.push(format!("{what} was refused ({error}): the run goes on without it"));
+        }
+    };
+    if let Some(cpu) = pacing.pin.get(worker % pacing.pin.len().max(1)) {
+        note(format!("--pin {cpu}"), pin_to(*cpu));
+    }
+    if let Some(nice) = pacing.nice {
+        note(format!("--nice {nice}"), set_nice(nice));
+    }
+    if let Some(priority) = pacing.realtime {
+        note(format!("--realtime {priority}"), set_realtime(priority));
+    }
+    refused
+}

@@ -1,0 +1,143 @@
+//! The data of requests: memory for all of them, and what is written.
+
+use crate::data::{SectorHeader, fill};
+use iosonar_os::{Buffer, BufferPool};
+use iosonar_plan::{Extent, Fill, Nanos, Op, RunId, SECTOR};
+
+/// Whose data it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Author {
+    pub(crate) run_id: RunId,
+    pub(crate) target: u16,
+    pub(crate) fill: Fill,
+}
+
+/// What of a request its data depends on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Content {
+    pub(crate) sequence: u64,
+    pub(crate) op: Op,
+    pub(crate) extent: Extent,
+    /// From the start of the pass; 0 without a time of its own. Nothing of the clock: equal runs write equal bytes.
+    pub(crate) due: Nanos,
+}
+
+/// Memory for the data of one worker's requests, bounded by the plan.
+#[derive(Debug)]
+pub(crate) struct Payloads {
+    author: Author,
+    pass: u32,
+    /// None where the backend needs no data.
+    pool: Option<BufferPool>,
+    /// Data of the next write, made while there was time.
+    ahead: Option<(u64, Buffer)>,
+}
+
+impl Payloads {
+    pub(crate) fn new(author: Author, pool: Option<BufferPool>) -> Payloads {
+        Payloads { author, pass: 0, pool, ahead: None }
+    }
+
+    /// Sequence numbers begin anew: what was made ahead for the last pass must not meet its namesake.
+    pub(crate) fn begin(&mut self, pass: u32) {
+        self.pass = pass;
+        self.forget_ahead();
+    }
+
+    fn forget_ahead(&mut self) {
+        if let Some((_, buffer)) = self.ahead.take() {
+            self.give(buffer);
+        }
+    }
+
+    /// Whether data of `length` bytes can ever be held.
+    pub(crate) fn can_hold(&self, length: u64) -> bool {
+        self.pool.as_ref().is_none_or(|pool| length <= pool.bytes())
+    }
+
+    /// Whether the data of a request still has to be made: that takes time.
+    pub(crate) fn is_to_be_made(&self, op: Op, sequence: u64) -> bool {
+        op == Op::Write
+            && self.pool.is_some()
+            && self.ahead.as_ref().is_none_or(|(made, _)| *made != sequence)
+    }
+
+    /// Makes the data of the next write while there is time, so that it costs no delay.
+    pub(crate) fn prepare(&mut self, content: Content) {
+        if self.ahead.is_none() && self.is_to_be_made(content.op, content.sequence) {
+            self.ahead = self.make(content).map(|buffer| (content.sequence, buffer));
+        }
+    }
+
+    /// The data of a request; none: all memory is in use, and some comes back with the next completion.
+    pub(crate) fn take(&mut self, content: Content) -> Option<Buffer> {
+        match self.ahead.take() {
+            Some((sequence, buffer)) if sequence == content.sequence => return Some(buffer),
+            other => self.ahead = other,
+        }
+        self.make(content).or_else(|| {
+            // What was made for another must not keep this one from going.
+            self.forget_ahead();
+            self.make(content)
+        })
+    }
+
+    fn make(&mut self, content: Content) -> Option<Buffer> {
+        let Some(pool) = &mut self.pool else { return Some(Buffer::empty()) };
+        let mut buffer = pool.take(content.extent.length as usize)?;
+        if content.op == Op::Write {
+            let first = SectorHeader {
+                run_id: self.author.run_id,
+                target: self.author.target.into(),
+                pass: self.pass,
+                sector: content.extent.offset / SECTOR,
+                sequence: content.sequence,
+                due_ns: content.due.0,
+            };
+            fill(&mut buffer, first, self.author.fill);
+        }
+        Some(buffer)
+    }
+
+    pub(crate) fn give(&mut self, buffer: Buffer) {
+        if let Some(pool) = &mut self.pool {
+            pool.give(buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(sequence: u64) -> Content {
+        Content { sequence, op: Op::Write, extent: Extent { offset: 0, length: 8192 }, due: Nanos(0) }
+    }
+
+    fn payloads(bytes: u64) -> Payloads {
+        let author = Author { run_id: 1, target: 0, fill: Fill::default() };
+        Payloads::new(author, Some(BufferPool::new(bytes, false).unwrap()))
+    }
+
+    #[test]
+    fn what_was_made_ahead_is_taken_or_gives_way() {
+        let mut payloads = payloads(8192);
+        payloads.prepare(write(1));
+        assert!(!payloads.is_to_be_made(Op::Write, 1) && payloads.is_to_be_made(Op::Write, 2));
+        let buffer = payloads.take(write(2)).expect("what was made for 1 gives way");
+        assert!(payloads.take(write(1)).is_none());
+        payloads.give(buffer);
+        let header = |b: &Buffer| SectorHeader::decode(b[..512].try_into().unwrap()).unwrap().sequence;
+        assert_eq!(header(&payloads.take(write(1)).unwrap()), 1);
+    }
+
+    #[test]
+    fn another_pass_makes_its_own() {
+        let mut payloads = payloads(1 << 20);
+        payloads.prepare(write(1));
+        payloads.begin(1);
+        let buffer = payloads.take(write(1)).unwrap();
+        assert_eq!(SectorHeader::decode(buffer[..512].try_into().unwrap()).unwrap().pass, 1);
+        assert!(payloads.can_hold(1 << 20) && !payloads.can_hold(1 + (1 << 20)));
+    }
+}

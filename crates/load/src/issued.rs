@@ -1,0 +1,106 @@
+//! A hash of what was issued, which does not depend on who issued it, nor when, nor in which order.
+
+use crate::draws::{fold, mix};
+use iosonar_plan::{Extent, Op};
+
+/// Hash over a set of requests: the sum of a hash of each (an incremental multiset hash after Bellare and Micciancio,
+/// 1997, in 64 bits: against accidents, not against adversaries). Jobs keep one each and merge them at the end; a run
+/// with other jobs, depth or engine issues the same requests and comes to the same value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IssuedHash {
+    sum: u64,
+    count: u64,
+}
+
+impl IssuedHash {
+    /// Counts a request in. `stream` is that of its source, and tells targets and passes apart.
+    #[inline]
+    pub fn add(&mut self, stream: u64, sequence: u64, op: Op, extent: Extent) {
+        let op = u64::from(op == Op::Write);
+        let what = fold(stream ^ 0x243f_6a88_85a3_08d3, sequence ^ 0x1319_8a2e_0370_7344);
+        let place =
+            fold(extent.offset ^ 0xa409_3822_299f_31d0, (extent.length << 1 | op) ^ 0x082e_fa98_ec4e_6c89);
+        self.sum = self.sum.wrapping_add(mix(what ^ place.rotate_left(32)));
+        self.count += 1;
+    }
+
+    /// Takes in what another job counted.
+    pub fn merge(&mut self, other: IssuedHash) {
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.count += other.count;
+    }
+
+    /// Requests counted in.
+    pub fn count(self) -> u64 {
+        self.count
+    }
+
+    /// The hash.
+    pub fn value(self) -> u64 {
+        mix(self.sum ^ mix(self.count))
+    }
+}
+
+impl std::fmt::Display for IssuedHash {
+    /// Sixteen hexadecimal digits.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}", self.value())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const BLOCK: Extent = Extent { offset: 4096, length: 4096 };
+
+    fn of(requests: &[(u64, u64, Op, Extent)]) -> u64 {
+        let mut hash = IssuedHash::default();
+        requests.iter().for_each(|(stream, sequence, op, extent)| hash.add(*stream, *sequence, *op, *extent));
+        hash.value()
+    }
+
+    #[test]
+    fn each_part_of_a_request_counts() {
+        let hashes = [
+            of(&[]),
+            of(&[(0, 1, Op::Read, BLOCK)]),
+            of(&[(1, 1, Op::Read, BLOCK)]),
+            of(&[(1, 0, Op::Read, BLOCK)]),
+            of(&[(0, 2, Op::Read, BLOCK)]),
+            of(&[(0, 1, Op::Write, BLOCK)]),
+            of(&[(0, 1, Op::Read, Extent { length: 8192, ..BLOCK })]),
+            of(&[(0, 1, Op::Read, Extent { offset: 8192, ..BLOCK })]),
+            of(&[(0, 1, Op::Read, BLOCK), (0, 1, Op::Read, BLOCK)]),
+        ];
+        assert_eq!(hashes.iter().collect::<BTreeSet<_>>().len(), hashes.len());
+    }
+
+    #[test]
+    fn neighbours_do_not_cancel_out() {
+        // Requests that swap their addresses are other requests, for every pair of small numbers.
+        let at = |offset| Extent { offset, length: 512 };
+        for a in 0..40 {
+            for b in 0..a {
+                let straight = of(&[(0, a, Op::Read, at(a * 512)), (0, b, Op::Read, at(b * 512))]);
+                let swapped = of(&[(0, a, Op::Read, at(b * 512)), (0, b, Op::Read, at(a * 512))]);
+                assert_ne!(straight, swapped);
+            }
+        }
+    }
+
+    #[test]
+    fn order_and_parts_do_not_count() {
+        let requests: Vec<_> =
+            (0..100).map(|i| (0, i, Op::Read, Extent { offset: i * 512, length: 512 })).collect();
+        let (even, odd): (Vec<_>, Vec<_>) = requests.iter().partition(|r| r.1 % 2 == 0);
+        let mut merged = IssuedHash::default();
+        for part in [odd, even] {
+            let mut hash = IssuedHash::default();
+            part.iter().for_each(|(stream, sequence, op, extent)| hash.add(*stream, *sequence, *op, *extent));
+            merged.merge(hash);
+        }
+        assert_eq!((merged.value(), merged.count()), (of(&requests), 100));
+    }
+}

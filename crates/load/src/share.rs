@@ -1,0 +1,69 @@
+//! How jobs share the requests of one pattern.
+
+use crate::draws::{below, mix};
+
+/// Which requests a job issues. Each round gives every job one request, and chance decides who comes first: in round
+/// r, job j of J issues number r × J + (j + s) mod J, where s is a random number of the round. Were it always the
+/// j-th of a round, a mix that repeats with the number of jobs would give all reads to one job and all writes to
+/// another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    job: u64,
+    jobs: u64,
+    round: u64,
+    /// The job's place in the round.
+    place: u64,
+}
+
+impl Share {
+    /// Job `job`, from 0, of `jobs`.
+    pub(crate) fn new(job: u32, jobs: u32) -> Share {
+        let share = Share { job: job.into(), jobs: jobs.into(), round: 0, place: 0 };
+        Share { place: share.place(), ..share }
+    }
+
+    /// Number of its first request.
+    pub(crate) fn first(&self) -> u64 {
+        self.place
+    }
+
+    /// From the number that it has issued to its next.
+    #[inline]
+    pub(crate) fn step(&mut self) -> u64 {
+        if self.jobs == 1 {
+            return 1;
+        }
+        self.round += 1;
+        let before = self.place;
+        self.place = self.place();
+        self.jobs + self.place - before
+    }
+
+    fn place(&self) -> u64 {
+        let place = self.job + below(mix(self.round + 1), self.jobs);
+        if place < self.jobs { place } else { place - self.jobs }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_jobs_together_issue_every_number_once() {
+        for jobs in [1u32, 2, 3, 7, 64] {
+            let mut all = Vec::new();
+            for job in 0..jobs {
+                let mut share = Share::new(job, jobs);
+                let mut number = share.first();
+                for round in 0..200 {
+                    assert_eq!(number / u64::from(jobs), round);
+                    all.push(number);
+                    number += share.step();
+                }
+            }
+            all.sort_unstable();
+            assert_eq!(all, (0..200 * u64::from(jobs)).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Requests on their way through the kernel: the bookkeeping that every asynchronous interface shares.
+//!
+//! A request owns a slot and its buffer from [`Flight::push`] to [`Flight::pop`], which gives it back exactly once. It
+//! may take several calls: the rest of a short transfer, or one that was interrupted, is asked for in the same slot.
+//! What is between here and the kernel is a [`Queue`]; the tests have a simulated one that completes out of order,
+//! late, short and with errors.
+//!
+//! Non-goals: what time it is (the caller says so), and what a request is for.
+
+mod progress;
+
+pub use progress::{CALL_MAX, Progress};
+
+use crate::Buffer;
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+/// Which way the data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the file to memory.
+    Read,
+    /// From memory to the file.
+    Write,
+}
+
+/// One call to the kernel.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    /// Which way.
+    pub direction: Direction,
+    /// Where in the file.
+    pub offset: u64,
+    /// Where in memory.
+    pub memory: *mut u8,
+    /// How many bytes, at most [`CALL_MAX`].
+    pub length: u32,
+}
+
+/// A call came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The slot that it was staged with.
+    pub slot: u32,
+    /// Bytes, or the negative errno.
+    pub result: i64,
+}
+
+/// A way into the kernel and back.
+///
+/// # Safety
+/// An implementor uses the memory of a call from when it is staged until its slot arrives, and never after; a staged
+/// call that was not yet taken is forgotten when the queue is dropped. Each call that was taken arrives exactly once,
+/// under its own slot.
+pub unsafe trait Queue: Send {
+    /// Whether the kernel may take a call as soon as it is staged.
+    fn is_eager(&self) -> bool {
+        false
+    }
+
+    /// Puts a call behind those that were staged before. False: there is no room.
+    ///
+    /// # Safety
+    /// The call's memory can be read, and for a read written, and nobody else uses it, until the slot arrives or the
+    /// queue is dropped with the call not taken. No other call with this slot is under way.
+    unsafe fn stage(&mut self, slot: u32, call: Call) -> bool;
+
+    /// Hands over what is staged, in its order. How many of them the kernel took.
+    ///
+    /// # Errors
+    /// `EINTR`, `EAGAIN`, `EBUSY`, `ENOMEM`: it took none, for now. Any other is a mistake of ours.
+    fn submit(&mut self) -> io::Result<u32>;
+
+    /// Appends what came back. With a time it waits for that long until something does; it may come back early.
+    ///
+    /// # Errors
+    /// Only mistakes of ours.
+    fn look(&mut self, wait: Option<Duration>, arrived: &mut Vec<Arrival>) -> io::Result<()>;
+
+    /// Asks the kernel to give up what it can. All of it arrives nevertheless.
+    fn cancel(&mut self) {}
+}
+
+/// A request to be carried out.
+#[derive(Debug)]
+pub struct Request<T> {
+    /// Which way.
+    pub direction: Direction,
+    /// Where in the file.
+    pub offset: u64,
+    /// From where, or to where. All of it is transferred.
+    pub buffer: Buffer,
+    /// After a short transfer, the rest is asked for.
+    pub completes: bool,
+    /// What comes back with it.
+    pub tag: T,
+}
+
+/// A request that has ended.
+#[derive(Debug)]
+pub struct Done<T> {
+    /// Its buffer.
+    pub buffer: Buffer,
+    /// What it came with.
+    pub tag: T,
+    /// The time just before its first call was handed over.
+    pub submitted: u64,
+    /// Bytes, or the negative errno.
+    pub result: i64,
+    /// Some call transferred less than it was asked to.
+    pub short: bool,
+}
+
+/// One request's place. Its buffer's memory belongs to the kernel while a call is under way.
+#[derive(Debug)]
+struct Slot<T> {
+    request: Option<Request<T>>,
+    progress: Progress,
+    submitted: u64,
+    /// The kernel has taken its first call.
+    begun: bool,
+}
+
+/// The requests of one target that are under way.
+#[derive(Debug)]
+pub struct Flight<Q: Queue, T> {
+    queue: Q,
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+    /// Slots whose next call the kernel has not taken; of the first `staged` the queue knows.
+    pending: VecDeque<u32>,
+    staged: usize,
+    /// Calls that the kernel has taken and not given back.
+    flying: usize,
+    /// What came back last; the first `seen` have been dealt with.
+    arrived: Vec<Arrival>,
+    seen: usize,
+}
+
+impl<Q: Queue, T> Flight<Q, T> {
+    /// With room for `depth` requests.
+    pub fn new(queue: Q, depth: u32) -> Flight<Q, T> {
+        let blank = || Slot { request: None, progress: Progress::new(0, false), submitted: 0, begun: false };
+        let depth_usize = depth as usize;
+        Flight {
+            queue,
+            slots: (0..depth).map(|_| blank()).collect(),
+            free: (0..depth).rev().collect(),
+            pending: VecDeque::with_capacity(depth_usize),
+            staged: 0,
+            flying: 0,
+            arrived: Vec::with_capacity(depth_usize),
+            seen: 0,
+        }
+    }
+
+    /// Whether something waits to be handed over.
+    pub fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Takes a request.
+    ///
+    /// # Panics
+    /// If as many are under way as there is room for.
+    pub fn push(&mut self, request: Request<T>) {
+        let slot = self.free.pop().expect("no more requests are pushed than the depth allows");
+        let progress = Progress::new(request.buffer.len() as u64, request.completes);
+        self.slots[slot as usize] = Slot { request: Some(request), progress, submitted: 0, begun: false };
+        self.pending.push_back(slot);
+    }
+
+    /// Hands over what waits, with one reading of the clock for each time that the kernel is entered. What the kernel
+    /// does not take for now goes on waiting.
+    ///
+    /// # Panics
+    /// If the kernel refuses calls as such, which no request can cause.
+    pub fn submit(&mut self, mut clock: impl FnMut() -> u64) {
+        while !self.pending.is_empty() {
+            let early = self.queue.is_eager().then(&mut clock);
+            self.stage();
+            let now = early.unwrap_or_else(&mut clock);
+            for slot in self.pending.range(..self.staged) {
+                let slot = &mut self.slots[*slot as usize];
+                slot.submitted = if slot.begun { slot.submitted } else { now };
+            }
+            let taken = match self.queue.submit() {
+                Ok(taken) => taken as usize,
+                Err(error) if error.raw_os_error() == Some(libc::EINTR) => continue,
+                Err(error) if is_passing(&error) => return,
+                Err(error) => panic!("the kernel takes no requests: {error}"),
+            };
+            self.flying += taken;
+            self.staged -= taken;
+            for slot in self.pending.drain(..taken) {
+                self.slots[slot as usize].begun = true;
+            }
+            if taken == 0 {
+                return;
+            }
+        }
+    }
+
+    fn stage(&mut self) {
+        while let Some(slot) = self.pending.get(self.staged) {
+            let place = &self.slots[*slot as usize];
+            let request = place.request.as_ref().expect("what is pending has a request");
+            let done = place.progress.done();
+            let call = Call {
+                direction: request.direction,
+                offset: request.offset + done,
+                memory: request.buffer.pointer().wrapping_add(done as usize),
+                length: place.progress.asks() as u32,
+            };
+            // SAFETY: the memory is the rest of the request's buffer, which its slot owns and nobody looks at until
+            // the slot arrives; a pending slot has no other call under way. Drop waits for what the kernel took, and
+            // drops the queue before the slots.
+            if !unsafe { self.queue.stage(*slot, call) } {
+                return;
+            }
+            self.staged += 1;
+        }
+    }
+
+    /// Looks what came back, waiting at most this long for something. Whether anything did; [`pop`](Flight::pop) then
+    /// says what.
+    ///
+    /// # Panics
+    /// If the kernel refuses to tell, which no request can cause.
+    pub fn look(&mut self, wait: Option<Duration>) -> bool {
+        if self.flying > 0 {
+            let told = self.queue.look(wait, &mut self.arrived);
+            told.expect("the kernel tells what has completed");
+        } else if let Some(time) = wait {
+            std::thread::sleep(time);
+        }
+        self.seen < self.arrived.len()
+    }
+
+    /// A request that has ended, of those that the last [`look`](Flight::look) found. Those that go on wait to be
+    /// handed over.
+    pub fn pop(&mut self) -> Option<Done<T>> {
+        while let Some(&Arrival { slot, result }) = self.arrived.get(self.seen) {
+            self.seen += 1;
+            self.flying -= 1;
+            let place = &mut self.slots[slot as usize];
+            let Some(result) = place.progress.came(result) else {
+                self.pending.push_back(slot);
+                continue;
+            };
+            let request = place.request.take().expect("a slot arrives only while it is under way");
+            self.free.push(slot);
+            let (submitted, short) = (place.submitted, place.progress.is_short());
+            return Some(Done { buffer: request.buffer, tag: request.tag, submitted, result, short });
+        }
+        self.arrived.clear();
+        self.seen = 0;
+        None
+    }
+}
+
+/// Whether the kernel only has no room at the moment.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM))
+}
+
+/// How long the end of a flight waits before it looks again.
+const LANDING: Duration = Duration::from_millis(100);
+
+impl<Q: Queue, T> Drop for Flight<Q, T> {
+    /// Waits for what the kernel has: it writes into the buffers. If it does not say any more what it has, the buffers
+    /// are given up instead.
+    fn drop(&mut self) {
+        self.flying -= self.arrived.drain(..).skip(self.seen).count();
+        if self.flying > 0 {
+            self.queue.cancel();
+        }
+        while self.flying > 0 {
+            if self.queue.look(Some(LANDING), &mut self.arrived).is_err() {
+                return std::mem::forget(std::mem::take(&mut self.slots));
+            }
+            self.flying -= self.arrived.drain(..).len();
+        }
+    }
+}

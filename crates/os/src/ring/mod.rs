@@ -1,0 +1,242 @@
+//! io_uring, confined: set-up, registration, submissions and completions of one target's ring.
+//!
+//! A ring is made by one thread, so that whatever is missing is known before a run begins, and used by another: it is
+//! enabled with its first use, and the kernel then takes calls from that thread alone.
+//!
+//! Non-goals: what a call is for, and what happens when it came back; see [`Flight`](crate::flight::Flight).
+
+mod setup;
+mod unavailable;
+
+pub use setup::{Mode, RingOptions};
+pub use unavailable::Unavailable;
+
+use crate::buffer::Region;
+use crate::flight::{Arrival, Call, Direction, Queue};
+use io_uring::types::{CancelBuilder, Fd, Fixed, SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring, opcode, squeue};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The longest piece of memory that the kernel registers as one.
+const PIECE: usize = 1 << 30;
+
+/// Whether io_uring can be used here, and how.
+///
+/// # Errors
+/// Why not, and what would help.
+pub fn probe() -> Result<Mode, Unavailable> {
+    setup::set_up(1, RingOptions::default()).map(|(_, mode)| mode)
+}
+
+/// The ring of one target. Fields are dropped in their order: the ring before what it knows of.
+pub struct Ring {
+    ring: IoUring,
+    /// The region whose memory the kernel knows already.
+    registered: Option<Arc<Region>>,
+    file: File,
+    file_registered: bool,
+    enabled: bool,
+    /// Calls that were staged and not taken.
+    staged: u32,
+    /// Completions come only when the kernel is asked to look for them.
+    polls: bool,
+    sqpoll: bool,
+}
+
+impl Ring {
+    /// A ring for `depth` calls on `file` at a time; and what the kernel did not allow, one sentence each.
+    ///
+    /// # Errors
+    /// io_uring cannot be used, or not as `options` say.
+    pub fn new(
+        file: File,
+        depth: u32,
+        region: Option<&Arc<Region>>,
+        options: RingOptions,
+    ) -> Result<(Ring, Vec<String>), Unavailable> {
+        let (ring, _) = setup::set_up(depth, options)?;
+        let mut ring = Ring {
+            ring,
+            registered: None,
+            file,
+            file_registered: false,
+            enabled: false,
+            staged: 0,
+            polls: options.hipri && !options.sqpoll,
+            sqpoll: options.sqpoll,
+        };
+        let notices = if options.registered { ring.register(region) } else { Vec::new() };
+        Ok((ring, notices))
+    }
+
+    fn register(&mut self, region: Option<&Arc<Region>>) -> Vec<String> {
+        let mut notices = Vec::new();
+        match self.ring.submitter().register_files(&[self.file.as_raw_fd()]) {
+            Ok(()) => self.file_registered = true,
+            Err(e) => notices.push(format!(
+                "io_uring did not register the target's file ({e}): each request costs a little more"
+            )),
+        }
+        match region.map(|region| self.register_memory(region)) {
+            Some(Err(e)) => notices.push(format!(
+                "io_uring did not register the memory for data ({e}): each request costs a little more; raise the limit on \
+                 locked memory (ulimit -l)"
+            )),
+            Some(Ok(())) => self.registered = region.cloned(),
+            None => {}
+        }
+        notices
+    }
+
+    fn register_memory(&self, region: &Arc<Region>) -> io::Result<()> {
+        let base = region.address() as *mut libc::c_void;
+        let piece = |at: usize| libc::iovec {
+            iov_base: base.wrapping_byte_add(at),
+            iov_len: PIECE.min(region.bytes() - at),
+        };
+        let pieces: Vec<libc::iovec> = (0..region.bytes()).step_by(PIECE).map(piece).collect();
+        // SAFETY: the pieces lie in the region, which `registered` keeps alive until the ring is closed.
+        unsafe { self.ring.submitter().register_buffers(&pieces) }
+    }
+
+    /// The registered piece that holds all of a call's memory.
+    fn piece_of(&self, call: &Call) -> Option<u16> {
+        let region = self.registered.as_deref()?;
+        let first = call.memory.addr().checked_sub(region.address()).filter(|at| *at < region.bytes())?;
+        let last = first + (call.length as usize).saturating_sub(1);
+        (first / PIECE == last / PIECE).then_some((first / PIECE) as u16)
+    }
+
+    fn entry(&self, slot: u32, call: Call) -> squeue::Entry {
+        let Call { direction, offset, memory, length } = call;
+        macro_rules! entry {
+            ($file:expr) => {
+                match (direction, self.piece_of(&call)) {
+                    (Direction::Read, Some(piece)) => {
+                        opcode::ReadFixed::new($file, memory, length, piece).offset(offset).build()
+                    }
+                    (Direction::Write, Some(piece)) => {
+                        opcode::WriteFixed::new($file, memory, length, piece).offset(offset).build()
+                    }
+                    (Direction::Read, None) => {
+                        opcode::Read::new($file, memory, length).offset(offset).build()
+                    }
+                    (Direction::Write, None) => {
+                        opcode::Write::new($file, memory, length).offset(offset).build()
+                    }
+                }
+            };
+        }
+        let entry = if self.file_registered { entry!(Fixed(0)) } else { entry!(Fd(self.file.as_raw_fd())) };
+        entry.user_data(u64::from(slot))
+    }
+
+    /// The thread that comes here first is the one that issues.
+    fn enable(&mut self) -> io::Result<()> {
+        if !self.enabled {
+            self.ring.submitter().register_enable_rings()?;
+            self.enabled = true;
+        }
+        Ok(())
+    }
+
+    /// Has the kernel make completions visible, without waiting.
+    fn nudge(&mut self) -> io::Result<()> {
+        let flags = EnterFlags::GETEVENTS.bits();
+        // SAFETY: nothing is submitted, and there is no argument.
+        ignore_passing(unsafe { self.ring.submitter().enter::<libc::sigset_t>(0, 0, flags, None) })
+    }
+
+    fn wait(&mut self, time: Duration) -> io::Result<()> {
+        let time = Timespec::from(time);
+        let args = SubmitArgs::new().timespec(&time);
+        let flags = (EnterFlags::GETEVENTS | EnterFlags::EXT_ARG).bits();
+        // SAFETY: nothing is submitted; the argument is what EXT_ARG takes, and it and its time outlive the call.
+        ignore_passing(unsafe { self.ring.submitter().enter(0, 1, flags, Some(&args)) })
+    }
+
+    fn poll(&mut self, time: Duration) -> io::Result<()> {
+        let end = Instant::now() + time;
+        while self.ring.completion().is_empty() && Instant::now() < end {
+            self.nudge()?;
+        }
+        Ok(())
+    }
+}
+
+/// Neither the end of the time nor a signal, nor a kernel that has no room at the moment, is a failure to look.
+fn ignore_passing(result: io::Result<usize>) -> io::Result<()> {
+    match result.map_err(|e| (e.raw_os_error(), e)) {
+        Ok(_) => Ok(()),
+        Err((Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY), _)) => Ok(()),
+        Err((_, error)) => Err(error),
+    }
+}
+
+// SAFETY: the kernel reads and writes a call's memory between the submission that took it and its completion, which it
+// posts once, with the slot as user data. Calls that were staged and never taken are forgotten with the ring's memory,
+// except with a submitting kernel thread: for it `submit` counts all that were staged as taken.
+unsafe impl Queue for Ring {
+    fn is_eager(&self) -> bool {
+        self.sqpoll
+    }
+
+    unsafe fn stage(&mut self, slot: u32, call: Call) -> bool {
+        let entry = self.entry(slot, call);
+        // SAFETY: the caller keeps the memory valid until the slot arrives; the file is ours, and outlives the ring.
+        let staged = unsafe { self.ring.submission().push(&entry) }.is_ok();
+        self.staged += u32::from(staged);
+        staged
+    }
+
+    fn submit(&mut self) -> io::Result<u32> {
+        self.enable()?;
+        let taken = self.ring.submitter().submit();
+        let taken = match self.sqpoll {
+            // Its thread takes all that is staged sooner or later, whatever comes of entering the kernel.
+            true => ignore_passing(taken).map(|()| self.staged)?,
+            false => taken? as u32,
+        };
+        self.staged -= taken;
+        Ok(taken)
+    }
+
+    fn look(&mut self, wait: Option<Duration>, arrived: &mut Vec<Arrival>) -> io::Result<()> {
+        let before = arrived.len();
+        let asks = {
+            let queue = self.ring.submission();
+            queue.taskrun() || queue.cq_overflow()
+        };
+        if self.enabled && (self.polls || asks) {
+            self.nudge()?;
+        }
+        self.collect(arrived);
+        let Some(time) = wait.filter(|_| arrived.len() == before) else { return Ok(()) };
+        self.enable()?;
+        if self.polls {
+            self.poll(time)?
+        } else {
+            self.wait(time)?
+        }
+        self.collect(arrived);
+        Ok(())
+    }
+
+    fn cancel(&mut self) {
+        // What cannot be cancelled, or by an older kernel, is waited for.
+        let soon = Timespec::new().nsec(1_000_000);
+        let _ = self.ring.submitter().register_sync_cancel(Some(soon), CancelBuilder::any());
+    }
+}
+
+impl Ring {
+    fn collect(&mut self, arrived: &mut Vec<Arrival>) {
+        let completed = self.ring.completion();
+        arrived
+            .extend(completed.map(|c| Arrival { slot: c.user_data() as u32, result: i64::from(c.result()) }));
+    }
+}

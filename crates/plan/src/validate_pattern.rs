@@ -1,0 +1,314 @@
+//! What a pattern must keep to, beyond what its types say.
+
+use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, within};
+use crate::{
+    BlockSizes, ByteSize, Nanos, Order, OverlapPolicy, Pace, PatternSource, Plan, SizeRange, SizeShare,
+    Space, Zone,
+};
+
+/// The longest request.
+const MAX_BLOCK: u64 = 1 << 30;
+/// The highest bandwidth, in bytes per second.
+const MAX_BANDWIDTH: u64 = 1 << 50;
+/// The most parts of a split and the most zones: as many as there are whole percents.
+const MAX_SHARES: usize = 100;
+/// The most issuing loops of one target.
+const MAX_JOBS: u64 = 1024;
+
+/// Checks a pattern of a plan.
+pub(crate) fn validate_pattern(pattern: &PatternSource, plan: &Plan) -> Result {
+    within("read_percent", pattern.read_percent.into(), 0, 100)?;
+    sizes("block_size", &pattern.block_size)?;
+    if let Some(writes) = &pattern.write_block_size {
+        sizes("write_block_size", writes)?;
+    }
+    bytes("offset + block_size", pattern.offset, ByteSize(pattern.longest()))?;
+    bytes("offset + region", pattern.offset, pattern.region.unwrap_or_default())?;
+    order(pattern)?;
+    jobs(pattern, plan)?;
+    end(pattern, plan.passes)
+}
+
+fn sizes(name: &str, sizes: &BlockSizes) -> Result {
+    match sizes {
+        BlockSizes::One(size) => block(name, *size),
+        BlockSizes::Range(SizeRange { least, most }) => {
+            block(&format!("{name}.least"), *least)?;
+            block(&format!("{name}.most"), *most)?;
+            require(least <= most && most.0.is_multiple_of(least.0), || {
+                format!("{name}: a range ends at a multiple of its least size, and {most} is none of {least}")
+            })
+        }
+        BlockSizes::Split(shares) => {
+            shares.iter().try_for_each(|share| block(name, share.size))?;
+            require(shares.iter().all(|s| s.percent > 0), || {
+                format!("{name}: a size with a share of 0 percent never occurs: leave it out")
+            })?;
+            percents(name, shares.iter().map(|SizeShare { percent, .. }| *percent))
+        }
+    }
+}
+
+fn block(name: &str, size: ByteSize) -> Result {
+    require((1..=MAX_BLOCK).contains(&size.0), || {
+        format!("{name} = {size}: it must lie between 1 byte and 1 GiB")
+    })
+}
+
+fn percents(name: &str, percents: impl ExactSizeIterator<Item = u8>) -> Result {
+    require((1..=MAX_SHARES).contains(&percents.len()), || {
+        format!("{name}: it has {} parts; 1 to {MAX_SHARES} are possible", percents.len())
+    })?;
+    let sum: u32 = percents.map(u32::from).sum();
+    require(sum == 100, || format!("{name}: the shares make {sum} percent: let them make 100"))
+}
+
+fn order(pattern: &PatternSource) -> Result {
+    match &pattern.order {
+        Order::Sequential | Order::Random => Ok(()),
+        Order::Shuffled => require(pattern.fixed_size().is_some(), || {
+            format!(
+                "order = \"shuffled\": without repeats means each block once, and sizes from {} to {} have no \
+                 common block: use one block_size, or order = \"random\"",
+                ByteSize(pattern.smallest()),
+                ByteSize(pattern.longest())
+            )
+        }),
+        Order::Zipf { theta } => {
+            require((0.0..=10.0).contains(&theta.as_f64()) && theta.as_f64() > 0.0, || {
+                format!("order.zipf.theta = {theta}: it must lie above 0 and be at most 10, for example 1.1")
+            })
+        }
+        Order::Pareto { h } => require(h.as_f64() > 0.0 && h.as_f64() < 1.0, || {
+            format!("order.pareto.h = {h}: it must lie between 0 and 1, for example 0.2")
+        }),
+        Order::Normal { deviation } => {
+            require(deviation.as_f64() > 0.0 && deviation.as_f64() <= 100.0, || {
+                format!(
+                    "order.normal.deviation = {deviation}: it must lie above 0 and be at most 100 percent"
+                )
+            })
+        }
+        Order::Zoned(zones) => validate_zones(zones, pattern),
+    }
+}
+
+fn validate_zones(zones: &[Zone], pattern: &PatternSource) -> Result {
+    percents("order.zoned", zones.iter().map(|zone| zone.percent))?;
+    let shares: Vec<u64> = zones.iter().filter_map(|zone| share(zone.space)).collect();
+    let lengths: Vec<u64> = zones.iter().filter_map(|zone| length(zone.space)).collect();
+    require(shares.is_empty() || lengths.is_empty(), || {
+        "order.zoned: spaces are either all shares (\"10%\") or all sizes (\"10GiB\")".into()
+    })?;
+    require(shares.iter().chain(&lengths).all(|space| *space > 0), || {
+        "order.zoned: a zone without space holds no request: leave it out".into()
+    })?;
+    let sum = shares.iter().sum::<u64>();
+    require(shares.is_empty() || sum == 100, || {
+        format!("order.zoned: the spaces make {sum} percent: let them make 100")
+    })?;
+    let sum = lengths.iter().fold(0u64, |sum, length| sum.saturating_add(*length));
+    bytes("offset + zones", pattern.offset, ByteSize(sum))?;
+    let region = pattern.region.unwrap_or(ByteSize(u64::MAX));
+    require(sum <= region.0, || {
+        format!(
+            "order.zoned: the zones are {} long, and the region {region}: make them shorter",
+            ByteSize(sum)
+        )
+    })
+}
+
+fn share(space: Space) -> Option<u64> {
+    if let Space::Percent(percent) = space { Some(percent.into()) } else { None }
+}
+
+fn length(space: Space) -> Option<u64> {
+    if let Space::Bytes(bytes) = space { Some(bytes.0) } else { None }
+}
+
+fn jobs(pattern: &PatternSource, plan: &Plan) -> Result {
+    within("jobs", pattern.jobs.into(), 1, MAX_JOBS)?;
+    let apart = pattern.jobs == 1 || !pattern.writes() || plan.overlap.policy == OverlapPolicy::Allow;
+    require(apart, || {
+        format!(
+            "jobs = {}: each job knows only its own requests, so overlaps between jobs would go unnoticed: set \
+             overlap.policy = \"allow\", or jobs = 1, or only read",
+            pattern.jobs
+        )
+    })
+}
+
+fn end(pattern: &PatternSource, passes: u32) -> Result {
+    let stop = pattern.stop;
+    require(stop.requests.is_some() || stop.runtime.is_some(), || {
+        "stop: give requests or runtime, or the pass would never end".into()
+    })?;
+    time("stop.runtime", stop.runtime.unwrap_or_default())?;
+    time("stop.ramp", stop.ramp)?;
+    time("stop.ramp + stop.runtime", stop.end().unwrap_or_default())?;
+    let requests = stop.requests.unwrap_or_default();
+    require(requests.checked_mul(passes.into()).is_some_and(|all| all <= MAX_REQUESTS), || {
+        format!("stop.requests = {requests} in {passes} passes: at most 2^53 in all can be numbered")
+    })?;
+    pace(pattern, requests)
+}
+
+fn pace(pattern: &PatternSource, requests: u64) -> Result {
+    let (units, per_second) = match pattern.pace {
+        Pace::Closed => return Ok(()),
+        Pace::Rate { iops, .. } => {
+            within("iops", iops, 1, 1_000_000_000)?;
+            (u128::from(requests), iops)
+        }
+        Pace::Bandwidth { bytes_per_second, .. } => {
+            within("bytes_per_second", bytes_per_second.0, 1, MAX_BANDWIDTH)?;
+            (u128::from(requests) * u128::from(pattern.longest()), bytes_per_second.0)
+        }
+    };
+    let last_due = Nanos(u64::try_from(units * 1_000_000_000 / u128::from(per_second)).unwrap_or(u64::MAX));
+    // The runtime, if there is one, ends the pass before its times grow too large.
+    require(pattern.stop.runtime.is_some() || last_due <= MAX_TIME, || {
+        format!("stop.requests = {requests} at {per_second} a second take more than 146 years: ask for fewer")
+    })?;
+    require(pattern.stop.runtime.is_some() || pattern.stop.ramp <= last_due, || {
+        format!("stop.ramp = {}: the last request is due before it ends; make it shorter", pattern.stop.ramp)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::sample;
+    use crate::{Process, Source};
+
+    type Spoil = fn(&mut Plan);
+
+    fn pattern(plan: &mut Plan) -> &mut PatternSource {
+        let Source::Pattern(pattern) = &mut plan.targets[1].source else { unreachable!("the sample has it") };
+        pattern
+    }
+
+    fn split(shares: &[(u64, u8)]) -> BlockSizes {
+        let share = |(size, percent): &(u64, u8)| SizeShare { size: ByteSize(*size), percent: *percent };
+        BlockSizes::Split(shares.iter().map(share).collect())
+    }
+
+    fn range(least: u64, most: u64) -> BlockSizes {
+        BlockSizes::Range(SizeRange { least: ByteSize(least), most: ByteSize(most) })
+    }
+
+    fn zones(zones: &[(u8, &str)]) -> Order {
+        let zone = |(percent, space): &(u8, &str)| Zone { percent: *percent, space: space.parse().unwrap() };
+        Order::Zoned(zones.iter().map(zone).collect())
+    }
+
+    fn number(text: &str) -> crate::Decimal {
+        text.parse().unwrap()
+    }
+
+    /// Every order, with sizes and a pace that go with it.
+    fn sound() -> Vec<Plan> {
+        let orders = [
+            (Order::Sequential, range(512, 65_536)),
+            (Order::Random, split(&[(4096, 60), (65_536, 40)])),
+            (Order::Shuffled, ByteSize(4096).into()),
+            (Order::Zipf { theta: number("1.1") }, range(4096, 8192)),
+            (Order::Zipf { theta: number("1") }, ByteSize(4096).into()),
+            (Order::Pareto { h: number("0.2") }, ByteSize(4096).into()),
+            (Order::Normal { deviation: number("20") }, ByteSize(4096).into()),
+            (zones(&[(60, "10%"), (40, "90%")]), ByteSize(4096).into()),
+            (zones(&[(60, "10GiB"), (0, "1GiB"), (40, "90GiB")]), ByteSize(4096).into()),
+        ];
+        let plan = |(order, sizes)| {
+            let mut plan = sample();
+            plan.overlap.policy = OverlapPolicy::Allow;
+            let p = pattern(&mut plan);
+            (p.order, p.block_size, p.jobs) = (order, sizes, 3);
+            p.pace = Pace::Bandwidth { bytes_per_second: ByteSize(10 << 20), process: Process::Poisson };
+            p.stop = crate::Stop { requests: None, runtime: Some(Nanos::SECOND), ramp: Nanos(5) };
+            plan
+        };
+        orders.into_iter().map(plan).collect()
+    }
+
+    #[test]
+    fn every_pattern_reads_back_from_its_toml() {
+        for plan in sound() {
+            plan.validate().unwrap();
+            let text = plan.to_toml();
+            assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{text}");
+        }
+        let mut plan = sample();
+        pattern(&mut plan).write_block_size = Some(range(512, 1024));
+        assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
+    }
+
+    #[test]
+    fn unknown_fields_of_patterns_are_named() {
+        let fields =
+            ["theta", "h", "deviation", "size", "most", "bytes_per_second", "ramp"].map(|f| format!("\n{f}"));
+        for field in fields.into_iter().chain([", space".to_string()]) {
+            let plans = sound();
+            let field = format!("{field} = ");
+            let text = plans.iter().map(Plan::to_toml).find(|text| text.contains(&field)).expect(&field);
+            let separator = if field.starts_with(',') { ", " } else { "\n" };
+            let text = text.replacen(&field, &format!("{separator}bogus = 3{field}"), 1);
+            let error = Plan::from_toml(&text).unwrap_err().to_string();
+            assert!(error.contains("unknown field `bogus`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn contradictions_of_patterns_are_refused() {
+        let cases: [(&str, Spoil); 20] = [
+            ("block_size", |p| pattern(p).block_size = split(&[(4096, 60), (8192, 41)])),
+            ("block_size", |p| pattern(p).block_size = split(&[])),
+            ("never occurs", |p| pattern(p).block_size = split(&[(4096, 0), (8192, 100)])),
+            ("write_block_size", |p| pattern(p).write_block_size = Some(split(&[(0, 100)]))),
+            ("block_size.least", |p| pattern(p).block_size = range(0, 4096)),
+            ("multiple", |p| pattern(p).block_size = range(4096, 6000)),
+            ("multiple", |p| pattern(p).block_size = range(8192, 4096)),
+            ("shuffled", |p| (pattern(p).order, pattern(p).block_size) = (Order::Shuffled, range(512, 1024))),
+            ("theta", |p| pattern(p).order = Order::Zipf { theta: number("0") }),
+            ("theta", |p| pattern(p).order = Order::Zipf { theta: number("10.5") }),
+            ("pareto.h", |p| pattern(p).order = Order::Pareto { h: number("1") }),
+            ("deviation", |p| pattern(p).order = Order::Normal { deviation: number("101") }),
+            ("60 percent", |p| pattern(p).order = zones(&[(60, "100%")])),
+            ("90 percent", |p| pattern(p).order = zones(&[(100, "90%")])),
+            ("either", |p| pattern(p).order = zones(&[(50, "90%"), (50, "1g")])),
+            ("without space", |p| pattern(p).order = zones(&[(50, "100%"), (50, "0%")])),
+            ("region", |p| {
+                (pattern(p).order, pattern(p).region) = (zones(&[(100, "2g")]), Some(ByteSize(1 << 30)));
+            }),
+            ("jobs", |p| pattern(p).jobs = 0),
+            ("overlap.policy", |p| pattern(p).jobs = 2),
+            ("ramp", |p| pattern(p).stop.ramp = Nanos::from_secs(99)),
+        ];
+        for (word, spoil) in cases {
+            let mut plan = sample();
+            spoil(&mut plan);
+            let error = plan.validate().expect_err(word).to_string();
+            assert!(error.contains(word), "{word}: {error}");
+        }
+    }
+
+    #[test]
+    fn jobs_that_only_read_may_keep_any_policy() {
+        let mut plan = sample();
+        (pattern(&mut plan).jobs, pattern(&mut plan).read_percent) = (8, 100);
+        plan.validate().unwrap();
+    }
+
+    #[test]
+    fn sizes_that_do_not_occur_do_not_count() {
+        let mut plan = sample();
+        let p = pattern(&mut plan);
+        (p.block_size, p.write_block_size) = (ByteSize(4096).into(), Some(split(&[(512, 50), (1536, 50)])));
+        p.read_percent = 100;
+        assert_eq!((p.fixed_size(), p.to_string().as_str()), (Some(4096), "random 4KiB 100% read"));
+        p.read_percent = 75;
+        assert_eq!((p.smallest(), p.longest(), p.mean_size()), (512, 4096, 3328.0));
+        assert!(p.is_aligned(512) && !p.is_aligned(1024));
+        assert_eq!(p.to_string(), "random 4KiB,512/50:1536/50 75% read");
+    }
+}
