@@ -1,6 +1,7 @@
 //! What can be typed: every option once, with its help. Options are only stored here; what they mean is
 //! resolved in the command that takes them.
 
+use crate::means_args::{EngineArgs, MeansArgs};
 use crate::run_args::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_plan::{ByteSize, Nanos, Speed};
@@ -138,30 +139,8 @@ pub struct PolicyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "I/O")]
 pub struct IoArgs {
-    /// What carries the requests out
-    #[arg(long, value_enum, value_name = "ENGINE", default_value = "threads")]
-    pub engine: EngineArg,
-    /// The same as --engine null: everything but the I/O. The result is no storage result
-    #[arg(long, conflicts_with = "engine")]
-    pub dry_run: bool,
-    /// Simulated engine: least service time. Default: 100us
-    #[arg(long, value_name = "TIME")]
-    pub sim_service: Option<Nanos>,
-    /// Simulated engine: mean of an exponentially distributed addition. Default: 0s
-    #[arg(long, value_name = "TIME")]
-    pub sim_jitter: Option<Nanos>,
-    /// Simulated engine: requests served at the same time; 0: all. Default: 0
-    #[arg(long, value_name = "N")]
-    pub sim_channels: Option<u32>,
-    /// Simulated engine: one request in N fails; 0: none. Default: 0
-    #[arg(long, value_name = "N")]
-    pub sim_errors: Option<u32>,
-    /// Simulated engine: one request in N stays short; 0: none. Default: 0
-    #[arg(long, value_name = "N")]
-    pub sim_short: Option<u32>,
-    /// Simulated engine: nothing completes for LENGTH in every PERIOD
-    #[arg(long, value_name = "LENGTH/PERIOD")]
-    pub sim_stall: Option<StallArg>,
+    #[command(flatten)]
+    pub engine: EngineArgs,
     /// Pretended size of targets, for --engine null and sim
     #[arg(long, value_name = "SIZE")]
     pub size: Option<ByteSize>,
@@ -183,6 +162,8 @@ pub struct IoArgs {
     /// Allow writing to block devices: what is on them is lost
     #[arg(long)]
     pub destroy: bool,
+    #[command(flatten)]
+    pub means: MeansArgs,
 }
 
 /// Where results go, and what is shown meanwhile.
@@ -368,17 +349,6 @@ pub enum OverlapArg {
     Order,
 }
 
-/// Engines.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum EngineArg {
-    /// One blocking thread for each request in flight
-    Threads,
-    /// No I/O
-    Null,
-    /// A simulated device on a clock of its own
-    Sim,
-}
-
 /// Forms of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ProgressArg {
@@ -417,22 +387,6 @@ pub enum ShapeArg {
     Bursts,
     /// A small server
     Mixed,
-}
-
-/// `LENGTH/PERIOD` of simulated stalls.
-#[derive(Debug, Clone, Copy)]
-pub struct StallArg {
-    pub length: Nanos,
-    pub period: Nanos,
-}
-
-impl std::str::FromStr for StallArg {
-    type Err = String;
-    fn from_str(text: &str) -> Result<StallArg, String> {
-        let (length, period) = text.split_once('/').ok_or("write LENGTH/PERIOD, for example 1s/10s")?;
-        let time = |t: &str| t.parse().map_err(|e: iosonar_plan::ParseUnitError| e.to_string());
-        Ok(StallArg { length: time(length)?, period: time(period)? })
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod exit;
+mod means_args;
 mod output;
 mod progress;
 mod run_args;

@@ -3,6 +3,7 @@
 mod export;
 mod generate;
 mod import;
+mod means;
 mod pattern;
 mod plot;
 mod replay;

@@ -1,7 +1,8 @@
 //! A pattern in fio's words becomes a plan. What contradicts itself or would have no effect is refused in the words that
 //! were typed.
 
-use super::replay::{check_sim, engine, new_run_id, overlap_policy};
+use super::means::{self, engine};
+use super::replay::{new_run_id, overlap_policy};
 use crate::exit::Failure;
 use crate::output::tell;
 use crate::run_args::{Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
@@ -22,9 +23,9 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     };
     check_pattern(args, rw)?;
     check_pace(args)?;
-    check_sim(&args.io)?;
+    means::check(&args.io.engine)?;
     let pattern = pattern(args, rw)?;
-    let engine = engine(&args.io);
+    let engine = engine(&args.io.engine);
     // Where nothing is opened, a target is as long as its region needs.
     let size = args.io.size.filter(|_| !engine.is_real());
     let size = size.map(|size| ByteSize(size.0.saturating_add(args.pattern.offset.0)));
@@ -43,9 +44,9 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
         access: Access { buffered: args.io.buffered, sync: args.io.sync },
         fill: Fill { random_percent: args.io.fill_random },
         overlap: Overlap { policy, ..Overlap::default() },
-        pacing: Default::default(),
-        memory: Default::default(),
-        faults: Default::default(),
+        pacing: means::pacing(&args.io.means),
+        memory: means::memory(&args.io.means),
+        faults: means::faults(&args.io.means),
         targets: args.targets.iter().map(target).collect(),
     })
 }

@@ -1,13 +1,14 @@
 //! `iosonar replay`: loads and targets become a plan.
 
-use crate::args::{BackwardArg, EngineArg, IoArgs, OverlapArg, ReplayArgs};
+use super::means;
+use crate::args::{BackwardArg, OverlapArg, ReplayArgs};
 use crate::exit::{Exit, Failure};
 use crate::session;
 use anyhow::anyhow;
 use iosonar_engine::Prepared;
 use iosonar_plan::{
-    Access, Backward, Engine, Fill, LoadPace, LoadSource, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Plan,
-    SimModel, SimStall, Source, Strong, Target, Window,
+    Access, Backward, Fill, LoadPace, LoadSource, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Plan, Source,
+    Strong, Target, Window,
 };
 
 /// Replays loads on targets.
@@ -38,13 +39,13 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
         passes: 1,
         depth: args.policy.depth,
         destroy: args.io.destroy,
-        engine: engine(&args.io),
+        engine: means::engine(&args.io.engine),
         access: Access { buffered: args.io.buffered, sync: args.io.sync },
         fill: Fill { random_percent: args.io.fill_random },
         overlap: overlap(args),
-        pacing: Default::default(),
-        memory: Default::default(),
-        faults: Default::default(),
+        pacing: means::pacing(&args.io.means),
+        memory: means::memory(&args.io.means),
+        faults: means::faults(&args.io.means),
         targets: args.targets.iter().enumerate().map(target).collect(),
     })
 }
@@ -52,8 +53,8 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
 /// Refuses options that would have no effect, and windows that hold nothing, in the words that were typed.
 fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
     let (io, window) = (&args.io, &args.window);
-    check_sim(io)?;
-    if io.size.is_some() && engine(io).is_real() {
+    means::check(&io.engine)?;
+    if io.size.is_some() && means::engine(&io.engine).is_real() {
         return Err(Failure::refused(anyhow!(
             "--size only pretends a size for --engine null and sim; a real target is used as it is"
         )));
@@ -67,26 +68,6 @@ fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
     if window.duration == Some(Nanos(0)) {
         return Err(Failure::refused(anyhow!(
             "--duration 0: the window holds no request: give a time above 0"
-        )));
-    }
-    Ok(())
-}
-
-/// Refuses options of the simulated engine for another one.
-pub(super) fn check_sim(io: &IoArgs) -> Result<(), Failure> {
-    let sim = [
-        ("--sim-service", io.sim_service.is_some()),
-        ("--sim-jitter", io.sim_jitter.is_some()),
-        ("--sim-channels", io.sim_channels.is_some()),
-        ("--sim-errors", io.sim_errors.is_some()),
-        ("--sim-short", io.sim_short.is_some()),
-        ("--sim-stall", io.sim_stall.is_some()),
-    ];
-    if let (false, Some((name, _))) =
-        (matches!(engine(io), Engine::Sim(_)), sim.iter().find(|(_, given)| *given))
-    {
-        return Err(Failure::refused(anyhow!(
-            "{name} has no effect without --engine sim: add that, or leave it out"
         )));
     }
     Ok(())
@@ -135,23 +116,6 @@ pub(super) fn overlap_policy(word: OverlapArg) -> OverlapPolicy {
         OverlapArg::Drop => OverlapPolicy::Drop,
         OverlapArg::PushBack => OverlapPolicy::PushBack,
         OverlapArg::Order => OverlapPolicy::Order,
-    }
-}
-
-/// The engine that the options ask for.
-pub(super) fn engine(io: &IoArgs) -> Engine {
-    match io.engine {
-        _ if io.dry_run => Engine::Null,
-        EngineArg::Threads => Engine::Threads,
-        EngineArg::Null => Engine::Null,
-        EngineArg::Sim => Engine::Sim(SimModel {
-            service: io.sim_service.unwrap_or(SimModel::default().service),
-            jitter: io.sim_jitter.unwrap_or_default(),
-            channels: io.sim_channels.unwrap_or_default(),
-            error_every: io.sim_errors.unwrap_or_default(),
-            short_every: io.sim_short.unwrap_or_default(),
-            stall: io.sim_stall.map(|s| SimStall { period: s.period, length: s.length }),
-        }),
     }
 }
 

@@ -1,0 +1,63 @@
+//! What options say about the means of a run: engine, pacing, memory, faults.
+
+use crate::exit::Failure;
+use crate::means_args::{EngineArg, EngineArgs, MeansArgs, ShortArg};
+use anyhow::anyhow;
+use iosonar_plan::{Engine, Faults, Memory, Pacing, ShortPolicy, SimModel, SimStall, UringOptions};
+
+/// Refuses options of another engine than the chosen one.
+pub(super) fn check(args: &EngineArgs) -> Result<(), Failure> {
+    let is = |name: &str| engine(args).name() == name;
+    let given = [
+        ("--hipri", "uring", args.hipri),
+        ("--sqpoll", "uring", args.sqpoll),
+        ("--sim-service", "sim", args.sim_service.is_some()),
+        ("--sim-jitter", "sim", args.sim_jitter.is_some()),
+        ("--sim-channels", "sim", args.sim_channels.is_some()),
+        ("--sim-errors", "sim", args.sim_errors.is_some()),
+        ("--sim-short", "sim", args.sim_short.is_some()),
+        ("--sim-stall", "sim", args.sim_stall.is_some()),
+    ];
+    match given.iter().find(|(_, engine, given)| *given && !is(engine)) {
+        Some((name, engine, _)) => Err(Failure::refused(anyhow!(
+            "{name} has no effect without --engine {engine}: add that, or leave it out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The engine that the options ask for.
+pub(super) fn engine(args: &EngineArgs) -> Engine {
+    match args.engine {
+        _ if args.dry_run => Engine::Null,
+        EngineArg::Uring => Engine::Uring(UringOptions { hipri: args.hipri, sqpoll: args.sqpoll }),
+        EngineArg::Aio => Engine::Aio,
+        EngineArg::Threads => Engine::Threads,
+        EngineArg::Null => Engine::Null,
+        EngineArg::Sim => Engine::Sim(SimModel {
+            service: args.sim_service.unwrap_or(SimModel::default().service),
+            jitter: args.sim_jitter.unwrap_or_default(),
+            channels: args.sim_channels.unwrap_or_default(),
+            error_every: args.sim_errors.unwrap_or_default(),
+            short_every: args.sim_short.unwrap_or_default(),
+            stall: args.sim_stall.map(|s| SimStall { period: s.period, length: s.length }),
+        }),
+    }
+}
+
+pub(super) fn pacing(args: &MeansArgs) -> Pacing {
+    let pin = args.pin.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
+    Pacing { spin: args.spin, pin, nice: args.nice, realtime: args.realtime }
+}
+
+pub(super) fn memory(args: &MeansArgs) -> Memory {
+    Memory { buffers: args.buffer_memory, hugepages: args.hugepages }
+}
+
+pub(super) fn faults(args: &MeansArgs) -> Faults {
+    let short = match args.short {
+        ShortArg::Complete => ShortPolicy::Complete,
+        ShortArg::Record => ShortPolicy::Record,
+    };
+    Faults { max_errors: args.max_errors, short }
+}
