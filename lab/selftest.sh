@@ -127,6 +127,30 @@ check 'and has everything' equal "$(lines 'block_rq_complete: .* R' "$OUT/open")
 check 'what is no block device is refused' equal $? 2
 check 'no tracing instance is left' no_instances
 
+# --- vm.sh ------------------------------------------------------------------------------------------------------
+if lacking=$("$HERE/vm.sh" --missing); then
+    cat >"$OUT/script" <<'SCRIPT'
+echo "$# words: $1, $2"
+cat /proc/sys/kernel/osrelease /file
+cat /sys/block/vda/size /sys/block/vdb/size
+stat --version | head -n 1
+grep -c ^dm_crypt /proc/modules
+echo error >&2
+exit 7
+SCRIPT
+    printf 'content\n' >"$OUT/file"
+    "$HERE/vm.sh" -p stat -f "$OUT/file:/file" -m dm-crypt -d 8 -d 16 "$OUT/script" one 'two  words' >"$OUT/vm"
+    check 'the status of a script in the virtual machine is kept' equal $? 7
+    check 'its words, files, disks, programs, modules and errors arrive' equal "$(sed 2d "$OUT/vm" | paste -sd '|')" \
+        "2 words: one, two  words|content|16384|32768|$(stat --version | head -n 1)|1|error"
+    "$HERE/vm.sh" -t 1 "$OUT/script" >"$OUT/vm" 2>&1
+    check 'a machine that takes too long is ended' equal $? 124
+    "$HERE/vm.sh" -m no-such-module "$OUT/script" >"$OUT/vm" 2>&1
+    check 'a module that does not exist is told' equal "$?$(grep -c 'no module no-such-module' "$OUT/vm")" 1251
+else
+    echo "SKIPPED: lab/vm.sh: $lacking"
+fi
+
 lab_undo
 check 'nothing is left at the end' clean
 exit "$FAILED"

@@ -1,9 +1,11 @@
 //! What to know before believing the figures.
 
+mod health;
+
 use crate::Summary;
 use iosonar_archive::{RunInfo, RunState};
 pub use iosonar_plan::Stamp;
-use iosonar_plan::{Nanos, Plan};
+use iosonar_plan::{Plan, ShortPolicy};
 use serde::{Deserialize, Serialize};
 
 /// How much a caution matters, least first.
@@ -48,8 +50,28 @@ pub enum CautionId {
     DroppedShare,
     /// The target had holes.
     Holes,
-    /// Requests were issued late compared with what the target takes.
+    /// Requests that nothing held were issued late compared with what the target takes.
     IssuedLate,
+    /// Requests were issued later and later.
+    IssueDrift,
+    /// The run was slower than its timetable.
+    BehindDemand,
+    /// Requests waited for their turn: the depth was used up, or one before them held them up.
+    HeldUp,
+    /// Requests waited for memory for their data.
+    BufferStalls,
+    /// Completions may have been seen late.
+    ReapLag,
+    /// Another engine than the plan's carried the requests out.
+    EngineFallback,
+    /// The machine did not allow something.
+    MeansNotice,
+    /// Reading the clock costs much compared with the latencies.
+    SlowClock,
+    /// A target's part ended while others went on.
+    TargetEnded,
+    /// Requests of the ramp failed.
+    RampFailed,
     /// Issuing had to wait for the recorder.
     RecorderStalls,
     /// The push-back list was full.
@@ -82,8 +104,6 @@ pub fn is_wraparound_suspicious(factor: f64) -> bool {
 }
 /// Share of dropped requests above which the load is no longer the one that was asked for.
 const DROPPED_SHARE: f64 = 0.05;
-/// Below this, late issuing is the cost of the timer, not a finding.
-const LATE_FLOOR: Nanos = Nanos(1_000_000);
 
 /// The stamps of a plan.
 pub(crate) fn stamps(plan: &Plan) -> Vec<Stamp> {
@@ -91,14 +111,17 @@ pub(crate) fn stamps(plan: &Plan) -> Vec<Stamp> {
 }
 
 /// All cautions, most severe first, otherwise in a fixed order.
-pub(crate) fn cautions(summary: &Summary, info: &RunInfo) -> Vec<Caution> {
+pub(crate) fn cautions(summary: &Summary, plan: &Plan, info: &RunInfo) -> Vec<Caution> {
     let mut list = List(Vec::new());
     stamp_cautions(&mut list, summary);
     state(&mut list, info, summary);
     holes(&mut list, info, summary);
-    outcomes(&mut list, summary);
+    ended(&mut list, info);
+    outcomes(&mut list, summary, plan);
     placement(&mut list, summary);
-    timing(&mut list, summary, info);
+    health::means(&mut list, summary);
+    health::timing(&mut list, summary);
+    health::stalls(&mut list, summary);
     input(&mut list, info);
     list.0.sort_by_key(|c| std::cmp::Reverse(c.severity));
     list.0
@@ -109,6 +132,10 @@ struct List(Vec<Caution>);
 impl List {
     fn push(&mut self, id: CautionId, severity: Severity, text: String) {
         self.0.push(Caution { id, severity, text });
+    }
+
+    fn has(&self, id: CautionId) -> bool {
+        self.0.iter().any(|c| c.id == id)
     }
 }
 
@@ -154,11 +181,26 @@ fn state(list: &mut List, info: &RunInfo, summary: &Summary) {
 /// ` after 12 of 34 requests`, where the plan tells how many there would have been.
 fn part(info: &RunInfo, summary: &Summary) -> String {
     let expected = info.targets.iter().map(|t| t.expected_requests).sum::<Option<u64>>();
-    let dealt_with = summary.counts.all.total - summary.counts.all.cancelled;
+    let all = &summary.counts.all;
+    let dealt_with = all.total - all.cancelled + all.ramp;
     expected.map_or(String::new(), |n| format!(" after {} of {} requests", grouped(dealt_with), grouped(n)))
 }
 
-fn outcomes(list: &mut List, summary: &Summary) {
+/// Not so where the whole run broke: that says it already.
+fn ended(list: &mut List, info: &RunInfo) {
+    for target in &info.targets {
+        if let Some(why) = &target.ended_early {
+            let text = format!(
+                "{} ended before its end, while others went on: {why}. Figures of the whole run mix times with it and \
+                 without it; repeat the run without the cause, or without this target.",
+                target.path
+            );
+            list.push(CautionId::TargetEnded, Severity::Severe, text);
+        }
+    }
+}
+
+fn outcomes(list: &mut List, summary: &Summary, plan: &Plan) {
     let all = &summary.counts.all;
     if all.completed == 0 {
         let text = "No request completed, so there are no times to show.".to_string();
@@ -184,12 +226,38 @@ fn outcomes(list: &mut List, summary: &Summary) {
         );
         list.push(CautionId::DroppedShare, Severity::Warning, text);
     }
-    if all.short > 0 {
+    if all.ramp_failed > 0 {
         let text = format!(
-            "{} requests transferred less than asked at least once and were continued.",
-            grouped(all.short)
+            "{} of {} requests of the ramp failed: the state that it should have led to may not be reached.",
+            grouped(all.ramp_failed),
+            grouped(all.ramp)
         );
+        list.push(CautionId::RampFailed, Severity::Warning, text);
+    }
+    if all.short > 0 {
+        let text = short_transfers(summary, plan.faults.short);
         list.push(CautionId::ShortTransfers, Severity::Note, text);
+    }
+}
+
+fn short_transfers(summary: &Summary, policy: ShortPolicy) -> String {
+    let short = summary.counts.all.short;
+    // What failed without an errno ended with fewer bytes than asked.
+    let stayed = summary.errors.iter().find(|e| e.errno == 0).map_or(0, |e| e.count);
+    let began = format!("{} requests transferred less than asked", grouped(short));
+    match (policy, stayed) {
+        (ShortPolicy::Record, _) => format!(
+            "{began} by the first call and were left so, as the plan wants (faults.short = 'record'): they count as \
+             failed."
+        ),
+        (ShortPolicy::Complete, 0) => {
+            format!("{began} at least once and were continued: their latency is that of all their calls.")
+        }
+        (ShortPolicy::Complete, stayed) => format!(
+            "{began} at least once. The rest was asked for again; {} stayed short all the same and count as failed, \
+             as reads beyond the end of the data do.",
+            grouped(stayed)
+        ),
     }
 }
 
@@ -237,48 +305,6 @@ fn placement(list: &mut List, summary: &Summary) {
             grouped(all.at_border)
         );
         list.push(CautionId::MovedAtBorder, Severity::Note, text);
-    }
-}
-
-fn timing(list: &mut List, summary: &Summary, info: &RunInfo) {
-    if let (true, Some(delay), Some(latency)) =
-        (summary.run.has_timetable, summary.delay.all, summary.latency.all)
-    {
-        let late = delay.p99_ns.unwrap_or(delay.max_ns);
-        // Without I/O there are no latencies to compare with.
-        let is_compared = !summary.stamps.contains(&Stamp::DryRun);
-        if is_compared && late > latency.p50_ns.max(LATE_FLOOR.0) {
-            let which = if delay.p99_ns.is_some() { "1 % of them" } else { "the latest" };
-            let full = summary.in_flight.max_on_one_target == Some(summary.run.depth.into());
-            let why = if full { " The depth was used up, so requests waited for others to end." } else { "" };
-            let text = format!(
-                "Requests were issued late: {which} by {} or more, while half of the latencies are below {}. \
-                 The load was not replayed as demanded; look at delay and response, not at latency alone.{why}",
-                span(late),
-                span(latency.p50_ns)
-            );
-            list.push(CautionId::IssuedLate, Severity::Warning, text);
-        }
-    }
-    let recorder = info.recorder_stalls;
-    // A simulated clock stands still meanwhile.
-    let is_timed = !summary.stamps.contains(&Stamp::Simulated);
-    if recorder.count > 0 && is_timed {
-        let text = format!(
-            "Issuing waited {} times for the recorder, {} in all: delays contain this tool's own waiting.",
-            grouped(recorder.count),
-            span(recorder.total.0)
-        );
-        list.push(CautionId::RecorderStalls, Severity::Warning, text);
-    }
-    let push_back = info.push_back_stalls;
-    if push_back.count > 0 {
-        let text = format!(
-            "The push-back list was full {} times, {} in all: requests without a conflict waited too.",
-            grouped(push_back.count),
-            span(push_back.total.0)
-        );
-        list.push(CautionId::PushBackStalls, Severity::Warning, text);
     }
 }
 
@@ -335,7 +361,8 @@ fn three_digits(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::testing::Fixture;
-    use iosonar_plan::Engine;
+    use iosonar_archive::{Marks, Outcome};
+    use iosonar_plan::{Engine, Nanos};
 
     fn ids(f: &Fixture) -> Vec<CautionId> {
         f.summary().cautions.iter().map(|c| c.id).collect()
@@ -381,11 +408,44 @@ mod tests {
     }
 
     #[test]
-    fn late_issuing_is_seen() {
-        let on_time = Fixture::from_times(&[(0, 10, 500_000)]);
-        assert!(!ids(&on_time).contains(&CautionId::IssuedLate));
-        let late = Fixture::from_times(&[(0, 2_000_000_000, 2_000_100_000)]);
-        assert!(ids(&late).contains(&CautionId::IssuedLate));
+    fn a_target_that_ended_early_is_named_with_its_reason() {
+        let mut f = Fixture::mixed();
+        f.info.targets[1].ended_early = Some("more than 0 requests failed".into());
+        let cautions = f.summary().cautions;
+        assert_eq!((cautions[0].id, cautions[0].severity), (CautionId::TargetEnded, Severity::Severe));
+        assert!(
+            cautions[0].text.contains("/dev/b") && cautions[0].text.contains("more than 0 requests failed")
+        );
+    }
+
+    #[test]
+    fn short_transfers_say_what_became_of_them() {
+        let mut f = Fixture::from_times(&[(0, 0, 1), (1, 1, 2), (2, 2, 3)]);
+        let text = |f: &Fixture| {
+            let cautions = f.summary().cautions;
+            cautions.into_iter().find(|c| c.id == CautionId::ShortTransfers).expect("a caution").text
+        };
+        f.records[0].marks = Marks::SHORT;
+        assert!(text(&f).contains("1 requests") && text(&f).contains("were continued"));
+        f.records[1].marks = Marks::SHORT;
+        (f.records[1].outcome, f.records[1].result) = (Outcome::Failed, 512);
+        assert!(text(&f).contains("2 requests") && text(&f).contains("1 stayed short"), "{}", text(&f));
+        f.plan.faults.short = ShortPolicy::Record;
+        assert!(text(&f).contains("left so") && !text(&f).contains("continued"));
+    }
+
+    #[test]
+    fn a_ramp_is_in_no_figure_but_its_failures_are_told() {
+        let mut f =
+            Fixture::from_times(&[(0, 900, 9_000_000_000), (9_500_000_000, 9_500_000_010, 9_500_000_020)]);
+        f.records[0].marks = Marks::RAMP;
+        (f.records[0].outcome, f.records[0].result) = (Outcome::Failed, -5);
+        let s = f.summary();
+        assert_eq!((s.counts.all.total, s.counts.all.ramp, s.counts.all.ramp_failed), (1, 1, 1));
+        assert_eq!((s.latency.all.unwrap().max_ns, s.span.first_due_ns), (10, Some(9_500_000_000)));
+        assert_eq!((s.counts.all.failed, s.errors.len(), s.limits.latency.above), (0, 0, 0));
+        assert_eq!(s.in_flight.mean_time_weighted, Some(0.5));
+        assert!(ids(&f).contains(&CautionId::RampFailed));
     }
 
     #[test]

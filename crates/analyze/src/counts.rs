@@ -4,10 +4,10 @@ use iosonar_archive::{Marks, Outcome, Record};
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
 
-/// Counts of requests. `total` = `completed` + `failed` + `dropped` + `cancelled`.
+/// Counts of requests. `total` = `completed` + `failed` + `dropped` + `cancelled`; the ramp is counted apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counts {
-    /// Every request of the window.
+    /// Every request of the window, without the ramp.
     pub total: u64,
     /// They transferred all their bytes.
     pub completed: u64,
@@ -29,6 +29,10 @@ pub struct Counts {
     pub rounded: u64,
     /// They transferred less than asked at least once.
     pub short: u64,
+    /// They belonged to the ramp before the measured time, and are left out of all other figures.
+    pub ramp: u64,
+    /// Those of the ramp that the kernel refused, or that stayed short.
+    pub ramp_failed: u64,
     /// Bytes that the source asked for, of all requests.
     pub demanded_bytes: u64,
     /// Bytes that completed requests transferred.
@@ -38,6 +42,11 @@ pub struct Counts {
 impl Counts {
     /// Counts one more.
     pub fn add(&mut self, record: &Record) {
+        if record.marks.has(Marks::RAMP) {
+            self.ramp += 1;
+            self.ramp_failed += u64::from(record.outcome == Outcome::Failed);
+            return;
+        }
         self.total += 1;
         match record.outcome {
             Outcome::Completed => self.completed += 1,
@@ -45,16 +54,14 @@ impl Counts {
             Outcome::Dropped => self.dropped += 1,
             Outcome::Cancelled => self.cancelled += 1,
         }
-        for (mark, counter) in [
-            (Marks::PUSHED, &mut self.pushed),
-            (Marks::ORDERED, &mut self.ordered),
-            (Marks::WRAPPED, &mut self.wrapped),
-            (Marks::AT_BORDER, &mut self.at_border),
-            (Marks::ROUNDED, &mut self.rounded),
-            (Marks::SHORT, &mut self.short),
-        ] {
-            *counter += u64::from(record.marks.has(mark));
-        }
+        // Without branches: this is done for every request.
+        let one_if = |mark| u64::from(record.marks.has(mark));
+        self.pushed += one_if(Marks::PUSHED);
+        self.ordered += one_if(Marks::ORDERED);
+        self.wrapped += one_if(Marks::WRAPPED);
+        self.at_border += one_if(Marks::AT_BORDER);
+        self.rounded += one_if(Marks::ROUNDED);
+        self.short += one_if(Marks::SHORT);
         self.demanded_bytes += record.requested.length;
         if record.is_completed() {
             self.transferred_bytes += u64::try_from(record.result).unwrap_or(0);
@@ -74,6 +81,8 @@ impl Counts {
         self.at_border += other.at_border;
         self.rounded += other.rounded;
         self.short += other.short;
+        self.ramp += other.ramp;
+        self.ramp_failed += other.ramp_failed;
         self.demanded_bytes += other.demanded_bytes;
         self.transferred_bytes += other.transferred_bytes;
     }
@@ -91,19 +100,35 @@ pub struct CountsByOp {
 }
 
 impl CountsByOp {
-    /// Counts one more.
-    pub fn add(&mut self, record: &Record) {
-        self.all.add(record);
+    /// The counts of each operation, and their sum.
+    pub fn of(read: Counts, write: Counts) -> CountsByOp {
+        let mut all = read;
+        all.merge(&write);
+        CountsByOp { all, read, write }
+    }
+}
+
+/// Counts of one target: each request is counted once, sums are made when they are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct TargetCounts {
+    read: Counts,
+    write: Counts,
+}
+
+impl TargetCounts {
+    pub(crate) fn add(&mut self, record: &Record) {
         match record.op {
             Op::Read => self.read.add(record),
             Op::Write => self.write.add(record),
         }
     }
 
-    /// Counts all of `other` too.
-    pub fn merge(&mut self, other: &CountsByOp) {
-        self.all.merge(&other.all);
+    pub(crate) fn merge(&mut self, other: &TargetCounts) {
         self.read.merge(&other.read);
         self.write.merge(&other.write);
+    }
+
+    pub(crate) fn by_op(&self) -> CountsByOp {
+        CountsByOp::of(self.read, self.write)
     }
 }

@@ -14,6 +14,7 @@ mod diagrams;
 mod distribution;
 mod errors;
 mod grid;
+mod health;
 pub mod hist;
 mod limits;
 mod occupancy;
@@ -23,6 +24,7 @@ mod summary;
 mod tally;
 #[cfg(test)]
 mod testing;
+mod timeline;
 
 pub use axis::{ROWS, ROWS_PER_DECADE, Row, TimeAxis, row_lower_edge, row_of};
 pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious};
@@ -32,6 +34,7 @@ pub use diagrams::{Diagrams, SERIES_COLUMNS, SONAR_COLUMNS};
 pub use distribution::{Distribution, TimeStats};
 pub use errors::ErrorCount;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};
+pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Waits};
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
 pub use occupancy::{Band, FINE_STEPS, Occupancy};
 pub use series::CountSeries;
@@ -41,6 +44,7 @@ pub use summary::{
     summarize,
 };
 pub use tally::Tally;
+pub use timeline::{AtEnd, Drift};
 
 use iosonar_archive::Record;
 use std::io;

@@ -1,6 +1,6 @@
 //! First and last times of a run.
 
-use iosonar_archive::Record;
+use iosonar_archive::{Marks, Record};
 use serde::{Deserialize, Serialize};
 
 /// When a run's requests were due, and when the last was done; on the run's own clock.
@@ -12,16 +12,24 @@ pub struct Span {
     pub last_due_ns: Option<u64>,
     /// Greatest completion time, failed requests included; absent if nothing completed.
     pub last_completed_ns: Option<u64>,
+    /// Greatest time at which anything of the ramp was due or done; absent without one. The other times are those of
+    /// requests behind the ramp.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp_end_ns: Option<u64>,
 }
 
 impl Span {
     /// Takes one more record into account.
     pub fn add(&mut self, record: &Record) {
-        self.merge(&Span {
-            first_due_ns: Some(record.due.0),
-            last_due_ns: Some(record.due.0),
-            last_completed_ns: record.completed.map(|c| c.0),
-        });
+        let completed = record.completed.map(|c| c.0);
+        if record.marks.has(Marks::RAMP) {
+            self.ramp_end_ns = self.ramp_end_ns.max(completed.max(Some(record.due.0)));
+            return;
+        }
+        let due = record.due.0;
+        self.first_due_ns = Some(self.first_due_ns.map_or(due, |first| first.min(due)));
+        self.last_due_ns = self.last_due_ns.max(Some(due));
+        self.last_completed_ns = self.last_completed_ns.max(completed);
     }
 
     /// The span of both.
@@ -29,11 +37,12 @@ impl Span {
         self.first_due_ns = [self.first_due_ns, other.first_due_ns].into_iter().flatten().min();
         self.last_due_ns = self.last_due_ns.max(other.last_due_ns);
         self.last_completed_ns = self.last_completed_ns.max(other.last_completed_ns);
+        self.ramp_end_ns = self.ramp_end_ns.max(other.ramp_end_ns);
     }
 
-    /// Last time at which anything was due or done; 0 for an empty run.
+    /// Last time at which anything was due or done, the ramp too; 0 for an empty run.
     pub fn end_ns(&self) -> u64 {
-        self.last_due_ns.max(self.last_completed_ns).unwrap_or(0)
+        self.last_due_ns.max(self.last_completed_ns).max(self.ramp_end_ns).unwrap_or(0)
     }
 
     /// From the first due time to the last completion; `None` if that is no time at all.

@@ -1,20 +1,22 @@
 //! The Summary: what a run comes to, as plain versioned data (`summary.json`).
 
 use crate::caution::{self, Caution, Stamp};
+use crate::health::{Circumstances, Health};
 use crate::{
-    ByScope, CountsByOp, Distribution, ErrorCount, Limits, Records, Span, Tally, TimeStats, Verdicts,
+    ByScope, Counts, CountsByOp, Distribution, ErrorCount, Limits, Records, Span, Tally, TimeStats, Verdicts,
 };
 use iosonar_archive::{RunInfo, RunState};
-use iosonar_plan::{LoadPace, OverlapPolicy, Pace, Plan, Source};
+use iosonar_plan::{Engine, LoadPace, OverlapPolicy, Pace, Plan, Source};
 use serde::{Deserialize, Serialize};
 use std::io;
 
 /// Version of the summary's form. A reader refuses a version that it does not know.
-pub const SUMMARY_VERSION: u32 = 1;
+pub const SUMMARY_VERSION: u32 = 2;
 
 /// What a run comes to. Times are nanoseconds, sizes bytes; the names say so.
 ///
-/// Latency, delay and response are those of *completed* requests only; failed ones are counted by reason.
+/// Latency, delay and response are those of *completed* requests only; failed ones are counted by reason. Requests
+/// of a ramp are in none of the figures, they are counted as `ramp`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// [`SUMMARY_VERSION`].
@@ -41,6 +43,8 @@ pub struct Summary {
     pub in_flight: OccupancyFacts,
     /// Requests between their due time and submission.
     pub waiting: WaitingFacts,
+    /// How well the replayer itself did.
+    pub health: Health,
     /// Whether latency and delay stayed below their limits.
     pub limits: Verdicts,
     /// One for each target of the plan, in its order.
@@ -151,6 +155,8 @@ pub struct TargetSummary {
     pub block_bytes: u64,
     /// Highest requested end ÷ size (blkreplay manual 3.1.4); absent for a target without size.
     pub wraparound_factor: Option<f64>,
+    /// Hash of what was issued; equal sequences have equal hashes. Absent where it is not known.
+    pub issued_hash: Option<String>,
     /// Counted by the engine.
     pub max_in_flight: u64,
     /// Counted by the engine.
@@ -170,6 +176,14 @@ impl Summary {
     /// The summary of a whole run's tally.
     pub fn new(tally: &Tally, plan: &Plan, info: &RunInfo) -> Summary {
         let has_timetable = plan.targets.iter().any(|t| has_timetable(&t.source));
+        let counts = tally.counts();
+        let circumstances = Circumstances {
+            info,
+            has_timetable,
+            is_simulated: matches!(plan.engine, Engine::Sim(_)),
+            end_ns: tally.span.end_ns(),
+            ramp: tally.ramp_submitted,
+        };
         let stats = |d: &ByScope<Distribution>| ByScope::from_fn(|scope| d.get(scope).stats());
         let latency = stats(&tally.latency());
         let delay = stats(&tally.delay());
@@ -183,11 +197,11 @@ impl Summary {
             version: SUMMARY_VERSION,
             run: RunFacts::new(plan, info, has_timetable),
             stamps: caution::stamps(plan),
-            counts: tally.counts,
+            counts,
             errors: tally.errors.list(),
             span: tally.span,
             response: stats(&tally.response()),
-            throughput: throughput(tally, has_timetable),
+            throughput: throughput(&counts.all, &tally.span, has_timetable),
             in_flight: OccupancyFacts {
                 max_on_one_target: most(|t| t.max_in_flight),
                 mean_time_weighted: mean_over_time(tally.in_flight_ns, &tally.span),
@@ -196,6 +210,7 @@ impl Summary {
                 max_for_conflict_on_one_target: most(|t| t.max_waiting),
                 mean_time_weighted: mean_over_time(tally.waiting_ns, &tally.span),
             },
+            health: Health::new(&tally.health, &circumstances),
             limits: Verdicts {
                 latency: tally.above_latency.verdict(max(&latency), true),
                 delay: tally.above_delay.verdict(max(&delay), has_timetable),
@@ -205,7 +220,7 @@ impl Summary {
             targets: targets(tally, info),
             cautions: Vec::new(),
         };
-        summary.cautions = caution::cautions(&summary, info);
+        summary.cautions = caution::cautions(&summary, plan, info);
         summary
     }
 
@@ -256,10 +271,9 @@ fn has_timetable(source: &Source) -> bool {
     }
 }
 
-fn throughput(tally: &Tally, has_timetable: bool) -> Throughput {
-    let all = &tally.counts.all;
-    let demanded = tally.span.demanded_ns().filter(|_| has_timetable);
-    let delivered = tally.span.duration_ns().filter(|_| all.completed > 0);
+fn throughput(all: &Counts, span: &Span, has_timetable: bool) -> Throughput {
+    let demanded = span.demanded_ns().filter(|_| has_timetable);
+    let delivered = span.duration_ns().filter(|_| all.completed > 0);
     Throughput {
         demanded: demanded.map(|d| Rate::over(all.total, all.demanded_bytes, d)),
         delivered: delivered.map(|d| Rate::over(all.completed, all.transferred_bytes, d)),
@@ -271,18 +285,18 @@ fn mean_over_time(sum_ns: u128, span: &Span) -> Option<f64> {
 }
 
 fn targets(tally: &Tally, info: &RunInfo) -> Vec<TargetSummary> {
-    let counts = tally.per_target.iter().copied().chain(std::iter::repeat(CountsByOp::default()));
-    let target = |(t, counts): (&iosonar_archive::TargetInfo, CountsByOp)| TargetSummary {
+    let target = |(index, t): (usize, &iosonar_archive::TargetInfo)| TargetSummary {
         path: t.path.clone(),
         source: t.source.clone(),
         size_bytes: t.size,
         block_bytes: t.block,
         wraparound_factor: (t.size > 0).then(|| t.wraparound_factor()),
+        issued_hash: Some(t.issued_hash.clone()).filter(|hash| !hash.is_empty()),
         max_in_flight: t.max_in_flight,
         max_waiting: t.max_waiting,
-        counts,
+        counts: tally.counts_of(index),
     };
-    info.targets.iter().zip(counts).map(target).collect()
+    info.targets.iter().enumerate().map(target).collect()
 }
 
 #[cfg(test)]
@@ -315,8 +329,8 @@ mod tests {
             let summary = f.summary();
             let json = summary.to_json();
             assert_eq!(Summary::from_json(&json).unwrap(), summary, "{json}");
-            let newer = json.replace("\"version\": 1", "\"version\": 2");
-            assert!(Summary::from_json(&newer).unwrap_err().contains("version 2"));
+            let newer = json.replace("\"version\": 2", "\"version\": 3");
+            assert!(Summary::from_json(&newer).unwrap_err().contains("version 3"));
         }
     }
 

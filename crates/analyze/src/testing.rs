@@ -1,7 +1,9 @@
 //! Small runs for tests.
 
 use crate::{Limits, Summary, summarize};
-use iosonar_archive::{ARCHIVE_VERSION, Marks, Outcome, Record, RunInfo, RunState, Stalls, TargetInfo};
+use iosonar_archive::{
+    ARCHIVE_VERSION, Marks, Means, Outcome, Record, RunInfo, RunState, Stalls, TargetInfo,
+};
 use iosonar_plan::*;
 use proptest::prelude::*;
 
@@ -109,7 +111,7 @@ impl Fixture {
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
             buffer_stalls: Stalls::default(),
-            means: Default::default(),
+            means: Means { engine: "threads".into(), ..Means::default() },
             cpu: Default::default(),
         };
         Fixture { plan: plan(), info, records }
@@ -155,12 +157,13 @@ impl Fixture {
 
 /// Records of any kind, in no order.
 pub(crate) fn any_records() -> impl Strategy<Value = Vec<Record>> {
-    let one = (0u64..1 << 34, 0u64..1 << 34, 0u64..1 << 38, 0u16..2, 0u16..64, 0usize..8, any::<bool>());
+    let one = (0u64..1 << 34, 0u64..1 << 34, 0u64..1 << 38, 0u16..2, 0u16..512, 0usize..8, any::<bool>());
     let build = |(due, delay, latency, target, marks, outcome, write)| {
         let op = if write { Op::Write } else { Op::Read };
         let mut r = record(due, op, due, due + delay, due + delay + latency);
         r.target = target;
         r.marks = Marks(marks);
+        r.reap_lag = Nanos(due % 1_000);
         with_outcome(r, *Outcome::ALL.get(outcome).unwrap_or(&Outcome::Completed))
     };
     prop::collection::vec(one.prop_map(build), 0..120)

@@ -14,9 +14,13 @@ mod data;
 mod faults;
 #[path = "devices/guard.rs"]
 mod guard;
+#[path = "devices/in_use.rs"]
+mod in_use;
 #[path = "devices/kernel.rs"]
 mod kernel;
 #[path = "devices/natural.rs"]
 mod natural;
 #[path = "devices/readers.rs"]
 mod readers;
+#[path = "devices/vm.rs"]
+mod vm;

@@ -223,11 +223,39 @@ fn record_properties(key_values: KeyValues) -> WriterPropertiesPtr {
     Arc::new(builder.build())
 }
 
-/// Writes records to a Parquet file, row group by row group.
-pub(crate) struct RecordWriter {
+/// Rows on their way into a Parquet file: written when they fill a row group, and at the end.
+struct Groups<Row> {
     file: SerializedFileWriter<File>,
-    rows: Vec<Record>,
+    rows: Vec<Row>,
+    /// Writes all columns of a row group.
+    write: fn(&[Row], &mut SerializedRowGroupWriter<'_, File>) -> Result<()>,
 }
+
+impl<Row> Groups<Row> {
+    fn push(&mut self, row: Row) -> Result<()> {
+        self.rows.push(row);
+        if self.rows.len() == ROW_GROUP { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut group = self.file.next_row_group()?;
+        (self.write)(&self.rows, &mut group)?;
+        group.close()?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Ends the file; gives it back, because what is written is not on the disk yet.
+    fn finish(mut self) -> Result<File> {
+        if !self.rows.is_empty() {
+            self.flush()?;
+        }
+        self.file.into_inner()
+    }
+}
+
+/// Writes records to a Parquet file.
+pub(crate) struct RecordWriter(Groups<Record>);
 
 impl RecordWriter {
     pub(crate) fn create(
@@ -240,33 +268,23 @@ impl RecordWriter {
                 COLUMNS.iter().map(|(name, field)| field.column_type(name)).collect::<Result<Vec<_>>>()?;
             let schema = Type::group_type_builder("record").with_fields(columns).build()?;
             let file = SerializedFileWriter::new(file, Arc::new(schema), record_properties(key_values))?;
-            Ok(RecordWriter { file, rows: Vec::with_capacity(ROW_GROUP) })
+            Ok(RecordWriter(Groups { file, rows: Vec::with_capacity(ROW_GROUP), write: write_records }))
         };
         new().map_err(|e| ArchiveError::parquet(path, e))
     }
 
     pub(crate) fn push(&mut self, record: &Record) -> Result<()> {
-        self.rows.push(*record);
-        if self.rows.len() == ROW_GROUP { self.write_group() } else { Ok(()) }
-    }
-
-    fn write_group(&mut self) -> Result<()> {
-        let mut group = self.file.next_row_group()?;
-        for (_, field) in &COLUMNS {
-            field.write(&self.rows, &mut group)?;
-        }
-        group.close()?;
-        self.rows.clear();
-        Ok(())
+        self.0.push(*record)
     }
 
     /// Ends the file; gives it back, because what is written is not on the disk yet.
-    pub(crate) fn finish(mut self) -> Result<File> {
-        if !self.rows.is_empty() {
-            self.write_group()?;
-        }
-        self.file.into_inner()
+    pub(crate) fn finish(self) -> Result<File> {
+        self.0.finish()
     }
+}
+
+fn write_records(rows: &[Record], group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
+    COLUMNS.iter().try_for_each(|(_, field)| field.write(rows, group))
 }
 
 /// Calls `f` with every record of a Parquet file; gives their number.
@@ -306,13 +324,12 @@ struct Sample {
     value: f64,
 }
 
-/// Writes a named time series as Parquet, row group by row group: `time_ns`, `name`, `value`.
+/// Writes a named time series as Parquet: `time_ns`, `name`, `value`.
 ///
 /// It holds one row group and one copy of each name, however long the run was.
 pub(crate) struct SeriesWriter {
-    file: SerializedFileWriter<File>,
+    groups: Groups<Sample>,
     names: HashMap<String, ByteArray>,
-    rows: Vec<Sample>,
 }
 
 impl SeriesWriter {
@@ -323,14 +340,14 @@ impl SeriesWriter {
         let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
         let properties = Arc::new(common_properties(key_values).build());
         let file = series_schema().and_then(|schema| SerializedFileWriter::new(file, schema, properties));
-        file.map(|file| SeriesWriter { file, names: HashMap::new(), rows: Vec::new() })
-            .map_err(|e| ArchiveError::parquet(path, e))
+        let file = file.map_err(|e| ArchiveError::parquet(path, e))?;
+        let groups = Groups { file, rows: Vec::new(), write: write_samples };
+        Ok(SeriesWriter { groups, names: HashMap::new() })
     }
 
     pub(crate) fn push(&mut self, time_ns: u64, name: &str, value: f64) -> Result<()> {
         let name = self.intern(name);
-        self.rows.push(Sample { time: time_ns as i64, name, value });
-        if self.rows.len() == ROW_GROUP { self.write_group() } else { Ok(()) }
+        self.groups.push(Sample { time: time_ns as i64, name, value })
     }
 
     fn intern(&mut self, name: &str) -> ByteArray {
@@ -342,26 +359,19 @@ impl SeriesWriter {
         new
     }
 
-    fn write_group(&mut self) -> Result<()> {
-        let mut group = self.file.next_row_group()?;
-        let times: Vec<i64> = self.rows.iter().map(|r| r.time).collect();
-        write_column::<Int64Type>(&mut group, &times, None)?;
-        let names: Vec<ByteArray> = self.rows.iter().map(|r| r.name.clone()).collect();
-        write_column::<ByteArrayType>(&mut group, &names, None)?;
-        let values: Vec<f64> = self.rows.iter().map(|r| r.value).collect();
-        write_column::<DoubleType>(&mut group, &values, None)?;
-        group.close()?;
-        self.rows.clear();
-        Ok(())
-    }
-
     /// Ends the file; gives it back, because what is written is not on the disk yet.
-    pub(crate) fn finish(mut self) -> Result<File> {
-        if !self.rows.is_empty() {
-            self.write_group()?;
-        }
-        self.file.into_inner()
+    pub(crate) fn finish(self) -> Result<File> {
+        self.groups.finish()
     }
+}
+
+fn write_samples(rows: &[Sample], group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
+    let times: Vec<i64> = rows.iter().map(|r| r.time).collect();
+    write_column::<Int64Type>(group, &times, None)?;
+    let names: Vec<ByteArray> = rows.iter().map(|r| r.name.clone()).collect();
+    write_column::<ByteArrayType>(group, &names, None)?;
+    let values: Vec<f64> = rows.iter().map(|r| r.value).collect();
+    write_column::<DoubleType>(group, &values, None)
 }
 
 fn series_schema() -> Result<TypePtr> {

@@ -4,6 +4,7 @@
 //! To add one: implement [`Backend`], and add it to the list in `tests/conformance.rs`, which says what every
 //! backend has to keep.
 
+mod aio;
 mod null;
 mod queued;
 mod real;
@@ -11,6 +12,7 @@ mod sim;
 mod threads;
 mod uring;
 
+pub use aio::Aio;
 pub use iosonar_os::ring::{Mode, RingOptions, Unavailable};
 pub use null::Null;
 pub use real::{Setup, real};

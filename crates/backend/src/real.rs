@@ -1,6 +1,6 @@
 //! One door to the backends with real I/O, so that the engine knows none of them.
 
-use crate::{Backend, Threads, Uring};
+use crate::{Aio, Backend, Threads, Uring};
 use iosonar_os::{BufferPool, Clock};
 use iosonar_plan::{Engine, ShortPolicy};
 use std::fs::File;
@@ -37,10 +37,10 @@ pub fn real(engine: Engine, setup: Setup<'_>) -> io::Result<(Box<dyn Backend>, V
             Ok((Box::new(uring), notices))
         }
         Engine::Threads => Ok((Box::new(Threads::open(setup)?), Vec::new())),
-        Engine::Aio => Ok((
-            Box::new(Threads::open(setup)?),
-            vec!["engine aio is not built yet: threads carried it out".into()],
-        )),
+        Engine::Aio => {
+            let (aio, notices) = Aio::new(setup)?;
+            Ok((Box::new(aio), notices))
+        }
         Engine::Null | Engine::Sim(_) => panic!("engine {} has no real I/O", engine.name()),
     }
 }

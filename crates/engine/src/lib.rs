@@ -13,6 +13,7 @@ mod payload;
 mod prepare;
 mod progress;
 mod run;
+mod start;
 mod worker;
 
 pub use control::Control;

@@ -6,6 +6,7 @@ use crate::gate::{Gate, Member};
 use crate::means::{Equipment, Part, equip, isolate};
 use crate::prepare::{Prepared, Requests, TargetReady, source_name};
 use crate::progress::Progress;
+use crate::start::Start;
 use crate::worker::{Tally, Worker, WorkerError};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use iosonar_archive::{
@@ -20,7 +21,7 @@ use iosonar_os::{Clock, monotonic_ns, raise_file_limit, realtime_ns, set_timer_s
 use iosonar_plan::{Engine, Nanos};
 use iosonar_record::{Recorder, start as start_recorder};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time between two samples of the counters, and between two corrections of the clock.
@@ -115,7 +116,7 @@ impl Prepared {
             cpu = own_cpu_time();
         };
         let shared = Shared { clock: &clock, control, progress, notices: &notices };
-        let (outcomes, clock_error) = self.carry_out(equipment, recorders, shared, series, set_time_zero);
+        let (outcomes, clock_error) = self.carry_out(equipment, recorders, shared, series, set_time_zero)?;
         let written = writer.finish();
         let used = own_cpu_time();
         info.cpu = CpuUse { user_ns: used.user_ns - cpu.user_ns, system_ns: used.system_ns - cpu.system_ns };
@@ -142,27 +143,24 @@ impl Prepared {
         shared: Shared<'_>,
         series: SeriesLog,
         set_time_zero: impl FnOnce(),
-    ) -> (Vec<Outcome>, Nanos) {
-        let gate = Gate::new(equipment.len());
-        // Everybody is ready; then time zero is known; then everybody waits for it.
-        let (ready, known) = (Barrier::new(equipment.len() + 1), Barrier::new(equipment.len() + 1));
-        let start = Start { clock: shared.clock, control: shared.control, ready: &ready, known: &known };
-        let facts = self.facts();
+    ) -> Result<(Vec<Outcome>, Nanos), RunError> {
+        let (gate, start, facts) = (Gate::new(equipment.len()), Start::default(), self.facts());
         let (end, ended) = crossbeam_channel::bounded::<()>(0);
         std::thread::scope(|scope| {
-            let workers: Vec<_> = equipment
-                .into_iter()
-                .zip(recorders)
-                .enumerate()
-                .map(|(index, (equipment, recorder))| {
-                    let (gate, start, target) = (&gate, &start, equipment.part.target);
-                    let work = move || self.work(index, equipment, recorder, &gate.member(), start, shared);
-                    (target, scope.spawn(work))
-                })
-                .collect();
-            ready.wait();
+            let spawn = |(index, (equipment, recorder)): (usize, (Equipment, Recorder))| {
+                let (gate, start, target) = (&gate, &start, equipment.part.target);
+                let work = move || self.work(index, equipment, recorder, &gate.member(), start, shared);
+                let thread = std::thread::Builder::new().name(format!("issue-{index}"));
+                thread.spawn_scoped(scope, work).map(|worker| (target, worker))
+            };
+            let workers = equipment.into_iter().zip(recorders).enumerate().map(spawn);
+            let workers = workers.collect::<std::io::Result<Vec<_>>>().map_err(|error| {
+                start.decide(false);
+                RunError::Threads(error)
+            })?;
+            start.await_ready(workers.len());
             set_time_zero();
-            known.wait();
+            start.decide(true);
             let sampler = scope.spawn(|| sample(series, &facts, shared.clock, ended));
             let outcome = |(target, worker): (usize, std::thread::ScopedJoinHandle<'_, _>)| {
                 let (tally, result) =
@@ -172,7 +170,7 @@ impl Prepared {
             let outcomes = workers.into_iter().map(outcome).collect();
             drop(end);
             // The series are an addition: a sampler that failed costs no result.
-            (outcomes, sampler.join().unwrap_or_default())
+            Ok((outcomes, sampler.join().unwrap_or_default()))
         })
     }
 
@@ -182,20 +180,22 @@ impl Prepared {
         equipment: Equipment,
         recorder: Recorder,
         member: &Member<'_>,
-        start: &Start<'_>,
+        start: &Start,
         shared: Shared<'_>,
     ) -> (Tally, Result<(), WorkerError>) {
         set_timer_slack_1ns();
         let refused = isolate(&self.plan.pacing, index);
         shared.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
         let Equipment { part, settings, backend, payloads } = equipment;
-        let gauge = shared.progress.gauge(index);
-        let worker = Worker::new(settings, backend, payloads, recorder, shared.control, gauge);
+        let Shared { clock, control, progress, .. } = shared;
+        let worker = Worker::new(settings, backend, payloads, recorder, control, progress.gauge(index));
         // Opened and read ahead before time zero, so that neither costs delay; so is a later pass before its start.
-        let mut first = Some(self.feed(part, 0, start.control));
-        start.wait(self.is_timed());
+        let mut first = Some(self.feed(part, 0, control));
+        if !start.wait(clock, self.is_timed(), control) {
+            return (Tally::default(), Ok(()));
+        }
         worker.run(self.plan.passes, member, |pass| {
-            first.take().unwrap_or_else(|| self.feed(part, pass, start.control))
+            first.take().unwrap_or_else(|| self.feed(part, pass, control))
         })
     }
 
@@ -279,30 +279,6 @@ struct Shared<'a> {
     progress: &'a Progress,
     /// What the machine refused, one sentence each.
     notices: &'a Mutex<Vec<String>>,
-}
-
-/// What workers wait for before they begin.
-struct Start<'a> {
-    clock: &'a Clock,
-    control: &'a Control,
-    ready: &'a Barrier,
-    known: &'a Barrier,
-}
-
-impl Start<'_> {
-    /// Says that this worker is ready, and waits for time zero.
-    fn wait(&self, is_timed: bool) {
-        self.ready.wait();
-        self.known.wait();
-        let slice = Duration::from_millis(20);
-        while is_timed && !self.control.is_stopped(Nanos(0)) {
-            let left = Duration::from_nanos(self.clock.origin().saturating_sub(monotonic_ns()));
-            if left.is_zero() {
-                return;
-            }
-            std::thread::sleep(left.min(slice));
-        }
-    }
 }
 
 /// Samples the counters and corrects the clock until the run has ended; gives how far the clock was off at most.

@@ -53,6 +53,19 @@ pub(crate) fn holders(name: &str, root: &Root) -> Vec<String> {
     root.list(class_entry(name).join("holders")).unwrap_or_default()
 }
 
+/// A device's kernel name, and the name that device mapper was given for it: `dm-3 (vg-home)`.
+pub(crate) fn given_name(name: &str, root: &Root) -> String {
+    match root.read(class_entry(name).join("dm/name")) {
+        Ok(given) if !given.is_empty() => format!("{name} ({given})"),
+        _ => name.to_owned(),
+    }
+}
+
+/// Whether device mapper holds up everything that is sent to the device.
+pub(crate) fn is_suspended(name: &str, root: &Root) -> bool {
+    root.read(class_entry(name).join("dm/suspended")).is_ok_and(|text| text == "1")
+}
+
 /// A mounted btrfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BtrfsVolume {

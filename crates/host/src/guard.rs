@@ -8,10 +8,12 @@
 //! of, and below a loop device the file or device that holds the data.
 
 mod contents;
+mod openers;
 mod reach;
 mod usage;
 
 pub use contents::{Contents, Look, Part};
+pub use openers::Opener;
 pub use usage::{Use, What};
 
 use crate::target::{BlockDevice, RegularFile, TargetFacts, TargetKind, Unwritable};
@@ -176,30 +178,31 @@ fn permit_device(
     if !destroy {
         return Err(Refusal::NeedsDestroy { path: facts.path.clone(), contents: Box::new(contents) });
     }
-    let mut claims = vec![claim(facts, &facts.resolved, device.number)?];
+    let mut claims = vec![claim(facts, &facts.resolved, device, root)?];
     for below in reach::claimable_below(device) {
-        claims.push(claim(facts, &below.dev_path(), below.number)?);
+        claims.push(claim(facts, &below.dev_path(), below, root)?);
     }
     let statement = format!("{} will be overwritten: {contents}", facts.path.display());
     Ok(WritePermit { statement, claims })
 }
 
 /// Opens a device exclusively, and makes sure that it is the one that was judged.
-fn claim(facts: &TargetFacts, device: &Path, number: DevNumber) -> Result<OwnedFd, Refusal> {
+fn claim(facts: &TargetFacts, path: &Path, device: &BlockDevice, root: &Root) -> Result<OwnedFd, Refusal> {
     let flags = OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
-    let opened =
-        rustix::fs::open(device, flags, Mode::empty()).map_err(|errno| not_opened(facts, number, errno))?;
-    let stat = rustix::fs::fstat(&opened).map_err(|errno| not_opened(facts, number, errno))?;
-    if DevNumber::from_raw(stat.st_rdev) != number {
+    let refused = |errno| not_opened(facts, device, errno, root);
+    let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(refused)?;
+    let stat = rustix::fs::fstat(&opened).map_err(refused)?;
+    if DevNumber::from_raw(stat.st_rdev) != device.number {
         return Err(Refusal::Changed { path: facts.path.clone() });
     }
     Ok(opened)
 }
 
-fn not_opened(facts: &TargetFacts, number: DevNumber, errno: Errno) -> Refusal {
+fn not_opened(facts: &TargetFacts, device: &BlockDevice, errno: Errno, root: &Root) -> Refusal {
     let path = facts.path.clone();
     if errno == Errno::BUSY {
-        return Refusal::InUse { path, uses: vec![Use { what: What::Exclusive, of: number.to_string() }] };
+        let what = What::Exclusive { openers: openers::of(device, root) };
+        return Refusal::InUse { path, uses: vec![Use { of: device.name.clone(), what }] };
     }
     let remedy = remedy_for_refused().to_owned();
     Refusal::ReadOnlyTarget { path, why: io::Error::from(errno).to_string(), remedy }

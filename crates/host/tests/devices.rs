@@ -9,10 +9,9 @@ use iosonar_host::{
     BlockDevice, BlockSizeSource, DirectIo, Fact, Layer, RegularFile, Role, Root, TargetFacts, TargetKind,
     Unwritable, identify,
 };
-use iosonar_testkit::{Image, LoopDevice, Mounted, Swap, tool};
-use lab::{MountedElsewhere, Zram};
+use iosonar_testkit::{Image, LoopDevice, Mounted, MountedElsewhere, Swap, Zram, open_exclusively, tool};
 use std::fs::File;
-use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 fn facts(path: &Path) -> TargetFacts {
@@ -55,11 +54,6 @@ fn contents(path: &Path) -> guard::Contents {
         Refusal::NeedsDestroy { contents, .. } => *contents,
         other => panic!("{other}"),
     }
-}
-
-fn open_exclusively(path: &Path) -> std::io::Result<File> {
-    let flags = rustix::fs::OFlags::EXCL.bits() as i32;
-    std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 #[test]
@@ -136,7 +130,7 @@ fn read_only_device_is_refused_before_anything_else() {
 #[test]
 fn device_without_a_medium_is_refused() {
     needs_root!();
-    let Some(empty) = Zram::new() else {
+    let Some(empty) = Zram::empty() else {
         println!("SKIPPED: this kernel has no zram");
         return;
     };
@@ -146,7 +140,7 @@ fn device_without_a_medium_is_refused() {
 
 #[test]
 fn signature_is_named_and_the_mounted_device_refused() {
-    needs_root!("mkfs.ext4", "blkid");
+    needs_root!("mkfs.ext4");
     let image = Image::random(16);
     let plain = LoopDevice::on(&image.path(), &[]);
     tool("mkfs.ext4", &["-q", "-E", "nodiscard", "-L", "precious", plain.path().to_str().unwrap()]);

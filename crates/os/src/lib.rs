@@ -2,7 +2,9 @@
 //!
 //! Each block carries its proof; every other crate forbids `unsafe`.
 
+pub mod aio;
 mod bell;
+pub mod blkid;
 pub mod blockdev;
 mod buffer;
 mod clock;

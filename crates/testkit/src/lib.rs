@@ -3,12 +3,16 @@
 
 mod checker;
 mod command;
+mod occupied;
+mod signature;
 mod target;
 mod trace;
 
 pub use checker::{Access, Verdict, check};
 pub use command::{Ended, Lab, records};
-pub use target::{Image, LoopDevice, Mounted, Partition, Swap, lacks, tool};
+pub use occupied::{MountedElsewhere, MountedNowhere, Zram, open_exclusively};
+pub use signature::Signature;
+pub use target::{Image, LoopDevice, Mounted, Partition, Swap, lacks, tool, tool_reading};
 pub use trace::{Attribution, Bio, Bios, Event, InKernel, Kind, Moment, Trace, Tracing, attribute};
 
 /// Prints why a test cannot run here; the caller returns. `./test` counts these lines.

@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -29,8 +29,22 @@ pub fn lacks(programs: &[&str]) -> Option<String> {
 /// Runs a program, which must succeed, and returns what it prints.
 #[track_caller]
 pub fn tool<S: AsRef<OsStr>>(program: &str, arguments: &[S]) -> String {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
+    tool_reading(program, arguments, "")
+}
+
+/// The same, with this on its standard input.
+#[track_caller]
+pub fn tool_reading<S: AsRef<OsStr>>(program: &str, arguments: &[S], input: &str) -> String {
+    let failed = |error: io::Error| -> Output { panic!("{program}: {error}") };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.spawn().and_then(|mut child| {
+        // A program that does not read it all fails for another reason, which is told.
+        let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
+        child.wait_with_output()
+    });
+    let output = output.unwrap_or_else(failed);
     assert!(output.status.success(), "{program}: {}", text(&output.stderr));
     text(&output.stdout)
 }
@@ -40,7 +54,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Undoes something. A failure is told, but does not hide that of the test.
-fn undo(program: &str, arguments: &[&OsStr]) {
+pub(crate) fn undo(program: &str, arguments: &[&OsStr]) {
     match Command::new(program).args(arguments).stdin(Stdio::null()).output() {
         Ok(Output { status, .. }) if status.success() => {}
         Ok(output) => eprintln!("{program} {arguments:?}: {}", text(&output.stderr)),
@@ -134,12 +148,12 @@ impl LoopDevice {
 
     /// Adds a partition; sizes are in MiB. It goes with the value.
     #[track_caller]
-    pub fn partition(&self, index: u32, start: u64, size: u64) -> Partition<'_> {
+    pub fn partition(&self, index: u32, start: u64, size: u64) -> Partition {
         let sectors = |mebibytes: u64| (mebibytes << 11).to_string();
         tool("addpart", &[self.text(), &index.to_string(), &sectors(start), &sectors(size)]);
         let path = PathBuf::from(format!("{}p{index}", self.text()));
         assert!(path.exists(), "{} was not made", path.display());
-        Partition { disk: self, index, path }
+        Partition { disk: self.path.clone(), index, path }
     }
 
     /// All of its bytes, past every cache.
@@ -175,24 +189,29 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A partition of a loop device.
+/// A partition of a loop device, which has to be dropped before the device.
 #[derive(Debug)]
-pub struct Partition<'a> {
-    disk: &'a LoopDevice,
+pub struct Partition {
+    disk: PathBuf,
     index: u32,
     path: PathBuf,
 }
 
-impl Partition<'_> {
+impl Partition {
     /// `/dev/loopNpM`.
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// `loopNpM`.
+    pub fn name(&self) -> &str {
+        self.path.file_name().and_then(OsStr::to_str).expect("/dev/loopNpM")
+    }
 }
 
-impl Drop for Partition<'_> {
+impl Drop for Partition {
     fn drop(&mut self) {
-        undo("delpart", &[self.disk.path.as_ref(), self.index.to_string().as_ref()]);
+        undo("delpart", &[self.disk.as_ref(), self.index.to_string().as_ref()]);
     }
 }
 
@@ -209,6 +228,12 @@ impl Mounted {
         let directory = tempfile::tempdir().expect("a temporary directory");
         tool("mount", &["-o".as_ref(), options.as_ref(), device.as_os_str(), directory.path().as_os_str()]);
         Mounted { directory }
+    }
+
+    /// Shows the same file system, or a directory of it, at a second place.
+    #[track_caller]
+    pub fn bound(directory: &Path) -> Mounted {
+        Mounted::new(directory, "bind")
     }
 
     /// Where it is mounted.
@@ -234,6 +259,12 @@ impl Swap {
     #[track_caller]
     pub fn on(path: &Path) -> Swap {
         tool("mkswap", &[path]);
+        Swap::again(path)
+    }
+
+    /// Switches on what was made before.
+    #[track_caller]
+    pub fn again(path: &Path) -> Swap {
         tool("swapon", &[path]);
         Swap { path: path.to_owned() }
     }

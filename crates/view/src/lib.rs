@@ -6,6 +6,7 @@
 mod charts;
 mod density;
 pub mod fonts;
+mod health;
 pub mod palette;
 mod plot;
 mod raster;

@@ -1,5 +1,6 @@
 //! The summary as plain ASCII text for a terminal, at most 79 columns wide.
 
+use crate::health;
 use crate::units::{self, Charset};
 use iosonar_analyze::{
     ByScope, Counts, LimitResult, LimitVerdict, Rate, Scope, Severity, Summary, TimeStats,
@@ -18,6 +19,7 @@ pub fn show(summary: &Summary) -> String {
     counts(&mut out, summary);
     times(&mut out, summary);
     throughput(&mut out, summary);
+    health_lines(&mut out, summary);
     limits(&mut out, summary);
     errors(&mut out, summary);
     targets(&mut out, summary);
@@ -137,6 +139,9 @@ fn counts(out: &mut Lines, s: &Summary) {
     }
     let [all, read, write] = [&c.all, &c.read, &c.write].map(|c| units::bytes(c.transferred_bytes));
     out.line(&format!("  {:14}{all:>20}{read:>20}{write:>20}", "transferred"));
+    if c.all.ramp > 0 {
+        out.line(&format!("  {} requests of the ramp are left out", units::grouped(c.all.ramp)));
+    }
 }
 
 fn times(out: &mut Lines, s: &Summary) {
@@ -144,8 +149,7 @@ fn times(out: &mut Lines, s: &Summary) {
         out.heading("Times: none, because no request completed");
         return;
     }
-    let head = ["mean", "p50", "p99", "p99.9", "p99.99", "max"].map(|h| format!("{h:>10}")).concat();
-    out.heading(&format!("{:19}{head}", "Times"));
+    out.heading(&format!("{:19}{}", "Times", time_heads()));
     quantity(out, "latency  (submission to completion)", &s.latency);
     if s.run.has_timetable {
         quantity(out, "delay    (due to submission)", &s.delay);
@@ -153,22 +157,30 @@ fn times(out: &mut Lines, s: &Summary) {
     }
 }
 
+fn time_heads() -> String {
+    ["mean", "p50", "p99", "p99.9", "p99.99", "max"].map(|h| format!("{h:>10}")).concat()
+}
+
 fn quantity(out: &mut Lines, name: &str, stats: &ByScope<Option<TimeStats>>) {
     out.line(&format!("  {name}"));
-    let optional = |t: Option<u64>| t.map_or("-".to_string(), time);
     for scope in Scope::ALL {
-        let Some(t) = stats.get(scope) else { continue };
-        let cells = [
-            time(t.mean_ns),
-            time(t.p50_ns),
-            optional(t.p99_ns),
-            optional(t.p99_9_ns),
-            optional(t.p99_99_ns),
-            time(t.max_ns),
-        ];
-        let cells = cells.map(|c| format!("{c:>10}")).concat();
-        out.line(&format!("    {:15}{cells}", scope.name()));
+        if let Some(t) = stats.get(scope) {
+            out.line(&format!("    {:15}{}", scope.name(), cells(t)));
+        }
     }
+}
+
+fn cells(t: &TimeStats) -> String {
+    let optional = |t: Option<u64>| t.map_or("-".to_string(), time);
+    let cells = [
+        time(t.mean_ns),
+        time(t.p50_ns),
+        optional(t.p99_ns),
+        optional(t.p99_9_ns),
+        optional(t.p99_99_ns),
+        time(t.max_ns),
+    ];
+    cells.map(|c| format!("{c:>10}")).concat()
 }
 
 fn throughput(out: &mut Lines, s: &Summary) {
@@ -197,6 +209,23 @@ fn throughput(out: &mut Lines, s: &Summary) {
         "  waiting       mean over time {}, most for a conflict {most}",
         mean(waiting.mean_time_weighted)
     ));
+}
+
+fn health_lines(out: &mut Lines, s: &Summary) {
+    let (times, facts) = (health::times(s), health::facts(s, Charset::Ascii));
+    if s.health.means.is_none() {
+        out.heading("Replayer: the result does not tell how well it kept to the timetable");
+    } else if times.is_empty() {
+        out.heading("Replayer");
+    } else {
+        out.heading(&format!("{:19}{}", "Replayer", time_heads()));
+    }
+    for (name, t) in times {
+        out.line(&format!("  {name:17}{}", cells(&t)));
+    }
+    for (name, text) in facts {
+        out.paragraph(&format!("  {name:17}"), &text);
+    }
 }
 
 fn limits(out: &mut Lines, s: &Summary) {

@@ -2,11 +2,12 @@
 
 use crate::common::*;
 use iosonar_plan::Op;
-use iosonar_testkit::{Ended, Image, LoopDevice, Mounted, Swap, tool};
+use iosonar_testkit::{Ended, Image, LoopDevice, Mounted, Signature, Swap, tool};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-fn hash(path: &Path) -> u64 {
+pub fn hash(path: &Path) -> u64 {
     tool("sync", &["-f".as_ref(), path.as_os_str()]);
     let mut hasher = DefaultHasher::new();
     std::fs::read(path).unwrap().hash(&mut hasher);
@@ -14,7 +15,7 @@ fn hash(path: &Path) -> u64 {
 }
 
 /// A replay of writes with `--destroy` ends with 2, makes no result, and leaves `image` as it is.
-fn assert_refused(target: &Path, image: &Path) -> Ended {
+pub fn assert_refused(target: &Path, image: &Path) -> Ended {
     let lab = lab();
     lab.file("load", load_text(&conflicting(50, 4096, 16, 0)));
     let before = hash(image);
@@ -27,7 +28,7 @@ fn assert_refused(target: &Path, image: &Path) -> Ended {
 }
 
 #[track_caller]
-fn assert_says(ended: &Ended, words: &str) {
+pub fn assert_says(ended: &Ended, words: &str) {
     assert!(ended.err.contains(words), "{} lacks {words:?}", ended.err);
 }
 
@@ -122,4 +123,178 @@ fn one_run_keeps_another_from_its_device() {
     until("the run", || lab.path("out/series.csv").exists());
     assert_refused(device.path(), &image.path());
     assert_eq!(replay.wait().code, 0);
+}
+
+/// How a signature comes onto a device: a program, its arguments with DEVICE for the device, and what it reads.
+type Maker = (&'static str, &'static [&'static str], &'static str);
+
+/// Kinds of content with what the refusal calls them.
+const MADE: [(Maker, &str); 12] = [
+    (
+        ("mkfs.xfs", &["--unsupported", "-q", "-f", "-K", "-L", "precious", "DEVICE"], ""),
+        "xfs file system \"precious\" (UUID ",
+    ),
+    (
+        ("mkfs.ext4", &["-q", "-F", "-E", "nodiscard", "-L", "precious", "DEVICE"], ""),
+        "ext4 file system \"precious\" (UUID ",
+    ),
+    (
+        ("mkfs.btrfs", &["-q", "-K", "-M", "-L", "precious", "DEVICE"], ""),
+        "btrfs file system \"precious\" (UUID ",
+    ),
+    (("mkfs.vfat", &["-n", "PRECIOUS", "DEVICE"], ""), "vfat file system \"PRECIOUS\" (UUID "),
+    (("mkswap", &["-q", "-L", "precious", "DEVICE"], ""), "swap \"precious\" (UUID "),
+    (
+        ("sfdisk", &["-q", "--no-reread", "--no-tell-kernel", "DEVICE"], "label: gpt\n,8M\n"),
+        "gpt partition table (UUID ",
+    ),
+    (
+        ("sfdisk", &["-q", "--no-reread", "--no-tell-kernel", "DEVICE"], "label: dos\n,8M\n"),
+        "dos partition table (UUID ",
+    ),
+    (
+        ("pvcreate", &["-q", "-ff", "-y", "DEVICE"], ""),
+        "LVM2_member (part of a RAID or of a volume group) (UUID ",
+    ),
+    (
+        (
+            "cryptsetup",
+            &["luksFormat", "-q", "--type", "luks1", "--pbkdf-force-iterations", "1000", "DEVICE", "-"],
+            "secret",
+        ),
+        "crypto_LUKS (encrypted) (UUID ",
+    ),
+    (
+        (
+            "cryptsetup",
+            &[
+                "luksFormat",
+                "-q",
+                "--type",
+                "luks2",
+                "--pbkdf",
+                "pbkdf2",
+                "--pbkdf-force-iterations",
+                "1000",
+                "--label",
+                "precious",
+                "DEVICE",
+                "-",
+            ],
+            "secret",
+        ),
+        "crypto_LUKS (encrypted) \"precious\" (UUID ",
+    ),
+    (("make-bcache", &["-B", "DEVICE"], ""), "bcache (UUID "),
+    (("true", &[], ""), "no known signature found"),
+];
+
+/// A device refused without the word, with this name for what is on it, and written with it.
+fn assert_named(device: &LoopDevice, what: &str, says: &str) {
+    let lab = lab();
+    lab.file("load", load_text(&conflicting(20, 4096, 16, 0)));
+    let command = format!("replay load -t {} --start-grace 0 -o out", device.text());
+    let before = device.bytes();
+    let refused = lab.expect(2, &command);
+    println!("{what}: {}", refused.err.trim());
+    assert_says(&refused, &format!(": {says}"));
+    assert_says(&refused, "--destroy");
+    assert!(device.bytes() == before && !lab.path("out").exists(), "{what} was touched");
+    let written = lab.expect(0, &format!("{command} --destroy"));
+    assert_says(&written, "will be overwritten");
+    assert_says(&written, says);
+    assert!(device.bytes() != before, "{what} was not written");
+}
+
+fn make((program, arguments, input): Maker, device: &LoopDevice) {
+    let arguments = arguments.iter().map(|it| if *it == "DEVICE" { device.text() } else { it });
+    iosonar_testkit::tool_reading(program, &arguments.collect::<Vec<_>>(), input);
+}
+
+#[test]
+fn every_kind_of_content_is_named_and_needs_the_word() {
+    needs!(
+        "mkfs.xfs",
+        "mkfs.ext4",
+        "mkfs.btrfs",
+        "mkfs.vfat",
+        "mkswap",
+        "sfdisk",
+        "pvcreate",
+        "cryptsetup",
+        "make-bcache"
+    );
+    for (maker, says) in MADE {
+        let device = LoopDevice::of(Image::sparse(64), &[]);
+        make(maker, &device);
+        assert_named(&device, maker.0, says);
+    }
+}
+
+/// Members of arrays and pools whose makers need a driver that this kernel need not have.
+#[test]
+fn members_without_their_driver_are_named_and_need_the_word() {
+    needs!();
+    let members = [
+        (Signature::MdMember, "linux_raid_member (part of a RAID or of a volume group) \"lab:0\" (UUID "),
+        (Signature::ZfsMember, "zfs_member (part of a pool)"),
+    ];
+    for (signature, says) in members {
+        let image = Image::sparse(64);
+        signature.write(&image.path());
+        assert_named(&LoopDevice::of(image, &[]), says, says);
+    }
+}
+
+#[test]
+fn a_damaged_signature_is_named_as_such() {
+    needs!("pvcreate");
+    let device = LoopDevice::of(Image::sparse(64), &[]);
+    make(MADE[7].0, &device);
+    // Within the UUID, which begins 32 bytes after the start of the label in the second sector.
+    let file = std::fs::File::options().write(true).open(device.path()).unwrap();
+    file.write_all_at(b"!", 512 + 36).unwrap();
+    assert_named(
+        &device,
+        "damaged",
+        "LVM2_member (part of a RAID or of a volume group) with a wrong checksum (UUID ",
+    );
+}
+
+#[test]
+fn all_signatures_on_a_device_are_named() {
+    needs!("mkswap", "sfdisk", "mkfs.ext4");
+    // mkswap leaves a partition table alone.
+    let device = LoopDevice::of(Image::sparse(64), &[]);
+    make(MADE[6].0, &device);
+    make(MADE[4].0, &device);
+    let lab = lab();
+    lab.file("load", load_text(&conflicting(20, 4096, 16, 0)));
+    let refused = lab.expect(2, &format!("replay load -t {} -o out", device.text()));
+    assert_says(&refused, "swap \"precious\" (UUID ");
+    assert_says(&refused, " and dos partition table (UUID ");
+    // What lies on a partition is named with it.
+    let partition = device.partition(1, 1, 16);
+    tool("mkfs.ext4", &["-q", "-F", "-L", "precious", partition.path().to_str().unwrap()]);
+    let refused = lab.expect(2, &format!("replay load -t {} -o out", device.text()));
+    assert_says(&refused, &format!("partition {}: ext4 file system \"precious\" (UUID ", partition.name()));
+}
+
+#[test]
+fn odd_contents_are_no_trouble() {
+    needs!();
+    let lab = lab();
+    lab.file("load", load_text(&conflicting(20, 2048, 16, 0)));
+    // Random data, one sector, and a backing file that has shrunk, so that reading fails.
+    let random = LoopDevice::random(4);
+    let tiny_image = lab.target("tiny", 512);
+    let tiny = LoopDevice::on(&tiny_image, &[]);
+    let shrunk_image = lab.target("shrunk", 4 << 20);
+    let shrunk = LoopDevice::on(&shrunk_image, &[]);
+    std::fs::File::options().write(true).open(&shrunk_image).unwrap().set_len(0).unwrap();
+    for device in [&random, &tiny, &shrunk] {
+        let refused = lab.expect(2, &format!("replay load -t {} -o out", device.text()));
+        println!("{}", refused.err.trim());
+        assert!(!refused.err.contains("panicked"), "{}", refused.err);
+    }
 }

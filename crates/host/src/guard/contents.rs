@@ -2,14 +2,17 @@
 
 use crate::target::{BlockDevice, Role, TargetFacts, dev_path};
 use crate::{Root, block, size};
+use iosonar_os::blkid::{self, Signature};
+use rustix::fs::{Mode, OFlags};
 use std::fmt;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 /// At most so many partitions are looked at; the others are counted.
 const MAX_PARTS: usize = 64;
-/// Where `blkid` is, for users whose `PATH` leaves out the administrator's programs.
-const BLKID: [&str; 3] = ["blkid", "/usr/sbin/blkid", "/sbin/blkid"];
+/// How long the search of a device with all its partitions may take: one that has lost its disk may never answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is on a block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub struct Part {
 /// What a search for signatures of file systems, partition tables, RAID members … found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
-    /// This one, for people: `ext4 file system "home" (UUID …)`.
+    /// These, for people: `ext4 file system "home" (UUID …) and gpt partition table (UUID …)`.
     Found(String),
     /// None that the search knows. It can hold data all the same.
     NothingKnown,
@@ -82,7 +85,15 @@ impl fmt::Display for Contents {
 pub(super) fn look(facts: &TargetFacts, device: &BlockDevice, root: &Root) -> Contents {
     let names = block::partitions(&device.name, root);
     let more_parts = names.len().saturating_sub(MAX_PARTS);
-    let part = |name: String| Part { look: signature(&root.path(dev_path(&name))), name };
+    let deadline = Instant::now() + PATIENCE;
+    // Not even the end of this program would end a read of such a device.
+    let suspended = facts.devices().into_iter().find(|it| block::is_suspended(&it.name, root));
+    let suspended = suspended.map(|it| block::given_name(&it.name, root));
+    let look = |path: PathBuf| match &suspended {
+        Some(name) => Look::CouldNot(format!("{name} is suspended, so nothing can be read or written")),
+        None => search(path, deadline),
+    };
+    let part = |name: String| Part { look: look(root.path(dev_path(&name))), name };
     Contents {
         size: facts.size,
         model: device.model.known().cloned(),
@@ -90,98 +101,149 @@ pub(super) fn look(facts: &TargetFacts, device: &BlockDevice, root: &Root) -> Co
             Role::Loop { backing_file, .. } => Some(backing_file.display().to_string()),
             _ => None,
         },
-        whole: signature(&facts.resolved),
+        whole: look(facts.resolved.clone()),
         parts: names.into_iter().take(MAX_PARTS).map(part).collect(),
         more_parts,
     }
 }
 
-/// Asks `blkid`, which reads the device itself (`-p`) and not a cache of former answers.
-fn signature(device: &Path) -> Look {
-    signature_by(&BLKID, device)
+/// Searches a device, in a thread of its own, so that one that does not answer holds up nobody. (The kernel lets a
+/// program end only after its reads have: then the message is there, and the prompt is not.)
+fn search(device: PathBuf, deadline: Instant) -> Look {
+    search_by(signatures, device, deadline)
 }
 
-/// Asks the first of these programs that is installed.
-fn signature_by(programs: &[&str], device: &Path) -> Look {
-    for program in programs {
-        let asked =
-            Command::new(program).args(["-p", "-o", "export"]).arg(device).stdin(Stdio::null()).output();
-        match asked {
-            Ok(output) => {
-                return answer(output.status.code(), &String::from_utf8_lossy(&output.stdout), device);
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Look::CouldNot(format!("{program}: {error}")),
+fn search_by(signatures: fn(&Path) -> Look, device: PathBuf, deadline: Instant) -> Look {
+    let patience = deadline.saturating_duration_since(Instant::now());
+    if patience.is_zero() {
+        return Look::CouldNot("no time is left for it".to_owned());
+    }
+    let (answer, answered) = mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new().name("signatures".to_owned());
+    // Nobody listens any more to an answer that comes too late.
+    let spawned = thread.spawn(move || drop(answer.send(signatures(&device))));
+    if let Err(error) = spawned {
+        return Look::CouldNot(error.to_string());
+    }
+    match answered.recv_timeout(patience) {
+        Ok(look) => look,
+        Err(RecvTimeoutError::Timeout) => {
+            Look::CouldNot(format!("the device does not answer within {} s", PATIENCE.as_secs()))
         }
+        Err(RecvTimeoutError::Disconnected) => Look::CouldNot("the search broke off".to_owned()),
     }
-    Look::CouldNot("blkid is not installed; it belongs to util-linux".to_owned())
 }
 
-/// `blkid` ends with 2 both when it finds nothing and when it can't open the device.
-fn answer(code: Option<i32>, text: &str, device: &Path) -> Look {
-    match code {
-        Some(0) => parse(text).map_or(Look::NothingKnown, Look::Found),
-        Some(2) => match std::fs::File::open(device) {
-            Ok(_) => Look::NothingKnown,
-            Err(error) => Look::CouldNot(format!("{}: {error}", device.display())),
+/// Asks libblkid, which reads the device itself.
+fn signatures(device: &Path) -> Look {
+    // Without waiting for a medium or a carrier.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = match rustix::fs::open(device, flags, Mode::empty()) {
+        Ok(opened) => opened,
+        Err(errno) => {
+            return Look::CouldNot(format!("{}: {}", device.display(), std::io::Error::from(errno)));
+        }
+    };
+    match blkid::signatures(opened) {
+        Ok(found) => name_all(&found),
+        Err(error) => Look::CouldNot(error.to_string()),
+    }
+}
+
+/// Every signature by its name. The boot sector that protects a GPT says nothing beside it.
+fn name_all(found: &[Signature]) -> Look {
+    let is_table = |it: &Signature, kind: &str| it.table.as_deref() == Some(kind);
+    let with_gpt = found.iter().any(|it| is_table(it, "gpt"));
+    let telling = found.iter().filter(|it| !(with_gpt && is_table(it, "PMBR")));
+    let names: Vec<String> = telling.filter_map(name).collect();
+    if names.is_empty() { Look::NothingKnown } else { Look::Found(names.join(" and ")) }
+}
+
+/// One signature, for people.
+fn name(signature: &Signature) -> Option<String> {
+    let kind = match (&signature.content, &signature.table) {
+        (Some(kind), _) => match signature.usage.as_deref() {
+            Some("filesystem") if kind.ends_with("_member") => format!("{kind} (part of a pool)"),
+            Some("filesystem") => format!("{kind} file system"),
+            Some("raid") => format!("{kind} (part of a RAID or of a volume group)"),
+            Some("crypto") => format!("{kind} (encrypted)"),
+            _ => kind.clone(),
         },
-        Some(8) => Look::Found("signatures of more than one kind".to_owned()),
-        Some(code) => Look::CouldNot(format!("blkid ended with status {code}")),
-        None => Look::CouldNot("blkid was killed by a signal".to_owned()),
-    }
-}
-
-/// Reads `NAME=value` lines.
-fn parse(text: &str) -> Option<String> {
-    let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-    let table = value("PTTYPE").map(|kind| format!("{kind} partition table"));
-    let content = value("TYPE").map(|kind| match value("USAGE") {
-        Some("filesystem") => format!("{kind} file system"),
-        Some("raid") => format!("{kind} (part of a RAID or of a volume group)"),
-        Some("crypto") => format!("{kind} (encrypted)"),
-        _ => kind.to_owned(),
-    });
-    let found = [content, table].into_iter().flatten().collect::<Vec<_>>().join(" and ");
-    let label = value("LABEL").map(|label| format!(" {label:?}")).unwrap_or_default();
-    let uuid = value("UUID").or(value("PTUUID")).map(|uuid| format!(" (UUID {uuid})")).unwrap_or_default();
-    (!found.is_empty()).then(|| format!("{found}{label}{uuid}"))
+        (None, Some(kind)) => format!("{kind} partition table"),
+        (None, None) => return None,
+    };
+    let damaged = if signature.damaged { " with a wrong checksum" } else { "" };
+    let label = signature.label.as_ref().map(|label| format!(" {label:?}")).unwrap_or_default();
+    let uuid = signature.uuid.as_ref().map(|uuid| format!(" (UUID {uuid})")).unwrap_or_default();
+    Some(format!("{kind}{damaged}{label}{uuid}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn content(kind: &str, usage: &str) -> Signature {
+        Signature { content: Some(kind.into()), usage: Some(usage.into()), ..Signature::default() }
+    }
+
+    fn table(kind: &str, uuid: Option<&str>) -> Signature {
+        Signature { table: Some(kind.into()), uuid: uuid.map(str::to_owned), ..Signature::default() }
+    }
+
     #[test]
     fn file_system_is_named_with_label_and_uuid() {
-        let text = "DEVNAME=/dev/x\nLABEL=home\nUUID=12-34\nTYPE=ext4\nUSAGE=filesystem\nPART_ENTRY_SIZE=9\n";
-        assert_eq!(parse(text).unwrap(), "ext4 file system \"home\" (UUID 12-34)");
+        let mut found = content("ext4", "filesystem");
+        (found.label, found.uuid) = (Some("home".into()), Some("12-34".into()));
+        assert_eq!(name(&found).unwrap(), "ext4 file system \"home\" (UUID 12-34)");
+        found.damaged = true;
+        assert_eq!(name(&found).unwrap(), "ext4 file system with a wrong checksum \"home\" (UUID 12-34)");
     }
 
     #[test]
-    fn partition_table_and_members_are_named() {
-        assert_eq!(parse("PTUUID=ab\nPTTYPE=gpt\n").unwrap(), "gpt partition table (UUID ab)");
-        assert_eq!(
-            parse("TYPE=LVM2_member\nUSAGE=raid\n").unwrap(),
-            "LVM2_member (part of a RAID or of a volume group)"
-        );
-        assert_eq!(parse("TYPE=swap\nUSAGE=other\n").unwrap(), "swap");
-        assert_eq!(parse("DEVNAME=/dev/x\n"), None);
+    fn members_are_named_by_what_they_are_part_of() {
+        let of = |kind, usage| name(&content(kind, usage)).unwrap();
+        assert_eq!(of("LVM2_member", "raid"), "LVM2_member (part of a RAID or of a volume group)");
+        assert_eq!(of("zfs_member", "filesystem"), "zfs_member (part of a pool)");
+        assert_eq!(of("crypto_LUKS", "crypto"), "crypto_LUKS (encrypted)");
+        assert_eq!(of("swap", "other"), "swap");
+        assert_eq!(name(&Signature::default()), None);
     }
 
     #[test]
-    fn without_the_program_nobody_could_look() {
-        let look = signature_by(&["/no/such/blkid"], Path::new("/dev/null"));
-        assert_eq!(
-            look.to_string(),
-            "could not look for signatures (blkid is not installed; it belongs to util-linux)"
-        );
+    fn all_signatures_are_named_and_a_gpt_without_its_boot_sector() {
+        let all = [content("ext4", "filesystem"), table("gpt", Some("ab")), table("PMBR", None)];
+        let named = Look::Found("ext4 file system and gpt partition table (UUID ab)".into());
+        assert_eq!(name_all(&all), named);
+        assert_eq!(name_all(&all[2..]), Look::Found("PMBR partition table".into()));
+        assert_eq!(name_all(&[]), Look::NothingKnown);
     }
 
     #[test]
     fn nothing_found_is_not_the_same_as_could_not_look() {
-        assert_eq!(answer(Some(2), "", Path::new("/dev/null")), Look::NothingKnown);
-        assert!(matches!(answer(Some(2), "", Path::new("/no/such")), Look::CouldNot(_)));
-        assert!(matches!(answer(Some(4), "", Path::new("/dev/null")), Look::CouldNot(_)));
-        assert!(matches!(answer(Some(8), "", Path::new("/dev/null")), Look::Found(_)));
+        let soon = Instant::now() + PATIENCE;
+        let empty = tempfile::NamedTempFile::new().unwrap();
+        empty.as_file().set_len(1 << 20).unwrap();
+        assert_eq!(search(empty.path().into(), soon), Look::NothingKnown);
+        assert!(matches!(search("/dev/null".into(), soon), Look::CouldNot(_)));
+        let missing = search("/no/such".into(), soon).to_string();
+        assert_eq!(
+            missing,
+            "could not look for signatures (/no/such: No such file or directory (os error 2))"
+        );
+    }
+
+    #[test]
+    fn a_device_that_does_not_answer_is_left_alone() {
+        let slow = |_: &Path| {
+            std::thread::sleep(Duration::from_millis(500));
+            Look::NothingKnown
+        };
+        let soon = Instant::now() + Duration::from_millis(20);
+        let look = search_by(slow, "/dev/null".into(), soon).to_string();
+        assert_eq!(look, "could not look for signatures (the device does not answer within 10 s)");
+        let look = search_by(slow, "/dev/null".into(), soon).to_string();
+        assert_eq!(look, "could not look for signatures (no time is left for it)");
+        let look = search_by(|_| panic!("on purpose"), "/dev/null".into(), soon + PATIENCE).to_string();
+        assert_eq!(look, "could not look for signatures (the search broke off)");
     }
 }

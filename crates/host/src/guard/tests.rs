@@ -118,6 +118,32 @@ fn held_partition_forbids_the_disk() {
 }
 
 #[test]
+fn a_holder_is_named_as_its_owner_named_it() {
+    let tree = tree();
+    tree.disk("dm-0", "252:0", 1000).stack("dm-0", "sda1");
+    tree.file("/sys/class/block/dm-0/dm/name", "vg-home\n");
+    assert_used("8:0", &tree, "sda1 carries the device dm-0 (vg-home), so");
+}
+
+#[test]
+fn a_suspended_device_is_not_read() {
+    let tree = tree();
+    tree.disk("dm-0", "252:0", 1000).stack("dm-0", "sda1");
+    tree.file("/sys/class/block/dm-0/dm/name", "vg-home\n").file("/sys/class/block/dm-0/dm/suspended", "1\n");
+    let refusal = check(&device("252:0", &tree), Intent::Write, false, &tree.root()).unwrap_err().to_string();
+    assert!(refusal.contains("could not look for signatures (dm-0 (vg-home) is suspended"), "{refusal}");
+}
+
+#[test]
+fn log_of_a_mounted_file_system_forbids() {
+    let tree = tree();
+    tree.mountinfo("self", "1 0 8:16 / /data rw - xfs /dev/sdb rw,attr2,logdev=/dev/sda2,noquota\n");
+    assert_used("8:2", &tree, "sda2 serves the file system that is mounted on /data");
+    assert_used("8:0", &tree, "sda2 serves the file system that is mounted on /data");
+    assert_free("8:1", &tree);
+}
+
+#[test]
 fn held_disk_forbids_its_partitions() {
     let tree = tree();
     tree.disk("dm-0", "252:0", 1000).stack("dm-0", "sda");

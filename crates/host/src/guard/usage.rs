@@ -1,5 +1,6 @@
 //! Who else uses what a write would reach.
 
+use super::openers::Opener;
 use super::reach::{Device, File, Reach};
 use crate::block::{self, BtrfsVolume};
 use crate::loops::{self, Attached};
@@ -8,6 +9,9 @@ use crate::{DevNumber, Root, TargetFacts};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+
+/// Options by which a mounted XFS names its further devices.
+const SERVING_OPTIONS: [&str; 2] = ["logdev", "rtdev"];
 
 /// One use of a device or file that forbids writing to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +41,7 @@ pub enum What {
     Swap,
     /// Another device lies on it (device mapper, MD, bcache …).
     Held {
-        /// Its kernel name.
+        /// Its kernel name, and the one that it was given.
         by: String,
     },
     /// A loop device lies on it.
@@ -45,8 +49,16 @@ pub enum What {
         /// Its kernel name.
         loop_device: String,
     },
-    /// The kernel or a program has claimed it with `O_EXCL`.
-    Exclusive,
+    /// It holds the log or the real-time data of a mounted file system that lies on another device.
+    ServesMount {
+        /// Where that is mounted.
+        mount_point: PathBuf,
+    },
+    /// The kernel or a program has claimed it, a partition of it or its disk with `O_EXCL`.
+    Exclusive {
+        /// Programs that have it open; the kernel is none.
+        openers: Vec<Opener>,
+    },
 }
 
 impl fmt::Display for Use {
@@ -74,10 +86,20 @@ impl fmt::Display for Use {
                     "{of} carries {loop_device}, so detach that first (`losetup -d /dev/{loop_device}`)"
                 )
             }
-            What::Exclusive => write!(
+            What::ServesMount { mount_point } => write!(
                 f,
-                "{of} is claimed exclusively by the kernel or by a program (another run?), so end that first (`lsof` names programs)"
+                "{of} serves the file system that is mounted on {0} (its log, for example), so unmount that first (`umount {0}`)",
+                mount_point.display()
             ),
+            What::Exclusive { openers } => {
+                let named = openers.iter().map(Opener::to_string).collect::<Vec<_>>().join(", ");
+                write!(f, "{of} is claimed exclusively by the kernel or by a program")?;
+                match openers.len() {
+                    0 => f.write_str(" that can't be seen from here, so end that first"),
+                    _ if openers.iter().all(Opener::is_this_run) => write!(f, ": {named}, so leave one out"),
+                    _ => write!(f, ": {named}, so end that first"),
+                }
+            }
         }
     }
 }
@@ -137,6 +159,7 @@ impl Machine {
     fn uses_of_device(&self, device: &Device, root: &Root, uses: &mut Vec<Use>) {
         let mut add = |what| uses.push(Use { of: device.name.clone(), what });
         self.mounts_of(device.number).into_iter().for_each(&mut add);
+        self.served_mounts(device.number, root).for_each(&mut add);
         let volumes = self.volumes.iter().filter(|volume| volume.members.contains(&device.number));
         volumes.for_each(|volume| add(What::BtrfsMember { uuid: volume.uuid.clone() }));
         if self.swaps.iter().any(|swap| swap.device == Some(device.number)) {
@@ -145,7 +168,7 @@ impl Machine {
         if device.holders_matter {
             let holders = block::holders(&device.name, root);
             let foreign = holders.into_iter().filter(|by| Some(by) != device.above.as_ref());
-            foreign.for_each(|by| add(What::Held { by }));
+            foreign.for_each(|by| add(What::Held { by: block::given_name(&by, root) }));
         }
         let loops = self.loops.iter().filter(|it| it.is_on_device(device.number, root));
         let foreign = loops.filter(|it| Some(&it.name) != device.above.as_ref());
@@ -160,6 +183,16 @@ impl Machine {
         let loops = self.loops.iter().filter(|it| it.is_on_file(file.device, file.inode));
         let foreign = loops.filter(|it| Some(it.name.as_str()) != *above);
         foreign.for_each(|it| add(What::BacksLoop { loop_device: it.name.clone() }));
+    }
+
+    /// Mounted file systems that say by an option that this device serves them.
+    fn served_mounts<'a>(&'a self, number: DevNumber, root: &'a Root) -> impl Iterator<Item = What> + 'a {
+        let serves = move |mount: &&Mount| {
+            let mut devices = SERVING_OPTIONS.iter().filter_map(|name| mount.super_option(name));
+            devices.any(|path| block::number_at(path, root) == Some(number))
+        };
+        let mounts = self.mounts.iter().filter(serves);
+        mounts.map(|mount| What::ServesMount { mount_point: mount.mount_point.clone() })
     }
 
     /// Where a device is mounted: once for each mount point here, and once for each other namespace.

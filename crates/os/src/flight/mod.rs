@@ -8,6 +8,8 @@
 //! Non-goals: what time it is (the caller says so), and what a request is for.
 
 mod progress;
+#[cfg(test)]
+mod simulation;
 
 pub use progress::{CALL_MAX, Progress};
 

@@ -138,17 +138,18 @@ pub(super) fn swatch(scene: &mut Scene, color: Rgb, x: i32, y: i32) {
     scene.area(Rect { x, y: y - 10, w: 12, h: 11 }, Fill::Solid(color));
 }
 
-/// How the requests ended, at the right of the legend.
+/// How the requests ended, at the right of the legend. The pictures show the ramp, which the figures leave out.
 pub(super) fn counts_note(scene: &mut Scene, view: &View<'_>, y: i32) {
     let c = &view.summary.counts.all;
     let p = view.palette;
-    let rows = [
+    let mut rows = vec![
         ("completed", c.completed, p.text),
         ("failed", c.failed, if c.failed > 0 { p.bad } else { p.text }),
         ("dropped", c.dropped, p.text),
         ("cancelled", c.cancelled, p.text),
         ("pushed back", c.pushed, p.text),
     ];
+    rows.extend((c.ramp > 0).then_some(("in the ramp", c.ramp, p.text)));
     for (i, (name, count, color)) in rows.into_iter().enumerate() {
         let base = y + 18 * i as i32;
         let mut label = words(name, 1090, base, SMALL, p, Anchor::Start);

@@ -1,6 +1,7 @@
 //! The page itself.
 
 use super::blocks;
+use crate::health;
 use crate::units::{self, Charset};
 use crate::{Headline, Picture, Theme, escape, raster};
 use base64::Engine;
@@ -174,6 +175,10 @@ fn tiles(out: &mut String, s: &Summary) {
     };
     let failed = format!("{}<br>failed {}", units::grouped(c.completed), units::grouped(c.failed));
     out.push_str("<section class=\"tiles\" aria-label=\"Figures\">\n");
+    let issue_error = match s.health.means {
+        Some(_) => pair(&s.health.issue_error, |t| [t.p99_ns, Some(t.max_ns)]),
+        None => "not known".to_string(),
+    };
     for (name, value, link) in [
         ("requests completed", failed, "counts"),
         ("delivered", rate, "throughput"),
@@ -181,6 +186,7 @@ fn tiles(out: &mut String, s: &Summary) {
         ("latency p50 / p99", pair(&s.latency.all, |t| [Some(t.p50_ns), t.p99_ns]), "sonar"),
         ("latency p99.9 / max", pair(&s.latency.all, |t| [t.p99_9_ns, Some(t.max_ns)]), "sonar"),
         ("delay p99 / max", pair(&s.delay.all, |t| [t.p99_ns, Some(t.max_ns)]), "delay"),
+        ("issue error p99 / max", issue_error, "table-health"),
     ] {
         _ = writeln!(out, "<a class=\"tile\" href=\"#{link}\"><span>{name}</span><b>{value}</b></a>");
     }
@@ -239,6 +245,7 @@ fn tables(out: &mut String, s: &Summary) {
     times_table(out, "Latency: submission to completion", &s.latency);
     times_table(out, "Delay: due to submission", &s.delay);
     times_table(out, "Response: due to completion", &s.response);
+    health_table(out, s);
     counts_table(out, s);
     errors_table(out, s);
     targets_table(out, s);
@@ -247,10 +254,13 @@ fn tables(out: &mut String, s: &Summary) {
 
 /// A folded table; cells are HTML already.
 fn table(out: &mut String, id: &str, caption: &str, head: &[&str], rows: &[Vec<String>]) {
-    _ = write!(
-        out,
-        "<details id=\"{id}\">\n<summary>{caption}</summary>\n<div class=\"wide\"><table>\n<thead><tr>"
-    );
+    _ = writeln!(out, "<details id=\"{id}\">\n<summary>{caption}</summary>");
+    plain_table(out, head, rows);
+    out.push_str("</details>\n");
+}
+
+fn plain_table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
+    out.push_str("<div class=\"wide\"><table>\n<thead><tr>");
     head.iter().for_each(|h| _ = write!(out, "<th scope=\"col\">{h}</th>"));
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in rows {
@@ -264,33 +274,55 @@ fn table(out: &mut String, id: &str, caption: &str, head: &[&str], rows: &[Vec<S
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table></div>\n</details>\n");
+    out.push_str("</tbody>\n</table></div>\n");
 }
 
 fn times_table(out: &mut String, caption: &str, stats: &ByScope<Option<TimeStats>>) {
-    let row = |scope: Scope| {
-        let t = stats.get(scope).as_ref()?;
-        Some(vec![
-            scope.name().to_string(),
-            units::grouped(t.count),
-            time(t.min_ns),
-            time(t.mean_ns),
-            time(t.p50_ns),
-            optional(t.p90_ns),
-            optional(t.p99_ns),
-            optional(t.p99_9_ns),
-            optional(t.p99_99_ns),
-            optional(t.p99_999_ns),
-            time(t.max_ns),
-        ])
-    };
+    let row = |scope: Scope| Some(time_cells(scope.name(), stats.get(scope).as_ref()?));
     let rows: Vec<_> = Scope::ALL.into_iter().filter_map(row).collect();
     if !rows.is_empty() {
-        let head =
-            ["class", "requests", "min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max"];
         let id = caption.split(':').next().unwrap_or_default().to_lowercase();
-        table(out, &format!("table-{id}"), caption, &head, &rows);
+        table(out, &format!("table-{id}"), caption, &time_heads("class"), &rows);
     }
+}
+
+fn time_heads(first: &str) -> [&str; 11] {
+    [first, "requests", "min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max"]
+}
+
+fn time_cells(name: &str, t: &TimeStats) -> Vec<String> {
+    vec![
+        name.to_string(),
+        units::grouped(t.count),
+        time(t.min_ns),
+        time(t.mean_ns),
+        time(t.p50_ns),
+        optional(t.p90_ns),
+        optional(t.p99_ns),
+        optional(t.p99_9_ns),
+        optional(t.p99_99_ns),
+        optional(t.p99_999_ns),
+        time(t.max_ns),
+    ]
+}
+
+/// Two tables under one heading: distributions, and what else there is to say.
+fn health_table(out: &mut String, s: &Summary) {
+    out.push_str(
+        "<details id=\"table-health\">\n<summary>Replayer: did it keep to the timetable?</summary>\n",
+    );
+    if s.health.means.is_none() {
+        out.push_str("<p class=\"faint\">The result does not tell how well it kept to the timetable.</p>\n");
+    }
+    let times: Vec<_> = health::times(s).iter().map(|(name, t)| time_cells(name, t)).collect();
+    if !times.is_empty() {
+        plain_table(out, &time_heads(""), &times);
+    }
+    out.push_str("<dl class=\"facts\">\n");
+    for (name, text) in health::facts(s, Charset::Unicode) {
+        _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", escape(name.trim_start()), escape(&text));
+    }
+    out.push_str("</dl>\n</details>\n");
 }
 
 fn counts_table(out: &mut String, s: &Summary) {
@@ -307,6 +339,7 @@ fn counts_table(out: &mut String, s: &Summary) {
             c.at_border,
             c.rounded,
             c.short,
+            c.ramp,
         ];
         let mut row = vec![name];
         row.extend(numbers.map(units::grouped));
@@ -334,6 +367,7 @@ fn counts_table(out: &mut String, s: &Summary) {
         "at border",
         "rounded",
         "short",
+        "left out as ramp",
         "transferred",
     ];
     table(out, "counts", "Counts", &head, &rows);

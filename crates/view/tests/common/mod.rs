@@ -98,7 +98,13 @@ pub fn empty(targets: &[&str]) -> Run {
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
             buffer_stalls: Stalls::default(),
-            means: Default::default(),
+            means: Means {
+                engine: "threads".into(),
+                buffer_bytes: 16 << 20,
+                spin: Nanos(100_000),
+                clock: ClockInfo { source: "tsc".into(), cost_ps: 8_300, error: Nanos(41) },
+                ..Means::default()
+            },
             cpu: Default::default(),
         },
         records: Vec::new(),
@@ -162,21 +168,22 @@ pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
             phase: 0,
             op,
             outcome: if failed { Outcome::Failed } else { Outcome::Completed },
-            marks: Marks::default().with(Marks::PUSHED, pushed),
+            marks: Marks::default().with(Marks::PUSHED, pushed).with(Marks::HELD, collapse && late > 0.0),
             load_time: Nanos(due as u64),
             due: Nanos(due as u64),
             released: None,
             blocked_by: None,
             submitted: Some(Nanos(submitted as u64)),
             completed: Some(Nanos(completed as u64)),
-            reap_lag: Nanos(0),
+            reap_lag: Nanos(latency as u64 % 1_999),
             requested: extent,
             executed: extent,
             result: if failed { -5 } else { extent.length as i64 },
         });
     }
     run.records.sort_by_key(|r| r.completed);
-    run.info.targets[0].max_in_flight = 117;
+    run.info.cpu = CpuUse { user_ns: count * 4_200, system_ns: count * 7_900 };
+    run.info.targets[0].max_in_flight = if collapse { 128 } else { 117 };
     run.info.targets[0].max_waiting = 4_210;
     run
 }
@@ -197,15 +204,24 @@ pub fn extreme() -> Run {
     run.plan.access.buffered = true;
     run.plan.depth = 65_536;
     run.info.command = path.clone() + "\u{1}\n";
-    run.info.state = RunState::Broken(path);
+    run.info.state = RunState::Broken(path.clone());
     run.info.recorder_stalls = Stalls { count: u64::MAX >> 1, total: Nanos(u64::MAX >> 1) };
+    run.info.buffer_stalls = run.info.recorder_stalls;
+    run.info.push_back_stalls = run.info.recorder_stalls;
+    run.info.cpu = CpuUse { user_ns: u64::MAX, system_ns: u64::MAX };
+    run.info.means.fallback = Some(path.clone());
+    run.info.means.notices = vec![path.clone()];
+    run.info.means.clock = ClockInfo { source: path.clone(), cost_ps: u64::MAX, error: Nanos(u64::MAX) };
+    run.info.targets[5].ended_early = Some(path.clone());
     let end = 300_000_000_000_000;
     for (i, r) in run.records.iter_mut().enumerate() {
         match i % 9 {
             0 => (r.submitted, r.completed) = (Some(r.due), Some(r.due)),
             1 => r.completed = Some(Nanos(end)),
             2 => (r.outcome, r.submitted, r.completed) = (Outcome::Dropped, None, None),
-            3 => r.marks = Marks(63),
+            3 => r.marks = Marks(255),
+            5 => r.reap_lag = Nanos(u64::MAX >> 2),
+            6 => r.marks = Marks::RAMP,
             4 => (r.outcome, r.result) = (Outcome::Failed, -5 - (i as i64 % 40)),
             _ => {}
         }

@@ -1,0 +1,318 @@
+//! How well the replayer itself did: whether requests went out when they were due, whether their ends were seen in
+//! time, and what that cost.
+
+use crate::timeline::{AtEnd, Drift, Timeline};
+use crate::{Distribution, TimeStats};
+use iosonar_archive::{Marks, Record, RunInfo, RunState, Stalls};
+use iosonar_plan::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Health of the replayer. What nobody knows of a run is absent: most of it for a result of another program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    /// What carried the requests out. Absent where the archive does not tell; then `issue_error` and all that
+    /// belongs to it are absent too, because nobody knows which requests had to wait.
+    pub means: Option<MeansFacts>,
+    /// submitted − due of the submitted requests that nothing held: the generator's own lateness. Absent without a
+    /// timetable.
+    pub issue_error: Option<TimeStats>,
+    /// How that changed over the run.
+    pub issue_error_drift: Option<Drift>,
+    /// The requests that are left out of the issue error, because they had to wait.
+    pub held: Option<HeldFacts>,
+    /// Lateness of the last requests, those that had to wait too. Absent without a timetable.
+    pub at_end: Option<AtEnd>,
+    /// How much earlier a request may have ended than was seen, of all submitted ones.
+    pub reap_lag: Option<TimeStats>,
+    /// Waiting that the tool itself caused.
+    pub stalls: StallFacts,
+    /// CPU time of the process.
+    pub cpu: Option<CpuFacts>,
+}
+
+/// What carried the requests out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeansFacts {
+    /// Name of the engine that really ran.
+    pub engine: String,
+    /// Why that is not the plan's engine, where it is not.
+    pub fallback: Option<String>,
+    /// What else the machine did not allow.
+    pub notices: Vec<String>,
+    /// How long before a due time the issuing threads stopped sleeping; 0: never.
+    pub spin_ns: u64,
+    /// Memory for data, of all targets together.
+    pub buffer_bytes: u64,
+    /// The clock that took the times: `tsc` or `clock_gettime`; empty if unknown.
+    pub clock: String,
+    /// What one reading of it costs.
+    pub clock_cost_ns: f64,
+    /// Greatest difference to `CLOCK_MONOTONIC` that was seen.
+    pub clock_error_ns: u64,
+}
+
+/// Requests that had to wait for something else than the generator. One may have waited for several things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct HeldFacts {
+    /// Submitted requests that waited for any of these.
+    pub requests: u64,
+    /// For a request that they conflicted with.
+    pub conflict: Waits,
+    /// For their turn: as many requests were in flight as the depth allows, or one before them waited and held up all
+    /// behind it (overlap policy `order`, or a full push-back list).
+    pub turn: Waits,
+    /// Because all the memory for data was in use.
+    pub no_buffer: Waits,
+}
+
+/// Requests that waited for one kind of thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Waits {
+    /// How many.
+    pub requests: u64,
+    /// Sum of their delays.
+    pub delay_ns: u64,
+    /// The greatest of their delays.
+    pub delay_max_ns: u64,
+}
+
+/// How often, and for how long in all, issuing stood still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StallFacts {
+    /// For the recorder's writer.
+    pub recorder: Stall,
+    /// Because the push-back list was full.
+    pub push_back: Stall,
+    /// For memory for data.
+    pub buffer: Stall,
+}
+
+/// How often, and for how long in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stall {
+    /// How often.
+    pub count: u64,
+    /// How long in all.
+    pub total_ns: u64,
+}
+
+/// CPU time of the whole process, all threads.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CpuFacts {
+    /// In user mode.
+    pub user_ns: u64,
+    /// In the kernel.
+    pub system_ns: u64,
+    /// Both, divided by the number of submitted requests, the ramp's too.
+    pub per_request_ns: Option<u64>,
+    /// Both, divided by the time from zero to the last completion: 1.0 is one CPU all the time. Absent on a simulated
+    /// clock.
+    pub share_of_one: Option<f64>,
+}
+
+impl Waits {
+    fn add(&mut self, delay: Nanos) {
+        self.requests += 1;
+        self.delay_ns = self.delay_ns.saturating_add(delay.0);
+        self.delay_max_ns = self.delay_max_ns.max(delay.0);
+    }
+
+    fn merge(&mut self, other: &Waits) {
+        self.requests += other.requests;
+        self.delay_ns = self.delay_ns.saturating_add(other.delay_ns);
+        self.delay_max_ns = self.delay_max_ns.max(other.delay_max_ns);
+    }
+}
+
+impl From<Stalls> for Stall {
+    fn from(stalls: Stalls) -> Stall {
+        Stall { count: stalls.count, total_ns: stalls.total.0 }
+    }
+}
+
+/// Marks of a request that waited for a conflict.
+const CONFLICT: u16 = Marks::PUSHED.0 | Marks::ORDERED.0;
+/// Marks of a request that waited for something else than the generator.
+const WAITED: u16 = CONFLICT | Marks::HELD.0 | Marks::NO_BUFFER.0;
+
+/// The partial behind [`Health`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct HealthTally {
+    issue_error: Distribution,
+    reap_lag: Distribution,
+    held: HeldFacts,
+    timeline: Timeline,
+}
+
+impl HealthTally {
+    /// Counts a request that was submitted and came back, completed or failed.
+    pub(crate) fn add(&mut self, record: &Record, delay: Nanos, response: Nanos) {
+        let is_held = record.marks.0 & WAITED != 0;
+        if is_held {
+            self.hold(record.marks, delay);
+        } else {
+            self.issue_error.add(delay.0);
+        }
+        self.reap_lag.add(record.reap_lag.0);
+        self.timeline.add(record.due.0, delay.0, response.0, is_held);
+    }
+
+    fn hold(&mut self, marks: Marks, delay: Nanos) {
+        self.held.requests += 1;
+        if marks.0 & CONFLICT != 0 {
+            self.held.conflict.add(delay);
+        }
+        if marks.has(Marks::HELD) {
+            self.held.turn.add(delay);
+        }
+        if marks.has(Marks::NO_BUFFER) {
+            self.held.no_buffer.add(delay);
+        }
+    }
+
+    /// Counts all of `other` too.
+    pub(crate) fn merge(&mut self, other: &HealthTally) {
+        self.issue_error.merge(&other.issue_error);
+        self.reap_lag.merge(&other.reap_lag);
+        self.held.requests += other.held.requests;
+        self.held.conflict.merge(&other.held.conflict);
+        self.held.turn.merge(&other.held.turn);
+        self.held.no_buffer.merge(&other.held.no_buffer);
+        self.timeline.merge(&other.timeline);
+    }
+
+    /// Submitted requests that came back.
+    fn requests(&self) -> u64 {
+        self.reap_lag.count()
+    }
+}
+
+/// What the health of a run is made from, beside its tally.
+pub(crate) struct Circumstances<'a> {
+    pub(crate) info: &'a RunInfo,
+    pub(crate) has_timetable: bool,
+    /// The clock was a model.
+    pub(crate) is_simulated: bool,
+    /// From time zero to the last completion.
+    pub(crate) end_ns: u64,
+    /// Submitted requests of the ramp.
+    pub(crate) ramp: u64,
+}
+
+impl Health {
+    pub(crate) fn new(tally: &HealthTally, about: &Circumstances<'_>) -> Health {
+        let means = MeansFacts::of(about.info);
+        let is_known = means.is_some();
+        let is_judged = is_known && about.has_timetable;
+        Health {
+            issue_error: tally.issue_error.stats().filter(|_| is_judged),
+            issue_error_drift: tally.timeline.drift().filter(|_| is_judged),
+            held: is_known.then_some(tally.held),
+            at_end: tally.timeline.at_end().filter(|_| about.has_timetable),
+            reap_lag: tally.reap_lag.stats().filter(|_| is_known),
+            stalls: StallFacts {
+                recorder: about.info.recorder_stalls.into(),
+                push_back: about.info.push_back_stalls.into(),
+                buffer: about.info.buffer_stalls.into(),
+            },
+            cpu: CpuFacts::of(about, tally.requests() + about.ramp),
+            means,
+        }
+    }
+
+    /// Share of the submitted requests that waited for memory.
+    pub(crate) fn share_without_buffer(&self) -> f64 {
+        let all = self.reap_lag.map_or(0, |s| s.count).max(1);
+        self.held.map_or(0.0, |held| held.no_buffer.requests as f64 / all as f64)
+    }
+}
+
+impl MeansFacts {
+    fn of(info: &RunInfo) -> Option<MeansFacts> {
+        let means = &info.means;
+        (!means.engine.is_empty()).then(|| MeansFacts {
+            engine: means.engine.clone(),
+            fallback: means.fallback.clone(),
+            notices: means.notices.clone(),
+            spin_ns: means.spin.0,
+            buffer_bytes: means.buffer_bytes,
+            clock: means.clock.source.clone(),
+            clock_cost_ns: means.clock.cost_ps as f64 / 1e3,
+            clock_error_ns: means.clock.error.0,
+        })
+    }
+}
+
+impl CpuFacts {
+    /// Of a run without an end it is not known yet.
+    fn of(about: &Circumstances<'_>, requests: u64) -> Option<CpuFacts> {
+        let cpu = about.info.cpu;
+        let sum = cpu.user_ns.saturating_add(cpu.system_ns);
+        let is_known = sum > 0 && about.info.state != RunState::Running;
+        is_known.then(|| CpuFacts {
+            user_ns: cpu.user_ns,
+            system_ns: cpu.system_ns,
+            per_request_ns: sum.checked_div(requests),
+            share_of_one: (about.end_ns > 0 && !about.is_simulated).then(|| sum as f64 / about.end_ns as f64),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Fixture;
+    use iosonar_archive::Outcome;
+    use iosonar_plan::Engine;
+
+    #[test]
+    fn requests_that_had_to_wait_are_no_issue_error() {
+        let mut f =
+            Fixture::from_times(&[(0, 10, 20), (5, 1_005, 1_010), (9, 2_009, 2_010), (9, 3_009, 3_010)]);
+        f.records[1].marks = Marks::PUSHED;
+        f.records[2].marks = Marks(Marks::HELD.0 | Marks::NO_BUFFER.0);
+        f.records[3].marks = Marks::ORDERED;
+        f.records[0].outcome = Outcome::Failed;
+        let health = f.summary().health;
+        let error = health.issue_error.unwrap();
+        assert_eq!((error.count, error.max_ns), (1, 10));
+        let held = health.held.unwrap();
+        assert_eq!((held.requests, held.conflict.requests), (3, 2));
+        assert_eq!(held.conflict, Waits { requests: 2, delay_ns: 4_000, delay_max_ns: 3_000 });
+        assert_eq!(held.turn, held.no_buffer);
+        assert_eq!(held.turn, Waits { requests: 1, delay_ns: 2_000, delay_max_ns: 2_000 });
+    }
+
+    #[test]
+    fn what_nobody_knows_is_absent() {
+        let mut f = Fixture::mixed();
+        assert!(f.summary().health.issue_error_drift.is_some());
+        f.info.means = Default::default();
+        let health = f.summary().health;
+        assert_eq!((health.issue_error, health.reap_lag, health.held), (None, None, None));
+        assert_eq!((health.means, health.cpu), (None, None));
+        let empty = Fixture::empty().summary().health;
+        assert_eq!((empty.issue_error, empty.at_end), (None, None));
+    }
+
+    #[test]
+    fn reap_lag_counts_all_that_came_back() {
+        let mut f = Fixture::from_times(&[(0, 10, 20), (5, 15, 25)]);
+        f.records[1].reap_lag = Nanos(4);
+        f.records[1].marks = Marks::PUSHED;
+        let lag = f.summary().health.reap_lag.unwrap();
+        assert_eq!((lag.count, lag.min_ns, lag.mean_ns, lag.max_ns), (2, 0, 2, 4));
+    }
+
+    #[test]
+    fn cpu_time_is_shared_by_the_requests() {
+        let mut f = Fixture::from_times(&[(0, 10, 20), (5, 15, 1_000)]);
+        (f.info.cpu.user_ns, f.info.cpu.system_ns) = (300, 200);
+        let cpu = f.summary().health.cpu.unwrap();
+        assert_eq!((cpu.per_request_ns, cpu.share_of_one), (Some(250), Some(0.5)));
+        f.plan.engine = Engine::Sim(Default::default());
+        assert_eq!(f.summary().health.cpu.unwrap().share_of_one, None);
+        f.info.state = RunState::Running;
+        assert_eq!(f.summary().health.cpu, None);
+    }
+}

@@ -1,0 +1,302 @@
+//! How lateness went over the run, in bounded memory and in one pass, although nobody knows the run's length before.
+//!
+//! Time from zero is cut into slices of equal width. When a request lies behind the last slice, the width doubles
+//! and neighbours become one. Each slice holds small logarithmic histograms. The width depends on the latest
+//! request alone, so parts of a run that were read apart merge into what one pass would have given.
+
+use serde::{Deserialize, Serialize};
+
+/// Most slices: of a run that begins at time zero at least half of them are in use.
+const SLICES: usize = 128;
+/// Width of the first slices as a power of two: about 1 µs.
+const NARROWEST: u32 = 10;
+/// Steps of a histogram for each factor of two: a median is right to 1/16.
+const STEPS: u64 = 8;
+/// Fewest requests in a tenth of the run whose median says something.
+const LEAST_IN_TENTH: u64 = 10;
+
+/// Lateness of requests over their due times.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Timeline {
+    shift: u32,
+    /// As many as are in use, from time zero on.
+    slices: Vec<Slice>,
+}
+
+/// What became of the requests that were due in one slice.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Slice {
+    /// Delay of those that nothing held.
+    free: Sketch,
+    /// Delay of those that had to wait for others.
+    held: Sketch,
+    /// Response of all.
+    response: Sketch,
+}
+
+/// A histogram with equal steps of the logarithm, as long as its greatest value needs.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Sketch {
+    counts: Vec<u64>,
+    max: u64,
+}
+
+/// How the issue error changed from the begin of the run to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drift {
+    /// Median of the requests that were due in the first tenth of the time; right to 6 %.
+    pub first_tenth_p50_ns: u64,
+    /// Median of those in the last tenth.
+    pub last_tenth_p50_ns: u64,
+    /// The last minus the first: above 0 if requests were issued later and later.
+    pub drift_ns: i64,
+}
+
+/// Lateness of the last requests: those of the last slices of time, at least one in a hundred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtEnd {
+    /// How many they are.
+    pub requests: u64,
+    /// Median of their delays, whatever the reason; right to 6 %.
+    pub delay_p50_ns: u64,
+    /// The greatest of their delays, exact.
+    pub delay_max_ns: u64,
+    /// Median of their responses; right to 6 %.
+    pub response_p50_ns: u64,
+}
+
+impl Default for Timeline {
+    fn default() -> Timeline {
+        Timeline { shift: NARROWEST, slices: Vec::new() }
+    }
+}
+
+impl Timeline {
+    /// Counts a submitted request. `is_held`: it waited for others, not for the generator.
+    pub(crate) fn add(&mut self, due_ns: u64, delay_ns: u64, response_ns: u64, is_held: bool) {
+        while due_ns >> self.shift >= SLICES as u64 {
+            self.widen();
+        }
+        let index = (due_ns >> self.shift) as usize;
+        if index >= self.slices.len() {
+            self.slices.resize_with(index + 1, Slice::default);
+        }
+        let slice = &mut self.slices[index];
+        let delays = if is_held { &mut slice.held } else { &mut slice.free };
+        delays.add(delay_ns);
+        slice.response.add(response_ns);
+    }
+
+    fn widen(&mut self) {
+        self.shift += 1;
+        let mut wide: Vec<Slice> = Vec::with_capacity(SLICES);
+        for (index, slice) in std::mem::take(&mut self.slices).into_iter().enumerate() {
+            match wide.last_mut().filter(|_| index % 2 == 1) {
+                Some(last) => last.merge(&slice),
+                None => wide.push(slice),
+            }
+        }
+        self.slices = wide;
+    }
+
+    /// Counts all of `other` too.
+    pub(crate) fn merge(&mut self, other: &Timeline) {
+        while self.shift < other.shift {
+            self.widen();
+        }
+        let mut other = other.clone();
+        while other.shift < self.shift {
+            other.widen();
+        }
+        let most = self.slices.len().max(other.slices.len());
+        self.slices.resize_with(most, Slice::default);
+        self.slices.iter_mut().zip(&other.slices).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    /// The slices from the first request on.
+    fn used(&self) -> &[Slice] {
+        let first = self.slices.iter().position(|s| s.response.count() > 0).unwrap_or(0);
+        &self.slices[first..]
+    }
+
+    /// Drift of the delay of requests that nothing held; `None` where there are too few of them in either tenth.
+    pub(crate) fn drift(&self) -> Option<Drift> {
+        let used = self.used();
+        let tenth = used.len().div_ceil(10);
+        let median = |slices: &[Slice]| {
+            let sum = Sketch::of(slices.iter().map(|s| &s.free));
+            (used.len() >= 10 && sum.count() >= LEAST_IN_TENTH).then(|| sum.median())
+        };
+        let first = median(&used[..tenth])?;
+        let last = median(&used[used.len() - tenth..])?;
+        Some(Drift {
+            first_tenth_p50_ns: first,
+            last_tenth_p50_ns: last,
+            drift_ns: last.saturating_sub(first) as i64 - first.saturating_sub(last) as i64,
+        })
+    }
+
+    /// Lateness of the last requests; `None` without any.
+    pub(crate) fn at_end(&self) -> Option<AtEnd> {
+        let total: u64 = self.slices.iter().map(|s| s.response.count()).sum();
+        let (mut begin, mut requests) = (self.slices.len(), 0);
+        while begin > 0 && requests * 100 < total.max(1) {
+            begin -= 1;
+            requests += self.slices[begin].response.count();
+        }
+        let last = &self.slices[begin..];
+        let delay = Sketch::of(last.iter().flat_map(|s| [&s.free, &s.held]));
+        (requests > 0).then(|| AtEnd {
+            requests,
+            delay_p50_ns: delay.median(),
+            delay_max_ns: delay.max,
+            response_p50_ns: Sketch::of(last.iter().map(|s| &s.response)).median(),
+        })
+    }
+}
+
+impl Slice {
+    fn merge(&mut self, other: &Slice) {
+        self.free.merge(&other.free);
+        self.held.merge(&other.held);
+        self.response.merge(&other.response);
+    }
+}
+
+/// Place of a value in a histogram: exact below [`STEPS`], then equal steps of the logarithm.
+fn slot_of(value: u64) -> usize {
+    if value < STEPS {
+        return value as usize;
+    }
+    let octave = u64::from(value.ilog2());
+    ((octave - 2) * STEPS + (value >> (octave - 3)) % STEPS) as usize
+}
+
+/// The value in the middle of a place.
+fn middle_of(slot: usize) -> u64 {
+    let slot = slot as u64;
+    if slot < STEPS {
+        return slot;
+    }
+    let width = 1u64 << (slot / STEPS - 1);
+    (STEPS + slot % STEPS) * width + width / 2
+}
+
+impl Sketch {
+    fn of<'a>(parts: impl Iterator<Item = &'a Sketch>) -> Sketch {
+        let mut sum = Sketch::default();
+        parts.for_each(|part| sum.merge(part));
+        sum
+    }
+
+    fn add(&mut self, value: u64) {
+        let slot = slot_of(value);
+        if slot >= self.counts.len() {
+            self.counts.resize(slot + 1, 0);
+        }
+        self.counts[slot] += 1;
+        self.max = self.max.max(value);
+    }
+
+    fn merge(&mut self, other: &Sketch) {
+        if other.counts.len() > self.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        self.max = self.max.max(other.max);
+    }
+
+    fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// 0 if nothing was counted.
+    fn median(&self) -> u64 {
+        let half = self.count().div_ceil(2);
+        let mut below = 0;
+        let slot = self.counts.iter().position(|count| {
+            below += count;
+            below >= half
+        });
+        slot.map_or(0, |slot| middle_of(slot).min(self.max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(requests: &[(u64, u64, bool)]) -> Timeline {
+        let mut timeline = Timeline::default();
+        requests.iter().for_each(|(due, delay, held)| timeline.add(*due, *delay, *delay + 7, *held));
+        timeline
+    }
+
+    #[test]
+    fn a_growing_delay_is_a_drift_and_a_passing_stall_is_none() {
+        let growing: Vec<_> = (0..10_000u64).map(|i| (i * 1_000_000, i * 1_000, false)).collect();
+        let drift = of(&growing).drift().unwrap();
+        assert!(drift.first_tenth_p50_ns.abs_diff(500_000) < 100_000, "{drift:?}");
+        assert!(drift.last_tenth_p50_ns.abs_diff(9_500_000) < 1_000_000, "{drift:?}");
+        assert_eq!(drift.drift_ns, (drift.last_tenth_p50_ns - drift.first_tenth_p50_ns) as i64);
+        // For 500 ms in the middle of ten seconds nothing went out.
+        let stalled: Vec<_> = (0..10_000u64)
+            .map(|i| {
+                (
+                    i * 1_000_000,
+                    if (5_000..5_500).contains(&i) { (5_500 - i) * 1_000_000 } else { 900 },
+                    false,
+                )
+            })
+            .collect();
+        let timeline = of(&stalled);
+        assert_eq!(timeline.drift().unwrap().drift_ns, 0);
+        let end = timeline.at_end().unwrap();
+        assert_eq!(end.delay_max_ns, 900);
+        assert!((100..400).contains(&end.requests), "{end:?}");
+    }
+
+    #[test]
+    fn held_requests_are_no_drift_and_few_requests_say_nothing() {
+        let held: Vec<_> = (0..1_000u64).map(|i| (i * 1_000, i * 1_000, i % 2 == 0)).collect();
+        let free: Vec<_> = held.iter().map(|r| (r.0, if r.2 { r.1 } else { 5 }, r.2)).collect();
+        assert_eq!(of(&free).drift().unwrap().drift_ns, 0);
+        assert_eq!(of(&held[..12]).drift(), None);
+        assert_eq!(Timeline::default().drift(), None);
+        assert_eq!(Timeline::default().at_end(), None);
+    }
+
+    #[test]
+    fn a_ramp_before_the_first_request_is_no_part_of_the_run() {
+        let late: Vec<_> = (0..10_000u64).map(|i| (1_000_000_000 + i * 50_000, i, false)).collect();
+        let drift = of(&late).drift().unwrap();
+        assert!(drift.first_tenth_p50_ns < 700 && drift.last_tenth_p50_ns > 9_000, "{drift:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_step_holds_its_values(value: u64) {
+            let (slot, middle) = (slot_of(value), middle_of(slot_of(value)));
+            prop_assert!(slot < 62 * STEPS as usize);
+            prop_assert_eq!(slot_of(middle), slot);
+            prop_assert!(middle.abs_diff(value) <= value / 16 + 1);
+        }
+
+        #[test]
+        fn any_split_gives_the_same_timeline(
+            requests in prop::collection::vec((0u32..64, any::<u64>(), any::<u64>(), any::<bool>()), 0..60),
+            parts in 1usize..5,
+        ) {
+            let requests: Vec<_> =
+                requests.iter().map(|(shift, due, delay, held)| (due >> shift, delay >> 1, *held)).collect();
+            let mut merged = Timeline::default();
+            for part in (0..parts).rev() {
+                let some: Vec<_> = requests.iter().copied().skip(part).step_by(parts).collect();
+                merged.merge(&of(&some));
+            }
+            prop_assert!(merged.slices.len() <= SLICES);
+            prop_assert_eq!(merged, of(&requests));
+        }
+    }
+}
