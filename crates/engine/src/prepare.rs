@@ -139,16 +139,6 @@ pub enum PrepareError {
         /// What it is too: `load` or `target`, and its path as typed.
         other: String,
     },
-    /// Several issuing loops on a target.
-    #[error(
-        "target {path}: jobs = {jobs}: one issuing loop for each target is all there is yet; use jobs = 1"
-    )]
-    Jobs {
-        /// As typed.
-        path: String,
-        /// How many were asked for.
-        jobs: u32,
-    },
     /// A pattern does not fit its target.
     #[error("target {path}: {why}")]
     Pattern {
@@ -441,9 +431,6 @@ fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> R
     let path = || name(&target.path);
     let length = match (&target.source, load) {
         (Source::Pattern(p), _) => {
-            if p.jobs > 1 {
-                return Err(PrepareError::Jobs { path: path(), jobs: p.jobs });
-            }
             if !p.is_aligned(placement.block()) {
                 return Err(PrepareError::Unaligned { path: path(), block: placement.block() });
             }

@@ -132,6 +132,55 @@ fn neither_depth_nor_engine_nor_pace_change_what_is_asked_for() {
     assert_ne!(asked(&run(&lab, "d", &format!("{words} --randseed 2"))), base);
 }
 
+/// The hash of what a result's first target was asked for.
+#[track_caller]
+fn issued_hash(lab: &Lab, result: &str) -> String {
+    let text = std::fs::read_to_string(lab.path(result).join("run.json")).expect("a run");
+    let run: Value = serde_json::from_str(&text).expect("a run is JSON");
+    run["targets"][0]["issued_hash"].as_str().expect("a hash").to_string()
+}
+
+#[test]
+fn the_hash_of_what_was_issued_does_not_depend_on_the_number_of_jobs() {
+    let lab = lab();
+    for (order, words) in [
+        ("shuffled", "--rw randrw --rwmixread 60"),
+        ("split", "--rw randrw --bssplit 4k/60:64k/40 --rate 900m --rate-process poisson"),
+        ("zipf", "--rw randread --random-distribution zipf:1.1"),
+        ("stream", "--rw rw --bs 4k,12k --rate-iops 20000"),
+    ] {
+        let words = format!("{words} --size 64m --number-ios 2000 --iodepth 4 --overlap allow");
+        let one = asked(&run(&lab, &format!("{order}1"), &words));
+        let hash = issued_hash(&lab, &format!("{order}1"));
+        for jobs in [2, 3, 7] {
+            let name = format!("{order}{jobs}");
+            assert_eq!(asked(&run(&lab, &name, &format!("{words} --numjobs {jobs}"))), one, "{words}");
+            assert_eq!(issued_hash(&lab, &name), hash);
+        }
+        lab.expect(0, &format!("run --dry-run --no-progress -t dev {words} --numjobs 4 -o {order}-null"));
+        assert_eq!(issued_hash(&lab, &format!("{order}-null")), hash);
+        for (name, more) in [("seed", "--seed 2"), ("offset", "--offset 4k"), ("fewer", "--number-ios 1999")]
+        {
+            let words = words.replace(if name == "fewer" { "--number-ios 2000" } else { "?" }, "");
+            run(&lab, &format!("{order}-{name}"), &format!("{words} {more}"));
+            let same = name == "seed" && order == "stream";
+            assert_eq!(issued_hash(&lab, &format!("{order}-{name}")) == hash, same, "{order} {more}");
+        }
+    }
+}
+
+#[test]
+fn each_job_has_the_mix_when_time_ends_the_run() {
+    let lab = lab();
+    let words =
+        "--rw randrw --rwmixread 50 --size 64m --runtime 0.5 --numjobs 2 --iodepth 2 --sim-service 200us";
+    let records = run(&lab, "r", words);
+    let reads = records.iter().filter(|r| r.op == Op::Read).count();
+    // Two jobs, two in flight each, 200 us: 10 000 requests; which half a job gets is chance, half a request a round.
+    assert_eq!(records.len(), 10_000);
+    assert!(reads.abs_diff(5000) < 300, "{reads}");
+}
+
 #[test]
 fn random_requests_do_not_repeat_unless_they_may() {
     let lab = lab();
