@@ -4,6 +4,7 @@ use iosonar_backend::{
     Aio, Backend, Completion, Mode, Null, Operation, RingOptions, Setup, Sim, Threads, Token, Uring, Wait,
     real,
 };
+use iosonar_os::blockdev::has_poll_queues;
 use iosonar_os::{Buffer, BufferPool, Clock, monotonic_ns};
 use iosonar_plan::{Engine, Extent, Nanos, Op, ShortPolicy, SimModel, UringOptions};
 use proptest::prelude::*;
@@ -231,19 +232,24 @@ fn errors_and_the_end_of_a_file_are_those_of_the_plain_calls() {
     errors_agree(uneven, Op::Read, Extent { offset: 9 * BLOCK, length: BLOCK });
 }
 
+/// One block on the file system of the build, open for direct I/O.
+fn direct_scratch() -> Result<File, String> {
+    let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    file.as_file().write_all_at(&[1; BLOCK as usize], 0).unwrap();
+    let direct = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(file.path());
+    direct.map_err(|e| e.to_string())
+}
+
 #[test]
 fn direct_io_tells_misalignment_and_the_end_of_a_file_too() {
-    let direct = || {
-        let folder = env!("CARGO_TARGET_TMPDIR");
-        let file = tempfile::NamedTempFile::new_in(folder).unwrap();
-        file.as_file().set_len(BLOCK + 1000).unwrap();
-        let direct = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(file.path());
-        direct.map_err(|e| e.to_string())
-    };
-    if let Err(reason) = direct() {
+    if let Err(reason) = direct_scratch() {
         return println!("SKIPPED: direct I/O, because the build's file system has none ({reason})");
     }
-    let file = || direct().unwrap();
+    let file = || {
+        let file = direct_scratch().unwrap();
+        file.set_len(BLOCK + 1000).unwrap();
+        file
+    };
     errors_agree(file, Op::Read, Extent { offset: BLOCK, length: BLOCK });
     errors_agree(file, Op::Read, Extent { offset: 1, length: BLOCK });
     errors_agree(file, Op::Write, Extent { offset: 0, length: BLOCK - 1 });
@@ -264,6 +270,66 @@ fn nothing_is_lost_or_touched_when_a_backend_goes_with_requests_in_flight() {
             backend.submit();
         },
     );
+}
+
+#[test]
+fn a_polling_ring_carries_out_direct_requests() {
+    let file = match direct_scratch() {
+        Ok(file) if with_rings().is_ok() => file,
+        _ => {
+            return println!(
+                "SKIPPED: polling for completions, because there is no ring or no direct I/O here"
+            );
+        }
+    };
+    let has_queues = has_poll_queues(&file);
+    let (depth, short) = (DEPTH, ShortPolicy::Complete);
+    let mut pool = BufferPool::new(BufferPool::needed(depth, BLOCK), false).unwrap();
+    let options = RingOptions { hipri: true, ..RingOptions::default() };
+    let setup = Setup { file, clock: clock(), depth, short, pool: Some(&pool) };
+    let Ok((mut uring, _)) = Uring::with(setup, options) else {
+        return println!("SKIPPED: polling for completions, because this kernel has no ring that polls");
+    };
+    for _ in 0..20 {
+        let extent = Extent { offset: 0, length: BLOCK };
+        let done = once(&mut uring, Op::Read, extent, pool.take(BLOCK as usize).unwrap());
+        if done.result == -i64::from(libc::EOPNOTSUPP) {
+            assert_ne!(has_queues, Some(true), "a device with poll queues can be polled");
+            return println!(
+                "SKIPPED: polling for completions, because the device of the build has no poll queues"
+            );
+        }
+        assert_eq!(done.result, BLOCK as i64);
+        pool.give(done.buffer);
+    }
+    let start = uring.now();
+    uring.reap(Wait::Until(Nanos(start.0 + 2_000_000)), &mut Vec::new());
+    assert!(uring.now().0 >= start.0 + 2_000_000, "with nothing in flight it waits, too");
+}
+
+#[test]
+fn a_request_that_never_ends_is_cancelled_when_its_ring_goes() {
+    // The kernel that knows this mode can cancel, too.
+    if with_rings().is_err() || Uring::probe() != Ok(Mode::Cooperative) {
+        return println!("SKIPPED: cancelling at the end of a ring, because it needs Linux 6.0");
+    }
+    let (reader, writer) = std::io::pipe().unwrap();
+    let file = File::from(std::os::fd::OwnedFd::from(reader));
+    let short = ShortPolicy::Complete;
+    let (mut uring, _) =
+        Uring::with(Setup { file, clock: clock(), depth: 1, short, pool: None }, RingOptions::default())
+            .unwrap();
+    let (extent, buffer) = (Extent { offset: 0, length: BLOCK }, Buffer::zeroed(BLOCK as usize));
+    uring.push(Operation { token: Token(0), op: Op::Read, extent, buffer });
+    let mut done = Vec::new();
+    let start = std::time::Instant::now();
+    for _ in 0..1000 {
+        uring.reap(Wait::No, &mut done);
+    }
+    println!("looking where nothing is: {:?} each", start.elapsed() / 1000);
+    assert!(done.is_empty(), "an empty pipe has nothing to read");
+    drop(uring);
+    drop(writer);
 }
 
 #[test]
