@@ -3,8 +3,9 @@
 # need a nightly compiler; without one it says so in one sentence and ends well.
 #
 #     lab/sanitize.sh                      the default selection: os and backend under address, backend and sched under
-#                                          thread; cold about three minutes on two idle cores, warm about twenty seconds
-#     lab/sanitize.sh all                  os, backend, record, sched and engine under both
+#                                          thread; about two and a half minutes cold on two cores, ten seconds warm
+#     lab/sanitize.sh all                  os, backend, record, sched and engine under both: eight minutes cold, three
+#                                          warm
 #     lab/sanitize.sh address|thread [PACKAGE...]
 #
 # The kernel is no part of what they see. What io_uring writes into buffers and rings has no thread and no lock for the

@@ -188,7 +188,8 @@ fn bytes_go_to_their_place_and_come_back_with_and_without_the_pool() {
                 let mut own = pool.take(BLOCK as usize).unwrap();
                 own.fill(7);
                 let written = once(backend, Op::Write, extent, own);
-                assert_eq!((written.result, written.worker), (BLOCK as i64, 0), "{name}");
+                assert_eq!(written.result, BLOCK as i64, "{name}");
+                assert!(u32::from(written.worker) < depth, "{name}");
                 let read = once(backend, Op::Read, extent, Buffer::zeroed(BLOCK as usize));
                 assert!(read.buffer.iter().all(|b| *b == 7), "{name}");
             },
