@@ -16,6 +16,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# An absent toolchain is not installed in passing.
+export RUSTUP_AUTO_INSTALL=0
 HOST=$(rustc -vV | sed -n 's/^host: //p')
 if ! cargo +nightly --version > /dev/null 2>&1; then
     echo "SKIPPED: sanitizers, because there is no nightly compiler (rustup toolchain install nightly)"
