@@ -3,7 +3,7 @@
 //! blkreplay manual, appendix B; what a reader must bear is listed in the project's format page
 //! (`docs/formats.md`).
 
-use crate::TimedRequest;
+use crate::{TimedRequest, quick};
 use iosonar_plan::{Extent, Nanos, Op};
 use std::io::{BufRead, Read, Write};
 
@@ -77,6 +77,21 @@ impl<R: BufRead> Reader<R> {
 
     /// The next line; `None` at the end.
     pub fn next_line(&mut self) -> Result<Option<Line>, ReadError> {
+        let buffered = match self.input.fill_buf() {
+            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => {
+                return Err(ReadError::Io { line: self.line, error: explain(error) });
+            }
+            other => other.unwrap_or_default(),
+        };
+        if let Some((request, length)) = quick::request(self.line + 1, buffered) {
+            self.input.consume(length);
+            self.line += 1;
+            return Ok(Some(Line::Request(request)));
+        }
+        self.next_line_carefully()
+    }
+
+    fn next_line_carefully(&mut self) -> Result<Option<Line>, ReadError> {
         self.bytes.clear();
         let mut limited = self.input.by_ref().take(MAX_LINE as u64 + 1);
         let read = limited.read_until(b'\n', &mut self.bytes);

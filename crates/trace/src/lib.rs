@@ -5,6 +5,7 @@
 
 pub mod blkreplay;
 mod input;
+mod quick;
 
 pub use input::{InputError, decompress};
 
