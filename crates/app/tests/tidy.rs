@@ -13,7 +13,7 @@ fn root() -> PathBuf {
 const ARROWS: [(&str, &[&str]); 15] = [
     ("plan", &[]),
     ("trace", &["plan"]),
-    ("load", &["plan", "trace"]),
+    ("load", &["os", "plan", "trace"]),
     ("sched", &["plan"]),
     ("os", &[]),
     ("backend", &["plan", "os"]),

@@ -3,15 +3,19 @@
 
 use crate::recorded::LoadError;
 use crate::{Item, Source};
+use iosonar_os::spsc::{Empty, Receiver, Sender, channel};
 use iosonar_plan::Nanos;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Requests that are read ahead at most.
 const AHEAD: usize = 4096;
+
+/// How often a thread that cannot go on looks again: the one that reads when there is no room, and who waits for the
+/// first request. Nobody wakes them, because a call for that would be most of what a request costs.
+const LOOK: Duration = Duration::from_micros(200);
 
 /// What a source that is read ahead answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +34,7 @@ type Answer = Result<Item, LoadError>;
 #[derive(Debug)]
 pub struct ReadAhead {
     answers: Receiver<Answer>,
-    /// Taken from the channel before it was asked for.
+    /// Taken from the queue before it was asked for.
     first: Option<Answer>,
     lines: Arc<AtomicU64>,
 }
@@ -41,13 +45,13 @@ impl ReadAhead {
     pub fn start(
         open: impl FnOnce() -> Result<Box<dyn Source>, LoadError> + Send + 'static,
     ) -> io::Result<ReadAhead> {
-        let (answer, answers) = sync_channel(AHEAD);
+        let (mut answer, answers) = channel(AHEAD);
         let lines = Arc::new(AtomicU64::new(0));
         let counted = lines.clone();
         let read = move || match open() {
-            Ok(source) => read(source, &answer, &counted),
+            Ok(source) => read(source, &mut answer, &counted),
             Err(error) => {
-                let _ = answer.send(Err(error));
+                send(&mut answer, Err(error));
             }
         };
         std::thread::Builder::new().name("load".into()).spawn(read)?;
@@ -56,25 +60,25 @@ impl ReadAhead {
 
     /// Waits until the first request is there or the source has ended; `false` if `limit` passed before.
     pub fn prime(&mut self, limit: Duration) -> bool {
-        if self.first.is_some() {
-            return true;
-        }
-        match self.answers.recv_timeout(limit) {
-            Ok(answer) => {
-                self.first = Some(answer);
-                true
+        let begin = Instant::now();
+        while self.first.is_none() {
+            match self.answers.pop() {
+                Ok(answer) => self.first = Some(answer),
+                Err(Empty::ForEver) => return true,
+                Err(Empty::ForNow) if begin.elapsed() >= limit => return false,
+                Err(Empty::ForNow) => std::thread::sleep(LOOK),
             }
-            Err(RecvTimeoutError::Disconnected) => true,
-            Err(RecvTimeoutError::Timeout) => false,
         }
+        true
     }
 
     /// The next request, if it has been read.
+    #[inline]
     pub fn poll(&mut self) -> Result<Next, LoadError> {
-        match self.first.take().map_or_else(|| self.answers.try_recv(), Ok) {
+        match self.first.take().map_or_else(|| self.answers.pop(), Ok) {
             Ok(answer) => answer.map(Next::Item),
-            Err(TryRecvError::Empty) => Ok(Next::NotYet),
-            Err(TryRecvError::Disconnected) => Ok(Next::End),
+            Err(Empty::ForNow) => Ok(Next::NotYet),
+            Err(Empty::ForEver) => Ok(Next::End),
         }
     }
 
@@ -84,16 +88,28 @@ impl ReadAhead {
     }
 }
 
-fn read(mut source: Box<dyn Source>, answer: &SyncSender<Answer>, lines: &AtomicU64) {
+fn read(mut source: Box<dyn Source>, answer: &mut Sender<Answer>, lines: &AtomicU64) {
     loop {
         let item = source.next(Nanos(0)).transpose();
         lines.store(source.lines(), Relaxed);
         let Some(item) = item else { return };
         let failed = item.is_err();
-        if answer.send(item).is_err() || failed {
+        if !send(answer, item) || failed {
             return;
         }
     }
+}
+
+/// Waits for room; `false` if nobody listens any more.
+fn send(answer: &mut Sender<Answer>, mut item: Answer) -> bool {
+    while let Err(back) = answer.push(item) {
+        if answer.is_closed() {
+            return false;
+        }
+        item = back;
+        std::thread::sleep(LOOK);
+    }
+    !answer.is_closed()
 }
 
 #[cfg(test)]
