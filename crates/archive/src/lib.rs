@@ -5,6 +5,8 @@
 //!
 //! This room knows no engine and no statistics.
 
+mod columns;
+mod constant;
 mod dir;
 mod frame;
 mod log;

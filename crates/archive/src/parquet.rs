@@ -2,14 +2,19 @@
 //!
 //! One table describes every column once; writing and reading both follow it.
 
-use crate::{ArchiveError, Marks, Outcome, Record};
-use iosonar_plan::{Nanos, Op};
+use crate::columns::{COLUMNS, Field, Values};
+use crate::constant::Constant;
+use crate::{ArchiveError, Record};
+use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::column::reader::get_typed_column_reader;
+use parquet::column::writer::{ColumnWriter, get_typed_column_writer_mut};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr};
+use parquet::file::properties::{
+    EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr,
+};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
@@ -21,143 +26,94 @@ use std::sync::Arc;
 /// Rows in a row group: what a writer or reader holds in memory at a time.
 const ROW_GROUP: usize = 1 << 16;
 
-/// How a field of a record becomes a column.
-pub(crate) enum Field {
-    /// Unsigned 64-bit.
-    Word(fn(&Record) -> u64, fn(&mut Record, u64)),
-    /// Unsigned 64-bit, or absent.
-    Optional(fn(&Record) -> Option<u64>, fn(&mut Record, Option<u64>)),
-    /// Signed 64-bit.
-    Signed(fn(&Record) -> i64, fn(&mut Record, i64)),
-    /// Unsigned 32-bit.
-    Small(fn(&Record) -> u32, fn(&mut Record, u32)),
-    /// A word out of a fixed list, by its index.
-    Name(&'static [&'static str], fn(&Record) -> usize, fn(&mut Record, usize)),
-    /// True or false.
-    Mark(Marks),
+/// Records whose fields are gathered at once: they lie in the cache meanwhile.
+const CHUNK: usize = 128;
+
+fn column_type(name: &str, field: &Field) -> Result<TypePtr> {
+    let unsigned = |bits| Some(LogicalType::integer(bits, false));
+    let (physical, logical, repetition) = match field {
+        Field::Word(_) => (Physical::INT64, unsigned(64), Repetition::REQUIRED),
+        Field::Optional(_) => (Physical::INT64, unsigned(64), Repetition::OPTIONAL),
+        Field::Signed(_) => (Physical::INT64, None, Repetition::REQUIRED),
+        Field::Small(_) => (Physical::INT32, unsigned(32), Repetition::REQUIRED),
+        Field::Name(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
+        Field::Mark(_) => (Physical::BOOLEAN, None, Repetition::REQUIRED),
+    };
+    let column =
+        Type::primitive_type_builder(name, physical).with_logical_type(logical).with_repetition(repetition);
+    Ok(Arc::new(column.build()?))
 }
 
-const OP_NAMES: [&str; 2] = ["read", "write"];
-const OUTCOME_NAMES: [&str; 4] = ["completed", "failed", "dropped", "cancelled"];
-
-/// Every column of `records.parquet` and of the text forms, in order. `docs/archive.md` explains them.
-pub(crate) const COLUMNS: [(&str, Field); 28] = [
-    ("sequence", Field::Word(|r| r.sequence, |r, v| r.sequence = v)),
-    ("target", Field::Small(|r| r.target.into(), |r, v| r.target = v as u16)),
-    ("worker", Field::Small(|r| r.worker.into(), |r, v| r.worker = v as u16)),
-    ("pass", Field::Small(|r| r.pass, |r, v| r.pass = v)),
-    ("phase", Field::Small(|r| r.phase.into(), |r, v| r.phase = v as u16)),
-    ("op", Field::Name(&OP_NAMES, |r| r.op as usize, |r, v| r.op = Op::ALL[v])),
-    ("outcome", Field::Name(&OUTCOME_NAMES, |r| r.outcome as usize, |r, v| r.outcome = Outcome::ALL[v])),
-    ("load_time_ns", Field::Word(|r| r.load_time.0, |r, v| r.load_time = Nanos(v))),
-    ("due_ns", Field::Word(|r| r.due.0, |r, v| r.due = Nanos(v))),
-    ("released_ns", Field::Optional(|r| r.released.map(|t| t.0), |r, v| r.released = v.map(Nanos))),
-    ("blocked_by", Field::Optional(|r| r.blocked_by, |r, v| r.blocked_by = v)),
-    ("submitted_ns", Field::Optional(|r| r.submitted.map(|t| t.0), |r, v| r.submitted = v.map(Nanos))),
-    ("completed_ns", Field::Optional(|r| r.completed.map(|t| t.0), |r, v| r.completed = v.map(Nanos))),
-    ("reap_lag_ns", Field::Word(|r| r.reap_lag.0, |r, v| r.reap_lag = Nanos(v))),
-    ("requested_offset_bytes", Field::Word(|r| r.requested.offset, |r, v| r.requested.offset = v)),
-    ("requested_length_bytes", Field::Word(|r| r.requested.length, |r, v| r.requested.length = v)),
-    ("executed_offset_bytes", Field::Word(|r| r.executed.offset, |r, v| r.executed.offset = v)),
-    ("executed_length_bytes", Field::Word(|r| r.executed.length, |r, v| r.executed.length = v)),
-    ("result", Field::Signed(|r| r.result, |r, v| r.result = v)),
-    ("pushed", Field::Mark(Marks::PUSHED)),
-    ("ordered", Field::Mark(Marks::ORDERED)),
-    ("wrapped", Field::Mark(Marks::WRAPPED)),
-    ("at_border", Field::Mark(Marks::AT_BORDER)),
-    ("rounded", Field::Mark(Marks::ROUNDED)),
-    ("short", Field::Mark(Marks::SHORT)),
-    ("held", Field::Mark(Marks::HELD)),
-    ("no_buffer", Field::Mark(Marks::NO_BUFFER)),
-    ("ramp", Field::Mark(Marks::RAMP)),
-];
-
-impl Field {
-    fn column_type(&self, name: &str) -> Result<TypePtr> {
-        let unsigned = |bits| Some(LogicalType::integer(bits, false));
-        let (physical, logical, repetition) = match self {
-            Field::Word(..) => (Physical::INT64, unsigned(64), Repetition::REQUIRED),
-            Field::Optional(..) => (Physical::INT64, unsigned(64), Repetition::OPTIONAL),
-            Field::Signed(..) => (Physical::INT64, None, Repetition::REQUIRED),
-            Field::Small(..) => (Physical::INT32, unsigned(32), Repetition::REQUIRED),
-            Field::Name(..) => (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
-            Field::Mark(_) => (Physical::BOOLEAN, None, Repetition::REQUIRED),
-        };
-        let column = Type::primitive_type_builder(name, physical)
-            .with_logical_type(logical)
-            .with_repetition(repetition);
-        Ok(Arc::new(column.build()?))
-    }
-
-    fn write(&self, rows: &[Record], group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
-        match self {
-            Field::Word(get, _) => {
-                let values: Vec<i64> = rows.iter().map(|r| get(r) as i64).collect();
-                write_column::<Int64Type>(group, &values, None)
-            }
-            Field::Signed(get, _) => {
-                let values: Vec<i64> = rows.iter().map(get).collect();
-                write_column::<Int64Type>(group, &values, None)
-            }
-            Field::Optional(get, _) => {
-                let levels: Vec<i16> = rows.iter().map(|r| get(r).is_some().into()).collect();
-                let values: Vec<i64> = rows.iter().filter_map(get).map(|v| v as i64).collect();
-                write_column::<Int64Type>(group, &values, Some(&levels))
-            }
-            Field::Small(get, _) => {
-                let values: Vec<i32> = rows.iter().map(|r| get(r) as i32).collect();
-                write_column::<Int32Type>(group, &values, None)
-            }
-            Field::Name(names, get, _) => {
-                let names: Vec<ByteArray> = names.iter().map(|n| ByteArray::from(*n)).collect();
-                let values: Vec<ByteArray> = rows.iter().map(|r| names[get(r)].clone()).collect();
-                write_column::<ByteArrayType>(group, &values, None)
-            }
-            Field::Mark(mark) => {
-                let values: Vec<bool> = rows.iter().map(|r| r.marks.has(*mark)).collect();
-                write_column::<BoolType>(group, &values, None)
-            }
+/// Hands a whole column to its writer.
+pub(crate) fn put(field: &Field, values: &Values, column: &mut ColumnWriter<'_>) -> Result<()> {
+    match values {
+        Values::Words(v) => {
+            batch::<Int64Type>(column, &v.iter().map(|n| *n as i64).collect::<Vec<_>>(), None)
+        }
+        Values::Signed(v) => batch::<Int64Type>(column, v, None),
+        Values::Small(v) => {
+            batch::<Int32Type>(column, &v.iter().map(|n| *n as i32).collect::<Vec<_>>(), None)
+        }
+        Values::Flags(v) => batch::<BoolType>(column, v, None),
+        Values::Optional(v) => {
+            let levels: Vec<i16> = v.iter().map(|n| n.is_some().into()).collect();
+            let present: Vec<i64> = v.iter().flatten().map(|n| *n as i64).collect();
+            batch::<Int64Type>(column, &present, Some(&levels))
+        }
+        Values::Names(v) => {
+            let Field::Name(names, _) = field else { unreachable!("only words have names") };
+            // Static, so that a copy costs no counting of references.
+            let words: Vec<ByteArray> =
+                names.iter().map(|n| Bytes::from_static(n.as_bytes()).into()).collect();
+            let values: Vec<ByteArray> = v.iter().map(|index| words[usize::from(*index)].clone()).collect();
+            batch::<ByteArrayType>(column, &values, None)
         }
     }
+}
 
-    fn read(&self, index: usize, group: &dyn RowGroupReader, rows: &mut [Record]) -> Result<()> {
-        match self {
-            Field::Word(_, set) => each::<Int64Type>(index, group, rows, |r, v| {
-                set(r, *v as u64);
-                Ok(())
-            }),
-            Field::Signed(_, set) => each::<Int64Type>(index, group, rows, |r, v| {
-                set(r, *v);
-                Ok(())
-            }),
-            Field::Small(_, set) => each::<Int32Type>(index, group, rows, |r, v| {
-                set(r, *v as u32);
-                Ok(())
-            }),
-            Field::Name(names, _, set) => each::<ByteArrayType>(index, group, rows, |r, v| {
-                let found = names.iter().position(|n| n.as_bytes() == v.data());
-                set(
-                    r,
-                    found.ok_or_else(|| {
-                        ParquetError::General(format!("column {index} holds an unknown word"))
-                    })?,
-                );
-                Ok(())
-            }),
-            Field::Mark(mark) => each::<BoolType>(index, group, rows, |r, v| {
-                r.marks = r.marks.with(*mark, *v);
-                Ok(())
-            }),
-            Field::Optional(_, set) => {
-                let (values, levels) = read_column::<Int64Type>(index, group, rows.len())?;
-                let mut values = values.iter();
-                for (row, level) in rows.iter_mut().zip(levels) {
-                    set(row, (level == 1).then(|| values.next().copied().unwrap_or_default() as u64));
-                }
-                Ok(())
-            }
+fn write_varied(
+    field: &Field,
+    values: &Values,
+    group: &mut SerializedRowGroupWriter<'_, File>,
+) -> Result<()> {
+    let column = group.next_column()?;
+    let mut column = column.ok_or_else(|| ParquetError::General("too many columns".into()))?;
+    put(field, values, column.untyped())?;
+    column.close()
+}
+
+fn batch<T: DataType>(column: &mut ColumnWriter<'_>, values: &[T::T], levels: Option<&[i16]>) -> Result<()> {
+    get_typed_column_writer_mut::<T>(column).write_batch(values, levels, None).map(drop)
+}
+
+fn read_values(field: &Field, index: usize, group: &dyn RowGroupReader, rows: usize) -> Result<Values> {
+    Ok(match field {
+        Field::Word(_) => {
+            let (values, _) = read_column::<Int64Type>(index, group, rows)?;
+            Values::Words(values.into_iter().map(|n| n as u64).collect())
         }
-    }
+        Field::Signed(_) => Values::Signed(read_column::<Int64Type>(index, group, rows)?.0),
+        Field::Small(_) => {
+            let (values, _) = read_column::<Int32Type>(index, group, rows)?;
+            Values::Small(values.into_iter().map(|n| n as u32).collect())
+        }
+        Field::Mark(_) => Values::Flags(read_column::<BoolType>(index, group, rows)?.0),
+        Field::Optional(_) => {
+            let (values, levels) = read_column::<Int64Type>(index, group, rows)?;
+            let mut values = values.into_iter();
+            let one = |level| (level == 1).then(|| values.next().unwrap_or_default() as u64);
+            Values::Optional(levels.into_iter().map(one).collect())
+        }
+        Field::Name(names, _) => {
+            let (values, _) = read_column::<ByteArrayType>(index, group, rows)?;
+            let number = |word: ByteArray| {
+                let found = names.iter().position(|n| n.as_bytes() == word.data());
+                let unknown = || ParquetError::General(format!("column {index} holds an unknown word"));
+                found.map(|n| n as u8).ok_or_else(unknown)
+            };
+            Values::Names(values.into_iter().map(number).collect::<Result<_>>()?)
+        }
+    })
 }
 
 fn write_column<T: DataType>(
@@ -184,16 +140,6 @@ fn read_column<T: DataType>(
     Ok((values, levels))
 }
 
-fn each<T: DataType>(
-    index: usize,
-    group: &dyn RowGroupReader,
-    rows: &mut [Record],
-    set: impl Fn(&mut Record, &T::T) -> Result<()>,
-) -> Result<()> {
-    let (values, _) = read_column::<T>(index, group, rows.len())?;
-    rows.iter_mut().zip(&values).try_for_each(|(row, value)| set(row, value))
-}
-
 /// What a file says about itself beside its columns.
 pub(crate) type KeyValues = Vec<(&'static str, String)>;
 
@@ -208,54 +154,40 @@ fn common_properties(key_values: KeyValues) -> WriterPropertiesBuilder {
 fn record_properties(key_values: KeyValues) -> WriterPropertiesPtr {
     let mut builder = common_properties(key_values)
         .set_dictionary_enabled(false)
-        .set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk);
+        .set_statistics_enabled(EnabledStatistics::None);
     for (name, field) in &COLUMNS {
         let path = ColumnPath::from(*name);
         builder = match field {
-            // Times and addresses grow by small steps: differences take a fraction of the space.
-            Field::Word(..) | Field::Optional(..) => {
-                builder.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
-            }
-            Field::Name(..) | Field::Small(..) => builder.set_column_dictionary_enabled(path, true),
-            Field::Signed(..) | Field::Mark(_) => builder,
+            // Times and addresses grow by small steps, others mostly stay what they are: differences take a fraction of
+            // the space, and of the time.
+            Field::Word(_) | Field::Optional(_) | Field::Signed(_) | Field::Small(_) => builder
+                .set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED)
+                .set_column_compression(path, Compression::UNCOMPRESSED),
+            Field::Mark(_) => builder
+                .set_column_encoding(path.clone(), Encoding::RLE)
+                .set_column_compression(path, Compression::UNCOMPRESSED),
+            Field::Name(..) => builder,
         };
+    }
+    // What queries select by.
+    for name in ["target", "due_ns"] {
+        builder = builder.set_column_statistics_enabled(ColumnPath::from(name), EnabledStatistics::Chunk);
     }
     Arc::new(builder.build())
 }
 
-/// Rows on their way into a Parquet file: written when they fill a row group, and at the end.
-struct Groups<Row> {
-    file: SerializedFileWriter<File>,
-    rows: Vec<Row>,
-    /// Writes all columns of a row group.
-    write: fn(&[Row], &mut SerializedRowGroupWriter<'_, File>) -> Result<()>,
-}
-
-impl<Row> Groups<Row> {
-    fn push(&mut self, row: Row) -> Result<()> {
-        self.rows.push(row);
-        if self.rows.len() == ROW_GROUP { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        let mut group = self.file.next_row_group()?;
-        (self.write)(&self.rows, &mut group)?;
-        group.close()?;
-        self.rows.clear();
-        Ok(())
-    }
-
-    /// Ends the file; gives it back, because what is written is not on the disk yet.
-    fn finish(mut self) -> Result<File> {
-        if !self.rows.is_empty() {
-            self.flush()?;
-        }
-        self.file.into_inner()
-    }
-}
-
 /// Writes records to a Parquet file.
-pub(crate) struct RecordWriter(Groups<Record>);
+pub(crate) struct RecordWriter {
+    file: SerializedFileWriter<File>,
+    /// Records whose fields are gathered next.
+    chunk: Vec<Record>,
+    columns: Vec<Values>,
+    /// Columns that were the same all along a row group, as they were encoded then.
+    constants: Vec<Option<Constant>>,
+    properties: WriterPropertiesPtr,
+    /// Records in the columns.
+    rows: usize,
+}
 
 impl RecordWriter {
     pub(crate) fn create(
@@ -264,27 +196,63 @@ impl RecordWriter {
     ) -> std::result::Result<RecordWriter, ArchiveError> {
         let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
         let new = || -> Result<RecordWriter> {
-            let columns =
-                COLUMNS.iter().map(|(name, field)| field.column_type(name)).collect::<Result<Vec<_>>>()?;
-            let schema = Type::group_type_builder("record").with_fields(columns).build()?;
-            let file = SerializedFileWriter::new(file, Arc::new(schema), record_properties(key_values))?;
-            Ok(RecordWriter(Groups { file, rows: Vec::with_capacity(ROW_GROUP), write: write_records }))
+            let types =
+                COLUMNS.iter().map(|(name, field)| column_type(name, field)).collect::<Result<Vec<_>>>()?;
+            let schema = Type::group_type_builder("record").with_fields(types).build()?;
+            let properties = record_properties(key_values);
+            let file = SerializedFileWriter::new(file, Arc::new(schema), properties.clone())?;
+            let columns = COLUMNS.iter().map(|(_, field)| field.values(ROW_GROUP)).collect();
+            let constants = COLUMNS.iter().map(|_| None).collect();
+            let chunk = Vec::with_capacity(CHUNK);
+            Ok(RecordWriter { file, chunk, columns, constants, properties, rows: 0 })
         };
         new().map_err(|e| ArchiveError::parquet(path, e))
     }
 
     pub(crate) fn push(&mut self, record: &Record) -> Result<()> {
-        self.0.push(*record)
+        self.chunk.push(*record);
+        if self.chunk.len() == CHUNK { self.gather() } else { Ok(()) }
+    }
+
+    fn gather(&mut self) -> Result<()> {
+        for ((_, field), values) in COLUMNS.iter().zip(&mut self.columns) {
+            field.gather(&self.chunk, values);
+        }
+        self.rows += self.chunk.len();
+        self.chunk.clear();
+        if self.rows >= ROW_GROUP { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let descriptions = self.file.schema_descr().columns().to_vec();
+        let mut group = self.file.next_row_group()?;
+        let columns = self.columns.iter_mut().zip(&mut self.constants).zip(descriptions);
+        for ((_, field), ((values, known), description)) in COLUMNS.iter().zip(columns) {
+            let Some(value) = values.constant() else {
+                write_varied(field, values, &mut group)?;
+                values.clear();
+                continue;
+            };
+            let constant = match known.take().filter(|known| known.is(value, values.len())) {
+                Some(known) => known,
+                None => Constant::encode(field, values, value, description, self.properties.clone())?,
+            };
+            known.insert(constant).write(&mut group)?;
+            values.clear();
+        }
+        group.close()?;
+        self.rows = 0;
+        Ok(())
     }
 
     /// Ends the file; gives it back, because what is written is not on the disk yet.
-    pub(crate) fn finish(self) -> Result<File> {
-        self.0.finish()
+    pub(crate) fn finish(mut self) -> Result<File> {
+        self.gather()?;
+        if self.rows > 0 {
+            self.flush()?;
+        }
+        self.file.into_inner()
     }
-}
-
-fn write_records(rows: &[Record], group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
-    COLUMNS.iter().try_for_each(|(_, field)| field.write(rows, group))
 }
 
 /// Calls `f` with every record of a Parquet file; gives their number.
@@ -307,14 +275,25 @@ fn read_file(file: File, f: &mut dyn FnMut(&Record)) -> Result<u64> {
     let mut total = 0;
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;
-        let mut rows = vec![Record::default(); group.metadata().num_rows() as usize];
-        for ((_, field), index) in COLUMNS.iter().zip(&indices) {
-            field.read(*index, group.as_ref(), &mut rows)?;
-        }
-        rows.iter().for_each(&mut *f);
-        total += rows.len() as u64;
+        let rows = group.metadata().num_rows() as usize;
+        let read =
+            |((_, field), index): (&(_, Field), &usize)| read_values(field, *index, group.as_ref(), rows);
+        let columns = COLUMNS.iter().zip(&indices).map(read).collect::<Result<Vec<_>>>()?;
+        for_each_chunk(&columns, rows, f);
+        total += rows as u64;
     }
     Ok(total)
+}
+
+fn for_each_chunk(columns: &[Values], rows: usize, f: &mut dyn FnMut(&Record)) {
+    for at in (0..rows).step_by(CHUNK) {
+        let mut chunk = [Record::default(); CHUNK];
+        let chunk = &mut chunk[..CHUNK.min(rows - at)];
+        for ((_, field), values) in COLUMNS.iter().zip(columns) {
+            field.scatter(chunk, values, at);
+        }
+        chunk.iter().for_each(&mut *f);
+    }
 }
 
 /// One sample of a named time series. Its name is shared with all others of that name.
@@ -328,7 +307,8 @@ struct Sample {
 ///
 /// It holds one row group and one copy of each name, however long the run was.
 pub(crate) struct SeriesWriter {
-    groups: Groups<Sample>,
+    file: SerializedFileWriter<File>,
+    samples: Vec<Sample>,
     names: HashMap<String, ByteArray>,
 }
 
@@ -341,13 +321,21 @@ impl SeriesWriter {
         let properties = Arc::new(common_properties(key_values).build());
         let file = series_schema().and_then(|schema| SerializedFileWriter::new(file, schema, properties));
         let file = file.map_err(|e| ArchiveError::parquet(path, e))?;
-        let groups = Groups { file, rows: Vec::new(), write: write_samples };
-        Ok(SeriesWriter { groups, names: HashMap::new() })
+        Ok(SeriesWriter { file, samples: Vec::new(), names: HashMap::new() })
     }
 
     pub(crate) fn push(&mut self, time_ns: u64, name: &str, value: f64) -> Result<()> {
         let name = self.intern(name);
-        self.groups.push(Sample { time: time_ns as i64, name, value })
+        self.samples.push(Sample { time: time_ns as i64, name, value });
+        if self.samples.len() == ROW_GROUP { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut group = self.file.next_row_group()?;
+        write_samples(&self.samples, &mut group)?;
+        group.close()?;
+        self.samples.clear();
+        Ok(())
     }
 
     fn intern(&mut self, name: &str) -> ByteArray {
@@ -360,8 +348,11 @@ impl SeriesWriter {
     }
 
     /// Ends the file; gives it back, because what is written is not on the disk yet.
-    pub(crate) fn finish(self) -> Result<File> {
-        self.groups.finish()
+    pub(crate) fn finish(mut self) -> Result<File> {
+        if !self.samples.is_empty() {
+            self.flush()?;
+        }
+        self.file.into_inner()
     }
 }
 
@@ -388,17 +379,70 @@ fn series_schema() -> Result<TypePtr> {
 }
 
 #[cfg(test)]
-mod tests {
+mod cost {
     use super::*;
+    use iosonar_os::usage::own_cpu_time;
+    use iosonar_plan::{Extent, Nanos};
 
+    fn closed_loop(n: u64) -> Record {
+        let place = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let executed = Extent { offset: place * 4_096, length: 4_096 };
+        let due = Nanos(n * 70 + place % 64);
+        Record {
+            sequence: n,
+            load_time: due,
+            due,
+            submitted: Some(Nanos(due.0 + 150 + place % 100)),
+            completed: Some(Nanos(due.0 + 90_150 + place % 9_000)),
+            reap_lag: Nanos(place % 500),
+            requested: executed,
+            executed,
+            result: 4_096,
+            ..Record::default()
+        }
+    }
+
+    fn cpu() -> u64 {
+        let used = own_cpu_time();
+        used.user_ns + used.system_ns
+    }
+
+    /// What a record costs, in CPU time: `cargo test --release -p iosonar-archive cost -- --ignored --nocapture`.
     #[test]
-    fn the_name_lists_follow_the_enums() {
-        assert_eq!(OP_NAMES.to_vec(), Op::ALL.map(Op::name).to_vec());
-        assert_eq!(OUTCOME_NAMES.to_vec(), Outcome::ALL.map(Outcome::name).to_vec());
-        assert!(Marks::ALL.iter().all(|(mark, name)| {
-            COLUMNS
-                .iter()
-                .any(|(column, field)| column == name && matches!(field, Field::Mark(m) if m == mark))
-        }));
+    #[ignore = "a measurement"]
+    fn nanoseconds_per_record() {
+        const COUNT: u64 = 2_000_000;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("records.parquet");
+        let before = cpu();
+        let mut writer = RecordWriter::create(&path, Vec::new()).unwrap();
+        (0..COUNT).for_each(|n| writer.push(&closed_loop(n)).unwrap());
+        writer.finish().unwrap();
+        println!("write {} ns", (cpu() - before) / COUNT);
+        let before = cpu();
+        read_records(&path, &mut |_| {}).unwrap();
+        println!("read {} ns, {} bytes", (cpu() - before) / COUNT, path.metadata().unwrap().len() / COUNT);
+        let rows: Vec<Record> = (0..ROW_GROUP as u64).map(closed_loop).collect();
+        for (name, field) in &COLUMNS {
+            let schema = Type::group_type_builder("r").with_fields(vec![column_type(name, field).unwrap()]);
+            let file = File::create(&path).unwrap();
+            let mut writer =
+                SerializedFileWriter::new(file, Arc::new(schema.build().unwrap()), record_properties(vec![]))
+                    .unwrap();
+            let before = cpu();
+            for _ in 0..30 {
+                let mut group = writer.next_row_group().unwrap();
+                let mut values = field.values(ROW_GROUP);
+                rows.chunks(CHUNK).for_each(|chunk| field.gather(chunk, &mut values));
+                write_varied(field, &values, &mut group).unwrap();
+                group.close().unwrap();
+            }
+            let cost = (cpu() - before) as f64 / 30.0 / ROW_GROUP as f64;
+            writer.close().unwrap();
+            println!(
+                "{name:>24} {cost:5.1} ns {:5.2} bytes",
+                path.metadata().unwrap().len() as f64 / 30.0 / ROW_GROUP as f64
+            );
+        }
     }
 }

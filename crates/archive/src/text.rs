@@ -5,7 +5,7 @@
 //! it is no storage result. A record needs no quoting, because it holds only numbers and fixed words.
 
 use crate::Record;
-use crate::parquet::{COLUMNS, Field};
+use crate::columns::{COLUMNS, Field};
 use std::io::{self, Write};
 
 /// The last column.
@@ -22,11 +22,11 @@ enum Value {
 
 fn value(field: &Field, record: &Record) -> Value {
     match field {
-        Field::Word(get, _) => Value::Unsigned(get(record)),
-        Field::Optional(get, _) => get(record).map_or(Value::Absent, Value::Unsigned),
-        Field::Signed(get, _) => Value::Signed(get(record)),
-        Field::Small(get, _) => Value::Unsigned(get(record).into()),
-        Field::Name(names, get, _) => Value::Word(names[get(record)]),
+        Field::Word(access) => Value::Unsigned((access.get)(record)),
+        Field::Optional(access) => (access.get)(record).map_or(Value::Absent, Value::Unsigned),
+        Field::Signed(access) => Value::Signed((access.get)(record)),
+        Field::Small(access) => Value::Unsigned((access.get)(record).into()),
+        Field::Name(names, access) => Value::Word(names[usize::from((access.get)(record))]),
         Field::Mark(mark) => Value::Flag(record.marks.has(*mark)),
     }
 }

@@ -1,21 +1,26 @@
 //! No I/O: every operation completes at once. What is left is what the generator itself costs.
 
-use crate::{Backend, Completion, Operation, Wait};
-use iosonar_os::Clock;
+use crate::{Backend, Completion, Operation, Token, Wait};
+use iosonar_os::{Buffer, Clock};
 use iosonar_plan::Nanos;
 use std::time::Duration;
 
-/// Completes everything at once, on the real clock.
+/// Completes everything as soon as it is handed over, on the real clock.
 #[derive(Debug)]
 pub struct Null {
     clock: Clock,
-    done: Vec<Completion>,
+    /// Names and lengths of what was pushed; those that were handed over first.
+    operations: Vec<(Token, u64)>,
+    /// When each of those was handed over.
+    submitted: Vec<Nanos>,
 }
 
 impl Null {
     /// For at most `depth` operations between two reaps.
     pub fn new(clock: Clock, depth: u32) -> Null {
-        Null { clock, done: Vec::with_capacity(depth as usize) }
+        let depth = depth as usize;
+        let (operations, submitted) = (Vec::with_capacity(depth), Vec::with_capacity(depth));
+        Null { clock, operations, submitted }
     }
 }
 
@@ -29,23 +34,35 @@ impl Backend for Null {
     }
 
     fn push(&mut self, operation: Operation) {
-        let now = self.now();
-        self.done.push(Completion {
-            token: operation.token,
-            buffer: operation.buffer,
-            submitted: now,
-            completed: now,
-            reap_lag: Nanos(0),
-            result: operation.extent.length as i64,
-            short: false,
-            worker: 0,
-        });
+        self.operations.push((operation.token, operation.extent.length));
+    }
+
+    fn submit(&mut self) {
+        if self.submitted.len() < self.operations.len() {
+            let now = self.now();
+            self.submitted.resize(self.operations.len(), now);
+        }
     }
 
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
-        if let (Wait::Until(time), true) = (wait, self.done.is_empty()) {
-            std::thread::sleep(Duration::from_nanos(time.saturating_sub(self.now()).0));
+        self.submit();
+        if self.operations.is_empty() {
+            if let Wait::Until(time) = wait {
+                std::thread::sleep(Duration::from_nanos(time.saturating_sub(self.now()).0));
+            }
+            return;
         }
-        out.append(&mut self.done);
+        let completed = self.now();
+        let operations = self.operations.drain(..).zip(self.submitted.drain(..));
+        out.extend(operations.map(|((token, length), submitted)| Completion {
+            token,
+            buffer: Buffer::empty(),
+            submitted,
+            completed,
+            reap_lag: completed.saturating_sub(submitted),
+            result: length as i64,
+            short: false,
+            worker: 0,
+        }));
     }
 }

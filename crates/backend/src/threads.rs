@@ -15,6 +15,10 @@ use std::time::{Duration, Instant};
 /// Stack of a worker: it calls pread and pwrite, nothing deep.
 const STACK: usize = 64 << 10;
 
+/// Workers that are started beforehand: with so many, a request finds one ready. Starting one takes a new thread's time,
+/// some 30 µs, which the first request that needs it has as delay; a thousand targets start four thousand.
+const READY: usize = 4;
+
 /// Calls `pread` and `pwrite`.
 #[derive(Debug)]
 pub struct Threads(Kind);
@@ -34,10 +38,10 @@ impl Threads {
         Threads::open(Setup { file, clock, depth, short: ShortPolicy::Complete, pool: None })
     }
 
-    /// On an open target. Workers are started when they are needed, the first of them now.
+    /// On an open target. Workers are started when they are needed, a few of them now.
     ///
     /// # Errors
-    /// Not even one thread can be started.
+    /// Not even these few threads can be started.
     pub fn open(setup: Setup<'_>) -> std::io::Result<Threads> {
         set_timer_slack_1ns();
         let depth = setup.depth;
@@ -152,7 +156,7 @@ impl Crew {
         let (calls, jobs, workers) = (Arc::new(calls), Some(jobs), Vec::with_capacity(depth));
         let mut crew =
             Crew { calls, depth, jobs, done, inbox, outbox, workers, in_flight: 0, refused: Vec::new() };
-        crew.start()?;
+        (0..READY.min(depth)).try_for_each(|_| crew.start())?;
         Ok(crew)
     }
 

@@ -1,6 +1,6 @@
 //! Where a pass gets its requests from.
 
-use iosonar_load::{LoadError, Next, ReadAhead, Source};
+use iosonar_load::{Item, LoadError, Next, ReadAhead, Source};
 use iosonar_plan::Nanos;
 use std::time::Duration;
 
@@ -15,12 +15,37 @@ pub(crate) enum Feed {
     Ahead(ReadAhead),
 }
 
+/// What became of asking for the next request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It was shown.
+    Seen,
+    /// There is none yet; ask again.
+    NotYet,
+    /// There are no more.
+    End,
+}
+
 impl Feed {
-    pub(crate) fn next(&mut self, now: Nanos) -> Result<Next, LoadError> {
+    /// Shows the next request to `see`; anything else is the answer.
+    ///
+    /// It is shown and not given: a request that was just written costs more to copy than to make.
+    #[inline]
+    pub(crate) fn next(&mut self, now: Nanos, see: impl FnOnce(&Item)) -> Result<Answer, LoadError> {
         match self {
-            Feed::Direct(source) => Ok(source.next(now)?.map_or(Next::End, Next::Item)),
-            Feed::Ahead(ahead) => ahead.poll(),
+            Feed::Direct(source) => match source.next(now) {
+                Ok(Some(ref item)) => see(item),
+                Ok(None) => return Ok(Answer::End),
+                Err(error) => return Err(error),
+            },
+            Feed::Ahead(ahead) => match ahead.poll() {
+                Ok(Next::Item(ref item)) => see(item),
+                Ok(Next::NotYet) => return Ok(Answer::NotYet),
+                Ok(Next::End) => return Ok(Answer::End),
+                Err(error) => return Err(error),
+            },
         }
+        Ok(Answer::Seen)
     }
 
     pub(crate) fn lines(&self) -> u64 {

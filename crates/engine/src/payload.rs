@@ -50,6 +50,11 @@ impl Payloads {
         }
     }
 
+    /// Whether requests have no data.
+    pub(crate) fn are_empty(&self) -> bool {
+        self.pool.is_none()
+    }
+
     /// Whether data of `length` bytes can ever be held.
     pub(crate) fn can_hold(&self, length: u64) -> bool {
         self.pool.as_ref().is_none_or(|pool| length <= pool.bytes())

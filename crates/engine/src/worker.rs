@@ -5,13 +5,14 @@
 //! once. Between due times it sleeps, and spins at the end of a sleep; both see completions.
 
 use crate::control::Control;
-use crate::feed::Feed;
+use crate::feed::{Answer, Feed};
 use crate::gate::Member;
 use crate::payload::{Content, Payloads};
 use crate::progress::Gauge;
 use iosonar_archive::{Marks, Outcome, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
-use iosonar_load::{IssuedHash, Item, LoadError, Next};
+use iosonar_load::{IssuedHash, Item, LoadError};
+use iosonar_os::Buffer;
 use iosonar_plan::{Extent, Nanos, Overlap, OverlapPolicy, Placement};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
@@ -46,13 +47,6 @@ pub(crate) struct Settings {
 struct Origin {
     load_time: Nanos,
     requested: Extent,
-    marks: Marks,
-}
-
-/// A request in flight.
-#[derive(Debug, Clone, Copy)]
-struct Flight {
-    issue: Issue<Origin>,
     marks: Marks,
 }
 
@@ -105,11 +99,11 @@ pub(crate) struct Worker<'a> {
     /// Start of the pass on the run's clock.
     start: Nanos,
     scheduler: Scheduler<Origin>,
-    /// Requests in flight, by slot.
-    flying: Vec<Option<Flight>>,
     done: Vec<Completion>,
     /// A request that has its slot and waits for memory, and since when.
-    stalled: Option<(Issue<Origin>, Nanos)>,
+    stalled: Option<(Slot, Nanos)>,
+    /// Which slots' requests had to wait for memory.
+    without_buffer: Vec<bool>,
     /// Requests of the pass that its source has given.
     offered: u64,
     tally: Tally,
@@ -136,9 +130,9 @@ impl<'a> Worker<'a> {
             pass: 0,
             start: Nanos(0),
             scheduler: Scheduler::new(settings.depth, settings.overlap),
-            flying: vec![None; depth],
             done: Vec::with_capacity(depth),
             stalled: None,
+            without_buffer: vec![false; depth],
             offered: 0,
             tally: Tally::default(),
             error: None,
@@ -223,8 +217,8 @@ impl<'a> Worker<'a> {
                         return true;
                     }
                 }
-                Decision::Issue(issue) => {
-                    if !self.issue(issue, now) {
+                Decision::Issue(slot) => {
+                    if !self.issue(slot, now) {
                         self.wait(Nanos(u64::MAX));
                         return true;
                     }
@@ -249,7 +243,7 @@ impl<'a> Worker<'a> {
     /// A request that waits for memory goes before all others: it has its slot already.
     fn next(&mut self, now: Nanos) -> Decision<Origin> {
         match self.stalled {
-            Some((issue, _)) => Decision::Issue(issue),
+            Some((slot, _)) => Decision::Issue(slot),
             None => self.scheduler.next(now),
         }
     }
@@ -295,9 +289,10 @@ impl<'a> Worker<'a> {
     /// Lets nothing more go. A request that only waits for memory goes no more either.
     fn stop(&mut self, now: Nanos) {
         self.scheduler.stop();
-        if let Some((issue, _)) = self.stalled.take() {
-            self.record_unsent(&issue.request, Outcome::Cancelled, None, now);
-            self.scheduler.complete(issue.slot, now);
+        if let Some((slot, _)) = self.stalled.take() {
+            let request = self.scheduler.issued(slot).request;
+            self.scheduler.complete(slot, now);
+            self.record_unsent(&request, Outcome::Cancelled, None, now);
         }
     }
 
@@ -316,10 +311,10 @@ impl<'a> Worker<'a> {
 
     /// Offers the scheduler the next request of the source; `false` if there is none yet.
     fn offer(&mut self, feed: &mut Feed, now: Nanos) -> bool {
-        match feed.next(now.saturating_sub(self.start)) {
-            Ok(Next::Item(item)) => self.offer_item(item),
-            Ok(Next::End) => self.end_of_source(),
-            Ok(Next::NotYet) => {
+        match feed.next(now.saturating_sub(self.start), |item| self.offer_item(item)) {
+            Ok(Answer::Seen) => {}
+            Ok(Answer::End) => self.end_of_source(),
+            Ok(Answer::NotYet) => {
                 self.wait(Nanos(now.0 + ASK_AGAIN.0));
                 return false;
             }
@@ -331,7 +326,7 @@ impl<'a> Worker<'a> {
         true
     }
 
-    fn offer_item(&mut self, item: Item) {
+    fn offer_item(&mut self, item: &Item) {
         self.offered += 1;
         self.tally.max_requested_end = self.tally.max_requested_end.max(item.extent.end());
         let placed = match self.settings.placement.place(item.extent) {
@@ -369,34 +364,38 @@ impl<'a> Worker<'a> {
         Content { sequence: request.sequence, op: request.op, extent: request.extent, due }
     }
 
-    /// Hands a request to the backend; `false` if it has to wait for memory.
-    fn issue(&mut self, issue: Issue<Origin>, now: Nanos) -> bool {
-        let request = &issue.request;
-        if self.payloads.is_to_be_made(request.op, request.sequence) {
+    /// Hands a slot's request to the backend; `false` if it has to wait for memory.
+    fn issue(&mut self, slot: Slot, now: Nanos) -> bool {
+        if self.payloads.are_empty() {
+            self.push(slot, Buffer::empty(), now);
+            return true;
+        }
+        let request = &self.scheduler.issued(slot).request;
+        let content = self.content(request);
+        if self.payloads.is_to_be_made(content.op, content.sequence) {
             // Making data takes its time, which must not be the delay of those before.
             self.backend.submit();
         }
-        let Some(buffer) = self.payloads.take(self.content(request)) else {
-            self.stalled.get_or_insert((issue, now));
+        let Some(buffer) = self.payloads.take(content) else {
+            self.stalled.get_or_insert((slot, now));
             return false;
         };
         let stalled = self.stalled.take();
         if let Some((_, since)) = stalled {
             self.tally.buffer_stalls.add(now.saturating_sub(since));
         }
-        self.gauge.set_late(now.saturating_sub(issue.due));
-        let marks = request
-            .facts
-            .marks
-            .with(Marks::HELD, issue.held)
-            .with(Marks::NO_BUFFER, stalled.is_some())
-            .with(self.waited(), issue.blocked.is_some());
-        let operation =
-            Operation { token: Token(issue.slot.0), op: request.op, extent: request.extent, buffer };
-        self.tally.issued.add(self.pass.into(), request.sequence, request.op, request.extent);
-        self.flying[issue.slot.0 as usize] = Some(Flight { issue, marks });
-        self.backend.push(operation);
+        self.without_buffer[slot.0 as usize] = stalled.is_some();
+        self.push(slot, buffer, now);
         true
+    }
+
+    #[inline]
+    fn push(&mut self, slot: Slot, buffer: Buffer, now: Nanos) {
+        let Issue { request, due, .. } = self.scheduler.issued(slot);
+        let (sequence, op, extent) = (request.sequence, request.op, request.extent);
+        self.gauge.set_late(now.saturating_sub(*due));
+        self.tally.issued.add(self.pass.into(), sequence, op, extent);
+        self.backend.push(Operation { token: Token(slot.0), op, extent, buffer });
     }
 
     /// What a request that waited for a conflict is marked as.
@@ -417,14 +416,14 @@ impl<'a> Worker<'a> {
     }
 
     fn complete(&mut self, completion: Completion) {
-        let slot = completion.token.0;
-        let flight = self.flying[slot as usize].take().expect("a backend completes only what is in flight");
-        self.scheduler.complete(Slot(slot), completion.completed);
-        let record = self.sent(&flight, &completion);
+        let slot = Slot(completion.token.0);
+        let (result, now) = (completion.result, completion.completed);
+        let record = self.sent(slot, &completion);
+        self.scheduler.complete(slot, now);
         self.payloads.give(completion.buffer);
-        self.keep(&record, completion.completed);
+        self.keep(&record, now);
         if record.outcome == Outcome::Failed {
-            self.count_failed(completion.result, completion.completed);
+            self.count_failed(result, now);
         }
     }
 
@@ -441,21 +440,28 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn sent(&self, flight: &Flight, completion: &Completion) -> Record {
-        let Flight { issue, marks } = flight;
-        let whole = completion.result == issue.request.extent.length as i64;
+    fn sent(&self, slot: Slot, completion: &Completion) -> Record {
+        let Issue { request, due, blocked, held } = self.scheduler.issued(slot);
+        let whole = completion.result == request.extent.length as i64;
+        let marks = request
+            .facts
+            .marks
+            .with(self.waited(), blocked.is_some())
+            .with(Marks::HELD, *held)
+            .with(Marks::NO_BUFFER, self.without_buffer[slot.0 as usize])
+            .with(Marks::SHORT, completion.short);
         Record {
             worker: self.settings.job.unwrap_or(completion.worker),
             outcome: if whole { Outcome::Completed } else { Outcome::Failed },
-            marks: marks.with(Marks::SHORT, completion.short),
-            due: issue.due,
-            released: issue.blocked.map(|b| b.released),
-            blocked_by: issue.blocked.map(|b| b.by),
+            marks,
+            due: *due,
+            released: blocked.map(|b| b.released),
+            blocked_by: blocked.map(|b| b.by),
             submitted: Some(completion.submitted),
             completed: Some(completion.completed),
             reap_lag: completion.reap_lag,
             result: completion.result,
-            ..self.blank(&issue.request)
+            ..self.blank(request)
         }
     }
 

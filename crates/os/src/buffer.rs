@@ -1,7 +1,6 @@
 //! Memory for direct I/O: page-aligned, owned, mapped outside the heap.
 
-use rustix::io;
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -30,18 +29,20 @@ impl Region {
     /// used.
     ///
     /// # Errors
-    /// `NOMEM` where there is not so much memory, or too few huge pages are reserved (`vm.nr_hugepages`).
+    /// `ENOMEM` where there is not so much memory, or too few huge pages are reserved (`vm.nr_hugepages`).
     pub fn map(bytes: usize, hugepages: bool) -> io::Result<Region> {
-        let (page, flags) = match hugepages {
-            true => (HUGE_PAGE, MapFlags::PRIVATE | MapFlags::HUGETLB),
-            false => (BUFFER_ALIGN, MapFlags::PRIVATE),
-        };
-        let bytes = bytes.max(1).checked_next_multiple_of(page).ok_or(io::Errno::NOMEM)?;
-        // SAFETY: a null address asks for a new mapping, so no memory of anybody else is touched.
-        let memory = unsafe {
-            mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags)
-        }?;
-        Ok(Region { memory: NonNull::new(memory.cast()).ok_or(io::Errno::NOMEM)?, bytes })
+        let (page, huge) = if hugepages { (HUGE_PAGE, libc::MAP_HUGETLB) } else { (BUFFER_ALIGN, 0) };
+        let none = || io::Error::from_raw_os_error(libc::ENOMEM);
+        let bytes = bytes.max(1).checked_next_multiple_of(page).ok_or_else(none)?;
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | huge);
+        // SAFETY: a null address asks for a new mapping, so no memory of anybody else is touched. (The C library's
+        // call, so that the sanitizers see it.)
+        let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Region { memory: NonNull::new(memory.cast()).ok_or_else(none)?, bytes })
     }
 
     /// Its length.
@@ -64,8 +65,8 @@ impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: the mapping was made in `map` with this very length; every Buffer in it keeps the Region alive, so
         // no reference into it is left.
-        let unmapped = unsafe { munmap(self.memory.as_ptr().cast(), self.bytes) };
-        debug_assert!(unmapped.is_ok(), "a mapping of ours can be unmapped");
+        let unmapped = unsafe { libc::munmap(self.memory.as_ptr().cast(), self.bytes) };
+        debug_assert!(unmapped == 0, "a mapping of ours can be unmapped");
     }
 }
 
@@ -173,7 +174,8 @@ mod tests {
 
     #[test]
     fn more_memory_than_there_is_is_an_error() {
-        assert_eq!(Region::map(usize::MAX, false).err(), Some(io::Errno::NOMEM));
-        assert_eq!(Region::map(1 << 60, false).err(), Some(io::Errno::NOMEM));
+        for bytes in [usize::MAX, 1 << 60] {
+            assert_eq!(Region::map(bytes, false).unwrap_err().raw_os_error(), Some(libc::ENOMEM));
+        }
     }
 }

@@ -56,11 +56,10 @@ impl BufferPool {
     pub fn new(bytes: u64, hugepages: bool) -> std::io::Result<BufferPool> {
         let most = (NONE as usize - 1) * BUFFER_ALIGN;
         let length = usize::try_from(bytes).unwrap_or(usize::MAX).min(most);
-        let region = Region::map(length, hugepages).map_err(|errno| {
+        let region = Region::map(length, hugepages).map_err(|error| {
             let kind =
                 if hugepages { " of huge pages (reserve them with the sysctl vm.nr_hugepages)" } else { "" };
-            let errno = std::io::Error::from(errno);
-            std::io::Error::new(errno.kind(), format!("no {bytes} bytes of memory for data{kind}: {errno}"))
+            std::io::Error::new(error.kind(), format!("no {bytes} bytes of memory for data{kind}: {error}"))
         })?;
         let pages = Pages::new((region.bytes() / BUFFER_ALIGN) as u32);
         Ok(BufferPool { region: Arc::new(region), pages })

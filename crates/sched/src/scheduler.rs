@@ -36,8 +36,6 @@ pub struct Blocked {
 /// A request that goes now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Issue<T> {
-    /// Its name while it is in flight.
-    pub slot: Slot,
     /// The request.
     pub request: Request<T>,
     /// When it was due.
@@ -54,8 +52,8 @@ pub struct Issue<T> {
 pub enum Decision<T> {
     /// Hand over the next request of the source, or say that there is none.
     Offer,
-    /// Submit this request now.
-    Issue(Issue<T>),
+    /// Submit the request of this slot now; [`Scheduler::issued`] tells what it is.
+    Issue(Slot),
     /// Record this request as dropped because of the one in flight with this sequence number.
     Drop(Request<T>, u64),
     /// Record this request as cancelled: the scheduler was stopped before it went.
@@ -84,10 +82,15 @@ pub struct Counters {
 /// One entry for each active request: waiting or in flight.
 #[derive(Debug, Clone, Copy)]
 struct Entry<T> {
-    request: Request<T>,
-    blocked: Option<Blocked>,
+    issue: Issue<T>,
     /// It is on the push-back list, released or not.
     waiting: bool,
+}
+
+impl<T> Entry<T> {
+    fn new(request: Request<T>) -> Entry<T> {
+        Entry { issue: Issue { request, due: Nanos(0), blocked: None, held: false }, waiting: false }
+    }
 }
 
 /// Decides which request of one target goes when.
@@ -106,8 +109,10 @@ pub struct Scheduler<T> {
     ready: BinaryHeap<Reverse<(u64, u32)>>,
     /// Pushed-back requests that have not gone, ready or not.
     waiting: usize,
-    head: Option<Request<T>>,
-    /// What the head waits for, under `order`.
+    /// Entry of the next request of the source, if it has been handed over and has not gone. It lies in its place from
+    /// the beginning: copying what was just written costs more than all the rest of a decision.
+    head: Option<u32>,
+    /// What the head waits for, under `order`: a sequence number.
     head_blocked_by: Option<u64>,
     head_released: Nanos,
     /// Since when the head waits for room on the push-back list.
@@ -127,7 +132,8 @@ impl<T: Copy + Default> Scheduler<T> {
         let depth = depth.max(1) as usize;
         let max_waiting =
             if overlap.policy == OverlapPolicy::PushBack { overlap.max_waiting as usize } else { 0 };
-        let capacity = depth + max_waiting;
+        // In flight, on the list, and the head.
+        let capacity = depth + max_waiting + 1;
         let idle =
             Request { sequence: 0, op: Op::Read, extent: Extent::default(), due: None, facts: T::default() };
         Scheduler {
@@ -135,7 +141,7 @@ impl<T: Copy + Default> Scheduler<T> {
             depth,
             max_waiting,
             tracker: Tracker::new(overlap.strong, capacity),
-            entries: vec![Entry { request: idle, blocked: None, waiting: false }; capacity],
+            entries: vec![Entry::new(idle); capacity],
             free_entries: (0..capacity as u32).rev().collect(),
             free_slots: (0..depth as u32).rev().collect(),
             slots: vec![0; depth],
@@ -154,9 +160,17 @@ impl<T: Copy + Default> Scheduler<T> {
     }
 
     /// Hands over the next request of the source, after [`Decision::Offer`].
+    #[inline]
     pub fn offer(&mut self, request: Request<T>) {
         debug_assert!(self.head.is_none(), "one request at a time");
-        self.head = Some(request);
+        let id = self
+            .free_entries
+            .pop()
+            .expect("there is an entry for each slot, each place on the list and the head");
+        let entry = &mut self.entries[id as usize];
+        entry.issue.request = request;
+        entry.issue.blocked = None;
+        self.head = Some(id);
     }
 
     /// Says that the source has no more requests, after [`Decision::Offer`].
@@ -166,7 +180,7 @@ impl<T: Copy + Default> Scheduler<T> {
 
     /// The next request of the source, if it has been handed over and has not gone.
     pub fn head(&self) -> Option<&Request<T>> {
-        self.head.as_ref()
+        self.head.map(|id| &self.entries[id as usize].issue.request)
     }
 
     /// Lets nothing more go. What has not gone comes out as [`Decision::Cancel`]; what is in flight is awaited.
@@ -198,19 +212,24 @@ impl<T: Copy + Default> Scheduler<T> {
             if self.free_slots.is_empty() {
                 return Decision::Wait;
             }
-            if let Some(Reverse((_, id))) = self.ready.pop() {
-                self.waiting -= 1;
-                self.entries[id as usize].waiting = false;
-                return self.issue(id, now);
+            if !self.ready.is_empty() {
+                return self.issue_ready(now);
             }
             let Some(head) = self.head else { return self.next_without_head() };
-            if let Some(due) = head.due.filter(|due| *due > now) {
+            if let Some(due) = self.entries[head as usize].issue.request.due.filter(|due| *due > now) {
                 return Decision::Sleep(due);
             }
             if let Some(decision) = self.admit(head, now) {
                 return decision;
             }
         }
+    }
+
+    fn issue_ready(&mut self, now: Nanos) -> Decision<T> {
+        let Reverse((_, id)) = self.ready.pop().expect("the caller saw one");
+        self.waiting -= 1;
+        self.entries[id as usize].waiting = false;
+        self.issue(id, now)
     }
 
     fn next_without_head(&self) -> Decision<T> {
@@ -223,50 +242,52 @@ impl<T: Copy + Default> Scheduler<T> {
     }
 
     /// What becomes of the head, which is due while a slot is free; `None` if it went to the push-back list.
-    fn admit(&mut self, head: Request<T>, now: Nanos) -> Option<Decision<T>> {
+    fn admit(&mut self, head: u32, now: Nanos) -> Option<Decision<T>> {
+        if self.policy == OverlapPolicy::Allow {
+            self.head = None;
+            return Some(self.issue(head, now));
+        }
         if self.tracker.is_full() && self.in_flight() > 0 {
             return Some(self.wait_for_room(now));
         }
-        match self.policy {
-            OverlapPolicy::Allow => {}
-            OverlapPolicy::Drop => {
-                if let Some(by) = self.conflict(&head) {
-                    self.head = None;
-                    return Some(Decision::Drop(head, by));
-                }
-            }
-            OverlapPolicy::Order => {
-                if let Some(by) = self.conflict(&head) {
-                    self.head_blocked_by = Some(by);
-                    self.counters.max_waiting = self.counters.max_waiting.max(1);
-                    return Some(Decision::Wait);
-                }
-            }
+        let conflict = match self.policy {
             OverlapPolicy::PushBack => return self.admit_or_push_back(head, now),
+            _ => self.conflict(head),
+        };
+        match (self.policy, conflict) {
+            (OverlapPolicy::Drop, Some(by)) => {
+                self.head = None;
+                self.free_entries.push(head);
+                Some(Decision::Drop(self.entries[head as usize].issue.request, by))
+            }
+            (_, Some(by)) => {
+                self.head_blocked_by = Some(by);
+                self.counters.max_waiting = self.counters.max_waiting.max(1);
+                Some(Decision::Wait)
+            }
+            (_, None) => {
+                self.end_wait_for_room(now);
+                self.head = None;
+                self.track(head);
+                let by = self.head_blocked_by.take();
+                let issue = &mut self.entries[head as usize].issue;
+                issue.blocked = by.map(|by| Blocked { by, released: self.head_released });
+                Some(self.issue(head, now))
+            }
         }
-        self.end_wait_for_room(now);
-        self.head = None;
-        let id = self.new_entry(head);
-        if self.policy != OverlapPolicy::Allow {
-            self.tracker.insert(id, head.op, head.extent);
-        }
-        let blocked = self.head_blocked_by.take().map(|by| Blocked { by, released: self.head_released });
-        self.entries[id as usize].blocked = blocked;
-        Some(self.issue(id, now))
     }
 
     /// Without a place on the list it stays the head, and those behind it wait too: memory is bounded.
-    fn admit_or_push_back(&mut self, head: Request<T>, now: Nanos) -> Option<Decision<T>> {
-        if self.waiting == self.max_waiting && self.conflict(&head).is_some() {
+    fn admit_or_push_back(&mut self, head: u32, now: Nanos) -> Option<Decision<T>> {
+        if self.waiting == self.max_waiting && self.conflict(head).is_some() {
             return Some(self.wait_for_room(now));
         }
         self.end_wait_for_room(now);
         self.head = None;
-        let id = self.new_entry(head);
-        if !self.tracker.insert(id, head.op, head.extent) {
-            return Some(self.issue(id, now));
+        if !self.track(head) {
+            return Some(self.issue(head, now));
         }
-        self.entries[id as usize].waiting = true;
+        self.entries[head as usize].waiting = true;
         self.waiting += 1;
         self.counters.max_waiting = self.counters.max_waiting.max(self.waiting as u32);
         None
@@ -285,38 +306,44 @@ impl<T: Copy + Default> Scheduler<T> {
         }
     }
 
-    fn conflict(&self, request: &Request<T>) -> Option<u64> {
-        let id = self.tracker.conflict(request.op, request.extent)?;
-        Some(self.entries[id as usize].request.sequence)
+    /// An active request that an entry conflicts with, by its sequence number.
+    fn conflict(&self, id: u32) -> Option<u64> {
+        let Request { op, extent, .. } = &self.entries[id as usize].issue.request;
+        let other = self.tracker.conflict(*op, *extent)?;
+        Some(self.entries[other as usize].issue.request.sequence)
     }
 
-    fn new_entry(&mut self, request: Request<T>) -> u32 {
-        let id = self.free_entries.pop().expect("there are as many entries as slots and places on the list");
-        self.entries[id as usize] = Entry { request, blocked: None, waiting: false };
-        id
+    /// Tells the tracker of an entry; whether it has to wait.
+    fn track(&mut self, id: u32) -> bool {
+        let Request { op, extent, .. } = self.entries[id as usize].issue.request;
+        self.tracker.insert(id, op, extent)
     }
 
     fn issue(&mut self, id: u32, now: Nanos) -> Decision<T> {
         let slot = self.free_slots.pop().expect("the caller saw a free slot");
         self.slots[slot as usize] = id;
-        let entry = &self.entries[id as usize];
-        self.counters.max_in_flight =
-            self.counters.max_in_flight.max((self.depth - self.free_slots.len()) as u32);
-        let due = entry.request.due.unwrap_or(now);
-        let held = due < self.held_until;
-        Decision::Issue(Issue { slot: Slot(slot), request: entry.request, due, blocked: entry.blocked, held })
+        self.counters.max_in_flight = self.counters.max_in_flight.max(self.in_flight());
+        let issue = &mut self.entries[id as usize].issue;
+        issue.due = issue.request.due.unwrap_or(now);
+        issue.held = issue.due < self.held_until;
+        Decision::Issue(Slot(slot))
+    }
+
+    /// The request of a slot, from [`Decision::Issue`] to [`Scheduler::complete`].
+    pub fn issued(&self, slot: Slot) -> &Issue<T> {
+        &self.entries[self.slots[slot.0 as usize] as usize].issue
     }
 
     /// Says that the request in `slot` completed.
     pub fn complete(&mut self, slot: Slot, now: Nanos) {
         let id = self.slots[slot.0 as usize];
-        let sequence = self.entries[id as usize].request.sequence;
+        let sequence = self.entries[id as usize].issue.request.sequence;
         if self.policy != OverlapPolicy::Allow && !self.stopping {
             let Scheduler { tracker, entries, ready, .. } = self;
             tracker.remove(id, |released| {
-                let entry = &mut entries[released as usize];
-                entry.blocked = Some(Blocked { by: sequence, released: now });
-                ready.push(Reverse((entry.request.sequence, released)));
+                let issue = &mut entries[released as usize].issue;
+                issue.blocked = Some(Blocked { by: sequence, released: now });
+                ready.push(Reverse((issue.request.sequence, released)));
             });
         }
         if self.head_blocked_by == Some(sequence) {
@@ -333,13 +360,13 @@ impl<T: Copy + Default> Scheduler<T> {
     /// While stopping: what has not gone, one by one, then the end of what is in flight.
     fn next_cancelled(&mut self) -> Decision<T> {
         if let Some(head) = self.head.take() {
-            return Decision::Cancel(head);
+            return Decision::Cancel(self.entries[head as usize].issue.request);
         }
         while let Some(entry) = self.entries.get_mut(self.cancel_at) {
             self.cancel_at += 1;
             if std::mem::take(&mut entry.waiting) {
                 self.waiting -= 1;
-                return Decision::Cancel(entry.request);
+                return Decision::Cancel(entry.issue.request);
             }
         }
         if self.in_flight() > 0 { Decision::Wait } else { Decision::Finished }
@@ -361,9 +388,15 @@ mod tests {
         Scheduler::new(depth, Overlap { policy, max_waiting: 4, ..Overlap::default() })
     }
 
-    fn issued(decision: Decision<()>) -> Issue<()> {
-        match decision {
-            Decision::Issue(issue) => issue,
+    /// What went, and its slot.
+    struct Gone {
+        slot: Slot,
+        issue: Issue<()>,
+    }
+
+    fn issued(s: &mut Scheduler<()>, now: u64) -> Gone {
+        match s.next(Nanos(now)) {
+            Decision::Issue(slot) => Gone { slot, issue: *s.issued(slot) },
             other => panic!("{other:?}"),
         }
     }
@@ -374,25 +407,25 @@ mod tests {
         assert_eq!(s.next(Nanos(0)), Decision::Offer);
         s.offer(Request { due: Some(Nanos(10)), ..write(0, 0, 8) });
         assert_eq!(s.next(Nanos(9)), Decision::Sleep(Nanos(10)));
-        assert_eq!(issued(s.next(Nanos(10))).due, Nanos(10));
+        assert_eq!(issued(&mut s, 10).issue.due, Nanos(10));
     }
 
     #[test]
-    fn a_pushed_back_request_holds_held_and_is_never_overtaken_by_its_like() {
+    fn a_pushed_back_request_holds_no_slot_and_is_never_overtaken_by_its_like() {
         let mut s = scheduler(OverlapPolicy::PushBack, 2);
         s.offer(write(0, 0, 8));
-        let first = issued(s.next(Nanos(0)));
+        let first = issued(&mut s, 0);
         s.offer(write(1, 4, 8));
         assert_eq!(s.next(Nanos(0)), Decision::Offer, "1 waits for 0");
         s.offer(write(2, 8, 8));
         assert_eq!(s.next(Nanos(0)), Decision::Offer, "2 conflicts only with 1, which waits");
         s.offer(write(3, 100, 8));
-        let other = issued(s.next(Nanos(0)));
-        assert_eq!(other.request.sequence, 3, "3 conflicts with nothing");
+        let other = issued(&mut s, 0);
+        assert_eq!(other.issue.request.sequence, 3, "3 conflicts with nothing");
         s.complete(first.slot, Nanos(5));
-        let second = issued(s.next(Nanos(6)));
+        let second = issued(&mut s, 6);
         assert_eq!(
-            (second.request.sequence, second.blocked),
+            (second.issue.request.sequence, second.issue.blocked),
             (1, Some(Blocked { by: 0, released: Nanos(5) }))
         );
         s.complete(other.slot, Nanos(7));
@@ -400,8 +433,11 @@ mod tests {
         s.exhausted();
         assert_eq!(s.next(Nanos(7)), Decision::Wait);
         s.complete(second.slot, Nanos(8));
-        let third = issued(s.next(Nanos(8)));
-        assert_eq!((third.request.sequence, third.blocked), (2, Some(Blocked { by: 1, released: Nanos(8) })));
+        let third = issued(&mut s, 8);
+        assert_eq!(
+            (third.issue.request.sequence, third.issue.blocked),
+            (2, Some(Blocked { by: 1, released: Nanos(8) }))
+        );
         s.complete(third.slot, Nanos(9));
         assert_eq!(s.next(Nanos(9)), Decision::Finished);
         assert_eq!((s.counters().max_in_flight, s.counters().max_waiting), (2, 2));
@@ -411,24 +447,24 @@ mod tests {
     fn drop_names_the_request_in_flight_and_order_holds_everything_back() {
         let mut s = scheduler(OverlapPolicy::Drop, 4);
         s.offer(write(0, 0, 8));
-        issued(s.next(Nanos(0)));
+        issued(&mut s, 0);
         s.offer(write(1, 4, 8));
         assert_eq!(s.next(Nanos(0)), Decision::Drop(write(1, 4, 8), 0));
 
         let mut s = scheduler(OverlapPolicy::Order, 4);
         s.offer(write(0, 0, 8));
-        let first = issued(s.next(Nanos(0)));
+        let first = issued(&mut s, 0);
         s.offer(write(1, 4, 8));
         assert_eq!(s.next(Nanos(0)), Decision::Wait);
         s.complete(first.slot, Nanos(3));
-        assert_eq!(issued(s.next(Nanos(4))).blocked, Some(Blocked { by: 0, released: Nanos(3) }));
+        assert_eq!(issued(&mut s, 4).issue.blocked, Some(Blocked { by: 0, released: Nanos(3) }));
     }
 
     #[test]
     fn a_full_list_is_counted() {
         let mut s = scheduler(OverlapPolicy::PushBack, 8);
         s.offer(write(0, 0, 8));
-        let first = issued(s.next(Nanos(0)));
+        let first = issued(&mut s, 0);
         for sequence in 1..=4 {
             s.offer(write(sequence, 0, 8));
             assert_eq!(s.next(Nanos(0)), Decision::Offer);
@@ -436,7 +472,7 @@ mod tests {
         s.offer(write(5, 0, 8));
         assert_eq!(s.next(Nanos(10)), Decision::Wait);
         s.complete(first.slot, Nanos(30));
-        assert_eq!(issued(s.next(Nanos(30))).request.sequence, 1);
+        assert_eq!(issued(&mut s, 30).issue.request.sequence, 1);
         assert_eq!(s.next(Nanos(30)), Decision::Offer, "a place is free again");
         assert_eq!((s.counters().full_count, s.counters().full_total), (1, Nanos(20)));
     }
@@ -445,7 +481,7 @@ mod tests {
     fn stopping_cancels_what_has_not_gone() {
         let mut s = scheduler(OverlapPolicy::PushBack, 2);
         s.offer(write(0, 0, 8));
-        let first = issued(s.next(Nanos(0)));
+        let first = issued(&mut s, 0);
         s.offer(write(1, 0, 8));
         assert_eq!(s.next(Nanos(0)), Decision::Offer);
         s.offer(Request { due: Some(Nanos(99)), ..write(2, 50, 8) });
@@ -475,7 +511,7 @@ mod tests {
             }).collect::<Vec<_>>().into_iter();
             let total = load.len();
             let (mut now, mut random) = (Nanos(0), seed | 1);
-            let mut flying: Vec<(Issue<()>, Nanos)> = Vec::new();
+            let mut flying: Vec<(Slot, Request<()>, Nanos)> = Vec::new();
             let mut gone: Vec<Request<()>> = Vec::new();
             let mut dropped = 0;
             let conflicts = |a: &Request<()>, b: &Request<()>| strong.conflict(a.op, b.op) && a.extent.overlaps(b.extent);
@@ -485,10 +521,11 @@ mod tests {
                         Some(request) => s.offer(request),
                         None => s.exhausted(),
                     },
-                    Decision::Issue(issue) => {
+                    Decision::Issue(slot) => {
+                        let issue = *s.issued(slot);
                         prop_assert!(issue.due <= now);
                         if policy != OverlapPolicy::Allow {
-                            prop_assert!(!flying.iter().any(|(f, _)| conflicts(&f.request, &issue.request)));
+                            prop_assert!(!flying.iter().any(|(_, f, _)| conflicts(f, &issue.request)));
                             prop_assert!(!gone.iter().any(|g| g.sequence > issue.request.sequence && conflicts(g, &issue.request)));
                         }
                         if policy == OverlapPolicy::Order {
@@ -496,20 +533,20 @@ mod tests {
                         }
                         gone.push(issue.request);
                         random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
-                        flying.push((issue, Nanos(now.0 + 1 + (random >> 60))));
+                        flying.push((slot, issue.request, Nanos(now.0 + 1 + (random >> 60))));
                         prop_assert!(flying.len() <= depth as usize && s.in_flight() as usize == flying.len());
                     }
                     Decision::Drop(request, by) => {
-                        prop_assert!(flying.iter().any(|(f, _)| f.request.sequence == by && conflicts(&f.request, &request)));
+                        prop_assert!(flying.iter().any(|(_, f, _)| f.sequence == by && conflicts(f, &request)));
                         dropped += 1;
                     }
                     Decision::Cancel(_) => prop_assert!(false, "nobody stopped"),
                     decision @ (Decision::Sleep(_) | Decision::Wait) => {
-                        let next = flying.iter().map(|f| f.1).min();
+                        let next = flying.iter().map(|f| f.2).min();
                         let sleep = if let Decision::Sleep(t) = decision { Some(t) } else { None };
                         now = next.into_iter().chain(sleep).min().expect("somebody will wake us");
-                        while let Some(i) = flying.iter().position(|f| f.1 <= now) {
-                            s.complete(flying.swap_remove(i).0.slot, now);
+                        while let Some(i) = flying.iter().position(|f| f.2 <= now) {
+                            s.complete(flying.swap_remove(i).0, now);
                         }
                     }
                     Decision::Finished => break,
