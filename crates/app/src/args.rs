@@ -185,6 +185,9 @@ pub struct SessionArgs {
     /// Delay above which the delay limit is marked as failed
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub bad_delay: Nanos,
+    /// Tell the CPU time of each phase as JSON on standard error
+    #[arg(long, hide = true)]
+    pub timings: bool,
     #[command(flatten)]
     pub progress: ProgressArgs,
 }

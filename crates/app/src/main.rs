@@ -12,6 +12,7 @@ mod progress;
 mod run_args;
 mod session;
 mod signals;
+mod timings;
 
 use args::{Cli, Command};
 use clap::Parser;

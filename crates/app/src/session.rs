@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{self, Analysis, tell};
 use crate::progress;
 use crate::signals::Listener;
+use crate::timings::Timings;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
 use iosonar_engine::{Control, NoticeSink, Prepared, Progress, RunError, TargetReady, prepare};
@@ -29,6 +30,7 @@ pub fn carry_out(
         output::print(&plan.to_toml())?;
         return Ok(Exit::Fine);
     }
+    let mut timings = Timings::new();
     let (control, status) = (Arc::new(Control::default()), Arc::new(AtomicBool::new(false)));
     let listener = Listener::start(control.clone(), status.clone())?;
     let skipped = Arc::new(AtomicU64::new(0));
@@ -38,15 +40,20 @@ pub fn carry_out(
     let dir = args.out.clone().unwrap_or_else(|| new_name(&prepared));
     let (archive, info) = begin(&prepared, &dir)?;
     listener.set_running(true);
+    timings.end("prepare");
     let info = run(&prepared, &archive, info, args, &control, &status);
     listener.set_running(false);
     let info = info?;
+    timings.end("run");
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay };
-    let analysis = conclude(archive, &info, &limits)?;
+    let analysis = conclude(archive, &info, &limits, &mut timings)?;
     if let RunState::Broken(why) = &info.state {
         tell(format_args!("iosonar: the run could not go on: {why}"));
     }
     output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&analysis.summary), dir.display()))?;
+    if args.timings {
+        timings.tell();
+    }
     Ok(exit(&info, &analysis, args.strict, skipped.load(Relaxed)))
 }
 
@@ -147,7 +154,12 @@ fn run(
 }
 
 /// Turns the log into Parquet and sums up. A disk that is full ends this, but loses no record: the log stays.
-fn conclude(archive: ArchiveWriter, info: &RunInfo, limits: &Limits) -> Result<Analysis, Failure> {
+fn conclude(
+    archive: ArchiveWriter,
+    info: &RunInfo,
+    limits: &Limits,
+    timings: &mut Timings,
+) -> Result<Analysis, Failure> {
     let dir = archive.dir().to_path_buf();
     let archive = match archive.finish() {
         Ok(archive) => archive,
@@ -158,10 +170,12 @@ fn conclude(archive: ArchiveWriter, info: &RunInfo, limits: &Limits) -> Result<A
             Archive::open(&dir)?
         }
     };
+    timings.end("encode");
     let analysis = Analysis::of(&archive, limits)?;
     if let Err(error) = keep(&archive, &analysis, info) {
         tell(format_args!("iosonar: {error}; 'iosonar show' computes the summary anew"));
     }
+    timings.end("summary");
     Ok(analysis)
 }
 

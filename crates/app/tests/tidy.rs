@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("plan", &[]),
     ("trace", &["plan"]),
     ("load", &["os", "plan", "trace"]),
@@ -25,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("view", &["analyze", "archive", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
     ("testkit", &["archive", "os", "plan"]),
+    ("bench", &["os", "plan", "trace"]),
     (
         "app",
         &["analyze", "archive", "dialect-blkreplay", "engine", "host", "load", "os", "plan", "trace", "view"],

@@ -18,7 +18,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 /// Fields whose options go with a plan.
-const WITH_PLAN: [&str; 10] = [
+const WITH_PLAN: [&str; 11] = [
     "plan",
     "destroy",
     "out",
@@ -26,6 +26,7 @@ const WITH_PLAN: [&str; 10] = [
     "strict",
     "bad_latency",
     "bad_delay",
+    "timings",
     "progress",
     "no_progress",
     "progress_every",

@@ -1,0 +1,165 @@
+//! What `./bench` measures by itself, because a shell cannot: a bare spinning loop, the reading of loads, the clocks.
+//!
+//! `iosonar-bench bare RATE REQUESTS SPIN_US`, `iosonar-bench parse LINES ROUNDS`, `iosonar-bench clock`; each prints one
+//! line of JSON. No part of the product.
+
+use iosonar_os::usage::own_cpu_time;
+use iosonar_os::{Clock, monotonic_ns, set_timer_slack_1ns};
+use iosonar_plan::{Nanos, Op};
+use iosonar_trace::blkreplay::{LOAD_HEADER, Line, Reader, write_load};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::process::ExitCode;
+use std::time::Duration;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let numbers: Vec<u64> = words.iter().skip(1).filter_map(|word| word.parse().ok()).collect();
+    match (words.first(), numbers.as_slice()) {
+        (Some(&"bare"), &[rate, requests, spin_us]) if rate * requests > 0 => {
+            bare(rate, requests, spin_us * 1_000)
+        }
+        (Some(&"parse"), &[lines, rounds]) if lines > 0 => parse(lines, rounds),
+        (Some(&"clock"), []) => clock(),
+        _ => {
+            eprintln!("usage: iosonar-bench bare RATE REQUESTS SPIN_US | parse LINES ROUNDS | clock");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Sleeps until shortly before each of the Poisson arrivals, spins up to it and looks how late it is: what this machine
+/// allows anyone just now.
+fn bare(rate: u64, requests: u64, spin: u64) {
+    let due = arrivals(rate, requests);
+    let mut late = vec![0; due.len()];
+    let _ = set_timer_slack_1ns();
+    // Time zero lies ahead, as that of a run does.
+    let clock = Clock::from_origin(monotonic_ns() + 50_000_000);
+    for (due, late) in due.iter().zip(&mut late) {
+        *late = loop {
+            let now = clock.now();
+            if now >= *due {
+                break now - due;
+            }
+            if *due - now > spin {
+                std::thread::sleep(Duration::from_nanos(due - now - spin));
+            } else {
+                std::hint::spin_loop();
+            }
+        };
+    }
+    let cpu = own_cpu_time();
+    let tenth = late.len().div_ceil(10);
+    let (first, last) = (median(&late[..tenth]), median(&late[late.len() - tenth..]));
+    let at_end = late.len().div_ceil(100);
+    println!(
+        "{{\"requests\":{},\"p50_ns\":{},\"p99_ns\":{},\"max_ns\":{},\"drift_ns\":{},\"at_end_p50_ns\":{},\
+         \"cpu_ns\":{},\"clock\":\"{}\"}}",
+        late.len(),
+        median(&late),
+        quantile(&late, 0.99),
+        quantile(&late, 1.0),
+        last as i64 - first as i64,
+        median(&late[late.len() - at_end..]),
+        cpu.user_ns + cpu.system_ns,
+        clock.source()
+    );
+}
+
+fn arrivals(rate: u64, requests: u64) -> Vec<u64> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mean = 1e9 / rate as f64;
+    let mut time = 0.0;
+    (0..requests)
+        .map(|_| {
+            let uniform = ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+            time += -uniform.ln() * mean;
+            time as u64
+        })
+        .collect()
+}
+
+fn median(values: &[u64]) -> u64 {
+    quantile(values, 0.5)
+}
+
+/// The value that the share `q` of all does not exceed.
+fn quantile(values: &[u64], q: f64) -> u64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied().unwrap_or_default()
+}
+
+/// Reads a load from memory, as often as asked, and takes the fastest: decoded text to requests, nothing else.
+fn parse(lines: u64, rounds: u64) {
+    let text = load(lines);
+    let mut best = u64::MAX;
+    for _ in 0..rounds.max(1) {
+        let begin = own_cpu_time();
+        let mut reader = Reader::new(text.as_slice());
+        let (mut requests, mut check) = (0, 0u64);
+        while let Ok(Some(line)) = reader.next_line() {
+            if let Line::Request(request) = line {
+                requests += 1;
+                check ^= request.time.0 ^ request.extent.offset;
+            }
+        }
+        std::hint::black_box(check);
+        assert_eq!(requests, lines, "every line is a request");
+        let end = own_cpu_time();
+        best = best.min(end.user_ns + end.system_ns - begin.user_ns - begin.system_ns);
+    }
+    println!("{{\"lines\":{lines},\"bytes\":{},\"cpu_ns\":{best}}}", text.len());
+}
+
+/// A load as recorded ones are: blanks that align, times to the nanosecond, both operations.
+fn load(lines: u64) -> Vec<u8> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut text = format!("{LOAD_HEADER}\n").into_bytes();
+    let mut time = 0;
+    for _ in 0..lines {
+        let draw = random.next_u64();
+        time += draw % 200_000;
+        let op = if draw >> 63 == 0 { Op::Read } else { Op::Write };
+        let (sector, length) = ((draw >> 20) % (1 << 33), 8 << (draw >> 60 & 3));
+        let written = write_load(&mut text, Nanos(time), op, sector, length);
+        written.expect("memory takes it");
+    }
+    text
+}
+
+/// What one reading of each clock costs, and which one a run takes here.
+fn clock() {
+    let origin = monotonic_ns();
+    let (ours, system) = (Clock::from_origin(origin), Clock::system(origin));
+    println!(
+        "{{\"source\":\"{}\",\"cost_ps\":{},\"clock_gettime_cost_ps\":{}}}",
+        ours.source(),
+        ours.cost_ps(),
+        system.cost_ps()
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let values: Vec<u64> = (1..=100).rev().collect();
+        assert_eq!((median(&values), quantile(&values, 0.99), quantile(&values, 1.0)), (50, 99, 100));
+        assert_eq!(median(&[7]), 7);
+    }
+
+    #[test]
+    fn arrivals_come_at_their_rate_and_in_order() {
+        let due = arrivals(10_000, 20_000);
+        assert!(due.len() == 20_000 && due.is_sorted());
+        let last = due[due.len() - 1] as f64;
+        assert!((last / 2e9 - 1.0).abs() < 0.05, "{last}");
+    }
+}

@@ -1,0 +1,123 @@
+//! `./bench` must not rot: each of its lines runs for a moment and prints figures, and what it made is gone however it
+//! ends. No test looks at a time: that would measure the machine.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The folder of the programs; None where the product's is not built.
+fn programs() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_BIN_EXE_iosonar-bench")).parent()?;
+    folder.join("iosonar").exists().then(|| folder.to_path_buf())
+}
+
+fn bench(results: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench"));
+    command.env("CARGO_TARGET_DIR", results).args(args).stdin(Stdio::null());
+    command
+}
+
+macro_rules! programs_or_skip {
+    ($name:literal) => {
+        match programs() {
+            Some(folder) => folder.to_str().unwrap().to_string(),
+            None => return iosonar_testkit::skip($name, "iosonar is not built: test the whole workspace"),
+        }
+    };
+}
+
+#[test]
+fn every_line_prints_figures() {
+    let folder = programs_or_skip!("every_line_prints_figures");
+    let results = tempfile::tempdir().unwrap();
+    let listed = bench(results.path(), &["--list"]).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let output = bench(results.path(), &["--tiny", "--programs", &folder]).output().unwrap();
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{text}{errors}");
+    let kept = std::fs::read_to_string(results.path().join("bench/results.jsonl")).unwrap();
+    let rows: Vec<Value> = kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(listed.lines().count() >= 9, "{listed}");
+    for name in listed.lines() {
+        let skipped = text.lines().any(|line| line.starts_with(&format!("SKIPPED: {name}: ")));
+        let printed = text.lines().any(|line| line.starts_with(&format!("{name} ")));
+        let was_kept = rows.iter().any(|row| row["line"] == name);
+        assert!(skipped || (printed && was_kept), "{name}: {text}");
+    }
+    for row in rows {
+        assert_sane(&row);
+    }
+    let left: Vec<_> = std::fs::read_dir(results.path().join("bench")).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "only the results stay");
+}
+
+/// A figure for each repetition, as large as such a thing can be.
+fn assert_sane(row: &Value) {
+    let ours = row["ours"].as_array().unwrap();
+    assert_eq!(ours.len(), 1, "{row}");
+    let has_fio = row["fio"] != "none";
+    let other = row["other"].as_str().unwrap();
+    let theirs = row["theirs"].as_array().unwrap();
+    assert_eq!(
+        theirs.len(),
+        usize::from(!other.is_empty() && (has_fio || !other.starts_with("fio"))),
+        "{row}"
+    );
+    // Lateness may be 0, and a difference below that.
+    let is_time = row["unit"] == "us" || row["unit"] == "ms";
+    for value in ours.iter().chain(theirs) {
+        let value = value.as_f64().unwrap();
+        assert!(value.is_finite() && value.abs() < 1e9 && (is_time || value > 0.0), "{row}");
+    }
+    let has_aim = !row["aim"].as_str().unwrap().is_empty();
+    assert!(!row["met"].is_null() || !has_aim || !has_fio, "{row}");
+}
+
+fn zrams() -> BTreeSet<String> {
+    let names = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    names.map(|e| e.file_name().to_string_lossy().into_owned()).filter(|n| n.starts_with("zram")).collect()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn an_interrupted_bench_removes_its_device() {
+    const NAME: &str = "an_interrupted_bench_removes_its_device";
+    let folder = programs_or_skip!("an_interrupted_bench_removes_its_device");
+    if let Some(why) = iosonar_testkit::lacks(&["python3"]) {
+        return iosonar_testkit::skip(NAME, &why);
+    }
+    let results = tempfile::tempdir().unwrap();
+    let before = zrams();
+    let mut running = bench(results.path(), &["threads", "--pairs", "50", "--programs", &folder])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let ours = |zrams: BTreeSet<String>| zrams.difference(&before).cloned().collect::<BTreeSet<_>>();
+    let mut made = BTreeSet::new();
+    wait_until("a device is made, or there is none here", || {
+        made = ours(zrams());
+        !made.is_empty() || running.try_wait().unwrap().is_some()
+    });
+    let ended = running.try_wait().unwrap().is_some();
+    if ended && made.is_empty() {
+        return iosonar_testkit::skip(NAME, "no zram device can be made here");
+    }
+    interrupt(&running);
+    running.wait().unwrap();
+    assert!(ours(zrams()).is_disjoint(&made), "{made:?} is left");
+}
+
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}

@@ -1,0 +1,549 @@
+"""The lines of ./bench: runs ours and the other in turn, compares each pair, prints a table.
+
+Only Python's own library. A line is a function that fills rows; a row is one figure with its aim.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import random
+import resource
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HELP = """\
+Runs what iosonar is measured by, ours and the other in turn, several times; prints medians, the ratio
+ours / theirs of the pairs with its range, and whether the aim is met. A missed aim is no failure: the exit
+code is 0 unless something could not be run. What is counted: docs/performance.md.
+
+  ./bench                  all lines, a few minutes
+  ./bench null uring       only these
+  ./bench --pairs 7        more repetitions: a narrower picture on a noisy machine
+  ./bench --tiny           each line for a moment: shows that it works, the figures mean nothing
+
+Results are appended to target/bench/results.jsonl, one JSON object for each row.
+"""
+
+POISSON_RATE = 10_000
+SPIN_US = 100
+BLOCK = 4096
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+# --- what a line needs ---------------------------------------------------------------------------------------------
+
+class Row:
+    """One figure: ours, perhaps theirs, perhaps an aim."""
+
+    def __init__(self, line, what, unit, aim="", higher=False, digits=1):
+        self.line, self.what, self.unit, self.aim, self.digits = line, what, unit, aim, digits
+        self.higher, self.ours, self.theirs, self.other = higher, [], [], ""
+        self.verdict = None  # of (ours, theirs, ratio), medians: how far beyond the aim; at most 0 where it is met
+
+    def add(self, ours, theirs=None):
+        self.ours.append(ours)
+        if theirs is not None:
+            self.theirs.append(theirs)
+
+    def ratios(self):
+        return [o / t for o, t in zip(self.ours, self.theirs) if t]
+
+    def judged(self):
+        """None without an aim, else how far beyond it."""
+        if self.verdict is None or not self.ours:
+            return None
+        median = lambda values: statistics.median(values) if values else None
+        return self.verdict(median(self.ours), median(self.theirs), median(self.ratios()))
+
+
+class Bench:
+    """The machine, the programs, and what has to be undone."""
+
+    def __init__(self, args):
+        self.args = args
+        self.tiny = args.tiny
+        self.pairs = args.pairs or (1 if args.tiny else 3)
+        programs = args.programs or os.path.join(args.target_dir, "release")
+        self.iosonar = os.path.join(programs, "iosonar")
+        self.helper = os.path.join(programs, "iosonar-bench")
+        self.fio_path = shutil.which("fio")
+        self.cpu = max(os.sched_getaffinity(0))
+        self.out_dir = os.path.join(args.target_dir, "bench")
+        os.makedirs(self.out_dir, exist_ok=True)
+        self.scratch = tempfile.mkdtemp(prefix="run.", dir=self.out_dir)
+        self.zram_number = None
+        self.child = None
+        self.number = 0
+
+    def close(self):
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
+        if self.child and self.child.poll() is None:
+            for number in (signal.SIGCONT, signal.SIGKILL):
+                try:
+                    os.killpg(self.child.pid, number)
+                except ProcessLookupError:
+                    pass
+            self.child.wait()
+        if self.zram_number is not None:
+            for _ in range(20):
+                try:
+                    with open("/sys/class/zram-control/hot_remove", "w") as control:
+                        control.write(self.zram_number)
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            else:
+                say(f"/dev/zram{self.zram_number} is still in use: remove it with "
+                    f"'echo {self.zram_number} > /sys/class/zram-control/hot_remove'")
+            self.zram_number = None
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.scratch, name)
+
+    def zram(self):
+        """A device of our own; no other is ever touched."""
+        if self.zram_number is None:
+            if os.geteuid() != 0:
+                raise Skip("a zram device needs root")
+            if not os.path.exists("/sys/class/zram-control"):
+                subprocess.run(["modprobe", "zram", "num_devices=0"], stderr=subprocess.DEVNULL)
+            try:
+                # A signal between making it and knowing its number would leave it behind.
+                signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+                try:
+                    with open("/sys/class/zram-control/hot_add") as control:
+                        self.zram_number = control.read().strip()
+                finally:
+                    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+                with open(f"/sys/block/zram{self.zram_number}/disksize", "w") as size:
+                    size.write("2G")
+            except OSError as error:
+                raise Skip(f"no zram device: {error}")
+        return f"/dev/zram{self.zram_number}"
+
+    def run(self, command, pin=False, stop=None, limit=120):
+        """Runs a program; gives its standard output and error and the CPU seconds of all its processes. stop: after
+        how many seconds it is stopped, and for how long."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpus = {self.cpu} if pin else os.sched_getaffinity(0)
+        out, err = open(self.path("stdout"), "w+"), open(self.path("stderr"), "w+")
+        with out, err:
+            self.child = subprocess.Popen(command, cwd=self.scratch, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                          start_new_session=True, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+            if stop:
+                time.sleep(stop[0])
+                os.kill(self.child.pid, signal.SIGSTOP)
+                time.sleep(stop[1])
+                os.kill(self.child.pid, signal.SIGCONT)
+            timed_out = False
+            try:
+                code = self.child.wait(limit)
+            except subprocess.TimeoutExpired:
+                timed_out = True
+                os.killpg(self.child.pid, signal.SIGKILL)
+                code = self.child.wait()
+            self.child = None
+            out.seek(0), err.seek(0)
+            text, errors = out.read(), err.read()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        if code != 0:
+            why = f"no end within {limit} s" if timed_out else f"code {code}: {errors.strip()[-300:]}"
+            raise Failed(f"{os.path.basename(command[0])}: {why}")
+        return text, errors, cpu
+
+    def ours(self, arguments, **options):
+        """One run of iosonar: what its archive says, the CPU time of its phases and of the whole process."""
+        self.number += 1
+        out = self.path(f"ours-{self.number}")
+        command = [self.iosonar, *arguments, "--out", out, "--no-progress", "--timings"]
+        try:
+            _, errors, cpu = self.run(command, **options)
+            with open(os.path.join(out, "run.json")) as run, open(os.path.join(out, "summary.json")) as summary:
+                result = {"run": json.load(run), "summary": json.load(summary)}
+        finally:
+            shutil.rmtree(out, ignore_errors=True)
+        timings = [line[len("timings: "):] for line in errors.splitlines() if line.startswith("timings: ")]
+        result["timings"] = json.loads(timings[-1])
+        result["requests"] = result["summary"]["counts"]["all"]["total"]
+        result["seconds"] = max(result["summary"]["span"]["last_completed_ns"], 1) / 1e9
+        result["run_cpu"] = sum(result["run"]["cpu"].values()) / 1e9
+        result["process_cpu"] = cpu
+        return result
+
+    def fio(self, *arguments, **options):
+        """One run of fio, or None where there is none."""
+        if not self.fio_path:
+            return None
+        report = self.path("fio.json")
+        command = [self.fio_path, "--name=bench", "--output-format=json", f"--output={report}", *arguments]
+        _, _, cpu = self.run(command, **options)
+        with open(report) as file:
+            text = file.read()
+        job = json.loads(text[text.index("{"):])["jobs"][0]
+        requests = job["read"]["total_ios"] + job["write"]["total_ios"]
+        seconds = max(job["read"]["runtime"], job["write"]["runtime"], 1) / 1e3
+        run_cpu = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] / 1e3
+        return {"requests": max(requests, 1), "seconds": seconds, "run_cpu": run_cpu, "process_cpu": cpu}
+
+    def help_program(self, *arguments, **options):
+        text, _, _ = self.run([self.helper, *map(str, arguments)], **options)
+        return json.loads(text)
+
+
+class Skip(Exception):
+    """A line cannot run here, and that is no fault of ours."""
+
+
+class Failed(Exception):
+    """A program failed."""
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def at_most(limit):
+    return lambda ours, theirs, ratio: ours - limit
+
+
+def at_least(limit):
+    return lambda ours, theirs, ratio: limit - ours
+
+
+def as_fast(ours, theirs, ratio):
+    """More is better, and the other is the measure."""
+    return None if ratio is None else 1 - ratio
+
+
+def per_request(result, key):
+    return None if result is None else result[key] / result["requests"] * 1e9
+
+
+# --- the lines -----------------------------------------------------------------------------------------------------
+
+def line_null(bench):
+    """closed loop without I/O: CPU time per request, every request recorded"""
+    count = 20_000 if bench.tiny else 4_000_000
+    size = count * BLOCK
+    ours_args = ["run", "-t", "nothing", "--engine", "null", "--size", str(size), "--rw", "randread", "--bs", "4k",
+                 "--iodepth", "32", "--number-ios", str(count)]
+    fio_args = ["--ioengine=null", "--rw=randread", "--bs=4k", "--iodepth=32", f"--size={size}"]
+    logged = Row("null", "run phase, fio writes a log too", "ns CPU/request", "<= 100")
+    logged.verdict = at_most(100)
+    plain = Row("null", "run phase, fio without a log", "ns CPU/request")
+    whole = Row("null", "whole process, fio writes a log too", "ns CPU/request")
+    encode = Row("null", "encoding to Parquet, afterwards", "ns CPU/record", "<= 100")
+    encode.verdict = at_most(100)
+    summary = Row("null", "summing up, afterwards", "ns CPU/record")
+    logged.other = whole.other = "fio null + log"
+    plain.other = "fio null"
+    for _ in range(bench.pairs):
+        ours = bench.ours(ours_args)
+        with_log = bench.fio(*fio_args, "--write_lat_log=lat", "--log_avg_msec=0")
+        without = bench.fio(*fio_args)
+        logged.add(per_request(ours, "run_cpu"), per_request(with_log, "run_cpu"))
+        plain.add(per_request(ours, "run_cpu"), per_request(without, "run_cpu"))
+        whole.add(per_request(ours, "process_cpu"), per_request(with_log, "process_cpu"))
+        encode.add(ours["timings"]["encode_ns"] / ours["requests"])
+        summary.add(ours["timings"]["summary_ns"] / ours["requests"])
+    return [logged, plain, whole, encode, summary]
+
+
+def closed_on_zram(bench, line, engine, depth, flags):
+    device = bench.zram()
+    milliseconds = 100 if bench.tiny else 3_000
+    ours_args = ["run", "-t", device, "--engine", line, "--rw", "randread", "--bs", "4k", "--iodepth", str(depth),
+                 "--runtime", f"{milliseconds}ms"]
+    fio_args = [f"--filename={device}", "--readonly", f"--ioengine={engine}", "--direct=1", "--rw=randread", "--bs=4k",
+                f"--iodepth={depth}", "--time_based", f"--runtime={milliseconds}ms", *flags]
+    speed = Row(line, f"4 KiB random reads on zram, depth {depth}", "k requests/s", "ratio >= 1", higher=True)
+    speed.verdict = as_fast
+    cost = Row(line, "run phase, theirs the whole process", "ns CPU/request")
+    speed.other = cost.other = f"fio {engine}"
+    for _ in range(bench.pairs):
+        ours, theirs = bench.ours(ours_args), bench.fio(*fio_args)
+        rate = lambda result: None if result is None else result["requests"] / result["seconds"] / 1e3
+        speed.add(rate(ours), rate(theirs))
+        # fio counts its issuing thread alone, not the kernel's workers that serve its ring.
+        cost.add(per_request(ours, "run_cpu"), per_request(theirs, "process_cpu"))
+    return [speed, cost]
+
+
+def line_threads(bench):
+    """blocking reads of a zram device, one at a time, beside fio psync"""
+    return closed_on_zram(bench, "threads", "psync", 1, [])
+
+
+def line_uring(bench):
+    """io_uring on a zram device, 32 deep, registered files and buffers, beside fio io_uring"""
+    return closed_on_zram(bench, "uring", "io_uring", 32, ["--registerfiles=1", "--fixedbufs=1", "--hipri=0"])
+
+
+def line_burst(bench):
+    """a million requests due at once, push-back, all threads on one CPU"""
+    count = 20_000 if bench.tiny else 1_000_000
+    chance = random.Random(1)
+    blocks = (64 << 30) // BLOCK
+    load, iolog = bench.path("burst.load"), bench.path("burst.iolog")
+    with open(load, "w") as ours, open(iolog, "w") as theirs:
+        theirs.write("fio version 2 iolog\n/bench add\n/bench open\n")
+        for _ in range(count):
+            block, op = chance.randrange(blocks), chance.random() < 0.5
+            ours.write(f"0.0 ; {block * 8} ; 8 ; {'R' if op else 'W'} ; 0.0 ; 0.0\n")
+            theirs.write(f"/bench {'read' if op else 'write'} {block * BLOCK} {BLOCK}\n")
+        theirs.write("/bench close\n")
+    ours_args = ["replay", load, "-t", "nothing", "--engine", "null", "--size", "64g", "--overlap", "push-back", "--asap"]
+    fio_args = ["--ioengine=null", f"--read_iolog={iolog}", "--replay_no_stall=1", "--iodepth=128"]
+    wall = Row("burst", "by the clock, one CPU", "M requests/s", ">= 1", higher=True, digits=2)
+    busy = Row("burst", "by CPU time of the run phase", "M requests/s", ">= 1", higher=True, digits=2)
+    wall.verdict = busy.verdict = at_least(1.0)
+    wall.other = busy.other = "fio read_iolog"
+    for _ in range(bench.pairs):
+        ours, theirs = bench.ours(ours_args, pin=True), bench.fio(*fio_args, pin=True)
+        rate = lambda result, key: None if result is None else result["requests"] / max(result[key], 1e-3) / 1e6
+        wall.add(rate(ours, "seconds"), rate(theirs, "seconds"))
+        busy.add(rate(ours, "run_cpu"), rate(theirs, "run_cpu"))
+    return [wall, busy]
+
+
+def poisson_args(milliseconds):
+    return ["run", "-t", "nothing", "--engine", "null", "--size", "2g", "--rw", "randread", "--bs", "4k", "--iodepth",
+            "32", "--rate-iops", str(POISSON_RATE), "--rate-process", "poisson", "--spin", f"{SPIN_US}us", "--runtime",
+            f"{milliseconds}ms"]
+
+
+def microseconds(nanoseconds):
+    return nanoseconds / 1e3
+
+
+def line_poisson(bench):
+    """10 000 requests a second at random times: how late, beside a bare spinning loop"""
+    milliseconds = 300 if bench.tiny else 10_000
+    half = Row("poisson", "lateness, median", "us", "<= 1", digits=3)
+    half.verdict = at_most(1.0)
+    most = Row("poisson", "lateness, 99th percentile", "us", "<= bare + 10", digits=3)
+    most.verdict = lambda ours, theirs, ratio: ours - theirs - 10
+    drift = Row("poisson", "last tenth less first tenth, medians", "us", "<= 1", digits=3)
+    drift.verdict = at_most(1.0)
+    cpu = Row("poisson", "CPU time, whole process", "s", digits=2)
+    for row in (half, most, drift, cpu):
+        row.other = "bare loop"
+    for _ in range(bench.pairs):
+        ours = bench.ours(poisson_args(milliseconds))
+        bare = bench.help_program("bare", POISSON_RATE, POISSON_RATE * milliseconds // 1_000, SPIN_US)
+        health = ours["summary"]["health"]
+        half.add(microseconds(health["issue_error"]["p50_ns"]), microseconds(bare["p50_ns"]))
+        most.add(microseconds(health["issue_error"]["p99_ns"]), microseconds(bare["p99_ns"]))
+        ours_drift = health["issue_error_drift"]["drift_ns"] if health["issue_error_drift"] else 0
+        drift.add(microseconds(ours_drift), microseconds(bare["drift_ns"]))
+        cpu.add(ours["process_cpu"], bare["cpu_ns"] / 1e9)
+    return [half, most, drift, cpu]
+
+
+def line_stall(bench):
+    """the same, stopped for half a second on the way: lateness must come back"""
+    milliseconds, stop = (600, (0.25, 0.1)) if bench.tiny else (5_000, (1.5, 0.5))
+    end = Row("stall", "lateness at the end, median", "us", "<= 10", digits=3)
+    end.verdict = at_most(10)
+    most = Row("stall", "greatest lateness: the stall was seen", "ms")
+    end.other = most.other = "bare loop"
+    for _ in range(bench.pairs):
+        ours = bench.ours(poisson_args(milliseconds), stop=stop)
+        bare = bench.help_program("bare", POISSON_RATE, POISSON_RATE * milliseconds // 1_000, SPIN_US, stop=stop)
+        summary = ours["summary"]
+        end.add(microseconds(summary["health"]["at_end"]["delay_p50_ns"]), microseconds(bare["at_end_p50_ns"]))
+        most.add(summary["delay"]["all"]["max_ns"] / 1e6, bare["max_ns"] / 1e6)
+    return [end, most]
+
+
+def line_iolog(bench):
+    """the same arrivals from a file, beside fio read_iolog with their times"""
+    seconds = 0.3 if bench.tiny else 5
+    chance, now, due = random.Random(1), 0.0, []
+    while now < seconds:
+        due.append(int(now * 1e6))
+        now += chance.expovariate(POISSON_RATE)
+    load, iolog = bench.path("arrivals.load"), bench.path("arrivals.iolog")
+    with open(load, "w") as ours, open(iolog, "w") as theirs:
+        theirs.write("fio version 3 iolog\n0 /bench add\n0 /bench open\n")
+        for number, time_us in enumerate(due):
+            ours.write(f"{time_us // 1_000_000}.{time_us % 1_000_000:06} ; {number % 1024 * 8} ; 8 ; R ; 0.0 ; 0.0\n")
+            theirs.write(f"{time_us} /bench read {number % 1024 * BLOCK} {BLOCK}\n")
+        theirs.write(f"{due[-1]} /bench close\n")
+    ours_args = ["replay", load, "-t", "nothing", "--engine", "null", "--size", "64m", "--spin", f"{SPIN_US}us"]
+    fio_args = ["--ioengine=null", f"--read_iolog={iolog}", "--replay_no_stall=0", "--iodepth=1",
+                "--write_lat_log=replay", "--log_avg_msec=0"]
+    end = Row("iolog", f"lateness at the end of {seconds:g} s", "ms")
+    elapsed = Row("iolog", "time from the first to the last request", "s", f"{due[-1] / 1e6:.3g}", digits=3)
+    elapsed.verdict = lambda ours, theirs, ratio: ours - due[-1] / 1e6 - 0.05
+    end.other = elapsed.other = "fio read_iolog"
+    for _ in range(bench.pairs):
+        ours = bench.ours(ours_args)
+        theirs = None
+        try:
+            theirs = bench.fio(*fio_args, limit=seconds * 4 + 5)
+        except Failed as failed:
+            say(f"   {failed}: it drifted beyond the time limit")
+        last, late = None, None
+        if theirs:
+            with open(bench.path("replay_lat.1.log")) as log:
+                seen = [int(line.split(",")[0]) for line in log]
+            at_end = len(seen) - max(len(seen) // 100, 1)
+            late = statistics.median(s - d / 1e3 for s, d in list(zip(seen, due))[at_end:])
+            last = seen[-1] / 1e3
+        end.add(ours["summary"]["health"]["at_end"]["delay_p50_ns"] / 1e6, late)
+        elapsed.add(ours["summary"]["span"]["last_completed_ns"] / 1e9, last)
+    return [end, elapsed]
+
+
+def line_parse(bench):
+    """decoded text of a load to requests, one thread"""
+    lines, rounds = (20_000, 1) if bench.tiny else (1_000_000, 3)
+    row = Row("parse", "lines of a .load, from memory", "M lines/s", ">= 5", higher=True, digits=2)
+    row.verdict = at_least(5.0)
+    for _ in range(bench.pairs):
+        result = bench.help_program("parse", lines, rounds, pin=True)
+        row.add(result["lines"] / max(result["cpu_ns"], 1) * 1e3)
+    return [row]
+
+
+def line_clock(bench):
+    """what one reading of the clock costs, and which one the archive names"""
+    row = Row("clock", "one reading of the clock of a run", "ns", "the cheaper")
+    row.other = "clock_gettime"
+    row.verdict = lambda ours, theirs, ratio: ours - theirs * 1.05
+    said = Row("clock", "the same, as the archive tells", "ns")
+    for _ in range(bench.pairs):
+        result = bench.help_program("clock")
+        row.add(result["cost_ps"] / 1e3, result["clock_gettime_cost_ps"] / 1e3)
+        clock = bench.ours(["run", "-t", "nothing", "--engine", "null", "--size", "1m", "--rw", "read"])["run"]["means"]["clock"]
+        said.what = f"the same, as the archive tells: {clock['source']}"
+        said.add(clock["cost_ps"] / 1e3)
+    return [row, said]
+
+
+LINES = {name[len("line_"):]: function for name, function in list(globals().items()) if name.startswith("line_")}
+
+
+# --- printing ------------------------------------------------------------------------------------------------------
+
+def number(value, digits):
+    if value is None:
+        return "-"
+    return f"{value:,.{digits}f}".replace(",", " ")
+
+
+def cells(row):
+    median = lambda values: statistics.median(values) if values else None
+    ratios = row.ratios()
+    ratio = f"{median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})" if ratios and row.unit != "us" else "-"
+    beyond = row.judged()
+    mark = "" if beyond is None else "met" if beyond <= 0 else f"MISSED by {number(beyond, max(row.digits, 2))}"
+    return [row.line, row.what, number(median(row.ours), row.digits), number(median(row.theirs), row.digits), row.other,
+            row.unit, ratio, row.aim, mark]
+
+
+def table(rows):
+    head = ["line", "what", "ours", "theirs", "", "unit", "ratio (range)", "aim", ""]
+    grid = [head] + [cells(row) for row in rows]
+    widths = [max(len(line[i]) for line in grid) for i in range(len(head))]
+    right = {2, 3}
+    for line in grid:
+        print("  ".join(c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(line, widths))).rstrip())
+
+
+def machine(bench):
+    def command(*words):
+        try:
+            return subprocess.run(words, capture_output=True, text=True, cwd=bench.args.home).stdout.strip()
+        except OSError:
+            return ""
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
+    fio = command(bench.fio_path, "--version") if bench.fio_path else "none"
+    return {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "cpu": model,
+            "cpus": len(os.sched_getaffinity(0)), "kernel": platform.release(),
+            "commit": command("git", "rev-parse", "--short=12", "HEAD"), "fio": fio,
+            "changed": bool(command("git", "status", "--porcelain", "--untracked-files=no"))}
+
+
+def keep(bench, facts, rows):
+    with open(os.path.join(bench.out_dir, "results.jsonl"), "a") as file:
+        for row in rows:
+            beyond = row.judged()
+            fields = {"line": row.line, "what": row.what, "unit": row.unit, "ours": row.ours, "theirs": row.theirs,
+                      "other": row.other, "ratios": row.ratios(), "aim": row.aim, "tiny": bench.tiny,
+                      "met": None if beyond is None else beyond <= 0}
+            file.write(json.dumps({**facts, **fields, "load": os.getloadavg()[0]}) + "\n")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="./bench", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog="lines:\n" + "\n".join(f"  {n:9} {f.__doc__}" for n, f in LINES.items()))
+    parser.add_argument("lines", nargs="*", metavar="LINE", help="only these lines")
+    parser.add_argument("--tiny", action="store_true", help="each line for a moment, one pair")
+    parser.add_argument("--pairs", type=int, metavar="N", help="repetitions of ours and theirs in turn; default: 3")
+    parser.add_argument("--programs", metavar="DIR", help="do not build: iosonar and iosonar-bench lie here")
+    parser.add_argument("--list", action="store_true", help="print the names of the lines")
+    parser.add_argument("--home", default=".", help=argparse.SUPPRESS)
+    parser.add_argument("--target-dir", default="target", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    unknown = [name for name in args.lines if name not in LINES]
+    if unknown:
+        parser.error(f"no line {unknown[0]}: there are {', '.join(LINES)}")
+    if args.pairs is not None and args.pairs < 1:
+        parser.error("--pairs: at least 1")
+    # Programs run in a directory of their own.
+    args.target_dir = os.path.abspath(args.target_dir)
+    args.programs = args.programs and os.path.abspath(args.programs)
+    return args
+
+
+def end_on(number, _frame):
+    sys.exit(128 + number)
+
+
+def main():
+    args = arguments()
+    if args.list:
+        print("\n".join(LINES))
+        return 0
+    for number_ in ENDING:
+        signal.signal(number_, end_on)
+    bench, rows, code = Bench(args), [], 0
+    try:
+        facts = machine(bench)
+        print(f"{facts['date']}  {facts['cpu']}, {facts['cpus']} CPUs, kernel {facts['kernel']}, {facts['fio']}, "
+              f"commit {facts['commit']}{' and changes' if facts['changed'] else ''}")
+        print(f"medians of {bench.pairs} pairs; load average {os.getloadavg()[0]:.1f}"
+              + ("; TINY: the figures mean nothing" if bench.tiny else ""), flush=True)
+        for name in args.lines or LINES:
+            say(f"== {name}: {LINES[name].__doc__}")
+            try:
+                done = LINES[name](bench)
+            except Skip as why:
+                print(f"SKIPPED: {name}: {why}")
+                continue
+            except Failed as why:
+                print(f"FAILED: {name}: {why}")
+                code = 1
+                continue
+            keep(bench, facts, done)
+            rows += done
+        table(rows)
+    finally:
+        bench.close()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
