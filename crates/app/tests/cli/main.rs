@@ -5,6 +5,7 @@
 
 mod conflicts;
 mod data;
+mod engines;
 mod exchange;
 mod live;
 mod loads;
