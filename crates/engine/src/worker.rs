@@ -268,7 +268,9 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Spins until `until`, but not so long that a stop would go unnoticed.
     fn spin(&mut self, until: Nanos) {
+        let until = until.min(Nanos(self.backend.now().0 + POLL.0));
         while !self.reap(Wait::No) && self.backend.now() < until {
             std::hint::spin_loop();
         }
