@@ -449,6 +449,8 @@ def cells(row):
     ratio = f"{median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})" if ratios and row.unit != "us" else "-"
     beyond = row.judged()
     mark = "" if beyond is None else "met" if beyond <= 0 else f"MISSED by {number(beyond, max(row.digits, 2))}"
+    if row.verdict is as_fast and ratios and min(ratios) < 1 < max(ratios):
+        mark += ", not decided: the range contains 1"
     return [row.line, row.what, number(median(row.ours), row.digits), number(median(row.theirs), row.digits), row.other,
             row.unit, ratio, row.aim, mark]
 
