@@ -317,7 +317,7 @@ pub struct GenerateArgs {
     /// The region that it touches
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub size: ByteSize,
-    /// bursts: by how many requests each burst grows; mixed: mean requests per second
+    /// bursts: by how many requests each burst grows; mixed: mean requests per second beside the bursts
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub rate: u64,
     /// Share of reads in percent

@@ -4,11 +4,12 @@ use crate::args::SessionArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Analysis, tell};
 use crate::progress;
-use crate::signals::Listener;
+use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
+use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
-use iosonar_engine::{Control, NoticeSink, Prepared, Progress, RunError, TargetReady, prepare};
+use iosonar_engine::{Control, NoticeSink, Prepared, Progress, TargetReady, prepare};
 use iosonar_host::{Root, environment};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
@@ -18,6 +19,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Name and version, as results carry it.
 pub const TOOL: &str = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
+
+/// Bytes of records whose finishing takes so long that it is told: some seconds.
+const TOLD_ABOVE: u64 = 64 << 20;
 
 /// Carries a plan out and says what came of it. `check` may refuse what is prepared, before anything is touched.
 pub fn carry_out(
@@ -36,13 +40,17 @@ pub fn carry_out(
     let skipped = Arc::new(AtomicU64::new(0));
     let prepared = prepare(plan, &Root::default(), notices(skipped.clone())).map_err(Failure::refused)?;
     check(&prepared)?;
-    announce(&prepared);
     let dir = args.out.clone().unwrap_or_else(|| new_name(&prepared));
+    if dir.exists() {
+        // Before anybody is told what will be overwritten.
+        return Err(Failure::refused(anyhow!("{} exists already; name another --out", dir.display())));
+    }
+    announce(&prepared);
     let (archive, info) = begin(&prepared, &dir)?;
-    listener.set_running(true);
+    listener.set_phase(Phase::Running);
     timings.end("prepare");
     let info = run(&prepared, &archive, info, args, &control, &status);
-    listener.set_running(false);
+    listener.set_phase(Phase::Finishing);
     let info = info?;
     timings.end("run");
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay };
@@ -138,7 +146,6 @@ fn run(
     status: &AtomicBool,
 ) -> Result<RunInfo, Failure> {
     let (progress, done) = (Arc::new(Progress::new(prepared.workers())), AtomicBool::new(false));
-    let begun = info.clone();
     let ran = std::thread::scope(|scope| {
         let shown = scope.spawn(|| progress::show(&args.progress, prepared, &progress, &done, status));
         let ran = prepared.run(archive, info, control, &progress);
@@ -147,10 +154,13 @@ fn run(
         let _ = shown.join();
         ran
     });
-    // A run that could not begin must not look as if it went on.
-    let broken = |error: &RunError| RunInfo { state: RunState::Broken(error.to_string()), ..begun };
-    archive.write_run(&ran.as_ref().map_or_else(broken, RunInfo::clone))?;
-    Ok(ran?)
+    let info = ran.map_err(|error| {
+        // Nothing was begun, so nothing is left behind.
+        let _ = std::fs::remove_dir_all(archive.dir());
+        Failure::refused(error)
+    })?;
+    archive.write_run(&info)?;
+    Ok(info)
 }
 
 /// Turns the log into Parquet and sums up. A disk that is full ends this, but loses no record: the log stays.
@@ -161,6 +171,9 @@ fn conclude(
     timings: &mut Timings,
 ) -> Result<Analysis, Failure> {
     let dir = archive.dir().to_path_buf();
+    if archive.log_bytes() > TOLD_ABOVE {
+        tell("iosonar: the run is over; its records are turned into Parquet and summed up");
+    }
     let archive = match archive.finish() {
         Ok(archive) => archive,
         Err(error) => {

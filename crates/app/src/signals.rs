@@ -1,5 +1,5 @@
-//! Signals: while a run goes on, the first asks it to stop and the second ends the program; before and after it,
-//! one ends the program. SIGUSR1 asks for a status line.
+//! Signals: while a run goes on, or its result is finished, the first asks for an orderly end and the second ends the
+//! program; before that, one ends the program. SIGUSR1 asks for a status line.
 
 use crate::output::tell;
 use iosonar_engine::Control;
@@ -7,14 +7,26 @@ use iosonar_os::is_ignored;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::{Handle, Signals};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
 /// Listens while it lives.
 pub struct Listener {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
-    running: Arc<AtomicBool>,
+    phase: Arc<AtomicU8>,
+}
+
+/// What a signal meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// Nothing was begun that would be lost.
+    Preparing = 0,
+    /// The run can be stopped in order.
+    Running = 1,
+    /// The run is over, and its result is finished.
+    Finishing = 2,
 }
 
 impl Listener {
@@ -24,13 +36,21 @@ impl Listener {
         let wanted = [SIGINT, SIGTERM, SIGHUP, SIGUSR1].into_iter().filter(|s| !is_ignored(*s));
         let mut signals = Signals::new(wanted)?;
         let handle = signals.handle();
-        let running = Arc::new(AtomicBool::new(false));
-        let is_running = running.clone();
+        let phase = Arc::new(AtomicU8::new(Phase::Preparing as u8));
+        let present = phase.clone();
         let listen = move || {
+            let mut was_told = false;
             for signal in signals.forever() {
+                let phase = present.load(Relaxed);
                 match signal {
                     SIGUSR1 => status.store(true, Relaxed),
-                    _ if is_running.load(Relaxed) && control.signal().is_none() => {
+                    _ if phase == Phase::Finishing as u8 && control.signal().is_none() && !was_told => {
+                        was_told = true;
+                        tell(
+                            "\niosonar: the run is over, its result is being finished (a second Ctrl-C aborts)",
+                        );
+                    }
+                    _ if phase == Phase::Running as u8 && control.signal().is_none() => {
                         control.stop(signal);
                         tell("\niosonar: stopping; waiting for requests in flight (a second Ctrl-C aborts)");
                     }
@@ -44,12 +64,12 @@ impl Listener {
             }
         };
         let thread = std::thread::Builder::new().name("signals".into()).spawn(listen)?;
-        Ok(Listener { handle, thread: Some(thread), running })
+        Ok(Listener { handle, thread: Some(thread), phase })
     }
 
-    /// Says whether a run goes on that can be stopped in order.
-    pub fn set_running(&self, running: bool) {
-        self.running.store(running, Relaxed);
+    /// Says what a signal meets from now on.
+    pub fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Relaxed);
     }
 }
 

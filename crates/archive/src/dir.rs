@@ -166,6 +166,11 @@ impl ArchiveWriter {
             .map_err(|e| ArchiveError::io(&path, e))
     }
 
+    /// Bytes of records that the log holds so far.
+    pub fn log_bytes(&self) -> u64 {
+        fs::metadata(self.dir.join(LOG)).map_or(0, |m| m.len())
+    }
+
     /// Turns the logs into Parquet and removes them. Call it when every log is closed.
     ///
     /// A log is removed only when what takes its place is on the disk: neither an error nor a loss of power costs

@@ -108,8 +108,8 @@ pub struct TargetInfo {
     pub back_shifts: u64,
     /// Most requests that waited for a conflict at the same time.
     pub max_waiting: u64,
-    /// Most requests that were handed to the engine at the same time. With `threads` that includes those whose
-    /// thread had not woken up yet, so fewer may have been with the kernel.
+    /// Most requests that were handed to the engine at the same time; of several jobs the sum, which is an upper bound.
+    /// With `threads` that includes those whose thread had not woken up yet, so fewer may have been with the kernel.
     pub max_in_flight: u64,
     /// Requests that the whole plan has for it, where that is known.
     #[serde(default)]

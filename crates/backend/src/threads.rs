@@ -48,7 +48,7 @@ impl Threads {
         let calls =
             Calls { file: setup.file, clock: setup.clock, completes: setup.short == ShortPolicy::Complete };
         Ok(Threads(match depth {
-            0 | 1 => Kind::Alone(Alone { calls, pushed: Vec::with_capacity(1), done: Vec::with_capacity(1) }),
+            0 | 1 => Kind::Alone(Alone { calls, done: Vec::with_capacity(1), just_read: None }),
             _ => Kind::Crew(Crew::new(calls, depth)?),
         }))
     }
@@ -107,22 +107,27 @@ fn ended(operation: Operation, times: (Nanos, Nanos), result: (i64, bool), worke
     }
 }
 
-/// The issuing thread makes the calls itself: nothing is handed over.
+/// The issuing thread makes the calls itself: nothing is handed over, and nothing waits to be.
 #[derive(Debug)]
 struct Alone {
     calls: Calls,
-    pushed: Vec<Operation>,
     done: Vec<Completion>,
+    /// The end of the last call, until somebody asks for the time: it has just been read.
+    just_read: Option<Nanos>,
 }
 
 impl Alone {
-    fn submit(&mut self) {
-        let Alone { calls, pushed, done } = self;
-        done.extend(pushed.drain(..).map(|operation| calls.carry_out(operation, 0)));
+    fn now(&mut self) -> Nanos {
+        self.just_read.take().unwrap_or_else(|| self.calls.now())
+    }
+
+    fn push(&mut self, operation: Operation) {
+        let completion = self.calls.carry_out(operation, 0);
+        self.just_read = Some(completion.completed);
+        self.done.push(completion);
     }
 
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
-        self.submit();
         if let (Wait::Until(time), true) = (wait, self.done.is_empty()) {
             std::thread::sleep(Duration::from_nanos(time.saturating_sub(self.calls.now()).0));
         }
@@ -211,8 +216,8 @@ impl Drop for Crew {
 
 impl Backend for Threads {
     fn now(&mut self) -> Nanos {
-        match &self.0 {
-            Kind::Alone(alone) => alone.calls.now(),
+        match &mut self.0 {
+            Kind::Alone(alone) => alone.now(),
             Kind::Crew(crew) => crew.calls.now(),
         }
     }
@@ -223,14 +228,8 @@ impl Backend for Threads {
 
     fn push(&mut self, operation: Operation) {
         match &mut self.0 {
-            Kind::Alone(alone) => alone.pushed.push(operation),
+            Kind::Alone(alone) => alone.push(operation),
             Kind::Crew(crew) => crew.push(operation),
-        }
-    }
-
-    fn submit(&mut self) {
-        if let Kind::Alone(alone) = &mut self.0 {
-            alone.submit();
         }
     }
 

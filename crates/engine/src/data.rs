@@ -78,10 +78,13 @@ impl SectorHeader {
     }
 }
 
-/// Fills the sectors of a write. `first` is the header of its first sector; the others follow from it.
+/// Fills the sectors of a write. `first` is the header of its first sector; the others follow from it. Bytes behind the last
+/// whole sector, which only buffered patterns of odd sizes have, are zeros.
 pub fn fill(buffer: &mut [u8], first: SectorHeader, fill: Fill) {
     let random = SECTOR as usize * usize::from(fill.random_percent) / 100;
-    for (i, sector) in buffer.as_chunks_mut::<{ SECTOR as usize }>().0.iter_mut().enumerate() {
+    let (sectors, rest) = buffer.as_chunks_mut::<{ SECTOR as usize }>();
+    rest.fill(0);
+    for (i, sector) in sectors.iter_mut().enumerate() {
         let header = SectorHeader { sector: first.sector + i as u64, ..first };
         fill_sector(sector, &header, random);
     }

@@ -7,6 +7,7 @@
 mod control;
 mod data;
 mod feed;
+mod fellows;
 mod gate;
 mod means;
 mod payload;

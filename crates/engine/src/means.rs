@@ -1,6 +1,7 @@
 //! What carries a plan out on this machine: backends, memory for data, pacing. Where the plan leaves something open, or
 //! the machine does not allow it, it is decided here and said.
 
+use crate::fellows::Fellows;
 use crate::payload::{Author, Payloads};
 use crate::prepare::Prepared;
 use crate::run::RunError;
@@ -9,6 +10,7 @@ use iosonar_archive::{ClockInfo, Means};
 use iosonar_backend::{Backend, Null, Setup, Sim, Uring, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
 use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, OverlapPolicy, Pacing, Source};
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
 /// Longest request that memory is made for where nobody knows the lengths before the start.
@@ -41,7 +43,7 @@ impl Prepared {
     }
 
     /// The plan's engine, or what takes its place here, and why.
-    fn engine(&self) -> (Engine, Option<String>) {
+    pub(crate) fn engine(&self) -> (Engine, Option<String>) {
         match self.plan.engine {
             Engine::Uring(_) => match Uring::probe() {
                 Ok(_) => (self.plan.engine, None),
@@ -72,6 +74,7 @@ impl Prepared {
     pub(crate) fn settings(&self, part: Part, spin: Nanos) -> Settings {
         let target = &self.targets[part.target];
         let mut overlap = self.plan.overlap;
+        overlap.max_waiting = self.max_waiting;
         if !target.can_conflict(overlap.strong) {
             // Nothing that is asked for ever conflicts, so nothing has to be tracked.
             overlap.policy = OverlapPolicy::Allow;
@@ -95,6 +98,7 @@ pub(crate) struct Equipment {
     pub(crate) settings: Settings,
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) payloads: Payloads,
+    pub(crate) fellows: Arc<Fellows>,
 }
 
 /// Makes everything that issuing loops work with, and says what it is.
@@ -110,6 +114,12 @@ pub(crate) fn equip(prepared: &Prepared, clock: &Clock) -> Result<(Vec<Equipment
         buffer_bytes: 0,
         clock: ClockInfo::default(),
     };
+    if prepared.max_waiting < prepared.plan.overlap.max_waiting {
+        means.notices.push(format!(
+            "the push-back list of each target holds {} requests instead of {}, because memory allows no more",
+            prepared.max_waiting, prepared.plan.overlap.max_waiting
+        ));
+    }
     if prepared.is_timed() {
         means.clock = ClockInfo {
             source: clock.source().into(),
@@ -118,6 +128,7 @@ pub(crate) fn equip(prepared: &Prepared, clock: &Clock) -> Result<(Vec<Equipment
         };
     }
     let workers = parts.len();
+    let fellows: Vec<Arc<Fellows>> = prepared.targets.iter().map(|_| Arc::default()).collect();
     let one = |part: Part| -> Result<Equipment, RunError> {
         let pool = match engine.is_real() {
             true => {
@@ -131,7 +142,8 @@ pub(crate) fn equip(prepared: &Prepared, clock: &Clock) -> Result<(Vec<Equipment
         let author =
             Author { run_id: prepared.plan.run_id, target: part.target as u16, fill: prepared.plan.fill };
         let settings = prepared.settings(part, spin);
-        Ok(Equipment { part, settings, backend, payloads: Payloads::new(author, pool) })
+        let (payloads, fellows) = (Payloads::new(author, pool), fellows[part.target].clone());
+        Ok(Equipment { part, settings, backend, payloads, fellows })
     };
     let equipment = parts.into_iter().map(one).collect::<Result<_, _>>()?;
     Ok((equipment, means))

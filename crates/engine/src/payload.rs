@@ -69,7 +69,9 @@ impl Payloads {
 
     /// Makes the data of the next write while there is time, so that it costs no delay.
     pub(crate) fn prepare(&mut self, content: Content) {
-        if self.ahead.is_none() && self.is_to_be_made(content.op, content.sequence) {
+        if self.is_to_be_made(content.op, content.sequence) {
+            // What was made for another is of no use: that one was dropped, or waits.
+            self.forget_ahead();
             self.ahead = self.make(content).map(|buffer| (content.sequence, buffer));
         }
     }

@@ -6,9 +6,10 @@ use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, 
 use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, Unfit, scan};
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{
-    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, OverlapPolicy, Placement, PlacementError,
-    Plan, SECTOR, Source, Strong, Target,
+    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, Placement, PlacementError, Plan, SECTOR,
+    Source, Strong, Target,
 };
+use iosonar_record::bytes_each;
 use iosonar_trace::{InputError, decompress};
 use std::fs::File;
 use std::io::BufRead;
@@ -96,6 +97,18 @@ pub enum PrepareError {
         /// The longest request.
         length: u64,
     },
+    /// A pattern's region ends behind the target.
+    #[error(
+        "target {path} holds {size} bytes, and the pattern's region ends at {end}: use a smaller --offset or --size (offset and region in a plan), or a larger target"
+    )]
+    Region {
+        /// As typed.
+        path: String,
+        /// First byte behind the region.
+        end: u64,
+        /// Usable bytes of the target.
+        size: u64,
+    },
     /// The size of a pretended target is unknown.
     #[error(
         "target {0} does not exist, so its size is unknown: give --size (in a plan: size = \"10GiB\" in its [[target]])"
@@ -162,6 +175,8 @@ pub enum PrepareError {
 /// A plan that can be carried out, with its targets claimed.
 pub struct Prepared {
     pub(crate) plan: Plan,
+    /// Most requests on the push-back list of an issuing loop, where memory allows fewer than the plan.
+    pub(crate) max_waiting: u32,
     pub(crate) targets: Vec<TargetReady>,
     pub(crate) notices: NoticeSink,
 }
@@ -219,8 +234,9 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     if plan.engine.is_real() {
         check_apart(&targets)?;
     }
-    let mut prepared = Prepared { plan, targets, notices };
-    prepared.check_memory(root)?;
+    let max_waiting = plan.overlap.max_waiting;
+    let mut prepared = Prepared { plan, max_waiting, targets, notices };
+    prepared.fit_memory(root)?;
     raise_file_limit();
     // Only when every target has been looked at is the first one claimed.
     let Prepared { plan, targets, .. } = &mut prepared;
@@ -237,37 +253,37 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
 
 impl Prepared {
     /// Memory follows the plan, so it can be known before the start. What is asked for is compared with what the kernel
-    /// calls available.
-    fn check_memory(&self, root: &Root) -> Result<(), PrepareError> {
+    /// calls available; the push-back lists get at most a quarter of that.
+    fn fit_memory(&mut self, root: &Root) -> Result<(), PrepareError> {
         /// Of a request that is in flight or waits: entries of the scheduler and its conflict tracker.
         const ENTRY: u64 = 512;
         /// Of a worker thread, as far as it is touched.
         const THREAD: u64 = 16 << 10;
-        /// Of an issuing loop: its share of the frames of records, read-ahead.
-        const LOOP: u64 = 1 << 20;
+        /// Of an issuing loop beside its frames of records: read-ahead, gauges.
+        const LOOP: u64 = 1 << 19;
         const MIB: u64 = 1 << 20;
         let plan = &self.plan;
         self.check_buffers()?;
         let Some(available) = available_memory(root) else { return Ok(()) };
-        let is_pushed_back = plan.overlap.policy == OverlapPolicy::PushBack;
-        let waiting = if is_pushed_back { plan.overlap.max_waiting.into() } else { 0 };
-        let depth = u64::from(plan.depth);
-        let threads = if plan.engine == Engine::Threads { depth * THREAD } else { 0 };
         let parts = self.parts();
+        let depth = u64::from(plan.depth);
+        let threads = if self.engine().0 == Engine::Threads { depth * THREAD } else { 0 };
         let buffers =
             |part: &Part| if plan.engine.is_real() { self.buffer_bytes(part.target, parts.len()) } else { 0 };
-        let each = LOOP + (depth + waiting) * ENTRY + threads;
+        let each = LOOP + bytes_each(parts.len()) + depth * ENTRY + threads;
         let needed =
             parts.iter().fold(0u64, |sum, part| sum.saturating_add(each).saturating_add(buffers(part)));
-        if needed <= available / 10 * 9 {
-            return Ok(());
+        if needed > available / 10 * 6 {
+            let longest = self.targets.iter().map(TargetReady::max_length).max().unwrap_or(0);
+            let what = format!(
+                "{} targets, {depth} requests in flight on each, up to {longest} bytes long",
+                self.targets.len()
+            );
+            return Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what });
         }
-        let longest = self.targets.iter().map(TargetReady::max_length).max().unwrap_or(0);
-        let what = format!(
-            "{} targets, {depth} requests in flight on each, up to {longest} bytes long",
-            self.targets.len()
-        );
-        Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what })
+        let most = available / 4 / ENTRY / parts.len() as u64;
+        self.max_waiting = plan.overlap.max_waiting.min(u32::try_from(most.max(1)).unwrap_or(u32::MAX));
+        Ok(())
     }
 
     /// The longest request of each target must fit into its share of memory for data: it would wait for ever.
@@ -422,37 +438,33 @@ fn ready(
     })
 }
 
-/// Buffered patterns may use any size; headers are written where whole sectors are.
+/// Buffered patterns may use any size; headers then stand at every 512 bytes of a request, not of the target.
 fn is_byte_exact(target: &Target, access: Access) -> bool {
     access.buffered && matches!(&target.source, Source::Pattern(p) if !p.is_aligned(SECTOR))
 }
 
 fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> Result<(), PrepareError> {
-    let path = || name(&target.path);
-    let length = match (&target.source, load) {
+    let (path, size) = (|| name(&target.path), placement.size());
+    let too_small =
+        |length| PrepareError::TooSmall { path: path(), size, source_name: source_name(target), length };
+    match (&target.source, load) {
         (Source::Pattern(p), _) => {
             if !p.is_aligned(placement.block()) {
                 return Err(PrepareError::Unaligned { path: path(), block: placement.block() });
             }
-            match Pattern::new(p, placement.size(), 0, 0) {
-                Ok(_) => p.longest(),
-                Err(Unfit::Region { .. }) => u64::MAX,
-                Err(why) => return Err(PrepareError::Pattern { path: path(), why }),
+            let end = p.offset.0.saturating_add(p.region.map_or(p.longest(), |region| region.0));
+            if end > size {
+                return Err(PrepareError::Region { path: path(), end, size });
+            }
+            match Pattern::new(p, size, 0, 0) {
+                Ok(_) => Ok(()),
+                Err(Unfit::Region { .. }) => Err(too_small(p.longest())),
+                Err(why) => Err(PrepareError::Pattern { path: path(), why }),
             }
         }
-        (Source::Load(_), Some(load)) => load.max_length,
-        (Source::Load(_), None) => 0,
-    };
-    if length <= placement.size() {
-        return Ok(());
+        (Source::Load(_), Some(load)) if load.max_length > size => Err(too_small(load.max_length)),
+        (Source::Load(_), _) => Ok(()),
     }
-    let length = if let Source::Pattern(p) = &target.source { p.longest() } else { length };
-    Err(PrepareError::TooSmall {
-        path: path(),
-        size: placement.size(),
-        source_name: source_name(target),
-        length,
-    })
 }
 
 /// What a target's requests are called in messages and in the archive.
@@ -633,7 +645,7 @@ impl Prepared {
         self.targets.iter().map(of).sum()
     }
 
-    /// How long one pass takes at least, where the plan says so: the last due time.
+    /// How long all passes take at least, where the plan says so: by the last due times.
     pub fn expected_span(&self) -> Option<Nanos> {
         let of = |t: &TargetReady| match &t.target.source {
             Source::Load(l) if l.pace == LoadPace::Original => {
@@ -643,6 +655,6 @@ impl Prepared {
             Source::Pattern(p) => p.stop.end(),
         };
         let spans = self.targets.iter().map(of).collect::<Option<Vec<_>>>()?;
-        spans.into_iter().max().map(|span| Nanos(span.0 * u64::from(self.plan.passes)))
+        spans.into_iter().max().map(|span| Nanos(span.0.saturating_mul(self.plan.passes.into())))
     }
 }

@@ -106,17 +106,18 @@ impl Prepared {
         let series = archive.series_log()?;
         let notices = Mutex::new(Vec::new());
         let mut cpu = own_cpu_time();
-        let set_time_zero = || {
+        let begin = |start: &Start| {
             let grace = if self.is_timed() { self.plan.start_grace.0 } else { 0 };
             clock.set_origin(monotonic_ns() + grace);
             info.origin_monotonic_ns = clock.origin();
             info.started_unix_ns = (realtime_ns() + clock.origin()).saturating_sub(monotonic_ns());
+            cpu = own_cpu_time();
+            start.decide(true);
             // Written again at the end; a disk that is full by now shows in the records, too.
             let _ = archive.write_run(&info);
-            cpu = own_cpu_time();
         };
         let shared = Shared { clock: &clock, control, progress, notices: &notices };
-        let (outcomes, clock_error) = self.carry_out(equipment, recorders, shared, series, set_time_zero)?;
+        let (outcomes, clock_error) = self.carry_out(equipment, recorders, shared, series, begin)?;
         let written = writer.finish();
         let used = own_cpu_time();
         info.cpu = CpuUse { user_ns: used.user_ns - cpu.user_ns, system_ns: used.system_ns - cpu.system_ns };
@@ -142,7 +143,7 @@ impl Prepared {
         recorders: Vec<Recorder>,
         shared: Shared<'_>,
         series: SeriesLog,
-        set_time_zero: impl FnOnce(),
+        begin: impl FnOnce(&Start),
     ) -> Result<(Vec<Outcome>, Nanos), RunError> {
         let (gate, start, facts) = (Gate::new(equipment.len()), Start::default(), self.facts());
         let (end, ended) = crossbeam_channel::bounded::<()>(0);
@@ -159,9 +160,15 @@ impl Prepared {
                 RunError::Threads(error)
             })?;
             start.await_ready(workers.len());
-            set_time_zero();
-            start.decide(true);
-            let sampler = scope.spawn(|| sample(series, &facts, shared.clock, ended));
+            // Before time zero, when nothing is lost if there is no thread for it.
+            let sampler = std::thread::Builder::new()
+                .name("sampler".into())
+                .spawn_scoped(scope, || sample(series, &facts, shared.clock, ended))
+                .map_err(|error| {
+                    start.decide(false);
+                    RunError::Threads(error)
+                })?;
+            begin(&start);
             let outcome = |(target, worker): (usize, std::thread::ScopedJoinHandle<'_, _>)| {
                 let (tally, result) =
                     worker.join().unwrap_or_else(|_| (Tally::default(), Err(WorkerError::Panicked)));
@@ -183,15 +190,17 @@ impl Prepared {
         start: &Start,
         shared: Shared<'_>,
     ) -> (Tally, Result<(), WorkerError>) {
+        let arrival = start.arrival();
         set_timer_slack_1ns();
         let refused = isolate(&self.plan.pacing, index);
         shared.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
-        let Equipment { part, settings, backend, payloads } = equipment;
+        let Equipment { part, settings, backend, payloads, fellows } = equipment;
         let Shared { clock, control, progress, .. } = shared;
-        let worker = Worker::new(settings, backend, payloads, recorder, control, progress.gauge(index));
+        let worker =
+            Worker::new(settings, backend, payloads, fellows, recorder, control, progress.gauge(index));
         // Opened and read ahead before time zero, so that neither costs delay; so is a later pass before its start.
         let mut first = Some(self.feed(part, 0, control));
-        if !start.wait(clock, self.is_timed(), control) {
+        if !arrival.wait(clock, self.is_timed(), control) {
             return (Tally::default(), Ok(()));
         }
         worker.run(self.plan.passes, member, |pass| {
@@ -287,7 +296,7 @@ fn sample(mut series: SeriesLog, facts: &[TargetFacts], clock: &Clock, ended: Re
     let names = sampler.names().to_vec();
     let mut values = Vec::new();
     let mut next = Instant::now();
-    let mut error = Nanos(0);
+    let (mut error, mut has_ended) = (Nanos(0), false);
     loop {
         error = error.max(Nanos(clock.correct()));
         values.clear();
@@ -295,10 +304,11 @@ fn sample(mut series: SeriesLog, facts: &[TargetFacts], clock: &Clock, ended: Re
         let named = values.iter().map(|(id, value)| (names[usize::from(id.0)].as_str(), *value));
         // A full disk ends the records too, and they tell.
         let _ = series.append(clock.now(), named);
-        next += SAMPLE_EVERY;
-        match ended.recv_deadline(next) {
-            Err(RecvTimeoutError::Timeout) => {}
-            _ => return error,
+        if has_ended {
+            return error;
         }
+        next = Instant::now().max(next + SAMPLE_EVERY);
+        // The end is sampled too: the last part of a second counts.
+        has_ended = !matches!(ended.recv_deadline(next), Err(RecvTimeoutError::Timeout));
     }
 }

@@ -39,22 +39,52 @@ impl Start {
         self.changed.notify_all();
     }
 
-    /// Says that this loop is ready, and waits for time zero; `false` if there is no run after all.
-    pub(crate) fn wait(&self, clock: &Clock, is_timed: bool, control: &Control) -> bool {
-        let mut state = self.lock();
-        state.ready += 1;
+    /// One loop's part; it counts as ready when this is dropped, also by a panic, so that nobody waits for the dead.
+    pub(crate) fn arrival(&self) -> Arrival<'_> {
+        Arrival { start: self, is_ready: false }
+    }
+
+    fn arrive(&self) {
+        self.lock().ready += 1;
         self.changed.notify_all();
-        let begins = loop {
+    }
+
+    fn begins(&self) -> bool {
+        let mut state = self.lock();
+        loop {
             match state.begins {
-                Some(begins) => break begins,
+                Some(begins) => return begins,
                 None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             }
-        };
-        drop(state);
+        }
+    }
+}
+
+/// A loop on its way to the start.
+#[derive(Debug)]
+pub(crate) struct Arrival<'a> {
+    start: &'a Start,
+    is_ready: bool,
+}
+
+impl Arrival<'_> {
+    /// Says that this loop is ready, and waits for time zero; `false` if there is no run after all.
+    pub(crate) fn wait(mut self, clock: &Clock, is_timed: bool, control: &Control) -> bool {
+        self.is_ready = true;
+        self.start.arrive();
+        let begins = self.start.begins();
         if begins && is_timed {
             sleep_until_zero(clock, control);
         }
         begins
+    }
+}
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        if !self.is_ready {
+            self.start.arrive();
+        }
     }
 }
 
@@ -80,8 +110,10 @@ mod tests {
             let clock = Clock::system(monotonic_ns());
             let went = std::thread::scope(|scope| {
                 let loops: Vec<_> =
-                    (0..3).map(|_| scope.spawn(|| start.wait(&clock, true, &control))).collect();
-                start.await_ready(3);
+                    (0..3).map(|_| scope.spawn(|| start.arrival().wait(&clock, true, &control))).collect();
+                // One more never gets there.
+                drop(start.arrival());
+                start.await_ready(4);
                 start.decide(begins);
                 loops.into_iter().map(|l| l.join().unwrap()).collect::<Vec<_>>()
             });

@@ -6,6 +6,7 @@
 
 use crate::control::Control;
 use crate::feed::{Answer, Feed};
+use crate::fellows::Fellows;
 use crate::gate::Member;
 use crate::payload::{Content, Payloads};
 use crate::progress::Gauge;
@@ -16,6 +17,7 @@ use iosonar_os::Buffer;
 use iosonar_plan::{Extent, Nanos, Overlap, OverlapPolicy, Placement};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
+use std::sync::Arc;
 
 /// How often a waiting loop looks whether it should stop, and hands on records.
 const POLL: Nanos = Nanos(50_000_000);
@@ -23,7 +25,8 @@ const POLL: Nanos = Nanos(50_000_000);
 /// How soon a source that had nothing yet is asked again.
 const ASK_AGAIN: Nanos = Nanos(500_000);
 
-/// Most requests that are handed to the kernel at once: the first of them waits until the last is ready.
+/// Most requests that are handed to the kernel at once: the first of them waits until the last is ready. Each takes two
+/// decisions, one that offers it and one that issues it.
 const BATCH: u32 = 32;
 
 /// What of the plan a worker needs.
@@ -77,7 +80,6 @@ pub(crate) struct Tally {
     pub(crate) counters: Counters,
     pub(crate) max_requested_end: u64,
     pub(crate) lines: u64,
-    pub(crate) failed: u64,
     pub(crate) issued: IssuedHash,
     pub(crate) recorder_stalls: Stalls,
     pub(crate) buffer_stalls: Stalls,
@@ -92,10 +94,12 @@ pub(crate) struct Worker<'a> {
     settings: Settings,
     backend: Box<dyn Backend>,
     payloads: Payloads,
+    fellows: Arc<Fellows>,
     recorder: Recorder,
     control: &'a Control,
     gauge: &'a Gauge,
     pass: u32,
+    is_last_pass: bool,
     /// Start of the pass on the run's clock.
     start: Nanos,
     scheduler: Scheduler<Origin>,
@@ -115,6 +119,7 @@ impl<'a> Worker<'a> {
         settings: Settings,
         backend: Box<dyn Backend>,
         payloads: Payloads,
+        fellows: Arc<Fellows>,
         recorder: Recorder,
         control: &'a Control,
         gauge: &'a Gauge,
@@ -124,10 +129,12 @@ impl<'a> Worker<'a> {
             settings,
             backend,
             payloads,
+            fellows,
             recorder,
             control,
             gauge,
             pass: 0,
+            is_last_pass: true,
             start: Nanos(0),
             scheduler: Scheduler::new(settings.depth, settings.overlap),
             done: Vec::with_capacity(depth),
@@ -154,6 +161,7 @@ impl<'a> Worker<'a> {
                     break;
                 }
             };
+            self.is_last_pass = pass + 1 == passes;
             self.begin(pass, member);
             while self.turn(&mut feed) {}
             self.count(feed.lines());
@@ -163,9 +171,8 @@ impl<'a> Worker<'a> {
         }
         let now = self.backend.now();
         self.gauge.end(now);
-        let flushed = self.recorder.flush(now);
-        self.tally.recorder_stalls = self.recorder.stalls();
-        (self.tally, self.error.map_or(flushed.map_err(WorkerError::from), Err))
+        let finished = self.recorder.finish().map(|stalls| self.tally.recorder_stalls = stalls);
+        (self.tally, self.error.map_or(finished.map_err(WorkerError::from), Err))
     }
 
     /// The first pass starts at time zero, not when this thread woke up: that would hide its delay. A later one
@@ -195,12 +202,13 @@ impl<'a> Worker<'a> {
         self.reap(Wait::No);
         let now = self.backend.now();
         if self.control.is_stopped(now) {
-            self.tally.stopped = true;
+            self.tally.stopped |= self.scheduler.has_more() || self.stalled.is_some() || !self.is_last_pass;
             self.stop(now);
+        } else if let Some(why) = self.fellows.over() {
+            self.end_early(why, now);
         }
         let goes_on = self.act(feed, now);
         self.backend.submit();
-        self.gauge.set(now, self.scheduler.in_flight(), self.scheduler.waiting());
         if let Err(gone) = self.recorder.tick(now) {
             self.fail(gone.into());
         }
@@ -209,8 +217,7 @@ impl<'a> Worker<'a> {
 
     /// Does what the scheduler finds due at this moment, up to a batch; `false` when the pass is over.
     fn act(&mut self, feed: &mut Feed, now: Nanos) -> bool {
-        let mut issued = 0;
-        while issued < BATCH {
+        for _ in 0..2 * BATCH {
             match self.next(now) {
                 Decision::Offer => {
                     if !self.offer(feed, now) {
@@ -222,7 +229,6 @@ impl<'a> Worker<'a> {
                         self.wait(Nanos(u64::MAX));
                         return true;
                     }
-                    issued += 1;
                 }
                 Decision::Drop(request, by) => self.record_unsent(&request, Outcome::Dropped, Some(by), now),
                 Decision::Cancel(request) => self.record_unsent(&request, Outcome::Cancelled, None, now),
@@ -279,22 +285,28 @@ impl<'a> Worker<'a> {
     /// Waits for a completion, but not beyond `until`, and not so long that a stop would go unnoticed.
     fn wait(&mut self, until: Nanos) {
         let now = self.backend.now();
-        // A real clock goes on while a stop is noticed a little late; a simulated one must not pass its stop.
-        let latest = match self.control.stop_time() {
-            _ if self.backend.is_timed() => Nanos(now.0 + POLL.0),
-            stop if stop > now => stop,
-            _ => until,
+        self.gauge.set(now, self.scheduler.in_flight(), self.scheduler.waiting());
+        let stop = self.control.stop_time();
+        let latest = if self.backend.is_timed() {
+            Nanos(now.0 + POLL.0)
+        } else if stop > now {
+            // A real clock goes on while a stop is noticed a little late; a simulated one must not pass its stop.
+            stop
+        } else {
+            // It is past its stop: only what is in flight is still awaited.
+            until
         };
         self.reap(Wait::Until(until.min(latest)));
     }
 
     /// Lets nothing more go. A request that only waits for memory goes no more either.
     fn stop(&mut self, now: Nanos) {
-        self.scheduler.stop();
-        if let Some((slot, _)) = self.stalled.take() {
-            let request = self.scheduler.issued(slot).request;
+        self.scheduler.stop(now);
+        if let Some((slot, since)) = self.stalled.take() {
+            self.tally.buffer_stalls.add(now.saturating_sub(since));
+            let Issue { request, due, .. } = *self.scheduler.issued(slot);
             self.scheduler.complete(slot, now);
-            self.record_unsent(&request, Outcome::Cancelled, None, now);
+            self.record_unsent(&request, Outcome::Cancelled, None, due);
         }
     }
 
@@ -307,6 +319,7 @@ impl<'a> Worker<'a> {
 
     /// Ends this target's part, which is a result like any other; other targets go on.
     fn end_early(&mut self, why: String, now: Nanos) {
+        self.fellows.end(&why);
         self.tally.ended_early.get_or_insert(why);
         self.stop(now);
     }
@@ -432,12 +445,12 @@ impl<'a> Worker<'a> {
     /// A target that is gone ends its part; one that only fails does so as far as the plan allows.
     #[cold]
     fn count_failed(&mut self, result: i64, now: Nanos) {
-        self.tally.failed += 1;
+        let failed = self.fellows.count_failed();
         let errno = i32::try_from(-result).unwrap_or_default();
         if matches!(errno, libc::ENODEV | libc::ENXIO | libc::ENOMEDIUM) {
             let error = std::io::Error::from_raw_os_error(errno);
             self.end_early(format!("the target is gone: {error}"), now);
-        } else if let Some(most) = self.settings.max_errors.filter(|most| self.tally.failed > *most) {
+        } else if let Some(most) = self.settings.max_errors.filter(|most| failed > *most) {
             self.end_early(format!("more than {most} requests failed (--max-errors)"), now);
         }
     }

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Memory for the frames of all workers together: what they may be ahead of the writer.
+/// Memory for the frames of all workers together, as far as each has its fewest: what they may be ahead of the writer.
 const MEMORY: usize = 64 << 20;
 /// Frames of a worker: two at least, one to fill while the other is written.
 const FRAMES: std::ops::RangeInclusive<usize> = 2..=512;
 /// Age at which a frame is handed on though it is not full: what `kill -9` may cost, at most.
-const FLUSH_AFTER: Nanos = Nanos(250_000_000);
+const HAND_ON_AFTER: Nanos = Nanos(250_000_000);
 /// How often a writer without work looks by itself, and a worker without a frame looks again.
 const LOOK: Duration = Duration::from_millis(50);
 const LOOK_FOR_FRAME: Duration = Duration::from_micros(100);
@@ -36,27 +36,70 @@ pub struct Recorder {
     full: Option<Sender<Frame>>,
     empty: Receiver<Frame>,
     bell: Arc<Bell>,
-    flushed: Nanos,
+    /// When a frame was handed on last.
+    handed_on: Nanos,
+    /// The writer has ended.
+    is_gone: bool,
     stalls: Stalls,
 }
 
 impl Recorder {
     /// Keeps a record; `now` is the worker's time. Waits where no frame is left.
+    ///
+    /// # Errors
+    /// The writer has ended; the record is not kept, nor is any after it.
     #[inline]
     pub fn push(&mut self, record: &Record, now: Nanos) -> Result<(), WriterGone> {
-        if self.frame.push(record) { Ok(()) } else { self.flush(now) }
+        if self.is_gone {
+            return Err(WriterGone);
+        }
+        if self.frame.push(record) { Ok(()) } else { self.hand_on(now) }
     }
 
-    /// Hands on what has waited for long. To be called now and then, also when nothing happens.
+    /// Hands on what has waited for long. To be called now and then, also when nothing happens. It waits for nothing:
+    /// without another frame this one can still be filled.
+    ///
+    /// # Errors
+    /// The writer has ended.
     pub fn tick(&mut self, now: Nanos) -> Result<(), WriterGone> {
-        let old = now.saturating_sub(self.flushed) >= FLUSH_AFTER;
-        if old && !self.frame.is_empty() { self.flush(now) } else { Ok(()) }
+        let is_old = now.saturating_sub(self.handed_on) >= HAND_ON_AFTER;
+        if !is_old || self.frame.is_empty() || self.is_gone {
+            return if self.is_gone { Err(WriterGone) } else { Ok(()) };
+        }
+        match self.empty.pop() {
+            Ok(next) => self.send(next, now),
+            Err(Empty::ForNow) => Ok(()),
+            Err(Empty::ForEver) => self.give_up(),
+        }
     }
 
-    /// Hands on everything.
-    pub fn flush(&mut self, now: Nanos) -> Result<(), WriterGone> {
-        self.flushed = now;
-        let next = self.next_frame()?;
+    /// Hands on everything, at the end.
+    ///
+    /// # Errors
+    /// The writer has ended.
+    pub fn finish(mut self) -> Result<Stalls, WriterGone> {
+        let stalls = self.stalls;
+        if self.is_gone {
+            return Err(WriterGone);
+        }
+        // Nothing is filled any more, so an empty frame without memory of its own would do; there is one as good.
+        if self.frame.is_empty() { Ok(stalls) } else { self.hand_on(self.handed_on).map(|()| stalls) }
+    }
+
+    fn hand_on(&mut self, now: Nanos) -> Result<(), WriterGone> {
+        let next = match self.empty.pop() {
+            Ok(frame) => Ok(frame),
+            Err(Empty::ForEver) => Err(WriterGone),
+            Err(Empty::ForNow) => self.wait_for_frame(),
+        };
+        match next {
+            Ok(next) => self.send(next, now),
+            Err(WriterGone) => self.give_up(),
+        }
+    }
+
+    fn send(&mut self, next: Frame, now: Nanos) -> Result<(), WriterGone> {
+        self.handed_on = now;
         let full = std::mem::replace(&mut self.frame, next);
         let sender = self.full.as_mut().expect("it goes only with the recorder");
         let sent = sender.push(full).map_err(|_| WriterGone);
@@ -64,12 +107,10 @@ impl Recorder {
         sent
     }
 
-    fn next_frame(&mut self) -> Result<Frame, WriterGone> {
-        match self.empty.pop() {
-            Ok(frame) => Ok(frame),
-            Err(Empty::ForEver) => Err(WriterGone),
-            Err(Empty::ForNow) => self.wait_for_frame(),
-        }
+    /// What comes from now on is not kept: a frame that nobody takes must not overflow.
+    fn give_up(&mut self) -> Result<(), WriterGone> {
+        self.is_gone = true;
+        Err(WriterGone)
     }
 
     #[cold]
@@ -85,11 +126,6 @@ impl Recorder {
         };
         self.stalls.add(Nanos(since.elapsed().as_nanos() as u64));
         Ok(frame)
-    }
-
-    /// How often, and how long, the worker had to wait for the writer.
-    pub fn stalls(&self) -> Stalls {
-        self.stalls
     }
 }
 
@@ -134,9 +170,18 @@ enum Found {
     End,
 }
 
+fn frames(workers: usize) -> usize {
+    (MEMORY / FRAME_BYTES / workers.max(1)).clamp(*FRAMES.start(), *FRAMES.end())
+}
+
+/// Bytes that the frames of one of `workers` take at most.
+pub fn bytes_each(workers: usize) -> u64 {
+    (frames(workers) * FRAME_BYTES) as u64
+}
+
 /// Starts the writer, with one recorder for each of `workers`.
 pub fn start(sink: impl Sink, workers: usize) -> io::Result<(Writer, Vec<Recorder>)> {
-    let frames = (MEMORY / FRAME_BYTES / workers.max(1)).clamp(*FRAMES.start(), *FRAMES.end());
+    let frames = frames(workers);
     let (mut lanes, mut ends) = (Vec::with_capacity(workers), Vec::with_capacity(workers));
     for _ in 0..workers {
         let (full, filled) = channel(frames);
@@ -160,7 +205,8 @@ pub fn start(sink: impl Sink, workers: usize) -> io::Result<(Writer, Vec<Recorde
         full: Some(full),
         empty,
         bell: bell.clone(),
-        flushed: Nanos(0),
+        handed_on: Nanos(0),
+        is_gone: false,
         stalls: Stalls::default(),
     };
     Ok((Writer { thread }, ends.into_iter().map(recorder).collect()))
@@ -242,8 +288,7 @@ mod tests {
             for i in 0..count {
                 recorder.push(&record(i), Nanos(i)).unwrap();
             }
-            recorder.flush(Nanos(count)).unwrap();
-            recorder.stalls()
+            recorder.finish().unwrap()
         };
         recorders.truncate(2);
         let stalls: Vec<Stalls> = std::thread::scope(|scope| {
@@ -269,7 +314,10 @@ mod tests {
         let mut recorder = recorders.remove(0);
         let ended = (0..).find(|i| recorder.push(&record(*i), Nanos(0)).is_err());
         assert!(ended.unwrap() < (MEMORY / 129 * 2) as u64);
-        drop(recorder);
+        // What was in flight still comes, and must not overflow the frame.
+        (0..100_000).for_each(|i| assert!(recorder.push(&record(i), Nanos(i)).is_err()));
+        assert!(recorder.tick(Nanos(u64::MAX)).is_err());
+        assert!(recorder.finish().is_err());
         assert_eq!(writer.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 
@@ -279,8 +327,8 @@ mod tests {
         let (writer, mut recorders) = start(sink.clone(), 1).unwrap();
         let mut recorder = recorders.remove(0);
         recorder.push(&record(0), Nanos(0)).unwrap();
-        recorder.tick(Nanos(FLUSH_AFTER.0 - 1)).unwrap();
-        recorder.tick(FLUSH_AFTER).unwrap();
+        recorder.tick(Nanos(HAND_ON_AFTER.0 - 1)).unwrap();
+        recorder.tick(HAND_ON_AFTER).unwrap();
         let deadline = Instant::now() + Duration::from_secs(10);
         while sink.0.0.load(Ordering::Relaxed) == 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));

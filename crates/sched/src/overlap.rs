@@ -54,6 +54,7 @@ pub(crate) struct Tracker {
     segments: Segments,
     lists: Lists,
     active: Vec<Active>,
+    capacity: usize,
 }
 
 /// Cells that are never too many, 32 MiB.
@@ -64,18 +65,19 @@ const CELLS_EACH: usize = 16;
 impl Tracker {
     /// Whether so much overlaps that no more requests should become active.
     pub(crate) fn is_full(&self) -> bool {
-        self.lists.in_use() >= CELLS.max(CELLS_EACH * self.active.len())
+        self.lists.in_use() >= CELLS.max(CELLS_EACH * self.capacity)
     }
 
     /// For at most `capacity` active requests.
     pub(crate) fn new(strong: Strong, capacity: usize) -> Tracker {
-        let idle = Active { extent: Extent::default(), usage: Use::Free, pending: 0, dependents: NONE };
         Tracker {
             strong,
             // Each active request brings two borders.
             segments: Segments::with_capacity(2 * capacity + 1),
             lists: Lists::with_capacity(4 * capacity),
-            active: vec![idle; capacity],
+            // Memory is touched only as far as it is used.
+            active: Vec::with_capacity(capacity),
+            capacity,
         }
     }
 
@@ -94,7 +96,11 @@ impl Tracker {
     /// Makes request `id` active; whether it has to wait for another.
     pub(crate) fn insert(&mut self, id: u32, op: Op, extent: Extent) -> bool {
         let usage = usage(self.strong, op);
-        self.active[id as usize] = Active { extent, usage, pending: 0, dependents: NONE };
+        let new = Active { extent, usage, pending: 0, dependents: NONE };
+        if id as usize >= self.active.len() {
+            self.active.resize(id as usize + 1, new);
+        }
+        self.active[id as usize] = new;
         if usage == Use::Free {
             return false;
         }

@@ -87,12 +87,6 @@ struct Entry<T> {
     waiting: bool,
 }
 
-impl<T> Entry<T> {
-    fn new(request: Request<T>) -> Entry<T> {
-        Entry { issue: Issue { request, due: Nanos(0), blocked: None, held: false }, waiting: false }
-    }
-}
-
 /// Decides which request of one target goes when.
 #[derive(Debug)]
 pub struct Scheduler<T> {
@@ -134,15 +128,14 @@ impl<T: Copy + Default> Scheduler<T> {
             if overlap.policy == OverlapPolicy::PushBack { overlap.max_waiting as usize } else { 0 };
         // In flight, on the list, and the head.
         let capacity = depth + max_waiting + 1;
-        let idle =
-            Request { sequence: 0, op: Op::Read, extent: Extent::default(), due: None, facts: T::default() };
         Scheduler {
             policy: overlap.policy,
             depth,
             max_waiting,
             tracker: Tracker::new(overlap.strong, capacity),
-            entries: vec![Entry::new(idle); capacity],
-            free_entries: (0..capacity as u32).rev().collect(),
+            // Memory is touched only as far as it is used.
+            entries: Vec::with_capacity(capacity),
+            free_entries: Vec::with_capacity(capacity),
             free_slots: (0..depth as u32).rev().collect(),
             slots: vec![0; depth],
             ready: BinaryHeap::with_capacity(max_waiting),
@@ -163,14 +156,19 @@ impl<T: Copy + Default> Scheduler<T> {
     #[inline]
     pub fn offer(&mut self, request: Request<T>) {
         debug_assert!(self.head.is_none(), "one request at a time");
-        let id = self
-            .free_entries
-            .pop()
-            .expect("there is an entry for each slot, each place on the list and the head");
-        let entry = &mut self.entries[id as usize];
-        entry.issue.request = request;
-        entry.issue.blocked = None;
-        self.head = Some(id);
+        self.head = Some(match self.free_entries.pop() {
+            Some(id) => {
+                let issue = &mut self.entries[id as usize].issue;
+                issue.request = request;
+                issue.blocked = None;
+                id
+            }
+            None => {
+                let issue = Issue { request, due: Nanos(0), blocked: None, held: false };
+                self.entries.push(Entry { issue, waiting: false });
+                self.entries.len() as u32 - 1
+            }
+        });
     }
 
     /// Says that the source has no more requests, after [`Decision::Offer`].
@@ -184,8 +182,14 @@ impl<T: Copy + Default> Scheduler<T> {
     }
 
     /// Lets nothing more go. What has not gone comes out as [`Decision::Cancel`]; what is in flight is awaited.
-    pub fn stop(&mut self) {
+    pub fn stop(&mut self, now: Nanos) {
+        self.end_wait_for_room(now);
         self.stopping = true;
+    }
+
+    /// Whether anything has yet to go.
+    pub fn has_more(&self) -> bool {
+        !self.exhausted || self.head.is_some() || self.waiting > 0
     }
 
     /// Requests in flight.
@@ -255,6 +259,10 @@ impl<T: Copy + Default> Scheduler<T> {
             _ => self.conflict(head),
         };
         match (self.policy, conflict) {
+            // In a closed loop a request goes when there is room, and there is none beside what it conflicts with.
+            (OverlapPolicy::Drop, Some(_)) if self.entries[head as usize].issue.request.due.is_none() => {
+                Some(Decision::Wait)
+            }
             (OverlapPolicy::Drop, Some(by)) => {
                 self.head = None;
                 self.free_entries.push(head);
@@ -485,7 +493,7 @@ mod tests {
         s.offer(write(1, 0, 8));
         assert_eq!(s.next(Nanos(0)), Decision::Offer);
         s.offer(Request { due: Some(Nanos(99)), ..write(2, 50, 8) });
-        s.stop();
+        s.stop(Nanos(1));
         assert_eq!(s.next(Nanos(1)), Decision::Cancel(Request { due: Some(Nanos(99)), ..write(2, 50, 8) }));
         assert_eq!(s.next(Nanos(1)), Decision::Cancel(write(1, 0, 8)));
         assert_eq!(s.next(Nanos(1)), Decision::Wait);

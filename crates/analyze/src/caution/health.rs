@@ -21,6 +21,8 @@ const FAR_BEHIND: f64 = 0.90;
 const WAITING_SHARE: f64 = 0.01;
 /// Ends that were seen later than this come from a loop that was busy, not from a reading of the clock.
 const REAP_LAG_FLOOR_NS: u64 = 50_000;
+/// Above this it is told however long requests take: no tool should add so much.
+const REAP_LAG_CEILING_NS: u64 = 1_000_000;
 /// G7: a clock whose reading costs more than this share of half of the latencies is part of them.
 const CLOCK_SHARE: f64 = 0.01;
 
@@ -188,7 +190,7 @@ fn held_up(list: &mut List, summary: &Summary) {
 fn reap_lag(list: &mut List, summary: &Summary) {
     let (Some(lag), Some(latency)) = (summary.health.reap_lag, summary.latency.all) else { return };
     let late = lag.p99_ns.unwrap_or(lag.max_ns);
-    if late > latency.p50_ns.max(REAP_LAG_FLOOR_NS) && is_compared(summary) {
+    if late > latency.p50_ns.clamp(REAP_LAG_FLOOR_NS, REAP_LAG_CEILING_NS) && is_compared(summary) {
         let text = format!(
             "Ends of requests may have been seen late: 1 % of the latencies may be too long by {} or more, at most by \
              {}, because the issuing thread was busy. Half of the latencies are below {}. Leave it CPUs of its own, or \
