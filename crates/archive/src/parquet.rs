@@ -12,9 +12,10 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type, TypePtr};
 use std::collections::HashMap;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -87,6 +88,18 @@ impl Field {
             .with_logical_type(logical)
             .with_repetition(repetition);
         Ok(Arc::new(column.build()?))
+    }
+
+    /// Whether a file's column is of the type that is read: the library panics over another.
+    fn check(&self, column: &ColumnDescriptor) -> Result<()> {
+        let want = self.column_type(column.name())?;
+        let levels = (i16::from(matches!(self, Field::Optional(..))), 0);
+        if column.physical_type() != want.get_physical_type()
+            || (column.max_def_level(), column.max_rep_level()) != levels
+        {
+            return Err(ParquetError::General(format!("column {} is of another type", column.name())));
+        }
+        Ok(())
     }
 
     fn write(&self, rows: &[Record], group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
@@ -292,29 +305,63 @@ pub(crate) fn read_records(
     path: &Path,
     f: &mut dyn FnMut(&Record),
 ) -> std::result::Result<u64, ArchiveError> {
-    let file = File::open(path).map_err(|e| ArchiveError::io(path, e))?;
+    read_records_from(File::open(path).map_err(|e| ArchiveError::io(path, e))?, path, f)
+}
+
+/// The same for an open file; `path` is what an error names.
+///
+/// # Errors
+/// What is no Parquet file of records, or cannot be read.
+pub fn read_records_from(
+    file: File,
+    path: &Path,
+    f: &mut dyn FnMut(&Record),
+) -> std::result::Result<u64, ArchiveError> {
     read_file(file, f).map_err(|e| ArchiveError::parquet(path, e))
 }
 
 fn read_file(file: File, f: &mut dyn FnMut(&Record)) -> Result<u64> {
-    let reader = SerializedFileReader::new(file)?;
-    let columns = reader.metadata().file_metadata().schema_descr().columns().to_vec();
-    let index_of = |name: &str| {
-        let found = columns.iter().position(|c| c.name() == name);
-        found.ok_or_else(|| ParquetError::General(format!("column {name} is missing")))
-    };
-    let indices = COLUMNS.iter().map(|(name, _)| index_of(name)).collect::<Result<Vec<_>>>()?;
+    let (reader, indices) = guarded(|| {
+        let reader = SerializedFileReader::new(file)?;
+        let indices = columns_of(&reader)?;
+        Ok((reader, indices))
+    })?;
     let mut total = 0;
     for group in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group)?;
-        let mut rows = vec![Record::default(); group.metadata().num_rows() as usize];
-        for ((_, field), index) in COLUMNS.iter().zip(&indices) {
-            field.read(*index, group.as_ref(), &mut rows)?;
-        }
+        let rows = guarded(|| read_group(&reader, group, &indices))?;
         rows.iter().for_each(&mut *f);
         total += rows.len() as u64;
     }
     Ok(total)
+}
+
+/// What the library finds in a damaged file, it partly tells by a panic.
+fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let damaged = |_| Err(ParquetError::General("it is damaged".into()));
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged)
+}
+
+/// Where each of our columns is.
+fn columns_of(reader: &SerializedFileReader<File>) -> Result<Vec<usize>> {
+    let columns = reader.metadata().file_metadata().schema_descr().columns();
+    let index_of = |(name, field): &(&str, Field)| {
+        let found = columns.iter().position(|c| c.name() == *name);
+        let index = found.ok_or_else(|| ParquetError::General(format!("column {name} is missing")))?;
+        field.check(&columns[index]).map(|()| index)
+    };
+    COLUMNS.iter().map(index_of).collect()
+}
+
+fn read_group(reader: &SerializedFileReader<File>, group: usize, indices: &[usize]) -> Result<Vec<Record>> {
+    let group = reader.get_row_group(group)?;
+    // A damaged number must not become a request for that much memory.
+    let rows = usize::try_from(group.metadata().num_rows()).ok().filter(|rows| *rows <= ROW_GROUP);
+    let rows = rows.ok_or_else(|| ParquetError::General("a row group of impossible size".into()))?;
+    let mut rows = vec![Record::default(); rows];
+    for ((_, field), index) in COLUMNS.iter().zip(indices) {
+        field.read(*index, group.as_ref(), &mut rows)?;
+    }
+    Ok(rows)
 }
 
 /// One sample of a named time series. Its name is shared with all others of that name.
