@@ -2,7 +2,7 @@
 
 use crate::log::{LogEnd, LogWriter, read_log};
 use crate::parquet::{KeyValues, RecordWriter, SeriesWriter, read_records};
-use crate::{ARCHIVE_VERSION, Record, RunInfo};
+use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_plan::{Plan, Stamp};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -334,7 +334,13 @@ impl Archive {
     /// Calls `f` with every record, in the order in which their completions were seen.
     pub fn for_each_record(&self, f: &mut dyn FnMut(&Record)) -> Result<LogEnd> {
         if self.is_unfinished() {
-            return read_log(&self.dir.join(LOG), f);
+            let log = self.dir.join(LOG);
+            let may_be_missing = matches!(self.run.state, RunState::Running | RunState::Broken(_));
+            return match read_log(&log, f) {
+                // A run that was killed at its very beginning, or could not begin, has none yet.
+                Err(ArchiveError::Io { .. }) if may_be_missing && !log.exists() => Ok(LogEnd::default()),
+                other => other,
+            };
         }
         Ok(LogEnd { records: read_records(&self.dir.join(RECORDS), f)?, lost_bytes: 0 })
     }
@@ -348,7 +354,7 @@ impl Archive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Marks, Outcome, RunState, Stalls};
+    use crate::{Marks, Outcome, Stalls};
     use iosonar_plan::{Engine, Extent, Nanos, Op};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;

@@ -1,13 +1,13 @@
 //! Everything that can be found out before the first I/O.
 
 use crate::means::Part;
-use iosonar_host::guard::{Intent, Permit, Refusal, check};
+use iosonar_host::guard::{Guard, Intent, Permit, Refusal};
 use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify};
 use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, Unfit, scan};
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{
-    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, OverlapPolicy, Placement, PlacementError,
-    Plan, SECTOR, Source, Strong, Target,
+    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, Overlap, OverlapPolicy, Placement,
+    PlacementError, Plan, SECTOR, Source, Strong, Target,
 };
 use iosonar_trace::{InputError, decompress};
 use std::fs::File;
@@ -224,10 +224,11 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     raise_file_limit();
     // Only when every target has been looked at is the first one claimed.
     let Prepared { plan, targets, .. } = &mut prepared;
+    let mut guard = Guard::new(root);
     for t in targets {
         if let (Some(facts), true) = (&t.facts, plan.engine.is_real()) {
             let intent = if t.writes { Intent::Write } else { Intent::ReadOnly };
-            t.permit = Some(check(facts, intent, plan.destroy, root)?);
+            t.permit = Some(guard.check(facts, intent, plan.destroy)?);
             // Opening shows whether the file system has direct I/O, while nothing has been made yet.
             t.file = Some(t.open(facts, plan.access)?);
         }
@@ -249,16 +250,18 @@ impl Prepared {
         let plan = &self.plan;
         self.check_buffers()?;
         let Some(available) = available_memory(root) else { return Ok(()) };
-        let is_pushed_back = plan.overlap.policy == OverlapPolicy::PushBack;
-        let waiting = if is_pushed_back { plan.overlap.max_waiting.into() } else { 0 };
+        let waiting = |part: &Part| match self.overlap(part.target) {
+            Overlap { policy: OverlapPolicy::PushBack, max_waiting, .. } => u64::from(max_waiting),
+            _ => 0,
+        };
         let depth = u64::from(plan.depth);
         let threads = if plan.engine == Engine::Threads { depth * THREAD } else { 0 };
         let parts = self.parts();
         let buffers =
             |part: &Part| if plan.engine.is_real() { self.buffer_bytes(part.target, parts.len()) } else { 0 };
-        let each = LOOP + (depth + waiting) * ENTRY + threads;
+        let each = |part: &Part| LOOP + (depth + waiting(part)) * ENTRY + threads;
         let needed =
-            parts.iter().fold(0u64, |sum, part| sum.saturating_add(each).saturating_add(buffers(part)));
+            parts.iter().fold(0u64, |sum, part| sum.saturating_add(each(part)).saturating_add(buffers(part)));
         if needed <= available / 10 * 9 {
             return Ok(());
         }
@@ -268,6 +271,19 @@ impl Prepared {
             self.targets.len()
         );
         Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what })
+    }
+
+    /// How a target's overlaps are treated, with no more effort than it needs.
+    pub(crate) fn overlap(&self, target: usize) -> Overlap {
+        let mut overlap = self.plan.overlap;
+        // A request alone in flight meets no other, and some sources never ask for what conflicts.
+        if self.plan.depth == 1 || !self.targets[target].can_conflict(overlap.strong) {
+            overlap.policy = OverlapPolicy::Allow;
+        }
+        // No more can wait than there are.
+        let all = self.targets[target].expected_requests(1).and_then(|all| u32::try_from(all).ok());
+        overlap.max_waiting = overlap.max_waiting.min(all.unwrap_or(u32::MAX).max(1));
+        overlap
     }
 
     /// The longest request of each target must fit into its share of memory for data: it would wait for ever.

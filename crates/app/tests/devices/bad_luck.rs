@@ -6,6 +6,8 @@ use crate::faults::assert_failed_with;
 use iosonar_archive::{Marks, Outcome, RunState};
 use iosonar_plan::Op;
 use iosonar_testkit::{CpuQuota, Ended, Image, LoopDevice, WITHOUT_IO_URING, tool};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 fn assert_no_panic(ended: &Ended) {
@@ -380,4 +382,39 @@ fn many_targets_on_two_cpus_all_pass_their_barriers() {
         (of(0).filter_map(|r| r.completed).max(), of(1).filter_map(|r| r.submitted).min());
     assert!(second_start > first_end, "a target passed the barrier before all were there");
     println!("longest delay {}", records.iter().filter_map(|r| r.delay()).max().unwrap());
+}
+
+/// In a virtual machine: here the wall clock belongs to others, too.
+#[test]
+fn a_step_of_the_wall_clock_changes_no_time() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let machine = here.join("../../lab/vm.sh");
+    let missing = Command::new(&machine).arg("--missing").output().unwrap();
+    if !missing.status.success() {
+        let why = String::from_utf8_lossy(&missing.stdout).trim().to_owned();
+        return iosonar_testkit::skip("a_step_of_the_wall_clock_changes_no_time", &why);
+    }
+    let _turn = turn();
+    let mut command = Command::new(&machine);
+    command.args(["-p", env!("CARGO_BIN_EXE_iosonar"), "-d", "16", "-t", "100"]);
+    let ended = Ended::of(command.arg(here.join("tests/devices/clock.sh")).output().unwrap());
+    assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
+    assert!(ended.out.contains("== status 0"), "{}", ended.out);
+    let csv = ended.out.split("== status 0").nth(1).and_then(|rest| rest.split("== end").next()).unwrap();
+    let mut lines = csv.lines().filter(|line| line.contains(','));
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let place = |name: &str| names.iter().position(|n| *n == name).unwrap_or_else(|| panic!("{names:?}"));
+    let (due, submitted, completed) = (place("due_ns"), place("submitted_ns"), place("completed_ns"));
+    let mut longest = 0;
+    let records: Vec<&str> = lines.collect();
+    assert_eq!(records.len(), 800, "{}", ended.out);
+    for record in records {
+        let fields: Vec<&str> = record.split(',').collect();
+        let time = |at: usize| fields[at].trim().parse::<u64>().unwrap();
+        assert!(time(due) <= time(submitted) && time(submitted) <= time(completed), "{record}");
+        longest = longest.max(time(completed) - time(due));
+    }
+    // The steps were of an hour and of two.
+    assert!(longest < 1_000_000_000_000, "{longest} ns");
+    println!("longest response {} ms", longest / 1_000_000);
 }
