@@ -6,6 +6,8 @@
 #[macro_use]
 #[path = "devices/common.rs"]
 mod common;
+#[path = "devices/bad_luck.rs"]
+mod bad_luck;
 #[path = "devices/blocks.rs"]
 mod blocks;
 #[path = "devices/data.rs"]

@@ -2,7 +2,7 @@
 
 use crate::log::{LogEnd, LogWriter, read_log};
 use crate::parquet::{KeyValues, RecordWriter, SeriesWriter, read_records};
-use crate::{ARCHIVE_VERSION, Record, RunInfo};
+use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_plan::{Plan, Stamp};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -15,6 +15,8 @@ const LOG: &str = "records.log";
 const RECORDS: &str = "records.parquet";
 const SERIES_LOG: &str = "series.csv";
 const SERIES: &str = "series.parquet";
+/// Room on the disk for the last words of a run that filled it.
+const RESERVE: &str = "reserve";
 /// The summary of a finished run.
 pub const SUMMARY: &str = "summary.json";
 /// HdrHistogram interval log of a finished run.
@@ -139,6 +141,7 @@ impl ArchiveWriter {
         write_whole(&dir.join(PLAN), &plan.to_toml())?;
         write_whole(&dir.join(ENVIRONMENT), &json(environment))?;
         writer.write_run(run)?;
+        writer.reserve(run)?;
         Ok(writer)
     }
 
@@ -147,9 +150,23 @@ impl ArchiveWriter {
         &self.dir
     }
 
-    /// Writes the facts about the run anew.
+    /// Writes the facts about the run anew. A full disk has room for that once.
     pub fn write_run(&self, run: &RunInfo) -> Result<()> {
-        write_whole(&self.dir.join(RUN), &json(run))
+        let (path, text) = (self.dir.join(RUN), json(run));
+        match write_whole(&path, &text) {
+            Err(ArchiveError::Io { error, .. }) if error.kind() == std::io::ErrorKind::StorageFull => {
+                remove_quietly(&self.dir.join(RESERVE));
+                write_whole(&path, &text)
+            }
+            other => other,
+        }
+    }
+
+    /// Keeps room for what will be known about the run at its end: more than now, but not much.
+    fn reserve(&self, run: &RunInfo) -> Result<()> {
+        let path = self.dir.join(RESERVE);
+        let room = vec![b'.'; 2 * json(run).len() + 8192];
+        fs::write(&path, room).map_err(|e| ArchiveError::io(&path, e))
     }
 
     /// Opens the log that holds the records while the run goes on.
@@ -176,6 +193,7 @@ impl ArchiveWriter {
     /// A log is removed only when what takes its place is on the disk: neither an error nor a loss of power costs
     /// a record.
     pub fn finish(self) -> Result<Archive> {
+        remove_quietly(&self.dir.join(RESERVE));
         let log = self.dir.join(LOG);
         make_durable(&self.dir, RECORDS, |path| copy_records(&log, path, self.key_values()))?;
         fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))?;
@@ -228,7 +246,7 @@ fn copy_series(log: &Path, to: &Path, key_values: KeyValues) -> Result<File> {
 }
 
 /// Time, value and name of a line of the series log. The last line may be cut off; everything before it is whole.
-fn parse_sample(line: &str) -> Option<(u64, f64, &str)> {
+pub fn parse_sample(line: &str) -> Option<(u64, f64, &str)> {
     let mut parts = line.strip_suffix('\n')?.splitn(3, ',');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?))
 }
@@ -321,7 +339,13 @@ impl Archive {
     /// Calls `f` with every record, in the order in which their completions were seen.
     pub fn for_each_record(&self, f: &mut dyn FnMut(&Record)) -> Result<LogEnd> {
         if self.is_unfinished() {
-            return read_log(&self.dir.join(LOG), f);
+            let log = self.dir.join(LOG);
+            let may_be_missing = matches!(self.run.state, RunState::Running | RunState::Broken(_));
+            return match read_log(&log, f) {
+                // A run that was killed at its very beginning, or could not begin, has none yet.
+                Err(ArchiveError::Io { .. }) if may_be_missing && !log.exists() => Ok(LogEnd::default()),
+                other => other,
+            };
         }
         Ok(LogEnd { records: read_records(&self.dir.join(RECORDS), f)?, lost_bytes: 0 })
     }
@@ -335,7 +359,7 @@ impl Archive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Marks, Outcome, RunState, Stalls};
+    use crate::{Marks, Outcome, Stalls};
     use iosonar_plan::{Engine, Extent, Nanos, Op};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
@@ -439,6 +463,41 @@ mod tests {
             prop_assert!(!finished.is_unfinished());
             prop_assert_eq!(read_all(&finished).0, records);
         }
+    }
+
+    #[test]
+    fn a_damaged_parquet_file_is_an_error_or_other_records() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, writer, mut log) = new_archive(scratch.path(), &plan());
+        log.append(&[Record::default(); 50]).unwrap();
+        drop(log);
+        let archive = writer.finish().unwrap();
+        let path = dir.join(RECORDS);
+        let whole = fs::read(&path).unwrap();
+        let mut refused = 0;
+        // The end says where everything is: a damage there leads the furthest astray.
+        for at in (0..whole.len()).step_by(3).chain(whole.len() - 40..whole.len()) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0xff;
+            fs::write(&path, damaged).unwrap();
+            refused += usize::from(archive.for_each_record(&mut |_| {}).is_err());
+        }
+        for cut in [0, 1, 7, 8, 100, whole.len() - 1] {
+            fs::write(&path, &whole[..cut]).unwrap();
+            assert!(archive.for_each_record(&mut |_| {}).is_err(), "cut to {cut}");
+        }
+        assert!(refused > 100, "{refused} of {} were noticed", whole.len());
+    }
+
+    #[test]
+    fn a_full_disk_has_room_for_the_last_words() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, writer, log) = new_archive(scratch.path(), &plan());
+        drop(log);
+        let reserve = dir.join(RESERVE);
+        assert!(fs::metadata(&reserve).unwrap().len() > fs::metadata(dir.join(RUN)).unwrap().len());
+        writer.finish().unwrap();
+        assert!(!reserve.exists());
     }
 
     /// Bytes of the last frame: a header, and two dropped records in their long form.

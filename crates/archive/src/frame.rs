@@ -179,7 +179,7 @@ impl Frame {
     }
 
     /// The whole frame, with its header.
-    pub(crate) fn seal(&mut self) -> &[u8] {
+    pub fn seal(&mut self) -> &[u8] {
         let (header, payload) = self.bytes[..self.len].split_at_mut(FRAME_HEADER);
         header[..4].copy_from_slice(&self.count.to_le_bytes());
         header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());

@@ -15,9 +15,10 @@ mod record;
 mod run;
 mod text;
 
-pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, SUMMARY, SeriesLog};
+pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, SUMMARY, SeriesLog, parse_sample};
 pub use frame::{FRAME_BYTES, Frame};
-pub use log::{LogEnd, LogWriter};
+pub use log::{LogEnd, LogWriter, read_log_from};
+pub use parquet::read_records_from;
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{ARCHIVE_VERSION, ClockInfo, CpuUse, Means, RunInfo, RunState, Stalls, TargetInfo};
 pub use text::{CsvWriter, JsonWriter};

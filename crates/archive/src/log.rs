@@ -58,12 +58,25 @@ pub struct LogEnd {
     pub lost_bytes: u64,
 }
 
-/// Calls `f` with every record of the log, frame by frame.
+/// Calls `f` with every record of the log at `path`, frame by frame.
 pub(crate) fn read_log(path: &Path, f: &mut dyn FnMut(&Record)) -> Result<LogEnd, ArchiveError> {
     let io = |error| ArchiveError::io(path, error);
     let file = File::open(path).map_err(io)?;
     let size = file.metadata().map_err(io)?.len();
-    let mut input = BufReader::with_capacity(1 << 16, file);
+    read_log_from(BufReader::with_capacity(1 << 16, file), size, path, f)
+}
+
+/// The same for a log of `size` bytes that lies anywhere; `path` is what an error names.
+///
+/// # Errors
+/// What is no log, or cannot be read. A log that is cut off is none.
+pub fn read_log_from(
+    mut input: impl Read,
+    size: u64,
+    path: &Path,
+    f: &mut dyn FnMut(&Record),
+) -> Result<LogEnd, ArchiveError> {
+    let io = |error| ArchiveError::io(path, error);
     // A run that was killed at its very beginning has no record yet.
     if size < HEADER as u64 {
         return Ok(LogEnd { records: 0, lost_bytes: size });

@@ -17,9 +17,10 @@ use parquet::file::properties::{
 };
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type, TypePtr};
 use std::collections::HashMap;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,6 +43,18 @@ fn column_type(name: &str, field: &Field) -> Result<TypePtr> {
     let column =
         Type::primitive_type_builder(name, physical).with_logical_type(logical).with_repetition(repetition);
     Ok(Arc::new(column.build()?))
+}
+
+/// Whether a file's column is of the type that is read: the library panics over another.
+fn check_column(field: &Field, column: &ColumnDescriptor) -> Result<()> {
+    let want = column_type(column.name(), field)?;
+    let levels = (i16::from(matches!(field, Field::Optional(_))), 0);
+    if column.physical_type() != want.get_physical_type()
+        || (column.max_def_level(), column.max_rep_level()) != levels
+    {
+        return Err(ParquetError::General(format!("column {} is of another type", column.name())));
+    }
+    Ok(())
 }
 
 /// Hands a whole column to its writer.
@@ -260,25 +273,30 @@ pub(crate) fn read_records(
     path: &Path,
     f: &mut dyn FnMut(&Record),
 ) -> std::result::Result<u64, ArchiveError> {
-    let file = File::open(path).map_err(|e| ArchiveError::io(path, e))?;
+    read_records_from(File::open(path).map_err(|e| ArchiveError::io(path, e))?, path, f)
+}
+
+/// The same for an open file; `path` is what an error names.
+///
+/// # Errors
+/// What is no Parquet file of records, or cannot be read.
+pub fn read_records_from(
+    file: File,
+    path: &Path,
+    f: &mut dyn FnMut(&Record),
+) -> std::result::Result<u64, ArchiveError> {
     read_file(file, f).map_err(|e| ArchiveError::parquet(path, e))
 }
 
 fn read_file(file: File, f: &mut dyn FnMut(&Record)) -> Result<u64> {
-    let reader = SerializedFileReader::new(file)?;
-    let columns = reader.metadata().file_metadata().schema_descr().columns().to_vec();
-    let index_of = |name: &str| {
-        let found = columns.iter().position(|c| c.name() == name);
-        found.ok_or_else(|| ParquetError::General(format!("column {name} is missing")))
-    };
-    let indices = COLUMNS.iter().map(|(name, _)| index_of(name)).collect::<Result<Vec<_>>>()?;
+    let (reader, indices) = guarded(|| {
+        let reader = SerializedFileReader::new(file)?;
+        let indices = columns_of(&reader)?;
+        Ok((reader, indices))
+    })?;
     let mut total = 0;
     for group in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group)?;
-        let rows = group.metadata().num_rows() as usize;
-        let read =
-            |((_, field), index): (&(_, Field), &usize)| read_values(field, *index, group.as_ref(), rows);
-        let columns = COLUMNS.iter().zip(&indices).map(read).collect::<Result<Vec<_>>>()?;
+        let (columns, rows) = guarded(|| read_group(&reader, group, &indices))?;
         for_each_chunk(&columns, rows, f);
         total += rows as u64;
     }
@@ -294,6 +312,37 @@ fn for_each_chunk(columns: &[Values], rows: usize, f: &mut dyn FnMut(&Record)) {
         }
         chunk.iter().for_each(&mut *f);
     }
+}
+
+/// What the library finds in a damaged file, it partly tells by a panic.
+fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let damaged = |_| Err(ParquetError::General("it is damaged".into()));
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged)
+}
+
+/// Where each of our columns is.
+fn columns_of(reader: &SerializedFileReader<File>) -> Result<Vec<usize>> {
+    let columns = reader.metadata().file_metadata().schema_descr().columns();
+    let index_of = |(name, field): &(&str, Field)| {
+        let found = columns.iter().position(|c| c.name() == *name);
+        let index = found.ok_or_else(|| ParquetError::General(format!("column {name} is missing")))?;
+        check_column(field, &columns[index]).map(|()| index)
+    };
+    COLUMNS.iter().map(index_of).collect()
+}
+
+/// The columns of a row group, and its number of rows.
+fn read_group(
+    reader: &SerializedFileReader<File>,
+    group: usize,
+    indices: &[usize],
+) -> Result<(Vec<Values>, usize)> {
+    let group = reader.get_row_group(group)?;
+    // A damaged number must not become a request for that much memory.
+    let rows = usize::try_from(group.metadata().num_rows()).ok().filter(|rows| *rows <= ROW_GROUP);
+    let rows = rows.ok_or_else(|| ParquetError::General("a row group of impossible size".into()))?;
+    let read = |((_, field), index): (&(_, Field), &usize)| read_values(field, *index, group.as_ref(), rows);
+    Ok((COLUMNS.iter().zip(indices).map(read).collect::<Result<Vec<_>>>()?, rows))
 }
 
 /// One sample of a named time series. Its name is shared with all others of that name.

@@ -9,7 +9,7 @@ use crate::worker::Settings;
 use iosonar_archive::{ClockInfo, Means};
 use iosonar_backend::{Backend, Null, Setup, Sim, Uring, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
-use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, OverlapPolicy, Pacing, Source};
+use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, Pacing, Source};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -73,17 +73,11 @@ impl Prepared {
 
     pub(crate) fn settings(&self, part: Part, spin: Nanos) -> Settings {
         let target = &self.targets[part.target];
-        let mut overlap = self.plan.overlap;
-        overlap.max_waiting = self.max_waiting;
-        if !target.can_conflict(overlap.strong) {
-            // Nothing that is asked for ever conflicts, so nothing has to be tracked.
-            overlap.policy = OverlapPolicy::Allow;
-        }
         Settings {
             target: part.target as u16,
             job: (part.jobs > 1).then_some(part.job as u16),
             depth: self.plan.depth,
-            overlap,
+            overlap: self.overlap(part.target),
             placement: target.placement,
             spin,
             max_errors: self.plan.faults.max_errors,

@@ -1,13 +1,13 @@
 //! Everything that can be found out before the first I/O.
 
 use crate::means::Part;
-use iosonar_host::guard::{Intent, Permit, Refusal, check};
+use iosonar_host::guard::{Guard, Intent, Permit, Refusal};
 use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify};
 use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, Unfit, scan};
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{
-    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, Placement, PlacementError, Plan, SECTOR,
-    Source, Strong, Target,
+    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, Overlap, OverlapPolicy, Placement,
+    PlacementError, Plan, SECTOR, Source, Strong, Target,
 };
 use iosonar_record::bytes_each;
 use iosonar_trace::{InputError, decompress};
@@ -240,10 +240,11 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     raise_file_limit();
     // Only when every target has been looked at is the first one claimed.
     let Prepared { plan, targets, .. } = &mut prepared;
+    let mut guard = Guard::new(root);
     for t in targets {
         if let (Some(facts), true) = (&t.facts, plan.engine.is_real()) {
             let intent = if t.writes { Intent::Write } else { Intent::ReadOnly };
-            t.permit = Some(check(facts, intent, plan.destroy, root)?);
+            t.permit = Some(guard.check(facts, intent, plan.destroy)?);
             // Opening shows whether the file system has direct I/O, while nothing has been made yet.
             t.file = Some(t.open(facts, plan.access)?);
         }
@@ -284,6 +285,19 @@ impl Prepared {
         let most = available / 4 / ENTRY / parts.len() as u64;
         self.max_waiting = plan.overlap.max_waiting.min(u32::try_from(most.max(1)).unwrap_or(u32::MAX));
         Ok(())
+    }
+
+    /// How a target's overlaps are treated, with no more effort than it needs.
+    pub(crate) fn overlap(&self, target: usize) -> Overlap {
+        let mut overlap = self.plan.overlap;
+        // A request alone in flight meets no other, and some sources never ask for what conflicts.
+        if self.plan.depth == 1 || !self.targets[target].can_conflict(overlap.strong) {
+            overlap.policy = OverlapPolicy::Allow;
+        }
+        // No more can wait than there are.
+        let all = self.targets[target].expected_requests(1).and_then(|all| u32::try_from(all).ok());
+        overlap.max_waiting = self.max_waiting.min(all.unwrap_or(u32::MAX).max(1));
+        overlap
     }
 
     /// The longest request of each target must fit into its share of memory for data: it would wait for ever.

@@ -24,6 +24,8 @@ use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use usage::Machine;
 
 /// What a run does to a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,15 +128,56 @@ fn join(uses: &[Use]) -> String {
 /// # Errors
 /// A target that can't be written, is in use, or needs the user's word.
 pub fn check(facts: &TargetFacts, intent: Intent, destroy: bool, root: &Root) -> Result<Permit, Refusal> {
-    match intent {
-        Intent::ReadOnly => Ok(Permit::ReadOnly),
-        Intent::Write => writable(facts)
-            .and_then(|()| unused(facts, root))
-            .and_then(|()| match &facts.kind {
-                TargetKind::BlockDevice(device) => permit_device(facts, device, destroy, root),
-                TargetKind::RegularFile(file) => permit_file(facts, file),
-            })
-            .map(Permit::Write),
+    Guard::new(root).check(facts, intent, destroy)
+}
+
+/// The guard for many targets: it looks around anew when its last look is [`FRESH`] no more, not for each of them.
+#[derive(Debug)]
+pub struct Guard<'a> {
+    root: &'a Root,
+    seen: Option<(Machine, Instant)>,
+}
+
+/// How long a look at everything that is in use on the machine is believed.
+pub const FRESH: Duration = Duration::from_millis(100);
+
+impl<'a> Guard<'a> {
+    /// One that has not looked around yet.
+    pub fn new(root: &'a Root) -> Guard<'a> {
+        Guard { root, seen: None }
+    }
+
+    /// See [`check`].
+    ///
+    /// # Errors
+    /// A target that can't be written, is in use, or needs the user's word.
+    pub fn check(&mut self, facts: &TargetFacts, intent: Intent, destroy: bool) -> Result<Permit, Refusal> {
+        let root = self.root;
+        match intent {
+            Intent::ReadOnly => Ok(Permit::ReadOnly),
+            Intent::Write => writable(facts)
+                .and_then(|()| self.unused(facts))
+                .and_then(|()| match &facts.kind {
+                    TargetKind::BlockDevice(device) => permit_device(facts, device, destroy, root),
+                    TargetKind::RegularFile(file) => permit_file(facts, file),
+                })
+                .map(Permit::Write),
+        }
+    }
+
+    fn unused(&mut self, facts: &TargetFacts) -> Result<(), Refusal> {
+        let looked = match self.seen.take().filter(|(_, since)| since.elapsed() < FRESH) {
+            Some(seen) => Ok(seen),
+            None => Machine::look(self.root).map(|machine| (machine, Instant::now())),
+        };
+        let (machine, since) = looked.map_err(|unreadable| Refusal::Unknown {
+            path: facts.path.clone(),
+            source_of_truth: unreadable.source_of_truth,
+            error: unreadable.error,
+        })?;
+        let uses = usage::find(&machine, facts, self.root);
+        self.seen = Some((machine, since));
+        if uses.is_empty() { Ok(()) } else { Err(Refusal::InUse { path: facts.path.clone(), uses }) }
     }
 }
 
@@ -157,15 +200,6 @@ fn writable(facts: &TargetFacts) -> Result<(), Refusal> {
 
 const fn remedy_for_refused() -> &'static str {
     "run as a user who may write it, clear an immutable attribute (`chattr -i`), or run reads only"
-}
-
-fn unused(facts: &TargetFacts, root: &Root) -> Result<(), Refusal> {
-    let uses = usage::find(facts, root).map_err(|unreadable| Refusal::Unknown {
-        path: facts.path.clone(),
-        source_of_truth: unreadable.source_of_truth,
-        error: unreadable.error,
-    })?;
-    if uses.is_empty() { Ok(()) } else { Err(Refusal::InUse { path: facts.path.clone(), uses }) }
 }
 
 fn permit_device(

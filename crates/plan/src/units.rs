@@ -295,7 +295,8 @@ fn parse_decimal(text: &str, factor: u64) -> Result<u64, &'static str> {
     let fraction = fraction.trim_end_matches('0');
     if !fraction.is_empty() {
         let scale = 10u128.checked_pow(fraction.len() as u32).ok_or("it has too many digits")?;
-        let part = fraction.parse::<u128>().map_err(|_| "it has too many digits")? * u128::from(factor);
+        let part = fraction.parse::<u128>().ok().and_then(|part| part.checked_mul(u128::from(factor)));
+        let part = part.ok_or("it has too many digits")?;
         if !part.is_multiple_of(scale) {
             return Err("it has more digits than can be kept");
         }
@@ -318,6 +319,13 @@ fn decimal(value: u64, factor: u64) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn endless_digits_are_an_error() {
+        for digits in [30, 37, 38, 39, 40, 400] {
+            assert!(format!("0.01{}s", "3".repeat(digits)).parse::<Nanos>().is_err(), "{digits}");
+        }
+    }
 
     #[test]
     fn times_are_exact_and_a_fraction_means_a_fraction() {

@@ -49,7 +49,19 @@ impl Lab {
 
     /// The command with `args`, separated by blanks, not yet started; it runs in the directory.
     pub fn command(&self, args: &str) -> Command {
-        let mut command = Command::new(&self.binary);
+        self.command_under(&[], args)
+    }
+
+    /// The same, started by a program with these words, which takes the command behind them.
+    pub fn command_under(&self, wrapper: &[&str], args: &str) -> Command {
+        let mut command = match wrapper.split_first() {
+            Some((program, words)) => {
+                let mut command = Command::new(program);
+                command.args(words).arg(&self.binary);
+                command
+            }
+            None => Command::new(&self.binary),
+        };
         command.args(args.split_whitespace()).current_dir(self.dir.path()).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command

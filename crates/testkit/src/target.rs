@@ -211,7 +211,19 @@ impl Partition {
 
 impl Drop for Partition {
     fn drop(&mut self) {
-        undo("delpart", &[self.disk.as_ref(), self.index.to_string().as_ref()]);
+        let index = self.index.to_string();
+        let arguments: [&OsStr; 2] = [self.disk.as_ref(), index.as_ref()];
+        // The kernel closes what a killed program has given to io_uring a little after that program has ended.
+        let since = Instant::now();
+        let removed =
+            || Command::new("delpart").args(arguments).output().is_ok_and(|output| output.status.success());
+        while since.elapsed() < DETACHED_AFTER {
+            if removed() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        undo("delpart", &arguments);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use iosonar_archive::Record;
 use iosonar_plan::{Nanos, Op, SECTOR};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -251,6 +251,19 @@ impl Bios {
             }
         }
         all
+    }
+
+    /// Takes out those that never ended although an equal one did. io_uring asks first whether a request can go without
+    /// waiting; one that would have to wait, or to be split, is given back without an event and comes a second time.
+    pub fn take_second_tries(&mut self) -> Vec<Bio> {
+        let key = |bio: &Bio| (bio.op, bio.sector, bio.length);
+        let ended: HashSet<_> = self.bios.iter().filter(|bio| bio.completed.is_some()).map(key).collect();
+        let (second, rest) = self
+            .bios
+            .drain(..)
+            .partition(|bio| bio.completed.is_none() && bio.open == bio.length && ended.contains(&key(bio)));
+        self.bios = rest;
+        second
     }
 
     fn split(&mut self, event: &Event, parts: &mut Parts) {

@@ -304,3 +304,115 @@ fn a_producer_that_pauses_holds_nothing_up() {
     assert_eq!(ended.code, 130, "{}", ended.err);
     assert_eq!(lab.records("r").len(), 1);
 }
+
+/// Records in the whole frames of a log, as the form in `docs/archive.md` says: a count, a length, a checksum.
+fn in_log(path: &std::path::Path) -> u64 {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_le_bytes(b.try_into().unwrap()));
+    let (mut at, mut records) = (16, 0);
+    while let (Some(count), Some(length)) = (word(at), word(at + 4)) {
+        at += 12 + length as usize;
+        if at > bytes.len() || count == 0 {
+            break;
+        }
+        records += u64::from(count);
+    }
+    records
+}
+
+/// Interrupts a run once or twice at moments that follow from `seed`. Gives how it ended up.
+fn interrupted(seed: u64) -> String {
+    let mut word = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut random = move |below: u64| {
+        word ^= word >> 29;
+        word = word.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word ^= word >> 32;
+        word % below
+    };
+    let lab = lab();
+    let mut command =
+        lab.command("run --engine null -t dev --size 1GiB --rw randrw --iodepth 8 --rate-iops 20000 --number-ios 5000 --no-progress -o r");
+    let mut child = command.spawn().expect("the binary starts");
+    let log = lab.path("r/records.log");
+    let mut seen = 0;
+    for span in [400_000, 60_000].into_iter().take(1 + seed as usize % 2) {
+        std::thread::sleep(std::time::Duration::from_micros(random(span)));
+        // Read before each signal: what is in the log must never be lost.
+        seen = in_log(&log).max(seen);
+        if child.try_wait().unwrap().is_none() {
+            Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        }
+    }
+    let ended = Ended::of(child.wait_with_output().unwrap());
+    assert!(!ended.err.contains("panicked"), "seed {seed}: {}", ended.err);
+    assert!([0, 130].contains(&ended.code), "seed {seed}: {}\n{}", ended.code, ended.err);
+    if !lab.path("r/run.json").exists() {
+        assert!(ended.code == 130 && seen == 0, "seed {seed}: no result");
+        return "before its result".into();
+    }
+    let shown: Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();
+    let records = sorted(&lab, "r");
+    assert!(records.len() as u64 >= seen, "seed {seed}: {} records of {seen}", records.len());
+    assert!(records.iter().enumerate().all(|(i, r)| r.sequence == i as u64), "seed {seed}: a gap");
+    assert_eq!(count(&shown, "all", "total"), records.len() as u64, "seed {seed}");
+    let state = state(&lab)["state"].as_str().unwrap().to_string();
+    match (state.as_str(), ended.code) {
+        // It may be done before the signal comes, and be interrupted while it sums up.
+        ("finished", _) => assert_eq!(records.len(), 5000, "seed {seed}"),
+        ("interrupted", 130) => assert!(records.len() <= 5000),
+        ("running", 130) => assert!(!lab.path("r/summary.json").exists()),
+        other => panic!("seed {seed}: {other:?}"),
+    }
+    state
+}
+
+#[test]
+fn ctrl_c_at_any_moment_loses_no_record() {
+    let next = std::sync::atomic::AtomicU64::new(0);
+    let how = std::sync::Mutex::new(std::collections::BTreeMap::<String, u32>::new());
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    if seed >= 100 {
+                        break;
+                    }
+                    let end = interrupted(seed);
+                    *how.lock().unwrap().entry(end).or_default() += 1;
+                }
+            });
+        }
+    });
+    println!("{:?}", how.into_inner().unwrap());
+}
+
+/// Time from the start of the program to time zero, with so many files as targets.
+fn start_of(lab: &Lab, targets: usize) -> u64 {
+    let names: Vec<String> = (0..targets).map(|i| format!("file{i}")).collect();
+    let args = format!(
+        "run --rw randwrite --bs 4k --number-ios 2 --no-progress -o r{targets} -t {}",
+        names.join(" -t ")
+    );
+    let before = iosonar_os::monotonic_ns();
+    lab.expect(0, &args);
+    let result = format!("r{targets}");
+    let records = lab.records(&result);
+    assert_eq!(records.len(), 2 * targets);
+    assert!(records.iter().all(|r| r.outcome == Outcome::Completed));
+    let run = std::fs::read_to_string(lab.path(&result).join("run.json")).unwrap();
+    let run: Value = serde_json::from_str(&run).unwrap();
+    run["origin_monotonic_ns"].as_u64().unwrap() - before
+}
+
+/// What is looked at once for a run must not be looked at once for each target.
+#[test]
+fn a_thousand_targets_start_in_time_that_grows_with_them_at_most() {
+    let lab = lab();
+    for i in 0..1000 {
+        lab.file(&format!("file{i}"), [7; 16 << 10]);
+    }
+    let (few, many) = (start_of(&lab, 100), start_of(&lab, 1000));
+    println!("100 targets start in {} ms, 1000 in {} ms", few / MS, many / MS);
+    assert!(many < 20 * few, "{many} ns are more than 20 times {few}");
+}

@@ -10,6 +10,10 @@ use serde_json::Value;
 #[test]
 fn odd_requests_are_widened_marked_and_cautioned() {
     needs!();
+    on_each_engine(odd_requests);
+}
+
+fn odd_requests(engine: &str) {
     let device = LoopDevice::of(Image::random(4), &["-b", "4096"]);
     let size = 4 << 11;
     let before = device.bytes();
@@ -37,7 +41,10 @@ fn odd_requests_are_widened_marked_and_cautioned() {
     let lines: Vec<Line> = cases.iter().enumerate().map(line).collect();
     let lab = lab();
     lab.file("load", load_text(&lines));
-    lab.expect(0, &format!("replay load -t {} --destroy --start-grace 0.1 -o out", device.text()));
+    lab.expect(
+        0,
+        &format!("replay load -t {} --destroy --start-grace 0.1 --engine {engine} -o out", device.text()),
+    );
     let records = in_order(lab.records("out"));
     for (record, (op, asked, done, marks)) in records.iter().zip(cases) {
         assert_eq!(record.op, op);

@@ -3,7 +3,7 @@
 use flate2::read::MultiGzDecoder;
 use iosonar_archive::{Outcome, Record, RunInfo};
 use iosonar_plan::{Op, Strong};
-use iosonar_testkit::{Access, Lab, Verdict, check};
+use iosonar_testkit::{Access, Image, Lab, LoopDevice, Mounted, Verdict, check, tool};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -168,4 +168,99 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
         assert!(since.elapsed() < Duration::from_secs(20), "{what} does not come");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Engines with real I/O.
+pub const ENGINES: [&str; 3] = ["uring", "aio", "threads"];
+
+/// Does the same on every engine, all at a time: each has its own devices, and no time is asserted.
+pub fn on_each_engine(test: impl Fn(&'static str) + Sync) {
+    std::thread::scope(|scope| {
+        for engine in ENGINES {
+            scope.spawn(|| test(engine));
+        }
+    });
+}
+
+/// A loop device whose backing file lies on a file system of its own, which can be shut down.
+pub struct Breakable {
+    pub device: LoopDevice,
+    mounted: Mounted,
+    _lower: LoopDevice,
+}
+
+impl Breakable {
+    /// Of 16 MiB.
+    pub fn new() -> Breakable {
+        let lower = LoopDevice::of(Image::sparse(320), &[]);
+        tool("mkfs.xfs", &["-q", "-K", lower.text()]);
+        let mounted = Mounted::new(lower.path(), "rw");
+        let backing = mounted.path().join("backing");
+        std::fs::write(&backing, vec![7; 16 << 20]).unwrap();
+        Breakable { device: LoopDevice::on(&backing, &[]), mounted, _lower: lower }
+    }
+
+    /// From now on every read and write fails.
+    pub fn break_it(&self) {
+        tool("xfs_io", &["-x", "-c", "shutdown", self.mounted.path().to_str().unwrap()]);
+    }
+}
+
+/// Writes of a device since it was made, as the kernel counts them: those that were put together count as several.
+pub fn writes_in_kernel(device: &LoopDevice) -> u64 {
+    let stat = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
+    let fields: Vec<u64> = stat.split_whitespace().map(|field| field.parse().unwrap()).collect();
+    fields[4] + fields[5]
+}
+
+/// Waits until a run has kept a record.
+pub fn until_records(lab: &Lab, name: &str) {
+    let log = lab.path(name).join("records.log");
+    until("the first record", || std::fs::metadata(&log).is_ok_and(|log| log.len() > 16));
+}
+
+/// Every request of a target is there, from the first to the last that is; gives their number.
+#[track_caller]
+pub fn without_gaps(records: &[Record], target: u16) -> usize {
+    let mut sequences: Vec<u64> = records.iter().filter(|r| r.target == target).map(|r| r.sequence).collect();
+    sequences.sort_unstable();
+    assert!(sequences.iter().enumerate().all(|(i, s)| *s == i as u64), "a gap, or one twice");
+    sequences.len()
+}
+
+/// Requests of a target that were handed to the kernel.
+pub fn sent(records: &[Record], target: u16) -> usize {
+    records.iter().filter(|r| r.target == target && r.submitted.is_some()).count()
+}
+
+/// The summary of a result.
+pub fn summary(lab: &Lab, name: &str) -> serde_json::Value {
+    serde_json::from_str(&lab.expect(0, &format!("show {name} --json")).out).unwrap()
+}
+
+/// Whether the summary has this caution, and its text.
+pub fn caution(summary: &serde_json::Value, id: &str) -> Option<String> {
+    let cautions = summary["cautions"].as_array().unwrap();
+    cautions.iter().find(|c| c["id"] == id).map(|c| c["text"].as_str().unwrap().to_owned())
+}
+
+/// Words that do twice what `args` ask for, in two passes: only a plan says that.
+pub fn twice(lab: &Lab, args: &str) -> String {
+    let plan = lab.expect(0, &format!("{args} --show-plan")).out;
+    assert!(plan.contains("passes = 1"), "{plan}");
+    lab.file("plan.toml", plan.replace("passes = 1", "passes = 2"));
+    "run plan.toml --destroy".into()
+}
+
+/// Most records in flight at the same time, from their times alone. One that is submitted when another's completion is
+/// seen has its memory.
+pub fn most_in_flight(records: &[Record]) -> i64 {
+    let both = |r: &Record| Some([(r.submitted?.0, 1), (r.completed?.0, -1)]);
+    let mut events: Vec<(u64, i64)> = records.iter().filter_map(both).flatten().collect();
+    events.sort_unstable();
+    let flying = events.iter().scan(0, |n, (_, step)| {
+        *n += step;
+        Some(*n)
+    });
+    flying.max().unwrap_or(0)
 }

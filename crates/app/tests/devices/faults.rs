@@ -3,16 +3,13 @@
 use crate::common::*;
 use iosonar_archive::{Outcome, RunState};
 use iosonar_plan::Op;
-use iosonar_testkit::{Image, Lab, LoopDevice, Mounted, tool};
+use iosonar_testkit::{Ended, Image, Lab, LoopDevice, Mounted, tool};
 use serde_json::Value;
+use std::path::PathBuf;
 use std::time::Duration;
 
-fn summary(lab: &Lab) -> Value {
-    serde_json::from_str(&lab.expect(0, "show out --json").out).unwrap()
-}
-
 /// Every failed record carries `errno`; counters, latency and the list of errors say the same.
-fn assert_failed_with(lab: &Lab, errno: i64, name: &str) {
+pub fn assert_failed_with(lab: &Lab, errno: i64, name: &str) {
     let records = lab.records("out");
     let (completed, failed) = (count(&records, Outcome::Completed), count(&records, Outcome::Failed));
     assert_eq!(completed + failed, records.len());
@@ -21,7 +18,7 @@ fn assert_failed_with(lab: &Lab, errno: i64, name: &str) {
         assert_eq!(record.result, want, "{record:?}");
         assert!(record.submitted.is_some() && record.completed.is_some());
     }
-    let summary = summary(lab);
+    let summary = summary(lab, "out");
     let all = &summary["counts"]["all"];
     assert_eq!((&all["failed"], &all["completed"]), (&failed.into(), &completed.into()));
     assert_eq!(summary["latency"]["all"]["count"], completed);
@@ -71,19 +68,15 @@ fn a_device_that_becomes_read_only_fails_each_write() {
 #[test]
 fn a_device_that_breaks_in_the_middle_fails_from_then_on() {
     needs!("mkfs.xfs", "xfs_io");
-    let lower = LoopDevice::of(Image::sparse(320), &[]);
-    tool("mkfs.xfs", &["-q", "-K", lower.text()]);
-    let mounted = Mounted::new(lower.path(), "rw");
-    let backing = mounted.path().join("backing");
-    std::fs::write(&backing, vec![7; 16 << 20]).unwrap();
-    let device = LoopDevice::on(&backing, &[]);
+    let breakable = Breakable::new();
+    let device = &breakable.device;
     let lab = lab();
     lab.file("load", load_text(&conflicting(3000, 32_768, 64, 1_000_000)));
     let replay = Background::start(
         lab.command(&format!("replay load -t {} --destroy --start-grace 0.2 -o out", device.text())),
     );
     std::thread::sleep(Duration::from_millis(1500));
-    tool("xfs_io", &["-x", "-c", "shutdown", mounted.path().to_str().unwrap()]);
+    breakable.break_it();
     let ended = replay.wait();
     assert_eq!(ended.code, 1, "{}", ended.err);
     assert_failed_with(&lab, 5, "EIO");
@@ -113,8 +106,8 @@ fn a_read_only_device_is_refused_before_anything_is_touched() {
     assert!(device.bytes() == before);
 }
 
-/// A replay whose result has `room_kib` KiB, much less than it needs. Gives the number of records that were kept.
-fn with_room_for(room_kib: usize) -> usize {
+/// A replay of 40 000 requests whose result has `room_kib` KiB. Gives how it ended, its result, and what keeps that.
+fn with_room_for(room_kib: usize) -> (Ended, PathBuf, (Lab, LoopDevice, Mounted)) {
     let disk = LoopDevice::random(16);
     tool("mkfs.ext4", &["-q", "-F", "-m", "0", "-E", "nodiscard", disk.text()]);
     let mounted = Mounted::new(disk.path(), "rw");
@@ -131,12 +124,19 @@ fn with_room_for(room_kib: usize) -> usize {
         device.text(),
         out.display()
     ));
-    assert_eq!(ended.code, 1, "{}", ended.err);
-    let why = "iosonar: the run could not go on: the records could not be written: No space left on device";
-    assert!(ended.err.contains(why) && !ended.err.contains("panicked"), "{}", ended.err);
     // Nothing half written stays: its room is needed.
     let names = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
     assert!(names.into_iter().all(|path| path.extension().is_none_or(|e| e != "tmp")));
+    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    (ended, out, (lab, disk, mounted))
+}
+
+/// With much less room than it needs. Gives the number of records that were kept.
+fn kept_in(room_kib: usize) -> usize {
+    let (ended, out, (lab, _disk, _mounted)) = with_room_for(room_kib);
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    let why = "iosonar: the run could not go on: the records could not be written: No space left on device";
+    assert!(ended.err.contains(why), "{}", ended.err);
     let state = run_info(&out).state;
     assert!(!matches!(state, RunState::Finished | RunState::Interrupted(_)), "{state:?}");
     let shown = lab.expect(0, &format!("show {} --json", out.display()));
@@ -151,8 +151,24 @@ fn with_room_for(room_kib: usize) -> usize {
 #[test]
 fn a_full_disk_ends_the_run_and_keeps_what_was_recorded() {
     needs!("mkfs.ext4");
-    let kept = [100, 300, 600, 1500].map(with_room_for);
+    let kept = [100, 200, 400, 600].map(kept_in);
     assert!(kept.is_sorted() && (1000..40_000).contains(&kept[3]), "{kept:?}");
+}
+
+#[test]
+fn a_disk_that_is_full_only_after_the_run_costs_no_record() {
+    needs!("mkfs.ext4");
+    // Enough for the log, not for its conversion beside it.
+    let (ended, out, (lab, _disk, _mounted)) = with_room_for(1200);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(ended.err.contains("No space left on device") && ended.err.contains("stay in their log"));
+    assert!(out.join("records.log").exists() && !out.join("records.parquet").exists());
+    assert_eq!(run_info(&out).state, RunState::Finished);
+    let records = in_order(iosonar_testkit::records(&out));
+    assert!(records.iter().enumerate().all(|(i, r)| r.sequence == i as u64) && records.len() == 40_000);
+    let shown = lab.expect(0, &format!("show {} --json", out.display()));
+    let summary: Value = serde_json::from_str(&shown.out).unwrap();
+    assert_eq!(summary["counts"]["all"]["completed"], 40_000);
 }
 
 #[test]
@@ -185,7 +201,7 @@ fn a_device_that_shrinks_fails_what_lies_behind_its_end() {
         };
         assert_eq!((record.outcome, record.result), (outcome, result), "{record:?}");
     }
-    let summary = summary(&lab);
+    let summary = summary(&lab, "out");
     assert_eq!(summary["latency"]["all"]["count"], count(&records, Outcome::Completed));
     println!("{}", summary["errors"]);
 }
@@ -226,7 +242,7 @@ fn a_stall_of_the_device_shows_in_the_latency_of_what_was_due_meanwhile() {
         assert!(record.submitted.unwrap().0 + origin < to, "{record:?} waited with the device");
         assert!(record.response().unwrap().0 >= to - (record.due.0 + origin));
     }
-    let summary = summary(&lab);
+    let summary = summary(&lab, "out");
     assert!(summary["latency"]["all"]["max_ns"].as_u64().unwrap() > 900_000_000);
     assert!(summary["in_flight"]["max_on_one_target"].as_u64().unwrap() >= 80);
     println!(

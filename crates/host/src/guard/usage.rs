@@ -112,7 +112,8 @@ pub(super) struct Unreadable {
 }
 
 /// Everything that is in use on this machine.
-struct Machine {
+#[derive(Debug)]
+pub(super) struct Machine {
     mounts: Vec<Mount>,
     foreign: Vec<Foreign>,
     swaps: Vec<Swap>,
@@ -121,6 +122,7 @@ struct Machine {
 }
 
 /// Swap space, as a device or as a file.
+#[derive(Debug)]
 struct Swap {
     /// Number of the device; `None` for a file.
     device: Option<DevNumber>,
@@ -129,8 +131,7 @@ struct Swap {
 }
 
 /// Every use that forbids writing to the target.
-pub(super) fn find(facts: &TargetFacts, root: &Root) -> Result<Vec<Use>, Unreadable> {
-    let machine = Machine::look(root)?;
+pub(super) fn find(machine: &Machine, facts: &TargetFacts, root: &Root) -> Vec<Use> {
     let reach = Reach::of(facts, root);
     let mut uses = Vec::new();
     for device in &reach.devices {
@@ -139,11 +140,11 @@ pub(super) fn find(facts: &TargetFacts, root: &Root) -> Result<Vec<Use>, Unreada
     for file in &reach.files {
         machine.uses_of_file(file, &mut uses);
     }
-    Ok(uses)
+    uses
 }
 
 impl Machine {
-    fn look(root: &Root) -> Result<Self, Unreadable> {
+    pub(super) fn look(root: &Root) -> Result<Self, Unreadable> {
         let mounts = mounts::own(root)
             .map_err(|error| Unreadable { source_of_truth: "/proc/self/mountinfo", error })?;
         let swaps = swaps(root).map_err(|error| Unreadable { source_of_truth: "/proc/swaps", error })?;

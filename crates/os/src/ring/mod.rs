@@ -233,6 +233,17 @@ unsafe impl Queue for Ring {
     }
 }
 
+impl Drop for Ring {
+    /// The kernel takes a closed ring apart at its leisure. Until then a registered file would stay open, and a device
+    /// busy that nobody uses any more.
+    fn drop(&mut self) {
+        if self.file_registered {
+            // Where it is refused, it only takes longer.
+            let _ = self.ring.submitter().unregister_files();
+        }
+    }
+}
+
 impl Ring {
     fn collect(&mut self, arrived: &mut Vec<Arrival>) {
         let completed = self.ring.completion();

@@ -1,0 +1,23 @@
+//! Any words as options, those in fio's words among them: an error or values, never a panic. The modules are those of the
+//! command, which is no library.
+#![no_main]
+#![allow(dead_code)]
+
+#[path = "../../crates/app/src/args.rs"]
+mod args;
+#[path = "../../crates/app/src/means_args.rs"]
+mod means_args;
+#[path = "../../crates/app/src/run_args.rs"]
+mod run_args;
+
+use clap::Parser;
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let _ = args::Cli::try_parse_from(["iosonar"].into_iter().chain(text.split_whitespace()));
+    // Most that is wrong with a word is found in the options that have a form of their own.
+    for option in
+        ["--bs", "--bsrange", "--bssplit", "--random-distribution", "--pin", "--sim-stall", "--rate"]
+    {
+        let _ = args::Cli::try_parse_from(["iosonar", "run", option, text]);
+    }
+});
