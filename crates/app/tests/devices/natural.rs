@@ -64,13 +64,13 @@ fn timed(name: &str, start: u64, depth: u32) {
         .into_iter()
         .filter(|l| (start * second..(start + length) * second).contains(&l.time))
         .collect();
-    for (policy, strong) in [("push-back", 1), ("order", 2)] {
+    for (policy, strong, engine) in [("push-back", 1, "uring"), ("order", 2, "threads")] {
         let lab = lab();
         let began = Instant::now();
         lab.expect(
             0,
             &format!(
-                "replay {} -t {} --destroy --start {start} --duration {length} --overlap {policy} --strong {strong} --depth {depth} -o out",
+                "replay {} -t {} --destroy --start {start} --duration {length} --overlap {policy} --strong {strong} --depth {depth} --engine {engine} -o out",
                 load.display(),
                 device.text()
             ),
@@ -83,7 +83,7 @@ fn timed(name: &str, start: u64, depth: u32) {
         let late = records.iter().filter_map(Record::delay).max().unwrap();
         let waited = records.iter().filter(|r| r.released.is_some()).count();
         println!(
-            "{name} {start}+{length} s, {policy} {strong}: {} requests, {waited} waited, latest {late}",
+            "{name} {start}+{length} s, {engine} {policy} {strong}: {} requests, {waited} waited, latest {late}",
             records.len()
         );
     }
