@@ -59,6 +59,10 @@ impl Feed {
     /// `is_stopped` ends the waiting; so does a producer that takes its time, if it may.
     pub(crate) fn prime(&mut self, may_be_late: bool, is_stopped: impl Fn() -> bool) {
         let Feed::Ahead(ahead) = self else { return };
-        while !ahead.prime(PRIME) && !may_be_late && !is_stopped() {}
+        loop {
+            if ahead.prime(PRIME) || may_be_late || is_stopped() {
+                return;
+            }
+        }
     }
 }

@@ -70,7 +70,7 @@ pub(crate) struct Member<'a>(&'a Gate);
 
 impl Member<'_> {
     /// Waits for the other members; gives the time at which all of them start.
-    pub(crate) fn pass(&self, now: Nanos) -> Nanos {
+    pub(crate) fn await_others(&self, now: Nanos) -> Nanos {
         self.0.pass(now)
     }
 }
@@ -93,12 +93,12 @@ mod tests {
                 let gate = &gate;
                 scope.spawn(move || {
                     let member = gate.member();
-                    (member.pass(Nanos(arrival)), member.pass(Nanos(arrival * 2)))
+                    (member.await_others(Nanos(arrival)), member.await_others(Nanos(arrival * 2)))
                 })
             };
             let (a, b) = (member(5), member(9));
             let dying = gate.member();
-            dying.pass(Nanos(7));
+            dying.await_others(Nanos(7));
             drop(dying);
             [a.join().unwrap(), b.join().unwrap()]
         });

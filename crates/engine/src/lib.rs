@@ -1,11 +1,15 @@
 //! Assembly: carries out a plan on real or simulated targets and writes an archive.
 //!
 //! [`prepare`] finds out everything that can go wrong before the first I/O: targets, loads, sizes, the write
-//! guard. [`Prepared::run`] does the run: one issuing thread for each target, one writer of records, one
+//! guard. [`Prepared::run`] does the run: one issuing thread for each target or job, one writer of records, one
 //! sampler of counters. This room knows no arguments and prints nothing.
+//!
+//! To read it: `prepare` (what can be known before), `means` (what carries it out here), `start` and `run` (threads, time
+//! zero, the end), then `worker`, the loop that all else is for, with its `feed`, `payload`, `gate` and `fellows`.
 
 mod control;
 mod data;
+mod error;
 mod feed;
 mod fellows;
 mod gate;
@@ -19,6 +23,7 @@ mod worker;
 
 pub use control::Control;
 pub use data::{BadSector, HEADER, SectorHeader, fill};
-pub use prepare::{NoticeSink, PrepareError, Prepared, TargetReady, prepare};
+pub use error::PrepareError;
+pub use prepare::{NoticeSink, Prepared, TargetReady, prepare};
 pub use progress::{Progress, Snapshot};
 pub use run::RunError;

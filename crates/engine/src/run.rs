@@ -47,7 +47,7 @@ pub enum RunError {
 }
 
 /// What became of an issuing loop.
-struct Outcome {
+struct LoopEnd {
     target: usize,
     tally: Tally,
     result: Result<(), WorkerError>,
@@ -117,15 +117,15 @@ impl Prepared {
             let _ = archive.write_run(&info);
         };
         let shared = Shared { clock: &clock, control, progress, notices: &notices };
-        let (outcomes, clock_error) = self.carry_out(equipment, recorders, shared, series, begin)?;
+        let (ends, clock_error) = self.carry_out(equipment, recorders, shared, series, begin)?;
         let written = writer.finish();
         let used = own_cpu_time();
         info.cpu = CpuUse { user_ns: used.user_ns - cpu.user_ns, system_ns: used.system_ns - cpu.system_ns };
         info.means.clock.error = info.means.clock.error.max(clock_error);
         info.means.notices.extend(notices.into_inner().unwrap_or_else(PoisonError::into_inner));
         let broken = written.err().map(|e| format!("the records could not be written: {e}"));
-        self.conclude(&mut info, &outcomes, broken);
-        if info.state == RunState::Finished && outcomes.iter().any(|outcome| outcome.tally.stopped) {
+        self.conclude(&mut info, &ends, broken);
+        if info.state == RunState::Finished && ends.iter().any(|end| end.tally.stopped) {
             info.state = RunState::Interrupted(control.signal().map_or("its end time".into(), signal_name));
         }
         Ok(info)
@@ -144,7 +144,7 @@ impl Prepared {
         shared: Shared<'_>,
         series: SeriesLog,
         begin: impl FnOnce(&Start),
-    ) -> Result<(Vec<Outcome>, Nanos), RunError> {
+    ) -> Result<(Vec<LoopEnd>, Nanos), RunError> {
         let (gate, start, facts) = (Gate::new(equipment.len()), Start::default(), self.facts());
         let (end, ended) = crossbeam_channel::bounded::<()>(0);
         std::thread::scope(|scope| {
@@ -169,15 +169,15 @@ impl Prepared {
                     RunError::Threads(error)
                 })?;
             begin(&start);
-            let outcome = |(target, worker): (usize, std::thread::ScopedJoinHandle<'_, _>)| {
+            let end_of = |(target, worker): (usize, std::thread::ScopedJoinHandle<'_, _>)| {
                 let (tally, result) =
                     worker.join().unwrap_or_else(|_| (Tally::default(), Err(WorkerError::Panicked)));
-                Outcome { target, tally, result }
+                LoopEnd { target, tally, result }
             };
-            let outcomes = workers.into_iter().map(outcome).collect();
+            let ends = workers.into_iter().map(end_of).collect();
             drop(end);
             // The series are an addition: a sampler that failed costs no result.
-            Ok((outcomes, sampler.join().unwrap_or_default()))
+            Ok((ends, sampler.join().unwrap_or_default()))
         })
     }
 
@@ -223,14 +223,14 @@ impl Prepared {
         Ok(feed)
     }
 
-    fn conclude(&self, info: &mut RunInfo, outcomes: &[Outcome], broken: Option<String>) {
+    fn conclude(&self, info: &mut RunInfo, ends: &[LoopEnd], broken: Option<String>) {
         for (target, ready) in info.targets.iter_mut().zip(&self.targets) {
             target.bad_lines += ready.told.bad_lines.load(Relaxed);
             target.back_shifts += ready.told.back_shifts.load(Relaxed);
         }
         let mut issued = vec![IssuedHash::default(); info.targets.len()];
         let mut reasons: Vec<String> = broken.into_iter().collect();
-        for Outcome { target, tally, result } in outcomes {
+        for LoopEnd { target, tally, result } in ends {
             issued[*target].merge(tally.issued);
             let target = &mut info.targets[*target];
             add_tally(target, tally);

@@ -146,15 +146,15 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Carries out `passes` passes; `feed` gives the requests of each, ready to go.
+    /// Carries out `passes` passes; `open` gives the requests of each, ready to go.
     pub(crate) fn run(
         mut self,
         passes: u32,
         member: &Member<'_>,
-        mut feed: impl FnMut(u32) -> Result<Feed, WorkerError>,
+        mut open: impl FnMut(u32) -> Result<Feed, WorkerError>,
     ) -> (Tally, Result<(), WorkerError>) {
         for pass in 0..passes {
-            let mut feed = match feed(pass) {
+            let mut feed = match open(pass) {
                 Ok(feed) => feed,
                 Err(error) => {
                     self.fail(error);
@@ -183,7 +183,7 @@ impl<'a> Worker<'a> {
         self.payloads.begin(pass);
         if pass > 0 {
             self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
-            self.start = member.pass(self.backend.now());
+            self.start = member.await_others(self.backend.now());
         }
         self.backend.skip_to(self.start);
     }

@@ -1,0 +1,158 @@
+//! Why a plan cannot be carried out, in sentences for whoever wrote it.
+
+use iosonar_host::TargetError;
+use iosonar_host::guard::Refusal;
+use iosonar_load::{LoadError, Unfit};
+use iosonar_plan::PlacementError;
+use iosonar_trace::InputError;
+
+/// Why a plan cannot be carried out. Nothing was touched.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// A path is no target.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A target must not be written.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A target cannot be opened.
+    #[error("{path}: {error}")]
+    Open {
+        /// As typed.
+        path: String,
+        /// What the kernel said.
+        error: std::io::Error,
+    },
+    /// A target cannot be opened for direct I/O.
+    #[error(
+        "target {0}: its file system has no direct I/O; use a target elsewhere, or --buffered, which measures the page cache too"
+    )]
+    NoDirectIo(String),
+    /// A load cannot be opened.
+    #[error("load {path}: {error}")]
+    Input {
+        /// As typed.
+        path: String,
+        /// What is wrong.
+        error: InputError,
+    },
+    /// A load is a pipe or the like: reading it once, to check it, would use it up.
+    #[error(
+        "load {path}: it is no regular file, and a load is read wholly before it is replayed: save it to a file, or pipe it to standard input and name -"
+    )]
+    OnlyOnce {
+        /// As typed.
+        path: String,
+    },
+    /// A load cannot be replayed.
+    #[error("load {path}: {error}")]
+    Load {
+        /// As typed.
+        path: String,
+        /// Where and why, with the remedy.
+        error: LoadError,
+    },
+    /// A load, or its window, is empty.
+    #[error("load {path}: {why}")]
+    Empty {
+        /// As typed.
+        path: String,
+        /// What was found instead, and the remedy.
+        why: String,
+    },
+    /// A target has no usable block.
+    #[error("target {path}: {error}")]
+    Placement {
+        /// As typed.
+        path: String,
+        /// What is wrong.
+        error: PlacementError,
+    },
+    /// A request is larger than the target.
+    #[error(
+        "target {path} holds {size} bytes, and {source_name} contains a request of {length} bytes: use a larger target"
+    )]
+    TooSmall {
+        /// As typed.
+        path: String,
+        /// Usable bytes.
+        size: u64,
+        /// The load or pattern.
+        source_name: String,
+        /// The longest request.
+        length: u64,
+    },
+    /// A pattern's region ends behind the target.
+    #[error(
+        "target {path} holds {size} bytes, and the pattern's region ends at {end}: use a smaller --offset or --size (offset and region in a plan), or a larger target"
+    )]
+    Region {
+        /// As typed.
+        path: String,
+        /// First byte behind the region.
+        end: u64,
+        /// Usable bytes of the target.
+        size: u64,
+    },
+    /// The size of a pretended target is unknown.
+    #[error(
+        "target {0} does not exist, so its size is unknown: give --size (in a plan: size = \"10GiB\" in its [[target]])"
+    )]
+    NoSize(String),
+    /// The path led elsewhere when the target was opened.
+    #[error("target {0} is no longer what it was a moment ago; start again")]
+    Moved(String),
+    /// The run would need more memory than there is.
+    #[error(
+        "the run needs {needed} MiB of memory ({what}), and {available} MiB are available: use a smaller --depth (depth in a plan), fewer targets, or smaller requests"
+    )]
+    Memory {
+        /// MiB.
+        needed: u64,
+        /// MiB.
+        available: u64,
+        /// What takes most of it.
+        what: String,
+    },
+    /// A request does not fit into the memory for data.
+    #[error(
+        "target {path}: requests of up to {length} bytes do not fit into its share of memory for data, {share} bytes: raise --buffer-memory (memory.buffers in a plan), or use fewer targets"
+    )]
+    Buffers {
+        /// As typed.
+        path: String,
+        /// Bytes.
+        share: u64,
+        /// Bytes of the longest request.
+        length: u64,
+    },
+    /// Standard input feeds more than one target.
+    #[error("standard input can feed only one target: save the load to a file")]
+    SharedInput,
+    /// What would be written is a load, or another target.
+    #[error("target {path} and {other} are the same: name another target")]
+    Same {
+        /// As typed.
+        path: String,
+        /// What it is too: `load` or `target`, and its path as typed.
+        other: String,
+    },
+    /// A pattern does not fit its target.
+    #[error("target {path}: {why}")]
+    Pattern {
+        /// As typed.
+        path: String,
+        /// What does not fit.
+        why: Unfit,
+    },
+    /// Block sizes do not fit the target's direct I/O.
+    #[error(
+        "target {path}: a pattern's block_size and offset must be multiples of the target's logical blocks of {block} bytes, or use --buffered"
+    )]
+    Unaligned {
+        /// As typed.
+        path: String,
+        /// Logical block size.
+        block: u64,
+    },
+}
