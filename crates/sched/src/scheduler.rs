@@ -486,6 +486,56 @@ mod tests {
     }
 
     #[test]
+    fn what_was_due_while_nothing_could_go_was_held() {
+        let mut s = scheduler(OverlapPolicy::PushBack, 1);
+        s.offer(write(0, 0, 8));
+        let first = issued(&mut s, 0);
+        assert!(!first.issue.held);
+        assert_eq!(s.next(Nanos(1)), Decision::Wait);
+        s.complete(first.slot, Nanos(10));
+        s.offer(Request { due: Some(Nanos(9)), ..write(1, 50, 8) });
+        let second = issued(&mut s, 10);
+        assert!(second.issue.held, "all slots were in use when it was due");
+        s.complete(second.slot, Nanos(20));
+        s.offer(Request { due: Some(Nanos(20)), ..write(2, 90, 8) });
+        assert!(!issued(&mut s, 30).issue.held, "it was only late");
+    }
+
+    #[test]
+    fn a_closed_loop_drops_nothing_but_waits_for_what_it_conflicts_with() {
+        let mut s = scheduler(OverlapPolicy::Drop, 4);
+        s.offer(Request { due: None, ..write(0, 0, 8) });
+        let first = issued(&mut s, 0);
+        s.offer(Request { due: None, ..write(1, 4, 8) });
+        assert_eq!(s.next(Nanos(1)), Decision::Wait);
+        s.complete(first.slot, Nanos(2));
+        assert_eq!(issued(&mut s, 2).issue.request.sequence, 1);
+    }
+
+    #[test]
+    fn so_much_that_overlaps_is_held_back_and_memory_stays_bounded() {
+        // Reads inside each other: n of them take n² cells.
+        let inside = |n: u64| Request { op: Op::Read, ..write(n, n, 10_000 - 2 * n) };
+        let mut s = Scheduler::new(4_000, Overlap { policy: OverlapPolicy::Order, ..Overlap::default() });
+        let mut slots = Vec::new();
+        for n in 0.. {
+            s.offer(inside(n));
+            match s.next(Nanos(n)) {
+                Decision::Issue(slot) => slots.push(slot),
+                decision => {
+                    assert_eq!(decision, Decision::Wait);
+                    break;
+                }
+            }
+        }
+        assert!((2_000..2_200).contains(&slots.len()), "{}: some 4 million cells", slots.len());
+        let now = Nanos(slots.len() as u64 + 50);
+        s.complete(slots[0], now);
+        assert!(matches!(s.next(now), Decision::Issue(_)), "some are free again");
+        assert_eq!((s.counters().full_count, s.counters().full_total), (1, Nanos(50)));
+    }
+
+    #[test]
     fn stopping_cancels_what_has_not_gone() {
         let mut s = scheduler(OverlapPolicy::PushBack, 2);
         s.offer(write(0, 0, 8));
