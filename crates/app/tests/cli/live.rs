@@ -414,5 +414,6 @@ fn a_thousand_targets_start_in_time_that_grows_with_them_at_most() {
     }
     let (few, many) = (start_of(&lab, 100), start_of(&lab, 1000));
     println!("100 targets start in {} ms, 1000 in {} ms", few / MS, many / MS);
-    assert!(many < 20 * few, "{many} ns are more than 20 times {few}");
+    // Ten times the targets: what grows with their square would take a hundred times as long. Other tests run beside.
+    assert!(many < 50 * few, "{many} ns are more than 50 times {few}");
 }
