@@ -60,7 +60,7 @@ fn pandas_polars_and_duckdb_agree_with_us() {
             println!("{policy}: {reader} {} agrees on {} rows", found["version"], found["figures"]["rows"]);
             assert_eq!(found["figures"], want, "{reader}, {policy}");
             let types = found["types"].as_object().unwrap();
-            assert_eq!(types.len(), 24, "{reader}");
+            assert_eq!(types.len(), 28, "{reader}");
             for (column, kind) in types {
                 let want = match column.as_str() {
                     "op" | "outcome" => "text",
