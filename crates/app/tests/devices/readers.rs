@@ -66,7 +66,8 @@ fn pandas_polars_and_duckdb_agree_with_us() {
                     "op" | "outcome" => "text",
                     "target" | "worker" | "pass" | "phase" => "u32",
                     "result" => "i64",
-                    "pushed" | "ordered" | "wrapped" | "at_border" | "rounded" | "short" => "bool",
+                    "pushed" | "ordered" | "wrapped" | "at_border" | "rounded" | "short" | "held"
+                    | "no_buffer" | "ramp" => "bool",
                     _ => "u64",
                 };
                 assert_eq!(kind, want, "{column} in {reader}");
