@@ -6,7 +6,6 @@ use crate::output::{self, Analysis, tell};
 use crate::progress;
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
-use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
 use iosonar_engine::{Control, NoticeSink, Prepared, Progress, TargetReady, prepare};
@@ -41,12 +40,9 @@ pub fn carry_out(
     let prepared = prepare(plan, &Root::default(), notices(skipped.clone())).map_err(Failure::refused)?;
     check(&prepared)?;
     let dir = args.out.clone().unwrap_or_else(|| new_name(&prepared));
-    if dir.exists() {
-        // Before anybody is told what will be overwritten.
-        return Err(Failure::refused(anyhow!("{} exists already; name another --out", dir.display())));
-    }
-    announce(&prepared);
+    // Nobody is told what will be overwritten by a run whose result cannot be kept.
     let (archive, info) = begin(&prepared, &dir)?;
+    announce(&prepared);
     listener.set_phase(Phase::Running);
     timings.end("prepare");
     let info = run(&prepared, &archive, info, args, &control, &status);

@@ -15,6 +15,7 @@ mod uring;
 pub use aio::Aio;
 pub use iosonar_os::ring::{Mode, RingOptions, Unavailable};
 pub use null::Null;
+pub use queued::Queued;
 pub use real::{Setup, real};
 pub use sim::Sim;
 pub use threads::Threads;

@@ -12,7 +12,7 @@ use std::time::Duration;
 const AGAIN: Duration = Duration::from_micros(100);
 
 /// Requests on their way through one queue to the kernel, with their times.
-pub(crate) struct Queued<Q: Queue> {
+pub struct Queued<Q: Queue> {
     flight: Flight<Q, Token>,
     clock: Clock,
     completes: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Queued<Q: Queue> {
 }
 
 impl<Q: Queue> Queued<Q> {
-    pub(crate) fn new(queue: Q, clock: Clock, depth: u32, short: ShortPolicy) -> Queued<Q> {
+    pub(crate) fn over(queue: Q, clock: Clock, depth: u32, short: ShortPolicy) -> Queued<Q> {
         let completes = short == ShortPolicy::Complete;
         Queued { flight: Flight::new(queue, depth), clock, completes, latest: Nanos(0), looked: Nanos(0) }
     }

@@ -33,11 +33,6 @@ enum Kind {
 const EIO: i32 = 5;
 
 impl Threads {
-    /// As [`open`](Threads::open), going on after short transfers.
-    pub fn new(file: File, clock: Clock, depth: u32) -> std::io::Result<Threads> {
-        Threads::open(Setup { file, clock, depth, short: ShortPolicy::Complete, pool: None })
-    }
-
     /// On an open target. Workers are started when they are needed, a few of them now.
     ///
     /// # Errors

@@ -1,18 +1,18 @@
 //! io_uring: requests and completions through rings shared with the kernel, by the issuing thread alone.
 //!
-//! Pushing costs no system call; [`submit`](Backend::submit) hands a batch over with one. The file and the memory for
+//! Pushing costs no system call; [`submit`](crate::Backend::submit) hands a batch over with one. The file and the memory for
 //! data are made known to the kernel beforehand. Completions are seen by looking into memory; the kernel is entered
 //! only where it asks for it.
 
+use crate::Setup;
 use crate::queued::Queued;
-use crate::{Backend, Completion, Operation, Setup, Wait};
 use iosonar_os::blockdev::{has_poll_queues, is_direct};
 use iosonar_os::ring::{self, Mode, Ring, RingOptions, Unavailable};
-use iosonar_plan::{Nanos, UringOptions};
+use iosonar_plan::UringOptions;
 use std::fs::File;
 
 /// The ring of one target.
-pub struct Uring(Queued<Ring>);
+pub type Uring = Queued<Ring>;
 
 impl Uring {
     /// Whether io_uring can be used here, and how completions come about.
@@ -42,7 +42,7 @@ impl Uring {
     pub fn with(setup: Setup<'_>, options: RingOptions) -> Result<(Uring, Vec<String>), Unavailable> {
         let region = setup.pool.map(|pool| pool.region());
         let (ring, notices) = Ring::new(setup.file, setup.depth, region, options)?;
-        Ok((Uring(Queued::new(ring, setup.clock, setup.depth, setup.short)), notices))
+        Ok((Queued::over(ring, setup.clock, setup.depth, setup.short), notices))
     }
 }
 
@@ -58,27 +58,5 @@ fn obstacle_to_polling(file: &File) -> Option<String> {
                 .into(),
         ),
         _ => None,
-    }
-}
-
-impl Backend for Uring {
-    fn now(&mut self) -> Nanos {
-        self.0.now()
-    }
-
-    fn needs_buffers(&self) -> bool {
-        true
-    }
-
-    fn push(&mut self, operation: Operation) {
-        self.0.push(operation);
-    }
-
-    fn submit(&mut self) {
-        self.0.submit();
-    }
-
-    fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>) {
-        self.0.reap(wait, out);
     }
 }

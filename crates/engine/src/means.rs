@@ -3,13 +3,13 @@
 
 use crate::fellows::Fellows;
 use crate::payload::{Author, Payloads};
-use crate::prepare::Prepared;
+use crate::prepare::{Prepared, TargetReady};
 use crate::run::RunError;
 use crate::worker::Settings;
 use iosonar_archive::{ClockInfo, Means};
 use iosonar_backend::{Backend, Null, Setup, Sim, Uring, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
-use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, Pacing, Source};
+use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, Pacing};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -27,11 +27,8 @@ pub(crate) struct Part {
 impl Prepared {
     /// Every issuing loop of the run, those of a target together.
     pub(crate) fn parts(&self) -> Vec<Part> {
-        let of = |(target, t): (usize, &crate::TargetReady)| {
-            let jobs = match &t.target.source {
-                Source::Pattern(pattern) => pattern.jobs,
-                Source::Load(_) => 1,
-            };
+        let of = |(target, t): (usize, &TargetReady)| {
+            let jobs = t.jobs();
             (0..jobs).map(move |job| Part { target, job, jobs })
         };
         self.targets.iter().enumerate().flat_map(of).collect()
@@ -39,7 +36,7 @@ impl Prepared {
 
     /// How many issuing loops the run has.
     pub fn workers(&self) -> usize {
-        self.parts().len()
+        self.targets.iter().map(|t| t.jobs() as usize).sum()
     }
 
     /// The plan's engine, or what takes its place here, and why.
@@ -63,10 +60,7 @@ impl Prepared {
     /// Bytes of memory for the data of each issuing loop on a target.
     pub(crate) fn buffer_bytes(&self, target: usize, workers: usize) -> u64 {
         let t = &self.targets[target];
-        let longest = match t.max_length() as u64 {
-            known if t.knows_lengths() => known,
-            _ => UNKNOWN_LENGTH,
-        };
+        let longest = if t.knows_lengths() { t.max_length() as u64 } else { UNKNOWN_LENGTH };
         let share = self.plan.memory.buffers.0 / workers as u64;
         BufferPool::needed(self.plan.depth, longest).min(share).max(4096)
     }

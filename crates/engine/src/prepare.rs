@@ -421,6 +421,14 @@ impl TargetReady {
         usize::try_from(length.saturating_add(ends)).unwrap_or(usize::MAX)
     }
 
+    /// How many issuing loops share its requests.
+    pub(crate) fn jobs(&self) -> u32 {
+        match &self.target.source {
+            Source::Pattern(pattern) => pattern.jobs,
+            Source::Load(_) => 1,
+        }
+    }
+
     /// Whether the lengths of its requests are known before the start: not so where they come by standard input.
     pub(crate) fn knows_lengths(&self) -> bool {
         matches!(self.target.source, Source::Pattern(_)) || self.load.is_some()

@@ -17,7 +17,7 @@ use iosonar_host::sample::Sampler;
 use iosonar_host::{Root, TargetFacts};
 use iosonar_load::{IssuedHash, ReadAhead};
 use iosonar_os::usage::own_cpu_time;
-use iosonar_os::{Clock, monotonic_ns, raise_file_limit, realtime_ns, set_timer_slack_1ns};
+use iosonar_os::{Clock, monotonic_ns, realtime_ns, set_timer_slack_1ns};
 use iosonar_plan::{Engine, Nanos};
 use iosonar_record::{Recorder, start as start_recorder};
 use std::sync::atomic::Ordering::Relaxed;
@@ -97,7 +97,6 @@ impl Prepared {
         control: &Control,
         progress: &Arc<Progress>,
     ) -> Result<RunInfo, RunError> {
-        raise_file_limit();
         let clock = Clock::from_origin(u64::MAX);
         let (equipment, means) = equip(self, &clock)?;
         info.means = means;

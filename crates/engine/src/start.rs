@@ -41,7 +41,7 @@ impl Start {
 
     /// One loop's part; it counts as ready when this is dropped, also by a panic, so that nobody waits for the dead.
     pub(crate) fn arrival(&self) -> Arrival<'_> {
-        Arrival { start: self, is_ready: false }
+        Arrival(self)
     }
 
     fn arrive(&self) {
@@ -62,17 +62,14 @@ impl Start {
 
 /// A loop on its way to the start.
 #[derive(Debug)]
-pub(crate) struct Arrival<'a> {
-    start: &'a Start,
-    is_ready: bool,
-}
+pub(crate) struct Arrival<'a>(&'a Start);
 
 impl Arrival<'_> {
     /// Says that this loop is ready, and waits for time zero; `false` if there is no run after all.
-    pub(crate) fn wait(mut self, clock: &Clock, is_timed: bool, control: &Control) -> bool {
-        self.is_ready = true;
-        self.start.arrive();
-        let begins = self.start.begins();
+    pub(crate) fn wait(self, clock: &Clock, is_timed: bool, control: &Control) -> bool {
+        let start = self.0;
+        drop(self);
+        let begins = start.begins();
         if begins && is_timed {
             sleep_until_zero(clock, control);
         }
@@ -82,9 +79,7 @@ impl Arrival<'_> {
 
 impl Drop for Arrival<'_> {
     fn drop(&mut self) {
-        if !self.is_ready {
-            self.start.arrive();
-        }
+        self.0.arrive();
     }
 }
 

@@ -214,13 +214,13 @@ impl Counter {
         if pair.ns - last_ns < FIRST_CALIBRATION {
             return found;
         }
-        let rate = match pair.count > last_count {
-            true => pair.rate_since(Pair { count: last_count, ns: last_ns }),
+        let last = Pair { count: last_count, ns: last_ns };
+        let (line, rate) = if pair.count > last.count {
+            (line, pair.rate_since(last))
+        } else {
             // The counter began anew, as after a suspension: so does the line, at the rate that it had.
-            false => line.rate,
+            (Line { count: pair.count, ns: pair.ns.max(line.ns), ..line }, line.rate)
         };
-        let is_new = pair.count <= last_count;
-        let line = if is_new { Line { count: pair.count, ns: pair.ns.max(line.ns), rate } } else { line };
         self.set(line.corrected(pair, rate));
         self.last_count.store(pair.count, Ordering::Relaxed);
         self.last_ns.store(pair.ns, Ordering::Relaxed);

@@ -148,7 +148,7 @@ pub(crate) fn bytes(name: &str, start: ByteSize, length: ByteSize) -> Result {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::plan::tests::sample;
     use crate::*;
@@ -172,9 +172,9 @@ mod tests {
         model
     }
 
-    type Spoil = fn(&mut Plan);
+    pub(crate) type Spoil = fn(&mut Plan);
 
-    fn all_refused(cases: &[(&str, Spoil)]) {
+    pub(crate) fn all_refused(cases: &[(&str, Spoil)]) {
         for (word, spoil) in cases {
             let mut plan = sample();
             spoil(&mut plan);

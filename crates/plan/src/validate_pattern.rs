@@ -179,9 +179,8 @@ fn pace(pattern: &PatternSource, requests: u64) -> Result {
 mod tests {
     use super::*;
     use crate::plan::tests::sample;
+    use crate::validate::tests::{Spoil, all_refused};
     use crate::{Process, Source};
-
-    type Spoil = fn(&mut Plan);
 
     fn pattern(plan: &mut Plan) -> &mut PatternSource {
         let Source::Pattern(pattern) = &mut plan.targets[1].source else { unreachable!("the sample has it") };
@@ -284,12 +283,7 @@ mod tests {
             ("overlap.policy", |p| pattern(p).jobs = 2),
             ("ramp", |p| pattern(p).stop.ramp = Nanos::from_secs(99)),
         ];
-        for (word, spoil) in cases {
-            let mut plan = sample();
-            spoil(&mut plan);
-            let error = plan.validate().expect_err(word).to_string();
-            assert!(error.contains(word), "{word}: {error}");
-        }
+        all_refused(&cases);
     }
 
     #[test]

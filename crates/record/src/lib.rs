@@ -62,9 +62,11 @@ impl Recorder {
     /// # Errors
     /// The writer has ended.
     pub fn tick(&mut self, now: Nanos) -> Result<(), WriterGone> {
-        let is_old = now.saturating_sub(self.handed_on) >= HAND_ON_AFTER;
-        if !is_old || self.frame.is_empty() || self.is_gone {
-            return if self.is_gone { Err(WriterGone) } else { Ok(()) };
+        if self.is_gone {
+            return Err(WriterGone);
+        }
+        if self.frame.is_empty() || now.saturating_sub(self.handed_on) < HAND_ON_AFTER {
+            return Ok(());
         }
         match self.empty.pop() {
             Ok(next) => self.send(next, now),
@@ -73,17 +75,20 @@ impl Recorder {
         }
     }
 
-    /// Hands on everything, at the end.
+    /// Hands on everything, at the end; gives how often, and how long, the worker had to wait for the writer. It waits
+    /// for nothing: the last frame needs none after it but an empty one.
     ///
     /// # Errors
     /// The writer has ended.
     pub fn finish(mut self) -> Result<Stalls, WriterGone> {
-        let stalls = self.stalls;
-        if self.is_gone {
+        let sender = self.full.as_ref().expect("it goes only with the recorder");
+        if self.is_gone || sender.is_closed() {
             return Err(WriterGone);
         }
-        // Nothing is filled any more, so an empty frame without memory of its own would do; there is one as good.
-        if self.frame.is_empty() { Ok(stalls) } else { self.hand_on(self.handed_on).map(|()| stalls) }
+        if !self.frame.is_empty() {
+            self.send(Frame::default(), self.handed_on)?;
+        }
+        Ok(self.stalls)
     }
 
     fn hand_on(&mut self, now: Nanos) -> Result<(), WriterGone> {
