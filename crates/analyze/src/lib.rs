@@ -18,6 +18,8 @@ mod health;
 pub mod hist;
 mod limits;
 mod occupancy;
+mod order;
+mod records;
 mod series;
 mod span;
 mod summary;
@@ -37,6 +39,8 @@ pub use grid::{Cell, CountGrid, TILE_COLUMNS};
 pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Waits};
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
 pub use occupancy::{Band, FINE_STEPS, Occupancy};
+pub use order::{DISPLACEMENT, Reorder};
+pub use records::Records;
 pub use series::CountSeries;
 pub use span::Span;
 pub use summary::{
@@ -45,25 +49,3 @@ pub use summary::{
 };
 pub use tally::Tally;
 pub use timeline::{AtEnd, Drift};
-
-use iosonar_archive::Record;
-use std::io;
-
-/// Records that can be read again and again: an archive, or a list in memory.
-pub trait Records {
-    /// Hands every record to `f`, in any order but each time the same set.
-    fn for_each(&self, f: &mut dyn FnMut(&Record)) -> io::Result<()>;
-}
-
-impl Records for [Record] {
-    fn for_each(&self, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
-        self.iter().for_each(f);
-        Ok(())
-    }
-}
-
-impl Records for Vec<Record> {
-    fn for_each(&self, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
-        self.as_slice().for_each(f)
-    }
-}

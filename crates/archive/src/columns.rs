@@ -50,8 +50,11 @@ macro_rules! access {
 pub(crate) const OP_NAMES: [&str; 2] = ["read", "write"];
 pub(crate) const OUTCOME_NAMES: [&str; 4] = ["completed", "failed", "dropped", "cancelled"];
 
+/// How many columns there are.
+pub(crate) const COLUMN_COUNT: usize = 28;
+
 /// Every column of `records.parquet` and of the text forms, in order. `docs/archive.md` explains them.
-pub(crate) const COLUMNS: [(&str, Field); 28] = [
+pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
     ("sequence", Field::Word(access!(|r| r.sequence, |r, v| r.sequence = v))),
     ("target", Field::Small(access!(|r| u32::from(r.target), |r, v| r.target = v as u16))),
     ("worker", Field::Small(access!(|r| u32::from(r.worker), |r, v| r.worker = v as u16))),

@@ -1,7 +1,7 @@
 //! The directory: what lies where, how it is begun, finished and read.
 
 use crate::log::{LogEnd, LogWriter, read_log};
-use crate::parquet::{KeyValues, RecordWriter, SeriesWriter, read_records};
+use crate::parquet::{KeyValues, RecordFile, RecordWriter, SeriesWriter, read_records_from};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_plan::{Plan, Stamp};
 use std::fs::{self, File};
@@ -347,7 +347,14 @@ impl Archive {
                 other => other,
             };
         }
-        Ok(LogEnd { records: read_records(&self.dir.join(RECORDS), f)?, lost_bytes: 0 })
+        let path = self.dir.join(RECORDS);
+        let file = File::open(&path).map_err(|e| ArchiveError::io(&path, e))?;
+        Ok(LogEnd { records: read_records_from(file, &path, f)?, lost_bytes: 0 })
+    }
+
+    /// The records of a finished run, to be read in parts; `None` while they are in the log.
+    pub fn record_file(&self) -> Result<Option<RecordFile>> {
+        if self.is_unfinished() { Ok(None) } else { RecordFile::open(&self.dir.join(RECORDS)).map(Some) }
     }
 
     /// Keeps a text in the archive under `name`, as a whole.

@@ -8,6 +8,7 @@
 mod columns;
 mod constant;
 mod dir;
+mod fields;
 mod frame;
 mod log;
 mod parquet;
@@ -16,9 +17,10 @@ mod run;
 mod text;
 
 pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, SUMMARY, SeriesLog, parse_sample};
+pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};
 pub use log::{LogEnd, LogWriter, read_log_from};
-pub use parquet::read_records_from;
+pub use parquet::{RecordFile, read_records_from};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{ARCHIVE_VERSION, ClockInfo, CpuUse, Means, RunInfo, RunState, Stalls, TargetInfo};
 pub use text::{CsvWriter, JsonWriter};

@@ -4,7 +4,7 @@
 
 use crate::columns::{COLUMNS, Field, Values};
 use crate::constant::Constant;
-use crate::{ArchiveError, Record};
+use crate::{ArchiveError, Fields, Record};
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::column::reader::get_typed_column_reader;
@@ -15,13 +15,16 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{
     EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr,
 };
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, Length, RowGroupReader, SerializedFileReader};
+use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type, TypePtr};
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::{BufReader, Read};
+use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows in a row group: what a writer or reader holds in memory at a time.
@@ -268,15 +271,7 @@ impl RecordWriter {
     }
 }
 
-/// Calls `f` with every record of a Parquet file; gives their number.
-pub(crate) fn read_records(
-    path: &Path,
-    f: &mut dyn FnMut(&Record),
-) -> std::result::Result<u64, ArchiveError> {
-    read_records_from(File::open(path).map_err(|e| ArchiveError::io(path, e))?, path, f)
-}
-
-/// The same for an open file; `path` is what an error names.
+/// Calls `f` with every record of an open file, and gives their number; `path` is what an error names.
 ///
 /// # Errors
 /// What is no Parquet file of records, or cannot be read.
@@ -285,32 +280,136 @@ pub fn read_records_from(
     path: &Path,
     f: &mut dyn FnMut(&Record),
 ) -> std::result::Result<u64, ArchiveError> {
-    read_file(file, f).map_err(|e| ArchiveError::parquet(path, e))
-}
-
-fn read_file(file: File, f: &mut dyn FnMut(&Record)) -> Result<u64> {
-    let (reader, indices) = guarded(|| {
-        let reader = SerializedFileReader::new(file)?;
-        let indices = columns_of(&reader)?;
-        Ok((reader, indices))
-    })?;
-    let mut total = 0;
-    for group in 0..reader.num_row_groups() {
-        let (columns, rows) = guarded(|| read_group(&reader, group, &indices))?;
-        for_each_chunk(&columns, rows, f);
-        total += rows as u64;
+    let file = RecordFile::of(file, path)?;
+    for part in 0..file.parts() {
+        file.read_part(part, Fields::ALL, &mut |records| records.iter().for_each(&mut *f))?;
     }
-    Ok(total)
+    Ok(file.records_before(file.parts()))
 }
 
-fn for_each_chunk(columns: &[Values], rows: usize, f: &mut dyn FnMut(&Record)) {
+/// An open Parquet file of records. Its parts, the row groups, may be read at the same time.
+pub struct RecordFile {
+    reader: SerializedFileReader<Shared>,
+    path: PathBuf,
+    /// Where each of our columns is.
+    indices: Vec<usize>,
+    /// Records before each part, and all of them at the end.
+    before: Vec<u64>,
+}
+
+impl RecordFile {
+    /// Opens a file and checks its columns.
+    ///
+    /// # Errors
+    /// What is no Parquet file of records, or cannot be read.
+    pub fn open(path: &Path) -> std::result::Result<RecordFile, ArchiveError> {
+        RecordFile::of(File::open(path).map_err(|e| ArchiveError::io(path, e))?, path)
+    }
+
+    fn of(file: File, path: &Path) -> std::result::Result<RecordFile, ArchiveError> {
+        let open = || {
+            let reader = SerializedFileReader::new(Shared(Arc::new(file)))?;
+            let indices = columns_of(&reader)?;
+            let mut before = vec![0];
+            for group in reader.metadata().row_groups() {
+                before.push(before[before.len() - 1] + checked_rows(group.num_rows())? as u64);
+            }
+            Ok(RecordFile { reader, path: path.to_path_buf(), indices, before })
+        };
+        guarded(open).map_err(|e| ArchiveError::parquet(path, e))
+    }
+
+    /// How many parts there are.
+    pub fn parts(&self) -> usize {
+        self.before.len() - 1
+    }
+
+    /// Records in all parts before this one.
+    pub fn records_before(&self, part: usize) -> u64 {
+        self.before[part]
+    }
+
+    /// Least and greatest due time, in nanoseconds, as far as the file tells them.
+    pub fn due_range(&self) -> Option<(u64, u64)> {
+        let due = self.indices[COLUMNS.iter().position(|(name, _)| *name == "due_ns")?];
+        let mut range = None;
+        for group in self.reader.metadata().row_groups() {
+            let Some(Statistics::Int64(known)) = group.column(due).statistics() else { return None };
+            let (low, high) = (*known.min_opt()? as u64, *known.max_opt()? as u64);
+            range = Some(range.map_or((low, high), |(l, h): (u64, u64)| (l.min(low), h.max(high))));
+        }
+        range
+    }
+
+    /// Hands the records of a part to `f`, some at a time; fields that are not `wanted` are those of
+    /// [`Record::default`].
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn read_part(
+        &self,
+        part: usize,
+        wanted: Fields,
+        f: &mut dyn FnMut(&[Record]),
+    ) -> std::result::Result<(), ArchiveError> {
+        let rows = usize::try_from(self.before[part + 1] - self.before[part]).expect("a row group is small");
+        let columns = guarded(|| read_group(&self.reader, part, &self.indices, rows, wanted));
+        let columns = columns.map_err(|e| ArchiveError::parquet(&self.path, e))?;
+        for_each_chunk(&columns, rows, f);
+        Ok(())
+    }
+}
+
+/// A file that several threads read, each at a place of its own.
+struct Shared(Arc<File>);
+
+impl Length for Shared {
+    fn len(&self) -> u64 {
+        self.0.metadata().map_or(0, |m| m.len())
+    }
+}
+
+impl ChunkReader for Shared {
+    type T = BufReader<From>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(BufReader::new(From { file: self.0.clone(), at: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        let end = start.checked_add(length as u64).filter(|end| *end <= self.len());
+        end.ok_or_else(|| ParquetError::EOF("it is cut off".into()))?;
+        let mut bytes = vec![0; length];
+        self.0.read_exact_at(&mut bytes, start)?;
+        Ok(bytes.into())
+    }
+}
+
+/// A file from some place on.
+struct From {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for From {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Values of the wanted columns of a part, each with the field that they belong to.
+type Columns = Vec<(&'static Field, Values)>;
+
+fn for_each_chunk(columns: &Columns, rows: usize, f: &mut dyn FnMut(&[Record])) {
     for at in (0..rows).step_by(CHUNK) {
         let mut chunk = [Record::default(); CHUNK];
         let chunk = &mut chunk[..CHUNK.min(rows - at)];
-        for ((_, field), values) in COLUMNS.iter().zip(columns) {
+        for (field, values) in columns {
             field.scatter(chunk, values, at);
         }
-        chunk.iter().for_each(&mut *f);
+        f(chunk);
     }
 }
 
@@ -321,7 +420,7 @@ fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Where each of our columns is.
-fn columns_of(reader: &SerializedFileReader<File>) -> Result<Vec<usize>> {
+fn columns_of(reader: &SerializedFileReader<Shared>) -> Result<Vec<usize>> {
     let columns = reader.metadata().file_metadata().schema_descr().columns();
     let index_of = |(name, field): &(&str, Field)| {
         let found = columns.iter().position(|c| c.name() == *name);
@@ -331,18 +430,24 @@ fn columns_of(reader: &SerializedFileReader<File>) -> Result<Vec<usize>> {
     COLUMNS.iter().map(index_of).collect()
 }
 
-/// The columns of a row group, and its number of rows.
+/// A damaged number must not become a request for that much memory.
+fn checked_rows(rows: i64) -> Result<usize> {
+    let rows = usize::try_from(rows).ok().filter(|rows| *rows <= ROW_GROUP);
+    rows.ok_or_else(|| ParquetError::General("a row group of impossible size".into()))
+}
+
 fn read_group(
-    reader: &SerializedFileReader<File>,
+    reader: &SerializedFileReader<Shared>,
     group: usize,
     indices: &[usize],
-) -> Result<(Vec<Values>, usize)> {
+    rows: usize,
+    wanted: Fields,
+) -> Result<Columns> {
     let group = reader.get_row_group(group)?;
-    // A damaged number must not become a request for that much memory.
-    let rows = usize::try_from(group.metadata().num_rows()).ok().filter(|rows| *rows <= ROW_GROUP);
-    let rows = rows.ok_or_else(|| ParquetError::General("a row group of impossible size".into()))?;
-    let read = |((_, field), index): (&(_, Field), &usize)| read_values(field, *index, group.as_ref(), rows);
-    Ok((COLUMNS.iter().zip(indices).map(read).collect::<Result<Vec<_>>>()?, rows))
+    let read = |(number, ((_, field), index)): (usize, (&'static (_, Field), &usize))| {
+        wanted.has(number).then(|| Ok((field, read_values(field, *index, group.as_ref(), rows)?)))
+    };
+    COLUMNS.iter().zip(indices).enumerate().filter_map(read).collect()
 }
 
 /// One sample of a named time series. Its name is shared with all others of that name.
@@ -469,7 +574,7 @@ mod cost {
         writer.finish().unwrap();
         println!("write {} ns", (cpu() - before) / COUNT);
         let before = cpu();
-        read_records(&path, &mut |_| {}).unwrap();
+        read_records_from(File::open(&path).unwrap(), &path, &mut |_| {}).unwrap();
         println!("read {} ns, {} bytes", (cpu() - before) / COUNT, path.metadata().unwrap().len() / COUNT);
         let rows: Vec<Record> = (0..ROW_GROUP as u64).map(closed_loop).collect();
         for (name, field) in &COLUMNS {

@@ -1,0 +1,103 @@
+//! Puts requests into another order than they come in, in bounded memory.
+//!
+//! Records come in the order of completion. What is counted along due times or submissions needs those orders, and a
+//! request of a long stall comes long after those that overtook it. So requests are kept back until [`DISPLACEMENT`]
+//! others have come: whoever was overtaken by no more than that many has its place. The others are handed over late,
+//! and counted.
+
+/// By how many places a request may come late and still find its place.
+pub const DISPLACEMENT: usize = 1 << 17;
+
+/// Keeps items back and hands them over by ascending key.
+#[derive(Debug, Clone)]
+pub struct Reorder<T> {
+    waiting: Vec<(u64, T)>,
+    /// Items that are kept back at least.
+    keep: usize,
+    /// Greatest key that was handed over.
+    passed: u64,
+    late: u64,
+}
+
+impl<T: Copy> Reorder<T> {
+    /// Keeps back [`DISPLACEMENT`] items.
+    pub fn new() -> Reorder<T> {
+        Reorder::keeping(DISPLACEMENT)
+    }
+
+    fn keeping(keep: usize) -> Reorder<T> {
+        Reorder { waiting: Vec::new(), keep, passed: 0, late: 0 }
+    }
+
+    /// Takes an item; hands over those that have waited long enough. Equal keys keep the order in which they came.
+    pub fn push(&mut self, key: u64, item: T, out: &mut impl FnMut(T)) {
+        self.waiting.push((key, item));
+        if self.waiting.len() >= 2 * self.keep {
+            self.hand_over(self.keep, out);
+        }
+    }
+
+    /// Hands over all that is left.
+    pub fn finish(&mut self, out: &mut impl FnMut(T)) {
+        self.hand_over(self.waiting.len(), out);
+    }
+
+    /// Items that came too late for their place.
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+
+    fn hand_over(&mut self, count: usize, out: &mut impl FnMut(T)) {
+        // Stable, and quick where most is in order already.
+        self.waiting.sort_by_key(|(key, _)| *key);
+        for (key, item) in self.waiting.drain(..count) {
+            self.late += u64::from(key < self.passed);
+            self.passed = self.passed.max(key);
+            out(item);
+        }
+    }
+}
+
+impl<T: Copy> Default for Reorder<T> {
+    fn default() -> Self {
+        Reorder::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn order(keep: usize, keys: &[u64]) -> (Vec<u64>, u64) {
+        let (mut reorder, mut out) = (Reorder::keeping(keep), Vec::new());
+        keys.iter().for_each(|key| reorder.push(*key, *key, &mut |k| out.push(k)));
+        reorder.finish(&mut |k| out.push(k));
+        (out, reorder.late())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_not_far_from_its_place_finds_it(
+            steps in prop::collection::vec(0u64..20, 0..300), keep in 1usize..40,
+        ) {
+            // Each key lies less than `keep` places from where it belongs.
+            let mut keys: Vec<(u64, u64)> = (0u64..).zip(&steps).map(|(i, step)| (i + step % keep as u64, i)).collect();
+            keys.sort();
+            let keys: Vec<u64> = keys.into_iter().map(|(_, key)| key).collect();
+            let mut sorted = keys.clone();
+            sorted.sort_unstable();
+            prop_assert_eq!(order(keep, &keys), (sorted, 0));
+        }
+
+        #[test]
+        fn nothing_is_lost(keys in prop::collection::vec(0u64..50, 0..300), keep in 1usize..40) {
+            let (mut out, late) = order(keep, &keys);
+            prop_assert_eq!(late == 0, out.is_sorted());
+            let mut keys = keys;
+            keys.sort_unstable();
+            out.sort_unstable();
+            prop_assert_eq!(out, keys);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Where records come from, as analysis sees it: parts that can be read at the same time.
+
+use iosonar_archive::{Fields, Record};
+use std::io;
+
+/// Records that can be read again and again, in parts: an archive, a file, or a list in memory.
+pub trait Records: Sync {
+    /// Parts that may be read at the same time. Together they hold every record once; a later part was completed
+    /// later, except for what overtook something.
+    fn parts(&self) -> usize {
+        1
+    }
+
+    /// Hands the records of a part to `f`, piece by piece, each time the same ones in the same order. Fields that are
+    /// not `wanted` may have any value.
+    fn read_part(&self, part: usize, wanted: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()>;
+
+    /// Number of records before a part; `None` where nobody knows before reading.
+    fn records_before(&self, part: usize) -> Option<u64> {
+        (part == 0).then_some(0)
+    }
+
+    /// About the last time at which anything happens, if that is known before reading. It may be wrong.
+    fn end_hint_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// Hands every record to `f`, part after part.
+    fn for_each(&self, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
+        for part in 0..self.parts() {
+            self.read_part(part, Fields::ALL, &mut |piece| piece.iter().for_each(&mut *f))?;
+        }
+        Ok(())
+    }
+}
+
+/// Records of a part of a list in memory.
+const PIECE: usize = 1 << 16;
+
+impl Records for [Record] {
+    fn parts(&self) -> usize {
+        self.len().div_ceil(PIECE).max(1)
+    }
+
+    fn read_part(&self, part: usize, _: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+        f(self.chunks(PIECE).nth(part).unwrap_or_default());
+        Ok(())
+    }
+
+    fn records_before(&self, part: usize) -> Option<u64> {
+        Some((part * PIECE) as u64)
+    }
+
+    fn end_hint_ns(&self) -> Option<u64> {
+        self.iter().map(|r| r.due.0.max(r.completed.map_or(0, |t| t.0))).max()
+    }
+}
+
+impl Records for Vec<Record> {
+    fn parts(&self) -> usize {
+        self.as_slice().parts()
+    }
+
+    fn read_part(&self, part: usize, wanted: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+        self.as_slice().read_part(part, wanted, f)
+    }
+
+    fn records_before(&self, part: usize) -> Option<u64> {
+        self.as_slice().records_before(part)
+    }
+
+    fn end_hint_ns(&self) -> Option<u64> {
+        self.as_slice().end_hint_ns()
+    }
+}
