@@ -9,39 +9,48 @@
 mod axis;
 mod caution;
 mod class;
+mod correlation;
 mod counts;
+pub mod demand;
 mod diagrams;
 mod distribution;
 mod errors;
+pub mod findings;
 mod grid;
 mod health;
 pub mod hist;
 mod limits;
 mod occupancy;
 mod order;
+mod ordered;
 mod records;
 mod series;
 mod span;
 mod summary;
+mod sweep;
 mod tally;
 #[cfg(test)]
 mod testing;
 mod timeline;
+mod turns;
 
 pub use axis::{ROWS, ROWS_PER_DECADE, Row, TimeAxis, row_lower_edge, row_of};
 pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious};
 pub use class::{ByScope, Class, Scope};
+pub use correlation::{Against, Correlation};
 pub use counts::{Counts, CountsByOp};
-pub use diagrams::{Diagrams, SERIES_COLUMNS, SONAR_COLUMNS};
+pub use diagrams::{Diagrams, HEALTH_COLUMNS, SERIES_COLUMNS, SONAR_COLUMNS};
 pub use distribution::{Distribution, TimeStats};
 pub use errors::ErrorCount;
+pub use findings::Findings;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};
 pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Waits};
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
 pub use occupancy::{Band, FINE_STEPS, Occupancy};
 pub use order::{DISPLACEMENT, Reorder};
+pub use ordered::{Ordered, Step};
 pub use records::Records;
-pub use series::CountSeries;
+pub use series::{ClassSeries, CountSeries};
 pub use span::Span;
 pub use summary::{
     OccupancyFacts, Rate, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput, WaitingFacts,
@@ -49,3 +58,4 @@ pub use summary::{
 };
 pub use tally::Tally;
 pub use timeline::{AtEnd, Drift};
+pub use turns::TurnSeries;

@@ -40,7 +40,7 @@ pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
 fn waiting(scene: &mut Scene, view: &View<'_>, area: Rect) {
     let p = view.palette;
     let plot = plot_area(area);
-    let occupancy = &view.diagrams.waiting;
+    let occupancy = &view.diagrams.waiting.all;
     let bands = occupancy.bands(PLOT_WIDTH as usize);
     let most = bands.iter().map(|b| b.max).max().unwrap_or(0);
     // The mean is exact, and does not blow up waits of a microsecond as the greatest number would.

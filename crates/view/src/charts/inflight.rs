@@ -47,9 +47,9 @@ fn facts(scene: &mut Scene, view: &View<'_>, y: i32) {
 pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
     let (d, p) = (view.diagrams, view.palette);
     let lanes = [
-        ("all", &d.in_flight, p.axis),
-        ("reads", &d.reads_in_flight, p.read),
-        ("writes", &d.writes_in_flight, p.write),
+        ("all", &d.in_flight.all, p.axis),
+        ("reads", &d.in_flight.read, p.read),
+        ("writes", &d.in_flight.write, p.write),
     ];
     let bands = lanes.map(|(_, occupancy, _)| occupancy.bands(STEPS));
     let most = bands.iter().flatten().map(|b| b.max).max().unwrap_or(0);

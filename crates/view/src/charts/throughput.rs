@@ -5,7 +5,7 @@ use super::{BELOW, PLOT_WIDTH, Picture, SIDE_LEFT, View, page, plot_area, single
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{Rate, TimeAxis};
+use iosonar_analyze::{Rate, Scope, TimeAxis};
 
 /// One step of the lines is at least this many pixels wide, so that single requests do not become spikes.
 const STEP_PIXELS: usize = 3;
@@ -69,9 +69,7 @@ pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
         page::nothing(scene, view, plot_area(area), "Nothing to show: the run has no requests.");
         return;
     }
-    let add = |a: &[u64], b: &[u64]| -> Vec<u64> { a.iter().zip(b).map(|(a, b)| a + b).collect() };
-    let requests = add(&d.delivered_reads.requests, &d.delivered_writes.requests);
-    let bytes = add(&d.delivered_reads.bytes, &d.delivered_writes.bytes);
+    let (demanded, delivered) = (d.demanded.scope(Scope::All), d.delivered.scope(Scope::All));
     let axis = d.demanded.axis();
     let lines = |demanded: &[u64], delivered: &[u64], factor: f64| Lines {
         demanded: view.summary.run.has_timetable.then(|| per_second(demanded, axis, factor)),
@@ -84,14 +82,14 @@ pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
     panel(
         scene,
         view,
-        &lines(&d.demanded.requests, &requests, 1.0),
+        &lines(&demanded.requests, &delivered.requests, 1.0),
         upper,
         axis,
         "Requests per second",
         None,
     );
     let label = Some("Time since the start of the run");
-    panel(scene, view, &lines(&d.demanded.bytes, &bytes, 1e-6), lower, axis, "MB per second", label);
+    panel(scene, view, &lines(&demanded.bytes, &delivered.bytes, 1e-6), lower, axis, "MB per second", label);
     side(scene, view, upper, axis);
 }
 

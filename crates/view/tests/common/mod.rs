@@ -17,7 +17,7 @@ impl Run {
     }
 
     pub fn diagrams(&self) -> Diagrams {
-        Diagrams::compute(&self.records, &self.summary().span).unwrap()
+        Diagrams::compute(&self.records).unwrap()
     }
 }
 
