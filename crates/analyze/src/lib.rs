@@ -20,8 +20,10 @@ pub mod hist;
 mod limits;
 mod occupancy;
 mod order;
+mod parts;
 mod records;
 mod series;
+mod sketch;
 mod span;
 mod summary;
 mod tally;
@@ -42,6 +44,7 @@ pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Wai
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
 pub use occupancy::{Band, FINE_STEPS, Occupancy};
 pub use order::{DISPLACEMENT, Reorder};
+pub use parts::{PartStats, PartTimes, Parts};
 pub use records::Records;
 pub use series::CountSeries;
 pub use span::Span;
