@@ -5,6 +5,7 @@ use crate::distribution::ByClass;
 use crate::errors::Errors;
 use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
+use crate::parts::PartsTally;
 use crate::span::Span;
 use crate::{ByScope, Class, Distribution};
 use iosonar_archive::{Marks, Record};
@@ -26,6 +27,7 @@ pub struct Tally {
     /// Sum of the times from due to submission of the same requests.
     pub(crate) waiting_ns: u128,
     pub(crate) health: HealthTally,
+    pub(crate) parts: PartsTally,
     latency: ByClass,
     delay: ByClass,
     response: ByClass,
@@ -44,6 +46,7 @@ impl Tally {
             in_flight_ns: 0,
             waiting_ns: 0,
             health: HealthTally::default(),
+            parts: PartsTally::default(),
             latency: ByClass::default(),
             delay: ByClass::default(),
             response: ByClass::default(),
@@ -60,6 +63,7 @@ impl Tally {
             return;
         }
         self.errors.add(record);
+        self.parts.add(record);
         let (Some(latency), Some(delay), Some(response)) =
             (record.latency(), record.delay(), record.response())
         else {
@@ -89,6 +93,7 @@ impl Tally {
         self.in_flight_ns += other.in_flight_ns;
         self.waiting_ns += other.waiting_ns;
         self.health.merge(&other.health);
+        self.parts.merge(&other.parts);
         self.latency.merge(&other.latency);
         self.delay.merge(&other.delay);
         self.response.merge(&other.response);
