@@ -41,7 +41,7 @@ pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious}
 pub use class::{ByScope, Class, Scope};
 pub use correlation::{Against, Correlation};
 pub use counts::{Counts, CountsByOp};
-pub use diagrams::{Diagrams, HEALTH_COLUMNS, SERIES_COLUMNS, SONAR_COLUMNS};
+pub use diagrams::{Detail, Diagrams, HEALTH_COLUMNS, SERIES_COLUMNS, SONAR_COLUMNS};
 pub use distribution::{Distribution, TimeStats};
 pub use errors::ErrorCount;
 pub use findings::Findings;

@@ -7,8 +7,8 @@ use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
 use crate::parts::PartsTally;
 use crate::span::Span;
-use crate::{ByScope, Class, Distribution};
-use iosonar_archive::{Marks, Record};
+use crate::{ByScope, Class, Diagrams, Distribution};
+use iosonar_archive::{Fields, Marks, Record};
 
 /// Counts and distributions of any part of a run. Parts merge in any order.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +34,9 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// The fields of records that are needed.
+    pub const FIELDS: Fields = Diagrams::FIELDS.and(Fields::EXECUTED);
+
     /// Nothing yet.
     pub fn new(targets: usize, limits: &Limits) -> Tally {
         Tally {
@@ -41,8 +44,8 @@ impl Tally {
             ramp_submitted: 0,
             errors: Errors::default(),
             span: Span::default(),
-            above_latency: LimitCount::new(limits.bad_latency),
-            above_delay: LimitCount::new(limits.bad_delay),
+            above_latency: LimitCount::new(limits.bad_latency, limits.bad_ignore),
+            above_delay: LimitCount::new(limits.bad_delay, limits.bad_ignore),
             in_flight_ns: 0,
             waiting_ns: 0,
             health: HealthTally::default(),
