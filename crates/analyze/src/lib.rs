@@ -10,6 +10,7 @@ mod axis;
 mod caution;
 mod class;
 mod counts;
+pub mod demand;
 mod diagrams;
 mod distribution;
 mod errors;
