@@ -18,7 +18,7 @@ mod units;
 
 pub use charts::{Headline, Material, Picture, RunMaterial, Subject};
 pub use palette::Theme;
-pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, TimeRange, plot};
+pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};
 pub use raster::png;
 pub use svg::{escape, svg};
 pub use text::show;

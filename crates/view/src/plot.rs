@@ -1,6 +1,7 @@
 //! Writes pictures as files.
 
 use crate::{Material, Picture, Theme, raster, svg};
+use iosonar_analyze::findings::TimeRange;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,15 +28,6 @@ impl Format {
             Format::Svg => "svg",
         }
     }
-}
-
-/// A part of the time since the start of the run, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TimeRange {
-    /// First nanosecond that is shown.
-    pub begin_ns: u64,
-    /// First nanosecond that is not shown any more.
-    pub end_ns: u64,
 }
 
 /// How pictures look.

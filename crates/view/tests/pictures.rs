@@ -37,8 +37,8 @@ fn draw(run: &Run, picture: Picture, theme: Theme) -> Scene {
 fn with_material<T>(run: &Run, headline: &Headline, use_it: impl FnOnce(&Material<'_>) -> T) -> T {
     let (summary, diagrams) = (run.summary(), run.diagrams());
     let subject = Subject::of_run(&summary, headline);
-    let run = RunMaterial { summary: &summary, diagrams: &diagrams };
-    use_it(&Material { subject: &subject, run: Some(run) })
+    let run = RunMaterial { summary: &summary, diagrams: &diagrams, findings: None };
+    use_it(&Material { subject: &subject, run: Some(run), demand: None })
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What pictures are made from: a subject, and the analyses that there are of it.
 
 use super::axes::time;
+use crate::Style;
 use crate::fonts::{self, Weight};
 use crate::palette::Palette;
 use crate::units;
-use crate::{Style, TimeRange};
+use iosonar_analyze::demand::DemandAnalysis;
+use iosonar_analyze::findings::{Findings, TimeRange};
 use iosonar_analyze::{Caution, Diagrams, Stamp, Summary};
 use iosonar_plan::OverlapPolicy;
 use std::ops::Deref;
@@ -94,6 +96,8 @@ pub struct Material<'a> {
     pub subject: &'a Subject,
     /// What happened; absent for a load that was only read.
     pub run: Option<RunMaterial<'a>>,
+    /// What was demanded: the static analysis of a load, or of the requests of a run.
+    pub demand: Option<&'a DemandAnalysis>,
 }
 
 /// What is known of a run.
@@ -103,6 +107,8 @@ pub struct RunMaterial<'a> {
     pub summary: &'a Summary,
     /// Counts behind the pictures.
     pub diagrams: &'a Diagrams,
+    /// What was found in it; absent if it was not looked for.
+    pub findings: Option<&'a Findings>,
 }
 
 /// What every picture sees.
@@ -127,15 +133,33 @@ pub(super) struct RunView<'a> {
     pub(super) view: View<'a>,
     pub(super) summary: &'a Summary,
     pub(super) diagrams: &'a Diagrams,
+    #[expect(dead_code, reason = "the next commit draws them")]
+    pub(super) findings: Option<&'a Findings>,
 }
 
 impl<'a> RunView<'a> {
     pub(super) fn new(view: View<'a>, run: &RunMaterial<'a>) -> RunView<'a> {
-        RunView { view, summary: run.summary, diagrams: run.diagrams }
+        RunView { view, summary: run.summary, diagrams: run.diagrams, findings: run.findings }
     }
 }
 
 impl<'a> Deref for RunView<'a> {
+    type Target = View<'a>;
+
+    fn deref(&self) -> &View<'a> {
+        &self.view
+    }
+}
+
+/// What a picture of a demand sees.
+#[derive(Clone, Copy)]
+#[expect(dead_code, reason = "the pictures of loads come next")]
+pub(super) struct DemandView<'a> {
+    pub(super) view: View<'a>,
+    pub(super) demand: &'a DemandAnalysis,
+}
+
+impl<'a> Deref for DemandView<'a> {
     type Target = View<'a>;
 
     fn deref(&self) -> &View<'a> {

@@ -17,7 +17,7 @@ pub use material::{Headline, Material, RunMaterial, Subject};
 use crate::scene::{Rect, Scene};
 use crate::{Style, units};
 use iosonar_analyze::{LimitResult, LimitVerdict};
-use material::{RunView, View};
+use material::{DemandView, RunView, View};
 
 /// Width of every picture.
 const PAGE_WIDTH: u32 = 1600;
@@ -59,6 +59,9 @@ struct Chart {
 enum Draw {
     /// Needs a run.
     Run(fn(&RunView<'_>) -> Scene),
+    /// Needs the analysis of a demand.
+    #[expect(dead_code, reason = "the pictures of loads come next")]
+    Demand(fn(&DemandView<'_>) -> Scene),
 }
 
 /// A picture that can be drawn.
@@ -120,6 +123,7 @@ impl Picture {
     pub fn lacks(self, material: &Material<'_>) -> Option<&'static str> {
         match self.0.draw {
             Draw::Run(_) => material.run.is_none().then_some("a load has no times of a run"),
+            Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
         }
     }
 
@@ -128,8 +132,10 @@ impl Picture {
         let view = View::new(material, style);
         let mut scene = match self.0.draw {
             Draw::Run(draw) => draw(&RunView::new(view, material.run.as_ref()?)),
+            Draw::Demand(draw) => draw(&DemandView { view, demand: material.demand? }),
         };
         scene.facts = facts(self, material.subject);
+        scene.facts.extend(scene.counted.map(|n| ("Requests".to_string(), n.to_string())));
         Some(scene)
     }
 }
