@@ -329,7 +329,9 @@ impl LogTimeScale {
     pub(super) fn pixels(&self, slot: usize) -> Option<(i32, i32)> {
         match slot {
             0 => (self.under > 0).then_some((self.area.x, self.area.x + self.under)),
-            s if s == ROWS + 1 => (self.over > 0).then_some((self.area.right() - self.over, self.area.right())),
+            s if s == ROWS + 1 => {
+                (self.over > 0).then_some((self.area.right() - self.over, self.area.right()))
+            }
             _ => {
                 let row = (slot - 1).checked_sub(self.rows.start).filter(|r| *r < self.rows.len())?;
                 let share = |row: usize| row as f64 / self.rows.len() as f64;

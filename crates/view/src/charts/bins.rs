@@ -1,7 +1,7 @@
 //! Histograms of latency and delay: outlines by class, and below them the share of requests up to each time.
 
 use super::axes::{self, CountScale, LinearScale, LogTimeScale, TICK_SIZE, words};
-use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
+use super::{Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
@@ -230,7 +230,8 @@ fn side(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, sums: &[Cell], u
         }
     }
     line("64 rows for each factor of ten".to_string(), p.faint_text, Weight::Regular);
-    for (i, text) in ["share of the reads and of the writes", "that took at most so long"].iter().enumerate() {
+    for (i, text) in ["share of the reads and of the writes", "that took at most so long"].iter().enumerate()
+    {
         let y = lower.y + 14 + 19 * i as i32;
         let mut text = words(*text, SIDE_LEFT, y, 13.0, p, Anchor::Start);
         text.color = p.faint_text;

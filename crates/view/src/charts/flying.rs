@@ -86,13 +86,7 @@ struct Lane {
     has_depth: bool,
 }
 
-fn body(
-    scene: &mut Scene,
-    view: &RunView<'_>,
-    occupancy: &ByScope<Occupancy>,
-    has_depth: bool,
-    area: Rect,
-) {
+fn body(scene: &mut Scene, view: &RunView<'_>, occupancy: &ByScope<Occupancy>, has_depth: bool, area: Rect) {
     let time = view.time(plot_area(area));
     let scopes = [Scope::All, Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed];
     let mut lanes: Vec<Lane> = Vec::new();

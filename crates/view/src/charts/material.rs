@@ -141,7 +141,13 @@ pub(super) struct RunView<'a> {
 
 impl<'a> RunView<'a> {
     pub(super) fn new(view: View<'a>, run: &RunMaterial<'a>) -> RunView<'a> {
-        RunView { view, summary: run.summary, diagrams: run.diagrams, tally: run.tally, findings: run.findings }
+        RunView {
+            view,
+            summary: run.summary,
+            diagrams: run.diagrams,
+            tally: run.tally,
+            findings: run.findings,
+        }
     }
 }
 

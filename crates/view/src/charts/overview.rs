@@ -139,8 +139,9 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect, unit: Unit
 
 /// Requests behind a picture of bytes.
 fn time_sum(demanded: &CountSeries, time: &TimeScale, has_timetable: bool) -> Option<u64> {
-    has_timetable
-        .then(|| steps::sums(&demanded.requests, demanded.axis(), time, STEP_PIXELS).iter().map(|s| s.sum).sum())
+    has_timetable.then(|| {
+        steps::sums(&demanded.requests, demanded.axis(), time, STEP_PIXELS).iter().map(|s| s.sum).sum()
+    })
 }
 
 fn panel(scene: &mut Scene, view: &RunView<'_>, lines: &Lines, time: &TimeScale, y_label: &str) {

@@ -35,7 +35,8 @@ fn rows<'a>(view: &RunView<'a>) -> Vec<(Scope, bool, &'a TimeStats)> {
         let response = s.response.get(scope).as_ref().filter(|_| has_timetable);
         [(scope, false, s.latency.get(scope).as_ref()), (scope, true, response)]
     };
-    let known = |(scope, response, stats): (Scope, bool, Option<&'a TimeStats>)| Some((scope, response, stats?));
+    let known =
+        |(scope, response, stats): (Scope, bool, Option<&'a TimeStats>)| Some((scope, response, stats?));
     SCOPES.into_iter().flat_map(both).filter_map(known).collect()
 }
 
@@ -127,7 +128,8 @@ type Curve = Vec<(f64, u64)>;
 fn curve(stats: &TimeStats, distribution: Option<&Distribution>, nines: &Nines) -> Curve {
     let most = (stats.count as f64 / 10.0).log10();
     if let Some(d) = distribution {
-        let places = (0..nines.area.w).step_by(2).map(|x| f64::from(x) / f64::from(nines.area.w) * nines.most);
+        let places =
+            (0..nines.area.w).step_by(2).map(|x| f64::from(x) / f64::from(nines.area.w) * nines.most);
         let value = |n: f64| {
             let share = 1.0 - 10f64.powf(-n);
             d.histogram().value_at_quantile(share).clamp(stats.min_ns, stats.max_ns)
@@ -144,7 +146,11 @@ fn curve(stats: &TimeStats, distribution: Option<&Distribution>, nines: &Nines) 
         (0.999_99, stats.p99_999_ns),
     ];
     let nines = |share: f64| -(1.0f64 - share).log10();
-    known.into_iter().filter_map(|(share, ns)| Some((nines(share), ns?))).filter(|(n, _)| *n <= most).collect()
+    known
+        .into_iter()
+        .filter_map(|(share, ns)| Some((nines(share), ns?)))
+        .filter(|(n, _)| *n <= most)
+        .collect()
 }
 
 /// Returns how many requests it is drawn from.

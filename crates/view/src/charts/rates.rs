@@ -123,7 +123,8 @@ fn draw_lane(
     time: &axes::TimeScale,
 ) {
     let (p, plot) = (view.palette, time.area);
-    let label = if plot.h >= 150 { unit.label() } else { ["requests/s", "MB/s"][usize::from(unit == Unit::Bytes)] };
+    let label =
+        if plot.h >= 150 { unit.label() } else { ["requests/s", "MB/s"][usize::from(unit == Unit::Bytes)] };
     scale.draw(scene, p, label, units::plain);
     let color = page::color(view, lane.scope);
     for step in lane.steps.iter().filter(|s| s.sum > 0) {

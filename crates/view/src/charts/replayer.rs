@@ -88,7 +88,9 @@ fn figures(scene: &mut Scene, view: &RunView<'_>, health: &Health<'_>, y: i32) {
                 optional(s.p99_9_ns),
                 time(s.max_ns)
             ));
-            lines.extend(s.p99_9_ns.map(|ns| format!("The replayer's own part is at most {} in 99.9 % of the requests.", time(ns))));
+            lines.extend(s.p99_9_ns.map(|ns| {
+                format!("The replayer's own part is at most {} in 99.9 % of the requests.", time(ns))
+            }));
         }
         None => lines.push(format!("{}: there are no figures for this run", health.name)),
     }

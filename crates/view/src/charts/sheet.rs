@@ -3,7 +3,8 @@
 use super::axes::words;
 use super::overview::Unit;
 use super::{
-    Chart, Draw, PAGE_WIDTH, RunView, delay_setpoint, latency_realtime, overview, page, percentiles, plot_area,
+    Chart, Draw, PAGE_WIDTH, RunView, delay_setpoint, latency_realtime, overview, page, percentiles,
+    plot_area,
 };
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Rect, Scene};

@@ -23,8 +23,13 @@ fn draw(view: &RunView<'_>) -> Scene {
         let (requests, all): (u64, u64) = (turns.requests().iter().sum(), turns.turns().iter().sum());
         let share = units::share(all, requests);
         let lines = [
-            format!("{} turns of {} completed requests: {share}", units::grouped(all), units::grouped(requests)),
-            "In order of completion, each target by itself. A disk must move its arm back for each.".to_string(),
+            format!(
+                "{} turns of {} completed requests: {share}",
+                units::grouped(all),
+                units::grouped(requests)
+            ),
+            "In order of completion, each target by itself. A disk must move its arm back for each."
+                .to_string(),
             "Random positions make one of two requests a turn; an ascending scan makes none.".to_string(),
         ];
         for (i, line) in lines.into_iter().enumerate() {

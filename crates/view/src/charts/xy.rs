@@ -15,7 +15,9 @@ pub(super) static LATENCY_IN_FLIGHT: Chart = Chart {
     draw: Draw::Run(|view| {
         let pair = Pair {
             counts: &view.diagrams.latency_in_flight,
-            x: X::Number("Requests of the same operation in flight just after the submission, this one included, log"),
+            x: X::Number(
+                "Requests of the same operation in flight just after the submission, this one included, log",
+            ),
             y_label: "Latency (submission → completion), log",
             under: "< 1 µs",
         };
@@ -30,7 +32,9 @@ pub(super) static DELAY_WAITING: Chart = Chart {
     draw: Draw::Run(|view| {
         let pair = Pair {
             counts: &view.diagrams.delay_waiting,
-            x: X::Number("Requests of the same operation waiting just after the due time, this one included, log"),
+            x: X::Number(
+                "Requests of the same operation waiting just after the due time, this one included, log",
+            ),
             y_label: "Delay (due → submission), log",
             under: "on time",
         };
@@ -254,13 +258,17 @@ fn guides(scene: &mut Scene, view: &RunView<'_>, x: &NumberScale, y: &LogScale, 
         }
         scene.steps(points, last.0 + 3, stroke);
         let text = format!("{}/s", units::grouped(per_second as u64));
-        let mut text = words(text, last.0 - 4, (last.1 + 14).max(plot.y + 14), TICK_SIZE, view.palette, Anchor::End);
+        let mut text =
+            words(text, last.0 - 4, (last.1 + 14).max(plot.y + 14), TICK_SIZE, view.palette, Anchor::End);
         text.color = view.palette.faint_text;
         let b = text.bounds();
         let inside = b.x >= plot.x && b.bottom() < plot.bottom();
         if inside && taken.iter().all(|t| !t.overlaps(&b)) {
             taken.push(b);
-            scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, crate::scene::Fill::Solid(view.palette.background));
+            scene.area(
+                Rect { x: b.x - 2, w: b.w + 4, ..b },
+                crate::scene::Fill::Solid(view.palette.background),
+            );
             scene.text(text);
         }
     }
