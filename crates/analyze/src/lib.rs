@@ -9,6 +9,7 @@
 mod axis;
 mod caution;
 mod class;
+pub mod compare;
 mod counts;
 mod diagrams;
 mod distribution;
