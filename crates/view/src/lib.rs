@@ -4,6 +4,7 @@
 //! coloured.
 
 mod charts;
+mod compare;
 mod density;
 pub mod fonts;
 mod health;
@@ -17,6 +18,7 @@ mod text;
 mod units;
 
 pub use charts::{Headline, Picture};
+pub use compare::compare;
 pub use palette::Theme;
 pub use plot::{Format, PlotError, PlotOptions, Plotted, plot};
 pub use raster::png;

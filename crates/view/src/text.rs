@@ -28,21 +28,21 @@ pub fn show(summary: &Summary) -> String {
 }
 
 /// Lines that are made ASCII and cut to the width.
-struct Lines(String);
+pub(crate) struct Lines(pub(crate) String);
 
 impl Lines {
-    fn line(&mut self, text: &str) {
+    pub(crate) fn line(&mut self, text: &str) {
         let ascii: String = text.trim_end().chars().map(ascii).collect();
         _ = writeln!(self.0, "{}", shorten(&ascii, COLUMNS));
     }
 
-    fn heading(&mut self, text: &str) {
+    pub(crate) fn heading(&mut self, text: &str) {
         self.0.push('\n');
         self.line(text);
     }
 
     /// Words over as many lines as they need, indented behind `first`.
-    fn paragraph(&mut self, first: &str, text: &str) {
+    pub(crate) fn paragraph(&mut self, first: &str, text: &str) {
         let indent = " ".repeat(first.len());
         let mut line = first.to_string();
         for word in text.split_whitespace() {

@@ -62,9 +62,10 @@ impl Estimate {
         let mean = sum / count;
         let one = |times: (f64, f64)| (times.1 - mean * times.0) / sum.max(1.0);
         let sums = |block: &super::blocks::Block| {
-            who.ops().iter().map(|op| block.times(quantity, *op)).fold((0.0, 0.0), |(n, s), times| {
-                (n + times.histogram.count() as f64, s + times.sum as f64)
-            })
+            who.ops()
+                .iter()
+                .map(|op| block.times(quantity, *op))
+                .fold((0.0, 0.0), |(n, s), times| (n + times.histogram.count() as f64, s + times.sum as f64))
         };
         let parts: Vec<(f64, f64)> = blocks.blocks.iter().map(sums).collect();
         let counts = parts.iter().map(|(n, _)| *n > 0.0).collect();
@@ -118,9 +119,10 @@ impl Estimate {
         let in_whole: f64 = whole.iter().sum();
         let mean = in_whole / whole.len() as f64;
         let is_whole = |i: usize| (first..last).contains(&i);
-        let influence = per_block.iter().enumerate().map(|(i, n)| {
-            if is_whole(i) { (n - mean) / in_whole.max(1.0) } else { 0.0 }
-        });
+        let influence = per_block
+            .iter()
+            .enumerate()
+            .map(|(i, n)| if is_whole(i) { (n - mean) / in_whole.max(1.0) } else { 0.0 });
         let counts = (0..per_block.len()).map(is_whole).collect();
         Some(Estimate::new(sum / seconds, Scale::Log, influence.collect(), counts))
     }
@@ -226,10 +228,10 @@ impl Pair {
         let (a, b) = (self.a.within(a)?, self.b.within(b)?);
         let mut pair = Pair::new(a, b, false);
         pair.shrink = self.shrink;
-        pair.noise = pair.noise.zip(self.noise).map(|(n, whole)| Noise {
-            error: n.error * self.shrink,
-            freedom: whole.freedom,
-        });
+        pair.noise = pair
+            .noise
+            .zip(self.noise)
+            .map(|(n, whole)| Noise { error: n.error * self.shrink, freedom: whole.freedom });
         Some(pair)
     }
 

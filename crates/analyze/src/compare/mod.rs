@@ -18,7 +18,7 @@ mod random;
 mod simulation;
 mod student;
 
-pub use answer::{Answer, Outcome};
+pub use answer::{Answer, Outcome, percent_text, signed_text};
 pub use blocks::{Blocks, Quantity, Who};
 pub use condition::{Condition, ConditionError, Judgement};
 pub use differences::Difference;
@@ -155,6 +155,43 @@ pub struct Comparison {
     pub over_time: OverTime,
 }
 
+/// A comparison and what it says to conditions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// The comparison.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// One for each condition, in the order in which they were typed.
+    pub conditions: Vec<JudgedCondition>,
+}
+
+/// A condition and whether it holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgedCondition {
+    /// The condition.
+    #[serde(flatten)]
+    pub condition: Condition,
+    /// Whether it holds.
+    pub result: Judgement,
+}
+
+impl Judged {
+    /// Judges a comparison by conditions.
+    pub fn new(comparison: Comparison, conditions: &[Condition]) -> Judged {
+        let judge = |condition: &Condition| JudgedCondition {
+            result: condition.judge(&comparison.figures),
+            condition: condition.clone(),
+        };
+        Judged { conditions: conditions.iter().map(judge).collect(), comparison }
+    }
+}
+
+/// Comparisons of several runs with the same baseline, as indented JSON with a line end.
+pub fn to_json(comparisons: &[Judged]) -> String {
+    let document = serde_json::json!({ "version": COMPARE_VERSION, "comparisons": comparisons });
+    format!("{document:#}\n")
+}
+
 /// Compares B with the baseline A. `blocks` are those of the two runs, by [`Blocks::read`].
 pub fn compare((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks)) -> io::Result<Comparison> {
     let timetable = a.has_timetable && b.has_timetable;
@@ -250,7 +287,12 @@ fn effects(runs: &Runs) -> Vec<Effect> {
     each.filter_map(effect).collect()
 }
 
-fn cautions((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks), load: SameLoad, timetable: bool) -> Vec<String> {
+fn cautions(
+    (a, a_blocks): (&Run, &Blocks),
+    (b, b_blocks): (&Run, &Blocks),
+    load: SameLoad,
+    timetable: bool,
+) -> Vec<String> {
     let mut out = Vec::new();
     for (letter, run, blocks) in [("A", a, a_blocks), ("B", b, b_blocks)] {
         out.extend(run.incomplete.as_ref().map(|why| format!("{letter}: {why}")));
@@ -261,7 +303,9 @@ fn cautions((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks), load
             ));
         }
         if blocks.completed > 0 && blocks.duration_ns() < SHORT_NS {
-            out.push(format!("{letter} lasted less than 3 s: noise that is slower than that is not in the intervals"));
+            out.push(format!(
+                "{letter} lasted less than 3 s: noise that is slower than that is not in the intervals"
+            ));
         }
     }
     match load {

@@ -118,7 +118,12 @@ pub(super) fn pair(
 }
 
 /// Reads a run and sends its requests by ascending key, until nobody wants more.
-fn send(records: &dyn Records, by_due: bool, stop: &AtomicBool, to: &SyncSender<Vec<Item>>) -> io::Result<()> {
+fn send(
+    records: &dyn Records,
+    by_due: bool,
+    stop: &AtomicBool,
+    to: &SyncSender<Vec<Item>>,
+) -> io::Result<()> {
     let wanted = [Fields::ORIGIN, Fields::OP, Fields::OUTCOME, Fields::DUE, Fields::SUBMITTED]
         .into_iter()
         .chain([Fields::COMPLETED, Fields::REQUESTED, Fields::MARKS])

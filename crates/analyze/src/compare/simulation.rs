@@ -83,7 +83,11 @@ fn table_of_rates() {
     println!("| noise | requests | A against A: any alarm | +3 %: any | +3 %: p50 | smallest visible p50 |");
     println!("|---|---|---|---|---|---|");
     let kinds = [
-        Kind::Independent, Kind::Closed, Kind::Correlated(0.01), Kind::Correlated(0.03), Kind::Correlated(0.1),
+        Kind::Independent,
+        Kind::Closed,
+        Kind::Correlated(0.01),
+        Kind::Correlated(0.03),
+        Kind::Correlated(0.1),
         Kind::Drifting,
     ];
     for kind in kinds {
@@ -92,7 +96,9 @@ fn table_of_rates() {
             let (any, median, visible) = rates(kind, n, 1.03, 2000..2300);
             println!(
                 "| {kind:?} | {n} | {:.1} % | {:.0} % | {:.0} % | {visible:.1} % |",
-                alarms * 100.0, any * 100.0, median * 100.0
+                alarms * 100.0,
+                any * 100.0,
+                median * 100.0
             );
         }
     }
