@@ -117,7 +117,7 @@ fn figures(out: &mut Lines, figures: &[Figure]) {
         "  {:20}{:>10}{:>10}{:>9}{:>19}{:>9}",
         "Figure", "A", "B", "change %", "95 % interval", "visible"
     ));
-    for f in figures {
+    for f in figures.iter().filter(|f| f.a > 0.0 || f.b > 0.0) {
         let interval = match (f.low_percent, f.high_percent) {
             (Some(low), Some(high)) => format!("{} .. {}", signed_text(Some(low)), signed_text(Some(high))),
             _ => "-".to_string(),

@@ -155,6 +155,8 @@ fn at_times(over_time: &OverTime) -> String {
 
 /// A percentage with as many digits as are worth reading.
 pub fn percent_text(percent: f64) -> String {
+    // Rounded to nothing it has no sign.
+    let percent = if percent.abs() < 0.005 { 0.0 } else { percent };
     match percent.abs() {
         p if p < 0.995 => format!("{percent:.2}"),
         p if p < 99.95 => format!("{percent:.1}"),
@@ -164,6 +166,7 @@ pub fn percent_text(percent: f64) -> String {
 
 /// The same with its sign; `?` where it is not known.
 pub fn signed_text(percent: Option<f64>) -> String {
-    percent
-        .map_or("?".to_string(), |p| if p >= 0.0 { format!("+{}", percent_text(p)) } else { percent_text(p) })
+    percent.map_or("?".to_string(), |p| {
+        if p > -0.005 { format!("+{}", percent_text(p)) } else { percent_text(p) }
+    })
 }

@@ -239,11 +239,11 @@ fn facts(run: &Run, blocks: &Blocks) -> Facts {
 }
 
 fn same_load(a: &Blocks, b: &Blocks, paired: &Paired) -> SameLoad {
+    if a.requests > 0 && a.requests == b.requests && a.issued() == b.issued() {
+        return SameLoad::Same;
+    }
     if paired.alike == 0 || paired.unlike > 0 {
         return SameLoad::Different;
-    }
-    if a.requests == b.requests && a.issued() == b.issued() {
-        return SameLoad::Same;
     }
     // Requests in flight when a run was cut off may lack some fellows before its end.
     let shorter = a.requests.min(b.requests);
@@ -253,6 +253,7 @@ fn same_load(a: &Blocks, b: &Blocks, paired: &Paired) -> SameLoad {
 fn pairs_of(paired: &Paired) -> Pairs {
     let all = paired.ratios.count() as f64;
     let below = |log2: f64| paired.below(log2.exp2()) / all;
+    let above = |ratio: f64| (1.0 - paired.below(ratio) / all).max(0.0);
     let edges: Vec<f64> = (-24..=24).map(|i| f64::from(i) / 8.0).collect();
     let mut histogram = vec![RatioBin { from_log2: None, to_log2: Some(edges[0]), share: below(edges[0]) }];
     histogram.extend(edges.windows(2).map(|e| RatioBin {
@@ -261,12 +262,12 @@ fn pairs_of(paired: &Paired) -> Pairs {
         share: below(e[1]) - below(e[0]),
     }));
     let last = edges[edges.len() - 1];
-    histogram.push(RatioBin { from_log2: Some(last), to_log2: None, share: 1.0 - below(last) });
+    histogram.push(RatioBin { from_log2: Some(last), to_log2: None, share: above(last.exp2()) });
     Pairs {
         completed: paired.ratios.count(),
         median_ratio: paired.median().map(|pair| pair.log_ratio().exp()),
         better_share: paired.below(1.0 / ALIKE) / all,
-        worse_share: 1.0 - paired.below(ALIKE) / all,
+        worse_share: above(ALIKE),
         histogram,
     }
 }
