@@ -1,6 +1,7 @@
 //! What can be typed: every option once, with its help. Options are only stored here; what they mean is
 //! resolved in the command that takes them.
 
+use crate::compare_args::CompareArgs;
 use crate::means_args::{EngineArgs, MeansArgs};
 use crate::run_args::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -36,6 +37,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Print what a run came to
     Show(ShowArgs),
+    /// Compare runs: what differs, by how much, and whether it is more than noise
+    Compare(CompareArgs),
     /// Draw the diagrams of a run as PNG and SVG
     Plot(PlotArgs),
     /// Write one self-contained HTML page about a run

@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod compare_args;
 mod exit;
 mod means_args;
 mod output;
@@ -43,6 +44,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Replay(args) => commands::replay(&args),
         Command::Run(args) => commands::run(&args),
+        Command::Compare(args) => commands::compare(&args),
         Command::Show(args) => commands::show(args),
         Command::Plot(args) => commands::plot(args),
         Command::Report(args) => commands::report(args),

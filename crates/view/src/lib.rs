@@ -4,6 +4,7 @@
 //! coloured.
 
 mod charts;
+mod compare;
 mod density;
 pub mod fonts;
 mod health;
@@ -19,6 +20,8 @@ mod text_report;
 pub mod units;
 
 pub use charts::{Headline, Material, Picture, RunMaterial, Subject};
+pub use charts::{Headline, Picture};
+pub use compare::compare;
 pub use palette::Theme;
 pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};
 pub use raster::png;

@@ -1,5 +1,6 @@
 //! One file per sub-command.
 
+mod compare;
 mod export;
 mod generate;
 mod import;
@@ -11,6 +12,7 @@ mod report;
 mod run;
 mod show;
 
+pub use compare::compare;
 pub use export::export;
 pub use generate::generate;
 pub use import::import;
