@@ -331,13 +331,13 @@ fn input(list: &mut List, info: &RunInfo) {
 }
 
 /// A count with blanks between groups of three digits.
-fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     let rest = n % 1000;
     if n < 1000 { rest.to_string() } else { format!("{} {rest:03}", grouped(n / 1000)) }
 }
 
 /// A duration with three significant digits and its unit.
-fn span(ns: u64) -> String {
+pub(crate) fn span(ns: u64) -> String {
     let (factor, unit) = match ns {
         0..1_000 => return format!("{ns} ns"),
         1_000..1_000_000 => (1e3, "µs"),
@@ -348,7 +348,7 @@ fn span(ns: u64) -> String {
 }
 
 /// Three significant digits without exponent.
-fn three_digits(value: f64) -> String {
+pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_string();
     }

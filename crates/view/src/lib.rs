@@ -18,9 +18,9 @@ mod text;
 mod text_report;
 pub mod units;
 
-pub use charts::{Headline, Picture};
+pub use charts::{Headline, Material, Picture, RunMaterial, Subject};
 pub use palette::Theme;
-pub use plot::{Format, PlotError, PlotOptions, Plotted, plot};
+pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};
 pub use raster::png;
 pub use svg::{escape, svg};
 pub use text::show;

@@ -1,7 +1,7 @@
 //! Writes pictures as files.
 
-use crate::{Headline, Picture, Theme, raster, svg};
-use iosonar_analyze::{Diagrams, Summary};
+use crate::{Material, Picture, Theme, raster, svg};
+use iosonar_analyze::findings::TimeRange;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,27 +30,29 @@ impl Format {
     }
 }
 
+/// How pictures look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    /// Colours.
+    pub theme: Theme,
+    /// Only this part of the time; all of it if absent.
+    pub range: Option<TimeRange>,
+}
+
 /// What to write.
 #[derive(Debug, Clone)]
 pub struct PlotOptions {
     /// Each picture is written in each of these forms.
     pub formats: Vec<Format>,
-    /// Only these; empty: all.
+    /// Only these; empty: all that the material has.
     pub only: Vec<Picture>,
-    /// Light or dark.
-    pub theme: Theme,
-    /// Words for the subtitle.
-    pub headline: Headline,
+    /// How they look.
+    pub style: Style,
 }
 
 impl Default for PlotOptions {
     fn default() -> Self {
-        PlotOptions {
-            formats: vec![Format::Png],
-            only: Vec::new(),
-            theme: Theme::Light,
-            headline: Headline::default(),
-        }
+        PlotOptions { formats: vec![Format::Png], only: Vec::new(), style: Style::default() }
     }
 }
 
@@ -80,26 +82,26 @@ impl std::error::Error for PlotError {
 pub struct Plotted {
     /// Files, in the order in which they were written.
     pub written: Vec<PathBuf>,
-    /// Pictures that have nothing to show, with the reason. They are written all the same, with the reason in them.
+    /// Pictures that have nothing to show, with the reason. Those that only lack requests are written all the same,
+    /// with the reason in them.
     pub skipped: Vec<(Picture, String)>,
 }
 
 /// Draws pictures and writes them into `directory`, which must exist.
-pub fn plot(
-    diagrams: &Diagrams,
-    summary: &Summary,
-    directory: &Path,
-    options: &PlotOptions,
-) -> Result<Plotted, PlotError> {
+pub fn plot(material: &Material<'_>, directory: &Path, options: &PlotOptions) -> Result<Plotted, PlotError> {
     let mut plotted = Plotted::default();
-    for picture in Picture::ALL {
+    for picture in Picture::all() {
         if !options.only.is_empty() && !options.only.contains(&picture) {
             continue;
         }
-        if summary.counts.all.completed == 0 {
+        let Some(scene) = picture.draw(material, &options.style) else {
+            let why = picture.lacks(material).unwrap_or("there is nothing to draw it from");
+            plotted.skipped.push((picture, why.to_string()));
+            continue;
+        };
+        if material.run.is_some_and(|r| r.summary.counts.all.completed == 0) {
             plotted.skipped.push((picture, "no request completed: the picture only says so".to_string()));
         }
-        let scene = picture.draw(diagrams, summary, &options.headline, options.theme);
         for format in &options.formats {
             let path = directory.join(format!("{}.{}", picture.stem(), format.extension()));
             let bytes = match format {

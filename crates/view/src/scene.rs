@@ -18,6 +18,8 @@ pub struct Scene {
     pub marks: Vec<Mark>,
     /// What the file says about itself: keyword (Latin-1, below 80 characters) and text.
     pub facts: Vec<(String, String)>,
+    /// Requests in the counts that it was drawn from; absent where it shows no counts of requests.
+    pub counted: Option<u64>,
 }
 
 /// A rectangle in pixels, y downward.
@@ -226,7 +228,7 @@ pub struct Image {
 impl Scene {
     /// An empty picture.
     pub fn new(width: u32, height: u32, background: Rgb) -> Scene {
-        Scene { width, height, background, marks: Vec::new(), facts: Vec::new() }
+        Scene { width, height, background, marks: Vec::new(), facts: Vec::new(), counted: None }
     }
 
     /// Fills an area. One that continues the last to the right becomes part of it, which keeps step areas small.

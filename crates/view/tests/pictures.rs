@@ -5,7 +5,10 @@ mod common;
 use common::{Run, empty, extreme, replay};
 use iosonar_analyze::LimitResult;
 use iosonar_plan::{Engine, LoadPace, Source};
-use iosonar_view::{Format, Headline, Picture, PlotOptions, Theme, plot, png, scene::Scene, svg};
+use iosonar_view::scene::Scene;
+use iosonar_view::{
+    Format, Headline, Material, Picture, PlotOptions, RunMaterial, Style, Subject, Theme, plot, png, svg,
+};
 
 fn runs() -> Vec<(&'static str, Run)> {
     let mut one = replay(1, 1.0, false);
@@ -27,13 +30,21 @@ fn runs() -> Vec<(&'static str, Run)> {
 fn draw(run: &Run, picture: Picture, theme: Theme) -> Scene {
     let headline =
         Headline { environment: Some("Linux 6.1, mq-deadline, ".to_string() + &"model ".repeat(30)) };
-    picture.draw(&run.diagrams(), &run.summary(), &headline, theme)
+    let drawn = with_material(run, &headline, |m| picture.draw(m, &Style { theme, ..Style::default() }));
+    drawn.expect("a run has what its pictures need")
+}
+
+fn with_material<T>(run: &Run, headline: &Headline, use_it: impl FnOnce(&Material<'_>) -> T) -> T {
+    let (summary, diagrams) = (run.summary(), run.diagrams());
+    let subject = Subject::of_run(&summary, headline);
+    let run = RunMaterial { summary: &summary, diagrams: &diagrams, findings: None };
+    use_it(&Material { subject: &subject, run: Some(run), demand: None })
 }
 
 #[test]
 fn no_two_texts_overlap_and_none_leaves_the_page() {
     for (name, run) in runs() {
-        for picture in Picture::ALL {
+        for picture in Picture::all() {
             let scene = draw(&run, picture, Theme::Light);
             let texts: Vec<_> = scene.texts().collect();
             for (i, a) in texts.iter().enumerate() {
@@ -63,7 +74,7 @@ fn no_two_texts_overlap_and_none_leaves_the_page() {
 #[test]
 fn files_are_small_indexed_and_the_same_each_time() {
     let run = replay(200_000, 1_100.0, true);
-    for picture in Picture::ALL {
+    for picture in Picture::all() {
         let (a, b) = (draw(&run, picture, Theme::Light), draw(&run, picture, Theme::Light));
         let file = png(&a);
         assert!(file == png(&b), "{picture:?}");
@@ -85,7 +96,7 @@ fn pictures_say_what_they_must() {
     let all = |picture| {
         draw(&run, picture, Theme::Light).texts().map(|t| t.text.clone()).collect::<Vec<_>>().join("\n")
     };
-    let sonar = all(Picture::Sonar);
+    let sonar = all(Picture::SONAR);
     for word in [
         "limit 5 s: passed, max",
         "p99",
@@ -96,7 +107,7 @@ fn pictures_say_what_they_must() {
     ] {
         assert!(sonar.contains(word), "{word}: {sonar}");
     }
-    let delay = all(Picture::Delay);
+    let delay = all(Picture::DELAY);
     for word in ["limit 10 s: FAILED", "above, first at", "on time"] {
         assert!(delay.contains(word), "{word}: {delay}");
     }
@@ -105,13 +116,13 @@ fn pictures_say_what_they_must() {
 #[test]
 fn stamps_are_in_the_pixels_and_nothing_says_why() {
     let mut run = replay(1_000, 10.0, false);
-    let clean = png(&draw(&run, Picture::Sonar, Theme::Light));
+    let clean = png(&draw(&run, Picture::SONAR, Theme::Light));
     run.plan.access.buffered = true;
-    assert_ne!(png(&draw(&run, Picture::Sonar, Theme::Light)), clean);
+    assert_ne!(png(&draw(&run, Picture::SONAR, Theme::Light)), clean);
     assert!(
-        svg(&draw(&run, Picture::Sonar, Theme::Light)).contains(">PAGE CACHE -- NOT A STORAGE RESULT</text>")
+        svg(&draw(&run, Picture::SONAR, Theme::Light)).contains(">PAGE CACHE -- NOT A STORAGE RESULT</text>")
     );
-    let nothing = draw(&empty(&["x"]), Picture::Sonar, Theme::Light);
+    let nothing = draw(&empty(&["x"]), Picture::SONAR, Theme::Light);
     assert!(nothing.texts().any(|t| t.text.contains("the run has no requests")));
 }
 
@@ -138,13 +149,13 @@ fn assert_well_formed(xml: &str) {
 #[test]
 fn svg_is_well_formed() {
     for (_, run) in runs() {
-        Picture::ALL.iter().for_each(|p| assert_well_formed(&svg(&draw(&run, *p, Theme::Light))));
+        Picture::all().for_each(|p| assert_well_formed(&svg(&draw(&run, p, Theme::Light))));
     }
 }
 
 #[test]
 fn svg_escapes_foreign_text() {
-    let drawn = svg(&draw(&extreme(), Picture::Sonar, Theme::Dark));
+    let drawn = svg(&draw(&extreme(), Picture::SONAR, Theme::Dark));
     assert!(!drawn.contains("<script") && !drawn.contains('\u{1}'));
 }
 
@@ -155,10 +166,10 @@ fn plot_writes_stable_names() {
     let directory = tempfile::tempdir().unwrap();
     let options = PlotOptions {
         formats: vec![Format::Png, Format::Svg],
-        only: vec![Picture::Sonar, Picture::InFlight],
+        only: vec![Picture::SONAR, Picture::IN_FLIGHT],
         ..Default::default()
     };
-    let plotted = plot(&run.diagrams(), &run.summary(), directory.path(), &options).unwrap();
+    let plotted = with_material(&run, &Headline::default(), |m| plot(m, directory.path(), &options).unwrap());
     let names: Vec<_> = plotted.written.iter().map(|p| p.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(
         names,
@@ -176,8 +187,8 @@ fn plot_writes_stable_names() {
             let directory = std::path::Path::new(&to).join(name);
             std::fs::create_dir_all(&directory).unwrap();
             let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..Default::default() };
-            plot(&run.diagrams(), &run.summary(), &directory, &options).unwrap();
-            let dark = png(&draw(&run, Picture::Sonar, Theme::Dark));
+            with_material(&run, &Headline::default(), |m| plot(m, &directory, &options).unwrap());
+            let dark = png(&draw(&run, Picture::SONAR, Theme::Dark));
             std::fs::write(directory.join("dark.png"), dark).unwrap();
         }
     }

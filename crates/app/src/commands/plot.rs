@@ -5,7 +5,7 @@ use crate::args::{PlotArgs, ThemeArg};
 use crate::exit::{Exit, Failure};
 use crate::output::{Analysis, print, tell};
 use anyhow::{Context, anyhow};
-use iosonar_view::{Format, Picture, PlotOptions, Theme};
+use iosonar_view::{Format, Material, Picture, PlotOptions, RunMaterial, Style, Subject, Theme};
 
 /// Draws the pictures; says where they are.
 pub fn plot(args: PlotArgs) -> Result<Exit, Failure> {
@@ -24,8 +24,11 @@ pub fn plot(args: PlotArgs) -> Result<Exit, Failure> {
         ThemeArg::Light => Theme::Light,
         ThemeArg::Dark => Theme::Dark,
     };
-    let options = PlotOptions { formats, only, theme, headline: headline(&archive) };
-    let plotted = iosonar_view::plot(&diagrams, &analysis.summary, &out, &options)?;
+    let options = PlotOptions { formats, only, style: Style { theme, range: None } };
+    let subject = Subject::of_run(&analysis.summary, &headline(&archive));
+    let run = RunMaterial { summary: &analysis.summary, diagrams: &diagrams, findings: None };
+    let material = Material { subject: &subject, run: Some(run), demand: None };
+    let plotted = iosonar_view::plot(&material, &out, &options)?;
     for path in &plotted.written {
         print(&format!("{}\n", path.display()))?;
     }
@@ -36,14 +39,8 @@ pub fn plot(args: PlotArgs) -> Result<Exit, Failure> {
 }
 
 fn picture(name: &str) -> Result<Picture, Failure> {
-    let names = || Picture::ALL.map(Picture::keyword).join(", ");
-    // Short names are those of blkreplay's diagrams.
-    let name = match name {
-        "thrp" => "throughput",
-        "flying" => "inflight",
-        other => other,
-    };
-    let found = Picture::ALL.into_iter().find(|p| p.keyword() == name);
+    let names = || Picture::all().map(Picture::keyword).collect::<Vec<_>>().join(", ");
+    let found = Picture::from_keyword(name);
     found.ok_or_else(|| {
         Failure::refused(anyhow!("--only {name}: there is no such picture; there are {}", names()))
     })

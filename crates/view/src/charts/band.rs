@@ -1,7 +1,7 @@
 //! The density panel of latency and delay: image, limit line, histogram at the right on the same scale.
 
 use super::axes::{self, LogScale, PixelRow, TimeScale, words};
-use super::{BELOW, SIDE_LEFT, SIDE_WIDTH, View, limit_words, page, plot_area};
+use super::{BELOW, RunView, SIDE_LEFT, SIDE_WIDTH, limit_words, page, plot_area};
 use crate::density::{Density, Shades};
 use crate::fonts;
 use crate::palette::Rgb;
@@ -24,7 +24,7 @@ pub(super) struct Panel<'a> {
 /// Counts of a slot.
 const SLOTS: usize = ROWS + 2;
 
-pub(super) fn draw(scene: &mut Scene, view: &View<'_>, panel: &Panel<'_>, area: Rect, time_labels: bool) {
+pub(super) fn draw(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, area: Rect, time_labels: bool) {
     let p = view.palette;
     let plot = if time_labels { plot_area(area) } else { Rect { h: area.h - 12, ..plot_area(area) } };
     let sums = panel.grid.marginal();
@@ -58,7 +58,14 @@ fn density(grid: &CountGrid, scale: &LogScale, plot: Rect) -> Density {
 }
 
 /// Histogram on the same vertical scale: a bar for each row and operation, counts logarithmic.
-fn marginal(scene: &mut Scene, view: &View<'_>, sums: &[Cell], scale: &LogScale, plot: Rect, labels: bool) {
+fn marginal(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    sums: &[Cell],
+    scale: &LogScale,
+    plot: Rect,
+    labels: bool,
+) {
     let p = view.palette;
     let most = sums.iter().map(|c| (c[0] + c[2]).max(c[1] + c[3])).max().unwrap_or(0);
     if most == 0 {
@@ -107,7 +114,7 @@ fn bar(row: &mut [u8], read: usize, write: usize) {
 /// The limit in the plot, its verdict at the right end, and where it was exceeded first.
 fn limit_line(
     scene: &mut Scene,
-    view: &View<'_>,
+    view: &RunView<'_>,
     verdict: &LimitVerdict,
     scale: &LogScale,
     time: &TimeScale,
@@ -139,7 +146,7 @@ fn limit_line(
 }
 
 /// In place of a limit line.
-fn does_not_apply(scene: &mut Scene, view: &View<'_>, verdict: &LimitVerdict, plot: Rect) {
+fn does_not_apply(scene: &mut Scene, view: &RunView<'_>, verdict: &LimitVerdict, plot: Rect) {
     let text = format!("{}: no timetable", limit_words(verdict).join(" "));
     let fitted = fonts::fit(&text, axes::TICK_SIZE, fonts::Weight::Regular, f64::from(SIDE_WIDTH));
     let mut text = words(fitted, SIDE_LEFT + 4, plot.y - 6, axes::TICK_SIZE, view.palette, Anchor::Start);
@@ -148,7 +155,7 @@ fn does_not_apply(scene: &mut Scene, view: &View<'_>, verdict: &LimitVerdict, pl
 }
 
 /// What a shade means, in real counts.
-fn key(scene: &mut Scene, view: &View<'_>, most: u64, y: i32) {
+fn key(scene: &mut Scene, view: &RunView<'_>, most: u64, y: i32) {
     if most == 0 {
         return;
     }
@@ -171,7 +178,7 @@ fn key(scene: &mut Scene, view: &View<'_>, most: u64, y: i32) {
 }
 
 /// Whether there is anything to show; if not, the reason is written.
-pub(super) fn or_nothing(scene: &mut Scene, view: &View<'_>, area: Rect) -> bool {
+pub(super) fn or_nothing(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> bool {
     let any = view.summary.counts.all.completed > 0;
     if !any {
         let why = match view.summary.counts.all.total {

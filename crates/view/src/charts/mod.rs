@@ -1,18 +1,23 @@
 //! The pictures, and what they have in common.
+//!
+//! A picture is one file with a [`Chart`] in it, and one line in [`CHARTS`].
 
 mod axes;
 mod band;
-mod delay;
-mod inflight;
+mod delay_setpoint;
+mod latency_flying;
+mod latency_realtime;
+mod material;
+mod overview;
 mod page;
 mod sheet;
-mod sonar;
-mod throughput;
 
-use crate::palette::Palette;
+pub use material::{Headline, Material, RunMaterial, Subject};
+
 use crate::scene::{Rect, Scene};
-use crate::{Theme, units};
-use iosonar_analyze::{Diagrams, LimitResult, LimitVerdict, Summary};
+use crate::{Style, units};
+use iosonar_analyze::{LimitResult, LimitVerdict};
+use material::{DemandView, RunView, View};
 
 /// Width of every picture.
 const PAGE_WIDTH: u32 = 1600;
@@ -29,114 +34,132 @@ const SIDE_WIDTH: i32 = 270;
 /// Height of ticks and label below a plot.
 const BELOW: i32 = 46;
 
-/// Words for the subtitle that the summary does not know.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Headline {
-    /// For example kernel, device model and scheduler.
-    pub environment: Option<String>,
+/// Every picture, in the order of the manual.
+static CHARTS: &[&Chart] = &[
+    &sheet::CHART,
+    &overview::REQUESTS,
+    &overview::BYTES,
+    &latency_realtime::CHART,
+    &delay_setpoint::CHART,
+    &latency_flying::CHART,
+];
+
+/// An entry of the table of pictures.
+struct Chart {
+    /// File name without extension. The numbers sort as in blkreplay, the most interesting first.
+    stem: &'static str,
+    /// Words that select it; the first is its own name.
+    keywords: &'static [&'static str],
+    /// What is seen, in words.
+    title: &'static str,
+    draw: Draw,
+}
+
+/// How a picture is drawn, and so what it needs.
+enum Draw {
+    /// Needs a run.
+    Run(fn(&RunView<'_>) -> Scene),
+    /// Needs the analysis of a demand.
+    #[expect(dead_code, reason = "the pictures of loads come next")]
+    Demand(fn(&DemandView<'_>) -> Scene),
 }
 
 /// A picture that can be drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Picture {
-    /// All others on one page.
-    Sheet,
-    /// Demanded and delivered throughput.
-    Throughput,
-    /// Latency over start time.
-    Sonar,
-    /// Delay over due time.
-    Delay,
-    /// Requests in flight over time.
-    InFlight,
+#[derive(Clone, Copy)]
+pub struct Picture(&'static Chart);
+
+impl PartialEq for Picture {
+    fn eq(&self, other: &Picture) -> bool {
+        self.stem() == other.stem()
+    }
+}
+
+impl Eq for Picture {}
+
+impl std::fmt::Debug for Picture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.stem())
+    }
 }
 
 impl Picture {
-    /// Every picture, in the order of a report.
-    pub const ALL: [Picture; 5] =
-        [Picture::Sheet, Picture::Sonar, Picture::Throughput, Picture::Delay, Picture::InFlight];
+    /// Overview, latency, delay and percentiles on one page.
+    pub const SHEET: Picture = Picture(&sheet::CHART);
+    /// Demanded and delivered requests per second.
+    pub const THROUGHPUT: Picture = Picture(&overview::REQUESTS);
+    /// Latency over start time.
+    pub const SONAR: Picture = Picture(&latency_realtime::CHART);
+    /// Delay over due time.
+    pub const DELAY: Picture = Picture(&delay_setpoint::CHART);
+    /// Requests in flight over time.
+    pub const IN_FLIGHT: Picture = Picture(&latency_flying::CHART);
 
-    /// The word that selects it.
-    pub fn keyword(self) -> &'static str {
-        match self {
-            Picture::Sheet => "sheet",
-            Picture::Throughput => "throughput",
-            Picture::Sonar => "sonar",
-            Picture::Delay => "delay",
-            Picture::InFlight => "inflight",
-        }
+    /// Every picture, in the order of the manual.
+    pub fn all() -> impl Iterator<Item = Picture> {
+        CHARTS.iter().map(|c| Picture(c))
     }
 
-    /// The picture that a word selects.
+    /// Its own word, which selects it.
+    pub fn keyword(self) -> &'static str {
+        self.0.keywords[0]
+    }
+
+    /// The picture that a word or a file name selects.
     pub fn from_keyword(keyword: &str) -> Option<Picture> {
-        Picture::ALL.into_iter().find(|p| p.keyword() == keyword)
+        Picture::all().find(|p| p.0.keywords.contains(&keyword) || p.stem() == keyword)
     }
 
     /// File name without extension. The numbers sort as in blkreplay, the most interesting first.
     pub fn stem(self) -> &'static str {
-        match self {
-            Picture::Sheet => "sheet",
-            Picture::Throughput => "g000.overview.thrp",
-            Picture::Sonar => "g01.latency.realtime",
-            Picture::Delay => "g04.delay.setpoint",
-            Picture::InFlight => "g08.latency.flying",
-        }
+        self.0.stem
     }
 
     /// What is seen, in words.
     pub fn title(self) -> &'static str {
-        match self {
-            Picture::Sheet => "Overview of the run",
-            Picture::Throughput => "Demanded and delivered throughput over time",
-            Picture::Sonar => "Latency of every request over real start time",
-            Picture::Delay => "Delay of every request over the time when it was due",
-            Picture::InFlight => "Requests in flight over time",
+        self.0.title
+    }
+
+    /// Why it cannot be drawn from this material, if so.
+    pub fn lacks(self, material: &Material<'_>) -> Option<&'static str> {
+        match self.0.draw {
+            Draw::Run(_) => material.run.is_none().then_some("a load has no times of a run"),
+            Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
         }
     }
 
-    /// Draws it.
-    pub fn draw(self, diagrams: &Diagrams, summary: &Summary, headline: &Headline, theme: Theme) -> Scene {
-        let view = View { diagrams, summary, headline, palette: theme.palette() };
-        let mut scene = match self {
-            Picture::Sheet => sheet::draw(&view),
-            Picture::Throughput => throughput::draw(&view),
-            Picture::Sonar => sonar::draw(&view),
-            Picture::Delay => delay::draw(&view),
-            Picture::InFlight => inflight::draw(&view),
+    /// Draws it, if the material has what it needs.
+    pub fn draw(self, material: &Material<'_>, style: &Style) -> Option<Scene> {
+        let view = View::new(material, style);
+        let mut scene = match self.0.draw {
+            Draw::Run(draw) => draw(&RunView::new(view, material.run.as_ref()?)),
+            Draw::Demand(draw) => draw(&DemandView { view, demand: material.demand? }),
         };
-        scene.facts = facts(self, summary);
-        scene
+        scene.facts = facts(self, material.subject);
+        scene.facts.extend(scene.counted.map(|n| ("Requests".to_string(), n.to_string())));
+        Some(scene)
     }
 }
 
-/// Everything that a picture is made from.
-struct View<'a> {
-    diagrams: &'a Diagrams,
-    summary: &'a Summary,
-    headline: &'a Headline,
-    palette: &'static Palette,
-}
-
-fn facts(picture: Picture, summary: &Summary) -> Vec<(String, String)> {
+fn facts(picture: Picture, subject: &Subject) -> Vec<(String, String)> {
     let mut facts = vec![
         ("Title".to_string(), picture.title().to_string()),
-        ("Software".to_string(), summary.run.tool.clone()),
-        ("Run".to_string(), summary.run.run_id.clone()),
-        ("Command".to_string(), summary.run.command.clone()),
+        ("Software".to_string(), subject.tool.clone()),
     ];
-    facts.extend(summary.stamps.iter().map(|s| ("Warning".to_string(), s.text().to_string())));
+    facts.extend(subject.run_id.as_ref().map(|id| ("Run".to_string(), id.clone())));
+    facts.push(("Command".to_string(), subject.command.clone()));
+    facts.extend(subject.stamps.iter().map(|s| ("Warning".to_string(), s.text().to_string())));
     facts
 }
 
 /// A single picture: head, legend by `legend` (which returns its lower end), plot by `body`, bottom.
 fn single(
     view: &View<'_>,
-    picture: Picture,
+    chart: &Chart,
     legend: impl FnOnce(&mut Scene, i32),
     body: impl FnOnce(&mut Scene, Rect),
 ) -> Scene {
     let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, view.palette.background);
-    page::head(&mut scene, view, picture.title());
+    page::head(&mut scene, view, chart.title);
     legend(&mut scene, 102);
     let area = Rect { x: 0, y: 206, w: PAGE_WIDTH as i32, h: PAGE_HEIGHT as i32 - 206 - page::BOTTOM - 8 };
     body(&mut scene, area);

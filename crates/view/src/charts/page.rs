@@ -1,13 +1,12 @@
 //! What every picture has around its plot: title, legend, cautions, foot, stamp.
 
 use super::axes::{time, words};
-use super::{PAGE_WIDTH, View};
+use super::{PAGE_WIDTH, RunView, View};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Mark, Rect, Scene, Text};
 use crate::units;
 use iosonar_analyze::{ByScope, Scope, Severity, TimeStats};
-use iosonar_plan::OverlapPolicy;
 
 /// Left edge of everything.
 const LEFT: i32 = 24;
@@ -24,45 +23,10 @@ pub(super) fn head(scene: &mut Scene, view: &View<'_>, title: &str) {
     let mut text = words(title, LEFT, 34, 22.0, p, Anchor::Start);
     text.weight = Weight::Bold;
     scene.text(text);
-    for (line, y) in subtitle(view).iter().zip([58, 77]) {
+    for (line, y) in [&view.subject.what, &view.subject.how].into_iter().zip([58, 77]) {
         let fitted = fonts::fit(line, 14.0, Weight::Regular, room);
         scene.text(words(fitted, LEFT, y, 14.0, p, Anchor::Start));
     }
-}
-
-fn policy(policy: OverlapPolicy) -> &'static str {
-    match policy {
-        OverlapPolicy::Allow => "allow",
-        OverlapPolicy::Drop => "drop",
-        OverlapPolicy::PushBack => "push back",
-        OverlapPolicy::Order => "keep order",
-    }
-}
-
-fn subtitle(view: &View<'_>) -> [String; 2] {
-    let (s, run) = (view.summary, &view.summary.run);
-    let name = |path: &str, room: f64| fonts::fit(path, 14.0, Weight::Regular, room);
-    let mut what = match s.targets.as_slice() {
-        [] => "no target".to_string(),
-        [first, rest @ ..] => {
-            let others =
-                if rest.is_empty() { String::new() } else { format!(" and {} more targets", rest.len()) };
-            format!("{} → {}{others}", name(&first.source, 520.0), name(&first.path, 420.0))
-        }
-    };
-    if let Some(environment) = &view.headline.environment {
-        what += &format!(" · {environment}");
-    }
-    let access = if run.buffered { "page cache" } else { "direct I/O" };
-    let how = format!(
-        "engine {} · {access} · depth {} · conflicts: {} · {} · {} requests",
-        run.engine,
-        run.depth,
-        policy(run.policy),
-        s.span.duration_ns().map_or("no duration".to_string(), time),
-        units::grouped(s.counts.all.total)
-    );
-    [what, how]
 }
 
 /// Colour of a scope.
@@ -139,7 +103,7 @@ pub(super) fn swatch(scene: &mut Scene, color: Rgb, x: i32, y: i32) {
 }
 
 /// How the requests ended, at the right of the legend. The pictures show the ramp, which the figures leave out.
-pub(super) fn counts_note(scene: &mut Scene, view: &View<'_>, y: i32) {
+pub(super) fn counts_note(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     let c = &view.summary.counts.all;
     let p = view.palette;
     let mut rows = vec![
@@ -166,7 +130,7 @@ pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
     let top = scene.height as i32 - BOTTOM;
     let strip = Rect { x: LEFT, y: top, w: RIGHT - LEFT, h: 44 };
     // The room is always kept, the colour of a warning only where there is one.
-    let is_clean = view.summary.cautions.is_empty();
+    let is_clean = view.subject.cautions.is_empty();
     let ground = if is_clean { p.background.mix(p.axis, 0.06) } else { p.caution_background };
     scene.area(strip, Fill::Solid(ground));
     let caution = |text: String, x, y, anchor| {
@@ -190,12 +154,8 @@ pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
 }
 
 fn wraparound(view: &View<'_>) -> String {
-    let factors: Vec<_> = view
-        .summary
-        .targets
-        .iter()
-        .map(|t| t.wraparound_factor.map_or("–".to_string(), units::number))
-        .collect();
+    let word = |factor: &Option<f64>| factor.map_or("–".to_string(), units::number);
+    let factors: Vec<_> = view.subject.wraparound.iter().map(word).collect();
     match factors.len() {
         0 => String::new(),
         1..=4 => format!("wraparound factor {}", factors.join(" : ")),
@@ -205,7 +165,7 @@ fn wraparound(view: &View<'_>) -> String {
 
 /// Two lines: the two most severe cautions, and how many more there are.
 fn caution_lines(view: &View<'_>) -> Vec<String> {
-    let cautions = &view.summary.cautions;
+    let cautions = &view.subject.cautions;
     let mut lines: Vec<String> = cautions.iter().take(2).map(|c| format!("⚠ {}", c.text)).collect();
     let more = cautions.iter().skip(2).filter(|c| c.severity > Severity::Note).count();
     if more > 0
@@ -221,9 +181,10 @@ fn caution_lines(view: &View<'_>) -> Vec<String> {
 }
 
 fn foot(scene: &mut Scene, view: &View<'_>) {
-    let run = &view.summary.run;
+    let subject = view.subject;
     let y = scene.height as i32 - 14;
-    let line = format!("{} · run {} · {}", run.tool, run.run_id, run.command);
+    let run = subject.run_id.as_ref().map_or(String::new(), |id| format!(" · run {id}"));
+    let line = format!("{}{run} · {}", subject.tool, subject.command);
     let fitted = fonts::fit(&line, 11.0, Weight::Regular, f64::from(RIGHT - LEFT));
     let mut text = words(fitted, LEFT, y, 11.0, view.palette, Anchor::Start);
     text.color = view.palette.faint_text;
@@ -231,7 +192,7 @@ fn foot(scene: &mut Scene, view: &View<'_>) {
 }
 
 fn stamp(scene: &mut Scene, view: &View<'_>, plot: Rect) {
-    for stamp in &view.summary.stamps {
+    for stamp in &view.subject.stamps {
         let text = stamp.text().to_string();
         let wide = fonts::width(&text, 1.0, Weight::Bold);
         // The slanted words must fit the plot in both directions.

@@ -1,30 +1,37 @@
-//! All pictures on one page, on one time axis.
+//! The most telling pictures on one page, on one time axis.
 
 use super::axes::words;
-use super::{PAGE_WIDTH, Picture, View, delay, inflight, page, plot_area, sonar, throughput};
+use super::overview::Unit;
+use super::plot_area;
+use super::{
+    Chart, Draw, PAGE_WIDTH, RunView, delay_setpoint, latency_flying, latency_realtime, overview, page,
+};
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Rect, Scene};
 
 /// Height of the page.
 const HEIGHT: u32 = 2000;
 
-type Body = fn(&mut Scene, &View<'_>, Rect);
+type Body = fn(&mut Scene, &RunView<'_>, Rect);
 
-pub(super) fn draw(view: &View<'_>) -> Scene {
+pub(super) static CHART: Chart =
+    Chart { stem: "sheet", keywords: &["sheet"], title: "Overview of the run", draw: Draw::Run(draw) };
+
+fn draw(view: &RunView<'_>) -> Scene {
     let mut scene = Scene::new(PAGE_WIDTH, HEIGHT, view.palette.background);
-    page::head(&mut scene, view, Picture::Sheet.title());
+    page::head(&mut scene, view, CHART.title);
     page::time_legend(&mut scene, view, &view.summary.latency, 102);
     page::counts_note(&mut scene, view, 102);
-    let parts: [(Picture, Body, i32); 4] = [
-        (Picture::Sonar, sonar::body, 500),
-        (Picture::Throughput, throughput::body, 400),
-        (Picture::Delay, delay::body, 430),
-        (Picture::InFlight, inflight::body, 370),
+    let parts: [(&Chart, Body, i32); 4] = [
+        (&latency_realtime::CHART, latency_realtime::body, 500),
+        (&overview::REQUESTS, |scene, view, area| overview::body(scene, view, area, Unit::Requests), 400),
+        (&delay_setpoint::CHART, delay_setpoint::body, 430),
+        (&latency_flying::CHART, latency_flying::body, 370),
     ];
     let mut y = 214;
     let mut plots = Vec::new();
-    for (picture, body, height) in parts {
-        let mut title = words(picture.title(), 110, y, 15.0, view.palette, Anchor::Start);
+    for (chart, body, height) in parts {
+        let mut title = words(chart.title, 110, y, 15.0, view.palette, Anchor::Start);
         title.weight = Weight::Bold;
         scene.text(title);
         let area = Rect { x: 0, y: y + 14, w: PAGE_WIDTH as i32, h: height - 40 };

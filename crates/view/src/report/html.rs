@@ -3,7 +3,7 @@
 use super::blocks;
 use crate::health;
 use crate::units::{self, Charset};
-use crate::{Headline, Picture, Theme, escape, raster};
+use crate::{Headline, Material, Picture, RunMaterial, Style, Subject, escape, raster};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use iosonar_analyze::{
@@ -27,7 +27,7 @@ pub struct Report<'a> {
 }
 
 /// Pictures of the page, in reading order.
-const PICTURES: [Picture; 4] = [Picture::Sonar, Picture::Throughput, Picture::Delay, Picture::InFlight];
+const PICTURES: [Picture; 4] = [Picture::SONAR, Picture::THROUGHPUT, Picture::DELAY, Picture::IN_FLIGHT];
 
 /// The page as HTML. The same input gives the same bytes.
 pub fn page(report: &Report<'_>) -> String {
@@ -194,7 +194,10 @@ fn tiles(out: &mut String, s: &Summary) {
 }
 
 fn picture(out: &mut String, report: &Report<'_>, picture: Picture) {
-    let scene = picture.draw(report.diagrams, report.summary, report.headline, Theme::Light);
+    let subject = Subject::of_run(report.summary, report.headline);
+    let run = RunMaterial { summary: report.summary, diagrams: report.diagrams, findings: None };
+    let material = Material { subject: &subject, run: Some(run), demand: None };
+    let Some(scene) = picture.draw(&material, &Style::default()) else { return };
     let words = alternative(report.summary, picture);
     _ = writeln!(
         out,
@@ -223,16 +226,16 @@ fn alternative(s: &Summary, picture: Picture) -> String {
         [of("reads", &by.read), of("writes", &by.write)].into_iter().flatten().collect::<Vec<_>>().join("; ")
     };
     let figures = match picture {
-        Picture::Sonar => both(&s.latency),
-        Picture::Delay => both(&s.delay),
-        Picture::Throughput => s.throughput.delivered.map_or(String::new(), |r| {
+        p if p == Picture::SONAR => both(&s.latency),
+        p if p == Picture::DELAY => both(&s.delay),
+        p if p == Picture::THROUGHPUT => s.throughput.delivered.map_or(String::new(), |r| {
             format!(
                 "delivered {} requests per second, {}",
                 units::request_rate(r.requests_per_second),
                 units::byte_rate(r.bytes_per_second)
             )
         }),
-        Picture::InFlight | Picture::Sheet => s
+        _ => s
             .in_flight
             .mean_time_weighted
             .map_or(String::new(), |m| format!("{} in flight on average", units::request_rate(m))),

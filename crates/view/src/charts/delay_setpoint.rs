@@ -2,22 +2,29 @@
 
 use super::axes::{self, CountScale, TimeScale, words};
 use super::band::{self, Panel};
-use super::{PLOT_LEFT, PLOT_WIDTH, Picture, SIDE_LEFT, View, page, plot_area, single};
+use super::{Chart, Draw, PLOT_LEFT, PLOT_WIDTH, RunView, SIDE_LEFT, page, plot_area, single};
 use crate::scene::{Anchor, Fill, Rect, Scene};
 use crate::units;
 
 /// Share of the height for the waiting requests.
 const WAITING_SHARE: f64 = 0.26;
 
-pub(super) fn draw(view: &View<'_>) -> Scene {
+pub(super) static CHART: Chart = Chart {
+    stem: "g04.delay.setpoint",
+    keywords: &["delay"],
+    title: "Delay of every request over the time when it was due",
+    draw: Draw::Run(draw),
+};
+
+fn draw(view: &RunView<'_>) -> Scene {
     let legend = |scene: &mut Scene, y| {
         page::time_legend(scene, view, &view.summary.delay, y);
         page::counts_note(scene, view, y);
     };
-    single(view, Picture::Delay, legend, |scene, area| body(scene, view, area))
+    single(view, &CHART, legend, |scene, area| body(scene, view, area))
 }
 
-pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
+pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     if !band::or_nothing(scene, view, area) {
         return;
     }
@@ -37,7 +44,7 @@ pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
 }
 
 /// Requests whose time had come and that were not submitted: the backlog.
-fn waiting(scene: &mut Scene, view: &View<'_>, area: Rect) {
+fn waiting(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     let p = view.palette;
     let plot = plot_area(area);
     let occupancy = &view.diagrams.waiting;

@@ -1,7 +1,7 @@
 //! Requests in flight: all, reads and writes as lanes on one scale.
 
 use super::axes::{self, CountScale, TimeScale, words};
-use super::{BELOW, PLOT_WIDTH, Picture, SIDE_LEFT, SIDE_WIDTH, View, page, plot_area, single};
+use super::{BELOW, Chart, Draw, PLOT_WIDTH, RunView, SIDE_LEFT, SIDE_WIDTH, page, plot_area, single};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
@@ -12,15 +12,22 @@ use iosonar_analyze::{Band, Occupancy};
 const STEP_PIXELS: usize = 2;
 const STEPS: usize = PLOT_WIDTH as usize / STEP_PIXELS;
 
-pub(super) fn draw(view: &View<'_>) -> Scene {
+pub(super) static CHART: Chart = Chart {
+    stem: "g08.latency.flying",
+    keywords: &["inflight", "flying"],
+    title: "Requests in flight over time",
+    draw: Draw::Run(draw),
+};
+
+fn draw(view: &RunView<'_>) -> Scene {
     let legend = |scene: &mut Scene, y| {
         facts(scene, view, y);
         page::counts_note(scene, view, y);
     };
-    single(view, Picture::InFlight, legend, |scene, area| body(scene, view, area))
+    single(view, &CHART, legend, |scene, area| body(scene, view, area))
 }
 
-fn facts(scene: &mut Scene, view: &View<'_>, y: i32) {
+fn facts(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     let s = view.summary;
     let count = |n: Option<u64>| n.map_or("–".to_string(), units::grouped);
     let mean = |m: Option<f64>| m.map_or("–".to_string(), units::request_rate);
@@ -44,7 +51,7 @@ fn facts(scene: &mut Scene, view: &View<'_>, y: i32) {
     }
 }
 
-pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
+pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     let (d, p) = (view.diagrams, view.palette);
     let lanes = [
         ("all", &d.in_flight, p.axis),
@@ -73,7 +80,7 @@ struct Lane<'a> {
     most: u64,
 }
 
-fn lane(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, plot: Rect, x_label: Option<&str>) {
+fn lane(scene: &mut Scene, view: &RunView<'_>, lane: &Lane<'_>, plot: Rect, x_label: Option<&str>) {
     let p = view.palette;
     let scale = CountScale::new(lane.most, plot);
     let time = TimeScale { end_ns: lane.occupancy.axis().end_ns(), area: plot };
@@ -111,7 +118,7 @@ fn lane(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, plot: Rect, x_label
 }
 
 /// The most that the plan allows, on all targets together.
-fn depth_line(scene: &mut Scene, view: &View<'_>, lane: &Lane<'_>, scale: &CountScale, plot: Rect) {
+fn depth_line(scene: &mut Scene, view: &RunView<'_>, lane: &Lane<'_>, scale: &CountScale, plot: Rect) {
     let p = view.palette;
     let targets = view.summary.targets.len().max(1) as u64;
     let depth = u64::from(view.summary.run.depth) * targets;

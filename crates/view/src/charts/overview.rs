@@ -1,24 +1,69 @@
 //! Demanded and delivered throughput, as requests and as bytes per second.
 
 use super::axes::{self, LinearScale, TimeScale, words};
-use super::{BELOW, PLOT_WIDTH, Picture, SIDE_LEFT, View, page, plot_area, single};
+use super::{Chart, Draw, PLOT_WIDTH, RunView, SIDE_LEFT, page, plot_area, single};
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{Rate, TimeAxis};
+use iosonar_analyze::{CountSeries, Rate, TimeAxis};
 
 /// One step of the lines is at least this many pixels wide, so that single requests do not become spikes.
 const STEP_PIXELS: usize = 3;
 
-pub(super) fn draw(view: &View<'_>) -> Scene {
+pub(super) static REQUESTS: Chart = Chart {
+    stem: "g000.overview.thrp",
+    keywords: &["throughput", "thrp"],
+    title: "Demanded and delivered requests per second over time",
+    draw: Draw::Run(|view| draw(view, &REQUESTS, Unit::Requests)),
+};
+
+pub(super) static BYTES: Chart = Chart {
+    stem: "g000.overview.thrs",
+    keywords: &["bandwidth", "thrs"],
+    title: "Demanded and delivered bytes per second over time",
+    draw: Draw::Run(|view| draw(view, &BYTES, Unit::Bytes)),
+};
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Requests,
+    /// Shown as millions.
+    Bytes,
+}
+
+impl Unit {
+    fn label(self) -> &'static str {
+        match self {
+            Unit::Requests => "Requests per second",
+            Unit::Bytes => "MB per second",
+        }
+    }
+
+    fn factor(self) -> f64 {
+        match self {
+            Unit::Requests => 1.0,
+            Unit::Bytes => 1e-6,
+        }
+    }
+
+    fn of(self, series: &CountSeries) -> &[u64] {
+        match self {
+            Unit::Requests => &series.requests,
+            Unit::Bytes => &series.bytes,
+        }
+    }
+}
+
+fn draw(view: &RunView<'_>, chart: &Chart, unit: Unit) -> Scene {
     let legend = |scene: &mut Scene, y| {
         rates(scene, view, y);
         page::counts_note(scene, view, y);
     };
-    single(view, Picture::Throughput, legend, |scene, area| body(scene, view, area))
+    single(view, chart, legend, |scene, area| body(scene, view, area, unit))
 }
 
-fn rates(scene: &mut Scene, view: &View<'_>, y: i32) {
+fn rates(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     let p = view.palette;
     let t = &view.summary.throughput;
     for (name, x) in [("requests", 470), ("bytes", 590), ("over", 700), ("requests/s", 810), ("bytes/s", 940)]
@@ -63,36 +108,27 @@ struct Lines {
     step_ns: u64,
 }
 
-pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
+pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect, unit: Unit) {
     let d = view.diagrams;
+    let plot = plot_area(area);
     if view.summary.counts.all.total == 0 {
-        page::nothing(scene, view, plot_area(area), "Nothing to show: the run has no requests.");
+        page::nothing(scene, view, plot, "Nothing to show: the run has no requests.");
         return;
     }
-    let add = |a: &[u64], b: &[u64]| -> Vec<u64> { a.iter().zip(b).map(|(a, b)| a + b).collect() };
-    let requests = add(&d.delivered_reads.requests, &d.delivered_writes.requests);
-    let bytes = add(&d.delivered_reads.bytes, &d.delivered_writes.bytes);
     let axis = d.demanded.axis();
-    let lines = |demanded: &[u64], delivered: &[u64], factor: f64| Lines {
-        demanded: view.summary.run.has_timetable.then(|| per_second(demanded, axis, factor)),
-        delivered: per_second(delivered, axis, factor),
+    let both = unit.of(&d.delivered_reads).iter().zip(unit.of(&d.delivered_writes));
+    let delivered: Vec<u64> = both.map(|(a, b)| a + b).collect();
+    let lines = Lines {
+        demanded: view
+            .summary
+            .run
+            .has_timetable
+            .then(|| per_second(unit.of(&d.demanded), axis, unit.factor())),
+        delivered: per_second(&delivered, axis, unit.factor()),
         step_ns: axis.width_ns() * group(axis) as u64,
     };
-    let half = (area.h - BELOW) / 2;
-    let upper = Rect { h: half - 6, ..area };
-    let lower = Rect { y: area.y + half + 6, h: half - 6 + BELOW, ..area };
-    panel(
-        scene,
-        view,
-        &lines(&d.demanded.requests, &requests, 1.0),
-        upper,
-        axis,
-        "Requests per second",
-        None,
-    );
-    let label = Some("Time since the start of the run");
-    panel(scene, view, &lines(&d.demanded.bytes, &bytes, 1e-6), lower, axis, "MB per second", label);
-    side(scene, view, upper, axis);
+    panel(scene, view, &lines, plot, axis, unit.label());
+    side(scene, view, plot, axis);
 }
 
 /// Stored columns of each step.
@@ -108,21 +144,12 @@ fn per_second(columns: &[u64], axis: TimeAxis, factor: f64) -> Vec<f64> {
     columns.chunks(group(axis)).map(rate).collect()
 }
 
-fn panel(
-    scene: &mut Scene,
-    view: &View<'_>,
-    lines: &Lines,
-    area: Rect,
-    axis: TimeAxis,
-    y_label: &str,
-    x_label: Option<&str>,
-) {
+fn panel(scene: &mut Scene, view: &RunView<'_>, lines: &Lines, plot: Rect, axis: TimeAxis, y_label: &str) {
     let p = view.palette;
-    let plot = if x_label.is_some() { plot_area(area) } else { Rect { h: area.h, ..plot_area(area) } };
     let values = lines.delivered.iter().chain(lines.demanded.iter().flatten());
     let scale = LinearScale::new(values.copied().fold(0.0, f64::max), plot);
     let time = TimeScale { end_ns: axis.end_ns(), area: plot };
-    time.draw(scene, p, x_label);
+    time.draw(scene, p, Some("Time since the start of the run"));
     scale.draw(scene, p, y_label, units::plain);
     let edges = |i: usize| {
         let x = time.x(i as u64 * lines.step_ns);
@@ -149,7 +176,7 @@ fn panel(
 }
 
 /// What the marks mean.
-fn side(scene: &mut Scene, view: &View<'_>, area: Rect, axis: TimeAxis) {
+fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, axis: TimeAxis) {
     let p = view.palette;
     let mut y = area.y + 14;
     let mut line = |scene: &mut Scene, text: String, fill: Option<Fill>| {

@@ -1,18 +1,25 @@
 //! The sonar: latency of every request over the time when it was really started.
 
 use super::band::{self, Panel};
-use super::{Picture, View, page, single};
+use super::{Chart, Draw, RunView, page, single};
 use crate::scene::{Rect, Scene};
 
-pub(super) fn draw(view: &View<'_>) -> Scene {
+pub(super) static CHART: Chart = Chart {
+    stem: "g01.latency.realtime",
+    keywords: &["sonar"],
+    title: "Latency of every request over real start time",
+    draw: Draw::Run(draw),
+};
+
+fn draw(view: &RunView<'_>) -> Scene {
     let legend = |scene: &mut Scene, y| {
         page::time_legend(scene, view, &view.summary.latency, y);
         page::counts_note(scene, view, y);
     };
-    single(view, Picture::Sonar, legend, |scene, area| body(scene, view, area))
+    single(view, &CHART, legend, |scene, area| body(scene, view, area))
 }
 
-pub(super) fn body(scene: &mut Scene, view: &View<'_>, area: Rect) {
+pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     if !band::or_nothing(scene, view, area) {
         return;
     }

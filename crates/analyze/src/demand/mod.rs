@@ -1,0 +1,51 @@
+//! What a load demands: the static analysis, from due times and places alone.
+//!
+//! [`DemandTally`] takes [`Demand`]s one by one in the order of time and gives a [`DemandAnalysis`]: figures
+//! ([`DemandFacts`]) and the arrays behind pictures and tables ([`DemandSeries`]). Definitions and formulas are in
+//! `docs/demand.md`. Memory follows [`DemandOptions`] and the number of devices, never the number of requests.
+
+mod facts;
+mod options;
+mod request;
+mod series;
+
+pub use facts::{
+    DemandCounts, DemandFacts, DemandSpan, DemandThroughput, DemandTurns, Extremes, FractionExtremes,
+    FrequencyFacts, Growth, GrowthPoint, HotPage, Knee, MassMarker, MissRatio, MissRatioFacts, PositionFacts,
+    RankPoint, Repetitions, SamplingFacts, SetSizes, SizeFacts, TurnCount, WindowFacts, Wraparound,
+};
+pub use options::DemandOptions;
+pub use request::{Demand, PAGE_BYTES, SECTOR_BYTES, SECTORS_PER_PAGE};
+pub use series::{
+    ConsecutiveSeries, DemandSeries, DemandTurnSeries, FrequencyGroup, MissRatioPoint, PositionSeries,
+    RateSeries, SeekMap, SetSeries, SizeCount, WindowSeries,
+};
+
+use serde::{Deserialize, Serialize};
+
+/// What a load demands: figures and the arrays behind pictures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DemandAnalysis {
+    /// Figures, for tables and JSON.
+    pub facts: DemandFacts,
+    /// Arrays, for pictures and CSV.
+    pub series: DemandSeries,
+}
+
+/// The same kind of value for all requests, for reads and for writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ByOp<T> {
+    /// Of all requests.
+    pub all: T,
+    /// Of reads.
+    pub read: T,
+    /// Of writes.
+    pub write: T,
+}
+
+impl<T> ByOp<T> {
+    /// All three, in the order of tables, made by `f` of what `self` holds.
+    pub fn map<U>(&self, mut f: impl FnMut(&T) -> U) -> ByOp<U> {
+        ByOp { all: f(&self.all), read: f(&self.read), write: f(&self.write) }
+    }
+}

@@ -1,0 +1,72 @@
+//! One request as its source wanted it.
+
+use iosonar_archive::Record;
+use iosonar_plan::Op;
+
+/// Bytes of a sector, whatever the block size of the device.
+pub const SECTOR_BYTES: u64 = 512;
+/// Sectors of a page.
+pub const SECTORS_PER_PAGE: u64 = 8;
+/// Bytes of a page, the unit in which caches are thought of.
+pub const PAGE_BYTES: u64 = SECTOR_BYTES * SECTORS_PER_PAGE;
+
+/// One request as its source wanted it, whatever became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Demand {
+    /// When it is due, nanoseconds from time zero.
+    pub time_ns: u64,
+    /// First sector of 512 bytes.
+    pub sector: u64,
+    /// Number of sectors.
+    pub sectors: u32,
+    /// Address space: requests of different devices never share a place.
+    pub device: u16,
+    /// Read or write.
+    pub op: Op,
+}
+
+impl Demand {
+    /// What a record's source asked for: due time and requested range, rounded outward to whole sectors. Each target
+    /// is a device of its own.
+    pub fn of(record: &Record) -> Demand {
+        let (offset, length) = (record.requested.offset, record.requested.length);
+        let sector = offset / SECTOR_BYTES;
+        let sectors = offset.saturating_add(length).div_ceil(SECTOR_BYTES) - sector;
+        Demand {
+            time_ns: record.due.0,
+            sector,
+            sectors: u32::try_from(sectors).unwrap_or(u32::MAX),
+            device: record.target,
+            op: record.op,
+        }
+    }
+
+    /// First sector behind it.
+    pub fn end(&self) -> u64 {
+        self.sector.saturating_add(u64::from(self.sectors))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::record;
+    use iosonar_plan::Extent;
+
+    #[test]
+    fn a_range_is_rounded_outward_to_sectors() {
+        for (offset, length, sector, sectors) in [
+            (0, 512, 0, 1),
+            (511, 2, 0, 2),
+            (512, 0, 1, 0),
+            (1, 0, 0, 1),
+            (4096, 8192, 8, 16),
+            (u64::MAX, 9, u64::MAX / 512, 1),
+        ] {
+            let mut r = record(3, Op::Write, 7, 8, 9);
+            (r.requested, r.target) = (Extent { offset, length }, 2);
+            let d = Demand::of(&r);
+            assert_eq!((d.time_ns, d.sector, d.sectors, d.device, d.op), (7, sector, sectors, 2, Op::Write));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a run shows that no single number tells: values with their evidence and time range.
+//!
+//! Each finding is a file of its own: its data, its sentence, and how it is found. Thresholds are constants there; how
+//! often they detect what was planted, and how often they see what is not there, stands in `docs/findings.md`.
+
+mod bands;
+mod collapse;
+mod passes;
+mod period;
+mod stalls;
+mod steady;
+
+pub use bands::LatencyBand;
+pub use collapse::{Overload, OverloadKind};
+pub use passes::{PassFindings, PassOutlier, PassQuantity, PassTrend};
+pub use period::{Period, PeriodCause, PeriodQuantity};
+pub use stalls::{CompletionStall, StallKind};
+pub use steady::{SniaSteady, SniaWindow, SplitResult, SplitTest, Steady, SteadyQuantity};
+
+use serde::{Deserialize, Serialize};
+
+/// What was found. An empty list or `None` says that it was looked for and not seen, or that there was too little.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Findings {
+    /// Modes of the latency, reads first, from fast to slow.
+    pub bands: Vec<LatencyBand>,
+    /// Times at which nothing, or nothing of one operation, completed although it was in flight; by onset.
+    pub stalls: Vec<CompletionStall>,
+    /// Further stalls, shorter than those in the list, that are only counted.
+    pub stalls_left_out: u64,
+    /// When the target could not follow the timetable.
+    pub collapse: Option<Overload>,
+    /// What comes again and again at equal distances.
+    pub period: Option<Period>,
+    /// Whether the level stayed the same.
+    pub steady: Option<Steady>,
+    /// Differences between passes.
+    pub passes: Option<PassFindings>,
+}
+
+/// A part of the run, on its own clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeRange {
+    /// Begin.
+    pub from_ns: u64,
+    /// End, not before the begin.
+    pub to_ns: u64,
+}
+
+impl TimeRange {
+    /// How long it is.
+    pub fn length_ns(&self) -> u64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
+}
+
+impl Findings {
+    /// Each finding as one plain sentence, in the order of the fields.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut all: Vec<String> = self.bands.iter().map(LatencyBand::sentence).collect();
+        let numbered = self.stalls.iter().enumerate();
+        all.extend(numbered.map(|(i, stall)| format!("stall {}: {}", i + 1, stall.sentence())));
+        if self.stalls_left_out > 0 {
+            all.push(format!(
+                "{} shorter stalls are not listed",
+                crate::caution::grouped(self.stalls_left_out)
+            ));
+        }
+        all.extend(self.collapse.as_ref().map(Overload::sentence));
+        all.extend(self.period.as_ref().map(Period::sentence));
+        all.extend(self.steady.as_ref().map(Steady::sentence));
+        all.extend(self.passes.as_ref().map(PassFindings::sentence));
+        all
+    }
+}
+
+/// A fraction in percent, with three digits where it is small.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+/// A time on the run's clock, to a hundredth of a second.
+fn moment(ns: u64) -> String {
+    format!("{:.2} s", ns as f64 / 1e9)
+}

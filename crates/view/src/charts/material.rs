@@ -1,0 +1,168 @@
+//! What pictures are made from: a subject, and the analyses that there are of it.
+
+use super::axes::time;
+use crate::Style;
+use crate::fonts::{self, Weight};
+use crate::palette::Palette;
+use crate::units;
+use iosonar_analyze::demand::DemandAnalysis;
+use iosonar_analyze::findings::{Findings, TimeRange};
+use iosonar_analyze::{Caution, Diagrams, Stamp, Summary};
+use iosonar_plan::OverlapPolicy;
+use std::ops::Deref;
+
+/// Words for the subtitle that the summary does not know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Headline {
+    /// For example kernel, device model and scheduler.
+    pub environment: Option<String>,
+}
+
+/// What a picture is about: the words around every plot.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Subject {
+    /// First line below the title: sources and targets, and what is known about the machine.
+    pub what: String,
+    /// Second line: how it was run, or what is in the load, and the number of requests.
+    pub how: String,
+    /// Name and version of the program.
+    pub tool: String,
+    /// The run's id; a load has none.
+    pub run_id: Option<String>,
+    /// The command as typed.
+    pub command: String,
+    /// Highest requested end ÷ size, for each target whose size is known.
+    pub wraparound: Vec<Option<f64>>,
+    /// Why the figures are no storage result; empty if they are.
+    pub stamps: Vec<Stamp>,
+    /// What to know before believing a picture, most severe first.
+    pub cautions: Vec<Caution>,
+}
+
+impl Subject {
+    /// The words on a run.
+    pub fn of_run(s: &Summary, headline: &Headline) -> Subject {
+        Subject {
+            what: sources_and_targets(s, headline),
+            how: how_it_was_run(s),
+            tool: s.run.tool.clone(),
+            run_id: Some(s.run.run_id.clone()),
+            command: s.run.command.clone(),
+            wraparound: s.targets.iter().map(|t| t.wraparound_factor).collect(),
+            stamps: s.stamps.clone(),
+            cautions: s.cautions.clone(),
+        }
+    }
+}
+
+fn sources_and_targets(s: &Summary, headline: &Headline) -> String {
+    let name = |path: &str, room: f64| fonts::fit(path, 14.0, Weight::Regular, room);
+    let mut what = match s.targets.as_slice() {
+        [] => "no target".to_string(),
+        [first, rest @ ..] => {
+            let others =
+                if rest.is_empty() { String::new() } else { format!(" and {} more targets", rest.len()) };
+            format!("{} → {}{others}", name(&first.source, 520.0), name(&first.path, 420.0))
+        }
+    };
+    if let Some(environment) = &headline.environment {
+        what += &format!(" · {environment}");
+    }
+    what
+}
+
+fn how_it_was_run(s: &Summary) -> String {
+    let run = &s.run;
+    let policy = match run.policy {
+        OverlapPolicy::Allow => "allow",
+        OverlapPolicy::Drop => "drop",
+        OverlapPolicy::PushBack => "push back",
+        OverlapPolicy::Order => "keep order",
+    };
+    let access = if run.buffered { "page cache" } else { "direct I/O" };
+    format!(
+        "engine {} · {access} · depth {} · conflicts: {policy} · {} · {} requests",
+        run.engine,
+        run.depth,
+        s.span.duration_ns().map_or("no duration".to_string(), time),
+        units::grouped(s.counts.all.total)
+    )
+}
+
+/// Everything that pictures can be drawn from. What is absent leaves out the pictures that need it.
+#[derive(Clone, Copy)]
+pub struct Material<'a> {
+    /// What it is about.
+    pub subject: &'a Subject,
+    /// What happened; absent for a load that was only read.
+    pub run: Option<RunMaterial<'a>>,
+    /// What was demanded: the static analysis of a load, or of the requests of a run.
+    pub demand: Option<&'a DemandAnalysis>,
+}
+
+/// What is known of a run.
+#[derive(Clone, Copy)]
+pub struct RunMaterial<'a> {
+    /// Figures and limits.
+    pub summary: &'a Summary,
+    /// Counts behind the pictures.
+    pub diagrams: &'a Diagrams,
+    /// What was found in it; absent if it was not looked for.
+    pub findings: Option<&'a Findings>,
+}
+
+/// What every picture sees.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) subject: &'a Subject,
+    pub(super) palette: &'static Palette,
+    /// The part of the time that is shown; all of it if absent.
+    #[expect(dead_code, reason = "the next commit zooms")]
+    pub(super) range: Option<TimeRange>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(material: &Material<'a>, style: &Style) -> View<'a> {
+        View { subject: material.subject, palette: style.theme.palette(), range: style.range }
+    }
+}
+
+/// What a picture of a run sees.
+#[derive(Clone, Copy)]
+pub(super) struct RunView<'a> {
+    pub(super) view: View<'a>,
+    pub(super) summary: &'a Summary,
+    pub(super) diagrams: &'a Diagrams,
+    #[expect(dead_code, reason = "the next commit draws them")]
+    pub(super) findings: Option<&'a Findings>,
+}
+
+impl<'a> RunView<'a> {
+    pub(super) fn new(view: View<'a>, run: &RunMaterial<'a>) -> RunView<'a> {
+        RunView { view, summary: run.summary, diagrams: run.diagrams, findings: run.findings }
+    }
+}
+
+impl<'a> Deref for RunView<'a> {
+    type Target = View<'a>;
+
+    fn deref(&self) -> &View<'a> {
+        &self.view
+    }
+}
+
+/// What a picture of a demand sees.
+#[derive(Clone, Copy)]
+#[expect(dead_code, reason = "the pictures of loads come next")]
+pub(super) struct DemandView<'a> {
+    pub(super) view: View<'a>,
+    pub(super) demand: &'a DemandAnalysis,
+}
+
+impl<'a> Deref for DemandView<'a> {
+    type Target = View<'a>;
+
+    fn deref(&self) -> &View<'a> {
+        &self.view
+    }
+}
