@@ -5,6 +5,7 @@
 mod axes;
 mod band;
 mod delay_setpoint;
+mod demand;
 mod latency_flying;
 mod latency_realtime;
 mod material;
@@ -42,6 +43,16 @@ static CHARTS: &[&Chart] = &[
     &latency_realtime::CHART,
     &delay_setpoint::CHART,
     &latency_flying::CHART,
+    &demand::working_set::LOG,
+    &demand::working_set::LIN,
+    &demand::distance::SPAN,
+    &demand::distance::MEAN,
+    &demand::size::CHART,
+    &demand::position::CHART,
+    &demand::turns::CHART,
+    &demand::frequency::CHART,
+    &demand::miss_ratio::CHART,
+    &demand::seek_map::CHART,
 ];
 
 /// An entry of the table of pictures.
@@ -60,8 +71,9 @@ enum Draw {
     /// Needs a run.
     Run(fn(&RunView<'_>) -> Scene),
     /// Needs the analysis of a demand.
-    #[expect(dead_code, reason = "the pictures of loads come next")]
     Demand(fn(&DemandView<'_>) -> Scene),
+    /// Shows a run, or the analysis of a demand where there is no run.
+    Either(fn(&RunView<'_>) -> Scene, fn(&DemandView<'_>) -> Scene),
 }
 
 /// A picture that can be drawn.
@@ -124,6 +136,10 @@ impl Picture {
         match self.0.draw {
             Draw::Run(_) => material.run.is_none().then_some("a load has no times of a run"),
             Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
+            Draw::Either(..) => {
+                let none = material.run.is_none() && material.demand.is_none();
+                none.then_some("there is neither a run nor an analyzed demand")
+            }
         }
     }
 
@@ -133,6 +149,10 @@ impl Picture {
         let mut scene = match self.0.draw {
             Draw::Run(draw) => draw(&RunView::new(view, material.run.as_ref()?)),
             Draw::Demand(draw) => draw(&DemandView { view, demand: material.demand? }),
+            Draw::Either(of_run, of_demand) => match &material.run {
+                Some(run) => of_run(&RunView::new(view, run)),
+                None => of_demand(&DemandView { view, demand: material.demand? }),
+            },
         };
         scene.facts = facts(self, material.subject);
         scene.facts.extend(scene.counted.map(|n| ("Requests".to_string(), n.to_string())));

@@ -1,7 +1,7 @@
 //! Demanded and delivered throughput, as requests and as bytes per second.
 
 use super::axes::{self, LinearScale, TimeScale, words};
-use super::{Chart, Draw, PLOT_WIDTH, RunView, SIDE_LEFT, page, plot_area, single};
+use super::{Chart, Draw, PLOT_WIDTH, RunView, SIDE_LEFT, demand, page, plot_area, single};
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
@@ -14,14 +14,20 @@ pub(super) static REQUESTS: Chart = Chart {
     stem: "g000.overview.thrp",
     keywords: &["throughput", "thrp"],
     title: "Demanded and delivered requests per second over time",
-    draw: Draw::Run(|view| draw(view, &REQUESTS, Unit::Requests)),
+    draw: Draw::Either(
+        |view| draw(view, &REQUESTS, Unit::Requests),
+        |view| demand::throughput::overview(view, &REQUESTS, Unit::Requests),
+    ),
 };
 
 pub(super) static BYTES: Chart = Chart {
     stem: "g000.overview.thrs",
     keywords: &["bandwidth", "thrs"],
     title: "Demanded and delivered bytes per second over time",
-    draw: Draw::Run(|view| draw(view, &BYTES, Unit::Bytes)),
+    draw: Draw::Either(
+        |view| draw(view, &BYTES, Unit::Bytes),
+        |view| demand::throughput::overview(view, &BYTES, Unit::Bytes),
+    ),
 };
 
 /// What is counted.
@@ -33,14 +39,14 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    fn label(self) -> &'static str {
+    pub(super) fn label(self) -> &'static str {
         match self {
             Unit::Requests => "Requests per second",
             Unit::Bytes => "MB per second",
         }
     }
 
-    fn factor(self) -> f64 {
+    pub(super) fn factor(self) -> f64 {
         match self {
             Unit::Requests => 1.0,
             Unit::Bytes => 1e-6,
