@@ -9,27 +9,37 @@ pub const ROWS_PER_DECADE: usize = 64;
 /// Lower edge of the first row, 1 µs.
 const FLOOR_NS: f64 = 1_000.0;
 
-/// Time from zero in columns of equal whole nanoseconds.
+/// Time from zero in columns whose width is a power of two of nanoseconds.
+///
+/// Nobody knows how long a run was before it has been read. So an axis begins narrow and widens: two columns become one,
+/// as often as it takes. Its final width depends on the end alone, not on the order in which times came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeAxis {
-    width_ns: u64,
+    shift: u32,
+    /// Columns up to the end.
     columns: usize,
+    /// A power of two.
+    most: usize,
 }
 
 impl TimeAxis {
-    /// At most `most` columns that hold every time from 0 to `end_ns` inclusive.
+    /// The narrowest axis of at most `most` columns that holds every time from 0 to `end_ns` inclusive.
     ///
     /// # Panics
-    /// If `most` is 0.
+    /// If `most` is no power of two.
     pub fn new(end_ns: u64, most: usize) -> TimeAxis {
-        let width_ns = end_ns / most as u64 + 1;
-        let columns = usize::try_from(end_ns / width_ns + 1).expect("there are no more than `most`");
-        TimeAxis { width_ns, columns }
+        assert!(most.is_power_of_two(), "columns are halved again and again");
+        let mut axis = TimeAxis { shift: 0, columns: 1, most };
+        while !axis.holds(end_ns) {
+            axis.shift += 1;
+        }
+        axis.columns = axis.column(end_ns) + 1;
+        axis
     }
 
     /// Width of a column.
     pub fn width_ns(&self) -> u64 {
-        self.width_ns
+        1 << self.shift
     }
 
     /// Number of columns.
@@ -39,12 +49,70 @@ impl TimeAxis {
 
     /// First time behind the last column.
     pub fn end_ns(&self) -> u64 {
-        self.width_ns.saturating_mul(self.columns as u64)
+        self.width_ns().saturating_mul(self.columns as u64)
     }
 
-    /// The column of a time; times behind the end belong to the last.
+    /// The column of a time, which may lie behind the end but not behind what the axis [holds](TimeAxis::holds).
     pub fn column(&self, ns: u64) -> usize {
-        usize::try_from(ns / self.width_ns).map_or(self.columns - 1, |c| c.min(self.columns - 1))
+        (ns >> self.shift) as usize
+    }
+
+    /// Whether a time has a column without widening.
+    pub(crate) fn holds(&self, ns: u64) -> bool {
+        ns >> self.shift < self.most as u64
+    }
+
+    /// The axis with columns of twice the width.
+    pub(crate) fn widened(&self) -> TimeAxis {
+        TimeAxis { shift: self.shift + 1, columns: self.columns.div_ceil(2), ..*self }
+    }
+
+    /// The axis with columns up to `ns`, which it must hold.
+    pub(crate) fn reaching(&self, ns: u64) -> TimeAxis {
+        TimeAxis { columns: self.columns.max(self.column(ns) + 1), ..*self }
+    }
+}
+
+/// Something with one value for each column of a time axis, that can be made coarser.
+pub(crate) trait OverTime {
+    /// Its axis.
+    fn time_axis(&mut self) -> &mut TimeAxis;
+
+    /// Makes one column of each two.
+    fn fold(&mut self);
+
+    /// Makes as much room as the axis has columns.
+    fn resize(&mut self);
+
+    /// Makes room for everything up to `end_ns`.
+    fn reach(&mut self, end_ns: u64) {
+        while !self.time_axis().holds(end_ns) {
+            self.widen();
+        }
+        *self.time_axis() = self.time_axis().reaching(end_ns);
+        self.resize();
+    }
+
+    /// Makes the columns as wide as those of `other`, if they are narrower, and reaches as far.
+    fn match_axis(&mut self, other: TimeAxis) {
+        while self.time_axis().width_ns() < other.width_ns() {
+            self.widen();
+        }
+        self.reach(other.end_ns() - 1);
+    }
+
+    /// Doubles the width of the columns.
+    fn widen(&mut self) {
+        self.fold();
+        *self.time_axis() = self.time_axis().widened();
+    }
+}
+
+/// Makes one value of each two; what is behind the last becomes zero.
+pub(crate) fn fold_pairs<T: Copy + Default + std::ops::Add<Output = T>>(values: &mut [T]) {
+    for i in 0..values.len() {
+        let pair = values.get(2 * i..2 * i + 2).map(|pair| pair[0] + pair[1]);
+        values[i] = pair.or(values.get(2 * i).copied()).unwrap_or_default();
     }
 }
 
@@ -81,12 +149,28 @@ pub fn row_lower_edge(row: usize) -> u64 {
     if (exact - nearest).abs() < 1e-6 * nearest.min(1e3) { nearest as u64 } else { exact.ceil() as u64 }
 }
 
+/// Steps of [`FIRST`] for each factor of two: so many that no step holds more than one edge.
+const STEPS: u64 = 64;
+
+/// How many edges lie at or below the begin of each step, counted like [`row_of`] does.
+static FIRST: LazyLock<Vec<u16>> = LazyLock::new(|| {
+    let begin = |step: u64| {
+        // Numbers below 64 have no step of their own: all of them lie below the first edge.
+        (step / STEPS).checked_sub(6).map_or(0, |octave| (STEPS + step % STEPS) << octave)
+    };
+    (0..64 * STEPS).map(|step| EDGES.partition_point(|edge| *edge <= begin(step)) as u16).collect()
+});
+
 /// The row that holds a duration.
 pub fn row_of(ns: u64) -> Row {
-    match EDGES.partition_point(|edge| *edge <= ns) {
+    let octave = u64::from((ns | 1).ilog2());
+    let first = if octave < 6 { 0 } else { FIRST[(octave * STEPS + (ns >> (octave - 6)) % STEPS) as usize] };
+    let first = usize::from(first);
+    let behind = first + usize::from(EDGES.get(first).is_some_and(|edge| *edge <= ns));
+    match behind {
         0 => Row::Under,
         behind if behind > ROWS => Row::Over,
-        behind => Row::In(u16::try_from(behind - 1).expect("there are 512 rows")),
+        behind => Row::In((behind - 1) as u16),
     }
 }
 
@@ -121,9 +205,18 @@ mod tests {
         }
 
         #[test]
-        fn every_time_has_a_column(end: u64, most in 1usize..20_000, share in 0.0f64..=1.0) {
-            let axis = TimeAxis::new(end >> 1, most);
-            prop_assert!(axis.columns() <= most && axis.end_ns() > end >> 1);
+        fn a_row_is_found_as_by_searching(ns: u64, shift in 0u32..64) {
+            let ns = ns >> shift;
+            let behind = EDGES.partition_point(|edge| *edge <= ns);
+            let row = if behind > ROWS { ROWS + 1 } else { behind };
+            prop_assert_eq!(row_of(ns).slot(), row);
+        }
+
+        #[test]
+        fn every_time_has_a_column(end: u64, most in 0u32..15, share in 0.0f64..=1.0) {
+            let axis = TimeAxis::new(end >> 1, 1 << most);
+            prop_assert!(axis.columns() <= 1 << most && axis.end_ns() > end >> 1);
+            prop_assert!(axis.width_ns() == 1 || axis.columns() > 1 << most >> 1);
             let ns = ((end >> 1) as f64 * share) as u64;
             let column = axis.column(ns.min(end >> 1)) as u64;
             prop_assert!(column * axis.width_ns() <= ns && ns <= (column + 1) * axis.width_ns());

@@ -119,6 +119,17 @@ impl<T> ByScope<T> {
         }
     }
 
+    /// The value of a scope, to be changed.
+    pub fn get_mut(&mut self, scope: Scope) -> &mut T {
+        match scope {
+            Scope::All => &mut self.all,
+            Scope::Read => &mut self.read,
+            Scope::Write => &mut self.write,
+            Scope::ReadPushed => &mut self.read_pushed,
+            Scope::WritePushed => &mut self.write_pushed,
+        }
+    }
+
     /// The value of a scope.
     pub fn get(&self, scope: Scope) -> &T {
         match scope {

@@ -1,105 +1,225 @@
 //! Grids and series behind the pictures.
 
-use crate::{Class, CountGrid, CountSeries, Occupancy, Records, Span, TimeAxis};
-use iosonar_archive::Record;
-use iosonar_plan::Op;
+use crate::axis::{OverTime, row_of};
+use crate::correlation::Against;
+use crate::health::WAITED;
+use crate::{
+    ByScope, Class, ClassSeries, Correlation, CountGrid, Occupancy, Ordered, Records, Scope, Step, TimeAxis,
+    TurnSeries,
+};
+use iosonar_archive::{Fields, Record};
 use std::io;
 
 /// Most time columns of the latency picture, which is the one to zoom into.
 pub const SONAR_COLUMNS: usize = 16_384;
 /// Most time columns of all other pictures.
 pub const SERIES_COLUMNS: usize = 4_096;
+/// Most time columns of what tells about the replayer itself.
+pub const HEALTH_COLUMNS: usize = 1_024;
 
-/// Everything that pictures are drawn from. Parts of a run merge in any order.
+/// Everything that pictures are drawn from. Parts of a run merge in any order, except for what needs an order: see
+/// [`Ordered`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagrams {
     /// Latency of completed requests over their submission.
     pub latency: CountGrid,
+    /// The same over due time.
+    pub latency_by_due: CountGrid,
+    /// The same over completion.
+    pub latency_by_completion: CountGrid,
+    /// The same over the number of the record, in order of completion: its axis counts records instead of nanoseconds.
+    pub latency_by_number: CountGrid,
     /// Delay of completed requests over their due time.
     pub delay: CountGrid,
+    /// The same over the number of the record.
+    pub delay_by_number: CountGrid,
     /// Every request by its due time.
-    pub demanded: CountSeries,
-    /// Completed reads by their completion.
-    pub delivered_reads: CountSeries,
-    /// Completed writes by their completion.
-    pub delivered_writes: CountSeries,
-    /// Reads in flight, failed ones too.
-    pub reads_in_flight: Occupancy,
-    /// Writes in flight, failed ones too.
-    pub writes_in_flight: Occupancy,
-    /// Reads and writes in flight together: its extremes are not the sum of theirs.
-    pub in_flight: Occupancy,
+    pub demanded: ClassSeries,
+    /// Completed requests by their completion.
+    pub delivered: ClassSeries,
+    /// Requests in flight, failed ones too.
+    pub in_flight: ByScope<Occupancy>,
     /// Requests whose due time has come and that are not submitted yet.
-    pub waiting: Occupancy,
+    pub waiting: ByScope<Occupancy>,
+    /// Latency over the delay of the same request.
+    pub latency_delay: Correlation,
+    /// Delay of completed requests that nothing held, over due time: the replayer's own lateness.
+    pub issue_error: CountGrid,
+    /// How much earlier completed requests may have ended than was seen, over due time.
+    pub reap_lag: CountGrid,
+    /// Latency over the number of requests of the same operation in flight just after the submission, the request
+    /// itself included.
+    pub latency_in_flight: Correlation,
+    /// Delay over the number of requests of the same operation that wait just after the due time, the request itself
+    /// included.
+    pub delay_waiting: Correlation,
+    /// Completed requests that lie before the one that was completed before them.
+    pub turns: TurnSeries,
+    /// Last time at which anything was due or done.
+    end_ns: u64,
+    /// Number of records.
+    records: u64,
 }
 
 impl Diagrams {
-    /// Nothing yet, for a run of this span.
-    pub fn new(span: &Span) -> Diagrams {
-        let end = span.end_ns();
-        let series = TimeAxis::new(end, SERIES_COLUMNS);
-        let occupancy = || Occupancy::new(end, SERIES_COLUMNS);
+    /// The fields of records that pictures need.
+    pub const FIELDS: Fields = Fields::ORIGIN
+        .and(Fields::OP)
+        .and(Fields::OUTCOME)
+        .and(Fields::DUE)
+        .and(Fields::SUBMITTED)
+        .and(Fields::COMPLETED)
+        .and(Fields::REAP_LAG)
+        .and(Fields::REQUESTED)
+        .and(Fields::RESULT)
+        .and(Fields::MARKS);
+
+    /// Nothing yet, for a run that lasts about until `end_ns`: longer runs are as good, but cost more.
+    pub fn new(end_ns: u64) -> Diagrams {
+        let axis = TimeAxis::new(end_ns, SERIES_COLUMNS);
+        let health = TimeAxis::new(end_ns, HEALTH_COLUMNS);
+        let numbers = TimeAxis::new(0, SERIES_COLUMNS);
+        let occupancy = || ByScope::from_fn(|_| Occupancy::new(end_ns, SERIES_COLUMNS));
         Diagrams {
-            latency: CountGrid::new(TimeAxis::new(end, SONAR_COLUMNS)),
-            delay: CountGrid::new(series),
-            demanded: CountSeries::new(series),
-            delivered_reads: CountSeries::new(series),
-            delivered_writes: CountSeries::new(series),
-            reads_in_flight: occupancy(),
-            writes_in_flight: occupancy(),
+            latency: CountGrid::new(TimeAxis::new(end_ns, SONAR_COLUMNS)),
+            latency_by_due: CountGrid::new(axis),
+            latency_by_completion: CountGrid::new(axis),
+            latency_by_number: CountGrid::new(numbers),
+            delay: CountGrid::new(axis),
+            delay_by_number: CountGrid::new(numbers),
+            demanded: ClassSeries::new(axis),
+            delivered: ClassSeries::new(axis),
             in_flight: occupancy(),
             waiting: occupancy(),
+            latency_delay: Correlation::new(Against::Duration),
+            issue_error: CountGrid::new(health),
+            reap_lag: CountGrid::new(health),
+            latency_in_flight: Correlation::new(Against::Number),
+            delay_waiting: Correlation::new(Against::Number),
+            turns: TurnSeries::new(axis),
+            end_ns: 0,
+            records: 0,
         }
     }
 
-    /// Reads all records once. `span` is the summary's: the axes must be known before the first record.
-    pub fn compute(records: &dyn Records, span: &Span) -> io::Result<Diagrams> {
-        let mut diagrams = Diagrams::new(span);
-        records.for_each(&mut |r| diagrams.add(r))?;
+    /// Reads all records once, in one thread.
+    pub fn compute(records: &dyn Records) -> io::Result<Diagrams> {
+        let mut diagrams = Diagrams::new(records.end_hint_ns().unwrap_or(0));
+        let mut ordered = Ordered::new();
+        for part in 0..records.parts() {
+            let mut number = records.records_before(part).unwrap_or(0);
+            records.read_part(part, Diagrams::FIELDS, &mut |piece| {
+                for record in piece {
+                    diagrams.add(number, record);
+                    ordered.add(&Step::of(record));
+                    number += 1;
+                }
+            })?;
+        }
+        diagrams.finish(ordered);
         Ok(diagrams)
     }
 
-    /// Takes one more record into account.
-    pub fn add(&mut self, record: &Record) {
-        self.demanded.add(record.due.0, record.requested.length);
+    /// Takes one more record into account. `number`: how many came before it in the archive.
+    pub fn add(&mut self, number: u64, record: &Record) {
+        let class = Class::of(record);
+        self.records = self.records.max(number + 1);
+        self.end_ns = self.end_ns.max(record.due.0).max(record.completed.map_or(0, |t| t.0));
+        self.demanded.add(class, record.due.0, record.requested.length);
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
-        let of_op = match record.op {
-            Op::Read => &mut self.reads_in_flight,
-            Op::Write => &mut self.writes_in_flight,
-        };
-        of_op.add(submitted.0, completed.0);
-        self.in_flight.add(submitted.0, completed.0);
-        self.waiting.add(record.due.0, submitted.0);
+        for scope in Scope::ALL.into_iter().filter(|scope| scope.contains(class)) {
+            self.in_flight.get_mut(scope).add(submitted.0, completed.0);
+            self.waiting.get_mut(scope).add(record.due.0, submitted.0);
+        }
         if record.is_completed() {
-            self.add_completed(record, submitted.0, completed.0);
+            self.add_completed(number, record, submitted.0, completed.0);
         }
     }
 
-    fn add_completed(&mut self, record: &Record, submitted: u64, completed: u64) {
-        let class = Class::of(record);
-        self.latency.add(class, submitted, completed.saturating_sub(submitted));
-        self.delay.add(class, record.due.0, submitted.saturating_sub(record.due.0));
-        let delivered = match record.op {
-            Op::Read => &mut self.delivered_reads,
-            Op::Write => &mut self.delivered_writes,
-        };
-        delivered.add(completed, u64::try_from(record.result).unwrap_or(0));
+    fn add_completed(&mut self, number: u64, record: &Record, submitted: u64, completed: u64) {
+        let (class, due) = (Class::of(record), record.due.0);
+        let (latency_ns, delay_ns) = (completed.saturating_sub(submitted), submitted.saturating_sub(due));
+        let (latency, delay) = (row_of(latency_ns), row_of(delay_ns));
+        self.latency.add_row(class, submitted, latency);
+        self.latency_by_due.add_row(class, due, latency);
+        self.latency_by_completion.add_row(class, completed, latency);
+        self.latency_by_number.add_row(class, number, latency);
+        self.delay.add_row(class, due, delay);
+        self.delay_by_number.add_row(class, number, delay);
+        self.latency_delay.add(class, delay_ns, latency_ns);
+        if record.marks.0 & WAITED == 0 {
+            self.issue_error.add_row(class, due, delay);
+        }
+        self.reap_lag.add(class, due, record.reap_lag.0);
+        self.delivered.add(class, completed, u64::try_from(record.result).unwrap_or(0));
     }
 
-    /// Takes all of `other` into account too.
-    ///
-    /// # Panics
-    /// If the two were made for different spans.
-    pub fn merge(&mut self, other: &Diagrams) {
-        self.latency.merge(&other.latency);
-        self.delay.merge(&other.delay);
+    /// Takes all of `other` into account too. Neither may be finished.
+    pub fn merge(&mut self, mut other: Diagrams) {
+        let empty = || CountGrid::new(TimeAxis::new(0, 1));
+        for (mine, theirs) in self.grids_mut().into_iter().zip(other.grids_mut()) {
+            mine.merge(std::mem::replace(theirs, empty()));
+        }
         self.demanded.merge(&other.demanded);
-        self.delivered_reads.merge(&other.delivered_reads);
-        self.delivered_writes.merge(&other.delivered_writes);
-        self.reads_in_flight.merge(&other.reads_in_flight);
-        self.writes_in_flight.merge(&other.writes_in_flight);
-        self.in_flight.merge(&other.in_flight);
-        self.waiting.merge(&other.waiting);
+        self.delivered.merge(&other.delivered);
+        self.latency_delay.merge(&other.latency_delay);
+        self.end_ns = self.end_ns.max(other.end_ns);
+        self.records = self.records.max(other.records);
+        for (mine, theirs) in [(&mut self.in_flight, other.in_flight), (&mut self.waiting, other.waiting)] {
+            mine.all.merge(theirs.all);
+            mine.read.merge(theirs.read);
+            mine.write.merge(theirs.write);
+            mine.read_pushed.merge(theirs.read_pushed);
+            mine.write_pushed.merge(theirs.write_pushed);
+        }
+    }
+
+    fn grids_mut(&mut self) -> [&mut CountGrid; 8] {
+        [
+            &mut self.latency,
+            &mut self.latency_by_due,
+            &mut self.latency_by_completion,
+            &mut self.latency_by_number,
+            &mut self.delay,
+            &mut self.delay_by_number,
+            &mut self.issue_error,
+            &mut self.reap_lag,
+        ]
+    }
+
+    /// Adds what was counted in order, and lets all axes end where the run ended.
+    pub fn finish(&mut self, ordered: Ordered) {
+        let (mut flights, mut backlog, mut turns) = (ordered.flights, ordered.backlog, ordered.turns);
+        flights.finish();
+        backlog.finish();
+        turns.finish();
+        self.latency_in_flight = flights.counts;
+        self.delay_waiting = backlog.counts;
+        self.turns = turns.series;
+        let (end, last) = (self.end_ns, self.records.saturating_sub(1));
+        self.latency_by_number.reach(last);
+        self.delay_by_number.reach(last);
+        let over_time = [
+            &mut self.latency,
+            &mut self.latency_by_due,
+            &mut self.latency_by_completion,
+            &mut self.delay,
+            &mut self.issue_error,
+            &mut self.reap_lag,
+        ];
+        over_time.into_iter().for_each(|grid| grid.reach(end));
+        self.demanded.reach(end);
+        self.delivered.reach(end);
+        for scope in Scope::ALL {
+            self.in_flight.get_mut(scope).finish(end);
+            self.waiting.get_mut(scope).finish(end);
+        }
+        self.turns.reach(end);
+    }
+
+    /// Last time at which anything was due or done.
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns
     }
 }
 
@@ -113,37 +233,43 @@ mod tests {
     fn grids_hold_every_completed_request_once() {
         let f = Fixture::mixed();
         let s = f.summary();
-        let d = Diagrams::compute(&f.records, &s.span).unwrap();
+        let d = Diagrams::compute(&f.records).unwrap();
         for grid in [&d.latency, &d.delay] {
             assert_eq!(Class::ALL.map(|c| grid.total(c)).iter().sum::<u64>(), s.counts.all.completed);
             let pushed = grid.total(Class::ReadPushed) + grid.total(Class::WritePushed);
             assert_eq!(pushed, s.latency.read_pushed.unwrap().count + s.latency.write_pushed.unwrap().count);
         }
-        assert_eq!(d.demanded.requests.iter().sum::<u64>(), s.counts.all.total);
-        assert_eq!(d.delivered_reads.requests.iter().sum::<u64>(), s.counts.read.completed);
-        assert_eq!(d.delivered_writes.bytes.iter().sum::<u64>(), s.counts.write.transferred_bytes);
+        assert_eq!(d.demanded.scope(Scope::All).requests.iter().sum::<u64>(), s.counts.all.total);
+        assert_eq!(d.delivered.scope(Scope::Read).requests.iter().sum::<u64>(), s.counts.read.completed);
+        assert_eq!(
+            d.delivered.scope(Scope::Write).bytes.iter().sum::<u64>(),
+            s.counts.write.transferred_bytes
+        );
     }
 
     #[test]
     fn an_empty_run_has_empty_pictures() {
         let f = Fixture::empty();
-        let d = Diagrams::compute(&f.records, &f.summary().span).unwrap();
+        let d = Diagrams::compute(&f.records).unwrap();
         assert_eq!(d.latency.axis().columns(), 1);
-        assert_eq!(d.in_flight.bands(100).len(), 1);
+        assert_eq!(d.in_flight.all.bands(100).len(), 1);
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(12))]
+        #![proptest_config(ProptestConfig::with_cases(4))]
         #[test]
         fn any_split_gives_the_same_pictures(records in any_records(), parts in 1usize..4) {
-            let mut span = Span::default();
-            records.iter().for_each(|r| span.add(r));
-            let whole = Diagrams::compute(&records, &span).unwrap();
-            let mut merged = Diagrams::new(&span);
+            let whole = Diagrams::compute(&records).unwrap();
+            let mut merged = Diagrams::new(0);
             for part in (0..parts).rev() {
-                let some: Vec<_> = records.iter().copied().skip(part).step_by(parts).collect();
-                merged.merge(&Diagrams::compute(&some, &span).unwrap());
+                let mut some = Diagrams::new(0);
+                let numbered = (0..).zip(&records).skip(part).step_by(parts);
+                numbered.for_each(|(number, record)| some.add(number, record));
+                merged.merge(some);
             }
+            let mut ordered = Ordered::new();
+            records.iter().for_each(|r| ordered.add(&Step::of(r)));
+            merged.finish(ordered);
             prop_assert!(merged == whole);
         }
     }

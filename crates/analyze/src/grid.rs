@@ -1,6 +1,7 @@
 //! Exact counts of requests over time and duration, by class: what a density picture is drawn from.
 
-use crate::{Class, ROWS, TimeAxis, row_of};
+use crate::axis::OverTime;
+use crate::{Class, ROWS, Row, TimeAxis, row_of};
 
 /// Columns of a tile. Tiles are allocated when first hit and are the unit of storage in a report.
 pub const TILE_COLUMNS: usize = 256;
@@ -21,10 +22,11 @@ pub struct CountGrid {
 type ClassGrid = Vec<Option<Box<[u32]>>>;
 
 impl CountGrid {
-    /// All zero.
+    /// All zero. The axis widens as later times are added.
     pub fn new(axis: TimeAxis) -> CountGrid {
-        let tiles = axis.columns().div_ceil(TILE_COLUMNS);
-        CountGrid { axis, classes: std::array::from_fn(|_| vec![None; tiles]) }
+        let mut grid = CountGrid { axis, classes: Default::default() };
+        grid.reach(0);
+        grid
     }
 
     /// Its time axis.
@@ -34,23 +36,30 @@ impl CountGrid {
 
     /// Counts a request at time `at_ns` with a duration of `ns`.
     pub fn add(&mut self, class: Class, at_ns: u64, ns: u64) {
-        let column = self.axis.column(at_ns);
-        let tile = self.classes[class.index()][column / TILE_COLUMNS]
-            .get_or_insert_with(|| vec![0; TILE_COLUMNS * SLOTS].into_boxed_slice());
-        tile[column % TILE_COLUMNS * SLOTS + row_of(ns).slot()] += 1;
+        self.add_row(class, at_ns, row_of(ns));
     }
 
-    /// Adds all of `other`.
-    ///
-    /// # Panics
-    /// If the time axes differ.
-    pub fn merge(&mut self, other: &CountGrid) {
-        assert_eq!(self.axis, other.axis, "grids of one run have one axis");
-        for (mine, theirs) in self.classes.iter_mut().flatten().zip(other.classes.iter().flatten()) {
-            match (&mut *mine, theirs) {
-                (_, None) => {}
-                (None, Some(_)) => *mine = theirs.clone(),
-                (Some(mine), Some(theirs)) => mine.iter_mut().zip(theirs).for_each(|(m, t)| *m += t),
+    /// The same for a duration whose row is known.
+    pub(crate) fn add_row(&mut self, class: Class, at_ns: u64, row: Row) {
+        if self.axis.column(at_ns) >= self.axis.columns() {
+            self.reach(at_ns);
+        }
+        let column = self.axis.column(at_ns);
+        let tile = self.classes[class.index()][column / TILE_COLUMNS].get_or_insert_with(empty_tile);
+        tile[column % TILE_COLUMNS * SLOTS + row.slot()] += 1;
+    }
+
+    /// Adds all of `other`, whose columns may be wider or narrower.
+    pub fn merge(&mut self, mut other: CountGrid) {
+        self.match_axis(other.axis);
+        other.match_axis(self.axis);
+        for (mine, theirs) in self.classes.iter_mut().zip(other.classes) {
+            for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                match (&mut *mine, theirs) {
+                    (_, None) => {}
+                    (None, theirs) => *mine = theirs,
+                    (Some(mine), Some(theirs)) => mine.iter_mut().zip(theirs).for_each(|(m, t)| *m += t),
+                }
             }
         }
     }
@@ -62,7 +71,7 @@ impl CountGrid {
 
     /// Number of tiles of each class.
     pub fn tiles(&self) -> usize {
-        self.classes[0].len()
+        self.axis.columns().div_ceil(TILE_COLUMNS)
     }
 
     /// Requests of a class.
@@ -98,13 +107,44 @@ impl CountGrid {
     }
 }
 
+fn empty_tile() -> Box<[u32]> {
+    vec![0; TILE_COLUMNS * SLOTS].into_boxed_slice()
+}
+
+impl OverTime for CountGrid {
+    fn time_axis(&mut self) -> &mut TimeAxis {
+        &mut self.axis
+    }
+
+    fn resize(&mut self) {
+        let tiles = self.tiles();
+        self.classes.iter_mut().for_each(|class| class.resize_with(tiles, || None));
+    }
+
+    fn fold(&mut self) {
+        for tiles in &mut self.classes {
+            let old = std::mem::take(tiles);
+            tiles.resize_with(old.len().div_ceil(2), || None);
+            for (number, tile) in old.into_iter().enumerate() {
+                let Some(tile) = tile else { continue };
+                let wide = tiles[number / 2].get_or_insert_with(empty_tile);
+                let begin = number % 2 * TILE_COLUMNS / 2 * SLOTS;
+                for (pair, sums) in tile.chunks(2 * SLOTS).zip(wide[begin..].chunks_mut(SLOTS)) {
+                    let (even, odd) = pair.split_at(SLOTS);
+                    sums.iter_mut().zip(even).zip(odd).for_each(|((sum, e), o)| *sum += e + o);
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn parts_and_marginal_keep_every_request() {
-        let mut grid = CountGrid::new(TimeAxis::new(999_999, 1000));
+        let mut grid = CountGrid::new(TimeAxis::new(0, 1024));
         for i in 0..5000u64 {
             grid.add(Class::ALL[i as usize % 4], i * 199 % 1_000_000, i * i * 1000);
         }

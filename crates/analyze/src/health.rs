@@ -133,7 +133,7 @@ impl From<Stalls> for Stall {
 /// Marks of a request that waited for a conflict.
 const CONFLICT: u16 = Marks::PUSHED.0 | Marks::ORDERED.0;
 /// Marks of a request that waited for something else than the generator.
-const WAITED: u16 = CONFLICT | Marks::HELD.0 | Marks::NO_BUFFER.0;
+pub(crate) const WAITED: u16 = CONFLICT | Marks::HELD.0 | Marks::NO_BUFFER.0;
 
 /// The partial behind [`Health`].
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -9,6 +9,7 @@
 mod axis;
 mod caution;
 mod class;
+mod correlation;
 mod counts;
 pub mod demand;
 mod diagrams;
@@ -21,20 +22,24 @@ pub mod hist;
 mod limits;
 mod occupancy;
 mod order;
+mod ordered;
 mod records;
 mod series;
 mod span;
 mod summary;
+mod sweep;
 mod tally;
 #[cfg(test)]
 mod testing;
 mod timeline;
+mod turns;
 
 pub use axis::{ROWS, ROWS_PER_DECADE, Row, TimeAxis, row_lower_edge, row_of};
 pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious};
 pub use class::{ByScope, Class, Scope};
+pub use correlation::{Against, Correlation};
 pub use counts::{Counts, CountsByOp};
-pub use diagrams::{Diagrams, SERIES_COLUMNS, SONAR_COLUMNS};
+pub use diagrams::{Diagrams, HEALTH_COLUMNS, SERIES_COLUMNS, SONAR_COLUMNS};
 pub use distribution::{Distribution, TimeStats};
 pub use errors::ErrorCount;
 pub use findings::Findings;
@@ -43,8 +48,9 @@ pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Wai
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
 pub use occupancy::{Band, FINE_STEPS, Occupancy};
 pub use order::{DISPLACEMENT, Reorder};
+pub use ordered::{Ordered, Step};
 pub use records::Records;
-pub use series::CountSeries;
+pub use series::{ClassSeries, CountSeries};
 pub use span::Span;
 pub use summary::{
     OccupancyFacts, Rate, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput, WaitingFacts,
@@ -52,3 +58,4 @@ pub use summary::{
 };
 pub use tally::Tally;
 pub use timeline::{AtEnd, Drift};
+pub use turns::TurnSeries;

@@ -1,8 +1,9 @@
 //! Requests and bytes by time column.
 
-use crate::TimeAxis;
+use crate::axis::{OverTime, fold_pairs};
+use crate::{Class, Scope, TimeAxis};
 
-/// Exact sums for each column of a time axis.
+/// Exact sums for each column of a time axis, which widens as later times are added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountSeries {
     axis: TimeAxis,
@@ -25,15 +26,76 @@ impl CountSeries {
 
     /// Counts a request of `bytes` at `at_ns`.
     pub fn add(&mut self, at_ns: u64, bytes: u64) {
+        if self.axis.column(at_ns) >= self.requests.len() {
+            self.reach(at_ns);
+        }
         let column = self.axis.column(at_ns);
         self.requests[column] += 1;
         self.bytes[column] += bytes;
     }
 
-    /// Adds all of `other`.
+    /// Adds all of `other`, whose columns may be wider or narrower.
     pub fn merge(&mut self, other: &CountSeries) {
-        assert_eq!(self.axis, other.axis, "series of one run have one axis");
+        let mut other = other.clone();
+        self.match_axis(other.axis);
+        other.match_axis(self.axis);
         self.requests.iter_mut().zip(&other.requests).for_each(|(m, t)| *m += t);
         self.bytes.iter_mut().zip(&other.bytes).for_each(|(m, t)| *m += t);
+    }
+}
+
+impl OverTime for CountSeries {
+    fn time_axis(&mut self) -> &mut TimeAxis {
+        &mut self.axis
+    }
+
+    fn fold(&mut self) {
+        fold_pairs(&mut self.requests);
+        fold_pairs(&mut self.bytes);
+    }
+
+    fn resize(&mut self) {
+        self.requests.resize(self.axis.columns(), 0);
+        self.bytes.resize(self.axis.columns(), 0);
+    }
+}
+
+/// A series for each class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassSeries([CountSeries; 4]);
+
+impl ClassSeries {
+    /// All zero.
+    pub fn new(axis: TimeAxis) -> ClassSeries {
+        ClassSeries(std::array::from_fn(|_| CountSeries::new(axis)))
+    }
+
+    /// The time axis of all of them, once they reach equally far.
+    pub fn axis(&self) -> TimeAxis {
+        self.0[0].axis
+    }
+
+    /// The series of a class.
+    pub fn of(&self, class: Class) -> &CountSeries {
+        &self.0[class.index()]
+    }
+
+    /// The sum of the classes of a scope.
+    pub fn scope(&self, scope: Scope) -> CountSeries {
+        let mut sum = CountSeries::new(self.axis());
+        Class::ALL.into_iter().filter(|class| scope.contains(*class)).for_each(|c| sum.merge(self.of(c)));
+        sum
+    }
+
+    pub(crate) fn add(&mut self, class: Class, at_ns: u64, bytes: u64) {
+        self.0[class.index()].add(at_ns, bytes);
+    }
+
+    pub(crate) fn merge(&mut self, other: &ClassSeries) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    pub(crate) fn reach(&mut self, end_ns: u64) {
+        self.0.iter_mut().for_each(|series| series.reach(end_ns));
     }
 }

@@ -2,7 +2,11 @@
 
 use crate::palette::{Palette, Rgb};
 use crate::scene::Image;
-use iosonar_analyze::Cell;
+use iosonar_analyze::{Cell, Class, ROWS};
+use std::ops::Range;
+
+/// Counts of a column: below 1 µs, the rows, 100 s and above.
+pub(crate) const SLOTS: usize = ROWS + 2;
 
 /// Steps from reads only to writes only.
 const MIXES: usize = 9;
@@ -15,51 +19,139 @@ const PUSHED: [f64; 3] = [0.5, 0.75, 1.0];
 /// Steps of mix and ink below pushed-back requests; fewer, so that all colours fit into 256.
 const COARSE: usize = 3;
 
-/// Counts for each pixel of a picture, row by row from above.
-pub(crate) struct Density {
-    pub(crate) width: usize,
-    pub(crate) height: usize,
+/// Stored columns side by side, each as wide as its pixels; columns that share a pixel are one strip.
+#[derive(Clone)]
+pub(crate) struct Strips {
+    /// Pixels of each strip, from the left edge of the plot.
+    pub(crate) pixels: Vec<Range<usize>>,
+    /// `SLOTS` cells of each strip.
     pub(crate) cells: Vec<Cell>,
+    width: usize,
 }
 
-impl Density {
-    /// Most requests in one pixel.
+impl Strips {
+    /// Nothing yet in `width` pixels.
+    pub(crate) fn new(width: usize) -> Strips {
+        Strips { pixels: Vec::new(), cells: Vec::new(), width }
+    }
+
+    /// The cells of the column at some pixels, which must not begin left of the last; to be added to.
+    pub(crate) fn column(&mut self, begin: usize, end: usize) -> &mut [Cell] {
+        let begin = begin.min(self.width - 1);
+        let end = end.clamp(begin + 1, self.width);
+        match self.pixels.last_mut() {
+            // A column that shares its first pixel with the last, or lies in its last pixel, becomes part of it.
+            Some(last) if begin < last.end => last.end = last.end.max(end),
+            _ => {
+                self.pixels.push(begin..end);
+                self.cells.resize(self.cells.len() + SLOTS, [0; 4]);
+            }
+        }
+        let from = self.cells.len() - SLOTS;
+        &mut self.cells[from..]
+    }
+
+    /// Leaves only some classes.
+    pub(crate) fn keep(&mut self, keep: impl Fn(Class) -> bool) {
+        for class in Class::ALL.into_iter().filter(|c| !keep(*c)) {
+            self.cells.iter_mut().for_each(|cell| cell[class.index()] = 0);
+        }
+    }
+
+    /// Sums over all strips: the histogram beside the picture.
+    pub(crate) fn marginal(&self) -> Vec<Cell> {
+        let mut sums = vec![[0; 4]; SLOTS];
+        for strip in self.cells.chunks_exact(SLOTS) {
+            for (sum, cell) in sums.iter_mut().zip(strip) {
+                sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
+            }
+        }
+        sums
+    }
+
+    /// Requests in all strips.
+    pub(crate) fn total(&self) -> u64 {
+        self.cells.iter().map(total).sum()
+    }
+}
+
+/// Counts of a picture: lines of cells, and which of them each row of pixels shows.
+pub(crate) struct Density<'a> {
+    strips: &'a Strips,
+    /// One cell for each strip.
+    lines: Vec<Vec<Cell>>,
+    /// From above; `None` is empty.
+    rows: Vec<Option<usize>>,
+}
+
+impl<'a> Density<'a> {
+    /// `rows`: the slots that each row of pixels shows, from above.
+    pub(crate) fn new(strips: &'a Strips, rows: &[Option<Range<usize>>]) -> Density<'a> {
+        let (mut lines, mut line_of_row) = (Vec::new(), Vec::new());
+        let mut last = None;
+        for row in rows {
+            line_of_row.push(row.as_ref().map(|slots| {
+                if last.as_ref() != Some(slots) {
+                    last = Some(slots.clone());
+                    lines.push(line(strips, slots));
+                }
+                lines.len() - 1
+            }));
+        }
+        Density { strips, lines, rows: line_of_row }
+    }
+
+    /// Most requests in one cell.
     pub(crate) fn most(&self) -> u64 {
-        self.cells.iter().map(total).max().unwrap_or(0)
+        self.lines.iter().flatten().map(total).max().unwrap_or(0)
     }
 
     /// The pixels, placed at `x`, `y`.
     pub(crate) fn image(&self, palette: &Palette, x: i32, y: i32) -> Image {
         let shades = Shades::new(palette, self.most());
-        let mut pixels: Vec<u8> = self.cells.iter().map(|c| shades.index(c)).collect();
-        self.grow(&mut pixels);
-        let (width, height) = (self.width as u32, self.height as u32);
+        let (width, height) = (self.strips.width, self.rows.len());
+        let mut pixels = vec![0u8; width * height];
+        let painted: Vec<Vec<u8>> =
+            self.lines.iter().map(|line| line.iter().map(|c| shades.index(c)).collect()).collect();
+        for (row, line) in pixels.chunks_exact_mut(width).zip(&self.rows) {
+            let Some(line) = line else { continue };
+            for (span, index) in self.strips.pixels.iter().zip(&painted[*line]) {
+                row[span.clone()].fill(*index);
+            }
+        }
+        grow(&mut pixels, width, height);
+        let (width, height) = (width as u32, height as u32);
         Image { x, y, width, height, pixels, palette: shades.colors }
     }
+}
 
-    /// Widens pixels that stand alone to two by two, or they would be lost on a large screen. Nothing but empty
-    /// pixels is covered.
-    fn grow(&self, pixels: &mut [u8]) {
-        let lit = |x: i64, y: i64| {
-            let inside = (0..self.width as i64).contains(&x) && (0..self.height as i64).contains(&y);
-            inside && total(&self.cells[y as usize * self.width + x as usize]) > 0
-        };
-        let near = [-1, 0, 1];
-        for y in 0..self.height as i64 {
-            for x in 0..self.width as i64 {
-                if !lit(x, y) {
-                    continue;
-                }
-                let beside = near.iter().any(|d| lit(x - 1, y + d) || lit(x + 1, y + d));
-                let stacked = near.iter().any(|d| lit(x + d, y - 1) || lit(x + d, y + 1));
-                let wide = !beside && x + 1 < self.width as i64;
-                let high = !stacked && y + 1 < self.height as i64;
-                let at = |x: i64, y: i64| y as usize * self.width + x as usize;
-                let index = pixels[at(x, y)];
-                for (wanted, px, py) in [(wide, x + 1, y), (high, x, y + 1), (wide && high, x + 1, y + 1)] {
-                    if wanted && !lit(px, py) {
-                        pixels[at(px, py)] = index;
-                    }
+fn line(strips: &Strips, slots: &Range<usize>) -> Vec<Cell> {
+    let sum = |strip: &[Cell]| {
+        let mut sum = [0; 4];
+        strip[slots.clone()].iter().for_each(|c| sum.iter_mut().zip(c).for_each(|(s, n)| *s += n));
+        sum
+    };
+    strips.cells.chunks_exact(SLOTS).map(sum).collect()
+}
+
+/// Widens pixels that stand alone to two by two, or they would be lost on a large screen. Nothing but empty pixels
+/// is covered.
+fn grow(pixels: &mut [u8], width: usize, height: usize) {
+    let before = pixels.to_vec();
+    let lit = |x: usize, y: usize| x < width && y < height && before[y * width + x] != 0;
+    for y in 0..height {
+        for x in 0..width {
+            if before[y * width + x] == 0 {
+                continue;
+            }
+            let (left, up) = (x.wrapping_sub(1), y.wrapping_sub(1));
+            let beside = [up, y, y + 1].iter().any(|y| lit(left, *y) || lit(x + 1, *y));
+            let stacked = [left, x, x + 1].iter().any(|x| lit(*x, up) || lit(*x, y + 1));
+            let wide = !beside && x + 1 < width;
+            let high = !stacked && y + 1 < height;
+            for (wanted, px, py) in [(wide, x + 1, y), (high, x, y + 1), (wide && high, x + 1, y + 1)] {
+                if wanted && !lit(px, py) {
+                    pixels[py * width + px] = before[y * width + x];
                 }
             }
         }
@@ -147,20 +239,36 @@ mod tests {
     use super::*;
     use crate::Theme;
 
-    fn density(width: usize, height: usize, lit: &[(usize, usize, Cell)]) -> Density {
-        let mut cells = vec![[0; 4]; width * height];
-        lit.iter().for_each(|(x, y, cell)| cells[y * width + x] = *cell);
-        Density { width, height, cells }
+    /// Pixels that are lit, by hand: slot by slot from below, one pixel each.
+    fn lit_pixels(lit: &[(usize, usize)]) -> impl Fn(usize, usize) -> bool {
+        let mut strips = Strips::new(8);
+        for x in 0..8 {
+            let column = strips.column(x, x + 1);
+            lit.iter().filter(|(at, _)| *at == x).for_each(|(_, slot)| column[*slot][0] = 1);
+        }
+        let rows: Vec<_> = (0..8).map(|slot| Some(slot..slot + 1)).collect();
+        let image = Density::new(&strips, &rows).image(Theme::Light.palette(), 0, 0);
+        move |x, y| image.pixels[y * 8 + x] != 0
     }
 
     #[test]
     fn lone_pixels_grow_and_neighbours_do_not() {
-        let d = density(8, 8, &[(1, 1, [1, 0, 0, 0]), (5, 5, [1, 0, 0, 0]), (6, 5, [1, 0, 0, 0])]);
-        let image = d.image(Theme::Light.palette(), 0, 0);
-        let lit = |x: usize, y: usize| image.pixels[y * 8 + x] != 0;
+        let lit = lit_pixels(&[(1, 1), (5, 5), (6, 5)]);
         assert!(lit(1, 1) && lit(2, 1) && lit(1, 2) && lit(2, 2));
         assert!(lit(5, 5) && lit(6, 5) && !lit(7, 5));
         assert!(lit(5, 6), "a row of one pixel grows downward");
+    }
+
+    #[test]
+    fn no_request_is_lost_where_rows_or_columns_share_a_pixel() {
+        let mut strips = Strips::new(10);
+        for column in 0..35 {
+            strips.column(column * 10 / 35, (column + 1) * 10 / 35)[column % SLOTS][0] += 1;
+        }
+        assert_eq!((strips.total(), strips.pixels.len()), (35, 10));
+        let rows: Vec<_> = (0..4).map(|row| Some(row * 10..(row + 1) * 10)).collect();
+        let density = Density::new(&strips, &rows);
+        assert_eq!(density.lines.iter().flatten().map(total).sum::<u64>(), 35);
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl Rgb {
     }
 }
 
-/// Light or dark pictures.
+/// What pictures are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Theme {
@@ -33,6 +33,10 @@ pub enum Theme {
     Light,
     /// Light on nearly black.
     Dark,
+    /// Black on white, nothing faint.
+    Print,
+    /// Without colours.
+    Gray,
 }
 
 /// Every colour of a theme.
@@ -68,6 +72,8 @@ pub struct Palette {
     pub caution: Rgb,
     /// Behind cautions.
     pub caution_background: Rgb,
+    /// Whether colours cannot tell reads from writes, so that they need lanes of their own.
+    pub is_gray: bool,
 }
 
 const LIGHT: Palette = Palette {
@@ -86,6 +92,7 @@ const LIGHT: Palette = Palette {
     bad: Rgb::hex(0x7A1FA2),
     caution: Rgb::hex(0x8A4B00),
     caution_background: Rgb::hex(0xFFF4DC),
+    is_gray: false,
 };
 
 const DARK: Palette = Palette {
@@ -104,6 +111,32 @@ const DARK: Palette = Palette {
     bad: Rgb::hex(0xD08BFF),
     caution: Rgb::hex(0xFFC76B),
     caution_background: Rgb::hex(0x33280F),
+    is_gray: false,
+};
+
+/// Like light, with black words and stronger lines, for ink on paper.
+const PRINT: Palette = Palette {
+    text: Rgb::hex(0x000000),
+    faint_text: Rgb::hex(0x333333),
+    axis: Rgb::hex(0x333333),
+    grid: Rgb::hex(0xCCCCCC),
+    caution: Rgb::hex(0x000000),
+    caution_background: Rgb::hex(0xFFFFFF),
+    ..LIGHT
+};
+
+/// No colours: lightness, dashes and lanes tell classes apart.
+const GRAY: Palette = Palette {
+    read: Rgb::hex(0x111111),
+    write: Rgb::hex(0x767676),
+    read_pushed: Rgb::hex(0x444444),
+    write_pushed: Rgb::hex(0x8C8C8C),
+    demanded: Rgb::hex(0x222222),
+    actual: Rgb::hex(0x909090),
+    ok: Rgb::hex(0x555555),
+    bad: Rgb::hex(0x000000),
+    is_gray: true,
+    ..PRINT
 };
 
 impl Theme {
@@ -112,6 +145,8 @@ impl Theme {
         match self {
             Theme::Light => &LIGHT,
             Theme::Dark => &DARK,
+            Theme::Print => &PRINT,
+            Theme::Gray => &GRAY,
         }
     }
 }
@@ -133,7 +168,7 @@ mod tests {
 
     #[test]
     fn graphics_have_three_to_one_and_text_four_and_a_half() {
-        for p in [LIGHT, DARK] {
+        for p in [LIGHT, DARK, PRINT, GRAY] {
             let graphics =
                 [p.read, p.write, p.read_pushed, p.write_pushed, p.demanded, p.actual, p.ok, p.bad, p.axis];
             graphics.iter().for_each(|c| assert!(contrast(*c, p.background) >= 3.0, "{c:?}"));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Run, empty, extreme, replay};
+use common::{Run, empty, extreme, replay, with_findings};
 use iosonar_analyze::LimitResult;
 use iosonar_plan::{Engine, LoadPace, Source};
 use iosonar_view::scene::Scene;
@@ -20,6 +20,7 @@ fn runs() -> Vec<(&'static str, Run)> {
     vec![
         ("replay", replay(20_000, 1_100.0, false)),
         ("collapse", replay(20_000, 120.0, true)),
+        ("findings", with_findings(replay(50_000, 120.0, true))),
         ("extreme", extreme()),
         ("one", one),
         ("no-timetable", closed),
@@ -35,9 +36,10 @@ fn draw(run: &Run, picture: Picture, theme: Theme) -> Scene {
 }
 
 fn with_material<T>(run: &Run, headline: &Headline, use_it: impl FnOnce(&Material<'_>) -> T) -> T {
-    let (summary, diagrams) = (run.summary(), run.diagrams());
+    let (summary, diagrams, tally) = (run.summary(), run.diagrams(), run.tally());
     let subject = Subject::of_run(&summary, headline);
-    let run = RunMaterial { summary: &summary, diagrams: &diagrams, findings: None };
+    let findings = run.findings.as_ref();
+    let run = RunMaterial { summary: &summary, diagrams: &diagrams, tally: Some(&tally), findings };
     use_it(&Material { subject: &subject, run: Some(run), demand: None })
 }
 
@@ -159,7 +161,6 @@ fn svg_escapes_foreign_text() {
     assert!(!drawn.contains("<script") && !drawn.contains('\u{1}'));
 }
 
-/// `PICTURES=/some/dir cargo test -p iosonar-view --test pictures` leaves all pictures there, to look at.
 #[test]
 fn plot_writes_stable_names() {
     let run = replay(2_000, 10.0, false);
@@ -182,14 +183,25 @@ fn plot_writes_stable_names() {
     );
     // What was not asked for is no news; only pictures without anything to show are told.
     assert_eq!(plotted.skipped, []);
-    if let Some(to) = std::env::var_os("PICTURES") {
-        for (name, run) in runs().into_iter().chain([("large", replay(1_000_000, 1_340.0, true))]) {
-            let directory = std::path::Path::new(&to).join(name);
+}
+
+/// `PICTURES=/some/dir cargo test -p iosonar-view --test pictures` leaves all pictures there, to look at.
+#[test]
+fn pictures_to_look_at() {
+    let Some(to) = std::env::var_os("PICTURES") else { return };
+    let only = std::env::var("RUNS").unwrap_or_default();
+    for (name, run) in runs().into_iter().chain([("large", with_findings(replay(1_000_000, 1_340.0, true)))])
+    {
+        if !only.is_empty() && !only.split(',').any(|o| o == name) {
+            continue;
+        }
+        for (theme, word) in [(Theme::Light, "light"), (Theme::Dark, "dark"), (Theme::Gray, "gray")] {
+            let directory = std::path::Path::new(&to).join(name).join(word);
             std::fs::create_dir_all(&directory).unwrap();
-            let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..Default::default() };
+            let style = Style { theme, ..Style::default() };
+            let options =
+                PlotOptions { formats: vec![Format::Png, Format::Svg], style, ..Default::default() };
             with_material(&run, &Headline::default(), |m| plot(m, &directory, &options).unwrap());
-            let dark = png(&draw(&run, Picture::SONAR, Theme::Dark));
-            std::fs::write(directory.join("dark.png"), dark).unwrap();
         }
     }
 }

@@ -24,44 +24,79 @@ pub(super) fn words(
     Text { text, x, y, size, weight: Weight::Regular, color: palette.text, anchor, upright: false }
 }
 
-/// Time from zero, left to right.
-#[derive(Clone, Copy)]
+/// Time, or the number of a request, from left to right.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct TimeScale {
-    pub(super) end_ns: u64,
+    /// At the left edge: nanoseconds, or a number.
+    pub(super) begin: u64,
+    /// At the right edge.
+    pub(super) end: u64,
+    /// Whether requests are counted instead of nanoseconds.
+    pub(super) is_number: bool,
     pub(super) area: Rect,
 }
 
+/// From here on, whole hours are at the ticks.
+const MANY_HOURS: u64 = 3 * HOUR;
+const HOUR: u64 = 3_600_000_000_000;
+
 impl TimeScale {
-    pub(super) fn x(&self, ns: u64) -> i32 {
-        let share = ns as f64 / self.end_ns.max(1) as f64;
+    /// Place of a time; what lies outside is at the edge.
+    pub(super) fn x(&self, at: u64) -> i32 {
+        let span = self.end.saturating_sub(self.begin).max(1);
+        let share = at.saturating_sub(self.begin).min(span) as f64 / span as f64;
         self.area.x + (share * f64::from(self.area.w)).round() as i32
+    }
+
+    /// Whether a part of the time is seen.
+    pub(super) fn shows(&self, range: std::ops::Range<u64>) -> bool {
+        range.start < self.end && range.end > self.begin
+    }
+
+    /// The same scale at another place of the page.
+    pub(super) fn within(&self, area: Rect) -> TimeScale {
+        TimeScale { area, ..*self }
     }
 
     /// Grid lines and tick labels; `label` says what the time means, below.
     pub(super) fn draw(&self, scene: &mut Scene, palette: &Palette, label: Option<&str>) {
-        let step = self.step();
-        let mut tick = 0;
-        while tick <= self.end_ns {
-            let x = self.x(tick);
-            scene.vertical(x, (self.area.y, self.area.bottom() - 1), Stroke::solid(palette.grid, 1));
-            scene.vertical(x, (self.area.bottom(), self.area.bottom() + 4), Stroke::solid(palette.axis, 1));
-            if label.is_some() {
-                let y = self.area.bottom() + 18;
-                scene.text(words(self.tick_label(tick, step), x, y, TICK_SIZE, palette, Anchor::Middle));
-            }
-            tick += step;
-        }
+        self.draw_grid(scene, palette);
         if let Some(label) = label {
+            self.draw_labels(scene, palette);
             let (x, y) = (self.area.x + self.area.w / 2, self.area.bottom() + 36);
             scene.text(words(label, x, y, LABEL_SIZE, palette, Anchor::Middle));
         }
     }
 
-    /// 1, 2 or 5 times a power of ten nanoseconds, at most ten ticks. From three hours on, whole hours.
+    /// Grid lines and ticks.
+    pub(super) fn draw_grid(&self, scene: &mut Scene, palette: &Palette) {
+        for tick in self.ticks() {
+            let x = self.x(tick);
+            scene.vertical(x, (self.area.y, self.area.bottom() - 1), Stroke::solid(palette.grid, 1));
+            scene.vertical(x, (self.area.bottom(), self.area.bottom() + 4), Stroke::solid(palette.axis, 1));
+        }
+    }
+
+    /// Times at the ticks.
+    pub(super) fn draw_labels(&self, scene: &mut Scene, palette: &Palette) {
+        let step = self.step();
+        for tick in self.ticks() {
+            let (x, y) = (self.x(tick), self.area.bottom() + 18);
+            scene.text(words(self.tick_label(tick, step), x, y, TICK_SIZE, palette, Anchor::Middle));
+        }
+    }
+
+    fn ticks(&self) -> impl Iterator<Item = u64> + use<> {
+        let (step, end) = (self.step(), self.end);
+        let first = self.begin.checked_next_multiple_of(step);
+        std::iter::successors(first, move |tick| tick.checked_add(step)).take_while(move |tick| *tick <= end)
+    }
+
+    /// 1, 2 or 5 times a power of ten, at most ten ticks. Where many hours are shown, whole hours.
     fn step(&self) -> u64 {
-        const HOUR: u64 = 3_600_000_000_000;
-        let least = self.end_ns.div_ceil(10).max(1);
-        if self.end_ns > 3 * HOUR {
+        let span = self.end.saturating_sub(self.begin);
+        let least = span.div_ceil(10).max(1);
+        if span > MANY_HOURS && !self.is_number {
             return [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
                 .map(|n| n * HOUR)
                 .into_iter()
@@ -69,21 +104,29 @@ impl TimeScale {
                 .unwrap_or(least);
         }
         let power = 10u64.pow(least.ilog10());
-        [1, 2, 5, 10].into_iter().map(|n| n * power).find(|s| *s >= least).unwrap_or(least)
+        let steps = [1, 2, 5, 10].into_iter().map(|n| power.saturating_mul(n));
+        steps.into_iter().find(|s| *s >= least).unwrap_or(least)
     }
 
     fn tick_label(&self, tick: u64, step: u64) -> String {
+        if self.is_number {
+            return units::grouped(tick);
+        }
+        if self.end.saturating_sub(self.begin) > MANY_HOURS {
+            return format!("{} h", units::plain(tick as f64 / HOUR as f64));
+        }
+        if self.end >= 1_000_000_000 {
+            // As many digits as tell neighbours apart.
+            let digits = 9usize.saturating_sub(step.ilog10() as usize);
+            let text = format!("{:.digits$}", tick as f64 / 1e9);
+            return format!("{} s", if digits == 0 { units::grouped(tick / 1_000_000_000) } else { text });
+        }
         let (factor, unit) = match step {
             0..1_000 => (1, "ns"),
             1_000..1_000_000 => (1_000, "µs"),
-            1_000_000..100_000_000 => (1_000_000, "ms"),
-            _ if self.end_ns > 10_800_000_000_000 => (3_600_000_000_000, "h"),
-            _ => (1_000_000_000, "s"),
+            _ => (1_000_000, "ms"),
         };
-        match (step % factor, tick % factor) {
-            (0, _) => format!("{} {unit}", units::grouped(tick / factor)),
-            _ => format!("{:.1} {unit}", tick as f64 / factor as f64),
-        }
+        format!("{} {unit}", units::plain(tick as f64 / factor as f64))
     }
 }
 
@@ -98,15 +141,6 @@ pub(super) struct LogScale {
 
 /// Height of the strip for times that have no row.
 const GUTTER: i32 = 20;
-
-/// What is drawn in one row of pixels.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum PixelRow {
-    /// The counts of this slot.
-    Slot(usize),
-    /// The line between the rows and a gutter.
-    Gap,
-}
 
 impl LogScale {
     /// Shows every slot for which `lit` says so, and `limit_ns`.
@@ -143,18 +177,30 @@ impl LogScale {
         (0.0..=1.0).contains(&share).then(|| inner.bottom() - (share * f64::from(inner.h)).round() as i32)
     }
 
-    /// What belongs into the pixel row `y` of the area, counted from its top.
-    pub(super) fn pixel_row(&self, y: i32) -> PixelRow {
+    /// Height of a duration; what is outside of the rows lies at their edge.
+    pub(super) fn y_clamped(&self, ns: u64) -> i32 {
         let inner = self.inner();
-        let y = y + self.area.y;
+        let least = row_lower_edge(self.rows.start);
+        self.y(ns).unwrap_or(if ns < least { inner.bottom() } else { inner.y })
+    }
+
+    /// Slots that belong into each row of pixels of the area, from its top; none in the line beside a gutter.
+    pub(super) fn pixel_rows(&self) -> Vec<Option<std::ops::Range<usize>>> {
+        (self.area.y..self.area.bottom()).map(|y| self.slots_at(y)).collect()
+    }
+
+    fn slots_at(&self, y: i32) -> Option<std::ops::Range<usize>> {
+        let inner = self.inner();
         if y < inner.y {
-            return if y < inner.y - 2 { PixelRow::Slot(ROWS + 1) } else { PixelRow::Gap };
+            return (y < inner.y - 2).then_some(ROWS + 1..ROWS + 2);
         }
         if y >= inner.bottom() {
-            return if y >= inner.bottom() + 2 { PixelRow::Slot(0) } else { PixelRow::Gap };
+            return (y >= inner.bottom() + 2).then_some(0..1);
         }
-        let above = (inner.bottom() - 1 - y) as usize * self.rows.len() / inner.h as usize;
-        PixelRow::Slot(self.rows.start + above + 1)
+        let above = (inner.bottom() - 1 - y) as usize;
+        let row = |pixels: usize| pixels * self.rows.len() / inner.h as usize;
+        let (first, end) = (row(above), row(above + 1).max(row(above) + 1));
+        Some(self.rows.start + first + 1..self.rows.start + end + 1)
     }
 
     /// Lines at decades, labels at 1, 2 and 5, the names of the gutters.
@@ -227,6 +273,167 @@ pub(super) fn axis_label(scene: &mut Scene, palette: &Palette, area: Rect, label
     text.upright = true;
     text.text = crate::fonts::fit(label, LABEL_SIZE, text.weight, f64::from(area.h));
     scene.text(text);
+}
+
+/// Durations from left to right, with a strip at the left for those below 1 µs.
+pub(super) struct LogTimeScale {
+    /// Of whole decades.
+    rows: std::ops::Range<usize>,
+    area: Rect,
+    under: i32,
+    over: i32,
+}
+
+/// Width of the strips for times that have no row.
+const STRIP: i32 = 64;
+
+impl LogTimeScale {
+    /// Shows every slot for which `lit` says so.
+    pub(super) fn new(area: Rect, lit: impl Fn(usize) -> bool) -> LogTimeScale {
+        let first = (0..ROWS).find(|r| lit(r + 1)).unwrap_or(0);
+        let last = (0..ROWS).rfind(|r| lit(r + 1)).unwrap_or(0);
+        let begin = (first / ROWS_PER_DECADE).min(ROWS / ROWS_PER_DECADE - 2);
+        let end = (last / ROWS_PER_DECADE + 1).max(begin + 2);
+        LogTimeScale {
+            rows: begin * ROWS_PER_DECADE..end * ROWS_PER_DECADE,
+            area,
+            under: if lit(0) { STRIP } else { 0 },
+            over: if lit(ROWS + 1) { STRIP } else { 0 },
+        }
+    }
+
+    /// The same scale at another place of the page.
+    pub(super) fn within(&self, area: Rect) -> LogTimeScale {
+        LogTimeScale { rows: self.rows.clone(), area, ..*self }
+    }
+
+    fn inner(&self) -> Rect {
+        let gap = i32::from(self.under > 0) * 8;
+        let left = self.area.x + self.under + gap;
+        let right = self.area.right() - self.over - i32::from(self.over > 0) * 8;
+        Rect { x: left, w: right - left, ..self.area }
+    }
+
+    /// Place of a duration; what is outside of the rows lies at their edge.
+    pub(super) fn x(&self, ns: u64) -> i32 {
+        let rows = (ns.max(1) as f64 / 1_000.0).log10() * ROWS_PER_DECADE as f64;
+        self.at((rows - self.rows.start as f64) / self.rows.len() as f64)
+    }
+
+    fn at(&self, share: f64) -> i32 {
+        let inner = self.inner();
+        inner.x + (share.clamp(0.0, 1.0) * f64::from(inner.w)).round() as i32
+    }
+
+    /// Pixels of a slot, if it is shown.
+    pub(super) fn pixels(&self, slot: usize) -> Option<(i32, i32)> {
+        match slot {
+            0 => (self.under > 0).then_some((self.area.x, self.area.x + self.under)),
+            s if s == ROWS + 1 => {
+                (self.over > 0).then_some((self.area.right() - self.over, self.area.right()))
+            }
+            _ => {
+                let row = (slot - 1).checked_sub(self.rows.start).filter(|r| *r < self.rows.len())?;
+                let share = |row: usize| row as f64 / self.rows.len() as f64;
+                Some((self.at(share(row)), self.at(share(row + 1))))
+            }
+        }
+    }
+
+    /// Slots of the rows that are shown.
+    pub(super) fn slots(&self) -> std::ops::Range<usize> {
+        self.rows.start + 1..self.rows.end + 1
+    }
+
+    /// Lines at decades; with `label`, ticks, the name of the strip for short times, and the meaning below.
+    pub(super) fn draw(&self, scene: &mut Scene, palette: &Palette, under: &str, label: Option<&str>) {
+        let mut taken: Vec<i32> = Vec::new();
+        for factor in [1, 2, 5] {
+            for decade in self.rows.start / ROWS_PER_DECADE..=self.rows.end / ROWS_PER_DECADE {
+                let ns = row_lower_edge(decade * ROWS_PER_DECADE) * factor;
+                if ns > row_lower_edge(self.rows.end) {
+                    continue;
+                }
+                let x = self.x(ns);
+                if factor == 1 {
+                    let y = (self.area.y, self.area.bottom() - 1);
+                    scene.vertical(x, y, Stroke::solid(palette.grid, 1));
+                }
+                let length = if factor == 1 { 6 } else { 3 };
+                let y = (self.area.bottom(), self.area.bottom() + length);
+                scene.vertical(x, y, Stroke::solid(palette.axis, 1));
+                if label.is_some() && taken.iter().all(|t| t.abs_diff(x) >= 56) {
+                    taken.push(x);
+                    self.word(scene, palette, &round_duration(ns), x);
+                }
+            }
+        }
+        let Some(label) = label else { return };
+        for (width, x, name) in [
+            (self.under, self.area.x + self.under / 2 - 8, under),
+            (self.over, self.area.right() - self.over / 2 + 8, "> 100 s"),
+        ] {
+            if width > 0 {
+                self.word(scene, palette, name, x);
+            }
+        }
+        let (x, y) = (self.area.x + self.area.w / 2, self.area.bottom() + 36);
+        scene.text(words(label, x, y, LABEL_SIZE, palette, Anchor::Middle));
+    }
+
+    fn word(&self, scene: &mut Scene, palette: &Palette, text: &str, x: i32) {
+        scene.text(words(text, x, self.area.bottom() + 18, TICK_SIZE, palette, Anchor::Middle));
+    }
+}
+
+/// A number of requests from one, left to right, logarithmic.
+#[derive(Clone, Copy)]
+pub(super) struct NumberScale {
+    least: u64,
+    most: u64,
+    area: Rect,
+}
+
+impl NumberScale {
+    /// From `least` up to, but not at, `most`.
+    pub(super) fn new(least: u64, most: u64, area: Rect) -> NumberScale {
+        let least = least.max(1);
+        NumberScale { least, most: most.max(least.saturating_mul(4)), area }
+    }
+
+    /// Place of the begin of a number.
+    pub(super) fn x(&self, number: u64) -> i32 {
+        let log = |n: u64| (n.max(1) as f64).ln();
+        let share = (log(number) - log(self.least)) / (log(self.most) - log(self.least));
+        self.area.x + (share.clamp(0.0, 1.0) * f64::from(self.area.w)).round() as i32
+    }
+
+    /// The number at a place.
+    pub(super) fn value(&self, x: i32) -> f64 {
+        let share = f64::from(x - self.area.x) / f64::from(self.area.w);
+        self.least as f64 * (self.most as f64 / self.least as f64).powf(share)
+    }
+
+    pub(super) fn draw(&self, scene: &mut Scene, palette: &Palette, label: &str) {
+        let mut taken: Vec<i32> = Vec::new();
+        let powers = || (0..19).map(|power| 10u64.pow(power));
+        let finer = [2, 5, 3, 4, 6, 8].into_iter().flat_map(|n| powers().map(move |p| n * p));
+        for number in powers().chain(finer).filter(|n| (self.least..self.most).contains(n)) {
+            let x = self.x(number);
+            if taken.iter().any(|t| t.abs_diff(x) < 56) {
+                continue;
+            }
+            taken.push(x);
+            let y = (self.area.y, self.area.bottom() - 1);
+            scene.vertical(x, y, Stroke::solid(palette.grid, 1));
+            let y = (self.area.bottom(), self.area.bottom() + 5);
+            scene.vertical(x, y, Stroke::solid(palette.axis, 1));
+            let text = units::grouped(number);
+            scene.text(words(text, x, self.area.bottom() + 18, TICK_SIZE, palette, Anchor::Middle));
+        }
+        let (x, y) = (self.area.x + self.area.w / 2, self.area.bottom() + 36);
+        scene.text(words(label, x, y, LABEL_SIZE, palette, Anchor::Middle));
+    }
 }
 
 /// A quantity from zero, from below to above.

@@ -1,73 +1,156 @@
-//! The density panel of latency and delay: image, limit line, histogram at the right on the same scale.
+//! The density panel of latency and delay: image, limit line, findings, histogram at the right on the same scale.
 
-use super::axes::{self, LogScale, PixelRow, TimeScale, words};
-use super::{BELOW, RunView, SIDE_LEFT, SIDE_WIDTH, limit_words, page, plot_area};
-use crate::density::{Density, Shades};
+use super::axes::{self, LogScale, TimeScale, words};
+use super::{BELOW, RunView, SIDE_LEFT, SIDE_WIDTH, View, limit_words, overlay, page, plot_area};
+use crate::density::{Density, Shades, Strips};
 use crate::fonts;
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{Cell, CountGrid, LimitResult, LimitVerdict, ROWS};
+use iosonar_analyze::{Cell, Class, CountGrid, LimitResult, LimitVerdict, Scope};
 
-/// What distinguishes the two panels.
+/// What distinguishes the panels.
 pub(super) struct Panel<'a> {
     pub(super) grid: &'a CountGrid,
-    pub(super) verdict: &'a LimitVerdict,
+    /// The limit, if one holds for this quantity.
+    pub(super) verdict: Option<&'a LimitVerdict>,
     /// Name of the strip for times below 1 µs.
     pub(super) under: &'static str,
     /// Whether that strip is shown even if empty.
     pub(super) always_under: bool,
+    /// Whether the axis counts requests instead of nanoseconds.
+    pub(super) by_number: bool,
+    /// What of the findings belongs here.
+    pub(super) overlay: Overlay,
     pub(super) x_label: &'static str,
     pub(super) y_label: &'static str,
 }
 
-/// Counts of a slot.
-const SLOTS: usize = ROWS + 2;
-
-pub(super) fn draw(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, area: Rect, time_labels: bool) {
-    let p = view.palette;
-    let plot = if time_labels { plot_area(area) } else { Rect { h: area.h - 12, ..plot_area(area) } };
-    let sums = panel.grid.marginal();
-    let lit = |slot: usize| sums[slot].iter().sum::<u64>() > 0;
-    let limit = (panel.verdict.result != LimitResult::NotApplicable).then_some(panel.verdict.limit_ns);
-    let scale = LogScale::new(plot, lit, panel.always_under, limit);
-    let time = TimeScale { end_ns: panel.grid.axis().end_ns(), area: plot };
-    time.draw(scene, p, time_labels.then_some(panel.x_label));
-    scale.draw(scene, p, panel.under, panel.y_label);
-    let density = density(panel.grid, &scale, plot);
-    scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
-    axes::frame(scene, p, plot);
-    marginal(scene, view, &sums, &scale, plot, time_labels);
-    limit_line(scene, view, panel.verdict, &scale, &time, plot);
-    if time_labels {
-        key(scene, view, density.most(), plot.bottom() + BELOW - 10);
-    }
+/// Which findings a panel shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overlay {
+    /// None: the x axis is no time.
+    Nothing,
+    /// What lies in time: stalls and collapse.
+    Times,
+    /// Those, and the bands of the latency.
+    TimesAndBands,
 }
 
-fn density(grid: &CountGrid, scale: &LogScale, plot: Rect) -> Density {
-    let parts = grid.parts(plot.w as usize);
-    let mut cells = Vec::with_capacity((plot.w * plot.h) as usize);
-    for y in 0..plot.h {
-        let row = scale.pixel_row(y);
-        cells.extend((0..plot.w as usize).map(|x| match row {
-            PixelRow::Slot(slot) => parts[x * SLOTS + slot],
-            PixelRow::Gap => [0; 4],
-        }));
+/// Lanes of a panel: all classes together, or reads above writes where colours cannot tell them apart.
+pub(super) fn lanes(view: &View<'_>) -> &'static [Scope] {
+    if view.palette.is_gray { &[Scope::Read, Scope::Write] } else { &[Scope::All] }
+}
+
+/// Draws it; returns how many requests it is drawn from. Ticks and their labels only with `time_labels`.
+pub(super) fn draw(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    panel: &Panel<'_>,
+    area: Rect,
+    time_labels: bool,
+) -> u64 {
+    let plot = if time_labels { plot_area(area) } else { Rect { h: area.h - 12, ..plot_area(area) } };
+    let time = if panel.by_number { number_scale(panel.grid, plot) } else { view.time(plot) };
+    let with_times = panel.overlay != Overlay::Nothing;
+    let (plot, strip) =
+        if with_times { overlay::reserve(view, &time, plot) } else { (plot, Rect { h: 0, ..plot }) };
+    let all = strips(panel.grid, &time);
+    let lanes = lanes(view);
+    let height = plot.h / lanes.len() as i32;
+    let mut most = 0;
+    for (i, scope) in lanes.iter().enumerate() {
+        let gap = if i + 1 < lanes.len() { 10 } else { 0 };
+        let lane = Rect { y: plot.y + height * i as i32, h: height - gap, ..plot };
+        let lane = Lane { plot: lane, time: time.within(lane), scope: *scope };
+        most = most.max(draw_lane(scene, view, panel, &all, &lane));
     }
-    Density { width: plot.w as usize, height: plot.h as usize, cells }
+    if with_times {
+        overlay::above(scene, view, &time, strip, plot);
+    }
+    if time_labels {
+        let (x, y) = (plot.x + plot.w / 2, plot.bottom() + 36);
+        scene.text(words(panel.x_label, x, y, axes::LABEL_SIZE, view.palette, Anchor::Middle));
+        time.within(plot).draw_labels(scene, view.palette);
+        if lanes.len() == 1 {
+            key(scene, view, most, plot.bottom() + BELOW - 10);
+        }
+    }
+    all.total()
+}
+
+struct Lane {
+    plot: Rect,
+    time: TimeScale,
+    scope: Scope,
+}
+
+/// Returns the most requests in one cell.
+fn draw_lane(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, all: &Strips, lane: &Lane) -> u64 {
+    let (p, plot) = (view.palette, lane.plot);
+    let mut strips = all.clone();
+    strips.keep(|class| lane.scope.contains(class));
+    // Lanes have one scale.
+    let sums = all.marginal();
+    let lit = |slot: usize| sums[slot].iter().sum::<u64>() > 0;
+    let judged = panel.verdict.filter(|v| v.result != LimitResult::NotApplicable);
+    let scale = LogScale::new(plot, lit, panel.always_under, judged.map(|v| v.limit_ns));
+    lane.time.draw_grid(scene, p);
+    let label = match lane.scope {
+        Scope::All => panel.y_label.to_string(),
+        scope => format!("{}: {}", page::scope_name(scope), panel.y_label),
+    };
+    scale.draw(scene, p, panel.under, &label);
+    if panel.overlay != Overlay::Nothing {
+        overlay::behind(scene, view, &lane.time, plot);
+    }
+    let density = Density::new(&strips, &scale.pixel_rows());
+    scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
+    axes::frame(scene, p, plot);
+    marginal(scene, view, &strips.marginal(), &scale, plot);
+    let mut taken = Vec::new();
+    if let Some(verdict) = panel.verdict {
+        limit_line(scene, view, verdict, &scale, lane, &mut taken);
+    }
+    if panel.overlay == Overlay::TimesAndBands {
+        overlay::bands(scene, view, &scale, lane.scope, plot, taken);
+    }
+    density.most()
+}
+
+/// The numbers of all requests of a grid.
+fn number_scale(grid: &CountGrid, area: Rect) -> TimeScale {
+    TimeScale { begin: 0, end: grid.axis().end_ns(), is_number: true, area }
+}
+
+/// The columns of a grid that are shown, in their pixels.
+pub(super) fn strips(grid: &CountGrid, time: &TimeScale) -> Strips {
+    let axis = grid.axis();
+    let mut strips = Strips::new(time.area.w as usize);
+    for column in 0..axis.columns() {
+        let begin = (column as u64).saturating_mul(axis.width_ns());
+        let end = begin.saturating_add(axis.width_ns());
+        if (time.begin..time.end).contains(&begin) {
+            let pixel = |at| (time.x(at) - time.area.x) as usize;
+            grid.add_column(column, strips.column(pixel(begin), pixel(end)));
+        }
+    }
+    strips
 }
 
 /// Histogram on the same vertical scale: a bar for each row and operation, counts logarithmic.
-fn marginal(
-    scene: &mut Scene,
-    view: &RunView<'_>,
-    sums: &[Cell],
-    scale: &LogScale,
-    plot: Rect,
-    labels: bool,
-) {
+fn marginal(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogScale, plot: Rect) {
     let p = view.palette;
-    let most = sums.iter().map(|c| (c[0] + c[2]).max(c[1] + c[3])).max().unwrap_or(0);
+    let rows = scale.pixel_rows();
+    let of = |slots: &std::ops::Range<usize>, scope: Scope| -> u64 {
+        let classes = Class::ALL.into_iter().filter(|c| scope.contains(*c));
+        classes.map(|c| sums[slots.clone()].iter().map(|cell| cell[c.index()]).sum::<u64>()).sum()
+    };
+    let counts: Vec<[u64; 2]> = rows
+        .iter()
+        .map(|row| row.as_ref().map_or([0; 2], |s| [of(s, Scope::Read), of(s, Scope::Write)]))
+        .collect();
+    let most = counts.iter().flatten().copied().max().unwrap_or(0);
     if most == 0 {
         return;
     }
@@ -79,10 +162,8 @@ fn marginal(
     };
     let (width, height) = (SIDE_WIDTH as usize, plot.h as usize);
     let mut pixels = vec![0u8; width * height];
-    for (y, row) in pixels.chunks_exact_mut(width).enumerate() {
-        let PixelRow::Slot(slot) = scale.pixel_row(y as i32) else { continue };
-        let cell = sums[slot];
-        bar(row, length(cell[0] + cell[2]), length(cell[1] + cell[3]));
+    for (row, [read, write]) in pixels.chunks_exact_mut(width).zip(&counts) {
+        bar(row, length(*read), length(*write));
     }
     let tint = |color: Rgb| p.background.mix(color, 0.3);
     let palette =
@@ -90,8 +171,8 @@ fn marginal(
     let (width, height) = (width as u32, height as u32);
     scene.marks.push(Mark::Image(Image { x: SIDE_LEFT, y: plot.y, width, height, pixels, palette }));
     axes::frame(scene, p, Rect { x: SIDE_LEFT, w: SIDE_WIDTH, ..plot });
-    if labels {
-        let text = format!("requests per row of 3.7 %, log: 1 … {}", units::grouped(most));
+    if lanes(view).len() == 1 && plot.h > 300 {
+        let text = format!("requests per row, log: 1 … {}", units::grouped(most));
         let mut text = words(text, SIDE_LEFT, plot.bottom() + 18, axes::TICK_SIZE, p, Anchor::Start);
         text.color = p.faint_text;
         scene.text(text);
@@ -111,26 +192,32 @@ fn bar(row: &mut [u8], read: usize, write: usize) {
     row[write.saturating_sub(2)..write].fill(5);
 }
 
-/// The limit in the plot, its verdict at the right end, and where it was exceeded first.
+/// The limit in the plot, its words at the right end, and where it was exceeded first. `taken`: gets the words.
 fn limit_line(
     scene: &mut Scene,
     view: &RunView<'_>,
     verdict: &LimitVerdict,
     scale: &LogScale,
-    time: &TimeScale,
-    plot: Rect,
+    lane: &Lane,
+    taken: &mut Vec<Rect>,
 ) {
-    let p = view.palette;
+    let (p, plot) = (view.palette, lane.plot);
     let color = match verdict.result {
         LimitResult::Passed => p.ok,
         LimitResult::Failed => p.bad,
         LimitResult::NotApplicable => return does_not_apply(scene, view, verdict, plot),
     };
-    if let (Some(first), LimitResult::Failed) = (verdict.first_due_ns, verdict.result) {
-        scene.vertical(time.x(first), (plot.y, plot.bottom() - 1), Stroke::dashed(color, 2));
+    if let (Some(first), LimitResult::Failed, false) =
+        (verdict.first_due_ns, verdict.result, lane.time.is_number)
+        && lane.time.shows(first..first + 1)
+    {
+        scene.vertical(lane.time.x(first), (plot.y, plot.bottom() - 1), Stroke::dashed(color, 2));
     }
     let Some(y) = scale.y(verdict.limit_ns) else { return };
     scene.horizontal(y, (plot.x, SIDE_LEFT + SIDE_WIDTH), Stroke::solid(color, 2));
+    if lane.scope == Scope::Write {
+        return;
+    }
     let lines = limit_words(verdict);
     for (i, line) in lines.iter().enumerate() {
         let fitted = fonts::fit(line, 13.0, fonts::Weight::Bold, f64::from(SIDE_WIDTH));
@@ -142,6 +229,7 @@ fn limit_line(
         let b = text.bounds();
         scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, Fill::Solid(p.background));
         scene.text(text);
+        taken.push(b);
     }
 }
 
@@ -155,7 +243,7 @@ fn does_not_apply(scene: &mut Scene, view: &RunView<'_>, verdict: &LimitVerdict,
 }
 
 /// What a shade means, in real counts.
-fn key(scene: &mut Scene, view: &RunView<'_>, most: u64, y: i32) {
+pub(super) fn key(scene: &mut Scene, view: &View<'_>, most: u64, y: i32) {
     if most == 0 {
         return;
     }
@@ -171,8 +259,8 @@ fn key(scene: &mut Scene, view: &RunView<'_>, most: u64, y: i32) {
         x += 6;
     }
     let text = match most {
-        1 => "1 request per pixel".to_string(),
-        n => format!("1 … {} per pixel", units::grouped(n)),
+        1 => "1 request per cell".to_string(),
+        n => format!("1 … {} per cell", units::grouped(n)),
     };
     scene.text(words(text, x + 2, y, axes::TICK_SIZE, p, Anchor::Start));
 }

@@ -1,8 +1,9 @@
 //! Delay over due time, and below it how many requests were waiting.
 
-use super::axes::{self, CountScale, TimeScale, words};
-use super::band::{self, Panel};
-use super::{Chart, Draw, PLOT_LEFT, PLOT_WIDTH, RunView, SIDE_LEFT, page, plot_area, single};
+use super::axes::{self, CountScale, words};
+use super::band::{self, Overlay, Panel};
+use super::flying::seen_bands;
+use super::{Chart, Draw, RunView, SIDE_LEFT, page, plot_area, single};
 use crate::scene::{Anchor, Fill, Rect, Scene};
 use crate::units;
 
@@ -21,45 +22,47 @@ fn draw(view: &RunView<'_>) -> Scene {
         page::time_legend(scene, view, &view.summary.delay, y);
         page::counts_note(scene, view, y);
     };
-    single(view, &CHART, legend, |scene, area| body(scene, view, area))
+    single(view, &CHART, legend, |scene, area| scene.counted = body(scene, view, area))
 }
 
-pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
+/// Returns how many requests it is drawn from.
+pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<u64> {
     if !band::or_nothing(scene, view, area) {
-        return;
+        return None;
     }
     let waiting_height = (f64::from(area.h) * WAITING_SHARE) as i32 + super::BELOW;
     let upper = Rect { h: area.h - waiting_height, ..area };
     let lower = Rect { y: upper.bottom() + 8, h: waiting_height - 8, ..area };
     let panel = Panel {
         grid: &view.diagrams.delay,
-        verdict: &view.summary.limits.delay,
+        verdict: Some(&view.summary.limits.delay),
         under: "on time",
         always_under: true,
+        by_number: false,
+        overlay: Overlay::Times,
         x_label: "",
         y_label: "Delay (due → submission), log",
     };
-    band::draw(scene, view, &panel, upper, false);
+    let counted = band::draw(scene, view, &panel, upper, false);
     waiting(scene, view, lower);
+    Some(counted)
 }
 
 /// Requests whose time had come and that were not submitted: the backlog.
 fn waiting(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     let p = view.palette;
     let plot = plot_area(area);
-    let occupancy = &view.diagrams.waiting;
-    let bands = occupancy.bands(PLOT_WIDTH as usize);
-    let most = bands.iter().map(|b| b.max).max().unwrap_or(0);
+    let time = view.time(plot);
+    let (bands, step) = seen_bands(&view.diagrams.waiting.all, &time, 1);
+    let most = bands.iter().map(|b| b.band.max).max().unwrap_or(0);
     // The mean is exact, and does not blow up waits of a microsecond as the greatest number would.
     let scale = CountScale::new(most, plot);
-    let time = TimeScale { end_ns: occupancy.axis().end_ns(), area: plot };
     time.draw(scene, p, Some("Time when the request was due, since the start of the run"));
     scale.draw(scene, p, "Waiting (log)");
-    let step = occupancy.band_ns(PLOT_WIDTH as usize);
-    for (i, band) in bands.iter().enumerate() {
-        let (x, end) = (time.x(i as u64 * step), time.x((i as u64 + 1) * step).min(PLOT_LEFT + PLOT_WIDTH));
-        let top = scale.y(band.mean);
-        let bar = Rect { x, y: top, w: (end - x).max(1), h: plot.bottom() - top };
+    for seen in &bands {
+        let (x, end) = (time.x(seen.begin_ns), time.x(seen.end_ns));
+        let top = scale.y(seen.band.mean);
+        let bar = Rect { x, y: top, w: (end - x).max(1).min(plot.right() - x), h: plot.bottom() - top };
         if bar.h > 0 {
             scene.area(bar, Fill::Solid(p.background.mix(p.axis, 0.6)));
         }

@@ -1,35 +1,51 @@
 //! The sonar: latency of every request over the time when it was really started.
 
-use super::band::{self, Panel};
+use super::band::{self, Overlay, Panel};
 use super::{Chart, Draw, RunView, page, single};
 use crate::scene::{Rect, Scene};
+use iosonar_analyze::CountGrid;
 
 pub(super) static CHART: Chart = Chart {
     stem: "g01.latency.realtime",
-    keywords: &["sonar"],
+    keywords: &["sonar", "latency"],
     title: "Latency of every request over real start time",
-    draw: Draw::Run(draw),
+    draw: Draw::Run(|view| draw(view, &CHART, &panel(view))),
 };
 
-fn draw(view: &RunView<'_>) -> Scene {
+/// A single picture of latencies.
+pub(super) fn draw(view: &RunView<'_>, chart: &Chart, panel: &Panel<'_>) -> Scene {
     let legend = |scene: &mut Scene, y| {
         page::time_legend(scene, view, &view.summary.latency, y);
         page::counts_note(scene, view, y);
     };
-    single(view, &CHART, legend, |scene, area| body(scene, view, area))
+    single(view, chart, legend, |scene, area| {
+        if band::or_nothing(scene, view, area) {
+            scene.counted = Some(band::draw(scene, view, panel, area, true));
+        }
+    })
+}
+
+/// Latencies over some axis.
+pub(super) fn over<'a>(view: &RunView<'a>, grid: &'a CountGrid, x_label: &'static str) -> Panel<'a> {
+    Panel {
+        grid,
+        verdict: Some(&view.summary.limits.latency),
+        under: "< 1 µs",
+        always_under: false,
+        by_number: false,
+        overlay: Overlay::Times,
+        x_label,
+        y_label: "Latency (submission → completion), log",
+    }
+}
+
+fn panel<'a>(view: &RunView<'a>) -> Panel<'a> {
+    let panel = over(view, &view.diagrams.latency, "Time of submission since the start of the run");
+    Panel { overlay: Overlay::TimesAndBands, ..panel }
 }
 
 pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
-    if !band::or_nothing(scene, view, area) {
-        return;
+    if band::or_nothing(scene, view, area) {
+        band::draw(scene, view, &panel(view), area, true);
     }
-    let panel = Panel {
-        grid: &view.diagrams.latency,
-        verdict: &view.summary.limits.latency,
-        under: "< 1 µs",
-        always_under: false,
-        x_label: "Time of submission since the start of the run",
-        y_label: "Latency (submission → completion), log",
-    };
-    band::draw(scene, view, &panel, area, true);
 }

@@ -1,13 +1,14 @@
 //! What pictures are made from: a subject, and the analyses that there are of it.
 
-use super::axes::time;
+use super::axes::{TimeScale, time};
 use crate::Style;
 use crate::fonts::{self, Weight};
 use crate::palette::Palette;
+use crate::scene::Rect;
 use crate::units;
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::findings::{Findings, TimeRange};
-use iosonar_analyze::{Caution, Diagrams, Stamp, Summary};
+use iosonar_analyze::{Caution, Diagrams, Stamp, Summary, Tally};
 use iosonar_plan::OverlapPolicy;
 use std::ops::Deref;
 
@@ -107,6 +108,8 @@ pub struct RunMaterial<'a> {
     pub summary: &'a Summary,
     /// Counts behind the pictures.
     pub diagrams: &'a Diagrams,
+    /// Whole distributions; without them curves show the summary's percentiles only.
+    pub tally: Option<&'a Tally>,
     /// What was found in it; absent if it was not looked for.
     pub findings: Option<&'a Findings>,
 }
@@ -117,7 +120,6 @@ pub(super) struct View<'a> {
     pub(super) subject: &'a Subject,
     pub(super) palette: &'static Palette,
     /// The part of the time that is shown; all of it if absent.
-    #[expect(dead_code, reason = "the next commit zooms")]
     pub(super) range: Option<TimeRange>,
 }
 
@@ -133,13 +135,37 @@ pub(super) struct RunView<'a> {
     pub(super) view: View<'a>,
     pub(super) summary: &'a Summary,
     pub(super) diagrams: &'a Diagrams,
-    #[expect(dead_code, reason = "the next commit draws them")]
+    pub(super) tally: Option<&'a Tally>,
     pub(super) findings: Option<&'a Findings>,
 }
 
 impl<'a> RunView<'a> {
     pub(super) fn new(view: View<'a>, run: &RunMaterial<'a>) -> RunView<'a> {
-        RunView { view, summary: run.summary, diagrams: run.diagrams, findings: run.findings }
+        RunView {
+            view,
+            summary: run.summary,
+            diagrams: run.diagrams,
+            tally: run.tally,
+            findings: run.findings,
+        }
+    }
+}
+
+impl RunView<'_> {
+    /// The time that is shown, in whole stored columns, so that what is counted is what is seen.
+    pub(super) fn time(&self, area: Rect) -> TimeScale {
+        let d = self.diagrams;
+        let end = d.latency.axis().end_ns().max(d.demanded.axis().end_ns());
+        let width = d.demanded.axis().width_ns();
+        let (begin, end) = match self.range {
+            None => (0, end),
+            Some(range) => {
+                let begin = range.from_ns.min(end - 1) / width * width;
+                let wanted = range.to_ns.div_ceil(width).saturating_mul(width);
+                (begin, wanted.clamp(begin + width, end.max(begin + width)))
+            }
+        };
+        TimeScale { begin, end, is_number: false, area }
     }
 }
 

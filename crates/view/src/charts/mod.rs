@@ -4,14 +4,26 @@
 
 mod axes;
 mod band;
+mod bins;
+mod delay_points;
 mod delay_setpoint;
 mod demand;
-mod latency_flying;
+mod flying;
+mod latency_completed;
+mod latency_points;
 mod latency_realtime;
+mod latency_setpoint;
 mod material;
+mod overlay;
 mod overview;
 mod page;
+mod percentiles;
+mod rates;
+mod replayer;
 mod sheet;
+mod steps;
+mod turns;
+mod xy;
 
 pub use material::{Headline, Material, RunMaterial, Subject};
 
@@ -40,9 +52,24 @@ static CHARTS: &[&Chart] = &[
     &sheet::CHART,
     &overview::REQUESTS,
     &overview::BYTES,
+    &rates::REQUESTS_DUE,
+    &rates::BYTES_DUE,
+    &rates::REQUESTS_COMPLETED,
+    &rates::BYTES_COMPLETED,
     &latency_realtime::CHART,
+    &latency_setpoint::CHART,
+    &latency_completed::CHART,
+    &latency_points::CHART,
     &delay_setpoint::CHART,
-    &latency_flying::CHART,
+    &delay_points::CHART,
+    &bins::LATENCY,
+    &bins::DELAY,
+    &flying::IN_FLIGHT,
+    &flying::WAITING,
+    &xy::LATENCY_IN_FLIGHT,
+    &xy::DELAY_WAITING,
+    &xy::LATENCY_DELAY,
+    &percentiles::CHART,
     &demand::working_set::LOG,
     &demand::working_set::LIN,
     &demand::distance::SPAN,
@@ -50,9 +77,12 @@ static CHARTS: &[&Chart] = &[
     &demand::size::CHART,
     &demand::position::CHART,
     &demand::turns::CHART,
+    &turns::CHART,
     &demand::frequency::CHART,
     &demand::miss_ratio::CHART,
     &demand::seek_map::CHART,
+    &replayer::ISSUE_ERROR,
+    &replayer::REAP_LAG,
 ];
 
 /// An entry of the table of pictures.
@@ -104,7 +134,7 @@ impl Picture {
     /// Delay over due time.
     pub const DELAY: Picture = Picture(&delay_setpoint::CHART);
     /// Requests in flight over time.
-    pub const IN_FLIGHT: Picture = Picture(&latency_flying::CHART);
+    pub const IN_FLIGHT: Picture = Picture(&flying::IN_FLIGHT);
 
     /// Every picture, in the order of the manual.
     pub fn all() -> impl Iterator<Item = Picture> {

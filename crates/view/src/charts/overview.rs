@@ -1,18 +1,19 @@
-//! Demanded and delivered throughput, as requests and as bytes per second.
+//! Demanded and delivered throughput: requests per second, and bytes per second.
 
 use super::axes::{self, LinearScale, TimeScale, words};
-use super::{Chart, Draw, PLOT_WIDTH, RunView, SIDE_LEFT, demand, page, plot_area, single};
-use crate::fonts::Weight;
+use super::steps::{self, Step};
+use super::{Chart, Draw, RunView, SIDE_LEFT, demand, overlay, page, plot_area, single};
+use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{CountSeries, Rate, TimeAxis};
+use iosonar_analyze::{CountSeries, Rate, Scope};
 
 /// One step of the lines is at least this many pixels wide, so that single requests do not become spikes.
-const STEP_PIXELS: usize = 3;
+const STEP_PIXELS: i32 = 3;
 
 pub(super) static REQUESTS: Chart = Chart {
     stem: "g000.overview.thrp",
-    keywords: &["throughput", "thrp"],
+    keywords: &["throughput", "thrp", "overview"],
     title: "Demanded and delivered requests per second over time",
     draw: Draw::Either(
         |view| draw(view, &REQUESTS, Unit::Requests),
@@ -31,7 +32,7 @@ pub(super) static BYTES: Chart = Chart {
 };
 
 /// What is counted.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Requests,
     /// Shown as millions.
@@ -53,7 +54,7 @@ impl Unit {
         }
     }
 
-    fn of(self, series: &CountSeries) -> &[u64] {
+    pub(super) fn of(self, series: &CountSeries) -> &[u64] {
         match self {
             Unit::Requests => &series.requests,
             Unit::Bytes => &series.bytes,
@@ -109,9 +110,9 @@ fn rates(scene: &mut Scene, view: &RunView<'_>, y: i32) {
 
 /// One quantity over time.
 struct Lines {
-    demanded: Option<Vec<f64>>,
-    delivered: Vec<f64>,
-    step_ns: u64,
+    demanded: Option<Vec<Step>>,
+    delivered: Vec<Step>,
+    factor: f64,
 }
 
 pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect, unit: Unit) {
@@ -121,68 +122,64 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect, unit: Unit
         page::nothing(scene, view, plot, "Nothing to show: the run has no requests.");
         return;
     }
-    let axis = d.demanded.axis();
-    let both = unit.of(&d.delivered_reads).iter().zip(unit.of(&d.delivered_writes));
-    let delivered: Vec<u64> = both.map(|(a, b)| a + b).collect();
+    let time = view.time(plot);
+    let (plot, strip) = overlay::reserve(view, &time, plot);
+    let time = time.within(plot);
+    let steps = |series: &CountSeries| steps::sums(unit.of(series), series.axis(), &time, STEP_PIXELS);
+    let (demanded, delivered) = (d.demanded.scope(Scope::All), d.delivered.scope(Scope::All));
+    let has_timetable = view.summary.run.has_timetable;
     let lines = Lines {
-        demanded: view
-            .summary
-            .run
-            .has_timetable
-            .then(|| per_second(unit.of(&d.demanded), axis, unit.factor())),
-        delivered: per_second(&delivered, axis, unit.factor()),
-        step_ns: axis.width_ns() * group(axis) as u64,
+        demanded: has_timetable.then(|| steps(&demanded)),
+        delivered: steps(&delivered),
+        factor: unit.factor(),
     };
-    panel(scene, view, &lines, plot, axis, unit.label());
-    side(scene, view, plot, axis);
+    panel(scene, view, &lines, &time, unit.label());
+    overlay::above(scene, view, &time, strip, plot);
+    let group = steps::group(delivered.axis(), &time, STEP_PIXELS) as u64;
+    side(scene, view, plot, delivered.axis().width_ns() * group);
+    scene.counted = Some(match unit {
+        Unit::Requests => lines.demanded.as_ref().unwrap_or(&lines.delivered).iter().map(|s| s.sum).sum(),
+        Unit::Bytes => time_sum(&demanded, &time, has_timetable).unwrap_or(0),
+    });
 }
 
-/// Stored columns of each step.
-fn group(axis: TimeAxis) -> usize {
-    axis.columns().div_ceil(PLOT_WIDTH as usize / STEP_PIXELS)
+/// Requests behind a picture of bytes.
+fn time_sum(demanded: &CountSeries, time: &TimeScale, has_timetable: bool) -> Option<u64> {
+    has_timetable.then(|| {
+        steps::sums(&demanded.requests, demanded.axis(), time, STEP_PIXELS).iter().map(|s| s.sum).sum()
+    })
 }
 
-fn per_second(columns: &[u64], axis: TimeAxis, factor: f64) -> Vec<f64> {
-    let rate = |part: &[u64]| {
-        let seconds = part.len() as f64 * axis.width_ns() as f64 / 1e9;
-        part.iter().sum::<u64>() as f64 * factor / seconds
-    };
-    columns.chunks(group(axis)).map(rate).collect()
-}
-
-fn panel(scene: &mut Scene, view: &RunView<'_>, lines: &Lines, plot: Rect, axis: TimeAxis, y_label: &str) {
-    let p = view.palette;
-    let values = lines.delivered.iter().chain(lines.demanded.iter().flatten());
-    let scale = LinearScale::new(values.copied().fold(0.0, f64::max), plot);
-    let time = TimeScale { end_ns: axis.end_ns(), area: plot };
+fn panel(scene: &mut Scene, view: &RunView<'_>, lines: &Lines, time: &TimeScale, y_label: &str) {
+    let (p, plot) = (view.palette, time.area);
+    let rate = |step: &Step| step.per_second() * lines.factor;
+    let values = lines.delivered.iter().chain(lines.demanded.iter().flatten()).map(rate);
+    let scale = LinearScale::new(values.fold(0.0, f64::max), plot);
     time.draw(scene, p, Some("Time since the start of the run"));
     scale.draw(scene, p, y_label, units::plain);
-    let edges = |i: usize| {
-        let x = time.x(i as u64 * lines.step_ns);
-        (x, time.x((i as u64 + 1) * lines.step_ns).min(plot.right()))
-    };
-    for (i, delivered) in lines.delivered.iter().enumerate() {
-        let (x, end) = edges(i);
-        let top = scale.y(*delivered);
-        let filled = Rect { x, y: top, w: end - x, h: plot.bottom() - top };
-        if *delivered > 0.0 {
-            scene.area(filled, Fill::Solid(p.actual));
+    overlay::behind(scene, view, time, plot);
+    for (i, step) in lines.delivered.iter().enumerate() {
+        let (x, end) = step.pixels(time);
+        let top = scale.y(rate(step));
+        if step.sum > 0 {
+            scene.area(Rect { x, y: top, w: end - x, h: plot.bottom() - top }, Fill::Solid(p.actual));
         }
-        let demanded = lines.demanded.as_ref().map_or(0.0, |d| d[i]);
-        if demanded > *delivered {
+        let demanded = lines.demanded.as_ref().and_then(|d| d.get(i)).map_or(0.0, rate);
+        if demanded > rate(step) {
             let unmet = scale.y(demanded);
             scene.area(Rect { x, y: unmet, w: end - x, h: top - unmet }, Fill::Hatch(p.demanded));
         }
     }
     if let Some(demanded) = &lines.demanded {
-        let points = demanded.iter().enumerate().map(|(i, v)| (edges(i).0, scale.y(*v))).collect();
-        scene.steps(points, plot.right(), Stroke::dashed(p.demanded, 2));
+        let points = demanded.iter().map(|s| (s.pixels(time).0, scale.y(rate(s)))).collect();
+        let end = demanded.last().map_or(plot.right(), |s| s.pixels(time).1);
+        scene.steps(points, end, Stroke::dashed(p.demanded, 2));
     }
     axes::frame(scene, p, plot);
 }
 
 /// What the marks mean.
-fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, axis: TimeAxis) {
+fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, step_ns: u64) {
     let p = view.palette;
     let mut y = area.y + 14;
     let mut line = |scene: &mut Scene, text: String, fill: Option<Fill>| {
@@ -190,8 +187,8 @@ fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, axis: TimeAxis) {
             scene.area(Rect { x: SIDE_LEFT, y: y - 10, w: 24, h: 12 }, fill);
         }
         let x = SIDE_LEFT + if fill.is_some() { 32 } else { 0 };
-        let fitted =
-            crate::fonts::fit(&text, 13.0, Weight::Regular, f64::from(super::SIDE_WIDTH - (x - SIDE_LEFT)));
+        let room = f64::from(super::SIDE_WIDTH - (x - SIDE_LEFT));
+        let fitted = fonts::fit(&text, 13.0, Weight::Regular, room);
         scene.text(words(fitted, x, y, 13.0, p, Anchor::Start));
         y += 20;
     };
@@ -203,8 +200,8 @@ fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, axis: TimeAxis) {
         scene.text(words("demanded (due times)", x, area.y + 54, 13.0, p, Anchor::Start));
         y += 20;
     }
-    let step = axis.width_ns() * group(axis) as u64;
-    let mut text = words(format!("one step is {}", axes::time(step)), SIDE_LEFT, y, 13.0, p, Anchor::Start);
+    let text = format!("one step is {}", axes::time(step_ns));
+    let mut text = words(text, SIDE_LEFT, y, 13.0, p, Anchor::Start);
     text.color = p.faint_text;
     scene.text(text);
 }

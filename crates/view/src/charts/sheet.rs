@@ -1,10 +1,10 @@
-//! The most telling pictures on one page, on one time axis.
+//! The most telling pictures on one page.
 
 use super::axes::words;
 use super::overview::Unit;
-use super::plot_area;
 use super::{
-    Chart, Draw, PAGE_WIDTH, RunView, delay_setpoint, latency_flying, latency_realtime, overview, page,
+    Chart, Draw, PAGE_WIDTH, RunView, delay_setpoint, latency_realtime, overview, page, percentiles,
+    plot_area,
 };
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Rect, Scene};
@@ -23,10 +23,22 @@ fn draw(view: &RunView<'_>) -> Scene {
     page::time_legend(&mut scene, view, &view.summary.latency, 102);
     page::counts_note(&mut scene, view, 102);
     let parts: [(&Chart, Body, i32); 4] = [
-        (&latency_realtime::CHART, latency_realtime::body, 500),
-        (&overview::REQUESTS, |scene, view, area| overview::body(scene, view, area, Unit::Requests), 400),
-        (&delay_setpoint::CHART, delay_setpoint::body, 430),
-        (&latency_flying::CHART, latency_flying::body, 370),
+        (&overview::REQUESTS, |scene, view, area| overview::body(scene, view, area, Unit::Requests), 360),
+        (&latency_realtime::CHART, latency_realtime::body, 520),
+        (
+            &delay_setpoint::CHART,
+            |scene, view, area| {
+                delay_setpoint::body(scene, view, area);
+            },
+            440,
+        ),
+        (
+            &percentiles::CHART,
+            |scene, view, area| {
+                percentiles::body(scene, view, area);
+            },
+            380,
+        ),
     ];
     let mut y = 214;
     let mut plots = Vec::new();
@@ -39,6 +51,7 @@ fn draw(view: &RunView<'_>) -> Scene {
         plots.push(plot_area(area));
         y += height + 6;
     }
+    scene.counted = None;
     // Each plot has its own stamp: parts of a sheet are cut out and passed on.
     page::bottom(&mut scene, view, &plots);
     scene

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use iosonar_analyze::{Class, CountGrid, CountSeries, Diagrams, Occupancy, ROWS, TILE_COLUMNS};
+use iosonar_analyze::{Class, CountGrid, CountSeries, Diagrams, Occupancy, ROWS, Scope, TILE_COLUMNS};
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};
 
@@ -20,12 +20,12 @@ pub(super) fn all(diagrams: &Diagrams) -> String {
     let mut out = String::new();
     grid(&mut out, "latency", &diagrams.latency);
     grid(&mut out, "delay", &diagrams.delay);
-    counts(&mut out, "demanded", &diagrams.demanded);
-    counts(&mut out, "delivered-read", &diagrams.delivered_reads);
-    counts(&mut out, "delivered-write", &diagrams.delivered_writes);
-    occupancy(&mut out, "in-flight-read", &diagrams.reads_in_flight);
-    occupancy(&mut out, "in-flight-write", &diagrams.writes_in_flight);
-    occupancy(&mut out, "waiting", &diagrams.waiting);
+    counts(&mut out, "demanded", &diagrams.demanded.scope(Scope::All));
+    counts(&mut out, "delivered-read", &diagrams.delivered.scope(Scope::Read));
+    counts(&mut out, "delivered-write", &diagrams.delivered.scope(Scope::Write));
+    occupancy(&mut out, "in-flight-read", &diagrams.in_flight.read);
+    occupancy(&mut out, "in-flight-write", &diagrams.in_flight.write);
+    occupancy(&mut out, "waiting", &diagrams.waiting.all);
     out
 }
 
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_grid_comes_back_exactly() {
-        let mut g = CountGrid::new(TimeAxis::new(99_999, 1000));
+        let mut g = CountGrid::new(TimeAxis::new(99_999, 1024));
         for i in 0..30_000u64 {
             let class = if i % 7 == 0 { Class::WritePushed } else { Class::Read };
             g.add(class, i * i % 40_000, i * i * i % 200_000_000_000);

@@ -195,7 +195,7 @@ fn tiles(out: &mut String, s: &Summary) {
 
 fn picture(out: &mut String, report: &Report<'_>, picture: Picture) {
     let subject = Subject::of_run(report.summary, report.headline);
-    let run = RunMaterial { summary: report.summary, diagrams: report.diagrams, findings: None };
+    let run = RunMaterial { summary: report.summary, diagrams: report.diagrams, tally: None, findings: None };
     let material = Material { subject: &subject, run: Some(run), demand: None };
     let Some(scene) = picture.draw(&material, &Style::default()) else { return };
     let words = alternative(report.summary, picture);

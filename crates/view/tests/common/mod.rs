@@ -1,7 +1,8 @@
 //! Synthetic runs: seeded, with known bands, stalls and a collapse.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use iosonar_analyze::{Diagrams, Limits, Summary, summarize};
+use iosonar_analyze::findings::{CompletionStall, LatencyBand, Overload, OverloadKind, StallKind, TimeRange};
+use iosonar_analyze::{Diagrams, Findings, Limits, Summary, Tally, summarize};
 use iosonar_archive::*;
 use iosonar_plan::*;
 
@@ -9,6 +10,8 @@ pub struct Run {
     pub plan: Plan,
     pub info: RunInfo,
     pub records: Vec<Record>,
+    /// What pictures are told to show; nothing is looked for.
+    pub findings: Option<Findings>,
 }
 
 impl Run {
@@ -16,8 +19,14 @@ impl Run {
         summarize(&self.records, &self.plan, &self.info, &Limits::default()).unwrap()
     }
 
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::new(self.plan.targets.len(), &Limits::default());
+        self.records.iter().for_each(|r| tally.add(r));
+        tally
+    }
+
     pub fn diagrams(&self) -> Diagrams {
-        Diagrams::compute(&self.records, &self.summary().span).unwrap()
+        Diagrams::compute(&self.records).unwrap()
     }
 }
 
@@ -108,7 +117,64 @@ pub fn empty(targets: &[&str]) -> Run {
             cpu: Default::default(),
         },
         records: Vec::new(),
+        findings: None,
     }
+}
+
+/// More findings than a picture has room for, most of them where the fixture really has them.
+pub fn with_findings(mut run: Run) -> Run {
+    let end = run.records.iter().filter_map(|r| r.completed).max().map_or(1, |t| t.0);
+    let range = |from: f64, to: f64| TimeRange {
+        from_ns: (end as f64 * from) as u64,
+        to_ns: (end as f64 * to) as u64,
+    };
+    let band = |letter, op, low_ns, peak_ns, high_ns, share| LatencyBand {
+        letter,
+        op,
+        low_ns,
+        peak_ns,
+        high_ns,
+        requests: 12_345,
+        share,
+        first_third_share: None,
+        last_third_share: None,
+        share_over_time: Vec::new(),
+        range: range(0.0, 1.0),
+    };
+    let stall = |i: u64| CompletionStall {
+        kind: if i.is_multiple_of(3) { StallKind::Needle } else { StallKind::Lash },
+        op: i.is_multiple_of(3).then_some(Op::Write),
+        range: range(i as f64 / 41.0, i as f64 / 41.0 + 0.001 * (i % 7) as f64),
+        held_reads: i * 100,
+        held_writes: i,
+        drain_ns: 1_000_000,
+        longest_latency_ns: 2_000_000_000,
+        threshold_ns: 50_000_000,
+    };
+    run.findings = Some(Findings {
+        bands: vec![
+            band('A', Op::Read, 40_000, 90_000, 220_000, 0.34),
+            band('B', Op::Read, 220_000, 620_000, 2_000_000, 0.46),
+            band('C', Op::Read, 2_000_000, 9_000_000, 40_000_000, 0.2),
+            band('A', Op::Write, 25_000, 55_000, 120_000, 0.34),
+            band('B', Op::Write, 120_000, 240_000, 800_000, 0.46),
+            band('C', Op::Write, 800_000, 3_000_000, 20_000_000, 0.2),
+        ],
+        stalls: (1..41).map(stall).collect(),
+        stalls_left_out: 7,
+        collapse: Some(Overload {
+            kind: OverloadKind::Collapse,
+            range: range(0.66, 1.0),
+            demanded_per_second: 3_100.0,
+            delivered_low_per_second: 290.0,
+            delivered_high_per_second: 330.0,
+            backlog_requests: 510_176,
+            backlog_slope_per_second: 2_800.0,
+            lost_seconds_per_second: 0.9,
+        }),
+        ..Findings::default()
+    });
+    run
 }
 
 /// A replay of `count` requests over `seconds` with three bands for each operation, stalls, and (if asked for)

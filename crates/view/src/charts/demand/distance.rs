@@ -84,7 +84,7 @@ fn draw(view: &DemandView<'_>, chart: &Chart, shown: &[Distance]) -> Scene {
 fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, shown: &[Distance]) {
     let (p, plot) = (view.palette, plot_area(area));
     let windows = view.demand.series.working_sets.iter().enumerate();
-    let mut curves: Vec<Curve> = windows
+    let curves: Vec<Curve> = windows
         .filter_map(|(index, w)| Some((index, w.window_s?, w.consecutive.as_ref()?)))
         .flat_map(|(index, window_s, series)| {
             let curve = move |d: &Distance| Curve { distance: *d, window_s, index, bytes: d.bytes(series) };
@@ -100,14 +100,16 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, shown: &[Distance]
     }
     let scale = LogScale::bytes(values().fold(most, f64::min), most, plot, Direction::Up);
     let last_ns = view.demand.facts.span.map_or(0, |s| s.last_ns);
-    let time = super::time_scale((last_ns / 1_000_000_000 + 1).saturating_mul(1_000_000_000), plot);
+    let end_ns = (last_ns / 1_000_000_000 + 1).saturating_mul(1_000_000_000);
+    let time = super::time_scale(view, end_ns, plot);
     time.draw(scene, p, Some(TIME_LABEL));
     scale.draw(scene, p, "Distance, bytes, log");
     // Long windows lie over the zig-zag of short ones.
-    for curve in &mut curves {
+    for curve in &curves {
         let width = curve.window_s.saturating_mul(1_000_000_000);
-        let values = curve.bytes.iter().enumerate();
-        let x = |k: usize| time.x((k as u64).saturating_mul(width)).min(plot.right());
+        let at = |k: usize| (k as u64).saturating_mul(width);
+        let values = curve.bytes.iter().enumerate().filter(|(k, _)| time.shows(at(*k)..at(k + 1)));
+        let x = |k: usize| time.x(at(k)).min(plot.right());
         let points = super::thinned(values.map(|(k, v)| (x(k), scale.at(*v))));
         let end = x(curve.bytes.len());
         scene.steps(points, end, stroke(view, curve));

@@ -46,9 +46,12 @@ fn picture(
     })
 }
 
-/// The time axis of a load that ends at `end_ns`.
-fn time_scale(end_ns: u64, plot: Rect) -> TimeScale {
-    TimeScale { end_ns: end_ns.max(1), area: plot }
+/// The time axis of a load that ends at `end_ns`, or the part of it that is shown.
+fn time_scale(view: &DemandView<'_>, end_ns: u64, plot: Rect) -> TimeScale {
+    let whole = TimeScale { begin: 0, end: end_ns.max(1), is_number: false, area: plot };
+    let Some(range) = view.range else { return whole };
+    let begin = range.from_ns.min(whole.end - 1);
+    TimeScale { begin, end: range.to_ns.clamp(begin + 1, whole.end), ..whole }
 }
 
 /// How an entry of a legend looks in the plot.

@@ -1,6 +1,6 @@
 //! Where requests lie over time.
 
-use super::super::axes::{self, LinearScale};
+use super::super::axes::{self, LinearScale, TimeScale};
 use super::super::{Chart, DemandView, Draw, plot_area};
 use super::scales::unit_of;
 use super::{Entry, TIME_LABEL};
@@ -37,10 +37,10 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     // Rows end where the load ends, not at the next tick above.
     let top = scale.y(bytes / unit);
     let inner = Rect { y: top, h: plot.bottom() - top, ..plot };
-    let time = super::time_scale(map.column_ns.saturating_mul(map.columns as u64), plot);
+    let time = super::time_scale(view, map.column_ns.saturating_mul(map.columns as u64), plot);
     time.draw(scene, p, Some(TIME_LABEL));
     scale.draw(scene, p, &format!("Position of the first sector, {name}"), units::plain);
-    let density = density(map, inner);
+    let density = density(map, &time, inner);
     scene.marks.push(Mark::Image(density.image(p, inner.x, inner.y)));
     for w in &view.demand.facts.wraparound {
         let size = w.device_bytes as f64 / unit;
@@ -62,11 +62,15 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
 }
 
 /// Counts for each pixel. Each stored cell counts where it begins, so every request counts once.
-fn density(map: &SeekMap, plot: Rect) -> Density {
+fn density(map: &SeekMap, time: &TimeScale, plot: Rect) -> Density {
     let (width, height) = (plot.w as usize, plot.h as usize);
     let mut cells = vec![[0; 4]; width * height];
     for column in 0..map.columns {
-        let x = column * width / map.columns;
+        let begin = map.column_ns.saturating_mul(column as u64);
+        if !time.shows(begin..begin.saturating_add(map.column_ns)) {
+            continue;
+        }
+        let x = ((time.x(begin) - plot.x) as usize).min(width - 1);
         for (row, counts) in map.column(column).iter().enumerate() {
             let y = height - 1 - row * height / map.rows;
             let cell = &mut cells[y * width + x];

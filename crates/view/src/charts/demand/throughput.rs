@@ -101,12 +101,14 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, unit: Unit, by_op:
     };
     let lines: Vec<Vec<f64>> = curves.iter().map(|c| rates(&c.amounts)).collect();
     let scale = LinearScale::new(lines.iter().flatten().copied().fold(0.0, f64::max), plot);
-    let time = super::time_scale(width_ns.saturating_mul(windows as u64), plot);
+    let time = super::time_scale(view, width_ns.saturating_mul(windows as u64), plot);
     time.draw(scene, p, Some(TIME_LABEL));
     scale.draw(scene, p, unit.label(), units::plain);
     for (curve, rates) in curves.iter().zip(&lines) {
-        let x = |i: usize| time.x((i as u64).saturating_mul(step_ns)).min(plot.right());
-        let points = rates.iter().enumerate().map(|(i, rate)| (x(i), scale.y(*rate)));
+        let at = |i: usize| (i as u64).saturating_mul(step_ns);
+        let x = |i: usize| time.x(at(i)).min(plot.right());
+        let shown = rates.iter().enumerate().filter(|(i, _)| time.shows(at(*i)..at(i + 1)));
+        let points = shown.map(|(i, rate)| (x(i), scale.y(*rate)));
         let stroke = Stroke::solid(curve.color, if by_op { 1 } else { 2 });
         scene.steps(super::thinned(points), x(rates.len()), stroke);
     }

@@ -38,7 +38,7 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let windows = turns.requests.len().max(1);
     let group = windows.div_ceil(plot.w as usize / STEP_PIXELS);
     let step_ns = turns.width_ns.saturating_mul(group as u64);
-    let time = super::time_scale(turns.width_ns.saturating_mul(windows as u64), plot);
+    let time = super::time_scale(view, turns.width_ns.saturating_mul(windows as u64), plot);
     let scale = LinearScale::new(100.0, plot);
     time.draw(scene, p, Some(TIME_LABEL));
     scale.draw(scene, p, "Turns in percent of the requests", units::plain);
@@ -46,18 +46,20 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
         scene.horizontal(scale.y(guide), (plot.x, plot.right() - 1), Stroke::dashed(p.bad, 1));
     }
     let sums = turns.requests.chunks(group).zip(turns.turns.chunks(group));
-    let shares: Vec<Option<f64>> = sums
+    let at = |i: usize| (i as u64).saturating_mul(step_ns);
+    let shares: Vec<(usize, Option<f64>)> = sums
         .map(|(r, t)| (r.iter().sum::<u64>(), t.iter().sum::<u64>()))
-        .map(|(r, t)| (r > 0).then(|| t as f64 / r as f64 * 100.0))
+        .enumerate()
+        // A window without requests has no share, and one outside of what is shown has none here.
+        .filter(|(i, _)| time.shows(at(*i)..at(i + 1)))
+        .map(|(i, (r, t))| (i, (r > 0).then(|| t as f64 / r as f64 * 100.0)))
         .collect();
-    let x = |i: usize| time.x((i as u64).saturating_mul(step_ns)).min(plot.right());
-    // A window without requests has no share: the line is interrupted, nothing is drawn over the gap.
-    let mut begin = 0;
-    while begin < shares.len() {
-        let end = shares[begin..].iter().position(Option::is_none).map_or(shares.len(), |n| begin + n);
-        let points = (begin..end).filter_map(|i| Some((x(i), scale.y(shares[i]?)))).collect();
-        scene.steps(points, x(end), Stroke::solid(p.axis, 2));
-        begin = end + 1;
+    let x = |i: usize| time.x(at(i)).min(plot.right());
+    // The line is interrupted where there is no share.
+    for part in shares.split(|(_, share)| share.is_none()) {
+        let Some((last, _)) = part.last() else { continue };
+        let points = part.iter().filter_map(|(i, share)| Some((x(*i), scale.y((*share)?)))).collect();
+        scene.steps(points, x(last + 1), Stroke::solid(p.axis, 2));
     }
     axes::frame(scene, p, plot);
     super::legend(scene, p, plot, &entries(p, step_ns));

@@ -83,7 +83,7 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, is_log: bool) {
     let most = values().fold(0.0, f64::max);
     let least = values().filter(|v| *v > 0.0).fold(most, f64::min);
     let end_s = series.iter().map(|w| w.step_s * (w.sliding.pages.len() as u64 + 1)).max().unwrap_or(1);
-    let time = super::time_scale(end_s.saturating_mul(1_000_000_000), plot);
+    let time = super::time_scale(view, end_s.saturating_mul(1_000_000_000), plot);
     time.draw(scene, p, Some(TIME_LABEL));
     let scale = if is_log {
         let scale = LogScale::bytes(least, most, plot, Direction::Up);
@@ -99,6 +99,7 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, is_log: bool) {
     for (i, window) in series.iter().enumerate() {
         let second = |n: usize| (n as u64 + 1).saturating_mul(window.step_s).saturating_mul(1_000_000_000);
         let values = window.sliding.pages.iter().enumerate();
+        let values = values.filter(|(n, _)| time.shows(second(*n)..second(n + 1)));
         let points = super::thinned(values.map(|(n, v)| (time.x(second(n)), scale.y(bytes(v)))));
         scene.steps(points, plot.right(), super::window_stroke(p, i, window.window_s.is_none()));
     }

@@ -1,0 +1,174 @@
+//! How the time of a request goes with another quantity: exact counts over both, by class.
+
+use crate::grid::Cell;
+use crate::{Class, ROWS, row_lower_edge, row_of};
+
+/// Slots of a duration: below 1 µs, the rows, 100 s and more.
+const SLOTS: usize = ROWS + 2;
+/// Numbers below this have a column each.
+const SINGLE: u64 = 64;
+/// Columns for each factor of two above.
+const PER_OCTAVE: u64 = 16;
+/// Columns of a scale of numbers: the last begins at 253 952, and holds all greater ones.
+const NUMBER_COLUMNS: usize = 256;
+/// Columns of a scale of durations: two rows each.
+const DURATION_COLUMNS: usize = SLOTS / 2;
+
+/// What is counted along the other axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Against {
+    /// A number of requests: exact below 64, then 16 columns for each factor of two.
+    Number,
+    /// A duration in nanoseconds: 32 columns for each factor of ten.
+    Duration,
+}
+
+impl Against {
+    fn columns(self) -> usize {
+        match self {
+            Against::Number => NUMBER_COLUMNS,
+            Against::Duration => DURATION_COLUMNS,
+        }
+    }
+
+    fn column(self, value: u64) -> usize {
+        match self {
+            Against::Duration => row_of(value).slot() / 2,
+            Against::Number if value < SINGLE => value as usize,
+            Against::Number => {
+                let octave = u64::from(value.ilog2());
+                let part = (value >> (octave - 4)) % PER_OCTAVE;
+                let column = SINGLE + (octave - 6) * PER_OCTAVE + part;
+                (column as usize).min(NUMBER_COLUMNS - 1)
+            }
+        }
+    }
+
+    fn lower_edge(self, column: usize) -> u64 {
+        match self {
+            Against::Duration => (2 * column).checked_sub(1).map_or(0, row_lower_edge),
+            Against::Number if (column as u64) < SINGLE => column as u64,
+            Against::Number => {
+                let above = column as u64 - SINGLE;
+                (PER_OCTAVE + above % PER_OCTAVE) << (above / PER_OCTAVE + 2)
+            }
+        }
+    }
+}
+
+/// Counts of requests over a quantity (columns) and a duration (slots, see [`Row::slot`](crate::Row::slot)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Correlation {
+    against: Against,
+    cells: Vec<Cell>,
+}
+
+impl Correlation {
+    /// All zero.
+    pub fn new(against: Against) -> Correlation {
+        Correlation { against, cells: vec![[0; 4]; against.columns() * SLOTS] }
+    }
+
+    /// What the columns are.
+    pub fn against(&self) -> Against {
+        self.against
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.against.columns()
+    }
+
+    /// Least value of a column: a number, or nanoseconds.
+    pub fn lower_edge(&self, column: usize) -> u64 {
+        self.against.lower_edge(column)
+    }
+
+    /// The slots of a column.
+    pub fn column(&self, column: usize) -> &[Cell] {
+        &self.cells[column * SLOTS..(column + 1) * SLOTS]
+    }
+
+    /// The requests in one cell.
+    pub fn count(&self, column: usize, slot: usize) -> Cell {
+        self.cells[column * SLOTS + slot]
+    }
+
+    /// Counts a request.
+    pub(crate) fn add(&mut self, class: Class, value: u64, duration_ns: u64) {
+        let cell = self.against.column(value) * SLOTS + row_of(duration_ns).slot();
+        self.cells[cell][class.index()] += 1;
+    }
+
+    /// Adds all of `other`.
+    pub(crate) fn merge(&mut self, other: &Correlation) {
+        for (mine, theirs) in self.cells.iter_mut().flatten().zip(other.cells.iter().flatten()) {
+            *mine += theirs;
+        }
+    }
+
+    /// Kendall's tau-b of both quantities, from -1 to 1, ties by columns and rows; `None` where either is always
+    /// the same.
+    ///
+    /// M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945).
+    pub fn rank_correlation(&self) -> Option<f64> {
+        let sums: Vec<f64> = self.cells.iter().map(|cell| cell.iter().sum::<u64>() as f64).collect();
+        let mut below = vec![0.0; SLOTS];
+        let (mut balance, mut pairs_of_columns, mut seen) = (0.0, 0.0, 0.0);
+        for column in sums.chunks_exact(SLOTS) {
+            let total: f64 = column.iter().sum();
+            if total == 0.0 {
+                continue;
+            }
+            let mut lower = 0.0;
+            for (slot, n) in column.iter().enumerate() {
+                let upper = seen - lower - below[slot];
+                balance += n * (lower - upper);
+                lower += below[slot];
+            }
+            pairs_of_columns += total * seen;
+            seen += total;
+            below.iter_mut().zip(column).for_each(|(sum, n)| *sum += n);
+        }
+        let (mut pairs_of_rows, mut seen) = (0.0, 0.0);
+        for total in below {
+            pairs_of_rows += total * seen;
+            seen += total;
+        }
+        let scale = f64::sqrt(pairs_of_columns * pairs_of_rows);
+        (scale > 0.0).then(|| balance / scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn rank_correlation_by_hand() {
+        let of = |points: &[(u64, u64)]| {
+            let mut c = Correlation::new(Against::Number);
+            points.iter().for_each(|(n, ms)| c.add(Class::Read, *n, ms * 1_000_000));
+            c.rank_correlation()
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[(1, 5), (1, 9)]), None);
+        assert_eq!(of(&[(1, 1), (2, 2), (3, 5)]), Some(1.0));
+        assert_eq!(of(&[(1, 5), (2, 2), (3, 1)]), Some(-1.0));
+        // Two pairs of six agree, four do not.
+        assert_eq!(of(&[(1, 10), (2, 20), (3, 1), (4, 2)]), Some(-2.0 / 6.0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_column_holds_its_values(value: u64, shift in 0u32..64) {
+            for against in [Against::Number, Against::Duration] {
+                let value = value >> shift;
+                let column = against.column(value);
+                prop_assert!(against.lower_edge(column) <= value);
+                prop_assert!(column + 1 == against.columns() || value < against.lower_edge(column + 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What is counted in an order of its own: along submissions, due times, completions.
+
+use crate::correlation::Against;
+use crate::diagrams::SERIES_COLUMNS;
+use crate::sweep::Sweep;
+use crate::{Class, Correlation, Reorder, TimeAxis, TurnSeries};
+use iosonar_archive::Record;
+use iosonar_plan::Op;
+
+/// What of a record is needed where order matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// When it was due.
+    pub due_ns: u64,
+    /// Submission and completion, if there were any.
+    pub done: Option<(u64, u64)>,
+    /// First byte that was asked for.
+    pub offset: u64,
+    /// Bytes that were asked for.
+    pub length: u64,
+    /// Which target.
+    pub target: u16,
+    /// Which class.
+    pub class: Class,
+    /// Whether all its bytes were transferred.
+    pub is_completed: bool,
+}
+
+impl Step {
+    /// The step of a record.
+    pub fn of(record: &Record) -> Step {
+        Step {
+            due_ns: record.due.0,
+            done: record.submitted.zip(record.completed).map(|(s, c)| (s.0, c.0.max(s.0))),
+            offset: record.requested.offset,
+            length: record.requested.length,
+            target: record.target,
+            class: Class::of(record),
+            is_completed: record.is_completed(),
+        }
+    }
+
+    /// Read or write.
+    pub fn op(&self) -> Op {
+        match self.class {
+            Class::Read | Class::ReadPushed => Op::Read,
+            Class::Write | Class::WritePushed => Op::Write,
+        }
+    }
+}
+
+/// A time of requests, over the number of requests that are in a state when they enter it.
+#[derive(Debug, Clone)]
+pub struct Crowd {
+    order: Reorder<Entry>,
+    /// One for each operation.
+    inside: [Sweep; 2],
+    pub(crate) counts: Correlation,
+}
+
+/// A request that is in a state for a time.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    begin_ns: u64,
+    end_ns: u64,
+    class: Class,
+    op: Op,
+    /// Whether it is counted, or only stands in the way of others.
+    counts: bool,
+}
+
+impl Crowd {
+    fn new() -> Crowd {
+        Crowd { order: Reorder::new(), inside: Default::default(), counts: Correlation::new(Against::Number) }
+    }
+
+    fn add(&mut self, begin_ns: u64, end_ns: u64, step: &Step) {
+        let (class, op, counts) = (step.class, step.op(), step.is_completed);
+        let Crowd { order, inside, counts: counted } = self;
+        let entry = Entry { begin_ns, end_ns, class, op, counts };
+        order.push(begin_ns, entry, &mut |entry| enter(inside, counted, &entry));
+    }
+
+    pub(crate) fn finish(&mut self) {
+        let Crowd { order, inside, counts } = self;
+        order.finish(&mut |entry| enter(inside, counts, &entry));
+    }
+}
+
+fn enter(inside: &mut [Sweep; 2], counted: &mut Correlation, entry: &Entry) {
+    let number = inside[entry.op as usize].enter(entry.begin_ns, entry.end_ns);
+    if entry.counts {
+        counted.add(entry.class, number, entry.end_ns - entry.begin_ns);
+    }
+}
+
+/// Turns of completed requests in order of completion.
+#[derive(Debug, Clone)]
+pub struct CompletedTurns {
+    order: Reorder<(u64, u64, u16)>,
+    pub(crate) series: TurnSeries,
+}
+
+impl CompletedTurns {
+    fn add(&mut self, completed_ns: u64, step: &Step) {
+        let CompletedTurns { order, series } = self;
+        let mut next = |(at, offset, target)| series.add(target, at, offset);
+        order.push(completed_ns, (completed_ns, step.offset, step.target), &mut next);
+    }
+
+    pub(crate) fn finish(&mut self) {
+        let CompletedTurns { order, series } = self;
+        order.finish(&mut |(at, offset, target)| series.add(target, at, offset));
+    }
+}
+
+/// The part of the pictures that needs requests in order. It is made from all records, one after the other.
+#[derive(Debug, Clone)]
+pub struct Ordered {
+    pub(crate) flights: Crowd,
+    pub(crate) backlog: Crowd,
+    pub(crate) turns: CompletedTurns,
+}
+
+impl Ordered {
+    /// Nothing yet.
+    pub fn new() -> Ordered {
+        let series = TurnSeries::new(TimeAxis::new(0, SERIES_COLUMNS));
+        let turns = CompletedTurns { order: Reorder::new(), series };
+        Ordered { flights: Crowd::new(), backlog: Crowd::new(), turns }
+    }
+
+    /// The next record of the archive.
+    pub fn add(&mut self, step: &Step) {
+        let Some((submitted, completed)) = step.done else { return };
+        self.flights.add(submitted, completed, step);
+        self.backlog.add(step.due_ns, submitted.max(step.due_ns), step);
+        if step.is_completed {
+            self.turns.add(completed, step);
+        }
+    }
+
+    /// Requests that came too late for their place in one of the orders.
+    pub fn late(&self) -> u64 {
+        self.flights.order.late() + self.backlog.order.late() + self.turns.order.late()
+    }
+}
+
+impl Default for Ordered {
+    fn default() -> Self {
+        Ordered::new()
+    }
+}

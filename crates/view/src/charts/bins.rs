@@ -1,0 +1,240 @@
+//! Histograms of latency and delay: outlines by class, and below them the share of requests up to each time.
+
+use super::axes::{self, CountScale, LinearScale, LogTimeScale, TICK_SIZE, words};
+use super::{Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
+use crate::fonts::{self, Weight};
+use crate::palette::Rgb;
+use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::units;
+use iosonar_analyze::findings::LatencyBand;
+use iosonar_analyze::{Cell, Class, CountGrid, ROWS, Scope};
+use iosonar_plan::Op;
+
+pub(super) static LATENCY: Chart = Chart {
+    stem: "g06.latency.bins",
+    keywords: &["latency.bins"],
+    title: "How many requests had which latency",
+    draw: Draw::Run(|view| {
+        let legend = |scene: &mut Scene, y| {
+            page::time_legend(scene, view, &view.summary.latency, y);
+            page::counts_note(scene, view, y);
+        };
+        let bins = Bins {
+            grid: &view.diagrams.latency,
+            under: "< 1 µs",
+            x_label: "Latency (submission → completion), log",
+            bands: view.findings.map_or(&[], |f| &f.bands),
+        };
+        single(view, &LATENCY, legend, |scene, area| body(scene, view, &bins, area))
+    }),
+};
+
+pub(super) static DELAY: Chart = Chart {
+    stem: "g07.delay.bins",
+    keywords: &["delay.bins"],
+    title: "How many requests were submitted how late",
+    draw: Draw::Run(|view| {
+        let legend = |scene: &mut Scene, y| {
+            page::time_legend(scene, view, &view.summary.delay, y);
+            page::counts_note(scene, view, y);
+        };
+        let bins = Bins {
+            grid: &view.diagrams.delay,
+            under: "on time",
+            x_label: "Delay (due → submission), log",
+            bands: &[],
+        };
+        single(view, &DELAY, legend, |scene, area| body(scene, view, &bins, area))
+    }),
+};
+
+/// What distinguishes the two.
+struct Bins<'a> {
+    grid: &'a CountGrid,
+    /// Name of the strip below 1 µs.
+    under: &'static str,
+    x_label: &'static str,
+    bands: &'a [LatencyBand],
+}
+
+/// Outlines, in this order from back to front.
+const OUTLINES: [Scope; 4] = [Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed];
+
+/// Requests of a scope in one slot.
+fn of(cell: &Cell, scope: Scope) -> u64 {
+    Class::ALL.into_iter().filter(|c| scope.contains(*c)).map(|c| cell[c.index()]).sum()
+}
+
+/// Height of a line of words on bands.
+const LINE: i32 = 16;
+
+fn body(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, area: Rect) {
+    if !band::or_nothing(scene, view, area) {
+        return;
+    }
+    let whole = plot_area(area);
+    let sums = band::strips(bins.grid, &view.time(whole)).marginal();
+    let total = sums.iter().flatten().sum::<u64>();
+    scene.counted = Some(total);
+    if total == 0 {
+        page::nothing(scene, view, whole, "Nothing to show in this part of the time.");
+        return;
+    }
+    let room = LINE * 2 * i32::from(!bins.bands.is_empty());
+    let height = (whole.h - room) * 68 / 100;
+    let upper = Rect { y: whole.y + room, h: height, ..whole };
+    let lower = Rect { y: upper.bottom() + 14, h: whole.bottom() - upper.bottom() - 14, ..whole };
+    let scale = LogTimeScale::new(upper, |slot| sums[slot].iter().sum::<u64>() > 0);
+    scale.draw(scene, view.palette, bins.under, None);
+    outlines(scene, view, &sums, &scale, upper);
+    brackets(scene, view, bins.bands, &scale, upper, room);
+    let lower_scale = scale.within(lower);
+    lower_scale.draw(scene, view.palette, bins.under, Some(bins.x_label));
+    cumulative(scene, view, &sums, &lower_scale, lower);
+    side(scene, view, bins, &sums, upper, lower);
+}
+
+fn outlines(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogTimeScale, plot: Rect) {
+    let p = view.palette;
+    let most = OUTLINES.iter().flat_map(|scope| sums.iter().map(|c| of(c, *scope))).max().unwrap_or(0);
+    let counts = CountScale::new(most, plot);
+    counts.draw(scene, p, "Requests per row of 3.7 % (log)");
+    let present = OUTLINES.into_iter().filter(|scope| sums.iter().any(|c| of(c, *scope) > 0));
+    for (i, scope) in present.enumerate() {
+        let color = page::color(view, scope);
+        let y = |slot: usize| counts.y(of(&sums[slot], scope) as f64);
+        edge_bars(scene, scale, sums, scope, &counts, color, i as i32);
+        let pixels: Vec<(usize, (i32, i32))> =
+            scale.slots().filter_map(|slot| Some((slot, scale.pixels(slot)?))).collect();
+        let tint = Fill::Solid(p.background.mix(color, 0.18));
+        for (slot, (x, end)) in pixels.iter().filter(|(slot, _)| i == 0 && of(&sums[*slot], scope) > 0) {
+            scene.area(Rect { x: *x, y: y(*slot), w: end - x, h: plot.bottom() - y(*slot) }, tint);
+        }
+        let points = pixels.iter().map(|(slot, (x, _))| (*x, y(*slot))).collect();
+        let end = pixels.last().map_or(plot.x, |(_, (_, end))| *end);
+        let stroke = line(view, scope, color);
+        scene.steps(points, end, stroke);
+    }
+    axes::frame(scene, p, plot);
+}
+
+/// Writes are dashed where colours do not tell them from reads.
+fn line(view: &RunView<'_>, scope: Scope, color: Rgb) -> Stroke {
+    let is_write = matches!(scope, Scope::Write | Scope::WritePushed);
+    if view.palette.is_gray && is_write { Stroke::dashed(color, 2) } else { Stroke::solid(color, 2) }
+}
+
+/// Bars for what has no row: below 1 µs at the left, 100 s and more at the right.
+fn edge_bars(
+    scene: &mut Scene,
+    scale: &LogTimeScale,
+    sums: &[Cell],
+    scope: Scope,
+    counts: &CountScale,
+    color: Rgb,
+    place: i32,
+) {
+    for slot in [0, ROWS + 1] {
+        let n = of(&sums[slot], scope);
+        let Some((x, _)) = scale.pixels(slot).filter(|_| n > 0) else { continue };
+        let (top, low) = (counts.y(n as f64), counts.y(0.0));
+        scene.area(Rect { x: x + 14 * place, y: top, w: 12, h: low - top + 1 }, Fill::Solid(color));
+    }
+}
+
+/// Brackets of the bands above the histogram.
+fn brackets(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    bands: &[LatencyBand],
+    scale: &LogTimeScale,
+    plot: Rect,
+    room: i32,
+) {
+    let mut taken: Vec<Rect> = Vec::new();
+    for band in bands {
+        let (color, line) = match band.op {
+            Op::Read => (view.palette.read, 0),
+            Op::Write => (view.palette.write, 1),
+        };
+        let base = plot.y - room + LINE * (line + 1) - 4;
+        let (x, end) = (scale.x(band.low_ns) + 1, scale.x(band.high_ns) - 1);
+        let name = format!("{} {}", band.op.name(), band.label());
+        let middle = (x + end) / 2;
+        let mut text = words(name, middle, base - 2, TICK_SIZE, view.palette, Anchor::Middle);
+        (text.color, text.weight) = (color, Weight::Bold);
+        scene.horizontal(base + 2, (x, end), Stroke::solid(color, 1));
+        for at in [x, end] {
+            scene.vertical(at, (base + 2, base + 5), Stroke::solid(color, 1));
+        }
+        let b = text.bounds();
+        let wide = Rect { x: b.x - 4, w: b.w + 8, ..b };
+        let inside = b.x >= plot.x && b.right() <= SIDE_LEFT + SIDE_WIDTH;
+        if inside && taken.iter().all(|t| !t.overlaps(&wide)) {
+            taken.push(wide);
+            scene.text(text);
+        }
+    }
+}
+
+/// Share of the requests that took at most so long.
+fn cumulative(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogTimeScale, plot: Rect) {
+    let p = view.palette;
+    let percent = LinearScale::new(100.0, plot);
+    percent.draw(scene, p, "up to here, %", units::plain);
+    for scope in [Scope::Read, Scope::Write] {
+        let total: u64 = sums.iter().map(|c| of(c, scope)).sum();
+        if total == 0 {
+            continue;
+        }
+        let share = |n: u64| percent.y(n as f64 / total as f64 * 100.0);
+        let mut seen = 0;
+        let mut points = Vec::new();
+        let mut right = plot.right();
+        for slot in 0..ROWS + 2 {
+            seen += of(&sums[slot], scope);
+            if let Some((x, end)) = scale.pixels(slot) {
+                points.push((x, share(seen)));
+                right = end;
+            }
+        }
+        scene.steps(points, right, line(view, scope, page::color(view, scope)));
+    }
+    axes::frame(scene, p, plot);
+}
+
+fn side(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, sums: &[Cell], upper: Rect, lower: Rect) {
+    let p = view.palette;
+    let mut y = upper.y + 14;
+    let mut line = |text: String, color: Rgb, weight: Weight| {
+        let fitted = fonts::fit(&text, 13.0, weight, f64::from(SIDE_WIDTH));
+        let mut text = words(fitted, SIDE_LEFT, y, 13.0, p, Anchor::Start);
+        (text.color, text.weight) = (color, weight);
+        scene.text(text);
+        y += 19;
+    };
+    let total: u64 = sums.iter().flatten().sum();
+    for scope in OUTLINES {
+        let n: u64 = sums.iter().map(|c| of(c, scope)).sum();
+        if n > 0 {
+            let name = page::scope_name(scope).trim_start_matches("of these, ");
+            line(format!("{name}: {}", units::grouped(n)), page::color(view, scope), Weight::Bold);
+        }
+    }
+    for (slot, name) in [(0, bins.under), (ROWS + 1, "> 100 s")] {
+        let n: u64 = sums[slot].iter().sum();
+        if n > 0 {
+            let share = units::share(n, total);
+            let name = if slot == 0 && name == "on time" { "on time (< 1 µs late)" } else { name };
+            line(format!("{name}: {}, {share}", units::grouped(n)), p.text, Weight::Regular);
+        }
+    }
+    line("64 rows for each factor of ten".to_string(), p.faint_text, Weight::Regular);
+    for (i, text) in ["share of the reads and of the writes", "that took at most so long"].iter().enumerate()
+    {
+        let y = lower.y + 14 + 19 * i as i32;
+        let mut text = words(*text, SIDE_LEFT, y, 13.0, p, Anchor::Start);
+        text.color = p.faint_text;
+        scene.text(text);
+    }
+}

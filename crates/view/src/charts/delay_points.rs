@@ -1,0 +1,34 @@
+//! Delay over the number of the request: equal room for each request.
+
+use super::band::{self, Overlay, Panel};
+use super::{Chart, Draw, RunView, page, single};
+use crate::scene::Scene;
+
+pub(super) static CHART: Chart = Chart {
+    stem: "g05.delay.points",
+    keywords: &["delay.points"],
+    title: "Delay of every request, one after the other in order of completion",
+    draw: Draw::Run(draw),
+};
+
+fn draw(view: &RunView<'_>) -> Scene {
+    let legend = |scene: &mut Scene, y| {
+        page::time_legend(scene, view, &view.summary.delay, y);
+        page::counts_note(scene, view, y);
+    };
+    let panel = Panel {
+        grid: &view.diagrams.delay_by_number,
+        verdict: Some(&view.summary.limits.delay),
+        under: "on time",
+        always_under: true,
+        by_number: true,
+        overlay: Overlay::Nothing,
+        x_label: "Number of the request in order of completion",
+        y_label: "Delay (due → submission), log",
+    };
+    single(view, &CHART, legend, |scene, area| {
+        if band::or_nothing(scene, view, area) {
+            scene.counted = Some(band::draw(scene, view, &panel, area, true));
+        }
+    })
+}

@@ -1,0 +1,14 @@
+//! Latency over completion: a stall is a wall, for many requests complete at one instant.
+
+use super::latency_realtime::{draw, over};
+use super::{Chart, Draw};
+
+pub(super) static CHART: Chart = Chart {
+    stem: "g03.latency.completed",
+    keywords: &["latency.completed"],
+    title: "Latency of every request over the time of its completion",
+    draw: Draw::Run(|view| {
+        let label = "Time of completion since the start of the run";
+        draw(view, &CHART, &over(view, &view.diagrams.latency_by_completion, label))
+    }),
+};

@@ -1,0 +1,14 @@
+//! Latency over the time when requests were due: the only time base on which two runs of one load align.
+
+use super::latency_realtime::{draw, over};
+use super::{Chart, Draw};
+
+pub(super) static CHART: Chart = Chart {
+    stem: "g02.latency.setpoint",
+    keywords: &["latency.setpoint"],
+    title: "Latency of every request over the time when it was due",
+    draw: Draw::Run(|view| {
+        let label = "Time when the request was due, since the start of the run";
+        draw(view, &CHART, &over(view, &view.diagrams.latency_by_due, label))
+    }),
+};

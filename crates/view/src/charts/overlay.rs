@@ -1,0 +1,163 @@
+//! Findings in a picture: bands at the right margin, stalls as curtains with numbers, the collapse as a line.
+
+use super::axes::{LogScale, TICK_SIZE, TimeScale, words};
+use super::{RunView, SIDE_LEFT, SIDE_WIDTH};
+use crate::fonts::{self, Weight};
+use crate::palette::Rgb;
+use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use iosonar_analyze::Scope;
+use iosonar_analyze::findings::{CompletionStall, LatencyBand, Overload};
+use iosonar_plan::Op;
+
+/// Height of a line of words above a plot.
+const LINE: i32 = 18;
+
+/// Stalls that are seen, with their numbers in the list of findings.
+fn stalls<'a>(view: &RunView<'a>, time: &TimeScale) -> Vec<(usize, &'a CompletionStall)> {
+    let all = view.findings.map_or(&[] as &[CompletionStall], |f| &f.stalls);
+    let seen = |s: &CompletionStall| time.shows(s.range.from_ns..s.range.to_ns.max(s.range.from_ns + 1));
+    all.iter().enumerate().filter(|(_, s)| seen(s)).map(|(i, s)| (i + 1, s)).collect()
+}
+
+/// The collapse, if it begins in what is seen or before.
+fn collapse<'a>(view: &RunView<'a>, time: &TimeScale) -> Option<&'a Overload> {
+    let found = view.findings?.collapse.as_ref()?;
+    (!time.is_number && time.shows(found.range.from_ns..found.range.to_ns.max(found.range.from_ns + 1)))
+        .then_some(found)
+}
+
+/// The plot without the room for words above it, and that room.
+pub(super) fn reserve(view: &RunView<'_>, time: &TimeScale, plot: Rect) -> (Rect, Rect) {
+    let lines = i32::from(collapse(view, time).is_some()) + i32::from(!stalls(view, time).is_empty());
+    let strip = Rect { h: LINE * lines, ..plot };
+    (Rect { y: plot.y + strip.h, h: plot.h - strip.h, ..plot }, strip)
+}
+
+/// Curtains where nothing completed; to be drawn before the requests.
+pub(super) fn behind(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, plot: Rect) {
+    let p = view.palette;
+    let curtain = Fill::Solid(p.background.mix(p.axis, 0.22));
+    for (_, stall) in stalls(view, time) {
+        let (x, end) = (time.x(stall.range.from_ns), time.x(stall.range.to_ns));
+        let w = (end - x).max(1).min(plot.right() - x);
+        scene.area(Rect { x, y: plot.y, w, h: plot.h }, curtain);
+    }
+}
+
+/// Ticks and numbers of stalls, line and sentence of the collapse.
+pub(super) fn above(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, strip: Rect, plot: Rect) {
+    let p = view.palette;
+    if let Some(found) = collapse(view, time) {
+        if time.shows(found.range.from_ns..found.range.from_ns + 1) {
+            let y = (strip.y + 4, plot.bottom() - 1);
+            scene.vertical(time.x(found.range.from_ns), y, Stroke::solid(p.bad, 2));
+        }
+        sentence(scene, p.bad, view, found, time, strip);
+    }
+    numbers(scene, view, time, strip, plot);
+}
+
+fn sentence(
+    scene: &mut Scene,
+    color: Rgb,
+    view: &RunView<'_>,
+    found: &Overload,
+    time: &TimeScale,
+    strip: Rect,
+) {
+    let p = view.palette;
+    let room = f64::from(SIDE_LEFT + SIDE_WIDTH - strip.x);
+    let fitted = fonts::fit(&found.sentence(), TICK_SIZE, Weight::Bold, room);
+    let width = fonts::width(&fitted, TICK_SIZE, Weight::Bold).ceil() as i32;
+    // At the line where it fits there, so that the eye finds it.
+    let x = (time.x(found.range.from_ns) + 6).min(SIDE_LEFT + SIDE_WIDTH - width).max(strip.x);
+    let mut text = words(fitted, x, strip.y + 12, TICK_SIZE, p, Anchor::Start);
+    (text.color, text.weight) = (color, Weight::Bold);
+    let b = text.bounds();
+    scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, Fill::Solid(p.background));
+    scene.text(text);
+}
+
+/// Every stall has a tick; the longest have a number, as many as there is room for.
+fn numbers(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, strip: Rect, plot: Rect) {
+    let p = view.palette;
+    let mut seen = stalls(view, time);
+    if seen.is_empty() {
+        return;
+    }
+    seen.sort_by_key(|(number, s)| (std::cmp::Reverse(s.range.length_ns()), *number));
+    let mut taken: Vec<Rect> = Vec::new();
+    // The line of a collapse runs through the strip.
+    if let Some(found) = collapse(view, time) {
+        taken.push(Rect { x: time.x(found.range.from_ns) - 2, y: strip.y, w: 5, h: strip.h });
+    }
+    for (number, stall) in seen {
+        let (from, to) = (time.x(stall.range.from_ns), time.x(stall.range.to_ns));
+        let x = (from + to) / 2;
+        scene.vertical(x, (plot.y - 5, plot.y - 1), Stroke::solid(p.axis, 2));
+        let text = words(number.to_string(), x, plot.y - 7, 11.0, p, Anchor::Middle);
+        let b = text.bounds();
+        let wide = Rect { x: b.x - 3, w: b.w + 6, ..b };
+        if taken.iter().all(|t| !t.overlaps(&wide)) && wide.right() <= SIDE_LEFT + SIDE_WIDTH {
+            taken.push(wide);
+            scene.text(text);
+        }
+    }
+}
+
+/// Brackets and names of the bands beside the histogram. `taken`: words that stand there already.
+pub(super) fn bands(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    scale: &LogScale,
+    scope: Scope,
+    plot: Rect,
+    taken: Vec<Rect>,
+) {
+    let mut taken = taken;
+    let all = view.findings.map_or(&[] as &[LatencyBand], |f| &f.bands);
+    let in_lane = |op: Op| match scope {
+        Scope::Read | Scope::ReadPushed => op == Op::Read,
+        Scope::Write | Scope::WritePushed => op == Op::Write,
+        Scope::All => true,
+    };
+    for band in all.iter().filter(|b| in_lane(b.op)) {
+        let color = if band.op == Op::Read { view.palette.read } else { view.palette.write };
+        let x = SIDE_LEFT + SIDE_WIDTH + if band.op == Op::Read { 4 } else { 12 };
+        let (top, low) = (scale.y_clamped(band.high_ns), scale.y_clamped(band.low_ns));
+        let stroke = Stroke::solid(color, 2);
+        scene.vertical(x, (top + 1, low - 1), stroke);
+        scene.horizontal(top + 1, (x - 3, x), stroke);
+        scene.horizontal(low - 1, (x - 3, x), stroke);
+        label(scene, view, band, color, scale.y_clamped(band.peak_ns), plot, &mut taken);
+    }
+}
+
+/// The name at the height of the peak, or as near as there is room.
+fn label(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    band: &LatencyBand,
+    color: Rgb,
+    peak: i32,
+    plot: Rect,
+    taken: &mut Vec<Rect>,
+) {
+    let p = view.palette;
+    let name = format!("{} {}", band.op.name(), band.label());
+    let fitted = fonts::fit(&name, TICK_SIZE, Weight::Bold, f64::from(SIDE_WIDTH - 20));
+    let mut text = words(fitted, SIDE_LEFT + SIDE_WIDTH - 4, peak + 4, TICK_SIZE, p, Anchor::End);
+    (text.color, text.weight) = (color, Weight::Bold);
+    let shifts = (0..40).flat_map(|i| [-i * 4, i * 4]);
+    for shift in shifts {
+        text.y = peak + 4 + shift;
+        let b = text.bounds();
+        let inside = b.y >= plot.y && b.bottom() <= plot.bottom();
+        if inside && taken.iter().all(|t| !t.overlaps(&b)) {
+            scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, Fill::Solid(p.background));
+            taken.push(b);
+            scene.text(text);
+            return;
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Service time and response time by percentile: what was measured from the submission, and what a user waited from
+//! the time when the request was due. No correction is needed, for the plan is known.
+
+use super::axes::{self, LogScale, words};
+use super::{Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
+use crate::fonts::{self, Weight};
+use crate::palette::Rgb;
+use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::units;
+use iosonar_analyze::{ByScope, Distribution, Scope, TimeStats, row_of};
+
+pub(super) static CHART: Chart = Chart {
+    stem: "g20.response.percentiles",
+    keywords: &["percentiles", "response"],
+    title: "Service time and response time by percentile",
+    draw: Draw::Run(draw),
+};
+
+/// Scopes with curves.
+const SCOPES: [Scope; 3] = [Scope::All, Scope::Read, Scope::Write];
+
+fn draw(view: &RunView<'_>) -> Scene {
+    let legend = |scene: &mut Scene, y| {
+        table(scene, view, y);
+        page::counts_note(scene, view, y);
+    };
+    single(view, &CHART, legend, |scene, area| scene.counted = body(scene, view, area))
+}
+
+/// A curve: its name, its stroke, its figures.
+fn rows<'a>(view: &RunView<'a>) -> Vec<(Scope, bool, &'a TimeStats)> {
+    let has_timetable = view.summary.run.has_timetable;
+    let both = |scope| {
+        let s = view.summary;
+        let response = s.response.get(scope).as_ref().filter(|_| has_timetable);
+        [(scope, false, s.latency.get(scope).as_ref()), (scope, true, response)]
+    };
+    let known =
+        |(scope, response, stats): (Scope, bool, Option<&'a TimeStats>)| Some((scope, response, stats?));
+    SCOPES.into_iter().flat_map(both).filter_map(known).collect()
+}
+
+fn table(scene: &mut Scene, view: &RunView<'_>, y: i32) {
+    const COLUMNS: [(&str, i32); 7] = [
+        ("requests", 400),
+        ("avg", 490),
+        ("p50", 580),
+        ("p99", 670),
+        ("p99.9", 760),
+        ("p99.99", 850),
+        ("max", 950),
+    ];
+    let p = view.palette;
+    for (name, x) in COLUMNS {
+        let mut text = words(name, x, y, 12.0, p, Anchor::End);
+        text.color = p.faint_text;
+        scene.text(text);
+    }
+    for (i, (scope, is_response, s)) in rows(view).into_iter().enumerate() {
+        let base = y + 16 * (i as i32 + 1);
+        let stroke = Stroke { color: page::color(view, scope), width: 3, dashed: is_response };
+        scene.horizontal(base - 4, (110, 133), stroke);
+        let what = if is_response { "response" } else { "service" };
+        scene.text(words(format!("{}, {what}", page::scope_name(scope)), 142, base, 12.0, p, Anchor::Start));
+        let optional = |t: Option<u64>| t.map_or("–".to_string(), axes::time);
+        let cells = [
+            units::grouped(s.count),
+            axes::time(s.mean_ns),
+            axes::time(s.p50_ns),
+            optional(s.p99_ns),
+            optional(s.p99_9_ns),
+            optional(s.p99_99_ns),
+            axes::time(s.max_ns),
+        ];
+        for (cell, (_, x)) in cells.into_iter().zip(COLUMNS) {
+            scene.text(words(cell, x, base, 12.0, p, Anchor::End));
+        }
+    }
+}
+
+/// Share below as nines: 0 at 0 %, 1 at 90 %, 2 at 99 %.
+#[derive(Clone, Copy)]
+struct Nines {
+    most: f64,
+    area: Rect,
+}
+
+impl Nines {
+    /// So far that ten of `count` requests remain.
+    fn new(count: u64, area: Rect) -> Nines {
+        Nines { most: (count as f64 / 10.0).log10().max(1.0), area }
+    }
+
+    fn x(&self, nines: f64) -> i32 {
+        self.area.x + ((nines / self.most).clamp(0.0, 1.0) * f64::from(self.area.w)).round() as i32
+    }
+
+    fn draw(&self, scene: &mut Scene, view: &RunView<'_>) {
+        let p = view.palette;
+        let half = std::iter::once((0.5f64, "50 %".to_string()));
+        let nines = (1..16).map(|n| {
+            let digits = "9".repeat(n);
+            let name = if n < 3 { digits } else { format!("{}.{}", &digits[..2], &digits[2..]) };
+            (1.0 - 10f64.powi(-(n as i32)), format!("{name} %"))
+        });
+        let zero = std::iter::once((0.0, "0 %".to_string()));
+        for (share, name) in zero.chain(half).chain(nines) {
+            let nines = -(1.0 - share).log10();
+            if nines > self.most + 1e-9 {
+                break;
+            }
+            let x = self.x(nines);
+            let y = (self.area.y, self.area.bottom() - 1);
+            scene.vertical(x, y, Stroke::solid(p.grid, 1));
+            scene.vertical(x, (self.area.bottom(), self.area.bottom() + 5), Stroke::solid(p.axis, 1));
+            scene.text(words(name, x, self.area.bottom() + 18, axes::TICK_SIZE, p, Anchor::Middle));
+        }
+        let label = "Share of requests that took at most so long, in nines; ends where ten requests remain";
+        let (x, y) = (self.area.x + self.area.w / 2, self.area.bottom() + 36);
+        scene.text(words(label, x, y, axes::LABEL_SIZE, p, Anchor::Middle));
+    }
+}
+
+/// A value for each place along the axis.
+type Curve = Vec<(f64, u64)>;
+
+/// From the whole distribution where it is known, otherwise from the percentiles of the summary.
+fn curve(stats: &TimeStats, distribution: Option<&Distribution>, nines: &Nines) -> Curve {
+    let most = (stats.count as f64 / 10.0).log10();
+    if let Some(d) = distribution {
+        let places =
+            (0..nines.area.w).step_by(2).map(|x| f64::from(x) / f64::from(nines.area.w) * nines.most);
+        let value = |n: f64| {
+            let share = 1.0 - 10f64.powf(-n);
+            d.histogram().value_at_quantile(share).clamp(stats.min_ns, stats.max_ns)
+        };
+        return places.take_while(|n| *n <= most).map(|n| (n, value(n))).collect();
+    }
+    let known = [
+        (0.0, Some(stats.min_ns)),
+        (0.5, Some(stats.p50_ns)),
+        (0.9, stats.p90_ns),
+        (0.99, stats.p99_ns),
+        (0.999, stats.p99_9_ns),
+        (0.999_9, stats.p99_99_ns),
+        (0.999_99, stats.p99_999_ns),
+    ];
+    let nines = |share: f64| -(1.0f64 - share).log10();
+    known
+        .into_iter()
+        .filter_map(|(share, ns)| Some((nines(share), ns?)))
+        .filter(|(n, _)| *n <= most)
+        .collect()
+}
+
+/// Returns how many requests it is drawn from.
+pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<u64> {
+    if !band::or_nothing(scene, view, area) {
+        return None;
+    }
+    let plot = plot_area(area);
+    let all = view.summary.latency.all.as_ref()?.count;
+    if all < 20 {
+        page::nothing(scene, view, plot, "Nothing to show: fewer than 20 requests have no percentiles.");
+        return Some(all);
+    }
+    let nines = Nines::new(all, plot);
+    let distributions: [Option<ByScope<Distribution>>; 2] =
+        [view.tally.map(|t| t.latency()), view.tally.map(|t| t.response())];
+    let curves: Vec<(Scope, bool, Curve)> = rows(view)
+        .into_iter()
+        .map(|(scope, is_response, stats)| {
+            let distribution = distributions[usize::from(is_response)].as_ref().map(|d| d.get(scope));
+            (scope, is_response, curve(stats, distribution, &nines))
+        })
+        .collect();
+    let values: Vec<u64> = curves.iter().flat_map(|c| &c.2).map(|(_, ns)| *ns).collect();
+    let scale = LogScale::new(plot, |slot| values.iter().any(|ns| row_of(*ns).slot() == slot), false, None);
+    nines.draw(scene, view);
+    scale.draw(scene, view.palette, "< 1 µs", "Time (log)");
+    hidden(scene, view, &curves, &nines, &scale);
+    for (scope, is_response, curve) in &curves {
+        let points: Vec<(i32, i32)> =
+            curve.iter().map(|(n, ns)| (nines.x(*n), scale.y_clamped(*ns))).collect();
+        let end = points.last().map_or(plot.x, |p| p.0 + 2);
+        let width = if *scope == Scope::All { 3 } else { 2 };
+        scene.steps(points, end, Stroke { color: page::color(view, *scope), width, dashed: *is_response });
+    }
+    axes::frame(scene, view.palette, plot);
+    side(scene, view, plot);
+    Some(all)
+}
+
+/// Between the two curves of all requests: what measuring from the submission does not see.
+fn hidden(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    curves: &[(Scope, bool, Curve)],
+    nines: &Nines,
+    scale: &LogScale,
+) {
+    let find = |response: bool| curves.iter().find(|(scope, r, _)| *scope == Scope::All && *r == response);
+    let (Some(service), Some(response)) = (find(false), find(true)) else { return };
+    let color = hatch_color(view);
+    let places: Vec<i32> = service.2.iter().map(|(n, _)| nines.x(*n)).collect();
+    for (i, ((_, low), (_, high))) in service.2.iter().zip(&response.2).enumerate() {
+        let end = places.get(i + 1).copied().unwrap_or(places[i] + 2);
+        let (top, bottom) = (scale.y_clamped(*high), scale.y_clamped(*low));
+        scene.area(Rect { x: places[i], y: top, w: end - places[i], h: bottom - top }, Fill::Hatch(color));
+    }
+}
+
+fn hatch_color(view: &RunView<'_>) -> Rgb {
+    view.palette.background.mix(view.palette.axis, 0.6)
+}
+
+fn side(scene: &mut Scene, view: &RunView<'_>, plot: Rect) {
+    let p = view.palette;
+    let mut lines = vec![("solid: service time,", None), ("submission → completion", None)];
+    if view.summary.run.has_timetable {
+        lines.extend([
+            ("dashed: response time,", None),
+            ("due time → completion", None),
+            ("what a closed loop would hide", Some(Fill::Hatch(hatch_color(view)))),
+        ]);
+    } else {
+        lines.push(("no timetable: no response time", None));
+    }
+    if view.range.is_some() {
+        lines.push(("all requests of the run", None));
+    }
+    for (i, (line, fill)) in lines.into_iter().enumerate() {
+        let y = plot.y + 14 + 20 * i as i32;
+        let x = SIDE_LEFT + if fill.is_some() { 32 } else { 0 };
+        if let Some(fill) = fill {
+            scene.area(Rect { x: SIDE_LEFT, y: y - 10, w: 24, h: 12 }, fill);
+        }
+        let fitted = fonts::fit(line, 13.0, Weight::Regular, f64::from(SIDE_WIDTH - (x - SIDE_LEFT)));
+        scene.text(words(fitted, x, y, 13.0, p, Anchor::Start));
+    }
+}

@@ -1,0 +1,170 @@
+//! Requests and bytes per second by class, over due time or over completion.
+
+use super::axes::{self, LinearScale, words};
+use super::overview::Unit;
+use super::steps::{self, Step};
+use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, demand, page, plot_area, single};
+use crate::fonts::{self, Weight};
+use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::units;
+use iosonar_analyze::{ClassSeries, Scope};
+
+/// Pixels of a step.
+const STEP_PIXELS: i32 = 3;
+
+pub(super) static REQUESTS_DUE: Chart = Chart {
+    stem: "g00.thrp.setpoint",
+    keywords: &["thrp.setpoint"],
+    title: "Demanded requests per second by class, over the time when they were due",
+    draw: Draw::Either(
+        |view| draw(view, &REQUESTS_DUE, &view.diagrams.demanded, Unit::Requests),
+        |view| demand::throughput::by_op(view, &REQUESTS_DUE, Unit::Requests),
+    ),
+};
+
+pub(super) static BYTES_DUE: Chart = Chart {
+    stem: "g00.thrs.setpoint",
+    keywords: &["thrs.setpoint"],
+    title: "Demanded bytes per second by class, over the time when they were due",
+    draw: Draw::Either(
+        |view| draw(view, &BYTES_DUE, &view.diagrams.demanded, Unit::Bytes),
+        |view| demand::throughput::by_op(view, &BYTES_DUE, Unit::Bytes),
+    ),
+};
+
+pub(super) static REQUESTS_COMPLETED: Chart = Chart {
+    stem: "g00.thrp.completed",
+    keywords: &["thrp.completed"],
+    title: "Completed requests per second by class, over the time of completion",
+    draw: Draw::Run(|view| draw(view, &REQUESTS_COMPLETED, &view.diagrams.delivered, Unit::Requests)),
+};
+
+pub(super) static BYTES_COMPLETED: Chart = Chart {
+    stem: "g00.thrs.completed",
+    keywords: &["thrs.completed"],
+    title: "Completed bytes per second by class, over the time of completion",
+    draw: Draw::Run(|view| draw(view, &BYTES_COMPLETED, &view.diagrams.delivered, Unit::Bytes)),
+};
+
+fn draw(view: &RunView<'_>, chart: &Chart, series: &ClassSeries, unit: Unit) -> Scene {
+    let legend = |scene: &mut Scene, y| {
+        table(scene, view, series, y);
+        page::counts_note(scene, view, y);
+    };
+    single(view, chart, legend, |scene, area| body(scene, view, series, unit, area))
+}
+
+/// Requests and bytes of each scope.
+fn table(scene: &mut Scene, view: &RunView<'_>, series: &ClassSeries, y: i32) {
+    let p = view.palette;
+    for (name, x) in [("requests", 420), ("share", 510), ("bytes", 620), ("mean size", 720)] {
+        let mut text = words(name, x, y, 12.0, p, Anchor::End);
+        text.color = p.faint_text;
+        scene.text(text);
+    }
+    let sums = Scope::ALL.map(|scope| {
+        let series = series.scope(scope);
+        (scope, series.requests.iter().sum::<u64>(), series.bytes.iter().sum::<u64>())
+    });
+    let all = sums[0].1;
+    let mut base = y;
+    for (scope, requests, bytes) in sums.into_iter().filter(|(_, requests, _)| *requests > 0) {
+        base += 18;
+        page::swatch(scene, page::color(view, scope), 110, base);
+        scene.text(words(page::scope_name(scope), 130, base, 13.0, p, Anchor::Start));
+        let cells = [
+            (units::grouped(requests), 420),
+            (units::share(requests, all), 510),
+            (units::bytes(bytes), 620),
+            (units::bytes(bytes / requests), 720),
+        ];
+        cells.into_iter().for_each(|(cell, x)| scene.text(words(cell, x, base, 13.0, p, Anchor::End)));
+    }
+}
+
+struct Lane {
+    scope: Scope,
+    steps: Vec<Step>,
+}
+
+fn body(scene: &mut Scene, view: &RunView<'_>, series: &ClassSeries, unit: Unit, area: Rect) {
+    let time = view.time(plot_area(area));
+    let of = |scope| {
+        let series = series.scope(scope);
+        (scope, steps::sums(unit.of(&series), series.axis(), &time, STEP_PIXELS), series.requests)
+    };
+    let counted = steps::sums(&of(Scope::All).2, series.axis(), &time, STEP_PIXELS);
+    scene.counted = Some(counted.iter().map(|s| s.sum).sum());
+    let lanes: Vec<Lane> = Scope::ALL
+        .into_iter()
+        .map(of)
+        .filter(|(_, _, requests)| requests.iter().any(|n| *n > 0))
+        .map(|(scope, steps, _)| Lane { scope, steps })
+        .collect();
+    if lanes.is_empty() {
+        page::nothing(scene, view, plot_area(area), "Nothing to show: there are no such requests.");
+        return;
+    }
+    let height = (area.h - BELOW) / lanes.len() as i32;
+    for (i, lane) in lanes.iter().enumerate() {
+        let plot = Rect { y: area.y + height * i as i32, h: height - 14, ..plot_area(area) };
+        // Reads and writes are compared with their sum; pushed-back requests would be too low to be seen.
+        let is_pushed = |scope: Scope| matches!(scope, Scope::ReadPushed | Scope::WritePushed);
+        let same = lanes.iter().filter(|l| is_pushed(l.scope) == is_pushed(lane.scope));
+        let most = same.flat_map(|l| &l.steps).map(|s| s.per_second() * unit.factor()).fold(0.0, f64::max);
+        let time = time.within(plot);
+        time.draw(scene, view.palette, (i + 1 == lanes.len()).then_some("Time since the start of the run"));
+        draw_lane(scene, view, lane, unit, &LinearScale::new(most, plot), &time);
+    }
+    let step = series.axis().width_ns() * steps::group(series.axis(), &time, STEP_PIXELS) as u64;
+    side(scene, view, area, height, &lanes, step);
+}
+
+fn draw_lane(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    lane: &Lane,
+    unit: Unit,
+    scale: &LinearScale,
+    time: &axes::TimeScale,
+) {
+    let (p, plot) = (view.palette, time.area);
+    let label =
+        if plot.h >= 150 { unit.label() } else { ["requests/s", "MB/s"][usize::from(unit == Unit::Bytes)] };
+    scale.draw(scene, p, label, units::plain);
+    let color = page::color(view, lane.scope);
+    for step in lane.steps.iter().filter(|s| s.sum > 0) {
+        let (x, end) = step.pixels(time);
+        let top = scale.y(step.per_second() * unit.factor());
+        let fill = Fill::Solid(p.background.mix(color, 0.45));
+        scene.area(Rect { x, y: top, w: end - x, h: plot.bottom() - top }, fill);
+    }
+    let points =
+        lane.steps.iter().map(|s| (s.pixels(time).0, scale.y(s.per_second() * unit.factor()))).collect();
+    let end = lane.steps.last().map_or(plot.right(), |s| s.pixels(time).1);
+    scene.steps(points, end, Stroke::solid(color, 1));
+    axes::frame(scene, p, plot);
+}
+
+/// Names of the lanes, and what a step is.
+fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, height: i32, lanes: &[Lane], step_ns: u64) {
+    let p = view.palette;
+    let mut own_scale = false;
+    for (i, lane) in lanes.iter().enumerate() {
+        let y = area.y + height * i as i32 + 16;
+        let name = fonts::fit(page::scope_name(lane.scope), 13.0, Weight::Bold, f64::from(SIDE_WIDTH));
+        let mut text = words(name, SIDE_LEFT, y, 13.0, p, Anchor::Start);
+        (text.weight, text.color) = (Weight::Bold, page::color(view, lane.scope));
+        scene.text(text);
+        own_scale |= matches!(lane.scope, Scope::ReadPushed | Scope::WritePushed);
+    }
+    let mut lines = vec![format!("one step is {}", axes::time(step_ns))];
+    if own_scale {
+        lines.push("pushed back: a scale of their own".to_string());
+    }
+    for (i, line) in lines.into_iter().enumerate() {
+        let mut text = words(line, SIDE_LEFT, area.y + 36 + 18 * i as i32, 13.0, p, Anchor::Start);
+        text.color = p.faint_text;
+        scene.text(text);
+    }
+}

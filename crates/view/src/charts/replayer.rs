@@ -1,0 +1,100 @@
+//! The health of the replayer: how late it was by itself, and how late it saw completions.
+
+use super::axes::{time, words};
+use super::band::{self, Overlay, Panel};
+use super::{Chart, Draw, RunView, page, single};
+use crate::scene::{Anchor, Scene};
+use crate::units;
+use iosonar_analyze::{CountGrid, TimeStats};
+
+pub(super) static ISSUE_ERROR: Chart = Chart {
+    stem: "g53.submit_lag",
+    keywords: &["submit_lag", "issue_error"],
+    title: "Issue error: how late the replayer itself submitted",
+    draw: Draw::Run(|view| {
+        let health = Health {
+            grid: &view.diagrams.issue_error,
+            stats: view.summary.health.issue_error,
+            name: "issue error",
+            what: "Delay of requests that nothing held: neither a conflict, nor their turn, nor the depth.",
+            under: "on time",
+            y_label: "Issue error (due → submission), log",
+        };
+        draw(view, &ISSUE_ERROR, &health)
+    }),
+};
+
+pub(super) static REAP_LAG: Chart = Chart {
+    stem: "g54.answer_lag",
+    keywords: &["answer_lag", "reap_lag"],
+    title: "Reap lag: how much earlier requests may have ended than was seen",
+    draw: Draw::Run(|view| {
+        let health = Health {
+            grid: &view.diagrams.reap_lag,
+            stats: view.summary.health.reap_lag,
+            name: "reap lag",
+            what: "Time since the generator looked before: latencies may be too long by at most this much.",
+            under: "< 1 µs",
+            y_label: "Reap lag, log",
+        };
+        draw(view, &REAP_LAG, &health)
+    }),
+};
+
+/// What distinguishes the two.
+struct Health<'a> {
+    grid: &'a CountGrid,
+    stats: Option<TimeStats>,
+    name: &'static str,
+    what: &'static str,
+    under: &'static str,
+    y_label: &'static str,
+}
+
+fn draw(view: &RunView<'_>, chart: &Chart, health: &Health<'_>) -> Scene {
+    let legend = |scene: &mut Scene, y| {
+        figures(scene, view, health, y);
+        page::counts_note(scene, view, y);
+    };
+    let panel = Panel {
+        grid: health.grid,
+        verdict: None,
+        under: health.under,
+        always_under: true,
+        by_number: false,
+        overlay: Overlay::Nothing,
+        x_label: "Time when the request was due, since the start of the run",
+        y_label: health.y_label,
+    };
+    single(view, chart, legend, |scene, area| {
+        if band::or_nothing(scene, view, area) {
+            scene.counted = Some(band::draw(scene, view, &panel, area, true));
+        }
+    })
+}
+
+fn figures(scene: &mut Scene, view: &RunView<'_>, health: &Health<'_>, y: i32) {
+    let optional = |t: Option<u64>| t.map_or("–".to_string(), time);
+    let mut lines = vec![health.what.to_string()];
+    match health.stats {
+        Some(s) => {
+            lines.push(format!(
+                "{}: {} requests, avg {}, p50 {}, p99 {}, p99.9 {}, max {}",
+                health.name,
+                units::grouped(s.count),
+                time(s.mean_ns),
+                time(s.p50_ns),
+                optional(s.p99_ns),
+                optional(s.p99_9_ns),
+                time(s.max_ns)
+            ));
+            lines.extend(s.p99_9_ns.map(|ns| {
+                format!("The replayer's own part is at most {} in 99.9 % of the requests.", time(ns))
+            }));
+        }
+        None => lines.push(format!("{}: there are no figures for this run", health.name)),
+    }
+    for (i, line) in lines.into_iter().enumerate() {
+        scene.text(words(line, 110, y + 4 + 20 * i as i32, 13.0, view.palette, Anchor::Start));
+    }
+}

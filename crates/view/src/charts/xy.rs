@@ -1,0 +1,303 @@
+//! How the time of a request goes with another quantity: density, median and 99th percentile of each column.
+
+use super::axes::{self, LogScale, LogTimeScale, NumberScale, TICK_SIZE, words};
+use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
+use crate::density::{Density, SLOTS, Strips};
+use crate::fonts::{self, Weight};
+use crate::scene::{Anchor, Mark, Rect, Scene, Stroke};
+use crate::units;
+use iosonar_analyze::{ByScope, Cell, Class, Correlation, ROWS, Scope, TimeStats, row_lower_edge};
+
+pub(super) static LATENCY_IN_FLIGHT: Chart = Chart {
+    stem: "g10.latency.xy",
+    keywords: &["latency.xy"],
+    title: "Latency over the number of requests in flight",
+    draw: Draw::Run(|view| {
+        let pair = Pair {
+            counts: &view.diagrams.latency_in_flight,
+            x: X::Number(
+                "Requests of the same operation in flight just after the submission, this one included, log",
+            ),
+            y_label: "Latency (submission → completion), log",
+            under: "< 1 µs",
+        };
+        draw(view, &LATENCY_IN_FLIGHT, &pair, &view.summary.latency)
+    }),
+};
+
+pub(super) static DELAY_WAITING: Chart = Chart {
+    stem: "g11.delay.xy",
+    keywords: &["delay.xy"],
+    title: "Delay over the number of waiting requests",
+    draw: Draw::Run(|view| {
+        let pair = Pair {
+            counts: &view.diagrams.delay_waiting,
+            x: X::Number(
+                "Requests of the same operation waiting just after the due time, this one included, log",
+            ),
+            y_label: "Delay (due → submission), log",
+            under: "on time",
+        };
+        draw(view, &DELAY_WAITING, &pair, &view.summary.delay)
+    }),
+};
+
+pub(super) static LATENCY_DELAY: Chart = Chart {
+    stem: "g12.latency.delay.xy",
+    keywords: &["latency.delay.xy"],
+    title: "Latency over the delay of the same request",
+    draw: Draw::Run(|view| {
+        let pair = Pair {
+            counts: &view.diagrams.latency_delay,
+            x: X::Time("Delay (due → submission), log"),
+            y_label: "Latency (submission → completion), log",
+            under: "< 1 µs",
+        };
+        draw(view, &LATENCY_DELAY, &pair, &view.summary.latency)
+    }),
+};
+
+/// What distinguishes the pictures.
+struct Pair<'a> {
+    counts: &'a Correlation,
+    x: X,
+    y_label: &'static str,
+    under: &'static str,
+}
+
+/// The horizontal quantity and its words.
+#[derive(Clone, Copy)]
+enum X {
+    Number(&'static str),
+    Time(&'static str),
+}
+
+fn draw(view: &RunView<'_>, chart: &Chart, pair: &Pair<'_>, stats: &ByScope<Option<TimeStats>>) -> Scene {
+    let legend = |scene: &mut Scene, y| {
+        page::time_legend(scene, view, stats, y);
+        page::counts_note(scene, view, y);
+    };
+    single(view, chart, legend, |scene, area| body(scene, view, pair, area))
+}
+
+/// Where each column lies.
+enum XScale {
+    Number(NumberScale),
+    Time(LogTimeScale),
+}
+
+fn requests(cells: &[Cell]) -> u64 {
+    cells.iter().flatten().sum()
+}
+
+/// A column that holds requests.
+#[derive(Clone, Copy)]
+struct Column {
+    index: usize,
+    begin: i32,
+    end: i32,
+}
+
+fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area: Rect) {
+    if !band::or_nothing(scene, view, area) {
+        return;
+    }
+    let plot = plot_area(area);
+    let lit: Vec<usize> =
+        (0..pair.counts.columns()).filter(|c| requests(pair.counts.column(*c)) > 0).collect();
+    let (Some(first), Some(last)) = (lit.first(), lit.last()) else {
+        page::nothing(scene, view, plot, "Nothing to show: no request was counted here.");
+        return;
+    };
+    let edge = |column: usize| pair.counts.lower_edge(column.min(pair.counts.columns() - 1));
+    let scale = match pair.x {
+        X::Number(label) => {
+            let behind = if last + 1 < pair.counts.columns() { edge(last + 1) } else { edge(*last) * 2 };
+            let scale = NumberScale::new(edge(*first), behind, plot);
+            scale.draw(scene, view.palette, label);
+            XScale::Number(scale)
+        }
+        X::Time(label) => {
+            // A column of durations holds two slots.
+            let scale = LogTimeScale::new(plot, |slot| requests(pair.counts.column(slot / 2)) > 0);
+            scale.draw(scene, view.palette, "on time", Some(label));
+            XScale::Time(scale)
+        }
+    };
+    let columns: Vec<Column> = lit.iter().map(|index| place(&scale, pair.counts, *index)).collect();
+    let lanes = band::lanes(view);
+    let height = plot.h / lanes.len() as i32;
+    let mut most = 0;
+    for (i, scope) in lanes.iter().enumerate() {
+        let gap = if i + 1 < lanes.len() { 10 } else { 0 };
+        let lane = Rect { y: plot.y + height * i as i32, h: height - gap, ..plot };
+        most = most.max(draw_lane(scene, view, pair, &columns, &scale, lane, *scope));
+    }
+    if lanes.len() == 1 {
+        band::key(scene, view, most, plot.bottom() + BELOW - 10);
+    }
+    side(scene, view, pair, plot);
+    scene.counted = Some(lit.iter().map(|c| requests(pair.counts.column(*c))).sum());
+}
+
+fn place(scale: &XScale, counts: &Correlation, index: usize) -> Column {
+    let (begin, end) = match scale {
+        XScale::Number(scale) => {
+            let behind = if index + 1 < counts.columns() { counts.lower_edge(index + 1) } else { u64::MAX };
+            (scale.x(counts.lower_edge(index)), scale.x(behind))
+        }
+        XScale::Time(scale) => {
+            let slots = [2 * index, 2 * index + 1].map(|slot| scale.pixels(slot));
+            let known = || slots.iter().flatten();
+            let (begin, end) = (known().map(|p| p.0).min(), known().map(|p| p.1).max());
+            // The strip of those on time and the first row share a column of counts.
+            let both = slots.iter().all(Option::is_some) && index == 0;
+            let (begin, end) = (begin.unwrap_or(0), end.unwrap_or(1));
+            (begin, if both { slots[0].map_or(end, |p| p.1) } else { end })
+        }
+    };
+    Column { index, begin, end: end.max(begin + 1) }
+}
+
+/// Returns the most requests in one cell.
+fn draw_lane(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    pair: &Pair<'_>,
+    columns: &[Column],
+    x: &XScale,
+    plot: Rect,
+    scope: Scope,
+) -> u64 {
+    let p = view.palette;
+    let mut strips = Strips::new(plot.w as usize);
+    for column in columns {
+        let cells = strips.column((column.begin - plot.x) as usize, (column.end - plot.x) as usize);
+        for (sum, cell) in cells.iter_mut().zip(pair.counts.column(column.index)) {
+            sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
+        }
+    }
+    let sums = strips.marginal();
+    strips.keep(|class| scope.contains(class));
+    let scale = LogScale::new(plot, |slot| sums[slot].iter().sum::<u64>() > 0, false, None);
+    scale.draw(scene, p, pair.under, pair.y_label);
+    let density = Density::new(&strips, &scale.pixel_rows());
+    scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
+    axes::frame(scene, p, plot);
+    if let XScale::Number(x) = x {
+        guides(scene, view, x, &scale, plot);
+    }
+    for (quantile, least, dashed) in [(0.5, 1, false), (0.99, 100, true)] {
+        quantile_line(scene, view, pair, columns, &scale, scope, (quantile, least, dashed));
+    }
+    density.most()
+}
+
+/// The middle of the slot that holds a quantile of the requests of a scope.
+fn quantile_of(cells: &[Cell], scope: Scope, quantile: f64, least: u64) -> Option<u64> {
+    let of = |cell: &Cell| -> u64 {
+        Class::ALL.into_iter().filter(|c| scope.contains(*c)).map(|c| cell[c.index()]).sum()
+    };
+    let total: u64 = cells.iter().map(of).sum();
+    if total < least.max(1) {
+        return None;
+    }
+    let rank = ((total as f64 * quantile).ceil() as u64).clamp(1, total);
+    let mut seen = 0;
+    let slot = (0..SLOTS).find(|slot| {
+        seen += of(&cells[*slot]);
+        seen >= rank
+    })?;
+    let edge = |row: usize| row_lower_edge(row.min(ROWS));
+    Some(match slot {
+        0 => 0,
+        slot => (edge(slot - 1) + edge(slot)) / 2,
+    })
+}
+
+/// Steps at a quantile of each column; columns with too few requests have none.
+fn quantile_line(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    pair: &Pair<'_>,
+    columns: &[Column],
+    scale: &LogScale,
+    scope: Scope,
+    (quantile, least, dashed): (f64, u64, bool),
+) {
+    let stroke = Stroke { color: view.palette.text, width: 2, dashed };
+    let mut points: Vec<(i32, i32)> = Vec::new();
+    let mut end = None;
+    for column in columns {
+        let value = quantile_of(pair.counts.column(column.index), scope, quantile, least);
+        let follows = end == Some(column.begin);
+        if !follows || value.is_none() {
+            scene.steps(std::mem::take(&mut points), end.unwrap_or(0), stroke);
+        }
+        end = value.map(|ns| {
+            points.push((column.begin, scale.y_clamped(ns)));
+            column.end
+        });
+    }
+    scene.steps(points, end.unwrap_or(0), stroke);
+}
+
+/// Little's law: at a constant throughput the time grows with the number, time = number ÷ throughput. On two
+/// logarithmic scales that is a straight line (J. D. C. Little, Operations Research 9, 1961).
+fn guides(scene: &mut Scene, view: &RunView<'_>, x: &NumberScale, y: &LogScale, plot: Rect) {
+    let stroke = Stroke::solid(view.palette.background.mix(view.palette.axis, 0.55), 1);
+    let mut taken: Vec<Rect> = Vec::new();
+    for power in 0..8 {
+        let per_second = 10f64.powi(power);
+        let ns = |at: i32| (x.value(at) / per_second * 1e9) as u64;
+        let points: Vec<(i32, i32)> =
+            (plot.x..plot.right()).step_by(3).filter_map(|at| Some((at, y.y(ns(at))?))).collect();
+        let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else { continue };
+        if last.0 - first.0 < 60 {
+            continue;
+        }
+        scene.steps(points, last.0 + 3, stroke);
+        let text = format!("{}/s", units::grouped(per_second as u64));
+        let mut text =
+            words(text, last.0 - 4, (last.1 + 14).max(plot.y + 14), TICK_SIZE, view.palette, Anchor::End);
+        text.color = view.palette.faint_text;
+        let b = text.bounds();
+        let inside = b.x >= plot.x && b.bottom() < plot.bottom();
+        if inside && taken.iter().all(|t| !t.overlaps(&b)) {
+            taken.push(b);
+            scene.area(
+                Rect { x: b.x - 2, w: b.w + 4, ..b },
+                crate::scene::Fill::Solid(view.palette.background),
+            );
+            scene.text(text);
+        }
+    }
+}
+
+fn side(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, plot: Rect) {
+    let p = view.palette;
+    let mut lines = vec![
+        ("line: median of the column".to_string(), Some(false)),
+        ("p99, where 100 or more are".to_string(), Some(true)),
+    ];
+    if let Some(tau) = pair.counts.rank_correlation() {
+        lines.push((format!("rank correlation (Kendall): {tau:.2}"), None));
+    }
+    if matches!(pair.x, X::Number(_)) {
+        lines.push(("grey lines: constant throughput".to_string(), None));
+        lines.push(("of one operation (Little's law)".to_string(), None));
+    }
+    if view.range.is_some() {
+        lines.push(("all requests of the run".to_string(), None));
+    }
+    for (i, (line, dashed)) in lines.into_iter().enumerate() {
+        let y = plot.y + 14 + 20 * i as i32;
+        let x = SIDE_LEFT + if dashed.is_some() { 32 } else { 0 };
+        if let Some(dashed) = dashed {
+            scene.horizontal(y - 4, (SIDE_LEFT, SIDE_LEFT + 24), Stroke { color: p.text, width: 2, dashed });
+        }
+        let room = f64::from(SIDE_WIDTH - (x - SIDE_LEFT));
+        let fitted = fonts::fit(&line, 13.0, Weight::Regular, room);
+        scene.text(words(fitted, x, y, 13.0, p, Anchor::Start));
+    }
+}
