@@ -4,10 +4,12 @@ use super::super::axes::{self, LinearScale, TimeScale};
 use super::super::{Chart, DemandView, Draw, plot_area};
 use super::scales::unit_of;
 use super::{Entry, TIME_LABEL};
-use crate::density::Density;
+use crate::density::{Density, Strips};
 use crate::scene::{Mark, Rect, Scene};
 use crate::units;
+use iosonar_analyze::Class;
 use iosonar_analyze::demand::{SECTOR_BYTES, SeekMap};
+use std::ops::Range;
 
 pub(in super::super) static CHART: Chart = Chart {
     stem: "g46.seek_map",
@@ -40,7 +42,8 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let time = super::time_scale(view, map.column_ns.saturating_mul(map.columns as u64), plot);
     time.draw(scene, p, Some(TIME_LABEL));
     scale.draw(scene, p, &format!("Position of the first sector, {name}"), units::plain);
-    let density = density(map, &time, inner);
+    let strips = strips(map, &time, inner.w);
+    let density = Density::new(&strips, &pixel_rows(map, inner.h));
     scene.marks.push(Mark::Image(density.image(p, inner.x, inner.y)));
     for w in &view.demand.facts.wraparound {
         let size = w.device_bytes as f64 / unit;
@@ -49,34 +52,43 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
         }
     }
     axes::frame(scene, p, plot);
-    scene.counted = Some(density.cells.iter().flatten().sum());
+    scene.counted = Some(strips.total());
     let entries = [
         Entry::fill(p.read, vec!["reads".into()]),
         Entry::fill(p.write, vec!["writes".into()]),
         Entry::words(vec![
             "stronger: more requests, log".into(),
-            format!("1 … {} in one pixel", units::grouped(density.most())),
+            format!("1 … {} in one cell", units::grouped(density.most())),
         ]),
     ];
     super::legend(scene, p, plot, &entries);
 }
 
-/// Counts for each pixel. Each stored cell counts where it begins, so every request counts once.
-fn density(map: &SeekMap, time: &TimeScale, plot: Rect) -> Density {
-    let (width, height) = (plot.w as usize, plot.h as usize);
-    let mut cells = vec![[0; 4]; width * height];
+/// The columns that are seen; the rows of the map are their first slots.
+fn strips(map: &SeekMap, time: &TimeScale, width: i32) -> Strips {
+    let mut strips = Strips::new(width as usize);
+    let pixel = |ns: u64| (time.x(ns) - time.area.x) as usize;
     for column in 0..map.columns {
         let begin = map.column_ns.saturating_mul(column as u64);
-        if !time.shows(begin..begin.saturating_add(map.column_ns)) {
+        let end = begin.saturating_add(map.column_ns);
+        if !time.shows(begin..end) {
             continue;
         }
-        let x = ((time.x(begin) - plot.x) as usize).min(width - 1);
-        for (row, counts) in map.column(column).iter().enumerate() {
-            let y = height - 1 - row * height / map.rows;
-            let cell = &mut cells[y * width + x];
-            cell[0] += u64::from(counts[0]);
-            cell[1] += u64::from(counts[1]);
+        let cells = strips.column(pixel(begin), pixel(end));
+        for (cell, counts) in cells.iter_mut().zip(map.column(column)) {
+            cell[Class::Read.index()] += u64::from(counts[0]);
+            cell[Class::Write.index()] += u64::from(counts[1]);
         }
     }
-    Density { width, height, cells }
+    strips
+}
+
+/// The rows of the map that each row of pixels shows, from above.
+fn pixel_rows(map: &SeekMap, height: i32) -> Vec<Option<Range<usize>>> {
+    let height = height.max(1) as usize;
+    let rows = |above: usize| {
+        let begin = above * map.rows / height;
+        Some(begin..((above + 1) * map.rows / height).max(begin + 1))
+    };
+    (0..height).rev().map(rows).collect()
 }
