@@ -4,6 +4,7 @@
 //! coloured.
 
 mod charts;
+mod data;
 mod density;
 pub mod fonts;
 mod health;
@@ -19,6 +20,7 @@ mod text_report;
 pub mod units;
 
 pub use charts::{Headline, Material, Picture, RunMaterial, Subject};
+pub use data::{DataOptions, data_stems, write_data, write_data_files};
 pub use palette::Theme;
 pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};
 pub use raster::png;
