@@ -10,6 +10,7 @@ mod axis;
 mod caution;
 mod class;
 mod correlation;
+pub mod compare;
 mod counts;
 pub mod demand;
 mod diagrams;

@@ -264,7 +264,7 @@ impl RunFacts {
     }
 }
 
-fn has_timetable(source: &Source) -> bool {
+pub(crate) fn has_timetable(source: &Source) -> bool {
     match source {
         Source::Load(load) => load.pace == LoadPace::Original,
         Source::Pattern(pattern) => pattern.pace != Pace::Closed,
