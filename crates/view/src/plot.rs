@@ -5,6 +5,7 @@ use iosonar_analyze::findings::TimeRange;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Form of a picture file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,30 +88,72 @@ pub struct Plotted {
     pub skipped: Vec<(Picture, String)>,
 }
 
-/// Draws pictures and writes them into `directory`, which must exist.
+/// Draws pictures and writes them into `directory`, which must exist. Uses two cores where there are: each takes the
+/// next picture that nobody draws yet.
 pub fn plot(material: &Material<'_>, directory: &Path, options: &PlotOptions) -> Result<Plotted, PlotError> {
+    let wanted = |p: &Picture| options.only.is_empty() || options.only.contains(p);
+    let pictures: Vec<Picture> = Picture::all().filter(wanted).collect();
+    let next = AtomicUsize::new(0);
+    let draw_some = || {
+        let mut done = Vec::new();
+        while let Some(picture) = pictures.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((*picture, write_picture(*picture, material, directory, options)));
+        }
+        done
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
+    let mut done: Vec<(Picture, Result<Written, PlotError>)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(draw_some)).collect();
+        let mut done = draw_some();
+        for other in others {
+            // A panic of one thread is one of the whole.
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_by_key(|(picture, _)| pictures.iter().position(|p| p == picture));
     let mut plotted = Plotted::default();
-    for picture in Picture::all() {
-        if !options.only.is_empty() && !options.only.contains(&picture) {
-            continue;
-        }
-        let Some(scene) = picture.draw(material, &options.style) else {
-            let why = picture.lacks(material).unwrap_or("there is nothing to draw it from");
-            plotted.skipped.push((picture, why.to_string()));
-            continue;
-        };
-        if material.run.is_some_and(|r| r.summary.counts.all.completed == 0) {
-            plotted.skipped.push((picture, "no request completed: the picture only says so".to_string()));
-        }
-        for format in &options.formats {
-            let path = directory.join(format!("{}.{}", picture.stem(), format.extension()));
-            let bytes = match format {
-                Format::Png => raster::png(&scene),
-                Format::Svg => svg::svg(&scene).into_bytes(),
-            };
-            fs::write(&path, bytes).map_err(|source| PlotError { path: path.clone(), source })?;
-            plotted.written.push(path);
-        }
+    for (picture, written) in done {
+        let written = written?;
+        plotted.written.extend(written.files);
+        plotted.skipped.extend(written.why_not.map(|why| (picture, why)));
     }
     Ok(plotted)
+}
+
+/// More threads do not help: the largest picture takes as long as all others together.
+const MOST_THREADS: usize = 8;
+
+/// What became of one picture.
+#[derive(Default)]
+struct Written {
+    files: Vec<PathBuf>,
+    why_not: Option<String>,
+}
+
+fn write_picture(
+    picture: Picture,
+    material: &Material<'_>,
+    directory: &Path,
+    options: &PlotOptions,
+) -> Result<Written, PlotError> {
+    let Some(scene) = picture.draw(material, &options.style) else {
+        let why = picture.lacks(material).unwrap_or("there is nothing to draw it from");
+        return Ok(Written { why_not: Some(why.to_string()), ..Written::default() });
+    };
+    let mut written = Written::default();
+    if picture.shows_completed_requests() && material.run.is_some_and(|r| r.summary.counts.all.completed == 0)
+    {
+        written.why_not = Some("no request completed: the picture only says so".to_string());
+    }
+    for format in &options.formats {
+        let path = directory.join(format!("{}.{}", picture.stem(), format.extension()));
+        let bytes = match format {
+            Format::Png => raster::png(&scene),
+            Format::Svg => svg::svg(&scene).into_bytes(),
+        };
+        fs::write(&path, bytes).map_err(|source| PlotError { path: path.clone(), source })?;
+        written.files.push(path);
+    }
+    Ok(written)
 }

@@ -20,6 +20,8 @@ pub struct Scene {
     pub facts: Vec<(String, String)>,
     /// Requests in the counts that it was drawn from; absent where it shows no counts of requests.
     pub counted: Option<u64>,
+    /// Begin and end of the time that it shows, in nanoseconds since the start of the run; absent without one.
+    pub shown_ns: Option<(u64, u64)>,
 }
 
 /// A rectangle in pixels, y downward.
@@ -228,7 +230,15 @@ pub struct Image {
 impl Scene {
     /// An empty picture.
     pub fn new(width: u32, height: u32, background: Rgb) -> Scene {
-        Scene { width, height, background, marks: Vec::new(), facts: Vec::new(), counted: None }
+        Scene {
+            width,
+            height,
+            background,
+            marks: Vec::new(),
+            facts: Vec::new(),
+            counted: None,
+            shown_ns: None,
+        }
     }
 
     /// Fills an area. One that continues the last to the right becomes part of it, which keeps step areas small.

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Run, empty, extreme, replay, with_findings};
 use iosonar_analyze::LimitResult;
+use iosonar_analyze::findings::TimeRange;
 use iosonar_plan::{Engine, LoadPace, Source};
 use iosonar_view::scene::Scene;
 use iosonar_view::{
@@ -28,11 +29,18 @@ fn runs() -> Vec<(&'static str, Run)> {
     ]
 }
 
+fn headline() -> Headline {
+    Headline { environment: Some("Linux 6.1, mq-deadline, ".to_string() + &"model ".repeat(30)) }
+}
+
 fn draw(run: &Run, picture: Picture, theme: Theme) -> Scene {
-    let headline =
-        Headline { environment: Some("Linux 6.1, mq-deadline, ".to_string() + &"model ".repeat(30)) };
-    let drawn = with_material(run, &headline, |m| picture.draw(m, &Style { theme, ..Style::default() }));
+    let drawn = with_material(run, &headline(), |m| picture.draw(m, &Style { theme, ..Style::default() }));
     drawn.expect("a run has what its pictures need")
+}
+
+/// Every picture of a run.
+fn draw_all(run: &Run, style: &Style) -> Vec<(Picture, Scene)> {
+    with_material(run, &headline(), |m| Picture::all().filter_map(|p| Some((p, p.draw(m, style)?))).collect())
 }
 
 fn with_material<T>(run: &Run, headline: &Headline, use_it: impl FnOnce(&Material<'_>) -> T) -> T {
@@ -43,50 +51,120 @@ fn with_material<T>(run: &Run, headline: &Headline, use_it: impl FnOnce(&Materia
     use_it(&Material { subject: &subject, run: Some(run), demand: None })
 }
 
+/// Texts that leave the page or overlap, in words.
+fn crowded(scene: &Scene) -> Vec<String> {
+    let texts: Vec<_> = scene.texts().map(|t| (t, t.bounds())).collect();
+    let mut found = Vec::new();
+    for (i, (a, bounds)) in texts.iter().enumerate() {
+        let (width, height) = (scene.width as i32, scene.height as i32);
+        if bounds.x < 0 || bounds.right() > width || bounds.y < 0 || bounds.bottom() > height {
+            found.push(format!("'{}' leaves the page: {bounds:?}", a.text));
+        }
+        for (b, other) in texts[i + 1..].iter().filter(|(_, other)| bounds.overlaps(other)) {
+            found.push(format!("'{}' and '{}' overlap: {bounds:?} {other:?}", a.text, b.text));
+        }
+    }
+    found
+}
+
+fn styles(run: &Run) -> Vec<(&'static str, Style)> {
+    let end = run.records.iter().filter_map(|r| r.completed).max().map_or(1_000, |t| t.0);
+    let range = |from: f64, to: f64| {
+        let at = |share: f64| (end as f64 * share) as u64;
+        Style { range: Some(TimeRange { from_ns: at(from), to_ns: at(to) }), ..Style::default() }
+    };
+    vec![
+        ("light", Style::default()),
+        ("gray", Style { theme: Theme::Gray, ..Style::default() }),
+        ("a part", range(0.62, 0.7)),
+        ("an instant", range(0.5, 0.5)),
+        ("behind the end", range(3.0, 4.0)),
+    ]
+}
+
 #[test]
 fn no_two_texts_overlap_and_none_leaves_the_page() {
+    let mut found = Vec::new();
     for (name, run) in runs() {
-        for picture in Picture::all() {
-            let scene = draw(&run, picture, Theme::Light);
-            let texts: Vec<_> = scene.texts().collect();
-            for (i, a) in texts.iter().enumerate() {
-                let bounds = a.bounds();
-                assert!(
-                    bounds.x >= 0
-                        && bounds.right() <= scene.width as i32
-                        && bounds.y >= 0
-                        && bounds.bottom() <= scene.height as i32,
-                    "{name} {picture:?}: '{}' leaves the page: {bounds:?}",
-                    a.text
-                );
-                for b in &texts[i + 1..] {
-                    assert!(
-                        !bounds.overlaps(&b.bounds()),
-                        "{name} {picture:?}: '{}' and '{}' overlap: {bounds:?} {:?}",
-                        a.text,
-                        b.text,
-                        b.bounds()
-                    );
-                }
+        for (how, style) in styles(&run) {
+            for (picture, scene) in draw_all(&run, &style) {
+                found.extend(crowded(&scene).into_iter().map(|f| format!("{name}, {how}, {picture:?}: {f}")));
             }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The sum of what a picture was drawn from is the number of requests that it is about.
+#[test]
+fn counts_in_every_picture_add_up() {
+    for (name, run) in runs() {
+        // Pictures show the ramp too, which the figures leave out.
+        let total = run.records.len() as u64;
+        let completed = run.records.iter().filter(|r| r.is_completed()).count() as u64;
+        if completed == 0 {
+            continue;
+        }
+        let timely = run.summary().run.has_timetable;
+        for (picture, scene) in draw_all(&run, &Style::default()) {
+            let expected = match picture.stem() {
+                "sheet" | "g08.latency.flying" | "g09.delay.flying" => None,
+                "g000.overview.thrs" if !timely => Some(completed),
+                "g000.overview.thrp" if !timely => Some(completed),
+                "g000.overview.thrp" | "g000.overview.thrs" => Some(total),
+                "g00.thrp.setpoint" | "g00.thrs.setpoint" => Some(total),
+                "g53.submit_lag" => scene.counted.filter(|n| *n <= completed),
+                "g20.response.percentiles" => run.summary().latency.all.map(|s| s.count),
+                _ => Some(completed),
+            };
+            assert_eq!(scene.counted, expected, "{name} {picture:?}");
         }
     }
 }
 
+/// Pictures of the parts of a run hold together what the picture of the whole holds.
+#[test]
+fn parts_of_the_time_add_up_to_the_whole() {
+    let run = replay(20_000, 120.0, true);
+    let end = run.diagrams().demanded.axis().end_ns();
+    let width = run.diagrams().demanded.axis().width_ns();
+    // Columns are not cut in two: the parts meet where a column begins.
+    let middle = end / 3 / width * width;
+    let part = |from_ns, to_ns| Style { range: Some(TimeRange { from_ns, to_ns }), ..Style::default() };
+    let (whole, first, second) = (
+        draw_all(&run, &Style::default()),
+        draw_all(&run, &part(0, middle)),
+        draw_all(&run, &part(middle, end)),
+    );
+    for stem in ["g01.latency.realtime", "g04.delay.setpoint", "g06.latency.bins", "g000.overview.thrp"] {
+        let counted = |all: &[(Picture, Scene)]| {
+            all.iter().find(|(p, _)| p.stem() == stem).and_then(|(_, s)| s.counted).unwrap()
+        };
+        assert_eq!(counted(&first) + counted(&second), counted(&whole), "{stem}");
+        assert!(counted(&first) > 0 && counted(&second) > 0, "{stem}");
+    }
+    let (_, sonar) = first.iter().find(|(p, _)| *p == Picture::SONAR).unwrap();
+    assert_eq!(sonar.shown_ns, Some((0, middle)));
+    assert!(sonar.texts().any(|t| t.text.contains("requests in the plot")));
+}
+
 #[test]
 fn files_are_small_indexed_and_the_same_each_time() {
-    let run = replay(200_000, 1_100.0, true);
-    for picture in Picture::all() {
-        let (a, b) = (draw(&run, picture, Theme::Light), draw(&run, picture, Theme::Light));
-        let file = png(&a);
-        assert!(file == png(&b), "{picture:?}");
+    let run = with_findings(replay(270_000, 1_100.0, true));
+    let (one, other) = (draw_all(&run, &Style::default()), draw_all(&run, &Style::default()));
+    for ((picture, a), (_, b)) in one.iter().zip(&other) {
+        assert!(a == b, "{picture:?}");
+        let file = png(a);
         let reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info().unwrap();
         assert_eq!(reader.info().color_type, png::ColorType::Indexed, "{picture:?}");
         assert!(reader.info().utf8_text.iter().any(|t| t.keyword == "Run"));
         assert!(file.len() <= 250_000, "{picture:?}: {}", file.len());
-        let vectors = svg(&a);
-        assert!(vectors == svg(&b));
+        let vectors = svg(a);
         assert!(vectors.len() <= 400_000, "{picture:?}: {}", vectors.len());
+        assert_well_formed(&vectors);
+        if *picture == Picture::SONAR {
+            assert!(file == png(b) && vectors == svg(b));
+        }
     }
 }
 
@@ -150,8 +228,8 @@ fn assert_well_formed(xml: &str) {
 
 #[test]
 fn svg_is_well_formed() {
-    for (_, run) in runs() {
-        Picture::all().for_each(|p| assert_well_formed(&svg(&draw(&run, p, Theme::Light))));
+    for run in [extreme(), empty(&["/dev/sdx"])] {
+        draw_all(&run, &Style::default()).iter().for_each(|(_, scene)| assert_well_formed(&svg(scene)));
     }
 }
 

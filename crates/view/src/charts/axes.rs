@@ -8,6 +8,13 @@ use iosonar_analyze::{ROWS, ROWS_PER_DECADE, row_lower_edge};
 
 /// Size of tick labels.
 pub(super) const TICK_SIZE: f64 = 12.0;
+/// The words at a tick below a plot; the last must not reach what stands beside it.
+fn tick_word(text: &str, x: i32, y: i32, palette: &Palette, area: Rect) -> Text {
+    let mut text = words(text, x, y, TICK_SIZE, palette, Anchor::Middle);
+    text.x -= (text.bounds().right() - area.right() - 12).max(0);
+    text
+}
+
 /// Size of axis labels.
 pub(super) const LABEL_SIZE: f64 = 13.0;
 
@@ -70,6 +77,9 @@ impl TimeScale {
 
     /// Grid lines and ticks.
     pub(super) fn draw_grid(&self, scene: &mut Scene, palette: &Palette) {
+        if !self.is_number {
+            scene.shown_ns = Some((self.begin, self.end));
+        }
         for tick in self.ticks() {
             let x = self.x(tick);
             scene.vertical(x, (self.area.y, self.area.bottom() - 1), Stroke::solid(palette.grid, 1));
@@ -81,8 +91,8 @@ impl TimeScale {
     pub(super) fn draw_labels(&self, scene: &mut Scene, palette: &Palette) {
         let step = self.step();
         for tick in self.ticks() {
-            let (x, y) = (self.x(tick), self.area.bottom() + 18);
-            scene.text(words(self.tick_label(tick, step), x, y, TICK_SIZE, palette, Anchor::Middle));
+            let y = self.area.bottom() + 18;
+            scene.text(tick_word(&self.tick_label(tick, step), self.x(tick), y, palette, self.area));
         }
     }
 
@@ -382,7 +392,7 @@ impl LogTimeScale {
     }
 
     fn word(&self, scene: &mut Scene, palette: &Palette, text: &str, x: i32) {
-        scene.text(words(text, x, self.area.bottom() + 18, TICK_SIZE, palette, Anchor::Middle));
+        scene.text(tick_word(text, x, self.area.bottom() + 18, palette, self.area));
     }
 }
 
@@ -429,7 +439,7 @@ impl NumberScale {
             let y = (self.area.bottom(), self.area.bottom() + 5);
             scene.vertical(x, y, Stroke::solid(palette.axis, 1));
             let text = units::grouped(number);
-            scene.text(words(text, x, self.area.bottom() + 18, TICK_SIZE, palette, Anchor::Middle));
+            scene.text(tick_word(&text, x, self.area.bottom() + 18, palette, self.area));
         }
         let (x, y) = (self.area.x + self.area.w / 2, self.area.bottom() + 36);
         scene.text(words(label, x, y, LABEL_SIZE, palette, Anchor::Middle));

@@ -2,12 +2,12 @@
 
 use super::axes::{self, LogScale, TimeScale, words};
 use super::{BELOW, RunView, SIDE_LEFT, SIDE_WIDTH, View, limit_words, overlay, page, plot_area};
-use crate::density::{Density, Shades, Strips};
+use crate::density::{Density, SLOTS, Shades, Strips};
 use crate::fonts;
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{Cell, Class, CountGrid, LimitResult, LimitVerdict, Scope};
+use iosonar_analyze::{Cell, Class, CountGrid, LimitResult, LimitVerdict, ROWS, Scope, row_lower_edge};
 
 /// What distinguishes the panels.
 pub(super) struct Panel<'a> {
@@ -20,6 +20,8 @@ pub(super) struct Panel<'a> {
     pub(super) always_under: bool,
     /// Whether the axis counts requests instead of nanoseconds.
     pub(super) by_number: bool,
+    /// Whether the 99th percentile of each step is drawn.
+    pub(super) with_p99: bool,
     /// What of the findings belongs here.
     pub(super) overlay: Overlay,
     pub(super) x_label: &'static str,
@@ -42,6 +44,18 @@ pub(super) fn lanes(view: &View<'_>) -> &'static [Scope] {
     if view.palette.is_gray { &[Scope::Read, Scope::Write] } else { &[Scope::All] }
 }
 
+/// Pixels between two lanes.
+pub(super) const LANE_GAP: i32 = 20;
+
+/// The label of an axis, shorter where a lane has less room.
+pub(super) fn lane_label(scope: Scope, label: &str) -> String {
+    match (scope, label.split_once(" (")) {
+        (Scope::All, _) => label.to_string(),
+        (scope, Some((quantity, _))) => format!("{}: {quantity}, log", page::scope_name(scope)),
+        (scope, None) => format!("{}: {label}", page::scope_name(scope)),
+    }
+}
+
 /// Draws it; returns how many requests it is drawn from. Ticks and their labels only with `time_labels`.
 pub(super) fn draw(
     scene: &mut Scene,
@@ -60,7 +74,7 @@ pub(super) fn draw(
     let height = plot.h / lanes.len() as i32;
     let mut most = 0;
     for (i, scope) in lanes.iter().enumerate() {
-        let gap = if i + 1 < lanes.len() { 10 } else { 0 };
+        let gap = if i + 1 < lanes.len() { LANE_GAP } else { 0 };
         let lane = Rect { y: plot.y + height * i as i32, h: height - gap, ..plot };
         let lane = Lane { plot: lane, time: time.within(lane), scope: *scope };
         most = most.max(draw_lane(scene, view, panel, &all, &lane));
@@ -96,16 +110,15 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, all: &Str
     let judged = panel.verdict.filter(|v| v.result != LimitResult::NotApplicable);
     let scale = LogScale::new(plot, lit, panel.always_under, judged.map(|v| v.limit_ns));
     lane.time.draw_grid(scene, p);
-    let label = match lane.scope {
-        Scope::All => panel.y_label.to_string(),
-        scope => format!("{}: {}", page::scope_name(scope), panel.y_label),
-    };
-    scale.draw(scene, p, panel.under, &label);
+    scale.draw(scene, p, panel.under, &lane_label(lane.scope, panel.y_label));
     if panel.overlay != Overlay::Nothing {
         overlay::behind(scene, view, &lane.time, plot);
     }
     let density = Density::new(&strips, &scale.pixel_rows());
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
+    if panel.with_p99 {
+        p99_line(scene, view, &strips, &scale, plot);
+    }
     axes::frame(scene, p, plot);
     marginal(scene, view, &strips.marginal(), &scale, plot);
     let mut taken = Vec::new();
@@ -116,6 +129,57 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, all: &Str
         overlay::bands(scene, view, &scale, lane.scope, plot, taken);
     }
     density.most()
+}
+
+/// Least width of a step of the line at the 99th percentile, and the least requests in it.
+const P99_PIXELS: usize = 8;
+const P99_REQUESTS: u64 = 100;
+
+/// The 99th percentile of each step; interrupted where there are too few requests.
+fn p99_line(scene: &mut Scene, view: &View<'_>, strips: &Strips, scale: &LogScale, plot: Rect) {
+    let stroke = Stroke::solid(view.palette.text, 2);
+    let mut points: Vec<(i32, i32)> = Vec::new();
+    let (mut first, mut end) = (0, plot.x);
+    while first < strips.pixels.len() {
+        let begin = strips.pixels[first].start;
+        let more = strips.pixels[first..].iter().take_while(|p| p.start < begin + P99_PIXELS).count();
+        let last = first + more.max(1);
+        let mut sums = vec![[0; 4]; SLOTS];
+        for strip in strips.cells[first * SLOTS..last * SLOTS].chunks_exact(SLOTS) {
+            for (sum, cell) in sums.iter_mut().zip(strip) {
+                sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
+            }
+        }
+        match quantile_of(&sums, Scope::All, 0.99, P99_REQUESTS) {
+            Some(ns) => points.push((plot.x + begin as i32, scale.y_clamped(ns))),
+            None => scene.steps(std::mem::take(&mut points), end, stroke),
+        }
+        end = plot.x + strips.pixels[last - 1].end as i32;
+        first = last;
+    }
+    scene.steps(points, end, stroke);
+}
+
+/// The middle of the slot that holds a quantile of the requests of a scope; `None` with fewer than `least`.
+pub(super) fn quantile_of(cells: &[Cell], scope: Scope, quantile: f64, least: u64) -> Option<u64> {
+    let of = |cell: &Cell| -> u64 {
+        Class::ALL.into_iter().filter(|c| scope.contains(*c)).map(|c| cell[c.index()]).sum()
+    };
+    let total: u64 = cells.iter().map(of).sum();
+    if total < least.max(1) {
+        return None;
+    }
+    let rank = ((total as f64 * quantile).ceil() as u64).clamp(1, total);
+    let mut seen = 0;
+    let slot = (0..SLOTS).find(|slot| {
+        seen += of(&cells[*slot]);
+        seen >= rank
+    })?;
+    let edge = |row: usize| row_lower_edge(row.min(ROWS));
+    Some(match slot {
+        0 => 0,
+        slot => (edge(slot - 1) + edge(slot)) / 2,
+    })
 }
 
 /// The numbers of all requests of a grid.
@@ -219,9 +283,12 @@ fn limit_line(
         return;
     }
     let lines = limit_words(verdict);
+    // Above the line, or below it where the plot ends too soon.
+    let above = y - 6 - 17 * (lines.len() as i32 - 1);
+    let first = if above - 12 >= plot.y { above } else { y + 16 };
     for (i, line) in lines.iter().enumerate() {
         let fitted = fonts::fit(line, 13.0, fonts::Weight::Bold, f64::from(SIDE_WIDTH));
-        let base = y - 6 - 17 * (lines.len() - 1 - i) as i32;
+        let base = first + 17 * i as i32;
         let mut text = words(fitted, SIDE_LEFT + 4, base, 13.0, p, Anchor::Start);
         text.weight = fonts::Weight::Bold;
         // Teal is a colour for lines; as small words it would be too faint.

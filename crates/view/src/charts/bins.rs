@@ -73,7 +73,9 @@ fn body(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, area: Rect) {
         return;
     }
     let whole = plot_area(area);
-    let sums = band::strips(bins.grid, &view.time(whole)).marginal();
+    let time = view.time(whole);
+    scene.shown_ns = Some((time.begin, time.end));
+    let sums = band::strips(bins.grid, &time).marginal();
     let total = sums.iter().flatten().sum::<u64>();
     scene.counted = Some(total);
     if total == 0 {

@@ -22,6 +22,7 @@ fn draw(view: &RunView<'_>) -> Scene {
         under: "on time",
         always_under: true,
         by_number: true,
+        with_p99: false,
         overlay: Overlay::Nothing,
         x_label: "Number of the request in order of completion",
         y_label: "Delay (due → submission), log",

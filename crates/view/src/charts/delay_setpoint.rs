@@ -39,6 +39,7 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<
         under: "on time",
         always_under: true,
         by_number: false,
+        with_p99: false,
         overlay: Overlay::Times,
         x_label: "",
         y_label: "Delay (due → submission), log",

@@ -33,6 +33,7 @@ pub(super) fn over<'a>(view: &RunView<'a>, grid: &'a CountGrid, x_label: &'stati
         under: "< 1 µs",
         always_under: false,
         by_number: false,
+        with_p99: false,
         overlay: Overlay::Times,
         x_label,
         y_label: "Latency (submission → completion), log",

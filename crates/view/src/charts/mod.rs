@@ -173,6 +173,11 @@ impl Picture {
         }
     }
 
+    /// Whether it is empty where nothing completed.
+    pub(crate) fn shows_completed_requests(self) -> bool {
+        matches!(self.0.draw, Draw::Run(_)) && !self.stem().ends_with("setpoint") || self == Picture::DELAY
+    }
+
     /// Draws it, if the material has what it needs.
     pub fn draw(self, material: &Material<'_>, style: &Style) -> Option<Scene> {
         let view = View::new(material, style);
@@ -185,6 +190,8 @@ impl Picture {
             },
         };
         scene.facts = facts(self, material.subject);
+        let range = scene.shown_ns.filter(|_| style.range.is_some());
+        scene.facts.extend(range.map(|(begin, end)| ("Range".to_string(), format!("{begin}..{end} ns"))));
         scene.facts.extend(scene.counted.map(|n| ("Requests".to_string(), n.to_string())));
         Some(scene)
     }
@@ -213,6 +220,9 @@ fn single(
     legend(&mut scene, 102);
     let area = Rect { x: 0, y: 206, w: PAGE_WIDTH as i32, h: PAGE_HEIGHT as i32 - 206 - page::BOTTOM - 8 };
     body(&mut scene, area);
+    if view.range.is_some() {
+        page::range_note(&mut scene, view);
+    }
     page::bottom(&mut scene, view, &[plot_area(area)]);
     scene
 }

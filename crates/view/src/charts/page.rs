@@ -124,6 +124,32 @@ pub(super) fn counts_note(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     }
 }
 
+/// Which part of the time is seen, and that the figures are those of all of it.
+pub(super) fn range_note(scene: &mut Scene, view: &View<'_>) {
+    let lines = match scene.shown_ns {
+        Some((begin, end)) => [
+            format!("{} – {} s", seconds(begin), seconds(end)),
+            scene.counted.map_or(String::new(), |n| format!("{} requests in the plot", units::grouped(n))),
+            "the figures are of the whole run".to_string(),
+        ],
+        None => ["the whole run:".to_string(), "this picture has no time axis".into(), String::new()],
+    };
+    for (i, line) in lines.into_iter().enumerate() {
+        let mut text =
+            words(line, super::SIDE_LEFT + 20, 102 + 18 * i as i32, SMALL, view.palette, Anchor::Start);
+        text.weight = if i == 0 { Weight::Bold } else { Weight::Regular };
+        scene.text(text);
+    }
+}
+
+/// Seconds with as many digits as they have, at most to the microsecond.
+fn seconds(ns: u64) -> String {
+    format!("{}.{:06}", ns / 1_000_000_000, ns / 1_000 % 1_000_000)
+        .trim_end_matches('0')
+        .trim_end_matches('.')
+        .to_string()
+}
+
 /// Caution strip, foot line and stamps; to be called last, so that stamps lie over the plots.
 pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
     let p = view.palette;

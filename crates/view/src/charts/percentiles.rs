@@ -100,7 +100,13 @@ impl Nines {
         let half = std::iter::once((0.5f64, "50 %".to_string()));
         let nines = (1..16).map(|n| {
             let digits = "9".repeat(n);
-            let name = if n < 3 { digits } else { format!("{}.{}", &digits[..2], &digits[2..]) };
+            let name = if n == 1 {
+                "90".to_string()
+            } else if n == 2 {
+                digits
+            } else {
+                format!("{}.{}", &digits[..2], &digits[2..])
+            };
             (1.0 - 10f64.powi(-(n as i32)), format!("{name} %"))
         });
         let zero = std::iter::once((0.0, "0 %".to_string()));

@@ -16,7 +16,7 @@ pub(super) static ISSUE_ERROR: Chart = Chart {
             grid: &view.diagrams.issue_error,
             stats: view.summary.health.issue_error,
             name: "issue error",
-            what: "Delay of requests that nothing held: neither a conflict, nor their turn, nor the depth.",
+            what: "Delay of requests that nothing held: neither a conflict, nor their turn, nor the depth. Line: p99 of each step.",
             under: "on time",
             y_label: "Issue error (due → submission), log",
         };
@@ -33,7 +33,7 @@ pub(super) static REAP_LAG: Chart = Chart {
             grid: &view.diagrams.reap_lag,
             stats: view.summary.health.reap_lag,
             name: "reap lag",
-            what: "Time since the generator looked before: latencies may be too long by at most this much.",
+            what: "Time since the generator looked before: latencies may be too long by at most this much. Line: p99 of each step.",
             under: "< 1 µs",
             y_label: "Reap lag, log",
         };
@@ -62,6 +62,7 @@ fn draw(view: &RunView<'_>, chart: &Chart, health: &Health<'_>) -> Scene {
         under: health.under,
         always_under: true,
         by_number: false,
+        with_p99: true,
         overlay: Overlay::Nothing,
         x_label: "Time when the request was due, since the start of the run",
         y_label: health.y_label,

@@ -2,11 +2,11 @@
 
 use super::axes::{self, LogScale, LogTimeScale, NumberScale, TICK_SIZE, words};
 use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
-use crate::density::{Density, SLOTS, Strips};
+use crate::density::{Density, Strips};
 use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Mark, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{ByScope, Cell, Class, Correlation, ROWS, Scope, TimeStats, row_lower_edge};
+use iosonar_analyze::{ByScope, Cell, Correlation, Scope, TimeStats};
 
 pub(super) static LATENCY_IN_FLIGHT: Chart = Chart {
     stem: "g10.latency.xy",
@@ -129,7 +129,7 @@ fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area: Rect) {
     let height = plot.h / lanes.len() as i32;
     let mut most = 0;
     for (i, scope) in lanes.iter().enumerate() {
-        let gap = if i + 1 < lanes.len() { 10 } else { 0 };
+        let gap = if i + 1 < lanes.len() { band::LANE_GAP } else { 0 };
         let lane = Rect { y: plot.y + height * i as i32, h: height - gap, ..plot };
         most = most.max(draw_lane(scene, view, pair, &columns, &scale, lane, *scope));
     }
@@ -180,39 +180,17 @@ fn draw_lane(
     let sums = strips.marginal();
     strips.keep(|class| scope.contains(class));
     let scale = LogScale::new(plot, |slot| sums[slot].iter().sum::<u64>() > 0, false, None);
-    scale.draw(scene, p, pair.under, pair.y_label);
+    scale.draw(scene, p, pair.under, &band::lane_label(scope, pair.y_label));
     let density = Density::new(&strips, &scale.pixel_rows());
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
     axes::frame(scene, p, plot);
+    for (quantile, least, dashed) in [(0.5, 10, false), (0.99, 100, true)] {
+        quantile_line(scene, view, pair, columns, &scale, scope, (quantile, least, dashed));
+    }
     if let XScale::Number(x) = x {
         guides(scene, view, x, &scale, plot);
     }
-    for (quantile, least, dashed) in [(0.5, 1, false), (0.99, 100, true)] {
-        quantile_line(scene, view, pair, columns, &scale, scope, (quantile, least, dashed));
-    }
     density.most()
-}
-
-/// The middle of the slot that holds a quantile of the requests of a scope.
-fn quantile_of(cells: &[Cell], scope: Scope, quantile: f64, least: u64) -> Option<u64> {
-    let of = |cell: &Cell| -> u64 {
-        Class::ALL.into_iter().filter(|c| scope.contains(*c)).map(|c| cell[c.index()]).sum()
-    };
-    let total: u64 = cells.iter().map(of).sum();
-    if total < least.max(1) {
-        return None;
-    }
-    let rank = ((total as f64 * quantile).ceil() as u64).clamp(1, total);
-    let mut seen = 0;
-    let slot = (0..SLOTS).find(|slot| {
-        seen += of(&cells[*slot]);
-        seen >= rank
-    })?;
-    let edge = |row: usize| row_lower_edge(row.min(ROWS));
-    Some(match slot {
-        0 => 0,
-        slot => (edge(slot - 1) + edge(slot)) / 2,
-    })
 }
 
 /// Steps at a quantile of each column; columns with too few requests have none.
@@ -229,7 +207,7 @@ fn quantile_line(
     let mut points: Vec<(i32, i32)> = Vec::new();
     let mut end = None;
     for column in columns {
-        let value = quantile_of(pair.counts.column(column.index), scope, quantile, least);
+        let value = band::quantile_of(pair.counts.column(column.index), scope, quantile, least);
         let follows = end == Some(column.begin);
         if !follows || value.is_none() {
             scene.steps(std::mem::take(&mut points), end.unwrap_or(0), stroke);
@@ -277,7 +255,7 @@ fn guides(scene: &mut Scene, view: &RunView<'_>, x: &NumberScale, y: &LogScale, 
 fn side(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, plot: Rect) {
     let p = view.palette;
     let mut lines = vec![
-        ("line: median of the column".to_string(), Some(false)),
+        ("median, where 10 or more are".to_string(), Some(false)),
         ("p99, where 100 or more are".to_string(), Some(true)),
     ];
     if let Some(tau) = pair.counts.rank_correlation() {

@@ -1,0 +1,42 @@
+//! How long pictures take: printed, never judged. `cargo test --release -p iosonar-view --test speed -- --nocapture`
+
+mod common;
+
+use common::{replay, with_findings};
+use iosonar_view::{
+    Format, Headline, Material, Picture, PlotOptions, RunMaterial, Style, Subject, plot, png, svg,
+};
+use std::time::Instant;
+
+#[test]
+fn every_picture_of_a_run_is_drawn_once() {
+    let count = std::env::var("REQUESTS").ok().and_then(|n| n.parse().ok()).unwrap_or(5_000);
+    let run = with_findings(replay(count, 1_100.0, true));
+    let (summary, diagrams, tally) = (run.summary(), run.diagrams(), run.tally());
+    let subject = Subject::of_run(&summary, &Headline::default());
+    let findings = run.findings.as_ref();
+    let of_run = RunMaterial { summary: &summary, diagrams: &diagrams, tally: Some(&tally), findings };
+    let material = Material { subject: &subject, run: Some(of_run), demand: None };
+    let mut drawn = 0;
+    for picture in Picture::all() {
+        let start = Instant::now();
+        let Some(scene) = picture.draw(&material, &Style::default()) else { continue };
+        let scene_took = start.elapsed();
+        let bytes = png(&scene).len();
+        let png_took = start.elapsed() - scene_took;
+        let vectors = svg(&scene).len();
+        let svg_took = start.elapsed() - scene_took - png_took;
+        println!(
+            "{:26} scene {scene_took:>10.1?} png {png_took:>10.1?} {bytes:>7} svg {svg_took:>10.1?} {vectors:>7}",
+            picture.stem()
+        );
+        drawn += 1;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..PlotOptions::default() };
+    let start = Instant::now();
+    let plotted = plot(&material, directory.path(), &options).unwrap();
+    println!("all pictures, both forms: {:.1?}", start.elapsed());
+    assert_eq!(plotted.written.len(), 2 * drawn);
+    assert!(plotted.written.is_sorted_by_key(|p| p.exists()));
+}
