@@ -5,6 +5,7 @@
 
 mod charts;
 mod compare;
+mod data;
 mod density;
 pub mod fonts;
 mod health;
@@ -22,6 +23,7 @@ pub mod units;
 pub use charts::{Headline, Material, Picture, RunMaterial, Subject};
 pub use charts::{Headline, Picture};
 pub use compare::compare;
+pub use data::{DataOptions, data_stems, write_data, write_data_files};
 pub use palette::Theme;
 pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};
 pub use raster::png;

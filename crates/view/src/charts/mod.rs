@@ -7,6 +7,7 @@ mod band;
 mod bins;
 mod delay_points;
 mod delay_setpoint;
+mod demand;
 mod flying;
 mod latency_completed;
 mod latency_points;
@@ -69,7 +70,17 @@ static CHARTS: &[&Chart] = &[
     &xy::DELAY_WAITING,
     &xy::LATENCY_DELAY,
     &percentiles::CHART,
+    &demand::working_set::LOG,
+    &demand::working_set::LIN,
+    &demand::distance::SPAN,
+    &demand::distance::MEAN,
+    &demand::size::CHART,
+    &demand::position::CHART,
+    &demand::turns::CHART,
     &turns::CHART,
+    &demand::frequency::CHART,
+    &demand::miss_ratio::CHART,
+    &demand::seek_map::CHART,
     &replayer::ISSUE_ERROR,
     &replayer::REAP_LAG,
 ];
@@ -90,8 +101,9 @@ enum Draw {
     /// Needs a run.
     Run(fn(&RunView<'_>) -> Scene),
     /// Needs the analysis of a demand.
-    #[expect(dead_code, reason = "the pictures of loads come next")]
     Demand(fn(&DemandView<'_>) -> Scene),
+    /// Shows a run, or the analysis of a demand where there is no run.
+    Either(fn(&RunView<'_>) -> Scene, fn(&DemandView<'_>) -> Scene),
 }
 
 /// A picture that can be drawn.
@@ -154,6 +166,10 @@ impl Picture {
         match self.0.draw {
             Draw::Run(_) => material.run.is_none().then_some("a load has no times of a run"),
             Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
+            Draw::Either(..) => {
+                let none = material.run.is_none() && material.demand.is_none();
+                none.then_some("there is neither a run nor an analyzed demand")
+            }
         }
     }
 
@@ -168,6 +184,10 @@ impl Picture {
         let mut scene = match self.0.draw {
             Draw::Run(draw) => draw(&RunView::new(view, material.run.as_ref()?)),
             Draw::Demand(draw) => draw(&DemandView { view, demand: material.demand? }),
+            Draw::Either(of_run, of_demand) => match &material.run {
+                Some(run) => of_run(&RunView::new(view, run)),
+                None => of_demand(&DemandView { view, demand: material.demand? }),
+            },
         };
         scene.facts = facts(self, material.subject);
         let range = scene.shown_ns.filter(|_| style.range.is_some());

@@ -42,7 +42,7 @@ pub struct TextReport<'a> {
     /// What the target did.
     pub latency: Option<LatencyText<'a>>,
     /// What the load is; shown where there are no latencies.
-    pub load: Option<LoadText<'a>>,
+    pub load: Option<LoadText>,
     /// What the analysis found, as sentences.
     pub findings: &'a [String],
     /// What to know before believing the figures, most severe first.

@@ -65,11 +65,14 @@ pub(super) fn draw(out: &mut Lines, grid: &CountGrid, limit: &LimitVerdict, pict
     let halves = if pictures == Charset::Unicode { 2 } else { 1 };
     let rows = Rows::new(lit, HEIGHT * halves);
     out.heading(&format!("Latency over time of submission{:>width$}", "RW", width = LABELS + WIDTH - 28));
+    let end = grid.axis().end_ns();
     match pictures {
-        Charset::Ascii => shaded(out, &rows, &parts, &sums, limit),
-        Charset::Unicode => half_blocks(out, &rows, &parts),
+        Charset::Ascii => shaded(out, &rows, (&parts, &sums), limit, end),
+        Charset::Unicode => {
+            half_blocks(out, &rows, &parts);
+            chart::time_axis(out, end);
+        }
     }
-    chart::time_axis(out, grid.axis().end_ns());
 }
 
 fn limit_slot(limit: &LimitVerdict) -> Option<usize> {
@@ -77,7 +80,13 @@ fn limit_slot(limit: &LimitVerdict) -> Option<usize> {
     applies.then(|| row_of(limit.limit_ns)).filter(|row| matches!(row, Row::In(_))).map(Row::slot)
 }
 
-fn shaded(out: &mut Lines, rows: &Rows, parts: &[Cell], sums: &[Cell], limit: &LimitVerdict) {
+fn shaded(
+    out: &mut Lines,
+    rows: &Rows,
+    (parts, sums): (&[Cell], &[Cell]),
+    limit: &LimitVerdict,
+    end_ns: u64,
+) {
     let in_slots = |cells: &[Cell], slots: &std::ops::Range<usize>| -> Cell {
         cells[slots.clone()].iter().fold([0; 4], |sum, c| std::array::from_fn(|i| sum[i] + c[i]))
     };
@@ -107,17 +116,19 @@ fn shaded(out: &mut Lines, rows: &Rows, parts: &[Cell], sums: &[Cell], limit: &L
         let behind: String = ['|'].into_iter().chain(ops.map(|n| chart::shade(n, most_of_op))).collect();
         chart::row(out, &label, &cells, &behind);
     }
-    out_key(out, most, most_of_op, limit_row.map(|_| limit));
+    chart::time_axis(out, end_ns);
+    key(out, most, most_of_op, limit_row.map(|_| limit));
 }
 
-/// What the characters mean, and the words of the limit, which have no place in the picture itself.
-fn out_key(out: &mut Lines, most: u64, most_of_op: u64, limit: Option<&LimitVerdict>) {
+/// What the characters mean.
+fn key(out: &mut Lines, most: u64, most_of_op: u64, limit: Option<&LimitVerdict>) {
     let text = chart::key(most, "character");
     let side = format!("; R, W: to {}", units::grouped(most_of_op));
     let text = if text.len() + side.len() + LABELS < super::COLUMNS { text + &side } else { text };
     out.line(&format!("{:LABELS$} {text}", ""));
     if let Some(limit) = limit {
-        out.line(&format!("{:LABELS$} ----  limit {}", "", super::limit_words(limit)));
+        let result = if limit.result == LimitResult::Passed { "passed" } else { "FAILED" };
+        out.line(&format!("{:LABELS$} ---- limit {}: {result}", "", units::limit(limit.limit_ns)));
     }
 }
 
