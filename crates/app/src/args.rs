@@ -1,6 +1,7 @@
 //! What can be typed: every option once, with its help. Options are only stored here; what they mean is
 //! resolved in the command that takes them.
 
+use crate::analyze_args::AnalyzeArgs;
 use crate::compare_args::CompareArgs;
 use crate::means_args::{EngineArgs, MeansArgs};
 use crate::run_args::RunArgs;
@@ -39,6 +40,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Compare runs: what differs, by how much, and whether it is more than noise
     Compare(CompareArgs),
+    /// Tell what loads demand, and what runs come to
+    Analyze(Box<AnalyzeArgs>),
     /// Draw the diagrams of a run as PNG and SVG
     Plot(PlotArgs),
     /// Write one self-contained HTML page about a run
@@ -234,6 +237,9 @@ pub struct LimitArgs {
     /// Delay above which the delay limit is marked as failed
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub bad_delay: Nanos,
+    /// How many requests above a limit mark it as failed: the n'th one does
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..))]
+    pub bad_ignore: u64,
 }
 
 /// Options of `plot`.

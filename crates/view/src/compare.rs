@@ -1,6 +1,6 @@
 //! A comparison as plain ASCII text, at most 79 columns wide: the answer first.
 
-use crate::text::Lines;
+use crate::lines::Lines;
 use crate::units::{self, Charset};
 use iosonar_analyze::compare::{
     Comparison, Difference, Facts, Figure, Judged, Judgement, Pairs, SameLoad, Stretch, Unit, percent_text,
@@ -9,6 +9,8 @@ use iosonar_analyze::compare::{
 
 /// Width of the longest bar of a histogram.
 const BAR: f64 = 40.0;
+/// Width of the text.
+const COLUMNS: usize = 79;
 /// Differences of one kind that are shown; JSON has them all.
 const SHOWN: usize = 30;
 /// Borders of the ratios B ÷ A that the histogram shows, as base-2 logarithms.
@@ -25,7 +27,7 @@ const BORDERS: [(f64, &str); 8] = [
 
 /// All comparisons, one after the other.
 pub fn compare(comparisons: &[Judged]) -> String {
-    let mut out = Lines(String::new());
+    let mut out = Lines::new(COLUMNS);
     for (i, judged) in comparisons.iter().enumerate() {
         if i > 0 {
             out.line("");
@@ -33,7 +35,7 @@ pub fn compare(comparisons: &[Judged]) -> String {
         }
         one(&mut out, judged);
     }
-    out.0
+    out.finish()
 }
 
 fn one(out: &mut Lines, judged: &Judged) {

@@ -6,6 +6,7 @@
 mod charts;
 mod compare;
 mod data;
+mod demand_text;
 mod density;
 pub mod fonts;
 mod health;
@@ -21,9 +22,9 @@ mod text_report;
 pub mod units;
 
 pub use charts::{Headline, Material, Picture, RunMaterial, Subject};
-pub use charts::{Headline, Picture};
 pub use compare::compare;
 pub use data::{DataOptions, data_stems, write_data, write_data_files};
+pub use demand_text::{demand_figures, show_demand, show_findings};
 pub use palette::Theme;
 pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};
 pub use raster::png;

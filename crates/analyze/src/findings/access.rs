@@ -1,7 +1,7 @@
 //! The one place where findings look into diagrams and summary.
 
 use crate::findings::TimeRange;
-use crate::{CountSeries, Diagrams, Summary};
+use crate::{Diagrams, Scope, Summary};
 
 /// Requests by time column, all operations together.
 pub(super) struct Requests {
@@ -17,25 +17,14 @@ pub(super) struct Requests {
 
 impl Requests {
     pub(super) fn of(diagrams: &Diagrams) -> Requests {
-        let demanded: &CountSeries = &diagrams.demanded;
-        let delivered = [&diagrams.delivered_reads, &diagrams.delivered_writes];
-        let sum = |of: fn(&CountSeries) -> &Vec<u64>| -> Vec<u64> {
-            let [reads, writes] = delivered.map(of);
-            reads.iter().zip(writes).map(|(read, write)| read + write).collect()
-        };
+        let (demanded, delivered) =
+            (diagrams.demanded.scope(Scope::All), diagrams.delivered.scope(Scope::All));
         Requests {
             width_ns: demanded.axis().width_ns(),
-            demanded: demanded.requests.clone(),
-            delivered: sum(|s| &s.requests),
-            delivered_bytes: sum(|s| &s.bytes),
+            demanded: demanded.requests,
+            delivered: delivered.requests,
+            delivered_bytes: delivered.bytes,
         }
-    }
-
-    /// The column of a time.
-    pub(super) fn column(&self, ns: u64) -> usize {
-        usize::try_from(ns / self.width_ns)
-            .map_or(usize::MAX, |c| c)
-            .min(self.demanded.len().saturating_sub(1))
     }
 }
 

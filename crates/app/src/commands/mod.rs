@@ -1,5 +1,6 @@
 //! One file per sub-command.
 
+mod analyze;
 mod compare;
 mod export;
 mod generate;
@@ -12,6 +13,7 @@ mod report;
 mod run;
 mod show;
 
+pub use analyze::analyze;
 pub use compare::compare;
 pub use export::export;
 pub use generate::generate;
@@ -35,7 +37,7 @@ fn open(dir: &Path) -> Result<Archive, Failure> {
 
 impl From<&LimitArgs> for Limits {
     fn from(args: &LimitArgs) -> Limits {
-        Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay }
+        Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, bad_ignore: args.bad_ignore }
     }
 }
 

@@ -26,7 +26,12 @@ pub fn plot(args: PlotArgs) -> Result<Exit, Failure> {
     };
     let options = PlotOptions { formats, only, style: Style { theme, range: None } };
     let subject = Subject::of_run(&analysis.summary, &headline(&archive));
-    let run = RunMaterial { summary: &analysis.summary, diagrams: &diagrams, tally: Some(&analysis.tally), findings: None };
+    let run = RunMaterial {
+        summary: &analysis.summary,
+        diagrams: &diagrams,
+        tally: Some(&analysis.tally),
+        findings: None,
+    };
     let material = Material { subject: &subject, run: Some(run), demand: None };
     let plotted = iosonar_view::plot(&material, &out, &options)?;
     for path in &plotted.written {

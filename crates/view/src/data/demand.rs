@@ -45,7 +45,9 @@ pub(super) fn working_sets(d: &DemandAnalysis, out: &mut dyn Write) -> io::Resul
     let mut csv = Csv::new(out, &names)?;
     for window in &d.series.working_sets {
         let sets = &window.sliding;
-        for (i, ((start, touched), pages)) in sets.start.iter().zip(&sets.touched).zip(&sets.pages).enumerate() {
+        for (i, ((start, touched), pages)) in
+            sets.start.iter().zip(&sets.touched).zip(&sets.pages).enumerate()
+        {
             let end = (i as u64 + 1).saturating_mul(window.step_s);
             row!(csv, window.window_s, end, *start, *touched, *pages)?;
         }

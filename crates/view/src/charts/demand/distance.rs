@@ -53,7 +53,9 @@ impl Distance {
 
     fn definition(self) -> &'static str {
         match self {
-            Distance::Span => "Span (sum_dist): highest minus lowest first sector of a window; 0 with fewer than two.",
+            Distance::Span => {
+                "Span (sum_dist): highest minus lowest first sector of a window; 0 with fewer than two."
+            }
             Distance::Average => {
                 "Solid: average distance (avg_dist), span ÷ number of distinct first sectors; 0 for an empty window."
             }

@@ -79,7 +79,11 @@ fn zipf(scene: &mut Scene, p: &Palette, curve: &Curve<'_>, ranks: &LogScale, use
     let Some(exponent) = curve.facts.zipf_exponent else { return };
     let (Some((first, _)), Some((last, _))) = (curve.points.first(), curve.points.last()) else { return };
     // The fit goes through the mean of the logarithms.
-    let logs = curve.points.iter().filter(|(r, n)| *r > 0 && *n > 0).map(|(r, n)| ((*r as f64).ln(), (*n as f64).ln()));
+    let logs = curve
+        .points
+        .iter()
+        .filter(|(r, n)| *r > 0 && *n > 0)
+        .map(|(r, n)| ((*r as f64).ln(), (*n as f64).ln()));
     let (sum_r, sum_n, count) = logs.fold((0.0, 0.0, 0.0), |(a, b, c), (r, n)| (a + r, b + n, c + 1.0));
     let level = |rank: f64| (sum_n / count - exponent * (rank.ln() - sum_r / count)).exp();
     let (from, to) = (ranks.at(*first as f64), ranks.at(*last as f64));

@@ -75,7 +75,13 @@ fn curves(view: &DemandView<'_>, unit: Unit, by_op: bool) -> Vec<Curve> {
     if by_op {
         let (read, write) = (facts.counts.read, facts.counts.write);
         curves.push(Curve { name: "reads", color: p.read, amounts: reads, counts: read, rates: rates.read });
-        curves.push(Curve { name: "writes", color: p.write, amounts: writes, counts: write, rates: rates.write });
+        curves.push(Curve {
+            name: "writes",
+            color: p.write,
+            amounts: writes,
+            counts: write,
+            rates: rates.write,
+        });
     }
     curves
 }
@@ -83,7 +89,11 @@ fn curves(view: &DemandView<'_>, unit: Unit, by_op: bool) -> Vec<Curve> {
 /// The finest windows there are.
 fn source<'a>(view: &DemandView<'a>) -> &'a RateSeries {
     let series = &view.demand.series;
-    if series.per_second.width_ns <= series.throughput.width_ns { &series.per_second } else { &series.throughput }
+    if series.per_second.width_ns <= series.throughput.width_ns {
+        &series.per_second
+    } else {
+        &series.throughput
+    }
 }
 
 fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, unit: Unit, by_op: bool) {

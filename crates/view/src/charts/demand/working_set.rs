@@ -62,7 +62,8 @@ fn draw(view: &DemandView<'_>, chart: &Chart, is_log: bool) -> Scene {
 
 fn sentences(view: &DemandView<'_>) -> Vec<String> {
     let facts = &view.demand.facts;
-    let mut lines = vec!["One point for each second t: distinct pages that a request of [t − d, t) touched.".into()];
+    let mut lines =
+        vec!["One point for each second t: distinct pages that a request of [t − d, t) touched.".into()];
     if let Some(all) = facts.working_sets.last() {
         lines.push(format!(
             "In all {} ({} pages); in the last tenth of the time {} of new data",

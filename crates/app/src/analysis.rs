@@ -1,0 +1,123 @@
+//! Everything that is known about inputs: what several commands print and draw.
+
+use crate::analyze_args::DemandArgs;
+use crate::exit::Failure;
+use crate::inputs::{Input, Merged};
+use iosonar_analyze::demand::DemandAnalysis;
+use iosonar_analyze::{Caution, Detail, Diagrams, Findings, Found, Limits, Summary, Tally, Wanted, pass};
+use serde_json::{Value, json};
+
+/// Version of the JSON form.
+const VERSION: u32 = 1;
+
+/// Inputs, analysed.
+pub struct Analysis {
+    /// Names of the inputs, as typed.
+    pub names: Vec<String>,
+    /// What the load demands.
+    pub demand: DemandAnalysis,
+    /// What happened, where anything is known about it.
+    pub run: Option<Run>,
+    /// What was left out of the inputs, or does not fit.
+    pub remarks: Vec<String>,
+}
+
+/// What happened.
+pub struct Run {
+    pub tally: Tally,
+    pub summary: Summary,
+    pub diagrams: Diagrams,
+    pub findings: Findings,
+}
+
+impl Analysis {
+    /// Reads the inputs once; loads that turn out to carry latencies once more.
+    pub fn of(inputs: &[Input], limits: &Limits, demand: &DemandArgs) -> Result<Analysis, Failure> {
+        let merged = Merged::new(inputs);
+        let targets = merged.run().0.targets.len();
+        let happened =
+            Wanted { tally: true, diagrams: Some(Detail::Full), stalls: true, ..Wanted::nothing() };
+        let is_run = inputs.iter().all(Input::is_run);
+        let wanted = Wanted {
+            demand: Some(demand.options()),
+            one_device: demand.one_device,
+            ..if is_run { happened.clone() } else { Wanted::nothing() }
+        };
+        let mut found = pass(&merged, targets, limits, &wanted).map_err(Failure::refused)?;
+        let demand = found.demand.take().expect("it was wanted");
+        if !is_run && inputs.iter().any(Input::has_times) {
+            found = pass(&merged, targets, limits, &happened).map_err(Failure::refused)?;
+        }
+        let mut remarks = remarks(inputs);
+        if found.late > 0 {
+            remarks.push(format!(
+                "{} requests were overtaken by more than {} others: what is counted in an order may be a little wrong",
+                found.late,
+                iosonar_analyze::DISPLACEMENT
+            ));
+        }
+        Ok(Analysis {
+            names: inputs.iter().map(|input| input.name.clone()).collect(),
+            demand,
+            run: Run::of(found, &merged),
+            remarks,
+        })
+    }
+
+    /// What to know before believing the figures.
+    pub fn cautions(&self) -> &[Caution] {
+        self.run.as_ref().map_or(&[], |run| &run.summary.cautions)
+    }
+
+    /// As JSON, see `docs/analysis.md`.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "version": VERSION,
+            "tool": concat!("iosonar ", env!("CARGO_PKG_VERSION")),
+            "inputs": self.names,
+            "demand": self.demand.facts,
+            "summary": self.run.as_ref().map(|run| &run.summary),
+            "correlations": self.run.as_ref().map(|run| correlations(&run.diagrams)),
+            "findings": self.run.as_ref().map(|run| &run.findings),
+            "remarks": self.remarks,
+        })
+    }
+
+    /// As text for a terminal.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        if let Some(run) = &self.run {
+            text += &iosonar_view::show(&run.summary);
+            text += &iosonar_view::show_findings(&run.findings);
+            text.push('\n');
+        }
+        text + &iosonar_view::show_demand(&self.names, &self.demand.facts)
+    }
+}
+
+/// Rank correlations of quantities of the same request.
+fn correlations(diagrams: &Diagrams) -> Value {
+    json!({
+        "latency_in_flight": diagrams.latency_in_flight.rank_correlation(),
+        "delay_waiting": diagrams.delay_waiting.rank_correlation(),
+        "latency_delay": diagrams.latency_delay.rank_correlation(),
+    })
+}
+
+fn remarks(inputs: &[Input]) -> Vec<String> {
+    let of = |input: &Input| {
+        let name = input.name.clone();
+        input.remarks().into_iter().map(move |remark| format!("{name}: {remark}"))
+    };
+    inputs.iter().flat_map(of).collect()
+}
+
+impl Run {
+    fn of(found: Found, inputs: &Merged<'_>) -> Option<Run> {
+        let (tally, diagrams, stalls) = (found.tally?, found.diagrams?, found.stalls?);
+        let (plan, info) = inputs.run();
+        let summary = Summary::new(&tally, &plan, &info);
+        let findings = Findings::of(&diagrams, &stalls, &summary);
+        Some(Run { tally, summary, diagrams, findings })
+    }
+}
