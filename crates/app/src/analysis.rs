@@ -1,10 +1,16 @@
 //! Everything that is known about inputs: what several commands print and draw.
 
 use crate::analyze_args::DemandArgs;
+use crate::commands::headline;
+use crate::session::{TOOL, command_line};
 use crate::exit::Failure;
 use crate::inputs::{Input, Merged};
 use iosonar_analyze::demand::DemandAnalysis;
-use iosonar_analyze::{Caution, Detail, Diagrams, Findings, Found, Limits, Summary, Tally, Wanted, pass};
+use iosonar_analyze::{Caution, Detail, Diagrams, Findings, Found, Limits, Severity, Summary, Tally, Wanted, pass};
+use iosonar_plan::Nanos;
+use iosonar_view::{
+    Headline, LoadText, Material, RunMaterial, Subject, TextOptions, TextReport, text_report,
+};
 use serde_json::{Value, json};
 
 /// Version of the JSON form.
@@ -20,6 +26,10 @@ pub struct Analysis {
     pub run: Option<Run>,
     /// What was left out of the inputs, or does not fit.
     pub remarks: Vec<String>,
+    /// The remarks as one caution, for pictures.
+    skipped: Vec<Caution>,
+    /// What is known about the machine.
+    headline: Headline,
 }
 
 /// What happened.
@@ -60,7 +70,9 @@ impl Analysis {
             names: inputs.iter().map(|input| input.name.clone()).collect(),
             demand,
             run: Run::of(found, &merged),
+            skipped: skipped(&remarks),
             remarks,
+            headline: inputs.iter().find_map(Input::archive).map(headline).unwrap_or_default(),
         })
     }
 
@@ -73,7 +85,7 @@ impl Analysis {
     pub fn to_json(&self) -> Value {
         json!({
             "version": VERSION,
-            "tool": concat!("iosonar ", env!("CARGO_PKG_VERSION")),
+            "tool": TOOL,
             "inputs": self.names,
             "demand": self.demand.facts,
             "summary": self.run.as_ref().map(|run| &run.summary),
@@ -81,6 +93,48 @@ impl Analysis {
             "findings": self.run.as_ref().map(|run| &run.findings),
             "remarks": self.remarks,
         })
+    }
+
+    /// What pictures are about, and everything that they are drawn from.
+    pub fn with_material<T>(&self, f: impl FnOnce(&Material<'_>) -> T) -> T {
+        let subject = match &self.run {
+            Some(run) => Subject::of_run(&run.summary, &self.headline),
+            None => self.subject_of_load(),
+        };
+        let run = self.run.as_ref().map(Run::material);
+        f(&Material { subject: &subject, run, demand: Some(&self.demand) })
+    }
+
+    fn subject_of_load(&self) -> Subject {
+        let facts = &self.demand.facts;
+        let last = Nanos(facts.span.map_or(0, |span| span.last_ns));
+        Subject {
+            what: self.names.join(", "),
+            how: format!("load · {} requests up to {last}", facts.counts.all.requests),
+            tool: TOOL.into(),
+            command: command_line(),
+            cautions: self.skipped.clone(),
+            ..Subject::default()
+        }
+    }
+
+    /// As text for a mail.
+    pub fn to_mail(&self, options: TextOptions) -> String {
+        match &self.run {
+            Some(run) => {
+                let findings = run.findings.sentences();
+                text_report(&TextReport::of_run(&run.summary, &run.diagrams.latency, &findings), options)
+            }
+            None => {
+                let report = TextReport {
+                    head: vec![self.names.join(", ")],
+                    load: Some(LoadText::of(&self.demand)),
+                    cautions: &self.skipped,
+                    ..TextReport::default()
+                };
+                text_report(&report, options)
+            }
+        }
     }
 
     /// As text for a terminal.
@@ -104,6 +158,15 @@ fn correlations(diagrams: &Diagrams) -> Value {
     })
 }
 
+fn skipped(remarks: &[String]) -> Vec<Caution> {
+    let text = |first: &String| match remarks.len() {
+        1 => first.clone(),
+        n => format!("{first}, and {} more remarks", n - 1),
+    };
+    let caution = |first| Caution { id: CautionId::BadLines, severity: Severity::Warning, text: text(first) };
+    remarks.first().map(caution).into_iter().collect()
+}
+
 fn remarks(inputs: &[Input]) -> Vec<String> {
     let of = |input: &Input| {
         let name = input.name.clone();
@@ -113,6 +176,16 @@ fn remarks(inputs: &[Input]) -> Vec<String> {
 }
 
 impl Run {
+    /// What pictures of it are drawn from.
+    pub fn material(&self) -> RunMaterial<'_> {
+        RunMaterial {
+            summary: &self.summary,
+            diagrams: &self.diagrams,
+            tally: Some(&self.tally),
+            findings: Some(&self.findings),
+        }
+    }
+
     fn of(found: Found, inputs: &Merged<'_>) -> Option<Run> {
         let (tally, diagrams, stalls) = (found.tally?, found.diagrams?, found.stalls?);
         let (plan, info) = inputs.run();

@@ -64,6 +64,21 @@ pub struct DemandArgs {
     pub one_device: bool,
 }
 
+impl Default for DemandArgs {
+    /// What is typed where nothing is.
+    fn default() -> DemandArgs {
+        let options = DemandOptions::default();
+        DemandArgs {
+            windows: options.windows_s,
+            throughput_window: Nanos(options.throughput_window_ns),
+            turn_window: Nanos(options.turn_window_ns),
+            device_size: Vec::new(),
+            exact_footprint: ByteSize(options.exact_pages as u64 * PAGE_BYTES),
+            one_device: false,
+        }
+    }
+}
+
 impl DemandArgs {
     /// What the analysis is told.
     pub fn options(&self) -> DemandOptions {

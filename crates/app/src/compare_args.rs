@@ -18,7 +18,8 @@ Examples:
   iosonar compare before after
   iosonar compare before after --fail-if 'p99 > +10%' --fail-if 'iops < -3%'")]
 pub struct CompareArgs {
-    /// The baseline, and the runs that are compared with it: directories of results
+    /// The baseline, and the runs that are compared with it: directories of results, results in
+    /// blkreplay's form, loads that carry latencies
     #[arg(required = true, num_args = 2.., value_names = ["A", "B"])]
     pub runs: Vec<PathBuf>,
     /// End with exit code 1 if this is shown, for example 'p99 > +10%'; can be repeated

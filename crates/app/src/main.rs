@@ -12,6 +12,7 @@ mod exit;
 mod inputs;
 mod means_args;
 mod output;
+mod plot_args;
 mod progress;
 mod run_args;
 mod session;
@@ -50,7 +51,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),
         Command::Show(args) => commands::show(args),
-        Command::Plot(args) => commands::plot(args),
+        Command::Plot(args) => commands::plot(&args),
         Command::Report(args) => commands::report(args),
         Command::Export(args) => commands::export(args),
         Command::Import(args) => commands::import(args),

@@ -1,42 +1,47 @@
 //! `iosonar compare`: runs beside a baseline.
 
-use super::open;
 use crate::compare_args::CompareArgs;
 use crate::exit::{Exit, Failure};
+use crate::inputs::Input;
 use crate::output::print;
 use anyhow::anyhow;
-use iosonar_analyze::Records;
-use iosonar_analyze::compare::{self, Blocks, Judged, Judgement, Outcome, Run};
-use iosonar_archive::{Archive, Fields, Record, RecordFile, RunState};
+use iosonar_analyze::compare::{self, Blocks, Comparison, Judged, Judgement, Outcome, Run};
+use iosonar_archive::RunInfo;
+use iosonar_plan::Plan;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Prints one comparison for each run behind the first.
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
-    let archives = args.runs.iter().map(|dir| open(dir)).collect::<Result<Vec<_>, _>>()?;
-    let records = archives.iter().map(ArchiveRecords::of).collect::<Result<Vec<_>, Failure>>()?;
-    let mut runs: Vec<Run> =
-        archives.iter().zip(&records).map(|(archive, records)| run(archive, records)).collect();
-    let blocks = read_all(&runs)?;
-    for (run, records) in runs.iter_mut().zip(&records) {
-        run.incomplete = records.incomplete();
-    }
-    let mut judged = Vec::new();
-    for (run, their) in runs.iter().zip(&blocks).skip(1) {
-        let comparison = compare::compare((&runs[0], &blocks[0]), (run, their))?;
-        judged.push(Judged::new(comparison, &args.fail_if));
-    }
+    let inputs: Vec<Input> = args.runs.iter().map(|path| Input::open(path)).collect::<Result<_, _>>()?;
+    let judge = |comparison| Judged::new(comparison, &args.fail_if);
+    let judged: Vec<Judged> = comparisons(&inputs)?.into_iter().map(judge).collect();
     print(&if args.json { compare::to_json(&judged) } else { iosonar_view::compare(&judged) })?;
     exit(&judged)
 }
 
-fn run<'a>(archive: &'a Archive, records: &'a ArchiveRecords) -> Run<'a> {
+/// Each input behind the first, beside the first.
+pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, Failure> {
+    inputs.iter().try_for_each(Input::scan)?;
+    let facts: Vec<(Plan, RunInfo)> = inputs.iter().map(Input::run).collect();
+    let mut runs: Vec<Run> = inputs.iter().zip(&facts).map(|(input, facts)| run(input, facts)).collect();
+    let blocks = read_all(&runs)?;
+    for (run, input) in runs.iter_mut().zip(inputs) {
+        run.incomplete = input.incomplete();
+    }
+    let mut comparisons = Vec::new();
+    for (run, their) in runs.iter().zip(&blocks).skip(1) {
+        comparisons.push(compare::compare((&runs[0], &blocks[0]), (run, their))?);
+    }
+    Ok(comparisons)
+}
+
+fn run<'a>(input: &'a Input, (plan, _): &'a (Plan, RunInfo)) -> Run<'a> {
     Run {
-        name: archive.dir().display().to_string(),
-        records,
-        plan: Some(archive.plan()),
-        environment: archive.environment(),
-        has_timetable: compare::has_timetable(archive.plan()),
+        name: input.name.clone(),
+        records: input,
+        plan: input.is_run().then_some(plan),
+        environment: input.archive().map_or(serde_json::Value::Null, |archive| archive.environment()),
+        has_timetable: compare::has_timetable(plan),
         incomplete: None,
     }
 }
@@ -71,45 +76,4 @@ fn exit(judged: &[Judged]) -> Result<Exit, Failure> {
     }
     let nothing = judged.iter().any(|j| j.comparison.answer.outcome == Outcome::Nothing);
     Ok(if nothing { Exit::Failed } else { Exit::Fine })
-}
-
-/// The records of an archive, finished or not.
-struct ArchiveRecords<'a> {
-    archive: &'a Archive,
-    file: Option<RecordFile>,
-    /// Bytes at the end of a log that no longer were a record, once it was read.
-    lost_bytes: AtomicU64,
-}
-
-impl ArchiveRecords<'_> {
-    fn of(archive: &Archive) -> Result<ArchiveRecords<'_>, Failure> {
-        Ok(ArchiveRecords { archive, file: archive.record_file()?, lost_bytes: AtomicU64::new(0) })
-    }
-
-    /// Why the run is not whole.
-    fn incomplete(&self) -> Option<String> {
-        let lost = self.lost_bytes.load(Relaxed);
-        match &self.archive.run().state {
-            _ if lost > 0 => Some(format!("it did not end; the last {lost} bytes of its log are cut off")),
-            RunState::Finished => None,
-            RunState::Running => Some("it did not end, or it still goes on".to_string()),
-            RunState::Interrupted(signal) => Some(format!("it was stopped by {signal}")),
-            RunState::Broken(why) => Some(format!("it broke off: {why}")),
-        }
-    }
-}
-
-impl Records for ArchiveRecords<'_> {
-    fn parts(&self) -> usize {
-        self.file.as_ref().map_or(1, RecordFile::parts)
-    }
-
-    fn read_part(&self, part: usize, wanted: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
-        if let Some(file) = &self.file {
-            return file.read_part(part, wanted, f).map_err(io::Error::other);
-        }
-        let end = self.archive.for_each_record(&mut |record| f(std::slice::from_ref(record)));
-        self.lost_bytes.store(end.map_err(io::Error::other)?.lost_bytes, Relaxed);
-        Ok(())
-    }
 }

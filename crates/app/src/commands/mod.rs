@@ -42,7 +42,7 @@ impl From<&LimitArgs> for Limits {
 }
 
 /// Kernel and the first target's scheduler, as pictures carry it.
-fn headline(archive: &Archive) -> iosonar_view::Headline {
+pub fn headline(archive: &Archive) -> iosonar_view::Headline {
     let environment = archive.environment();
     let kernel = environment.pointer("/kernel/release").and_then(|v| v.as_str());
     let device = environment.pointer("/targets/0/kind/block-device");

@@ -7,7 +7,7 @@ mod result;
 use crate::exit::Failure;
 use anyhow::Context;
 use iosonar_analyze::Records;
-use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo};
+use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState};
 use iosonar_plan::Plan;
 use load::LoadFile;
 pub use merged::Merged;
@@ -83,6 +83,29 @@ impl Input {
             Kind::Archive(opened) => (opened.archive.plan().clone(), opened.archive.run().clone()),
             Kind::Load(load) => load.run(&self.name),
             Kind::Result(result) => (result.imported.plan.clone(), result.imported.run.clone()),
+        }
+    }
+
+    /// Reads a load once, so that everything is known about it; of anything else it is known already.
+    pub fn scan(&self) -> Result<(), Failure> {
+        match &self.kind {
+            Kind::Load(load) => load.read_part(0, &mut |_| {}).map_err(Failure::refused),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why it is not a whole run, where it is not. Complete once it has been read.
+    pub fn incomplete(&self) -> Option<String> {
+        let lost = match &self.kind {
+            Kind::Archive(opened) => opened.log_end.get().map_or(0, |end| end.lost_bytes),
+            _ => 0,
+        };
+        match self.run().1.state {
+            _ if lost > 0 => Some(format!("it did not end; the last {lost} bytes of its log are cut off")),
+            RunState::Finished => None,
+            RunState::Running => Some("it did not end, or it still goes on".to_string()),
+            RunState::Interrupted(signal) => Some(format!("it was stopped by {signal}")),
+            RunState::Broken(why) => Some(format!("it broke off: {why}")),
         }
     }
 
