@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// A ratio of 1 in the histogram of ratios, which holds whole numbers. It lies in the middle of a step, so that runs that
 /// are exactly alike have a median of exactly 1.
-const ONE: f64 = (1u64 << 32) as f64 * (1.0 + 1.0 / 256.0);
+const ONE: f64 = (1u64 << 32) as f64 * (1.0 + 1.0 / 512.0);
 /// A request is better or worse if its latency differs by more than this factor.
 pub(super) const ALIKE: f64 = 1.03;
 /// Requests that go through a channel together, and pieces that may wait in it.
