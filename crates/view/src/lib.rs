@@ -19,7 +19,10 @@ mod text;
 mod text_report;
 pub mod units;
 
-pub use charts::{Headline, Material, Picture, RunMaterial, Subject};
+pub use charts::{
+    CompareMaterial, ComparePicture, Headline, Material, Picture, RunMaterial, Subject, compare_subject,
+    plot_compare,
+};
 pub use data::{DataOptions, data_stems, write_data, write_data_files};
 pub use palette::Theme;
 pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};

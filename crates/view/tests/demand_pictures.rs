@@ -24,7 +24,8 @@ fn mixed(count: u64) -> Vec<Demand> {
     let mut numbers = Numbers::new(7);
     let mut time = 0;
     let request = |i: u64| {
-        time += (-numbers.unit().max(1e-9).ln() * 2e6) as u64 + if i == count / 2 { 90_000_000_000 } else { 0 };
+        time +=
+            (-numbers.unit().max(1e-9).ln() * 2e6) as u64 + if i == count / 2 { 90_000_000_000 } else { 0 };
         let place = (numbers.unit().powi(4) * 4e8) as u64 / 8 * 8;
         let op = if numbers.unit() < 0.7 { Op::Read } else { Op::Write };
         let sectors = [1, 8, 8, 8, 16, 40, 128, 2048, 4096][(numbers.unit().powi(3) * 9.0) as usize];
@@ -67,9 +68,8 @@ fn subject(name: &str) -> Subject {
 
 fn pictures() -> impl Iterator<Item = Picture> {
     let (subject, load) = (Subject::default(), analyzed(&[], &DemandOptions::default()));
-    Picture::all().filter(move |p| {
-        p.lacks(&Material { subject: &subject, run: None, demand: Some(&load) }).is_none()
-    })
+    Picture::all()
+        .filter(move |p| p.lacks(&Material { subject: &subject, run: None, demand: Some(&load) }).is_none())
 }
 
 fn draw(picture: Picture, name: &str, load: &DemandAnalysis, style: &Style) -> iosonar_view::scene::Scene {
@@ -102,10 +102,8 @@ fn every_picture_of_a_load_has_its_name() {
 
 #[test]
 fn no_two_texts_overlap_and_none_leaves_the_page() {
-    let zoomed = Style {
-        range: Some(TimeRange { from_ns: 3_000_000_000, to_ns: 5_000_000_000 }),
-        ..Style::default()
-    };
+    let zoomed =
+        Style { range: Some(TimeRange { from_ns: 3_000_000_000, to_ns: 5_000_000_000 }), ..Style::default() };
     for (name, load) in loads() {
         for (picture, style) in pictures().flat_map(|p| [(p, Style::default()), (p, zoomed)]) {
             let scene = draw(picture, name, &load, &style);
@@ -152,7 +150,9 @@ fn sampled_figures_say_so() {
     let loads = loads();
     let (_, load) = loads.iter().find(|(name, _)| *name == "sampled").unwrap();
     assert!(!load.facts.sampling.exact);
-    for picture in pictures().filter(|p| ["g30.ws_log", "g44.freq.bins", "g45.miss_ratio"].contains(&p.stem())) {
+    for picture in
+        pictures().filter(|p| ["g30.ws_log", "g44.freq.bins", "g45.miss_ratio"].contains(&p.stem()))
+    {
         let scene = draw(picture, "sampled", load, &Style::default());
         assert!(scene.texts().any(|t| t.text.contains("sampled 1:")), "{picture:?}");
     }

@@ -32,7 +32,8 @@ fn runs_are_as_blessed() {
     let one = replay(1, 1.0, false);
     let mut at_once = replay(500, 1e-9, false);
     at_once.records.iter_mut().for_each(|r| (r.submitted, r.completed) = (Some(r.due), Some(r.due)));
-    let findings = ["cannot follow after 79.2 s: demanded 171, delivered 153 requests per second".to_string()];
+    let findings =
+        ["cannot follow after 79.2 s: demanded 171, delivered 153 requests per second".to_string()];
     for (name, run, findings) in [
         ("mail-replay.txt", replay(200_000, 1_100.0, false), &[][..]),
         ("mail-collapse.txt", replay(20_000, 120.0, true), &findings[..]),

@@ -1,25 +1,20 @@
 //! Tables of loads.
 
 use super::csv::{Csv, row};
-use iosonar_analyze::demand::{ConsecutiveSeries, DemandAnalysis, RateSeries, SECTOR_BYTES};
+use iosonar_analyze::demand::{ConsecutiveSeries, DemandAnalysis, SECTOR_BYTES};
 use iosonar_plan::Op;
 use std::io::{self, Write};
 
-/// Requests in each window, of the finer windows that there are.
+/// Requests in each window.
 pub(super) fn requests(d: &DemandAnalysis, out: &mut dyn Write) -> io::Result<()> {
-    let rates = rates(d);
+    let rates = &d.series.throughput;
     windows(rates.width_ns, &rates.reads, &rates.writes, ["reads", "writes"], 1, out)
 }
 
 pub(super) fn bytes(d: &DemandAnalysis, out: &mut dyn Write) -> io::Result<()> {
-    let rates = rates(d);
+    let rates = &d.series.throughput;
     let names = ["read_bytes", "written_bytes"];
     windows(rates.width_ns, &rates.read_sectors, &rates.write_sectors, names, SECTOR_BYTES, out)
-}
-
-fn rates(d: &DemandAnalysis) -> &RateSeries {
-    let (second, window) = (&d.series.per_second, &d.series.throughput);
-    if second.width_ns <= window.width_ns { second } else { window }
 }
 
 fn windows(
@@ -45,7 +40,9 @@ pub(super) fn working_sets(d: &DemandAnalysis, out: &mut dyn Write) -> io::Resul
     let mut csv = Csv::new(out, &names)?;
     for window in &d.series.working_sets {
         let sets = &window.sliding;
-        for (i, ((start, touched), pages)) in sets.start.iter().zip(&sets.touched).zip(&sets.pages).enumerate() {
+        for (i, ((start, touched), pages)) in
+            sets.start.iter().zip(&sets.touched).zip(&sets.pages).enumerate()
+        {
             let end = (i as u64 + 1).saturating_mul(window.step_s);
             row!(csv, window.window_s, end, *start, *touched, *pages)?;
         }

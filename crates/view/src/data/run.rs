@@ -61,7 +61,11 @@ pub(super) fn demanded_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn
     by_class(&m.diagrams.demanded, "bytes", of_bytes, out)
 }
 
-pub(super) fn delivered_requests(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn delivered_requests(
+    m: &RunMaterial<'_>,
+    _: &DataOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     by_class(&m.diagrams.delivered, "requests", of_requests, out)
 }
 

@@ -38,7 +38,12 @@ fn figures(demand: &DemandAnalysis) -> Vec<(String, String)> {
         return vec![("requests".into(), "none".into())];
     }
     let op = |c: &DemandCounts| {
-        format!("{} ({}), {}", grouped(c.requests), units::share(c.requests, all.requests), units::bytes(c.bytes))
+        format!(
+            "{} ({}), {}",
+            grouped(c.requests),
+            units::share(c.requests, all.requests),
+            units::bytes(c.bytes)
+        )
     };
     let mut lines = vec![
         ("requests", format!("{}, {}", grouped(all.requests), units::bytes(all.bytes))),
@@ -54,7 +59,8 @@ fn figures(demand: &DemandAnalysis) -> Vec<(String, String)> {
     lines.push(("rate", format!("mean {mean} requests/s, at most {max} in {window}")));
     if let Some(s) = facts.sizes.all {
         let bytes = |sectors: f64| units::bytes((sectors * SECTOR_BYTES as f64).round() as u64);
-        let (min, mean, max) = (bytes(s.min_sectors as f64), bytes(s.mean_sectors), bytes(s.max_sectors as f64));
+        let (min, mean, max) =
+            (bytes(s.min_sectors as f64), bytes(s.mean_sectors), bytes(s.max_sectors as f64));
         lines.push(("length", format!("{min} to {max}, mean {mean}, {} different", grouped(s.distinct))));
     }
     if let Some(at) = facts.positions {

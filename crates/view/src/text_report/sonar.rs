@@ -96,12 +96,8 @@ fn shaded(
         .map(|slots| parts.chunks(SLOTS).map(|part| in_slots(part, slots).iter().sum()).collect())
         .collect();
     let most = counts.iter().flatten().copied().max().unwrap_or(0);
-    let ops: Vec<[u64; 2]> = rows
-        .slots
-        .iter()
-        .map(|slots| in_slots(sums, slots))
-        .map(|c| [c[0] + c[2], c[1] + c[3]])
-        .collect();
+    let ops: Vec<[u64; 2]> =
+        rows.slots.iter().map(|slots| in_slots(sums, slots)).map(|c| [c[0] + c[2], c[1] + c[3]]).collect();
     let most_of_op = ops.iter().flatten().copied().max().unwrap_or(0);
     let limit_row = limit_slot(limit).and_then(|slot| rows.slots.iter().position(|s| s.contains(&slot)));
     for (i, (counts, ops)) in counts.iter().zip(ops).enumerate() {

@@ -50,7 +50,13 @@ fn curves(view: &DemandView<'_>) -> [Curve; 3] {
     [
         Curve { name: "all", color: p.text, of: |m| m.all, knee: knee.all, has_accesses: any(&f.all) },
         Curve { name: "reads", color: p.read, of: |m| m.read, knee: knee.read, has_accesses: any(&f.read) },
-        Curve { name: "writes", color: p.write, of: |m| m.write, knee: knee.write, has_accesses: any(&f.write) },
+        Curve {
+            name: "writes",
+            color: p.write,
+            of: |m| m.write,
+            knee: knee.write,
+            has_accesses: any(&f.write),
+        },
     ]
 }
 
@@ -72,7 +78,14 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     for curve in shown() {
         let steps = points.iter().map(|m| (across.at(bytes(m)), (curve.of)(&m.miss) * 100.0));
         if !sampling.exact {
-            ribbon(scene, p, curve, &steps.clone().collect::<Vec<_>>(), 200.0 * sampling.miss_ratio_error, (&up, plot));
+            ribbon(
+                scene,
+                p,
+                curve,
+                &steps.clone().collect::<Vec<_>>(),
+                200.0 * sampling.miss_ratio_error,
+                (&up, plot),
+            );
         }
         let steps = super::thinned(steps.map(|(x, miss)| (x, up.y(miss))));
         scene.steps(steps, plot.right(), Stroke::solid(curve.color, 2));
@@ -89,9 +102,11 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     }
     axes::frame(scene, p, plot);
     let mut entries: Vec<Entry> = shown().map(|c| entry(c, points)).collect();
-    entries.extend(devices().filter(|d| across.reaches(*d as f64)).map(|d| {
-        Entry::line(Stroke::dashed(p.bad, 1), vec![format!("device of {}", units::bytes(d))])
-    }));
+    entries.extend(
+        devices()
+            .filter(|d| across.reaches(*d as f64))
+            .map(|d| Entry::line(Stroke::dashed(p.bad, 1), vec![format!("device of {}", units::bytes(d))])),
+    );
     if !sampling.exact {
         entries.push(Entry::words(vec!["light ribbons".into(), "two standard errors".into()]));
     }

@@ -2,8 +2,8 @@
 
 use super::super::axes::{self, LinearScale, TICK_SIZE, words};
 use super::super::{Chart, DemandView, Draw, plot_area};
-use super::scales::{Direction, LogScale, label_below};
 use super::Entry;
+use super::scales::{Direction, LogScale, label_below};
 use crate::palette::Palette;
 use crate::scene::{Anchor, Rect, Scene, Stroke};
 use crate::units;
