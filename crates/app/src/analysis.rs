@@ -2,11 +2,13 @@
 
 use crate::analyze_args::DemandArgs;
 use crate::commands::headline;
-use crate::session::{TOOL, command_line};
 use crate::exit::Failure;
 use crate::inputs::{Input, Merged};
+use crate::session::{TOOL, command_line};
 use iosonar_analyze::demand::DemandAnalysis;
-use iosonar_analyze::{Caution, Detail, Diagrams, Findings, Found, Limits, Severity, Summary, Tally, Wanted, pass};
+use iosonar_analyze::{
+    Caution, CautionId, Detail, Diagrams, Findings, Found, Limits, Severity, Summary, Tally, Wanted, pass,
+};
 use iosonar_plan::Nanos;
 use iosonar_view::{
     Headline, LoadText, Material, RunMaterial, Subject, TextOptions, TextReport, text_report,

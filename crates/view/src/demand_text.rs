@@ -37,32 +37,6 @@ pub fn show_demand(names: &[String], facts: &DemandFacts) -> String {
     out.finish()
 }
 
-/// A few figures for where there is little room: what each is, and the figure.
-pub fn demand_figures(facts: &DemandFacts) -> Vec<(String, String)> {
-    let c = &facts.counts;
-    let mut figures = vec![
-        (
-            "requests",
-            format!(
-                "{}, {} of them reads",
-                units::grouped(c.all.requests),
-                units::share(c.read.requests, c.all.requests)
-            ),
-        ),
-        ("bytes", units::bytes(c.all.bytes)),
-    ];
-    if let Some(span) = facts.span {
-        figures.push(("from, to", format!("{} … {}", time(span.first_ns), time(span.last_ns))));
-    }
-    if let Some(positions) = facts.positions {
-        figures.push(("highest end", units::bytes(positions.highest_end_sector.saturating_mul(SECTOR))));
-    }
-    let f = &facts.frequency.all;
-    figures.push(("touched pages", pages(f.distinct_pages as f64)));
-    figures.push(("turns", format!("{:.1} % of the requests", facts.turns.total.all.percent)));
-    figures.into_iter().map(|(name, figure)| (name.to_string(), figure)).collect()
-}
-
 fn time(ns: u64) -> String {
     units::duration(ns, Charset::Ascii)
 }

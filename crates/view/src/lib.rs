@@ -21,10 +21,13 @@ mod text;
 mod text_report;
 pub mod units;
 
-pub use charts::{Headline, Material, Picture, RunMaterial, Subject};
+pub use charts::{
+    CompareMaterial, ComparePicture, Headline, Material, Picture, RunMaterial, Subject, compare_subject,
+    plot_compare,
+};
 pub use compare::compare;
 pub use data::{DataOptions, data_stems, write_data, write_data_files};
-pub use demand_text::{demand_figures, show_demand, show_findings};
+pub use demand_text::{show_demand, show_findings};
 pub use palette::Theme;
 pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};
 pub use raster::png;

@@ -1,8 +1,8 @@
 //! `iosonar plot`: the diagrams of loads, results and runs.
 
+use super::compare::comparisons;
 use crate::analysis::Analysis;
 use crate::exit::{Exit, Failure};
-use super::compare::comparisons;
 use crate::inputs::Input;
 use crate::output::{print, tell};
 use crate::plot_args::{PlotArgs, ThemeArg};
@@ -60,9 +60,8 @@ fn compare(args: &PlotArgs, inputs: &[Input], options: &PlotOptions) -> Result<E
             inputs.len()
         )));
     };
-    let analyses = [first, second].map(|input| {
-        Analysis::of(std::slice::from_ref(input), &(&args.limits).into(), &args.demand)
-    });
+    let analyses = [first, second]
+        .map(|input| Analysis::of(std::slice::from_ref(input), &(&args.limits).into(), &args.demand));
     let [a, b] = analyses;
     let (a, b) = (a?, b?);
     let (Some(run_a), Some(run_b)) = (&a.run, &b.run) else {

@@ -5,6 +5,7 @@
 mod axes;
 mod band;
 mod bins;
+mod compare;
 mod delay_points;
 mod delay_setpoint;
 mod demand;
@@ -25,6 +26,7 @@ mod steps;
 mod turns;
 mod xy;
 
+pub use compare::{CompareMaterial, ComparePicture, compare_subject, plot_compare};
 pub use material::{Headline, Material, RunMaterial, Subject};
 
 use crate::scene::{Rect, Scene};
@@ -189,7 +191,7 @@ impl Picture {
                 None => of_demand(&DemandView { view, demand: material.demand? }),
             },
         };
-        scene.facts = facts(self, material.subject);
+        scene.facts = facts(self.title(), material.subject);
         let range = scene.shown_ns.filter(|_| style.range.is_some());
         scene.facts.extend(range.map(|(begin, end)| ("Range".to_string(), format!("{begin}..{end} ns"))));
         scene.facts.extend(scene.counted.map(|n| ("Requests".to_string(), n.to_string())));
@@ -197,11 +199,9 @@ impl Picture {
     }
 }
 
-fn facts(picture: Picture, subject: &Subject) -> Vec<(String, String)> {
-    let mut facts = vec![
-        ("Title".to_string(), picture.title().to_string()),
-        ("Software".to_string(), subject.tool.clone()),
-    ];
+fn facts(title: &str, subject: &Subject) -> Vec<(String, String)> {
+    let mut facts =
+        vec![("Title".to_string(), title.to_string()), ("Software".to_string(), subject.tool.clone())];
     facts.extend(subject.run_id.as_ref().map(|id| ("Run".to_string(), id.clone())));
     facts.push(("Command".to_string(), subject.command.clone()));
     facts.extend(subject.stamps.iter().map(|s| ("Warning".to_string(), s.text().to_string())));

@@ -1,25 +1,20 @@
 //! Tables of loads.
 
 use super::csv::{Csv, row};
-use iosonar_analyze::demand::{ConsecutiveSeries, DemandAnalysis, RateSeries, SECTOR_BYTES};
+use iosonar_analyze::demand::{ConsecutiveSeries, DemandAnalysis, SECTOR_BYTES};
 use iosonar_plan::Op;
 use std::io::{self, Write};
 
-/// Requests in each window, of the finer windows that there are.
+/// Requests in each window.
 pub(super) fn requests(d: &DemandAnalysis, out: &mut dyn Write) -> io::Result<()> {
-    let rates = rates(d);
+    let rates = &d.series.throughput;
     windows(rates.width_ns, &rates.reads, &rates.writes, ["reads", "writes"], 1, out)
 }
 
 pub(super) fn bytes(d: &DemandAnalysis, out: &mut dyn Write) -> io::Result<()> {
-    let rates = rates(d);
+    let rates = &d.series.throughput;
     let names = ["read_bytes", "written_bytes"];
     windows(rates.width_ns, &rates.read_sectors, &rates.write_sectors, names, SECTOR_BYTES, out)
-}
-
-fn rates(d: &DemandAnalysis) -> &RateSeries {
-    let (second, window) = (&d.series.per_second, &d.series.throughput);
-    if second.width_ns <= window.width_ns { second } else { window }
 }
 
 fn windows(

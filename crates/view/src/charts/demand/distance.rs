@@ -21,6 +21,9 @@ pub(in super::super) static MEAN: Chart = Chart {
     draw: Draw::Demand(|view| draw(view, &MEAN, &[Distance::Average, Distance::MeanGap])),
 };
 
+/// Shorter windows are in the table only, as in blkreplay.
+const SHORTEST_S: u64 = 6;
+
 /// A quantity of a window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Distance {
@@ -76,7 +79,7 @@ struct Curve {
 
 fn draw(view: &DemandView<'_>, chart: &Chart, shown: &[Distance]) -> Scene {
     let mut lines: Vec<String> = shown.iter().map(|d| d.definition().to_string()).collect();
-    lines.push("Windows [k·d, (k + 1)·d) of d seconds; what is zero lies on the bottom line.".to_string());
+    lines.push("Windows [k·d, (k + 1)·d) of d ≥ 6 seconds; no line where the distance is zero.".to_string());
     if view.demand.facts.devices > 1 {
         lines.push(format!("Spans of {} devices are added up.", view.demand.facts.devices));
     }
@@ -85,9 +88,14 @@ fn draw(view: &DemandView<'_>, chart: &Chart, shown: &[Distance]) -> Scene {
 
 fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, shown: &[Distance]) {
     let (p, plot) = (view.palette, plot_area(area));
-    let windows = view.demand.series.working_sets.iter().enumerate();
+    let sets = &view.demand.series.working_sets;
+    // Windows of a few seconds mostly hold a single request, and only blacken the picture.
+    let longest = sets.iter().filter_map(|w| w.window_s).max().unwrap_or(0);
+    let shortest = SHORTEST_S.min(longest);
+    let windows = sets.iter().enumerate();
     let curves: Vec<Curve> = windows
         .filter_map(|(index, w)| Some((index, w.window_s?, w.consecutive.as_ref()?)))
+        .filter(|(_, window_s, _)| *window_s >= shortest)
         .flat_map(|(index, window_s, series)| {
             let curve = move |d: &Distance| Curve { distance: *d, window_s, index, bytes: d.bytes(series) };
             shown.iter().map(curve)
@@ -111,10 +119,8 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, shown: &[Distance]
         let width = curve.window_s.saturating_mul(1_000_000_000);
         let at = |k: usize| (k as u64).saturating_mul(width);
         let values = curve.bytes.iter().enumerate().filter(|(k, _)| time.shows(at(*k)..at(k + 1)));
-        let x = |k: usize| time.x(at(k)).min(plot.right());
-        let points = super::thinned(values.map(|(k, v)| (x(k), scale.at(*v))));
-        let end = x(curve.bytes.len());
-        scene.steps(points, end, stroke(view, curve));
+        let steps = values.map(|(k, v)| (time.x(at(k)), time.x(at(k + 1)), (*v > 0.0).then(|| scale.at(*v))));
+        super::interrupted(scene, steps, stroke(view, curve));
     }
     axes::frame(scene, p, plot);
     let entries: Vec<Entry> = curves.iter().map(|curve| entry(view, curve)).collect();

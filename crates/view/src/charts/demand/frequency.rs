@@ -2,8 +2,8 @@
 
 use super::super::axes::{self, words};
 use super::super::{Chart, DemandView, Draw, page, plot_area};
-use super::Entry;
 use super::scales::{Direction, LogScale};
+use super::{Entry, thinned};
 use crate::palette::{Palette, Rgb};
 use crate::scene::{Anchor, Rect, Scene, Stroke};
 use crate::units;
@@ -61,15 +61,18 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     }
     ranks.draw(scene, p, "Rank of the page, most used first, log");
     uses.draw(scene, p, "Accesses to the page, log");
+    let marked = markers(scene, p, &facts.all, &ranks, plot);
     for curve in &curves {
         let points = curve.points.iter().map(|(rank, n)| (ranks.at(*rank as f64), uses.at(*n as f64)));
         let Some((last, _)) = curve.points.last() else { continue };
-        scene.steps(super::thinned(points), ranks.at(*last as f64) + 1, Stroke::solid(curve.color, 2));
+        scene.steps(thinned(points), ranks.at(*last as f64) + 1, Stroke::solid(curve.color, 2));
     }
     zipf(scene, p, &curves[0], &ranks, &uses);
-    let marked = markers(scene, p, &facts.all, &ranks, plot);
     axes::frame(scene, p, plot);
     let mut entries: Vec<Entry> = curves.iter().filter_map(entry).collect();
+    if facts.all.zipf_exponent.is_some() {
+        entries.push(Entry::line(Stroke::dashed(p.bad, 1), vec!["Zipf fit of all".to_string()]));
+    }
     entries.extend(marked);
     super::legend(scene, p, plot, &entries);
 }
@@ -88,11 +91,13 @@ fn zipf(scene: &mut Scene, p: &Palette, curve: &Curve<'_>, ranks: &LogScale, use
     let level = |rank: f64| (sum_n / count - exponent * (rank.ln() - sum_r / count)).exp();
     let (from, to) = (ranks.at(*first as f64), ranks.at(*last as f64));
     let origin = ranks.at(0.0);
-    let points = (from..to).filter_map(|x| {
-        let value = level(ranks.value(x - origin));
-        uses.reaches(value).then(|| (x, uses.at(value)))
-    });
-    scene.steps(super::thinned(points), to, Stroke::dashed(p.bad, 1));
+    let points: Vec<(i32, i32)> = (from..to)
+        .map(|x| (x, level(ranks.value(x - origin))))
+        .filter(|(_, value)| uses.reaches(*value))
+        .map(|(x, value)| (x, uses.at(value)))
+        .collect();
+    let Some(end) = points.last().map(|(x, _)| x + 1) else { return };
+    scene.steps(thinned(points.into_iter()), end, Stroke::dashed(p.bad, 1));
 }
 
 fn entry(curve: &Curve<'_>) -> Option<Entry> {

@@ -126,6 +126,29 @@ fn backed(scene: &mut Scene, palette: &Palette, text: crate::scene::Text) {
     scene.text(text);
 }
 
+/// A step line that is interrupted where there is no value: `(begin, end, height)` of each step in pixels. What is
+/// narrower than a pixel is drawn as one.
+fn interrupted(scene: &mut Scene, steps: impl Iterator<Item = (i32, i32, Option<i32>)>, stroke: Stroke) {
+    let mut points: Vec<(i32, i32)> = Vec::new();
+    let mut end = i32::MIN;
+    let mut flush = |points: &mut Vec<(i32, i32)>, end: i32| {
+        if let Some((last, _)) = points.last() {
+            let end = end.max(last + 1);
+            scene.steps(thinned(std::mem::take(points).into_iter()), end, stroke);
+        }
+    };
+    for (begin, right, y) in steps {
+        let Some(y) = y else { continue };
+        // A gap that no pixel shows does not part the line.
+        if begin > end {
+            flush(&mut points, end);
+        }
+        points.push((begin, y));
+        end = right.max(begin + 1);
+    }
+    flush(&mut points, end);
+}
+
 /// Points of a step line with at most four for each pixel column: first, least, greatest and last. The pixels are
 /// the same as with all points.
 fn thinned(points: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
@@ -166,13 +189,13 @@ fn window_stroke(palette: &Palette, index: usize, is_infinite: bool) -> Stroke {
         return Stroke::solid(palette.text, 2);
     }
     let colors = [palette.ok, palette.actual, palette.bad, palette.axis];
-    let stroke = Stroke::solid(colors[index % colors.len()], if index < 8 { 2 } else { 1 });
+    let stroke = Stroke::solid(colors[index % colors.len()], 1 + (index / 8) as i32 % 2);
     Stroke { dashed: (index / colors.len()) % 2 == 1, ..stroke }
 }
 
 /// Name of a window: `6 s`, `all since the begin`.
 fn window_name(window_s: Option<u64>) -> String {
-    window_s.map_or("∞: all since the begin".to_string(), |s| format!("last {} s", units::grouped(s)))
+    window_s.map_or("all since the begin".to_string(), |s| format!("last {} s", units::grouped(s)))
 }
 
 #[cfg(test)]
@@ -184,6 +207,23 @@ mod tests {
         let all = [(0, 9), (1, 5), (1, 2), (1, 8), (1, 4), (2, 4), (2, 4), (5, 1)];
         assert_eq!(thinned(all.into_iter()), [(0, 9), (1, 5), (1, 2), (1, 8), (1, 4), (5, 1)]);
         assert_eq!(thinned(std::iter::empty()), []);
+    }
+
+    #[test]
+    fn a_line_ends_where_there_is_no_value() {
+        let mut scene = Scene::new(100, 100, Rgb(255, 255, 255));
+        let steps =
+            [(0, 2, Some(5)), (2, 4, None), (4, 4, Some(7)), (4, 6, Some(6)), (6, 9, None), (9, 12, Some(1))];
+        interrupted(&mut scene, steps.into_iter(), Stroke::solid(Rgb(0, 0, 0), 1));
+        let lines: Vec<_> = scene
+            .marks
+            .iter()
+            .map(|m| match m {
+                crate::scene::Mark::Steps { points, end, .. } => (points.clone(), *end),
+                _ => unreachable!(),
+            })
+            .collect();
+        assert_eq!(lines, [(vec![(0, 5)], 2), (vec![(4, 7), (4, 6)], 6), (vec![(9, 1)], 12)]);
     }
 
     #[test]

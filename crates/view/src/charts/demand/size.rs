@@ -74,7 +74,7 @@ fn panel(scene: &mut Scene, view: &DemandView<'_>, plot: Rect, (label, weigh): W
     let place = |s: &SizeCount| (s.first.max(1) as f64 * SECTOR_BYTES as f64, s.last.max(1) as f64);
     let least = sizes.iter().map(|s| place(s).0).fold(f64::MAX, f64::min);
     let longest = sizes.iter().map(|s| place(s).1 * SECTOR_BYTES as f64).fold(512.0, f64::max);
-    let x = LogScale::bytes(least, longest, plot, Direction::Across);
+    let x = LogScale::bytes(least, longest * 1.2, plot, Direction::Across);
     if names {
         x.draw(scene, p, "Length of a request, log; bars at powers of two are wide");
     }

@@ -9,9 +9,6 @@ use crate::scene::{Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::demand::{DemandCounts, FractionExtremes, RateSeries, SECTOR_BYTES};
 
-/// A step is at least this many pixels wide.
-const STEP_PIXELS: usize = 3;
-
 /// All operations as one line.
 pub(in super::super) fn overview(view: &DemandView<'_>, chart: &Chart, unit: Unit) -> Scene {
     draw(view, chart, unit, false)
@@ -86,36 +83,24 @@ fn curves(view: &DemandView<'_>, unit: Unit, by_op: bool) -> Vec<Curve> {
     curves
 }
 
-/// The finest windows there are.
+/// The windows that the figures are of.
 fn source<'a>(view: &DemandView<'a>) -> &'a RateSeries {
-    let series = &view.demand.series;
-    if series.per_second.width_ns <= series.throughput.width_ns {
-        &series.per_second
-    } else {
-        &series.throughput
-    }
+    &view.demand.series.throughput
 }
 
 fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, unit: Unit, by_op: bool) {
     let (p, plot, width_ns) = (view.palette, plot_area(area), source(view).width_ns);
     let curves = curves(view, unit, by_op);
     let windows = curves[0].amounts.len().max(1);
-    let group = windows.div_ceil(plot.w as usize / STEP_PIXELS);
-    let step_ns = width_ns.saturating_mul(group as u64);
-    let rates = |amounts: &[f64]| -> Vec<f64> {
-        let rate = |part: &[f64]| {
-            let seconds = part.len() as f64 * width_ns as f64 / 1e9;
-            part.iter().sum::<f64>() * unit.factor() / seconds
-        };
-        amounts.chunks(group).map(rate).collect()
-    };
-    let lines: Vec<Vec<f64>> = curves.iter().map(|c| rates(&c.amounts)).collect();
+    let per_second = unit.factor() / (width_ns as f64 / 1e9);
+    let rates = |curve: &Curve| curve.amounts.iter().map(|n| n * per_second).collect::<Vec<f64>>();
+    let lines: Vec<Vec<f64>> = curves.iter().map(rates).collect();
     let scale = LinearScale::new(lines.iter().flatten().copied().fold(0.0, f64::max), plot);
     let time = super::time_scale(view, width_ns.saturating_mul(windows as u64), plot);
     time.draw(scene, p, Some(TIME_LABEL));
     scale.draw(scene, p, unit.label(), units::plain);
     for (curve, rates) in curves.iter().zip(&lines) {
-        let at = |i: usize| (i as u64).saturating_mul(step_ns);
+        let at = |i: usize| (i as u64).saturating_mul(width_ns);
         let x = |i: usize| time.x(at(i)).min(plot.right());
         let shown = rates.iter().enumerate().filter(|(i, _)| time.shows(at(*i)..at(i + 1)));
         let points = shown.map(|(i, rate)| (x(i), scale.y(*rate)));
@@ -125,7 +110,7 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, unit: Unit, by_op:
     axes::frame(scene, p, plot);
     let window = view.demand.facts.throughput.window_ns;
     let mut entries: Vec<Entry> = curves.iter().map(|c| entry(c, unit, window)).collect();
-    entries.push(Entry::words(vec!["steps".into(), format!("one step is {}", axes::time(step_ns))]));
+    entries.push(Entry::words(vec!["steps".into(), format!("one step is {}", axes::time(width_ns))]));
     super::legend(scene, p, plot, &entries);
 }
 

@@ -54,13 +54,9 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
         .filter(|(i, _)| time.shows(at(*i)..at(i + 1)))
         .map(|(i, (r, t))| (i, (r > 0).then(|| t as f64 / r as f64 * 100.0)))
         .collect();
-    let x = |i: usize| time.x(at(i)).min(plot.right());
-    // The line is interrupted where there is no share.
-    for part in shares.split(|(_, share)| share.is_none()) {
-        let Some((last, _)) = part.last() else { continue };
-        let points = part.iter().filter_map(|(i, share)| Some((x(*i), scale.y((*share)?)))).collect();
-        scene.steps(points, x(last + 1), Stroke::solid(p.axis, 2));
-    }
+    let steps =
+        shares.into_iter().map(|(i, share)| (time.x(at(i)), time.x(at(i + 1)), share.map(|s| scale.y(s))));
+    super::interrupted(scene, steps, Stroke::solid(p.axis, 2));
     axes::frame(scene, p, plot);
     super::legend(scene, p, plot, &entries(p, step_ns));
 }

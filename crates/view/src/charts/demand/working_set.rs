@@ -63,7 +63,7 @@ fn draw(view: &DemandView<'_>, chart: &Chart, is_log: bool) -> Scene {
 fn sentences(view: &DemandView<'_>) -> Vec<String> {
     let facts = &view.demand.facts;
     let mut lines =
-        vec!["One point for each second t: distinct pages that a request of [t − d, t) touched.".into()];
+        vec!["One step for each second t: distinct pages that the requests of [t − d, t) touched.".into()];
     if let Some(all) = facts.working_sets.last() {
         lines.push(format!(
             "In all {} ({} pages); in the last tenth of the time {} of new data",
@@ -100,9 +100,12 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, is_log: bool) {
     for (i, window) in series.iter().enumerate() {
         let second = |n: usize| (n as u64 + 1).saturating_mul(window.step_s).saturating_mul(1_000_000_000);
         let values = window.sliding.pages.iter().enumerate();
-        let values = values.filter(|(n, _)| time.shows(second(*n)..second(n + 1)));
-        let points = super::thinned(values.map(|(n, v)| (time.x(second(n)), scale.y(bytes(v)))));
-        scene.steps(points, plot.right(), super::window_stroke(p, i, window.window_s.is_none()));
+        let steps = values.filter(|(n, _)| time.shows(second(*n)..second(n + 1))).map(|(n, pages)| {
+            // An empty working set has no place on a logarithmic scale.
+            let y = (*pages > 0 || !is_log).then(|| scale.y(bytes(pages)));
+            (time.x(second(n)), time.x(second(n + 1)), y)
+        });
+        super::interrupted(scene, steps, super::window_stroke(p, i, window.window_s.is_none()));
     }
     axes::frame(scene, p, plot);
     let mut entries = windows(p, series, &view.demand.facts.working_sets);
@@ -124,7 +127,7 @@ fn right_axis(scene: &mut Scene, p: &Palette, plot: Rect, scale: &Scale) {
         }
     }
     let text = "4 KiB blocks";
-    scene.text(words(text, plot.right() + 9, plot.bottom() + 18, TICK_SIZE, p, Anchor::Start));
+    scene.text(words(text, plot.right() + 9, plot.y - 14, TICK_SIZE, p, Anchor::Start));
 }
 
 /// A number of pages in little room: `256`, `2 621`, `268 M`.
