@@ -432,6 +432,60 @@ def line_clock(bench):
     return [row, said]
 
 
+def line_analyze(bench):
+    """figures and pictures of a load like a small server's; each statistic of 10 and 100 million records"""
+    return analyze_load(bench) + analyze_records(bench)
+
+
+def analyze_load(bench):
+    load = bench.path("server.load.gz")
+    rate, seconds = (62, 60) if bench.tiny else (74, 3600)
+    bench.run([bench.iosonar, "generate", "mixed", load, "--duration", f"{seconds}s", "--rate", str(rate),
+               "--size", "40GiB", "--reads", "70"])
+    rows = [Row("analyze", "load of 270 000 requests: figures", "s", "<= 0.1", digits=3),
+            Row("analyze", "figures and all static pictures (PNG)", "s", "<= 0.7", digits=3)]
+    commands = [["analyze", load], ["plot", load, "--png", "--out", bench.path("plots")]]
+    for row, limit, command in zip(rows, (0.1, 0.7), commands):
+        row.verdict = at_most(limit)
+        for _ in range(bench.pairs):
+            begin = time.monotonic()
+            bench.run([bench.iosonar, *command])
+            row.add(time.monotonic() - begin)
+    return rows
+
+
+# The last needs all pages of a terabyte in a table that holds 4 Mi of them.
+STATISTICS = ["read", "course", "figures", "pictures", "stalls", "demand", "everything"]
+
+
+def analyze_records(bench):
+    rows, peaks = [], {}
+    for millions in ((0.01, 0.02) if bench.tiny else (10, 100)):
+        archive = bench.path(f"records-{millions}")
+        bench.run([bench.helper, "archive", archive, str(int(millions * 1e6))], limit=900)
+        for which in STATISTICS:
+            row = Row("analyze", f"{millions} M records: {which}", "M/s", higher=True, digits=2)
+            if which == "course":
+                row.aim, row.verdict = ">= 10", at_least(10.0)
+            result = bench.help_program("statistic", which, archive, limit=900)
+            row.add(result["records"] / result["seconds"] / 1e6)
+            peaks.setdefault(which, []).append(result["peak_bytes"])
+            rows.append(row)
+        if millions == 100 or bench.tiny:
+            begin = time.monotonic()
+            bench.run([bench.iosonar, "plot", archive, "--png", "--only", "sonar", "--out", bench.path("sonar")], limit=900)
+            row = Row("analyze", f"{millions} M records: iosonar plot --only sonar", "s", digits=1)
+            row.add(time.monotonic() - begin)
+            rows.append(row)
+        shutil.rmtree(archive)
+    for which, (small, large) in peaks.items():
+        row = Row("analyze", f"peak memory of {which}, MiB: ten times the records", "MiB", "< 1.5 times", digits=0)
+        row.other, row.verdict = "a tenth of them", lambda ours, theirs, ratio: ratio - 1.5
+        row.add(large / 2**20, small / 2**20)
+        rows.append(row)
+    return rows
+
+
 LINES = {name[len("line_"):]: function for name, function in list(globals().items()) if name.startswith("line_")}
 
 

@@ -110,10 +110,19 @@ pub fn measure(dir: &Path, which: &str) -> Result<()> {
     let seconds = begin.elapsed().as_secs_f64();
     let cpu = own_cpu_time();
     println!(
-        "{{\"records\":{},\"seconds\":{seconds},\"cpu_ns\":{},\"late\":{}}}",
+        "{{\"records\":{},\"seconds\":{seconds},\"cpu_ns\":{},\"late\":{},\"peak_bytes\":{}}}",
         found.records,
         cpu.user_ns + cpu.system_ns,
-        found.late
+        found.late,
+        peak_bytes()?
     );
     Ok(())
+}
+
+/// The most memory that this process had at once.
+fn peak_bytes() -> Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib << 10)
 }

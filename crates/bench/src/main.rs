@@ -1,7 +1,10 @@
 //! What `./bench` measures by itself, because a shell cannot: a bare spinning loop, the reading of loads, the clocks.
 //!
-//! `iosonar-bench bare RATE REQUESTS SPIN_US`, `iosonar-bench parse LINES ROUNDS`, `iosonar-bench clock`; each prints one
-//! line of JSON. No part of the product.
+//! `iosonar-bench bare RATE REQUESTS SPIN_US`, `iosonar-bench parse LINES ROUNDS`, `iosonar-bench clock`,
+//! `iosonar-bench archive DIR RECORDS`, `iosonar-bench statistic WHICH DIR`; each but the last but one prints one line of
+//! JSON. No part of the product.
+
+mod analysis;
 
 use iosonar_os::usage::own_cpu_time;
 use iosonar_os::{Clock, monotonic_ns, set_timer_slack_1ns};
@@ -9,6 +12,7 @@ use iosonar_plan::{Nanos, Op};
 use iosonar_trace::blkreplay::{LOAD_HEADER, Line, Reader, write_load};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -22,12 +26,31 @@ fn main() -> ExitCode {
         }
         (Some(&"parse"), &[lines, rounds]) if lines > 0 => parse(lines, rounds),
         (Some(&"clock"), []) => clock(),
+        (Some(&"archive"), &[records]) if words.len() == 3 => {
+            return end(analysis::make(Path::new(words[1]), records));
+        }
+        (Some(&"statistic"), []) if words.len() == 3 => {
+            return end(analysis::measure(Path::new(words[2]), words[1]));
+        }
         _ => {
-            eprintln!("usage: iosonar-bench bare RATE REQUESTS SPIN_US | parse LINES ROUNDS | clock");
+            eprintln!(
+                "usage: iosonar-bench bare RATE REQUESTS SPIN_US | parse LINES ROUNDS | clock | archive DIR RECORDS | \
+                 statistic WHICH DIR"
+            );
             return ExitCode::from(2);
         }
     }
     ExitCode::SUCCESS
+}
+
+fn end(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("iosonar-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Sleeps until shortly before each of the Poisson arrivals, spins up to it and looks how late it is: what this machine

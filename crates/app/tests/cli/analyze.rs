@@ -1,0 +1,286 @@
+//! Figures and pictures of loads, results and runs, and of input that is none.
+
+use crate::*;
+use iosonar_testkit::Ended;
+
+/// A result in blkreplay's columns: time, sector, length, operation, delay, latency.
+fn timed(rows: &[(&str, u64, u64, &str, &str, &str)]) -> String {
+    rows.iter().map(|(t, s, l, op, d, lat)| format!("{t} ; {s} ; {l} ; {op} ; {d} ; {lat}\n")).collect()
+}
+
+/// What `iosonar analyze ARGS --json` prints.
+#[track_caller]
+fn analysis(lab: &Lab, args: &str) -> Value {
+    let out = lab.expect(0, &format!("analyze {args} --json")).out;
+    serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
+}
+
+/// Expects this exit code, and a sentence with `why` in it.
+#[track_caller]
+fn failing(lab: &Lab, code: i32, args: &str, why: &str) -> Ended {
+    let ended = lab.expect(code, args);
+    assert!(ended.err.contains(why) && !ended.err.contains("panicked"), "{args}: {}", ended.err);
+    ended
+}
+
+/// A number somewhere in JSON.
+#[track_caller]
+fn number(value: &Value, pointer: &str) -> f64 {
+    value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {pointer} in {value:#}"))
+}
+
+/// Lines 3, 45, 49 and 51, through the program.
+#[test]
+fn a_natural_load_has_the_expected_figures() {
+    let (lab, load) = (lab(), "windows-mssql.load.gz");
+    if !natural(&lab, "a_natural_load_has_the_expected_figures", load) {
+        return;
+    }
+    let a = analysis(&lab, &format!("{load} --device-size 16GiB,32GiB"));
+    let demand = &a["demand"];
+    assert_eq!(number(demand, "/counts/all/requests"), 42_976.0);
+    assert_eq!(number(demand, "/counts/read/requests"), 2_528.0);
+    assert_eq!(number(demand, "/frequency/all/distinct_pages"), 154_742.0);
+    assert_eq!(number(demand, "/turns/total/all/turns"), 2_726.0);
+    assert!((number(demand, "/throughput/iops/all/max") - 2_688.666_667).abs() < 1e-5);
+    assert_eq!(number(demand, "/wraparound/0/remapped"), 38_189.0);
+    assert_eq!(number(demand, "/wraparound/1/remapped"), 0.0);
+    assert!(a["summary"].is_null(), "nothing is known about what happened");
+    let text = lab.expect(0, &format!("analyze {load}")).out;
+    assert!(text.contains("42 976") && text.contains("154 742"), "{text}");
+    assert!(text.lines().all(|line| line.len() <= 79 && line.is_ascii()), "{text}");
+    let csv = lab.expect(0, &format!("analyze {load} --csv")).out;
+    assert!(csv.contains("\ndemand.turns.total.all.turns,2726\n"), "{csv}");
+}
+
+/// Line 47.
+#[test]
+fn a_window_named_060_is_sixty_seconds() {
+    let lab = lab();
+    lab.file("a.load", rows(&[("0", 8, 8, 'R'), ("50", 800, 8, 'W'), ("119", 8, 8, 'R')]));
+    let a = analysis(&lab, "a.load --windows 060");
+    assert_eq!(number(&a, "/demand/working_sets/0/window_s"), 60.0);
+    assert_eq!(number(&a, "/demand/working_sets/0/consecutive/start/count"), 2.0);
+    assert_eq!(number(&a, "/demand/working_sets/0/consecutive/start/max"), 2.0);
+}
+
+#[test]
+fn windows_limits_and_devices_are_chosen() {
+    let lab = lab();
+    let latencies =
+        [("0", 8, 8, "R", "0.1", "0.5"), ("1", 8, 8, "R", "0.2", "0.7"), ("2", 16, 8, "W", "0", "0.1")];
+    lab.file("a.replay", timed(&latencies));
+    let a = analysis(&lab, "a.replay --bad-latency 400ms --throughput-window 1s --turn-window 2s");
+    assert_eq!(a["summary"]["limits"]["latency"]["result"], "failed");
+    assert_eq!(number(&a, "/demand/throughput/window_ns"), 1e9);
+    assert_eq!(number(&a, "/demand/turns/window_ns"), 2e9);
+    assert_eq!(number(&a, "/summary/latency/all/max_ns"), 7e8);
+    assert_eq!(number(&a, "/summary/delay/all/max_ns"), 2e8);
+    let borne = analysis(&lab, "a.replay --bad-latency 400ms --bad-ignore 3");
+    assert_eq!(borne["summary"]["limits"]["latency"]["result"], "passed");
+    assert_eq!(number(&borne, "/summary/limits/latency/above"), 2.0);
+    failing(&lab, 2, "analyze a.replay --windows 1.5s", "whole seconds");
+    failing(&lab, 2, "analyze a.replay --turn-window 0", "--turn-window");
+    failing(&lab, 2, "analyze nowhere.load", "nowhere.load");
+}
+
+#[test]
+fn inputs_are_merged_on_one_axis_or_told_apart() {
+    let lab = lab();
+    lab.file("a.load", rows(&[("0", 0, 8, 'R'), ("2", 80, 8, 'W')]));
+    lab.file("b.load", rows(&[("1", 0, 8, 'R'), ("9", 80, 8, 'R')]));
+    let merged = analysis(&lab, "a.load b.load");
+    assert_eq!(number(&merged, "/demand/counts/all/requests"), 4.0);
+    assert_eq!(number(&merged, "/demand/devices"), 2.0);
+    assert_eq!(number(&merged, "/demand/frequency/all/distinct_pages"), 4.0);
+    // As one device the second request goes back: 0, 0, 80, 80.
+    let one = analysis(&lab, "a.load b.load --one-device");
+    assert_eq!(number(&one, "/demand/frequency/all/distinct_pages"), 2.0);
+    let each = analysis(&lab, "a.load b.load --each");
+    assert_eq!(number(&each, "/1/demand/span/last_ns"), 9e9);
+    assert_eq!(each[0]["inputs"][0], "a.load");
+}
+
+#[test]
+fn a_run_its_export_and_its_load_agree() {
+    let lab = lab();
+    fixture(&lab, "conflict400.load.gz");
+    lab.expect(0, &format!("replay conflict400.load.gz {SIM} --sim-jitter 3ms -o run"));
+    lab.expect(0, "export run --to replay -o run.replay");
+    let (run, replay) = (analysis(&lab, "run"), analysis(&lab, "run.replay"));
+    assert_eq!(run["summary"]["counts"]["all"]["completed"], 400);
+    assert_eq!(run["summary"]["latency"], replay["summary"]["latency"]);
+    assert_eq!(run["demand"], replay["demand"], "the form holds what was demanded");
+    assert_eq!(run["demand"]["counts"], analysis(&lab, "conflict400.load.gz")["demand"]["counts"]);
+    // Line 41: what is no storage result says so here, too.
+    assert!(!replay["summary"]["stamps"].as_array().unwrap().is_empty());
+}
+
+/// Every picture that has something to show, as file names without the extension.
+fn pictures(lab: &Lab, args: &str) -> Vec<String> {
+    let out = lab.expect(0, &format!("plot {args} --svg -o pictures")).out;
+    out.lines()
+        .map(|line| line.trim_start_matches("pictures/").trim_end_matches(".svg").to_string())
+        .collect()
+}
+
+/// Line 60.
+#[test]
+fn every_diagram_is_made_under_its_name_or_told_why_not() {
+    let lab = lab();
+    fixture(&lab, "conflict400.load.gz");
+    lab.expect(0, &format!("replay conflict400.load.gz {SIM} --sim-jitter 3ms -o run"));
+    let of_load = pictures(&lab, "conflict400.load.gz");
+    for stem in [
+        "g000.overview.thrp",
+        "g30.ws_log",
+        "g31.ws_lin",
+        "g40.rqsize.bins",
+        "g42.turns.setpoint",
+        "g44.freq.bins",
+    ] {
+        assert!(of_load.iter().any(|p| p == stem), "{stem} of {of_load:?}");
+    }
+    assert!(!of_load.iter().any(|p| p.starts_with("g01")), "{of_load:?}");
+    let of_run = pictures(&lab, "run");
+    let dynamic = [
+        "g00.thrp.completed",
+        "g01.latency.realtime",
+        "g02.latency.setpoint",
+        "g03.latency.completed",
+        "g03.latency.points",
+        "g04.delay.setpoint",
+        "g05.delay.points",
+        "g06.latency.bins",
+        "g07.delay.bins",
+        "g08.latency.flying",
+        "g09.delay.flying",
+        "g10.latency.xy",
+        "g11.delay.xy",
+        "g12.latency.delay.xy",
+        "g43.turns.completed",
+    ];
+    for stem in dynamic.iter().map(|s| s.to_string()).chain(of_load) {
+        assert!(of_run.contains(&stem), "{stem} of {of_run:?}");
+    }
+    let skipped = lab.expect(0, "plot conflict400.load.gz --svg -o again").err;
+    assert!(skipped.contains("g01.latency.realtime: "), "{skipped}");
+    lab.expect(0, "plot run --data --svg -o tables");
+    assert!(lab.path("tables/g08.smooth.latency.flying.csv").exists());
+    failing(&lab, 2, "plot run --only nonsense", "there are sheet");
+}
+
+#[test]
+fn pictures_are_the_same_bytes_again_and_fit_a_mail() {
+    let lab = lab();
+    fixture(&lab, "conflict400.load.gz");
+    lab.expect(0, &format!("replay conflict400.load.gz {SIM} --sim-jitter 3ms -o run"));
+    lab.expect(0, "plot run -o one");
+    lab.expect(0, "plot run -o two");
+    let mut files = 0;
+    for entry in std::fs::read_dir(lab.path("one")).unwrap() {
+        let name = entry.unwrap().file_name();
+        let read = |dir: &str| std::fs::read(lab.path(dir).join(&name)).unwrap();
+        assert!(read("one") == read("two"), "{name:?}");
+        files += 1;
+    }
+    assert!(files > 40, "{files}");
+    for args in ["plot run --text", "report run --text", "plot conflict400.load.gz --text"] {
+        let text = lab.expect(0, args).out;
+        assert!(
+            text.is_ascii() && text.len() < 6_000 && text.lines().all(|l| l.len() <= 72),
+            "{args}: {text}"
+        );
+    }
+    assert_eq!(lab.expect(0, "plot run --text").out, lab.expect(0, "report run --text").out);
+    lab.expect(0, "plot run --range 10ms..20ms --theme gray --only sonar --png -o part");
+    lab.expect(0, "plot --compare run run --svg -o both");
+    failing(&lab, 2, "plot --compare run", "two inputs");
+    failing(&lab, 2, "plot run --range 2s..1s", "--range");
+}
+
+#[test]
+fn input_with_little_in_it_gives_a_picture_a_number_or_a_sentence() {
+    let lab = lab();
+    lab.file("empty.load", "");
+    lab.file("one.load", rows(&[("5", 8, 8, 'R')]));
+    lab.file("instant.load", rows(&[("1", 0, 8, 'R'), ("1", 8, 8, 'W'), ("1", 16, 8, 'R')]));
+    lab.file("short.load", rows(&[("0", 0, 8, 'R'), ("0.5", 8, 8, 'W')]));
+    let ended = failing(&lab, 1, "analyze empty.load", "no request");
+    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    lab.expect(1, "plot empty.load -o empty");
+    for name in ["one", "instant", "short"] {
+        let a = analysis(&lab, &format!("{name}.load"));
+        assert!(number(&a, "/demand/counts/all/requests") > 0.0);
+        lab.expect(0, &format!("plot {name}.load -o {name}"));
+        assert!(lab.path(name).join("g30.ws_log.png").exists());
+        lab.expect(0, &format!("plot {name}.load --text"));
+    }
+    // Runs below three seconds still have throughput.
+    assert_eq!(number(&analysis(&lab, "short.load"), "/demand/throughput/iops/all/max"), 2.0 / 3.0);
+}
+
+#[test]
+fn strange_times_are_shown_as_they_are() {
+    let lab = lab();
+    let rows = [
+        ("0", 0, 8, "R", "0", "0"),
+        ("1", 8, 8, "W", "0", "4000000000.5"),
+        ("2", 16, 8, "R", "3000000.25", "0.000000001"),
+    ];
+    lab.file("strange.replay", timed(&rows));
+    let a = analysis(&lab, "strange.replay");
+    assert_eq!(number(&a, "/summary/latency/all/min_ns"), 0.0);
+    assert_eq!(number(&a, "/summary/latency/all/max_ns"), 4_000_000_000.5e9);
+    assert_eq!(number(&a, "/summary/delay/all/max_ns"), 3_000_000.25e9);
+    lab.expect(0, "plot strange.replay -o strange");
+    lab.expect(0, "plot strange.replay --text");
+}
+
+#[test]
+fn what_cannot_be_read_is_told_line_by_line() {
+    let lab = lab();
+    lab.file(
+        "mixed.load",
+        timed(&[
+            ("3", 0, 8, "R", "0.0", "0.0"),
+            ("1", 8, 8, "W", "0.0", "0.0"),
+            ("4", 8, 8, "X", "0.0", "0.0"),
+            ("5", 8, 8, "D", "0.0", "0.0"),
+            ("6", 8, 0, "R", "0.0", "0.0"),
+        ]),
+    );
+    let ended = lab.expect(0, "analyze mixed.load --json");
+    for (line, why) in [(3, "'X'"), (4, "discard"), (5, "length is 0")] {
+        let told = ended.err.lines().any(|l| l.contains(&format!("line {line}")) && l.contains(why));
+        assert!(told, "line {line}: {}", ended.err);
+    }
+    assert!(ended.err.contains("backward at 1 "), "{}", ended.err);
+    let a: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(number(&a, "/demand/counts/all/requests"), 2.0);
+    lab.expect(3, "analyze mixed.load --strict");
+    // A negative delay is no time: the line counts as a request on time.
+    lab.file("negative.replay", timed(&[("0", 0, 8, "R", "-0.5", "0.25"), ("1", 8, 8, "R", "0.5", "0.25")]));
+    let a = analysis(&lab, "negative.replay");
+    assert_eq!(number(&a, "/summary/delay/all/min_ns"), 0.0);
+}
+
+#[test]
+fn an_archive_that_is_cut_off_or_newer_is_told() {
+    let lab = lab();
+    fixture(&lab, "conflict400.load.gz");
+    lab.expect(0, &format!("replay conflict400.load.gz {SIM} -o run"));
+    let (file, run) = (lab.path("run/records.parquet"), lab.path("run/run.json"));
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    for args in ["analyze run", "plot run -o p", "compare run run"] {
+        let ended = failing(&lab, 2, args, "records.parquet");
+        assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    }
+    std::fs::write(&file, &whole).unwrap();
+    let text = std::fs::read_to_string(&run).unwrap();
+    std::fs::write(&run, text.replace("\"archive_version\": 2", "\"archive_version\": 99")).unwrap();
+    for args in ["analyze run", "plot run -o p", "compare run run"] {
+        failing(&lab, 2, args, "version 99");
+    }
+}
