@@ -61,7 +61,7 @@ pub(super) struct PageTable {
 
 /// Pages that stand next to each other in the table, so that a request finds its pages in few cache lines.
 const NEIGHBOURS: u64 = 8;
-const FIRST_SLOTS: usize = 1 << 10;
+const FIRST_SLOTS: usize = 1 << 6;
 
 /// Whether a page belongs to the sample of one in 2^`log_rate`.
 pub(super) fn is_sampled(page: u64, log_rate: u32) -> bool {
