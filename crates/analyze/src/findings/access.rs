@@ -30,13 +30,6 @@ impl Requests {
             delivered_bytes: sum(|s| &s.bytes),
         }
     }
-
-    /// The column of a time.
-    pub(super) fn column(&self, ns: u64) -> usize {
-        usize::try_from(ns / self.width_ns)
-            .map_or(usize::MAX, |c| c)
-            .min(self.demanded.len().saturating_sub(1))
-    }
 }
 
 /// The time that counts: without the ramp, to the last due time; to the last completion where all was due at once.
