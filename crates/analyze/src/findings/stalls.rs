@@ -310,7 +310,8 @@ struct Pile {
     first_completed: u64,
     last_completed: u64,
     first_submitted: u64,
-    last_submitted: u64,
+    /// Sum, and sum of the squares, of how long before the first completion each was submitted; in nanoseconds.
+    waited: [f64; 2],
     longest: u64,
     count: u64,
     latencies: Sketch<8>,
@@ -332,7 +333,7 @@ impl Piles {
                     first_completed: completed,
                     last_completed: completed,
                     first_submitted: submitted,
-                    last_submitted: submitted,
+                    waited: [0.0; 2],
                     longest: 0,
                     count: 0,
                     latencies: Sketch::default(),
@@ -381,10 +382,18 @@ impl Pile {
     fn add(&mut self, submitted: u64, completed: u64, latency: u64) {
         self.last_completed = self.last_completed.max(completed);
         self.first_submitted = self.first_submitted.min(submitted);
-        self.last_submitted = self.last_submitted.max(submitted);
+        // Requests of a pile may be submitted behind its first completion, too.
+        let waited = self.first_completed as f64 - submitted as f64;
+        self.waited = [self.waited[0] + waited, self.waited[1] + waited * waited];
         self.longest = self.longest.max(latency);
         self.count += 1;
         self.latencies.add(latency);
+    }
+
+    /// Standard deviation of the times of submission; of times spread evenly over the longest latency it is 29 % of that.
+    fn submissions_deviate(&self) -> f64 {
+        let [mean, square] = self.waited.map(|sum| sum / self.count as f64);
+        (square - mean * mean).max(0.0).sqrt()
     }
 
     fn is_needle(&self) -> bool {
@@ -397,7 +406,7 @@ impl Pile {
         self.count >= PILE_LEAST
             && self.longest >= PILE_HEIGHT_NS
             && self.last_completed - self.first_completed <= self.longest / 2
-            && self.last_submitted - self.first_submitted >= self.longest / 2
+            && self.submissions_deviate() >= self.longest as f64 / 6.0
             && filled()
     }
 }
