@@ -4,9 +4,13 @@
 //! coloured.
 
 mod charts;
+mod compare;
+mod data;
+mod demand_text;
 mod density;
 pub mod fonts;
 mod health;
+mod lines;
 pub mod palette;
 mod plot;
 mod raster;
@@ -14,11 +18,19 @@ pub mod report;
 pub mod scene;
 mod svg;
 mod text;
-mod units;
+mod text_report;
+pub mod units;
 
-pub use charts::{Headline, Material, Picture, RunMaterial, Subject};
+pub use charts::{
+    CompareMaterial, ComparePicture, Headline, Material, Picture, RunMaterial, Subject, compare_subject,
+    plot_compare,
+};
+pub use compare::compare;
+pub use data::{DataOptions, data_stems, write_data, write_data_files};
+pub use demand_text::{show_demand, show_findings};
 pub use palette::Theme;
 pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};
 pub use raster::png;
 pub use svg::{escape, svg};
 pub use text::show;
+pub use text_report::{LatencyText, LoadText, TextOptions, TextReport, text_report};

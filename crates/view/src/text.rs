@@ -1,20 +1,20 @@
 //! The summary as plain ASCII text for a terminal, at most 79 columns wide.
 
 use crate::health;
+use crate::lines::{Lines, ascii, shorten};
 use crate::units::{self, Charset};
 use iosonar_analyze::{
     ByScope, Counts, LimitResult, LimitVerdict, Rate, Scope, Severity, Summary, TimeStats,
 };
 use iosonar_archive::RunState;
 use iosonar_plan::OverlapPolicy;
-use std::fmt::Write;
 
 /// Width of the text.
 const COLUMNS: usize = 79;
 
 /// The whole summary, cautions last.
 pub fn show(summary: &Summary) -> String {
-    let mut out = Lines(String::new());
+    let mut out = Lines::new(COLUMNS);
     header(&mut out, summary);
     counts(&mut out, summary);
     times(&mut out, summary);
@@ -24,62 +24,7 @@ pub fn show(summary: &Summary) -> String {
     errors(&mut out, summary);
     targets(&mut out, summary);
     cautions(&mut out, summary);
-    out.0
-}
-
-/// Lines that are made ASCII and cut to the width.
-struct Lines(String);
-
-impl Lines {
-    fn line(&mut self, text: &str) {
-        let ascii: String = text.trim_end().chars().map(ascii).collect();
-        _ = writeln!(self.0, "{}", shorten(&ascii, COLUMNS));
-    }
-
-    fn heading(&mut self, text: &str) {
-        self.0.push('\n');
-        self.line(text);
-    }
-
-    /// Words over as many lines as they need, indented behind `first`.
-    fn paragraph(&mut self, first: &str, text: &str) {
-        let indent = " ".repeat(first.len());
-        let mut line = first.to_string();
-        for word in text.split_whitespace() {
-            let word = shorten(&word.chars().map(ascii).collect::<String>(), COLUMNS - first.len());
-            let full = line.len() + 1 + word.len() > COLUMNS && line.len() > first.len();
-            if full {
-                self.line(&line);
-                line = indent.clone();
-            }
-            if line.len() > first.len() {
-                line.push(' ');
-            }
-            line += &word;
-        }
-        self.line(&line);
-    }
-}
-
-/// The nearest ASCII character, so that the text survives any terminal and mail.
-fn ascii(c: char) -> char {
-    match c {
-        'µ' | 'μ' => 'u',
-        '→' => '>',
-        '–' | '—' => '-',
-        ' '..='~' => c,
-        _ => '?',
-    }
-}
-
-/// Both ends of an ASCII text, with `...` between them if it is too long.
-fn shorten(text: &str, room: usize) -> String {
-    if text.len() <= room {
-        return text.to_string();
-    }
-    let head = (room - 3).div_ceil(2);
-    let tail = room - 3 - head;
-    format!("{}...{}", &text[..head], &text[text.len() - tail..])
+    out.finish()
 }
 
 fn time(ns: u64) -> String {

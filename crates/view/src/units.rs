@@ -11,10 +11,12 @@ pub enum Charset {
 
 /// At least `digits` significant digits without exponent; digits before the point are never cut.
 fn significant(value: f64, digits: i32) -> String {
-    if value == 0.0 || !value.is_finite() {
+    // No more than twelve digits after the point are ever shown.
+    if value.abs() < 0.5e-12 || !value.is_finite() {
         return "0".to_string();
     }
-    let decimals_for = |v: f64| (digits - 1 - v.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    let decimals_for =
+        |v: f64| (digits - 1).saturating_sub(v.abs().log10().floor() as i32).clamp(0, 12) as usize;
     // Rounding may carry into one more digit: 9.996 is 10.0, not 10.00.
     let rounded: f64 = format!("{value:.*}", decimals_for(value)).parse().unwrap_or(value);
     format!("{rounded:.*}", decimals_for(rounded))
@@ -149,6 +151,10 @@ mod tests {
         assert_eq!(share(999_999, 1_000_000), "> 99.9 %");
         assert_eq!(share(1, 3), "33.3 %");
         assert_eq!(share(3, 3), "100 %");
+        for tiny in [0.0, f64::MIN_POSITIVE, 1e-300, 4e-13, f64::NAN, f64::INFINITY] {
+            assert_eq!(number(tiny), "0");
+        }
+        assert_eq!((number(1.23e-9), number(6e-13)), ("0.000000001230".into(), "0.000000000001".into()));
         assert_eq!((limit(5_000_000_000), limit(1_500_000)), ("5 s".to_string(), "1.5 ms".to_string()));
     }
 }

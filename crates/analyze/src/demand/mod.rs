@@ -4,10 +4,26 @@
 //! ([`DemandFacts`]) and the arrays behind pictures and tables ([`DemandSeries`]). Definitions and formulas are in
 //! `docs/demand.md`. Memory follows [`DemandOptions`] and the number of devices, never the number of requests.
 
+mod device;
 mod facts;
+mod finish;
+mod frequency;
+mod hash;
+mod lanes;
 mod options;
+mod recency;
 mod request;
+mod reuse;
+mod sectors;
+mod seek;
 mod series;
+mod sizes;
+mod spans;
+mod table;
+mod tally;
+mod turns;
+mod windows;
+mod wrap;
 
 pub use facts::{
     DemandCounts, DemandFacts, DemandSpan, DemandThroughput, DemandTurns, Extremes, FractionExtremes,
@@ -20,6 +36,7 @@ pub use series::{
     ConsecutiveSeries, DemandSeries, DemandTurnSeries, FrequencyGroup, MissRatioPoint, PositionSeries,
     RateSeries, SeekMap, SetSeries, SizeCount, WindowSeries,
 };
+pub use tally::DemandTally;
 
 use serde::{Deserialize, Serialize};
 

@@ -471,6 +471,17 @@ impl LinearScale {
         self.area.bottom() - 1 - (share * f64::from(self.area.h - 1)).round() as i32
     }
 
+    /// Whether a value lies between zero and the last tick.
+    pub(super) fn reaches(&self, value: f64) -> bool {
+        (0.0..=self.most).contains(&value)
+    }
+
+    /// Values of all ticks, zero first.
+    pub(super) fn ticks(&self) -> impl Iterator<Item = f64> {
+        let (count, step) = ((self.most / self.step).round() as u32, self.step);
+        (0..=count).map(move |i| f64::from(i) * step)
+    }
+
     pub(super) fn draw(
         &self,
         scene: &mut Scene,
@@ -478,9 +489,7 @@ impl LinearScale {
         label: &str,
         tick: impl Fn(f64) -> String,
     ) {
-        let ticks = (self.most / self.step).round() as u32;
-        for i in 0..=ticks {
-            let value = f64::from(i) * self.step;
+        for value in self.ticks() {
             let y = self.y(value);
             scene.horizontal(y, (self.area.x, self.area.right() - 1), Stroke::solid(palette.grid, 1));
             scene.horizontal(y, (self.area.x - 6, self.area.x - 1), Stroke::solid(palette.axis, 1));

@@ -179,7 +179,6 @@ impl<'a> Deref for RunView<'a> {
 
 /// What a picture of a demand sees.
 #[derive(Clone, Copy)]
-#[expect(dead_code, reason = "the pictures of loads come next")]
 pub(super) struct DemandView<'a> {
     pub(super) view: View<'a>,
     pub(super) demand: &'a DemandAnalysis,

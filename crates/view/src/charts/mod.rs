@@ -5,8 +5,10 @@
 mod axes;
 mod band;
 mod bins;
+mod compare;
 mod delay_points;
 mod delay_setpoint;
+mod demand;
 mod flying;
 mod latency_completed;
 mod latency_points;
@@ -24,6 +26,7 @@ mod steps;
 mod turns;
 mod xy;
 
+pub use compare::{CompareMaterial, ComparePicture, compare_subject, plot_compare};
 pub use material::{Headline, Material, RunMaterial, Subject};
 
 use crate::scene::{Rect, Scene};
@@ -69,7 +72,17 @@ static CHARTS: &[&Chart] = &[
     &xy::DELAY_WAITING,
     &xy::LATENCY_DELAY,
     &percentiles::CHART,
+    &demand::working_set::LOG,
+    &demand::working_set::LIN,
+    &demand::distance::SPAN,
+    &demand::distance::MEAN,
+    &demand::size::CHART,
+    &demand::position::CHART,
+    &demand::turns::CHART,
     &turns::CHART,
+    &demand::frequency::CHART,
+    &demand::miss_ratio::CHART,
+    &demand::seek_map::CHART,
     &replayer::ISSUE_ERROR,
     &replayer::REAP_LAG,
 ];
@@ -90,8 +103,9 @@ enum Draw {
     /// Needs a run.
     Run(fn(&RunView<'_>) -> Scene),
     /// Needs the analysis of a demand.
-    #[expect(dead_code, reason = "the pictures of loads come next")]
     Demand(fn(&DemandView<'_>) -> Scene),
+    /// Shows a run, or the analysis of a demand where there is no run.
+    Either(fn(&RunView<'_>) -> Scene, fn(&DemandView<'_>) -> Scene),
 }
 
 /// A picture that can be drawn.
@@ -154,6 +168,10 @@ impl Picture {
         match self.0.draw {
             Draw::Run(_) => material.run.is_none().then_some("a load has no times of a run"),
             Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
+            Draw::Either(..) => {
+                let none = material.run.is_none() && material.demand.is_none();
+                none.then_some("there is neither a run nor an analyzed demand")
+            }
         }
     }
 
@@ -168,8 +186,12 @@ impl Picture {
         let mut scene = match self.0.draw {
             Draw::Run(draw) => draw(&RunView::new(view, material.run.as_ref()?)),
             Draw::Demand(draw) => draw(&DemandView { view, demand: material.demand? }),
+            Draw::Either(of_run, of_demand) => match &material.run {
+                Some(run) => of_run(&RunView::new(view, run)),
+                None => of_demand(&DemandView { view, demand: material.demand? }),
+            },
         };
-        scene.facts = facts(self, material.subject);
+        scene.facts = facts(self.title(), material.subject);
         let range = scene.shown_ns.filter(|_| style.range.is_some());
         scene.facts.extend(range.map(|(begin, end)| ("Range".to_string(), format!("{begin}..{end} ns"))));
         scene.facts.extend(scene.counted.map(|n| ("Requests".to_string(), n.to_string())));
@@ -177,11 +199,9 @@ impl Picture {
     }
 }
 
-fn facts(picture: Picture, subject: &Subject) -> Vec<(String, String)> {
-    let mut facts = vec![
-        ("Title".to_string(), picture.title().to_string()),
-        ("Software".to_string(), subject.tool.clone()),
-    ];
+fn facts(title: &str, subject: &Subject) -> Vec<(String, String)> {
+    let mut facts =
+        vec![("Title".to_string(), title.to_string()), ("Software".to_string(), subject.tool.clone())];
     facts.extend(subject.run_id.as_ref().map(|id| ("Run".to_string(), id.clone())));
     facts.push(("Command".to_string(), subject.command.clone()));
     facts.extend(subject.stamps.iter().map(|s| ("Warning".to_string(), s.text().to_string())));

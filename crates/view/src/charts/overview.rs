@@ -2,7 +2,7 @@
 
 use super::axes::{self, LinearScale, TimeScale, words};
 use super::steps::{self, Step};
-use super::{Chart, Draw, RunView, SIDE_LEFT, overlay, page, plot_area, single};
+use super::{Chart, Draw, RunView, SIDE_LEFT, demand, overlay, page, plot_area, single};
 use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
@@ -15,14 +15,20 @@ pub(super) static REQUESTS: Chart = Chart {
     stem: "g000.overview.thrp",
     keywords: &["throughput", "thrp", "overview"],
     title: "Demanded and delivered requests per second over time",
-    draw: Draw::Run(|view| draw(view, &REQUESTS, Unit::Requests)),
+    draw: Draw::Either(
+        |view| draw(view, &REQUESTS, Unit::Requests),
+        |view| demand::throughput::overview(view, &REQUESTS, Unit::Requests),
+    ),
 };
 
 pub(super) static BYTES: Chart = Chart {
     stem: "g000.overview.thrs",
     keywords: &["bandwidth", "thrs"],
     title: "Demanded and delivered bytes per second over time",
-    draw: Draw::Run(|view| draw(view, &BYTES, Unit::Bytes)),
+    draw: Draw::Either(
+        |view| draw(view, &BYTES, Unit::Bytes),
+        |view| demand::throughput::overview(view, &BYTES, Unit::Bytes),
+    ),
 };
 
 /// What is counted.

@@ -3,7 +3,7 @@
 use super::axes::{self, LinearScale, words};
 use super::overview::Unit;
 use super::steps::{self, Step};
-use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, page, plot_area, single};
+use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, demand, page, plot_area, single};
 use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
@@ -16,14 +16,20 @@ pub(super) static REQUESTS_DUE: Chart = Chart {
     stem: "g00.thrp.setpoint",
     keywords: &["thrp.setpoint"],
     title: "Demanded requests per second by class, over the time when they were due",
-    draw: Draw::Run(|view| draw(view, &REQUESTS_DUE, &view.diagrams.demanded, Unit::Requests)),
+    draw: Draw::Either(
+        |view| draw(view, &REQUESTS_DUE, &view.diagrams.demanded, Unit::Requests),
+        |view| demand::throughput::by_op(view, &REQUESTS_DUE, Unit::Requests),
+    ),
 };
 
 pub(super) static BYTES_DUE: Chart = Chart {
     stem: "g00.thrs.setpoint",
     keywords: &["thrs.setpoint"],
     title: "Demanded bytes per second by class, over the time when they were due",
-    draw: Draw::Run(|view| draw(view, &BYTES_DUE, &view.diagrams.demanded, Unit::Bytes)),
+    draw: Draw::Either(
+        |view| draw(view, &BYTES_DUE, &view.diagrams.demanded, Unit::Bytes),
+        |view| demand::throughput::by_op(view, &BYTES_DUE, Unit::Bytes),
+    ),
 };
 
 pub(super) static REQUESTS_COMPLETED: Chart = Chart {

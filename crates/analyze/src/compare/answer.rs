@@ -1,0 +1,172 @@
+//! The answer of a comparison in a sentence.
+
+use super::{Facts, Figure, OverTime, Unit};
+use serde::Serialize;
+
+/// What a comparison came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every change that is shown is for the worse.
+    Slower,
+    /// Every change that is shown is for the better.
+    Faster,
+    /// Some are for the better, some for the worse.
+    Mixed,
+    /// Only the delay changed: how late requests were handed over.
+    OnlyDelay,
+    /// Nothing over the whole run, but at some time.
+    AtTimes,
+    /// No change is shown.
+    NotShown,
+    /// There is nothing to compare.
+    Nothing,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// In a word.
+    pub outcome: Outcome,
+    /// In a sentence, with the figures that matter most.
+    pub text: String,
+    /// Least change of the median latency that would be shown 8 times in 10.
+    pub smallest_visible_percent: Option<f64>,
+}
+
+/// Figures in the order in which they are told.
+const ORDER: [&str; 16] = [
+    "latency.p50",
+    "latency.p99",
+    "latency.mean",
+    "latency.p90",
+    "latency.p99.9",
+    "response.p50",
+    "response.p99",
+    "response.mean",
+    "response.p90",
+    "response.p99.9",
+    "iops",
+    "throughput",
+    "latency.pairs",
+    "delay.p50",
+    "delay.p99",
+    "delay.mean",
+];
+/// Figures that are told at most.
+const TOLD: usize = 3;
+
+impl Answer {
+    pub(super) fn new(a: &Facts, b: &Facts, figures: &[Figure], over_time: &OverTime) -> Answer {
+        if let Some(text) = nothing("A", a).or_else(|| nothing("B", b)) {
+            return Answer { outcome: Outcome::Nothing, text, smallest_visible_percent: None };
+        }
+        let smallest =
+            figures.iter().find(|f| f.name == "latency.p50").and_then(|f| f.smallest_visible_percent);
+        let is_delay = |f: &Figure| f.name.starts_with("delay.");
+        let shown: Vec<&Figure> = sorted(figures).into_iter().filter(|f| f.shown).collect();
+        let (delays, times): (Vec<&Figure>, Vec<&Figure>) = shown.into_iter().partition(|f| is_delay(f));
+        let (outcome, text) = match (times.as_slice(), delays.as_slice()) {
+            ([], []) if over_time.ranges.is_empty() => (Outcome::NotShown, not_shown(figures)),
+            ([], []) => (Outcome::AtTimes, at_times(over_time)),
+            ([], delays) => (
+                Outcome::OnlyDelay,
+                format!(
+                    "Latency shows no difference, but requests were handed over at other times: {}",
+                    list(delays)
+                ),
+            ),
+            (times, _) => {
+                let worse = times.iter().filter(|f| f.is_worse()).count();
+                let (outcome, text) = match worse {
+                    0 => (Outcome::Faster, "B is faster"),
+                    n if n == times.len() => (Outcome::Slower, "B is slower"),
+                    _ => (Outcome::Mixed, "B is partly slower, partly faster"),
+                };
+                (outcome, format!("{text}: {}", list(&of_both_kinds(times, outcome))))
+            }
+        };
+        Answer { outcome, text, smallest_visible_percent: smallest }
+    }
+}
+
+/// Figures as they are told: the most telling ones first, those of reads or writes alone last.
+fn sorted(figures: &[Figure]) -> Vec<&Figure> {
+    let rank = |f: &Figure| ORDER.iter().position(|name| *name == f.name).unwrap_or(ORDER.len());
+    let mut sorted: Vec<&Figure> = figures.iter().collect();
+    sorted.sort_by_key(|f| rank(f));
+    sorted
+}
+
+/// Of a mixed lot the first ones of either kind come first.
+fn of_both_kinds<'a>(figures: &[&'a Figure], outcome: Outcome) -> Vec<&'a Figure> {
+    let mut told = figures.to_vec();
+    if outcome == Outcome::Mixed {
+        let second = told.iter().position(|f| f.is_worse() != told[0].is_worse()).unwrap_or(0);
+        let figure = told.remove(second);
+        told.insert(1, figure);
+    }
+    told
+}
+
+fn nothing(letter: &str, facts: &Facts) -> Option<String> {
+    match (facts.completed, facts.requests) {
+        (0, 0) => Some(format!("Nothing to compare: {letter} holds no requests")),
+        (0, n) => Some(format!("Nothing to compare: none of the {n} requests of {letter} completed")),
+        _ => None,
+    }
+}
+
+fn list(figures: &[&Figure]) -> String {
+    let told: Vec<String> = figures.iter().take(TOLD).map(|f| with_interval(f)).collect();
+    let more = if figures.len() > TOLD { format!("; {} more", figures.len() - TOLD) } else { String::new() };
+    told.join(", ") + &more
+}
+
+fn with_interval(figure: &Figure) -> String {
+    let change = signed_text(figure.change_percent);
+    let (low, high) = (signed_text(figure.low_percent), signed_text(figure.high_percent));
+    let name = if figure.unit == Unit::Ratio { "the same requests" } else { &figure.name };
+    format!("{name} {change} % (95 % interval {low} ... {high} %)")
+}
+
+fn not_shown(figures: &[Figure]) -> String {
+    let visible = |name: &str| {
+        let percent = figures.iter().find(|f| f.name == name)?.smallest_visible_percent?;
+        Some(format!("{} % of {name}", percent_text(percent)))
+    };
+    let known: Vec<String> =
+        ["latency.p50", "latency.mean", "latency.p99"].into_iter().filter_map(visible).collect();
+    if known.is_empty() {
+        return "No difference shown; the runs are too short to tell how small a one would be seen"
+            .to_string();
+    }
+    format!("No difference shown with this noise; smallest visible: {}", known.join(", "))
+}
+
+fn at_times(over_time: &OverTime) -> String {
+    let range = |s: &super::Stretch| {
+        let (from, to) = (s.begin_ns as f64 / 1e9, s.end_ns as f64 / 1e9);
+        format!("{} {} % from {from:.2} s to {to:.2} s", s.figure, signed_text(Some(s.change_percent)))
+    };
+    let ranges: Vec<String> = over_time.ranges.iter().take(TOLD).map(range).collect();
+    format!("No difference shown over the whole run, but at times: {}", ranges.join(", "))
+}
+
+/// A percentage with as many digits as are worth reading.
+pub fn percent_text(percent: f64) -> String {
+    // Rounded to nothing it has no sign.
+    let percent = if percent.abs() < 0.005 { 0.0 } else { percent };
+    match percent.abs() {
+        p if p < 0.995 => format!("{percent:.2}"),
+        p if p < 99.95 => format!("{percent:.1}"),
+        _ => format!("{percent:.0}"),
+    }
+}
+
+/// The same with its sign; `?` where it is not known.
+pub fn signed_text(percent: Option<f64>) -> String {
+    percent.map_or("?".to_string(), |p| {
+        if p > -0.005 { format!("+{}", percent_text(p)) } else { percent_text(p) }
+    })
+}

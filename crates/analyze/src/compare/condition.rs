@@ -1,0 +1,145 @@
+//! Conditions like `p99 > +10%`: what may not have happened to a figure.
+
+use super::figures::{Figure, canonical};
+use serde::Serialize;
+use std::fmt;
+
+/// A condition as typed, understood.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Condition {
+    /// As typed.
+    pub text: String,
+    /// Name of the figure, for example `latency.p99`.
+    pub figure: String,
+    /// Whether it speaks of a change above the limit (`>`) or below it (`<`).
+    pub above: bool,
+    /// The limit of the change in percent.
+    pub percent: f64,
+}
+
+/// What a comparison says to a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judgement {
+    /// The change is not shown to lie beyond the limit.
+    Holds,
+    /// It is shown to lie beyond the limit: the whole interval does.
+    Failed,
+    /// The figure is not there, or has no interval.
+    Unknown,
+}
+
+/// Why an expression is no condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionError {
+    text: String,
+    /// Characters before the error.
+    at: usize,
+    why: String,
+}
+
+impl std::error::Error for ConditionError {}
+
+impl fmt::Display for ConditionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.why)?;
+        writeln!(f, "  {}", self.text)?;
+        writeln!(f, "  {}^", " ".repeat(self.at))?;
+        write!(f, "  example: p99 > +10%, read.p50 > +5%, response.p99.9 > +20%, iops < -3%")
+    }
+}
+
+impl Condition {
+    /// Reads `FIGURE > +N%` or `FIGURE < -N%`.
+    pub fn parse(text: &str) -> Result<Condition, ConditionError> {
+        let error = |byte: usize, why: &str| {
+            let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let at = text.char_indices().take_while(|(i, _)| *i < byte).count();
+            ConditionError { at, text, why: why.to_string() }
+        };
+        let start = text.len() - text.trim_start().len();
+        let Some(sign) = text.find(['<', '>']) else {
+            return Err(error(text.trim_end().len(), "there is no > or < behind the figure"));
+        };
+        let figure = canonical(text[..sign].trim()).map_err(|why| error(start, &why))?;
+        let rest = &text[sign + 1..];
+        let begin = sign + 1 + (rest.len() - rest.trim_start().len());
+        let number = rest.trim();
+        if !number.starts_with(['+', '-']) {
+            return Err(error(begin, "the change begins with + or -"));
+        }
+        let Some(digits) = number.strip_suffix('%') else {
+            return Err(error(begin + number.len(), "the change ends with %"));
+        };
+        let plain = digits[1..].trim_end().bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let percent = digits.trim_end().parse::<f64>().ok().filter(|p| plain && p.is_finite());
+        let percent = percent.ok_or_else(|| error(begin, "the change is no number"))?;
+        if percent <= -100.0 {
+            return Err(error(begin, "nothing can shrink by 100 % or more"));
+        }
+        Ok(Condition { text: text.trim().to_string(), figure, above: text.as_bytes()[sign] == b'>', percent })
+    }
+
+    /// What the figures say. A figure without interval by its nature (`max`) is judged by its values.
+    pub fn judge(&self, figures: &[Figure]) -> Judgement {
+        let Some(figure) = figures.iter().find(|f| f.name == self.figure) else { return Judgement::Unknown };
+        let nearest = if self.above { figure.low_percent } else { figure.high_percent };
+        let nearest = if figure.is_bare() { figure.change_percent } else { nearest };
+        match nearest {
+            None => Judgement::Unknown,
+            Some(p) if self.above && p > self.percent || !self.above && p < self.percent => Judgement::Failed,
+            Some(_) => Judgement::Holds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_typed_is_understood() {
+        for (text, figure, above, percent) in [
+            ("p99 > +10%", "latency.p99", true, 10.0),
+            ("  response.read.p99.9>+2.5 % ", "response.read.p99.9", true, 2.5),
+            ("iops < -3%", "iops", false, -3.0),
+            ("read.throughput < +0%", "read.throughput", false, 0.0),
+            ("latency.write.max > -1%", "latency.write.max", true, -1.0),
+            ("pairs > +1%", "latency.pairs", true, 1.0),
+        ] {
+            let c = Condition::parse(text).unwrap();
+            assert_eq!((c.figure.as_str(), c.above, c.percent), (figure, above, percent), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_show_the_place_and_an_example() {
+        for (text, at, why) in [
+            ("p98 > +10%", 0, "p98"),
+            ("p99 +10%", 8, "no > or <"),
+            ("p99 > 10%", 6, "+ or -"),
+            ("p99 > +10", 9, "%"),
+            ("p99 > +ten%", 6, "number"),
+            ("p99 > +1e3%", 6, "number"),
+            ("p99 < -100%", 6, "shrink"),
+            ("", 0, "no > or <"),
+            ("> +1%", 0, "figure"),
+            ("delay.iops > +1%", 0, "delay.iops"),
+        ] {
+            let e = Condition::parse(text).unwrap_err();
+            assert_eq!(e.at, at, "{text}: {e}");
+            assert!(e.why.contains(why), "{text}: {e}");
+            assert!(e.to_string().contains("example: p99 > +10%"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_typed_breaks_it(text in "\\PC*|[a-z0-9.<>+%\u{e4} -]*") {
+            if let Ok(condition) = Condition::parse(&text) {
+                prop_assert!(condition.percent > -100.0 && condition.percent.is_finite());
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! All figures of a comparison together: the more figures are looked at, the further each has to lie beyond its noise.
+//!
+//! Figures of the same runs hang together (p90 and p99, reads and all), so dividing 5 % by their number would hide too
+//! much. The greatest of all standardised errors is simulated instead: each block's share of the error is multiplied with
+//! a normal random number, the same one for all figures.
+
+use super::estimate::Pair;
+use super::random::Random;
+use super::student::normal_tails;
+
+/// Coarser blocks for the simulation: it needs only what figures have in common.
+const CUTS: usize = 64;
+const ROUNDS: usize = 1999;
+const SEED: u64 = 0x10_50_4a;
+
+/// Error probability that each figure may have, so that all of them together have `alpha`.
+pub(super) fn adjusted(pairs: &[&Pair], alpha: f64) -> f64 {
+    let signatures: Vec<Vec<f64>> = pairs.iter().filter_map(|pair| pair.signature(CUTS)).collect();
+    if signatures.is_empty() {
+        return alpha;
+    }
+    let mut random = Random::new(SEED);
+    let mut greatest: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let weights: Vec<f64> = (0..2 * CUTS).map(|_| random.normal()).collect();
+            let size = |s: &Vec<f64>| s.iter().zip(&weights).map(|(y, w)| y * w).sum::<f64>().abs();
+            signatures.iter().map(size).fold(0.0, f64::max)
+        })
+        .collect();
+    greatest.sort_by(f64::total_cmp);
+    let at = ((1.0 - alpha) * (ROUNDS + 1) as f64).ceil() as usize;
+    normal_tails(greatest[at.clamp(1, ROUNDS) - 1]).min(alpha)
+}

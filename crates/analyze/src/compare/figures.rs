@@ -1,0 +1,229 @@
+//! The figures that are compared, their names and their intervals.
+
+use super::blocks::{Block, Blocks, Quantity, Who};
+use super::estimate::{Estimate, Interval, Pair};
+use super::family;
+use serde::Serialize;
+
+/// Quantiles that are compared.
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+/// Words for the two rates.
+const RATES: [&str; 2] = ["iops", "throughput"];
+
+/// What a figure is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Unit {
+    /// Nanoseconds: less is better.
+    #[serde(rename = "ns")]
+    Time,
+    /// Requests per second: more is better.
+    #[serde(rename = "requests/s")]
+    Requests,
+    /// Bytes per second: more is better.
+    #[serde(rename = "bytes/s")]
+    Bytes,
+    /// B ÷ A of one request's latency: less is better.
+    #[serde(rename = "ratio")]
+    Ratio,
+}
+
+/// A figure of both runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// As in conditions: `latency.p99`, `response.read.mean`, `write.iops`.
+    pub name: String,
+    /// What `a` and `b` are measured in.
+    pub unit: Unit,
+    /// Its value in A.
+    pub a: f64,
+    /// Its value in B.
+    pub b: f64,
+    /// Change from A to B in percent; absent where A is 0.
+    pub change_percent: Option<f64>,
+    /// Lower end of the interval of the change. The intervals of all figures hold together with a probability of 95 %.
+    pub low_percent: Option<f64>,
+    /// Upper end of that interval.
+    pub high_percent: Option<f64>,
+    /// Least change that would be shown 8 times in 10 with this noise.
+    pub smallest_visible_percent: Option<f64>,
+    /// Whether a change is shown: the interval does not hold 0.
+    pub shown: bool,
+}
+
+impl Figure {
+    /// Whether it has no interval by its nature: a greatest value is one request.
+    pub(super) fn is_bare(&self) -> bool {
+        self.name.ends_with(".max")
+    }
+
+    /// Whether B is worse by what the values say.
+    pub fn is_worse(&self) -> bool {
+        let grows = self.change_percent.unwrap_or(0.0) > 0.0;
+        grows == matches!(self.unit, Unit::Time | Unit::Ratio)
+    }
+
+    fn new(name: String, unit: Unit, pair: &Pair, interval: Option<Interval>) -> Figure {
+        let shown = interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0);
+        let scale = if unit == Unit::Ratio { 1.0 / pair.a.value } else { 1.0 };
+        Figure {
+            name,
+            unit,
+            a: pair.a.value * scale,
+            b: pair.b.value * scale,
+            change_percent: pair.has_ratio().then(|| percent(pair.log_ratio())),
+            low_percent: interval.map(|i| percent(i.low)),
+            high_percent: interval.map(|i| percent(i.high)),
+            smallest_visible_percent: interval.map(|i| percent(i.visible)),
+            shown,
+        }
+    }
+
+    fn max(name: String, a: u64, b: u64) -> Figure {
+        let (a, b) = (a as f64, b as f64);
+        Figure {
+            name,
+            unit: Unit::Time,
+            a,
+            b,
+            change_percent: (a > 0.0).then(|| (b / a - 1.0) * 100.0),
+            low_percent: None,
+            high_percent: None,
+            smallest_visible_percent: None,
+            shown: false,
+        }
+    }
+}
+
+/// A difference of natural logarithms as a change in percent.
+pub(super) fn percent(log_ratio: f64) -> f64 {
+    log_ratio.exp_m1() * 100.0
+}
+
+/// The full name of a figure that was typed: without a quantity it is the latency's.
+pub(super) fn canonical(typed: &str) -> Result<String, String> {
+    let mut rest = typed;
+    let mut prefix = |words: &[&str]| {
+        let found = words.iter().find(|w| rest.strip_prefix(**w).is_some_and(|r| r.starts_with('.')));
+        if let Some(word) = found {
+            rest = &rest[word.len() + 1..];
+        }
+        found.map(|w| w.to_string())
+    };
+    let quantity = prefix(&Quantity::ALL.map(Quantity::name));
+    let who = prefix(&["all", "read", "write"]).filter(|w| w != "all").map_or(String::new(), |w| w + ".");
+    if RATES.contains(&rest) && quantity.is_none() {
+        return Ok(format!("{who}{rest}"));
+    }
+    let measure = rest == "mean" || rest == "max" || QUANTILES.iter().any(|(name, _)| *name == rest);
+    let quantity = quantity.unwrap_or_else(|| "latency".to_string());
+    let pairs = rest == "pairs" && who.is_empty() && quantity == "latency";
+    if measure || pairs {
+        return Ok(format!("{quantity}.{who}{rest}"));
+    }
+    let known = "[latency.|delay.|response.][read.|write.] and mean, p50, p90, p99, p99.9 or max; \
+                 [read.|write.] and iops or throughput; pairs";
+    Err(match typed {
+        "" => format!("there is no figure; known are {known}"),
+        _ => format!("'{typed}' is no figure; known are {known}"),
+    })
+}
+
+/// Two figures before their intervals are known.
+struct Candidate {
+    name: String,
+    unit: Unit,
+    kind: Kind,
+}
+
+enum Kind {
+    Interval(Box<Pair>),
+    Max(u64, u64),
+}
+
+/// Two runs whose blocks are equally wide.
+pub(super) struct Runs<'a> {
+    pub(super) a: &'a Blocks,
+    pub(super) b: &'a Blocks,
+    /// Equal blocks hold the same requests.
+    pub(super) paired: bool,
+    /// Both had due times of their own.
+    pub(super) timetable: bool,
+}
+
+impl Runs<'_> {
+    fn times(&self, quantity: Quantity, who: Who, out: &mut Vec<Candidate>) {
+        let (total_a, total_b) = (self.a.total(quantity, who), self.b.total(quantity, who));
+        let mut put = |measure: &str, kind: Kind| {
+            let name = format!("{}.{}{measure}", quantity.name(), who.prefix());
+            out.push(Candidate { name, unit: Unit::Time, kind });
+        };
+        let mut both = |measure: &str, a: Option<Estimate>, b: Option<Estimate>| {
+            if let (Some(a), Some(b)) = (a, b) {
+                put(measure, Kind::Interval(Box::new(Pair::new(a, b, self.paired))));
+            }
+        };
+        let mean = |blocks, total| Estimate::mean(blocks, total, quantity, who);
+        both("mean", mean(self.a, &total_a), mean(self.b, &total_b));
+        for (name, q) in QUANTILES {
+            let of = |blocks, total| Estimate::quantile(blocks, total, (quantity, who), q);
+            both(name, of(self.a, &total_a), of(self.b, &total_b));
+        }
+        if total_a.histogram.count() > 0 && total_b.histogram.count() > 0 {
+            put("max", Kind::Max(total_a.max, total_b.max));
+        }
+    }
+
+    fn rates(&self, who: Who, out: &mut Vec<Candidate>) {
+        let units: [fn(&Block, Who) -> f64; 2] = [
+            |block, who| who.ops().iter().map(|op| block.done(*op).requests as f64).sum(),
+            |block, who| who.ops().iter().map(|op| block.done(*op).bytes as f64).sum(),
+        ];
+        for ((name, unit), count) in RATES.into_iter().zip([Unit::Requests, Unit::Bytes]).zip(units) {
+            let of = |run: &Blocks| {
+                let counts: Vec<f64> = run.blocks.iter().map(|block| count(block, who)).collect();
+                Estimate::rate(&counts, run.duration_ns() as f64 / 1e9)
+            };
+            if let (Some(a), Some(b)) = (of(self.a), of(self.b)) {
+                let kind = Kind::Interval(Box::new(Pair::new(a, b, self.paired)));
+                out.push(Candidate { name: format!("{}{name}", who.prefix()), unit, kind });
+            }
+        }
+    }
+
+    /// Reads and writes get figures of their own only where there are both.
+    fn whos(&self) -> &'static [Who] {
+        let none = |run: &Blocks, who| run.total(Quantity::Latency, who).histogram.count() == 0;
+        let lacks = |who| none(self.a, who) && none(self.b, who);
+        if lacks(Who::Read) || lacks(Who::Write) { &Who::ALL[..1] } else { &Who::ALL }
+    }
+
+    fn candidates(&self, pairs: Option<Pair>) -> Vec<Candidate> {
+        let mut out = Vec::new();
+        let quantities = if self.timetable { &Quantity::ALL[..] } else { &Quantity::ALL[..1] };
+        for quantity in quantities {
+            self.whos().iter().for_each(|who| self.times(*quantity, *who, &mut out));
+        }
+        self.whos().iter().for_each(|who| self.rates(*who, &mut out));
+        let kind = pairs.map(|pair| Kind::Interval(Box::new(pair)));
+        out.extend(kind.map(|kind| Candidate { name: "latency.pairs".into(), unit: Unit::Ratio, kind }));
+        out
+    }
+
+    /// Every figure that both runs have, with intervals that all hold together except with probability `alpha`.
+    pub(super) fn figures(&self, pairs: Option<Pair>, alpha: f64) -> Vec<Figure> {
+        let candidates = self.candidates(pairs);
+        let all: Vec<&Pair> = candidates
+            .iter()
+            .filter_map(|c| match &c.kind {
+                Kind::Interval(pair) => Some(&**pair),
+                Kind::Max(..) => None,
+            })
+            .collect();
+        let each = family::adjusted(&all, alpha);
+        let figure = |c: &Candidate| match &c.kind {
+            Kind::Interval(pair) => Figure::new(c.name.clone(), c.unit, pair, pair.interval(each)),
+            Kind::Max(a, b) => Figure::max(c.name.clone(), *a, *b),
+        };
+        candidates.iter().map(figure).collect()
+    }
+}

@@ -1,0 +1,338 @@
+//! Two runs side by side: what differs, by how much, and whether noise alone could have made the difference.
+//!
+//! Figures and their method stand in `docs/compare.md`. Memory is bounded by the number of blocks.
+
+mod answer;
+mod blocks;
+mod condition;
+mod differences;
+mod estimate;
+mod family;
+mod figures;
+mod histogram;
+mod noise;
+mod over_time;
+mod pairs;
+mod random;
+#[cfg(test)]
+mod simulation;
+mod student;
+
+pub use answer::{Answer, Outcome, percent_text, signed_text};
+pub use blocks::{Blocks, Quantity, Who};
+pub use condition::{Condition, ConditionError, Judgement};
+pub use differences::Difference;
+pub use figures::{Figure, Unit};
+pub use over_time::{OverTime, Stretch};
+
+use crate::Records;
+use figures::{Runs, percent};
+use iosonar_plan::Plan;
+use pairs::{ALIKE, Paired};
+use serde::Serialize;
+use std::io;
+
+/// Version of the comparison's JSON form.
+pub const COMPARE_VERSION: u32 = 1;
+
+/// Error probability of all figures together, and that of all stretches of time: 5 % in all.
+const ALPHA_FIGURES: f64 = 0.04;
+const ALPHA_STRETCHES: f64 = 0.01;
+/// Below this a run shows little of its own noise.
+const SHORT_NS: u64 = 3_000_000_000;
+/// Bytes or requests that differ by more than this share make the work unequal.
+const UNEQUAL: f64 = 0.001;
+
+/// A run to compare, as it was read.
+pub struct Run<'a> {
+    /// What it is called: its directory, for example.
+    pub name: String,
+    /// Its requests.
+    pub records: &'a dyn Records,
+    /// Its plan, where it has one.
+    pub plan: Option<&'a Plan>,
+    /// Where it ran, as JSON; null where that is not known.
+    pub environment: serde_json::Value,
+    /// Whether its requests were due at times of their own.
+    pub has_timetable: bool,
+    /// Why it is not whole, as a sentence, where it is not.
+    pub incomplete: Option<String>,
+}
+
+/// Whether any requests of a plan are due at times of their own.
+pub fn has_timetable(plan: &Plan) -> bool {
+    plan.targets.iter().any(|target| crate::summary::has_timetable(&target.source))
+}
+
+/// A run of a comparison in numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Facts {
+    /// What it is called.
+    pub name: String,
+    /// Requests behind the ramp.
+    pub requests: u64,
+    /// Requests that completed: only these are compared.
+    pub completed: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// From the first beginning to the last completion.
+    pub duration_ns: u64,
+}
+
+/// Whether both runs carried out the same requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SameLoad {
+    /// Every request has its fellow.
+    Same,
+    /// One run goes further; as far as both go, every request has its fellow.
+    SameAsFarAsBothGo,
+    /// They did different things.
+    Different,
+}
+
+/// The requests that both runs carried out, one by one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pairs {
+    /// Pairs that completed in both runs.
+    pub completed: u64,
+    /// Median of B ÷ A.
+    pub median_ratio: Option<f64>,
+    /// Share whose latency is more than 3 % less in B.
+    pub better_share: f64,
+    /// Share whose latency is more than 3 % greater in B.
+    pub worse_share: f64,
+    /// How often B ÷ A lies between two values.
+    pub histogram: Vec<RatioBin>,
+}
+
+/// A bin of the histogram of ratios. Each is an eighth of a factor of two wide; the outer ones hold all beyond.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RatioBin {
+    /// Base-2 logarithm of its lower end; absent for the first.
+    pub from_log2: Option<f64>,
+    /// Base-2 logarithm of its upper end; absent for the last.
+    pub to_log2: Option<f64>,
+    /// Share of the pairs.
+    pub share: f64,
+}
+
+/// How much two distributions lie apart, whatever their shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effect {
+    /// What is compared: `latency`, `latency.read`.
+    pub what: String,
+    /// Probability that a request of B takes longer than one of A, equal ones counted half.
+    pub probability_b_slower: f64,
+    /// Cliff's delta: 2 × that − 1.
+    pub cliffs_delta: f64,
+}
+
+/// Two runs compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The answer in a sentence.
+    pub answer: Answer,
+    /// The baseline.
+    pub a: Facts,
+    /// What is compared with it.
+    pub b: Facts,
+    /// What differs between the plans.
+    pub plan: Vec<Difference>,
+    /// What differs between the environments.
+    pub environment: Vec<Difference>,
+    /// Whether both did the same.
+    pub load: SameLoad,
+    /// What to know before believing the figures.
+    pub cautions: Vec<String>,
+    /// Every figure that both have.
+    pub figures: Vec<Figure>,
+    /// Sizes of the effect.
+    pub effects: Vec<Effect>,
+    /// Requests one by one, where both did the same.
+    pub pairs: Option<Pairs>,
+    /// When they differ.
+    pub over_time: OverTime,
+}
+
+/// A comparison and what it says to conditions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// The comparison.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// One for each condition, in the order in which they were typed.
+    pub conditions: Vec<JudgedCondition>,
+}
+
+/// A condition and whether it holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgedCondition {
+    /// The condition.
+    #[serde(flatten)]
+    pub condition: Condition,
+    /// Whether it holds.
+    pub result: Judgement,
+}
+
+impl Judged {
+    /// Judges a comparison by conditions.
+    pub fn new(comparison: Comparison, conditions: &[Condition]) -> Judged {
+        let judge = |condition: &Condition| JudgedCondition {
+            result: condition.judge(&comparison.figures),
+            condition: condition.clone(),
+        };
+        Judged { conditions: conditions.iter().map(judge).collect(), comparison }
+    }
+}
+
+/// Comparisons of several runs with the same baseline, as indented JSON with a line end.
+pub fn to_json(comparisons: &[Judged]) -> String {
+    let document = serde_json::json!({ "version": COMPARE_VERSION, "comparisons": comparisons });
+    format!("{document:#}\n")
+}
+
+/// Compares B with the baseline A. `blocks` are those of the two runs, by [`Blocks::read`].
+pub fn compare((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks)) -> io::Result<Comparison> {
+    let timetable = a.has_timetable && b.has_timetable;
+    let (mut blocks_a, mut blocks_b) = (a_blocks.as_wide_as(b_blocks), b_blocks.as_wide_as(a_blocks));
+    let paired = pairs::pair(a.records, b.records, &blocks_a, (a.has_timetable, b.has_timetable))?;
+    let load = same_load(a_blocks, b_blocks, &paired);
+    if timetable && load == SameLoad::SameAsFarAsBothGo {
+        // What only one of them came to is another load.
+        let common = blocks_a.blocks.len().min(blocks_b.blocks.len()).saturating_sub(1);
+        blocks_a.cut_off(common);
+        blocks_b.cut_off(common);
+    }
+    let same = load != SameLoad::Different;
+    let runs = Runs { a: &blocks_a, b: &blocks_b, paired: same && timetable, timetable };
+    let figures = runs.figures(paired.median().filter(|_| same), ALPHA_FIGURES);
+    let over_time = over_time::over_time(&runs, ALPHA_STRETCHES);
+    let (facts_a, facts_b) = (facts(a, a_blocks), facts(b, b_blocks));
+    Ok(Comparison {
+        answer: Answer::new(&facts_a, &facts_b, &figures, &over_time),
+        plan: differences::differences(&plan_json(a), &plan_json(b)),
+        environment: differences::differences(&a.environment, &b.environment),
+        load,
+        cautions: cautions((a, a_blocks), (b, b_blocks), load, timetable),
+        effects: effects(&runs),
+        pairs: (same && paired.ratios.count() > 0).then(|| pairs_of(&paired)),
+        a: facts_a,
+        b: facts_b,
+        figures,
+        over_time,
+    })
+}
+
+fn plan_json(run: &Run) -> serde_json::Value {
+    run.plan.and_then(|plan| serde_json::to_value(plan).ok()).unwrap_or_default()
+}
+
+fn facts(run: &Run, blocks: &Blocks) -> Facts {
+    Facts {
+        name: run.name.clone(),
+        requests: blocks.requests,
+        completed: blocks.completed,
+        failed: blocks.failed,
+        duration_ns: blocks.duration_ns(),
+    }
+}
+
+fn same_load(a: &Blocks, b: &Blocks, paired: &Paired) -> SameLoad {
+    if a.requests > 0 && a.requests == b.requests && a.issued() == b.issued() {
+        return SameLoad::Same;
+    }
+    if paired.alike == 0 || paired.unlike > 0 {
+        return SameLoad::Different;
+    }
+    // Requests in flight when a run was cut off may lack some fellows before its end.
+    let shorter = a.requests.min(b.requests);
+    if paired.alike >= shorter - shorter / 10 { SameLoad::SameAsFarAsBothGo } else { SameLoad::Different }
+}
+
+fn pairs_of(paired: &Paired) -> Pairs {
+    let all = paired.ratios.count() as f64;
+    let below = |log2: f64| paired.below(log2.exp2()) / all;
+    let above = |ratio: f64| (1.0 - paired.below(ratio) / all).max(0.0);
+    let edges: Vec<f64> = (-24..=24).map(|i| f64::from(i) / 8.0).collect();
+    let mut histogram = vec![RatioBin { from_log2: None, to_log2: Some(edges[0]), share: below(edges[0]) }];
+    histogram.extend(edges.windows(2).map(|e| RatioBin {
+        from_log2: Some(e[0]),
+        to_log2: Some(e[1]),
+        share: below(e[1]) - below(e[0]),
+    }));
+    let last = edges[edges.len() - 1];
+    histogram.push(RatioBin { from_log2: Some(last), to_log2: None, share: above(last.exp2()) });
+    Pairs {
+        completed: paired.ratios.count(),
+        median_ratio: paired.median().map(|pair| pair.log_ratio().exp()),
+        better_share: paired.below(1.0 / ALIKE) / all,
+        worse_share: above(ALIKE),
+        histogram,
+    }
+}
+
+fn effects(runs: &Runs) -> Vec<Effect> {
+    let quantities = if runs.timetable { &Quantity::ALL[..] } else { &Quantity::ALL[..1] };
+    let each = quantities.iter().flat_map(|quantity| Who::ALL.map(|who| (*quantity, who)));
+    let effect = |(quantity, who): (Quantity, Who)| {
+        let (a, b) = (runs.a.total(quantity, who).histogram, runs.b.total(quantity, who).histogram);
+        let probability = a.probability_less(&b)?;
+        let what = format!("{}.{}", quantity.name(), who.prefix());
+        Some(Effect {
+            what: what.trim_end_matches('.').to_string(),
+            probability_b_slower: probability,
+            cliffs_delta: 2.0 * probability - 1.0,
+        })
+    };
+    each.filter_map(effect).collect()
+}
+
+fn cautions(
+    (a, a_blocks): (&Run, &Blocks),
+    (b, b_blocks): (&Run, &Blocks),
+    load: SameLoad,
+    timetable: bool,
+) -> Vec<String> {
+    let mut out = Vec::new();
+    for (letter, run, blocks) in [("A", a, a_blocks), ("B", b, b_blocks)] {
+        out.extend(run.incomplete.as_ref().map(|why| format!("{letter}: {why}")));
+        if blocks.failed > 0 {
+            out.push(format!(
+                "{letter}: {} of {} requests failed; only completed ones are compared",
+                blocks.failed, blocks.requests
+            ));
+        }
+        if blocks.completed > 0 && blocks.duration_ns() < SHORT_NS {
+            out.push(format!(
+                "{letter} lasted less than 3 s: noise that is slower than that is not in the intervals"
+            ));
+        }
+    }
+    match load {
+        SameLoad::Same => {}
+        SameLoad::SameAsFarAsBothGo if timetable => out.push(
+            "one run goes further than the other: only the time that both have is compared".to_string(),
+        ),
+        SameLoad::SameAsFarAsBothGo => out.push("one run goes further than the other".to_string()),
+        SameLoad::Different => out.extend(unequal_work(a_blocks, b_blocks)),
+    }
+    if a.has_timetable != b.has_timetable {
+        out.push("only one of the runs had a timetable: delay and response are not compared".to_string());
+    }
+    out
+}
+
+fn unequal_work(a: &Blocks, b: &Blocks) -> Option<String> {
+    if a.completed == 0 || b.completed == 0 {
+        return None;
+    }
+    let mean_bytes = |run: &Blocks| run.bytes() as f64 / run.completed as f64;
+    let change = mean_bytes(b) / mean_bytes(a).max(f64::MIN_POSITIVE) - 1.0;
+    let bytes = if change.abs() > UNEQUAL {
+        format!("; requests of B are {:+.1} % larger on average", percent(change.ln_1p()))
+    } else {
+        String::new()
+    };
+    Some(format!("the runs carried out different requests: a difference may come from the load{bytes}"))
+}

@@ -1,0 +1,247 @@
+//! The same requests in both runs, one by one: only who replays has them twice.
+
+use super::blocks::{BLOCKS, Blocks};
+use super::estimate::{Estimate, Pair};
+use super::histogram::LogHistogram;
+use crate::{Records, Reorder};
+use iosonar_archive::{Fields, Marks, Record};
+use iosonar_plan::{Extent, Op};
+use std::cmp::Ordering;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// A ratio of 1 in the histogram of ratios, which holds whole numbers. It lies in the middle of a step, so that runs that
+/// are exactly alike have a median of exactly 1.
+const ONE: f64 = (1u64 << 32) as f64 * (1.0 + 1.0 / 512.0);
+/// A request is better or worse if its latency differs by more than this factor.
+pub(super) const ALIKE: f64 = 1.03;
+/// Requests that go through a channel together, and pieces that may wait in it.
+const PIECE: usize = 4096;
+const WAITING: usize = 4;
+
+/// What is needed of a request to find its fellow.
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    /// Pass, number and target: the order in which fellows are met.
+    key: (u32, u64, u16),
+    op: Op,
+    place: Extent,
+    begin_ns: u64,
+    latency_ns: Option<u64>,
+}
+
+impl Item {
+    fn of(record: &Record, by_due: bool) -> Item {
+        Item {
+            key: (record.pass, record.sequence, record.target),
+            op: record.op,
+            place: record.requested,
+            begin_ns: if by_due { record.due.0 } else { record.submitted.map_or(0, |t| t.0) },
+            latency_ns: record.latency().filter(|_| record.is_completed()).map(|t| t.0),
+        }
+    }
+
+    /// The key as one number; where it does not fit, fellows may miss each other, and that is counted.
+    fn rank(&self) -> u64 {
+        let (pass, sequence, target) = self.key;
+        u64::from(pass.min(0xfff)) << 52 | (sequence & ((1 << 40) - 1)) << 12 | u64::from(target & 0xfff)
+    }
+}
+
+/// What pairs of requests come to.
+#[derive(Debug, Clone)]
+pub(super) struct Paired {
+    /// Ratios of latencies B ÷ A, times [`ONE`], by the block in which A's request began.
+    blocks: Vec<LogHistogram>,
+    pub(super) ratios: LogHistogram,
+    /// Pairs of requests that did the same.
+    pub(super) alike: u64,
+    /// Pairs of requests that had the same number and did something else.
+    pub(super) unlike: u64,
+}
+
+impl Paired {
+    fn new() -> Paired {
+        Paired { blocks: Vec::new(), ratios: LogHistogram::default(), alike: 0, unlike: 0 }
+    }
+
+    fn add(&mut self, a: &Item, b: &Item, width_ns: u64) {
+        if a.op != b.op || a.place != b.place {
+            self.unlike += 1;
+            return;
+        }
+        self.alike += 1;
+        let (Some(before), Some(after)) = (a.latency_ns, b.latency_ns) else { return };
+        let ratio = (after.max(1) as f64 / before.max(1) as f64 * ONE) as u64;
+        let block = usize::try_from(a.begin_ns / width_ns).unwrap_or(usize::MAX).min(BLOCKS - 1);
+        if self.blocks.len() <= block {
+            self.blocks.resize_with(block + 1, LogHistogram::default);
+        }
+        self.blocks[block].add(ratio);
+        self.ratios.add(ratio);
+    }
+
+    /// The median ratio, as a figure whose A is 1.
+    pub(super) fn median(&self) -> Option<Pair> {
+        let histograms = |block: usize| std::iter::once(&self.blocks[block]);
+        let ratio = Estimate::quantile_of(self.blocks.len(), histograms, self.ratios.clone(), 0.5)?;
+        Some(Pair::new(Estimate::exact(ONE), ratio, false))
+    }
+
+    /// How many ratios lie below this one.
+    pub(super) fn below(&self, ratio: f64) -> f64 {
+        self.ratios.below_value(ratio * ONE)
+    }
+}
+
+/// Brings the requests of both runs together. `a_blocks` tells the blocks; reads both runs at the same time.
+pub(super) fn pair(
+    a: &dyn Records,
+    b: &dyn Records,
+    a_blocks: &Blocks,
+    by_due: (bool, bool),
+) -> io::Result<Paired> {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (to_a, from_a) = sync_channel(WAITING);
+        let (to_b, from_b) = sync_channel(WAITING);
+        let stop = &stop;
+        let read_a = scope.spawn(move || send(a, by_due.0, stop, &to_a));
+        let read_b = scope.spawn(move || send(b, by_due.1, stop, &to_b));
+        let paired = join(Items::of(from_a), Items::of(from_b), a_blocks.width_ns());
+        stop.store(true, Relaxed);
+        for reader in [read_a, read_b] {
+            reader.join().map_err(|_| io::Error::other("reading the records broke off"))??;
+        }
+        Ok(paired)
+    })
+}
+
+/// Reads a run and sends its requests by ascending key, until nobody wants more.
+fn send(
+    records: &dyn Records,
+    by_due: bool,
+    stop: &AtomicBool,
+    to: &SyncSender<Vec<Item>>,
+) -> io::Result<()> {
+    let wanted = [Fields::ORIGIN, Fields::OP, Fields::OUTCOME, Fields::DUE, Fields::SUBMITTED]
+        .into_iter()
+        .chain([Fields::COMPLETED, Fields::REQUESTED, Fields::MARKS])
+        .fold(Fields::SEQUENCE, Fields::and);
+    let mut piece = Vec::with_capacity(PIECE);
+    let mut out = |item: Item| {
+        piece.push(item);
+        if piece.len() == PIECE {
+            // Nobody listens any more: then nobody needs it.
+            let _ = to.send(std::mem::replace(&mut piece, Vec::with_capacity(PIECE)));
+        }
+    };
+    let mut reorder = Reorder::new();
+    for part in 0..records.parts() {
+        if stop.load(Relaxed) {
+            return Ok(());
+        }
+        records.read_part(part, wanted, &mut |records| {
+            for record in records.iter().filter(|r| !r.marks.has(Marks::RAMP)) {
+                let item = Item::of(record, by_due);
+                reorder.push(item.rank(), item, &mut out);
+            }
+        })?;
+    }
+    reorder.finish(&mut out);
+    let _ = to.send(piece);
+    Ok(())
+}
+
+/// Requests as they come out of a channel.
+struct Items {
+    from: Receiver<Vec<Item>>,
+    piece: std::vec::IntoIter<Item>,
+}
+
+impl Items {
+    fn of(from: Receiver<Vec<Item>>) -> Items {
+        Items { from, piece: Vec::new().into_iter() }
+    }
+}
+
+impl Iterator for Items {
+    type Item = Item;
+
+    fn next(&mut self) -> Option<Item> {
+        loop {
+            if let Some(item) = self.piece.next() {
+                return Some(item);
+            }
+            self.piece = self.from.recv().ok()?.into_iter();
+        }
+    }
+}
+
+/// Meets fellows in two ascending streams. Ends early where the runs clearly did different things.
+fn join(mut a: Items, mut b: Items, width_ns: u64) -> Paired {
+    const CLEARLY: u64 = 1000;
+    let mut paired = Paired::new();
+    let (mut left, mut right) = (a.next(), b.next());
+    while let (Some(x), Some(y)) = (&left, &right) {
+        match x.key.cmp(&y.key) {
+            Ordering::Less => left = a.next(),
+            Ordering::Greater => right = b.next(),
+            Ordering::Equal => {
+                paired.add(x, y, width_ns);
+                (left, right) = (a.next(), b.next());
+            }
+        }
+        if paired.unlike > CLEARLY && paired.unlike > paired.alike {
+            break;
+        }
+    }
+    paired
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::record;
+
+    fn run(latency: impl Fn(u64) -> u64, n: u64) -> Vec<Record> {
+        (0..n).map(|i| record(i, Op::Read, i * 1000, i * 1000, i * 1000 + latency(i))).collect()
+    }
+
+    fn paired(a: &Vec<Record>, b: &Vec<Record>) -> Paired {
+        pair(a, b, &Blocks::read(a, true).unwrap(), (true, true)).unwrap()
+    }
+
+    #[test]
+    fn each_request_meets_its_fellow_whatever_the_order() {
+        // Latencies differ a hundredfold between requests, and by 5 % between runs.
+        let a = run(|i| 10_000 + i % 100 * 10_000, 20_000);
+        let mut b = run(|i| (10_000 + i % 100 * 10_000) / 100 * 105, 20_000);
+        b.reverse();
+        let paired = paired(&a, &b);
+        assert_eq!((paired.alike, paired.unlike), (20_000, 0));
+        let median = paired.median().unwrap();
+        assert!((median.log_ratio().exp() - 1.05).abs() < 0.003, "{}", median.log_ratio().exp());
+        assert_eq!(paired.below(ALIKE), 0.0);
+        assert_eq!(paired.below(1.1), 20_000.0);
+    }
+
+    #[test]
+    fn runs_that_are_alike_have_a_ratio_of_one() {
+        let a = run(|i| 10_000 + i % 7 * 1_000, 5_000);
+        assert!(paired(&a, &a).median().unwrap().log_ratio().abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_shorter_run_pairs_as_far_as_it_goes_and_another_load_does_not() {
+        let (a, b) = (run(|_| 5_000, 10_000), run(|_| 5_000, 3_000));
+        assert_eq!(paired(&a, &b).alike, 3_000);
+        let mut other = b.clone();
+        other.iter_mut().for_each(|r| r.requested.offset += 4096);
+        let none = paired(&a, &other);
+        assert!(none.alike == 0 && none.unlike > 1000);
+        assert!(none.median().is_none());
+        assert_eq!(paired(&a, &Vec::new()).alike, 0);
+    }
+}

@@ -1,0 +1,231 @@
+//! One device's address space: its pages, its spans, its last request.
+
+use super::recency::Recency;
+use super::reuse::Reuse;
+use super::sectors::{SectorTimes, Use};
+use super::spans::Spans;
+use super::table::{Entry, PageTable, Sectors, is_sampled};
+use super::turns::Predecessor;
+use super::windows::{Batch, Change, Sliding};
+use super::{Demand, SECTORS_PER_PAGE, SetSizes};
+
+/// Pages of a request that are looked at before the memory is looked at again.
+const PIECE: u64 = 4096;
+/// Times of single sectors that cost as much memory as a page.
+const TIMES_PER_PAGE: usize = 2;
+
+/// What is kept of one device.
+#[derive(Debug, Clone)]
+pub(super) struct Device {
+    pub(super) id: u16,
+    pub(super) predecessor: Predecessor,
+    pub(super) spans: Spans,
+    pub(super) table: PageTable,
+    pub(super) times: SectorTimes,
+}
+
+/// Sums over all devices.
+#[derive(Debug, Clone)]
+pub(super) struct Sums {
+    pub(super) windows: Vec<u64>,
+    pub(super) sets: SetSizes<Sliding>,
+    pub(super) reuse: Reuse,
+}
+
+/// Changes of the three sets by one request.
+#[derive(Default)]
+struct Batches {
+    start: Batch,
+    touched: Batch,
+    pages: Batch,
+}
+
+impl Sums {
+    pub(super) fn new(windows: Vec<u64>) -> Sums {
+        let set = || Sliding::new(&windows);
+        let sets = SetSizes { start: set(), touched: set(), pages: set() };
+        Sums { sets, windows, reuse: Reuse::new() }
+    }
+
+    pub(super) fn merge(&mut self, other: Sums) {
+        self.sets.start.merge(other.sets.start);
+        self.sets.touched.merge(other.sets.touched);
+        self.sets.pages.merge(other.sets.pages);
+        self.reuse.merge(&other.reuse);
+    }
+}
+
+/// Pages that a request touches, in pieces.
+pub(super) fn pieces(d: &Demand) -> impl Iterator<Item = (u64, u64)> + use<> {
+    let (first, end) = (d.sector / SECTORS_PER_PAGE, d.end().div_ceil(SECTORS_PER_PAGE));
+    let end = if d.sectors == 0 { first } else { end };
+    (first..end).step_by(PIECE as usize).map(move |from| (from, end.min(from + PIECE)))
+}
+
+/// Sectors of a page that a request touches, one bit each.
+fn touched(d: &Demand, page: u64) -> u8 {
+    let first = page * SECTORS_PER_PAGE;
+    let below = d.sector.saturating_sub(first).min(8) as u32;
+    let above = (first + SECTORS_PER_PAGE).saturating_sub(d.end()).min(8) as u32;
+    ((0xff_u16 << below) as u8) & ((0xff_u16 >> above) as u8)
+}
+
+impl Device {
+    pub(super) fn new(id: u16, windows: &[u64]) -> Device {
+        Device {
+            id,
+            predecessor: Predecessor::default(),
+            spans: Spans::new(windows),
+            table: PageTable::new(),
+            times: SectorTimes::default(),
+        }
+    }
+
+    /// Memory that is in use, in pages.
+    pub(super) fn used(&self) -> usize {
+        self.table.len() + self.times.len() / TIMES_PER_PAGE
+    }
+
+    /// Looks at half as many pages from now on.
+    pub(super) fn thin_out(&mut self) {
+        self.table.thin_out();
+        self.times.thin_out(self.table.log_rate());
+    }
+
+    /// Takes a piece of the pages of a request into account.
+    pub(super) fn add(&mut self, d: &Demand, (from, end): (u64, u64), second: u32, sums: &mut Sums) {
+        let log_rate = self.table.log_rate();
+        self.table.reserve((end - from) as usize);
+        let change = Change { windows: &sums.windows, second, log_weight: log_rate };
+        let mut batches = Batches::default();
+        let mut run = Run { next: None, distance: 0 };
+        let mut guess = 0;
+        for page in from..end {
+            if !is_sampled(page, log_rate) {
+                continue;
+            }
+            self.table.make_positions();
+            let (slot, is_new) = self.table.find_or_insert(page, guess);
+            guess = slot + 1;
+            let (entry, recency) = self.table.entry(slot);
+            match run.place(entry, recency, is_new) {
+                None => sums.reuse.first(d.op, log_rate),
+                Some(distance) => sums.reuse.again(d.op, distance, log_rate),
+            }
+            let uses = &mut entry.uses[d.op as usize];
+            *uses = uses.saturating_add(1);
+            let mut visit = Visit { page, times: &mut self.times, change: &change };
+            if page == d.sector / SECTORS_PER_PAGE {
+                let bit = 1 << (d.sector % SECTORS_PER_PAGE);
+                let track = (&mut sums.sets.start, &mut batches.start);
+                visit.sectors(Use::Start, &mut entry.starts, &mut entry.last_start, bit, track);
+            }
+            if is_new {
+                batches.pages.first(1);
+            } else if second > entry.last {
+                batches.pages.reused(&mut sums.sets.pages, &change, entry.last, 1);
+            }
+            let track = (&mut sums.sets.touched, &mut batches.touched);
+            visit.sectors(Use::Touched, &mut entry.touched, &mut entry.last, touched(d, page), track);
+        }
+        batches.start.flush(&mut sums.sets.start, &change);
+        batches.touched.flush(&mut sums.sets.touched, &change);
+        batches.pages.flush(&mut sums.sets.pages, &change);
+    }
+
+    /// Adds the last use of everything to the working sets. Answers, for each window, how much was used from
+    /// `since` on.
+    pub(super) fn close(&self, sums: &mut Sums, since: &[u64]) -> Vec<SetSizes<u64>> {
+        let log_rate = self.table.log_rate();
+        let mut recent = vec![SetSizes::<u64>::default(); since.len()];
+        let Sums { windows, sets, .. } = sums;
+        let mut last =
+            |of: fn(&mut SetSizes<u64>) -> &mut u64, set: &mut Sliding, second: u32, items: u32| {
+                if items == 0 {
+                    return;
+                }
+                let weight = u64::from(items) << log_rate;
+                set.last(windows, second, weight);
+                for (sizes, since) in recent.iter_mut().zip(since) {
+                    *of(sizes) += if u64::from(second) >= *since { weight } else { 0 };
+                }
+            };
+        for entry in self.table.entries() {
+            last(|s| &mut s.pages, &mut sets.pages, entry.last, 1);
+            last(|s| &mut s.touched, &mut sets.touched, entry.last, entry.touched.recent.count_ones());
+            last(|s| &mut s.start, &mut sets.start, entry.last_start, entry.starts.recent.count_ones());
+        }
+        self.times.times(Use::Touched).for_each(|t| last(|s| &mut s.touched, &mut sets.touched, t, 1));
+        self.times.times(Use::Start).for_each(|t| last(|s| &mut s.start, &mut sets.start, t, 1));
+        recent
+    }
+}
+
+/// Pages in a row that were last used in a row, too, have the same distance: what one of them leaves behind, the
+/// next one's predecessor has put on top.
+struct Run {
+    /// Position that the next page must have.
+    next: Option<u32>,
+    distance: u64,
+}
+
+impl Run {
+    /// Moves a page to the top; its distance, if it was used before.
+    fn place(&mut self, entry: &mut Entry, recency: &mut Recency, is_new: bool) -> Option<u64> {
+        let distance = (!is_new).then(|| {
+            if self.next != Some(entry.position) {
+                self.distance = recency.behind(entry.position);
+            }
+            self.distance
+        });
+        self.next = distance.map(|_| entry.position + 1);
+        if distance.is_some() {
+            recency.remove(entry.position);
+        }
+        entry.position = recency.first();
+        distance
+    }
+}
+
+/// A request at one of its pages.
+struct Visit<'a> {
+    page: u64,
+    times: &'a mut SectorTimes,
+    change: &'a Change<'a>,
+}
+
+impl Visit<'_> {
+    /// The request uses the sectors `bits`. One that comes late, behind requests of later seconds, counts as if it came
+    /// in the second of the last use.
+    fn sectors(
+        &mut self,
+        what: Use,
+        sectors: &mut Sectors,
+        last: &mut u32,
+        bits: u8,
+        (set, batch): (&mut Sliding, &mut Batch),
+    ) {
+        let (page, change) = (self.page, self.change);
+        let new = bits & !sectors.ever;
+        let older = bits & sectors.ever & !sectors.recent;
+        if new != 0 {
+            batch.first(new.count_ones());
+        }
+        if older != 0 {
+            self.times.take(page, older, what, |from| batch.reused(set, change, from, 1));
+        }
+        if change.second > *last || sectors.ever == 0 {
+            let again = sectors.recent & bits;
+            if again != 0 {
+                batch.reused(set, change, *last, again.count_ones());
+            }
+            if sectors.recent & !bits != 0 {
+                self.times.keep(page, sectors.recent & !bits, what, *last);
+            }
+            (*last, sectors.recent) = (change.second, bits);
+        } else {
+            sectors.recent |= bits;
+        }
+        sectors.ever |= bits;
+    }
+}

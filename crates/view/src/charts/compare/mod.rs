@@ -1,0 +1,220 @@
+//! Pictures of two runs side by side. Axes are locked to what both have, so that equal places mean the same.
+
+mod difference;
+mod ratio;
+mod shift;
+mod sonars;
+
+use super::axes::{LogScale, TimeScale, words};
+use super::{BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, RunMaterial, Subject, View, page};
+use crate::fonts::{self, Weight};
+use crate::plot::{Format, PlotError, PlotOptions};
+use crate::scene::{Anchor, Rect, Scene};
+use crate::{Headline, Style, raster, svg, units};
+use iosonar_analyze::compare::{Comparison, Difference};
+use iosonar_analyze::{CountGrid, Summary};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Two runs to show side by side.
+#[derive(Clone, Copy)]
+pub struct CompareMaterial<'a> {
+    /// The words around every picture; see [`compare_subject`].
+    pub subject: &'a Subject,
+    /// The baseline.
+    pub a: RunMaterial<'a>,
+    /// What is compared with it.
+    pub b: RunMaterial<'a>,
+    /// The figures; without them there are only the pictures of both runs' counts.
+    pub comparison: Option<&'a Comparison>,
+}
+
+/// The words on two runs: what each was, and the cautions and stamps of both.
+pub fn compare_subject(a: &Summary, b: &Summary, command: &str) -> Subject {
+    let [of_a, of_b] = [a, b].map(|s| Subject::of_run(s, &Headline::default()));
+    let name = |letter: &str, s: &Subject| format!("{letter}: {} · {}", s.what, s.how);
+    let mut cautions: Vec<_> = [("A", &a.cautions), ("B", &b.cautions)]
+        .into_iter()
+        .flat_map(|(letter, list)| list.iter().map(move |c| (letter, c.clone())))
+        .map(|(letter, mut caution)| {
+            caution.text = format!("{letter}: {}", caution.text);
+            caution
+        })
+        .collect();
+    cautions.sort_by_key(|c| std::cmp::Reverse(c.severity));
+    let mut stamps = of_a.stamps.clone();
+    stamps.extend(of_b.stamps.iter().filter(|s| !of_a.stamps.contains(s)));
+    Subject {
+        what: name("A", &of_a),
+        how: name("B", &of_b),
+        tool: of_a.tool,
+        run_id: of_a.run_id.zip(of_b.run_id).map(|(a, b)| format!("{a} and {b}")),
+        command: command.to_string(),
+        wraparound: of_a.wraparound.into_iter().chain(of_b.wraparound).collect(),
+        stamps,
+        cautions,
+    }
+}
+
+/// A picture of two runs.
+struct Chart {
+    stem: &'static str,
+    title: &'static str,
+    draw: fn(&CompareView<'_>, &mut Scene, Rect),
+}
+
+static CHARTS: [&Chart; 4] = [&sonars::CHART, &difference::CHART, &ratio::CHART, &shift::CHART];
+
+/// What a picture sees.
+struct CompareView<'a> {
+    view: View<'a>,
+    a: RunMaterial<'a>,
+    b: RunMaterial<'a>,
+    comparison: Option<&'a Comparison>,
+}
+
+/// A picture of two runs that can be drawn.
+#[derive(Clone, Copy)]
+pub struct ComparePicture(&'static Chart);
+
+impl std::fmt::Debug for ComparePicture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.stem())
+    }
+}
+
+impl ComparePicture {
+    /// Every picture, the most telling first.
+    pub fn all() -> impl Iterator<Item = ComparePicture> {
+        CHARTS.iter().map(|c| ComparePicture(c))
+    }
+
+    /// File name without extension.
+    pub fn stem(self) -> &'static str {
+        self.0.stem
+    }
+
+    /// What is seen, in words.
+    pub fn title(self) -> &'static str {
+        self.0.title
+    }
+
+    /// Draws it.
+    pub fn draw(self, material: &CompareMaterial<'_>, style: &Style) -> Scene {
+        let all = super::Material { subject: material.subject, run: Some(material.a), demand: None };
+        let view = CompareView {
+            view: View::new(&all, style),
+            a: material.a,
+            b: material.b,
+            comparison: material.comparison,
+        };
+        let p = view.view.palette;
+        let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, p.background);
+        page::head(&mut scene, &view.view, self.title());
+        for (i, line) in sentences(&view).into_iter().enumerate() {
+            let fitted = fonts::fit(&line, 13.0, Weight::Regular, 1460.0);
+            scene.text(words(fitted, 110, 102 + 18 * i as i32, 13.0, p, Anchor::Start));
+        }
+        let top = 192;
+        let h = PAGE_HEIGHT as i32 - top - page::BOTTOM - 8;
+        let area = Rect { x: 0, y: top, w: PAGE_WIDTH as i32, h };
+        (self.0.draw)(&view, &mut scene, area);
+        page::bottom(&mut scene, &view.view, &[plot_area(area)]);
+        scene.facts = super::facts(self.title(), material.subject);
+        scene
+    }
+}
+
+/// Draws all pictures of two runs and writes them into `directory`, which must exist.
+pub fn plot_compare(
+    material: &CompareMaterial<'_>,
+    directory: &Path,
+    options: &PlotOptions,
+) -> Result<Vec<PathBuf>, PlotError> {
+    let mut written = Vec::new();
+    for picture in ComparePicture::all() {
+        let scene = picture.draw(material, &options.style);
+        for format in &options.formats {
+            let path = directory.join(format!("{}.{}", picture.stem(), format.extension()));
+            let bytes = match format {
+                Format::Png => raster::png(&scene),
+                Format::Svg => svg::svg(&scene).into_bytes(),
+            };
+            fs::write(&path, bytes).map_err(|source| PlotError { path: path.clone(), source })?;
+            written.push(path);
+        }
+    }
+    Ok(written)
+}
+
+/// The answer, and what else differs: that comes before every difference of a figure.
+fn sentences(view: &CompareView<'_>) -> Vec<String> {
+    let Some(c) = view.comparison else { return Vec::new() };
+    let mut lines = vec![c.answer.text.clone()];
+    lines.extend(differences("Plans differ", &c.plan));
+    lines.extend(differences("Environments differ", &c.environment));
+    lines.extend(c.cautions.first().cloned());
+    lines
+}
+
+fn differences(name: &str, list: &[Difference]) -> Option<String> {
+    let value = |v: &Option<String>| v.clone().unwrap_or_else(|| "absent".to_string());
+    let word = |d: &Difference| format!("{} {} → {}", d.field, value(&d.a), value(&d.b));
+    let words: Vec<String> = list.iter().take(3).map(word).collect();
+    let more = if list.len() > 3 { format!(" and {} more", list.len() - 3) } else { String::new() };
+    (!list.is_empty()).then(|| format!("{name}: {}{more}", words.join("; ")))
+}
+
+fn plot_area(area: Rect) -> Rect {
+    Rect { x: PLOT_LEFT, y: area.y, w: PLOT_WIDTH, h: area.h - BELOW }
+}
+
+/// The grids of both runs on the base on which the same load aligns, and what that base is.
+fn grids<'a>(view: &CompareView<'a>) -> (&'a CountGrid, &'a CountGrid, &'static str) {
+    let (a, b) = (view.a.diagrams, view.b.diagrams);
+    if view.a.summary.run.has_timetable && view.b.summary.run.has_timetable {
+        (&a.latency_by_due, &b.latency_by_due, "Time when the request was due, since the start of the run")
+    } else {
+        (&a.latency, &b.latency, "Time of submission since the start of the run")
+    }
+}
+
+/// One time axis for both, in columns of the coarser grid.
+fn time_scale(view: &CompareView<'_>, area: Rect) -> TimeScale {
+    let (a, b, _) = grids(view);
+    let width = a.axis().width_ns().max(b.axis().width_ns());
+    let last = a.axis().end_ns().max(b.axis().end_ns()).max(1);
+    let (begin, end) = match view.view.range {
+        None => (0, last),
+        Some(range) => {
+            let begin = range.from_ns.min(last - 1) / width * width;
+            let wanted = range.to_ns.div_ceil(width).saturating_mul(width);
+            (begin, wanted.clamp(begin + 1, last.max(begin + 1)))
+        }
+    };
+    TimeScale { begin, end, is_number: false, area }
+}
+
+/// One scale of latencies for both.
+fn latency_scale(view: &CompareView<'_>, plot: Rect) -> LogScale {
+    let (a, b, _) = grids(view);
+    let sums = [a.marginal(), b.marginal()];
+    let lit = |slot: usize| sums.iter().any(|s| s[slot].iter().sum::<u64>() > 0);
+    LogScale::new(plot, lit, false, None)
+}
+
+/// Whether there is anything to compare; if not, the reason is written.
+fn or_nothing(view: &CompareView<'_>, scene: &mut Scene, area: Rect) -> bool {
+    let completed = |run: &RunMaterial<'_>| run.summary.counts.all.completed;
+    let any = completed(&view.a) + completed(&view.b) > 0;
+    if !any {
+        page::nothing(scene, &view.view, plot_area(area), "Nothing to compare: no request completed.");
+    }
+    any
+}
+
+/// A change in percent with its sign.
+fn signed_percent(percent: f64) -> String {
+    let sign = if percent < 0.0 { "−" } else { "+" };
+    format!("{sign}{} %", units::number(percent.abs()))
+}

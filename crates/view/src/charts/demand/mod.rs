@@ -1,0 +1,236 @@
+//! Pictures of what a load demands, and what they have in common. They need no run.
+
+pub(super) mod distance;
+pub(super) mod frequency;
+pub(super) mod miss_ratio;
+pub(super) mod position;
+mod scales;
+pub(super) mod seek_map;
+pub(super) mod size;
+pub(super) mod throughput;
+pub(super) mod turns;
+pub(super) mod working_set;
+
+use super::axes::{TimeScale, words};
+use super::{Chart, DemandView, SIDE_LEFT, SIDE_WIDTH, page, plot_area, single};
+use crate::fonts::{self, Weight};
+use crate::palette::{Palette, Rgb};
+use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::units;
+use iosonar_analyze::demand::SamplingFacts;
+
+/// What every picture over time says below.
+const TIME_LABEL: &str = "Time since the begin of the load";
+/// Size of words beside and above the plot.
+const SMALL: f64 = 13.0;
+
+/// A picture with lines of words above the plot and the plot made by `body`, or the reason why there is none.
+fn picture(
+    view: &DemandView<'_>,
+    chart: &Chart,
+    lines: &[String],
+    body: impl FnOnce(&mut Scene, Rect),
+) -> Scene {
+    let above = |scene: &mut Scene, y: i32| {
+        for (i, line) in lines.iter().take(6).enumerate() {
+            let fitted = fonts::fit(line, SMALL, Weight::Regular, 1460.0);
+            scene.text(words(fitted, 110, y + 18 * i as i32, SMALL, view.palette, Anchor::Start));
+        }
+    };
+    single(view, chart, above, |scene, area| {
+        if view.demand.facts.counts.all.requests == 0 {
+            page::nothing(scene, view, plot_area(area), "Nothing to show: the load has no requests.");
+        } else {
+            body(scene, area);
+        }
+    })
+}
+
+/// The time axis of a load that ends at `end_ns`, or the part of it that is shown.
+fn time_scale(view: &DemandView<'_>, end_ns: u64, plot: Rect) -> TimeScale {
+    let whole = TimeScale { begin: 0, end: end_ns.max(1), is_number: false, area: plot };
+    let Some(range) = view.range else { return whole };
+    let begin = range.from_ns.min(whole.end - 1);
+    TimeScale { begin, end: range.to_ns.clamp(begin + 1, whole.end), ..whole }
+}
+
+/// How an entry of a legend looks in the plot.
+#[derive(Clone, Copy)]
+enum Key {
+    None,
+    Line(Stroke),
+    Fill(Fill),
+}
+
+/// An entry of the legend beside the plot: its first line is bold.
+struct Entry {
+    key: Key,
+    lines: Vec<String>,
+}
+
+impl Entry {
+    fn line(stroke: Stroke, lines: Vec<String>) -> Entry {
+        Entry { key: Key::Line(stroke), lines }
+    }
+
+    fn fill(color: Rgb, lines: Vec<String>) -> Entry {
+        Entry { key: Key::Fill(Fill::Solid(color)), lines }
+    }
+
+    fn words(lines: Vec<String>) -> Entry {
+        Entry { key: Key::None, lines }
+    }
+}
+
+/// The legend at the right of a plot. Entries that have no room are counted.
+fn legend(scene: &mut Scene, palette: &Palette, plot: Rect, entries: &[Entry]) {
+    const LINE: i32 = 17;
+    let mut y = plot.y + 12;
+    for (i, entry) in entries.iter().enumerate() {
+        let height = LINE * entry.lines.len() as i32;
+        if y + height > plot.bottom() - LINE && i + 1 < entries.len() {
+            let more = format!("and {} more", entries.len() - i);
+            scene.text(words(more, SIDE_LEFT, y, SMALL, palette, Anchor::Start));
+            return;
+        }
+        match entry.key {
+            Key::None => {}
+            Key::Line(stroke) => scene.horizontal(y - 4, (SIDE_LEFT, SIDE_LEFT + 26), stroke),
+            Key::Fill(fill) => scene.area(Rect { x: SIDE_LEFT, y: y - 10, w: 26, h: 12 }, fill),
+        }
+        for (n, line) in entry.lines.iter().enumerate() {
+            let x = SIDE_LEFT + if matches!(entry.key, Key::None) { 0 } else { 34 };
+            let weight = if n == 0 { Weight::Bold } else { Weight::Regular };
+            let fitted = fonts::fit(line, SMALL, weight, f64::from(SIDE_WIDTH - (x - SIDE_LEFT)));
+            let mut text = words(fitted, x, y, SMALL, palette, Anchor::Start);
+            text.weight = weight;
+            scene.text(text);
+            y += LINE;
+        }
+        y += 9;
+    }
+}
+
+/// A line across the plot at a device's size, with its name inside.
+fn device_line(scene: &mut Scene, palette: &Palette, plot: Rect, y: i32, bytes: u64) {
+    scene.horizontal(y, (plot.x, plot.right() - 1), Stroke::dashed(palette.bad, 1));
+    let base = if y - 6 > plot.y + 12 { y - 6 } else { y + 16 };
+    let text = format!("device of {}", units::bytes(bytes));
+    backed(scene, palette, words(text, plot.x + 8, base, 12.0, palette, Anchor::Start));
+}
+
+/// Words inside a plot, on the background, or lines would run through them.
+fn backed(scene: &mut Scene, palette: &Palette, text: crate::scene::Text) {
+    let bounds = text.bounds();
+    scene.area(Rect { x: bounds.x - 2, w: bounds.w + 4, ..bounds }, Fill::Solid(palette.background));
+    scene.text(text);
+}
+
+/// A step line that is interrupted where there is no value: `(begin, end, height)` of each step in pixels. What is
+/// narrower than a pixel is drawn as one.
+fn interrupted(scene: &mut Scene, steps: impl Iterator<Item = (i32, i32, Option<i32>)>, stroke: Stroke) {
+    let mut points: Vec<(i32, i32)> = Vec::new();
+    let mut end = i32::MIN;
+    let mut flush = |points: &mut Vec<(i32, i32)>, end: i32| {
+        if let Some((last, _)) = points.last() {
+            let end = end.max(last + 1);
+            scene.steps(thinned(std::mem::take(points).into_iter()), end, stroke);
+        }
+    };
+    for (begin, right, y) in steps {
+        let Some(y) = y else { continue };
+        // A gap that no pixel shows does not part the line.
+        if begin > end {
+            flush(&mut points, end);
+        }
+        points.push((begin, y));
+        end = right.max(begin + 1);
+    }
+    flush(&mut points, end);
+}
+
+/// Points of a step line with at most four for each pixel column: first, least, greatest and last. The pixels are
+/// the same as with all points.
+fn thinned(points: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
+    let mut out: Vec<(i32, i32)> = Vec::new();
+    let mut push = |x: i32, y: i32| {
+        if out.last().is_none_or(|last| last.1 != y) {
+            out.push((x, y));
+        }
+    };
+    let mut column: Option<(i32, [i32; 4])> = None;
+    for (x, y) in points {
+        match &mut column {
+            Some((at, [_, low, high, last])) if *at == x => {
+                (*low, *high, *last) = ((*low).min(y), (*high).max(y), y);
+            }
+            _ => {
+                if let Some((at, ys)) = column.replace((x, [y; 4])) {
+                    ys.into_iter().for_each(|y| push(at, y));
+                }
+            }
+        }
+    }
+    if let Some((at, ys)) = column {
+        ys.into_iter().for_each(|y| push(at, y));
+    }
+    out
+}
+
+/// `sampled 1:8, ± 0.3 %`, where pages were sampled.
+fn sampled(facts: &SamplingFacts, error: f64) -> Option<String> {
+    let percent = units::number(error * 100.0);
+    (!facts.exact).then(|| format!("sampled 1:{}, ± {percent} %", units::grouped(facts.one_of)))
+}
+
+/// Colours of the windows of working sets, shortest first; the infinite one is drawn in the colour of words.
+fn window_stroke(palette: &Palette, index: usize, is_infinite: bool) -> Stroke {
+    if is_infinite {
+        return Stroke::solid(palette.text, 2);
+    }
+    let colors = [palette.ok, palette.actual, palette.bad, palette.axis];
+    let stroke = Stroke::solid(colors[index % colors.len()], 1 + (index / 8) as i32 % 2);
+    Stroke { dashed: (index / colors.len()) % 2 == 1, ..stroke }
+}
+
+/// Name of a window: `6 s`, `all since the begin`.
+fn window_name(window_s: Option<u64>) -> String {
+    window_s.map_or("all since the begin".to_string(), |s| format!("last {} s", units::grouped(s)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_every_pixel() {
+        let all = [(0, 9), (1, 5), (1, 2), (1, 8), (1, 4), (2, 4), (2, 4), (5, 1)];
+        assert_eq!(thinned(all.into_iter()), [(0, 9), (1, 5), (1, 2), (1, 8), (1, 4), (5, 1)]);
+        assert_eq!(thinned(std::iter::empty()), []);
+    }
+
+    #[test]
+    fn a_line_ends_where_there_is_no_value() {
+        let mut scene = Scene::new(100, 100, Rgb(255, 255, 255));
+        let steps =
+            [(0, 2, Some(5)), (2, 4, None), (4, 4, Some(7)), (4, 6, Some(6)), (6, 9, None), (9, 12, Some(1))];
+        interrupted(&mut scene, steps.into_iter(), Stroke::solid(Rgb(0, 0, 0), 1));
+        let lines: Vec<_> = scene
+            .marks
+            .iter()
+            .map(|m| match m {
+                crate::scene::Mark::Steps { points, end, .. } => (points.clone(), *end),
+                _ => unreachable!(),
+            })
+            .collect();
+        assert_eq!(lines, [(vec![(0, 5)], 2), (vec![(4, 7), (4, 6)], 6), (vec![(9, 1)], 12)]);
+    }
+
+    #[test]
+    fn exact_figures_have_no_mark() {
+        let mut facts = SamplingFacts { exact: true, ..Default::default() };
+        assert_eq!(sampled(&facts, 0.1), None);
+        (facts.exact, facts.one_of) = (false, 8);
+        assert_eq!(sampled(&facts, 0.003).unwrap(), "sampled 1:8, ± 0.300 %");
+    }
+}

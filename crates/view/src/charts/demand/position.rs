@@ -1,0 +1,114 @@
+//! Where requests lie: how many begin in each GiB of the device.
+
+use super::super::axes::{self, LinearScale, TICK_SIZE, words};
+use super::super::{Chart, DemandView, Draw, plot_area};
+use super::Entry;
+use super::scales::{Direction, LogScale, label_below};
+use crate::palette::Palette;
+use crate::scene::{Anchor, Rect, Scene, Stroke};
+use crate::units;
+use iosonar_analyze::demand::SECTOR_BYTES;
+
+pub(in super::super) static CHART: Chart = Chart {
+    stem: "g41.rqpos.bins",
+    keywords: &["rqpos", "positions"],
+    title: "Position of requests: how many begin in each part of the device",
+    draw: Draw::Demand(draw),
+};
+
+/// Sectors of a GiB.
+const GIB: f64 = (1u64 << 30) as f64 / SECTOR_BYTES as f64;
+/// A step is at least this many pixels wide.
+const STEP_PIXELS: usize = 2;
+
+fn draw(view: &DemandView<'_>) -> Scene {
+    let mut lines = Vec::new();
+    if let Some(at) = view.demand.facts.positions {
+        let gib = |sector: u64| units::number(sector as f64 / GIB);
+        lines.push(format!(
+            "From {} GiB to {} GiB; {} of {} requests do not begin and end at multiples of 4 KiB",
+            gib(at.lowest_sector),
+            gib(at.highest_end_sector),
+            units::grouped(at.not_page_aligned),
+            units::grouped(view.demand.facts.counts.all.requests)
+        ));
+        lines.push(format!("{} cells of {} GiB are used", units::grouped(at.cells_used), at.cell_gib));
+    }
+    for w in &view.demand.facts.wraparound {
+        lines.push(format!(
+            "On a device of {}: wraparound factor {}, {} requests moved, {} cross its end",
+            units::bytes(w.device_bytes),
+            units::number(w.factor),
+            units::grouped(w.remapped),
+            units::grouped(w.crossing)
+        ));
+    }
+    super::picture(view, &CHART, &lines, |scene, area| body(scene, view, area))
+}
+
+fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
+    let (p, plot) = (view.palette, plot_area(area));
+    let series = &view.demand.series.positions;
+    let cells = series.reads.len().max(series.writes.len()).max(1);
+    let group = cells.div_ceil(plot.w as usize / STEP_PIXELS);
+    let sums = |cells: &[u64]| cells.chunks(group).map(|c| c.iter().sum()).collect::<Vec<u64>>();
+    let curves = [("reads", sums(&series.reads), p.read), ("writes", sums(&series.writes), p.write)];
+    let most = curves.iter().flat_map(|c| &c.1).copied().max().unwrap_or(0);
+    let up = LogScale::counts(most as f64, plot, Direction::Up);
+    let step_gib = series.cell_sectors as f64 * group as f64 / GIB;
+    let devices = view.demand.facts.wraparound.iter().map(|w| gib_up(w.device_bytes));
+    let end = curves[0].1.len().max(curves[1].1.len()) as f64 * step_gib;
+    // A device end just behind the load is shown, one far behind would press the load together.
+    let end = devices.filter(|d| *d <= end * 2.0).fold(end, f64::max);
+    let x = |gib: f64| plot.x + (gib / end * f64::from(plot.w - 1)).round() as i32;
+    across(scene, p, plot, end, &x);
+    up.draw(scene, p, &format!("Requests in each {} GiB, log", units::plain(step_gib)));
+    for (_, counts, color) in &curves {
+        let points = counts.iter().enumerate().map(|(i, n)| (x(i as f64 * step_gib), up.at(*n as f64)));
+        let last = x(counts.len() as f64 * step_gib);
+        scene.steps(super::thinned(points.chain([(last, up.at(0.0))])), last, Stroke::solid(*color, 2));
+    }
+    for w in view.demand.facts.wraparound.iter().filter(|w| gib_up(w.device_bytes) <= end) {
+        let at = x(gib_up(w.device_bytes));
+        scene.vertical(at, (plot.y, plot.bottom() - 1), Stroke::dashed(p.bad, 1));
+    }
+    axes::frame(scene, p, plot);
+    scene.counted = Some(series.reads.iter().chain(&series.writes).sum());
+    super::legend(scene, p, plot, &entries(view, &curves, end));
+}
+
+/// Whole GiB, rounded up, as in blkreplay.
+fn gib_up(bytes: u64) -> f64 {
+    bytes.div_ceil(1 << 30) as f64
+}
+
+fn across(scene: &mut Scene, p: &Palette, plot: Rect, end: f64, x: &dyn Fn(f64) -> i32) {
+    let flat = Rect { h: plot.w / 3, ..plot };
+    let ticks: Vec<f64> = LinearScale::new(end, flat).ticks().filter(|t| *t <= end).collect();
+    for tick in ticks {
+        let at = x(tick);
+        scene.vertical(at, (plot.y, plot.bottom() - 1), Stroke::solid(p.grid, 1));
+        scene.vertical(at, (plot.bottom(), plot.bottom() + 4), Stroke::solid(p.axis, 1));
+        scene.text(words(units::plain(tick), at, plot.bottom() + 18, TICK_SIZE, p, Anchor::Middle));
+    }
+    label_below(scene, p, plot, "Position of the first sector on the device, GiB");
+}
+
+fn entries(view: &DemandView<'_>, curves: &[(&str, Vec<u64>, crate::palette::Rgb)], end: f64) -> Vec<Entry> {
+    let p = view.palette;
+    let of_op = |(name, counts, color): &(&str, Vec<u64>, crate::palette::Rgb)| {
+        let most = counts.iter().max().copied().unwrap_or(0);
+        let sum = format!("{} requests", units::grouped(counts.iter().sum()));
+        let most = format!("at most {} in a step", units::grouped(most));
+        Entry::line(Stroke::solid(*color, 2), vec![name.to_string(), sum, most])
+    };
+    let device = |w: &iosonar_analyze::demand::Wraparound| {
+        let name = format!("end of a device of {}", units::bytes(w.device_bytes));
+        let outside = gib_up(w.device_bytes) > end;
+        let lines = if outside { vec![name, "lies outside the scale".into()] } else { vec![name] };
+        if outside { Entry::words(lines) } else { Entry::line(Stroke::dashed(p.bad, 1), lines) }
+    };
+    let mut entries: Vec<Entry> = curves.iter().map(of_op).collect();
+    entries.extend(view.demand.facts.wraparound.iter().map(device));
+    entries
+}

@@ -1,0 +1,94 @@
+//! Where requests lie over time.
+
+use super::super::axes::{self, LinearScale, TimeScale};
+use super::super::{Chart, DemandView, Draw, plot_area};
+use super::scales::unit_of;
+use super::{Entry, TIME_LABEL};
+use crate::density::{Density, Strips};
+use crate::scene::{Mark, Rect, Scene};
+use crate::units;
+use iosonar_analyze::Class;
+use iosonar_analyze::demand::{SECTOR_BYTES, SeekMap};
+use std::ops::Range;
+
+pub(in super::super) static CHART: Chart = Chart {
+    stem: "g46.seek_map",
+    keywords: &["seek_map", "seeks"],
+    title: "Seek map: position of every request over time",
+    draw: Draw::Demand(draw),
+};
+
+fn draw(view: &DemandView<'_>) -> Scene {
+    let facts = &view.demand.facts;
+    let mut lines = vec![format!(
+        "Every request counts once, at its first sector: {} reads and {} writes",
+        units::grouped(facts.counts.read.requests),
+        units::grouped(facts.counts.write.requests)
+    )];
+    if facts.devices > 1 {
+        lines.push(format!("The {} devices lie over each other.", facts.devices));
+    }
+    super::picture(view, &CHART, &lines, |scene, area| body(scene, view, area))
+}
+
+fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
+    let (p, plot, map) = (view.palette, plot_area(area), &view.demand.series.seek_map);
+    let bytes = map.row_sectors as f64 * map.rows as f64 * SECTOR_BYTES as f64;
+    let (unit, name) = unit_of(bytes);
+    let scale = LinearScale::new(bytes / unit, plot);
+    // Rows end where the load ends, not at the next tick above.
+    let top = scale.y(bytes / unit);
+    let inner = Rect { y: top, h: plot.bottom() - top, ..plot };
+    let time = super::time_scale(view, map.column_ns.saturating_mul(map.columns as u64), plot);
+    time.draw(scene, p, Some(TIME_LABEL));
+    scale.draw(scene, p, &format!("Position of the first sector, {name}"), units::plain);
+    let strips = strips(map, &time, inner.w);
+    let density = Density::new(&strips, &pixel_rows(map, inner.h));
+    scene.marks.push(Mark::Image(density.image(p, inner.x, inner.y)));
+    for w in &view.demand.facts.wraparound {
+        let size = w.device_bytes as f64 / unit;
+        if scale.reaches(size) {
+            super::device_line(scene, p, plot, scale.y(size), w.device_bytes);
+        }
+    }
+    axes::frame(scene, p, plot);
+    scene.counted = Some(strips.total());
+    let entries = [
+        Entry::fill(p.read, vec!["reads".into()]),
+        Entry::fill(p.write, vec!["writes".into()]),
+        Entry::words(vec![
+            "stronger: more requests, log".into(),
+            format!("1 … {} in one cell", units::grouped(density.most())),
+        ]),
+    ];
+    super::legend(scene, p, plot, &entries);
+}
+
+/// The columns that are seen; the rows of the map are their first slots.
+fn strips(map: &SeekMap, time: &TimeScale, width: i32) -> Strips {
+    let mut strips = Strips::new(width as usize);
+    let pixel = |ns: u64| (time.x(ns) - time.area.x) as usize;
+    for column in 0..map.columns {
+        let begin = map.column_ns.saturating_mul(column as u64);
+        let end = begin.saturating_add(map.column_ns);
+        if !time.shows(begin..end) {
+            continue;
+        }
+        let cells = strips.column(pixel(begin), pixel(end));
+        for (cell, counts) in cells.iter_mut().zip(map.column(column)) {
+            cell[Class::Read.index()] += u64::from(counts[0]);
+            cell[Class::Write.index()] += u64::from(counts[1]);
+        }
+    }
+    strips
+}
+
+/// The rows of the map that each row of pixels shows, from above.
+fn pixel_rows(map: &SeekMap, height: i32) -> Vec<Option<Range<usize>>> {
+    let height = height.max(1) as usize;
+    let rows = |above: usize| {
+        let begin = above * map.rows / height;
+        Some(begin..((above + 1) * map.rows / height).max(begin + 1))
+    };
+    (0..height).rev().map(rows).collect()
+}

@@ -1,0 +1,133 @@
+//! What a load demands over time: the throughput pictures where there is no run.
+
+use super::super::axes::{self, LinearScale};
+use super::super::overview::Unit;
+use super::super::{Chart, DemandView, plot_area};
+use super::{Entry, TIME_LABEL};
+use crate::palette::Rgb;
+use crate::scene::{Rect, Scene, Stroke};
+use crate::units;
+use iosonar_analyze::demand::{DemandCounts, FractionExtremes, RateSeries, SECTOR_BYTES};
+
+/// All operations as one line.
+pub(in super::super) fn overview(view: &DemandView<'_>, chart: &Chart, unit: Unit) -> Scene {
+    draw(view, chart, unit, false)
+}
+
+/// Reads, writes and all as lines of their own.
+pub(in super::super) fn by_op(view: &DemandView<'_>, chart: &Chart, unit: Unit) -> Scene {
+    draw(view, chart, unit, true)
+}
+
+/// A line of the picture.
+struct Curve {
+    name: &'static str,
+    color: Rgb,
+    /// Requests or bytes in each stored window.
+    amounts: Vec<f64>,
+    counts: DemandCounts,
+    /// Over the throughput windows, in requests or sectors per second.
+    rates: FractionExtremes,
+}
+
+fn draw(view: &DemandView<'_>, chart: &Chart, unit: Unit, by_op: bool) -> Scene {
+    let facts = &view.demand.facts;
+    let duration = facts.span.map_or(0, |s| s.last_ns.saturating_sub(s.first_ns));
+    let all = &facts.counts.all;
+    let mut lines = vec![format!(
+        "Demanded by due time: {} requests, {}, in {}; nothing was run",
+        units::grouped(all.requests),
+        units::bytes(all.bytes),
+        axes::time(duration)
+    )];
+    if duration > 0 {
+        let seconds = duration as f64 / 1e9;
+        lines.push(format!(
+            "Mean {} requests/s, {}",
+            units::request_rate(all.requests as f64 / seconds),
+            units::byte_rate(all.bytes as f64 / seconds)
+        ));
+    }
+    super::picture(view, chart, &lines, |scene, area| body(scene, view, area, unit, by_op))
+}
+
+fn curves(view: &DemandView<'_>, unit: Unit, by_op: bool) -> Vec<Curve> {
+    let (p, facts, s) = (view.palette, &view.demand.facts, source(view));
+    let amounts = |requests: &[u64], sectors: &[u64]| -> Vec<f64> {
+        match unit {
+            Unit::Requests => requests.iter().map(|n| *n as f64).collect(),
+            Unit::Bytes => sectors.iter().map(|n| *n as f64 * SECTOR_BYTES as f64).collect(),
+        }
+    };
+    let (reads, writes) = (amounts(&s.reads, &s.read_sectors), amounts(&s.writes, &s.write_sectors));
+    let all = reads.iter().zip(&writes).map(|(r, w)| r + w).collect();
+    let rates = if unit == Unit::Requests { facts.throughput.iops } else { facts.throughput.sectors_per_s };
+    let mut curves = vec![Curve {
+        name: "demanded, all",
+        color: if by_op { p.axis } else { p.demanded },
+        amounts: all,
+        counts: facts.counts.all,
+        rates: rates.all,
+    }];
+    if by_op {
+        let (read, write) = (facts.counts.read, facts.counts.write);
+        curves.push(Curve { name: "reads", color: p.read, amounts: reads, counts: read, rates: rates.read });
+        curves.push(Curve {
+            name: "writes",
+            color: p.write,
+            amounts: writes,
+            counts: write,
+            rates: rates.write,
+        });
+    }
+    curves
+}
+
+/// The windows that the figures are of.
+fn source<'a>(view: &DemandView<'a>) -> &'a RateSeries {
+    &view.demand.series.throughput
+}
+
+fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, unit: Unit, by_op: bool) {
+    let (p, plot, width_ns) = (view.palette, plot_area(area), source(view).width_ns);
+    let curves = curves(view, unit, by_op);
+    let windows = curves[0].amounts.len().max(1);
+    let per_second = unit.factor() / (width_ns as f64 / 1e9);
+    let rates = |curve: &Curve| curve.amounts.iter().map(|n| n * per_second).collect::<Vec<f64>>();
+    let lines: Vec<Vec<f64>> = curves.iter().map(rates).collect();
+    let scale = LinearScale::new(lines.iter().flatten().copied().fold(0.0, f64::max), plot);
+    let time = super::time_scale(view, width_ns.saturating_mul(windows as u64), plot);
+    time.draw(scene, p, Some(TIME_LABEL));
+    scale.draw(scene, p, unit.label(), units::plain);
+    for (curve, rates) in curves.iter().zip(&lines) {
+        let at = |i: usize| (i as u64).saturating_mul(width_ns);
+        let x = |i: usize| time.x(at(i)).min(plot.right());
+        let shown = rates.iter().enumerate().filter(|(i, _)| time.shows(at(*i)..at(i + 1)));
+        let points = shown.map(|(i, rate)| (x(i), scale.y(*rate)));
+        let stroke = Stroke::solid(curve.color, if by_op { 1 } else { 2 });
+        scene.steps(super::thinned(points), x(rates.len()), stroke);
+    }
+    axes::frame(scene, p, plot);
+    let window = view.demand.facts.throughput.window_ns;
+    let mut entries: Vec<Entry> = curves.iter().map(|c| entry(c, unit, window)).collect();
+    entries.push(Entry::words(vec!["steps".into(), format!("one step is {}", axes::time(width_ns))]));
+    super::legend(scene, p, plot, &entries);
+}
+
+fn entry(curve: &Curve, unit: Unit, window_ns: u64) -> Entry {
+    let rate = |value: f64| match unit {
+        Unit::Requests => format!("{} requests/s", units::request_rate(value)),
+        Unit::Bytes => units::byte_rate(value * SECTOR_BYTES as f64),
+    };
+    let total = match unit {
+        Unit::Requests => format!("{} requests", units::grouped(curve.counts.requests)),
+        Unit::Bytes => units::bytes(curve.counts.bytes),
+    };
+    let lines = vec![
+        curve.name.to_string(),
+        total,
+        format!("avg {}", rate(curve.rates.mean)),
+        format!("max {} in {}", rate(curve.rates.max), axes::time(window_ns)),
+    ];
+    Entry::line(Stroke::solid(curve.color, 2), lines)
+}

@@ -1,0 +1,143 @@
+//! The numbers behind each picture as CSV, for those who draw it anew. A file has the stem of its picture.
+//!
+//! Tables are written row by row; none is ever held as a whole. Rows without requests are left out of grids.
+
+mod csv;
+mod demand;
+mod run;
+
+use crate::{Material, PlotError, RunMaterial};
+use iosonar_analyze::demand::DemandAnalysis;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Choices for the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DataOptions {
+    /// Window of the smoothed curves, nanoseconds; 0 counts as 1.
+    pub smooth_window_ns: u64,
+}
+
+impl Default for DataOptions {
+    fn default() -> Self {
+        DataOptions { smooth_window_ns: 1_000_000_000 }
+    }
+}
+
+type RunWriter = fn(&RunMaterial<'_>, &DataOptions, &mut dyn Write) -> io::Result<()>;
+type DemandWriter = fn(&DemandAnalysis, &mut dyn Write) -> io::Result<()>;
+
+/// What a table is made from.
+enum Source {
+    Run(RunWriter),
+    Demand(DemandWriter),
+    /// Of a run, or of a demand where there is no run.
+    Either(RunWriter, DemandWriter),
+}
+
+/// A table and the stem of its file.
+struct Table {
+    stem: &'static str,
+    source: Source,
+}
+
+const fn of_run(stem: &'static str, write: RunWriter) -> Table {
+    Table { stem, source: Source::Run(write) }
+}
+
+const fn of_demand(stem: &'static str, write: DemandWriter) -> Table {
+    Table { stem, source: Source::Demand(write) }
+}
+
+const fn of_either(stem: &'static str, run: RunWriter, demand: DemandWriter) -> Table {
+    Table { stem, source: Source::Either(run, demand) }
+}
+
+/// Every table, in the order of the pictures. The smoothed ones have no picture: it would show values that were
+/// never measured.
+static TABLES: &[Table] = &[
+    of_either("g000.overview.thrp", run::overview_requests, demand::requests),
+    of_either("g000.overview.thrs", run::overview_bytes, demand::bytes),
+    of_either("g00.thrp.setpoint", run::demanded_requests, demand::requests),
+    of_either("g00.thrs.setpoint", run::demanded_bytes, demand::bytes),
+    of_run("g00.thrp.completed", run::delivered_requests),
+    of_run("g00.thrs.completed", run::delivered_bytes),
+    of_run("g01.latency.realtime", |m, _, out| run::over_time(&m.diagrams.latency, out)),
+    of_run("g02.latency.setpoint", |m, _, out| run::over_time(&m.diagrams.latency_by_due, out)),
+    of_run("g03.latency.completed", |m, _, out| run::over_time(&m.diagrams.latency_by_completion, out)),
+    of_run("g03.latency.points", |m, _, out| run::over_numbers(&m.diagrams.latency_by_number, out)),
+    of_run("g04.delay.setpoint", |m, _, out| run::over_time(&m.diagrams.delay, out)),
+    of_run("g05.delay.points", |m, _, out| run::over_numbers(&m.diagrams.delay_by_number, out)),
+    of_run("g06.latency.bins", |m, _, out| run::bins(&m.diagrams.latency, out)),
+    of_run("g07.delay.bins", |m, _, out| run::bins(&m.diagrams.delay, out)),
+    of_run("g08.latency.flying", |m, _, out| run::levels(&m.diagrams.in_flight, out)),
+    of_run("g08.smooth.latency.flying", |m, options, out| run::smoothed(&m.diagrams.in_flight, options, out)),
+    of_run("g09.delay.flying", |m, _, out| run::levels(&m.diagrams.waiting, out)),
+    of_run("g09.smooth.delay.flying", |m, options, out| run::smoothed(&m.diagrams.waiting, options, out)),
+    of_run("g10.latency.xy", |m, _, out| run::against("in_flight", &m.diagrams.latency_in_flight, out)),
+    of_run("g11.delay.xy", |m, _, out| run::against("waiting", &m.diagrams.delay_waiting, out)),
+    of_run("g12.latency.delay.xy", |m, _, out| run::against("delay_ns", &m.diagrams.latency_delay, out)),
+    of_run("g20.response.percentiles", run::percentiles),
+    of_demand("g30.ws_log", demand::working_sets),
+    of_demand("g31.ws_lin", demand::working_sets),
+    of_demand("g32.sum_dist", demand::spans),
+    of_demand("g33.avg_dist", demand::distances),
+    of_demand("g40.rqsize.bins", demand::sizes),
+    of_demand("g41.rqpos.bins", demand::positions),
+    of_demand("g42.turns.setpoint", demand::turns),
+    of_run("g43.turns.completed", run::turns),
+    of_demand("g44.freq.bins", demand::frequencies),
+    of_demand("g45.miss_ratio", demand::miss_ratios),
+    of_demand("g46.seek_map", demand::seek_map),
+    of_run("g53.submit_lag", |m, _, out| run::over_time(&m.diagrams.issue_error, out)),
+    of_run("g54.answer_lag", |m, _, out| run::over_time(&m.diagrams.reap_lag, out)),
+];
+
+/// Stems of all tables that the material has, in the order of the pictures.
+pub fn data_stems<'a>(material: &'a Material<'a>) -> impl Iterator<Item = &'static str> + 'a {
+    let has = |table: &&Table| match table.source {
+        Source::Run(_) => material.run.is_some(),
+        Source::Demand(_) => material.demand.is_some(),
+        Source::Either(..) => material.run.is_some() || material.demand.is_some(),
+    };
+    TABLES.iter().filter(has).map(|table| table.stem)
+}
+
+/// Writes the table of a picture; `false` if there is no such table, or the material has not what it needs.
+pub fn write_data(
+    stem: &str,
+    material: &Material<'_>,
+    options: &DataOptions,
+    out: &mut dyn Write,
+) -> io::Result<bool> {
+    let Some(table) = TABLES.iter().find(|t| t.stem == stem) else { return Ok(false) };
+    let (run, demand) = (&material.run, material.demand);
+    match (&table.source, run, demand) {
+        (Source::Run(write) | Source::Either(write, _), Some(run), _) => write(run, options, out)?,
+        (Source::Demand(write) | Source::Either(_, write), _, Some(demand)) => write(demand, out)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Writes all tables that the material has, or those of `only`, as `STEM.csv` into a directory, which must exist.
+pub fn write_data_files(
+    material: &Material<'_>,
+    directory: &Path,
+    only: &[&str],
+    options: &DataOptions,
+) -> Result<Vec<PathBuf>, PlotError> {
+    let mut written = Vec::new();
+    for stem in data_stems(material).filter(|stem| only.is_empty() || only.contains(stem)) {
+        let path = directory.join(format!("{stem}.csv"));
+        let write = || -> io::Result<()> {
+            let mut out = BufWriter::new(File::create(&path)?);
+            write_data(stem, material, options, &mut out)?;
+            out.flush()
+        };
+        write().map_err(|source| PlotError { path: path.clone(), source })?;
+        written.push(path);
+    }
+    Ok(written)
+}

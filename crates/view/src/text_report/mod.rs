@@ -1,0 +1,223 @@
+//! The form for a mailing list: at most 72 columns of ASCII, below 6 kB, with a picture made of characters.
+
+mod chart;
+mod load;
+mod sonar;
+
+use crate::lines::{Lines, ascii};
+use crate::units::{self, Charset};
+use iosonar_analyze::{
+    ByScope, Caution, CountGrid, LimitResult, LimitVerdict, Rate, Scope, Severity, Stamp, Summary,
+    Throughput, TimeStats, Verdicts,
+};
+pub use load::LoadText;
+
+/// Width of the text.
+const COLUMNS: usize = 72;
+/// A mail with more than this is no longer read on one screen or two.
+const MOST_BYTES: usize = 6_000;
+/// Room for the line that says what was left out.
+const SPARE_BYTES: usize = 80;
+
+/// Latency of a run or of a recording.
+#[derive(Debug, Clone)]
+pub struct LatencyText<'a> {
+    /// By submission.
+    pub grid: &'a CountGrid,
+    /// Name and figures of each time, latency first.
+    pub times: Vec<(&'static str, &'a ByScope<Option<TimeStats>>)>,
+    /// Demanded and delivered.
+    pub throughput: Option<&'a Throughput>,
+    /// Whether latency and delay stayed below their limits.
+    pub limits: &'a Verdicts,
+}
+
+/// Everything that the text is made from. What is absent is left out.
+#[derive(Debug, Clone, Default)]
+pub struct TextReport<'a> {
+    /// What was run or read; each entry is wrapped.
+    pub head: Vec<String>,
+    /// Why the figures are no storage result.
+    pub stamps: &'a [Stamp],
+    /// What the target did.
+    pub latency: Option<LatencyText<'a>>,
+    /// What the load is; shown where there are no latencies.
+    pub load: Option<LoadText>,
+    /// What the analysis found, as sentences.
+    pub findings: &'a [String],
+    /// What to know before believing the figures, most severe first.
+    pub cautions: &'a [Caution],
+}
+
+impl<'a> TextReport<'a> {
+    /// The text of a run. `latency` is the run's grid by submission.
+    pub fn of_run(summary: &'a Summary, latency: &'a CountGrid, findings: &'a [String]) -> TextReport<'a> {
+        let mut times = vec![("latency", &summary.latency)];
+        if summary.run.has_timetable {
+            times.extend([("delay", &summary.delay), ("response", &summary.response)]);
+        }
+        let latency = LatencyText {
+            grid: latency,
+            times,
+            throughput: Some(&summary.throughput),
+            limits: &summary.limits,
+        };
+        TextReport {
+            head: run_head(summary),
+            stamps: &summary.stamps,
+            latency: Some(latency),
+            load: None,
+            findings,
+            cautions: &summary.cautions,
+        }
+    }
+}
+
+/// How it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// `Unicode` draws the pictures with half blocks; all words stay ASCII.
+    pub pictures: Charset,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        TextOptions { pictures: Charset::Ascii }
+    }
+}
+
+/// The text, with a line end after each line.
+pub fn text_report(report: &TextReport<'_>, options: TextOptions) -> String {
+    let mut out = Lines::new(COLUMNS);
+    header(&mut out, report);
+    if let Some(latency) = &report.latency {
+        limits(&mut out, latency.limits);
+        numbers(&mut out, latency);
+        sonar::draw(&mut out, latency.grid, &latency.limits.latency, options.pictures);
+    } else if let Some(load) = &report.load {
+        load::draw(&mut out, load, options.pictures);
+    }
+    let findings = report.findings.iter().map(|f| (" - ", f.as_str()));
+    list(&mut out, "Findings", findings);
+    let cautions = report.cautions.iter().map(|c| (mark(c.severity), c.text.as_str()));
+    list(&mut out, "Cautions", cautions);
+    out.finish()
+}
+
+/// The head of a run's text.
+fn run_head(s: &Summary) -> Vec<String> {
+    let run = &s.run;
+    let access = if run.buffered { "page cache" } else { "direct I/O" };
+    let (total, over) = (units::grouped(s.counts.all.total), s.span.duration_ns());
+    let target = |t: &iosonar_analyze::TargetSummary| {
+        let factor = t.wraparound_factor.map_or("-".to_string(), units::number);
+        format!(
+            "{} > {}, {}, wraparound factor {factor}",
+            clipped(&t.source),
+            clipped(&t.path),
+            units::bytes(t.size_bytes)
+        )
+    };
+    let mut head = vec![format!("{}, run {}", run.tool, run.run_id)];
+    head.extend(s.targets.iter().take(2).map(target));
+    if s.targets.len() > 2 {
+        head.push(format!("and {} more targets", s.targets.len() - 2));
+    }
+    head.push(format!("engine {}, {access}, depth {}", run.engine, run.depth));
+    head.push(format!("{total} requests in {}", over.map_or("no time".to_string(), time)));
+    head
+}
+
+/// A name of foreign length, so that it takes its share of the text only.
+fn clipped(name: &str) -> String {
+    crate::lines::shorten(&name.chars().map(ascii).collect::<String>(), 60)
+}
+
+fn time(ns: u64) -> String {
+    units::duration(ns, Charset::Ascii)
+}
+
+fn header(out: &mut Lines, report: &TextReport<'_>) {
+    for (i, line) in report.head.iter().enumerate() {
+        out.paragraph(if i == 0 { "" } else { "  " }, line);
+    }
+    for stamp in report.stamps {
+        out.line(&format!("  *** {} ***", stamp.text()));
+    }
+}
+
+fn limits(out: &mut Lines, limits: &Verdicts) {
+    out.heading(&format!("Limits  latency {}", limit_words(&limits.latency)));
+    out.line(&format!("        delay   {}", limit_words(&limits.delay)));
+}
+
+fn limit_words(v: &LimitVerdict) -> String {
+    let limit = units::limit(v.limit_ns);
+    let max = v.max_ns.map_or("-".to_string(), time);
+    match v.result {
+        LimitResult::Passed => format!("{limit}: passed, max {max}"),
+        LimitResult::Failed => {
+            let first = v.first_due_ns.map_or("-".to_string(), |t| units::moment(t, Charset::Ascii));
+            format!("{limit}: FAILED, max {max}, {} above, first at {first}", units::grouped(v.above))
+        }
+        LimitResult::NotApplicable => format!("{limit}: does not apply"),
+    }
+}
+
+fn numbers(out: &mut Lines, latency: &LatencyText<'_>) {
+    let heads = ["mean", "p50", "p99", "p99.9", "max"].map(|h| format!("{h:>9}")).concat();
+    out.heading(&format!("{:14}{:>13}{heads}", "Times", "requests"));
+    for (name, stats) in &latency.times {
+        for scope in [Scope::All, Scope::Read, Scope::Write] {
+            let Some(t) = stats.get(scope) else { continue };
+            let optional = |t: Option<u64>| t.map_or("-".to_string(), time);
+            let cells =
+                [time(t.mean_ns), time(t.p50_ns), optional(t.p99_ns), optional(t.p99_9_ns), time(t.max_ns)];
+            let label = if scope == Scope::All { *name } else { "" };
+            let cells = cells.map(|c| format!("{c:>9}")).concat();
+            out.line(&format!("{label:9}{:5}{:>13}{cells}", scope.name(), units::grouped(t.count)));
+        }
+    }
+    let Some(throughput) = latency.throughput else { return };
+    for (name, rate) in [("demanded", throughput.demanded), ("delivered", throughput.delivered)] {
+        if let Some(rate) = rate {
+            out.line(&format!("{name:14}{}", rate_words(&rate)));
+        }
+    }
+}
+
+fn rate_words(rate: &Rate) -> String {
+    format!(
+        "{:>13} requests/s {:>12} over {}",
+        units::request_rate(rate.requests_per_second),
+        units::byte_rate(rate.bytes_per_second),
+        time(rate.duration_ns)
+    )
+}
+
+fn mark(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Severe => "!! ",
+        Severity::Warning => " ! ",
+        Severity::Note => " - ",
+    }
+}
+
+/// Sentences under a heading, as many as there is room for, and how many more there are.
+fn list<'a>(out: &mut Lines, name: &str, entries: impl Iterator<Item = (&'static str, &'a str)>) {
+    let entries: Vec<_> = entries.collect();
+    if entries.is_empty() {
+        return;
+    }
+    out.heading(name);
+    for (i, (mark, text)) in entries.iter().enumerate() {
+        let mut part = Lines::new(COLUMNS);
+        part.paragraph(mark, text);
+        let part = part.finish();
+        if out.len() + part.len() + SPARE_BYTES > MOST_BYTES {
+            out.line(&format!("   and {} more", entries.len() - i));
+            return;
+        }
+        out.drawn(&part);
+    }
+}
