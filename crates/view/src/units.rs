@@ -154,7 +154,7 @@ mod tests {
         for tiny in [0.0, f64::MIN_POSITIVE, 1e-300, 4e-13, f64::NAN, f64::INFINITY] {
             assert_eq!(number(tiny), "0");
         }
-        assert_eq!((number(1.23e-9), number(6e-13)), ("0.000000001230".into(), "0.000000000001".into()));
+        assert_eq!((number(1.23e-9), number(6e-13)), ("0.00000000123".into(), "0.000000000001".into()));
         assert_eq!((limit(5_000_000_000), limit(1_500_000)), ("5 s".to_string(), "1.5 ms".to_string()));
     }
 }

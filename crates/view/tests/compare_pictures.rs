@@ -120,8 +120,8 @@ fn a_difference_is_seen_where_it_is_and_equal_runs_are_grey() {
     assert_eq!(colored(&scenes(&run, &run, &Style::default())), [0, 0]);
     let end = run.diagrams().latency_by_due.axis().end_ns();
     let [left, right] = colored(&scenes(&run, &slower(&run, end / 2, 160), &Style::default()));
-    assert_eq!(left, 0);
-    assert!(right > 10_000, "{right}");
+    // A pool may begin in the left half and end in the right one.
+    assert!(right > 10_000 && left < right / 20, "{left} {right}");
 }
 
 /// `PICTURES=/some/dir cargo test -p iosonar-view --test compare_pictures` leaves the pictures there, to look at.

@@ -38,8 +38,8 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     let rows = rows(&scale.pixel_rows());
     let columns = columns(&time, a.axis().width_ns().max(b.axis().width_ns()));
     let count = |grid| counts(grid, &time, &columns, &rows);
-    let mut map = Map { counts: count(a).into_iter().zip(count(b)).collect(), width: columns.count };
-    let shades = map.shades(rows.len());
+    let map = Map { counts: count(a).into_iter().zip(count(b)).collect(), width: columns.count };
+    let shades = map.shades();
     let mut pixels = vec![0u8; (plot.w * plot.h) as usize];
     for (row, line) in rows.iter().zip(shades.chunks_exact(columns.count)) {
         for y in row.pixels.clone() {
@@ -131,67 +131,39 @@ struct Map {
     width: usize,
 }
 
-/// A part of the map: columns and rows.
-#[derive(Clone)]
-struct Part {
-    x: Range<usize>,
-    y: Range<usize>,
-}
-
 impl Map {
     /// The colour of each cell; 0 where neither has a request.
-    fn shades(&mut self, height: usize) -> Vec<u8> {
-        let mut shades = vec![0; self.counts.len()];
-        let mut parts = vec![Part { x: 0..self.width, y: 0..height }];
-        while let Some(part) = parts.pop() {
-            if let Some(halves) = self.split(&part) {
-                parts.extend(halves);
-                continue;
-            }
-            let (a, b) = self.sum(&part);
-            let shade = shade(a, b);
-            for y in part.y {
-                for i in part.x.clone().map(|x| y * self.width + x) {
-                    if self.counts[i] != (0, 0) {
-                        shades[i] = shade;
-                    }
-                }
-            }
-        }
-        shades
+    fn shades(&self) -> Vec<u8> {
+        self.counts.chunks(self.width.max(1)).flat_map(row_shades).collect()
     }
+}
 
-    fn sum(&self, part: &Part) -> (u64, u64) {
-        let rows = part.y.clone().flat_map(|y| &self.counts[y * self.width..][part.x.clone()]);
-        rows.fold((0, 0), |(a, b), cell| (a + cell.0, b + cell.1))
-    }
-
-    /// Two halves across the longer side (or the other, if that is not possible), each with enough requests.
-    fn split(&self, part: &Part) -> Option<[Part; 2]> {
-        let (w, h) = (part.x.len(), part.y.len());
-        let across = |part: &Part| {
-            let middle = part.x.start + part.x.len() / 2;
-            [Part { x: part.x.start..middle, ..part.clone() }, Part { x: middle..part.x.end, ..part.clone() }]
-        };
-        let down = |part: &Part| {
-            let middle = part.y.start + part.y.len() / 2;
-            [Part { y: part.y.start..middle, ..part.clone() }, Part { y: middle..part.y.end, ..part.clone() }]
-        };
-        let enough = |halves: &[Part; 2]| {
-            halves.iter().all(|half| {
-                let (a, b) = self.sum(half);
-                a + b >= LEAST
-            })
-        };
-        let mut ways = Vec::new();
-        if w > 1 {
-            ways.push(across(part));
+/// The colours of a row. Neighbours in time are pooled, never neighbours in latency: what became slower must not make
+/// up for what it left behind.
+fn row_shades(row: &[(u64, u64)]) -> Vec<u8> {
+    let sum = |cells: &[(u64, u64)]| cells.iter().fold((0, 0), |(a, b), cell| (a + cell.0, b + cell.1));
+    let mut begins = vec![0];
+    let mut pooled = 0;
+    for (x, cell) in row.iter().enumerate() {
+        if pooled >= LEAST {
+            begins.push(x);
+            pooled = 0;
         }
-        if h > 1 {
-            ways.insert(if h > w { 0 } else { ways.len() }, down(part));
-        }
-        ways.into_iter().find(enough)
+        pooled += cell.0 + cell.1;
     }
+    // What is left over at the end goes to the last pool.
+    if pooled < LEAST && begins.len() > 1 {
+        begins.pop();
+    }
+    let ends = begins.iter().skip(1).copied().chain([row.len()]);
+    let mut shades = Vec::with_capacity(row.len());
+    for (begin, end) in begins.iter().zip(ends) {
+        let pool = &row[*begin..end];
+        let (a, b) = sum(pool);
+        let shade = shade(a, b);
+        shades.extend(pool.iter().map(|cell| if *cell == (0, 0) { 0 } else { shade }));
+    }
+    shades
 }
 
 /// Index of the colour: grey, or a step of fewer (purple) or more (orange) requests in B.
@@ -242,8 +214,8 @@ fn key(scene: &mut Scene, p: &Palette, plot: Rect) {
         y += 30;
     }
     let lines = [
-        format!("Cells are pooled until they have {LEAST}"),
-        "requests of A and B together.".to_string(),
+        "Neighbours in time are pooled until".to_string(),
+        format!("they have {LEAST} requests of A and B."),
         "White: neither has a request there.".to_string(),
         "With 2 standard errors, one cell in 20".to_string(),
         "has a colour by chance alone.".to_string(),
@@ -272,15 +244,13 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_enough_requests_and_empty_cells_stay_empty() {
-        let mut map = Map { counts: vec![(0, 0); 64], width: 8 };
-        map.counts[0] = (500, 500);
-        map.counts[63] = (30, 400);
-        map.counts[62] = (1, 0);
-        let shades = map.shades(8);
-        assert_eq!(shades.iter().filter(|s| **s != 0).count(), 3);
-        assert_eq!(shades[0], 1);
-        assert!(shades[63] > 1 && shades[62] == shades[63], "a single request is pooled");
+    fn pools_have_enough_requests_and_empty_cells_stay_empty() {
+        let shades = row_shades(&[(15, 15), (0, 0), (2, 0), (0, 19), (0, 0), (0, 3)]);
+        assert_eq!((shades[0], shades[1]), (1, 0));
+        assert!(shades[2] > 1 && shades[3] == shades[2], "a few requests are pooled: {shades:?}");
+        assert_eq!((shades[4], shades[5]), (0, shades[3]), "the rest goes to the last pool");
+        assert_eq!(row_shades(&[(3, 0), (0, 9)]), [1, 1], "too few in the whole row");
+        assert_eq!(row_shades(&[]), []);
     }
 
     #[test]

@@ -213,8 +213,24 @@ fn or_nothing(view: &CompareView<'_>, scene: &mut Scene, area: Rect) -> bool {
     any
 }
 
-/// A change in percent with its sign.
+/// A change in percent with its sign; as a factor where percents are too many digits.
 fn signed_percent(percent: f64) -> String {
-    let sign = if percent < 0.0 { "−" } else { "+" };
-    format!("{sign}{} %", units::number(percent.abs()))
+    match percent {
+        p if p >= 1e6 => format!("× {:.0e}", 1.0 + p / 100.0),
+        p if p >= 1e3 => format!("× {}", units::number(1.0 + p / 100.0)),
+        p if p.abs() < 0.000_5 => "0 %".to_string(),
+        p => format!("{}{} %", if p < 0.0 { "−" } else { "+" }, units::number(p.abs())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::signed_percent;
+
+    #[test]
+    fn changes_are_short() {
+        let words = [0.0, -20.0, 3.456, 722.0, 7_454.0, 195_432_716.0, f64::INFINITY].map(signed_percent);
+        assert_eq!(words[..5], ["0 %", "−20.0 %", "+3.46 %", "+722 %", "× 75.5"]);
+        assert!(words.iter().all(|w| w.chars().count() <= 9), "{words:?}");
+    }
 }

@@ -40,7 +40,12 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     ticks(view, scene, plot, &x);
     for bin in &pairs.histogram {
         let (from, to) = edges(bin);
-        let color = if to <= 0.0 { p.ok } else { p.actual };
+        // The two bins around 1 hold what did not change.
+        let color = match (from, to) {
+            (_, 0.0) | (0.0, _) => p.axis,
+            (_, to) if to < 0.0 => p.ok,
+            _ => p.actual,
+        };
         let top = scale.y(bin.share * 100.0);
         let top = if bin.share > 0.0 { top.min(plot.bottom() - 2) } else { plot.bottom() };
         let bar = Rect { x: x(from), y: top, w: (x(to) - x(from) - 1).max(1), h: plot.bottom() - top };
@@ -83,6 +88,7 @@ fn side(view: &CompareView<'_>, scene: &mut Scene, plot: Rect, pairs: &Pairs) {
         (None, format!("{} pairs", units::grouped(pairs.completed))),
         (Some(p.ok), format!("faster in B by over 3 %: {}", percent(pairs.better_share))),
         (Some(p.actual), format!("slower in B by over 3 %: {}", percent(pairs.worse_share))),
+        (Some(p.axis), "bars within 9 % of the same".to_string()),
         (None, format!("dashed: median ratio {median}")),
     ];
     for (i, (color, line)) in rows.into_iter().enumerate() {

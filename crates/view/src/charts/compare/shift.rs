@@ -80,7 +80,8 @@ fn ticks(view: &CompareView<'_>, scene: &mut Scene, plot: Rect, most: f64, x: &d
         }
         taken.push(at);
         scene.vertical(at, (plot.y, plot.bottom() - 1), Stroke::solid(p.grid, 1));
-        let label = if percent == 0.0 { "0 %".to_string() } else { format!("{percent:+} %") };
+        let label =
+            if percent == 0.0 { "0 %".to_string() } else { format!("{percent:+} %").replace('-', "−") };
         scene.text(words(label, at, plot.bottom() + 18, TICK_SIZE, p, Anchor::Middle));
     }
     scene.vertical(x(0.0), (plot.y, plot.bottom() - 1), Stroke::solid(p.text, 1));

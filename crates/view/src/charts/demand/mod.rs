@@ -158,6 +158,10 @@ fn thinned(points: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
             out.push((x, y));
         }
     };
+    // Least before greatest, or the other way round if the least is the last: no way back.
+    let in_order = |[first, low, high, last]: [i32; 4]| {
+        if last == low { [first, high, low, last] } else { [first, low, high, last] }
+    };
     let mut column: Option<(i32, [i32; 4])> = None;
     for (x, y) in points {
         match &mut column {
@@ -166,13 +170,13 @@ fn thinned(points: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
             }
             _ => {
                 if let Some((at, ys)) = column.replace((x, [y; 4])) {
-                    ys.into_iter().for_each(|y| push(at, y));
+                    in_order(ys).into_iter().for_each(|y| push(at, y));
                 }
             }
         }
     }
     if let Some((at, ys)) = column {
-        ys.into_iter().for_each(|y| push(at, y));
+        in_order(ys).into_iter().for_each(|y| push(at, y));
     }
     out
 }
