@@ -1,5 +1,6 @@
 //! One device's address space: its pages, its spans, its last request.
 
+use super::lanes::MOST_STEPS;
 use super::recency::Recency;
 use super::reuse::Reuse;
 use super::sectors::{SectorTimes, Use};
@@ -134,29 +135,56 @@ impl Device {
     }
 
     /// Adds the last use of everything to the working sets. Answers, for each window, how much was used from
-    /// `since` on.
-    pub(super) fn close(&self, sums: &mut Sums, since: &[u64]) -> Vec<SetSizes<u64>> {
-        let log_rate = self.table.log_rate();
-        let mut recent = vec![SetSizes::<u64>::default(); since.len()];
+    /// `since` on. `last` is the last second of the load.
+    pub(super) fn close(&self, sums: &mut Sums, since: &[u64], last: u64) -> Vec<SetSizes<u64>> {
+        let ones = |sectors: &Sectors| sectors.recent.count_ones();
+        let entries = || self.table.entries();
+        let start = entries().map(|e| (e.last_start, ones(&e.starts)));
+        let start = start.chain(self.times.times(Use::Start).map(|t| (t, 1)));
+        let touched = entries().map(|e| (e.last, ones(&e.touched)));
+        let touched = touched.chain(self.times.times(Use::Touched).map(|t| (t, 1)));
+        let pages = entries().map(|e| (e.last, 1));
         let Sums { windows, sets, .. } = sums;
-        let mut last =
-            |of: fn(&mut SetSizes<u64>) -> &mut u64, set: &mut Sliding, second: u32, items: u32| {
-                if items == 0 {
-                    return;
-                }
-                let weight = u64::from(items) << log_rate;
-                set.last(windows, second, weight);
-                for (sizes, since) in recent.iter_mut().zip(since) {
-                    *of(sizes) += if u64::from(second) >= *since { weight } else { 0 };
-                }
-            };
-        for entry in self.table.entries() {
-            last(|s| &mut s.pages, &mut sets.pages, entry.last, 1);
-            last(|s| &mut s.touched, &mut sets.touched, entry.last, entry.touched.recent.count_ones());
-            last(|s| &mut s.start, &mut sets.start, entry.last_start, entry.starts.recent.count_ones());
+        let end = End { windows, since, last, log_rate: self.table.log_rate() };
+        let (start, touched) = (end.close(&mut sets.start, start), end.close(&mut sets.touched, touched));
+        let pages = end.close(&mut sets.pages, pages);
+        let of = |i: usize| SetSizes { start: start[i], touched: touched[i], pages: pages[i] };
+        (0..since.len()).map(of).collect()
+    }
+}
+
+/// The end of a load.
+struct End<'a> {
+    windows: &'a [u64],
+    /// Beginning of the last consecutive window of each length.
+    since: &'a [u64],
+    last: u64,
+    log_rate: u32,
+}
+
+impl End<'_> {
+    /// Adds the last uses of one set: seconds, and how many items each.
+    fn close(&self, set: &mut Sliding, uses: impl Iterator<Item = (u32, u32)>) -> Vec<u64> {
+        let mut recent = vec![0; self.since.len()];
+        let mut close = |second: u32, weight: u64| {
+            set.last(self.windows, second, weight);
+            for (sum, since) in recent.iter_mut().zip(self.since) {
+                *sum += if u64::from(second) >= *since { weight } else { 0 };
+            }
+        };
+        // Most loads end soon enough to add up each second first.
+        let mut by_second =
+            vec![0u64; if self.last < MOST_STEPS as u64 { self.last as usize + 1 } else { 0 }];
+        for (second, items) in uses {
+            let weight = u64::from(items) << self.log_rate;
+            match by_second.get_mut(second as usize) {
+                Some(sum) => *sum += weight,
+                None if weight > 0 => close(second, weight),
+                None => {}
+            }
         }
-        self.times.times(Use::Touched).for_each(|t| last(|s| &mut s.touched, &mut sets.touched, t, 1));
-        self.times.times(Use::Start).for_each(|t| last(|s| &mut s.start, &mut sets.start, t, 1));
+        let used = by_second.iter().enumerate().filter(|(_, weight)| **weight > 0);
+        used.for_each(|(second, weight)| close(second as u32, *weight));
         recent
     }
 }

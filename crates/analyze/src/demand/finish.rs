@@ -77,7 +77,7 @@ impl DemandTally {
         let since: Vec<u64> = windows.iter().map(|d| last / d * d).collect();
         let mut recent = vec![SetSizes::<u64>::default(); windows.len()];
         for device in &self.devices {
-            for (sum, sizes) in recent.iter_mut().zip(device.close(&mut self.sums, &since)) {
+            for (sum, sizes) in recent.iter_mut().zip(device.close(&mut self.sums, &since, last)) {
                 sum.start += sizes.start;
                 sum.touched += sizes.touched;
                 sum.pages += sizes.pages;

@@ -37,14 +37,15 @@ impl Frequency {
             Some(pages) => *pages += 1 << log_weight,
             None => *self.many.entry(accesses).or_default() += 1 << log_weight,
         }
-        let least = self.hottest.last().map_or(0, |p| p.accesses);
-        if self.hottest.len() < HOTTEST || accesses >= least {
-            let page = HotPage { device, page: entry.page(), accesses };
-            let rank = |p: &HotPage| (Reverse(p.accesses), p.device, p.page);
-            let at = self.hottest.partition_point(|p| rank(p) < rank(&page));
-            self.hottest.insert(at, page);
-            self.hottest.truncate(HOTTEST);
+        let page = HotPage { device, page: entry.page(), accesses };
+        let rank = |p: &HotPage| (Reverse(p.accesses), p.device, p.page);
+        if self.hottest.len() == HOTTEST && self.hottest.last().is_some_and(|last| rank(last) <= rank(&page))
+        {
+            return;
         }
+        let at = self.hottest.partition_point(|p| rank(p) < rank(&page));
+        self.hottest.insert(at, page);
+        self.hottest.truncate(HOTTEST);
     }
 
     /// The curve: groups of equally hot pages, hottest first.

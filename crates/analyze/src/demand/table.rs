@@ -52,7 +52,7 @@ impl Entry {
 /// Pages by number. Pages whose hash does not begin with `log_rate` zeros are not looked at.
 #[derive(Debug, Clone)]
 pub(super) struct PageTable {
-    /// A power of two of them, at most half full.
+    /// A power of two of them, at most five eighths full: twice the footprint holds it and the pages of a request.
     slots: Vec<Entry>,
     len: usize,
     log_rate: u32,
@@ -106,7 +106,7 @@ impl PageTable {
     /// Makes room for `more` pages.
     pub(super) fn reserve(&mut self, more: usize) {
         let mut size = self.slots.len();
-        while (self.len + more) * 2 > size {
+        while (self.len + more) * 8 > size * 5 {
             size *= 2;
         }
         if size > self.slots.len() {
