@@ -145,13 +145,18 @@ impl Windows {
         let mut first =
             self.backlog[..end].iter().rposition(|b| *b <= self.allowed).map_or(0, |last| last + 1);
         // Where much may be in flight the backlog shows late what the rates show before.
-        while first > 0
-            && self.demanded[first - 1] >= FEWEST_IN_WINDOW
-            && self.ratio(first - 1..first) < KEEPS_UP
-        {
+        while first > 0 && self.falls_behind(first - 1) {
             first -= 1;
         }
         first
+    }
+
+    /// Whether delivery does not keep up in a window, and by more than what comes by chance (three standard errors).
+    fn falls_behind(&self, window: usize) -> bool {
+        let (due, done) = (self.demanded[window], self.delivered[window]);
+        due >= FEWEST_IN_WINDOW
+            && self.ratio(window..window + 1) < KEEPS_UP
+            && due.saturating_sub(done) as f64 > 3.0 * (due as f64).sqrt()
     }
 
     fn collapse(&self) -> Option<Found> {

@@ -268,11 +268,13 @@ fn needles(seed: u64, only_some: bool) -> Vec<bool> {
     (0..12).map(|i| i < found).chain([wrong == 0]).collect()
 }
 
-/// Requests that take half a second while the others go on; and a hundred at once, worked off one after the other.
+/// Requests that take up to 1.5 s while the others go on; and a hundred at once, worked off one after the other.
 fn slow_requests_are_no_stalls(seed: u64) -> Vec<bool> {
     let random = &mut Random(seed);
     let mut requests = plain(random, 600.0, 60.0);
-    for i in (0..requests.len()).step_by(997) {
+    // Not at the very end: there nobody goes on.
+    let last = requests.iter().filter(|r| r.submitted < 58 * S).count();
+    for i in (0..last).step_by(997) {
         requests[i].completed += (random.between(0.2, 1.5) * 1e9) as u64;
     }
     for burst in 1..10 {
@@ -438,8 +440,8 @@ fn detection_rates() {
         println!("| {name} | {seeds} | {right} of {asked} |");
     }
     for (name, scenario) in PASSES {
-        let (right, asked) = rate_of(scenario, 1_000..11_000);
-        println!("| {name} | 10000 | {right} of {asked} |");
+        let (right, asked) = rate_of(scenario, 1_000..2_000);
+        println!("| {name} | 1000 | {right} of {asked} |");
     }
 }
 
@@ -450,8 +452,8 @@ fn what_is_planted_is_found_and_nothing_else() {
         // Of some 40 answers at most one may be wrong; of a few none.
         assert!(right + asked / 30 >= asked, "{name}: {right} of {asked}");
     }
-    for ((name, scenario), least) in PASSES.into_iter().zip([0.95, 0.98, 0.85, 0.97, 0.93]) {
-        let (right, asked) = rate_of(scenario, 1..501);
+    for ((name, scenario), least) in PASSES.into_iter().zip([0.98, 0.98, 0.7, 0.97, 0.93]) {
+        let (right, asked) = rate_of(scenario, 1..301);
         assert!(right as f64 >= least * asked as f64, "{name}: {right} of {asked}");
     }
 }
