@@ -50,6 +50,11 @@ impl Strips {
         &mut self.cells[from..]
     }
 
+    /// Requests in all strips.
+    pub(crate) fn total(&self) -> u64 {
+        self.cells.iter().map(total).sum()
+    }
+
     /// Sums over all strips: the histogram beside the picture.
     pub(crate) fn marginal(&self) -> Vec<Cell> {
         let mut sums = vec![[0; 4]; SLOTS];
@@ -74,8 +79,13 @@ pub(crate) struct Density<'a> {
 }
 
 impl<'a> Density<'a> {
-    /// `rows`: the slots that each row of pixels shows, from above. Only classes of `scope` are counted.
-    pub(crate) fn new(strips: &'a Strips, rows: &[Option<Range<usize>>], scope: Scope) -> Density<'a> {
+    /// `rows`: the slots that each row of pixels shows, from above.
+    pub(crate) fn new(strips: &'a Strips, rows: &[Option<Range<usize>>]) -> Density<'a> {
+        Density::of(strips, rows, Scope::All)
+    }
+
+    /// The same for the classes of `scope` alone.
+    pub(crate) fn of(strips: &'a Strips, rows: &[Option<Range<usize>>], scope: Scope) -> Density<'a> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut line_of_row = Vec::with_capacity(rows.len());
         for row in rows {
@@ -237,7 +247,7 @@ mod tests {
             lit.iter().filter(|(at, _)| *at == x).for_each(|(_, slot)| column[*slot][0] = 1);
         }
         let rows: Vec<_> = (0..8).map(|slot| Some(slot..slot + 1)).collect();
-        let image = Density::new(&strips, &rows, Scope::All).image(Theme::Light.palette(), 0, 0);
+        let image = Density::new(&strips, &rows).image(Theme::Light.palette(), 0, 0);
         move |x, y| image.pixels[y * 8 + x] != 0
     }
 
@@ -255,9 +265,9 @@ mod tests {
         for column in 0..35 {
             strips.column(column * 10 / 35, (column + 1) * 10 / 35)[column % SLOTS][0] += 1;
         }
-        assert_eq!((strips.cells.iter().map(total).sum::<u64>(), strips.pixels.len()), (35, 10));
+        assert_eq!((strips.total(), strips.pixels.len()), (35, 10));
         let rows: Vec<_> = (0..4).map(|row| Some(row * 10..(row + 1) * 10)).collect();
-        let density = Density::new(&strips, &rows, Scope::All);
+        let density = Density::new(&strips, &rows);
         assert_eq!(density.cells.iter().map(total).sum::<u64>(), 35);
     }
 

@@ -22,8 +22,8 @@ mod text_report;
 pub mod units;
 
 pub use charts::{
-    CompareMaterial, ComparePicture, Headline, Material, Picture, RunMaterial, Subject, compare_subject,
-    plot_compare,
+    CompareMaterial, ComparePicture, Headline, Material, NOT_DRAWN, Picture, RunMaterial, Subject,
+    compare_subject, plot_compare,
 };
 pub use compare::compare;
 pub use data::{DataOptions, data_stems, write_data, write_data_files};

@@ -118,7 +118,7 @@ fn draw_lane(
     if panel.overlay != Overlay::Nothing {
         overlay::behind(scene, view, &lane.time, plot);
     }
-    let density = Density::new(strips, &scale.pixel_rows(), lane.scope);
+    let density = Density::of(strips, &scale.pixel_rows(), lane.scope);
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
     if panel.with_p99 {
         p99_line(scene, view, strips, lane.scope, &scale, plot);
