@@ -47,6 +47,8 @@ fn run(kind: Kind, n: u64, factor: f64, seed: u64) -> Vec<Record> {
     (0..n).map(&mut one).collect()
 }
 
+// A slice has no size of its own, so it cannot be a `dyn Records`.
+#[allow(clippy::ptr_arg)]
 fn compared(a: &Vec<Record>, b: &Vec<Record>, timetable: bool) -> Comparison {
     let of = |name: &str, records| Run {
         name: name.to_string(),
