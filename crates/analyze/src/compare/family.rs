@@ -10,7 +10,7 @@ use super::student::normal_tails;
 
 /// Coarser blocks for the simulation: it needs only what figures have in common.
 const CUTS: usize = 64;
-const ROUNDS: usize = 1999;
+const ROUNDS: usize = 999;
 const SEED: u64 = 0x10_50_4a;
 
 /// Error probability that each figure may have, so that all of them together have `alpha`.

@@ -66,8 +66,17 @@ impl LogHistogram {
     }
 
     pub(super) fn merge(&mut self, other: &LogHistogram) {
-        for (slot, count) in other.slots() {
-            self.add_many(slot, count);
+        if self.pages.len() < other.pages.len() {
+            self.pages.resize(other.pages.len(), None);
+        }
+        for (mine, theirs) in self.pages.iter_mut().zip(&other.pages) {
+            match (mine.as_mut(), theirs) {
+                (Some(mine), Some(theirs)) => {
+                    mine.iter_mut().zip(theirs.iter()).for_each(|(m, t)| *m = m.saturating_add(*t));
+                }
+                (None, Some(theirs)) => *mine = Some(theirs.clone()),
+                (_, None) => {}
+            }
         }
         self.count += other.count;
     }
@@ -99,8 +108,11 @@ impl LogHistogram {
 
     /// How many lie below a cut.
     pub(super) fn below(&self, cut: Cut) -> f64 {
-        let counts = self.slots().take_while(|(slot, _)| *slot <= cut.slot);
-        counts.map(|(slot, n)| f64::from(n) * if slot < cut.slot { 1.0 } else { cut.part }).sum()
+        let (page, within) = (cut.slot / PAGE, cut.slot % PAGE);
+        let sum = |counts: &[u32]| counts.iter().map(|n| u64::from(*n)).sum::<u64>();
+        let whole: u64 = self.pages.iter().take(page).flatten().map(|page| sum(&page[..])).sum();
+        let Some(Some(last)) = self.pages.get(page) else { return whole as f64 };
+        (whole + sum(&last[..within])) as f64 + f64::from(last[within]) * cut.part
     }
 
     /// How many lie below a value.

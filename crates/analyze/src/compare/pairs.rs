@@ -209,6 +209,8 @@ mod tests {
         (0..n).map(|i| record(i, Op::Read, i * 1000, i * 1000, i * 1000 + latency(i))).collect()
     }
 
+    // A slice has no size of its own, so it cannot be a `dyn Records`.
+    #[allow(clippy::ptr_arg)]
     fn paired(a: &Vec<Record>, b: &Vec<Record>) -> Paired {
         pair(a, b, &Blocks::read(a, true).unwrap(), (true, true)).unwrap()
     }

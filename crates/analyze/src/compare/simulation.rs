@@ -47,6 +47,8 @@ fn run(kind: Kind, n: u64, factor: f64, seed: u64) -> Vec<Record> {
     (0..n).map(&mut one).collect()
 }
 
+// A slice has no size of its own, so it cannot be a `dyn Records`.
+#[allow(clippy::ptr_arg)]
 fn compared(a: &Vec<Record>, b: &Vec<Record>, timetable: bool) -> Comparison {
     let of = |name: &str, records| Run {
         name: name.to_string(),
@@ -84,8 +86,8 @@ fn allowed(n: f64) -> f64 {
 #[test]
 fn equal_runs_raise_few_alarms() {
     for kind in [Kind::Independent, Kind::Closed, Kind::Correlated(0.03), Kind::Drifting] {
-        let (alarms, _, _) = rates(kind, 1_500, 1.0, 0..20);
-        assert!(alarms <= allowed(20.0), "{kind:?}: {alarms}");
+        let (alarms, _, _) = rates(kind, 1_500, 1.0, 0..15);
+        assert!(alarms <= allowed(15.0), "{kind:?}: {alarms}");
     }
 }
 
@@ -169,12 +171,15 @@ fn odd_runs_give_a_sentence() {
     assert_eq!(c.pairs.unwrap().completed, 600);
 }
 
+/// Requests of the runs behind the table.
+const REQUESTS: u64 = 3_000;
+
 /// `cargo test --release -p iosonar-analyze -- --ignored --nocapture table_of_rates`
 #[test]
 #[ignore = "a measurement: it prints the table of docs/compare.md"]
 fn table_of_rates() {
-    println!("| noise | requests | A against A: any alarm | +3 %: any | +3 %: p50 | smallest visible p50 |");
-    println!("|---|---|---|---|---|---|");
+    println!("| noise | A against A: any alarm | +3 %: any | +3 %: p50 | smallest visible p50 |");
+    println!("|---|---|---|---|---|");
     let kinds = [
         Kind::Correlated(0.03),
         Kind::Drifting,
@@ -183,12 +188,10 @@ fn table_of_rates() {
         Kind::Independent,
         Kind::Correlated(0.1),
     ];
-    for n in [4_000, 40_000] {
-        for kind in kinds {
-            let (alarms, _, _) = rates(kind, n, 1.0, 0..300);
-            let (any, median, visible) = rates(kind, n, 1.03, 2000..2050);
-            let [alarms, any, median] = [alarms, any, median].map(|share| share * 100.0);
-            println!("| {kind:?} | {n} | {alarms:.1} % | {any:.0} % | {median:.0} % | {visible:.1} % |");
-        }
+    for kind in kinds {
+        let (alarms, _, _) = rates(kind, REQUESTS, 1.0, 0..200);
+        let (any, median, visible) = rates(kind, REQUESTS, 1.03, 2000..2040);
+        let [alarms, any, median] = [alarms, any, median].map(|share| share * 100.0);
+        println!("| {kind:?} | {alarms:.1} % | {any:.0} % | {median:.0} % | {visible:.1} % |");
     }
 }
