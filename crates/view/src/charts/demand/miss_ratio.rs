@@ -75,19 +75,15 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let curves = curves(view);
     let shown = || curves.iter().filter(|c| c.has_accesses);
     let sampling = &view.demand.facts.sampling;
+    let places = |curve: &Curve| -> Vec<(i32, f64)> {
+        points.iter().map(|m| (across.at(bytes(m)), (curve.of)(&m.miss) * 100.0)).collect()
+    };
+    // All ribbons lie behind all curves.
+    for curve in shown().filter(|_| !sampling.exact) {
+        ribbon(scene, p, curve, &places(curve), 200.0 * sampling.miss_ratio_error, (&up, plot));
+    }
     for curve in shown() {
-        let steps = points.iter().map(|m| (across.at(bytes(m)), (curve.of)(&m.miss) * 100.0));
-        if !sampling.exact {
-            ribbon(
-                scene,
-                p,
-                curve,
-                &steps.clone().collect::<Vec<_>>(),
-                200.0 * sampling.miss_ratio_error,
-                (&up, plot),
-            );
-        }
-        let steps = super::thinned(steps.map(|(x, miss)| (x, up.y(miss))));
+        let steps = super::thinned(places(curve).into_iter().map(|(x, miss)| (x, up.y(miss))));
         scene.steps(steps, plot.right(), Stroke::solid(curve.color, 2));
     }
     for curve in shown() {

@@ -150,7 +150,10 @@ fn windows(p: &Palette, series: &[WindowSeries], facts: &[WindowFacts]) -> Vec<E
         };
         Entry::line(stroke, vec![super::window_name(series.window_s), figures])
     };
-    series.iter().zip(facts).enumerate().map(entry).collect()
+    // The infinite one, drawn last, is told first: it must not be among those without room.
+    let mut entries: Vec<Entry> = series.iter().zip(facts).enumerate().map(entry).collect();
+    entries.rotate_right(1.min(series.len()));
+    entries
 }
 
 /// Lines at the sizes of devices, and words for those that lie outside.
