@@ -35,8 +35,9 @@ use std::io;
 /// Version of the comparison's JSON form.
 pub const COMPARE_VERSION: u32 = 1;
 
-/// Error probability of all figures together, and that of all stretches of time: 5 % in all.
-const ALPHA_FIGURES: f64 = 0.04;
+/// Error probability of all figures together, and that of all stretches of time. With what the estimates themselves do not
+/// know, less than 5 % in all: see the table in `docs/compare.md`.
+const ALPHA_FIGURES: f64 = 0.03;
 const ALPHA_STRETCHES: f64 = 0.01;
 /// Below this a run shows little of its own noise.
 const SHORT_NS: u64 = 3_000_000_000;
