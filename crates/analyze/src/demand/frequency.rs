@@ -146,15 +146,20 @@ impl Curve<'_> {
 /// Negative slope of the least-squares line through the logarithms. Samples lie equally dense on the log axis, so
 /// that a long tail does not outweigh the head.
 fn zipf_exponent(samples: &[(u64, u64)]) -> Option<f64> {
+    let [(_, most), .., (_, least)] = samples else { return None };
     if samples.len() < 3 {
         return None;
+    }
+    // The line through equal logarithms would be tilted by rounding alone.
+    if most == least {
+        return Some(0.0);
     }
     let points = || samples.iter().map(|(rank, accesses)| ((*rank as f64).ln(), (*accesses as f64).ln()));
     let n = samples.len() as f64;
     let (x, y) = points().fold((0.0, 0.0), |(x, y), p| (x + p.0 / n, y + p.1 / n));
     let (xy, xx) =
         points().fold((0.0, 0.0), |(xy, xx), p| (xy + (p.0 - x) * (p.1 - y), xx + (p.0 - x).powi(2)));
-    Some(if xy == 0.0 { 0.0 } else { -xy / xx })
+    Some(-xy / xx)
 }
 
 #[cfg(test)]
