@@ -59,6 +59,33 @@ pub struct Diagrams {
     end_ns: u64,
     /// Number of records.
     records: u64,
+    detail: Detail,
+}
+
+/// How much is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// How the run went: [`Diagrams::latency`], demanded and delivered, in flight.
+    Course,
+    /// Everything.
+    Full,
+}
+
+impl Detail {
+    /// The fields of records that are needed.
+    pub fn fields(self) -> Fields {
+        match self {
+            Detail::Full => Diagrams::FIELDS,
+            Detail::Course => Fields::OP
+                .and(Fields::OUTCOME)
+                .and(Fields::DUE)
+                .and(Fields::SUBMITTED)
+                .and(Fields::COMPLETED)
+                .and(Fields::REQUESTED)
+                .and(Fields::RESULT)
+                .and(Fields::MARKS),
+        }
+    }
 }
 
 impl Diagrams {
@@ -75,7 +102,7 @@ impl Diagrams {
         .and(Fields::MARKS);
 
     /// Nothing yet, for a run that lasts about until `end_ns`: longer runs are as good, but cost more.
-    pub fn new(end_ns: u64) -> Diagrams {
+    pub fn new(end_ns: u64, detail: Detail) -> Diagrams {
         let axis = TimeAxis::new(end_ns, SERIES_COLUMNS);
         let health = TimeAxis::new(end_ns, HEALTH_COLUMNS);
         let numbers = TimeAxis::new(0, SERIES_COLUMNS);
@@ -99,12 +126,13 @@ impl Diagrams {
             turns: TurnSeries::new(axis),
             end_ns: 0,
             records: 0,
+            detail,
         }
     }
 
     /// Reads all records once, in one thread.
     pub fn compute(records: &dyn Records) -> io::Result<Diagrams> {
-        let mut diagrams = Diagrams::new(records.end_hint_ns().unwrap_or(0));
+        let mut diagrams = Diagrams::new(records.end_hint_ns().unwrap_or(0), Detail::Full);
         let mut ordered = Ordered::new();
         for part in 0..records.parts() {
             let mut number = records.records_before(part).unwrap_or(0);
@@ -129,7 +157,9 @@ impl Diagrams {
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
         for scope in Scope::ALL.into_iter().filter(|scope| scope.contains(class)) {
             self.in_flight.get_mut(scope).add(submitted.0, completed.0);
-            self.waiting.get_mut(scope).add(record.due.0, submitted.0);
+            if self.detail == Detail::Full {
+                self.waiting.get_mut(scope).add(record.due.0, submitted.0);
+            }
         }
         if record.is_completed() {
             self.add_completed(number, record, submitted.0, completed.0);
@@ -141,6 +171,10 @@ impl Diagrams {
         let (latency_ns, delay_ns) = (completed.saturating_sub(submitted), submitted.saturating_sub(due));
         let (latency, delay) = (row_of(latency_ns), row_of(delay_ns));
         self.latency.add_row(class, submitted, latency);
+        self.delivered.add(class, completed, u64::try_from(record.result).unwrap_or(0));
+        if self.detail == Detail::Course {
+            return;
+        }
         self.latency_by_due.add_row(class, due, latency);
         self.latency_by_completion.add_row(class, completed, latency);
         self.latency_by_number.add_row(class, number, latency);
@@ -151,7 +185,6 @@ impl Diagrams {
             self.issue_error.add_row(class, due, delay);
         }
         self.reap_lag.add(class, due, record.reap_lag.0);
-        self.delivered.add(class, completed, u64::try_from(record.result).unwrap_or(0));
     }
 
     /// Takes all of `other` into account too. Neither may be finished.
@@ -187,15 +220,14 @@ impl Diagrams {
         ]
     }
 
-    /// Adds what was counted in order, and lets all axes end where the run ended.
-    pub fn finish(&mut self, ordered: Ordered) {
-        let (mut flights, mut backlog, mut turns) = (ordered.flights, ordered.backlog, ordered.turns);
-        flights.finish();
-        backlog.finish();
-        turns.finish();
-        self.latency_in_flight = flights.counts;
-        self.delay_waiting = backlog.counts;
-        self.turns = turns.series;
+    /// Adds what was counted in order, and lets all axes end where the run ended. Gives the number of requests that came
+    /// too late for their place in an order.
+    pub fn finish(&mut self, mut ordered: Ordered) -> u64 {
+        ordered.finish();
+        let late = ordered.late();
+        self.latency_in_flight = ordered.flights.counts;
+        self.delay_waiting = ordered.backlog.counts;
+        self.turns = ordered.turns.series;
         let (end, last) = (self.end_ns, self.records.saturating_sub(1));
         self.latency_by_number.reach(last);
         self.delay_by_number.reach(last);
@@ -215,6 +247,7 @@ impl Diagrams {
             self.waiting.get_mut(scope).finish(end);
         }
         self.turns.reach(end);
+        late
     }
 
     /// Last time at which anything was due or done.
@@ -260,9 +293,9 @@ mod tests {
         #[test]
         fn any_split_gives_the_same_pictures(records in any_records(), parts in 1usize..4) {
             let whole = Diagrams::compute(&records).unwrap();
-            let mut merged = Diagrams::new(0);
+            let mut merged = Diagrams::new(0, Detail::Full);
             for part in (0..parts).rev() {
-                let mut some = Diagrams::new(0);
+                let mut some = Diagrams::new(0, Detail::Full);
                 let numbered = (0..).zip(&records).skip(part).step_by(parts);
                 numbered.for_each(|(number, record)| some.add(number, record));
                 merged.merge(some);

@@ -3,20 +3,25 @@
 //! Each finding is a file of its own: its data, its sentence, and how it is found. Thresholds are constants there; how
 //! often they detect what was planted, and how often they see what is not there, stands in `docs/findings.md`.
 
+mod access;
 mod bands;
 mod collapse;
 mod passes;
 mod period;
+#[cfg(test)]
+mod planted;
 mod stalls;
+mod statistics;
 mod steady;
 
 pub use bands::LatencyBand;
 pub use collapse::{Overload, OverloadKind};
 pub use passes::{PassFindings, PassOutlier, PassQuantity, PassTrend};
 pub use period::{Period, PeriodCause, PeriodQuantity};
-pub use stalls::{CompletionStall, StallKind};
+pub use stalls::{CompletionFacts, CompletionStall, Completions, StallKind};
 pub use steady::{SniaSteady, SniaWindow, SplitResult, SplitTest, Steady, SteadyQuantity};
 
+use crate::{Diagrams, Summary};
 use serde::{Deserialize, Serialize};
 
 /// What was found. An empty list or `None` says that it was looked for and not seen, or that there was too little.
@@ -52,9 +57,29 @@ impl TimeRange {
     pub fn length_ns(&self) -> u64 {
         self.to_ns.saturating_sub(self.from_ns)
     }
+
+    /// How much of it lies in `other` too.
+    pub fn overlap_ns(&self, other: TimeRange) -> u64 {
+        self.to_ns.min(other.to_ns).saturating_sub(self.from_ns.max(other.from_ns))
+    }
 }
 
 impl Findings {
+    /// Looks for everything.
+    pub fn of(diagrams: &Diagrams, completions: &CompletionFacts, summary: &Summary) -> Findings {
+        let requests = access::Requests::of(diagrams);
+        let stalls = &completions.stalls;
+        Findings {
+            bands: bands::bands(&diagrams.latency, stalls),
+            stalls: stalls.clone(),
+            stalls_left_out: completions.left_out,
+            collapse: collapse::overload(&requests, stalls, summary),
+            period: period::period(&requests, &diagrams.latency, summary),
+            steady: steady::steady(&requests, &diagrams.latency, summary),
+            passes: passes::passes(summary),
+        }
+    }
+
     /// Each finding as one plain sentence, in the order of the fields.
     pub fn sentences(&self) -> Vec<String> {
         let mut all: Vec<String> = self.bands.iter().map(LatencyBand::sentence).collect();

@@ -10,11 +10,13 @@ pub struct Limits {
     pub bad_latency: Nanos,
     /// For the delay.
     pub bad_delay: Nanos,
+    /// How many requests above a limit make it fail, at least 1.
+    pub bad_ignore: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { bad_latency: Nanos::from_secs(5), bad_delay: Nanos::from_secs(10) }
+        Limits { bad_latency: Nanos::from_secs(5), bad_delay: Nanos::from_secs(10), bad_ignore: 1 }
     }
 }
 
@@ -22,9 +24,9 @@ impl Default for Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitResult {
-    /// No request was above the limit.
+    /// No request was above the limit, or fewer than had to be.
     Passed,
-    /// At least one was.
+    /// As many as had to be, usually one, were above it.
     Failed,
     /// There was nothing to judge: no request completed, or requests had no timetable to be late against.
     NotApplicable,
@@ -39,6 +41,8 @@ pub struct LimitVerdict {
     pub result: LimitResult,
     /// Requests above it.
     pub above: u64,
+    /// How many of them make it fail.
+    pub bad_ignore: u64,
     /// Least due time of a request above it.
     pub first_due_ns: Option<u64>,
     /// Greatest value; absent if nothing completed.
@@ -58,13 +62,14 @@ pub struct Verdicts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LimitCount {
     limit: Nanos,
+    bad_ignore: u64,
     above: u64,
     first_due: Option<u64>,
 }
 
 impl LimitCount {
-    pub(crate) fn new(limit: Nanos) -> LimitCount {
-        LimitCount { limit, above: 0, first_due: None }
+    pub(crate) fn new(limit: Nanos, bad_ignore: u64) -> LimitCount {
+        LimitCount { limit, bad_ignore: bad_ignore.max(1), above: 0, first_due: None }
     }
 
     pub(crate) fn add(&mut self, value: Nanos, due: Nanos) {
@@ -81,15 +86,16 @@ impl LimitCount {
 
     /// `max_ns`: greatest value met; `applies`: whether the limit means anything for this run.
     pub(crate) fn verdict(&self, max_ns: Option<u64>, applies: bool) -> LimitVerdict {
-        let result = match (applies && max_ns.is_some(), self.above) {
+        let result = match (applies && max_ns.is_some(), self.above < self.bad_ignore) {
             (false, _) => LimitResult::NotApplicable,
-            (true, 0) => LimitResult::Passed,
-            (true, _) => LimitResult::Failed,
+            (true, true) => LimitResult::Passed,
+            (true, false) => LimitResult::Failed,
         };
         LimitVerdict {
             limit_ns: self.limit.0,
             result,
             above: self.above,
+            bad_ignore: self.bad_ignore,
             first_due_ns: self.first_due,
             max_ns,
         }

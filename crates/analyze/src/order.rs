@@ -10,27 +10,27 @@ pub const DISPLACEMENT: usize = 1 << 17;
 
 /// Keeps items back and hands them over by ascending key.
 #[derive(Debug, Clone)]
-pub struct Reorder<T> {
-    waiting: Vec<(u64, T)>,
+pub struct Reorder<K, T> {
+    waiting: Vec<(K, T)>,
     /// Items that are kept back at least.
     keep: usize,
     /// Greatest key that was handed over.
-    passed: u64,
+    passed: Option<K>,
     late: u64,
 }
 
-impl<T: Copy> Reorder<T> {
+impl<K: Ord + Copy, T: Copy> Reorder<K, T> {
     /// Keeps back [`DISPLACEMENT`] items.
-    pub fn new() -> Reorder<T> {
+    pub fn new() -> Reorder<K, T> {
         Reorder::keeping(DISPLACEMENT)
     }
 
-    fn keeping(keep: usize) -> Reorder<T> {
-        Reorder { waiting: Vec::new(), keep, passed: 0, late: 0 }
+    fn keeping(keep: usize) -> Reorder<K, T> {
+        Reorder { waiting: Vec::new(), keep, passed: None, late: 0 }
     }
 
     /// Takes an item; hands over those that have waited long enough. Equal keys keep the order in which they came.
-    pub fn push(&mut self, key: u64, item: T, out: &mut impl FnMut(T)) {
+    pub fn push(&mut self, key: K, item: T, out: &mut impl FnMut(T)) {
         self.waiting.push((key, item));
         if self.waiting.len() >= 2 * self.keep {
             self.hand_over(self.keep, out);
@@ -51,14 +51,14 @@ impl<T: Copy> Reorder<T> {
         // Stable, and quick where most is in order already.
         self.waiting.sort_by_key(|(key, _)| *key);
         for (key, item) in self.waiting.drain(..count) {
-            self.late += u64::from(key < self.passed);
-            self.passed = self.passed.max(key);
+            self.late += u64::from(self.passed.is_some_and(|passed| key < passed));
+            self.passed = self.passed.max(Some(key));
             out(item);
         }
     }
 }
 
-impl<T: Copy> Default for Reorder<T> {
+impl<K: Ord + Copy, T: Copy> Default for Reorder<K, T> {
     fn default() -> Self {
         Reorder::new()
     }

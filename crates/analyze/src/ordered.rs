@@ -1,15 +1,18 @@
 //! What is counted in an order of its own: along submissions, due times, completions.
 
 use crate::correlation::Against;
+use crate::demand::Demand;
 use crate::diagrams::SERIES_COLUMNS;
 use crate::sweep::Sweep;
 use crate::{Class, Correlation, Reorder, TimeAxis, TurnSeries};
 use iosonar_archive::Record;
-use iosonar_plan::Op;
+use iosonar_plan::{Extent, Op};
 
 /// What of a record is needed where order matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
+    /// Its number among those of its target and pass.
+    pub sequence: u64,
     /// When it was due.
     pub due_ns: u64,
     /// Submission and completion, if there were any.
@@ -30,6 +33,7 @@ impl Step {
     /// The step of a record.
     pub fn of(record: &Record) -> Step {
         Step {
+            sequence: record.sequence,
             due_ns: record.due.0,
             done: record.submitted.zip(record.completed).map(|(s, c)| (s.0, c.0.max(s.0))),
             offset: record.requested.offset,
@@ -38,6 +42,11 @@ impl Step {
             class: Class::of(record),
             is_completed: record.is_completed(),
         }
+    }
+
+    /// The request as its source wanted it.
+    pub fn demand(&self) -> Demand {
+        Demand::at(self.due_ns, self.target, self.op(), Extent { offset: self.offset, length: self.length })
     }
 
     /// Read or write.
@@ -52,7 +61,7 @@ impl Step {
 /// A time of requests, over the number of requests that are in a state when they enter it.
 #[derive(Debug, Clone)]
 pub struct Crowd {
-    order: Reorder<Entry>,
+    order: Reorder<u64, Entry>,
     /// One for each operation.
     inside: [Sweep; 2],
     pub(crate) counts: Correlation,
@@ -81,7 +90,7 @@ impl Crowd {
         order.push(begin_ns, entry, &mut |entry| enter(inside, counted, &entry));
     }
 
-    pub(crate) fn finish(&mut self) {
+    fn finish(&mut self) {
         let Crowd { order, inside, counts } = self;
         order.finish(&mut |entry| enter(inside, counts, &entry));
     }
@@ -97,7 +106,7 @@ fn enter(inside: &mut [Sweep; 2], counted: &mut Correlation, entry: &Entry) {
 /// Turns of completed requests in order of completion.
 #[derive(Debug, Clone)]
 pub struct CompletedTurns {
-    order: Reorder<(u64, u64, u16)>,
+    order: Reorder<u64, (u64, u64, u16)>,
     pub(crate) series: TurnSeries,
 }
 
@@ -108,7 +117,7 @@ impl CompletedTurns {
         order.push(completed_ns, (completed_ns, step.offset, step.target), &mut next);
     }
 
-    pub(crate) fn finish(&mut self) {
+    fn finish(&mut self) {
         let CompletedTurns { order, series } = self;
         order.finish(&mut |(at, offset, target)| series.add(target, at, offset));
     }
@@ -140,8 +149,15 @@ impl Ordered {
         }
     }
 
+    /// Takes what was kept back.
+    pub(crate) fn finish(&mut self) {
+        self.flights.finish();
+        self.backlog.finish();
+        self.turns.finish();
+    }
+
     /// Requests that came too late for their place in one of the orders.
-    pub fn late(&self) -> u64 {
+    pub(crate) fn late(&self) -> u64 {
         self.flights.order.late() + self.backlog.order.late() + self.turns.order.late()
     }
 }

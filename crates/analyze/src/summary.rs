@@ -3,7 +3,8 @@
 use crate::caution::{self, Caution, Stamp};
 use crate::health::{Circumstances, Health};
 use crate::{
-    ByScope, Counts, CountsByOp, Distribution, ErrorCount, Limits, Records, Span, Tally, TimeStats, Verdicts,
+    ByScope, Counts, CountsByOp, Distribution, ErrorCount, Limits, Parts, Records, Span, Tally, TimeStats,
+    Verdicts,
 };
 use iosonar_archive::{RunInfo, RunState};
 use iosonar_plan::{Engine, LoadPace, OverlapPolicy, Pace, Plan, Source};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 
 /// Version of the summary's form. A reader refuses a version that it does not know.
-pub const SUMMARY_VERSION: u32 = 2;
+pub const SUMMARY_VERSION: u32 = 3;
 
 /// What a run comes to. Times are nanoseconds, sizes bytes; the names say so.
 ///
@@ -49,6 +50,8 @@ pub struct Summary {
     pub limits: Verdicts,
     /// One for each target of the plan, in its order.
     pub targets: Vec<TargetSummary>,
+    /// Figures of each target, worker and pass by itself.
+    pub parts: Parts,
     /// What to know before believing the figures, most severe first.
     pub cautions: Vec<Caution>,
 }
@@ -98,7 +101,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    fn over(requests: u64, bytes: u64, duration_ns: u64) -> Rate {
+    pub(crate) fn over(requests: u64, bytes: u64, duration_ns: u64) -> Rate {
         let seconds = duration_ns as f64 / 1e9;
         Rate {
             requests,
@@ -218,6 +221,7 @@ impl Summary {
             latency,
             delay,
             targets: targets(tally, info),
+            parts: tally.parts.stats(&info.targets),
             cautions: Vec::new(),
         };
         summary.cautions = caution::cautions(&summary, plan, info);
@@ -329,8 +333,8 @@ mod tests {
             let summary = f.summary();
             let json = summary.to_json();
             assert_eq!(Summary::from_json(&json).unwrap(), summary, "{json}");
-            let newer = json.replace("\"version\": 2", "\"version\": 3");
-            assert!(Summary::from_json(&newer).unwrap_err().contains("version 3"));
+            let newer = json.replace("\"version\": 3", "\"version\": 4");
+            assert!(Summary::from_json(&newer).unwrap_err().contains("version 4"));
         }
     }
 

@@ -5,9 +5,10 @@ use crate::distribution::ByClass;
 use crate::errors::Errors;
 use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
+use crate::parts::PartsTally;
 use crate::span::Span;
-use crate::{ByScope, Class, Distribution};
-use iosonar_archive::{Marks, Record};
+use crate::{ByScope, Class, Diagrams, Distribution};
+use iosonar_archive::{Fields, Marks, Record};
 
 /// Counts and distributions of any part of a run. Parts merge in any order.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,12 +27,16 @@ pub struct Tally {
     /// Sum of the times from due to submission of the same requests.
     pub(crate) waiting_ns: u128,
     pub(crate) health: HealthTally,
+    pub(crate) parts: PartsTally,
     latency: ByClass,
     delay: ByClass,
     response: ByClass,
 }
 
 impl Tally {
+    /// The fields of records that are needed.
+    pub const FIELDS: Fields = Diagrams::FIELDS.and(Fields::EXECUTED);
+
     /// Nothing yet.
     pub fn new(targets: usize, limits: &Limits) -> Tally {
         Tally {
@@ -39,11 +44,12 @@ impl Tally {
             ramp_submitted: 0,
             errors: Errors::default(),
             span: Span::default(),
-            above_latency: LimitCount::new(limits.bad_latency),
-            above_delay: LimitCount::new(limits.bad_delay),
+            above_latency: LimitCount::new(limits.bad_latency, limits.bad_ignore),
+            above_delay: LimitCount::new(limits.bad_delay, limits.bad_ignore),
             in_flight_ns: 0,
             waiting_ns: 0,
             health: HealthTally::default(),
+            parts: PartsTally::default(),
             latency: ByClass::default(),
             delay: ByClass::default(),
             response: ByClass::default(),
@@ -60,6 +66,7 @@ impl Tally {
             return;
         }
         self.errors.add(record);
+        self.parts.add(record);
         let (Some(latency), Some(delay), Some(response)) =
             (record.latency(), record.delay(), record.response())
         else {
@@ -89,6 +96,7 @@ impl Tally {
         self.in_flight_ns += other.in_flight_ns;
         self.waiting_ns += other.waiting_ns;
         self.health.merge(&other.health);
+        self.parts.merge(&other.parts);
         self.latency.merge(&other.latency);
         self.delay.merge(&other.delay);
         self.response.merge(&other.response);

@@ -99,7 +99,7 @@ fn with_outcome(mut r: Record, outcome: Outcome) -> Record {
 }
 
 impl Fixture {
-    fn new(records: Vec<Record>) -> Fixture {
+    pub(crate) fn new(records: Vec<Record>) -> Fixture {
         let info = RunInfo {
             archive_version: ARCHIVE_VERSION,
             tool: "iosonar 0.0.0".into(),

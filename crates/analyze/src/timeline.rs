@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 const SLICES: usize = 128;
 /// Width of the first slices as a power of two: about 1 µs.
 const NARROWEST: u32 = 10;
-/// Steps of a histogram for each factor of two: a median is right to 1/16.
-const STEPS: u64 = 8;
+/// Eight steps for each factor of two: a median is right to 1/16.
+type Sketch = crate::sketch::Sketch<8>;
 /// Fewest requests in a tenth of the run whose median says something.
 const LEAST_IN_TENTH: u64 = 10;
 
@@ -32,13 +32,6 @@ struct Slice {
     held: Sketch,
     /// Response of all.
     response: Sketch,
-}
-
-/// A histogram with equal steps of the logarithm, as long as its greatest value needs.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Sketch {
-    counts: Vec<u64>,
-    max: u64,
 }
 
 /// How the issue error changed from the begin of the run to its end.
@@ -149,7 +142,7 @@ impl Timeline {
         (requests > 0).then(|| AtEnd {
             requests,
             delay_p50_ns: delay.median(),
-            delay_max_ns: delay.max,
+            delay_max_ns: delay.max(),
             response_p50_ns: Sketch::of(last.iter().map(|s| &s.response)).median(),
         })
     }
@@ -160,65 +153,6 @@ impl Slice {
         self.free.merge(&other.free);
         self.held.merge(&other.held);
         self.response.merge(&other.response);
-    }
-}
-
-/// Place of a value in a histogram: exact below [`STEPS`], then equal steps of the logarithm.
-fn slot_of(value: u64) -> usize {
-    if value < STEPS {
-        return value as usize;
-    }
-    let octave = u64::from(value.ilog2());
-    ((octave - 2) * STEPS + (value >> (octave - 3)) % STEPS) as usize
-}
-
-/// The value in the middle of a place.
-fn middle_of(slot: usize) -> u64 {
-    let slot = slot as u64;
-    if slot < STEPS {
-        return slot;
-    }
-    let width = 1u64 << (slot / STEPS - 1);
-    (STEPS + slot % STEPS) * width + width / 2
-}
-
-impl Sketch {
-    fn of<'a>(parts: impl Iterator<Item = &'a Sketch>) -> Sketch {
-        let mut sum = Sketch::default();
-        parts.for_each(|part| sum.merge(part));
-        sum
-    }
-
-    fn add(&mut self, value: u64) {
-        let slot = slot_of(value);
-        if slot >= self.counts.len() {
-            self.counts.resize(slot + 1, 0);
-        }
-        self.counts[slot] += 1;
-        self.max = self.max.max(value);
-    }
-
-    fn merge(&mut self, other: &Sketch) {
-        if other.counts.len() > self.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
-        }
-        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
-        self.max = self.max.max(other.max);
-    }
-
-    fn count(&self) -> u64 {
-        self.counts.iter().sum()
-    }
-
-    /// 0 if nothing was counted.
-    fn median(&self) -> u64 {
-        let half = self.count().div_ceil(2);
-        let mut below = 0;
-        let slot = self.counts.iter().position(|count| {
-            below += count;
-            below >= half
-        });
-        slot.map_or(0, |slot| middle_of(slot).min(self.max))
     }
 }
 
@@ -275,14 +209,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn a_step_holds_its_values(value: u64) {
-            let (slot, middle) = (slot_of(value), middle_of(slot_of(value)));
-            prop_assert!(slot < 62 * STEPS as usize);
-            prop_assert_eq!(slot_of(middle), slot);
-            prop_assert!(middle.abs_diff(value) <= value / 16 + 1);
-        }
-
         #[test]
         fn any_split_gives_the_same_timeline(
             requests in prop::collection::vec((0u32..64, any::<u64>(), any::<u64>(), any::<bool>()), 0..60),

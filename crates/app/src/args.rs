@@ -1,7 +1,10 @@
 //! What can be typed: every option once, with its help. Options are only stored here; what they mean is
 //! resolved in the command that takes them.
 
+use crate::analyze_args::AnalyzeArgs;
+use crate::compare_args::CompareArgs;
 use crate::means_args::{EngineArgs, MeansArgs};
+use crate::plot_args::PlotArgs;
 use crate::run_args::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_plan::{ByteSize, Nanos, Speed};
@@ -19,6 +22,8 @@ Start here:
   iosonar replay demo.load --target FILE --out first      replay it on a file or device
   iosonar show first                                      the figures
   iosonar plot first                                      the pictures
+  iosonar analyze demo.load                               what a load demands
+  iosonar compare first second                            what differs
 'iosonar COMMAND --help' explains each option. Exit codes: 0 fine, 1 requests failed or the run broke,
 2 refused, 3 with --strict: cautions, 128+n signal n."
 )]
@@ -36,8 +41,12 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Print what a run came to
     Show(ShowArgs),
-    /// Draw the diagrams of a run as PNG and SVG
-    Plot(PlotArgs),
+    /// Compare runs: what differs, by how much, and whether it is more than noise
+    Compare(CompareArgs),
+    /// Tell what loads demand, and what runs come to
+    Analyze(Box<AnalyzeArgs>),
+    /// Draw the diagrams of loads and runs as PNG and SVG
+    Plot(Box<PlotArgs>),
     /// Write one self-contained HTML page about a run
     Report(ReportArgs),
     /// Write the records of a run in another form
@@ -231,31 +240,9 @@ pub struct LimitArgs {
     /// Delay above which the delay limit is marked as failed
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub bad_delay: Nanos,
-}
-
-/// Options of `plot`.
-#[derive(Debug, Args)]
-pub struct PlotArgs {
-    /// Directory of a result
-    #[arg(value_name = "DIR")]
-    pub dir: PathBuf,
-    /// Where the pictures go. Default: DIR/plots
-    #[arg(long, short = 'o', value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Only these: sheet, sonar, throughput (thrp), delay, inflight (flying)
-    #[arg(long, value_name = "PICTURE,...", value_delimiter = ',')]
-    pub only: Vec<String>,
-    /// Only PNG
-    #[arg(long)]
-    pub png: bool,
-    /// Only SVG
-    #[arg(long, conflicts_with = "png")]
-    pub svg: bool,
-    /// Colours
-    #[arg(long, value_enum, default_value = "light")]
-    pub theme: ThemeArg,
-    #[command(flatten)]
-    pub limits: LimitArgs,
+    /// How many requests above a limit mark it as failed: the n'th one does
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..))]
+    pub bad_ignore: u64,
 }
 
 /// Options of `report`.
@@ -267,6 +254,9 @@ pub struct ReportArgs {
     /// The page. Default: DIR/report.html
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Print a text of 72 columns with a picture made of characters instead, for a mail
+    #[arg(long, conflicts_with = "out")]
+    pub text: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
 }
@@ -372,15 +362,6 @@ pub enum ExportArg {
     Csv,
     /// One JSON object per record and line
     Json,
-}
-
-/// Themes.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum ThemeArg {
-    /// On white
-    Light,
-    /// On black
-    Dark,
 }
 
 /// Shapes of artificial loads.

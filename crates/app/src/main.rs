@@ -3,11 +3,16 @@
 //! Nothing is decided here. A sub-command turns what was typed into a plan or an archive's name and hands it
 //! to the room that knows.
 
+mod analysis;
+mod analyze_args;
 mod args;
 mod commands;
+mod compare_args;
 mod exit;
+mod inputs;
 mod means_args;
 mod output;
+mod plot_args;
 mod progress;
 mod run_args;
 mod session;
@@ -43,8 +48,10 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Replay(args) => commands::replay(&args),
         Command::Run(args) => commands::run(&args),
+        Command::Compare(args) => commands::compare(&args),
+        Command::Analyze(args) => commands::analyze(&args),
         Command::Show(args) => commands::show(args),
-        Command::Plot(args) => commands::plot(args),
+        Command::Plot(args) => commands::plot(&args),
         Command::Report(args) => commands::report(args),
         Command::Export(args) => commands::export(args),
         Command::Import(args) => commands::import(args),

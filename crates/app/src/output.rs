@@ -1,6 +1,6 @@
 //! What several commands need to read an archive and to name results.
 
-use iosonar_analyze::{Diagrams, Limits, Ordered, Step, Summary, Tally};
+use iosonar_analyze::{Detail, Diagrams, Limits, Ordered, Step, Summary, Tally};
 use iosonar_archive::{Archive, ArchiveError};
 use jiff::Timestamp;
 use std::fmt::Display;
@@ -40,7 +40,7 @@ impl Analysis {
 
     /// Reads all records a second time, for the counts behind the pictures.
     pub fn diagrams(&self, archive: &Archive) -> Result<Diagrams, ArchiveError> {
-        let mut diagrams = Diagrams::new(self.summary.span.end_ns());
+        let mut diagrams = Diagrams::new(self.summary.span.end_ns(), Detail::Full);
         let (mut ordered, mut number) = (Ordered::new(), 0);
         archive.for_each_record(&mut |record| {
             diagrams.add(number, record);

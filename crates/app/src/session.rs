@@ -49,7 +49,7 @@ pub fn carry_out(
     listener.set_phase(Phase::Finishing);
     let info = info?;
     timings.end("run");
-    let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay };
+    let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
     let analysis = conclude(archive, &info, &limits, &mut timings)?;
     if let RunState::Broken(why) = &info.state {
         tell(format_args!("iosonar: the run could not go on: {why}"));

@@ -29,6 +29,8 @@ impl Fields {
     pub const REAP_LAG: Fields = Fields(1 << 13);
     /// The range that the source asked for.
     pub const REQUESTED: Fields = Fields(0b11 << 14);
+    /// The range that was really used.
+    pub const EXECUTED: Fields = Fields(0b11 << 16);
     /// Bytes transferred, or the negative errno.
     pub const RESULT: Fields = Fields(1 << 18);
     /// What was special about it.

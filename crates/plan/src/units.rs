@@ -36,6 +36,11 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
+    /// `self + other`, or the latest time there is.
+    pub const fn saturating_add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+
     /// Difference that stops at zero.
     pub const fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))

@@ -2,7 +2,7 @@
 
 use crate::palette::{Palette, Rgb};
 use crate::scene::Image;
-use iosonar_analyze::{Cell, Class, ROWS};
+use iosonar_analyze::{Cell, Class, ROWS, Scope};
 use std::ops::Range;
 
 /// Counts of a column: below 1 µs, the rows, 100 s and above.
@@ -20,7 +20,6 @@ const PUSHED: [f64; 3] = [0.5, 0.75, 1.0];
 const COARSE: usize = 3;
 
 /// Stored columns side by side, each as wide as its pixels; columns that share a pixel are one strip.
-#[derive(Clone)]
 pub(crate) struct Strips {
     /// Pixels of each strip, from the left edge of the plot.
     pub(crate) pixels: Vec<Range<usize>>,
@@ -51,11 +50,9 @@ impl Strips {
         &mut self.cells[from..]
     }
 
-    /// Leaves only some classes.
-    pub(crate) fn keep(&mut self, keep: impl Fn(Class) -> bool) {
-        for class in Class::ALL.into_iter().filter(|c| !keep(*c)) {
-            self.cells.iter_mut().for_each(|cell| cell[class.index()] = 0);
-        }
+    /// Requests in all strips.
+    pub(crate) fn total(&self) -> u64 {
+        self.cells.iter().map(total).sum()
     }
 
     /// Sums over all strips: the histogram beside the picture.
@@ -68,18 +65,15 @@ impl Strips {
         }
         sums
     }
-
-    /// Requests in all strips.
-    pub(crate) fn total(&self) -> u64 {
-        self.cells.iter().map(total).sum()
-    }
 }
 
 /// Counts of a picture: lines of cells, and which of them each row of pixels shows.
 pub(crate) struct Density<'a> {
     strips: &'a Strips,
-    /// One cell for each strip.
-    lines: Vec<Vec<Cell>>,
+    /// Strip after strip, one cell for each line.
+    cells: Vec<Cell>,
+    /// Lines of a strip.
+    lines: usize,
     /// From above; `None` is empty.
     rows: Vec<Option<usize>>,
 }
@@ -87,23 +81,39 @@ pub(crate) struct Density<'a> {
 impl<'a> Density<'a> {
     /// `rows`: the slots that each row of pixels shows, from above.
     pub(crate) fn new(strips: &'a Strips, rows: &[Option<Range<usize>>]) -> Density<'a> {
-        let (mut lines, mut line_of_row) = (Vec::new(), Vec::new());
-        let mut last = None;
+        Density::of(strips, rows, Scope::All)
+    }
+
+    /// The same for the classes of `scope` alone.
+    pub(crate) fn of(strips: &'a Strips, rows: &[Option<Range<usize>>], scope: Scope) -> Density<'a> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let mut line_of_row = Vec::with_capacity(rows.len());
         for row in rows {
             line_of_row.push(row.as_ref().map(|slots| {
-                if last.as_ref() != Some(slots) {
-                    last = Some(slots.clone());
-                    lines.push(line(strips, slots));
+                if ranges.last() != Some(slots) {
+                    ranges.push(slots.clone());
                 }
-                lines.len() - 1
+                ranges.len() - 1
             }));
         }
-        Density { strips, lines, rows: line_of_row }
+        let shown = Class::ALL.map(|class| u64::from(scope.contains(class)));
+        let mut cells = Vec::with_capacity(strips.pixels.len() * ranges.len());
+        for strip in strips.cells.chunks_exact(SLOTS) {
+            cells.extend(ranges.iter().map(|slots| {
+                let mut sum = [0; 4];
+                for cell in &strip[slots.clone()] {
+                    sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
+                }
+                sum.iter_mut().zip(shown).for_each(|(s, keep)| *s *= keep);
+                sum
+            }));
+        }
+        Density { strips, cells, lines: ranges.len(), rows: line_of_row }
     }
 
     /// Most requests in one cell.
     pub(crate) fn most(&self) -> u64 {
-        self.lines.iter().flatten().map(total).max().unwrap_or(0)
+        self.cells.iter().map(total).max().unwrap_or(0)
     }
 
     /// The pixels, placed at `x`, `y`.
@@ -111,27 +121,17 @@ impl<'a> Density<'a> {
         let shades = Shades::new(palette, self.most());
         let (width, height) = (self.strips.width, self.rows.len());
         let mut pixels = vec![0u8; width * height];
-        let painted: Vec<Vec<u8>> =
-            self.lines.iter().map(|line| line.iter().map(|c| shades.index(c)).collect()).collect();
+        let painted: Vec<u8> = self.cells.iter().map(|c| shades.index(c)).collect();
         for (row, line) in pixels.chunks_exact_mut(width).zip(&self.rows) {
             let Some(line) = line else { continue };
-            for (span, index) in self.strips.pixels.iter().zip(&painted[*line]) {
-                row[span.clone()].fill(*index);
+            for (strip, span) in self.strips.pixels.iter().enumerate() {
+                row[span.clone()].fill(painted[strip * self.lines + line]);
             }
         }
         grow(&mut pixels, width, height);
         let (width, height) = (width as u32, height as u32);
         Image { x, y, width, height, pixels, palette: shades.colors }
     }
-}
-
-fn line(strips: &Strips, slots: &Range<usize>) -> Vec<Cell> {
-    let sum = |strip: &[Cell]| {
-        let mut sum = [0; 4];
-        strip[slots.clone()].iter().for_each(|c| sum.iter_mut().zip(c).for_each(|(s, n)| *s += n));
-        sum
-    };
-    strips.cells.chunks_exact(SLOTS).map(sum).collect()
 }
 
 /// Widens pixels that stand alone to two by two, or they would be lost on a large screen. Nothing but empty pixels
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!((strips.total(), strips.pixels.len()), (35, 10));
         let rows: Vec<_> = (0..4).map(|row| Some(row * 10..(row + 1) * 10)).collect();
         let density = Density::new(&strips, &rows);
-        assert_eq!(density.lines.iter().flatten().map(total).sum::<u64>(), 35);
+        assert_eq!(density.cells.iter().map(total).sum::<u64>(), 35);
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //! coloured.
 
 mod charts;
+mod compare;
 mod data;
+mod demand_text;
 mod density;
 pub mod fonts;
 mod health;
@@ -20,10 +22,12 @@ mod text_report;
 pub mod units;
 
 pub use charts::{
-    CompareMaterial, ComparePicture, Headline, Material, Picture, RunMaterial, Subject, compare_subject,
-    plot_compare,
+    CompareMaterial, ComparePicture, Headline, Material, NOT_DRAWN, Picture, RunMaterial, Subject,
+    compare_subject, plot_compare,
 };
+pub use compare::compare;
 pub use data::{DataOptions, data_stems, write_data, write_data_files};
+pub use demand_text::{show_demand, show_findings};
 pub use palette::Theme;
 pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};
 pub use raster::png;

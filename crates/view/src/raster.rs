@@ -3,7 +3,6 @@
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{DASH, Fill, Image, Line, Mark, Rect, Scene, Stroke, Text};
-use std::collections::BTreeMap;
 
 /// Text edges have this many tones, so that a picture needs few colours.
 const TONES: f32 = 3.0;
@@ -194,20 +193,60 @@ fn encode(canvas: &Canvas, facts: &[(String, String)]) -> Vec<u8> {
 
 /// Palette in order of colour and one index for each pixel; `None` above 256 colours.
 fn indexed(pixels: &[Rgb]) -> Option<(Vec<u8>, Vec<u8>)> {
-    let mut seen = BTreeMap::new();
+    let mut known = Known::new();
+    let mut data = Vec::with_capacity(pixels.len());
     let mut last = None;
     for pixel in pixels {
-        if last != Some(pixel) {
-            seen.insert(*pixel, 0u8);
-            last = Some(pixel);
-        }
-        if seen.len() > 256 {
-            return None;
+        // Most pixels are like the one before them.
+        let index = match last {
+            Some((same, index)) if same == *pixel => index,
+            _ => known.index(*pixel)?,
+        };
+        last = Some((*pixel, index));
+        data.push(index);
+    }
+    let mut order: Vec<usize> = (0..known.colors.len()).collect();
+    order.sort_by_key(|i| known.colors[*i]);
+    let mut place = [0u8; 256];
+    order.iter().enumerate().for_each(|(to, from)| place[*from] = to as u8);
+    data.iter_mut().for_each(|index| *index = place[usize::from(*index)]);
+    Some((
+        order.iter().flat_map(|i| [known.colors[*i].0, known.colors[*i].1, known.colors[*i].2]).collect(),
+        data,
+    ))
+}
+
+/// Up to 256 colours and where they are: a table with open addressing, never more than a sixteenth full.
+struct Known {
+    colors: Vec<Rgb>,
+    /// Place of a colour, and one more; 0 is free.
+    table: Vec<u16>,
+}
+
+impl Known {
+    const SLOTS: usize = 4096;
+
+    fn new() -> Known {
+        Known { colors: Vec::new(), table: vec![0; Known::SLOTS] }
+    }
+
+    /// The index of a colour in the order in which they came; `None` if it is the 257th.
+    fn index(&mut self, color: Rgb) -> Option<u8> {
+        let code = u32::from(color.0) << 16 | u32::from(color.1) << 8 | u32::from(color.2);
+        let mut slot = (code.wrapping_mul(0x9E37_79B1) >> 20) as usize;
+        loop {
+            match usize::from(self.table[slot]) {
+                0 if self.colors.len() == 256 => return None,
+                0 => {
+                    self.colors.push(color);
+                    self.table[slot] = self.colors.len() as u16;
+                    return Some((self.colors.len() - 1) as u8);
+                }
+                place if self.colors[place - 1] == color => return Some((place - 1) as u8),
+                _ => slot = (slot + 1) % Known::SLOTS,
+            }
         }
     }
-    seen.values_mut().enumerate().for_each(|(i, index)| *index = i as u8);
-    let palette = seen.keys().flat_map(|c| [c.0, c.1, c.2]).collect();
-    Some((palette, pixels.iter().map(|p| seen[p]).collect()))
 }
 
 fn encoder(
@@ -219,7 +258,8 @@ fn encoder(
     let mut encoder = png::Encoder::new(out, width, height);
     encoder.set_color(colour_type);
     encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_compression(png::Compression::High);
+    // A sixth of the time of the highest level, for a few percent of the size.
+    encoder.set_compression(png::Compression::Balanced);
     // Filters help photographs; indexed flat areas compress best as they are.
     encoder.set_filter(png::Filter::NoFilter);
     encoder

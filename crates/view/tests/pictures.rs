@@ -86,7 +86,9 @@ fn styles(run: &Run) -> Vec<(&'static str, Style)> {
 fn no_two_texts_overlap_and_none_leaves_the_page() {
     let mut found = Vec::new();
     for (name, run) in runs() {
-        for (how, style) in styles(&run) {
+        // Every style with the fullest runs, the first of them with all.
+        let full = ["findings", "extreme", "one"].contains(&name);
+        for (how, style) in styles(&run).into_iter().take(if full { 9 } else { 1 }) {
             for (picture, scene) in draw_all(&run, &style) {
                 found.extend(crowded(&scene).into_iter().map(|f| format!("{name}, {how}, {picture:?}: {f}")));
             }
@@ -273,10 +275,11 @@ fn pictures_to_look_at() {
         if !only.is_empty() && !only.split(',').any(|o| o == name) {
             continue;
         }
-        for (theme, word) in [(Theme::Light, "light"), (Theme::Dark, "dark"), (Theme::Gray, "gray")] {
+        let themes = [Theme::Dark, Theme::Print].map(|theme| Style { theme, ..Style::default() });
+        let styles = styles(&run).into_iter().chain(["dark", "print"].into_iter().zip(themes));
+        for (word, style) in styles {
             let directory = std::path::Path::new(&to).join(name).join(word);
             std::fs::create_dir_all(&directory).unwrap();
-            let style = Style { theme, ..Style::default() };
             let options =
                 PlotOptions { formats: vec![Format::Png, Format::Svg], style, ..Default::default() };
             with_material(&run, &Headline::default(), |m| plot(m, &directory, &options).unwrap());

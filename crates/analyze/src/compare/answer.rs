@@ -36,8 +36,21 @@ pub struct Answer {
 
 /// Figures in the order in which they are told.
 const ORDER: [&str; 16] = [
-    "latency.p50", "latency.p99", "latency.mean", "latency.p90", "latency.p99.9", "response.p50", "response.p99",
-    "response.mean", "response.p90", "response.p99.9", "iops", "throughput", "latency.pairs", "delay.p50", "delay.p99",
+    "latency.p50",
+    "latency.p99",
+    "latency.mean",
+    "latency.p90",
+    "latency.p99.9",
+    "response.p50",
+    "response.p99",
+    "response.mean",
+    "response.p90",
+    "response.p99.9",
+    "iops",
+    "throughput",
+    "latency.pairs",
+    "delay.p50",
+    "delay.p99",
     "delay.mean",
 ];
 /// Figures that are told at most.
@@ -48,7 +61,8 @@ impl Answer {
         if let Some(text) = nothing("A", a).or_else(|| nothing("B", b)) {
             return Answer { outcome: Outcome::Nothing, text, smallest_visible_percent: None };
         }
-        let smallest = figures.iter().find(|f| f.name == "latency.p50").and_then(|f| f.smallest_visible_percent);
+        let smallest =
+            figures.iter().find(|f| f.name == "latency.p50").and_then(|f| f.smallest_visible_percent);
         let is_delay = |f: &Figure| f.name.starts_with("delay.");
         let shown: Vec<&Figure> = sorted(figures).into_iter().filter(|f| f.shown).collect();
         let (delays, times): (Vec<&Figure>, Vec<&Figure>) = shown.into_iter().partition(|f| is_delay(f));
@@ -57,7 +71,10 @@ impl Answer {
             ([], []) => (Outcome::AtTimes, at_times(over_time)),
             ([], delays) => (
                 Outcome::OnlyDelay,
-                format!("Latency shows no difference, but requests were handed over at other times: {}", list(delays)),
+                format!(
+                    "Latency shows no difference, but requests were handed over at other times: {}",
+                    list(delays)
+                ),
             ),
             (times, _) => {
                 let worse = times.iter().filter(|f| f.is_worse()).count();
@@ -107,8 +124,8 @@ fn list(figures: &[&Figure]) -> String {
 }
 
 fn with_interval(figure: &Figure) -> String {
-    let change = signed(figure.change_percent);
-    let (low, high) = (signed(figure.low_percent), signed(figure.high_percent));
+    let change = signed_text(figure.change_percent);
+    let (low, high) = (signed_text(figure.low_percent), signed_text(figure.high_percent));
     let name = if figure.unit == Unit::Ratio { "the same requests" } else { &figure.name };
     format!("{name} {change} % (95 % interval {low} ... {high} %)")
 }
@@ -116,11 +133,13 @@ fn with_interval(figure: &Figure) -> String {
 fn not_shown(figures: &[Figure]) -> String {
     let visible = |name: &str| {
         let percent = figures.iter().find(|f| f.name == name)?.smallest_visible_percent?;
-        Some(format!("{} % of {name}", short(percent)))
+        Some(format!("{} % of {name}", percent_text(percent)))
     };
-    let known: Vec<String> = ["latency.p50", "latency.mean", "latency.p99"].into_iter().filter_map(visible).collect();
+    let known: Vec<String> =
+        ["latency.p50", "latency.mean", "latency.p99"].into_iter().filter_map(visible).collect();
     if known.is_empty() {
-        return "No difference shown; the runs are too short to tell how small a one would be seen".to_string();
+        return "No difference shown; the runs are too short to tell how small a one would be seen"
+            .to_string();
     }
     format!("No difference shown with this noise; smallest visible: {}", known.join(", "))
 }
@@ -128,14 +147,16 @@ fn not_shown(figures: &[Figure]) -> String {
 fn at_times(over_time: &OverTime) -> String {
     let range = |s: &super::Stretch| {
         let (from, to) = (s.begin_ns as f64 / 1e9, s.end_ns as f64 / 1e9);
-        format!("{} {} % from {from:.2} s to {to:.2} s", s.figure, signed(Some(s.change_percent)))
+        format!("{} {} % from {from:.2} s to {to:.2} s", s.figure, signed_text(Some(s.change_percent)))
     };
     let ranges: Vec<String> = over_time.ranges.iter().take(TOLD).map(range).collect();
     format!("No difference shown over the whole run, but at times: {}", ranges.join(", "))
 }
 
 /// A percentage with as many digits as are worth reading.
-pub(super) fn short(percent: f64) -> String {
+pub fn percent_text(percent: f64) -> String {
+    // Rounded to nothing it has no sign.
+    let percent = if percent.abs() < 0.005 { 0.0 } else { percent };
     match percent.abs() {
         p if p < 0.995 => format!("{percent:.2}"),
         p if p < 99.95 => format!("{percent:.1}"),
@@ -143,6 +164,9 @@ pub(super) fn short(percent: f64) -> String {
     }
 }
 
-fn signed(percent: Option<f64>) -> String {
-    percent.map_or("?".to_string(), |p| if p >= 0.0 { format!("+{}", short(p)) } else { short(p) })
+/// The same with its sign; `?` where it is not known.
+pub fn signed_text(percent: Option<f64>) -> String {
+    percent.map_or("?".to_string(), |p| {
+        if p > -0.005 { format!("+{}", percent_text(p)) } else { percent_text(p) }
+    })
 }

@@ -293,7 +293,9 @@ fn identity(record: &Record) -> u64 {
         record.requested.offset,
         record.requested.length,
     ];
-    words.iter().fold(1, |hash, word| mix(hash ^ mix(word.wrapping_add(0x9e37_79b9_7f4a_7c15))).wrapping_add(hash))
+    words
+        .iter()
+        .fold(1, |hash, word| mix(hash ^ mix(word.wrapping_add(0x9e37_79b9_7f4a_7c15))).wrapping_add(hash))
 }
 
 #[cfg(test)]
@@ -304,8 +306,9 @@ mod tests {
 
     #[test]
     fn blocks_widen_and_stay_few() {
-        let records: Vec<Record> =
-            (0..5_000u64).map(|i| record(i, Op::Read, i * 1_000_000, i * 1_000_000, i * 1_000_000 + 80_000)).collect();
+        let records: Vec<Record> = (0..5_000u64)
+            .map(|i| record(i, Op::Read, i * 1_000_000, i * 1_000_000, i * 1_000_000 + 80_000))
+            .collect();
         let blocks = Blocks::read(&records, true).unwrap();
         assert!((BLOCKS / 2..=BLOCKS).contains(&blocks.blocks.len()), "{}", blocks.blocks.len());
         assert_eq!(blocks.width_ns(), 1 << 25);

@@ -16,7 +16,8 @@ pub struct Difference {
 }
 
 /// What changes from run to run and says nothing about the system.
-const PASSING: [&str; 5] = ["run_id", "load_average", "memory.available", "memory.dirty", "cgroups.membership"];
+const PASSING: [&str; 5] =
+    ["run_id", "load_average", "memory.available", "memory.dirty", "cgroups.membership"];
 
 /// Fields that differ between two documents, in alphabetical order.
 pub(super) fn differences(a: &Value, b: &Value) -> Vec<Difference> {
@@ -71,11 +72,14 @@ mod tests {
         });
         let text = |d: &Difference| format!("{} {:?} {:?}", d.field, d.a.as_deref(), d.b.as_deref());
         let found: Vec<String> = differences(&a, &b).iter().map(text).collect();
-        assert_eq!(found, [
-            r#"cpu.governors.0 None Some("powersave")"#,
-            r#"memory.total Some("8") Some("9")"#,
-            r#"targets.1.model None Some("Y")"#,
-        ]);
+        assert_eq!(
+            found,
+            [
+                r#"cpu.governors.0 None Some("powersave")"#,
+                r#"memory.total Some("8") Some("9")"#,
+                r#"targets.1.model None Some("Y")"#,
+            ]
+        );
         assert_eq!(differences(&a, &a), []);
         assert_eq!(differences(&Value::Null, &Value::Null), []);
     }

@@ -62,9 +62,10 @@ impl Estimate {
         let mean = sum / count;
         let one = |times: (f64, f64)| (times.1 - mean * times.0) / sum.max(1.0);
         let sums = |block: &super::blocks::Block| {
-            who.ops().iter().map(|op| block.times(quantity, *op)).fold((0.0, 0.0), |(n, s), times| {
-                (n + times.histogram.count() as f64, s + times.sum as f64)
-            })
+            who.ops()
+                .iter()
+                .map(|op| block.times(quantity, *op))
+                .fold((0.0, 0.0), |(n, s), times| (n + times.histogram.count() as f64, s + times.sum as f64))
         };
         let parts: Vec<(f64, f64)> = blocks.blocks.iter().map(sums).collect();
         let counts = parts.iter().map(|(n, _)| *n > 0.0).collect();
@@ -118,22 +119,20 @@ impl Estimate {
         let in_whole: f64 = whole.iter().sum();
         let mean = in_whole / whole.len() as f64;
         let is_whole = |i: usize| (first..last).contains(&i);
-        let influence = per_block.iter().enumerate().map(|(i, n)| {
-            if is_whole(i) { (n - mean) / in_whole.max(1.0) } else { 0.0 }
-        });
+        let influence = per_block
+            .iter()
+            .enumerate()
+            .map(|(i, n)| if is_whole(i) { (n - mean) / in_whole.max(1.0) } else { 0.0 });
         let counts = (0..per_block.len()).map(is_whole).collect();
         Some(Estimate::new(sum / seconds, Scale::Log, influence.collect(), counts))
     }
 
-    /// The same quantile of a part of the run, whose requests hang together as those of the whole run do; `None` where
-    /// too few requests of the part lie beyond it.
-    pub(super) fn within(&self, part: &LogHistogram) -> Option<Estimate> {
-        let (Scale::Quantile { q, all }, noise) = (&self.scale, self.noise?) else { return None };
-        let independent = |count: u64| q * (1.0 - q) / count as f64;
+    /// The same quantile of a part of the run, with the error that it would have if its requests were independent; `None`
+    /// where too few of them lie beyond it.
+    fn within(&self, part: &LogHistogram, freedom: f64) -> Option<Estimate> {
+        let Scale::Quantile { q, .. } = &self.scale else { return None };
         let cut = part.cut(*q).filter(|_| part.count() as f64 * (1.0 - q) >= LEAST_BEYOND - 1e-6)?;
-        // Kish's design effect: how many times the variance of independent requests.
-        let effect = (noise.error.powi(2) / independent(all.count())).max(1.0);
-        let noise = Noise { error: (effect * independent(part.count())).sqrt(), ..noise };
+        let noise = Noise { error: (q * (1.0 - q) / part.count() as f64).sqrt(), freedom };
         let mut estimate = Estimate {
             value: cut.value(),
             scale: Scale::Quantile { q: *q, all: part.clone() },
@@ -221,15 +220,11 @@ impl Pair {
         pair
     }
 
-    /// The same figure of a part of both runs.
-    pub(super) fn within(&self, a: &LogHistogram, b: &LogHistogram) -> Option<Pair> {
-        let (a, b) = (self.a.within(a)?, self.b.within(b)?);
-        let mut pair = Pair::new(a, b, false);
-        pair.shrink = self.shrink;
-        pair.noise = pair.noise.zip(self.noise).map(|(n, whole)| Noise {
-            error: n.error * self.shrink,
-            freedom: whole.freedom,
-        });
+    /// The same figure of a part of both runs, as if requests were independent. `freedom`: that of the noise which the
+    /// caller adds.
+    pub(super) fn within(&self, a: &LogHistogram, b: &LogHistogram, freedom: f64) -> Option<Pair> {
+        let mut pair = Pair::new(self.a.within(a, freedom)?, self.b.within(b, freedom)?, false);
+        pair.noise = pair.noise.map(|noise| Noise { freedom, ..noise });
         Some(pair)
     }
 
@@ -280,6 +275,11 @@ impl Pair {
 
     /// The interval that leaves out the truth with probability `alpha`; `None` where it has an open end.
     pub(super) fn interval(&self, alpha: f64) -> Option<Interval> {
+        self.interval_above(alpha, 0.0)
+    }
+
+    /// The same, where the standard error of the logarithm of the ratio is known to be at least `least`.
+    pub(super) fn interval_above(&self, alpha: f64, least: f64) -> Option<Interval> {
         let noise = self.noise.filter(|_| self.has_ratio())?;
         let critical = noise.critical(alpha);
         // With as much freedom as the difference has, each run by itself.
@@ -289,7 +289,8 @@ impl Pair {
             low.zip(high)
         };
         let ((a_low, a_high), (b_low, b_high)) = (sides(&self.a)?, sides(&self.b)?);
-        let (down, up) = (b_low.hypot(a_high), b_high.hypot(a_low));
+        let least = least * critical;
+        let (down, up) = (b_low.hypot(a_high).max(least), b_high.hypot(a_low).max(least));
         let ratio = self.log_ratio();
         let visible = down.max(up) * (1.0 + super::student::POWER_80 / critical);
         Some(Interval { low: ratio - down, high: ratio + up, visible })

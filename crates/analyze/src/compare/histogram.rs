@@ -1,15 +1,15 @@
-//! A histogram of times in steps of half a percent, small enough to keep one for each block of a run.
+//! A histogram of times in steps of 0.4 % or less, small enough to keep one for each block of a run.
 
-/// Steps of a factor of two. A step is 2^(1/128): 0.5 %.
-const STEPS: u64 = 128;
+/// Steps of a factor of two, equal in width: 0.2 to 0.4 %.
+const STEPS: u64 = 256;
 const STEPS_BITS: u32 = STEPS.trailing_zeros();
 /// Slots that are allocated together.
 const PAGE: usize = 64;
 
-/// Half a step, as a difference of natural logarithms: what a quantile may be off.
-pub(super) const HALF_STEP: f64 = std::f64::consts::LN_2 / STEPS as f64 / 2.0;
+/// Half of the widest step, as a difference of natural logarithms: what a quantile may be off.
+pub(super) const HALF_STEP: f64 = 0.5 / STEPS as f64;
 
-/// Counts of times. At most 30 KB, and pages that hold nothing are not there.
+/// Counts of times. At most 60 KB, and pages that hold nothing are not there.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct LogHistogram {
     pages: Vec<Option<Box<[u32; PAGE]>>>,

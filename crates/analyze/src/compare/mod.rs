@@ -18,7 +18,7 @@ mod random;
 mod simulation;
 mod student;
 
-pub use answer::{Answer, Outcome};
+pub use answer::{Answer, Outcome, percent_text, signed_text};
 pub use blocks::{Blocks, Quantity, Who};
 pub use condition::{Condition, ConditionError, Judgement};
 pub use differences::Difference;
@@ -155,6 +155,43 @@ pub struct Comparison {
     pub over_time: OverTime,
 }
 
+/// A comparison and what it says to conditions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// The comparison.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// One for each condition, in the order in which they were typed.
+    pub conditions: Vec<JudgedCondition>,
+}
+
+/// A condition and whether it holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgedCondition {
+    /// The condition.
+    #[serde(flatten)]
+    pub condition: Condition,
+    /// Whether it holds.
+    pub result: Judgement,
+}
+
+impl Judged {
+    /// Judges a comparison by conditions.
+    pub fn new(comparison: Comparison, conditions: &[Condition]) -> Judged {
+        let judge = |condition: &Condition| JudgedCondition {
+            result: condition.judge(&comparison.figures),
+            condition: condition.clone(),
+        };
+        Judged { conditions: conditions.iter().map(judge).collect(), comparison }
+    }
+}
+
+/// Comparisons of several runs with the same baseline, as indented JSON with a line end.
+pub fn to_json(comparisons: &[Judged]) -> String {
+    let document = serde_json::json!({ "version": COMPARE_VERSION, "comparisons": comparisons });
+    format!("{document:#}\n")
+}
+
 /// Compares B with the baseline A. `blocks` are those of the two runs, by [`Blocks::read`].
 pub fn compare((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks)) -> io::Result<Comparison> {
     let timetable = a.has_timetable && b.has_timetable;
@@ -202,11 +239,11 @@ fn facts(run: &Run, blocks: &Blocks) -> Facts {
 }
 
 fn same_load(a: &Blocks, b: &Blocks, paired: &Paired) -> SameLoad {
+    if a.requests > 0 && a.requests == b.requests && a.issued() == b.issued() {
+        return SameLoad::Same;
+    }
     if paired.alike == 0 || paired.unlike > 0 {
         return SameLoad::Different;
-    }
-    if a.requests == b.requests && a.issued() == b.issued() {
-        return SameLoad::Same;
     }
     // Requests in flight when a run was cut off may lack some fellows before its end.
     let shorter = a.requests.min(b.requests);
@@ -216,6 +253,7 @@ fn same_load(a: &Blocks, b: &Blocks, paired: &Paired) -> SameLoad {
 fn pairs_of(paired: &Paired) -> Pairs {
     let all = paired.ratios.count() as f64;
     let below = |log2: f64| paired.below(log2.exp2()) / all;
+    let above = |ratio: f64| (1.0 - paired.below(ratio) / all).max(0.0);
     let edges: Vec<f64> = (-24..=24).map(|i| f64::from(i) / 8.0).collect();
     let mut histogram = vec![RatioBin { from_log2: None, to_log2: Some(edges[0]), share: below(edges[0]) }];
     histogram.extend(edges.windows(2).map(|e| RatioBin {
@@ -224,12 +262,12 @@ fn pairs_of(paired: &Paired) -> Pairs {
         share: below(e[1]) - below(e[0]),
     }));
     let last = edges[edges.len() - 1];
-    histogram.push(RatioBin { from_log2: Some(last), to_log2: None, share: 1.0 - below(last) });
+    histogram.push(RatioBin { from_log2: Some(last), to_log2: None, share: above(last.exp2()) });
     Pairs {
         completed: paired.ratios.count(),
         median_ratio: paired.median().map(|pair| pair.log_ratio().exp()),
         better_share: paired.below(1.0 / ALIKE) / all,
-        worse_share: 1.0 - paired.below(ALIKE) / all,
+        worse_share: above(ALIKE),
         histogram,
     }
 }
@@ -250,7 +288,12 @@ fn effects(runs: &Runs) -> Vec<Effect> {
     each.filter_map(effect).collect()
 }
 
-fn cautions((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks), load: SameLoad, timetable: bool) -> Vec<String> {
+fn cautions(
+    (a, a_blocks): (&Run, &Blocks),
+    (b, b_blocks): (&Run, &Blocks),
+    load: SameLoad,
+    timetable: bool,
+) -> Vec<String> {
     let mut out = Vec::new();
     for (letter, run, blocks) in [("A", a, a_blocks), ("B", b, b_blocks)] {
         out.extend(run.incomplete.as_ref().map(|why| format!("{letter}: {why}")));
@@ -261,7 +304,9 @@ fn cautions((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks), load
             ));
         }
         if blocks.completed > 0 && blocks.duration_ns() < SHORT_NS {
-            out.push(format!("{letter} lasted less than 3 s: noise that is slower than that is not in the intervals"));
+            out.push(format!(
+                "{letter} lasted less than 3 s: noise that is slower than that is not in the intervals"
+            ));
         }
     }
     match load {

@@ -11,8 +11,9 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// A ratio of 1 in the histogram of ratios, which holds whole numbers.
-const ONE: f64 = (1u64 << 32) as f64;
+/// A ratio of 1 in the histogram of ratios, which holds whole numbers. It lies in the middle of a step, so that runs that
+/// are exactly alike have a median of exactly 1.
+const ONE: f64 = (1u64 << 32) as f64 * (1.0 + 1.0 / 512.0);
 /// A request is better or worse if its latency differs by more than this factor.
 pub(super) const ALIKE: f64 = 1.03;
 /// Requests that go through a channel together, and pieces that may wait in it.
@@ -118,7 +119,12 @@ pub(super) fn pair(
 }
 
 /// Reads a run and sends its requests by ascending key, until nobody wants more.
-fn send(records: &dyn Records, by_due: bool, stop: &AtomicBool, to: &SyncSender<Vec<Item>>) -> io::Result<()> {
+fn send(
+    records: &dyn Records,
+    by_due: bool,
+    stop: &AtomicBool,
+    to: &SyncSender<Vec<Item>>,
+) -> io::Result<()> {
     let wanted = [Fields::ORIGIN, Fields::OP, Fields::OUTCOME, Fields::DUE, Fields::SUBMITTED]
         .into_iter()
         .chain([Fields::COMPLETED, Fields::REQUESTED, Fields::MARKS])
@@ -219,6 +225,12 @@ mod tests {
         assert!((median.log_ratio().exp() - 1.05).abs() < 0.003, "{}", median.log_ratio().exp());
         assert_eq!(paired.below(ALIKE), 0.0);
         assert_eq!(paired.below(1.1), 20_000.0);
+    }
+
+    #[test]
+    fn runs_that_are_alike_have_a_ratio_of_one() {
+        let a = run(|i| 10_000 + i % 7 * 1_000, 5_000);
+        assert!(paired(&a, &a).median().unwrap().log_ratio().abs() < 1e-9);
     }
 
     #[test]

@@ -10,8 +10,7 @@ pub(super) const POWER_80: f64 = 0.841_621_2;
 fn integral(from: f64, to: f64, f: impl Fn(f64) -> f64) -> f64 {
     const STEPS: usize = 400;
     let h = (to - from) / STEPS as f64;
-    let inner: f64 =
-        (1..STEPS).map(|i| f(from + i as f64 * h) * if i % 2 == 1 { 4.0 } else { 2.0 }).sum();
+    let inner: f64 = (1..STEPS).map(|i| f(from + i as f64 * h) * if i % 2 == 1 { 4.0 } else { 2.0 }).sum();
     (f(from) + f(to) + inner) * h / 3.0
 }
 
@@ -44,10 +43,18 @@ mod tests {
 
     #[test]
     fn values_from_tables() {
-        for (alpha, freedom, t) in
-            [(0.05, 10.0, 2.228), (0.01, 5.0, 4.032), (0.001, 15.0, 4.073), (0.05, 1000.0, 1.962), (0.05, 2.0, 4.303)]
-        {
-            assert!((critical(alpha, freedom) - t).abs() < 0.001, "{alpha} {freedom}: {}", critical(alpha, freedom));
+        for (alpha, freedom, t) in [
+            (0.05, 10.0, 2.228),
+            (0.01, 5.0, 4.032),
+            (0.001, 15.0, 4.073),
+            (0.05, 1000.0, 1.962),
+            (0.05, 2.0, 4.303),
+        ] {
+            assert!(
+                (critical(alpha, freedom) - t).abs() < 0.001,
+                "{alpha} {freedom}: {}",
+                critical(alpha, freedom)
+            );
         }
         assert!((normal_tails(1.959_964) - 0.05).abs() < 1e-6);
         assert!((normal_tails(POWER_80) - 0.4).abs() < 1e-6);

@@ -1,7 +1,7 @@
 //! One request as its source wanted it.
 
 use iosonar_archive::Record;
-use iosonar_plan::Op;
+use iosonar_plan::{Extent, Op};
 
 /// Bytes of a sector, whatever the block size of the device.
 pub const SECTOR_BYTES: u64 = 512;
@@ -29,16 +29,15 @@ impl Demand {
     /// What a record's source asked for: due time and requested range, rounded outward to whole sectors. Each target
     /// is a device of its own.
     pub fn of(record: &Record) -> Demand {
-        let (offset, length) = (record.requested.offset, record.requested.length);
+        Demand::at(record.due.0, record.target, record.op, record.requested)
+    }
+
+    /// The same from its parts.
+    pub fn at(time_ns: u64, device: u16, op: Op, extent: Extent) -> Demand {
+        let (offset, length) = (extent.offset, extent.length);
         let sector = offset / SECTOR_BYTES;
         let sectors = offset.saturating_add(length).div_ceil(SECTOR_BYTES) - sector;
-        Demand {
-            time_ns: record.due.0,
-            sector,
-            sectors: u32::try_from(sectors).unwrap_or(u32::MAX),
-            device: record.target,
-            op: record.op,
-        }
+        Demand { time_ns, sector, sectors: u32::try_from(sectors).unwrap_or(u32::MAX), device, op }
     }
 
     /// First sector behind it.

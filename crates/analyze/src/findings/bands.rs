@@ -1,7 +1,9 @@
 //! Bands: modes of the latency. Each is a way that requests take: a cache, a tier, the medium.
 
 use crate::caution::{grouped, span};
-use crate::findings::{TimeRange, percent};
+use crate::findings::access::bin_of;
+use crate::findings::{CompletionStall, StallKind, TimeRange, percent};
+use crate::{Class, CountGrid, ROWS, ROWS_PER_DECADE, TILE_COLUMNS, row_lower_edge};
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
 
@@ -59,4 +61,210 @@ impl LatencyBand {
         }
         text
     }
+}
+
+/// Standard deviation of the smoothing, in rows: 3 % of a factor of ten.
+const SIGMA_ROWS: f64 = 0.03 * ROWS_PER_DECADE as f64;
+/// A mode stands out by this much of the decimal logarithm of the count.
+const PROMINENCE: f64 = 0.18;
+/// Modes with a smaller part of the operation's requests are none.
+const LEAST_SHARE: f64 = 0.01;
+/// Parts of the time for the share over time.
+const PARTS: usize = 60;
+/// Fewer requests of an operation have no modes.
+const FEWEST: u64 = 200;
+/// Counts of a column: below 1 µs, the rows, 100 s and above.
+const SLOTS: usize = ROWS + 2;
+
+/// The bands of both operations. Requests that one of `stalls` held are left out first: they draw humps of their own.
+pub(super) fn bands(latency: &CountGrid, stalls: &[CompletionStall]) -> Vec<LatencyBand> {
+    Op::ALL.into_iter().flat_map(|op| Columns::of(latency, op, stalls).bands(op)).collect()
+}
+
+/// Requests of one operation that no stall held, by part of the time and latency.
+struct Columns {
+    range: TimeRange,
+    /// Part after part.
+    parts: Vec<[u64; SLOTS]>,
+}
+
+impl Columns {
+    fn of(latency: &CountGrid, op: Op, stalls: &[CompletionStall]) -> Columns {
+        let classes = match op {
+            Op::Read => [Class::Read, Class::ReadPushed],
+            Op::Write => [Class::Write, Class::WritePushed],
+        };
+        let used = |column: &usize| !Column::of(latency, *column, classes).is_empty();
+        let first = (0..latency.axis().columns()).find(used).unwrap_or(0);
+        let last = (first..latency.axis().columns()).rfind(used).unwrap_or(first);
+        let width = latency.axis().width_ns();
+        let range = TimeRange {
+            from_ns: (first as u64).saturating_mul(width),
+            to_ns: (last as u64 + 1).saturating_mul(width),
+        };
+        let mut parts = vec![[0; SLOTS]; PARTS];
+        let held = Held::by(stalls, op);
+        for column in first..=last {
+            let submitted = (column as u64).saturating_mul(width).saturating_add(width / 2);
+            let Some(part) = bin_of(submitted, range, PARTS) else { continue };
+            Column::of(latency, column, classes).for_each(|slot, count| {
+                if !held.has(submitted, width, slot) {
+                    parts[part][slot] += u64::from(count);
+                }
+            });
+        }
+        Columns { range, parts }
+    }
+
+    fn bands(&self, op: Op) -> Vec<LatencyBand> {
+        let mut counts = [0u64; SLOTS];
+        self.parts.iter().for_each(|part| counts.iter_mut().zip(part).for_each(|(sum, n)| *sum += n));
+        let total: u64 = counts.iter().sum();
+        if total < FEWEST {
+            return Vec::new();
+        }
+        let in_share = |mode: &Mode| {
+            let requests: u64 = counts[mode.begin..mode.end].iter().sum();
+            requests as f64 >= LEAST_SHARE * total as f64
+        };
+        let modes = modes(&counts).into_iter().filter(in_share);
+        ('A'..='Z').zip(modes).map(|(letter, mode)| self.band(op, letter, &mode, &counts)).collect()
+    }
+
+    fn band(&self, op: Op, letter: char, mode: &Mode, counts: &[u64; SLOTS]) -> LatencyBand {
+        let share = |parts: &[[u64; SLOTS]]| {
+            let sum = |part: &[u64]| part.iter().sum::<u64>();
+            let total: u64 = parts.iter().map(|part| sum(part)).sum();
+            let inside: u64 = parts.iter().map(|part| sum(&part[mode.begin..mode.end])).sum();
+            (total > 0).then(|| inside as f64 / total as f64)
+        };
+        let used = |slot: &usize| counts[*slot] > 0;
+        let first = (mode.begin..mode.end).find(used).unwrap_or(mode.begin);
+        let last = (mode.begin..mode.end).rfind(used).unwrap_or(first);
+        LatencyBand {
+            letter,
+            op,
+            low_ns: slot_begin(first),
+            peak_ns: slot_middle(mode.peak),
+            high_ns: slot_begin(last + 1),
+            requests: counts[mode.begin..mode.end].iter().sum(),
+            share: share(&self.parts).unwrap_or(0.0),
+            first_third_share: share(&self.parts[..PARTS / 3]),
+            last_third_share: share(&self.parts[PARTS - PARTS / 3..]),
+            share_over_time: self.parts.chunks(1).map(share).collect(),
+            range: self.range,
+        }
+    }
+}
+
+/// The counts of one operation in one column of the grid.
+struct Column<'a>([Option<&'a [u32]>; 2]);
+
+impl<'a> Column<'a> {
+    fn of(grid: &'a CountGrid, column: usize, classes: [Class; 2]) -> Column<'a> {
+        let begin = column % TILE_COLUMNS * SLOTS;
+        Column(classes.map(|class| grid.tile(class, column / TILE_COLUMNS).map(|t| &t[begin..begin + SLOTS])))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().flatten().all(|counts| counts.iter().all(|n| *n == 0))
+    }
+
+    fn for_each(&self, mut f: impl FnMut(usize, u32)) {
+        for counts in self.0.iter().flatten() {
+            counts.iter().enumerate().filter(|(_, n)| **n > 0).for_each(|(slot, n)| f(slot, *n));
+        }
+    }
+}
+
+/// The stalls of one operation.
+struct Held<'a>(Vec<&'a CompletionStall>);
+
+impl Held<'_> {
+    fn by(stalls: &[CompletionStall], op: Op) -> Held<'_> {
+        Held(stalls.iter().filter(|s| s.op.is_none_or(|o| o == op)).collect())
+    }
+
+    /// Whether requests of a cell were held: submitted before the end of a stall and completed at it or later. Those
+    /// that were submitted while the held ones were worked off, for no longer than the stall itself, wait behind them
+    /// and are left out too.
+    fn has(&self, submitted: u64, width: u64, slot: usize) -> bool {
+        // Times are known to a column and a row: in doubt a request was held.
+        let earliest = submitted.saturating_sub(width);
+        let completed = submitted.saturating_add(width).saturating_add(slot_begin(slot + 1));
+        self.0.iter().any(|stall| {
+            let end = stall.range.to_ns;
+            let behind = end.saturating_add(stall.drain_ns.min(stall.range.length_ns()));
+            let is_held = earliest < end && completed >= end;
+            is_held || (stall.kind != StallKind::Queue && submitted >= end && submitted < behind)
+        })
+    }
+}
+
+/// Least time of a slot.
+fn slot_begin(slot: usize) -> u64 {
+    if slot == 0 { 0 } else { row_lower_edge(slot - 1) }
+}
+
+/// Middle of a slot on the logarithmic scale.
+fn slot_middle(slot: usize) -> u64 {
+    let (begin, end) = (slot_begin(slot) as f64, slot_begin(slot + 1) as f64);
+    if slot == 0 { (end / 2.0) as u64 } else { (begin * end).sqrt().round() as u64 }
+}
+
+/// A mode: slots from `begin` to before `end`.
+struct Mode {
+    begin: usize,
+    peak: usize,
+    end: usize,
+}
+
+/// Peaks of the smoothed logarithm that stand out, parted at the valleys between them.
+fn modes(counts: &[u64; SLOTS]) -> Vec<Mode> {
+    let height: Vec<f64> = smoothed(counts).iter().map(|count| (1.0 + count).log10()).collect();
+    let peaks: Vec<usize> = (0..SLOTS).filter(|slot| prominence(&height, *slot) >= PROMINENCE).collect();
+    let valley = |pair: &[usize]| {
+        (pair[0]..pair[1]).min_by(|a, b| height[*a].total_cmp(&height[*b])).unwrap_or(pair[0])
+    };
+    let cuts: Vec<usize> = [0].into_iter().chain(peaks.windows(2).map(valley)).chain([SLOTS]).collect();
+    peaks
+        .iter()
+        .zip(cuts.windows(2))
+        .map(|(peak, cut)| Mode { begin: cut[0], peak: *peak, end: cut[1] })
+        .collect()
+}
+
+fn smoothed(counts: &[u64; SLOTS]) -> Vec<f64> {
+    let reach = (4.0 * SIGMA_ROWS).ceil() as i64;
+    let weight = |distance: i64| (-0.5 * (distance as f64 / SIGMA_ROWS).powi(2)).exp();
+    let all: f64 = (-reach..=reach).map(weight).sum();
+    let at = |slot: i64| usize::try_from(slot).ok().and_then(|s| counts.get(s)).map_or(0.0, |n| *n as f64);
+    (0..SLOTS as i64)
+        .map(|slot| (-reach..=reach).map(|d| weight(d) * at(slot + d)).sum::<f64>() / all)
+        .collect()
+}
+
+/// By how much a peak rises over the higher of the two valleys that part it from higher ground; 0 for what is no peak.
+/// Beyond the ends lies nothing.
+fn prominence(height: &[f64], at: usize) -> f64 {
+    let top = height[at];
+    let is_peak = top > 0.0
+        && at.checked_sub(1).is_none_or(|before| height[before] < top)
+        && height.get(at + 1).is_none_or(|behind| *behind <= top);
+    if !is_peak {
+        return 0.0;
+    }
+    let valley = |side: &mut dyn Iterator<Item = &f64>| {
+        let mut lowest = top;
+        for value in side {
+            if *value > top {
+                return lowest;
+            }
+            lowest = lowest.min(*value);
+        }
+        0.0
+    };
+    let left = valley(&mut height[..at].iter().rev());
+    let right = valley(&mut height[at + 1..].iter());
+    top - left.max(right)
 }

@@ -1,7 +1,10 @@
 //! Collapse: from when on the target cannot follow its timetable.
 
+use crate::Summary;
 use crate::caution::{grouped, three_digits};
-use crate::findings::{TimeRange, moment};
+use crate::findings::access::{Requests, begin_of, binned, measured};
+use crate::findings::statistics::{quantile, theil_sen};
+use crate::findings::{CompletionStall, TimeRange, moment};
 use serde::{Deserialize, Serialize};
 
 /// How it ends.
@@ -31,7 +34,7 @@ pub struct Overload {
     pub backlog_requests: u64,
     /// Evidence: slope of the backlog (median of all slopes between two points, Theil-Sen).
     pub backlog_slope_per_second: f64,
-    /// How much later each second's requests are than those of the second before: 0 to 1, and above if the demand grows.
+    /// How much later requests get in each second of the timetable: demanded ÷ delivered − 1.
     pub lost_seconds_per_second: f64,
 }
 
@@ -60,4 +63,142 @@ impl Overload {
 
 fn rate(per_second: f64) -> String {
     if per_second >= 1000.0 { grouped(per_second.round() as u64) } else { three_digits(per_second) }
+}
+
+/// Windows of the rates are at most this long.
+const LONGEST_WINDOW_NS: u64 = 1_000_000_000;
+/// A run has at least this many windows.
+const LEAST_WINDOWS: u64 = 100;
+/// An overload lasts at least this many windows.
+const SHORTEST: usize = 3;
+/// Below this part of the demand, delivery does not keep up.
+const KEEPS_UP: f64 = 0.95;
+/// A backlog of less than this many times what may be in flight is none.
+const TIMES_IN_FLIGHT: u64 = 2;
+/// The rate of a window with fewer demanded requests says nothing by itself.
+const FEWEST_IN_WINDOW: u64 = 100;
+
+/// Looks for a time when the target could not follow. Without a timetable nothing is demanded.
+pub(super) fn overload(
+    requests: &Requests,
+    stalls: &[CompletionStall],
+    summary: &Summary,
+) -> Option<Overload> {
+    let range = measured(summary).filter(|_| summary.run.has_timetable)?;
+    let windows = Windows::of(requests, range, summary);
+    let found = windows.collapse().or_else(|| windows.recovered())?;
+    // A backlog that a stall left behind is that stall's.
+    let growth = TimeRange { from_ns: windows.begin(found.0), to_ns: windows.begin(found.0 + found.1.len()) };
+    let stood: u64 = stalls.iter().filter(|s| s.op.is_none()).map(|s| s.range.overlap_ns(growth)).sum();
+    (2 * stood < growth.length_ns()).then(|| windows.describe(found))
+}
+
+/// How an overload was found: its first window, the backlog while it grew, how it ends, and the window behind its end.
+type Found = (usize, Vec<u64>, OverloadKind, usize);
+
+/// Requests by equal windows of the timetable.
+struct Windows {
+    range: TimeRange,
+    demanded: Vec<u64>,
+    delivered: Vec<u64>,
+    /// Demanded and not completed at the end of each.
+    backlog: Vec<u64>,
+    /// What may be in flight without being late; and requests that never complete.
+    allowed: u64,
+}
+
+impl Windows {
+    fn of(requests: &Requests, range: TimeRange, summary: &Summary) -> Windows {
+        let longest = (range.length_ns() / LEAST_WINDOWS)
+            .clamp(requests.width_ns, LONGEST_WINDOW_NS.max(requests.width_ns));
+        let bins = usize::try_from(range.length_ns() / longest).map_or(1, |n| n.clamp(1, 1 << 16));
+        let demanded = sums(&requests.demanded, requests, range, bins);
+        let delivered = sums(&requests.delivered, requests, range, bins);
+        let mut waiting = 0u64;
+        let backlog = demanded.iter().zip(&delivered).map(|(due, done)| {
+            waiting = (waiting + due).saturating_sub(*done);
+            waiting
+        });
+        let all = &summary.counts.all;
+        let depth = u64::from(summary.run.depth) * summary.targets.len().max(1) as u64;
+        Windows {
+            backlog: backlog.collect(),
+            range,
+            demanded,
+            delivered,
+            allowed: depth + (all.total - all.completed.min(all.total)),
+        }
+    }
+
+    fn begin(&self, window: usize) -> u64 {
+        begin_of(window, self.range, self.demanded.len())
+    }
+
+    /// Delivered divided by demanded of some windows.
+    fn ratio(&self, windows: std::ops::Range<usize>) -> f64 {
+        let sum = |values: &[u64]| values[windows.clone()].iter().sum::<u64>() as f64;
+        sum(&self.delivered) / sum(&self.demanded).max(1.0)
+    }
+
+    /// First window of the overload behind which the backlog was never small again, until `end`.
+    fn onset(&self, end: usize) -> usize {
+        let mut first =
+            self.backlog[..end].iter().rposition(|b| *b <= self.allowed).map_or(0, |last| last + 1);
+        // Where much may be in flight the backlog shows late what the rates show before.
+        while first > 0
+            && self.demanded[first - 1] >= FEWEST_IN_WINDOW
+            && self.ratio(first - 1..first) < KEEPS_UP
+        {
+            first -= 1;
+        }
+        first
+    }
+
+    fn collapse(&self) -> Option<Found> {
+        let end = self.backlog.len();
+        let first = self.onset(end);
+        let rest = &self.backlog[first..];
+        let is_large = *self.backlog.last()? > TIMES_IN_FLIGHT * self.allowed;
+        let is_one =
+            is_large && rest.len() >= SHORTEST && self.ratio(first..end) < KEEPS_UP && slope(rest) > 0.0;
+        is_one.then(|| (first, rest.to_vec(), OverloadKind::Collapse, end))
+    }
+
+    /// The greatest backlog, if it grew for some time and was worked off.
+    fn recovered(&self) -> Option<Found> {
+        let top = (0..self.backlog.len()).max_by_key(|i| (self.backlog[*i], std::cmp::Reverse(*i)))?;
+        let first = self.onset(top + 1);
+        let end = top + self.backlog[top..].iter().position(|b| *b <= self.allowed)?;
+        let growth = &self.backlog[first..=top];
+        let is_one = self.backlog[top] > TIMES_IN_FLIGHT * self.allowed
+            && growth.len() >= SHORTEST
+            && self.ratio(first..top + 1) < KEEPS_UP
+            && slope(growth) > 0.0;
+        is_one.then(|| (first, growth.to_vec(), OverloadKind::Recovered, end + 1))
+    }
+
+    fn describe(&self, (first, growth, kind, end): Found) -> Overload {
+        let window_s = self.range.length_ns() as f64 / 1e9 / self.demanded.len() as f64;
+        let grown = first..first + growth.len();
+        let rates: Vec<f64> = self.delivered[grown.clone()].iter().map(|n| *n as f64 / window_s).collect();
+        let then = &self.demanded[first..(first + SHORTEST).min(self.demanded.len())];
+        Overload {
+            kind,
+            range: TimeRange { from_ns: self.begin(first), to_ns: self.begin(end) },
+            demanded_per_second: then.iter().sum::<u64>() as f64 / (then.len() as f64 * window_s),
+            delivered_low_per_second: quantile(&rates, 0.05),
+            delivered_high_per_second: quantile(&rates, 0.95),
+            backlog_requests: growth.last().copied().unwrap_or(0),
+            backlog_slope_per_second: slope(&growth) / window_s,
+            lost_seconds_per_second: (1.0 / self.ratio(grown).max(1e-9) - 1.0).max(0.0),
+        }
+    }
+}
+
+fn sums(values: &[u64], requests: &Requests, range: TimeRange, bins: usize) -> Vec<u64> {
+    binned(values, requests.width_ns, range, bins).into_iter().map(|sum| sum as u64).collect()
+}
+
+fn slope(backlog: &[u64]) -> f64 {
+    theil_sen(&backlog.iter().map(|b| *b as f64).collect::<Vec<_>>())
 }

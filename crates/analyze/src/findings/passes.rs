@@ -1,6 +1,8 @@
 //! Differences between the passes of a run.
 
 use crate::findings::percent;
+use crate::findings::statistics::{mann_kendall_p, median, theil_sen};
+use crate::{PartStats, Summary};
 use serde::{Deserialize, Serialize};
 
 /// A figure of each pass.
@@ -94,4 +96,100 @@ impl PassFindings {
             if said.is_empty() { "no drift and no outlier shown".to_string() } else { said.join("; ") };
         format!("{} passes: {said}", self.passes)
     }
+}
+
+/// Fewest passes for a trend.
+const FEWEST_FOR_TREND: usize = 3;
+/// A trend that is less likely by chance is a drift ...
+const P_VALUE: f64 = 0.01;
+/// ... if it changes the quantity by at least this part.
+const LEAST_CHANGE: f64 = 0.02;
+/// Fewest passes among which one can stand out.
+const FEWEST_FOR_OUTLIER: usize = 5;
+/// One that stands out differs from the median by at least this part.
+const LEAST_DEVIATION: f64 = 0.1;
+
+/// Compares the passes; `None` for a run without completed requests.
+pub(super) fn passes(summary: &Summary) -> Option<PassFindings> {
+    if summary.counts.all.completed == 0 {
+        return None;
+    }
+    // The list is empty where there is only one pass. Passes beyond those kept apart are not compared.
+    let parts: Vec<&PartStats> =
+        summary.parts.passes.iter().filter(|p| p.completed > 0 && p.number.is_some()).collect();
+    let mut findings =
+        PassFindings { passes: parts.len().max(1) as u32, trends: Vec::new(), outliers: Vec::new() };
+    if parts.len() < FEWEST_FOR_TREND {
+        return Some(findings);
+    }
+    for quantity in [PassQuantity::LatencyP50, PassQuantity::LatencyP99, PassQuantity::Requests] {
+        let Some(values) = parts.iter().map(|part| value(part, quantity)).collect::<Option<Vec<f64>>>()
+        else {
+            continue;
+        };
+        findings.trends.push(trend(quantity, &values));
+        let outliers = outliers(&values).into_iter().map(|(index, z)| PassOutlier {
+            pass: parts[index].number.unwrap_or_default(),
+            quantity,
+            value: values[index],
+            z,
+        });
+        findings.outliers.extend(outliers);
+    }
+    Some(findings)
+}
+
+fn value(part: &PartStats, quantity: PassQuantity) -> Option<f64> {
+    match quantity {
+        PassQuantity::LatencyP50 => part.latency.map(|l| l.p50_ns as f64),
+        PassQuantity::LatencyP99 => part.latency?.p99_ns.map(|ns| ns as f64),
+        PassQuantity::Requests => part.delivered.map(|d| d.requests_per_second),
+    }
+}
+
+fn trend(quantity: PassQuantity, values: &[f64]) -> PassTrend {
+    let middle = median(values);
+    let change = if middle > 0.0 { theil_sen(values) * (values.len() - 1) as f64 / middle } else { 0.0 };
+    let p_value = mann_kendall_p(values);
+    let interval = interval(values);
+    PassTrend {
+        quantity,
+        median: middle,
+        low_95: interval.map(|i| i.0),
+        high_95: interval.map(|i| i.1),
+        p_value,
+        is_drift: p_value < P_VALUE && change.abs() >= LEAST_CHANGE,
+        change,
+    }
+}
+
+/// Interval of the median by order statistics: of n values, the k-th from below and from above enclose it unless fewer
+/// than k lie on one side, which the binomial distribution tells.
+fn interval(values: &[f64]) -> Option<(f64, f64)> {
+    let n = values.len();
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (mut probability, mut below, mut rank) = (0.5f64.powi(n.min(1_000) as i32), 0.0, 0);
+    while below + probability <= 0.025 && rank < n / 2 {
+        below += probability;
+        probability *= (n - rank) as f64 / (rank + 1) as f64;
+        rank += 1;
+    }
+    (rank > 0 && n <= 1_000).then(|| (sorted[rank - 1], sorted[n - rank]))
+}
+
+/// Passes far from the median in units of the median deviation. Of few passes that deviation is known badly, so the
+/// bound is wider there.
+fn outliers(values: &[f64]) -> Vec<(usize, f64)> {
+    let n = values.len();
+    let middle = median(values);
+    let sigma = 1.4826 * median(&values.iter().map(|v| (v - middle).abs()).collect::<Vec<_>>());
+    let bound = 5.0 + 300.0 / (n * n) as f64;
+    if n < FEWEST_FOR_OUTLIER || middle <= 0.0 {
+        return Vec::new();
+    }
+    let z = |value: f64| if value == middle { 0.0 } else { ((value - middle) / sigma).clamp(-1e6, 1e6) };
+    let stands_out =
+        |(_, v): &(usize, &f64)| z(**v).abs() > bound && (*v - middle).abs() >= LEAST_DEVIATION * middle;
+    values.iter().enumerate().filter(stands_out).map(|(i, v)| (i, z(*v))).collect()
 }

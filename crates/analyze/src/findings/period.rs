@@ -2,6 +2,9 @@
 
 use crate::caution::span;
 use crate::findings::TimeRange;
+use crate::findings::access::{Requests, binned, measured};
+use crate::findings::statistics::median;
+use crate::{Class, CountGrid, ROWS, Summary, TILE_COLUMNS};
 use serde::{Deserialize, Serialize};
 
 /// In which quantity the period shows.
@@ -60,4 +63,177 @@ impl Period {
             self.strength
         )
     }
+}
+
+/// Most equal bins of the time.
+const MOST_BINS: usize = 4_096;
+/// Fewest bins in which anything can be seen.
+const FEWEST_BINS: usize = 64;
+/// A period is at least this many bins long.
+const SHORTEST: usize = 4;
+/// And comes at least this many times.
+const REPETITIONS: usize = 6;
+/// Noise without a period stays below this many standard errors of the autocorrelation.
+const STANDARD_ERRORS: f64 = 5.5;
+/// Weaker ones are not worth a word.
+const WEAKEST: f64 = 0.1;
+/// Bins of the running mean that is taken away first, so that a drift is no period: this part of all.
+const DRIFT_PART: usize = 4;
+/// Requests slower than all but this part of the operation's are slow.
+const SLOW_PART: f64 = 0.01;
+
+/// Looks for a period in the completions and in the share of slow requests; the clearer one counts.
+pub(super) fn period(requests: &Requests, latency: &CountGrid, summary: &Summary) -> Option<Period> {
+    let range = measured(summary)?;
+    let width = requests.width_ns;
+    let bins = usize::try_from(range.length_ns() / width).map_or(MOST_BINS, |n| n.min(MOST_BINS));
+    if bins < FEWEST_BINS {
+        return None;
+    }
+    let demanded = Correlogram::of(&binned(&requests.demanded, width, range, bins));
+    let slow = binned(&slow(latency), latency.axis().width_ns(), range, bins);
+    let completions =
+        (PeriodQuantity::Completions, Correlogram::of(&binned(&requests.delivered, width, range, bins)));
+    let candidates = [completions, (PeriodQuantity::SlowShare, Correlogram::of(&slow))];
+    let found = candidates.iter().filter_map(|(quantity, correlogram)| {
+        let lag = correlogram.as_ref()?.period()?;
+        Some((*quantity, correlogram.as_ref()?, lag))
+    });
+    let (quantity, correlogram, lag) =
+        found.max_by(|a, b| a.1.clearness(a.2).total_cmp(&b.1.clearness(b.2)))?;
+    let bin_ns = range.length_ns() as f64 / bins as f64;
+    // In a closed loop requests are due when others complete: that demand is no load's own.
+    let demanded = demanded.filter(|_| summary.run.has_timetable);
+    let is_loads = demanded.as_ref().is_some_and(|d| d.near(lag) > d.threshold);
+    Some(Period {
+        period_ns: (correlogram.refined(lag) * bin_ns).round() as u64,
+        quantity,
+        cause: if is_loads { PeriodCause::Load } else { PeriodCause::Target },
+        strength: correlogram.at(lag),
+        threshold: correlogram.threshold,
+        demanded_strength: demanded.map(|d| d.near(lag)),
+        range,
+    })
+}
+
+/// Slow requests of each column of the grid.
+fn slow(latency: &CountGrid) -> Vec<u64> {
+    let marginal = latency.marginal();
+    let total: u64 = marginal.iter().flatten().sum();
+    let mut above = 0u64;
+    let first = (0..marginal.len()).rfind(|slot| {
+        above += marginal[*slot].iter().sum::<u64>();
+        above as f64 > SLOW_PART * total as f64
+    });
+    let first = first.map_or(0, |slot| slot + 1);
+    let mut slow = vec![0u64; latency.axis().columns()];
+    for class in Class::ALL {
+        for tile in 0..latency.tiles() {
+            let Some(counts) = latency.tile(class, tile) else { continue };
+            for (column, counts) in slow[tile * TILE_COLUMNS..].iter_mut().zip(counts.chunks(ROWS + 2)) {
+                *column += counts[first..].iter().map(|n| u64::from(*n)).sum::<u64>();
+            }
+        }
+    }
+    slow
+}
+
+/// Autocorrelation of a series without its drift.
+struct Correlogram {
+    /// By distance in bins, from 0; up to half of the series.
+    r: Vec<f64>,
+    /// What noise stays below (Bartlett 1946: neighbours that resemble each other widen it).
+    threshold: f64,
+}
+
+impl Correlogram {
+    /// `None` where nothing varies.
+    fn of(series: &[f64]) -> Option<Correlogram> {
+        let values = clipped(&without_drift(series));
+        let n = values.len();
+        let power = values.iter().map(|v| v * v).sum::<f64>() / n as f64;
+        if power <= 0.0 {
+            return None;
+        }
+        let product = |lag: usize| values[lag..].iter().zip(&values).map(|(a, b)| a * b).sum::<f64>();
+        let r: Vec<f64> = (0..n / 2).map(|lag| product(lag) / ((n - lag) as f64 * power)).collect();
+        let alike: f64 = r[1..].iter().take_while(|r| **r > 0.0).map(|r| r * r).sum();
+        let threshold = (STANDARD_ERRORS * ((1.0 + 2.0 * alike) / n as f64).sqrt()).max(WEAKEST);
+        Some(Correlogram { r, threshold })
+    }
+
+    fn at(&self, lag: usize) -> f64 {
+        self.r.get(lag).copied().unwrap_or(0.0)
+    }
+
+    /// The greatest value close to a distance.
+    fn near(&self, lag: usize) -> f64 {
+        (lag.saturating_sub(1)..=lag + 1).map(|l| self.at(l)).fold(f64::MIN, f64::max)
+    }
+
+    fn clearness(&self, lag: usize) -> f64 {
+        self.at(lag) / self.threshold
+    }
+
+    /// The shortest distance that is nearly as good as the best, and that comes back at its multiples.
+    fn period(&self) -> Option<usize> {
+        let longest = 2 * self.r.len() / REPETITIONS;
+        let is_peak = |lag: &usize| {
+            let value = self.at(*lag);
+            // What falls from a distance of zero on is no period: there must be a valley before.
+            let valley = self.r[1..*lag].iter().copied().fold(f64::MAX, f64::min);
+            value > self.threshold
+                && value >= self.near(*lag)
+                && value - valley > self.threshold
+                && [2, 3].iter().all(|k| self.multiple(*lag, *k) > (value / 2.0).max(self.threshold * 0.6))
+        };
+        let peaks: Vec<usize> = (SHORTEST..longest).filter(is_peak).collect();
+        let best = peaks.iter().map(|lag| self.at(*lag)).fold(0.0, f64::max);
+        peaks.into_iter().find(|lag| self.at(*lag) >= 0.75 * best)
+    }
+
+    /// The greatest value at a multiple; a period is known to half a bin.
+    fn multiple(&self, lag: usize, times: usize) -> f64 {
+        let reach = times.div_ceil(2);
+        (times * lag - reach..=times * lag + reach).map(|l| self.at(l)).fold(0.0, f64::max)
+    }
+
+    /// The period in bins, from its highest multiple that is still there.
+    fn refined(&self, lag: usize) -> f64 {
+        let (mut period, mut times) = (lag as f64, 1.0);
+        while (times + 1.0) * period + 2.0 < self.r.len() as f64 {
+            let next = ((times + 1.0) * period).round() as usize;
+            let best = (next.saturating_sub(2)..=next + 2).max_by(|a, b| self.at(*a).total_cmp(&self.at(*b)));
+            let Some(best) = best.filter(|b| self.at(*b) > self.threshold * 0.6) else { break };
+            times += 1.0;
+            period = best as f64 / times;
+        }
+        period
+    }
+}
+
+/// Minus the running mean over a part of the series, and the rest around zero.
+fn without_drift(series: &[f64]) -> Vec<f64> {
+    let reach = (series.len() / DRIFT_PART / 2).max(1);
+    let sums: Vec<f64> = [0.0]
+        .into_iter()
+        .chain(series.iter().scan(0.0, |sum, v| {
+            *sum += v;
+            Some(*sum)
+        }))
+        .collect();
+    let around = |i: usize| {
+        let (from, to) = (i.saturating_sub(reach), (i + reach + 1).min(series.len()));
+        (sums[to] - sums[from]) / (to - from) as f64
+    };
+    let rest: Vec<f64> = series.iter().enumerate().map(|(i, v)| v - around(i)).collect();
+    let mean = rest.iter().sum::<f64>() / rest.len().max(1) as f64;
+    rest.iter().map(|v| v - mean).collect()
+}
+
+/// A few giant values would drown everything else: none counts for more than ten times the usual one.
+fn clipped(values: &[f64]) -> Vec<f64> {
+    let usual = median(&values.iter().map(|v| v.abs()).collect::<Vec<_>>());
+    let most = if usual > 0.0 { 10.0 * usual } else { f64::MAX };
+    values.iter().map(|v| v.clamp(-most, most)).collect()
 }

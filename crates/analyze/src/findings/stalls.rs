@@ -2,8 +2,10 @@
 
 use crate::caution::{grouped, span};
 use crate::findings::{TimeRange, moment};
+use crate::sketch::Sketch;
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// What stood still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +15,7 @@ pub enum StallKind {
     Lash,
     /// Nothing of one operation completed, while the other went on.
     Needle,
-    /// Requests of one operation piled up and completed together, while others of the same operation went on.
+    /// Requests of one operation piled up and completed together, although others of the same operation went on.
     Queue,
     /// Nothing completed, but a single request is all that was in flight: it flies above the others.
     Hang,
@@ -55,7 +57,7 @@ impl CompletionStall {
                 format!("no {} completed, the others went on (needle)", op.name())
             }
             (StallKind::Queue, Some(op)) => {
-                format!("{}s piled up and completed together, others went on (needle)", op.name())
+                format!("{}s piled up and completed together (needle)", op.name())
             }
             (_, None) => "requests piled up (needle)".to_string(),
         };
@@ -76,5 +78,326 @@ impl CompletionStall {
             span(self.drain_ns),
             span(self.longest_latency_ns)
         )
+    }
+}
+
+/// Gaps below this are never stalls.
+const SHORTEST_NS: u64 = 50_000_000;
+/// A stall is this many times longer than nearly all gaps of the run.
+const TIMES_USUAL: u64 = 20;
+/// "Nearly all": at most one gap in this many is longer ...
+const ONE_IN: u64 = 1_000;
+/// ... but at least this many are left above, or the stalls of a short run would hide themselves.
+const LEFT_ABOVE: u64 = 16;
+/// Fewer gaps say nothing about what is usual.
+const FEWEST_GAPS: u64 = 32;
+/// Most candidates of each kind that are remembered while records come.
+const MOST_CANDIDATES: usize = 1_024;
+/// Most stalls in the list.
+const MOST_LISTED: usize = 256;
+
+/// Looks for times without completions. It takes requests in the order of completion; its memory is bounded.
+#[derive(Debug, Clone, Default)]
+pub struct Completions {
+    all: Gaps,
+    of_op: [Gaps; 2],
+    piles: [Piles; 2],
+}
+
+/// What [`Completions`] found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CompletionFacts {
+    /// By onset.
+    pub stalls: Vec<CompletionStall>,
+    /// Further stalls, shorter than those of the list.
+    pub left_out: u64,
+}
+
+impl Completions {
+    /// Nothing yet.
+    pub fn new() -> Completions {
+        Completions::default()
+    }
+
+    /// Takes the next submitted request in the order of completion, a failed one too.
+    pub fn add(&mut self, submitted_ns: u64, completed_ns: u64, op: Op) {
+        let index = usize::from(op.is_write());
+        self.all.add(submitted_ns, completed_ns, index);
+        self.of_op[index].add(submitted_ns, completed_ns, index);
+        self.piles[index].add(submitted_ns, completed_ns);
+    }
+
+    /// What was found.
+    pub fn facts(mut self) -> CompletionFacts {
+        let (mut stalls, mut left_out) = self.all.stalls(None);
+        for (index, op) in Op::ALL.into_iter().enumerate() {
+            // Whatever stood still altogether is no matter of one operation.
+            let (mut needles, more) = self.of_op[index].stalls(Some(op));
+            needles
+                .retain(|needle| !stalls.iter().any(|lash| lash.op.is_none() && covers_half(lash, needle)));
+            stalls.append(&mut needles);
+            left_out += more;
+        }
+        for (index, op) in Op::ALL.into_iter().enumerate() {
+            let piles = std::mem::take(&mut self.piles[index]);
+            left_out += piles.left_out;
+            let new = piles.stalls(op);
+            stalls.extend(new.filter(|pile| !stalls.iter().any(|s| explains(s, pile))).collect::<Vec<_>>());
+        }
+        stalls.sort_by_key(|s| std::cmp::Reverse(s.range.length_ns()));
+        left_out += stalls.len().saturating_sub(MOST_LISTED) as u64;
+        stalls.truncate(MOST_LISTED);
+        stalls.sort_by_key(|s| (s.range.from_ns, s.range.to_ns));
+        CompletionFacts { stalls, left_out }
+    }
+}
+
+fn covers_half(lash: &CompletionStall, needle: &CompletionStall) -> bool {
+    2 * lash.range.overlap_ns(needle.range) >= needle.range.length_ns()
+}
+
+/// Whether a pile is what a stall held.
+fn explains(stall: &CompletionStall, pile: &CompletionStall) -> bool {
+    (stall.op.is_none() || stall.op == pile.op)
+        && 4 * stall.range.overlap_ns(pile.range) >= pile.range.length_ns()
+}
+
+/// Gaps between completions of one kind.
+#[derive(Debug, Clone, Default)]
+struct Gaps {
+    last_completed: u64,
+    /// Lengths, without the time at which the request that ended the gap was not there yet.
+    lengths: Sketch<8>,
+    /// By time.
+    candidates: Vec<Candidate>,
+    /// Lengths of candidates that were too short to be remembered.
+    forgotten: Sketch<8>,
+}
+
+/// A gap that may be a stall.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    last_before: u64,
+    end: u64,
+    /// Among those held.
+    first_submitted: u64,
+    /// How long the request that ended it had waited.
+    ender_waited: u64,
+    held: [u64; 2],
+    drained: u64,
+    longest: u64,
+}
+
+impl Candidate {
+    /// From when on something was in flight and nothing completed.
+    fn begin(&self) -> u64 {
+        self.last_before.max(self.first_submitted)
+    }
+
+    fn length(&self) -> u64 {
+        self.end - self.begin()
+    }
+
+    fn hold(&mut self, submitted: u64, completed: u64, op: usize) {
+        self.held[op] += 1;
+        self.first_submitted = self.first_submitted.min(submitted);
+        self.drained = completed;
+        self.longest = self.longest.max(completed - submitted);
+    }
+}
+
+impl Gaps {
+    fn add(&mut self, submitted: u64, completed: u64, op: usize) {
+        let (last, completed) = (self.last_completed, completed.max(self.last_completed));
+        let submitted = submitted.min(completed);
+        let waited = completed - submitted.max(last);
+        self.lengths.add(waited);
+        if completed - last > SHORTEST_NS {
+            self.remember(Candidate {
+                last_before: last,
+                end: completed,
+                first_submitted: submitted,
+                ender_waited: waited,
+                held: [0; 2],
+                drained: completed,
+                longest: 0,
+            });
+        }
+        // Those that end before this was submitted do not hold it, nor do those before them.
+        let holding =
+            self.candidates.iter_mut().rev().take_while(|c| c.end > submitted || c.end == completed);
+        holding.for_each(|c| c.hold(submitted, completed, op));
+        self.last_completed = completed;
+    }
+
+    fn remember(&mut self, candidate: Candidate) {
+        self.candidates.push(candidate);
+        if self.candidates.len() > MOST_CANDIDATES {
+            // Not the newest: what it holds is not known yet.
+            let older = &self.candidates[..MOST_CANDIDATES];
+            let shortest = (0..MOST_CANDIDATES).min_by_key(|i| older[*i].length()).unwrap_or(0);
+            self.forgotten.add(self.candidates.remove(shortest).length());
+        }
+    }
+
+    /// Longer gaps are stalls; `None` where too little is known.
+    fn threshold(&self) -> Option<u64> {
+        let count = self.lengths.count();
+        let usual = || self.lengths.at_rank(count - (count / ONE_IN).max(LEFT_ABOVE));
+        (count >= FEWEST_GAPS).then(|| usual().saturating_mul(TIMES_USUAL).max(SHORTEST_NS))
+    }
+
+    /// The stalls, and how many more there were.
+    fn stalls(&self, op: Option<Op>) -> (Vec<CompletionStall>, u64) {
+        let Some(threshold) = self.threshold() else { return (Vec::new(), 0) };
+        let long = self.candidates.iter().filter(|c| c.length() > threshold);
+        let stalls = long.filter_map(|c| c.stall(op, threshold)).collect();
+        (stalls, self.forgotten.above(threshold))
+    }
+}
+
+impl Candidate {
+    fn stall(&self, op: Option<Op>, threshold: u64) -> Option<CompletionStall> {
+        let held: u64 = self.held.iter().sum();
+        // One request hangs; the other one came and went as usual, only nobody else came.
+        if held == 2 && self.ender_waited < self.length() / 4 {
+            return None;
+        }
+        let kind = match op {
+            _ if held < 2 => StallKind::Hang,
+            None => StallKind::Lash,
+            Some(_) => StallKind::Needle,
+        };
+        // That a single request of an operation is slow while the other goes on is no stall.
+        (op.is_none() || held > 1).then(|| CompletionStall {
+            kind,
+            op,
+            range: TimeRange { from_ns: self.begin(), to_ns: self.end },
+            held_reads: self.held[0],
+            held_writes: self.held[1],
+            drain_ns: self.drained - self.end,
+            longest_latency_ns: self.longest,
+            threshold_ns: threshold,
+        })
+    }
+}
+
+/// Requests faster than this are in no pile.
+const SLOW_NS: u64 = 50_000_000;
+/// The slowest of a pile took at least this long, so that the slow ones span a factor of two.
+const PILE_HEIGHT_NS: u64 = 2 * SLOW_NS;
+/// Fewest requests of a pile.
+const PILE_LEAST: u64 = 8;
+/// Slow completions before the pile that are remembered.
+const MOST_RECENT: usize = 64;
+/// Equal parts of the latency, of which nearly all must have requests.
+const PARTS: u64 = 8;
+
+/// Requests of one operation that pile up and complete together although others go on: submitted at various times,
+/// completed within a short one, with all latencies up to the longest. What was submitted together and completes one by
+/// one is a burst, what is slow all the time is a band, and a single slow request has no fellows.
+#[derive(Debug, Clone, Default)]
+struct Piles {
+    current: Option<Pile>,
+    /// Completion times of slow requests before the current pile.
+    recent: VecDeque<u64>,
+    found: Vec<Pile>,
+    left_out: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Pile {
+    first_completed: u64,
+    last_completed: u64,
+    first_submitted: u64,
+    last_submitted: u64,
+    longest: u64,
+    count: u64,
+    latencies: Sketch<8>,
+}
+
+impl Piles {
+    fn add(&mut self, submitted: u64, completed: u64) {
+        let latency = completed.saturating_sub(submitted);
+        if latency < SLOW_NS {
+            return;
+        }
+        match &mut self.current {
+            Some(pile) if completed.saturating_sub(pile.last_completed) <= pile.longest / 20 => {
+                pile.add(submitted, completed, latency);
+            }
+            _ => {
+                self.close();
+                let mut pile = Pile {
+                    first_completed: completed,
+                    last_completed: completed,
+                    first_submitted: submitted,
+                    last_submitted: submitted,
+                    longest: 0,
+                    count: 0,
+                    latencies: Sketch::default(),
+                };
+                pile.add(submitted, completed, latency);
+                self.current = Some(pile);
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(pile) = self.current.take() else { return };
+        let begin = pile.first_completed.saturating_sub(pile.longest / 2);
+        let before = self.recent.iter().filter(|c| **c >= begin).count() as u64;
+        let is_full = before == MOST_RECENT as u64;
+        self.recent
+            .extend(std::iter::repeat_n(pile.last_completed, pile.count.min(MOST_RECENT as u64) as usize));
+        self.recent.drain(..self.recent.len().saturating_sub(MOST_RECENT));
+        if is_full || before * 4 > pile.count || !pile.is_needle() {
+            return;
+        }
+        self.found.push(pile);
+        if self.found.len() > MOST_CANDIDATES {
+            let lowest = (0..self.found.len()).min_by_key(|i| self.found[*i].longest).unwrap_or(0);
+            self.found.remove(lowest);
+            self.left_out += 1;
+        }
+    }
+
+    fn stalls(mut self, op: Op) -> impl Iterator<Item = CompletionStall> {
+        self.close();
+        self.found.into_iter().map(move |pile| CompletionStall {
+            kind: StallKind::Queue,
+            op: Some(op),
+            range: TimeRange { from_ns: pile.first_submitted, to_ns: pile.first_completed },
+            held_reads: if op == Op::Read { pile.count } else { 0 },
+            held_writes: if op == Op::Write { pile.count } else { 0 },
+            drain_ns: pile.last_completed - pile.first_completed,
+            longest_latency_ns: pile.longest,
+            threshold_ns: SLOW_NS,
+        })
+    }
+}
+
+impl Pile {
+    fn add(&mut self, submitted: u64, completed: u64, latency: u64) {
+        self.last_completed = self.last_completed.max(completed);
+        self.first_submitted = self.first_submitted.min(submitted);
+        self.last_submitted = self.last_submitted.max(submitted);
+        self.longest = self.longest.max(latency);
+        self.count += 1;
+        self.latencies.add(latency);
+    }
+
+    fn is_needle(&self) -> bool {
+        let filled = || {
+            let edge = |part: u64| SLOW_NS + (self.longest - SLOW_NS) / PARTS * part;
+            let above = |part| self.latencies.above(edge(part));
+            // The sketch's steps blur the edges, so two parts may seem empty.
+            (0..PARTS - 1).filter(|part| above(*part) > above(part + 1)).count() as u64 + 1 >= PARTS - 2
+        };
+        self.count >= PILE_LEAST
+            && self.longest >= PILE_HEIGHT_NS
+            && self.last_completed - self.first_completed <= self.longest / 2
+            && self.last_submitted - self.first_submitted >= self.longest / 2
+            && filled()
     }
 }

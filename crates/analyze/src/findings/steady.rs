@@ -1,6 +1,9 @@
 //! Steady state: whether the level stayed the same, and from when on.
 
+use crate::findings::access::{Requests, begin_of, bin_of, binned, measured};
+use crate::findings::statistics::median;
 use crate::findings::{TimeRange, moment, percent};
+use crate::{Class, CountGrid, ROWS, ROWS_PER_DECADE, Summary, TILE_COLUMNS};
 use serde::{Deserialize, Serialize};
 
 /// What is looked at.
@@ -11,7 +14,7 @@ pub enum SteadyQuantity {
     Requests,
     /// Transferred bytes per second.
     Bytes,
-    /// Mean logarithm of the latency.
+    /// Geometric mean of the latency.
     Latency,
 }
 
@@ -79,7 +82,7 @@ pub struct SniaSteady {
 pub struct Steady {
     /// The time that was looked at.
     pub range: TimeRange,
-    /// From when on the run was steady by the split test, in all quantities; `None` if never for half a minute of bins.
+    /// From when on the run was steady by the split test, in all quantities; `None` if never for 8 of 20 equal parts.
     pub steady_from_ns: Option<u64>,
     /// One for each quantity.
     pub split: Vec<SplitTest>,
@@ -112,5 +115,156 @@ impl Steady {
             None => "never steady".to_string(),
         };
         format!("not steady: at {} {what} {change}; {from} (split test)", moment(split.at_ns))
+    }
+}
+
+/// Equal bins of the split test.
+const BINS: usize = 20;
+/// Fewest bins on each side of a split.
+const LEAST_SIDE: usize = 3;
+/// Fewest bins that can be called steady.
+const LEAST_STEADY: usize = 8;
+/// Differences of the level above this many standard errors are changes ...
+const T: f64 = 6.0;
+/// ... if the levels differ by this factor;
+const CHANGED: f64 = 1.15;
+/// ... and great ones by this.
+const CHANGED_MUCH: f64 = 1.5;
+/// The median of |difference of neighbours| divided by this is the standard deviation of normal noise.
+const MEDIAN_DIFFERENCE: f64 = 0.954;
+/// The standard error of a median is this times that of a mean.
+const MEDIAN_ERROR: f64 = 1.2533;
+/// Fewest requests in a run whose level can be judged.
+const FEWEST_REQUESTS: u64 = 400;
+/// Rounds of the SNIA rule, and those of a window.
+const ROUNDS: usize = 25;
+const WINDOW: usize = 5;
+/// Greatest range and slope within a window, divided by its mean.
+const MOST_RANGE: f64 = 0.2;
+const MOST_SLOPE: f64 = 0.1;
+
+/// Judges the level of the measured time. With a timetable the rates are the load's, so the latency alone is judged.
+pub(super) fn steady(requests: &Requests, latency: &CountGrid, summary: &Summary) -> Option<Steady> {
+    let range = measured(summary).filter(|_| summary.counts.all.completed >= FEWEST_REQUESTS)?;
+    let levels = Levels { requests, latency, range, is_open: summary.run.has_timetable };
+    let bins = levels.by(BINS);
+    // In bins of whole columns a column more or less is a change of its own.
+    if range.length_ns() / requests.width_ns.max(1) < 4 * ROUNDS as u64 {
+        return None;
+    }
+    let split = bins.iter().map(|(quantity, values)| split(*quantity, values, range)).collect();
+    let is_steady = |from: usize| {
+        bins.iter()
+            .all(|(quantity, values)| split_of(*quantity, &values[from..]).result == SplitResult::Steady)
+    };
+    let from = (0..=BINS - LEAST_STEADY).find(|from| is_steady(*from));
+    let rounds = levels.by(ROUNDS);
+    Some(Steady {
+        range,
+        steady_from_ns: from.map(|bin| begin_of(bin, range, BINS)),
+        split,
+        snia: Some(SniaSteady {
+            round_ns: range.length_ns() / ROUNDS as u64,
+            rounds: ROUNDS as u32,
+            windows: rounds.iter().map(|(quantity, values)| snia(*quantity, values)).collect(),
+        }),
+    })
+}
+
+struct Levels<'a> {
+    requests: &'a Requests,
+    latency: &'a CountGrid,
+    range: TimeRange,
+    is_open: bool,
+}
+
+impl Levels<'_> {
+    fn by(&self, bins: usize) -> Vec<(SteadyQuantity, Vec<f64>)> {
+        let seconds = self.range.length_ns() as f64 / 1e9 / bins as f64;
+        let rate = |values: &[u64]| {
+            let sums = binned(values, self.requests.width_ns, self.range, bins);
+            sums.into_iter().map(|sum| sum / seconds).collect()
+        };
+        let mut all = vec![(SteadyQuantity::Latency, self.latency_by(bins))];
+        if !self.is_open {
+            all.insert(0, (SteadyQuantity::Requests, rate(&self.requests.delivered)));
+            all.insert(1, (SteadyQuantity::Bytes, rate(&self.requests.delivered_bytes)));
+        }
+        all
+    }
+
+    /// Geometric mean of the latency of the requests submitted in each bin; 0 without any.
+    fn latency_by(&self, bins: usize) -> Vec<f64> {
+        let width = self.latency.axis().width_ns();
+        let mut sums = vec![(0.0, 0u64); bins];
+        for class in Class::ALL {
+            for tile in 0..self.latency.tiles() {
+                let Some(counts) = self.latency.tile(class, tile) else { continue };
+                for (column, counts) in ((tile * TILE_COLUMNS) as u64..).zip(counts.chunks(ROWS + 2)) {
+                    let middle = column.saturating_mul(width).saturating_add(width / 2);
+                    let Some(bin) = bin_of(middle, self.range, bins) else { continue };
+                    for (slot, count) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+                        sums[bin].0 += slot as f64 * f64::from(*count);
+                        sums[bin].1 += u64::from(*count);
+                    }
+                }
+            }
+        }
+        let level = |(sum, count): (f64, u64)| {
+            let row = sum / count as f64 - 0.5;
+            if count == 0 { 0.0 } else { 1_000.0 * 10f64.powf(row / ROWS_PER_DECADE as f64) }
+        };
+        sums.into_iter().map(level).collect()
+    }
+}
+
+fn split(quantity: SteadyQuantity, values: &[f64], range: TimeRange) -> SplitTest {
+    let mut test = split_of(quantity, values);
+    test.at_ns = begin_of(test.at_ns as usize, range, values.len());
+    test
+}
+
+/// The split test; `at_ns` is the number of the first bin behind the split.
+fn split_of(quantity: SteadyQuantity, values: &[f64]) -> SplitTest {
+    let n = values.len();
+    let differences: Vec<f64> = values.windows(2).map(|w| (w[1] - w[0]).abs()).collect();
+    let sigma = median(&differences) / MEDIAN_DIFFERENCE;
+    let at = |k: usize| {
+        let (before, behind) = (median(&values[..k]), median(&values[k..]));
+        let error = MEDIAN_ERROR * sigma * (1.0 / k as f64 + 1.0 / (n - k) as f64).sqrt();
+        let difference = (behind - before).abs();
+        let t = if difference == 0.0 { 0.0 } else { (difference / error).min(1e6) };
+        (k, before, behind, t)
+    };
+    let splits = (LEAST_SIDE..=n.saturating_sub(LEAST_SIDE)).map(at);
+    let (k, before, behind, t) = splits.max_by(|a, b| a.3.total_cmp(&b.3)).unwrap_or((0, 0.0, 0.0, 0.0));
+    let level_ratio = (before.min(behind) > 0.0).then(|| before.max(behind) / before.min(behind));
+    let differs_by = |factor: f64| t > T && level_ratio.is_none_or(|ratio| ratio > factor);
+    let result = match () {
+        () if differs_by(CHANGED_MUCH) => SplitResult::ChangedMuch,
+        () if differs_by(CHANGED) => SplitResult::Changed,
+        () => SplitResult::Steady,
+    };
+    SplitTest { quantity, result, bins: n, at_ns: k as u64, before, behind, t, level_ratio }
+}
+
+fn snia(quantity: SteadyQuantity, rounds: &[f64]) -> SniaWindow {
+    let figures = |window: &[f64]| {
+        let mean = window.iter().sum::<f64>() / window.len() as f64;
+        let (low, high) = window.iter().fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(*v), h.max(*v)));
+        let middle = (window.len() - 1) as f64 / 2.0;
+        let moments = window.iter().enumerate().map(|(i, v)| (i as f64 - middle, v - mean));
+        let (xy, xx) = moments.fold((0.0, 0.0), |(xy, xx), (x, y)| (xy + x * y, xx + x * x));
+        let excursion = (xy / xx * (window.len() - 1) as f64).abs();
+        if mean > 0.0 { ((high - low) / mean, excursion / mean) } else { (0.0, 0.0) }
+    };
+    let is_steady = |(range, slope): (f64, f64)| range <= MOST_RANGE && slope <= MOST_SLOPE;
+    let last = figures(&rounds[rounds.len() - WINDOW..]);
+    SniaWindow {
+        quantity,
+        first_steady_round: rounds.windows(WINDOW).position(|w| is_steady(figures(w))).map(|i| i as u32),
+        is_steady_at_end: is_steady(last),
+        range_over_mean: last.0,
+        slope_over_mean: last.1,
     }
 }

@@ -1,5 +1,7 @@
 //! One file per sub-command.
 
+mod analyze;
+mod compare;
 mod export;
 mod generate;
 mod import;
@@ -11,6 +13,8 @@ mod report;
 mod run;
 mod show;
 
+pub use analyze::analyze;
+pub use compare::compare;
 pub use export::export;
 pub use generate::generate;
 pub use import::import;
@@ -33,12 +37,12 @@ fn open(dir: &Path) -> Result<Archive, Failure> {
 
 impl From<&LimitArgs> for Limits {
     fn from(args: &LimitArgs) -> Limits {
-        Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay }
+        Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, bad_ignore: args.bad_ignore }
     }
 }
 
 /// Kernel and the first target's scheduler, as pictures carry it.
-fn headline(archive: &Archive) -> iosonar_view::Headline {
+pub fn headline(archive: &Archive) -> iosonar_view::Headline {
     let environment = archive.environment();
     let kernel = environment.pointer("/kernel/release").and_then(|v| v.as_str());
     let device = environment.pointer("/targets/0/kind/block-device");

@@ -1,41 +1,122 @@
-//! `iosonar plot`: the diagrams of a run.
+//! `iosonar plot`: the diagrams of loads, results and runs.
 
-use super::{headline, open};
-use crate::args::{PlotArgs, ThemeArg};
+use super::compare::comparisons;
+use crate::analysis::Analysis;
 use crate::exit::{Exit, Failure};
-use crate::output::{Analysis, print, tell};
+use crate::inputs::Input;
+use crate::output::{print, tell};
+use crate::plot_args::{PlotArgs, ThemeArg};
 use anyhow::{Context, anyhow};
-use iosonar_view::{Format, Material, Picture, PlotOptions, RunMaterial, Style, Subject, Theme};
+use iosonar_analyze::findings::TimeRange;
+use iosonar_view::{
+    CompareMaterial, DataOptions, Format, Material, Picture, PlotOptions, Style, TextOptions, Theme,
+    compare_subject, plot_compare, write_data_files,
+};
+use std::path::{Path, PathBuf};
 
 /// Draws the pictures; says where they are.
-pub fn plot(args: PlotArgs) -> Result<Exit, Failure> {
+pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     let only = args.only.iter().map(|name| picture(name)).collect::<Result<Vec<_>, _>>()?;
-    let archive = open(&args.dir)?;
-    let out = args.out.clone().unwrap_or_else(|| args.dir.join("plots"));
-    std::fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
-    let analysis = Analysis::of(&archive, &(&args.limits).into())?;
-    let diagrams = analysis.diagrams(&archive)?;
-    let formats = match (args.png, args.svg) {
-        (true, _) => vec![Format::Png],
-        (_, true) => vec![Format::Svg],
-        _ => vec![Format::Png, Format::Svg],
-    };
-    let theme = match args.theme {
-        ThemeArg::Light => Theme::Light,
-        ThemeArg::Dark => Theme::Dark,
-    };
-    let options = PlotOptions { formats, only, style: Style { theme, range: None } };
-    let subject = Subject::of_run(&analysis.summary, &headline(&archive));
-    let run = RunMaterial { summary: &analysis.summary, diagrams: &diagrams, tally: Some(&analysis.tally), findings: None };
-    let material = Material { subject: &subject, run: Some(run), demand: None };
-    let plotted = iosonar_view::plot(&material, &out, &options)?;
-    for path in &plotted.written {
+    let options = PlotOptions { formats: formats(args), only, style: style(args)? };
+    let inputs: Vec<Input> = args.inputs.iter().map(|path| Input::open(path)).collect::<Result<_, _>>()?;
+    if args.compare {
+        return compare(args, &inputs, &options);
+    }
+    let analysis = Analysis::of(&inputs, &(&args.limits).into(), &args.demand)?;
+    if args.text {
+        print(&analysis.to_mail(TextOptions::default()))?;
+    } else {
+        let out = directory(args)?;
+        analysis.with_material(|material| draw(args, material, &out, &options))?;
+    }
+    analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
+    let completed = analysis.run.as_ref().map(|run| run.summary.counts.all.completed);
+    let requests = analysis.demand.facts.counts.all.requests;
+    Ok(if completed.unwrap_or(requests) == 0 { Exit::Failed } else { Exit::Fine })
+}
+
+fn draw(args: &PlotArgs, material: &Material<'_>, out: &Path, options: &PlotOptions) -> Result<(), Failure> {
+    let plotted = iosonar_view::plot(material, out, options)?;
+    let mut written = plotted.written;
+    if args.data {
+        let only: Vec<&str> = options.only.iter().map(|picture| picture.stem()).collect();
+        let data = DataOptions { smooth_window_ns: args.smooth_window.0 };
+        written.extend(write_data_files(material, out, &only, &data)?);
+    }
+    for path in &written {
         print(&format!("{}\n", path.display()))?;
     }
     for (picture, why) in &plotted.skipped {
         tell(format_args!("iosonar: {}: {why}", picture.stem()));
     }
-    Ok(if analysis.summary.counts.all.completed == 0 { Exit::Failed } else { Exit::Fine })
+    Ok(())
+}
+
+/// Pictures of two runs side by side.
+fn compare(args: &PlotArgs, inputs: &[Input], options: &PlotOptions) -> Result<Exit, Failure> {
+    let [first, second] = inputs else {
+        return Err(Failure::refused(anyhow!(
+            "--compare takes two inputs, the baseline first, and there are {}: iosonar plot --compare A B",
+            inputs.len()
+        )));
+    };
+    let analyses = [first, second]
+        .map(|input| Analysis::of(std::slice::from_ref(input), &(&args.limits).into(), &args.demand));
+    let [a, b] = analyses;
+    let (a, b) = (a?, b?);
+    let (Some(run_a), Some(run_b)) = (&a.run, &b.run) else {
+        return Err(Failure::refused(anyhow!(
+            "--compare: nothing is known about what happened to the requests of {}: name results, or loads that carry \
+             latencies",
+            if a.run.is_none() { &first.name } else { &second.name }
+        )));
+    };
+    let compared = comparisons(inputs)?;
+    let subject = compare_subject(&run_a.summary, &run_b.summary, &crate::session::command_line());
+    let material = CompareMaterial {
+        subject: &subject,
+        a: run_a.material(),
+        b: run_b.material(),
+        comparison: compared.first(),
+    };
+    for path in plot_compare(&material, &directory(args)?, options)? {
+        print(&format!("{}\n", path.display()))?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn formats(args: &PlotArgs) -> Vec<Format> {
+    match (args.png, args.svg) {
+        (true, _) => vec![Format::Png],
+        (_, true) => vec![Format::Svg],
+        _ => vec![Format::Png, Format::Svg],
+    }
+}
+
+fn style(args: &PlotArgs) -> Result<Style, Failure> {
+    let theme = match args.theme {
+        ThemeArg::Light => Theme::Light,
+        ThemeArg::Dark => Theme::Dark,
+        ThemeArg::Print => Theme::Print,
+        ThemeArg::Gray => Theme::Gray,
+    };
+    let range = args.range.map(|(from, to)| TimeRange { from_ns: from.0, to_ns: to.0 });
+    Ok(Style { theme, range })
+}
+
+/// Where the pictures go: beside the records of a run, else in a directory named after the input.
+fn directory(args: &PlotArgs) -> Result<PathBuf, Failure> {
+    let out = match (&args.out, args.inputs.as_slice()) {
+        (Some(out), _) => out.clone(),
+        (None, [dir]) if dir.is_dir() => dir.join("plots"),
+        (None, inputs) => {
+            let name = inputs[0].file_name().map_or("stdin".into(), |name| name.to_string_lossy());
+            let stem = name.trim_end_matches(".gz").trim_end_matches(".load").trim_end_matches(".replay");
+            PathBuf::from(format!("{stem}.plots"))
+        }
+    };
+    std::fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+    Ok(out)
 }
 
 fn picture(name: &str) -> Result<Picture, Failure> {

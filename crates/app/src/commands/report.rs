@@ -1,14 +1,24 @@
 //! `iosonar report`: one self-contained page.
 
 use super::{headline, open};
+use crate::analysis;
+use crate::analyze_args::DemandArgs;
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure};
+use crate::inputs::Input;
 use crate::output::{Analysis, print};
 use anyhow::Context;
+use iosonar_view::TextOptions;
 use iosonar_view::report::{Report, page};
 
 /// Writes the page; says where it is.
 pub fn report(args: ReportArgs) -> Result<Exit, Failure> {
+    if args.text {
+        let inputs = [Input::open(&args.dir)?];
+        let analysis = analysis::Analysis::of(&inputs, &(&args.limits).into(), &DemandArgs::default())?;
+        print(&analysis.to_mail(TextOptions::default()))?;
+        return Ok(Exit::Fine);
+    }
     let archive = open(&args.dir)?;
     let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
     let analysis = Analysis::of(&archive, &(&args.limits).into())?;

@@ -4,7 +4,8 @@ use crate::*;
 use iosonar_testkit::Ended;
 use std::process::Stdio;
 
-const COMMANDS: [&str; 8] = ["replay", "run", "show", "plot", "report", "export", "import", "generate"];
+const COMMANDS: [&str; 9] =
+    ["replay", "run", "compare", "show", "plot", "report", "export", "import", "generate"];
 
 /// The writing end of a pipe that nobody reads any more.
 fn closed() -> Stdio {

@@ -18,6 +18,8 @@ mod facts;
 mod form;
 mod import;
 mod lines;
+mod recording;
 
 pub use export::{ExportError, Exported, export};
 pub use import::{ImportError, ImportProblem, Imported, import};
+pub use recording::recording;

@@ -70,6 +70,7 @@ pub(super) fn draw(
     let (plot, strip) =
         if with_times { overlay::reserve(view, &time, plot) } else { (plot, Rect { h: 0, ..plot }) };
     let all = strips(panel.grid, &time);
+    let sums = all.marginal();
     let lanes = lanes(view);
     let height = plot.h / lanes.len() as i32;
     let mut most = 0;
@@ -77,7 +78,7 @@ pub(super) fn draw(
         let gap = if i + 1 < lanes.len() { LANE_GAP } else { 0 };
         let lane = Rect { y: plot.y + height * i as i32, h: height - gap, ..plot };
         let lane = Lane { plot: lane, time: time.within(lane), scope: *scope };
-        most = most.max(draw_lane(scene, view, panel, &all, &lane));
+        most = most.max(draw_lane(scene, view, panel, (&all, &sums), &lane));
     }
     if with_times {
         overlay::above(scene, view, &time, strip, plot);
@@ -90,7 +91,7 @@ pub(super) fn draw(
             key(scene, view, most, plot.bottom() + BELOW - 10);
         }
     }
-    all.total()
+    sums.iter().flatten().sum()
 }
 
 struct Lane {
@@ -100,12 +101,15 @@ struct Lane {
 }
 
 /// Returns the most requests in one cell.
-fn draw_lane(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, all: &Strips, lane: &Lane) -> u64 {
+fn draw_lane(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    panel: &Panel<'_>,
+    (strips, sums): (&Strips, &[Cell]),
+    lane: &Lane,
+) -> u64 {
     let (p, plot) = (view.palette, lane.plot);
-    let mut strips = all.clone();
-    strips.keep(|class| lane.scope.contains(class));
     // Lanes have one scale.
-    let sums = all.marginal();
     let lit = |slot: usize| sums[slot].iter().sum::<u64>() > 0;
     let judged = panel.verdict.filter(|v| v.result != LimitResult::NotApplicable);
     let scale = LogScale::new(plot, lit, panel.always_under, judged.map(|v| v.limit_ns));
@@ -114,13 +118,13 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, all: &Str
     if panel.overlay != Overlay::Nothing {
         overlay::behind(scene, view, &lane.time, plot);
     }
-    let density = Density::new(&strips, &scale.pixel_rows());
+    let density = Density::of(strips, &scale.pixel_rows(), lane.scope);
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
     if panel.with_p99 {
-        p99_line(scene, view, &strips, &scale, plot);
+        p99_line(scene, view, strips, lane.scope, &scale, plot);
     }
     axes::frame(scene, p, plot);
-    marginal(scene, view, &strips.marginal(), &scale, plot);
+    marginal(scene, view, sums, lane.scope, &scale, plot);
     let mut taken = Vec::new();
     if let Some(verdict) = panel.verdict {
         limit_line(scene, view, verdict, &scale, lane, &mut taken);
@@ -136,7 +140,7 @@ const P99_PIXELS: usize = 8;
 const P99_REQUESTS: u64 = 100;
 
 /// The 99th percentile of each step; interrupted where there are too few requests.
-fn p99_line(scene: &mut Scene, view: &View<'_>, strips: &Strips, scale: &LogScale, plot: Rect) {
+fn p99_line(scene: &mut Scene, view: &View<'_>, strips: &Strips, scope: Scope, scale: &LogScale, plot: Rect) {
     let stroke = Stroke::solid(view.palette.text, 2);
     let mut points: Vec<(i32, i32)> = Vec::new();
     let (mut first, mut end) = (0, plot.x);
@@ -150,7 +154,7 @@ fn p99_line(scene: &mut Scene, view: &View<'_>, strips: &Strips, scale: &LogScal
                 sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
             }
         }
-        match quantile_of(&sums, Scope::All, 0.99, P99_REQUESTS) {
+        match quantile_of(&sums, scope, 0.99, P99_REQUESTS) {
             Some(ns) => points.push((plot.x + begin as i32, scale.y_clamped(ns))),
             None => scene.steps(std::mem::take(&mut points), end, stroke),
         }
@@ -203,11 +207,11 @@ pub(super) fn strips(grid: &CountGrid, time: &TimeScale) -> Strips {
 }
 
 /// Histogram on the same vertical scale: a bar for each row and operation, counts logarithmic.
-fn marginal(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogScale, plot: Rect) {
+fn marginal(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], lane: Scope, scale: &LogScale, plot: Rect) {
     let p = view.palette;
     let rows = scale.pixel_rows();
     let of = |slots: &std::ops::Range<usize>, scope: Scope| -> u64 {
-        let classes = Class::ALL.into_iter().filter(|c| scope.contains(*c));
+        let classes = Class::ALL.into_iter().filter(|c| scope.contains(*c) && lane.contains(*c));
         classes.map(|c| sums[slots.clone()].iter().map(|cell| cell[c.index()]).sum::<u64>()).sum()
     };
     let counts: Vec<[u64; 2]> = rows

@@ -87,6 +87,24 @@ static CHARTS: &[&Chart] = &[
     &replayer::REAP_LAG,
 ];
 
+/// Diagrams of blkreplay that are not drawn, and why: their names are known, so that nobody looks for them in vain.
+pub const NOT_DRAWN: [(&str, &str); 8] = [
+    (
+        "g08.smooth.latency.flying",
+        "smoothed: the band of g08.latency.flying says the same; the curve is in the data",
+    ),
+    (
+        "g09.smooth.delay.flying",
+        "smoothed: the band of g09.delay.flying says the same; the curve is in the data",
+    ),
+    ("g50.submit_level", "there is no queue of submissions between processes"),
+    ("g51.pushback_level", "push-back is a class in every picture; its number is in the summary"),
+    ("g52.submit_ahead", "nothing is submitted ahead of its time"),
+    ("g55.input_wait", "there is no queue of input between processes"),
+    ("g56.answer_wait", "there is no queue of answers between processes; see g54.answer_lag"),
+    ("g53.submit_lag_cumul", "a running sum; its total is in the summary's health"),
+];
+
 /// An entry of the table of pictures.
 struct Chart {
     /// File name without extension. The numbers sort as in blkreplay, the most interesting first.

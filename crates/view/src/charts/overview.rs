@@ -137,17 +137,9 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect, unit: Unit
     overlay::above(scene, view, &time, strip, plot);
     let group = steps::group(delivered.axis(), &time, STEP_PIXELS) as u64;
     side(scene, view, plot, delivered.axis().width_ns() * group);
-    scene.counted = Some(match unit {
-        Unit::Requests => lines.demanded.as_ref().unwrap_or(&lines.delivered).iter().map(|s| s.sum).sum(),
-        Unit::Bytes => time_sum(&demanded, &time, has_timetable).unwrap_or(0),
-    });
-}
-
-/// Requests behind a picture of bytes.
-fn time_sum(demanded: &CountSeries, time: &TimeScale, has_timetable: bool) -> Option<u64> {
-    has_timetable.then(|| {
-        steps::sums(&demanded.requests, demanded.axis(), time, STEP_PIXELS).iter().map(|s| s.sum).sum()
-    })
+    let counted = if has_timetable { &demanded } else { &delivered };
+    let steps = steps::sums(&counted.requests, counted.axis(), &time, STEP_PIXELS);
+    scene.counted = Some(steps.iter().map(|s| s.sum).sum());
 }
 
 fn panel(scene: &mut Scene, view: &RunView<'_>, lines: &Lines, time: &TimeScale, y_label: &str) {

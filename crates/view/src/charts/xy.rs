@@ -178,10 +178,9 @@ fn draw_lane(
         }
     }
     let sums = strips.marginal();
-    strips.keep(|class| scope.contains(class));
     let scale = LogScale::new(plot, |slot| sums[slot].iter().sum::<u64>() > 0, false, None);
     scale.draw(scene, p, pair.under, &band::lane_label(scope, pair.y_label));
-    let density = Density::new(&strips, &scale.pixel_rows());
+    let density = Density::of(&strips, &scale.pixel_rows(), scope);
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
     axes::frame(scene, p, plot);
     for (quantile, least, dashed) in [(0.5, 10, false), (0.99, 100, true)] {

@@ -1,0 +1,469 @@
+//! Planted truth: runs with known properties, from seeds, and how often the findings see them.
+//!
+//! `cargo test -p iosonar-analyze -- --ignored --nocapture detection_rates` prints the table of `docs/findings.md`.
+
+use super::*;
+use crate::testing::{Fixture, record};
+use crate::{PartStats, PartTimes, Rate};
+use iosonar_archive::Record;
+use iosonar_plan::Op;
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000_000_000;
+
+/// A small generator of random numbers (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From 0 to below 1.
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (1.0 - self.unit()).ln()
+    }
+
+    /// Standard normal (Box-Muller).
+    fn normal(&mut self) -> f64 {
+        (-2.0 * (1.0 - self.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
+    fn lognormal(&mut self, median: f64, sigma: f64) -> f64 {
+        median * (sigma * self.normal()).exp()
+    }
+}
+
+/// One request on its way.
+#[derive(Clone, Copy)]
+struct Request {
+    submitted: u64,
+    completed: u64,
+    op: Op,
+}
+
+/// Requests at random times with `rate(t)` per second; `latency` in microseconds by time and operation.
+fn poisson(
+    random: &mut Random,
+    seconds: f64,
+    most: f64,
+    rate: impl Fn(f64) -> f64,
+    mut latency: impl FnMut(&mut Random, f64, Op) -> f64,
+) -> Vec<Request> {
+    let (mut requests, mut t) = (Vec::new(), 0.0);
+    loop {
+        t += random.exponential(1.0 / most);
+        if t >= seconds {
+            return requests;
+        }
+        if random.unit() * most < rate(t) {
+            let op = if random.unit() < 0.35 { Op::Write } else { Op::Read };
+            let submitted = (t * 1e9) as u64;
+            let took = latency(random, t, op).max(1.0);
+            requests.push(Request { submitted, completed: submitted + (took * 1e3) as u64, op });
+        }
+    }
+}
+
+/// Nothing that `stands` completes from `from` to `to`; what was to do so follows quickly, in order.
+fn stall(requests: &mut [Request], from: u64, to: u64, mut stands: impl FnMut(&Request) -> bool) {
+    let mut end = to;
+    for r in requests.iter_mut().filter(|r| r.completed > from && r.submitted < to) {
+        if stands(r) {
+            r.completed = r.completed.max(end);
+            end += 20_000;
+        }
+    }
+}
+
+fn records(requests: &[Request]) -> Vec<Record> {
+    let one = |(i, r): (usize, &Request)| record(i as u64, r.op, r.submitted, r.submitted, r.completed);
+    requests.iter().enumerate().map(one).collect()
+}
+
+fn look(mut records: Vec<Record>) -> Findings {
+    records.sort_by_key(|r| r.completed);
+    let mut completions = Completions::new();
+    for r in &records {
+        completions.add(r.submitted.unwrap().0, r.completed.unwrap().0, r.op);
+    }
+    let f = Fixture::new(records);
+    let summary = f.summary();
+    let diagrams = Diagrams::compute(&f.records, &summary.span).unwrap();
+    Findings::of(&diagrams, &completions.facts(), &summary)
+}
+
+fn plain(random: &mut Random, rate: f64, seconds: f64) -> Vec<Request> {
+    poisson(random, seconds, rate, |_| rate, |r, _, _| r.lognormal(300.0, 0.3))
+}
+
+/// Twelve times at which something stands still, well apart from each other.
+fn twelve(random: &mut Random, seconds: u64) -> Vec<(u64, u64)> {
+    let slot = seconds * S / 12;
+    let one = |i: u64| {
+        let from = i * slot + (random.between(0.1, 0.4) * slot as f64) as u64;
+        (from, from + (random.between(0.3, 2.0) * 1e9) as u64)
+    };
+    (0..12).map(one).collect()
+}
+
+/// How many of the planted stalls were found with the right kind, and how many that were not planted.
+fn matched(findings: &Findings, planted: &[(u64, u64)], kind: StallKind, op: Option<Op>) -> (usize, usize) {
+    let is_at = |s: &CompletionStall, (from, to): (u64, u64)| {
+        s.kind == kind
+            && s.op == op
+            && s.range.from_ns.abs_diff(from) < 150 * MS
+            && s.range.to_ns.abs_diff(to) < 60 * MS
+    };
+    let found = planted.iter().filter(|p| findings.stalls.iter().any(|s| is_at(s, **p))).count();
+    let wrong = findings.stalls.iter().filter(|s| !planted.iter().any(|p| is_at(s, *p))).count();
+    (found, wrong)
+}
+
+/// A target with eight servers, and at most 64 requests in flight in the order of their due times.
+fn queue(random: &mut Random, dues: &[f64], capacity: f64) -> Vec<Record> {
+    let (mut servers, mut done) = ([0.0f64; 8], std::collections::BinaryHeap::new());
+    let mut records = Vec::with_capacity(dues.len());
+    for (i, due) in dues.iter().enumerate() {
+        let nanos = |t: f64| (t * 1e9) as u64;
+        let mut submitted = nanos(*due);
+        if done.len() == 64 {
+            let std::cmp::Reverse(first) = done.pop().unwrap();
+            submitted = submitted.max(first);
+        }
+        let server = (0..8).min_by(|a, b| servers[*a].total_cmp(&servers[*b])).unwrap();
+        let begin = servers[server].max(submitted as f64 / 1e9);
+        servers[server] = begin + random.exponential(8.0 / capacity);
+        let completed = nanos(servers[server]).max(submitted + 1);
+        done.push(std::cmp::Reverse(completed));
+        records.push(record(i as u64, Op::Read, nanos(*due), submitted, completed));
+    }
+    records
+}
+
+fn dues(random: &mut Random, seconds: f64, most: f64, rate: impl Fn(f64) -> f64) -> Vec<f64> {
+    poisson(random, seconds, most, rate, |_, _, _| 1.0).iter().map(|r| r.submitted as f64 / 1e9).collect()
+}
+
+/// A scenario: what was asked of it for a seed, `true` for each right answer.
+type Scenario = (&'static str, fn(u64) -> Vec<bool>);
+
+const SCENARIOS: [Scenario; 17] = [
+    ("noise: no stall", |seed| vec![noise(seed).stalls.is_empty()]),
+    ("noise: no overload", |seed| vec![noise(seed).collapse.is_none()]),
+    ("noise: no period", |seed| vec![noise(seed).period.is_none()]),
+    ("noise: steady from the start", |seed| vec![is_steady_from_start(&noise(seed))]),
+    ("noise: one band for each operation", |seed| vec![noise(seed).bands.len() == 2]),
+    ("three bands for each operation, within 10 %", bands_are_found),
+    ("bands under twelve stalls, within 10 %", bands_under_stalls),
+    ("twelve lashes, dense: each, and no other", |seed| lashes(seed, 3_000.0, 60)),
+    ("twelve lashes, sparse: each, and no other", |seed| lashes(seed, 500.0, 120)),
+    ("needles of writes: each, and no other", |seed| needles(seed, false)),
+    ("piles of some writes: each, and no other", |seed| needles(seed, true)),
+    ("single slow requests and bursts: no stall", slow_requests_are_no_stalls),
+    ("collapse at 60 s, within 1 s", collapse_is_found),
+    ("underload and a stall: no overload; overload with recovery", overload_recovers),
+    ("period of 5 s, within 2 %, of the target", period_of_target),
+    ("period of 5 s, within 2 %, of the load", period_of_load),
+    ("cache that warms up: not steady, steady later, shares", warming),
+];
+
+fn noise(seed: u64) -> Findings {
+    let random = &mut Random(seed);
+    look(records(&plain(random, 600.0, 60.0)))
+}
+
+fn is_steady_from_start(findings: &Findings) -> bool {
+    findings
+        .steady
+        .as_ref()
+        .is_some_and(|s| s.result() == SplitResult::Steady && s.steady_from_ns == Some(s.range.from_ns))
+}
+
+const READS: [f64; 3] = [90.0, 620.0, 9_000.0];
+const WRITES: [f64; 3] = [55.0, 240.0, 3_000.0];
+
+fn three_bands(random: &mut Random) -> Vec<Request> {
+    poisson(
+        random,
+        60.0,
+        1_500.0,
+        |_| 1_500.0,
+        |r, _, op| {
+            let band = [0.34, 0.78, 1.0].iter().position(|end| r.unit() < *end).unwrap_or(2);
+            r.lognormal(if op == Op::Read { READS } else { WRITES }[band], 0.22)
+        },
+    )
+}
+
+fn bands_match(findings: &Findings) -> bool {
+    let peaks = |op| findings.bands.iter().filter(move |b| b.op == op).map(|b| b.peak_ns as f64 / 1e3);
+    let is_close = |op, truth: [f64; 3]| {
+        peaks(op).count() == 3
+            && peaks(op).zip(truth).all(|(peak, true_peak)| (peak / true_peak - 1.0).abs() < 0.1)
+    };
+    is_close(Op::Read, READS) && is_close(Op::Write, WRITES)
+}
+
+fn bands_are_found(seed: u64) -> Vec<bool> {
+    vec![bands_match(&look(records(&three_bands(&mut Random(seed)))))]
+}
+
+fn bands_under_stalls(seed: u64) -> Vec<bool> {
+    let random = &mut Random(seed);
+    let mut requests = three_bands(random);
+    twelve(random, 60).iter().for_each(|(from, to)| stall(&mut requests, *from, *to, |_| true));
+    vec![bands_match(&look(records(&requests)))]
+}
+
+fn lashes(seed: u64, rate: f64, seconds: u64) -> Vec<bool> {
+    let random = &mut Random(seed);
+    let mut requests = plain(random, rate, seconds as f64);
+    let planted = twelve(random, seconds);
+    planted.iter().for_each(|(from, to)| stall(&mut requests, *from, *to, |_| true));
+    let (found, wrong) = matched(&look(records(&requests)), &planted, StallKind::Lash, None);
+    (0..12).map(|i| i < found).chain([wrong == 0]).collect()
+}
+
+fn needles(seed: u64, only_some: bool) -> Vec<bool> {
+    let random = &mut Random(seed);
+    let mut requests = plain(random, 1_000.0, 60.0);
+    let planted = twelve(random, 60);
+    for (from, to) in &planted {
+        stall(&mut requests, *from, *to, |r| {
+            r.op == Op::Write && (!only_some || r.submitted / 1_000 % 10 < 4)
+        });
+    }
+    let kind = if only_some { StallKind::Queue } else { StallKind::Needle };
+    let (found, wrong) = matched(&look(records(&requests)), &planted, kind, Some(Op::Write));
+    (0..12).map(|i| i < found).chain([wrong == 0]).collect()
+}
+
+/// Requests that take half a second while the others go on; and a hundred at once, worked off one after the other.
+fn slow_requests_are_no_stalls(seed: u64) -> Vec<bool> {
+    let random = &mut Random(seed);
+    let mut requests = plain(random, 600.0, 60.0);
+    for i in (0..requests.len()).step_by(997) {
+        requests[i].completed += (random.between(0.2, 1.5) * 1e9) as u64;
+    }
+    for burst in 1..10 {
+        let submitted = burst * 6 * S;
+        requests.extend((0..100).map(|i| Request {
+            submitted,
+            completed: submitted + i * 3 * MS,
+            op: Op::Write,
+        }));
+    }
+    vec![look(records(&requests)).stalls.is_empty()]
+}
+
+fn collapse_is_found(seed: u64) -> Vec<bool> {
+    let random = &mut Random(seed);
+    let dues = dues(random, 120.0, 800.0, |t| if t < 60.0 { 240.0 } else { 800.0 });
+    let collapse = look(queue(random, &dues, 400.0)).collapse;
+    let is_right = |c: &Overload| {
+        c.kind == OverloadKind::Collapse
+            && c.range.from_ns.abs_diff(60 * S) <= S
+            && (c.demanded_per_second / 800.0 - 1.0).abs() < 0.15
+            && c.delivered_low_per_second < 400.0
+            && c.delivered_high_per_second > 400.0
+            && (c.lost_seconds_per_second - 1.0).abs() < 0.2
+    };
+    vec![collapse.as_ref().is_some_and(is_right)]
+}
+
+fn overload_recovers(seed: u64) -> Vec<bool> {
+    let random = &mut Random(seed);
+    let calm = dues(random, 100.0, 340.0, |_| 340.0);
+    let calm = look(queue(random, &calm, 400.0)).collapse;
+    let mut stalled = plain(random, 300.0, 60.0);
+    stall(&mut stalled, 50 * S, 58 * S, |_| true);
+    let stalled = look(records(&stalled)).collapse;
+    let wave = dues(random, 120.0, 800.0, |t| if (40.0..60.0).contains(&t) { 800.0 } else { 160.0 });
+    let wave = look(queue(random, &wave, 400.0)).collapse;
+    // 20 s with twice the capacity leave 8 000 requests, worked off with 240 more per second than are demanded.
+    let is_right = |o: &Overload| {
+        o.kind == OverloadKind::Recovered
+            && o.range.from_ns.abs_diff(40 * S) <= S
+            && o.range.to_ns.abs_diff(93 * S) <= 4 * S
+            && o.backlog_requests.abs_diff(8_000) < 1_000
+    };
+    vec![calm.is_none(), stalled.is_none(), wave.as_ref().is_some_and(is_right)]
+}
+
+fn is_period(findings: &Findings, cause: PeriodCause) -> bool {
+    findings.period.as_ref().is_some_and(|p| p.cause == cause && p.period_ns.abs_diff(5 * S) < 100 * MS)
+}
+
+fn period_of_target(seed: u64) -> Vec<bool> {
+    let random = &mut Random(seed);
+    let mut requests = plain(random, 500.0, 120.0);
+    let phase = (random.unit() * 5e9) as u64;
+    for i in 0..24 {
+        let from = phase + i * 5 * S;
+        stall(&mut requests, from, from + 200 * MS, |_| true);
+    }
+    vec![is_period(&look(records(&requests)), PeriodCause::Target)]
+}
+
+fn period_of_load(seed: u64) -> Vec<bool> {
+    let random = &mut Random(seed);
+    let phase = random.unit() * 5.0;
+    let rate = |t: f64| if (t + phase) % 5.0 < 1.0 { 1_000.0 } else { 300.0 };
+    let requests = poisson(random, 120.0, 1_000.0, rate, |r, _, _| r.lognormal(300.0, 0.3));
+    vec![is_period(&look(records(&requests)), PeriodCause::Load)]
+}
+
+/// The part of fast requests grows from 10 % to 90 % in the first 40 % of the time.
+fn warming(seed: u64) -> Vec<bool> {
+    let random = &mut Random(seed);
+    let requests = poisson(
+        random,
+        60.0,
+        1_000.0,
+        |_| 1_000.0,
+        |r, t, _| {
+            let fast = 0.1 + 0.8 * (t / 24.0).min(1.0);
+            if r.unit() < fast { r.lognormal(90.0, 0.25) } else { r.lognormal(6_000.0, 0.25) }
+        },
+    );
+    let findings = look(records(&requests));
+    let steady = findings.steady.as_ref().unwrap();
+    let from = steady.steady_from_ns.unwrap_or(0) as f64 / 1e9;
+    let fast = findings.bands.iter().find(|b| b.letter == 'A' && b.op == Op::Read).unwrap();
+    let close = |share: Option<f64>, truth: f64| (share.unwrap() - truth).abs() < 0.05;
+    vec![
+        steady.result() == SplitResult::ChangedMuch,
+        (15.0..36.0).contains(&from),
+        close(fast.first_third_share, 0.433) && close(fast.last_third_share, 0.9),
+    ]
+}
+
+/// Passes with these median latencies and rates.
+fn of_passes(values: &[f64]) -> PassFindings {
+    let mut summary = Fixture::mixed().summary();
+    let part = |(i, value): (usize, &f64)| PartStats {
+        name: format!("pass {i}"),
+        number: Some(i as u32),
+        completed: 1_000,
+        failed: 0,
+        latency: Some(PartTimes {
+            mean_ns: 0,
+            p50_ns: *value as u64,
+            p99_ns: Some(3 * *value as u64),
+            max_ns: 0,
+        }),
+        delay: None,
+        delivered: Some(Rate {
+            requests: 1_000,
+            bytes: 0,
+            duration_ns: S,
+            requests_per_second: 1e9 / value,
+            bytes_per_second: 0.0,
+        }),
+    };
+    summary.parts.passes = values.iter().enumerate().map(part).collect();
+    passes::passes(&summary).unwrap()
+}
+
+/// `passes` passes around 1 ms with noise of 3 %; each slower than the one before by `drift`.
+fn noisy_passes(seed: u64, passes: usize, drift: f64) -> Vec<f64> {
+    let random = &mut Random(seed);
+    (0..passes).map(|i| 1e6 * (1.0 + drift * i as f64) * (1.0 + 0.03 * random.normal())).collect()
+}
+
+const PASSES: [Scenario; 5] = [
+    ("3 to 12 equal passes, noise 3 %: no drift", |seed| {
+        let found = of_passes(&noisy_passes(seed, 3 + seed as usize % 10, 0.0));
+        vec![found.trends.iter().all(|t| !t.is_drift)]
+    }),
+    ("3 to 12 equal passes, noise 3 %: no outlier", |seed| {
+        vec![of_passes(&noisy_passes(seed, 3 + seed as usize % 10, 0.0)).outliers.is_empty()]
+    }),
+    ("8 passes, each 3 % slower, noise 3 %: drift", |seed| {
+        vec![of_passes(&noisy_passes(seed, 8, 0.03)).trends.iter().all(|t| t.is_drift)]
+    }),
+    ("10 passes, one 50 % slower, noise 3 %: that one", |seed| {
+        let mut values = noisy_passes(seed, 10, 0.0);
+        values[4] *= 1.5;
+        vec![of_passes(&values).outliers.iter().any(|o| o.pass == 4)]
+    }),
+    ("10 equal passes: the interval encloses the true median", |seed| {
+        let t = &of_passes(&noisy_passes(seed, 10, 0.0)).trends[0];
+        vec![t.low_95.unwrap() <= 1e6 && t.high_95.unwrap() >= 1e6]
+    }),
+];
+
+/// Right answers and questions over some seeds.
+fn rate_of(scenario: fn(u64) -> Vec<bool>, seeds: std::ops::Range<u64>) -> (usize, usize) {
+    let answers: Vec<bool> = seeds.flat_map(scenario).collect();
+    (answers.iter().filter(|right| **right).count(), answers.len())
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn detection_rates() {
+    let seeds = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(200);
+    for (name, scenario) in SCENARIOS {
+        let (right, asked) = rate_of(scenario, 1_000..1_000 + seeds);
+        println!("| {name} | {seeds} | {right} of {asked} |");
+    }
+    for (name, scenario) in PASSES {
+        let (right, asked) = rate_of(scenario, 1_000..11_000);
+        println!("| {name} | 10000 | {right} of {asked} |");
+    }
+}
+
+#[test]
+fn what_is_planted_is_found_and_nothing_else() {
+    for (name, scenario) in SCENARIOS {
+        let (right, asked) = rate_of(scenario, 1..4);
+        // Of some 40 answers at most one may be wrong; of a few none.
+        assert!(right + asked / 30 >= asked, "{name}: {right} of {asked}");
+    }
+    for ((name, scenario), least) in PASSES.into_iter().zip([0.95, 0.98, 0.85, 0.97, 0.93]) {
+        let (right, asked) = rate_of(scenario, 1..501);
+        assert!(right as f64 >= least * asked as f64, "{name}: {right} of {asked}");
+    }
+}
+
+#[test]
+fn nothing_is_found_in_next_to_nothing() {
+    for count in [0, 1, 2, 50] {
+        let requests: Vec<Request> =
+            (0..count).map(|i| Request { submitted: i, completed: i + 5, op: Op::Read }).collect();
+        let findings = look(records(&requests));
+        let mut expected = Findings::default();
+        expected.passes =
+            (count > 0).then(|| PassFindings { passes: 1, trends: Vec::new(), outliers: Vec::new() });
+        assert_eq!(findings, expected, "{count}");
+    }
+}
+
+#[test]
+fn sentences_and_json_hold_what_was_found() {
+    let random = &mut Random(5);
+    let mut requests = three_bands(random);
+    stall(&mut requests, 10 * S, 11 * S, |_| true);
+    let findings = look(records(&requests));
+    let sentences = findings.sentences();
+    let has = |part: &str| assert!(sentences.iter().any(|s| s.contains(part)), "{part}: {sentences:#?}");
+    has("reads, band A: around 9");
+    has("stall 1: at 10.0");
+    has("nothing completed (lash)");
+    has("single pass, no interval");
+    let json = serde_json::to_string(&findings).unwrap();
+    assert_eq!(serde_json::from_str::<Findings>(&json).unwrap(), findings);
+}

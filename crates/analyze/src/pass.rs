@@ -1,0 +1,381 @@
+//! One pass over all records, on several threads.
+//!
+//! Readers take parts as they come and keep partials of their own, which merge at the end. What needs an order has a
+//! thread of its own, to which every part is handed in its turn.
+
+use crate::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
+use crate::findings::{CompletionFacts, Completions};
+use crate::{Detail, Diagrams, Limits, Ordered, Records, Reorder, Step, Tally};
+use iosonar_archive::{Fields, Record};
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+
+/// Steps that are handed over at once.
+const TOGETHER: usize = 1 << 16;
+/// Pieces that may wait for a thread which takes them in order.
+const AHEAD: usize = 2;
+
+/// What is to be found out in a pass.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Figures of what happened.
+    pub tally: bool,
+    /// Counts for pictures of what happened.
+    pub diagrams: Option<Detail>,
+    /// Times without completions.
+    pub stalls: bool,
+    /// What the load demands.
+    pub demand: Option<DemandOptions>,
+    /// All targets are the same device: equal positions are the same place.
+    pub one_device: bool,
+    /// Threads that read, at least one.
+    pub readers: usize,
+}
+
+impl Wanted {
+    /// Nothing yet, with as many readers as there are processors.
+    pub fn nothing() -> Wanted {
+        let readers = thread::available_parallelism().map_or(1, usize::from);
+        Wanted { tally: false, diagrams: None, stalls: false, demand: None, one_device: false, readers }
+    }
+
+    fn fields(&self) -> Fields {
+        let demanded =
+            Fields::SEQUENCE.and(Fields::ORIGIN).and(Fields::OP).and(Fields::DUE).and(Fields::REQUESTED);
+        let seen = Fields::OP.and(Fields::SUBMITTED).and(Fields::COMPLETED).and(Fields::MARKS);
+        let parts = [
+            self.tally.then_some(Tally::FIELDS),
+            self.diagrams.map(Detail::fields),
+            self.stalls.then_some(seen),
+            self.demand.as_ref().map(|_| demanded),
+        ];
+        parts.into_iter().flatten().fold(Fields::NONE, Fields::and)
+    }
+
+    fn needs_order(&self) -> bool {
+        self.diagrams == Some(Detail::Full) || self.stalls || self.demand.is_some()
+    }
+}
+
+/// What a pass found out; what was not wanted is absent.
+#[derive(Debug)]
+pub struct Found {
+    /// Number of records.
+    pub records: u64,
+    /// Figures of what happened.
+    pub tally: Option<Tally>,
+    /// Counts for pictures of what happened.
+    pub diagrams: Option<Diagrams>,
+    /// Times without completions.
+    pub stalls: Option<CompletionFacts>,
+    /// What the load demands.
+    pub demand: Option<DemandAnalysis>,
+    /// Requests that came so late that they did not find their place in an order: what was counted in that order may be
+    /// a little wrong about them.
+    pub late: u64,
+}
+
+/// Reads all records once.
+///
+/// # Errors
+/// The first that reading met.
+pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wanted) -> io::Result<Found> {
+    thread::scope(|scope| {
+        let mut consumers = Consumers::default();
+        let pictures = (wanted.diagrams == Some(Detail::Full))
+            .then(|| consumers.add(|steps| scope.spawn(|| in_order(steps))));
+        let stalls = wanted.stalls.then(|| consumers.add(|steps| scope.spawn(|| stalls(steps))));
+        let demand = wanted
+            .demand
+            .as_ref()
+            .map(|options| consumers.add(|steps| scope.spawn(|| demand(steps, options, wanted.one_device))));
+        let shared = Shared { records, wanted, consumers, next: AtomicUsize::new(0), turn: Turn::default() };
+        // With the last reader the channels are closed, and the consumers come to their ends.
+        let merged = read_all(shared, || Partial::new(targets, limits, wanted, records.end_hint_ns()));
+        let mut found =
+            Found { records: 0, tally: None, diagrams: None, stalls: None, demand: None, late: 0 };
+        let ordered = pictures.map(|thread| thread.join().expect("counting does not panic"));
+        if let Some((facts, late)) = stalls.map(|thread| thread.join().expect("counting does not panic")) {
+            (found.stalls, found.late) = (Some(facts), found.late + late);
+        }
+        if let Some((facts, late)) = demand.map(|thread| thread.join().expect("counting does not panic")) {
+            (found.demand, found.late) = (Some(facts), found.late + late);
+        }
+        let merged = merged?;
+        (found.records, found.tally, found.diagrams) = (merged.records, merged.tally, merged.diagrams);
+        if let Some(diagrams) = &mut found.diagrams {
+            found.late += diagrams.finish(ordered.unwrap_or_default());
+        }
+        Ok(found)
+    })
+}
+
+/// Lets as many readers work as are wanted, and merges what they have seen.
+fn read_all(shared: Shared<'_>, begin: impl Fn() -> Partial + Sync) -> io::Result<Partial> {
+    let readers = shared.wanted.readers.clamp(1, shared.records.parts().max(1));
+    thread::scope(|scope| {
+        let read = || shared.read_parts(begin());
+        let others: Vec<_> = (1..readers).map(|_| scope.spawn(read)).collect();
+        let mut merged = read();
+        for other in others {
+            let other = other.join().expect("a reader does not panic");
+            merged = merged.and_then(|mine| Ok(mine.merged(other?)));
+        }
+        merged
+    })
+}
+
+/// What one reader has seen.
+struct Partial {
+    records: u64,
+    tally: Option<Tally>,
+    diagrams: Option<Diagrams>,
+}
+
+impl Partial {
+    fn new(targets: usize, limits: &Limits, wanted: &Wanted, end_ns: Option<u64>) -> Partial {
+        let end_ns = end_ns.unwrap_or(0);
+        let tally = wanted.tally.then(|| Tally::new(targets, limits));
+        Partial { records: 0, tally, diagrams: wanted.diagrams.map(|detail| Diagrams::new(end_ns, detail)) }
+    }
+
+    fn add(&mut self, number: u64, record: &Record) {
+        self.records += 1;
+        if let Some(tally) = &mut self.tally {
+            tally.add(record);
+        }
+        if let Some(diagrams) = &mut self.diagrams {
+            diagrams.add(number, record);
+        }
+    }
+
+    fn merged(mut self, other: Partial) -> Partial {
+        self.records += other.records;
+        if let (Some(mine), Some(theirs)) = (&mut self.tally, &other.tally) {
+            mine.merge(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.diagrams, other.diagrams) {
+            mine.merge(theirs);
+        }
+        self
+    }
+}
+
+/// What readers share.
+struct Shared<'a> {
+    records: &'a dyn Records,
+    wanted: &'a Wanted,
+    consumers: Consumers,
+    /// The part that the next free reader takes.
+    next: AtomicUsize,
+    turn: Turn,
+}
+
+impl Shared<'_> {
+    fn read_parts(&self, mut partial: Partial) -> io::Result<Partial> {
+        loop {
+            let part = self.next.fetch_add(1, Ordering::Relaxed);
+            if part >= self.records.parts() {
+                return Ok(partial);
+            }
+            let read = self.read_part(part, &mut partial);
+            // After an error the others need not wait for this part's turn.
+            self.turn.passes(part, read.is_err());
+            if let Err(error) = read {
+                self.next.store(usize::MAX / 2, Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+    }
+
+    fn read_part(&self, part: usize, partial: &mut Partial) -> io::Result<()> {
+        let mut number = self.records.records_before(part).unwrap_or(partial.records);
+        let needs_order = self.wanted.needs_order();
+        let mut steps = Vec::new();
+        self.records.read_part(part, self.wanted.fields(), &mut |piece| {
+            for record in piece {
+                partial.add(number, record);
+                number += 1;
+            }
+            if needs_order {
+                steps.extend(piece.iter().map(Step::of));
+                if steps.len() >= TOGETHER {
+                    self.hand_over(part, &mut steps);
+                }
+            }
+        })?;
+        if needs_order {
+            self.hand_over(part, &mut steps);
+        }
+        Ok(())
+    }
+
+    fn hand_over(&self, part: usize, steps: &mut Vec<Step>) {
+        if self.turn.comes(part) {
+            self.consumers.send(&Arc::new(std::mem::take(steps)));
+        }
+    }
+}
+
+/// Whose turn it is to hand over: parts go in order.
+#[derive(Default)]
+struct Turn {
+    /// The part, and whether a reader has failed.
+    state: Mutex<(usize, bool)>,
+    moved: Condvar,
+}
+
+impl Turn {
+    /// Waits until it is the turn of `part`; `false` if that will not be.
+    fn comes(&self, part: usize) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_waiting = |state: &mut (usize, bool)| state.0 < part && !state.1;
+        let state = self.moved.wait_while(state, is_waiting).unwrap_or_else(PoisonError::into_inner);
+        !state.1
+    }
+
+    /// The reader of `part` is through with it.
+    fn passes(&self, part: usize, failed: bool) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_waiting = |state: &mut (usize, bool)| state.0 < part && !state.1 && !failed;
+        let mut state = self.moved.wait_while(state, is_waiting).unwrap_or_else(PoisonError::into_inner);
+        *state = (part + 1, state.1 || failed);
+        self.moved.notify_all();
+    }
+}
+
+type Steps = Arc<Vec<Step>>;
+
+/// Threads that take every step in order.
+#[derive(Default)]
+struct Consumers(Vec<SyncSender<Steps>>);
+
+impl Consumers {
+    fn add<T>(&mut self, spawn: impl FnOnce(Receiver<Steps>) -> T) -> T {
+        let (sender, receiver) = sync_channel(AHEAD);
+        self.0.push(sender);
+        spawn(receiver)
+    }
+
+    fn send(&self, steps: &Steps) {
+        for consumer in &self.0 {
+            consumer.send(steps.clone()).expect("consumers wait for the last step");
+        }
+    }
+}
+
+fn in_order(steps: Receiver<Steps>) -> Ordered {
+    let mut ordered = Ordered::new();
+    for piece in steps {
+        piece.iter().for_each(|step| ordered.add(step));
+    }
+    ordered
+}
+
+fn stalls(steps: Receiver<Steps>) -> (CompletionFacts, u64) {
+    let mut completions = Completions::new();
+    let mut order = Reorder::new();
+    let mut next = |(submitted, completed, op)| completions.add(submitted, completed, op);
+    for piece in steps {
+        for step in piece.iter() {
+            if let Some((submitted, completed)) = step.done {
+                order.push(completed, (submitted, completed, step.op()), &mut next);
+            }
+        }
+    }
+    order.finish(&mut next);
+    (completions.facts(), order.late())
+}
+
+fn demand(steps: Receiver<Steps>, options: &DemandOptions, one_device: bool) -> (DemandAnalysis, u64) {
+    let mut tally = DemandTally::new(options);
+    let mut order = Reorder::new();
+    let mut next = |demand: Demand| tally.add(&demand);
+    for piece in steps {
+        for step in piece.iter() {
+            let mut demand = step.demand();
+            if one_device {
+                demand.device = 0;
+            }
+            order.push((step.due_ns, step.sequence), demand, &mut next);
+        }
+    }
+    order.finish(&mut next);
+    (tally.finish(), order.late())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Fixture;
+
+    /// A list that is read in small parts, the third of which cannot be read.
+    struct Broken(Vec<Record>);
+
+    impl Records for Broken {
+        fn parts(&self) -> usize {
+            9
+        }
+
+        fn read_part(&self, part: usize, _: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+            f(&self.0[part * 100..(part + 1) * 100]);
+            if part == 2 { Err(io::Error::other("part 2 is damaged")) } else { Ok(()) }
+        }
+    }
+
+    /// The same list, whole.
+    struct Parts(Vec<Record>);
+
+    impl Records for Parts {
+        fn parts(&self) -> usize {
+            self.0.len().div_ceil(100)
+        }
+
+        fn read_part(&self, part: usize, _: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+            self.0.chunks(100).nth(part).into_iter().for_each(f);
+            Ok(())
+        }
+
+        fn records_before(&self, part: usize) -> Option<u64> {
+            Some(part as u64 * 100)
+        }
+    }
+
+    fn everything(readers: usize) -> Wanted {
+        let demand = Some(DemandOptions::default());
+        Wanted { tally: true, diagrams: Some(Detail::Full), stalls: true, demand, one_device: false, readers }
+    }
+
+    #[test]
+    fn any_number_of_readers_finds_the_same() {
+        let f = Fixture::mixed();
+        let whole = Diagrams::compute(&f.records).unwrap();
+        let one = pass(&f.records, 2, &Limits::default(), &everything(1)).unwrap();
+        for readers in [1, 2, 5] {
+            let found = pass(&Parts(f.records.clone()), 2, &Limits::default(), &everything(readers)).unwrap();
+            assert_eq!(found.records, f.records.len() as u64);
+            assert!(found.diagrams.as_ref() == Some(&whole), "{readers}");
+            assert!(found.tally == one.tally && found.demand == one.demand && found.stalls == one.stalls);
+            assert_eq!(found.late, 0);
+        }
+    }
+
+    #[test]
+    fn an_error_ends_every_reader() {
+        let f = Fixture::mixed();
+        for readers in [1, 2, 5] {
+            let error = pass(&Broken(f.records.clone()), 2, &Limits::default(), &everything(readers));
+            assert_eq!(error.unwrap_err().to_string(), "part 2 is damaged");
+        }
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_not_counted() {
+        let found = pass(&Fixture::mixed().records, 2, &Limits::default(), &Wanted::nothing()).unwrap();
+        assert!(found.tally.is_none() && found.diagrams.is_none() && found.demand.is_none());
+        assert_eq!(found.records, 1000);
+    }
+}

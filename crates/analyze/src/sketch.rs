@@ -1,0 +1,163 @@
+//! A small histogram of durations: equal steps of the logarithm, no more of them than its values need.
+
+/// Counts of values with `STEPS` steps for each factor of two. `STEPS` is a power of two; a quantile is right to
+/// 1 / (2 · `STEPS`).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Sketch<const STEPS: u64> {
+    /// Place of the first count.
+    first: usize,
+    counts: Vec<u64>,
+    max: u64,
+}
+
+/// Place of a value: exact below `STEPS`, then equal steps of the logarithm.
+fn slot_of<const STEPS: u64>(value: u64) -> usize {
+    if value < STEPS {
+        return value as usize;
+    }
+    let above = value.ilog2() - STEPS.ilog2();
+    (u64::from(above + 1) * STEPS + (value >> above) % STEPS) as usize
+}
+
+/// The value in the middle of a place.
+fn middle_of<const STEPS: u64>(slot: usize) -> u64 {
+    let slot = slot as u64;
+    if slot < STEPS {
+        return slot;
+    }
+    let width = 1u64 << (slot / STEPS - 1);
+    (STEPS + slot % STEPS) * width + width / 2
+}
+
+impl<const STEPS: u64> Sketch<STEPS> {
+    /// All of `parts` together.
+    pub(crate) fn of<'a>(parts: impl Iterator<Item = &'a Self>) -> Self {
+        let mut sum = Sketch { first: 0, counts: Vec::new(), max: 0 };
+        parts.for_each(|part| sum.merge(part));
+        sum
+    }
+
+    /// Counts a value.
+    #[inline]
+    pub(crate) fn add(&mut self, value: u64) {
+        let slot = slot_of::<STEPS>(value);
+        match self.counts.get_mut(slot.wrapping_sub(self.first)) {
+            Some(count) => *count += 1,
+            None => {
+                self.make_room(slot, slot);
+                self.counts[slot - self.first] += 1;
+            }
+        }
+        self.max = self.max.max(value);
+    }
+
+    /// Makes the places from `low` to `high` countable.
+    #[cold]
+    fn make_room(&mut self, low: usize, high: usize) {
+        if self.counts.is_empty() {
+            self.first = low;
+        }
+        if low < self.first {
+            self.counts.splice(0..0, std::iter::repeat_n(0, self.first - low));
+            self.first = low;
+        }
+        if high >= self.first + self.counts.len() {
+            self.counts.resize(high - self.first + 1, 0);
+        }
+    }
+
+    /// Counts all of `other` too.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        if other.counts.is_empty() {
+            return;
+        }
+        self.make_room(other.first, other.first + other.counts.len() - 1);
+        let mine = &mut self.counts[other.first - self.first..];
+        mine.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        self.max = self.max.max(other.max);
+    }
+
+    /// How many were counted.
+    pub(crate) fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// How many of them lie above a value, as far as its step tells.
+    pub(crate) fn above(&self, value: u64) -> u64 {
+        let behind = (slot_of::<STEPS>(value) + 1).saturating_sub(self.first).min(self.counts.len());
+        self.counts[behind..].iter().sum()
+    }
+
+    /// The greatest, exact; 0 if nothing was counted.
+    pub(crate) fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// 0 if nothing was counted.
+    pub(crate) fn median(&self) -> u64 {
+        self.at_rank(self.count().div_ceil(2))
+    }
+
+    /// The 99th percentile; `None` below 100 values, where it would be the greatest under another name.
+    pub(crate) fn p99(&self) -> Option<u64> {
+        let count = self.count();
+        (count >= 100).then(|| self.at_rank(count - count / 100))
+    }
+
+    /// The value of a rank, from 1; 0 if nothing was counted.
+    pub(crate) fn at_rank(&self, rank: u64) -> u64 {
+        let mut below = 0;
+        let place = self.counts.iter().position(|count| {
+            below += count;
+            below >= rank
+        });
+        place.map_or(0, |place| middle_of::<STEPS>(self.first + place).min(self.max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check<const STEPS: u64>(value: u64) -> Result<(), TestCaseError> {
+        let slot = slot_of::<STEPS>(value);
+        let middle = middle_of::<STEPS>(slot);
+        prop_assert!(slot < 62 * STEPS as usize);
+        prop_assert_eq!(slot_of::<STEPS>(middle), slot);
+        prop_assert!(middle.abs_diff(value) <= value / (2 * STEPS) + 1);
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn a_step_holds_its_values(value: u64, shift in 0u32..64) {
+            check::<8>(value >> shift)?;
+            check::<64>(value >> shift)?;
+        }
+
+        #[test]
+        fn ranks_match_the_sorted_values(
+            mut values in prop::collection::vec((any::<u64>(), 0u32..64), 1..200), split in 0usize..200,
+        ) {
+            let mut values: Vec<u64> = values.drain(..).map(|(v, shift)| v >> shift).collect();
+            let of = |values: &[u64]| {
+                let mut sketch = Sketch::<64>::default();
+                values.iter().for_each(|v| sketch.add(*v));
+                sketch
+            };
+            let (left, right) = values.split_at(split.min(values.len()));
+            let mut merged = of(left);
+            merged.merge(&of(right));
+            prop_assert_eq!(&merged, &of(&values));
+            values.sort_unstable();
+            for (index, value) in values.iter().enumerate() {
+                let found = merged.at_rank(index as u64 + 1);
+                prop_assert!(found.abs_diff(*value) <= value / 128 + 1, "{} {}", found, value);
+            }
+            prop_assert_eq!(merged.max(), *values.last().unwrap());
+            prop_assert_eq!(merged.above(u64::MAX), 0);
+            prop_assert_eq!(merged.p99().is_some(), values.len() >= 100);
+        }
+    }
+}

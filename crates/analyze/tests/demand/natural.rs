@@ -1,0 +1,395 @@
+//! Two recorded loads: every number that the specification gives for them.
+
+use super::{S, analysis};
+use iosonar_analyze::demand::{
+    ByOp, Demand, DemandAnalysis, DemandOptions, Extremes, FractionExtremes, SetSizes, WindowFacts,
+    WindowSeries,
+};
+use iosonar_trace::blkreplay::{Line, Reader};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+const LOADS: [&str; 2] = ["windows-mssql", "windows-shared-server"];
+const GIB: u64 = 1 << 30;
+
+fn expected(load: &str) -> Value {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/demand/fixtures/{load}.static.json"));
+    serde_json::from_str(&std::fs::read_to_string(path).expect("a fixture")).expect("a fixture is JSON")
+}
+
+/// The requests of a load; `None`, and a line that says so, where there is none.
+fn requests(load: &str) -> Option<Vec<Demand>> {
+    let loads = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/loads");
+    let Ok(file) = std::fs::File::open(loads.join(format!("{load}.load.gz"))) else {
+        println!("SKIPPED: {load}.load.gz is not in {}", loads.display());
+        return None;
+    };
+    let mut reader = Reader::new(iosonar_trace::decompress(file).expect("a gzip file"));
+    let mut demands = Vec::new();
+    while let Some(line) = reader.next_line().expect("a load can be read") {
+        let Line::Request(r) = line else { continue };
+        demands.push(Demand {
+            time_ns: r.time.0,
+            sector: r.extent.offset / 512,
+            sectors: (r.extent.length / 512) as u32,
+            device: 0,
+            op: r.op,
+        });
+    }
+    Some(demands)
+}
+
+/// Runs `check` on each load that there is.
+fn on_loads(check: impl Fn(&DemandAnalysis, &Value)) {
+    for load in LOADS {
+        let Some(demands) = requests(load) else { continue };
+        let device_bytes = [4, 8, 16, 32, 1024].map(|gib| gib * GIB).to_vec();
+        let options = DemandOptions { device_bytes, ..DemandOptions::default() };
+        check(&analysis(&demands, &options), &expected(load));
+    }
+}
+
+#[track_caller]
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no whole number"))
+}
+
+/// Expected fractions are rounded to six digits behind the point.
+#[track_caller]
+fn close(actual: f64, expected: &Value, digits: i32) {
+    let expected = expected.as_f64().unwrap_or_else(|| panic!("{expected} is no number"));
+    let most = 0.500_001 * 10f64.powi(-digits) + expected.abs() * 1e-13;
+    assert!((actual - expected).abs() <= most, "{actual} is not {expected}");
+}
+
+#[track_caller]
+fn same(actual: &Extremes, expected: &Value) {
+    let of = ["count", "sum", "min", "max"].map(|name| number(&expected[name]));
+    assert_eq!([actual.count, actual.sum, actual.min, actual.max], of);
+    close(actual.mean, &expected["avg"], 6);
+}
+
+#[track_caller]
+fn same_fractions(actual: &FractionExtremes, expected: &Value) {
+    assert_eq!(actual.count, number(&expected["count"]));
+    close(actual.sum, &expected["sum"], 6);
+    close(actual.min, &expected["min"], 6);
+    close(actual.max, &expected["max"], 6);
+    close(actual.mean, &expected["avg"], 6);
+}
+
+#[test]
+fn counts_and_places() {
+    on_loads(|a, expected| {
+        let (f, basic) = (&a.facts, &expected["basic"]);
+        for (counts, requests, sectors) in [
+            (f.counts.all, "requests", "total_sectors"),
+            (f.counts.read, "reads", "read_sectors"),
+            (f.counts.write, "writes", "write_sectors"),
+        ] {
+            assert_eq!(counts.requests, number(&basic[requests]));
+            assert_eq!(
+                (counts.sectors, counts.bytes),
+                (number(&basic[sectors]), 512 * number(&basic[sectors]))
+            );
+        }
+        let span = f.span.unwrap();
+        assert_eq!(
+            (span.first_ns, span.last_ns),
+            (number(&basic["first_time_ns"]), number(&basic["last_time_ns"]))
+        );
+        let p = f.positions.unwrap();
+        assert_eq!(p.lowest_sector, number(&basic["min_sector"]));
+        assert_eq!(p.highest_end_sector, number(&basic["max_block"]));
+        assert_eq!(p.not_page_aligned, number(&basic["requests_not_4k_aligned"]));
+        assert_eq!(f.sizes.all.unwrap().max_sectors, number(&basic["max_length"]));
+        assert_eq!(f.repetitions.immediate, number(&basic["immediate_duplicates_lt_1ms"]));
+        assert_eq!((f.devices, p.cell_gib, f.sampling.exact), (1, 1, true));
+    });
+}
+
+#[test]
+fn wraparound() {
+    on_loads(|a, expected| {
+        let expected = expected["wraparound"].as_object().unwrap();
+        assert_eq!(expected.len(), a.facts.wraparound.len());
+        for value in expected.values() {
+            let bytes = 512 * number(&value["device_sectors"]);
+            let w = a.facts.wraparound.iter().find(|w| w.device_bytes == bytes).unwrap();
+            close(w.factor, &value["factor"], 3);
+            assert_eq!(w.remapped, number(&value["requests_remapped"]));
+            assert_eq!(w.crossing, number(&value["requests_crossing_border_after_modulo"]));
+        }
+    });
+}
+
+fn check_window(facts: &WindowFacts, series: &WindowSeries, expected: &Value) {
+    let sets = facts.consecutive.unwrap();
+    assert_eq!(sets.start.count, number(&expected["tumbling_windows"]));
+    same(&sets.start, &expected["start"]);
+    same(&sets.touched, &expected["touched"]);
+    same(&sets.pages, &expected["pages"]);
+    same(&facts.sliding.start, &expected["sliding_start"]);
+    same(&facts.sliding.touched, &expected["sliding_touched"]);
+    same(&facts.sum_dist.unwrap(), &expected["sum_dist"]);
+    same_fractions(&facts.avg_dist.unwrap(), &expected["avg_dist"]);
+    let c = series.consecutive.as_ref().unwrap();
+    for (k, first) in expected["first5"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(c.sets.start[k], number(&first["start"]));
+        assert_eq!(c.sets.touched[k], number(&first["touched"]));
+        assert_eq!(c.sets.pages[k], number(&first["pages"]));
+        assert_eq!(c.sum_dist[k], number(&first["sum_dist"]));
+        close(c.avg_dist[k], &first["avg_dist"], 6);
+    }
+    // The mean gap has one gap less than there are members.
+    for (k, gap) in c.mean_gap.iter().enumerate().filter(|(_, gap)| **gap > 0.0) {
+        assert!((gap * (c.sets.start[k] - 1) as f64 - c.sum_dist[k] as f64).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn working_sets() {
+    on_loads(|a, expected| {
+        let expected = &expected["workingset_def"];
+        for (facts, series) in a.facts.working_sets.iter().zip(&a.series.working_sets) {
+            match facts.window_s {
+                Some(d) => check_window(facts, series, &expected[d.to_string()]),
+                None => check_infinite(a, series, &expected["inf"]),
+            }
+        }
+        assert_eq!(a.facts.working_sets.len(), 5);
+    });
+}
+
+fn check_infinite(a: &DemandAnalysis, series: &WindowSeries, expected: &Value) {
+    let at = |value: &Value| SetSizes {
+        start: number(&value["start"]),
+        touched: number(&value["touched"]),
+        pages: number(&value["pages"]),
+    };
+    let growth = &a.facts.growth.after;
+    assert_eq!(growth.last().unwrap().sets, at(&expected["final"]));
+    for seconds in [1u64, 10, 60, 600, 1800, 3000] {
+        let value = at(&expected[format!("after_{seconds}s")]);
+        assert_eq!(growth.iter().find(|g| g.seconds == seconds).unwrap().sets, value, "after {seconds} s");
+        assert_eq!(series.sliding.pages[seconds as usize - 1], value.pages);
+    }
+}
+
+#[test]
+fn a_larger_window_is_never_smaller() {
+    on_loads(|a, _| {
+        for pair in a.series.working_sets.windows(2) {
+            let (small, large) = (&pair[0].sliding, &pair[1].sliding);
+            for (small, large) in
+                [(&small.start, &large.start), (&small.touched, &large.touched), (&small.pages, &large.pages)]
+            {
+                assert!(small.len() == large.len() && small.iter().zip(large).all(|(s, l)| s <= l));
+            }
+        }
+    });
+}
+
+#[test]
+fn turns() {
+    on_loads(|a, expected| {
+        let (turns, expected) = (&a.facts.turns, &expected["turns_def"]);
+        for (actual, name) in
+            [(turns.total.all, "total"), (turns.total.read, "reads_only"), (turns.total.write, "writes_only")]
+        {
+            let value = &expected[name];
+            assert_eq!(
+                [actual.requests, actual.turns],
+                [number(&value["requests"]), number(&value["turns"])]
+            );
+            if !value["percent"].is_null() {
+                close(actual.percent, &value["percent"], 6);
+            }
+        }
+        same_fractions(&turns.percent_per_window, &expected["percent_per_second_nonempty"]);
+        for (k, pair) in expected["first10"].as_array().unwrap().iter().enumerate() {
+            let series = &a.series.turns;
+            assert_eq!([series.turns[k], series.requests[k]], [number(&pair[0]), number(&pair[1])]);
+        }
+    });
+}
+
+#[test]
+fn throughput() {
+    for load in LOADS {
+        let Some(demands) = requests(load) else { continue };
+        let expected = &expected(load)["throughput_def"];
+        for (width, value) in expected.as_object().unwrap() {
+            let throughput_window_ns = width.parse::<u64>().unwrap() * S;
+            let a = analysis(&demands, &DemandOptions { throughput_window_ns, ..DemandOptions::default() });
+            let (facts, series) = (&a.facts.throughput, &a.series.throughput);
+            assert_eq!(facts.iops.all.count, number(&value["windows"]));
+            same_fractions(&facts.iops.all, &value["iops"]);
+            same_fractions(&facts.sectors_per_s.all, &value["sectors_per_s"]);
+            for k in 0..5 {
+                assert_eq!(series.reads[k] + series.writes[k], number(&value["first5_requests"][k]));
+                assert_eq!(
+                    series.read_sectors[k] + series.write_sectors[k],
+                    number(&value["first5_sectors"][k])
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn sizes() {
+    on_loads(|a, expected| {
+        let facts = ByOp { all: a.facts.sizes.all, read: a.facts.sizes.read, write: a.facts.sizes.write };
+        for (name, facts, pick) in
+            [("all", facts.all, 0), ("reads", facts.read, 1), ("writes", facts.write, 2)]
+        {
+            let expected = &expected["rqsize"][name];
+            let count =
+                |c: &iosonar_analyze::demand::SizeCount| [c.reads + c.writes, c.reads, c.writes][pick];
+            let actual: Vec<(u64, u64)> =
+                a.series.sizes.iter().filter(|c| count(c) > 0).map(|c| (c.first, count(c))).collect();
+            let mut exact: Vec<(u64, u64)> = expected["exact"]
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(length, n)| (length.parse().unwrap(), number(n)))
+                .collect();
+            exact.sort_unstable();
+            assert_eq!(actual, exact);
+            assert_eq!(facts.map_or(0, |f| f.distinct), exact.len() as u64);
+            let Some(facts) = facts else { continue };
+            let stats = &expected["stats"];
+            assert_eq!(
+                [facts.min_sectors, facts.max_sectors],
+                [number(&stats["min"]), number(&stats["max"])]
+            );
+            close(facts.mean_sectors, &stats["avg"], 6);
+        }
+    });
+}
+
+#[test]
+fn positions() {
+    on_loads(|a, expected| {
+        let p = &a.series.positions;
+        let all: Vec<u64> = p.reads.iter().zip(&p.writes).map(|(r, w)| r + w).collect();
+        assert_eq!(p.cell_sectors, GIB / 512);
+        for (name, counts) in [("all", &all), ("reads", &p.reads), ("writes", &p.writes)] {
+            let mut expected: Vec<(usize, u64)> = expected["rqpos_gib"][name]
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(gib, n)| (gib.parse().unwrap(), number(n)))
+                .collect();
+            expected.sort_unstable();
+            let used = counts.iter().copied().enumerate().filter(|(_, n)| *n > 0);
+            assert_eq!(used.collect::<Vec<_>>(), expected);
+        }
+        assert_eq!(all.iter().filter(|n| **n > 0).count() as u64, a.facts.positions.unwrap().cells_used);
+        let map = &a.series.seek_map;
+        let cells = (0..map.columns).flat_map(|c| map.column(c)).flatten();
+        assert_eq!(cells.map(|n| u64::from(*n)).sum::<u64>(), a.facts.counts.all.requests);
+    });
+}
+
+#[test]
+fn page_frequency() {
+    on_loads(|a, expected| {
+        let (f, groups) = (&a.facts.frequency, &a.series.frequency_groups);
+        for (name, facts, groups) in [
+            ("all", &f.all, &groups.all),
+            ("reads", &f.read, &groups.read),
+            ("writes", &f.write, &groups.write),
+        ] {
+            let expected = &expected["freq_4k_def"][name];
+            assert_eq!(facts.distinct_pages, number(&expected["distinct_pages"]));
+            assert_eq!(facts.accesses, number(&expected["accesses"]));
+            let hottest: Vec<[u64; 2]> = facts.hottest.iter().map(|p| [p.page, p.accesses]).collect();
+            let top = expected["top10_page_count"].as_array().unwrap();
+            // Equally hot pages may stand in any order there.
+            assert_eq!(hottest.len(), top.len());
+            for (mine, theirs) in hottest.iter().zip(top) {
+                assert_eq!(mine[1], number(&theirs[1]));
+            }
+            let mut histogram: Vec<(u64, u64)> = expected["histogram_freq_to_pages"]
+                .as_object()
+                .unwrap()
+                .iter()
+                .map(|(accesses, pages)| (accesses.parse().unwrap(), number(pages)))
+                .collect();
+            histogram.sort_unstable_by(|a, b| b.cmp(a));
+            assert_eq!(groups.iter().map(|g| (g.accesses, g.pages)).collect::<Vec<_>>(), histogram);
+            let labels = facts.markers.iter().filter_map(|m| m.label);
+            let quantiles = expected["quantiles"].as_array().unwrap();
+            assert_eq!(labels.clone().count(), quantiles.len());
+            for ((label, marker), quantile) in labels.zip(&facts.markers).zip(quantiles) {
+                assert_eq!(label.rank, number(&quantile[0]));
+                close(label.pages_percent, &quantile[1], 3);
+                close(100.0 / marker.one_of as f64, &quantile[2], 3);
+                close(label.speedup, &quantile[3], 3);
+            }
+        }
+        assert_eq!(a.facts.repetitions.page_accesses, f.all.accesses - f.all.distinct_pages);
+    });
+}
+
+/// The hottest pages by number, where no other is as hot.
+#[test]
+fn hottest_pages() {
+    on_loads(|a, expected| {
+        let top = &expected["freq_4k_def"]["all"]["top10_page_count"];
+        for (mine, theirs) in a.facts.frequency.all.hottest.iter().zip(top.as_array().unwrap()).take(2) {
+            assert_eq!([mine.page, mine.accesses], [number(&theirs[0]), number(&theirs[1])]);
+        }
+    });
+}
+
+#[test]
+fn every_second() {
+    for load in LOADS {
+        let Some(demands) = requests(load) else { continue };
+        let a = analysis(&demands, &DemandOptions::default());
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/demand/fixtures/{load}.series.csv"));
+        let text = std::fs::read_to_string(path).expect("a fixture");
+        let mut lines = text.lines();
+        let header = "second,requests,turns,ws1_start,ws1_touched,sumdist1,slide6_start,slide6_touched,\
+                      slide60_start,slide60_touched,inf_start,inf_touched,inf_pages";
+        assert_eq!(lines.next(), Some(header));
+        let sets = &a.series.working_sets;
+        let one = sets[0].consecutive.as_ref().unwrap();
+        let mut seconds = 0;
+        for (s, line) in lines.enumerate() {
+            let expected: Vec<u64> = line.split(',').map(|n| n.parse().unwrap()).collect();
+            let actual = [
+                s as u64,
+                a.series.per_second.reads[s] + a.series.per_second.writes[s],
+                a.series.turns.turns[s],
+                one.sets.start[s],
+                one.sets.touched[s],
+                one.sum_dist[s],
+                sets[1].sliding.start[s],
+                sets[1].sliding.touched[s],
+                sets[2].sliding.start[s],
+                sets[2].sliding.touched[s],
+                sets[4].sliding.start[s],
+                sets[4].sliding.touched[s],
+                sets[4].sliding.pages[s],
+            ];
+            assert_eq!(actual, expected[..], "{load}, second {s}");
+            seconds += 1;
+        }
+        assert_eq!(seconds, sets[4].sliding.pages.len());
+    }
+}
+
+/// The original's window "060" is one of 48 s: awk takes the leading zero for octal.
+#[test]
+fn sixty_seconds_are_sixty_seconds() {
+    let Some(demands) = requests("windows-shared-server") else { return };
+    let window: u64 = "060".parse().unwrap();
+    let a = analysis(&demands, &DemandOptions { windows_s: vec![window], ..DemandOptions::default() });
+    assert_eq!(a.facts.working_sets[0].consecutive.unwrap().start.count, 60);
+}

@@ -1,0 +1,198 @@
+//! Everything that is known about inputs: what several commands print and draw.
+
+use crate::analyze_args::DemandArgs;
+use crate::commands::headline;
+use crate::exit::Failure;
+use crate::inputs::{Input, Merged};
+use crate::session::{TOOL, command_line};
+use iosonar_analyze::demand::DemandAnalysis;
+use iosonar_analyze::{
+    Caution, CautionId, Detail, Diagrams, Findings, Found, Limits, Severity, Summary, Tally, Wanted, pass,
+};
+use iosonar_plan::Nanos;
+use iosonar_view::{
+    Headline, LoadText, Material, RunMaterial, Subject, TextOptions, TextReport, text_report,
+};
+use serde_json::{Value, json};
+
+/// Version of the JSON form.
+const VERSION: u32 = 1;
+
+/// Inputs, analysed.
+pub struct Analysis {
+    /// Names of the inputs, as typed.
+    pub names: Vec<String>,
+    /// What the load demands.
+    pub demand: DemandAnalysis,
+    /// What happened, where anything is known about it.
+    pub run: Option<Run>,
+    /// What was left out of the inputs, or does not fit.
+    pub remarks: Vec<String>,
+    /// The remarks as one caution, for pictures.
+    skipped: Vec<Caution>,
+    /// What is known about the machine.
+    headline: Headline,
+}
+
+/// What happened.
+pub struct Run {
+    pub tally: Tally,
+    pub summary: Summary,
+    pub diagrams: Diagrams,
+    pub findings: Findings,
+}
+
+impl Analysis {
+    /// Reads the inputs once; loads that turn out to carry latencies once more.
+    pub fn of(inputs: &[Input], limits: &Limits, demand: &DemandArgs) -> Result<Analysis, Failure> {
+        let merged = Merged::new(inputs);
+        let targets = merged.run().0.targets.len();
+        let happened =
+            Wanted { tally: true, diagrams: Some(Detail::Full), stalls: true, ..Wanted::nothing() };
+        let is_run = inputs.iter().all(Input::is_run);
+        let wanted = Wanted {
+            demand: Some(demand.options()),
+            one_device: demand.one_device,
+            ..if is_run { happened.clone() } else { Wanted::nothing() }
+        };
+        let mut found = pass(&merged, targets, limits, &wanted).map_err(Failure::refused)?;
+        let demand = found.demand.take().expect("it was wanted");
+        if !is_run && inputs.iter().any(Input::has_times) {
+            found = pass(&merged, targets, limits, &happened).map_err(Failure::refused)?;
+        }
+        let mut remarks = remarks(inputs);
+        if found.late > 0 {
+            remarks.push(format!(
+                "{} requests were overtaken by more than {} others: what is counted in an order may be a little wrong",
+                found.late,
+                iosonar_analyze::DISPLACEMENT
+            ));
+        }
+        Ok(Analysis {
+            names: inputs.iter().map(|input| input.name.clone()).collect(),
+            demand,
+            run: Run::of(found, &merged),
+            skipped: skipped(&remarks),
+            remarks,
+            headline: inputs.iter().find_map(Input::archive).map(headline).unwrap_or_default(),
+        })
+    }
+
+    /// What to know before believing the figures.
+    pub fn cautions(&self) -> &[Caution] {
+        self.run.as_ref().map_or(&[], |run| &run.summary.cautions)
+    }
+
+    /// As JSON, see `docs/analysis.md`.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "version": VERSION,
+            "tool": TOOL,
+            "inputs": self.names,
+            "demand": self.demand.facts,
+            "summary": self.run.as_ref().map(|run| &run.summary),
+            "correlations": self.run.as_ref().map(|run| correlations(&run.diagrams)),
+            "findings": self.run.as_ref().map(|run| &run.findings),
+            "remarks": self.remarks,
+        })
+    }
+
+    /// What pictures are about, and everything that they are drawn from.
+    pub fn with_material<T>(&self, f: impl FnOnce(&Material<'_>) -> T) -> T {
+        let subject = match &self.run {
+            Some(run) => Subject::of_run(&run.summary, &self.headline),
+            None => self.subject_of_load(),
+        };
+        let run = self.run.as_ref().map(Run::material);
+        f(&Material { subject: &subject, run, demand: Some(&self.demand) })
+    }
+
+    fn subject_of_load(&self) -> Subject {
+        let facts = &self.demand.facts;
+        let last = Nanos(facts.span.map_or(0, |span| span.last_ns));
+        Subject {
+            what: self.names.join(", "),
+            how: format!("load · {} requests up to {last}", facts.counts.all.requests),
+            tool: TOOL.into(),
+            command: command_line(),
+            cautions: self.skipped.clone(),
+            ..Subject::default()
+        }
+    }
+
+    /// As text for a mail.
+    pub fn to_mail(&self, options: TextOptions) -> String {
+        match &self.run {
+            Some(run) => {
+                let findings = run.findings.sentences();
+                text_report(&TextReport::of_run(&run.summary, &run.diagrams.latency, &findings), options)
+            }
+            None => {
+                let report = TextReport {
+                    head: vec![self.names.join(", ")],
+                    load: Some(LoadText::of(&self.demand)),
+                    cautions: &self.skipped,
+                    ..TextReport::default()
+                };
+                text_report(&report, options)
+            }
+        }
+    }
+
+    /// As text for a terminal.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        if let Some(run) = &self.run {
+            text += &iosonar_view::show(&run.summary);
+            text += &iosonar_view::show_findings(&run.findings);
+            text.push('\n');
+        }
+        text + &iosonar_view::show_demand(&self.names, &self.demand.facts)
+    }
+}
+
+/// Rank correlations of quantities of the same request.
+fn correlations(diagrams: &Diagrams) -> Value {
+    json!({
+        "latency_in_flight": diagrams.latency_in_flight.rank_correlation(),
+        "delay_waiting": diagrams.delay_waiting.rank_correlation(),
+        "latency_delay": diagrams.latency_delay.rank_correlation(),
+    })
+}
+
+fn skipped(remarks: &[String]) -> Vec<Caution> {
+    let text = |first: &String| match remarks.len() {
+        1 => first.clone(),
+        n => format!("{first}, and {} more remarks", n - 1),
+    };
+    let caution = |first| Caution { id: CautionId::BadLines, severity: Severity::Warning, text: text(first) };
+    remarks.first().map(caution).into_iter().collect()
+}
+
+fn remarks(inputs: &[Input]) -> Vec<String> {
+    let of = |input: &Input| {
+        let name = input.name.clone();
+        input.remarks().into_iter().map(move |remark| format!("{name}: {remark}"))
+    };
+    inputs.iter().flat_map(of).collect()
+}
+
+impl Run {
+    /// What pictures of it are drawn from.
+    pub fn material(&self) -> RunMaterial<'_> {
+        RunMaterial {
+            summary: &self.summary,
+            diagrams: &self.diagrams,
+            tally: Some(&self.tally),
+            findings: Some(&self.findings),
+        }
+    }
+
+    fn of(found: Found, inputs: &Merged<'_>) -> Option<Run> {
+        let (tally, diagrams, stalls) = (found.tally?, found.diagrams?, found.stalls?);
+        let (plan, info) = inputs.run();
+        let summary = Summary::new(&tally, &plan, &info);
+        let findings = Findings::of(&diagrams, &stalls, &summary);
+        Some(Run { tally, summary, diagrams, findings })
+    }
+}

@@ -1,0 +1,108 @@
+//! Options of `analyze`, and those that it shares with what draws.
+
+use crate::args::LimitArgs;
+use clap::Args;
+use iosonar_analyze::demand::{DemandOptions, PAGE_BYTES};
+use iosonar_plan::{ByteSize, Nanos};
+use std::path::PathBuf;
+
+/// Options of `analyze`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A load is analysed for what it demands: sizes, places, working sets, turns, page frequencies, the miss ratio of a
+cache. A run, a result, and a load that carries latencies are analysed for what happened, too: latency, delay,
+response time, throughput, limits, findings.
+
+Examples:
+  iosonar analyze web.load.gz
+  iosonar analyze web.load.gz --device-size 100GiB --windows 1s,60s,3600s
+  iosonar analyze first second --each --json
+'iosonar plot' draws the same, 'iosonar compare' tells what differs.")]
+pub struct AnalyzeArgs {
+    /// Loads and results in blkreplay's form, plain or gzip, and directories of results; - is a load on standard input
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub inputs: Vec<PathBuf>,
+    /// Each input apart, instead of all of them merged on one time axis
+    #[arg(long)]
+    pub each: bool,
+    /// Print everything as JSON
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Print every figure as a line of CSV: its name, its value
+    #[arg(long)]
+    pub csv: bool,
+    /// End with exit code 3 if input was skipped, or if there were cautions
+    #[arg(long)]
+    pub strict: bool,
+    #[command(flatten)]
+    pub demand: DemandArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// How loads are looked at.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Static analysis")]
+pub struct DemandArgs {
+    /// Windows of the working sets, in whole seconds; the infinite one is always there
+    #[arg(long, value_name = "TIME,...", value_delimiter = ',', default_value = "1s,6s,60s,600s", value_parser = whole_seconds)]
+    pub windows: Vec<u64>,
+    /// Window in which throughput is told
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = some_time)]
+    pub throughput_window: Nanos,
+    /// Window in which turns are told
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = some_time)]
+    pub turn_window: Nanos,
+    /// Sizes of devices for which it is told how the load would wrap around
+    #[arg(long, value_name = "SIZE,...", value_delimiter = ',')]
+    pub device_size: Vec<ByteSize>,
+    /// Data up to which working sets, frequencies and the miss ratio are exact; beyond, pages are sampled
+    #[arg(long, value_name = "SIZE", default_value = "16GiB")]
+    pub exact_footprint: ByteSize,
+    /// Take all inputs and targets for the same device: equal positions are the same place
+    #[arg(long)]
+    pub one_device: bool,
+}
+
+impl Default for DemandArgs {
+    /// What is typed where nothing is.
+    fn default() -> DemandArgs {
+        let options = DemandOptions::default();
+        DemandArgs {
+            windows: options.windows_s,
+            throughput_window: Nanos(options.throughput_window_ns),
+            turn_window: Nanos(options.turn_window_ns),
+            device_size: Vec::new(),
+            exact_footprint: ByteSize(options.exact_pages as u64 * PAGE_BYTES),
+            one_device: false,
+        }
+    }
+}
+
+impl DemandArgs {
+    /// What the analysis is told.
+    pub fn options(&self) -> DemandOptions {
+        DemandOptions {
+            windows_s: self.windows.clone(),
+            throughput_window_ns: self.throughput_window.0,
+            turn_window_ns: self.turn_window.0,
+            exact_pages: usize::try_from(self.exact_footprint.0 / PAGE_BYTES).unwrap_or(usize::MAX).max(1),
+            device_bytes: self.device_size.iter().map(|size| size.0).collect(),
+        }
+    }
+}
+
+fn whole_seconds(text: &str) -> Result<u64, String> {
+    let time = some_time(text)?;
+    match (time.0 / Nanos::SECOND.0, time.0 % Nanos::SECOND.0) {
+        (seconds, 0) => Ok(seconds),
+        _ => Err("windows are whole seconds: 1s, 60s, 10m".into()),
+    }
+}
+
+fn some_time(text: &str) -> Result<Nanos, String> {
+    match text.parse::<Nanos>() {
+        Ok(Nanos(0)) => Err("a window needs some length".into()),
+        other => other.map_err(|error| error.to_string()),
+    }
+}

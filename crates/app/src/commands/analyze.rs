@@ -1,0 +1,73 @@
+//! `iosonar analyze`: figures of loads, results and runs.
+
+use crate::analysis::Analysis;
+use crate::analyze_args::AnalyzeArgs;
+use crate::exit::{Exit, Failure};
+use crate::inputs::Input;
+use crate::output::{print, tell};
+use anyhow::anyhow;
+use serde_json::Value;
+
+/// Prints what the inputs come to.
+pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
+    let inputs: Vec<Input> = args.inputs.iter().map(|path| Input::open(path)).collect::<Result<_, _>>()?;
+    let groups: Vec<&[Input]> = if args.each { inputs.chunks(1).collect() } else { vec![&inputs] };
+    let mut analyses = Vec::new();
+    for group in groups {
+        analyses.push(Analysis::of(group, &(&args.limits).into(), &args.demand)?);
+    }
+    print(&text(args, &analyses))?;
+    for analysis in &analyses {
+        analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
+    }
+    if analyses.iter().any(|analysis| analysis.demand.facts.counts.all.requests == 0) {
+        return Err(Failure::broke(anyhow!("there is no request in it: nothing to analyse")));
+    }
+    let doubtful = |a: &Analysis| !a.remarks.is_empty() || !a.cautions().is_empty();
+    let strict = args.strict && analyses.iter().any(doubtful);
+    Ok(if strict { Exit::Cautioned } else { Exit::Fine })
+}
+
+fn text(args: &AnalyzeArgs, analyses: &[Analysis]) -> String {
+    let json = || match analyses {
+        [only] => only.to_json(),
+        several => Value::Array(several.iter().map(Analysis::to_json).collect()),
+    };
+    if args.json {
+        return format!("{:#}\n", json());
+    }
+    if args.csv {
+        let mut lines = String::from("name,value\n");
+        flatten("", &json(), &mut lines);
+        return lines;
+    }
+    let texts: Vec<String> = analyses.iter().map(Analysis::to_text).collect();
+    texts.join("\n\n")
+}
+
+/// Every number and word of `value` as a line, named by its way from the top.
+fn flatten(name: &str, value: &Value, lines: &mut String) {
+    let below = |key: &str| if name.is_empty() { key.to_string() } else { format!("{name}.{key}") };
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(&below(key), value, lines)),
+        Value::Array(list) => {
+            (0..).zip(list).for_each(|(i, value): (usize, _)| flatten(&below(&i.to_string()), value, lines))
+        }
+        Value::Null => *lines += &format!("{name},\n"),
+        Value::String(text) => *lines += &format!("{name},\"{}\"\n", text.replace('"', "\"\"")),
+        other => *lines += &format!("{name},{other}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_has_a_line() {
+        let value = serde_json::json!({"a": {"b": [1, 2.5]}, "c": "say \"x\", y", "d": null, "e": true});
+        let mut lines = String::new();
+        flatten("", &value, &mut lines);
+        assert_eq!(lines, "a.b.0,1\na.b.1,2.5\nc,\"say \"\"x\"\", y\"\nd,\ne,true\n");
+    }
+}

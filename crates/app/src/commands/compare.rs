@@ -1,0 +1,79 @@
+//! `iosonar compare`: runs beside a baseline.
+
+use crate::compare_args::CompareArgs;
+use crate::exit::{Exit, Failure};
+use crate::inputs::Input;
+use crate::output::print;
+use anyhow::anyhow;
+use iosonar_analyze::compare::{self, Blocks, Comparison, Judged, Judgement, Outcome, Run};
+use iosonar_archive::RunInfo;
+use iosonar_plan::Plan;
+use std::io;
+
+/// Prints one comparison for each run behind the first.
+pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
+    let inputs: Vec<Input> = args.runs.iter().map(|path| Input::open(path)).collect::<Result<_, _>>()?;
+    let judge = |comparison| Judged::new(comparison, &args.fail_if);
+    let judged: Vec<Judged> = comparisons(&inputs)?.into_iter().map(judge).collect();
+    print(&if args.json { compare::to_json(&judged) } else { iosonar_view::compare(&judged) })?;
+    exit(&judged)
+}
+
+/// Each input behind the first, beside the first.
+pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, Failure> {
+    inputs.iter().try_for_each(Input::scan)?;
+    let facts: Vec<(Plan, RunInfo)> = inputs.iter().map(Input::run).collect();
+    let mut runs: Vec<Run> = inputs.iter().zip(&facts).map(|(input, facts)| run(input, facts)).collect();
+    let blocks = read_all(&runs)?;
+    for (run, input) in runs.iter_mut().zip(inputs) {
+        run.incomplete = input.incomplete();
+    }
+    let mut comparisons = Vec::new();
+    for (run, their) in runs.iter().zip(&blocks).skip(1) {
+        comparisons.push(compare::compare((&runs[0], &blocks[0]), (run, their))?);
+    }
+    Ok(comparisons)
+}
+
+fn run<'a>(input: &'a Input, (plan, _): &'a (Plan, RunInfo)) -> Run<'a> {
+    Run {
+        name: input.name.clone(),
+        records: input,
+        plan: input.is_run().then_some(plan),
+        environment: input.archive().map_or(serde_json::Value::Null, |archive| archive.environment()),
+        has_timetable: compare::has_timetable(plan),
+        incomplete: None,
+    }
+}
+
+/// Reads all runs at the same time.
+fn read_all(runs: &[Run]) -> io::Result<Vec<Blocks>> {
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = runs
+            .iter()
+            .map(|run| {
+                let (records, by_due) = (run.records, run.has_timetable);
+                scope.spawn(move || Blocks::read(records, by_due))
+            })
+            .collect();
+        let joined = readers.into_iter().map(|reader| reader.join());
+        joined.map(|blocks| blocks.map_err(|_| io::Error::other("reading the records broke off"))?).collect()
+    })
+}
+
+/// A condition that failed counts more than one that cannot be judged.
+fn exit(judged: &[Judged]) -> Result<Exit, Failure> {
+    let conditions = || judged.iter().flat_map(|j| &j.conditions);
+    if conditions().any(|c| c.result == Judgement::Failed) {
+        return Ok(Exit::Failed);
+    }
+    if let Some(unknown) = conditions().find(|c| c.result == Judgement::Unknown) {
+        let (text, figure) = (&unknown.condition.text, &unknown.condition.figure);
+        return Err(Failure::refused(anyhow!(
+            "--fail-if '{text}' cannot be judged: {figure} is missing in one of the runs, or has no interval because \
+             too few requests or too little time are behind it"
+        )));
+    }
+    let nothing = judged.iter().any(|j| j.comparison.answer.outcome == Outcome::Nothing);
+    Ok(if nothing { Exit::Failed } else { Exit::Fine })
+}

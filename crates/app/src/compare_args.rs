@@ -1,0 +1,31 @@
+//! What can be typed about comparisons.
+
+use clap::Args;
+use iosonar_analyze::compare::Condition;
+use std::path::PathBuf;
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A condition names a figure and a change from A to the other run; it fails if that change is shown, that is, if the whole
+interval lies beyond it.
+  FIGURE: [latency.|delay.|response.][read.|write.] and mean, p50, p90, p99, p99.9 or max;
+          [read.|write.] and iops or throughput; pairs (the same requests in both runs)
+Exit codes: 0 every condition holds, 1 one failed or there is nothing to compare, 2 refused, or a condition cannot be
+judged.
+
+Examples:
+  iosonar compare before after
+  iosonar compare before after --fail-if 'p99 > +10%' --fail-if 'iops < -3%'")]
+pub struct CompareArgs {
+    /// The baseline, and the runs that are compared with it: directories of results, results in
+    /// blkreplay's form, loads that carry latencies
+    #[arg(required = true, num_args = 2.., value_names = ["A", "B"])]
+    pub runs: Vec<PathBuf>,
+    /// End with exit code 1 if this is shown, for example 'p99 > +10%'; can be repeated
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    pub fail_if: Vec<Condition>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

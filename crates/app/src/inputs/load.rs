@@ -1,0 +1,259 @@
+//! A load, read as records: what was recorded about its requests is what happened to them.
+
+use super::text;
+use crate::exit::Failure;
+use iosonar_archive::{Marks, Outcome, Record, RunInfo};
+use iosonar_plan::{Nanos, Plan};
+use iosonar_trace::TimedRequest;
+use iosonar_trace::blkreplay::{Line, Reader};
+use std::io::{self, BufRead, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Requests that are kept once they have been read; larger loads are read anew each time.
+const KEPT: usize = 1 << 20;
+/// Records that are handed over at once.
+const PIECE: usize = 1 << 8;
+/// Requests of a part, once they are kept.
+const PART: usize = 1 << 16;
+/// Bad lines whose text is told.
+const TOLD: usize = 20;
+/// Bytes of text that are decompressed ahead at a time, and how many times that.
+const BLOCK: usize = 1 << 17;
+const BLOCKS: usize = 8;
+
+/// A load in blkreplay's form.
+pub(super) struct LoadFile {
+    path: PathBuf,
+    seen: Mutex<Seen>,
+    /// The requests of a small load, once it has been read.
+    kept: std::sync::OnceLock<Vec<TimedRequest>>,
+}
+
+/// What the first reading found.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    lines: u64,
+    requests: u64,
+    has_times: bool,
+    bad_lines: u64,
+    told: Vec<String>,
+    backward: u64,
+    max_end: u64,
+    last: Nanos,
+}
+
+impl LoadFile {
+    pub(super) fn open(path: &Path) -> Result<LoadFile, Failure> {
+        if path != Path::new("-") {
+            // What cannot be opened is told before anything else is done.
+            text(path)?;
+        }
+        Ok(LoadFile { path: path.to_path_buf(), seen: Mutex::default(), kept: Default::default() })
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn has_times(&self) -> bool {
+        self.seen().has_times
+    }
+
+    pub(super) fn end_hint_ns(&self) -> Option<u64> {
+        Some(self.seen().last.0).filter(|last| *last > 0)
+    }
+
+    pub(super) fn parts(&self) -> usize {
+        self.kept.get().map_or(1, |kept| kept.len().div_ceil(PART).max(1))
+    }
+
+    pub(super) fn records_before(&self, part: usize) -> Option<u64> {
+        Some((part * PART) as u64)
+    }
+
+    pub(super) fn run(&self, name: &str) -> (Plan, RunInfo) {
+        let seen = self.seen();
+        let (plan, mut run) = iosonar_dialect_blkreplay::recording(name, seen.max_end);
+        run.targets[0].input_lines = seen.lines;
+        run.targets[0].bad_lines = seen.bad_lines;
+        (plan, run)
+    }
+
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let seen = self.seen();
+        let mut remarks = seen.told.clone();
+        let more = seen.bad_lines - seen.told.len() as u64;
+        if more > 0 {
+            remarks.push(format!("{more} more lines look like requests and are none: skipped"));
+        }
+        if seen.backward > 0 {
+            remarks.push(format!(
+                "time runs backward at {} places: requests are counted at their own times",
+                seen.backward
+            ));
+        }
+        remarks
+    }
+
+    pub(super) fn read_part(&self, part: usize, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+        match self.kept.get() {
+            Some(kept) => {
+                let begin = part * PART;
+                let mut out = Pieces::new(self.has_times(), f);
+                let requests = &kept[begin..kept.len().min(begin + PART)];
+                (begin as u64..).zip(requests).for_each(|(n, request)| out.push(n, request));
+                out.end();
+                Ok(())
+            }
+            None => self.read(f),
+        }
+    }
+
+    /// Reads the file, and keeps what it holds if that is little.
+    fn read(&self, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+        let (mut seen, mut kept, mut out) = (Seen::default(), Vec::new(), Pieces::new(self.has_times(), f));
+        let text = text(&self.path).map_err(|failure| io::Error::other(failure.text()))?;
+        let mut reader = Reader::new(Ahead::new(text));
+        let cannot = |error| io::Error::other(format!("{}: {error}", self.path.display()));
+        while let Some(line) = reader.next_line().map_err(cannot)? {
+            match line {
+                Line::Request(request) => {
+                    out.push(seen.requests, &request);
+                    seen.request(&request);
+                    if seen.requests <= KEPT as u64 {
+                        kept.push(request);
+                    }
+                }
+                Line::Bad(bad) => {
+                    seen.bad_lines += 1;
+                    if seen.told.len() < TOLD {
+                        seen.told.push(format!("{bad}: skipped"));
+                    }
+                }
+                Line::Text => {}
+            }
+        }
+        out.end();
+        seen.lines = reader.lines();
+        if seen.requests <= KEPT as u64 {
+            let _ = self.kept.set(kept);
+        } else if self.path == Path::new("-") {
+            return Err(io::Error::other(format!(
+                "standard input holds more than {KEPT} requests, which is more than can be kept: write it to a file"
+            )));
+        }
+        *self.seen() = seen;
+        Ok(())
+    }
+}
+
+impl Seen {
+    fn request(&mut self, request: &TimedRequest) {
+        self.backward += u64::from(request.time < self.last);
+        self.requests += 1;
+        self.last = self.last.max(request.time);
+        self.has_times |= request.latency.0 > 0;
+        self.max_end = self.max_end.max(request.extent.end());
+    }
+}
+
+/// Hands records over some at a time.
+struct Pieces<'a> {
+    has_times: bool,
+    piece: Vec<Record>,
+    f: &'a mut dyn FnMut(&[Record]),
+}
+
+impl<'a> Pieces<'a> {
+    fn new(has_times: bool, f: &'a mut dyn FnMut(&[Record])) -> Pieces<'a> {
+        Pieces { has_times, piece: Vec::with_capacity(PIECE), f }
+    }
+
+    fn push(&mut self, sequence: u64, request: &TimedRequest) {
+        self.piece.push(record(sequence, request, self.has_times));
+        if self.piece.len() == PIECE {
+            (self.f)(&self.piece);
+            self.piece.clear();
+        }
+    }
+
+    fn end(&mut self) {
+        (self.f)(&self.piece);
+        self.piece.clear();
+    }
+}
+
+/// A request as the record of what happened to it; `has_times`: whether anything is known about that.
+fn record(sequence: u64, request: &TimedRequest, has_times: bool) -> Record {
+    let submitted = request.time.saturating_add(request.delay);
+    Record {
+        sequence,
+        op: request.op,
+        outcome: if has_times { Outcome::Completed } else { Outcome::Cancelled },
+        marks: Marks::default().with(Marks::PUSHED, request.pushed),
+        load_time: request.time,
+        due: request.time,
+        submitted: has_times.then_some(submitted),
+        completed: has_times.then_some(submitted.saturating_add(request.latency)),
+        requested: request.extent,
+        executed: request.extent,
+        result: if has_times { request.extent.length as i64 } else { 0 },
+        ..Record::default()
+    }
+}
+
+/// Text that another thread decompresses ahead.
+struct Ahead {
+    blocks: Receiver<io::Result<Vec<u8>>>,
+    block: Vec<u8>,
+    at: usize,
+}
+
+impl Ahead {
+    fn new(mut text: Box<dyn BufRead + Send>) -> Ahead {
+        let (sender, blocks) = sync_channel(BLOCKS);
+        thread::spawn(move || {
+            loop {
+                let mut block = Vec::with_capacity(BLOCK);
+                let read = text.by_ref().take(BLOCK as u64).read_to_end(&mut block);
+                let (end, failed) = (block.is_empty(), read.is_err());
+                let sent = sender.send(Ok(block)).and_then(|()| match read {
+                    Ok(_) => Ok(()),
+                    Err(error) => sender.send(Err(error)),
+                });
+                // Nobody reads on, or there is nothing left.
+                if sent.is_err() || end || failed {
+                    return;
+                }
+            }
+        });
+        Ahead { blocks, block: Vec::new(), at: 0 }
+    }
+}
+
+impl Read for Ahead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut bytes = self.fill_buf()?;
+        let read = bytes.read(buffer)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for Ahead {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.at == self.block.len()
+            && let Ok(next) = self.blocks.recv()
+        {
+            (self.block, self.at) = (next?, 0);
+        }
+        Ok(&self.block[self.at..])
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+}

@@ -1,0 +1,155 @@
+//! Several inputs as one: their requests merged by time, each input with targets of its own.
+
+use super::Input;
+use iosonar_analyze::Records;
+use iosonar_archive::{Fields, Record, RunInfo, RunState};
+use iosonar_plan::Plan;
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+/// Records of one input that are merged at once, and how many times that is read ahead.
+const PIECE: usize = 1 << 12;
+const AHEAD: usize = 4;
+
+/// One input, or several on one time axis: time zero of each is time zero of all.
+pub struct Merged<'a> {
+    inputs: &'a [Input],
+}
+
+impl<'a> Merged<'a> {
+    /// All of `inputs`, which are at least one.
+    pub fn new(inputs: &'a [Input]) -> Merged<'a> {
+        Merged { inputs }
+    }
+
+    /// Number of the first target of each input, and of all targets at the end.
+    fn first_targets(&self) -> Vec<u16> {
+        let mut first = vec![0u16];
+        for input in self.inputs {
+            let targets = input.run().0.targets.len().max(1) as u16;
+            first.push(first[first.len() - 1].saturating_add(targets));
+        }
+        first
+    }
+
+    /// What is known about all of them together.
+    pub fn run(&self) -> (Plan, RunInfo) {
+        let mut runs = self.inputs.iter().map(Input::run);
+        let (mut plan, mut info) = runs.next().expect("there is at least one input");
+        for (other_plan, other) in runs {
+            plan.depth = plan.depth.max(other_plan.depth);
+            plan.passes = plan.passes.max(other_plan.passes);
+            plan.access.buffered |= other_plan.access.buffered;
+            // What is no storage result stays so in company.
+            if !other_plan.engine.is_real() {
+                plan.engine = other_plan.engine;
+            }
+            plan.targets.extend(other_plan.targets);
+            info.targets.extend(other.targets);
+            info.recorder_stalls.merge(other.recorder_stalls);
+            info.push_back_stalls.merge(other.push_back_stalls);
+            info.buffer_stalls.merge(other.buffer_stalls);
+            info.cpu.user_ns += other.cpu.user_ns;
+            info.cpu.system_ns += other.cpu.system_ns;
+            if info.state == RunState::Finished {
+                info.state = other.state;
+            }
+        }
+        (plan, info)
+    }
+}
+
+impl Records for Merged<'_> {
+    fn parts(&self) -> usize {
+        if let [only] = self.inputs { only.parts() } else { 1 }
+    }
+
+    fn read_part(&self, part: usize, wanted: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+        if let [only] = self.inputs {
+            return only.read_part(part, wanted, f);
+        }
+        let first = self.first_targets();
+        thread::scope(|scope| {
+            let mut streams = Vec::new();
+            for (input, first) in self.inputs.iter().zip(first) {
+                let (sender, pieces) = sync_channel(AHEAD);
+                scope.spawn(move || send(input, first, wanted, &sender));
+                streams.push(Stream { pieces, piece: Vec::new(), at: 0 });
+            }
+            merge(&mut streams, f)
+        })
+    }
+
+    fn records_before(&self, part: usize) -> Option<u64> {
+        if let [only] = self.inputs { only.records_before(part) } else { (part == 0).then_some(0) }
+    }
+
+    fn end_hint_ns(&self) -> Option<u64> {
+        self.inputs.iter().filter_map(Records::end_hint_ns).max()
+    }
+}
+
+type Piece = io::Result<Vec<Record>>;
+
+/// Reads an input, and gives its targets their numbers among all.
+fn send(input: &Input, first_target: u16, wanted: Fields, out: &SyncSender<Piece>) {
+    let mut piece = Vec::with_capacity(PIECE);
+    for part in 0..input.parts() {
+        let read = input.read_part(part, wanted.and(Fields::COMPLETED).and(Fields::DUE), &mut |records| {
+            let numbered =
+                records.iter().map(|r| Record { target: r.target.saturating_add(first_target), ..*r });
+            piece.extend(numbered);
+            if piece.len() >= PIECE {
+                // Whoever stopped taking pieces wants no more of them.
+                let _ = out.send(Ok(std::mem::take(&mut piece)));
+            }
+        });
+        if let Err(error) = read {
+            let _ = out.send(Err(error));
+            return;
+        }
+    }
+    let _ = out.send(Ok(piece));
+}
+
+/// The records of an input, one after the other.
+struct Stream {
+    pieces: Receiver<Piece>,
+    piece: Vec<Record>,
+    at: usize,
+}
+
+impl Stream {
+    fn peek(&mut self) -> io::Result<Option<&Record>> {
+        while self.at == self.piece.len() {
+            let Ok(next) = self.pieces.recv() else { return Ok(None) };
+            (self.piece, self.at) = (next?, 0);
+        }
+        Ok(self.piece.get(self.at))
+    }
+}
+
+/// Takes the record that ended first, again and again.
+fn merge(streams: &mut [Stream], f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+    let mut out = Vec::with_capacity(PIECE);
+    loop {
+        let mut first: Option<(u64, usize)> = None;
+        for (number, stream) in streams.iter_mut().enumerate() {
+            let Some(record) = stream.peek()? else { continue };
+            let at = record.completed.unwrap_or(record.due).0;
+            if first.is_none_or(|(least, _)| at < least) {
+                first = Some((at, number));
+            }
+        }
+        let Some((_, number)) = first else { break };
+        out.push(streams[number].piece[streams[number].at]);
+        streams[number].at += 1;
+        if out.len() == PIECE {
+            f(&out);
+            out.clear();
+        }
+    }
+    f(&out);
+    Ok(())
+}

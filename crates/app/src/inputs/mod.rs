@@ -1,0 +1,189 @@
+//! What is analysed: archives, results and loads, each seen by its content.
+
+mod load;
+mod merged;
+mod result;
+
+use crate::exit::Failure;
+use anyhow::Context;
+use iosonar_analyze::Records;
+use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState};
+use iosonar_plan::Plan;
+use load::LoadFile;
+pub use merged::Merged;
+use result::ResultFile;
+use std::fs::File;
+use std::io::{self, BufRead};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// Something that can be analysed.
+pub struct Input {
+    /// As typed.
+    pub name: String,
+    kind: Kind,
+}
+
+enum Kind {
+    /// A directory that a run wrote.
+    Archive(Box<Opened>),
+    /// A load in blkreplay's form.
+    Load(LoadFile),
+    /// A result in blkreplay's form.
+    Result(Box<ResultFile>),
+}
+
+struct Opened {
+    archive: Archive,
+    /// Absent while the records are in the log.
+    file: Option<RecordFile>,
+    log_end: OnceLock<LogEnd>,
+}
+
+impl Input {
+    /// Opens a directory or a file; `-` is standard input. A load is not read yet.
+    pub fn open(path: &Path) -> Result<Input, Failure> {
+        let name = path.display().to_string();
+        let kind = if path.is_dir() {
+            let archive = Archive::open(path).map_err(Failure::refused)?;
+            let file = archive.record_file().map_err(Failure::refused)?;
+            Kind::Archive(Box::new(Opened { archive, file, log_end: OnceLock::new() }))
+        } else if result::is_result(path)? {
+            Kind::Result(Box::new(ResultFile::open(path, &name)?))
+        } else {
+            Kind::Load(LoadFile::open(path)?)
+        };
+        Ok(Input { name, kind })
+    }
+
+    /// Whether what happened to requests is known before reading. A load may still turn out to know it.
+    pub fn is_run(&self) -> bool {
+        !matches!(self.kind, Kind::Load(_))
+    }
+
+    /// Whether anything is known about what happened to requests; of a load only once it has been read.
+    pub fn has_times(&self) -> bool {
+        match &self.kind {
+            Kind::Load(load) => load.has_times(),
+            _ => true,
+        }
+    }
+
+    /// The archive, if it is one.
+    pub fn archive(&self) -> Option<&Archive> {
+        match &self.kind {
+            Kind::Archive(opened) => Some(&opened.archive),
+            _ => None,
+        }
+    }
+
+    /// The plan that was carried out, and facts about the run; of a load what would be said about a run of it.
+    pub fn run(&self) -> (Plan, RunInfo) {
+        match &self.kind {
+            Kind::Archive(opened) => (opened.archive.plan().clone(), opened.archive.run().clone()),
+            Kind::Load(load) => load.run(&self.name),
+            Kind::Result(result) => (result.imported.plan.clone(), result.imported.run.clone()),
+        }
+    }
+
+    /// Reads a load once, so that everything is known about it; of anything else it is known already.
+    pub fn scan(&self) -> Result<(), Failure> {
+        match &self.kind {
+            Kind::Load(load) => load.read_part(0, &mut |_| {}).map_err(Failure::refused),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why it is not a whole run, where it is not. Complete once it has been read.
+    pub fn incomplete(&self) -> Option<String> {
+        let lost = match &self.kind {
+            Kind::Archive(opened) => opened.log_end.get().map_or(0, |end| end.lost_bytes),
+            _ => 0,
+        };
+        match self.run().1.state {
+            _ if lost > 0 => Some(format!("it did not end; the last {lost} bytes of its log are cut off")),
+            RunState::Finished => None,
+            RunState::Running => Some("it did not end, or it still goes on".to_string()),
+            RunState::Interrupted(signal) => Some(format!("it was stopped by {signal}")),
+            RunState::Broken(why) => Some(format!("it broke off: {why}")),
+        }
+    }
+
+    /// Lines of it that were left out, and what else does not fit, as sentences. Complete once it has been read.
+    pub fn remarks(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::Archive(opened) => opened.log_end.get().map(lost).into_iter().flatten().collect(),
+            Kind::Load(load) => load.remarks(),
+            Kind::Result(result) => {
+                let bad = result.imported.bad_lines.iter().map(|bad| format!("{bad}: skipped"));
+                bad.chain(result.imported.doubts.iter().cloned()).collect()
+            }
+        }
+    }
+}
+
+fn lost(end: &LogEnd) -> Option<String> {
+    (end.lost_bytes > 0).then(|| {
+        format!(
+            "the run did not end; the last {} bytes of its log are cut off and were left out",
+            end.lost_bytes
+        )
+    })
+}
+
+impl Records for Input {
+    fn parts(&self) -> usize {
+        match &self.kind {
+            Kind::Archive(opened) => opened.file.as_ref().map_or(1, RecordFile::parts),
+            Kind::Load(load) => load.parts(),
+            Kind::Result(_) => 1,
+        }
+    }
+
+    fn read_part(&self, part: usize, wanted: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+        match &self.kind {
+            Kind::Load(load) => load.read_part(part, f),
+            Kind::Result(result) => result.read(&self.name, f),
+            Kind::Archive(opened) => match &opened.file {
+                Some(file) => file.read_part(part, wanted, f).map_err(io::Error::other),
+                None => {
+                    let one = &mut |record: &Record| f(std::slice::from_ref(record));
+                    let end = opened.archive.for_each_record(one).map_err(io::Error::other)?;
+                    opened.log_end.get_or_init(|| end);
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    fn records_before(&self, part: usize) -> Option<u64> {
+        match &self.kind {
+            Kind::Archive(opened) => match &opened.file {
+                Some(file) => Some(file.records_before(part)),
+                None => (part == 0).then_some(0),
+            },
+            Kind::Load(load) => load.records_before(part),
+            Kind::Result(_) => (part == 0).then_some(0),
+        }
+    }
+
+    fn end_hint_ns(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Archive(opened) => Some(opened.file.as_ref()?.due_range()?.1),
+            Kind::Load(load) => load.end_hint_ns(),
+            Kind::Result(_) => None,
+        }
+    }
+}
+
+/// A text, decompressed.
+fn text(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
+    let opened = if path == Path::new("-") {
+        iosonar_trace::decompress(io::stdin()).map_err(anyhow::Error::from)
+    } else {
+        File::open(path)
+            .map_err(anyhow::Error::from)
+            .and_then(|file| iosonar_trace::decompress(file).map_err(anyhow::Error::from))
+    };
+    opened.with_context(|| path.display().to_string()).map_err(Failure::refused)
+}

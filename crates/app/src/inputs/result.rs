@@ -1,0 +1,64 @@
+//! A result in blkreplay's form, read as the records of a run.
+
+use super::text;
+use crate::exit::Failure;
+use iosonar_archive::Record;
+use iosonar_dialect_blkreplay::{Imported, import};
+use iosonar_trace::blkreplay::{Line, REPLAY_HEADER, parse_line};
+use std::io::{self, BufRead, Read};
+use std::path::{Path, PathBuf};
+
+/// Records that are handed over at once.
+const PIECE: usize = 1 << 10;
+/// How far into a file its header is looked for.
+const HEAD_BYTES: u64 = 1 << 20;
+
+/// A result that was read once, for what stands at its end.
+pub(super) struct ResultFile {
+    path: PathBuf,
+    pub(super) imported: Imported,
+}
+
+/// Whether a file is a result: a result's header stands before the first request. Standard input never is taken for one,
+/// because it can be read only once.
+pub(super) fn is_result(path: &Path) -> Result<bool, Failure> {
+    if path == Path::new("-") {
+        return Ok(false);
+    }
+    let mut head = text(path)?.take(HEAD_BYTES);
+    let mut line = Vec::new();
+    while matches!(head.read_until(b'\n', &mut line), Ok(read) if read > 0) {
+        let words = String::from_utf8_lossy(&line);
+        if words.trim() == REPLAY_HEADER {
+            return Ok(true);
+        }
+        if matches!(parse_line(1, &words), Line::Request(_)) {
+            break;
+        }
+        line.clear();
+    }
+    Ok(false)
+}
+
+impl ResultFile {
+    pub(super) fn open(path: &Path, name: &str) -> Result<ResultFile, Failure> {
+        let imported = import(text(path)?, name, &mut |_| Ok(())).map_err(Failure::refused)?;
+        Ok(ResultFile { path: path.to_path_buf(), imported })
+    }
+
+    pub(super) fn read(&self, name: &str, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+        let mut piece = Vec::with_capacity(PIECE);
+        let mut keep = |record: &Record| {
+            piece.push(*record);
+            if piece.len() == PIECE {
+                f(&piece);
+                piece.clear();
+            }
+            Ok(())
+        };
+        let text = text(&self.path).map_err(|failure| io::Error::other(failure.text()))?;
+        import(text, name, &mut keep).map_err(io::Error::other)?;
+        f(&piece);
+        Ok(())
+    }
+}

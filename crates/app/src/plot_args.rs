@@ -1,0 +1,82 @@
+//! Options of `plot`.
+
+use crate::analyze_args::DemandArgs;
+use crate::args::LimitArgs;
+use clap::{Args, ValueEnum};
+use iosonar_plan::Nanos;
+use std::path::PathBuf;
+
+/// Options of `plot`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A run, a result, and a load that carries latencies have dynamic pictures; all have static ones, of what was demanded.
+
+Examples:
+  iosonar plot first                                 all pictures, into first/plots
+  iosonar plot web.load.gz --only ws_log,turns       two of a load
+  iosonar plot first --range 60s..70s                a part of the time
+  iosonar plot --compare before after                two runs, side by side
+  iosonar plot first --text                          for a mail")]
+pub struct PlotArgs {
+    /// Loads and results in blkreplay's form, plain or gzip, and directories of results; several are merged
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub inputs: Vec<PathBuf>,
+    /// Where the pictures go. Default: DIR/plots, or FILE.plots here
+    #[arg(long, short = 'o', value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Only these: sheet, sonar, delay, inflight, ws_log …; a wrong name lists all
+    #[arg(long, value_name = "PICTURE,...", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Only this part of the time
+    #[arg(long, value_name = "T1..T2", value_parser = range, conflicts_with = "text")]
+    pub range: Option<(Nanos, Nanos)>,
+    /// Pictures of two inputs side by side, the baseline first
+    #[arg(long, conflicts_with_all = ["text", "data", "only"])]
+    pub compare: bool,
+    /// Print a text of 72 columns with a picture made of characters instead
+    #[arg(long)]
+    pub text: bool,
+    /// Write the numbers of each picture as CSV, too, and the smoothed curves
+    #[arg(long, conflicts_with = "text")]
+    pub data: bool,
+    /// Only PNG
+    #[arg(long)]
+    pub png: bool,
+    /// Only SVG
+    #[arg(long, conflicts_with = "png")]
+    pub svg: bool,
+    /// Colours
+    #[arg(long, value_enum, default_value = "light")]
+    pub theme: ThemeArg,
+    /// Window of the smoothed curves in the CSV
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub smooth_window: Nanos,
+    #[command(flatten)]
+    pub demand: DemandArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// Themes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ThemeArg {
+    /// On white
+    Light,
+    /// On black
+    Dark,
+    /// Black on white, for paper
+    Print,
+    /// Without colours
+    Gray,
+}
+
+fn range(text: &str) -> Result<(Nanos, Nanos), String> {
+    let (from, to) = text.split_once("..").ok_or("a range is T1..T2, for example 60s..70s")?;
+    let time = |text: &str| text.trim().parse::<Nanos>().map_err(|error| error.to_string());
+    let (from, to) = (time(from)?, time(to)?);
+    if from < to {
+        Ok((from, to))
+    } else {
+        Err(format!("the range ends at {to}, which is not behind {from}"))
+    }
+}

@@ -1,0 +1,276 @@
+//! A comparison as plain ASCII text, at most 79 columns wide: the answer first.
+
+use crate::lines::Lines;
+use crate::units::{self, Charset};
+use iosonar_analyze::compare::{
+    Comparison, Difference, Facts, Figure, Judged, Judgement, Pairs, SameLoad, Stretch, Unit, percent_text,
+    signed_text,
+};
+
+/// Width of the longest bar of a histogram.
+const BAR: f64 = 40.0;
+/// Width of the text.
+const COLUMNS: usize = 79;
+/// Differences of one kind that are shown; JSON has them all.
+const SHOWN: usize = 30;
+/// Borders of the ratios B ÷ A that the histogram shows, as base-2 logarithms.
+const BORDERS: [(f64, &str); 8] = [
+    (-1.0, "below 0.50"),
+    (-0.5, "0.50 - 0.71"),
+    (-0.125, "0.71 - 0.92"),
+    (0.0, "0.92 - 1.00"),
+    (0.125, "1.00 - 1.09"),
+    (0.5, "1.09 - 1.41"),
+    (1.0, "1.41 - 2.00"),
+    (f64::INFINITY, "above 2.00"),
+];
+
+/// All comparisons, one after the other.
+pub fn compare(comparisons: &[Judged]) -> String {
+    let mut out = Lines::new(COLUMNS);
+    for (i, judged) in comparisons.iter().enumerate() {
+        if i > 0 {
+            out.line("");
+            out.line(&"=".repeat(79));
+        }
+        one(&mut out, judged);
+    }
+    out.finish()
+}
+
+fn one(out: &mut Lines, judged: &Judged) {
+    let c = &judged.comparison;
+    out.paragraph("", &c.answer.text);
+    conditions(out, judged);
+    runs(out, c);
+    differences(out, "plan", &c.plan);
+    differences(out, "environment", &c.environment);
+    if !c.cautions.is_empty() {
+        out.heading("Cautions");
+        c.cautions.iter().for_each(|caution| out.paragraph(" ! ", caution));
+    }
+    figures(out, &c.figures);
+    effects(out, c);
+    c.pairs.iter().for_each(|p| pairs(out, p));
+    ranges(out, &c.over_time.ranges);
+}
+
+fn conditions(out: &mut Lines, judged: &Judged) {
+    for c in &judged.conditions {
+        let result = match c.result {
+            Judgement::Holds => "not shown, the condition holds",
+            Judgement::Failed => "SHOWN, the condition FAILED",
+            Judgement::Unknown => "cannot be judged",
+        };
+        out.paragraph("  ", &format!("{}: {result}", c.condition.text));
+    }
+}
+
+fn runs(out: &mut Lines, c: &Comparison) {
+    out.heading("Runs");
+    for (letter, Facts { name, requests, completed, duration_ns, .. }) in [("A", &c.a), ("B", &c.b)] {
+        out.line(&format!("  {letter}  {name}"));
+        out.line(&format!(
+            "     {} requests, {} completed, in {}",
+            units::grouped(*requests),
+            units::grouped(*completed),
+            units::duration(*duration_ns, Charset::Ascii)
+        ));
+    }
+    out.line(match c.load {
+        SameLoad::Same => "  Both carried out the same requests.",
+        SameLoad::SameAsFarAsBothGo => "  Both carried out the same requests, as far as both go.",
+        SameLoad::Different => "  They carried out different requests.",
+    });
+}
+
+fn differences(out: &mut Lines, of: &str, differences: &[Difference]) {
+    if differences.is_empty() {
+        out.heading(&format!("Differences of the {of}: none"));
+        return;
+    }
+    out.heading(&format!("Differences of the {of}"));
+    for d in differences.iter().take(SHOWN) {
+        let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_string());
+        out.paragraph(
+            &format!("  {}: ", ascii_end(&d.field)),
+            &format!("{}  ->  {}", side(&d.a), side(&d.b)),
+        );
+    }
+    if differences.len() > SHOWN {
+        out.line(&format!("  ... and {} more; --json has them all", differences.len() - SHOWN));
+    }
+}
+
+/// The last characters of a name, so that there is room behind it.
+fn ascii_end(name: &str) -> String {
+    let plain: Vec<char> = name.chars().map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect();
+    match plain.len() {
+        0..=50 => plain.into_iter().collect(),
+        n => format!("...{}", plain[n - 47..].iter().collect::<String>()),
+    }
+}
+
+fn figures(out: &mut Lines, figures: &[Figure]) {
+    if figures.is_empty() {
+        return;
+    }
+    out.heading(&format!(
+        "  {:20}{:>10}{:>10}{:>9}{:>19}{:>9}",
+        "Figure", "A", "B", "change %", "95 % interval", "visible"
+    ));
+    for f in figures.iter().filter(|f| f.a > 0.0 || f.b > 0.0) {
+        let interval = match (f.low_percent, f.high_percent) {
+            (Some(low), Some(high)) => format!("{} .. {}", signed_text(Some(low)), signed_text(Some(high))),
+            _ => "-".to_string(),
+        };
+        let visible = f.smallest_visible_percent.map_or("-".to_string(), percent_text);
+        let mark = if f.shown { "*" } else { " " };
+        let change = f.change_percent.map_or("-".to_string(), |p| signed_text(Some(p)));
+        out.line(&format!(
+            "{mark} {:20}{:>10}{:>10}{change:>9}{interval:>19}{visible:>9}",
+            f.name,
+            value(f.unit, f.a),
+            value(f.unit, f.b),
+        ));
+    }
+    out.paragraph(
+        "  ",
+        "* the change is more than noise. All intervals hold together, 95 times in 100. visible: the change in percent \
+         that would be shown 8 times in 10. -: too few requests, or no interval by nature.",
+    );
+}
+
+fn value(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::Time => units::duration(value.round() as u64, Charset::Ascii),
+        Unit::Requests => units::request_rate(value),
+        Unit::Bytes => units::byte_rate(value),
+        Unit::Ratio => units::number(value),
+    }
+}
+
+fn effects(out: &mut Lines, c: &Comparison) {
+    if c.effects.is_empty() {
+        return;
+    }
+    out.heading("How often a request of B takes longer than one of A (50 %: equally often)");
+    for e in &c.effects {
+        let (percent, delta) = (e.probability_b_slower * 100.0, e.cliffs_delta);
+        out.line(&format!("  {:20}{percent:>7.1} %   Cliff's delta {delta:+.3}", e.what));
+    }
+}
+
+fn pairs(out: &mut Lines, p: &Pairs) {
+    let median = p.median_ratio.map_or("-".to_string(), |m| format!("{m:.3}"));
+    out.heading("The same requests in both");
+    out.paragraph(
+        "  ",
+        &format!(
+            "{} pairs; median of B/A {median}; more than 3 % better: {:.1} %, worse: {:.1} %",
+            units::grouped(p.completed),
+            p.better_share * 100.0,
+            p.worse_share * 100.0
+        ),
+    );
+    let mut from = f64::NEG_INFINITY;
+    for (to, name) in BORDERS {
+        let within = |log2: Option<f64>| log2.is_none_or(|l| l > from && l <= to);
+        let inside = p.histogram.iter().filter(|b| match (b.from_log2, b.to_log2) {
+            (_, Some(end)) => within(Some(end)),
+            (_, None) => to == f64::INFINITY,
+        });
+        let share: f64 = inside.map(|b| b.share).sum();
+        out.line(&format!(
+            "  B/A {name:>12}{:>7.1} %  {}",
+            share * 100.0,
+            "#".repeat((share * BAR).round() as usize)
+        ));
+        from = to;
+    }
+}
+
+fn ranges(out: &mut Lines, ranges: &[Stretch]) {
+    if ranges.is_empty() {
+        out.heading("Over time: nowhere a difference that is more than noise");
+        return;
+    }
+    out.heading("Over time, where the difference is more than noise");
+    let time = |ns| units::moment(ns, Charset::Ascii);
+    for r in ranges {
+        let change = signed_text(Some(r.change_percent));
+        out.line(&format!(
+            "  {:12} {:>10} .. {:>10}   {change} %",
+            r.figure,
+            time(r.begin_ns),
+            time(r.end_ns)
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_analyze::compare::{Blocks, Condition, Run, compare as compared};
+    use iosonar_archive::Record;
+    use iosonar_plan::Nanos;
+
+    fn judged(factor: u64, seconds: u64) -> Judged {
+        let run = |factor: u64, seed: u64| -> Vec<Record> {
+            let one = |i: u64| {
+                let latency = (100_000 + (i * 7919 + seed) % 1000 * 20) * factor / 10;
+                let due = i * 1_000_000;
+                Record {
+                    sequence: i,
+                    due: Nanos(due),
+                    submitted: Some(Nanos(due + 300)),
+                    completed: Some(Nanos(due + latency)),
+                    result: 4096,
+                    ..Record::default()
+                }
+            };
+            (0..seconds * 1000).map(one).collect()
+        };
+        let (a, b) = (run(10, 1), run(factor, 2));
+        let of = |name: &str, records| Run {
+            name: name.into(),
+            records,
+            plan: None,
+            environment: serde_json::json!({ "kernel": name, "long": "x".repeat(200) + name }),
+            has_timetable: true,
+            incomplete: Some("it was stopped by SIGTERM".into()),
+        };
+        let (a, b) = (of("the first \u{e4}", &a), of("the second", &b));
+        let blocks = |run: &Run| Blocks::read(run.records, true).unwrap();
+        let comparison = compared((&a, &blocks(&a)), (&b, &blocks(&b))).unwrap();
+        Judged::new(
+            comparison,
+            &[Condition::parse("p50 > +10%").unwrap(), Condition::parse("max > +1%").unwrap()],
+        )
+    }
+
+    fn fits(text: &str) {
+        for line in text.lines() {
+            assert!(line.len() <= 79 && line.is_ascii(), "{} columns: {line}", line.len());
+        }
+    }
+
+    #[test]
+    fn the_answer_comes_first_and_everything_fits() {
+        let text = compare(&[judged(15, 5), judged(10, 5)]);
+        fits(&text);
+        assert!(text.starts_with("B is slower: latency.p50 +50"), "{text}");
+        assert!(text.contains("p50 > +10%: SHOWN, the condition FAILED"), "{text}");
+        assert!(text.contains("kernel: the first"), "{text}");
+        assert!(text.contains("B/A  1.41 - 2.00"), "{text}");
+        assert!(text.contains("No difference shown with this noise; smallest visible"), "{text}");
+    }
+
+    #[test]
+    fn nothing_to_compare_is_a_sentence() {
+        let text = compare(&[judged(15, 0)]);
+        fits(&text);
+        assert!(text.starts_with("Nothing to compare: A holds no requests"), "{text}");
+        assert!(text.contains("p50 > +10%: cannot be judged"), "{text}");
+    }
+}
