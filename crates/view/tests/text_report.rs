@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Run, empty, extreme, replay};
+use iosonar_analyze::demand::{Demand, DemandOptions, DemandTally};
 use iosonar_view::units::Charset;
 use iosonar_view::{LoadText, TextOptions, TextReport, text_report};
 use std::path::Path;
@@ -76,6 +77,27 @@ fn loads_are_as_blessed() {
             ..Default::default()
         };
         check(name, &text_report(&report, TextOptions::default()));
+    }
+}
+
+#[test]
+fn an_analyzed_load_is_as_blessed() {
+    let mut records = replay(20_000, 1_100.0, false).records;
+    records.sort_by_key(|r| r.due);
+    let mut tally = DemandTally::new(&DemandOptions::default());
+    records.iter().for_each(|r| tally.add(&Demand::of(r)));
+    for (name, load) in [
+        ("mail-analyzed.txt", tally.finish()),
+        ("mail-analyzed-empty.txt", DemandTally::new(&DemandOptions::default()).finish()),
+    ] {
+        let report = TextReport {
+            head: vec!["iosonar 0.1.0".to_string(), "mysql.load.gz".to_string()],
+            load: Some(LoadText::of(&load)),
+            ..Default::default()
+        };
+        let text = text_report(&report, TextOptions::default());
+        check(name, &text);
+        assert!(text.is_ascii());
     }
 }
 

@@ -137,6 +137,7 @@ fn bar(value: f64, bottom: f64, middle: f64) -> char {
 fn top(rate: f64) -> String {
     match rate {
         r if r >= 1e9 => format!("{} G ", units::number(r / 1e9)),
+        r if r >= 1e7 => format!("{} M ", units::number(r / 1e6)),
         r if r >= 1e5 => format!("{} k ", units::number(r / 1e3)),
         r => units::request_rate(r) + " ",
     }
