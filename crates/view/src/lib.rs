@@ -29,7 +29,7 @@ pub use compare::compare;
 pub use data::{DataOptions, data_stems, write_data, write_data_files};
 pub use demand_text::{show_demand, show_findings};
 pub use palette::Theme;
-pub use plot::{Format, PlotError, PlotOptions, Plotted, Style, plot};
+pub use plot::{Format, PlotError, PlotOptions, Plotted, Scale, Style, plot};
 pub use raster::png;
 pub use svg::{escape, svg};
 pub use text::show;

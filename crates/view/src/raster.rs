@@ -30,20 +30,23 @@ pub fn image_png(image: &Image) -> Vec<u8> {
 struct Canvas {
     width: i32,
     height: i32,
+    /// Pixels of what has one width.
+    scale: i32,
     pixels: Vec<Rgb>,
 }
 
 impl Canvas {
     fn new(scene: &Scene) -> Canvas {
         let pixels = vec![scene.background; scene.width as usize * scene.height as usize];
-        Canvas { width: scene.width as i32, height: scene.height as i32, pixels }
+        Canvas { width: scene.width as i32, height: scene.height as i32, scale: scene.scale, pixels }
     }
 
     fn draw(&mut self, mark: &Mark) {
         match mark {
             Mark::Area { area, fill: Fill::Solid(color) } => self.fill(*area, |_, _| true, *color),
             Mark::Area { area, fill: Fill::Hatch(color) } => {
-                self.fill(*area, |x, y| (x + y) % 6 == 0, *color)
+                let scale = self.scale;
+                self.fill(*area, |x, y| (x + y) % (6 * scale) < scale, *color)
             }
             Mark::Rule { line, stroke } => self.rule(*line, *stroke),
             Mark::Steps { points, end, stroke } => self.steps(points, *end, *stroke),
@@ -76,7 +79,8 @@ impl Canvas {
 
     fn rule(&mut self, line: Line, stroke: Stroke) {
         let half = stroke.width / 2;
-        let on = |along: i32| !stroke.dashed || along.rem_euclid(2 * DASH) < DASH;
+        let dash = DASH * self.scale;
+        let on = |along: i32| !stroke.dashed || along.rem_euclid(2 * dash) < dash;
         match line {
             Line::Horizontal { y, x } => {
                 let area = Rect { x: x.0, y: y - half, w: x.1 - x.0 + 1, h: stroke.width };
@@ -92,8 +96,9 @@ impl Canvas {
     /// Walks along the line pixel by pixel, so that dashes run around corners.
     fn steps(&mut self, points: &[(i32, i32)], end: i32, stroke: Stroke) {
         let mut walked = 0;
+        let dash = DASH * self.scale;
         let mut brush = |canvas: &mut Canvas, x: i32, y: i32| {
-            if !stroke.dashed || walked % (2 * DASH) < DASH {
+            if !stroke.dashed || walked % (2 * dash) < dash {
                 let area = Rect {
                     x: x - stroke.width / 2,
                     y: y - stroke.width / 2,

@@ -22,6 +22,8 @@ pub struct Scene {
     pub counted: Option<u64>,
     /// Begin and end of the time that it shows, in nanoseconds since the start of the run; absent without one.
     pub shown_ns: Option<(u64, u64)>,
+    /// Pixels of what has one width: dashes, hatches.
+    pub scale: i32,
 }
 
 /// A rectangle in pixels, y downward.
@@ -38,6 +40,10 @@ pub struct Rect {
 }
 
 impl Rect {
+    fn doubled(&self) -> Rect {
+        Rect { x: self.x * 2, y: self.y * 2, w: self.w * 2, h: self.h * 2 }
+    }
+
     /// First pixel column behind it.
     pub fn right(&self) -> i32 {
         self.x + self.w
@@ -95,6 +101,56 @@ pub enum Mark {
         /// Colour.
         color: Rgb,
     },
+}
+
+impl Mark {
+    fn doubled(&self) -> Mark {
+        let two = |(a, b): (i32, i32)| (a * 2, b * 2);
+        let wide = |stroke: &Stroke| Stroke { width: stroke.width * 2, ..*stroke };
+        match self {
+            Mark::Area { area, fill } => Mark::Area { area: area.doubled(), fill: *fill },
+            Mark::Rule { line, stroke } => {
+                // An odd width sits on its pixel, an even one between two.
+                let odd = stroke.width % 2;
+                let line = match *line {
+                    // The last pixel is part of a line, so twice its length ends one further.
+                    Line::Horizontal { y, x } => {
+                        Line::Horizontal { y: y * 2 + odd, x: (x.0 * 2, x.1 * 2 + 1) }
+                    }
+                    Line::Vertical { x, y } => Line::Vertical { x: x * 2 + odd, y: (y.0 * 2, y.1 * 2 + 1) },
+                };
+                Mark::Rule { line, stroke: wide(stroke) }
+            }
+            Mark::Steps { points, end, stroke } => {
+                let odd = stroke.width % 2;
+                let points = points.iter().map(|(x, y)| (x * 2 + odd, y * 2 + odd)).collect();
+                Mark::Steps { points, end: end * 2 + odd, stroke: wide(stroke) }
+            }
+            Mark::Text(t) => {
+                Mark::Text(Text { text: t.text.clone(), x: t.x * 2, y: t.y * 2, size: t.size * 2.0, ..*t })
+            }
+            Mark::Image(image) => Mark::Image(image.doubled()),
+            Mark::Stamp { text, center, size, color } => {
+                Mark::Stamp { text: text.clone(), center: two(*center), size: size * 2.0, color: *color }
+            }
+        }
+    }
+}
+
+impl Image {
+    /// Each pixel becomes two by two.
+    fn doubled(&self) -> Image {
+        let wide: Vec<u8> = self.pixels.iter().flat_map(|p| [*p, *p]).collect();
+        let rows = wide.chunks_exact((self.width as usize * 2).max(1));
+        Image {
+            x: self.x * 2,
+            y: self.y * 2,
+            width: self.width * 2,
+            height: self.height * 2,
+            pixels: rows.flat_map(|row| [row, row]).flatten().copied().collect(),
+            palette: self.palette.clone(),
+        }
+    }
 }
 
 /// How areas are filled.
@@ -238,6 +294,7 @@ impl Scene {
             facts: Vec::new(),
             counted: None,
             shown_ns: None,
+            scale: 1,
         }
     }
 
@@ -277,6 +334,18 @@ impl Scene {
     pub fn text(&mut self, text: Text) {
         if !text.text.is_empty() {
             self.marks.push(Mark::Text(text));
+        }
+    }
+
+    /// The same picture in twice as many pixels in each direction.
+    pub fn doubled(&self) -> Scene {
+        Scene {
+            width: self.width * 2,
+            height: self.height * 2,
+            scale: self.scale * 2,
+            marks: self.marks.iter().map(Mark::doubled).collect(),
+            facts: self.facts.clone(),
+            ..*self
         }
     }
 

@@ -236,6 +236,34 @@ fn svg_is_well_formed() {
 }
 
 #[test]
+fn twice_the_pixels_show_the_same() {
+    let run = with_findings(replay(2_000, 10.0, true));
+    for (picture, scene) in draw_all(&run, &Style::default()).into_iter().step_by(4) {
+        let doubled = scene.doubled();
+        assert_eq!((doubled.width, doubled.height), (scene.width * 2, scene.height * 2));
+        assert_eq!(crowded(&doubled), Vec::<String>::new(), "{picture:?}");
+        let (one, two) = (pixels(&png(&scene)), pixels(&png(&doubled)));
+        // Words are sharper, everything else is the same: nearly every pixel agrees with its four.
+        let same = one.iter().enumerate().filter(|(i, color)| {
+            let (x, y) = (i % scene.width as usize, i / scene.width as usize);
+            two[y * 2 * doubled.width as usize + x * 2] == **color
+        });
+        let share = same.count() as f64 / one.len() as f64;
+        assert!(share > 0.9, "{picture:?}: {share}");
+    }
+}
+
+/// The colours of an indexed PNG, row by row.
+fn pixels(file: &[u8]) -> Vec<[u8; 3]> {
+    let mut decoder = png::Decoder::new(std::io::Cursor::new(file));
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().unwrap();
+    let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut bytes).unwrap();
+    bytes.chunks_exact(3).map(|c| [c[0], c[1], c[2]]).collect()
+}
+
+#[test]
 fn svg_escapes_foreign_text() {
     let drawn = svg(&draw(&extreme(), Picture::SONAR, Theme::Dark));
     assert!(!drawn.contains("<script") && !drawn.contains('\u{1}'));

@@ -101,7 +101,7 @@ fn style(args: &PlotArgs) -> Result<Style, Failure> {
         ThemeArg::Gray => Theme::Gray,
     };
     let range = args.range.map(|(from, to)| TimeRange { from_ns: from.0, to_ns: to.0 });
-    Ok(Style { theme, range })
+    Ok(Style { theme, range, ..Style::default() })
 }
 
 /// Where the pictures go: beside the records of a run, else in a directory named after the input.

@@ -193,8 +193,8 @@ fn cumulative(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogT
         let mut seen = 0;
         let mut points = Vec::new();
         let mut right = plot.right();
-        for slot in 0..ROWS + 2 {
-            seen += of(&sums[slot], scope);
+        for (slot, cell) in sums.iter().enumerate() {
+            seen += of(cell, scope);
             if let Some((x, end)) = scale.pixels(slot) {
                 points.push((x, share(seen)));
                 right = end;

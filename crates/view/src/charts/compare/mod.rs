@@ -137,6 +137,7 @@ pub fn plot_compare(
         for format in &options.formats {
             let path = directory.join(format!("{}.{}", picture.stem(), format.extension()));
             let bytes = match format {
+                Format::Png if options.style.scale == crate::Scale::Double => raster::png(&scene.doubled()),
                 Format::Png => raster::png(&scene),
                 Format::Svg => svg::svg(&scene).into_bytes(),
             };
