@@ -43,6 +43,13 @@ pub(super) struct TimeScale {
     pub(super) area: Rect,
 }
 
+/// The least 1, 2 or 5 times a power of ten that is no less; `least` is above 0.
+fn round_step(least: u64) -> u64 {
+    let power = 10u64.pow(least.max(1).ilog10());
+    let steps = [1, 2, 5, 10].map(|n: u64| power.saturating_mul(n));
+    steps.into_iter().find(|s| *s >= least).unwrap_or(least)
+}
+
 /// From here on, whole hours are at the ticks.
 const MANY_HOURS: u64 = 3 * HOUR;
 const HOUR: u64 = 3_600_000_000_000;
@@ -107,15 +114,9 @@ impl TimeScale {
         let span = self.end.saturating_sub(self.begin);
         let least = span.div_ceil(10).max(1);
         if span > MANY_HOURS && !self.is_number {
-            return [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
-                .map(|n| n * HOUR)
-                .into_iter()
-                .find(|s| *s >= least)
-                .unwrap_or(least);
+            return round_step(least.div_ceil(HOUR)).saturating_mul(HOUR);
         }
-        let power = 10u64.pow(least.ilog10());
-        let steps = [1, 2, 5, 10].into_iter().map(|n| power.saturating_mul(n));
-        steps.into_iter().find(|s| *s >= least).unwrap_or(least)
+        round_step(least)
     }
 
     fn tick_label(&self, tick: u64, step: u64) -> String {
