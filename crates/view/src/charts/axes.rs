@@ -107,15 +107,9 @@ impl TimeScale {
         let span = self.end.saturating_sub(self.begin);
         let least = span.div_ceil(10).max(1);
         if span > MANY_HOURS && !self.is_number {
-            return [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
-                .map(|n| n * HOUR)
-                .into_iter()
-                .find(|s| *s >= least)
-                .unwrap_or(least);
+            return round_step(least.div_ceil(HOUR)).saturating_mul(HOUR);
         }
-        let power = 10u64.pow(least.ilog10());
-        let steps = [1, 2, 5, 10].into_iter().map(|n| power.saturating_mul(n));
-        steps.into_iter().find(|s| *s >= least).unwrap_or(least)
+        round_step(least)
     }
 
     fn tick_label(&self, tick: u64, step: u64) -> String {
@@ -265,6 +259,13 @@ impl LogScale {
     fn tick_label(&self, scene: &mut Scene, palette: &Palette, text: &str, y: i32) {
         scene.text(words(text, self.area.x - 10, y, TICK_SIZE, palette, Anchor::End));
     }
+}
+
+/// The least of 1, 2 and 5 times a power of ten that is not below `least`.
+fn round_step(least: u64) -> u64 {
+    let power = 10u64.pow(least.max(1).ilog10());
+    let steps = [1, 2, 5, 10].into_iter().map(|n| power.saturating_mul(n));
+    steps.into_iter().find(|s| *s >= least).unwrap_or(least)
 }
 
 fn round_duration(ns: u64) -> String {
