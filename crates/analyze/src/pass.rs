@@ -92,7 +92,9 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
             .demand
             .as_ref()
             .map(|options| consumers.add(|steps| scope.spawn(|| demand(steps, options, wanted.one_device))));
-        let shared = Shared { records, wanted, consumers, next: AtomicUsize::new(0), turn: Turn::default() };
+        let parts = records.parts();
+        let shared =
+            Shared { records, parts, wanted, consumers, next: AtomicUsize::new(0), turn: Turn::default() };
         // With the last reader the channels are closed, and the consumers come to their ends.
         let merged = read_all(shared, || Partial::new(targets, limits, wanted, records.end_hint_ns()));
         let mut found =
@@ -115,7 +117,7 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
 
 /// Lets as many readers work as are wanted, and merges what they have seen.
 fn read_all(shared: Shared<'_>, begin: impl Fn() -> Partial + Sync) -> io::Result<Partial> {
-    let readers = shared.wanted.readers.clamp(1, shared.records.parts().max(1));
+    let readers = shared.wanted.readers.clamp(1, shared.parts.max(1));
     thread::scope(|scope| {
         let read = || shared.read_parts(begin());
         let others: Vec<_> = (1..readers).map(|_| scope.spawn(read)).collect();
@@ -167,6 +169,8 @@ impl Partial {
 /// What readers share.
 struct Shared<'a> {
     records: &'a dyn Records,
+    /// How many parts there were at the begin: a load that is read for the first time has more of them afterwards.
+    parts: usize,
     wanted: &'a Wanted,
     consumers: Consumers,
     /// The part that the next free reader takes.
@@ -178,7 +182,7 @@ impl Shared<'_> {
     fn read_parts(&self, mut partial: Partial) -> io::Result<Partial> {
         loop {
             let part = self.next.fetch_add(1, Ordering::Relaxed);
-            if part >= self.records.parts() {
+            if part >= self.parts {
                 return Ok(partial);
             }
             let read = self.read_part(part, &mut partial);

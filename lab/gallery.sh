@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Makes the pictures of README and docs: replays on a loop device (fast, overloaded by a ramp, throttled by the kernel),
+# a simulated stall, the static pictures of a load, two runs side by side. Needs root.
+#
+#   lab/gallery.sh [DIRECTORY]     results and all pictures go there (default: target/gallery);
+#                                  those that the pages show are copied into docs/images
+#   lab/gallery.sh --keep-docs …   leaves docs/images as it is
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+keep_docs=
+[[ ${1:-} != --keep-docs ]] || { keep_docs=1; shift; }
+out=$(realpath -m "${1:-$here/target/gallery}")
+iosonar=${IOSONAR:-$here/target/release/iosonar}
+[[ $(id -u) == 0 ]] || { echo "lab/gallery.sh needs root: it makes loop devices" >&2; exit 2; }
+[[ -x $iosonar ]] || (cd "$here" && cargo build --release --locked --quiet)
+rm -rf "$out"
+mkdir -p "$out"
+# shellcheck source=lab/loopdev.sh
+source "$here/lab/loopdev.sh"
+
+say() { printf '== %s\n' "$*"; }
+
+# A request rate that grows by RATE each second: t(k+1) = t(k) + 1 / (RATE * t(k)), from half a second on.
+ramp() { # RATE SECONDS MEBIBYTES
+    awk -v rate="$1" -v seconds="$2" -v pages="$(($3 * 256))" 'BEGIN {
+        srand(1)
+        print "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0"
+        for (t = 0.5; t < seconds; t += 1 / (rate * t))
+            printf "%.9f ; %d ; 8 ; %s ; 0.0 ; 0.0\n", t, int(rand() * pages) * 8, rand() < 0.7 ? "R" : "W"
+    }'
+}
+
+replay() { # NAME LOAD OPTION...
+    local name=$1 load=$2
+    shift 2
+    "$iosonar" replay "$load" "$@" --no-progress --out "$out/$name" > "$out/$name.txt" || echo "   ended with code $?"
+    "$iosonar" plot "$out/$name" --png > /dev/null
+    "$iosonar" analyze "$out/$name" > "$out/$name.analysis.txt"
+}
+
+# Only so many reads and writes a second are let through, by the kernel (block I/O controller, version 1).
+throttled() { # DEVICE IOPS COMMAND...
+    local group=/sys/fs/cgroup/blkio/iosonar-gallery.$$ number
+    number=$(<"/sys/block/${1##*/}/dev")
+    mkdir "$group"
+    LAB_GROUP=$group
+    echo "$number $2" > "$group/blkio.throttle.read_iops_device"
+    echo "$number $2" > "$group/blkio.throttle.write_iops_device"
+    (
+        echo "$BASHPID" > "$group/cgroup.procs"
+        "${@:3}"
+    )
+    rmdir "$group"
+    LAB_GROUP=
+}
+LAB_GROUP=
+trap '[[ -z $LAB_GROUP ]] || rmdir "$LAB_GROUP" 2> /dev/null || true; lab_undo' EXIT
+
+natural=$here/../shared/loads/windows-mssql.load.gz
+lab_loop DEVICE 1024
+
+say "fast: a small server"
+"$iosonar" generate mixed "$out/mixed.load.gz" --duration 30s --rate 400 --reads 70 --size 1GiB --seed 2
+replay fast "$out/mixed.load.gz" --target "$DEVICE" --destroy
+
+say "overloaded by a ramp, one request in flight"
+ramp 1500 20 1024 > "$out/ramp.load"
+replay ramp "$out/ramp.load" --target "$DEVICE" --destroy --depth 1
+
+if [[ -d /sys/fs/cgroup/blkio ]]; then
+    say "throttled to 200 reads and 200 writes a second by the kernel"
+    throttled "$DEVICE" 200 replay throttled "$out/mixed.load.gz" --target "$DEVICE" --destroy
+fi
+
+say "a simulated device that stands still for 700 ms every 10 s"
+replay stall "$out/mixed.load.gz" --target sim --engine sim --size 1GiB --sim-service 90us --sim-jitter 60us --sim-stall 700ms/10s
+
+if [[ -e $natural ]]; then
+    say "natural: the busy half minute of a database server, and what it demands"
+    replay natural "$natural" --target "$DEVICE" --destroy --start 2250 --duration 30
+    "$iosonar" plot "$natural" --png --out "$out/load" > /dev/null
+    "$iosonar" analyze "$natural" > "$out/load.analysis.txt"
+fi
+
+say "two devices under the same load"
+"$iosonar" plot --compare "$out/fast" "$out/stall" --png --out "$out/compare" > /dev/null
+
+[[ -z $keep_docs ]] || exit 0
+images=$here/docs/images
+mkdir -p "$images"
+copy() { # FROM TO
+    [[ ! -e $out/$1 ]] || cp "$out/$1" "$images/$2"
+}
+copy natural/plots/g01.latency.realtime.png sonar.png
+copy stall/plots/g01.latency.realtime.png stall.png
+copy ramp/plots/g04.delay.setpoint.png collapse.png
+copy load/g30.ws_log.png working-set.png
+copy load/g45.miss_ratio.png miss-ratio.png
+copy stall/plots/g20.response.percentiles.png percentiles.png
+say "pictures of the pages: $images; all others: $out"
