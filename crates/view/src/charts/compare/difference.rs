@@ -19,6 +19,8 @@ pub(super) static CHART: Chart = Chart {
 const CELL: usize = 6;
 /// Cells are pooled until A and B together have this many requests in them.
 const LEAST: u64 = 20;
+/// Columns of a pool at most; with fewer requests in them, it is grey.
+const MOST_COLUMNS: usize = 12;
 /// Steps of colour on each side.
 const STEPS: usize = 8;
 /// Logarithm (base 2) of the ratio that has the strongest colour.
@@ -145,15 +147,13 @@ fn row_shades(row: &[(u64, u64)]) -> Vec<u8> {
     let mut begins = vec![0];
     let mut pooled = 0;
     for (x, cell) in row.iter().enumerate() {
-        if pooled >= LEAST {
+        let begin = begins.last().copied().unwrap_or(0);
+        // A pool that is too long would colour times at which nothing differs.
+        if pooled >= LEAST || x - begin >= MOST_COLUMNS {
             begins.push(x);
             pooled = 0;
         }
         pooled += cell.0 + cell.1;
-    }
-    // What is left over at the end goes to the last pool.
-    if pooled < LEAST && begins.len() > 1 {
-        begins.pop();
     }
     let ends = begins.iter().skip(1).copied().chain([row.len()]);
     let mut shades = Vec::with_capacity(row.len());
@@ -248,7 +248,11 @@ mod tests {
         let shades = row_shades(&[(15, 15), (0, 0), (2, 0), (0, 19), (0, 0), (0, 3)]);
         assert_eq!((shades[0], shades[1]), (1, 0));
         assert!(shades[2] > 1 && shades[3] == shades[2], "a few requests are pooled: {shades:?}");
-        assert_eq!((shades[4], shades[5]), (0, shades[3]), "the rest goes to the last pool");
+        assert_eq!(shades[4..], [0, 1], "what is left over is too little");
+        let mut far = vec![(1, 0); 2 * MOST_COLUMNS];
+        far[2 * MOST_COLUMNS - 1] = (0, 90);
+        let shades = row_shades(&far);
+        assert!(shades[..MOST_COLUMNS].iter().all(|s| *s == 1) && shades[MOST_COLUMNS] > 1, "{shades:?}");
         assert_eq!(row_shades(&[(3, 0), (0, 9)]), [1, 1], "too few in the whole row");
         assert!(row_shades(&[]).is_empty());
     }

@@ -25,7 +25,9 @@ const MOST: f64 = 16.0;
 
 fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     let figures = view.comparison.map_or(&[][..], |c| &c.figures);
-    let known: Vec<&Figure> = figures.iter().filter(|f| f.change_percent.is_some()).collect();
+    let mut known: Vec<&Figure> = figures.iter().filter(|f| f.change_percent.is_some()).collect();
+    // Reads and writes alone come last: they are what is left out first.
+    known.sort_by_key(|f| f.name.contains("read.") || f.name.contains("write."));
     let plot = Rect { x: 24 + NAMES, y: area.y + 22, w: 1552 - NAMES - VALUES, h: area.h - 22 - 40 };
     if known.is_empty() {
         page::nothing(

@@ -116,7 +116,15 @@ fn device_line(scene: &mut Scene, palette: &Palette, plot: Rect, y: i32, bytes: 
     scene.horizontal(y, (plot.x, plot.right() - 1), Stroke::dashed(palette.bad, 1));
     let base = if y - 6 > plot.y + 12 { y - 6 } else { y + 16 };
     let text = format!("device of {}", units::bytes(bytes));
-    backed(scene, palette, words(text, plot.x + 8, base, 12.0, palette, Anchor::Start));
+    let mut text = words(text, plot.x + 8, base, 12.0, palette, Anchor::Start);
+    // Devices of nearly the same size have their names side by side; what has no room has its line only.
+    while scene.texts().any(|other| other.bounds().overlaps(&text.bounds())) {
+        text.x += text.bounds().w + 16;
+        if text.bounds().right() > plot.right() {
+            return;
+        }
+    }
+    backed(scene, palette, text);
 }
 
 /// Words inside a plot, on the background, or lines would run through them.

@@ -1,14 +1,14 @@
 //! Where requests lie over time.
 
 use super::super::axes::{self, LinearScale, TimeScale};
-use super::super::{Chart, DemandView, Draw, plot_area};
-use super::scales::unit_of;
+use super::super::{Chart, DemandView, Draw, band, page, plot_area};
+use super::scales::{label_below, unit_of};
 use super::{Entry, TIME_LABEL};
 use crate::density::{Density, Strips};
 use crate::scene::{Mark, Rect, Scene};
 use crate::units;
-use iosonar_analyze::Class;
 use iosonar_analyze::demand::{SECTOR_BYTES, SeekMap};
+use iosonar_analyze::{Class, Scope};
 use std::ops::Range;
 
 pub(in super::super) static CHART: Chart = Chart {
@@ -33,17 +33,53 @@ fn draw(view: &DemandView<'_>) -> Scene {
 
 fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let (p, plot, map) = (view.palette, plot_area(area), &view.demand.series.seek_map);
+    let time = super::time_scale(view, map.column_ns.saturating_mul(map.columns as u64), plot);
+    let lanes = band::lanes(view);
+    let height = plot.h / lanes.len() as i32;
+    let (mut most, mut counted) = (0, 0);
+    for (i, scope) in lanes.iter().enumerate() {
+        let gap = if i + 1 < lanes.len() { 12 } else { 0 };
+        let lane = Rect { y: plot.y + height * i as i32, h: height - gap, ..plot };
+        let strips = strips(map, *scope, &time);
+        counted += strips.total();
+        most = most.max(draw_lane(scene, view, *scope, &strips, &time.within(lane)));
+    }
+    time.draw_labels(scene, p);
+    label_below(scene, p, plot, TIME_LABEL);
+    scene.counted = Some(counted);
+    let entries = [
+        Entry::fill(p.read, vec!["reads".into()]),
+        Entry::fill(p.write, vec!["writes".into()]),
+        Entry::words(vec![
+            "stronger: more requests, log".into(),
+            format!("1 … {} in one cell", units::grouped(most)),
+        ]),
+    ];
+    super::legend(scene, p, plot, &entries);
+}
+
+/// All requests, or those of an operation where colours cannot tell them apart. Returns the most in one cell.
+fn draw_lane(
+    scene: &mut Scene,
+    view: &DemandView<'_>,
+    scope: Scope,
+    strips: &Strips,
+    time: &TimeScale,
+) -> u64 {
+    let (p, plot, map) = (view.palette, time.area, &view.demand.series.seek_map);
     let bytes = map.row_sectors as f64 * map.rows as f64 * SECTOR_BYTES as f64;
     let (unit, name) = unit_of(bytes);
     let scale = LinearScale::new(bytes / unit, plot);
     // Rows end where the load ends, not at the next tick above.
     let top = scale.y(bytes / unit);
     let inner = Rect { y: top, h: plot.bottom() - top, ..plot };
-    let time = super::time_scale(view, map.column_ns.saturating_mul(map.columns as u64), plot);
-    time.draw(scene, p, Some(TIME_LABEL));
-    scale.draw(scene, p, &format!("Position of the first sector, {name}"), units::plain);
-    let strips = strips(map, &time, inner.w);
-    let density = Density::new(&strips, &pixel_rows(map, inner.h));
+    time.draw_grid(scene, p);
+    let label = match scope {
+        Scope::All => format!("Position of the first sector, {name}"),
+        scope => format!("{}: position, {name}", page::scope_name(scope)),
+    };
+    scale.draw(scene, p, &label, units::plain);
+    let density = Density::new(strips, &pixel_rows(map, inner.h));
     scene.marks.push(Mark::Image(density.image(p, inner.x, inner.y)));
     for w in &view.demand.facts.wraparound {
         let size = w.device_bytes as f64 / unit;
@@ -52,21 +88,12 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
         }
     }
     axes::frame(scene, p, plot);
-    scene.counted = Some(strips.total());
-    let entries = [
-        Entry::fill(p.read, vec!["reads".into()]),
-        Entry::fill(p.write, vec!["writes".into()]),
-        Entry::words(vec![
-            "stronger: more requests, log".into(),
-            format!("1 … {} in one cell", units::grouped(density.most())),
-        ]),
-    ];
-    super::legend(scene, p, plot, &entries);
+    density.most()
 }
 
-/// The columns that are seen; the rows of the map are their first slots.
-fn strips(map: &SeekMap, time: &TimeScale, width: i32) -> Strips {
-    let mut strips = Strips::new(width as usize);
+/// The requests of a scope in the columns that are seen; the rows of the map are their first slots.
+fn strips(map: &SeekMap, scope: Scope, time: &TimeScale) -> Strips {
+    let mut strips = Strips::new(time.area.w as usize);
     let pixel = |ns: u64| (time.x(ns) - time.area.x) as usize;
     for column in 0..map.columns {
         let begin = map.column_ns.saturating_mul(column as u64);
@@ -76,8 +103,9 @@ fn strips(map: &SeekMap, time: &TimeScale, width: i32) -> Strips {
         }
         let cells = strips.column(pixel(begin), pixel(end));
         for (cell, counts) in cells.iter_mut().zip(map.column(column)) {
-            cell[Class::Read.index()] += u64::from(counts[0]);
-            cell[Class::Write.index()] += u64::from(counts[1]);
+            for (class, n) in [Class::Read, Class::Write].into_iter().zip(counts) {
+                cell[class.index()] += if scope.contains(class) { u64::from(*n) } else { 0 };
+            }
         }
     }
     strips
