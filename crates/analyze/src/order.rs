@@ -25,7 +25,8 @@ impl<K: Ord + Copy, T: Copy> Reorder<K, T> {
         Reorder::keeping(DISPLACEMENT)
     }
 
-    fn keeping(keep: usize) -> Reorder<K, T> {
+    /// Keeps back `keep` items.
+    pub fn keeping(keep: usize) -> Reorder<K, T> {
         Reorder { waiting: Vec::new(), keep, passed: None, late: 0 }
     }
 

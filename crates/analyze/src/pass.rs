@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 /// Steps that are handed over at once.
-const TOGETHER: usize = 1 << 16;
+const TOGETHER: usize = 1 << 13;
 /// Pieces that may wait for a thread which takes them in order.
 const AHEAD: usize = 2;
 
@@ -88,10 +88,10 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
         let pictures = (wanted.diagrams == Some(Detail::Full))
             .then(|| consumers.add(|steps| scope.spawn(|| in_order(steps))));
         let stalls = wanted.stalls.then(|| consumers.add(|steps| scope.spawn(|| stalls(steps))));
-        let demand = wanted
-            .demand
-            .as_ref()
-            .map(|options| consumers.add(|steps| scope.spawn(|| demand(steps, options, wanted.one_device))));
+        let demand = wanted.demand.as_ref().map(|options| {
+            let order = Reorder::keeping(records.displacement());
+            consumers.add(|steps| scope.spawn(move || demand(steps, order, options, wanted.one_device)))
+        });
         let parts = records.parts();
         let shared =
             Shared { records, parts, wanted, consumers, next: AtomicUsize::new(0), turn: Turn::default() };
@@ -294,9 +294,13 @@ fn stalls(steps: Receiver<Steps>) -> (CompletionFacts, u64) {
     (completions.facts(), order.late())
 }
 
-fn demand(steps: Receiver<Steps>, options: &DemandOptions, one_device: bool) -> (DemandAnalysis, u64) {
+fn demand(
+    steps: Receiver<Steps>,
+    mut order: Reorder<(u64, u64), Demand>,
+    options: &DemandOptions,
+    one_device: bool,
+) -> (DemandAnalysis, u64) {
     let mut tally = DemandTally::new(options);
-    let mut order = Reorder::new();
     let mut next = |demand: Demand| tally.add(&demand);
     for piece in steps {
         for step in piece.iter() {

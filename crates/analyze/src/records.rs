@@ -1,5 +1,6 @@
 //! Where records come from, as analysis sees it: parts that can be read at the same time.
 
+use crate::DISPLACEMENT;
 use iosonar_archive::{Fields, Record};
 use std::io;
 
@@ -23,6 +24,12 @@ pub trait Records: Sync {
     /// About the last time at which anything happens, if that is known before reading. It may be wrong.
     fn end_hint_ns(&self) -> Option<u64> {
         None
+    }
+
+    /// By how many places records may lie away from where their due times belong; those that lie farther away are counted
+    /// as late.
+    fn displacement(&self) -> usize {
+        DISPLACEMENT
     }
 
     /// Hands every record to `f`, part after part.

@@ -7,7 +7,8 @@ use crate::inputs::{Input, Merged};
 use crate::session::{TOOL, command_line};
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::{
-    Caution, CautionId, Detail, Diagrams, Findings, Found, Limits, Severity, Summary, Tally, Wanted, pass,
+    Caution, CautionId, DISPLACEMENT, Detail, Diagrams, Findings, Found, Limits, Records, Severity, Summary,
+    Tally, Wanted, pass,
 };
 use iosonar_plan::Nanos;
 use iosonar_view::{
@@ -56,6 +57,10 @@ impl Analysis {
             ..if is_run { happened.clone() } else { Wanted::nothing() }
         };
         let mut found = pass(&merged, targets, limits, &wanted).map_err(Failure::refused)?;
+        if found.late > 0 && merged.displacement() == DISPLACEMENT && !is_run {
+            // A load was not in order: now that this is known, each request finds its place.
+            found = pass(&merged, targets, limits, &wanted).map_err(Failure::refused)?;
+        }
         let demand = found.demand.take().expect("it was wanted");
         if !is_run && inputs.iter().any(Input::has_times) {
             found = pass(&merged, targets, limits, &happened).map_err(Failure::refused)?;
@@ -65,7 +70,7 @@ impl Analysis {
             remarks.push(format!(
                 "{} requests were overtaken by more than {} others: what is counted in an order may be a little wrong",
                 found.late,
-                iosonar_analyze::DISPLACEMENT
+                DISPLACEMENT
             ));
         }
         Ok(Analysis {

@@ -2,6 +2,7 @@
 
 use super::text;
 use crate::exit::Failure;
+use iosonar_analyze::DISPLACEMENT;
 use iosonar_archive::{Marks, Outcome, Record, RunInfo};
 use iosonar_plan::{Nanos, Plan};
 use iosonar_trace::TimedRequest;
@@ -18,6 +19,8 @@ const KEPT: usize = 1 << 20;
 const PIECE: usize = 1 << 8;
 /// Requests of a part, once they are kept.
 const PART: usize = 1 << 16;
+/// Requests that are kept back in case one comes before them.
+const IN_ORDER: usize = 1 << 8;
 /// Bad lines whose text is told.
 const TOLD: usize = 20;
 /// Bytes of text that are decompressed ahead at a time, and how many times that.
@@ -64,6 +67,11 @@ impl LoadFile {
 
     pub(super) fn end_hint_ns(&self) -> Option<u64> {
         Some(self.seen().last.0).filter(|last| *last > 0)
+    }
+
+    /// Loads are in order, until one turns out not to be.
+    pub(super) fn displacement(&self) -> usize {
+        if self.seen().backward > 0 { DISPLACEMENT } else { IN_ORDER }
     }
 
     pub(super) fn parts(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Several inputs as one: their requests merged by time, each input with targets of its own.
 
 use super::Input;
-use iosonar_analyze::Records;
+use iosonar_analyze::{DISPLACEMENT, Records};
 use iosonar_archive::{Fields, Record, RunInfo, RunState};
 use iosonar_plan::Plan;
 use std::io;
@@ -83,6 +83,10 @@ impl Records for Merged<'_> {
 
     fn records_before(&self, part: usize) -> Option<u64> {
         if let [only] = self.inputs { only.records_before(part) } else { (part == 0).then_some(0) }
+    }
+
+    fn displacement(&self) -> usize {
+        self.inputs.iter().map(Records::displacement).max().unwrap_or(DISPLACEMENT)
     }
 
     fn end_hint_ns(&self) -> Option<u64> {

@@ -6,7 +6,7 @@ mod result;
 
 use crate::exit::Failure;
 use anyhow::Context;
-use iosonar_analyze::Records;
+use iosonar_analyze::{DISPLACEMENT, Records};
 use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState};
 use iosonar_plan::Plan;
 use load::LoadFile;
@@ -164,6 +164,13 @@ impl Records for Input {
             },
             Kind::Load(load) => load.records_before(part),
             Kind::Result(_) => (part == 0).then_some(0),
+        }
+    }
+
+    fn displacement(&self) -> usize {
+        match &self.kind {
+            Kind::Load(load) => load.displacement(),
+            _ => DISPLACEMENT,
         }
     }
 
