@@ -10,9 +10,8 @@ use iosonar_analyze::{
     Caution, CautionId, DISPLACEMENT, Detail, Diagrams, Findings, Found, Limits, Records, Severity, Summary,
     Tally, Wanted, pass,
 };
-use iosonar_plan::Nanos;
 use iosonar_view::{
-    Headline, LoadText, Material, RunMaterial, Subject, TextOptions, TextReport, text_report,
+    Headline, LoadText, Material, RunMaterial, Subject, TextOptions, TextReport, text_report, units,
 };
 use serde_json::{Value, json};
 
@@ -114,10 +113,14 @@ impl Analysis {
 
     fn subject_of_load(&self) -> Subject {
         let facts = &self.demand.facts;
-        let last = Nanos(facts.span.map_or(0, |span| span.last_ns));
+        let last = facts.span.map_or(0, |span| span.last_ns);
         Subject {
             what: self.names.join(", "),
-            how: format!("load · {} requests up to {last}", facts.counts.all.requests),
+            how: format!(
+                "load · {} requests · up to {}",
+                units::grouped(facts.counts.all.requests),
+                units::moment(last, units::Charset::Unicode)
+            ),
             tool: TOOL.into(),
             command: command_line(),
             cautions: self.skipped.clone(),

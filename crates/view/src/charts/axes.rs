@@ -268,13 +268,6 @@ impl LogScale {
     }
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below `least`.
-fn round_step(least: u64) -> u64 {
-    let power = 10u64.pow(least.max(1).ilog10());
-    let steps = [1, 2, 5, 10].into_iter().map(|n| power.saturating_mul(n));
-    steps.into_iter().find(|s| *s >= least).unwrap_or(least)
-}
-
 fn round_duration(ns: u64) -> String {
     let (factor, unit) = match ns {
         0..1_000 => (1, "ns"),
