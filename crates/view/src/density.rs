@@ -31,7 +31,8 @@ pub(crate) struct Strips {
 impl Strips {
     /// Nothing yet in `width` pixels.
     pub(crate) fn new(width: usize) -> Strips {
-        Strips { pixels: Vec::new(), cells: Vec::new(), width }
+        // All at once: growing by and by would copy most of it.
+        Strips { pixels: Vec::with_capacity(width), cells: Vec::with_capacity(width * SLOTS), width }
     }
 
     /// The cells of the column at some pixels, which must not begin left of the last; to be added to.
@@ -59,7 +60,8 @@ impl Strips {
     pub(crate) fn marginal(&self) -> Vec<Cell> {
         let mut sums = vec![[0; 4]; SLOTS];
         for strip in self.cells.chunks_exact(SLOTS) {
-            for (sum, cell) in sums.iter_mut().zip(strip) {
+            // Most cells are empty.
+            for (sum, cell) in sums.iter_mut().zip(strip).filter(|(_, cell)| **cell != [0; 4]) {
                 sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
             }
         }
@@ -100,8 +102,8 @@ impl<'a> Density<'a> {
         let mut cells = Vec::with_capacity(strips.pixels.len() * ranges.len());
         for strip in strips.cells.chunks_exact(SLOTS) {
             cells.extend(ranges.iter().map(|slots| {
-                let mut sum = [0; 4];
-                for cell in &strip[slots.clone()] {
+                let mut sum: Cell = [0; 4];
+                for cell in strip[slots.clone()].iter().filter(|cell| **cell != [0; 4]) {
                     sum.iter_mut().zip(cell).for_each(|(s, n)| *s += n);
                 }
                 sum.iter_mut().zip(shown).for_each(|(s, keep)| *s *= keep);
