@@ -12,6 +12,8 @@ use super::{Demand, SECTORS_PER_PAGE, SetSizes};
 
 /// Pages of a request that are looked at before the memory is looked at again.
 const PIECE: u64 = 4096;
+/// Pages of a request at most, 1 GiB: a number that no recording holds must not become minutes of work.
+const MOST_PAGES: u64 = 1 << 18;
 /// Times of single sectors that cost as much memory as a page.
 const TIMES_PER_PAGE: usize = 2;
 
@@ -59,7 +61,7 @@ impl Sums {
 /// Pages that a request touches, in pieces.
 pub(super) fn pieces(d: &Demand) -> impl Iterator<Item = (u64, u64)> + use<> {
     let (first, end) = (d.sector / SECTORS_PER_PAGE, d.end().div_ceil(SECTORS_PER_PAGE));
-    let end = if d.sectors == 0 { first } else { end };
+    let end = if d.sectors == 0 { first } else { end.min(first + MOST_PAGES) };
     (first..end).step_by(PIECE as usize).map(move |from| (from, end.min(from + PIECE)))
 }
 
