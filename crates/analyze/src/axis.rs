@@ -57,6 +57,11 @@ impl TimeAxis {
         (ns >> self.shift) as usize
     }
 
+    /// The first column that begins at a time or behind it.
+    pub(crate) fn next_column(&self, ns: u64) -> usize {
+        (ns.saturating_add(self.width_ns() - 1) >> self.shift) as usize
+    }
+
     /// Whether a time has a column without widening.
     pub(crate) fn holds(&self, ns: u64) -> bool {
         ns >> self.shift < self.most as u64

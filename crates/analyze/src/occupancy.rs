@@ -74,8 +74,7 @@ impl Occupancy {
             self.whole[last] -= 1;
         }
         // The instants inside are those from the first at or behind the begin to the last before the end.
-        let behind = |ns: u64| ns.div_ceil(self.instants.width_ns()) as usize;
-        let (from, to) = (behind(begin_ns), behind(end_ns));
+        let (from, to) = (self.instants.next_column(begin_ns), self.instants.next_column(end_ns));
         self.change[from] += 1;
         self.change[to] -= 1;
     }

@@ -53,7 +53,7 @@ fn record(sequence: u64, random: &mut Xoshiro256PlusPlus) -> Record {
     let latency = latency + (word >> 16) % (latency / 4);
     let due = sequence * 20_000;
     let submitted = due + 500 + (word >> 40) % 3_000;
-    let extent = Extent { offset: page << 12, length: 4096 << (word >> 60) };
+    let extent = Extent { offset: page << 12, length: 4096 << (word >> 62) };
     Record {
         sequence,
         op: if word >> 4 & 3 == 0 { Op::Write } else { Op::Read },

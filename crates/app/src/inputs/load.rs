@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Requests that are kept once they have been read; larger loads are read anew each time.
+/// Requests of standard input that are kept, because it cannot be read again as a file can.
 const KEPT: usize = 1 << 20;
 /// Records that are handed over at once.
 const PIECE: usize = 1 << 8;
@@ -31,7 +31,7 @@ const BLOCKS: usize = 8;
 pub(super) struct LoadFile {
     path: PathBuf,
     seen: Mutex<Seen>,
-    /// The requests of a small load, once it has been read.
+    /// The requests of standard input, once it has been read.
     kept: std::sync::OnceLock<Vec<TimedRequest>>,
 }
 
@@ -120,8 +120,9 @@ impl LoadFile {
         }
     }
 
-    /// Reads the file, and keeps what it holds if that is little.
+    /// Reads the file. What cannot be read again is kept.
     fn read(&self, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+        let is_stream = self.path == Path::new("-");
         let (mut seen, mut kept, mut out) = (Seen::default(), Vec::new(), Pieces::new(self.has_times(), f));
         let text = text(&self.path).map_err(|failure| io::Error::other(failure.text()))?;
         let mut reader = Reader::new(Ahead::new(text));
@@ -131,7 +132,7 @@ impl LoadFile {
                 Line::Request(request) => {
                     out.push(seen.requests, &request);
                     seen.request(&request);
-                    if seen.requests <= KEPT as u64 {
+                    if is_stream && seen.requests <= KEPT as u64 {
                         kept.push(request);
                     }
                 }
@@ -146,12 +147,13 @@ impl LoadFile {
         }
         out.end();
         seen.lines = reader.lines();
-        if seen.requests <= KEPT as u64 {
-            let _ = self.kept.set(kept);
-        } else if self.path == Path::new("-") {
+        if is_stream && seen.requests > KEPT as u64 {
             return Err(io::Error::other(format!(
                 "standard input holds more than {KEPT} requests, which is more than can be kept: write it to a file"
             )));
+        }
+        if is_stream {
+            let _ = self.kept.set(kept);
         }
         *self.seen() = seen;
         Ok(())
