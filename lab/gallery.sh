@@ -13,8 +13,14 @@ out=$(realpath -m "${1:-$here/target/gallery}")
 iosonar=${IOSONAR:-$here/target/release/iosonar}
 [[ $(id -u) == 0 ]] || { echo "lab/gallery.sh needs root: it makes loop devices" >&2; exit 2; }
 [[ -x $iosonar ]] || (cd "$here" && cargo build --release --locked --quiet)
+# Only what an earlier gallery made is replaced.
+if [[ -e $out && ! -e $out/.iosonar-gallery ]]; then
+    echo "$out exists and was not made by lab/gallery.sh: name another directory" >&2
+    exit 2
+fi
 rm -rf "$out"
 mkdir -p "$out"
+touch "$out/.iosonar-gallery"
 # shellcheck source=lab/loopdev.sh
 source "$here/lab/loopdev.sh"
 

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 /// Rows between the shortest and the longest time that are told apart.
 pub const ROWS: usize = 512;
+/// Slots of a column: below the first row, the rows, above the last. See [`Row::slot`].
+pub const SLOTS: usize = ROWS + 2;
 /// Rows for each factor of ten: one row is 3.66 % wide.
 pub const ROWS_PER_DECADE: usize = 64;
 /// Lower edge of the first row, 1 µs.
@@ -114,9 +116,9 @@ pub(crate) trait OverTime {
 }
 
 /// Makes one value of each two; what is behind the last becomes zero.
-pub(crate) fn fold_pairs<T: Copy + Default + std::ops::Add<Output = T>>(values: &mut [T]) {
+pub(crate) fn fold_pairs<T: Copy + Default>(values: &mut [T], sum: impl Fn(T, T) -> T) {
     for i in 0..values.len() {
-        let pair = values.get(2 * i..2 * i + 2).map(|pair| pair[0] + pair[1]);
+        let pair = values.get(2 * i..2 * i + 2).map(|pair| sum(pair[0], pair[1]));
         values[i] = pair.or(values.get(2 * i).copied()).unwrap_or_default();
     }
 }

@@ -1,10 +1,9 @@
 //! How the time of a request goes with another quantity: exact counts over both, by class.
 
+use crate::SLOTS;
 use crate::grid::Cell;
-use crate::{Class, ROWS, row_lower_edge, row_of};
+use crate::{Class, row_lower_edge, row_of};
 
-/// Slots of a duration: below 1 µs, the rows, 100 s and more.
-const SLOTS: usize = ROWS + 2;
 /// Numbers below this have a column each.
 const SINGLE: u64 = 64;
 /// Columns for each factor of two above.

@@ -62,9 +62,10 @@ impl Counts {
         self.at_border += one_if(Marks::AT_BORDER);
         self.rounded += one_if(Marks::ROUNDED);
         self.short += one_if(Marks::SHORT);
-        self.demanded_bytes += record.requested.length;
+        self.demanded_bytes = self.demanded_bytes.saturating_add(record.requested.length);
         if record.is_completed() {
-            self.transferred_bytes += u64::try_from(record.result).unwrap_or(0);
+            let transferred = u64::try_from(record.result).unwrap_or(0);
+            self.transferred_bytes = self.transferred_bytes.saturating_add(transferred);
         }
     }
 
@@ -83,8 +84,8 @@ impl Counts {
         self.short += other.short;
         self.ramp += other.ramp;
         self.ramp_failed += other.ramp_failed;
-        self.demanded_bytes += other.demanded_bytes;
-        self.transferred_bytes += other.transferred_bytes;
+        self.demanded_bytes = self.demanded_bytes.saturating_add(other.demanded_bytes);
+        self.transferred_bytes = self.transferred_bytes.saturating_add(other.transferred_bytes);
     }
 }
 

@@ -1,13 +1,11 @@
 //! Exact counts of requests over time and duration, by class: what a density picture is drawn from.
 
+use crate::SLOTS;
 use crate::axis::OverTime;
-use crate::{Class, ROWS, Row, TimeAxis, row_of};
+use crate::{Class, Row, TimeAxis, row_of};
 
 /// Columns of a tile. Tiles are allocated when first hit and are the unit of storage in a report.
 pub const TILE_COLUMNS: usize = 256;
-/// Counts of a column: below 1 µs, the rows, 100 s and above.
-const SLOTS: usize = ROWS + 2;
-
 /// Requests of each class in one cell or area.
 pub type Cell = [u64; 4];
 

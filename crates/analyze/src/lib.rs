@@ -38,7 +38,7 @@ mod testing;
 mod timeline;
 mod turns;
 
-pub use axis::{ROWS, ROWS_PER_DECADE, Row, TimeAxis, row_lower_edge, row_of};
+pub use axis::{ROWS, ROWS_PER_DECADE, Row, SLOTS, TimeAxis, row_lower_edge, row_of};
 pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious};
 pub use class::{ByScope, Class, Scope};
 pub use correlation::{Against, Correlation};

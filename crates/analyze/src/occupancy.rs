@@ -60,7 +60,8 @@ impl Occupancy {
         if begin_ns >= end_ns {
             return;
         }
-        if self.columns.column(end_ns) >= self.columns.columns() {
+        // The instants are the finer ones: where they reach, the columns do.
+        if self.instants.column(end_ns) >= self.instants.columns() {
             self.reach(end_ns);
         }
         let width = self.columns.width_ns();
@@ -106,7 +107,7 @@ impl Occupancy {
 
     fn fold_columns(&mut self) {
         self.settle();
-        fold_pairs(&mut self.partial);
+        fold_pairs(&mut self.partial, |a, b| a + b);
         self.columns = self.columns.widened();
     }
 
@@ -236,6 +237,24 @@ mod tests {
             }
             let highest = (0..1000).map(level).max().unwrap();
             prop_assert_eq!(o.bands(1)[0].max, highest);
+        }
+
+        #[test]
+        fn a_run_of_unknown_length_has_the_levels_of_a_known_one(gap in 1u64..2_000, length in 1u64..3_000) {
+            let (mut narrow, mut wide) = (Occupancy::new(0, 8), Occupancy::new(6_000_000 * 700, 8));
+            for i in 0..3_000 {
+                let begin = i * gap * 700;
+                narrow.add(begin, begin + length * 700);
+                wide.add(begin, begin + length * 700);
+            }
+            let end = (3_000 * gap + length) * 700;
+            for o in [&mut narrow, &mut wide] {
+                while o.instants.width_ns() < 1 << 13 {
+                    o.fold_instants();
+                }
+                o.finish(end.max(6_000_000 * 700));
+            }
+            prop_assert!(narrow.change == wide.change);
         }
 
         #[test]

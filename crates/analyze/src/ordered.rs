@@ -158,7 +158,7 @@ impl Ordered {
 
     /// Requests that came too late for their place in one of the orders.
     pub(crate) fn late(&self) -> u64 {
-        self.flights.order.late() + self.backlog.order.late() + self.turns.order.late()
+        self.flights.order.late().max(self.backlog.order.late()).max(self.turns.order.late())
     }
 }
 

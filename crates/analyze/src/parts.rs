@@ -119,7 +119,7 @@ impl PartTally {
         self.last_completed = self.last_completed.max(completed.0);
         if record.is_completed() {
             self.completed += 1;
-            self.bytes += u64::try_from(record.result).unwrap_or(0);
+            self.bytes = self.bytes.saturating_add(u64::try_from(record.result).unwrap_or(0));
             self.latency.add(completed.0.saturating_sub(submitted.0));
             self.delay.add(submitted.0.saturating_sub(record.due.0));
         } else {
@@ -130,7 +130,7 @@ impl PartTally {
     fn merge(&mut self, other: &PartTally) {
         self.completed += other.completed;
         self.failed += other.failed;
-        self.bytes += other.bytes;
+        self.bytes = self.bytes.saturating_add(other.bytes);
         self.first_due = self.first_due.min(other.first_due);
         self.last_completed = self.last_completed.max(other.last_completed);
         self.latency.merge(&other.latency);

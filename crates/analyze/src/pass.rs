@@ -15,6 +15,8 @@ use std::thread;
 
 /// Steps that are handed over at once.
 const TOGETHER: usize = 1 << 13;
+/// More readers than this would only wait for the threads that take everything in order, and each has memory of its own.
+const MOST_READERS: usize = 8;
 /// Pieces that may wait for a thread which takes them in order.
 const AHEAD: usize = 2;
 
@@ -38,7 +40,7 @@ pub struct Wanted {
 impl Wanted {
     /// Nothing yet, with as many readers as there are processors.
     pub fn nothing() -> Wanted {
-        let readers = thread::available_parallelism().map_or(1, usize::from);
+        let readers = thread::available_parallelism().map_or(1, |n| n.get().min(MOST_READERS));
         Wanted { tally: false, diagrams: None, stalls: false, demand: None, one_device: false, readers }
     }
 
@@ -73,8 +75,8 @@ pub struct Found {
     pub stalls: Option<CompletionFacts>,
     /// What the load demands.
     pub demand: Option<DemandAnalysis>,
-    /// Requests that came so late that they did not find their place in an order: what was counted in that order may be
-    /// a little wrong about them.
+    /// Requests that came so late that they did not find their place in an order, of the order with the most of them:
+    /// what was counted in that order may be a little wrong about them.
     pub late: u64,
 }
 
@@ -90,7 +92,10 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
         let stalls = wanted.stalls.then(|| consumers.add(|steps| scope.spawn(|| stalls(steps))));
         let demand = wanted.demand.as_ref().map(|options| {
             let order = Reorder::keeping(records.displacement());
-            consumers.add(|steps| scope.spawn(move || demand(steps, order, options, wanted.one_device)))
+            // A damaged archive may name more targets than its plan has.
+            let last =
+                if wanted.one_device { 0 } else { u16::try_from(targets.max(1) - 1).unwrap_or(u16::MAX) };
+            consumers.add(|steps| scope.spawn(move || demand(steps, order, options, last)))
         });
         let parts = records.parts();
         let shared =
@@ -101,15 +106,15 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
             Found { records: 0, tally: None, diagrams: None, stalls: None, demand: None, late: 0 };
         let ordered = pictures.map(|thread| thread.join().expect("counting does not panic"));
         if let Some((facts, late)) = stalls.map(|thread| thread.join().expect("counting does not panic")) {
-            (found.stalls, found.late) = (Some(facts), found.late + late);
+            (found.stalls, found.late) = (Some(facts), found.late.max(late));
         }
         if let Some((facts, late)) = demand.map(|thread| thread.join().expect("counting does not panic")) {
-            (found.demand, found.late) = (Some(facts), found.late + late);
+            (found.demand, found.late) = (Some(facts), found.late.max(late));
         }
         let merged = merged?;
         (found.records, found.tally, found.diagrams) = (merged.records, merged.tally, merged.diagrams);
         if let Some(diagrams) = &mut found.diagrams {
-            found.late += diagrams.finish(ordered.unwrap_or_default());
+            found.late = found.late.max(diagrams.finish(ordered.unwrap_or_default()));
         }
         Ok(found)
     })
@@ -185,13 +190,9 @@ impl Shared<'_> {
             if part >= self.parts {
                 return Ok(partial);
             }
-            let read = self.read_part(part, &mut partial);
-            // After an error the others need not wait for this part's turn.
-            self.turn.passes(part, read.is_err());
-            if let Err(error) = read {
-                self.next.store(usize::MAX / 2, Ordering::Relaxed);
-                return Err(error);
-            }
+            let mut held = Held { shared: self, part, failed: true };
+            self.read_part(part, &mut partial)?;
+            held.failed = false;
         }
     }
 
@@ -221,6 +222,23 @@ impl Shared<'_> {
         if self.turn.comes(part) {
             self.consumers.send(&Arc::new(std::mem::take(steps)));
         }
+    }
+}
+
+/// A reader has a part. When it is through with it, the next one may hand over; if it failed, or even panicked, nobody
+/// waits for it.
+struct Held<'a, 'b> {
+    shared: &'a Shared<'b>,
+    part: usize,
+    failed: bool,
+}
+
+impl Drop for Held<'_, '_> {
+    fn drop(&mut self) {
+        if self.failed {
+            self.shared.next.store(usize::MAX / 2, Ordering::Relaxed);
+        }
+        self.shared.turn.passes(self.part, self.failed);
     }
 }
 
@@ -298,16 +316,14 @@ fn demand(
     steps: Receiver<Steps>,
     mut order: Reorder<(u64, u64), Demand>,
     options: &DemandOptions,
-    one_device: bool,
+    last_device: u16,
 ) -> (DemandAnalysis, u64) {
     let mut tally = DemandTally::new(options);
     let mut next = |demand: Demand| tally.add(&demand);
     for piece in steps {
         for step in piece.iter() {
             let mut demand = step.demand();
-            if one_device {
-                demand.device = 0;
-            }
+            demand.device = demand.device.min(last_device);
             order.push((step.due_ns, step.sequence), demand, &mut next);
         }
     }

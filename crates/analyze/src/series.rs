@@ -31,7 +31,7 @@ impl CountSeries {
         }
         let column = self.axis.column(at_ns);
         self.requests[column] += 1;
-        self.bytes[column] += bytes;
+        self.bytes[column] = self.bytes[column].saturating_add(bytes);
     }
 
     /// Adds all of `other`, whose columns may be wider or narrower.
@@ -40,7 +40,7 @@ impl CountSeries {
         self.match_axis(other.axis);
         other.match_axis(self.axis);
         self.requests.iter_mut().zip(&other.requests).for_each(|(m, t)| *m += t);
-        self.bytes.iter_mut().zip(&other.bytes).for_each(|(m, t)| *m += t);
+        self.bytes.iter_mut().zip(&other.bytes).for_each(|(m, t)| *m = m.saturating_add(*t));
     }
 }
 
@@ -50,8 +50,8 @@ impl OverTime for CountSeries {
     }
 
     fn fold(&mut self) {
-        fold_pairs(&mut self.requests);
-        fold_pairs(&mut self.bytes);
+        fold_pairs(&mut self.requests, |a, b| a + b);
+        fold_pairs(&mut self.bytes, u64::saturating_add);
     }
 
     fn resize(&mut self) {

@@ -34,6 +34,22 @@ pub struct Analysis {
     headline: Headline,
 }
 
+/// What happened, in figures.
+pub struct Figures {
+    pub tally: Tally,
+    pub summary: Summary,
+}
+
+impl Figures {
+    /// Reads a run once.
+    pub fn of(input: &Input, limits: &Limits) -> Result<Figures, Failure> {
+        let (plan, info) = input.run();
+        let wanted = Wanted { tally: true, ..Wanted::nothing() };
+        let tally = pass(input, plan.targets.len(), limits, &wanted)?.tally.expect("it was wanted");
+        Ok(Figures { summary: Summary::new(&tally, &plan, &info), tally })
+    }
+}
+
 /// What happened.
 pub struct Run {
     pub tally: Tally,
@@ -45,37 +61,41 @@ pub struct Run {
 impl Analysis {
     /// Reads the inputs once; loads that turn out to carry latencies once more.
     pub fn of(inputs: &[Input], limits: &Limits, demand: &DemandArgs) -> Result<Analysis, Failure> {
-        let merged = Merged::new(inputs);
-        let targets = merged.run().0.targets.len();
-        let happened =
-            Wanted { tally: true, diagrams: Some(Detail::Full), stalls: true, ..Wanted::nothing() };
+        let merged = Merged::new(inputs)?;
         let is_run = inputs.iter().all(Input::is_run);
         let wanted = Wanted {
             demand: Some(demand.options()),
             one_device: demand.one_device,
-            ..if is_run { happened.clone() } else { Wanted::nothing() }
+            ..if is_run { Run::wanted() } else { Wanted::nothing() }
         };
-        let mut found = pass(&merged, targets, limits, &wanted).map_err(Failure::refused)?;
-        if found.late > 0 && merged.displacement() == DISPLACEMENT && !is_run {
+        let read = || pass(&merged, merged.targets(), limits, &wanted).map_err(Failure::refused);
+        let was_ordered = merged.displacement() < DISPLACEMENT;
+        let mut found = read()?;
+        if found.late > 0 && was_ordered && merged.displacement() == DISPLACEMENT {
             // A load was not in order: now that this is known, each request finds its place.
-            found = pass(&merged, targets, limits, &wanted).map_err(Failure::refused)?;
+            found = read()?;
         }
         let demand = found.demand.take().expect("it was wanted");
-        if !is_run && inputs.iter().any(Input::has_times) {
-            found = pass(&merged, targets, limits, &happened).map_err(Failure::refused)?;
+        let (mut late, mut run) = (found.late, None);
+        if is_run {
+            run = Run::of(found, &merged);
+        } else if inputs.iter().any(Input::has_times) {
+            let timed = Merged::new(inputs.iter().filter(|input| input.has_times()))?;
+            let found = pass(&timed, timed.targets(), limits, &Run::wanted()).map_err(Failure::refused)?;
+            late = late.max(found.late);
+            run = Run::of(found, &timed);
         }
         let mut remarks = remarks(inputs);
-        if found.late > 0 {
+        if late > 0 {
             remarks.push(format!(
-                "{} requests were overtaken by more than {} others: what is counted in an order may be a little wrong",
-                found.late,
-                DISPLACEMENT
+                "{late} requests were overtaken by more than {DISPLACEMENT} others: what is counted in an order may be \
+                 a little wrong"
             ));
         }
         Ok(Analysis {
             names: inputs.iter().map(|input| input.name.clone()).collect(),
             demand,
-            run: Run::of(found, &merged),
+            run,
             skipped: skipped(&remarks),
             remarks,
             headline: inputs.iter().find_map(Input::archive).map(headline).unwrap_or_default(),
@@ -186,6 +206,17 @@ fn remarks(inputs: &[Input]) -> Vec<String> {
 }
 
 impl Run {
+    fn wanted() -> Wanted {
+        Wanted { tally: true, diagrams: Some(Detail::Full), stalls: true, ..Wanted::nothing() }
+    }
+
+    /// Reads a run once, without asking what it demanded.
+    pub fn read(input: &Input, limits: &Limits) -> Result<Run, Failure> {
+        let merged = Merged::new([input])?;
+        let found = pass(&merged, merged.targets(), limits, &Run::wanted()).map_err(Failure::refused)?;
+        Ok(Run::of(found, &merged).expect("it was wanted"))
+    }
+
     /// What pictures of it are drawn from.
     pub fn material(&self) -> RunMaterial<'_> {
         RunMaterial {

@@ -6,6 +6,9 @@ use iosonar_analyze::demand::{DemandOptions, PAGE_BYTES};
 use iosonar_plan::{ByteSize, Nanos};
 use std::path::PathBuf;
 
+/// Most pages that are kept exactly, 2 TiB of data.
+const MOST_PAGES: u64 = 1 << 29;
+
 /// Options of `analyze`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -86,7 +89,7 @@ impl DemandArgs {
             windows_s: self.windows.clone(),
             throughput_window_ns: self.throughput_window.0,
             turn_window_ns: self.turn_window.0,
-            exact_pages: usize::try_from(self.exact_footprint.0 / PAGE_BYTES).unwrap_or(usize::MAX).max(1),
+            exact_pages: (self.exact_footprint.0 / PAGE_BYTES).clamp(1, MOST_PAGES) as usize,
             device_bytes: self.device_size.iter().map(|size| size.0).collect(),
         }
     }

@@ -1,8 +1,10 @@
 //! A run from plan to summary: prepare, announce, carry out, conclude.
 
+use crate::analysis::Figures;
 use crate::args::SessionArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{self, Analysis, tell};
+use crate::inputs::Input;
+use crate::output::{self, tell};
 use crate::progress;
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
@@ -50,15 +52,15 @@ pub fn carry_out(
     let info = info?;
     timings.end("run");
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
-    let analysis = conclude(archive, &info, &limits, &mut timings)?;
+    let figures = conclude(archive, &info, &limits, &mut timings)?;
     if let RunState::Broken(why) = &info.state {
         tell(format_args!("iosonar: the run could not go on: {why}"));
     }
-    output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&analysis.summary), dir.display()))?;
+    output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&figures.summary), dir.display()))?;
     if args.timings {
         timings.tell();
     }
-    Ok(exit(&info, &analysis, args.strict, skipped.load(Relaxed)))
+    Ok(exit(&info, &figures, args.strict, skipped.load(Relaxed)))
 }
 
 /// Tells each skipped line and each shift once, as it is found.
@@ -165,7 +167,7 @@ fn conclude(
     info: &RunInfo,
     limits: &Limits,
     timings: &mut Timings,
-) -> Result<Analysis, Failure> {
+) -> Result<Figures, Failure> {
     let dir = archive.dir().to_path_buf();
     if archive.log_bytes() > TOLD_ABOVE {
         tell("iosonar: the run is over; its records are turned into Parquet and summed up");
@@ -180,35 +182,37 @@ fn conclude(
         }
     };
     timings.end("encode");
-    let analysis = Analysis::of(&archive, limits)?;
-    if let Err(error) = keep(&archive, &analysis, info) {
+    let input = Input::of_archive(archive)?;
+    let figures = Figures::of(&input, limits)?;
+    if let Err(error) = keep(&dir, &figures, info) {
         tell(format_args!("iosonar: {error}; 'iosonar show' computes the summary anew"));
     }
     timings.end("summary");
-    Ok(analysis)
+    Ok(figures)
 }
 
 /// Keeps what was computed beside the records.
-pub fn keep(archive: &Archive, analysis: &Analysis, info: &RunInfo) -> Result<(), ArchiveError> {
-    archive.write_text(iosonar_archive::SUMMARY, &analysis.summary.to_json())?;
+pub fn keep(dir: &Path, figures: &Figures, info: &RunInfo) -> Result<(), ArchiveError> {
+    let archive = Archive::open(dir)?;
+    archive.write_text(iosonar_archive::SUMMARY, &figures.summary.to_json())?;
     let mut histograms = Vec::new();
     // Writing to memory does not fail; what is written is text.
-    let _ = iosonar_analyze::hist::write_log(&analysis.tally, info.started_unix_ns, &mut histograms);
+    let _ = iosonar_analyze::hist::write_log(&figures.tally, info.started_unix_ns, &mut histograms);
     archive.write_text(iosonar_archive::HISTOGRAMS, &String::from_utf8_lossy(&histograms))
 }
 
-fn exit(info: &RunInfo, analysis: &Analysis, strict: bool, skipped: u64) -> Exit {
+fn exit(info: &RunInfo, figures: &Figures, strict: bool, skipped: u64) -> Exit {
     let signal = |name: &str| match name {
         "SIGINT" => 2,
         "SIGHUP" => 1,
         _ => 15,
     };
-    let counts = &analysis.summary.counts.all;
+    let counts = &figures.summary.counts.all;
     match &info.state {
         RunState::Interrupted(name) => Exit::Signal(signal(name)),
         RunState::Broken(_) | RunState::Running => Exit::Failed,
         RunState::Finished if counts.failed > 0 || counts.completed == 0 => Exit::Failed,
-        RunState::Finished if strict && (skipped > 0 || !analysis.summary.cautions.is_empty()) => {
+        RunState::Finished if strict && (skipped > 0 || !figures.summary.cautions.is_empty()) => {
             Exit::Cautioned
         }
         RunState::Finished => Exit::Fine,

@@ -153,7 +153,7 @@ impl Stalls {
 
     /// Counts all of `other` too.
     pub fn merge(&mut self, other: Stalls) {
-        self.count += other.count;
-        self.total.0 += other.total.0;
+        self.count = self.count.saturating_add(other.count);
+        self.total = self.total.saturating_add(other.total);
     }
 }

@@ -2,11 +2,9 @@
 
 use crate::palette::{Palette, Rgb};
 use crate::scene::Image;
-use iosonar_analyze::{Cell, Class, ROWS, Scope};
+use iosonar_analyze::SLOTS;
+use iosonar_analyze::{Cell, Class, Scope};
 use std::ops::Range;
-
-/// Counts of a column: below 1 µs, the rows, 100 s and above.
-pub(crate) const SLOTS: usize = ROWS + 2;
 
 /// Steps from reads only to writes only.
 const MIXES: usize = 9;

@@ -175,19 +175,24 @@ fn health_lines(out: &mut Lines, s: &Summary) {
 
 fn limits(out: &mut Lines, s: &Summary) {
     out.heading("Limits");
-    out.line(&format!("  {:10}{}", "latency", verdict(&s.limits.latency)));
-    out.line(&format!("  {:10}{}", "delay", verdict(&s.limits.delay)));
+    out.line(&format!("  {:10}{}", "latency", limit_words(&s.limits.latency)));
+    out.line(&format!("  {:10}{}", "delay", limit_words(&s.limits.delay)));
 }
 
-fn verdict(v: &LimitVerdict) -> String {
+/// What became of a limit, in words.
+pub(crate) fn limit_words(v: &LimitVerdict) -> String {
     let limit = units::limit(v.limit_ns);
     let max = v.max_ns.map_or("-".to_string(), time);
+    let above = || {
+        let first = v.first_due_ns.map_or("-".to_string(), |t| units::moment(t, Charset::Ascii));
+        format!("{} above, first at {first}", units::grouped(v.above))
+    };
     match v.result {
-        LimitResult::Passed => format!("{limit}: passed, max {max}"),
-        LimitResult::Failed => {
-            let first = v.first_due_ns.map_or("-".to_string(), |t| units::moment(t, Charset::Ascii));
-            format!("{limit}: FAILED, max {max}, {} above, first at {first}", units::grouped(v.above))
+        LimitResult::Passed if v.above > 0 => {
+            format!("{limit}: passed, max {max}, {}, {} make it fail", above(), v.bad_ignore)
         }
+        LimitResult::Passed => format!("{limit}: passed, max {max}"),
+        LimitResult::Failed => format!("{limit}: FAILED, max {max}, {}", above()),
         LimitResult::NotApplicable => format!("{limit}: does not apply"),
     }
 }

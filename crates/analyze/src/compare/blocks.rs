@@ -130,7 +130,7 @@ impl Block {
         mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
         for (mine, theirs) in self.done.iter_mut().zip(&other.done) {
             mine.requests += theirs.requests;
-            mine.bytes += theirs.bytes;
+            mine.bytes = mine.bytes.saturating_add(theirs.bytes);
         }
     }
 }
@@ -201,7 +201,7 @@ impl Blocks {
         }
         let done = &mut self.at(completed.0).done[op];
         done.requests += 1;
-        done.bytes += u64::try_from(record.result).unwrap_or(0);
+        done.bytes = done.bytes.saturating_add(u64::try_from(record.result).unwrap_or(0));
     }
 
     /// The block of a time; blocks become wider until there are few enough.

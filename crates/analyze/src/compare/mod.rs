@@ -215,7 +215,10 @@ pub fn compare((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks)) -
         plan: differences::differences(&plan_json(a), &plan_json(b)),
         environment: differences::differences(&a.environment, &b.environment),
         load,
-        cautions: cautions((a, a_blocks), (b, b_blocks), load, timetable),
+        cautions: cautions((a, a_blocks), (b, b_blocks), load, timetable)
+            .into_iter()
+            .chain(lost_pairs(&paired))
+            .collect(),
         effects: effects(&runs),
         pairs: (same && paired.ratios.count() > 0).then(|| pairs_of(&paired)),
         a: facts_a,
@@ -322,6 +325,15 @@ fn cautions(
         out.push("only one of the runs had a timetable: delay and response are not compared".to_string());
     }
     out
+}
+
+fn lost_pairs(paired: &Paired) -> Option<String> {
+    (paired.lost > 0).then(|| {
+        format!(
+            "{} requests came too late to meet their fellows: the pairs are not all there are",
+            paired.lost
+        )
+    })
 }
 
 fn unequal_work(a: &Blocks, b: &Blocks) -> Option<String> {

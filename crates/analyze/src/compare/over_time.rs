@@ -136,8 +136,8 @@ fn stretch(
     let width = runs.a.width_ns();
     Stretch {
         figure: figure.to_string(),
-        begin_ns: range.start as u64 * width,
-        end_ns: (range.end as u64 * width).min(runs.a.span_ns().1.max(runs.b.span_ns().1)),
+        begin_ns: (range.start as u64).saturating_mul(width),
+        end_ns: (range.end as u64).saturating_mul(width).min(runs.a.span_ns().1.max(runs.b.span_ns().1)),
         change_percent: percent(pair.log_ratio()),
         low_percent: interval.map(|i| percent(i.low)),
         high_percent: interval.map(|i| percent(i.high)),

@@ -41,12 +41,6 @@ impl Item {
             latency_ns: record.latency().filter(|_| record.is_completed()).map(|t| t.0),
         }
     }
-
-    /// The key as one number; where it does not fit, fellows may miss each other, and that is counted.
-    fn rank(&self) -> u64 {
-        let (pass, sequence, target) = self.key;
-        u64::from(pass.min(0xfff)) << 52 | (sequence & ((1 << 40) - 1)) << 12 | u64::from(target & 0xfff)
-    }
 }
 
 /// What pairs of requests come to.
@@ -59,11 +53,13 @@ pub(super) struct Paired {
     pub(super) alike: u64,
     /// Pairs of requests that had the same number and did something else.
     pub(super) unlike: u64,
+    /// Requests of both runs that were overtaken by too many others to meet their fellows.
+    pub(super) lost: u64,
 }
 
 impl Paired {
     fn new() -> Paired {
-        Paired { blocks: Vec::new(), ratios: LogHistogram::default(), alike: 0, unlike: 0 }
+        Paired { blocks: Vec::new(), ratios: LogHistogram::default(), alike: 0, unlike: 0, lost: 0 }
     }
 
     fn add(&mut self, a: &Item, b: &Item, width_ns: u64) {
@@ -109,22 +105,22 @@ pub(super) fn pair(
         let stop = &stop;
         let read_a = scope.spawn(move || send(a, by_due.0, stop, &to_a));
         let read_b = scope.spawn(move || send(b, by_due.1, stop, &to_b));
-        let paired = join(Items::of(from_a), Items::of(from_b), a_blocks.width_ns());
+        let mut paired = join(Items::of(from_a), Items::of(from_b), a_blocks.width_ns());
         stop.store(true, Relaxed);
         for reader in [read_a, read_b] {
-            reader.join().map_err(|_| io::Error::other("reading the records broke off"))??;
+            paired.lost += reader.join().map_err(|_| io::Error::other("reading the records broke off"))??;
         }
         Ok(paired)
     })
 }
 
-/// Reads a run and sends its requests by ascending key, until nobody wants more.
+/// Reads a run and sends its requests by ascending key, until nobody wants more. Tells how many came too late.
 fn send(
     records: &dyn Records,
     by_due: bool,
     stop: &AtomicBool,
     to: &SyncSender<Vec<Item>>,
-) -> io::Result<()> {
+) -> io::Result<u64> {
     let wanted = [Fields::ORIGIN, Fields::OP, Fields::OUTCOME, Fields::DUE, Fields::SUBMITTED]
         .into_iter()
         .chain([Fields::COMPLETED, Fields::REQUESTED, Fields::MARKS])
@@ -140,18 +136,18 @@ fn send(
     let mut reorder = Reorder::new();
     for part in 0..records.parts() {
         if stop.load(Relaxed) {
-            return Ok(());
+            return Ok(0);
         }
         records.read_part(part, wanted, &mut |records| {
             for record in records.iter().filter(|r| !r.marks.has(Marks::RAMP)) {
                 let item = Item::of(record, by_due);
-                reorder.push(item.rank(), item, &mut out);
+                reorder.push(item.key, item, &mut out);
             }
         })?;
     }
     reorder.finish(&mut out);
     let _ = to.send(piece);
-    Ok(())
+    Ok(reorder.late())
 }
 
 /// Requests as they come out of a channel.

@@ -1,9 +1,10 @@
 //! Bands: modes of the latency. Each is a way that requests take: a cache, a tier, the medium.
 
+use crate::SLOTS;
 use crate::caution::{grouped, span};
 use crate::findings::access::bin_of;
 use crate::findings::{CompletionStall, StallKind, TimeRange, percent};
-use crate::{Class, CountGrid, ROWS, ROWS_PER_DECADE, TILE_COLUMNS, row_lower_edge};
+use crate::{Class, CountGrid, ROWS_PER_DECADE, TILE_COLUMNS, row_lower_edge};
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
 
@@ -73,9 +74,6 @@ const LEAST_SHARE: f64 = 0.01;
 const PARTS: usize = 60;
 /// Fewer requests of an operation have no modes.
 const FEWEST: u64 = 200;
-/// Counts of a column: below 1 µs, the rows, 100 s and above.
-const SLOTS: usize = ROWS + 2;
-
 /// The bands of both operations. Requests that one of `stalls` held are left out first: they draw humps of their own.
 pub(super) fn bands(latency: &CountGrid, stalls: &[CompletionStall]) -> Vec<LatencyBand> {
     Op::ALL.into_iter().flat_map(|op| Columns::of(latency, op, stalls).bands(op)).collect()

@@ -4,7 +4,7 @@ use crate::caution::span;
 use crate::findings::TimeRange;
 use crate::findings::access::{Requests, binned, measured};
 use crate::findings::statistics::median;
-use crate::{Class, CountGrid, ROWS, Summary, TILE_COLUMNS};
+use crate::{Class, CountGrid, SLOTS, Summary, TILE_COLUMNS};
 use serde::{Deserialize, Serialize};
 
 /// In which quantity the period shows.
@@ -104,7 +104,7 @@ pub(super) fn period(requests: &Requests, latency: &CountGrid, summary: &Summary
     let bin_ns = range.length_ns() as f64 / bins as f64;
     // In a closed loop requests are due when others complete: that demand is no load's own.
     let demanded = demanded.filter(|_| summary.run.has_timetable);
-    let is_loads = demanded.as_ref().is_some_and(|d| d.near(lag) > d.threshold);
+    let is_loads = demanded.as_ref().is_some_and(|d| d.stands_out(lag));
     Some(Period {
         period_ns: (correlogram.refined(lag) * bin_ns).round() as u64,
         quantity,
@@ -130,7 +130,7 @@ fn slow(latency: &CountGrid) -> Vec<u64> {
     for class in Class::ALL {
         for tile in 0..latency.tiles() {
             let Some(counts) = latency.tile(class, tile) else { continue };
-            for (column, counts) in slow[tile * TILE_COLUMNS..].iter_mut().zip(counts.chunks(ROWS + 2)) {
+            for (column, counts) in slow[tile * TILE_COLUMNS..].iter_mut().zip(counts.chunks(SLOTS)) {
                 *column += counts[first..].iter().map(|n| u64::from(*n)).sum::<u64>();
             }
         }
@@ -171,6 +171,13 @@ impl Correlogram {
         (lag.saturating_sub(1)..=lag + 1).map(|l| self.at(l)).fold(f64::MIN, f64::max)
     }
 
+    /// Whether it is higher close to a distance than noise would be, and than at a shorter one: what only falls from a
+    /// distance of zero on is no period, there must be a valley before.
+    fn stands_out(&self, lag: usize) -> bool {
+        let valley = self.r[1..lag].iter().copied().fold(f64::MAX, f64::min);
+        self.near(lag) > self.threshold && self.near(lag) - valley > self.threshold
+    }
+
     fn clearness(&self, lag: usize) -> f64 {
         self.at(lag) / self.threshold
     }
@@ -180,11 +187,8 @@ impl Correlogram {
         let longest = 2 * self.r.len() / REPETITIONS;
         let is_peak = |lag: &usize| {
             let value = self.at(*lag);
-            // What falls from a distance of zero on is no period: there must be a valley before.
-            let valley = self.r[1..*lag].iter().copied().fold(f64::MAX, f64::min);
-            value > self.threshold
-                && value >= self.near(*lag)
-                && value - valley > self.threshold
+            value >= self.near(*lag)
+                && self.stands_out(*lag)
                 && [2, 3].iter().all(|k| self.multiple(*lag, *k) > (value / 2.0).max(self.threshold * 0.6))
         };
         let peaks: Vec<usize> = (SHORTEST..longest).filter(is_peak).collect();

@@ -3,7 +3,7 @@
 use crate::findings::access::{Requests, begin_of, bin_of, binned, measured};
 use crate::findings::statistics::median;
 use crate::findings::{TimeRange, moment, percent};
-use crate::{Class, CountGrid, ROWS, ROWS_PER_DECADE, Summary, TILE_COLUMNS};
+use crate::{Class, CountGrid, ROWS_PER_DECADE, SLOTS, Summary, TILE_COLUMNS};
 use serde::{Deserialize, Serialize};
 
 /// What is looked at.
@@ -200,7 +200,7 @@ impl Levels<'_> {
         for class in Class::ALL {
             for tile in 0..self.latency.tiles() {
                 let Some(counts) = self.latency.tile(class, tile) else { continue };
-                for (column, counts) in ((tile * TILE_COLUMNS) as u64..).zip(counts.chunks(ROWS + 2)) {
+                for (column, counts) in ((tile * TILE_COLUMNS) as u64..).zip(counts.chunks(SLOTS)) {
                     let middle = column.saturating_mul(width).saturating_add(width / 2);
                     let Some(bin) = bin_of(middle, self.range, bins) else { continue };
                     for (slot, count) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {

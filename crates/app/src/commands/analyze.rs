@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Prints what the inputs come to.
 pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
-    let inputs: Vec<Input> = args.inputs.iter().map(|path| Input::open(path)).collect::<Result<_, _>>()?;
+    let inputs = Input::open_all(&args.inputs)?;
     let groups: Vec<&[Input]> = if args.each { inputs.chunks(1).collect() } else { vec![&inputs] };
     let mut analyses = Vec::new();
     for group in groups {

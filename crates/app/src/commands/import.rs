@@ -1,8 +1,10 @@
 //! `iosonar import`: an archive from a result in blkreplay's form.
 
+use crate::analysis::Figures;
 use crate::args::ImportArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{self, Analysis};
+use crate::inputs::Input;
+use crate::output;
 use crate::session;
 use anyhow::Context;
 use iosonar_analyze::Limits;
@@ -28,8 +30,8 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     copy(&args.file, &name, &mut log)?;
     drop(log);
     let archive = archive.finish()?;
-    let analysis = Analysis::of(&archive, &Limits::default())?;
-    session::keep(&archive, &analysis, &imported.run)?;
+    let figures = Figures::of(&Input::of_archive(archive)?, &Limits::default())?;
+    session::keep(&dir, &figures, &imported.run)?;
     println!("{}", dir.display());
     Ok(Exit::Fine)
 }

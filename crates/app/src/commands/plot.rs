@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     let only = args.only.iter().map(|name| picture(name)).collect::<Result<Vec<_>, _>>()?;
     let options = PlotOptions { formats: formats(args), only, style: style(args)? };
-    let inputs: Vec<Input> = args.inputs.iter().map(|path| Input::open(path)).collect::<Result<_, _>>()?;
+    let inputs = Input::open_all(&args.inputs)?;
     if args.compare {
         return compare(args, &inputs, &options);
     }
@@ -46,10 +46,22 @@ fn draw(args: &PlotArgs, material: &Material<'_>, out: &Path, options: &PlotOpti
     for path in &written {
         print(&format!("{}\n", path.display()))?;
     }
-    for (picture, why) in &plotted.skipped {
-        tell(format_args!("iosonar: {}: {why}", picture.stem()));
-    }
+    tell_skipped(&plotted.skipped);
     Ok(())
+}
+
+/// Each reason once, with the pictures that it kept from being drawn.
+fn tell_skipped(skipped: &[(Picture, String)]) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (picture, why) in skipped {
+        match reasons.iter_mut().find(|(reason, _)| reason == why) {
+            Some((_, stems)) => stems.push(picture.stem()),
+            None => reasons.push((why, vec![picture.stem()])),
+        }
+    }
+    for (why, stems) in reasons {
+        tell(format_args!("iosonar: {why}: {}", stems.join(", ")));
+    }
 }
 
 /// Pictures of two runs side by side.

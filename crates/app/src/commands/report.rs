@@ -1,12 +1,12 @@
 //! `iosonar report`: one self-contained page.
 
 use super::{headline, open};
-use crate::analysis;
+use crate::analysis::{Analysis, Run};
 use crate::analyze_args::DemandArgs;
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
-use crate::output::{Analysis, print};
+use crate::output::print;
 use anyhow::Context;
 use iosonar_view::TextOptions;
 use iosonar_view::report::{Report, page};
@@ -15,22 +15,22 @@ use iosonar_view::report::{Report, page};
 pub fn report(args: ReportArgs) -> Result<Exit, Failure> {
     if args.text {
         let inputs = [Input::open(&args.dir)?];
-        let analysis = analysis::Analysis::of(&inputs, &(&args.limits).into(), &DemandArgs::default())?;
+        let analysis = Analysis::of(&inputs, &(&args.limits).into(), &DemandArgs::default())?;
         print(&analysis.to_mail(TextOptions::default()))?;
         return Ok(Exit::Fine);
     }
     let archive = open(&args.dir)?;
     let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
-    let analysis = Analysis::of(&archive, &(&args.limits).into())?;
-    let diagrams = analysis.diagrams(&archive)?;
+    let (plan, headline) = (archive.plan().to_toml(), headline(&archive));
     let environment = archive.environment();
     let environment = (!environment.is_null()).then(|| format!("{environment:#}"));
+    let run = Run::read(&Input::of_archive(archive)?, &(&args.limits).into())?;
     let html = page(&Report {
-        summary: &analysis.summary,
-        diagrams: &diagrams,
-        plan_toml: &archive.plan().to_toml(),
+        summary: &run.summary,
+        diagrams: &run.diagrams,
+        plan_toml: &plan,
         environment_json: environment.as_deref(),
-        headline: &headline(&archive),
+        headline: &headline,
     });
     std::fs::write(&out, html).with_context(|| format!("cannot write {}", out.display()))?;
     print(&format!("{}\n", out.display()))?;

@@ -1,25 +1,27 @@
 //! `iosonar show`: what a run came to.
 
 use super::open;
+use crate::analysis::{Figures, Run};
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{Analysis, print, tell};
+use crate::inputs::Input;
+use crate::output::{print, tell};
 
-/// Prints the summary, computed anew from the records.
+/// Prints the summary, computed anew from the records, and what was found in them.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let archive = open(&args.dir)?;
     if args.show_plan {
         print(&archive.plan().to_toml())?;
         return Ok(Exit::Fine);
     }
-    let analysis = Analysis::of(&archive, &(&args.limits).into())?;
-    let text = if args.json { analysis.summary.to_json() } else { iosonar_view::show(&analysis.summary) };
+    let input = Input::of_archive(archive)?;
+    let text = if args.json {
+        Figures::of(&input, &(&args.limits).into())?.summary.to_json()
+    } else {
+        let run = Run::read(&input, &(&args.limits).into())?;
+        iosonar_view::show(&run.summary) + &iosonar_view::show_findings(&run.findings)
+    };
     print(&text)?;
-    if analysis.lost_bytes > 0 {
-        tell(format_args!(
-            "iosonar: the run did not end; the last {} bytes of its log are cut off and were left out",
-            analysis.lost_bytes
-        ));
-    }
+    input.remarks().iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
     Ok(Exit::Fine)
 }

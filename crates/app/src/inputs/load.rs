@@ -132,7 +132,10 @@ impl LoadFile {
                 Line::Request(request) => {
                     out.push(seen.requests, &request);
                     seen.request(&request);
-                    if is_stream && seen.requests <= KEPT as u64 {
+                    if is_stream {
+                        if kept.len() == KEPT {
+                            return Err(too_much());
+                        }
                         kept.push(request);
                     }
                 }
@@ -147,17 +150,18 @@ impl LoadFile {
         }
         out.end();
         seen.lines = reader.lines();
-        if is_stream && seen.requests > KEPT as u64 {
-            return Err(io::Error::other(format!(
-                "standard input holds more than {KEPT} requests, which is more than can be kept: write it to a file"
-            )));
-        }
         if is_stream {
             let _ = self.kept.set(kept);
         }
         *self.seen() = seen;
         Ok(())
     }
+}
+
+fn too_much() -> io::Error {
+    io::Error::other(format!(
+        "standard input holds more than {KEPT} requests, which is more than can be kept: write it to a file"
+    ))
 }
 
 impl Seen {

@@ -1,10 +1,13 @@
 //! Several inputs as one: their requests merged by time, each input with targets of its own.
 
 use super::Input;
+use crate::exit::Failure;
+use anyhow::anyhow;
 use iosonar_analyze::{DISPLACEMENT, Records};
 use iosonar_archive::{Fields, Record, RunInfo, RunState};
 use iosonar_plan::Plan;
 use std::io;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -14,28 +17,38 @@ const AHEAD: usize = 4;
 
 /// One input, or several on one time axis: time zero of each is time zero of all.
 pub struct Merged<'a> {
-    inputs: &'a [Input],
+    inputs: Vec<&'a Input>,
+    /// Number of the first target of each input, and of all targets at the end.
+    first_targets: Vec<u16>,
 }
 
 impl<'a> Merged<'a> {
     /// All of `inputs`, which are at least one.
-    pub fn new(inputs: &'a [Input]) -> Merged<'a> {
-        Merged { inputs }
+    pub fn new(inputs: impl IntoIterator<Item = &'a Input>) -> Result<Merged<'a>, Failure> {
+        let inputs: Vec<&Input> = inputs.into_iter().collect();
+        let mut first_targets = vec![0u16];
+        for input in &inputs {
+            let targets = input.run().0.targets.len().max(1);
+            let next = usize::from(first_targets[first_targets.len() - 1]) + targets;
+            let next = u16::try_from(next).map_err(|_| {
+                Failure::refused(anyhow!(
+                    "the inputs have more than {} targets: analyse them apart",
+                    u16::MAX
+                ))
+            })?;
+            first_targets.push(next);
+        }
+        Ok(Merged { inputs, first_targets })
     }
 
-    /// Number of the first target of each input, and of all targets at the end.
-    fn first_targets(&self) -> Vec<u16> {
-        let mut first = vec![0u16];
-        for input in self.inputs {
-            let targets = input.run().0.targets.len().max(1) as u16;
-            first.push(first[first.len() - 1].saturating_add(targets));
-        }
-        first
+    /// Targets of all inputs.
+    pub fn targets(&self) -> usize {
+        usize::from(self.first_targets[self.inputs.len()])
     }
 
     /// What is known about all of them together.
     pub fn run(&self) -> (Plan, RunInfo) {
-        let mut runs = self.inputs.iter().map(Input::run);
+        let mut runs = self.inputs.iter().map(|input| input.run());
         let (mut plan, mut info) = runs.next().expect("there is at least one input");
         for (other_plan, other) in runs {
             plan.depth = plan.depth.max(other_plan.depth);
@@ -50,8 +63,8 @@ impl<'a> Merged<'a> {
             info.recorder_stalls.merge(other.recorder_stalls);
             info.push_back_stalls.merge(other.push_back_stalls);
             info.buffer_stalls.merge(other.buffer_stalls);
-            info.cpu.user_ns += other.cpu.user_ns;
-            info.cpu.system_ns += other.cpu.system_ns;
+            info.cpu.user_ns = info.cpu.user_ns.saturating_add(other.cpu.user_ns);
+            info.cpu.system_ns = info.cpu.system_ns.saturating_add(other.cpu.system_ns);
             if info.state == RunState::Finished {
                 info.state = other.state;
             }
@@ -62,19 +75,18 @@ impl<'a> Merged<'a> {
 
 impl Records for Merged<'_> {
     fn parts(&self) -> usize {
-        if let [only] = self.inputs { only.parts() } else { 1 }
+        if let [only] = self.inputs[..] { only.parts() } else { 1 }
     }
 
     fn read_part(&self, part: usize, wanted: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
-        if let [only] = self.inputs {
+        if let [only] = self.inputs[..] {
             return only.read_part(part, wanted, f);
         }
-        let first = self.first_targets();
         thread::scope(|scope| {
             let mut streams = Vec::new();
-            for (input, first) in self.inputs.iter().zip(first) {
+            for (input, targets) in self.inputs.iter().zip(self.first_targets.windows(2)) {
                 let (sender, pieces) = sync_channel(AHEAD);
-                scope.spawn(move || send(input, first, wanted, &sender));
+                scope.spawn(move || send(input, targets[0]..targets[1], wanted, &sender));
                 streams.push(Stream { pieces, piece: Vec::new(), at: 0 });
             }
             merge(&mut streams, f)
@@ -82,27 +94,28 @@ impl Records for Merged<'_> {
     }
 
     fn records_before(&self, part: usize) -> Option<u64> {
-        if let [only] = self.inputs { only.records_before(part) } else { (part == 0).then_some(0) }
+        if let [only] = self.inputs[..] { only.records_before(part) } else { (part == 0).then_some(0) }
     }
 
     fn displacement(&self) -> usize {
-        self.inputs.iter().map(Records::displacement).max().unwrap_or(DISPLACEMENT)
+        self.inputs.iter().map(|input| input.displacement()).max().unwrap_or(DISPLACEMENT)
     }
 
     fn end_hint_ns(&self) -> Option<u64> {
-        self.inputs.iter().filter_map(Records::end_hint_ns).max()
+        self.inputs.iter().filter_map(|input| input.end_hint_ns()).max()
     }
 }
 
 type Piece = io::Result<Vec<Record>>;
 
 /// Reads an input, and gives its targets their numbers among all.
-fn send(input: &Input, first_target: u16, wanted: Fields, out: &SyncSender<Piece>) {
+fn send(input: &Input, targets: Range<u16>, wanted: Fields, out: &SyncSender<Piece>) {
+    // A target that the plan does not have counts as its last one, not as one of the next input.
+    let number = |target: u16| targets.start.saturating_add(target).min(targets.end - 1);
     let mut piece = Vec::with_capacity(PIECE);
     for part in 0..input.parts() {
         let read = input.read_part(part, wanted.and(Fields::COMPLETED).and(Fields::DUE), &mut |records| {
-            let numbered =
-                records.iter().map(|r| Record { target: r.target.saturating_add(first_target), ..*r });
+            let numbered = records.iter().map(|r| Record { target: number(r.target), ..*r });
             piece.extend(numbered);
             if piece.len() >= PIECE {
                 // Whoever stopped taking pieces wants no more of them.

@@ -5,7 +5,7 @@ mod merged;
 mod result;
 
 use crate::exit::Failure;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use iosonar_analyze::{DISPLACEMENT, Records};
 use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState};
 use iosonar_plan::Plan;
@@ -14,7 +14,7 @@ pub use merged::Merged;
 use result::ResultFile;
 use std::fs::File;
 use std::io::{self, BufRead};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Something that can be analysed.
@@ -41,19 +41,34 @@ struct Opened {
 }
 
 impl Input {
+    /// Opens all inputs; standard input may be one of them.
+    pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
+        if paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+            return Err(Failure::refused(anyhow!(
+                "- stands for standard input, which can be read only once"
+            )));
+        }
+        paths.iter().map(|path| Input::open(path)).collect()
+    }
+
     /// Opens a directory or a file; `-` is standard input. A load is not read yet.
     pub fn open(path: &Path) -> Result<Input, Failure> {
         let name = path.display().to_string();
         let kind = if path.is_dir() {
-            let archive = Archive::open(path).map_err(Failure::refused)?;
-            let file = archive.record_file().map_err(Failure::refused)?;
-            Kind::Archive(Box::new(Opened { archive, file, log_end: OnceLock::new() }))
+            return Input::of_archive(Archive::open(path).map_err(Failure::refused)?);
         } else if result::is_result(path)? {
             Kind::Result(Box::new(ResultFile::open(path, &name)?))
         } else {
             Kind::Load(LoadFile::open(path)?)
         };
         Ok(Input { name, kind })
+    }
+
+    /// The records of an archive that is open already.
+    pub fn of_archive(archive: Archive) -> Result<Input, Failure> {
+        let name = archive.dir().display().to_string();
+        let file = archive.record_file().map_err(Failure::refused)?;
+        Ok(Input { name, kind: Kind::Archive(Box::new(Opened { archive, file, log_end: OnceLock::new() })) })
     }
 
     /// Whether what happened to requests is known before reading. A load may still turn out to know it.

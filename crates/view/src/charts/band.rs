@@ -2,11 +2,12 @@
 
 use super::axes::{self, LogScale, TimeScale, words};
 use super::{BELOW, RunView, SIDE_LEFT, SIDE_WIDTH, View, limit_words, overlay, page, plot_area};
-use crate::density::{Density, SLOTS, Shades, Strips};
+use crate::density::{Density, Shades, Strips};
 use crate::fonts;
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::units;
+use iosonar_analyze::SLOTS;
 use iosonar_analyze::{Cell, Class, CountGrid, LimitResult, LimitVerdict, ROWS, Scope, row_lower_edge};
 
 /// What distinguishes the panels.

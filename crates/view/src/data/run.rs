@@ -3,13 +3,12 @@
 use super::DataOptions;
 use super::csv::{Csv, row};
 use crate::RunMaterial;
+use iosonar_analyze::SLOTS;
 use iosonar_analyze::{
     ByScope, Cell, Class, ClassSeries, Correlation, CountGrid, Occupancy, ROWS, Scope, row_lower_edge,
 };
 use std::io::{self, Write};
 
-/// Counts of a column.
-const SLOTS: usize = ROWS + 2;
 /// Most rows for each curve of requests in flight.
 const LEVELS: usize = 4_096;
 

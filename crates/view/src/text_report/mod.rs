@@ -5,10 +5,10 @@ mod load;
 mod sonar;
 
 use crate::lines::{Lines, ascii};
+use crate::text::limit_words;
 use crate::units::{self, Charset};
 use iosonar_analyze::{
-    ByScope, Caution, CountGrid, LimitResult, LimitVerdict, Rate, Scope, Severity, Stamp, Summary,
-    Throughput, TimeStats, Verdicts,
+    ByScope, Caution, CountGrid, Rate, Scope, Severity, Stamp, Summary, Throughput, TimeStats, Verdicts,
 };
 pub use load::LoadText;
 
@@ -149,19 +149,6 @@ fn header(out: &mut Lines, report: &TextReport<'_>) {
 fn limits(out: &mut Lines, limits: &Verdicts) {
     out.heading(&format!("Limits  latency {}", limit_words(&limits.latency)));
     out.line(&format!("        delay   {}", limit_words(&limits.delay)));
-}
-
-fn limit_words(v: &LimitVerdict) -> String {
-    let limit = units::limit(v.limit_ns);
-    let max = v.max_ns.map_or("-".to_string(), time);
-    match v.result {
-        LimitResult::Passed => format!("{limit}: passed, max {max}"),
-        LimitResult::Failed => {
-            let first = v.first_due_ns.map_or("-".to_string(), |t| units::moment(t, Charset::Ascii));
-            format!("{limit}: FAILED, max {max}, {} above, first at {first}", units::grouped(v.above))
-        }
-        LimitResult::NotApplicable => format!("{limit}: does not apply"),
-    }
 }
 
 fn numbers(out: &mut Lines, latency: &LatencyText<'_>) {

@@ -3,15 +3,13 @@
 use super::chart::{self, LABELS, WIDTH};
 use crate::lines::Lines;
 use crate::units::{self, Charset};
+use iosonar_analyze::SLOTS;
 use iosonar_analyze::{
     Cell, CountGrid, LimitResult, LimitVerdict, ROWS, ROWS_PER_DECADE, Row, row_lower_edge, row_of,
 };
 
 /// Most rows between the strips for what has no row of its own.
 const HEIGHT: usize = 16;
-/// Counts of a column.
-const SLOTS: usize = ROWS + 2;
-
 /// Rows of characters: which slots of the grid belong to each.
 struct Rows {
     /// First slot of each row and the slot behind it, from above to below.
