@@ -93,7 +93,9 @@ impl Findings {
         }
         all.extend(self.collapse.as_ref().map(Overload::sentence));
         all.extend(self.period.as_ref().map(Period::sentence));
-        all.extend(self.steady.as_ref().map(Steady::sentence));
+        // Of a target that cannot follow, the level says nothing.
+        let steady = self.steady.as_ref().filter(|_| self.collapse.is_none());
+        all.extend(steady.map(Steady::sentence));
         all.extend(self.passes.as_ref().map(PassFindings::sentence));
         all
     }

@@ -14,6 +14,9 @@ use std::io;
 /// Version of the summary's form. A reader refuses a version that it does not know.
 pub const SUMMARY_VERSION: u32 = 3;
 
+/// The engine's name in the summary of a recording: what carried it out is not known.
+const RECORDED: &str = "recorded";
+
 /// What a run comes to. Times are nanoseconds, sizes bytes; the names say so.
 ///
 /// Latency, delay and response are those of *completed* requests only; failed ones are counted by reason. Requests
@@ -228,6 +231,13 @@ impl Summary {
         summary
     }
 
+    /// Takes back what the summary says about the means of the run: of a recording nobody knows them.
+    pub fn forget_means(&mut self) {
+        self.run.engine = RECORDED.to_string();
+        self.in_flight.max_on_one_target = None;
+        self.waiting.max_for_conflict_on_one_target = None;
+    }
+
     /// As indented JSON with a line end.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a summary holds only what JSON can hold") + "\n"
@@ -251,6 +261,11 @@ impl Summary {
 }
 
 impl RunFacts {
+    /// Whether it was recorded, so that engine, depth, access and conflicts are not known.
+    pub fn is_recording(&self) -> bool {
+        self.engine == RECORDED
+    }
+
     fn new(plan: &Plan, info: &RunInfo, has_timetable: bool) -> RunFacts {
         RunFacts {
             tool: info.tool.clone(),

@@ -107,6 +107,12 @@ impl Analysis {
         self.run.as_ref().map_or(&[], |run| &run.summary.cautions)
     }
 
+    /// Last time at which anything was due or done.
+    pub fn end_ns(&self) -> u64 {
+        let demanded = self.demand.facts.span.map_or(0, |span| span.last_ns);
+        self.run.as_ref().map_or(demanded, |run| run.diagrams.end_ns().max(demanded))
+    }
+
     /// As JSON, see `docs/analysis.md`.
     pub fn to_json(&self) -> Value {
         json!({
@@ -124,6 +130,12 @@ impl Analysis {
     /// What pictures are about, and everything that they are drawn from.
     pub fn with_material<T>(&self, f: impl FnOnce(&Material<'_>) -> T) -> T {
         let subject = match &self.run {
+            Some(run) if self.names.len() > 1 => Subject {
+                what: format!("{} inputs, merged: {}", self.names.len(), self.names.join(", ")),
+                run_id: None,
+                command: command_line(),
+                ..Subject::of_run(&run.summary, &self.headline)
+            },
             Some(run) => Subject::of_run(&run.summary, &self.headline),
             None => self.subject_of_load(),
         };
@@ -230,7 +242,10 @@ impl Run {
     fn of(found: Found, inputs: &Merged<'_>) -> Option<Run> {
         let (tally, diagrams, stalls) = (found.tally?, found.diagrams?, found.stalls?);
         let (plan, info) = inputs.run();
-        let summary = Summary::new(&tally, &plan, &info);
+        let mut summary = Summary::new(&tally, &plan, &info);
+        if inputs.is_recording() {
+            summary.forget_means();
+        }
         let findings = Findings::of(&diagrams, &stalls, &summary);
         Some(Run { tally, summary, diagrams, findings })
     }

@@ -31,7 +31,7 @@ pub fn show_demand(names: &[String], facts: &DemandFacts) -> String {
         rates(&mut out, facts);
         working_sets(&mut out, facts);
         frequencies(&mut out, &facts.frequency);
-        miss_ratios(&mut out, &facts.miss_ratio);
+        miss_ratios(&mut out, facts);
         sampling(&mut out, &facts.sampling);
     }
     out.finish()
@@ -58,10 +58,16 @@ fn table(out: &mut Lines, facts: &DemandFacts) {
         move |s: &Option<SizeFacts>| s.as_ref().map_or("-".to_string(), |s| units::bytes(f(s) * SECTOR))
     };
     row(out, "shortest", &facts.sizes, size(|s| s.min_sectors));
-    row(out, "mean length", &facts.sizes, size(|s| s.mean_sectors.round() as u64));
+    let mean = |s: &Option<SizeFacts>| {
+        s.as_ref().map_or("-".to_string(), |s| units::bytes((s.mean_sectors * SECTOR as f64).round() as u64))
+    };
+    row(out, "mean length", &facts.sizes, mean);
     row(out, "longest", &facts.sizes, size(|s| s.max_sectors));
     row(out, "lengths", &facts.sizes, |s| s.map_or("-".to_string(), |s| units::grouped(s.distinct)));
-    row(out, "turns", &facts.turns.total, |t| format!("{:.2} %", t.percent));
+    row(out, "turns", &facts.turns.total, |t| match t.requests {
+        0 => "-".to_string(),
+        _ => format!("{:.2} %", t.percent),
+    });
     row(out, "distinct pages", &facts.frequency, |f| units::grouped(f.distinct_pages));
     row(out, "page accesses", &facts.frequency, |f| units::grouped(f.accesses));
 }
@@ -79,13 +85,14 @@ fn places(out: &mut Lines, facts: &DemandFacts) {
         ));
     }
     for wrap in &facts.wraparound {
-        out.line(&format!(
-            "  on a device of {}: wraparound factor {}, {} requests remapped, {} at its end",
+        let text = format!(
+            "on a device of {}: wraparound factor {}, {} requests remapped, {} at its end",
             units::bytes(wrap.device_bytes),
             units::number(wrap.factor),
             units::grouped(wrap.remapped),
             units::grouped(wrap.crossing)
-        ));
+        );
+        out.paragraph("  ", &text);
     }
 }
 
@@ -127,8 +134,9 @@ fn frequencies(out: &mut Lines, frequency: &ByOp<FrequencyFacts>) {
     let markers = f.markers.iter().filter(|m| [64, 16, 4, 2].contains(&m.one_of));
     for marker in markers {
         let (p, of) = (marker.fewest, marker.one_of);
+        let pages = if p.rank == 1 { "page" } else { "pages" };
         out.line(&format!(
-            "  1/{of} of the accesses: {} pages ({:.2} % of them)",
+            "  1/{of} of the accesses: {} {pages} ({:.2} % of them)",
             units::grouped(p.rank),
             p.pages_percent
         ));
@@ -142,29 +150,42 @@ fn frequencies(out: &mut Lines, frequency: &ByOp<FrequencyFacts>) {
     }
 }
 
-fn miss_ratios(out: &mut Lines, miss: &MissRatioFacts) {
+fn miss_ratios(out: &mut Lines, facts: &DemandFacts) {
+    let miss: &MissRatioFacts = &facts.miss_ratio;
+    let any = facts.frequency.map(|f| f.accesses > 0);
     out.heading(&format!("{:24}{:>18}{:>18}{:>18}", "LRU cache misses", "all", "read", "write"));
-    let percent = |ratio: &f64| format!("{:.1} %", ratio * 100.0);
+    // Without an access there is nothing to miss.
+    let percent = |(any, ratio): &(bool, f64)| match any {
+        true => format!("{:.1} %", ratio * 100.0),
+        false => "-".to_string(),
+    };
+    let with =
+        |m: &ByOp<f64>| ByOp { all: (any.all, m.all), read: (any.read, m.read), write: (any.write, m.write) };
     // Every fourth power of two: the picture and JSON have all of them.
     for at in miss.at.iter().rev().step_by(4).collect::<Vec<_>>().into_iter().rev() {
-        row(out, &format!("cache of {}", units::bytes(at.cache_bytes)), &at.miss, percent);
+        row(out, &format!("cache of {}", units::bytes(at.cache_bytes)), &with(&at.miss), percent);
     }
-    row(out, "first use", &miss.first_use, percent);
+    row(out, "first use", &with(&miss.first_use), percent);
     row(out, "knee at", &miss.knee, |k| k.map_or("-".to_string(), |k| units::bytes(k.cache_bytes)));
 }
 
 fn sampling(out: &mut Lines, s: &SamplingFacts) {
-    let text = if s.exact {
-        format!("Exact: all {} pages were looked at.", units::grouped(s.sampled_pages))
-    } else {
-        format!(
-            "Sampled: one page of {} was looked at, {} pages. Standard error of the sizes {:.2} %, of miss ratios {:.3}.",
-            s.one_of,
-            units::grouped(s.sampled_pages),
+    let pages = units::grouped(s.sampled_pages);
+    let mut text = match (s.exact, s.one_of) {
+        (true, _) => format!("Exact: all {pages} pages were looked at."),
+        (false, 0 | 1) => format!("{pages} pages were looked at."),
+        (false, of) => format!(
+            "Sampled: one page of {of} was looked at, {pages} pages. Standard error of the sizes {:.2} %, of miss ratios {:.3}.",
             s.relative_error.pages * 100.0,
             s.miss_ratio_error
-        )
+        ),
     };
+    if s.cut_requests > 0 {
+        let cut = units::grouped(s.cut_requests);
+        text += &format!(
+            " Of {cut} requests longer than 1 GiB only the first GiB was: sets and frequencies are too small."
+        );
+    }
     out.heading("");
     out.paragraph("", &text);
 }

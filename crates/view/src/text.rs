@@ -52,7 +52,11 @@ fn header(out: &mut Lines, s: &Summary) {
     };
     let access = if run.buffered { "page cache" } else { "direct I/O" };
     let passes = if run.passes == 1 { String::new() } else { format!(", {} passes", run.passes) };
-    let text = format!("engine {}, {access}, depth {}, conflicts {policy}{passes}", run.engine, run.depth);
+    let text = if run.is_recording() {
+        "recorded: what carried the requests out, and how, is not known".to_string()
+    } else {
+        format!("engine {}, {access}, depth {}, conflicts {policy}{passes}", run.engine, run.depth)
+    };
     out.line(&format!("  {text}"));
     for stamp in &s.stamps {
         out.heading(&format!("  *** {} ***", stamp.text()));

@@ -158,6 +158,9 @@ pub fn percent_text(percent: f64) -> String {
     // Rounded to nothing it has no sign.
     let percent = if percent.abs() < 0.005 { 0.0 } else { percent };
     match percent.abs() {
+        // From a hundredfold on a factor says more.
+        _ if percent >= 1e8 => format!("x{:.0e}", 1.0 + percent / 100.0),
+        _ if percent >= 9_900.0 => format!("x{:.0}", 1.0 + percent / 100.0),
         p if p < 0.995 => format!("{percent:.2}"),
         p if p < 99.95 => format!("{percent:.1}"),
         _ => format!("{percent:.0}"),
@@ -167,6 +170,6 @@ pub fn percent_text(percent: f64) -> String {
 /// The same with its sign; `?` where it is not known.
 pub fn signed_text(percent: Option<f64>) -> String {
     percent.map_or("?".to_string(), |p| {
-        if p > -0.005 { format!("+{}", percent_text(p)) } else { percent_text(p) }
+        if (-0.005..9_900.0).contains(&p) { format!("+{}", percent_text(p)) } else { percent_text(p) }
     })
 }

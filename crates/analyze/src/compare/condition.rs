@@ -83,6 +83,19 @@ impl Condition {
     /// What the figures say. A figure without interval by its nature (`max`) is judged by its values.
     pub fn judge(&self, figures: &[Figure]) -> Judgement {
         let Some(figure) = figures.iter().find(|f| f.name == self.figure) else { return Judgement::Unknown };
+        // An interval over more than a factor of a hundred tells nothing: a run that broke down has no noise of its own.
+        let is_wild = matches!(
+            (figure.low_percent, figure.high_percent),
+            (Some(low), Some(high)) if high + 100.0 > 100.0 * (low + 100.0)
+        );
+        let is_shown = if self.above {
+            figure.low_percent > Some(self.percent)
+        } else {
+            figure.high_percent < Some(self.percent)
+        };
+        if is_wild && !is_shown {
+            return Judgement::Unknown;
+        }
         let nearest = if self.above { figure.low_percent } else { figure.high_percent };
         let nearest = if figure.is_bare() { figure.change_percent } else { nearest };
         match nearest {

@@ -58,6 +58,11 @@ impl Sums {
     }
 }
 
+/// Whether not all pages of a request are looked at.
+pub(super) fn is_cut(d: &Demand) -> bool {
+    d.end().div_ceil(SECTORS_PER_PAGE) - d.sector / SECTORS_PER_PAGE > MOST_PAGES
+}
+
 /// Pages that a request touches, in pieces.
 pub(super) fn pieces(d: &Demand) -> impl Iterator<Item = (u64, u64)> + use<> {
     let (first, end) = (d.sector / SECTORS_PER_PAGE, d.end().div_ceil(SECTORS_PER_PAGE));

@@ -335,6 +335,9 @@ pub struct Wraparound {
 pub struct SamplingFacts {
     /// Every page was looked at.
     pub exact: bool,
+    /// Requests longer than 1 GiB, of which only the first GiB was looked at.
+    #[serde(default)]
+    pub cut_requests: u64,
     /// One page of this many was looked at in the end (by the device with the smallest share); a power of two.
     pub one_of: u64,
     /// Pages that were looked at in the end.

@@ -204,7 +204,8 @@ impl DemandTally {
         let error = |set: usize| if sum[set] == 0.0 { 0.0 } else { variance[set].sqrt() / sum[set] };
         let log_rate = self.devices.iter().map(|d| d.table.log_rate()).max().unwrap_or(0);
         SamplingFacts {
-            exact: log_rate == 0,
+            exact: log_rate == 0 && self.cut == 0,
+            cut_requests: self.cut,
             one_of: 1 << log_rate,
             sampled_pages: self.devices.iter().map(|d| d.table.len() as u64).sum(),
             relative_error: SetSizes { start: error(0), touched: error(1), pages: error(2) },

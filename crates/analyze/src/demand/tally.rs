@@ -1,6 +1,6 @@
 //! The partial behind a static analysis: everything that is counted per request.
 
-use super::device::{Device, Sums, pieces};
+use super::device::{Device, Sums, is_cut, pieces};
 use super::lanes::{Lanes, MOST_STEPS};
 use super::seek::Seek;
 use super::sizes::Sizes;
@@ -50,6 +50,8 @@ pub struct DemandTally {
     pub(super) sizes: Sizes,
     pub(super) bounds: Option<(u64, u64)>,
     pub(super) not_page_aligned: u64,
+    /// Requests of which only the first pages are looked at.
+    pub(super) cut: u64,
     pub(super) positions: Lanes,
     pub(super) seek: Seek,
     pub(super) per_second: Lanes,
@@ -72,6 +74,7 @@ impl DemandTally {
             sizes: Sizes::new(),
             bounds: None,
             not_page_aligned: 0,
+            cut: 0,
             positions: Lanes::new(2, MOST_CELLS),
             seek: Seek::new(),
             per_second: Lanes::new(RATE_LANES, MOST_STEPS),
@@ -128,6 +131,7 @@ impl DemandTally {
         let is_aligned =
             d.sector.is_multiple_of(SECTORS_PER_PAGE) && d.end().is_multiple_of(SECTORS_PER_PAGE);
         self.not_page_aligned += u64::from(!is_aligned);
+        self.cut += u64::from(is_cut(d));
         self.sizes.add(d.sectors, d.op);
         self.positions.at(d.sector / GIB_SECTORS)[d.op as usize] += 1;
         self.seek.add(d);
@@ -186,6 +190,7 @@ impl DemandTally {
         self.bounds = bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         self.sizes.merge(&other.sizes);
         self.not_page_aligned += other.not_page_aligned;
+        self.cut += other.cut;
         self.positions.merge(other.positions);
         self.seek.merge(other.seek);
         self.per_second.merge(other.per_second);

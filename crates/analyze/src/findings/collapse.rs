@@ -24,7 +24,7 @@ pub struct Overload {
     pub kind: OverloadKind,
     /// From when on it could not follow; until the last due time, or until the backlog was worked off.
     pub range: TimeRange,
-    /// Requests per second that were demanded at that time.
+    /// Demanded in that time, requests per second.
     pub demanded_per_second: f64,
     /// Requests per second that were delivered: 5 % of the windows of that time had no more.
     pub delivered_low_per_second: f64,
@@ -186,11 +186,11 @@ impl Windows {
         let window_s = self.range.length_ns() as f64 / 1e9 / self.demanded.len() as f64;
         let grown = first..first + growth.len();
         let rates: Vec<f64> = self.delivered[grown.clone()].iter().map(|n| *n as f64 / window_s).collect();
-        let then = &self.demanded[first..(first + SHORTEST).min(self.demanded.len())];
+        let then = &self.demanded[grown.clone()];
         Overload {
             kind,
             range: TimeRange { from_ns: self.begin(first), to_ns: self.begin(end) },
-            demanded_per_second: then.iter().sum::<u64>() as f64 / (then.len() as f64 * window_s),
+            demanded_per_second: then.iter().sum::<u64>() as f64 / (then.len().max(1) as f64 * window_s),
             delivered_low_per_second: quantile(&rates, 0.05),
             delivered_high_per_second: quantile(&rates, 0.95),
             backlog_requests: growth.last().copied().unwrap_or(0),

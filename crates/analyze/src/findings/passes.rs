@@ -75,7 +75,7 @@ impl PassFindings {
     /// In one plain sentence.
     pub fn sentence(&self) -> String {
         match self.passes {
-            0 | 1 => return "single pass, no interval".to_string(),
+            0 | 1 => return "one pass only: no interval between passes".to_string(),
             2 => return "2 passes, too few for an interval".to_string(),
             _ => {}
         }

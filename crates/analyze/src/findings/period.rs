@@ -51,7 +51,7 @@ impl Period {
     pub fn sentence(&self) -> String {
         let what = match self.quantity {
             PeriodQuantity::Completions => "the number of completed requests",
-            PeriodQuantity::SlowShare => "the share of slow requests",
+            PeriodQuantity::SlowShare => "the number of slow requests",
         };
         let cause = match self.cause {
             PeriodCause::Load => "the load itself has this period",
@@ -82,7 +82,7 @@ const DRIFT_PART: usize = 4;
 /// Requests slower than all but this part of the operation's are slow.
 const SLOW_PART: f64 = 0.01;
 
-/// Looks for a period in the completions and in the share of slow requests; the clearer one counts.
+/// Looks for a period in the completions and in the number of slow requests; the clearer one counts.
 pub(super) fn period(requests: &Requests, latency: &CountGrid, summary: &Summary) -> Option<Period> {
     let range = measured(summary)?;
     let width = requests.width_ns;

@@ -21,7 +21,12 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
         analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
     }
     if analyses.iter().any(|analysis| analysis.demand.facts.counts.all.requests == 0) {
-        return Err(Failure::broke(anyhow!("there is no request in it: nothing to analyse")));
+        let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+        return Err(Failure::broke(anyhow!(
+            "{}: there is no request in it; a load or result in blkreplay's form has lines of 'time ; sector ; length ; R \
+             or W'",
+            names.join(", ")
+        )));
     }
     let doubtful = |a: &Analysis| !a.remarks.is_empty() || !a.cautions().is_empty();
     let strict = args.strict && analyses.iter().any(doubtful);

@@ -22,6 +22,13 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
 /// Each input behind the first, beside the first.
 pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, Failure> {
     inputs.iter().try_for_each(Input::scan)?;
+    if let Some(load) = inputs.iter().find(|input| !input.has_times()) {
+        return Err(Failure::refused(anyhow!(
+            "{} is a load without latencies: there is nothing to compare; replay it, or see what loads demand with \
+             'iosonar analyze --each'",
+            load.name
+        )));
+    }
     let facts: Vec<(Plan, RunInfo)> = inputs.iter().map(Input::run).collect();
     let mut runs: Vec<Run> = inputs.iter().zip(&facts).map(|(input, facts)| run(input, facts)).collect();
     let blocks = read_all(&runs)?;
@@ -70,8 +77,8 @@ fn exit(judged: &[Judged]) -> Result<Exit, Failure> {
     if let Some(unknown) = conditions().find(|c| c.result == Judgement::Unknown) {
         let (text, figure) = (&unknown.condition.text, &unknown.condition.figure);
         return Err(Failure::refused(anyhow!(
-            "--fail-if '{text}' cannot be judged: {figure} is missing in one of the runs, or has no interval because \
-             too few requests or too little time are behind it"
+            "--fail-if '{text}' cannot be judged: {figure} is missing in one of the runs, has no interval because too few \
+             requests or too little time are behind it, or its noise is larger than any answer (a run that broke down)"
         )));
     }
     let nothing = judged.iter().any(|j| j.comparison.answer.outcome == Outcome::Nothing);

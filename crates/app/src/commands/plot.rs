@@ -8,6 +8,7 @@ use crate::output::{print, tell};
 use crate::plot_args::{PlotArgs, ThemeArg};
 use anyhow::{Context, anyhow};
 use iosonar_analyze::findings::TimeRange;
+use iosonar_plan::Nanos;
 use iosonar_view::{
     CompareMaterial, DataOptions, Format, Material, Picture, PlotOptions, Style, TextOptions, Theme,
     compare_subject, plot_compare, write_data_files,
@@ -26,8 +27,11 @@ pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     if args.text {
         print(&analysis.to_mail(TextOptions::default()))?;
     } else {
+        check_range(args, &analysis)?;
         let out = directory(args)?;
-        analysis.with_material(|material| draw(args, material, &out, &options))?;
+        if !analysis.with_material(|material| draw(args, material, &out, &options))? {
+            return Ok(Exit::Failed);
+        }
     }
     analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
     let completed = analysis.run.as_ref().map(|run| run.summary.counts.all.completed);
@@ -35,7 +39,13 @@ pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     Ok(if completed.unwrap_or(requests) == 0 { Exit::Failed } else { Exit::Fine })
 }
 
-fn draw(args: &PlotArgs, material: &Material<'_>, out: &Path, options: &PlotOptions) -> Result<(), Failure> {
+/// Whether there was anything to draw.
+fn draw(
+    args: &PlotArgs,
+    material: &Material<'_>,
+    out: &Path,
+    options: &PlotOptions,
+) -> Result<bool, Failure> {
     let plotted = iosonar_view::plot(material, out, options)?;
     let mut written = plotted.written;
     if args.data {
@@ -47,7 +57,17 @@ fn draw(args: &PlotArgs, material: &Material<'_>, out: &Path, options: &PlotOpti
         print(&format!("{}\n", path.display()))?;
     }
     tell_skipped(&plotted.skipped);
-    Ok(())
+    Ok(!written.is_empty())
+}
+
+/// A range behind the end would show nothing, and replace pictures that show something.
+fn check_range(args: &PlotArgs, analysis: &Analysis) -> Result<(), Failure> {
+    let Some((from, to)) = args.range else { return Ok(()) };
+    let end = Nanos(analysis.end_ns());
+    if from < end || end == Nanos(0) {
+        return Ok(());
+    }
+    Err(Failure::refused(anyhow!("--range {from}..{to}: everything is over at {end}")))
 }
 
 /// Each reason once, with the pictures that it kept from being drawn.
@@ -123,6 +143,7 @@ fn directory(args: &PlotArgs) -> Result<PathBuf, Failure> {
         (None, [dir]) if dir.is_dir() => dir.join("plots"),
         (None, inputs) => {
             let name = inputs[0].file_name().map_or("stdin".into(), |name| name.to_string_lossy());
+            let name = if name == "-" { "stdin".into() } else { name };
             let stem = name.trim_end_matches(".gz").trim_end_matches(".load").trim_end_matches(".replay");
             PathBuf::from(format!("{stem}.plots"))
         }

@@ -13,12 +13,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Requests of standard input that are kept, because it cannot be read again as a file can.
-const KEPT: usize = 1 << 20;
 /// Records that are handed over at once.
 const PIECE: usize = 1 << 8;
-/// Requests of a part, once they are kept.
-const PART: usize = 1 << 16;
 /// Requests that are kept back in case one comes before them.
 const IN_ORDER: usize = 1 << 8;
 /// Bad lines whose text is told.
@@ -31,8 +27,6 @@ const BLOCKS: usize = 8;
 pub(super) struct LoadFile {
     path: PathBuf,
     seen: Mutex<Seen>,
-    /// The requests of standard input, once it has been read.
-    kept: std::sync::OnceLock<Vec<TimedRequest>>,
 }
 
 /// What the first reading found.
@@ -50,11 +44,9 @@ struct Seen {
 
 impl LoadFile {
     pub(super) fn open(path: &Path) -> Result<LoadFile, Failure> {
-        if path != Path::new("-") {
-            // What cannot be opened is told before anything else is done.
-            text(path)?;
-        }
-        Ok(LoadFile { path: path.to_path_buf(), seen: Mutex::default(), kept: Default::default() })
+        // What cannot be opened is told before anything else is done.
+        text(path)?;
+        Ok(LoadFile { path: path.to_path_buf(), seen: Mutex::default() })
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -72,14 +64,6 @@ impl LoadFile {
     /// Loads are in order, until one turns out not to be.
     pub(super) fn displacement(&self) -> usize {
         if self.seen().backward > 0 { DISPLACEMENT } else { IN_ORDER }
-    }
-
-    pub(super) fn parts(&self) -> usize {
-        self.kept.get().map_or(1, |kept| kept.len().div_ceil(PART).max(1))
-    }
-
-    pub(super) fn records_before(&self, part: usize) -> Option<u64> {
-        Some((part * PART) as u64)
     }
 
     pub(super) fn run(&self, name: &str) -> (Plan, RunInfo) {
@@ -106,24 +90,9 @@ impl LoadFile {
         remarks
     }
 
-    pub(super) fn read_part(&self, part: usize, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
-        match self.kept.get() {
-            Some(kept) => {
-                let begin = part * PART;
-                let mut out = Pieces::new(self.has_times(), f);
-                let requests = &kept[begin..kept.len().min(begin + PART)];
-                (begin as u64..).zip(requests).for_each(|(n, request)| out.push(n, request));
-                out.end();
-                Ok(())
-            }
-            None => self.read(f),
-        }
-    }
-
-    /// Reads the file. What cannot be read again is kept.
-    fn read(&self, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
-        let is_stream = self.path == Path::new("-");
-        let (mut seen, mut kept, mut out) = (Seen::default(), Vec::new(), Pieces::new(self.has_times(), f));
+    /// Reads the file from its begin to its end.
+    pub(super) fn read(&self, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+        let (mut seen, mut out) = (Seen::default(), Pieces::new(self.has_times(), f));
         let text = text(&self.path).map_err(|failure| io::Error::other(failure.text()))?;
         let mut reader = Reader::new(Ahead::new(text));
         let cannot = |error| io::Error::other(format!("{}: {error}", self.path.display()));
@@ -132,12 +101,6 @@ impl LoadFile {
                 Line::Request(request) => {
                     out.push(seen.requests, &request);
                     seen.request(&request);
-                    if is_stream {
-                        if kept.len() == KEPT {
-                            return Err(too_much());
-                        }
-                        kept.push(request);
-                    }
                 }
                 Line::Bad(bad) => {
                     seen.bad_lines += 1;
@@ -150,18 +113,9 @@ impl LoadFile {
         }
         out.end();
         seen.lines = reader.lines();
-        if is_stream {
-            let _ = self.kept.set(kept);
-        }
         *self.seen() = seen;
         Ok(())
     }
-}
-
-fn too_much() -> io::Error {
-    io::Error::other(format!(
-        "standard input holds more than {KEPT} requests, which is more than can be kept: write it to a file"
-    ))
 }
 
 impl Seen {

@@ -41,6 +41,11 @@ impl<'a> Merged<'a> {
         Ok(Merged { inputs, first_targets })
     }
 
+    /// Whether nothing is known about what carried the requests out: all inputs are loads.
+    pub fn is_recording(&self) -> bool {
+        self.inputs.iter().all(|input| !input.is_run())
+    }
+
     /// Targets of all inputs.
     pub fn targets(&self) -> usize {
         usize::from(self.first_targets[self.inputs.len()])

@@ -13,15 +13,18 @@ use load::LoadFile;
 pub use merged::Merged;
 use result::ResultFile;
 use std::fs::File;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use tempfile::NamedTempFile;
 
 /// Something that can be analysed.
 pub struct Input {
     /// As typed.
     pub name: String,
     kind: Kind,
+    /// What came from a pipe; it is removed with this.
+    _stream: Option<NamedTempFile>,
 }
 
 enum Kind {
@@ -51,24 +54,29 @@ impl Input {
         paths.iter().map(|path| Input::open(path)).collect()
     }
 
-    /// Opens a directory or a file; `-` is standard input. A load is not read yet.
+    /// Opens a directory or a file; `-` is standard input. What cannot be read twice is kept in a temporary file. A load
+    /// is not read yet.
     pub fn open(path: &Path) -> Result<Input, Failure> {
-        let name = path.display().to_string();
-        let kind = if path.is_dir() {
+        if path.is_dir() {
             return Input::of_archive(Archive::open(path).map_err(Failure::refused)?);
-        } else if result::is_result(path)? {
+        }
+        let name = path.display().to_string();
+        let stream = spool(path).with_context(|| name.clone()).map_err(Failure::refused)?;
+        let path = stream.as_ref().map_or(path, |file| file.path());
+        let kind = if result::is_result(path)? {
             Kind::Result(Box::new(ResultFile::open(path, &name)?))
         } else {
             Kind::Load(LoadFile::open(path)?)
         };
-        Ok(Input { name, kind })
+        Ok(Input { name, kind, _stream: stream })
     }
 
     /// The records of an archive that is open already.
     pub fn of_archive(archive: Archive) -> Result<Input, Failure> {
         let name = archive.dir().display().to_string();
         let file = archive.record_file().map_err(Failure::refused)?;
-        Ok(Input { name, kind: Kind::Archive(Box::new(Opened { archive, file, log_end: OnceLock::new() })) })
+        let opened = Opened { archive, file, log_end: OnceLock::new() };
+        Ok(Input { name, kind: Kind::Archive(Box::new(opened)), _stream: None })
     }
 
     /// Whether what happened to requests is known before reading. A load may still turn out to know it.
@@ -104,7 +112,7 @@ impl Input {
     /// Reads a load once, so that everything is known about it; of anything else it is known already.
     pub fn scan(&self) -> Result<(), Failure> {
         match &self.kind {
-            Kind::Load(load) => load.read_part(0, &mut |_| {}).map_err(Failure::refused),
+            Kind::Load(load) => load.read(&mut |_| {}).map_err(Failure::refused),
             _ => Ok(()),
         }
     }
@@ -150,14 +158,13 @@ impl Records for Input {
     fn parts(&self) -> usize {
         match &self.kind {
             Kind::Archive(opened) => opened.file.as_ref().map_or(1, RecordFile::parts),
-            Kind::Load(load) => load.parts(),
-            Kind::Result(_) => 1,
+            Kind::Load(_) | Kind::Result(_) => 1,
         }
     }
 
     fn read_part(&self, part: usize, wanted: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
         match &self.kind {
-            Kind::Load(load) => load.read_part(part, f),
+            Kind::Load(load) => load.read(f),
             Kind::Result(result) => result.read(&self.name, f),
             Kind::Archive(opened) => match &opened.file {
                 Some(file) => file.read_part(part, wanted, f).map_err(io::Error::other),
@@ -177,8 +184,7 @@ impl Records for Input {
                 Some(file) => Some(file.records_before(part)),
                 None => (part == 0).then_some(0),
             },
-            Kind::Load(load) => load.records_before(part),
-            Kind::Result(_) => (part == 0).then_some(0),
+            Kind::Load(_) | Kind::Result(_) => (part == 0).then_some(0),
         }
     }
 
@@ -198,14 +204,26 @@ impl Records for Input {
     }
 }
 
+/// Keeps what comes from standard input or a pipe; nothing for a file, which can be read again.
+fn spool(path: &Path) -> io::Result<Option<NamedTempFile>> {
+    let mut source: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        let file = File::open(path)?;
+        if file.metadata()?.is_file() {
+            return Ok(None);
+        }
+        Box::new(file)
+    };
+    let mut kept = NamedTempFile::new()?;
+    io::copy(&mut source, &mut kept)?;
+    Ok(Some(kept))
+}
+
 /// A text, decompressed.
 fn text(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
-    let opened = if path == Path::new("-") {
-        iosonar_trace::decompress(io::stdin()).map_err(anyhow::Error::from)
-    } else {
-        File::open(path)
-            .map_err(anyhow::Error::from)
-            .and_then(|file| iosonar_trace::decompress(file).map_err(anyhow::Error::from))
-    };
+    let opened = File::open(path)
+        .map_err(anyhow::Error::from)
+        .and_then(|file| iosonar_trace::decompress(file).map_err(anyhow::Error::from));
     opened.with_context(|| path.display().to_string()).map_err(Failure::refused)
 }

@@ -19,12 +19,8 @@ pub(super) struct ResultFile {
     pub(super) imported: Imported,
 }
 
-/// Whether a file is a result: a result's header stands before the first request. Standard input never is taken for one,
-/// because it can be read only once.
+/// Whether a file is a result: a result's header stands before the first request.
 pub(super) fn is_result(path: &Path) -> Result<bool, Failure> {
-    if path == Path::new("-") {
-        return Ok(false);
-    }
     let mut head = text(path)?.take(HEAD_BYTES);
     let mut line = Vec::new();
     while matches!(head.read_until(b'\n', &mut line), Ok(read) if read > 0) {

@@ -110,7 +110,10 @@ fn a_run_its_export_and_its_load_agree() {
     let (run, replay) = (analysis(&lab, "run"), analysis(&lab, "run.replay"));
     assert_eq!(run["summary"]["counts"]["all"]["completed"], 400);
     assert_eq!(run["summary"]["latency"], replay["summary"]["latency"]);
-    assert_eq!(run["demand"], replay["demand"], "the form holds what was demanded");
+    // All are due at once, and the form has them in the order of completion: turns differ, places do not.
+    for part in ["counts", "sizes", "positions", "working_sets", "span"] {
+        assert_eq!(run["demand"][part], replay["demand"][part], "{part}");
+    }
     assert_eq!(run["demand"]["counts"], analysis(&lab, "conflict400.load.gz")["demand"]["counts"]);
     // Line 41: what is no storage result says so here, too.
     assert!(!replay["summary"]["stamps"].as_array().unwrap().is_empty());

@@ -79,6 +79,6 @@ fn runs_that_are_not_whole_are_told() {
     let records = lab.path("cut/records.parquet");
     let whole = std::fs::read(&records).unwrap();
     std::fs::write(&records, &whole[..whole.len() / 2]).unwrap();
-    let cut = lab.expect(1, "compare a cut");
+    let cut = lab.expect(2, "compare a cut");
     assert!(cut.out.is_empty() && cut.err.contains("records.parquet"), "{}", cut.err);
 }

@@ -18,7 +18,7 @@ fn shown(lab: &Lab, result: &str) -> Vec<(String, String)> {
     all.push(read(format!("{result}/report.html")));
     let plotted = lab.expect(0, &format!("plot {result}")).out;
     let (svg, png): (Vec<&str>, Vec<&str>) = plotted.lines().partition(|l| l.ends_with(".svg"));
-    assert_eq!((svg.len(), png.len()), (5, 5), "{plotted}");
+    assert!(svg.len() == png.len() && svg.len() > 30, "{plotted}");
     all.extend(svg.into_iter().map(|name| read(name.to_string())));
     all
 }

@@ -81,13 +81,13 @@ fn how_it_was_run(s: &Summary) -> String {
         OverlapPolicy::Order => "keep order",
     };
     let access = if run.buffered { "page cache" } else { "direct I/O" };
-    format!(
-        "engine {} · {access} · depth {} · conflicts: {policy} · {} · {} requests",
-        run.engine,
-        run.depth,
-        s.span.duration_ns().map_or("no duration".to_string(), time),
-        units::grouped(s.counts.all.total)
-    )
+    let how = if run.is_recording() {
+        "a recording".to_string()
+    } else {
+        format!("engine {} · {access} · depth {} · conflicts: {policy}", run.engine, run.depth)
+    };
+    let duration = s.span.duration_ns().map_or("no duration".to_string(), time);
+    format!("{how} · {duration} · {} requests", units::grouped(s.counts.all.total))
 }
 
 /// Everything that pictures can be drawn from. What is absent leaves out the pictures that need it.

@@ -12,7 +12,7 @@ const STEP_PIXELS: i32 = 3;
 
 pub(super) static CHART: Chart = Chart {
     stem: "g43.turns.completed",
-    keywords: &["turns", "turns.completed"],
+    keywords: &["turns.completed"],
     title: "Turns: requests that begin below the one completed before them",
     draw: Draw::Run(draw),
 };

@@ -123,7 +123,11 @@ fn run_head(s: &Summary) -> Vec<String> {
     if s.targets.len() > 2 {
         head.push(format!("and {} more targets", s.targets.len() - 2));
     }
-    head.push(format!("engine {}, {access}, depth {}", run.engine, run.depth));
+    head.push(if run.is_recording() {
+        "a recording".to_string()
+    } else {
+        format!("engine {}, {access}, depth {}", run.engine, run.depth)
+    });
     head.push(format!("{total} requests in {}", over.map_or("no time".to_string(), time)));
     head
 }

@@ -216,7 +216,7 @@ fn key(scene: &mut Scene, p: &Palette, plot: Rect) {
     let lines = [
         "Neighbours in time are pooled until".to_string(),
         format!("they have {LEAST} requests of A and B."),
-        "White: neither has a request there.".to_string(),
+        "Background: neither has a request there.".to_string(),
         "With 2 standard errors, one cell in 20".to_string(),
         "has a colour by chance alone.".to_string(),
     ];
