@@ -204,12 +204,14 @@ impl Correlogram {
 
     /// The period in bins, from its highest multiple that is still there.
     fn refined(&self, lag: usize) -> f64 {
-        let (mut period, mut times) = (lag as f64, 1.0);
+        let (mut period, mut times, mut last) = (lag as f64, 1.0, lag);
         while (times + 1.0) * period + 2.0 < self.r.len() as f64 {
             let next = ((times + 1.0) * period).round() as usize;
             let best = (next.saturating_sub(2)..=next + 2).max_by(|a, b| self.at(*a).total_cmp(&self.at(*b)));
-            let Some(best) = best.filter(|b| self.at(*b) > self.threshold * 0.6) else { break };
-            times += 1.0;
+            // Each multiple lies a good part of the period behind the one before, or there is none.
+            let is_next = |b: &usize| self.at(*b) > self.threshold * 0.6 && *b >= last + lag.div_ceil(2);
+            let Some(best) = best.filter(is_next) else { break };
+            (times, last) = (times + 1.0, best);
             period = best as f64 / times;
         }
         period
@@ -240,4 +242,18 @@ fn clipped(values: &[f64]) -> Vec<f64> {
     let usual = median(&values.iter().map(|v| v.abs()).collect::<Vec<_>>());
     let most = if usual > 0.0 { 10.0 * usual } else { f64::MAX };
     values.iter().map(|v| v.clamp(-most, most)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_is_refined_in_as_many_steps_as_it_has_multiples() {
+        // Everything resembles everything: the best place near each multiple is the one before it.
+        let r = (0..2_000).map(|lag| 1.0 - f64::from(lag) / 4_000.0).collect();
+        let correlogram = Correlogram { r, threshold: 0.1 };
+        let refined = correlogram.refined(4);
+        assert!((2.0..=4.0).contains(&refined), "{refined}");
+    }
 }

@@ -482,7 +482,7 @@ fn sentences_and_json_hold_what_was_found() {
     has("reads, band A: around ");
     has("stall 1: at 10.0");
     has("nothing completed (lash)");
-    has("single pass, no interval");
+    has("one pass only: no interval between passes");
     let json = serde_json::to_string(&findings).unwrap();
     assert_eq!(serde_json::from_str::<Findings>(&json).unwrap(), findings);
 }
