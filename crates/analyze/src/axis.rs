@@ -54,7 +54,7 @@ impl TimeAxis {
         self.width_ns().saturating_mul(self.columns as u64)
     }
 
-    /// The column of a time, which may lie behind the end but not behind what the axis [holds](TimeAxis::holds).
+    /// The column of a time, which may lie behind the end but not behind what the axis holds.
     pub fn column(&self, ns: u64) -> usize {
         (ns >> self.shift) as usize
     }
