@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("view", &["analyze", "archive", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
     ("testkit", &["archive", "os", "plan"]),
-    ("bench", &["os", "plan", "trace"]),
+    ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace"]),
     (
         "app",
         &["analyze", "archive", "dialect-blkreplay", "engine", "host", "load", "os", "plan", "trace", "view"],
