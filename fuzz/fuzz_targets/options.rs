@@ -3,10 +3,16 @@
 #![no_main]
 #![allow(dead_code)]
 
+#[path = "../../crates/app/src/analyze_args.rs"]
+mod analyze_args;
 #[path = "../../crates/app/src/args.rs"]
 mod args;
+#[path = "../../crates/app/src/compare_args.rs"]
+mod compare_args;
 #[path = "../../crates/app/src/means_args.rs"]
 mod means_args;
+#[path = "../../crates/app/src/plot_args.rs"]
+mod plot_args;
 #[path = "../../crates/app/src/run_args.rs"]
 mod run_args;
 
@@ -20,4 +26,8 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     {
         let _ = args::Cli::try_parse_from(["iosonar", "run", option, text]);
     }
+    for option in ["--windows", "--range", "--device-size"] {
+        let _ = args::Cli::try_parse_from(["iosonar", "plot", "load", option, text]);
+    }
+    let _ = args::Cli::try_parse_from(["iosonar", "compare", "a", "b", "--fail-if", text]);
 });
