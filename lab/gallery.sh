@@ -24,6 +24,10 @@ touch "$out/.iosonar-gallery"
 # shellcheck source=lab/loopdev.sh
 source "$here/lab/loopdev.sh"
 
+# Pictures carry the command: names in it are short, and say nothing about this machine.
+cd "$out"
+PATH=$(dirname "$(realpath "$iosonar")"):$PATH
+
 say() { printf '== %s\n' "$*"; }
 
 # A request rate that grows by RATE each second: t(k+1) = t(k) + 1 / (RATE * t(k)), from half a second on.
@@ -39,9 +43,9 @@ ramp() { # RATE SECONDS MEBIBYTES
 replay() { # NAME LOAD OPTION...
     local name=$1 load=$2
     shift 2
-    "$iosonar" replay "$load" "$@" --no-progress --out "$out/$name" > "$out/$name.txt" || echo "   ended with code $?"
-    "$iosonar" plot "$out/$name" --png > /dev/null
-    "$iosonar" analyze "$out/$name" > "$out/$name.analysis.txt"
+    iosonar replay "$load" "$@" --no-progress --out "$name" > "$name.txt" || echo "   ended with code $?"
+    iosonar plot "$name" --png > /dev/null
+    iosonar analyze "$name" > "$name.analysis.txt"
 }
 
 # Only so many reads and writes a second are let through, by the kernel (block I/O controller, version 1).
@@ -62,34 +66,35 @@ throttled() { # DEVICE IOPS COMMAND...
 LAB_GROUP=
 trap '[[ -z $LAB_GROUP ]] || rmdir "$LAB_GROUP" 2> /dev/null || true; lab_undo' EXIT
 
-natural=$here/../shared/loads/windows-mssql.load.gz
+natural=windows-mssql.load.gz
+[[ ! -e $here/../shared/loads/$natural ]] || cp "$here/../shared/loads/$natural" .
 lab_loop DEVICE 1024
 
 say "fast: a small server"
-"$iosonar" generate mixed "$out/mixed.load.gz" --duration 30s --rate 400 --reads 70 --size 1GiB --seed 2
-replay fast "$out/mixed.load.gz" --target "$DEVICE" --destroy
+iosonar generate mixed mixed.load.gz --duration 30s --rate 400 --reads 70 --size 1GiB --seed 2
+replay fast mixed.load.gz --target "$DEVICE" --destroy
 
 say "overloaded by a ramp, one request in flight"
-ramp 1500 20 1024 > "$out/ramp.load"
-replay ramp "$out/ramp.load" --target "$DEVICE" --destroy --depth 1
+ramp 1500 20 1024 > ramp.load
+replay ramp ramp.load --target "$DEVICE" --destroy --depth 1
 
 if [[ -d /sys/fs/cgroup/blkio ]]; then
     say "throttled to 200 reads and 200 writes a second by the kernel"
-    throttled "$DEVICE" 200 replay throttled "$out/mixed.load.gz" --target "$DEVICE" --destroy
+    throttled "$DEVICE" 200 replay throttled mixed.load.gz --target "$DEVICE" --destroy
 fi
 
 say "a simulated device that stands still for 700 ms every 10 s"
-replay stall "$out/mixed.load.gz" --target sim --engine sim --size 1GiB --sim-service 90us --sim-jitter 60us --sim-stall 700ms/10s
+replay stall mixed.load.gz --target sim --engine sim --size 1GiB --sim-service 90us --sim-jitter 60us --sim-stall 700ms/10s
 
 if [[ -e $natural ]]; then
     say "natural: the busy half minute of a database server, and what it demands"
     replay natural "$natural" --target "$DEVICE" --destroy --start 2250 --duration 30
-    "$iosonar" plot "$natural" --png --out "$out/load" > /dev/null
-    "$iosonar" analyze "$natural" > "$out/load.analysis.txt"
+    iosonar plot "$natural" --png --out load > /dev/null
+    iosonar analyze "$natural" > load.analysis.txt
 fi
 
 say "two devices under the same load"
-"$iosonar" plot --compare "$out/fast" "$out/stall" --png --out "$out/compare" > /dev/null
+iosonar plot --compare fast stall --png --out compare > /dev/null
 
 [[ -z $keep_docs ]] || exit 0
 images=$here/docs/images
