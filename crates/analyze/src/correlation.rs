@@ -2,12 +2,15 @@
 
 use crate::SLOTS;
 use crate::grid::Cell;
+use crate::log_scale::{begin_of, slot_of};
 use crate::{Class, row_lower_edge, row_of};
 
 /// Numbers below this have a column each.
 const SINGLE: u64 = 64;
 /// Columns for each factor of two above.
 const PER_OCTAVE: u64 = 16;
+/// Column of `SINGLE` less its slot on the scale of `PER_OCTAVE`: from there on, the two run side by side.
+const MORE_SINGLE: usize = 16;
 /// Columns of a scale of numbers: the last begins at 253 952, and holds all greater ones.
 const NUMBER_COLUMNS: usize = 256;
 /// Columns of a scale of durations: two rows each.
@@ -34,12 +37,7 @@ impl Against {
         match self {
             Against::Duration => row_of(value).slot() / 2,
             Against::Number if value < SINGLE => value as usize,
-            Against::Number => {
-                let octave = u64::from(value.ilog2());
-                let part = (value >> (octave - 4)) % PER_OCTAVE;
-                let column = SINGLE + (octave - 6) * PER_OCTAVE + part;
-                (column as usize).min(NUMBER_COLUMNS - 1)
-            }
+            Against::Number => (slot_of::<PER_OCTAVE>(value) + MORE_SINGLE).min(NUMBER_COLUMNS - 1),
         }
     }
 
@@ -47,10 +45,7 @@ impl Against {
         match self {
             Against::Duration => (2 * column).checked_sub(1).map_or(0, row_lower_edge),
             Against::Number if (column as u64) < SINGLE => column as u64,
-            Against::Number => {
-                let above = column as u64 - SINGLE;
-                (PER_OCTAVE + above % PER_OCTAVE) << (above / PER_OCTAVE + 2)
-            }
+            Against::Number => begin_of::<PER_OCTAVE>(column - MORE_SINGLE) as u64,
         }
     }
 }

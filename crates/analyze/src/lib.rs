@@ -21,6 +21,7 @@ mod grid;
 mod health;
 pub mod hist;
 mod limits;
+mod log_scale;
 mod occupancy;
 mod order;
 mod ordered;

@@ -1,5 +1,7 @@
 //! A small histogram of durations: equal steps of the logarithm, no more of them than its values need.
 
+use crate::log_scale::{begin_of, slot_of};
+
 /// Counts of values with `STEPS` steps for each factor of two. `STEPS` is a power of two; a quantile is right to
 /// 1 / (2 · `STEPS`).
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -10,23 +12,9 @@ pub(crate) struct Sketch<const STEPS: u64> {
     max: u64,
 }
 
-/// Place of a value: exact below `STEPS`, then equal steps of the logarithm.
-fn slot_of<const STEPS: u64>(value: u64) -> usize {
-    if value < STEPS {
-        return value as usize;
-    }
-    let above = value.ilog2() - STEPS.ilog2();
-    (u64::from(above + 1) * STEPS + (value >> above) % STEPS) as usize
-}
-
 /// The value in the middle of a place.
 fn middle_of<const STEPS: u64>(slot: usize) -> u64 {
-    let slot = slot as u64;
-    if slot < STEPS {
-        return slot;
-    }
-    let width = 1u64 << (slot / STEPS - 1);
-    (STEPS + slot % STEPS) * width + width / 2
+    ((begin_of::<STEPS>(slot) + begin_of::<STEPS>(slot + 1)) / 2) as u64
 }
 
 impl<const STEPS: u64> Sketch<STEPS> {

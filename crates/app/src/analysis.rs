@@ -28,8 +28,6 @@ pub struct Analysis {
     pub run: Option<Run>,
     /// What was left out of the inputs, or does not fit.
     pub remarks: Vec<String>,
-    /// The remarks as one caution, for pictures.
-    skipped: Vec<Caution>,
     /// What is known about the machine.
     headline: Headline,
 }
@@ -96,7 +94,6 @@ impl Analysis {
             names: inputs.iter().map(|input| input.name.clone()).collect(),
             demand,
             run,
-            skipped: skipped(&remarks),
             remarks,
             headline: inputs.iter().find_map(Input::archive).map(headline).unwrap_or_default(),
         })
@@ -143,6 +140,16 @@ impl Analysis {
         f(&Material { subject: &subject, run, demand: Some(&self.demand) })
     }
 
+    /// The remarks as one caution, for pictures.
+    fn skipped(&self) -> Option<Caution> {
+        let first = self.remarks.first()?;
+        let text = match self.remarks.len() {
+            1 => first.clone(),
+            n => format!("{first}, and {} more remarks", n - 1),
+        };
+        Some(Caution { id: CautionId::BadLines, severity: Severity::Warning, text })
+    }
+
     fn subject_of_load(&self) -> Subject {
         let facts = &self.demand.facts;
         let last = facts.span.map_or(0, |span| span.last_ns);
@@ -155,7 +162,7 @@ impl Analysis {
             ),
             tool: TOOL.into(),
             command: command_line(),
-            cautions: self.skipped.clone(),
+            cautions: self.skipped().into_iter().collect(),
             ..Subject::default()
         }
     }
@@ -168,10 +175,11 @@ impl Analysis {
                 text_report(&TextReport::of_run(&run.summary, &run.diagrams.latency, &findings), options)
             }
             None => {
+                let skipped = self.skipped();
                 let report = TextReport {
                     head: vec![self.names.join(", ")],
                     load: Some(LoadText::of(&self.demand)),
-                    cautions: &self.skipped,
+                    cautions: skipped.as_slice(),
                     ..TextReport::default()
                 };
                 text_report(&report, options)
@@ -198,15 +206,6 @@ fn correlations(diagrams: &Diagrams) -> Value {
         "delay_waiting": diagrams.delay_waiting.rank_correlation(),
         "latency_delay": diagrams.latency_delay.rank_correlation(),
     })
-}
-
-fn skipped(remarks: &[String]) -> Vec<Caution> {
-    let text = |first: &String| match remarks.len() {
-        1 => first.clone(),
-        n => format!("{first}, and {} more remarks", n - 1),
-    };
-    let caution = |first| Caution { id: CautionId::BadLines, severity: Severity::Warning, text: text(first) };
-    remarks.first().map(caution).into_iter().collect()
 }
 
 fn remarks(inputs: &[Input]) -> Vec<String> {

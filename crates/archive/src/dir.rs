@@ -1,7 +1,7 @@
 //! The directory: what lies where, how it is begun, finished and read.
 
 use crate::log::{LogEnd, LogWriter, read_log};
-use crate::parquet::{KeyValues, RecordFile, RecordWriter, SeriesWriter, read_records_from};
+use crate::parquet::{KeyValues, RecordFile, RecordWriter, SeriesWriter};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_plan::{Plan, Stamp};
 use std::fs::{self, File};
@@ -338,18 +338,16 @@ impl Archive {
 
     /// Calls `f` with every record, in the order in which their completions were seen.
     pub fn for_each_record(&self, f: &mut dyn FnMut(&Record)) -> Result<LogEnd> {
-        if self.is_unfinished() {
-            let log = self.dir.join(LOG);
-            let may_be_missing = matches!(self.run.state, RunState::Running | RunState::Broken(_));
-            return match read_log(&log, f) {
-                // A run that was killed at its very beginning, or could not begin, has none yet.
-                Err(ArchiveError::Io { .. }) if may_be_missing && !log.exists() => Ok(LogEnd::default()),
-                other => other,
-            };
+        if let Some(file) = self.record_file()? {
+            return Ok(LogEnd { records: file.for_each(f)?, lost_bytes: 0 });
         }
-        let path = self.dir.join(RECORDS);
-        let file = File::open(&path).map_err(|e| ArchiveError::io(&path, e))?;
-        Ok(LogEnd { records: read_records_from(file, &path, f)?, lost_bytes: 0 })
+        let log = self.dir.join(LOG);
+        let may_be_missing = matches!(self.run.state, RunState::Running | RunState::Broken(_));
+        match read_log(&log, f) {
+            // A run that was killed at its very beginning, or could not begin, has none yet.
+            Err(ArchiveError::Io { .. }) if may_be_missing && !log.exists() => Ok(LogEnd::default()),
+            other => other,
+        }
     }
 
     /// The records of a finished run, to be read in parts; `None` while they are in the log.

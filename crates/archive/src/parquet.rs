@@ -311,11 +311,7 @@ pub fn read_records_from(
     path: &Path,
     f: &mut dyn FnMut(&Record),
 ) -> std::result::Result<u64, ArchiveError> {
-    let file = RecordFile::of(file, path)?;
-    for part in 0..file.parts() {
-        file.read_part(part, Fields::ALL, &mut |records| records.iter().for_each(&mut *f))?;
-    }
-    Ok(file.records_before(file.parts()))
+    RecordFile::of(file, path)?.for_each(f)
 }
 
 /// An open Parquet file of records. Its parts, the row groups, may be read at the same time.
@@ -370,6 +366,17 @@ impl RecordFile {
             range = Some(range.map_or((low, high), |(l, h): (u64, u64)| (l.min(low), h.max(high))));
         }
         range
+    }
+
+    /// Calls `f` with every record, and gives their number.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn for_each(&self, f: &mut dyn FnMut(&Record)) -> std::result::Result<u64, ArchiveError> {
+        for part in 0..self.parts() {
+            self.read_part(part, Fields::ALL, &mut |records| records.iter().for_each(&mut *f))?;
+        }
+        Ok(self.records_before(self.parts()))
     }
 
     /// Hands the records of a part to `f`, some at a time; fields that are not `wanted` are those of

@@ -1,8 +1,9 @@
 //! A histogram of times in steps of 0.4 % or less, small enough to keep one for each block of a run.
 
+use crate::log_scale::{begin_of, slot_of};
+
 /// Steps of a factor of two, equal in width: 0.2 to 0.4 %.
 const STEPS: u64 = 256;
-const STEPS_BITS: u32 = STEPS.trailing_zeros();
 /// Slots that are allocated together.
 const PAGE: usize = 64;
 
@@ -16,23 +17,9 @@ pub(super) struct LogHistogram {
     count: u64,
 }
 
-/// Values below `STEPS` have a slot of their own.
-fn slot_of(value: u64) -> usize {
-    if value < STEPS {
-        return value as usize;
-    }
-    let shift = 63 - value.leading_zeros() - STEPS_BITS;
-    (u64::from(shift) * STEPS + (value >> shift)) as usize
-}
-
 /// Least value of a slot.
 fn lower_edge(slot: usize) -> f64 {
-    let slot = slot as u64;
-    if slot < STEPS {
-        return slot as f64;
-    }
-    let shift = slot / STEPS - 1;
-    (STEPS + slot % STEPS) as f64 * (shift as f64).exp2()
+    begin_of::<STEPS>(slot) as f64
 }
 
 /// A place between two values of a histogram: all slots below `slot`, and this part of it.
@@ -52,7 +39,7 @@ impl Cut {
 
 impl LogHistogram {
     pub(super) fn add(&mut self, value: u64) {
-        self.add_many(slot_of(value), 1);
+        self.add_many(slot_of::<STEPS>(value), 1);
         self.count += 1;
     }
 
@@ -117,7 +104,7 @@ impl LogHistogram {
 
     /// How many lie below a value.
     pub(super) fn below_value(&self, value: f64) -> f64 {
-        let slot = slot_of(value.max(0.0) as u64);
+        let slot = slot_of::<STEPS>(value.max(0.0) as u64);
         let (low, high) = (lower_edge(slot), lower_edge(slot + 1));
         self.below(Cut { slot, part: ((value - low) / (high - low)).clamp(0.0, 1.0) })
     }
@@ -173,7 +160,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_slot_holds_its_values(value: u64) {
-            let slot = slot_of(value);
+            let slot = slot_of::<STEPS>(value);
             prop_assert!(slot < 58 * STEPS as usize);
             prop_assert!(lower_edge(slot) <= value as f64 && value as f64 <= lower_edge(slot + 1));
         }

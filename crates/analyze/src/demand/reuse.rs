@@ -5,12 +5,12 @@
 //! size at once.
 
 use super::{ByOp, Knee, MissRatio, MissRatioFacts, MissRatioPoint, PAGE_BYTES};
+use crate::log_scale::{begin_of, slot_of};
 use iosonar_plan::Op;
 
 /// Parts of each power of two; distances below this are told apart.
 const PARTS: u64 = 16;
-const LOG_PARTS: u32 = PARTS.trailing_zeros();
-const BUCKETS: usize = (PARTS as usize) * (64 - LOG_PARTS as usize + 1);
+const BUCKETS: usize = (PARTS as usize) * (64 - PARTS.ilog2() as usize + 1);
 
 /// A curve that stays closer to the straight line than this has no knee.
 const LEAST_BEND: f64 = 0.05;
@@ -24,21 +24,9 @@ pub(super) struct Reuse {
     first: [u64; 2],
 }
 
-fn bucket_of(distance: u64) -> usize {
-    if distance < PARTS {
-        return distance as usize;
-    }
-    let octave = distance.ilog2() - LOG_PARTS;
-    ((u64::from(octave) + 1) * PARTS + ((distance >> octave) - PARTS)) as usize
-}
-
 /// First distance behind a bucket: the size in pages from which on a cache holds all that is in it.
 fn bucket_end(bucket: usize) -> u64 {
-    let (octave, part) = ((bucket as u64) / PARTS, (bucket as u64) % PARTS);
-    if octave == 0 {
-        return part + 1;
-    }
-    (u128::from(PARTS + part + 1) << (octave - 1)).try_into().unwrap_or(u64::MAX)
+    begin_of::<PARTS>(bucket + 1).try_into().unwrap_or(u64::MAX)
 }
 
 impl Reuse {
@@ -53,7 +41,7 @@ impl Reuse {
 
     /// A use with a distance in pages that are looked at, each of which stands for 2^`log_weight`.
     pub(super) fn again(&mut self, op: Op, distance: u64, log_weight: u32) {
-        self.buckets[bucket_of(distance << log_weight)][op as usize] += 1 << log_weight;
+        self.buckets[slot_of::<PARTS>(distance << log_weight)][op as usize] += 1 << log_weight;
     }
 
     pub(super) fn merge(&mut self, other: &Reuse) {
@@ -131,7 +119,7 @@ mod tests {
         #[test]
         fn a_bucket_holds_its_distances(bits in 0u32..64, low: u64) {
             let distance = (1 << bits) | (low & ((1 << bits) - 1));
-            let bucket = bucket_of(distance);
+            let bucket = slot_of::<PARTS>(distance);
             prop_assert!(bucket < BUCKETS);
             prop_assert!(distance < bucket_end(bucket) || bucket_end(bucket) == u64::MAX);
             prop_assert!(bucket == 0 || bucket_end(bucket - 1) <= distance);

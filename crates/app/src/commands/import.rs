@@ -3,22 +3,20 @@
 use crate::analysis::Figures;
 use crate::args::ImportArgs;
 use crate::exit::{Exit, Failure};
-use crate::inputs::Input;
+use crate::inputs::{Input, text};
 use crate::output;
 use crate::session;
-use anyhow::Context;
 use iosonar_analyze::Limits;
 use iosonar_archive::{ArchiveWriter, LogWriter, Record};
 use iosonar_dialect_blkreplay::{Imported, import as read};
-use std::fs::File;
-use std::io::{self, BufRead};
+use std::io;
 use std::path::Path;
 
 /// Makes the archive; says where it is.
 pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let name = args.file.display().to_string();
     // The plan stands before the records, and what it is made from behind them: the file is read twice.
-    let imported = read(open(&args.file)?, &name, &mut |_| Ok(())).map_err(Failure::refused)?;
+    let imported = read(text(&args.file)?, &name, &mut |_| Ok(())).map_err(Failure::refused)?;
     tell(&imported, &name);
     let stem = args.file.file_name().map_or("import".into(), |f| f.to_string_lossy());
     let stem = stem.trim_end_matches(".gz").trim_end_matches(".replay");
@@ -36,12 +34,6 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
-    let opened =
-        File::open(path).map_err(anyhow::Error::from).and_then(|file| Ok(iosonar_trace::decompress(file)?));
-    opened.with_context(|| path.display().to_string()).map_err(Failure::refused)
-}
-
 fn copy(path: &Path, name: &str, log: &mut LogWriter) -> Result<(), Failure> {
     /// Records that are appended at once.
     const TOGETHER: usize = 1024;
@@ -54,7 +46,7 @@ fn copy(path: &Path, name: &str, log: &mut LogWriter) -> Result<(), Failure> {
         }
         Ok(())
     };
-    read(open(path)?, name, &mut keep)?;
+    read(text(path)?, name, &mut keep)?;
     log.append(&waiting)?;
     Ok(())
 }

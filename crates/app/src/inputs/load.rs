@@ -1,6 +1,6 @@
 //! A load, read as records: what was recorded about its requests is what happened to them.
 
-use super::text;
+use super::{Pieces, text};
 use crate::exit::Failure;
 use iosonar_analyze::DISPLACEMENT;
 use iosonar_archive::{Marks, Outcome, Record, RunInfo};
@@ -13,8 +13,6 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Records that are handed over at once.
-const PIECE: usize = 1 << 8;
 /// Requests that are kept back in case one comes before them.
 const IN_ORDER: usize = 1 << 8;
 /// Bad lines whose text is told.
@@ -92,14 +90,15 @@ impl LoadFile {
 
     /// Reads the file from its begin to its end.
     pub(super) fn read(&self, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
-        let (mut seen, mut out) = (Seen::default(), Pieces::new(self.has_times(), f));
+        let (mut seen, has_times) = (Seen::default(), self.has_times());
+        let mut out = Pieces::new(f);
         let text = text(&self.path).map_err(|failure| io::Error::other(failure.text()))?;
         let mut reader = Reader::new(Ahead::new(text));
         let cannot = |error| io::Error::other(format!("{}: {error}", self.path.display()));
         while let Some(line) = reader.next_line().map_err(cannot)? {
             match line {
                 Line::Request(request) => {
-                    out.push(seen.requests, &request);
+                    out.push(record(seen.requests, &request, has_times));
                     seen.request(&request);
                 }
                 Line::Bad(bad) => {
@@ -125,32 +124,6 @@ impl Seen {
         self.last = self.last.max(request.time);
         self.has_times |= request.latency.0 > 0;
         self.max_end = self.max_end.max(request.extent.end());
-    }
-}
-
-/// Hands records over some at a time.
-struct Pieces<'a> {
-    has_times: bool,
-    piece: Vec<Record>,
-    f: &'a mut dyn FnMut(&[Record]),
-}
-
-impl<'a> Pieces<'a> {
-    fn new(has_times: bool, f: &'a mut dyn FnMut(&[Record])) -> Pieces<'a> {
-        Pieces { has_times, piece: Vec::with_capacity(PIECE), f }
-    }
-
-    fn push(&mut self, sequence: u64, request: &TimedRequest) {
-        self.piece.push(record(sequence, request, self.has_times));
-        if self.piece.len() == PIECE {
-            (self.f)(&self.piece);
-            self.piece.clear();
-        }
-    }
-
-    fn end(&mut self) {
-        (self.f)(&self.piece);
-        self.piece.clear();
     }
 }
 

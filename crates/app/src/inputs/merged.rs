@@ -1,6 +1,6 @@
 //! Several inputs as one: their requests merged by time, each input with targets of its own.
 
-use super::Input;
+use super::{Input, Pieces};
 use crate::exit::Failure;
 use anyhow::anyhow;
 use iosonar_analyze::{DISPLACEMENT, Records};
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Records of one input that are merged at once, and how many times that is read ahead.
+/// Records of one input that are taken from it at once, and how many times that is read ahead.
 const PIECE: usize = 1 << 12;
 const AHEAD: usize = 4;
 
@@ -154,7 +154,7 @@ impl Stream {
 
 /// Takes the record that ended first, again and again.
 fn merge(streams: &mut [Stream], f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
-    let mut out = Vec::with_capacity(PIECE);
+    let mut out = Pieces::new(f);
     loop {
         let mut first: Option<(u64, usize)> = None;
         for (number, stream) in streams.iter_mut().enumerate() {
@@ -167,11 +167,7 @@ fn merge(streams: &mut [Stream], f: &mut dyn FnMut(&[Record])) -> io::Result<()>
         let Some((_, number)) = first else { break };
         out.push(streams[number].piece[streams[number].at]);
         streams[number].at += 1;
-        if out.len() == PIECE {
-            f(&out);
-            out.clear();
-        }
     }
-    f(&out);
+    out.end();
     Ok(())
 }

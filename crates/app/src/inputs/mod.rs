@@ -220,10 +220,37 @@ fn spool(path: &Path) -> io::Result<Option<NamedTempFile>> {
     Ok(Some(kept))
 }
 
+/// Hands records over some at a time.
+struct Pieces<'a> {
+    piece: Vec<Record>,
+    f: &'a mut dyn FnMut(&[Record]),
+}
+
+impl<'a> Pieces<'a> {
+    /// Records that are handed over at once.
+    const LENGTH: usize = 1 << 8;
+
+    fn new(f: &'a mut dyn FnMut(&[Record])) -> Pieces<'a> {
+        Pieces { piece: Vec::with_capacity(Self::LENGTH), f }
+    }
+
+    fn push(&mut self, record: Record) {
+        self.piece.push(record);
+        if self.piece.len() == Self::LENGTH {
+            (self.f)(&self.piece);
+            self.piece.clear();
+        }
+    }
+
+    /// Hands over what is left.
+    fn end(self) {
+        (self.f)(&self.piece);
+    }
+}
+
 /// A text, decompressed.
-fn text(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
-    let opened = File::open(path)
-        .map_err(anyhow::Error::from)
-        .and_then(|file| iosonar_trace::decompress(file).map_err(anyhow::Error::from));
+pub fn text(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
+    let opened =
+        File::open(path).map_err(anyhow::Error::from).and_then(|file| Ok(iosonar_trace::decompress(file)?));
     opened.with_context(|| path.display().to_string()).map_err(Failure::refused)
 }

@@ -1,6 +1,6 @@
 //! A result in blkreplay's form, read as the records of a run.
 
-use super::text;
+use super::{Pieces, text};
 use crate::exit::Failure;
 use iosonar_archive::Record;
 use iosonar_dialect_blkreplay::{Imported, import};
@@ -8,8 +8,6 @@ use iosonar_trace::blkreplay::{Line, REPLAY_HEADER, parse_line};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
-/// Records that are handed over at once.
-const PIECE: usize = 1 << 10;
 /// How far into a file its header is looked for.
 const HEAD_BYTES: u64 = 1 << 20;
 
@@ -43,18 +41,14 @@ impl ResultFile {
     }
 
     pub(super) fn read(&self, name: &str, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
-        let mut piece = Vec::with_capacity(PIECE);
+        let mut out = Pieces::new(f);
         let mut keep = |record: &Record| {
-            piece.push(*record);
-            if piece.len() == PIECE {
-                f(&piece);
-                piece.clear();
-            }
+            out.push(*record);
             Ok(())
         };
         let text = text(&self.path).map_err(|failure| io::Error::other(failure.text()))?;
         import(text, name, &mut keep).map_err(io::Error::other)?;
-        f(&piece);
+        out.end();
         Ok(())
     }
 }
