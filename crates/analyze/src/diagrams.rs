@@ -4,8 +4,7 @@ use crate::axis::{OverTime, row_of};
 use crate::correlation::Against;
 use crate::health::WAITED;
 use crate::{
-    ByScope, Class, ClassSeries, Correlation, CountGrid, Occupancy, Ordered, Records, Scope, Step, TimeAxis,
-    TurnSeries,
+    Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, Ordered, Records, Step, TimeAxis, TurnSeries,
 };
 use iosonar_archive::{Fields, Record};
 use std::io;
@@ -38,9 +37,9 @@ pub struct Diagrams {
     /// Completed requests by their completion.
     pub delivered: ClassSeries,
     /// Requests in flight, failed ones too.
-    pub in_flight: ByScope<Occupancy>,
+    pub in_flight: ClassOccupancy,
     /// Requests whose due time has come and that are not submitted yet.
-    pub waiting: ByScope<Occupancy>,
+    pub waiting: ClassOccupancy,
     /// Latency over the delay of the same request.
     pub latency_delay: Correlation,
     /// Delay of completed requests that nothing held, over due time: the replayer's own lateness.
@@ -63,9 +62,11 @@ pub struct Diagrams {
 }
 
 /// How much is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// How the run went: [`Diagrams::latency`], demanded and delivered, in flight.
+    /// What findings look at: [`Diagrams::latency`], demanded and delivered.
+    Sonar,
+    /// How the run went: in flight, too.
     Course,
     /// Everything.
     Full,
@@ -76,7 +77,7 @@ impl Detail {
     pub fn fields(self) -> Fields {
         match self {
             Detail::Full => Diagrams::FIELDS,
-            Detail::Course => Fields::OP
+            Detail::Sonar | Detail::Course => Fields::OP
                 .and(Fields::OUTCOME)
                 .and(Fields::DUE)
                 .and(Fields::SUBMITTED)
@@ -106,7 +107,7 @@ impl Diagrams {
         let axis = TimeAxis::new(end_ns, SERIES_COLUMNS);
         let health = TimeAxis::new(end_ns, HEALTH_COLUMNS);
         let numbers = TimeAxis::new(0, SERIES_COLUMNS);
-        let occupancy = || ByScope::from_fn(|_| Occupancy::new(end_ns, SERIES_COLUMNS));
+        let occupancy = || ClassOccupancy::new(end_ns, SERIES_COLUMNS);
         Diagrams {
             latency: CountGrid::new(TimeAxis::new(end_ns, SONAR_COLUMNS)),
             latency_by_due: CountGrid::new(axis),
@@ -155,11 +156,11 @@ impl Diagrams {
         self.end_ns = self.end_ns.max(record.due.0).max(record.completed.map_or(0, |t| t.0));
         self.demanded.add(class, record.due.0, record.requested.length);
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
-        for scope in Scope::ALL.into_iter().filter(|scope| scope.contains(class)) {
-            self.in_flight.get_mut(scope).add(submitted.0, completed.0);
-            if self.detail == Detail::Full {
-                self.waiting.get_mut(scope).add(record.due.0, submitted.0);
-            }
+        if self.detail >= Detail::Course {
+            self.in_flight.add(class, submitted.0, completed.0);
+        }
+        if self.detail == Detail::Full {
+            self.waiting.add(class, record.due.0, submitted.0);
         }
         if record.is_completed() {
             self.add_completed(number, record, submitted.0, completed.0);
@@ -172,7 +173,7 @@ impl Diagrams {
         let (latency, delay) = (row_of(latency_ns), row_of(delay_ns));
         self.latency.add_row(class, submitted, latency);
         self.delivered.add(class, completed, u64::try_from(record.result).unwrap_or(0));
-        if self.detail == Detail::Course {
+        if self.detail < Detail::Full {
             return;
         }
         self.latency_by_due.add_row(class, due, latency);
@@ -198,13 +199,8 @@ impl Diagrams {
         self.latency_delay.merge(&other.latency_delay);
         self.end_ns = self.end_ns.max(other.end_ns);
         self.records = self.records.max(other.records);
-        for (mine, theirs) in [(&mut self.in_flight, other.in_flight), (&mut self.waiting, other.waiting)] {
-            mine.all.merge(theirs.all);
-            mine.read.merge(theirs.read);
-            mine.write.merge(theirs.write);
-            mine.read_pushed.merge(theirs.read_pushed);
-            mine.write_pushed.merge(theirs.write_pushed);
-        }
+        self.in_flight.merge(other.in_flight);
+        self.waiting.merge(other.waiting);
     }
 
     fn grids_mut(&mut self) -> [&mut CountGrid; 8] {
@@ -242,10 +238,8 @@ impl Diagrams {
         over_time.into_iter().for_each(|grid| grid.reach(end));
         self.demanded.reach(end);
         self.delivered.reach(end);
-        for scope in Scope::ALL {
-            self.in_flight.get_mut(scope).finish(end);
-            self.waiting.get_mut(scope).finish(end);
-        }
+        self.in_flight.finish(end);
+        self.waiting.finish(end);
         self.turns.reach(end);
         late
     }
@@ -259,6 +253,7 @@ impl Diagrams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Scope;
     use crate::testing::{Fixture, any_records};
     use proptest::prelude::*;
 
@@ -285,7 +280,7 @@ mod tests {
         let f = Fixture::empty();
         let d = Diagrams::compute(&f.records).unwrap();
         assert_eq!(d.latency.axis().columns(), 1);
-        assert_eq!(d.in_flight.all.bands(100).len(), 1);
+        assert_eq!(d.in_flight.scope(Scope::All).bands(100).len(), 1);
     }
 
     proptest! {

@@ -51,7 +51,7 @@ pub use findings::Findings;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};
 pub use health::{CpuFacts, Health, HeldFacts, MeansFacts, Stall, StallFacts, Waits};
 pub use limits::{LimitResult, LimitVerdict, Limits, Verdicts};
-pub use occupancy::{Band, FINE_STEPS, Occupancy};
+pub use occupancy::{Band, ClassOccupancy, FINE_STEPS, Occupancy};
 pub use order::{DISPLACEMENT, Reorder};
 pub use ordered::{Ordered, Step};
 pub use parts::{PartStats, PartTimes, Parts};

@@ -58,6 +58,15 @@ pub struct Verdicts {
     pub delay: LimitVerdict,
 }
 
+impl Verdicts {
+    /// Whether they say what became of these limits.
+    pub fn are_of(&self, limits: &Limits) -> bool {
+        self.latency.limit_ns == limits.bad_latency.0
+            && self.delay.limit_ns == limits.bad_delay.0
+            && [self.latency, self.delay].iter().all(|verdict| verdict.bad_ignore == limits.bad_ignore.max(1))
+    }
+}
+
 /// Counts what exceeds a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LimitCount {

@@ -9,8 +9,8 @@
 //!   greatest number of a column are those of its instants. A peak shorter than the distance of two instants
 //!   (a millionth of the run) may fall between them; the engine's own maximum in the summary does not miss it.
 
-use crate::TimeAxis;
 use crate::axis::fold_pairs;
+use crate::{Class, Scope, TimeAxis};
 
 /// Most instants at which the number is known.
 pub const FINE_STEPS: usize = 1 << 20;
@@ -185,6 +185,38 @@ impl Occupancy {
                 .push(u64::try_from(level).expect("no request ends before it begins"));
         }
         groups.iter_mut().map(|levels| band_of(levels)).collect()
+    }
+}
+
+/// An occupancy for each class: a request is counted once, whatever scopes it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassOccupancy([Occupancy; 4]);
+
+impl ClassOccupancy {
+    /// Nothing yet; see [`Occupancy::new`].
+    pub fn new(end_ns: u64, most: usize) -> ClassOccupancy {
+        ClassOccupancy(std::array::from_fn(|_| Occupancy::new(end_ns, most)))
+    }
+
+    /// The sum of the classes of a scope.
+    pub fn scope(&self, scope: Scope) -> Occupancy {
+        let mut classes = Class::ALL.into_iter().filter(|class| scope.contains(*class));
+        let first = classes.next().expect("every scope has a class");
+        let mut sum = self.0[first.index()].clone();
+        classes.for_each(|class| sum.merge(self.0[class.index()].clone()));
+        sum
+    }
+
+    pub(crate) fn add(&mut self, class: Class, begin_ns: u64, end_ns: u64) {
+        self.0[class.index()].add(begin_ns, end_ns);
+    }
+
+    pub(crate) fn merge(&mut self, other: ClassOccupancy) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    pub(crate) fn finish(&mut self, end_ns: u64) {
+        self.0.iter_mut().for_each(|occupancy| occupancy.finish(end_ns));
     }
 }
 

@@ -31,7 +31,7 @@ impl<K: Ord + Copy, T: Copy> Reorder<K, T> {
     }
 
     /// Takes an item; hands over those that have waited long enough. Equal keys keep the order in which they came.
-    pub fn push(&mut self, key: K, item: T, out: &mut impl FnMut(T)) {
+    pub fn push(&mut self, key: K, item: T, out: &mut impl FnMut(K, T)) {
         self.waiting.push((key, item));
         if self.waiting.len() >= 2 * self.keep {
             self.hand_over(self.keep, out);
@@ -39,7 +39,7 @@ impl<K: Ord + Copy, T: Copy> Reorder<K, T> {
     }
 
     /// Hands over all that is left.
-    pub fn finish(&mut self, out: &mut impl FnMut(T)) {
+    pub fn finish(&mut self, out: &mut impl FnMut(K, T)) {
         self.hand_over(self.waiting.len(), out);
     }
 
@@ -48,13 +48,13 @@ impl<K: Ord + Copy, T: Copy> Reorder<K, T> {
         self.late
     }
 
-    fn hand_over(&mut self, count: usize, out: &mut impl FnMut(T)) {
+    fn hand_over(&mut self, count: usize, out: &mut impl FnMut(K, T)) {
         // Stable, and quick where most is in order already.
         self.waiting.sort_by_key(|(key, _)| *key);
         for (key, item) in self.waiting.drain(..count) {
             self.late += u64::from(self.passed.is_some_and(|passed| key < passed));
             self.passed = self.passed.max(Some(key));
-            out(item);
+            out(key, item);
         }
     }
 }
@@ -72,8 +72,8 @@ mod tests {
 
     fn order(keep: usize, keys: &[u64]) -> (Vec<u64>, u64) {
         let (mut reorder, mut out) = (Reorder::keeping(keep), Vec::new());
-        keys.iter().for_each(|key| reorder.push(*key, *key, &mut |k| out.push(k)));
-        reorder.finish(&mut |k| out.push(k));
+        keys.iter().for_each(|key| reorder.push(*key, (), &mut |k, ()| out.push(k)));
+        reorder.finish(&mut |k, ()| out.push(k));
         (out, reorder.late())
     }
 

@@ -58,6 +58,25 @@ impl Step {
     }
 }
 
+/// The end of a request that was submitted, a failed one too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    /// Completion.
+    pub completed_ns: u64,
+    /// Submission, not behind it.
+    pub submitted_ns: u64,
+    /// Read or write.
+    pub op: Op,
+}
+
+impl Ending {
+    /// How the request of a record ended, if it was submitted.
+    pub fn of(record: &Record) -> Option<Ending> {
+        let (submitted_ns, completed) = (record.submitted?.0, record.completed?.0);
+        Some(Ending { completed_ns: completed.max(submitted_ns), submitted_ns, op: record.op })
+    }
+}
+
 /// A time of requests, over the number of requests that are in a state when they enter it.
 #[derive(Debug, Clone)]
 pub struct Crowd {
@@ -70,7 +89,6 @@ pub struct Crowd {
 /// A request that is in a state for a time.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    begin_ns: u64,
     end_ns: u64,
     class: Class,
     op: Op,
@@ -86,40 +104,40 @@ impl Crowd {
     fn add(&mut self, begin_ns: u64, end_ns: u64, step: &Step) {
         let (class, op, counts) = (step.class, step.op(), step.is_completed);
         let Crowd { order, inside, counts: counted } = self;
-        let entry = Entry { begin_ns, end_ns, class, op, counts };
-        order.push(begin_ns, entry, &mut |entry| enter(inside, counted, &entry));
+        let entry = Entry { end_ns, class, op, counts };
+        order.push(begin_ns, entry, &mut |begin_ns, entry| enter(inside, counted, begin_ns, &entry));
     }
 
     fn finish(&mut self) {
         let Crowd { order, inside, counts } = self;
-        order.finish(&mut |entry| enter(inside, counts, &entry));
+        order.finish(&mut |begin_ns, entry| enter(inside, counts, begin_ns, &entry));
     }
 }
 
-fn enter(inside: &mut [Sweep; 2], counted: &mut Correlation, entry: &Entry) {
-    let number = inside[entry.op as usize].enter(entry.begin_ns, entry.end_ns);
+fn enter(inside: &mut [Sweep; 2], counted: &mut Correlation, begin_ns: u64, entry: &Entry) {
+    let number = inside[entry.op as usize].enter(begin_ns, entry.end_ns);
     if entry.counts {
-        counted.add(entry.class, number, entry.end_ns - entry.begin_ns);
+        counted.add(entry.class, number, entry.end_ns - begin_ns);
     }
 }
 
 /// Turns of completed requests in order of completion.
 #[derive(Debug, Clone)]
 pub struct CompletedTurns {
-    order: Reorder<u64, (u64, u64, u16)>,
+    order: Reorder<u64, (u64, u16)>,
     pub(crate) series: TurnSeries,
 }
 
 impl CompletedTurns {
     fn add(&mut self, completed_ns: u64, step: &Step) {
         let CompletedTurns { order, series } = self;
-        let mut next = |(at, offset, target)| series.add(target, at, offset);
-        order.push(completed_ns, (completed_ns, step.offset, step.target), &mut next);
+        let mut next = |at, (offset, target)| series.add(target, at, offset);
+        order.push(completed_ns, (step.offset, step.target), &mut next);
     }
 
     fn finish(&mut self) {
         let CompletedTurns { order, series } = self;
-        order.finish(&mut |(at, offset, target)| series.add(target, at, offset));
+        order.finish(&mut |at, (offset, target)| series.add(target, at, offset));
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use crate::findings::{CompletionFacts, Completions};
+use crate::ordered::Ending;
 use crate::{Detail, Diagrams, Limits, Ordered, Records, Reorder, Step, Tally};
 use iosonar_archive::{Fields, Record};
 use std::io;
@@ -15,10 +16,12 @@ use std::thread;
 
 /// Steps that are handed over at once.
 const TOGETHER: usize = 1 << 13;
+/// Requests whose pages are looked up at the same time.
+const EXPECTED: usize = 16;
 /// More readers than this would only wait for the threads that take everything in order, and each has memory of its own.
 const MOST_READERS: usize = 8;
 /// Pieces that may wait for a thread which takes them in order.
-const AHEAD: usize = 2;
+const AHEAD: usize = 6;
 
 /// What is to be found out in a pass.
 #[derive(Debug, Clone)]
@@ -47,7 +50,7 @@ impl Wanted {
     fn fields(&self) -> Fields {
         let demanded =
             Fields::SEQUENCE.and(Fields::ORIGIN).and(Fields::OP).and(Fields::DUE).and(Fields::REQUESTED);
-        let seen = Fields::OP.and(Fields::SUBMITTED).and(Fields::COMPLETED).and(Fields::MARKS);
+        let seen = Fields::OP.and(Fields::SUBMITTED).and(Fields::COMPLETED);
         let parts = [
             self.tally.then_some(Tally::FIELDS),
             self.diagrams.map(Detail::fields),
@@ -55,10 +58,6 @@ impl Wanted {
             self.demand.as_ref().map(|_| demanded),
         ];
         parts.into_iter().flatten().fold(Fields::NONE, Fields::and)
-    }
-
-    fn needs_order(&self) -> bool {
-        self.diagrams == Some(Detail::Full) || self.stalls || self.demand.is_some()
     }
 }
 
@@ -88,14 +87,15 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
     thread::scope(|scope| {
         let mut consumers = Consumers::default();
         let pictures = (wanted.diagrams == Some(Detail::Full))
-            .then(|| consumers.add(|steps| scope.spawn(|| in_order(steps))));
-        let stalls = wanted.stalls.then(|| consumers.add(|steps| scope.spawn(|| stalls(steps))));
+            .then(|| add(&mut consumers.steps, |steps| scope.spawn(|| in_order(steps))));
+        let stalls =
+            wanted.stalls.then(|| add(&mut consumers.endings, |endings| scope.spawn(|| stalls(endings))));
         let demand = wanted.demand.as_ref().map(|options| {
             let order = Reorder::keeping(records.displacement());
             // A damaged archive may name more targets than its plan has.
             let last =
                 if wanted.one_device { 0 } else { u16::try_from(targets.max(1) - 1).unwrap_or(u16::MAX) };
-            consumers.add(|steps| scope.spawn(move || demand(steps, order, options, last)))
+            add(&mut consumers.steps, |steps| scope.spawn(move || demand(steps, order, options, last)))
         });
         let parts = records.parts();
         let shared =
@@ -198,29 +198,30 @@ impl Shared<'_> {
 
     fn read_part(&self, part: usize, partial: &mut Partial) -> io::Result<()> {
         let mut number = self.records.records_before(part).unwrap_or(partial.records);
-        let needs_order = self.wanted.needs_order();
-        let mut steps = Vec::new();
+        let mut next = InOrder::default();
         self.records.read_part(part, self.wanted.fields(), &mut |piece| {
             for record in piece {
                 partial.add(number, record);
                 number += 1;
             }
-            if needs_order {
-                steps.extend(piece.iter().map(Step::of));
-                if steps.len() >= TOGETHER {
-                    self.hand_over(part, &mut steps);
-                }
+            if !self.consumers.steps.is_empty() {
+                next.steps.extend(piece.iter().map(Step::of));
+            }
+            if !self.consumers.endings.is_empty() {
+                next.endings.extend(piece.iter().filter_map(Ending::of));
+            }
+            // Whose turn it is not keeps on reading: parts are small where there are several.
+            if next.steps.len().max(next.endings.len()) >= TOGETHER && self.turn.is_of(part) {
+                self.hand_over(part, &mut next);
             }
         })?;
-        if needs_order {
-            self.hand_over(part, &mut steps);
-        }
+        self.hand_over(part, &mut next);
         Ok(())
     }
 
-    fn hand_over(&self, part: usize, steps: &mut Vec<Step>) {
-        if self.turn.comes(part) {
-            self.consumers.send(&Arc::new(std::mem::take(steps)));
+    fn hand_over(&self, part: usize, next: &mut InOrder) {
+        if self.consumers.are_some() && self.turn.comes(part) {
+            self.consumers.send(std::mem::take(next));
         }
     }
 }
@@ -251,6 +252,11 @@ struct Turn {
 }
 
 impl Turn {
+    /// Whether it is the turn of `part`.
+    fn is_of(&self, part: usize) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0 == part
+    }
+
     /// Waits until it is the turn of `part`; `false` if that will not be.
     fn comes(&self, part: usize) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -269,27 +275,45 @@ impl Turn {
     }
 }
 
-type Steps = Arc<Vec<Step>>;
-
-/// Threads that take every step in order.
+/// What is handed over next.
 #[derive(Default)]
-struct Consumers(Vec<SyncSender<Steps>>);
+struct InOrder {
+    steps: Vec<Step>,
+    endings: Vec<Ending>,
+}
+
+/// Threads that take everything in order.
+#[derive(Default)]
+struct Consumers {
+    steps: Vec<SyncSender<Arc<Vec<Step>>>>,
+    endings: Vec<SyncSender<Arc<Vec<Ending>>>>,
+}
 
 impl Consumers {
-    fn add<T>(&mut self, spawn: impl FnOnce(Receiver<Steps>) -> T) -> T {
-        let (sender, receiver) = sync_channel(AHEAD);
-        self.0.push(sender);
-        spawn(receiver)
+    fn are_some(&self) -> bool {
+        !self.steps.is_empty() || !self.endings.is_empty()
     }
 
-    fn send(&self, steps: &Steps) {
-        for consumer in &self.0 {
-            consumer.send(steps.clone()).expect("consumers wait for the last step");
-        }
+    fn send(&self, next: InOrder) {
+        send(&self.steps, next.steps);
+        send(&self.endings, next.endings);
     }
 }
 
-fn in_order(steps: Receiver<Steps>) -> Ordered {
+fn add<P, T>(consumers: &mut Vec<SyncSender<P>>, spawn: impl FnOnce(Receiver<P>) -> T) -> T {
+    let (sender, receiver) = sync_channel(AHEAD);
+    consumers.push(sender);
+    spawn(receiver)
+}
+
+fn send<T>(consumers: &[SyncSender<Arc<Vec<T>>>], piece: Vec<T>) {
+    let piece = Arc::new(piece);
+    for consumer in consumers {
+        consumer.send(piece.clone()).expect("consumers wait for the last piece");
+    }
+}
+
+fn in_order(steps: Receiver<Arc<Vec<Step>>>) -> Ordered {
     let mut ordered = Ordered::new();
     for piece in steps {
         piece.iter().for_each(|step| ordered.add(step));
@@ -297,15 +321,13 @@ fn in_order(steps: Receiver<Steps>) -> Ordered {
     ordered
 }
 
-fn stalls(steps: Receiver<Steps>) -> (CompletionFacts, u64) {
+fn stalls(endings: Receiver<Arc<Vec<Ending>>>) -> (CompletionFacts, u64) {
     let mut completions = Completions::new();
     let mut order = Reorder::new();
-    let mut next = |(submitted, completed, op)| completions.add(submitted, completed, op);
-    for piece in steps {
-        for step in piece.iter() {
-            if let Some((submitted, completed)) = step.done {
-                order.push(completed, (submitted, completed, step.op()), &mut next);
-            }
+    let mut next = |completed, (submitted, op)| completions.add(submitted, completed, op);
+    for piece in endings {
+        for ending in piece.iter() {
+            order.push(ending.completed_ns, (ending.submitted_ns, ending.op), &mut next);
         }
     }
     order.finish(&mut next);
@@ -313,22 +335,48 @@ fn stalls(steps: Receiver<Steps>) -> (CompletionFacts, u64) {
 }
 
 fn demand(
-    steps: Receiver<Steps>,
+    steps: Receiver<Arc<Vec<Step>>>,
     mut order: Reorder<(u64, u64), Demand>,
     options: &DemandOptions,
     last_device: u16,
 ) -> (DemandAnalysis, u64) {
-    let mut tally = DemandTally::new(options);
-    let mut next = |demand: Demand| tally.add(&demand);
-    for piece in steps {
-        for step in piece.iter() {
-            let mut demand = step.demand();
-            demand.device = demand.device.min(last_device);
-            order.push((step.due_ns, step.sequence), demand, &mut next);
+    thread::scope(|scope| {
+        let (to_pages, pieces) = sync_channel(AHEAD);
+        let pages = scope.spawn(|| pages(pieces, options));
+        let mut outline = DemandTally::new(options);
+        let mut piece = Vec::with_capacity(TOGETHER);
+        let hand_over = |piece| to_pages.send(piece).expect("the pages wait for the last piece");
+        let mut next = |_, demand: Demand| {
+            outline.add_outline(&demand);
+            piece.push(demand);
+            if piece.len() == TOGETHER {
+                hand_over(std::mem::replace(&mut piece, Vec::with_capacity(TOGETHER)));
+            }
+        };
+        for steps in steps {
+            for step in steps.iter() {
+                let mut demand = step.demand();
+                demand.device = demand.device.min(last_device);
+                order.push((step.due_ns, step.sequence), demand, &mut next);
+            }
+        }
+        order.finish(&mut next);
+        hand_over(piece);
+        drop(to_pages);
+        let pages = pages.join().expect("counting does not panic");
+        (outline.with_pages(pages).finish(), order.late())
+    })
+}
+
+fn pages(pieces: Receiver<Vec<Demand>>, options: &DemandOptions) -> DemandTally {
+    let mut pages = DemandTally::new(options);
+    for piece in pieces {
+        for demands in piece.chunks(EXPECTED) {
+            pages.expect_pages(demands);
+            demands.iter().for_each(|demand| pages.add_pages(demand));
         }
     }
-    order.finish(&mut next);
-    (tally.finish(), order.late())
+    pages
 }
 
 #[cfg(test)]

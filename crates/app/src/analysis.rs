@@ -11,7 +11,7 @@ use iosonar_analyze::{
     Tally, Wanted, pass,
 };
 use iosonar_view::{
-    Headline, LoadText, Material, RunMaterial, Subject, TextOptions, TextReport, text_report, units,
+    Headline, LoadText, Material, Needs, RunMaterial, Subject, TextOptions, TextReport, text_report, units,
 };
 use serde_json::{Value, json};
 
@@ -22,8 +22,8 @@ const VERSION: u32 = 1;
 pub struct Analysis {
     /// Names of the inputs, as typed.
     pub names: Vec<String>,
-    /// What the load demands.
-    pub demand: DemandAnalysis,
+    /// What the load demands, if anybody needs it.
+    pub demand: Option<DemandAnalysis>,
     /// What happened, where anything is known about it.
     pub run: Option<Run>,
     /// What was left out of the inputs, or does not fit.
@@ -50,21 +50,28 @@ impl Figures {
 
 /// What happened.
 pub struct Run {
-    pub tally: Tally,
+    /// Absent where the summary that the run itself made says all that is needed.
+    pub tally: Option<Tally>,
     pub summary: Summary,
     pub diagrams: Diagrams,
     pub findings: Findings,
 }
 
 impl Analysis {
-    /// Reads the inputs once; loads that turn out to carry latencies once more.
-    pub fn of(inputs: &[Input], limits: &Limits, demand: &DemandArgs) -> Result<Analysis, Failure> {
+    /// Reads the inputs once; loads that turn out to carry latencies once more. What `needs` leaves out is not computed.
+    pub fn of(
+        inputs: &[Input],
+        limits: &Limits,
+        demand: &DemandArgs,
+        needs: Needs,
+    ) -> Result<Analysis, Failure> {
         let merged = Merged::new(inputs)?;
         let is_run = inputs.iter().all(Input::is_run);
+        let kept = (!needs.tally).then(|| merged.summary(limits)).flatten();
         let wanted = Wanted {
-            demand: Some(demand.options()),
+            demand: (needs.demand || !is_run).then(|| demand.options()),
             one_device: demand.one_device,
-            ..if is_run { Run::wanted() } else { Wanted::nothing() }
+            ..if is_run { Run::wanted(needs.detail, kept.is_none()) } else { Wanted::nothing() }
         };
         let read = || pass(&merged, merged.targets(), limits, &wanted).map_err(Failure::refused);
         let was_ordered = merged.displacement() < DISPLACEMENT;
@@ -73,15 +80,16 @@ impl Analysis {
             // A load was not in order: now that this is known, each request finds its place.
             found = read()?;
         }
-        let demand = found.demand.take().expect("it was wanted");
+        let demand = found.demand.take();
         let (mut late, mut run) = (found.late, None);
         if is_run {
-            run = Run::of(found, &merged);
+            run = Run::of(found, &merged, kept);
         } else if inputs.iter().any(Input::has_times) {
             let timed = Merged::new(inputs.iter().filter(|input| input.has_times()))?;
-            let found = pass(&timed, timed.targets(), limits, &Run::wanted()).map_err(Failure::refused)?;
+            let found =
+                pass(&timed, timed.targets(), limits, &Run::everything()).map_err(Failure::refused)?;
             late = late.max(found.late);
-            run = Run::of(found, &timed);
+            run = Run::of(found, &timed, None);
         }
         let mut remarks = remarks(inputs);
         if late > 0 {
@@ -104,9 +112,24 @@ impl Analysis {
         self.run.as_ref().map_or(&[], |run| &run.summary.cautions)
     }
 
+    /// Whether nothing is demanded.
+    pub fn is_empty(&self) -> bool {
+        self.demand.as_ref().is_some_and(|demand| demand.facts.counts.all.requests == 0)
+    }
+
+    /// Requests of a load, or completed ones of a run.
+    pub fn requests(&self) -> u64 {
+        let demanded = || self.demand.as_ref().map_or(0, |demand| demand.facts.counts.all.requests);
+        self.run.as_ref().map_or_else(demanded, |run| run.summary.counts.all.completed)
+    }
+
+    fn demand_span_end_ns(&self) -> u64 {
+        self.demand.as_ref().and_then(|demand| demand.facts.span).map_or(0, |span| span.last_ns)
+    }
+
     /// Last time at which anything was due or done.
     pub fn end_ns(&self) -> u64 {
-        let demanded = self.demand.facts.span.map_or(0, |span| span.last_ns);
+        let demanded = self.demand_span_end_ns();
         self.run.as_ref().map_or(demanded, |run| run.diagrams.end_ns().max(demanded))
     }
 
@@ -116,7 +139,7 @@ impl Analysis {
             "version": VERSION,
             "tool": TOOL,
             "inputs": self.names,
-            "demand": self.demand.facts,
+            "demand": self.demand.as_ref().map(|demand| &demand.facts),
             "summary": self.run.as_ref().map(|run| &run.summary),
             "correlations": self.run.as_ref().map(|run| correlations(&run.diagrams)),
             "findings": self.run.as_ref().map(|run| &run.findings),
@@ -137,7 +160,7 @@ impl Analysis {
             None => self.subject_of_load(),
         };
         let run = self.run.as_ref().map(Run::material);
-        f(&Material { subject: &subject, run, demand: Some(&self.demand) })
+        f(&Material { subject: &subject, run, demand: self.demand.as_ref() })
     }
 
     /// The remarks as one caution, for pictures.
@@ -151,14 +174,12 @@ impl Analysis {
     }
 
     fn subject_of_load(&self) -> Subject {
-        let facts = &self.demand.facts;
-        let last = facts.span.map_or(0, |span| span.last_ns);
         Subject {
             what: self.names.join(", "),
             how: format!(
                 "load · {} requests · up to {}",
-                units::grouped(facts.counts.all.requests),
-                units::moment(last, units::Charset::Unicode)
+                units::grouped(self.requests()),
+                units::moment(self.demand_span_end_ns(), units::Charset::Unicode)
             ),
             tool: TOOL.into(),
             command: command_line(),
@@ -178,7 +199,7 @@ impl Analysis {
                 let skipped = self.skipped();
                 let report = TextReport {
                     head: vec![self.names.join(", ")],
-                    load: Some(LoadText::of(&self.demand)),
+                    load: self.demand.as_ref().map(LoadText::of),
                     cautions: skipped.as_slice(),
                     ..TextReport::default()
                 };
@@ -195,7 +216,10 @@ impl Analysis {
             text += &iosonar_view::show_findings(&run.findings);
             text.push('\n');
         }
-        text + &iosonar_view::show_demand(&self.names, &self.demand.facts)
+        if let Some(demand) = &self.demand {
+            text += &iosonar_view::show_demand(&self.names, &demand.facts);
+        }
+        text
     }
 }
 
@@ -217,15 +241,19 @@ fn remarks(inputs: &[Input]) -> Vec<String> {
 }
 
 impl Run {
-    fn wanted() -> Wanted {
-        Wanted { tally: true, diagrams: Some(Detail::Full), stalls: true, ..Wanted::nothing() }
+    fn wanted(detail: Detail, tally: bool) -> Wanted {
+        Wanted { tally, diagrams: Some(detail), stalls: true, ..Wanted::nothing() }
+    }
+
+    fn everything() -> Wanted {
+        Run::wanted(Detail::Full, true)
     }
 
     /// Reads a run once, without asking what it demanded.
     pub fn read(input: &Input, limits: &Limits) -> Result<Run, Failure> {
         let merged = Merged::new([input])?;
-        let found = pass(&merged, merged.targets(), limits, &Run::wanted()).map_err(Failure::refused)?;
-        Ok(Run::of(found, &merged).expect("it was wanted"))
+        let found = pass(&merged, merged.targets(), limits, &Run::everything()).map_err(Failure::refused)?;
+        Ok(Run::of(found, &merged, None).expect("it was wanted"))
     }
 
     /// What pictures of it are drawn from.
@@ -233,18 +261,15 @@ impl Run {
         RunMaterial {
             summary: &self.summary,
             diagrams: &self.diagrams,
-            tally: Some(&self.tally),
+            tally: self.tally.as_ref(),
             findings: Some(&self.findings),
         }
     }
 
-    fn of(found: Found, inputs: &Merged<'_>) -> Option<Run> {
-        let (tally, diagrams, stalls) = (found.tally?, found.diagrams?, found.stalls?);
-        let (plan, info) = inputs.run();
-        let mut summary = Summary::new(&tally, &plan, &info);
-        if inputs.is_recording() {
-            summary.forget_means();
-        }
+    /// `kept`: a summary that is there already.
+    fn of(found: Found, inputs: &Merged<'_>, kept: Option<Summary>) -> Option<Run> {
+        let (tally, diagrams, stalls) = (found.tally, found.diagrams?, found.stalls?);
+        let summary = kept.or_else(|| Some(inputs.sum_up(tally.as_ref()?)))?;
         let findings = Findings::of(&diagrams, &stalls, &summary);
         Some(Run { tally, summary, diagrams, findings })
     }

@@ -4,6 +4,7 @@ use crate::analyze_args::DemandArgs;
 use crate::args::LimitArgs;
 use clap::{Args, ValueEnum};
 use iosonar_plan::Nanos;
+use iosonar_view::Scale;
 use std::path::PathBuf;
 
 /// Options of `plot`.
@@ -48,6 +49,9 @@ pub struct PlotArgs {
     /// Colours
     #[arg(long, value_enum, default_value = "light")]
     pub theme: ThemeArg,
+    /// Pixels of PNG for each of the layout's 1600 × 900: 1, or 2 for dense screens and for print
+    #[arg(long, value_name = "1|2", default_value = "1", value_parser = scale, conflicts_with = "svg")]
+    pub scale: Scale,
     /// Window of the smoothed curves in the CSV
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub smooth_window: Nanos,
@@ -68,6 +72,14 @@ pub enum ThemeArg {
     Print,
     /// Without colours
     Gray,
+}
+
+fn scale(text: &str) -> Result<Scale, String> {
+    match text {
+        "1" => Ok(Scale::Single),
+        "2" => Ok(Scale::Double),
+        _ => Err("1 or 2".into()),
+    }
 }
 
 fn range(text: &str) -> Result<(Nanos, Nanos), String> {

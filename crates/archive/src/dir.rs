@@ -578,11 +578,11 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let (dir, writer, _) = new_archive(scratch.path(), &plan());
         let mut log = writer.series_log().unwrap();
-        let rounds = 40_000u64;
+        let rounds = 80_000u64;
         for time in 0..rounds {
             log.append(time, [("sda, reads", time as f64), ("cpu", 0.1)].into_iter()).unwrap();
         }
-        log.file.write_all(b"40000,1.5,cp").unwrap();
+        log.file.write_all(b"80000,1.5,cp").unwrap();
         writer.finish().unwrap();
         assert!(!dir.join(SERIES_LOG).exists());
         let file = parquet_file(&dir.join(SERIES));
@@ -593,7 +593,7 @@ mod tests {
             let row = &rows[i];
             (row.get_ulong(0).unwrap(), row.get_string(1).unwrap().clone(), row.get_double(2).unwrap())
         };
-        assert_eq!(sample(79_998), (39_999, "sda, reads".into(), 39_999.0));
+        assert_eq!(sample(159_998), (79_999, "sda, reads".into(), 79_999.0));
         assert_eq!(sample(1), (0, "cpu".into(), 0.1));
     }
 

@@ -4,7 +4,7 @@
 
 use crate::columns::{COLUMNS, Field, Values};
 use crate::constant::Constant;
-use crate::{ArchiveError, Fields, Marks, Record};
+use crate::{ArchiveError, Fields, Record};
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::column::page::Page;
@@ -12,6 +12,7 @@ use parquet::column::reader::get_typed_column_reader;
 use parquet::column::writer::{ColumnWriter, get_typed_column_writer_mut};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{
     EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr,
@@ -29,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows in a row group: what a writer or reader holds in memory at a time.
-const ROW_GROUP: usize = 1 << 16;
+const ROW_GROUP: usize = 1 << 17;
 
 /// Records whose fields are gathered at once: they lie in the cache meanwhile.
 const CHUNK: usize = 128;
@@ -126,7 +127,11 @@ fn read_values(field: &Field, index: usize, group: &dyn RowGroupReader, rows: us
         }
         Field::Name(names, _) => {
             let unknown = || ParquetError::General(format!("column {index} holds an unknown word"));
-            let number = |word: &[u8]| names.iter().position(|n| n.as_bytes() == word).map(|n| n as u8);
+            let known: Vec<_> = names.iter().map(|name| as_numbers(name.as_bytes())).collect();
+            let number = |word: &[u8]| {
+                let word = as_numbers(word);
+                known.iter().position(|name| *name == word).filter(|_| word.is_some()).map(|n| n as u8)
+            };
             if let Some(numbers) = read_plain_names(index, group, rows, number)? {
                 return Ok(Values::Names(numbers));
             }
@@ -135,6 +140,16 @@ fn read_values(field: &Field, index: usize, group: &dyn RowGroupReader, rows: us
             Values::Names(values.into_iter().map(number).collect::<Result<_>>()?)
         }
     })
+}
+
+/// Length, begin and end of a word of 4 to 16 bytes, which determine it: comparing them costs less than comparing bytes.
+fn as_numbers(word: &[u8]) -> Option<(usize, u64, u64)> {
+    if let (Some(begin), Some(end)) = (word.first_chunk(), word.last_chunk()) {
+        return (word.len() <= 16)
+            .then(|| (word.len(), u64::from_le_bytes(*begin), u64::from_le_bytes(*end)));
+    }
+    let (begin, end) = (word.first_chunk()?, word.last_chunk()?);
+    Some((word.len(), u32::from_le_bytes(*begin).into(), u32::from_le_bytes(*end).into()))
 }
 
 /// Words of a column that is stored as this program stores it: plain, none absent. `None` for any other form, which
@@ -216,9 +231,14 @@ fn record_properties(key_values: KeyValues) -> WriterPropertiesPtr {
             Field::Name(..) => builder,
         };
     }
-    // What queries select by.
-    for name in ["target", "due_ns"] {
-        builder = builder.set_column_statistics_enabled(ColumnPath::from(name), EnabledStatistics::Chunk);
+    for (name, field) in &COLUMNS {
+        let is_selected_by = matches!(*name, "target" | "due_ns");
+        // Mostly the same all along: a reader that is told so has nothing to decode.
+        let is_mostly_same = *name == "outcome" || matches!(field, Field::Mark(_));
+        if is_selected_by || is_mostly_same {
+            let path = ColumnPath::from(*name);
+            builder = builder.set_column_statistics_enabled(path, EnabledStatistics::Chunk);
+        }
     }
     Arc::new(builder.build())
 }
@@ -437,18 +457,26 @@ impl Read for From {
     }
 }
 
-/// Values of the wanted columns of a part, each with the field that they belong to.
-type Columns = Vec<(&'static Field, Values)>;
+/// A wanted column of a part.
+struct Column {
+    field: &'static Field,
+    /// One for each record, or a single one.
+    values: Values,
+    /// Whether all values are the first.
+    is_constant: bool,
+}
 
-fn for_each_chunk(columns: &Columns, rows: usize, f: &mut dyn FnMut(&[Record])) {
-    let mut records = [Record::default(); CHUNK];
+fn for_each_chunk(columns: &[Column], rows: usize, f: &mut dyn FnMut(&[Record])) {
+    let mut same = [Record::default()];
+    let (constant, varied): (Vec<&Column>, Vec<&Column>) = columns.iter().partition(|c| c.is_constant);
+    constant.iter().for_each(|column| column.field.scatter(&mut same, &column.values, 0));
+    let [same] = same;
+    let mut records = [same; CHUNK];
     for at in (0..rows).step_by(CHUNK) {
         let chunk = &mut records[..CHUNK.min(rows - at)];
-        // Marks are added one by one; everything else is overwritten.
-        chunk.iter_mut().for_each(|record| record.marks = Marks::default());
-        for (field, values) in columns {
-            field.scatter(chunk, values, at);
-        }
+        // Marks are added one by one; everything else is overwritten, or stays the same.
+        chunk.iter_mut().for_each(|record| record.marks = same.marks);
+        varied.iter().for_each(|column| column.field.scatter(chunk, &column.values, at));
         f(chunk);
     }
 }
@@ -482,12 +510,34 @@ fn read_group(
     indices: &[usize],
     rows: usize,
     wanted: Fields,
-) -> Result<Columns> {
+) -> Result<Vec<Column>> {
     let group = reader.get_row_group(group)?;
     let read = |(number, ((_, field), index)): (usize, (&'static (_, Field), &usize))| {
-        wanted.has(number).then(|| Ok((field, read_values(field, *index, group.as_ref(), rows)?)))
+        wanted.has(number).then(|| {
+            if let Some(values) = known_value(field, group.metadata().column(*index)) {
+                return Ok(Column { field, values, is_constant: true });
+            }
+            let values = read_values(field, *index, group.as_ref(), rows)?;
+            Ok(Column { field, is_constant: values.constant().is_some(), values })
+        })
     };
     COLUMNS.iter().zip(indices).enumerate().filter_map(read).collect()
+}
+
+/// The value of every record, if the file itself says that there is only one.
+fn known_value(field: &Field, column: &ColumnChunkMetaData) -> Option<Values> {
+    match (field, column.statistics()?) {
+        (Field::Mark(_), Statistics::Boolean(known)) => {
+            let value = *known.min_opt().filter(|min| known.max_opt() == Some(min))?;
+            Some(Values::Flags(vec![value]))
+        }
+        (Field::Name(names, _), Statistics::ByteArray(known)) => {
+            let value = known.min_opt().filter(|min| known.max_opt() == Some(min))?;
+            let number = names.iter().position(|name| name.as_bytes() == value.data())?;
+            Some(Values::Names(vec![number as u8]))
+        }
+        _ => None,
+    }
 }
 
 /// One sample of a named time series. Its name is shared with all others of that name.

@@ -1,13 +1,15 @@
 //! Archives of any size for measuring analysis, and what each statistic costs.
 
 use iosonar_analyze::demand::DemandOptions;
-use iosonar_analyze::{Detail, Limits, Records, Wanted, pass};
-use iosonar_archive::{Archive, ArchiveWriter, Fields, Record, RecordFile, RunState};
+use iosonar_analyze::{Detail, Limits, Records, Summary, Wanted, pass};
+use iosonar_archive::{Archive, ArchiveWriter, Fields, Record, RecordFile, RunInfo, RunState, SUMMARY};
 use iosonar_dialect_blkreplay::recording;
 use iosonar_os::usage::own_cpu_time;
-use iosonar_plan::{Extent, Nanos, Op};
+use iosonar_plan::{Extent, Nanos, Op, Plan};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 use std::error::Error;
 use std::io;
 use std::path::Path;
@@ -15,32 +17,81 @@ use std::time::Instant;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// What the product calls itself, so that it takes the archives for its own.
+const TOOL: &str = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
 /// Pages of 4 KiB in 1 TiB.
 const PAGES: u64 = 1 << 28;
+/// Requests later than this many cannot complete before one that was submitted: the slowest takes 11.25 ms, and they
+/// come 20 µs apart.
+const FLYING: usize = 1 << 10;
 /// Records that are appended at once.
 const PIECE: usize = 1 << 12;
 
 /// Makes an archive of `count` requests over 1 TiB, 20 µs apart: bands of 90 µs, 0.6 ms and 9 ms, two thirds reads; four
-/// of five go to random pages, the others to a hot set.
+/// of five go to random pages, the others to a hot set. As in every archive, records come about in the order of
+/// completion, and the summary stands beside them.
 pub fn make(dir: &Path, count: u64) -> Result<()> {
     let (plan, mut run) = recording("made up", PAGES << 12);
     run.state = RunState::Finished;
+    run.tool = TOOL.into();
     let archive = ArchiveWriter::create(dir, &plan, &serde_json::Value::Null, &run)?;
     let mut log = archive.record_log()?;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut in_flight = BinaryHeap::new();
     let mut piece = Vec::with_capacity(PIECE);
     for sequence in 0..count {
-        piece.push(record(sequence, &mut random));
+        in_flight.push(ByCompletion(record(sequence, &mut random)));
+        if in_flight.len() > FLYING {
+            piece.extend(in_flight.pop().map(|next| next.0));
+        }
         if piece.len() == PIECE {
             log.append(&piece)?;
             piece.clear();
         }
     }
+    let left = in_flight.into_sorted_vec();
+    piece.extend(left.into_iter().rev().map(|next| next.0));
     log.append(&piece)?;
     drop(log);
-    archive.finish()?;
+    sum_up(archive.finish()?, &plan, &run)
+}
+
+fn sum_up(archive: Archive, plan: &Plan, run: &RunInfo) -> Result<()> {
+    let stored = Stored(archive.record_file()?.ok_or("the run has not ended")?);
+    let wanted = Wanted { tally: true, ..Wanted::nothing() };
+    let tally = pass(&stored, 1, &Limits::default(), &wanted)?.tally.ok_or("it was wanted")?;
+    archive.write_text(SUMMARY, &Summary::new(&tally, plan, run).to_json())?;
     Ok(())
 }
+
+/// The first to complete is the greatest.
+struct ByCompletion(Record);
+
+impl ByCompletion {
+    fn key(&self) -> Reverse<(Option<Nanos>, u64)> {
+        Reverse((self.0.completed, self.0.sequence))
+    }
+}
+
+impl Ord for ByCompletion {
+    fn cmp(&self, other: &ByCompletion) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for ByCompletion {
+    fn partial_cmp(&self, other: &ByCompletion) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ByCompletion {
+    fn eq(&self, other: &ByCompletion) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for ByCompletion {}
 
 fn record(sequence: u64, random: &mut Xoshiro256PlusPlus) -> Record {
     let (word, place) = (random.next_u64(), random.next_u64());

@@ -22,7 +22,7 @@ mod text_report;
 pub mod units;
 
 pub use charts::{
-    CompareMaterial, ComparePicture, Headline, Material, NOT_DRAWN, Picture, RunMaterial, Subject,
+    CompareMaterial, ComparePicture, Headline, Material, NOT_DRAWN, Needs, Picture, RunMaterial, Subject,
     compare_subject, plot_compare,
 };
 pub use compare::compare;

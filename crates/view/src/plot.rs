@@ -1,5 +1,6 @@
 //! Writes pictures as files.
 
+use crate::scene::Scene;
 use crate::{Material, Picture, Theme, raster, svg};
 use iosonar_analyze::findings::TimeRange;
 use std::fs;
@@ -159,15 +160,27 @@ fn write_picture(
     {
         written.why_not = Some("no request completed: the picture only says so".to_string());
     }
+    written.files = write_scene(&scene, directory, picture.stem(), options)?;
+    Ok(written)
+}
+
+/// Writes a scene in all forms; the files.
+pub(crate) fn write_scene(
+    scene: &Scene,
+    directory: &Path,
+    stem: &str,
+    options: &PlotOptions,
+) -> Result<Vec<PathBuf>, PlotError> {
+    let mut files = Vec::new();
     for format in &options.formats {
-        let path = directory.join(format!("{}.{}", picture.stem(), format.extension()));
+        let path = directory.join(format!("{stem}.{}", format.extension()));
         let bytes = match format {
             Format::Png if options.style.scale == Scale::Double => raster::png(&scene.doubled()),
-            Format::Png => raster::png(&scene),
-            Format::Svg => svg::svg(&scene).into_bytes(),
+            Format::Png => raster::png(scene),
+            Format::Svg => svg::svg(scene).into_bytes(),
         };
         fs::write(&path, bytes).map_err(|source| PlotError { path: path.clone(), source })?;
-        written.files.push(path);
+        files.push(path);
     }
-    Ok(written)
+    Ok(files)
 }

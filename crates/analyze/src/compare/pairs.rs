@@ -126,7 +126,7 @@ fn send(
         .chain([Fields::COMPLETED, Fields::REQUESTED, Fields::MARKS])
         .fold(Fields::SEQUENCE, Fields::and);
     let mut piece = Vec::with_capacity(PIECE);
-    let mut out = |item: Item| {
+    let mut out = |_, item: Item| {
         piece.push(item);
         if piece.len() == PIECE {
             // Nobody listens any more: then nobody needs it.

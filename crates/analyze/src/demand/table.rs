@@ -2,6 +2,7 @@
 
 use super::hash::fold;
 use super::recency::Recency;
+use std::hint::black_box;
 
 /// A page and all that is kept of it, 32 bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,6 +102,13 @@ impl PageTable {
     fn home(&self, page: u64) -> usize {
         let chunk = fold(page / NEIGHBOURS) << NEIGHBOURS.trailing_zeros();
         (chunk | (page % NEIGHBOURS)) as usize & (self.slots.len() - 1)
+    }
+
+    /// Fetches the place where a page belongs.
+    pub(super) fn expect(&self, page: u64) {
+        if is_sampled(page, self.log_rate) {
+            black_box(self.slots[self.home(page)].key);
+        }
     }
 
     /// Makes room for `more` pages.

@@ -61,6 +61,11 @@ pub struct DemandTally {
     pub(super) wraps: Vec<Wrap>,
 }
 
+/// No address lies behind all that 64 bits can address.
+fn on_a_device(demand: &Demand) -> Demand {
+    Demand { sector: demand.sector.min(HIGHEST_SECTOR), ..*demand }
+}
+
 impl DemandTally {
     /// Nothing yet.
     pub fn new(options: &DemandOptions) -> DemandTally {
@@ -88,16 +93,37 @@ impl DemandTally {
 
     /// Takes one more request into account.
     pub fn add(&mut self, demand: &Demand) {
-        let d = Demand { sector: demand.sector.min(HIGHEST_SECTOR), ..*demand };
+        self.add_outline(demand);
+        self.add_pages(demand);
+    }
+
+    /// Everything but the pages of a request: they cost most, and another tally in another thread may take them. See
+    /// [`DemandTally::with_pages`].
+    pub fn add_outline(&mut self, demand: &Demand) {
+        let d = on_a_device(demand);
         let device = self.find_device(d.device);
         self.count(&d);
         self.count_rates(&d, device);
-        if d.sectors == 0 {
-            return;
+        if d.sectors > 0 {
+            self.devices[device].spans.add(d.time_ns / SECOND_NS, d.sector);
         }
-        let second = d.time_ns / SECOND_NS;
-        self.devices[device].spans.add(second, d.sector);
-        let second = second.min(LAST_SECOND) as u32;
+    }
+
+    /// Looks where requests that come next have their first pages, so that these places are fetched all at once instead
+    /// of one after the other: in a large table that is most of the cost.
+    pub fn expect_pages(&self, demands: &[Demand]) {
+        for demand in demands {
+            if let Some(device) = self.devices.get(self.current).filter(|d| d.id == demand.device) {
+                device.table.expect(demand.sector / SECTORS_PER_PAGE);
+            }
+        }
+    }
+
+    /// The pages of a request.
+    pub fn add_pages(&mut self, demand: &Demand) {
+        let d = on_a_device(demand);
+        let device = self.find_device(d.device);
+        let second = (d.time_ns / SECOND_NS).min(LAST_SECOND) as u32;
         for piece in pieces(&d) {
             self.volume[d.op as usize].page_accesses += piece.1 - piece.0;
             let device = &mut self.devices[device];
@@ -106,6 +132,19 @@ impl DemandTally {
             self.used = self.used + device.used() - before;
             self.fit();
         }
+    }
+
+    /// This tally took the outline of requests, and `pages` the pages of the same requests.
+    pub fn with_pages(mut self, pages: DemandTally) -> DemandTally {
+        debug_assert_eq!(self.devices.len(), pages.devices.len(), "both have seen the same requests");
+        for (mine, theirs) in self.devices.iter_mut().zip(pages.devices) {
+            (mine.table, mine.times) = (theirs.table, theirs.times);
+        }
+        for (mine, theirs) in self.volume.iter_mut().zip(&pages.volume) {
+            mine.page_accesses = theirs.page_accesses;
+        }
+        (self.used, self.sums) = (pages.used, pages.sums);
+        self
     }
 
     /// Index of a device, which is mostly that of the last request.

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{print, tell};
 use anyhow::anyhow;
+use iosonar_view::Needs;
 use serde_json::Value;
 
 /// Prints what the inputs come to.
@@ -14,13 +15,13 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let groups: Vec<&[Input]> = if args.each { inputs.chunks(1).collect() } else { vec![&inputs] };
     let mut analyses = Vec::new();
     for group in groups {
-        analyses.push(Analysis::of(group, &(&args.limits).into(), &args.demand)?);
+        analyses.push(Analysis::of(group, &(&args.limits).into(), &args.demand, Needs::EVERYTHING)?);
     }
     print(&text(args, &analyses))?;
     for analysis in &analyses {
         analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
     }
-    if analyses.iter().any(|analysis| analysis.demand.facts.counts.all.requests == 0) {
+    if analyses.iter().any(Analysis::is_empty) {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         return Err(Failure::broke(anyhow!(
             "{}: there is no request in it; a load or result in blkreplay's form has lines of 'time ; sector ; length ; R \

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use iosonar_analyze::findings::TimeRange;
 use iosonar_plan::Nanos;
 use iosonar_view::{
-    CompareMaterial, DataOptions, Format, Material, Picture, PlotOptions, Style, TextOptions, Theme,
+    CompareMaterial, DataOptions, Format, Material, Needs, Picture, PlotOptions, Style, TextOptions, Theme,
     compare_subject, plot_compare, write_data_files,
 };
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     if args.compare {
         return compare(args, &inputs, &options);
     }
-    let analysis = Analysis::of(&inputs, &(&args.limits).into(), &args.demand)?;
+    let analysis = Analysis::of(&inputs, &(&args.limits).into(), &args.demand, needs(args, &options.only))?;
     if args.text {
         print(&analysis.to_mail(TextOptions::default()))?;
     } else {
@@ -34,9 +34,15 @@ pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
         }
     }
     analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
-    let completed = analysis.run.as_ref().map(|run| run.summary.counts.all.completed);
-    let requests = analysis.demand.facts.counts.all.requests;
-    Ok(if completed.unwrap_or(requests) == 0 { Exit::Failed } else { Exit::Fine })
+    Ok(if analysis.requests() == 0 { Exit::Failed } else { Exit::Fine })
+}
+
+/// What has to be known: for a few pictures less than for all of them, and their numbers, or a text.
+fn needs(args: &PlotArgs, only: &[Picture]) -> Needs {
+    if only.is_empty() || args.data || args.text {
+        return Needs::EVERYTHING;
+    }
+    Needs::of(only.iter().copied())
 }
 
 /// Whether there was anything to draw.
@@ -92,8 +98,10 @@ fn compare(args: &PlotArgs, inputs: &[Input], options: &PlotOptions) -> Result<E
             inputs.len()
         )));
     };
-    let analyses = [first, second]
-        .map(|input| Analysis::of(std::slice::from_ref(input), &(&args.limits).into(), &args.demand));
+    let analyze = |input| {
+        Analysis::of(std::slice::from_ref(input), &(&args.limits).into(), &args.demand, Needs::EVERYTHING)
+    };
+    let analyses = [first, second].map(analyze);
     let [a, b] = analyses;
     let (a, b) = (a?, b?);
     let (Some(run_a), Some(run_b)) = (&a.run, &b.run) else {
@@ -133,7 +141,7 @@ fn style(args: &PlotArgs) -> Result<Style, Failure> {
         ThemeArg::Gray => Theme::Gray,
     };
     let range = args.range.map(|(from, to)| TimeRange { from_ns: from.0, to_ns: to.0 });
-    Ok(Style { theme, range, ..Style::default() })
+    Ok(Style { theme, range, scale: args.scale })
 }
 
 /// Where the pictures go: beside the records of a run, else in a directory named after the input.

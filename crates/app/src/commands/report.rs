@@ -8,14 +8,15 @@ use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::print;
 use anyhow::Context;
-use iosonar_view::TextOptions;
 use iosonar_view::report::{Report, page};
+use iosonar_view::{Needs, TextOptions};
 
 /// Writes the page; says where it is.
 pub fn report(args: ReportArgs) -> Result<Exit, Failure> {
     if args.text {
         let inputs = [Input::open(&args.dir)?];
-        let analysis = Analysis::of(&inputs, &(&args.limits).into(), &DemandArgs::default())?;
+        let analysis =
+            Analysis::of(&inputs, &(&args.limits).into(), &DemandArgs::default(), Needs::EVERYTHING)?;
         print(&analysis.to_mail(TextOptions::default()))?;
         return Ok(Exit::Fine);
     }

@@ -3,7 +3,7 @@
 use super::{Input, Pieces};
 use crate::exit::Failure;
 use anyhow::anyhow;
-use iosonar_analyze::{DISPLACEMENT, Records};
+use iosonar_analyze::{DISPLACEMENT, Limits, Records, Summary, Tally};
 use iosonar_archive::{Fields, Record, RunInfo, RunState};
 use iosonar_plan::Plan;
 use std::io;
@@ -75,6 +75,22 @@ impl<'a> Merged<'a> {
             }
         }
         (plan, info)
+    }
+
+    /// Sums up what happened.
+    pub fn sum_up(&self, tally: &Tally) -> Summary {
+        let (plan, info) = self.run();
+        let mut summary = Summary::new(tally, &plan, &info);
+        if self.is_recording() {
+            summary.forget_means();
+        }
+        summary
+    }
+
+    /// The summary that the run itself made, if it would be the same now.
+    pub fn summary(&self, limits: &Limits) -> Option<Summary> {
+        let [only] = self.inputs[..] else { return None };
+        only.summary(limits)
     }
 }
 

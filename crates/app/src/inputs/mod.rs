@@ -5,14 +5,15 @@ mod merged;
 mod result;
 
 use crate::exit::Failure;
+use crate::session::TOOL;
 use anyhow::{Context, anyhow};
-use iosonar_analyze::{DISPLACEMENT, Records};
+use iosonar_analyze::{DISPLACEMENT, Limits, Records, SUMMARY_VERSION, Summary, Tally};
 use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState};
 use iosonar_plan::Plan;
 use load::LoadFile;
 pub use merged::Merged;
 use result::ResultFile;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -98,6 +99,27 @@ impl Input {
             Kind::Archive(opened) => Some(&opened.archive),
             _ => None,
         }
+    }
+
+    /// The summary that stands beside the records, if it says what would be computed now: it was made by this very
+    /// version, of a run that came to its end and was what plan and facts say, of as many records as there are, and with
+    /// these limits.
+    pub fn summary(&self, limits: &Limits) -> Option<Summary> {
+        let Kind::Archive(opened) = &self.kind else { return None };
+        let file = opened.file.as_ref()?;
+        let text = fs::read_to_string(opened.archive.dir().join(iosonar_archive::SUMMARY)).ok()?;
+        let summary: Summary = serde_json::from_str(&text).ok()?;
+        // What the plan and the facts of the run say is said anew; only the figures are taken over.
+        let (plan, info) = (opened.archive.plan(), opened.archive.run());
+        let without_figures = Summary::new(&Tally::new(plan.targets.len(), limits), plan, info);
+        let is_same = summary.version == SUMMARY_VERSION
+            && summary.run.tool == TOOL
+            && summary.run.state == RunState::Finished
+            && summary.run == without_figures.run
+            && summary.stamps == without_figures.stamps
+            && summary.counts.all.total + summary.counts.all.ramp == file.records_before(file.parts())
+            && summary.limits.are_of(limits);
+        is_same.then_some(summary)
     }
 
     /// The plan that was carried out, and facts about the run; of a load what would be said about a run of it.

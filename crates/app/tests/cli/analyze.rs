@@ -199,6 +199,22 @@ fn pictures_are_the_same_bytes_again_and_fit_a_mail() {
         );
     }
     assert_eq!(lab.expect(0, "plot run --text").out, lab.expect(0, "report run --text").out);
+    for (picture, stem) in [
+        ("sonar", "g01.latency.realtime"),
+        ("inflight", "g08.latency.flying"),
+        ("percentiles", "g20.response.percentiles"),
+        ("ws_log", "g30.ws_log"),
+        ("delay", "g04.delay.setpoint"),
+    ] {
+        // One picture alone is computed from less, and is the same.
+        lab.expect(0, &format!("plot run --png --only {picture} -o alone"));
+        let read = |dir: &str| std::fs::read(lab.path(dir).join(format!("{stem}.png"))).unwrap();
+        assert!(read("alone") == read("one"), "{picture}");
+    }
+    let width = |dir: &str| std::fs::read(lab.path(dir).join("g30.ws_log.png")).unwrap()[16..20].to_vec();
+    lab.expect(0, "plot run --png --scale 2 --only ws_log -o large");
+    assert_eq!((width("one"), width("large")), (vec![0, 0, 6, 64], vec![0, 0, 12, 128]));
+    failing(&lab, 2, "plot run --scale 3", "1 or 2");
     lab.expect(0, "plot run --range 10ms..20ms --theme gray --only sonar --png -o part");
     lab.expect(0, "plot --compare run run --svg -o both");
     failing(&lab, 2, "plot --compare run", "two inputs");

@@ -7,14 +7,14 @@ use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::findings::LatencyBand;
-use iosonar_analyze::{Cell, Class, CountGrid, ROWS, Scope};
+use iosonar_analyze::{Cell, Class, CountGrid, Detail, ROWS, Scope};
 use iosonar_plan::Op;
 
 pub(super) static LATENCY: Chart = Chart {
     stem: "g06.latency.bins",
     keywords: &["latency.bins"],
     title: "How many requests had which latency",
-    draw: Draw::Run(|view| {
+    draw: Draw::Run(Detail::Sonar, |view| {
         let legend = |scene: &mut Scene, y| {
             page::time_legend(scene, view, &view.summary.latency, y);
             page::counts_note(scene, view, y);
@@ -33,7 +33,7 @@ pub(super) static DELAY: Chart = Chart {
     stem: "g07.delay.bins",
     keywords: &["delay.bins"],
     title: "How many requests were submitted how late",
-    draw: Draw::Run(|view| {
+    draw: Draw::Run(Detail::Full, |view| {
         let legend = |scene: &mut Scene, y| {
             page::time_legend(scene, view, &view.summary.delay, y);
             page::counts_note(scene, view, y);

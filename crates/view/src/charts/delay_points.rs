@@ -3,12 +3,13 @@
 use super::band::{self, Overlay, Panel};
 use super::{Chart, Draw, RunView, page, single};
 use crate::scene::Scene;
+use iosonar_analyze::Detail;
 
 pub(super) static CHART: Chart = Chart {
     stem: "g05.delay.points",
     keywords: &["delay.points"],
     title: "Delay of every request, one after the other in order of completion",
-    draw: Draw::Run(draw),
+    draw: Draw::Run(Detail::Full, draw),
 };
 
 fn draw(view: &RunView<'_>) -> Scene {

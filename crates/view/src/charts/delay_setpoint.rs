@@ -6,6 +6,7 @@ use super::flying::seen_bands;
 use super::{Chart, Draw, RunView, SIDE_LEFT, page, plot_area, single};
 use crate::scene::{Anchor, Fill, Rect, Scene};
 use crate::units;
+use iosonar_analyze::{Detail, Scope};
 
 /// Share of the height for the waiting requests.
 const WAITING_SHARE: f64 = 0.26;
@@ -14,7 +15,7 @@ pub(super) static CHART: Chart = Chart {
     stem: "g04.delay.setpoint",
     keywords: &["delay"],
     title: "Delay of every request over the time when it was due",
-    draw: Draw::Run(draw),
+    draw: Draw::Run(Detail::Full, draw),
 };
 
 fn draw(view: &RunView<'_>) -> Scene {
@@ -54,7 +55,7 @@ fn waiting(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     let p = view.palette;
     let plot = plot_area(area);
     let time = view.time(plot);
-    let (bands, step) = seen_bands(&view.diagrams.waiting.all, &time, 1);
+    let (bands, step) = seen_bands(&view.diagrams.waiting.scope(Scope::All), &time, 1);
     let most = bands.iter().map(|b| b.band.max).max().unwrap_or(0);
     // The mean is exact, and does not blow up waits of a microsecond as the greatest number would.
     let scale = CountScale::new(most, plot);

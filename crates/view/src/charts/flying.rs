@@ -5,7 +5,7 @@ use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, overlay, page, p
 use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{Band, ByScope, Occupancy, Scope};
+use iosonar_analyze::{Band, ClassOccupancy, Detail, Occupancy, Scope};
 
 /// Pixels of a step.
 const STEP_PIXELS: i32 = 2;
@@ -14,17 +14,17 @@ pub(super) static IN_FLIGHT: Chart = Chart {
     stem: "g08.latency.flying",
     keywords: &["inflight", "flying"],
     title: "Requests in flight over time",
-    draw: Draw::Run(|view| draw(view, &IN_FLIGHT, &view.diagrams.in_flight, true)),
+    draw: Draw::Run(Detail::Course, |view| draw(view, &IN_FLIGHT, &view.diagrams.in_flight, true)),
 };
 
 pub(super) static WAITING: Chart = Chart {
     stem: "g09.delay.flying",
     keywords: &["waiting", "delay.flying"],
     title: "Requests that are due and not submitted yet, over time",
-    draw: Draw::Run(|view| draw(view, &WAITING, &view.diagrams.waiting, false)),
+    draw: Draw::Run(Detail::Full, |view| draw(view, &WAITING, &view.diagrams.waiting, false)),
 };
 
-fn draw(view: &RunView<'_>, chart: &Chart, occupancy: &ByScope<Occupancy>, has_depth: bool) -> Scene {
+fn draw(view: &RunView<'_>, chart: &Chart, occupancy: &ClassOccupancy, has_depth: bool) -> Scene {
     let legend = |scene: &mut Scene, y| {
         facts(scene, view, y);
         page::counts_note(scene, view, y);
@@ -86,12 +86,12 @@ struct Lane {
     has_depth: bool,
 }
 
-fn body(scene: &mut Scene, view: &RunView<'_>, occupancy: &ByScope<Occupancy>, has_depth: bool, area: Rect) {
+fn body(scene: &mut Scene, view: &RunView<'_>, occupancy: &ClassOccupancy, has_depth: bool, area: Rect) {
     let time = view.time(plot_area(area));
     let scopes = [Scope::All, Scope::Read, Scope::Write, Scope::ReadPushed, Scope::WritePushed];
     let mut lanes: Vec<Lane> = Vec::new();
     for scope in scopes {
-        let (bands, step) = seen_bands(occupancy.get(scope), &time, STEP_PIXELS);
+        let (bands, step) = seen_bands(&occupancy.scope(scope), &time, STEP_PIXELS);
         lanes.push(Lane { scope, bands, step, most: 0, has_depth });
     }
     lanes.retain(|l| l.bands.iter().any(|b| b.band.max > 0));

@@ -2,12 +2,13 @@
 
 use super::latency_realtime::{draw, over};
 use super::{Chart, Draw};
+use iosonar_analyze::Detail;
 
 pub(super) static CHART: Chart = Chart {
     stem: "g03.latency.completed",
     keywords: &["latency.completed"],
     title: "Latency of every request over the time of its completion",
-    draw: Draw::Run(|view| {
+    draw: Draw::Run(Detail::Full, |view| {
         let label = "Time of completion since the start of the run";
         draw(view, &CHART, &over(view, &view.diagrams.latency_by_completion, label))
     }),

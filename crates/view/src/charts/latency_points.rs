@@ -3,12 +3,13 @@
 use super::band::{Overlay, Panel};
 use super::latency_realtime::{draw, over};
 use super::{Chart, Draw};
+use iosonar_analyze::Detail;
 
 pub(super) static CHART: Chart = Chart {
     stem: "g03.latency.points",
     keywords: &["latency.points"],
     title: "Latency of every request, one after the other in order of completion",
-    draw: Draw::Run(|view| {
+    draw: Draw::Run(Detail::Full, |view| {
         let label = "Number of the request in order of completion";
         let panel = over(view, &view.diagrams.latency_by_number, label);
         draw(view, &CHART, &Panel { by_number: true, overlay: Overlay::Nothing, ..panel })

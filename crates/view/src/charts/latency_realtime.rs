@@ -3,13 +3,13 @@
 use super::band::{self, Overlay, Panel};
 use super::{Chart, Draw, RunView, page, single};
 use crate::scene::{Rect, Scene};
-use iosonar_analyze::CountGrid;
+use iosonar_analyze::{CountGrid, Detail};
 
 pub(super) static CHART: Chart = Chart {
     stem: "g01.latency.realtime",
     keywords: &["sonar", "latency"],
     title: "Latency of every request over real start time",
-    draw: Draw::Run(|view| draw(view, &CHART, &panel(view))),
+    draw: Draw::Run(Detail::Sonar, |view| draw(view, &CHART, &panel(view))),
 };
 
 /// A single picture of latencies.

@@ -2,12 +2,13 @@
 
 use super::latency_realtime::{draw, over};
 use super::{Chart, Draw};
+use iosonar_analyze::Detail;
 
 pub(super) static CHART: Chart = Chart {
     stem: "g02.latency.setpoint",
     keywords: &["latency.setpoint"],
     title: "Latency of every request over the time when it was due",
-    draw: Draw::Run(|view| {
+    draw: Draw::Run(Detail::Full, |view| {
         let label = "Time when the request was due, since the start of the run";
         draw(view, &CHART, &over(view, &view.diagrams.latency_by_due, label))
     }),

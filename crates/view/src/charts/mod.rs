@@ -31,7 +31,7 @@ pub use material::{Headline, Material, RunMaterial, Subject};
 
 use crate::scene::{Rect, Scene};
 use crate::{Style, units};
-use iosonar_analyze::{LimitResult, LimitVerdict};
+use iosonar_analyze::{Detail, LimitResult, LimitVerdict};
 use material::{DemandView, RunView, View};
 
 /// Width of every picture.
@@ -118,12 +118,41 @@ struct Chart {
 
 /// How a picture is drawn, and so what it needs.
 enum Draw {
-    /// Needs a run.
-    Run(fn(&RunView<'_>) -> Scene),
+    /// Needs a run, of which so much is counted.
+    Run(Detail, fn(&RunView<'_>) -> Scene),
+    /// Needs the distributions of a run.
+    Figures(fn(&RunView<'_>) -> Scene),
     /// Needs the analysis of a demand.
     Demand(fn(&DemandView<'_>) -> Scene),
     /// Shows a run, or the analysis of a demand where there is no run.
-    Either(fn(&RunView<'_>) -> Scene, fn(&DemandView<'_>) -> Scene),
+    Either(Detail, fn(&RunView<'_>) -> Scene, fn(&DemandView<'_>) -> Scene),
+}
+
+/// What has to be found out about a run before pictures of it can be drawn. Of a load it is always the demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// How much is counted.
+    pub detail: Detail,
+    /// Whether the distributions are needed, and not only the summary.
+    pub tally: bool,
+    /// Whether the demand has to be analysed.
+    pub demand: bool,
+}
+
+impl Needs {
+    /// What the words around every picture and the findings in it need.
+    pub const LEAST: Needs = Needs { detail: Detail::Sonar, tally: false, demand: false };
+    /// Whatever there is to know.
+    pub const EVERYTHING: Needs = Needs { detail: Detail::Full, tally: true, demand: true };
+
+    /// What all of `pictures` need together.
+    pub fn of(pictures: impl IntoIterator<Item = Picture>) -> Needs {
+        pictures.into_iter().map(Picture::needs).fold(Needs::LEAST, |a, b| Needs {
+            detail: a.detail.max(b.detail),
+            tally: a.tally || b.tally,
+            demand: a.demand || b.demand,
+        })
+    }
 }
 
 /// A picture that can be drawn.
@@ -181,10 +210,21 @@ impl Picture {
         self.0.title
     }
 
+    /// What has to be found out before it can be drawn.
+    pub fn needs(self) -> Needs {
+        match self.0.draw {
+            Draw::Run(detail, _) | Draw::Either(detail, ..) => Needs { detail, ..Needs::LEAST },
+            Draw::Figures(_) => Needs { tally: true, ..Needs::LEAST },
+            Draw::Demand(_) => Needs { demand: true, ..Needs::LEAST },
+        }
+    }
+
     /// Why it cannot be drawn from this material, if so.
     pub fn lacks(self, material: &Material<'_>) -> Option<&'static str> {
         match self.0.draw {
-            Draw::Run(_) => material.run.is_none().then_some("a load has no times of a run"),
+            Draw::Run(..) | Draw::Figures(_) => {
+                material.run.is_none().then_some("a load has no times of a run")
+            }
             Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
             Draw::Either(..) => {
                 let none = material.run.is_none() && material.demand.is_none();
@@ -195,16 +235,17 @@ impl Picture {
 
     /// Whether it is empty where nothing completed.
     pub(crate) fn shows_completed_requests(self) -> bool {
-        matches!(self.0.draw, Draw::Run(_)) && !self.stem().ends_with("setpoint") || self == Picture::DELAY
+        matches!(self.0.draw, Draw::Run(..) | Draw::Figures(_)) && !self.stem().ends_with("setpoint")
+            || self == Picture::DELAY
     }
 
     /// Draws it, if the material has what it needs.
     pub fn draw(self, material: &Material<'_>, style: &Style) -> Option<Scene> {
         let view = View::new(material, style);
         let mut scene = match self.0.draw {
-            Draw::Run(draw) => draw(&RunView::new(view, material.run.as_ref()?)),
+            Draw::Run(_, draw) | Draw::Figures(draw) => draw(&RunView::new(view, material.run.as_ref()?)),
             Draw::Demand(draw) => draw(&DemandView { view, demand: material.demand? }),
-            Draw::Either(of_run, of_demand) => match &material.run {
+            Draw::Either(_, of_run, of_demand) => match &material.run {
                 Some(run) => of_run(&RunView::new(view, run)),
                 None => of_demand(&DemandView { view, demand: material.demand? }),
             },

@@ -6,7 +6,7 @@ use super::{Chart, Draw, RunView, SIDE_LEFT, demand, overlay, page, plot_area, s
 use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{CountSeries, Rate, Scope};
+use iosonar_analyze::{CountSeries, Detail, Rate, Scope};
 
 /// One step of the lines is at least this many pixels wide, so that single requests do not become spikes.
 const STEP_PIXELS: i32 = 3;
@@ -16,6 +16,7 @@ pub(super) static REQUESTS: Chart = Chart {
     keywords: &["throughput", "thrp", "overview"],
     title: "Demanded and delivered requests per second over time",
     draw: Draw::Either(
+        Detail::Sonar,
         |view| draw(view, &REQUESTS, Unit::Requests),
         |view| demand::throughput::overview(view, &REQUESTS, Unit::Requests),
     ),
@@ -26,6 +27,7 @@ pub(super) static BYTES: Chart = Chart {
     keywords: &["bandwidth", "thrs"],
     title: "Demanded and delivered bytes per second over time",
     draw: Draw::Either(
+        Detail::Sonar,
         |view| draw(view, &BYTES, Unit::Bytes),
         |view| demand::throughput::overview(view, &BYTES, Unit::Bytes),
     ),

@@ -13,7 +13,7 @@ pub(super) static CHART: Chart = Chart {
     stem: "g20.response.percentiles",
     keywords: &["percentiles", "response"],
     title: "Service time and response time by percentile",
-    draw: Draw::Run(draw),
+    draw: Draw::Figures(draw),
 };
 
 /// Scopes with curves.

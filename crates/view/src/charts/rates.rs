@@ -7,7 +7,7 @@ use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, demand, page, pl
 use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{ClassSeries, Scope};
+use iosonar_analyze::{ClassSeries, Detail, Scope};
 
 /// Pixels of a step.
 const STEP_PIXELS: i32 = 3;
@@ -17,6 +17,7 @@ pub(super) static REQUESTS_DUE: Chart = Chart {
     keywords: &["thrp.setpoint"],
     title: "Demanded requests per second by class, over the time when they were due",
     draw: Draw::Either(
+        Detail::Sonar,
         |view| draw(view, &REQUESTS_DUE, &view.diagrams.demanded, Unit::Requests),
         |view| demand::throughput::by_op(view, &REQUESTS_DUE, Unit::Requests),
     ),
@@ -27,6 +28,7 @@ pub(super) static BYTES_DUE: Chart = Chart {
     keywords: &["thrs.setpoint"],
     title: "Demanded bytes per second by class, over the time when they were due",
     draw: Draw::Either(
+        Detail::Sonar,
         |view| draw(view, &BYTES_DUE, &view.diagrams.demanded, Unit::Bytes),
         |view| demand::throughput::by_op(view, &BYTES_DUE, Unit::Bytes),
     ),
@@ -36,14 +38,18 @@ pub(super) static REQUESTS_COMPLETED: Chart = Chart {
     stem: "g00.thrp.completed",
     keywords: &["thrp.completed"],
     title: "Completed requests per second by class, over the time of completion",
-    draw: Draw::Run(|view| draw(view, &REQUESTS_COMPLETED, &view.diagrams.delivered, Unit::Requests)),
+    draw: Draw::Run(Detail::Sonar, |view| {
+        draw(view, &REQUESTS_COMPLETED, &view.diagrams.delivered, Unit::Requests)
+    }),
 };
 
 pub(super) static BYTES_COMPLETED: Chart = Chart {
     stem: "g00.thrs.completed",
     keywords: &["thrs.completed"],
     title: "Completed bytes per second by class, over the time of completion",
-    draw: Draw::Run(|view| draw(view, &BYTES_COMPLETED, &view.diagrams.delivered, Unit::Bytes)),
+    draw: Draw::Run(Detail::Sonar, |view| {
+        draw(view, &BYTES_COMPLETED, &view.diagrams.delivered, Unit::Bytes)
+    }),
 };
 
 fn draw(view: &RunView<'_>, chart: &Chart, series: &ClassSeries, unit: Unit) -> Scene {

@@ -5,13 +5,13 @@ use super::band::{self, Overlay, Panel};
 use super::{Chart, Draw, RunView, page, single};
 use crate::scene::{Anchor, Scene};
 use crate::units;
-use iosonar_analyze::{CountGrid, TimeStats};
+use iosonar_analyze::{CountGrid, Detail, TimeStats};
 
 pub(super) static ISSUE_ERROR: Chart = Chart {
     stem: "g53.submit_lag",
     keywords: &["submit_lag", "issue_error"],
     title: "Issue error: how late the replayer itself submitted",
-    draw: Draw::Run(|view| {
+    draw: Draw::Run(Detail::Full, |view| {
         let health = Health {
             grid: &view.diagrams.issue_error,
             stats: view.summary.health.issue_error,
@@ -28,7 +28,7 @@ pub(super) static REAP_LAG: Chart = Chart {
     stem: "g54.answer_lag",
     keywords: &["answer_lag", "reap_lag"],
     title: "Reap lag: how much earlier requests may have ended than was seen",
-    draw: Draw::Run(|view| {
+    draw: Draw::Run(Detail::Full, |view| {
         let health = Health {
             grid: &view.diagrams.reap_lag,
             stats: view.summary.health.reap_lag,

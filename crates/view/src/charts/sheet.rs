@@ -8,14 +8,19 @@ use super::{
 };
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Rect, Scene};
+use iosonar_analyze::Detail;
 
 /// Height of the page.
 const HEIGHT: u32 = 2000;
 
 type Body = fn(&mut Scene, &RunView<'_>, Rect);
 
-pub(super) static CHART: Chart =
-    Chart { stem: "sheet", keywords: &["sheet"], title: "Overview of the run", draw: Draw::Run(draw) };
+pub(super) static CHART: Chart = Chart {
+    stem: "sheet",
+    keywords: &["sheet"],
+    title: "Overview of the run",
+    draw: Draw::Run(Detail::Full, draw),
+};
 
 fn draw(view: &RunView<'_>) -> Scene {
     let mut scene = Scene::new(PAGE_WIDTH, HEIGHT, view.palette.background);

@@ -6,6 +6,7 @@ use super::{Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, page, plot_area, single
 use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Rect, Scene, Stroke};
 use crate::units;
+use iosonar_analyze::Detail;
 
 /// Pixels of a step.
 const STEP_PIXELS: i32 = 3;
@@ -14,7 +15,7 @@ pub(super) static CHART: Chart = Chart {
     stem: "g43.turns.completed",
     keywords: &["turns.completed"],
     title: "Turns: requests that begin below the one completed before them",
-    draw: Draw::Run(draw),
+    draw: Draw::Run(Detail::Full, draw),
 };
 
 fn draw(view: &RunView<'_>) -> Scene {

@@ -6,13 +6,13 @@ use crate::density::{Density, Strips};
 use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Mark, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{ByScope, Cell, Correlation, Scope, TimeStats};
+use iosonar_analyze::{ByScope, Cell, Correlation, Detail, Scope, TimeStats};
 
 pub(super) static LATENCY_IN_FLIGHT: Chart = Chart {
     stem: "g10.latency.xy",
     keywords: &["latency.xy"],
     title: "Latency over the number of requests in flight",
-    draw: Draw::Run(|view| {
+    draw: Draw::Run(Detail::Full, |view| {
         let pair = Pair {
             counts: &view.diagrams.latency_in_flight,
             x: X::Number(
@@ -29,7 +29,7 @@ pub(super) static DELAY_WAITING: Chart = Chart {
     stem: "g11.delay.xy",
     keywords: &["delay.xy"],
     title: "Delay over the number of waiting requests",
-    draw: Draw::Run(|view| {
+    draw: Draw::Run(Detail::Full, |view| {
         let pair = Pair {
             counts: &view.diagrams.delay_waiting,
             x: X::Number(
@@ -46,7 +46,7 @@ pub(super) static LATENCY_DELAY: Chart = Chart {
     stem: "g12.latency.delay.xy",
     keywords: &["latency.delay.xy"],
     title: "Latency over the delay of the same request",
-    draw: Draw::Run(|view| {
+    draw: Draw::Run(Detail::Full, |view| {
         let pair = Pair {
             counts: &view.diagrams.latency_delay,
             x: X::Time("Delay (due → submission), log"),

@@ -5,7 +5,7 @@ use super::csv::{Csv, row};
 use crate::RunMaterial;
 use iosonar_analyze::SLOTS;
 use iosonar_analyze::{
-    ByScope, Cell, Class, ClassSeries, Correlation, CountGrid, Occupancy, ROWS, Scope, row_lower_edge,
+    Cell, Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, ROWS, Scope, row_lower_edge,
 };
 use std::io::{self, Write};
 
@@ -131,11 +131,11 @@ pub(super) fn bins(grid: &CountGrid, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Least, median and greatest number, and the exact mean over time, of each step.
-pub(super) fn levels(levels: &ByScope<Occupancy>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn levels(levels: &ClassOccupancy, out: &mut dyn Write) -> io::Result<()> {
     let names = ["time_begin_ns", "time_end_ns", "scope", "min", "median", "max", "mean"];
     let mut csv = Csv::new(out, &names)?;
     for scope in Scope::ALL {
-        let occupancy = levels.get(scope);
+        let occupancy = levels.scope(scope);
         let width = occupancy.band_ns(LEVELS);
         for (i, band) in occupancy.bands(LEVELS).into_iter().enumerate() {
             let begin = (i as u64).saturating_mul(width);
@@ -149,13 +149,13 @@ pub(super) fn levels(levels: &ByScope<Occupancy>, out: &mut dyn Write) -> io::Re
 /// Plain means of consecutive windows, each at its end. They are means over time, not over events, so that
 /// a burst of requests does not count for more than its time. Inside a stored column the number counts as constant.
 pub(super) fn smoothed(
-    levels: &ByScope<Occupancy>,
+    levels: &ClassOccupancy,
     options: &DataOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut csv = Csv::new(out, &["window_end_ns", "scope", "mean"])?;
     for scope in Scope::ALL {
-        let occupancy = levels.get(scope);
+        let occupancy = levels.scope(scope);
         let (integral, width) = (occupancy.integral_ns(), occupancy.axis().width_ns());
         // Narrower windows than columns would only repeat them.
         let window = options.smooth_window_ns.max(width);

@@ -23,9 +23,9 @@ pub(super) fn all(diagrams: &Diagrams) -> String {
     counts(&mut out, "demanded", &diagrams.demanded.scope(Scope::All));
     counts(&mut out, "delivered-read", &diagrams.delivered.scope(Scope::Read));
     counts(&mut out, "delivered-write", &diagrams.delivered.scope(Scope::Write));
-    occupancy(&mut out, "in-flight-read", &diagrams.in_flight.read);
-    occupancy(&mut out, "in-flight-write", &diagrams.in_flight.write);
-    occupancy(&mut out, "waiting", &diagrams.waiting.all);
+    occupancy(&mut out, "in-flight-read", &diagrams.in_flight.scope(Scope::Read));
+    occupancy(&mut out, "in-flight-write", &diagrams.in_flight.scope(Scope::Write));
+    occupancy(&mut out, "waiting", &diagrams.waiting.scope(Scope::All));
     out
 }
 

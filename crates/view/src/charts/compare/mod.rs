@@ -8,12 +8,11 @@ mod sonars;
 use super::axes::{LogScale, TimeScale, words};
 use super::{BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, RunMaterial, Subject, View, page};
 use crate::fonts::{self, Weight};
-use crate::plot::{Format, PlotError, PlotOptions};
+use crate::plot::{PlotError, PlotOptions, write_scene};
 use crate::scene::{Anchor, Rect, Scene};
-use crate::{Headline, Style, raster, svg, units};
+use crate::{Headline, Style, units};
 use iosonar_analyze::compare::{Comparison, Difference};
 use iosonar_analyze::{CountGrid, Summary};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Two runs to show side by side.
@@ -134,16 +133,7 @@ pub fn plot_compare(
     let mut written = Vec::new();
     for picture in ComparePicture::all() {
         let scene = picture.draw(material, &options.style);
-        for format in &options.formats {
-            let path = directory.join(format!("{}.{}", picture.stem(), format.extension()));
-            let bytes = match format {
-                Format::Png if options.style.scale == crate::Scale::Double => raster::png(&scene.doubled()),
-                Format::Png => raster::png(&scene),
-                Format::Svg => svg::svg(&scene).into_bytes(),
-            };
-            fs::write(&path, bytes).map_err(|source| PlotError { path: path.clone(), source })?;
-            written.push(path);
-        }
+        written.extend(write_scene(&scene, directory, picture.stem(), options)?);
     }
     Ok(written)
 }
