@@ -287,6 +287,7 @@ pub(crate) fn has_timetable(source: &Source) -> bool {
     match source {
         Source::Load(load) => load.pace == LoadPace::Original,
         Source::Pattern(pattern) => pattern.pace != Pace::Closed,
+        Source::Steps(steps) => steps.throttle.is_some(),
     }
 }
 

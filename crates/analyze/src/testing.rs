@@ -27,6 +27,7 @@ fn target(path: &str) -> TargetInfo {
         max_in_flight: 7,
         expected_requests: None,
         hole_bytes: 0,
+        checks: None,
         ended_early: None,
         issued_hash: String::new(),
     }
@@ -41,7 +42,12 @@ fn plan() -> Plan {
         backward: Backward::Refuse,
         skip_bad: false,
     });
-    let target = |path: &str| Target { path: path.into(), size: None, source: source.clone() };
+    let target = |path: &str| Target {
+        path: path.into(),
+        size: None,
+        handling: Handling::default(),
+        source: source.clone(),
+    };
     Plan {
         version: PLAN_VERSION,
         run_id: 0xabc,
@@ -57,6 +63,7 @@ fn plan() -> Plan {
         pacing: Default::default(),
         memory: Default::default(),
         faults: Default::default(),
+        conduct: Conduct::default(),
         targets: vec![target("/dev/a"), target("/dev/b")],
     }
 }
@@ -113,6 +120,7 @@ impl Fixture {
             buffer_stalls: Stalls::default(),
             means: Means { engine: "threads".into(), ..Means::default() },
             cpu: Default::default(),
+            passes: Vec::new(),
         };
         Fixture { plan: plan(), info, records }
     }

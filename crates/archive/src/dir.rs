@@ -399,6 +399,7 @@ mod tests {
             buffer_stalls: Stalls::default(),
             means: Default::default(),
             cpu: Default::default(),
+            passes: Vec::new(),
         }
     }
 

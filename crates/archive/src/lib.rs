@@ -22,5 +22,8 @@ pub use frame::{FRAME_BYTES, Frame};
 pub use log::{LogEnd, LogWriter, read_log_from};
 pub use parquet::{RecordFile, read_records_from};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
-pub use run::{ARCHIVE_VERSION, ClockInfo, CpuUse, Means, RunInfo, RunState, Stalls, TargetInfo};
+pub use run::{
+    ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Means, Miscompare, PassTimes, RunInfo, RunState, Stalls,
+    TargetInfo,
+};
 pub use text::{CsvWriter, JsonWriter};

@@ -34,6 +34,72 @@ pub struct RunInfo {
     pub means: Means,
     /// CPU time of the whole process from time zero until the last target had ended, in nanoseconds.
     pub cpu: CpuUse,
+    /// When each issuing loop carried out each pass; of series only (plan sources of kind `steps`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<PassTimes>,
+}
+
+/// When an issuing loop carried out a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassTimes {
+    /// Number of the target.
+    pub target: u16,
+    /// Number of the loop among those of its target.
+    pub job: u16,
+    /// Number of the pass, from 0.
+    pub pass: u32,
+    /// When the pass began for it, on the run's clock.
+    pub start: Nanos,
+    /// When its last request had completed, and what it wrote was flushed where the plan says so.
+    pub end: Nanos,
+    /// CPU time of its thread from start to end, in nanoseconds.
+    pub cpu_ns: u64,
+    /// How long it took to open the target's file for this pass; 0 where it stayed open.
+    pub open_ns: u64,
+}
+
+/// What checking the data of a target found.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Checks {
+    /// Requests whose data was checked.
+    pub requests: u64,
+    /// Those that were not what they should be.
+    pub miscompared: u64,
+    /// The first of those.
+    pub first: Vec<Miscompare>,
+}
+
+impl Checks {
+    /// Most miscompares that are told one by one.
+    pub const MOST_TOLD: usize = 100;
+
+    /// Adds what another loop of the target found.
+    pub fn merge(&mut self, other: Checks) {
+        self.requests += other.requests;
+        self.miscompared += other.miscompared;
+        self.first.extend(other.first);
+        self.first.sort_by_key(|m| (m.pass, m.sequence));
+        self.first.truncate(Self::MOST_TOLD);
+    }
+}
+
+/// A request whose data was not what it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Miscompare {
+    /// Number of the pass, from 0.
+    pub pass: u32,
+    /// Number of the request in its pass, from 0.
+    pub sequence: u64,
+    /// Byte offset of the request on the target.
+    pub offset: u64,
+    /// The first bad byte, counted from the begin of the request.
+    pub at: u64,
+    /// What that byte should be.
+    pub expected: u8,
+    /// What it is.
+    pub found: u8,
+    /// How many bytes are bad.
+    pub bad_bytes: u64,
 }
 
 /// What a run really used, where the plan leaves it open or the machine did not allow it.
@@ -126,6 +192,9 @@ pub struct TargetInfo {
     /// them costs nothing.
     #[serde(default)]
     pub hole_bytes: u64,
+    /// What checking its data found; absent where nothing was checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Checks>,
 }
 
 impl TargetInfo {

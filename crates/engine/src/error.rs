@@ -28,6 +28,31 @@ pub enum PrepareError {
         "target {0}: its file system has no direct I/O; use a target elsewhere, or --buffered, which measures the page cache too"
     )]
     NoDirectIo(String),
+    /// Space for a file cannot be allocated.
+    #[error(
+        "target {path}: {bytes} bytes cannot be allocated before the run: {error}; use another file system, or no preallocation"
+    )]
+    Preallocate {
+        /// As typed.
+        path: String,
+        /// How many were asked for.
+        bytes: u64,
+        /// What the kernel said.
+        error: std::io::Error,
+    },
+    /// A seek list cannot be followed.
+    #[error("seek list {path}: {why}")]
+    SeekList {
+        /// As typed.
+        path: String,
+        /// Where and why, with the remedy.
+        why: String,
+    },
+    /// Files cannot be made in place of a device.
+    #[error(
+        "target {0}: it is a device, and a file cannot be made in its place between passes: name a file, or keep it open"
+    )]
+    NoFile(String),
     /// A load cannot be opened.
     #[error("load {path}: {error}")]
     Input {

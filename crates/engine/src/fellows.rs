@@ -1,6 +1,6 @@
 //! What the jobs on one target know of each other: how many requests failed, and whether the target's part is over.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// The issuing loops of one target.
@@ -9,12 +9,36 @@ pub(crate) struct Fellows {
     failed: AtomicU64,
     is_over: AtomicBool,
     why: Mutex<Option<String>>,
+    /// Pass, and how many requests failed in it.
+    pass_failed: Mutex<(u32, u64)>,
+    /// 1 + the last pass that is over for all loops.
+    passes_over: AtomicU32,
 }
 
 impl Fellows {
     /// Counts a failed request; gives how many of the target's have failed.
     pub(crate) fn count_failed(&self) -> u64 {
         self.failed.fetch_add(1, Relaxed) + 1
+    }
+
+    /// Counts a failed request of a pass; gives how many of the target's have failed in it.
+    pub(crate) fn count_failed_in(&self, pass: u32) -> u64 {
+        let mut failed = self.pass_failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.0 != pass {
+            *failed = (pass, 0);
+        }
+        failed.1 += 1;
+        failed.1
+    }
+
+    /// Ends a pass for all loops of the target.
+    pub(crate) fn end_pass(&self, pass: u32) {
+        self.passes_over.fetch_max(pass + 1, Relaxed);
+    }
+
+    /// Whether a pass is over for all loops of the target.
+    pub(crate) fn is_pass_over(&self, pass: u32) -> bool {
+        self.passes_over.load(Relaxed) > pass
     }
 
     /// Ends the target's part; the first reason counts.

@@ -7,13 +7,17 @@
 //! To read it: `prepare` (what can be known before), `means` (what carries it out here), `start` and `run` (threads, time
 //! zero, the end), then `worker`, the loop that all else is for, with its `feed`, `payload`, `gate` and `fellows`.
 
+mod conductor;
+mod content;
 mod control;
 mod data;
 mod error;
 mod feed;
 mod fellows;
+mod files;
 mod gate;
 mod means;
+mod passes;
 mod payload;
 mod prepare;
 mod progress;
@@ -25,5 +29,5 @@ pub use control::Control;
 pub use data::{BadSector, HEADER, SectorHeader, fill};
 pub use error::PrepareError;
 pub use prepare::{NoticeSink, Prepared, TargetReady, prepare};
-pub use progress::{Progress, Snapshot};
+pub use progress::{LoopProgress, Progress, Snapshot};
 pub use run::RunError;

@@ -2,6 +2,8 @@
 //! the machine does not allow it, it is decided here and said.
 
 use crate::fellows::Fellows;
+use crate::files::TargetFile;
+use crate::passes::{PassRules, Remake};
 use crate::payload::{Author, Payloads};
 use crate::prepare::{Prepared, TargetReady};
 use crate::run::RunError;
@@ -10,6 +12,7 @@ use iosonar_archive::{ClockInfo, Means};
 use iosonar_backend::{Backend, Null, Setup, Sim, Uring, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
 use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, Pacing};
+use std::fs::File;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -62,6 +65,8 @@ impl Prepared {
         let t = &self.targets[target];
         let longest = if t.knows_lengths() { t.max_length() as u64 } else { UNKNOWN_LENGTH };
         let share = self.plan.memory.buffers.0 / workers as u64;
+        // A buffer that begins behind a page reaches into one more.
+        let longest = if t.target.handling.align.0 > 0 { longest.saturating_add(4096) } else { longest };
         BufferPool::needed(self.plan.depth, longest).min(share).max(4096)
     }
 
@@ -76,6 +81,7 @@ impl Prepared {
             spin,
             max_errors: self.plan.faults.max_errors,
             expected: target.load.as_ref().map(|l| l.requests),
+            rules: PassRules::new(&self.plan, part.target),
         }
     }
 }
@@ -121,14 +127,24 @@ pub(crate) fn equip(prepared: &Prepared, clock: &Clock) -> Result<(Vec<Equipment
         let pool = match engine.is_real() {
             true => {
                 let bytes = prepared.buffer_bytes(part.target, workers);
-                Some(BufferPool::new(bytes, prepared.plan.memory.hugepages).map_err(RunError::Memory)?)
+                let handling = &prepared.plan.targets[part.target].handling;
+                let pool = match handling.shared_memory {
+                    true => BufferPool::shared(bytes),
+                    false => BufferPool::new(bytes, prepared.plan.memory.hugepages),
+                };
+                Some(pool.map_err(RunError::Memory)?.shifted(handling.align.0))
             }
             false => None,
         };
         let backend = backend(prepared, engine, part, clock, pool.as_ref(), &mut means.notices)?;
         means.buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
-        let author =
-            Author { run_id: prepared.plan.run_id, target: part.target as u16, fill: prepared.plan.fill };
+        let author = Author {
+            run_id: prepared.plan.run_id,
+            target: part.target as u16,
+            fill: prepared.plan.fill,
+            data: prepared.plan.targets[part.target].handling.data.clone(),
+            seed: prepared.plan.seed,
+        };
         let settings = prepared.settings(part, spin);
         let (payloads, fellows) = (Payloads::new(author, pool), fellows[part.target].clone());
         Ok(Equipment { part, settings, backend, payloads, fellows })
@@ -155,10 +171,8 @@ fn backend(
         Engine::Uring(_) | Engine::Aio | Engine::Threads => {
             let file = prepared.targets[part.target].file.as_ref();
             let file = file.expect("prepare opens the targets of engines with I/O");
-            let file = file.try_clone().map_err(RunError::Threads)?;
-            let (depth, short) = (plan.depth, plan.faults.short);
-            let setup = Setup { file, clock: clock.clone(), depth, short, pool };
-            let (backend, new) = real(engine, setup).map_err(RunError::Engine)?;
+            let (file, _) = file.of_pass(0).map_err(RunError::Threads)?;
+            let (backend, new) = on_file(prepared, engine, file, clock, pool).map_err(RunError::Engine)?;
             // Many targets mostly have the same to say.
             notices.extend(new.into_iter().filter(|notice| !notices.contains(notice)).collect::<Vec<_>>());
             Ok(backend)
@@ -166,16 +180,44 @@ fn backend(
     }
 }
 
+/// The backend of an engine with I/O on an open file.
+fn on_file(
+    prepared: &Prepared,
+    engine: Engine,
+    file: File,
+    clock: &Clock,
+    pool: Option<&BufferPool>,
+) -> std::io::Result<(Box<dyn Backend>, Vec<String>)> {
+    let plan = &prepared.plan;
+    let (depth, short) = (plan.depth, plan.faults.short);
+    real(engine, Setup { file, clock: clock.clone(), depth, short, pool })
+}
+
+impl Prepared {
+    /// The target's file, and what makes a loop's backend on the file of another pass.
+    pub(crate) fn files<'a>(
+        &'a self,
+        target: usize,
+        clock: &'a Clock,
+    ) -> (Option<Arc<TargetFile>>, Remake<'a>) {
+        let remake = move |file: File| {
+            let (engine, _) = self.engine();
+            on_file(self, engine, file, clock, None).map(|(backend, _)| backend)
+        };
+        (self.targets[target].file.clone(), Box::new(remake))
+    }
+}
+
 /// Sets the calling thread apart from others as the plan asks; says what was refused.
-pub(crate) fn isolate(pacing: &Pacing, worker: usize) -> Vec<String> {
+pub(crate) fn isolate(pacing: &Pacing, cpu: Option<u32>, worker: usize) -> Vec<String> {
     let mut refused = Vec::new();
     let mut note = |what: String, done: std::io::Result<()>| {
         if let Err(error) = done {
             refused.push(format!("{what} was refused ({error}): the run goes on without it"));
         }
     };
-    if let Some(cpu) = pacing.pin.get(worker % pacing.pin.len().max(1)) {
-        note(format!("--pin {cpu}"), pin_to(*cpu));
+    if let Some(cpu) = cpu.or_else(|| pacing.pin.get(worker % pacing.pin.len().max(1)).copied()) {
+        note(format!("--pin {cpu}"), pin_to(cpu));
     }
     if let Some(nice) = pacing.nice {
         note(format!("--nice {nice}"), set_nice(nice));

@@ -1,15 +1,19 @@
 //! The data of requests: memory for all of them, and what is written.
 
+use crate::content;
 use crate::data::{SectorHeader, fill};
 use iosonar_os::{Buffer, BufferPool};
-use iosonar_plan::{Extent, Fill, Nanos, Op, RunId, SECTOR};
+use iosonar_plan::{Checked, Data, Extent, Fill, Nanos, Op, RunId, SECTOR};
 
 /// Whose data it is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Author {
     pub(crate) run_id: RunId,
     pub(crate) target: u16,
     pub(crate) fill: Fill,
+    /// What is written in place of sectors with headers, and the seed of what is random in it.
+    pub(crate) data: Option<Data>,
+    pub(crate) seed: u64,
 }
 
 /// What of a request its data depends on.
@@ -57,7 +61,8 @@ impl Payloads {
 
     /// Whether data of `length` bytes can ever be held.
     pub(crate) fn can_hold(&self, length: u64) -> bool {
-        self.pool.as_ref().is_none_or(|pool| length <= pool.bytes())
+        let fits = |pool: &BufferPool| usize::try_from(length).is_ok_and(|length| pool.check(length).is_ok());
+        self.pool.as_ref().is_none_or(fits)
     }
 
     /// Whether the data of a request still has to be made: that takes time.
@@ -92,7 +97,9 @@ impl Payloads {
     fn make(&mut self, content: Content) -> Option<Buffer> {
         let Some(pool) = &mut self.pool else { return Some(Buffer::empty()) };
         let mut buffer = pool.take(content.extent.length as usize)?;
-        if content.op == Op::Write {
+        if let (Op::Write, Some(data)) = (content.op, &self.author.data) {
+            content::fill(&mut buffer, data, content.extent.offset, self.seed_of(content.sequence));
+        } else if content.op == Op::Write {
             let first = SectorHeader {
                 run_id: self.author.run_id,
                 target: self.author.target.into(),
@@ -104,6 +111,25 @@ impl Payloads {
             fill(&mut buffer, first, self.author.fill);
         }
         Some(buffer)
+    }
+
+    /// Tells random requests apart: a different seed for each request of a run, the same in an equal run.
+    fn seed_of(&self, sequence: u64) -> u64 {
+        let words = [self.author.seed, self.author.target.into(), self.pass.into(), sequence];
+        words.into_iter().fold(0x105_0a72, |hash: u64, word| {
+            (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31)
+        })
+    }
+
+    /// Compares data with what the request should hold; none: it is right.
+    pub(crate) fn check(
+        &self,
+        data: &[u8],
+        what: Checked,
+        extent: Extent,
+        sequence: u64,
+    ) -> Option<content::Bad> {
+        content::check(data, what, self.author.data.as_ref(), extent.offset, self.seed_of(sequence))
     }
 
     pub(crate) fn give(&mut self, buffer: Buffer) {
@@ -122,7 +148,7 @@ mod tests {
     }
 
     fn payloads(bytes: u64) -> Payloads {
-        let author = Author { run_id: 1, target: 0, fill: Fill::default() };
+        let author = Author { run_id: 1, target: 0, fill: Fill::default(), data: None, seed: 1 };
         Payloads::new(author, Some(BufferPool::new(bytes, false).unwrap()))
     }
 

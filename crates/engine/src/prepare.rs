@@ -1,20 +1,23 @@
 //! Everything that can be found out before the first I/O.
 
 use crate::error::PrepareError;
+use crate::files::{TargetFile, name_of_pass, options, preallocate};
 use crate::means::Part;
 use iosonar_host::guard::{Guard, Intent, Permit};
-use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify};
-use iosonar_load::{Facts, LoadError, Notice, Pattern, Recorded, Source as RequestSource, Unfit, scan};
+use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify, identify_growing};
+use iosonar_load::{
+    Facts, Listed, LoadError, Notice, Pattern, Recorded, Source as RequestSource, Steps, Unfit, scan,
+};
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{
-    Access, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, Overlap, OverlapPolicy, Placement, Plan,
-    SECTOR, Source, Strong, Target,
+    Access, BetweenPasses, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, Overlap, OverlapPolicy,
+    Placement, Plan, SECTOR, Source, StepOrder, StepsSource, Strong, Target,
 };
 use iosonar_record::bytes_each;
 use iosonar_trace::decompress;
 use std::fs::File;
 use std::io::BufRead;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -38,7 +41,11 @@ pub struct TargetReady {
     /// Keeps the device from others while the run goes on.
     pub(crate) permit: Option<Permit>,
     /// The target, opened after the guard has judged it, and proved to be what was judged.
-    pub(crate) file: Option<File>,
+    pub(crate) file: Option<Arc<TargetFile>>,
+    /// What a seek list says.
+    pub(crate) list: Option<Arc<[Listed]>>,
+    /// Size of the target, where its requests may reach beyond it: a file that grows, or ends early.
+    pub(crate) room: Option<u64>,
     /// Where its requests go.
     pub placement: Placement,
     /// What its load holds; none for standard input and patterns.
@@ -91,13 +98,27 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     // Only when every target has been looked at is the first one claimed.
     let Prepared { plan, targets, .. } = &mut prepared;
     let mut guard = Guard::new(root);
-    for t in targets {
-        if let (Some(facts), true) = (&t.facts, plan.engine.is_real()) {
+    // What others only read may be made by the one that writes it.
+    let (made, others): (Vec<_>, Vec<_>) = targets.iter_mut().partition(|t| t.target.handling.file.create);
+    for t in made.into_iter().chain(others).filter(|_| plan.engine.is_real()) {
+        if t.facts.is_none() && t.first_name().exists() {
+            t.facts = Some(identify_growing(&t.first_name(), root)?);
+        }
+        if let Some(facts) = &t.facts {
             let intent = if t.writes { Intent::Write } else { Intent::ReadOnly };
             t.permit = Some(guard.check(facts, intent, plan.destroy)?);
-            // Opening shows whether the file system has direct I/O, while nothing has been made yet.
-            t.file = Some(t.open(facts, plan.access)?);
         }
+        // Opening shows whether the file system has direct I/O, while nothing has been made yet.
+        let access = t.target.access(plan.access);
+        let file = match &t.facts {
+            Some(facts) => t.open(facts, access)?,
+            None => t.make(access, root)?,
+        };
+        let care = t.target.handling.file;
+        if t.writes {
+            preallocate(&file, &care, &t.target.path)?;
+        }
+        t.file = Some(Arc::new(TargetFile::new(&t.target.path, care, access, t.writes, file)));
     }
     Ok(prepared)
 }
@@ -187,7 +208,9 @@ fn check_apart(targets: &[TargetReady]) -> Result<(), PrepareError> {
     let loads: Vec<_> = targets.iter().filter_map(load).collect();
     let target = |t: &TargetReady| (identity(&t.target.path), format!("target {}", name(&t.target.path)));
     let known: Vec<_> = targets.iter().map(target).collect();
-    for (index, written) in targets.iter().enumerate().filter(|(_, t)| t.writes) {
+    // Series may share a target: one reads what another has written, or both go over one device.
+    let is_apart = |t: &TargetReady| t.writes && !matches!(t.target.source, Source::Steps(_));
+    for (index, written) in targets.iter().enumerate().filter(|(_, t)| is_apart(t)) {
         let Some(own) = known[index].0 else { continue };
         let others = known.iter().enumerate().filter(|(i, _)| *i != index).map(|(_, other)| other);
         if let Some((_, other)) = others.chain(&loads).find(|(identity, _)| *identity == Some(own)) {
@@ -263,8 +286,21 @@ fn examine(
     root: &Root,
 ) -> Result<TargetReady, PrepareError> {
     let path = || name(&target.path);
-    let facts = match identify(&target.path, root) {
+    let list = read_list(target)?;
+    let first = name_of_pass(&target.path, &target.handling.file, 0);
+    let is_made = |other: &Target| other.path == target.path && other.handling.file.create;
+    let may_be_empty = plan.engine.is_real() && plan.targets.iter().any(is_made);
+    let look = if may_be_empty { identify_growing } else { identify };
+    let facts = match look(&first, root) {
         Ok(facts) => Some(facts),
+        // It is made when everything has been looked at.
+        Err(TargetError::Unreachable { .. })
+            if may_be_empty
+                && std::fs::symlink_metadata(&first)
+                    .is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound) =>
+        {
+            None
+        }
         // Engines without I/O need no target, only its size.
         Err(_) if !plan.engine.is_real() && target.size.is_some() => None,
         Err(TargetError::Unreachable { .. }) if !plan.engine.is_real() => {
@@ -275,13 +311,22 @@ fn examine(
     let size = match (&facts, target.size) {
         (_, Some(ByteSize(size))) if !plan.engine.is_real() => size,
         (Some(facts), _) => facts.size,
+        (None, _) if may_be_empty => 0,
         (None, _) => return Err(PrepareError::NoSize(path())),
     };
     let block = match &facts {
-        Some(facts) if !plan.access.buffered => facts.logical_block_size.bytes.max(SECTOR),
+        Some(facts) if !target.access(plan.access).buffered => facts.logical_block_size.bytes.max(SECTOR),
         _ => SECTOR,
     };
-    let block = if is_byte_exact(target, plan.access) { 1 } else { block };
+    let block = if is_byte_exact(target, target.access(plan.access)) { 1 } else { block };
+    let is_file = !facts.as_ref().is_some_and(|f| matches!(f.kind, TargetKind::BlockDevice(_)));
+    let (room, size) = match &target.source {
+        Source::Steps(steps) => {
+            check_steps(plan, target, steps, list.as_deref(), is_file, block)?;
+            reach(plan, steps, list.as_deref(), size, is_file, block)
+        }
+        _ => (None, size),
+    };
     let placement =
         Placement::new(size, block).map_err(|error| PrepareError::Placement { path: path(), error })?;
     check_fits(target, &placement, load.as_ref())?;
@@ -289,6 +334,9 @@ fn examine(
         (Source::Load(_), Some(load)) => load.writes > 0,
         (Source::Load(_), None) => true,
         (Source::Pattern(p), _) => p.writes(),
+        (Source::Steps(s), _) => {
+            list.as_ref().map_or(s.writes(), |list| list.iter().any(|entry| entry.op == Op::Write))
+        }
     };
     Ok(TargetReady {
         target: target.clone(),
@@ -297,14 +345,106 @@ fn examine(
         file: None,
         placement,
         load,
+        list,
+        room,
         writes,
         told: Arc::default(),
     })
 }
 
+/// How far a target reaches that does not grow by its series, and how far its requests may go.
+fn reach(
+    plan: &Plan,
+    steps: &StepsSource,
+    list: Option<&[Listed]>,
+    size: u64,
+    is_file: bool,
+    block: u64,
+) -> (Option<u64>, u64) {
+    /// Beyond any file.
+    const FAR: u64 = 1 << 62;
+    let listed = list.map(|list| {
+        let end = list.iter().map(|entry| entry.extent.end()).max().unwrap_or(0);
+        let moved = steps.pass_offset.0.saturating_mul(plan.passes.saturating_sub(1).into());
+        end.saturating_add(steps.offset.0).saturating_add(moved)
+    });
+    let grows = is_file && (steps.writes() || list.is_some());
+    let room = (!grows).then_some(size);
+    // Where passes are added, nobody knows how far offsets of passes go.
+    let is_open = plan.conduct.runtime.is_some() && steps.pass_offset.0 > 0;
+    let end = listed.or_else(|| steps.end(plan.passes)).filter(|_| !is_open);
+    let end = end.or(room).unwrap_or(FAR).min(FAR);
+    let size = if is_file { size.max(end) } else { size };
+    (room, size.next_multiple_of(block.max(1)))
+}
+
+/// Whether a series can be carried out on a target at all.
+fn check_steps(
+    plan: &Plan,
+    target: &Target,
+    steps: &StepsSource,
+    list: Option<&[Listed]>,
+    is_file: bool,
+    block: u64,
+) -> Result<(), PrepareError> {
+    let path = || name(&target.path);
+    let makes_files =
+        matches!(target.handling.file.between_passes, BetweenPasses::Recreate | BetweenPasses::NewFile);
+    if makes_files && !is_file {
+        return Err(PrepareError::NoFile(path()));
+    }
+    if let (Some(list), false, StepOrder::List { file }) = (list, steps.writes(), &steps.order)
+        && list.iter().any(|entry| entry.op == Op::Write)
+    {
+        let why =
+            "it holds writes, and only reads were asked for: ask for writes too, or use another list".into();
+        return Err(PrepareError::SeekList { path: name(file), why });
+    }
+    if !target.access(plan.access).buffered && !are_aligned(steps, list, block) {
+        return Err(PrepareError::Unaligned { path: path(), block });
+    }
+    Ok(())
+}
+
+/// Whether all requests of a series begin and end at multiples of `block`.
+fn are_aligned(steps: &StepsSource, list: Option<&[Listed]>, block: u64) -> bool {
+    let is_scattered = matches!(steps.order, StepOrder::Random { .. } | StepOrder::Staggered);
+    let last = steps.count().map_or(0, |count| steps.length(count.saturating_sub(1)));
+    let lengths = [steps.request_size.0, steps.offset.0, steps.pass_offset.0, last];
+    let units = is_scattered.then_some(steps.unit.0);
+    let listed = list.into_iter().flatten().flat_map(|entry| [entry.extent.offset, entry.extent.length]);
+    lengths.into_iter().chain(units).chain(listed).all(|n| n.is_multiple_of(block))
+}
+
+/// Reads the seek list that a series follows.
+fn read_list(target: &Target) -> Result<Option<Arc<[Listed]>>, PrepareError> {
+    let Source::Steps(StepsSource { order: StepOrder::List { file }, unit, .. }) = &target.source else {
+        return Ok(None);
+    };
+    let refuse = |why: String| PrepareError::SeekList { path: name(file), why };
+    let text = std::fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
+    let entries = iosonar_trace::read_seek_list(&text).map_err(|error| refuse(error.to_string()))?;
+    if entries.is_empty() {
+        return Err(refuse("it holds no request".into()));
+    }
+    let listed = |entry: &iosonar_trace::SeekEntry| {
+        let (offset, length) = (entry.location.checked_mul(unit.0)?, entry.reqsize.checked_mul(unit.0)?);
+        offset.checked_add(length).filter(|end| *end < 1 << 62)?;
+        Some(Listed { extent: iosonar_plan::Extent { offset, length }, op: entry.op })
+    };
+    let list: Option<Vec<Listed>> = entries.iter().map(listed).collect();
+    let list = list.ok_or_else(|| refuse("a location lies beyond 2^62 bytes".into()))?;
+    Ok(Some(list.into()))
+}
+
 /// Buffered patterns may use any size; headers then stand at every 512 bytes of a request, not of the target.
 fn is_byte_exact(target: &Target, access: Access) -> bool {
-    access.buffered && matches!(&target.source, Source::Pattern(p) if !p.is_aligned(SECTOR))
+    let is_exact = match &target.source {
+        Source::Pattern(p) => !p.is_aligned(SECTOR),
+        Source::Steps(_) => true,
+        Source::Load(_) => false,
+    };
+    access.buffered && is_exact
 }
 
 fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> Result<(), PrepareError> {
@@ -327,7 +467,7 @@ fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> R
             }
         }
         (Source::Load(_), Some(load)) if load.max_length > size => Err(too_small(load.max_length)),
-        (Source::Load(_), _) => Ok(()),
+        (Source::Load(_) | Source::Steps(_), _) => Ok(()),
     }
 }
 
@@ -336,6 +476,7 @@ pub(crate) fn source_name(target: &Target) -> String {
     match &target.source {
         Source::Load(load) => name(&load.file),
         Source::Pattern(p) => p.to_string(),
+        Source::Steps(s) => s.to_string(),
     }
 }
 
@@ -371,6 +512,14 @@ impl TargetReady {
         &self.target.path
     }
 
+    /// Its size in bytes; 0 for a file that is made by the run.
+    pub fn size(&self) -> u64 {
+        match (&self.target.source, &self.facts) {
+            (Source::Steps(_), Some(facts)) => facts.size,
+            _ => self.placement.size(),
+        }
+    }
+
     /// What will be overwritten, in words, if anything will.
     pub fn statement(&self) -> Option<&str> {
         match &self.permit {
@@ -390,6 +539,11 @@ impl TargetReady {
             Source::Load(_) => self.load.as_ref().map(|l| l.requests),
             // A pass that may end by time first has no certain number.
             Source::Pattern(p) => p.stop.requests.filter(|_| p.stop.runtime.is_none()),
+            Source::Steps(s) => {
+                let listed = self.list.as_ref().map(|list| list.len() as u64);
+                let least = s.count().into_iter().chain(listed).min();
+                least.filter(|_| s.time_limit.is_none())
+            }
         };
         once.map(|n| n.saturating_mul(passes.into()))
     }
@@ -412,6 +566,10 @@ impl TargetReady {
     pub(crate) fn max_length(&self) -> usize {
         let length = match (&self.target.source, &self.load) {
             (Source::Pattern(p), _) => p.longest(),
+            (Source::Steps(s), _) => {
+                let longest = |list: &Arc<[Listed]>| list.iter().map(|entry| entry.extent.length).max();
+                self.list.as_ref().map_or(s.request_size.0, |list| longest(list).unwrap_or(0))
+            }
             (_, Some(load)) => load.max_length,
             (_, None) => 0,
         };
@@ -425,13 +583,14 @@ impl TargetReady {
     pub(crate) fn jobs(&self) -> u32 {
         match &self.target.source {
             Source::Pattern(pattern) => pattern.jobs,
+            Source::Steps(steps) => steps.jobs,
             Source::Load(_) => 1,
         }
     }
 
     /// Whether the lengths of its requests are known before the start: not so where they come by standard input.
     pub(crate) fn knows_lengths(&self) -> bool {
-        matches!(self.target.source, Source::Pattern(_)) || self.load.is_some()
+        matches!(self.target.source, Source::Pattern(_) | Source::Steps(_)) || self.load.is_some()
     }
 
     /// Whether any two of its requests can conflict: nothing that is only read conflicts, but under the strongest table.
@@ -440,7 +599,14 @@ impl TargetReady {
     }
 
     /// Its requests for one pass: a pattern is there at once, a load has yet to be opened.
-    pub(crate) fn requests(&self, plan: &Plan, part: Part, stream: u64, notices: &NoticeSink) -> Requests {
+    pub(crate) fn requests(
+        &self,
+        plan: &Plan,
+        part: Part,
+        pass: u32,
+        stream: u64,
+        notices: &NoticeSink,
+    ) -> Requests {
         match &self.target.source {
             Source::Load(load) => {
                 let (load, notices, told) = (load.clone(), notices.clone(), self.told.clone());
@@ -451,26 +617,20 @@ impl TargetReady {
                 let pattern = pattern.expect("check_fits has seen that a block fits");
                 Requests::Pattern(Box::new(pattern.part(part.job, part.jobs)))
             }
+            Source::Steps(series) => {
+                let steps = Steps::new(series, pass, self.room, self.list.clone());
+                Requests::Pattern(Box::new(steps.part(part.job, part.jobs)))
+            }
         }
     }
 
     /// Opens the target as the plan says, and makes sure that it is what was judged: a path may lead elsewhere by
     /// now.
     fn open(&self, judged: &TargetFacts, access: Access) -> Result<File, PrepareError> {
-        let mut flags = 0;
-        if !access.buffered {
-            flags |= libc::O_DIRECT;
-        }
-        if access.sync {
-            flags |= libc::O_SYNC;
-        }
-        let mut options = File::options();
-        options.read(true).write(self.writes).custom_flags(flags);
         let path = || name(&self.target.path);
-        let file = options.open(&self.target.path).map_err(|error| match error.raw_os_error() {
-            Some(libc::EINVAL) if !access.buffered => PrepareError::NoDirectIo(path()),
-            _ => PrepareError::Open { path: path(), error },
-        })?;
+        let first = self.first_name();
+        let opened = options(access, self.writes).open(&first);
+        let file = opened.map_err(|error| self.not_opened(error, access))?;
         let opened = file.metadata().map_err(|error| PrepareError::Open { path: path(), error })?;
         let same = match &judged.kind {
             TargetKind::BlockDevice(device) => {
@@ -481,6 +641,53 @@ impl TargetReady {
             }
         };
         if same { Ok(file) } else { Err(PrepareError::Moved(path())) }
+    }
+
+    /// Makes the file, which was not there when it was looked for.
+    fn make(&mut self, access: Access, root: &Root) -> Result<File, PrepareError> {
+        let first = self.first_name();
+        let made = options(access, true).create_new(true).open(&first);
+        let file = made.map_err(|error| self.not_opened(error, access))?;
+        self.facts = identify_growing(&first, root).ok();
+        let block = self.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes);
+        if !access.buffered && !self.is_aligned(block) {
+            // Nothing has been written to it yet.
+            let _ = std::fs::remove_file(&first);
+            return Err(PrepareError::Unaligned { path: name(&self.target.path), block });
+        }
+        Ok(file)
+    }
+
+    /// Whether direct I/O can carry a series out.
+    fn is_aligned(&self, block: u64) -> bool {
+        match &self.target.source {
+            Source::Steps(steps) => are_aligned(steps, self.list.as_deref(), block),
+            _ => true,
+        }
+    }
+
+    /// Name of the file of the first pass.
+    fn first_name(&self) -> PathBuf {
+        name_of_pass(&self.target.path, &self.target.handling.file, 0)
+    }
+
+    fn not_opened(&self, error: std::io::Error, access: Access) -> PrepareError {
+        let path = name(&self.target.path);
+        match error.raw_os_error() {
+            Some(libc::EINVAL) if !access.buffered => PrepareError::NoDirectIo(path),
+            _ => PrepareError::Open { path, error },
+        }
+    }
+
+    /// What does not fit, in a sentence, though the run goes on.
+    pub fn notice(&self) -> Option<String> {
+        let (Source::Steps(series), Some(size)) = (&self.target.source, self.room) else { return None };
+        let end = series.end(1).filter(|end| *end > size && !self.writes)?;
+        Some(format!(
+            "target {} holds {size} bytes, and its series reads up to byte {end}: what lies behind its end stays short, and \
+             the pass ends there",
+            self.target.path.display()
+        ))
     }
 }
 
@@ -512,7 +719,7 @@ impl Prepared {
                 t.load.as_ref().map(|f| f.demand.until(l.speed.unscale(now)))
             }
             Source::Pattern(p) => p.mean_iops().map(|iops| (now.as_secs_f64() * iops) as u64),
-            Source::Load(_) => None,
+            Source::Load(_) | Source::Steps(_) => None,
         };
         self.targets.iter().map(of).sum()
     }
@@ -525,6 +732,7 @@ impl Prepared {
             }
             Source::Load(_) => Some(Nanos(0)),
             Source::Pattern(p) => p.stop.end(),
+            Source::Steps(_) => None,
         };
         let spans = self.targets.iter().map(of).collect::<Option<Vec<_>>>()?;
         spans.into_iter().max().map(|span| Nanos(span.0.saturating_mul(self.plan.passes.into())))

@@ -28,6 +28,7 @@ pub struct Gauge {
     now_ns: AtomicU64,
     /// Its part is over.
     ended: AtomicBool,
+    pass: AtomicU32,
     completed: AtomicU64,
     failed: AtomicU64,
     dropped: AtomicU64,
@@ -45,6 +46,7 @@ impl Default for Gauge {
             late_ns: AtomicU64::new(0),
             now_ns: AtomicU64::new(0),
             ended: AtomicBool::new(false),
+            pass: AtomicU32::new(0),
             completed: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
@@ -72,6 +74,10 @@ impl Gauge {
         self.ended.store(true, Relaxed);
     }
 
+    pub(crate) fn set_pass(&self, pass: u32) {
+        self.pass.store(pass, Relaxed);
+    }
+
     pub(crate) fn set_late(&self, late: Nanos) {
         self.late_ns.store(late.0, Relaxed);
     }
@@ -93,6 +99,19 @@ impl Gauge {
             add(&self.responses[bucket(response)], 1);
         }
     }
+}
+
+/// A moment of an issuing loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopProgress {
+    /// Number of its pass, from 0.
+    pub pass: u32,
+    /// Requests that ended, in all passes.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// It has ended.
+    pub ended: bool,
 }
 
 /// A moment of a run.
@@ -127,6 +146,18 @@ impl Progress {
     pub fn new(workers: usize) -> Progress {
         let gauges = (0..workers).map(|_| Gauge::default()).collect();
         Progress { gauges, before: Mutex::new(Box::new([0; BUCKETS])) }
+    }
+
+    /// What each issuing loop has come to, those of a target together, in the order of [`Prepared::workers`].
+    ///
+    /// [`Prepared::workers`]: crate::Prepared::workers
+    pub fn loops(&self) -> impl Iterator<Item = LoopProgress> + '_ {
+        self.gauges.iter().map(|g| LoopProgress {
+            pass: g.pass.load(Relaxed),
+            requests: g.completed.load(Relaxed) + g.failed.load(Relaxed),
+            bytes: g.bytes.load(Relaxed),
+            ended: g.ended.load(Relaxed),
+        })
     }
 
     pub(crate) fn gauge(&self, worker: usize) -> &Gauge {

@@ -1,9 +1,11 @@
 //! A run: workers, the records' writer, the sampler of counters, time zero.
 
+use crate::conductor::Conductor;
 use crate::control::Control;
 use crate::feed::Feed;
 use crate::gate::{Gate, Member};
 use crate::means::{Equipment, Part, equip, isolate};
+use crate::passes::Company;
 use crate::prepare::{Prepared, Requests, TargetReady, source_name};
 use crate::progress::Progress;
 use crate::start::Start;
@@ -71,6 +73,7 @@ impl Prepared {
             ended_early: None,
             issued_hash: String::new(),
             hole_bytes: t.hole_bytes(),
+            checks: None,
         };
         RunInfo {
             archive_version: ARCHIVE_VERSION,
@@ -85,6 +88,7 @@ impl Prepared {
             buffer_stalls: Stalls::default(),
             means: Means::default(),
             cpu: CpuUse::default(),
+            passes: Vec::new(),
         }
     }
 
@@ -115,8 +119,14 @@ impl Prepared {
             // Written again at the end; a disk that is full by now shows in the records, too.
             let _ = archive.write_run(&info);
         };
-        let shared = Shared { clock: &clock, control, progress, notices: &notices };
+        let loops: Vec<u32> = self.targets.iter().map(TargetReady::jobs).collect();
+        let conductor =
+            self.plan.conduct.is_coupled().then(|| Conductor::new(&self.plan, &loops, self.is_timed()));
+        let conductor = conductor.as_ref();
+        let shared = Shared { clock: &clock, control, progress, notices: &notices, conductor };
         let (ends, clock_error) = self.carry_out(equipment, recorders, shared, series, begin)?;
+        let cleaned = self.targets.iter().filter_map(|t| t.file.as_ref()?.clean_up(self.plan.passes));
+        notices.lock().unwrap_or_else(PoisonError::into_inner).extend(cleaned);
         let written = writer.finish();
         let used = own_cpu_time();
         info.cpu = CpuUse { user_ns: used.user_ns - cpu.user_ns, system_ns: used.system_ns - cpu.system_ns };
@@ -191,12 +201,15 @@ impl Prepared {
     ) -> (Tally, Result<(), WorkerError>) {
         let arrival = start.arrival();
         set_timer_slack_1ns();
-        let refused = isolate(&self.plan.pacing, index);
+        let cpu = self.plan.targets[equipment.part.target].handling.cpu;
+        let refused = isolate(&self.plan.pacing, cpu, index);
         shared.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
         let Equipment { part, settings, backend, payloads, fellows } = equipment;
-        let Shared { clock, control, progress, .. } = shared;
-        let worker =
-            Worker::new(settings, backend, payloads, fellows, recorder, control, progress.gauge(index));
+        let Shared { clock, control, progress, conductor, .. } = shared;
+        let (file, remake) = self.files(part.target, clock);
+        let company = Company { fellows, conductor, file, remake };
+        let gauge = progress.gauge(index);
+        let worker = Worker::new(settings, backend, payloads, company, recorder, control, gauge);
         // Opened and read ahead before time zero, so that neither costs delay; so is a later pass before its start.
         let mut first = Some(self.feed(part, 0, control));
         if !arrival.wait(clock, self.is_timed(), control) {
@@ -210,7 +223,7 @@ impl Prepared {
     fn feed(&self, part: Part, pass: u32, control: &Control) -> Result<Feed, WorkerError> {
         let target = &self.targets[part.target];
         let stream = u64::from(pass) * self.targets.len() as u64 + part.target as u64;
-        let mut feed = match target.requests(&self.plan, part, stream, &self.notices) {
+        let mut feed = match target.requests(&self.plan, part, pass, stream, &self.notices) {
             Requests::Pattern(source) => Feed::Direct(source),
             Requests::Load(open) if self.is_timed() => {
                 Feed::Ahead(ReadAhead::start(open).map_err(WorkerError::Thread)?)
@@ -233,6 +246,7 @@ impl Prepared {
             issued[*target].merge(tally.issued);
             let target = &mut info.targets[*target];
             add_tally(target, tally);
+            info.passes.extend(&tally.passes);
             info.recorder_stalls.merge(tally.recorder_stalls);
             info.buffer_stalls.merge(tally.buffer_stalls);
             info.push_back_stalls
@@ -246,6 +260,7 @@ impl Prepared {
         for (target, issued) in info.targets.iter_mut().zip(issued) {
             target.issued_hash = issued.to_string();
         }
+        info.passes.sort_by_key(|p| (p.pass, p.target, p.job));
         // Where every target has ended early, there is nothing that went on.
         if info.targets.iter().all(|t| t.ended_early.is_some()) {
             let early =
@@ -265,6 +280,9 @@ fn add_tally(target: &mut TargetInfo, tally: &Tally) {
     target.input_lines = target.input_lines.max(tally.lines);
     target.max_waiting = target.max_waiting.max(tally.counters.max_waiting.into());
     target.max_in_flight += u64::from(tally.counters.max_in_flight);
+    if tally.checks.requests > 0 {
+        target.checks.get_or_insert_default().merge(tally.checks.clone());
+    }
     if target.ended_early.is_none() {
         target.ended_early.clone_from(&tally.ended_early);
     }
@@ -287,6 +305,8 @@ struct Shared<'a> {
     progress: &'a Progress,
     /// What the machine refused, one sentence each.
     notices: &'a Mutex<Vec<String>>,
+    /// Where loops wait for each other, if any do.
+    conductor: Option<&'a Conductor>,
 }
 
 /// Samples the counters and corrects the clock until the run has ended; gives how far the clock was off at most.

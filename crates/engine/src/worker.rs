@@ -4,20 +4,22 @@
 //! the time once, and then does whatever the scheduler finds due, up to a batch; the backend hands a batch over at
 //! once. Between due times it sleeps, and spins at the end of a sleep; both see completions.
 
+use crate::conductor::{Asker, Permit};
 use crate::control::Control;
 use crate::feed::{Answer, Feed};
-use crate::fellows::Fellows;
 use crate::gate::Member;
+use crate::passes::{Company, PassRules};
 use crate::payload::{Content, Payloads};
 use crate::progress::Gauge;
-use iosonar_archive::{Marks, Outcome, Record, Stalls};
+use iosonar_archive::{Checks, Marks, Miscompare, Outcome, PassTimes, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
 use iosonar_load::{IssuedHash, Item, LoadError};
 use iosonar_os::Buffer;
-use iosonar_plan::{Extent, Nanos, Overlap, OverlapPolicy, Placement};
+use iosonar_os::usage::thread_cpu_ns;
+use iosonar_plan::{Extent, Nanos, Op, Overlap, OverlapPolicy, Placement, Verify};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
-use std::sync::Arc;
+use std::os::unix::fs::FileExt;
 
 /// How often a waiting loop looks whether it should stop, and hands on records.
 const POLL: Nanos = Nanos(50_000_000);
@@ -43,6 +45,7 @@ pub(crate) struct Settings {
     pub(crate) max_errors: Option<u64>,
     /// Requests of a pass, where a scan has counted them.
     pub(crate) expected: Option<u64>,
+    pub(crate) rules: PassRules,
 }
 
 /// What goes with a request from its source to its record.
@@ -66,6 +69,10 @@ pub(crate) enum WorkerError {
     NoMemory { sequence: u64, length: u64 },
     #[error("no thread could be started to read the load ({0}): raise the limit on processes (ulimit -u)")]
     Thread(std::io::Error),
+    #[error("its file could not be opened for pass {pass}: {error}")]
+    File { pass: u32, error: std::io::Error },
+    #[error("what was written could not be flushed at the end of a pass: {0}")]
+    Flush(std::io::Error),
     #[error("its load changed while it was replayed: {offered} requests came of {expected}")]
     Changed { offered: u64, expected: u64 },
     #[error("its worker panicked, which is a bug: please report it with the command")]
@@ -83,6 +90,9 @@ pub(crate) struct Tally {
     pub(crate) issued: IssuedHash,
     pub(crate) recorder_stalls: Stalls,
     pub(crate) buffer_stalls: Stalls,
+    /// When it carried out each pass, of a series.
+    pub(crate) passes: Vec<PassTimes>,
+    pub(crate) checks: Checks,
     /// It was stopped before it had dealt with all requests.
     pub(crate) stopped: bool,
     /// Why its target's part ended by itself before its end.
@@ -94,10 +104,13 @@ pub(crate) struct Worker<'a> {
     settings: Settings,
     backend: Box<dyn Backend>,
     payloads: Payloads,
-    fellows: Arc<Fellows>,
+    company: Company<'a>,
     recorder: Recorder,
     control: &'a Control,
     gauge: &'a Gauge,
+    /// How long it took to open the file of this pass, and CPU time of the thread at its start.
+    open_ns: u64,
+    cpu_ns: u64,
     pass: u32,
     is_last_pass: bool,
     /// Start of the pass on the run's clock.
@@ -119,7 +132,7 @@ impl<'a> Worker<'a> {
         settings: Settings,
         backend: Box<dyn Backend>,
         payloads: Payloads,
-        fellows: Arc<Fellows>,
+        company: Company<'a>,
         recorder: Recorder,
         control: &'a Control,
         gauge: &'a Gauge,
@@ -129,10 +142,12 @@ impl<'a> Worker<'a> {
             settings,
             backend,
             payloads,
-            fellows,
+            company,
             recorder,
             control,
             gauge,
+            open_ns: 0,
+            cpu_ns: 0,
             pass: 0,
             is_last_pass: true,
             start: Nanos(0),
@@ -153,7 +168,8 @@ impl<'a> Worker<'a> {
         member: &Member<'_>,
         mut open: impl FnMut(u32) -> Result<Feed, WorkerError>,
     ) -> (Tally, Result<(), WorkerError>) {
-        for pass in 0..passes {
+        let added = self.settings.rules.runtime.map(|_| u32::MAX);
+        for pass in 0..added.unwrap_or(passes) {
             let mut feed = match open(pass) {
                 Ok(feed) => feed,
                 Err(error) => {
@@ -161,13 +177,22 @@ impl<'a> Worker<'a> {
                     break;
                 }
             };
-            self.is_last_pass = pass + 1 == passes;
-            self.begin(pass, member);
-            while self.turn(&mut feed) {}
-            self.count(feed.lines());
-            if self.error.is_some() || self.tally.stopped || self.tally.ended_early.is_some() {
+            self.is_last_pass = pass + 1 == passes && added.is_none();
+            if let Err(error) = self.begin(pass, member) {
+                self.fail(error);
+                self.end_pass(true);
                 break;
             }
+            let is_over = pass > 0 && self.settings.rules.is_over(self.start);
+            while !is_over && self.turn(&mut feed) {}
+            self.end_pass(is_over);
+            self.count(feed.lines());
+            if is_over || self.error.is_some() || self.tally.stopped || self.tally.ended_early.is_some() {
+                break;
+            }
+        }
+        if let Some(conductor) = self.company.conductor {
+            conductor.leave(self.settings.target);
         }
         let now = self.backend.now();
         self.gauge.end(now);
@@ -177,15 +202,93 @@ impl<'a> Worker<'a> {
 
     /// The first pass starts at time zero, not when this thread woke up: that would hide its delay. A later one
     /// starts when all targets are there, and everything is made before it.
-    fn begin(&mut self, pass: u32, member: &Member<'_>) {
+    fn begin(&mut self, pass: u32, member: &Member<'_>) -> Result<(), WorkerError> {
+        let rules = self.settings.rules;
         self.pass = pass;
+        self.gauge.set_pass(pass);
         self.offered = 0;
         self.payloads.begin(pass);
         if pass > 0 {
             self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
-            self.start = member.await_others(self.backend.now());
+            let ended = self.backend.now();
+            let ended = if rules.is_free { ended } else { member.await_others(ended) };
+            // Not before all have ended the pass: whoever still met there would wait for this one.
+            if let Some(conductor) = self.company.conductor {
+                conductor.rejoin();
+            }
+            self.rest_until(ended.saturating_add(rules.delay));
+            self.reopen(pass)?;
+            let ready = self.backend.now();
+            let has_steps =
+                rules.delay > Nanos(0) || self.has_changing_file() || self.company.conductor.is_some();
+            self.start = match rules.is_free {
+                true => ready,
+                false if has_steps => member.await_others(ready),
+                false => ended,
+            };
+        } else if rules.start_delay > Nanos(0) {
+            self.start = rules.start_delay;
+            self.rest_until(self.start);
         }
         self.backend.skip_to(self.start);
+        if let Some(conductor) = self.company.conductor {
+            conductor.begin(self.settings.target, pass, self.start);
+        }
+        self.cpu_ns = if rules.is_series { thread_cpu_ns() } else { 0 };
+        Ok(())
+    }
+
+    fn has_changing_file(&self) -> bool {
+        self.company.file.as_ref().is_some_and(|file| file.changes())
+    }
+
+    /// Goes on with the file of this pass, where each has one of its own.
+    fn reopen(&mut self, pass: u32) -> Result<(), WorkerError> {
+        let Some(file) = self.company.file.clone().filter(|file| file.changes()) else { return Ok(()) };
+        let remade = file.of_pass(pass).and_then(|(file, took)| Ok(((self.company.remake)(file)?, took)));
+        (self.backend, self.open_ns) = remade.map_err(|error| WorkerError::File { pass: pass + 1, error })?;
+        Ok(())
+    }
+
+    /// Does nothing until a time, or until the run is stopped.
+    fn rest_until(&mut self, time: Nanos) {
+        self.backend.skip_to(time);
+        loop {
+            let now = self.backend.now();
+            if now >= time || self.control.is_stopped(now) || self.settings.rules.is_over(now) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_nanos(time.saturating_sub(now).min(POLL).0));
+        }
+    }
+
+    /// Flushes what was written, if the plan wants it, and keeps the times of the pass.
+    fn end_pass(&mut self, is_empty: bool) {
+        if !self.settings.rules.is_series {
+            return;
+        }
+        if let Some(file) = self.company.file.as_ref().filter(|file| file.syncs()) {
+            let flushed = file.of_pass(self.pass).and_then(|(file, _)| file.sync_all());
+            if let Err(error) = flushed {
+                self.fail(WorkerError::Flush(error));
+            }
+        }
+        let end = self.backend.now();
+        if let Some(conductor) = self.company.conductor {
+            conductor.end(self.settings.target, end);
+        }
+        if is_empty {
+            return;
+        }
+        self.tally.passes.push(PassTimes {
+            target: self.settings.target,
+            job: self.settings.job.unwrap_or(0),
+            pass: self.pass,
+            start: self.start,
+            end,
+            cpu_ns: thread_cpu_ns().saturating_sub(self.cpu_ns),
+            open_ns: self.open_ns,
+        });
     }
 
     fn count(&mut self, lines: u64) {
@@ -204,7 +307,7 @@ impl<'a> Worker<'a> {
         if self.control.is_stopped(now) {
             self.tally.stopped |= self.scheduler.has_more() || self.stalled.is_some() || !self.is_last_pass;
             self.stop(now);
-        } else if let Some(why) = self.fellows.over() {
+        } else if let Some(why) = self.company.fellows.over() {
             self.end_early(why, now);
         }
         let goes_on = self.act(feed, now);
@@ -319,13 +422,18 @@ impl<'a> Worker<'a> {
 
     /// Ends this target's part, which is a result like any other; other targets go on.
     fn end_early(&mut self, why: String, now: Nanos) {
-        self.fellows.end(&why);
+        self.company.fellows.end(&why);
         self.tally.ended_early.get_or_insert(why);
         self.stop(now);
     }
 
     /// Offers the scheduler the next request of the source; `false` if there is none yet.
     fn offer(&mut self, feed: &mut Feed, now: Nanos) -> bool {
+        let rules = self.settings.rules;
+        if rules.is_series && (rules.is_over(now) || self.company.fellows.is_pass_over(self.pass)) {
+            self.scheduler.exhausted();
+            return true;
+        }
         match feed.next(now.saturating_sub(self.start), |item| self.offer_item(item)) {
             Ok(Answer::Seen) => {}
             Ok(Answer::End) => self.end_of_source(),
@@ -342,6 +450,9 @@ impl<'a> Worker<'a> {
     }
 
     fn offer_item(&mut self, item: &Item) {
+        if self.company.conductor.is_some() && !self.await_turn(item) {
+            return;
+        }
         self.offered += 1;
         self.tally.max_requested_end = self.tally.max_requested_end.max(item.extent.end());
         let placed = match self.settings.placement.place(item.extent) {
@@ -365,6 +476,33 @@ impl<'a> Worker<'a> {
         let facts = Origin { load_time: item.load_time, requested: item.extent, marks };
         let (sequence, op, extent) = (item.sequence, item.op, placed.extent);
         self.scheduler.offer(Request { sequence, op, extent, due, facts });
+    }
+
+    /// Waits until other targets let the next request go; `false` if it does not go.
+    fn await_turn(&mut self, item: &Item) -> bool {
+        let Some(conductor) = self.company.conductor else { return true };
+        let asker = Asker {
+            target: self.settings.target,
+            pass: self.pass,
+            index: self.offered,
+            bytes: item.extent.length,
+        };
+        let (control, rules, backend) = (self.control, self.settings.rules, &mut self.backend);
+        let is_stopped = |now: Nanos| control.is_stopped(now) || rules.is_over(now);
+        match conductor.await_turn(asker, || backend.now(), is_stopped) {
+            Permit::Go(at) => {
+                self.backend.skip_to(at);
+                return true;
+            }
+            // A run that is stopped is found so by the next turn.
+            Permit::EndPass | Permit::Stopped => self.scheduler.exhausted(),
+            Permit::Never(why) => {
+                self.scheduler.exhausted();
+                let now = self.backend.now();
+                self.end_early(why, now);
+            }
+        }
+        false
     }
 
     fn end_of_source(&mut self) {
@@ -430,10 +568,13 @@ impl<'a> Worker<'a> {
         any
     }
 
-    fn complete(&mut self, completion: Completion) {
+    fn complete(&mut self, mut completion: Completion) {
         let slot = Slot(completion.token.0);
         let (result, now) = (completion.result, completion.completed);
         let record = self.sent(slot, &completion);
+        if self.settings.rules.is_series {
+            self.look_at(&record, &mut completion.buffer);
+        }
         self.scheduler.complete(slot, now);
         self.payloads.give(completion.buffer);
         self.keep(&record, now);
@@ -442,16 +583,70 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// What a series wants to know of a request: whether its data is right, whether the file has ended, how far it has
+    /// come.
+    fn look_at(&mut self, record: &Record, buffer: &mut Buffer) {
+        let transferred = u64::try_from(record.result).unwrap_or(0);
+        if let (Some(verify), true) =
+            (self.settings.rules.verify, transferred > 0 && !self.payloads.are_empty())
+        {
+            self.verify(verify, record, buffer, transferred);
+        }
+        if record.op == Op::Read && record.result == 0 {
+            self.scheduler.exhausted();
+        }
+        if let Some(conductor) = self.company.conductor {
+            conductor.completed(self.settings.target, transferred, record.completed.unwrap_or_default());
+        }
+    }
+
+    /// Checks the data of a request, outside its time. What was written is read back first.
+    fn verify(&mut self, verify: Verify, record: &Record, buffer: &mut Buffer, transferred: u64) {
+        let length = usize::try_from(transferred).unwrap_or(usize::MAX).min(buffer.len());
+        if record.op == Op::Write {
+            if !verify.immediate {
+                return;
+            }
+            let Some(file) = &self.company.file else { return };
+            let back = file
+                .of_pass(self.pass)
+                .and_then(|(file, _)| file.read_exact_at(&mut buffer[..length], record.executed.offset));
+            if back.is_err() {
+                // Not to be read is not to be what it should be.
+                buffer[..length].fill(!0);
+            }
+        }
+        let checked = self.payloads.check(&buffer[..length], verify.what, record.executed, record.sequence);
+        self.tally.checks.requests += 1;
+        let Some(bad) = checked else { return };
+        self.tally.checks.miscompared += 1;
+        if self.tally.checks.first.len() < Checks::MOST_TOLD {
+            self.tally.checks.first.push(Miscompare {
+                pass: record.pass,
+                sequence: record.sequence,
+                offset: record.executed.offset,
+                at: bad.at,
+                expected: bad.expected,
+                found: bad.found,
+                bad_bytes: bad.bytes,
+            });
+        }
+    }
+
     /// A target that is gone ends its part; one that only fails does so as far as the plan allows.
     #[cold]
     fn count_failed(&mut self, result: i64, now: Nanos) {
-        let failed = self.fellows.count_failed();
+        let failed = self.company.fellows.count_failed();
         let errno = i32::try_from(-result).unwrap_or_default();
         if matches!(errno, libc::ENODEV | libc::ENXIO | libc::ENOMEDIUM) {
             let error = std::io::Error::from_raw_os_error(errno);
             self.end_early(format!("the target is gone: {error}"), now);
         } else if let Some(most) = self.settings.max_errors.filter(|most| failed > *most) {
             self.end_early(format!("more than {most} requests failed (--max-errors)"), now);
+        } else if let Some(most) = self.settings.rules.max_errors
+            && self.company.fellows.count_failed_in(self.pass) >= most
+        {
+            self.company.fellows.end_pass(self.pass);
         }
     }
 

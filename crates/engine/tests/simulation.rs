@@ -5,8 +5,8 @@ use iosonar_archive::{Archive, ArchiveWriter, Marks, Outcome, Record, RunInfo, R
 use iosonar_engine::{Control, Progress, prepare};
 use iosonar_host::Root;
 use iosonar_plan::{
-    Access, Backward, ByteSize, Engine, Fill, LoadPace, LoadSource, Nanos, Op, Overlap, OverlapPolicy,
-    PLAN_VERSION, Plan, SimModel, SimStall, Source, Strong, Target, Window,
+    Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, LoadSource, Nanos, Op, Overlap,
+    OverlapPolicy, PLAN_VERSION, Plan, SimModel, SimStall, Source, Strong, Target, Window,
 };
 use iosonar_testkit::{Access as Seen, Verdict, check};
 use std::fmt::Write as _;
@@ -76,6 +76,7 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: b
         path: format!("dev{i}").into(),
         // Smaller than some loads: addresses wrap, and conflict where they did not.
         size: Some(ByteSize(512 * 1_024)),
+        handling: Handling::default(),
         source: Source::Load(LoadSource {
             file: dir.join(format!("{i}.load")),
             window: Window::default(),
@@ -100,6 +101,7 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: b
         pacing: Default::default(),
         memory: Default::default(),
         faults: Default::default(),
+        conduct: Conduct::default(),
         targets: (0..targets).map(target).collect(),
     }
 }

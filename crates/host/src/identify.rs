@@ -105,6 +105,18 @@ pub fn identify(path: &Path, root: &Root) -> Result<TargetFacts, TargetError> {
     facts(Node::probe(path)?, root)
 }
 
+/// The same of a target that may be an empty file, because it is going to grow.
+///
+/// # Errors
+/// As [`identify`], but for a file of 0 bytes.
+pub fn identify_growing(path: &Path, root: &Root) -> Result<TargetFacts, TargetError> {
+    let node = Node::probe(path)?;
+    match &node.kind {
+        NodeKind::Regular(found) => Ok(file_facts(&node, file::describe(&node.resolved, found, root))),
+        NodeKind::Block(_) => facts(node, root),
+    }
+}
+
 /// The part of identification that can be tested without a device.
 pub(crate) fn facts(node: Node, root: &Root) -> Result<TargetFacts, TargetError> {
     match &node.kind {
@@ -120,7 +132,10 @@ pub(crate) fn facts(node: Node, root: &Root) -> Result<TargetFacts, TargetError>
         }
         NodeKind::Regular(found) => {
             let file = file::describe(&node.resolved, found, root);
-            file_facts(&node, file)
+            if file.size == 0 {
+                return Err(TargetError::empty_file(&node.path));
+            }
+            Ok(file_facts(&node, file))
         }
     }
 }
@@ -154,10 +169,7 @@ fn device_block_size(path: &Path, device: &BlockDevice) -> BlockSize {
     }
 }
 
-fn file_facts(node: &Node, file: RegularFile) -> Result<TargetFacts, TargetError> {
-    if file.size == 0 {
-        return Err(TargetError::empty_file(&node.path));
-    }
+fn file_facts(node: &Node, file: RegularFile) -> TargetFacts {
     let mut facts = TargetFacts {
         path: node.path.clone(),
         resolved: node.resolved.clone(),
@@ -168,7 +180,7 @@ fn file_facts(node: &Node, file: RegularFile) -> Result<TargetFacts, TargetError
         kind: TargetKind::RegularFile(file),
     };
     facts.logical_block_size = file_block_size(&facts);
-    Ok(facts)
+    facts
 }
 
 fn file_unwritable(node: &Node, file: &RegularFile) -> Option<Unwritable> {

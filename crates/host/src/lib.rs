@@ -22,7 +22,7 @@ mod size;
 mod target;
 
 pub use fact::Fact;
-pub use identify::{TargetError, identify};
+pub use identify::{TargetError, identify, identify_growing};
 pub use number::DevNumber;
 pub use root::Root;
 pub use target::{

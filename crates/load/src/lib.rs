@@ -21,6 +21,7 @@ mod skew;
 mod sort;
 #[cfg(test)]
 mod statistics;
+mod steps;
 mod timetable;
 
 pub use ahead::{Next, ReadAhead};
@@ -29,6 +30,7 @@ pub use issued::IssuedHash;
 pub use pattern::{Pattern, Unfit};
 pub use recorded::{BackShift, LoadError, Notice, Recorded};
 pub use scan::{Facts, scan};
+pub use steps::{Listed, Steps};
 
 use iosonar_plan::{Extent, Nanos, Op};
 

@@ -31,11 +31,23 @@ impl Region {
     /// # Errors
     /// `ENOMEM` where there is not so much memory, or too few huge pages are reserved (`vm.nr_hugepages`).
     pub fn map(bytes: usize, hugepages: bool) -> io::Result<Region> {
+        Region::map_as(bytes, hugepages, libc::MAP_PRIVATE)
+    }
+
+    /// The same as a shared mapping, as of a shared memory segment that nobody else attaches: its pages are the kernel's own
+    /// file pages. It is gone with the process, however that ends.
+    ///
+    /// # Errors
+    /// `ENOMEM` where there is not so much memory.
+    pub fn map_shared(bytes: usize) -> io::Result<Region> {
+        Region::map_as(bytes, false, libc::MAP_SHARED)
+    }
+
+    fn map_as(bytes: usize, hugepages: bool, sharing: libc::c_int) -> io::Result<Region> {
         let (page, huge) = if hugepages { (HUGE_PAGE, libc::MAP_HUGETLB) } else { (BUFFER_ALIGN, 0) };
         let none = || io::Error::from_raw_os_error(libc::ENOMEM);
         let bytes = bytes.max(1).checked_next_multiple_of(page).ok_or_else(none)?;
-        let (protection, flags) =
-            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | huge);
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, sharing | libc::MAP_ANONYMOUS | huge);
         // SAFETY: a null address asks for a new mapping, so no memory of anybody else is touched. (The C library's
         // call, so that the sanitizers see it.)
         let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
@@ -111,6 +123,19 @@ impl Buffer {
         // SAFETY: the caller says that the offset lies in the mapping.
         let memory = unsafe { home.memory.add(offset) };
         Buffer { memory, capacity, len, home: Some(home.clone()) }
+    }
+
+    /// Lets it begin `shift` bytes later; it gets that much shorter.
+    ///
+    /// # Panics
+    /// If it is no longer than that.
+    pub(crate) fn shifted(mut self, shift: usize) -> Buffer {
+        assert!(shift < self.len && self.home.is_some(), "there is something behind the shift");
+        // SAFETY: the new begin lies within the bytes that this Buffer owns.
+        self.memory = unsafe { self.memory.add(shift) };
+        self.capacity -= shift;
+        self.len -= shift;
+        self
     }
 
     /// Makes the buffer `len` bytes long. Memory of its own is mapped, and zeroed, only where it has to grow: what it

@@ -8,6 +8,7 @@ pub mod blkid;
 pub mod blockdev;
 mod buffer;
 mod clock;
+mod file;
 pub mod flight;
 pub mod loopdev;
 mod pool;
@@ -21,6 +22,9 @@ pub mod usage;
 pub use bell::Bell;
 pub use buffer::{BUFFER_ALIGN, Buffer, Region};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
+pub use file::allocate;
 pub use pool::{BufferPool, TooLong};
 pub use terminal::stderr_columns;
-pub use thread::{is_ignored, pin_to, raise_file_limit, set_nice, set_realtime, set_timer_slack_1ns};
+pub use thread::{
+    is_ignored, lock_memory, pin_to, raise_file_limit, set_nice, set_realtime, set_timer_slack_1ns,
+};

@@ -46,6 +46,8 @@ impl std::error::Error for TooLong {}
 pub struct BufferPool {
     region: Arc<Region>,
     pages: Pages,
+    /// Bytes behind a page at which every buffer begins, less than a page.
+    shift: usize,
 }
 
 impl BufferPool {
@@ -61,8 +63,27 @@ impl BufferPool {
                 if hugepages { " of huge pages (reserve them with the sysctl vm.nr_hugepages)" } else { "" };
             std::io::Error::new(error.kind(), format!("no {bytes} bytes of memory for data{kind}: {error}"))
         })?;
+        Ok(BufferPool::of(region))
+    }
+
+    /// A region of `bytes` in whole pages of shared memory: see [`Region::map_shared`].
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub fn shared(bytes: u64) -> std::io::Result<BufferPool> {
+        let most = (NONE as usize - 1) * BUFFER_ALIGN;
+        let region = Region::map_shared(usize::try_from(bytes).unwrap_or(usize::MAX).min(most))?;
+        Ok(BufferPool::of(region))
+    }
+
+    fn of(region: Region) -> BufferPool {
         let pages = Pages::new((region.bytes() / BUFFER_ALIGN) as u32);
-        Ok(BufferPool { region: Arc::new(region), pages })
+        BufferPool { region: Arc::new(region), pages, shift: 0 }
+    }
+
+    /// Lets every buffer begin `shift` bytes behind a page, whole pages not counted. A buffer takes that much more.
+    pub fn shifted(self, shift: u64) -> BufferPool {
+        BufferPool { shift: (shift % BUFFER_ALIGN as u64) as usize, ..self }
     }
 
     /// Bytes with which `depth` + 1 buffers of at most `longest` bytes never wait: one for each request in flight, and
@@ -83,7 +104,7 @@ impl BufferPool {
     /// # Errors
     /// It is longer than the whole pool.
     pub fn check(&self, length: usize) -> Result<(), TooLong> {
-        let pool = self.region.bytes();
+        let pool = self.region.bytes().saturating_sub(self.shift);
         if length <= pool { Ok(()) } else { Err(TooLong { length, pool }) }
     }
 
@@ -96,19 +117,21 @@ impl BufferPool {
         if length == 0 {
             return Some(Buffer::empty());
         }
-        assert!(length <= self.region.bytes(), "a request was longer than all the memory for data");
+        assert!(self.check(length).is_ok(), "a request was longer than all the memory for data");
+        let length = length + self.shift;
         let count = length.div_ceil(BUFFER_ALIGN) as u32;
         let at = self.pages.take(count)?;
         let (offset, capacity) = (at as usize * BUFFER_ALIGN, count as usize * BUFFER_ALIGN);
         // SAFETY: `pages` gave these pages out, which lie in the region, and does so again only after `give` had them
         // back, and with them the Buffer.
-        Some(unsafe { Buffer::within(&self.region, offset, capacity, length) })
+        let buffer = unsafe { Buffer::within(&self.region, offset, capacity, length) };
+        Some(if self.shift > 0 { buffer.shifted(self.shift) } else { buffer })
     }
 
     /// Takes a buffer back. One that is not from here is freed.
     pub fn give(&mut self, buffer: Buffer) {
         if let Some(offset) = self.region.offset_of(&buffer) {
-            let count = buffer.capacity() / BUFFER_ALIGN;
+            let count = buffer.capacity().div_ceil(BUFFER_ALIGN);
             self.pages.give((offset / BUFFER_ALIGN) as u32, count as u32);
         }
     }
@@ -286,6 +309,18 @@ mod tests {
     fn span(buffer: &Buffer) -> std::ops::Range<usize> {
         let start = buffer.as_ptr().addr();
         start..start + buffer.capacity()
+    }
+
+    #[test]
+    fn shifted_and_shared_buffers_come_back() {
+        let mut pool = BufferPool::shared(4 * 4096).unwrap().shifted(4096 + 100);
+        for length in [1, 4000, 8192, 4 * 4096 - 100] {
+            let mut buffer = pool.take(length).unwrap();
+            assert_eq!((buffer.pointer().addr() % 4096, buffer.len()), (100, length));
+            buffer.fill(7);
+            pool.give(buffer);
+        }
+        assert!(pool.check(4 * 4096).is_err());
     }
 
     proptest! {

@@ -16,6 +16,15 @@ pub fn is_ignored(signal: i32) -> bool {
     known && action.sa_sigaction == libc::SIG_IGN
 }
 
+/// Locks all memory of this process, also what it takes later, so that none of it is paged out (`mlockall(2)`).
+///
+/// # Errors
+/// Without privilege, or beyond the limit on locked memory.
+pub fn lock_memory() -> std::io::Result<()> {
+    use rustix::mm::{MlockAllFlags, mlockall};
+    Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
+}
+
 /// Binds the calling thread to one CPU.
 ///
 /// # Errors

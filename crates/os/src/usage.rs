@@ -22,6 +22,12 @@ pub fn own_cpu_time() -> CpuTime {
     CpuTime { user_ns: nanoseconds(usage.ru_utime), system_ns: nanoseconds(usage.ru_stime) }
 }
 
+/// CPU time of the calling thread since it started, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// Name and version of the C library in use, for example `glibc 2.36`; `None` where it does not tell.
 #[cfg(target_env = "gnu")]
 pub fn c_library() -> Option<String> {
@@ -43,7 +49,7 @@ fn nanoseconds(time: libc::timeval) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::own_cpu_time;
+    use super::{own_cpu_time, thread_cpu_ns};
 
     #[test]
     fn cpu_time_grows_with_work() {
@@ -53,6 +59,7 @@ mod tests {
             std::hint::black_box((0..1000u64).sum::<u64>());
             grown = own_cpu_time();
         }
+        assert!(thread_cpu_ns() > 0);
         assert!(grown.user_ns >= before.user_ns && grown.system_ns >= before.system_ns);
     }
 }

@@ -6,10 +6,12 @@
 //!
 //! This room knows no clock, no files and no operating system.
 
+mod conduct;
 mod data;
 mod engine;
 mod extent;
 mod faults;
+mod handling;
 mod memory;
 mod op;
 mod overlap;
@@ -20,15 +22,19 @@ mod plan;
 mod sizes;
 mod source;
 mod stamp;
+mod steps;
 mod strict;
 mod units;
 mod validate;
 mod validate_pattern;
+mod validate_steps;
 
+pub use conduct::{Amount, Begins, Conduct, Ends, Lockstep, Trigger};
 pub use data::{Fill, RunId};
 pub use engine::{Engine, SimModel, SimStall, UringOptions};
 pub use extent::Extent;
 pub use faults::{Faults, ShortPolicy};
+pub use handling::{BetweenPasses, Checked, Data, FileCare, Handling, Verify};
 pub use memory::Memory;
 pub use op::Op;
 pub use overlap::{Overlap, OverlapPolicy, Strong};
@@ -39,4 +45,5 @@ pub use plan::{Access, InvalidPlan, PLAN_VERSION, Plan, PlanError, Target};
 pub use sizes::{BlockSizes, SizeRange, SizeShare, Space, Zone};
 pub use source::{Backward, LoadPace, LoadSource, Source, Window};
 pub use stamp::Stamp;
+pub use steps::{StepOrder, StepsSource, Throttle};
 pub use units::{ByteSize, Decimal, Nanos, ParseUnitError, SECTOR, Speed};

@@ -1,6 +1,8 @@
 //! The Plan itself: fields, checks, TOML in and out.
 
-use crate::{ByteSize, Engine, Faults, Fill, Memory, Nanos, Overlap, Pacing, RunId, Source};
+use crate::{
+    ByteSize, Conduct, Engine, Faults, Fill, Handling, Memory, Nanos, Overlap, Pacing, RunId, Source,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -49,9 +51,16 @@ pub struct Plan {
     /// What happens when requests fail or stay short.
     #[serde(default)]
     pub faults: Faults,
+    /// How passes and targets follow each other.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub conduct: Conduct,
     /// At least one.
     #[serde(rename = "target")]
     pub targets: Vec<Target>,
+}
+
+fn is_default(conduct: &Conduct) -> bool {
+    *conduct == Conduct::default()
 }
 
 fn one() -> u32 {
@@ -79,8 +88,18 @@ pub struct Target {
     /// Pretended size for the engines without I/O; a target that is opened tells its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteSize>,
+    /// How it is opened, filled, checked and left, where it differs from the others.
+    #[serde(default, skip_serializing_if = "Handling::is_default")]
+    pub handling: Handling,
     /// Its requests.
     pub source: Source,
+}
+
+impl Target {
+    /// How it is opened, where the plan says `access` for all.
+    pub fn access(&self, access: Access) -> Access {
+        self.handling.access.unwrap_or(access)
+    }
 }
 
 /// A plan that cannot be carried out. The text names the field and the remedy.
@@ -141,10 +160,12 @@ pub(crate) mod tests {
             pacing: Pacing { spin: Some(Nanos(5)), pin: vec![0, 3], nice: None, realtime: Some(9) },
             memory: Memory { buffers: ByteSize(1 << 20), hugepages: true },
             faults: Faults { max_errors: Some(0), short: ShortPolicy::Record },
+            conduct: Conduct::default(),
             targets: vec![
                 Target {
                     path: "/dev/sdx".into(),
                     size: None,
+                    handling: Handling::default(),
                     source: Source::Load(LoadSource {
                         file: "a.load.gz".into(),
                         window: Window { start: Nanos(500_000_000), end: Some(Nanos::from_secs(4)) },
@@ -157,6 +178,7 @@ pub(crate) mod tests {
                 Target {
                     path: "file".into(),
                     size: Some(ByteSize(1 << 30)),
+                    handling: Handling::default(),
                     source: Source::Pattern(PatternSource {
                         order: Order::Random,
                         block_size: ByteSize(4096).into(),

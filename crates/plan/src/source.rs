@@ -1,6 +1,6 @@
 //! Where a target's requests come from, and when each is due.
 
-use crate::{Nanos, PatternSource, Speed};
+use crate::{Nanos, PatternSource, Speed, StepsSource};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -12,6 +12,8 @@ pub enum Source {
     Load(LoadSource),
     /// A generated pattern.
     Pattern(PatternSource),
+    /// A counted series at exact locations.
+    Steps(StepsSource),
 }
 
 /// A recorded load and the part of it that is replayed.

@@ -35,7 +35,8 @@ impl Plan {
             Engine::Null => Some(Stamp::DryRun),
             Engine::Sim(_) => Some(Stamp::Simulated),
             Engine::Uring(_) | Engine::Aio | Engine::Threads => {
-                self.access.buffered.then_some(Stamp::PageCache)
+                let buffered = self.targets.iter().any(|target| target.access(self.access).buffered);
+                buffered.then_some(Stamp::PageCache)
             }
         }
     }

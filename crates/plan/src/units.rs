@@ -240,6 +240,11 @@ impl Decimal {
         Decimal(number * Self::ONE)
     }
 
+    /// As a whole number of billionths.
+    pub const fn parts(self) -> u64 {
+        self.0
+    }
+
     /// As floating point.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / Self::ONE as f64

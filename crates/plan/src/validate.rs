@@ -1,6 +1,7 @@
 //! What a plan must keep to, beyond what its types say: nothing later overflows, and all of it can be kept.
 
 use crate::validate_pattern::validate_pattern;
+use crate::validate_steps::{validate_conduct, validate_handling, validate_steps};
 use crate::{
     ByteSize, Engine, InvalidPlan, LoadPace, LoadSource, Nanos, PLAN_VERSION, Plan, SimModel, Source, Target,
 };
@@ -41,6 +42,7 @@ impl Plan {
         self.validate_numbers()?;
         time("start_grace", self.start_grace)?;
         self.validate_means()?;
+        validate_conduct(self)?;
         if let Engine::Sim(model) = &self.engine {
             validate_model(model)?;
         }
@@ -80,10 +82,12 @@ impl Plan {
 
     fn validate_target(&self, target: &Target) -> Result {
         utf8("path", &target.path)?;
+        validate_handling(target)?;
         bytes("size", target.size.unwrap_or_default(), ByteSize(0))?;
         match &target.source {
             Source::Load(load) => validate_load(load, self.passes),
             Source::Pattern(pattern) => validate_pattern(pattern, self),
+            Source::Steps(steps) => validate_steps(steps, self),
         }
     }
 }
@@ -98,7 +102,7 @@ pub(crate) fn time(name: &str, value: Nanos) -> Result {
     require(value <= MAX_TIME, || format!("{name} = {value}: at most {MAX_TIME} (146 years) can be kept"))
 }
 
-fn utf8(name: &str, path: &Path) -> Result {
+pub(crate) fn utf8(name: &str, path: &Path) -> Result {
     require(path.to_str().is_some(), || {
         format!(
             "{name} = {path:?} is no UTF-8, and a plan is TOML, which holds nothing else: rename it, or make a \

@@ -1,13 +1,18 @@
 //! Codecs between bytes and timed requests.
 //!
-//! A codec reads from and writes to what it is given; it knows no paths and no clock. So far there is one:
-//! blkreplay's load and replay files ([`blkreplay`]), plain or gzip ([`decompress`]).
+//! A codec reads from and writes to what it is given; it knows no paths and no clock. There are blkreplay's load and replay
+//! files ([`blkreplay`]), plain or gzip ([`decompress`]), and XDD's seek lists ([`read_seek_list`]).
 
 pub mod blkreplay;
 mod input;
 mod quick;
+mod seek_list;
 
 pub use input::{InputError, decompress};
+pub use seek_list::{
+    MOST_BUCKETS, SeekEntry, SeekListError, distance_histogram, read_seek_list, seek_histogram,
+    write_seek_list,
+};
 
 use iosonar_plan::{Extent, Nanos, Op};
 

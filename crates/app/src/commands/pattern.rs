@@ -8,8 +8,8 @@ use crate::output::tell;
 use crate::run_args::{Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use anyhow::anyhow;
 use iosonar_plan::{
-    Access, BlockSizes, ByteSize, Fill, Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Pace,
-    PatternSource, Plan, Process, Source, Stop, Target,
+    Access, BlockSizes, ByteSize, Conduct, Fill, Handling, Nanos, Order, Overlap, OverlapPolicy,
+    PLAN_VERSION, Pace, PatternSource, Plan, Process, Source, Stop, Target,
 };
 
 /// The plan that the options ask for.
@@ -31,7 +31,12 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     let size = size.map(|size| ByteSize(size.0.saturating_add(args.pattern.offset.0)));
     let policy = policy(args, &pattern)?;
     let source = Source::Pattern(pattern);
-    let target = |path: &std::path::PathBuf| Target { path: path.clone(), size, source: source.clone() };
+    let target = |path: &std::path::PathBuf| Target {
+        path: path.clone(),
+        size,
+        handling: Handling::default(),
+        source: source.clone(),
+    };
     Ok(Plan {
         version: PLAN_VERSION,
         run_id: args.io.run_id.unwrap_or_else(new_run_id),
@@ -47,6 +52,7 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
         pacing: means::pacing(&args.io.means),
         memory: means::memory(&args.io.means),
         faults: means::faults(&args.io.means),
+        conduct: Conduct::default(),
         targets: args.targets.iter().map(target).collect(),
     })
 }

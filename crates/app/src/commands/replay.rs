@@ -7,8 +7,8 @@ use crate::session;
 use anyhow::anyhow;
 use iosonar_engine::Prepared;
 use iosonar_plan::{
-    Access, Backward, Fill, LoadPace, LoadSource, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Plan, Source,
-    Strong, Target, Window,
+    Access, Backward, Conduct, Fill, Handling, LoadPace, LoadSource, Nanos, Overlap, OverlapPolicy,
+    PLAN_VERSION, Plan, Source, Strong, Target, Window,
 };
 
 /// Replays loads on targets.
@@ -29,6 +29,7 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
     let target = |(index, path): (usize, &std::path::PathBuf)| Target {
         path: path.clone(),
         size: args.io.size,
+        handling: Handling::default(),
         source: Source::Load(load(args, index)),
     };
     Ok(Plan {
@@ -46,6 +47,7 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
         pacing: means::pacing(&args.io.means),
         memory: means::memory(&args.io.means),
         faults: means::faults(&args.io.means),
+        conduct: Conduct::default(),
         targets: args.targets.iter().enumerate().map(target).collect(),
     })
 }

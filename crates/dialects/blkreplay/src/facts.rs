@@ -3,8 +3,8 @@
 use crate::{ctime, form};
 use iosonar_archive::{ARCHIVE_VERSION, RunInfo, RunState, Stalls, TargetInfo};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Engine, Fill, LoadPace, LoadSource, Nanos, Overlap, OverlapPolicy,
-    PLAN_VERSION, Plan, SECTOR, SimModel, Source, Speed, Strong, Target, Window,
+    Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, LoadSource, Nanos, Overlap,
+    OverlapPolicy, PLAN_VERSION, Plan, SECTOR, SimModel, Source, Speed, Strong, Target, Window,
 };
 
 /// Values of the text; absent where it has no such line. The last line of a name counts.
@@ -190,9 +190,11 @@ impl Facts {
             pacing: Default::default(),
             memory: Default::default(),
             faults: Default::default(),
+            conduct: Conduct::default(),
             targets: vec![Target {
                 path: self.path().into(),
                 size: self.size.filter(|_| !engine.is_real()).map(ByteSize),
+                handling: Handling::default(),
                 source: Source::Load(source),
             }],
         }
@@ -221,6 +223,7 @@ impl Facts {
                 max_in_flight: self.max_submitted,
                 expected_requests: None,
                 hole_bytes: 0,
+                checks: None,
                 ended_early: None,
                 issued_hash: String::new(),
             }],
@@ -229,6 +232,7 @@ impl Facts {
             buffer_stalls: Stalls::default(),
             means: Default::default(),
             cpu: Default::default(),
+            passes: Vec::new(),
         }
     }
 

@@ -65,7 +65,12 @@ pub fn empty(targets: &[&str]) -> Run {
         backward: Backward::Refuse,
         skip_bad: false,
     });
-    let target = |path: &&str| Target { path: path.into(), size: None, source: source.clone() };
+    let target = |path: &&str| Target {
+        path: path.into(),
+        size: None,
+        handling: Handling::default(),
+        source: source.clone(),
+    };
     let facts = |path: &&str| TargetInfo {
         path: path.to_string(),
         source: "loads/mysql.load.gz".into(),
@@ -79,6 +84,7 @@ pub fn empty(targets: &[&str]) -> Run {
         max_in_flight: 0,
         expected_requests: None,
         hole_bytes: 0,
+        checks: None,
         ended_early: None,
         issued_hash: String::new(),
     };
@@ -98,6 +104,7 @@ pub fn empty(targets: &[&str]) -> Run {
             pacing: Default::default(),
             memory: Default::default(),
             faults: Default::default(),
+            conduct: Conduct::default(),
             targets: targets.iter().map(target).collect(),
         },
         info: RunInfo {
@@ -119,6 +126,7 @@ pub fn empty(targets: &[&str]) -> Run {
                 ..Means::default()
             },
             cpu: Default::default(),
+            passes: Vec::new(),
         },
         records: Vec::new(),
         findings: None,

@@ -47,6 +47,7 @@ fn target(path: &str) -> TargetInfo {
         max_in_flight: 4,
         expected_requests: None,
         hole_bytes: 0,
+        checks: None,
         ended_early: None,
         issued_hash: String::new(),
     }
@@ -66,6 +67,7 @@ pub fn run(plan: &Plan) -> RunInfo {
         buffer_stalls: Stalls::default(),
         means: Default::default(),
         cpu: Default::default(),
+        passes: Vec::new(),
     }
 }
 

@@ -1,0 +1,372 @@
+//! How issuing loops wait for each other within a pass: meetings, start and stop triggers, lockstep.
+//!
+//! A loop asks before each request, and tells when one has completed. Waiting is a condition variable, which costs a
+//! wake-up; nothing here is touched by runs whose targets do not wait for each other. Whoever waits is let go at some
+//! time: plans with a circle are refused, a loop that ends or dies leaves, and a condition that can no longer come true
+//! ends the wait with its reason.
+
+use iosonar_plan::{Amount, Begins, Conduct, Decimal, Ends, Lockstep, Nanos, Plan, Source, Trigger};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a wait lasts before it looks whether the run is stopped.
+const POLL: Duration = Duration::from_millis(50);
+
+/// What a loop may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Permit {
+    /// Issue its next request. The time is that of what it waited for: no earlier, on a clock that does not go by itself.
+    Go(Nanos),
+    /// End the pass: it has done what it was to do.
+    EndPass,
+    /// End its target's part: it could never go.
+    Never(String),
+    /// The run is stopped.
+    Stopped,
+}
+
+/// What all loops of a run know of each other.
+#[derive(Debug)]
+pub(crate) struct Conductor {
+    conduct: Conduct,
+    /// Requests of a pass of each target, where they are counted.
+    counts: Vec<Option<u64>>,
+    /// Whether clocks go by themselves; otherwise each target has one of its own.
+    is_timed: bool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    targets: Vec<Course>,
+    /// For each lockstep.
+    tasks: Vec<Tasks>,
+    meeting: Meeting,
+}
+
+/// How far a target has come.
+#[derive(Debug, Clone, Default)]
+struct Course {
+    /// 0: none has begun yet; otherwise the number of the pass, from 1.
+    pass: u32,
+    start: Nanos,
+    ops: u64,
+    bytes: u64,
+    /// Time of its last completion.
+    last: Nanos,
+    /// Loops that have not ended the pass.
+    active: u32,
+    /// Loops that will begin another pass.
+    jobs: u32,
+}
+
+impl Course {
+    /// Whether it has ended pass `pass`, or will never begin it.
+    fn has_ended(&self, pass: u32) -> bool {
+        self.pass > pass || (self.pass == pass && self.active == 0) || (self.pass < pass && self.jobs == 0)
+    }
+}
+
+/// What a slave has begun.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tasks {
+    ops: u64,
+    bytes: u64,
+    begun: u64,
+    until: Nanos,
+}
+
+/// Loops that meet every so many requests.
+#[derive(Debug, Default)]
+struct Meeting {
+    members: u32,
+    arrived: u32,
+    /// Members that wait for something else: nobody waits for them.
+    elsewhere: u32,
+    round: u64,
+    latest: Nanos,
+    opened_at: Nanos,
+}
+
+/// Who asks: a loop of a target.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asker {
+    pub(crate) target: u16,
+    /// Number of the pass, from 0.
+    pub(crate) pass: u32,
+    /// Number of the request among those of this loop and pass.
+    pub(crate) index: u64,
+    /// Its length.
+    pub(crate) bytes: u64,
+}
+
+/// What keeps a loop waiting.
+enum Wait {
+    /// Nothing; what it waited for came at this time.
+    No(Nanos),
+    /// Until something changes, or this time comes.
+    Until(Nanos),
+    End,
+    Never(String),
+}
+
+impl Conductor {
+    /// For a plan whose targets wait for each other; `loops` are the numbers of issuing loops of each target.
+    pub(crate) fn new(plan: &Plan, loops: &[u32], is_timed: bool) -> Conductor {
+        let count = |source: &Source| if let Source::Steps(steps) = source { steps.count() } else { None };
+        let course = |jobs: &u32| Course { jobs: *jobs, ..Course::default() };
+        let state = State {
+            targets: loops.iter().map(course).collect(),
+            tasks: vec![Tasks::default(); plan.conduct.lockstep.len()],
+            meeting: Meeting { members: loops.iter().sum(), ..Meeting::default() },
+        };
+        Conductor {
+            conduct: plan.conduct.clone(),
+            counts: plan.targets.iter().map(|t| count(&t.source)).collect(),
+            is_timed,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A loop is about to begin another pass: it counts at meetings from now on. Before it waits for the others.
+    pub(crate) fn rejoin(&self) {
+        self.lock().meeting.members += 1;
+    }
+
+    /// A loop begins pass `pass`, which starts at `start`.
+    pub(crate) fn begin(&self, target: u16, pass: u32, start: Nanos) {
+        let mut state = self.lock();
+        let course = &mut state.targets[usize::from(target)];
+        if course.pass <= pass {
+            let jobs = course.jobs;
+            *course = Course { pass: pass + 1, start, last: start, active: jobs, jobs, ..Course::default() };
+            for (tasks, lockstep) in state.tasks.iter_mut().zip(&self.conduct.lockstep) {
+                if lockstep.slave == target {
+                    *tasks = Tasks::default();
+                }
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// A request completed, with so many bytes.
+    pub(crate) fn completed(&self, target: u16, bytes: u64, now: Nanos) {
+        let mut state = self.lock();
+        let course = &mut state.targets[usize::from(target)];
+        course.ops += 1;
+        course.bytes += bytes;
+        course.last = course.last.max(now);
+        self.changed.notify_all();
+    }
+
+    /// A loop has ended its pass.
+    pub(crate) fn end(&self, target: u16, now: Nanos) {
+        let mut state = self.lock();
+        let course = &mut state.targets[usize::from(target)];
+        course.active = course.active.saturating_sub(1);
+        course.last = course.last.max(now);
+        state.meeting.members -= 1;
+        state.meeting.open_if_complete();
+        self.changed.notify_all();
+    }
+
+    /// A loop begins no more passes.
+    pub(crate) fn leave(&self, target: u16) {
+        let mut state = self.lock();
+        let course = &mut state.targets[usize::from(target)];
+        course.jobs = course.jobs.saturating_sub(1);
+        self.changed.notify_all();
+    }
+
+    /// Waits until a loop may issue its next request. `now` tells the time, `is_stopped` whether the run is.
+    pub(crate) fn await_turn(
+        &self,
+        asker: Asker,
+        mut now: impl FnMut() -> Nanos,
+        is_stopped: impl Fn(Nanos) -> bool,
+    ) -> Permit {
+        let mut state = self.lock();
+        let mut latest = Nanos(0);
+        if self.conduct.meet_every.is_some_and(|every| asker.index.is_multiple_of(every)) {
+            match self.meet(state, now(), || is_stopped(now())) {
+                Some((met, at)) => (state, latest) = (met, at),
+                None => return Permit::Stopped,
+            }
+        }
+        let mut is_elsewhere = false;
+        let permit = loop {
+            let time = now();
+            if is_stopped(time) {
+                break Permit::Stopped;
+            }
+            match self.look(&mut state, asker, time) {
+                Wait::No(at) => break Permit::Go(latest.max(at)),
+                Wait::End => break Permit::EndPass,
+                Wait::Never(why) => break Permit::Never(why),
+                Wait::Until(until) => {
+                    if !is_elsewhere {
+                        is_elsewhere = true;
+                        state.meeting.elsewhere += 1;
+                        state.meeting.open_if_complete();
+                        self.changed.notify_all();
+                    }
+                    let most = Duration::from_nanos(until.saturating_sub(time).0).min(POLL);
+                    let waited = self.changed.wait_timeout(state, most);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+            }
+        };
+        if is_elsewhere {
+            state.meeting.elsewhere -= 1;
+        }
+        permit
+    }
+
+    /// Waits for all other members that do not wait elsewhere; the time at which the last one came.
+    fn meet<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        now: Nanos,
+        mut is_stopped: impl FnMut() -> bool,
+    ) -> Option<(MutexGuard<'a, State>, Nanos)> {
+        let round = state.meeting.round;
+        state.meeting.arrived += 1;
+        state.meeting.latest = state.meeting.latest.max(now);
+        state.meeting.open_if_complete();
+        self.changed.notify_all();
+        while state.meeting.round == round {
+            if is_stopped() {
+                state.meeting.arrived -= 1;
+                return None;
+            }
+            let waited = self.changed.wait_timeout(state, POLL);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let at = state.meeting.opened_at;
+        Some((state, at))
+    }
+
+    /// What keeps a loop from its next request, if anything.
+    fn look(&self, state: &mut State, asker: Asker, now: Nanos) -> Wait {
+        let mut latest = Nanos(0);
+        for trigger in self.conduct.stop.iter().filter(|t| t.follower == asker.target) {
+            if self.reached(state, trigger, asker.pass, now) == Some(true) {
+                return Wait::End;
+            }
+        }
+        for trigger in self.conduct.start.iter().filter(|t| t.follower == asker.target && asker.index == 0) {
+            let leader = &state.targets[usize::from(trigger.leader)];
+            match self.reached(state, trigger, asker.pass, now) {
+                Some(true) => latest = latest.max(leader.last),
+                Some(false) => return Wait::Never(never(trigger)),
+                None => return Wait::Until(self.wake(leader, trigger.when, 1)),
+            }
+        }
+        for (number, lockstep) in self.conduct.lockstep.iter().enumerate() {
+            if lockstep.slave == asker.target {
+                match self.step(state, number, lockstep, asker, now) {
+                    Wait::No(at) => latest = latest.max(at),
+                    other => return other,
+                }
+            }
+        }
+        Wait::No(latest)
+    }
+
+    /// Whether a leader has come so far in a pass; `Some(false)`: it never will, because it has ended it.
+    fn reached(&self, state: &State, trigger: &Trigger, pass: u32, now: Nanos) -> Option<bool> {
+        let leader = &state.targets[usize::from(trigger.leader)];
+        let is_there = leader.pass == pass + 1 && self.times(leader, trigger.leader, trigger.when, now) > 0;
+        if is_there {
+            return Some(true);
+        }
+        leader.has_ended(pass + 1).then_some(false)
+    }
+
+    /// How many times a target has come that far in its pass.
+    fn times(&self, course: &Course, target: u16, amount: Amount, now: Nanos) -> u64 {
+        match amount {
+            Amount::Ops(n) => course.ops / n.max(1),
+            Amount::Bytes(n) => course.bytes / n.0.max(1),
+            Amount::Percent(p) => {
+                let count = self.counts[usize::from(target)].unwrap_or(u64::MAX);
+                let hundred = u128::from(Decimal::whole(100).parts());
+                let one = u128::from(p.parts()) * u128::from(count);
+                u64::try_from(u128::from(course.ops) * hundred / one.max(1)).unwrap_or(u64::MAX)
+            }
+            Amount::Time(t) => {
+                let goes_on = self.is_timed && course.active > 0;
+                let end = if goes_on { now.max(course.last) } else { course.last };
+                end.saturating_sub(course.start).0 / t.0.max(1)
+            }
+        }
+    }
+
+    /// When a target comes that far for the `nth` time, if time alone brings it there.
+    fn wake(&self, course: &Course, amount: Amount, nth: u64) -> Nanos {
+        match amount {
+            Amount::Time(t) if self.is_timed && course.pass > 0 => {
+                course.start.saturating_add(Nanos(t.0.saturating_mul(nth)))
+            }
+            _ => Nanos(u64::MAX),
+        }
+    }
+
+    /// What keeps a slave from its next request.
+    fn step(&self, state: &mut State, number: usize, l: &Lockstep, asker: Asker, now: Nanos) -> Wait {
+        let master = &state.targets[usize::from(l.master)];
+        let (has_begun, has_ended) = (master.pass == asker.pass + 1, master.has_ended(asker.pass + 1));
+        let intervals = if has_begun { self.times(master, l.master, l.every, now) } else { 0 };
+        let allowed = intervals + u64::from(l.begins == Begins::Run);
+        let at = if intervals > 0 { master.last } else { Nanos(0) };
+        let tasks = &mut state.tasks[number];
+        let (may_go, until) = match l.task {
+            Amount::Ops(n) => (tasks.ops < allowed.saturating_mul(n), Nanos(u64::MAX)),
+            Amount::Bytes(n) => (tasks.bytes < allowed.saturating_mul(n.0), Nanos(u64::MAX)),
+            Amount::Time(t) => {
+                if now >= tasks.until && tasks.begun < allowed {
+                    tasks.begun += 1;
+                    tasks.until = now.max(at).saturating_add(t);
+                }
+                (now < tasks.until, Nanos(u64::MAX))
+            }
+            Amount::Percent(_) => (true, Nanos(u64::MAX)),
+        };
+        if may_go || (has_ended && l.ends == Ends::Complete) {
+            tasks.ops += 1;
+            tasks.bytes += asker.bytes;
+            // What goes only because the master is through goes behind it.
+            let ended = if may_go { Nanos(0) } else { state.targets[usize::from(l.master)].last };
+            return Wait::No(at.max(ended));
+        }
+        if has_ended {
+            return Wait::End;
+        }
+        let master = &state.targets[usize::from(l.master)];
+        Wait::Until(until.min(self.wake(master, l.every, intervals + 1)))
+    }
+}
+
+impl Meeting {
+    fn open_if_complete(&mut self) {
+        if self.arrived > 0 && self.arrived >= self.members.saturating_sub(self.elsewhere) {
+            (self.arrived, self.round, self.opened_at) = (0, self.round + 1, self.latest);
+        }
+    }
+}
+
+fn never(trigger: &Trigger) -> String {
+    let when = match trigger.when {
+        Amount::Time(t) => format!("{t}"),
+        Amount::Ops(n) => format!("{n} operations"),
+        Amount::Percent(p) => format!("{p} %"),
+        Amount::Bytes(n) => format!("{n}"),
+    };
+    format!("never triggered: target {} ended its pass before {when}", trigger.leader)
+}

@@ -1,0 +1,64 @@
+//! What happens around the passes of a series: delays, files that are opened anew, loops that wait for each other.
+
+use crate::conductor::Conductor;
+use crate::fellows::Fellows;
+use crate::files::TargetFile;
+use iosonar_backend::Backend;
+use iosonar_plan::{Nanos, Plan, Source, Verify};
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+/// What of plan and target says so.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PassRules {
+    /// The source is a series: the times of its passes are kept.
+    pub(crate) is_series: bool,
+    /// From the end of a pass to the begin of the next.
+    pub(crate) delay: Nanos,
+    /// Targets do not wait for each other between passes.
+    pub(crate) is_free: bool,
+    /// When the whole run ends; passes are added until then.
+    pub(crate) runtime: Option<Nanos>,
+    /// Time from the begin of the run to the first request.
+    pub(crate) start_delay: Nanos,
+    /// After so many failed requests in a pass no more of it go.
+    pub(crate) max_errors: Option<u64>,
+    /// What is checked.
+    pub(crate) verify: Option<Verify>,
+}
+
+impl PassRules {
+    /// The rules for one target.
+    pub(crate) fn new(plan: &Plan, target: usize) -> PassRules {
+        let (conduct, target) = (&plan.conduct, &plan.targets[target]);
+        PassRules {
+            is_series: matches!(target.source, Source::Steps(_)),
+            delay: conduct.pass_delay,
+            is_free: conduct.free_passes,
+            runtime: conduct.runtime,
+            start_delay: target.handling.start_delay,
+            max_errors: target.handling.max_errors,
+            verify: target.handling.verify,
+        }
+    }
+
+    /// Whether the run is over by time.
+    pub(crate) fn is_over(&self, now: Nanos) -> bool {
+        self.runtime.is_some_and(|end| now >= end)
+    }
+}
+
+/// Makes the backend of a loop on another file.
+pub(crate) type Remake<'a> = Box<dyn Fn(File) -> io::Result<Box<dyn Backend>> + Send + 'a>;
+
+/// What a loop shares with others.
+pub(crate) struct Company<'a> {
+    /// The loops of the same target.
+    pub(crate) fellows: Arc<Fellows>,
+    /// Where loops wait for each other, if any do.
+    pub(crate) conductor: Option<&'a Conductor>,
+    /// The file of the target; none where nothing is opened.
+    pub(crate) file: Option<Arc<TargetFile>>,
+    pub(crate) remake: Remake<'a>,
+}

@@ -1,0 +1,282 @@
+//! Targets that wait for each other, on the simulated device, from seeds: nobody hangs, and what was promised holds. It is
+//! judged from the records alone. A failing case names its seed.
+
+use iosonar_archive::{Archive, ArchiveWriter, Record, RunInfo};
+use iosonar_engine::{Control, Progress, prepare};
+use iosonar_host::Root;
+use iosonar_plan::{
+    Access, Amount, Begins, ByteSize, Conduct, Decimal, Ends, Engine, Fill, Handling, Lockstep, Nanos,
+    Overlap, OverlapPolicy, PLAN_VERSION, Plan, SimModel, Source, StepOrder, StepsSource, Target, Trigger,
+};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Small numbers from a seed (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
+
+const SIZE: u64 = 4096;
+
+fn target(number: u64, requests: u64, jobs: u32) -> Target {
+    Target {
+        path: format!("dev{number}").into(),
+        size: Some(ByteSize(1 << 30)),
+        handling: Handling::default(),
+        source: Source::Steps(StepsSource {
+            order: StepOrder::Sequential { interleave: 1 },
+            unit: ByteSize(1024),
+            request_size: ByteSize(SIZE),
+            requests: Some(requests),
+            bytes: None,
+            time_limit: None,
+            read_percent: Decimal::whole(100),
+            offset: ByteSize(0),
+            pass_offset: ByteSize(0),
+            range: None,
+            jobs,
+            throttle: None,
+        }),
+    }
+}
+
+fn plan(targets: Vec<Target>, conduct: Conduct, passes: u32, seed: u64) -> Plan {
+    let mut dice = Dice(seed ^ 0xabc);
+    let model = SimModel {
+        service: Nanos(1_000 + dice.below(100_000)),
+        jitter: Nanos(dice.below(3) * dice.below(300_000)),
+        ..SimModel::default()
+    };
+    Plan {
+        version: PLAN_VERSION,
+        run_id: 1,
+        seed,
+        start_grace: Nanos(0),
+        passes,
+        depth: 1,
+        destroy: false,
+        engine: Engine::Sim(model),
+        access: Access::default(),
+        fill: Fill::default(),
+        overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },
+        pacing: Default::default(),
+        memory: Default::default(),
+        faults: Default::default(),
+        conduct,
+        targets,
+    }
+}
+
+struct Ran {
+    info: RunInfo,
+    records: Vec<Record>,
+}
+
+impl Ran {
+    /// The requests of a target and pass, in the order in which they began.
+    fn of(&self, target: u16, pass: u32) -> Vec<&Record> {
+        let mut own: Vec<_> = self.records.iter().filter(|r| r.target == target && r.pass == pass).collect();
+        own.sort_by_key(|r| (r.submitted, r.completed));
+        own
+    }
+
+    /// Completions of a target and pass, in order.
+    fn ends(&self, target: u16, pass: u32) -> Vec<Nanos> {
+        let mut ends: Vec<_> = self.of(target, pass).iter().filter_map(|r| r.completed).collect();
+        ends.sort_unstable();
+        ends
+    }
+}
+
+fn run(dir: &Path, plan: &Plan) -> Ran {
+    plan.validate().expect("a valid plan");
+    let prepared =
+        prepare(plan.clone(), &Root::default(), Arc::new(|_, _| {})).expect("a plan that can be carried out");
+    let (control, progress) = (Control::default(), Arc::new(Progress::new(prepared.workers())));
+    let out = dir.join("result");
+    let info = prepared.info("test", "");
+    let archive = ArchiveWriter::create(&out, plan, &Default::default(), &info).expect("an archive");
+    let info = prepared.run(&archive, info, &control, &progress).expect("a run");
+    let mut records = Vec::new();
+    Archive::open(&out).unwrap().for_each_record(&mut |r| records.push(*r)).expect("readable records");
+    std::fs::remove_dir_all(&out).expect("the result can be removed");
+    Ran { info, records }
+}
+
+/// Runs a case for each seed; one that does not end is a failure that names its seed.
+fn for_seeds(seeds: std::ops::Range<u64>, case: fn(&Path, u64)) {
+    let (sender, receiver) = channel();
+    let worker = std::thread::spawn(move || {
+        let dir = tempfile::tempdir().unwrap();
+        for seed in seeds {
+            sender.send(seed).unwrap();
+            case(dir.path(), seed);
+        }
+    });
+    let mut last = None;
+    loop {
+        match receiver.recv_timeout(Duration::from_secs(60)) {
+            Ok(seed) => last = Some(seed),
+            Err(RecvTimeoutError::Timeout) => panic!("seed {last:?} hangs"),
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    if worker.join().is_err() {
+        panic!("seed {last:?} failed: see above");
+    }
+}
+
+/// How many seeds each case takes; `SEEDS=5000` takes more.
+fn seeds() -> u64 {
+    std::env::var("SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+}
+
+#[test]
+fn a_slave_keeps_behind_its_master() {
+    for_seeds(0..seeds(), |dir, seed| {
+        let mut dice = Dice(seed);
+        let (masters, slaves) = (1 + dice.below(30), 1 + dice.below(30));
+        let (every, task) = (1 + dice.below(4), 1 + dice.below(4));
+        let begins = if dice.one_in(2) { Begins::Run } else { Begins::Wait };
+        let ends = if dice.one_in(2) { Ends::Stop } else { Ends::Complete };
+        let passes = 1 + dice.below(3) as u32;
+        let amount = |dice: &mut Dice, n: u64| {
+            if dice.one_in(2) { Amount::Ops(n) } else { Amount::Bytes(ByteSize(n * SIZE)) }
+        };
+        let lockstep = Lockstep {
+            master: 0,
+            slave: 1,
+            every: amount(&mut dice, every),
+            task: amount(&mut dice, task),
+            begins,
+            ends,
+        };
+        let jobs = [1 + dice.below(3) as u32, 1 + dice.below(3) as u32];
+        let targets = vec![target(0, masters, jobs[0]), target(1, slaves, jobs[1])];
+        let conduct = Conduct { lockstep: vec![lockstep], ..Conduct::default() };
+        let ran = run(dir, &plan(targets, conduct, passes, seed));
+        let extra = u64::from(begins == Begins::Run);
+        for pass in 0..passes {
+            let (master_ends, slave) = (ran.ends(0, pass), ran.of(1, pass));
+            assert_eq!(master_ends.len() as u64, masters, "seed {seed}");
+            let asked = (masters / every + extra) * task;
+            let expected = if ends == Ends::Stop { slaves.min(asked) } else { slaves };
+            assert_eq!(slave.len() as u64, expected, "seed {seed}, pass {pass}");
+            for (j, record) in (0u64..).zip(slave) {
+                // Request j belongs to task j / task, which goes when so many intervals of the master are complete.
+                let needed = ((j / task + 1).saturating_sub(extra) * every).min(masters);
+                let after = if needed == 0 { Nanos(0) } else { master_ends[needed as usize - 1] };
+                assert!(record.submitted.unwrap() >= after, "seed {seed}, pass {pass}, request {j}");
+            }
+        }
+    });
+}
+
+#[test]
+fn chains_triggers_and_meetings_end() {
+    for_seeds(0..seeds(), |dir, seed| {
+        let mut dice = Dice(!seed);
+        let count = 2 + dice.below(4);
+        let requests: Vec<u64> = (0..count).map(|_| 1 + dice.below(25)).collect();
+        let targets: Vec<Target> =
+            (0..count).map(|i| target(i, requests[i as usize], 1 + dice.below(3) as u32)).collect();
+        let amount = |dice: &mut Dice| match dice.below(4) {
+            0 => Amount::Ops(1 + dice.below(30)),
+            1 => Amount::Percent(Decimal::whole(1 + dice.below(100))),
+            2 => Amount::Bytes(ByteSize(1 + dice.below(20 * SIZE))),
+            _ => Amount::Time(Nanos(1 + dice.below(2_000_000))),
+        };
+        let mut conduct = Conduct {
+            meet_every: dice.one_in(2).then(|| 1 + dice.below(5)),
+            pass_delay: Nanos(dice.below(2) * 1_000_000),
+            ..Conduct::default()
+        };
+        // Whoever waits, waits for a target with a lower number: no circles.
+        for follower in 1..count as u16 {
+            let leader = dice.below(follower.into()) as u16;
+            match dice.below(4) {
+                0 => conduct.lockstep.push(Lockstep {
+                    master: leader,
+                    slave: follower,
+                    every: amount(&mut dice),
+                    task: [Amount::Ops(1), Amount::Time(Nanos(50_000)), Amount::Bytes(ByteSize(SIZE))]
+                        [dice.below(3) as usize],
+                    begins: if dice.one_in(2) { Begins::Run } else { Begins::Wait },
+                    ends: if dice.one_in(2) { Ends::Stop } else { Ends::Complete },
+                }),
+                1 => conduct.start.push(Trigger { leader, follower, when: amount(&mut dice) }),
+                2 => conduct.stop.push(Trigger { leader, follower, when: amount(&mut dice) }),
+                _ => {}
+            }
+        }
+        let passes = 1 + dice.below(3) as u32;
+        let plan = plan(targets, conduct, passes, seed);
+        let ran = run(dir, &plan);
+        for trigger in &plan.conduct.start {
+            let Amount::Ops(n) = trigger.when else { continue };
+            let ends = ran.ends(trigger.leader, 0);
+            let first = ran.of(trigger.follower, 0).first().map(|r| r.submitted.unwrap());
+            match ends.get(n as usize - 1) {
+                Some(end) => assert!(first.is_none_or(|first| first >= *end), "seed {seed}"),
+                None => {
+                    assert_eq!(first, None, "seed {seed}");
+                    let why = ran.info.targets[usize::from(trigger.follower)].ended_early.clone();
+                    assert!(why.is_some_and(|why| why.contains("never triggered")), "seed {seed}");
+                }
+            }
+        }
+        let is_free = |number: u16| {
+            plan.conduct.lockstep.iter().all(|l| l.slave != number)
+                && plan.conduct.start.iter().chain(&plan.conduct.stop).all(|t| t.follower != number)
+        };
+        for number in (0..count as u16).filter(|number| is_free(*number)) {
+            for pass in 0..passes {
+                assert_eq!(ran.of(number, pass).len() as u64, requests[usize::from(number)], "seed {seed}");
+            }
+        }
+    });
+}
+
+#[test]
+fn passes_wait_for_each_other_unless_they_are_free() {
+    let dir = tempfile::tempdir().unwrap();
+    for is_free in [false, true] {
+        let targets = vec![target(0, 40, 2), target(1, 3, 1)];
+        let conduct = Conduct { free_passes: is_free, pass_delay: Nanos(20_000), ..Conduct::default() };
+        let ran = run(dir.path(), &plan(targets, conduct, 3, 5));
+        let last = |target, pass| *ran.ends(target, pass).last().unwrap();
+        let first = |target, pass| ran.of(target, pass)[0].submitted.unwrap();
+        assert_eq!(first(1, 1) < last(0, 0), is_free);
+        assert!(first(1, 1) >= last(1, 0).saturating_add(Nanos(20_000)));
+        assert_eq!(ran.info.passes.len(), 3 * 3);
+        for p in &ran.info.passes {
+            let own: Vec<_> =
+                ran.of(p.target, p.pass).into_iter().filter(|r| r.target == 1 || r.worker == p.job).collect();
+            assert!(own.iter().all(|r| r.submitted >= Some(p.start) && r.completed <= Some(p.end)));
+        }
+    }
+}
+
+#[test]
+fn a_run_by_time_adds_passes_until_it_is_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let conduct = Conduct { runtime: Some(Nanos(20_000_000)), ..Conduct::default() };
+    let ran = run(dir.path(), &plan(vec![target(0, 10, 1), target(1, 10, 1)], conduct, 1, 9));
+    let passes = ran.info.passes.iter().map(|p| p.pass).max().unwrap();
+    assert!(passes > 1, "{passes}");
+    assert!(ran.records.iter().all(|r| r.submitted < Some(Nanos(20_000_000))));
+}

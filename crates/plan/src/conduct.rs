@@ -1,0 +1,121 @@
+//! How targets wait for each other: between passes, every so many requests, in lockstep, by triggers.
+
+use crate::{ByteSize, Decimal, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// How passes and targets follow each other. Everything is off by default.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conduct {
+    /// From the end of a pass to the begin of the next; in no pass's time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pass_delay: Nanos,
+    /// Targets do not wait for each other between passes.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub free_passes: bool,
+    /// The whole run ends at this time, and passes are added until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Nanos>,
+    /// All issuing loops meet before their requests 0, n, 2n … of a pass; one that has no more does not hold up the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meet_every: Option<u64>,
+    /// Targets that go in lockstep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lockstep: Vec<Lockstep>,
+    /// Targets that begin each pass when another has come so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub start: Vec<Trigger>,
+    /// Targets that end their pass when another has come so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<Trigger>,
+}
+
+fn is_zero(time: &Nanos) -> bool {
+    time.0 == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// How far a target has come in its pass, or has to come. Operations and bytes are those that completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Amount {
+    /// Time since the begin of the pass, or of a task.
+    Time(Nanos),
+    /// Operations.
+    Ops(u64),
+    /// Percent of the operations of a pass.
+    Percent(Decimal),
+    /// Bytes.
+    Bytes(ByteSize),
+}
+
+/// One target does a task each time that another has come a certain way.
+///
+/// Tasks queue up, and the master never waits: when interval k of the master is complete, task k may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lockstep {
+    /// Number of the target that asks for tasks.
+    pub master: u16,
+    /// Number of the target that does them.
+    pub slave: u16,
+    /// An interval of the master.
+    pub every: Amount,
+    /// A task of the slave; not a percentage.
+    pub task: Amount,
+    /// Whether the slave begins with a task, or waits for the first interval.
+    pub begins: Begins,
+    /// What the slave does when the master has ended its pass.
+    pub ends: Ends,
+}
+
+/// How a slave begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Begins {
+    /// It waits for the first interval.
+    Wait,
+    /// With a task.
+    Run,
+}
+
+/// What a slave does when its master has ended its pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ends {
+    /// All that is left of its pass.
+    Complete,
+    /// The tasks that were asked for, then it ends its pass, too.
+    Stop,
+}
+
+/// Something that one target does when another has come so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trigger {
+    /// Number of the target that is looked at.
+    pub leader: u16,
+    /// Number of the target that begins or ends.
+    pub follower: u16,
+    /// How far the leader has to come in its pass.
+    pub when: Amount,
+}
+
+impl Conduct {
+    /// Whether issuing loops have to look at each other while they issue.
+    pub fn is_coupled(&self) -> bool {
+        self.meet_every.is_some()
+            || !self.lockstep.is_empty()
+            || !self.start.is_empty()
+            || !self.stop.is_empty()
+    }
+
+    /// Who waits for whom, as (leader, follower).
+    pub fn waits(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
+        let lockstep = self.lockstep.iter().map(|l| (l.master, l.slave));
+        lockstep.chain(self.start.iter().map(|t| (t.leader, t.follower)))
+    }
+}

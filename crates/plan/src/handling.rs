@@ -1,0 +1,129 @@
+//! How one target is opened, filled, checked and left, where it differs from the others.
+
+use crate::{Access, ByteSize, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// How a target is handled. Everything is off by default.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handling {
+    /// How it is opened; none: as the plan says for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+    /// What is written; none: sectors that say whose they are, as the plan's `fill` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Data>,
+    /// What is checked; none: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Verify>,
+    /// What becomes of a regular file.
+    #[serde(default, skip_serializing_if = "FileCare::is_default")]
+    pub file: FileCare,
+    /// Time from the begin of the run to its first request; in no pass's time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_delay: Nanos,
+    /// CPU of its issuing loops; none: as the plan's `pacing` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
+    /// After so many failed requests in a pass no more of that pass go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_errors: Option<u64>,
+    /// Its memory for data is shared memory, as of a segment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_memory: bool,
+    /// Its memory for data begins so many bytes behind a page.
+    #[serde(default, skip_serializing_if = "is_none_bytes")]
+    pub align: ByteSize,
+}
+
+fn is_zero(time: &Nanos) -> bool {
+    time.0 == 0
+}
+
+fn is_none_bytes(size: &ByteSize) -> bool {
+    size.0 == 0
+}
+
+impl Handling {
+    /// Whether it says nothing.
+    pub fn is_default(&self) -> bool {
+        *self == Handling::default()
+    }
+}
+
+/// What is written: a function of place, and for `random` of the request, so that it can be checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Data {
+    /// One byte again and again.
+    Byte(u8),
+    /// A text at the begin of each request; the rest is zeros.
+    Ascii(String),
+    /// Each eight bytes hold their own byte offset on the target, the least significant byte first.
+    Sequenced,
+    /// Incompressible; different in every request, equal in two runs with the same seed.
+    Random,
+}
+
+/// What is checked of data that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// How much of it.
+    pub what: Checked,
+    /// Each write is read back and checked at once.
+    #[serde(default)]
+    pub immediate: bool,
+}
+
+/// How much of the data is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Checked {
+    /// The first eight bytes of a request hold its byte offset.
+    Location,
+    /// Every byte is what `data` says.
+    Contents,
+}
+
+/// What becomes of a regular file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileCare {
+    /// It is made if it does not exist, and may grow by what is written.
+    #[serde(default)]
+    pub create: bool,
+    /// What happens to it between passes.
+    #[serde(default)]
+    pub between_passes: BetweenPasses,
+    /// Space that is allocated before the first pass; its length does not change.
+    #[serde(default)]
+    pub preallocate: ByteSize,
+    /// What was written is flushed at the end of each pass, within its time.
+    #[serde(default)]
+    pub sync_each_pass: bool,
+    /// It is deleted at the end of the run.
+    #[serde(default)]
+    pub delete: bool,
+}
+
+impl FileCare {
+    fn is_default(&self) -> bool {
+        *self == FileCare::default()
+    }
+}
+
+/// What happens to a file between passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BetweenPasses {
+    /// It stays open.
+    #[default]
+    Keep,
+    /// It is closed and opened again.
+    Reopen,
+    /// It is closed, deleted, and made again under the same name.
+    Recreate,
+    /// Each pass, the first too, makes a file of its own: the name, a dot, and the pass from 1 in eight digits.
+    NewFile,
+}

@@ -1,0 +1,251 @@
+//! Seek lists: what is asked for, request by request, as a text that is saved, loaded and looked at.
+
+use iosonar_plan::{Nanos, Op};
+use std::fmt::Write;
+
+/// Most buckets that a histogram has.
+pub const MOST_BUCKETS: u32 = 1_000_000;
+
+/// One request of a seek list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeekEntry {
+    /// Number of the request.
+    pub ordinal: u64,
+    /// First block.
+    pub location: u64,
+    /// Blocks.
+    pub reqsize: u64,
+    /// Read or write.
+    pub op: Op,
+    /// When it is due, from the start of the pass; 0: at once.
+    pub due: Nanos,
+}
+
+/// Why a text is no seek list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the seek list: {why}")]
+pub struct SeekListError {
+    /// From 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// The list as a text; [`read_seek_list`] gives the same list back.
+pub fn write_seek_list(entries: &[SeekEntry]) -> String {
+    let longest = distances(entries).max().unwrap_or(0);
+    let shortest = distances(entries).min().unwrap_or(0);
+    let total: u128 = distances(entries).map(u128::from).sum();
+    let average = total.checked_div(entries.len() as u128).unwrap_or(0);
+    let mut text = format!(
+        "# Longest seek={longest}, Shortest seek={shortest}, Average seek distance={average}\n\
+         #Ordinal Location Reqsize Operation Time1 Time2\n"
+    );
+    for entry in entries {
+        let SeekEntry { ordinal, location, reqsize, op, due } = *entry;
+        let letter = if op.is_write() { 'w' } else { 'r' };
+        let time = u128::from(due.0) * 1000;
+        let _ = writeln!(text, "{ordinal:010} {location:012} {reqsize} {letter} {time:016} {:016}", 0);
+    }
+    text
+}
+
+/// From the start of each request to the start of the next, in blocks.
+fn distances(entries: &[SeekEntry]) -> impl Iterator<Item = u64> + '_ {
+    entries.windows(2).map(|pair| pair[0].location.abs_diff(pair[1].location))
+}
+
+/// Reads a list. Lines that begin with `#` and empty ones are skipped; the second time is not used. Due times are rounded
+/// down to whole nanoseconds.
+pub fn read_seek_list(text: &str) -> Result<Vec<SeekEntry>, SeekListError> {
+    let mut entries = Vec::new();
+    let mut last = 0;
+    for (line, text) in (1..).zip(text.lines()) {
+        last = line;
+        let text = text.trim();
+        if !text.is_empty() && !text.starts_with('#') {
+            entries.push(read_entry(text).map_err(|why| SeekListError { line, why })?);
+        }
+    }
+    match entries.is_empty() {
+        true => Err(SeekListError { line: last, why: "it ends, and holds no request".into() }),
+        false => Ok(entries),
+    }
+}
+
+fn read_entry(text: &str) -> Result<SeekEntry, String> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let [ordinal, location, reqsize, letter, due, unused] = words[..] else {
+        return Err(format!(
+            "it has {} fields, but needs 6: ordinal, location, request size, r or w, and two times",
+            words.len()
+        ));
+    };
+    let entry = SeekEntry {
+        ordinal: number("ordinal", ordinal)?,
+        location: number("location", location)?,
+        reqsize: number("request size", reqsize)?,
+        op: operation(letter)?,
+        due: due_time(due)?,
+    };
+    due_time(unused)?;
+    if entry.reqsize == 0 {
+        return Err("the request size is 0 blocks".into());
+    }
+    if entry.location.checked_add(entry.reqsize).is_none() {
+        return Err("the request ends beyond the last block that can be counted".into());
+    }
+    Ok(entry)
+}
+
+fn operation(letter: &str) -> Result<Op, String> {
+    match letter {
+        "r" => Ok(Op::Read),
+        "w" => Ok(Op::Write),
+        _ => Err(format!("the operation is '{letter}', but must be r or w")),
+    }
+}
+
+fn number(name: &str, word: &str) -> Result<u64, String> {
+    digits(word)
+        .and_then(|w| w.parse().ok())
+        .ok_or_else(|| format!("the {name} is '{word}', but must be a whole number from 0 to {}", u64::MAX))
+}
+
+fn due_time(word: &str) -> Result<Nanos, String> {
+    let picoseconds = digits(word).and_then(|w| w.parse::<u128>().ok());
+    let time = picoseconds.and_then(|ps| u64::try_from(ps / 1000).ok());
+    time.map(Nanos)
+        .ok_or_else(|| format!("the time is '{word}', but must be whole picoseconds, up to 584 years"))
+}
+
+/// `word`, if it holds only digits: a sign is no part of a list.
+fn digits(word: &str) -> Option<&str> {
+    word.bytes().all(|b| b.is_ascii_digit()).then_some(word)
+}
+
+/// How often each part of the range is asked for. The buckets share the `range` blocks from `start` evenly, and reach
+/// farther where locations do, so that each location is counted.
+pub fn seek_histogram(entries: &[SeekEntry], buckets: u32, start: u64, range: u64) -> String {
+    let locations = || entries.iter().map(|e| e.location);
+    let low = locations().min().map_or(start, |l| l.min(start));
+    let planned = u128::from(start) + u128::from(range);
+    let high = locations().max().map_or(planned, |l| planned.max(u128::from(l) + 1));
+    let width = high.saturating_sub(low.into());
+    histogram("#SeekHist", buckets, width, locations().map(|l| l - low))
+}
+
+/// How often there is each distance from the start of one request to the start of the next. The buckets share the
+/// distances from 0 to the longest evenly.
+pub fn distance_histogram(entries: &[SeekEntry], buckets: u32) -> String {
+    let width = distances(entries).max().map_or(1, |longest| u128::from(longest) + 1);
+    histogram("#DistHist", buckets, width, distances(entries))
+}
+
+/// Counts values below `width` in `buckets` of even width; at least 1, at most [`MOST_BUCKETS`].
+fn histogram(name: &str, buckets: u32, width: u128, values: impl Iterator<Item = u64>) -> String {
+    let buckets = buckets.clamp(1, MOST_BUCKETS);
+    let mut counts = vec![0u64; buckets as usize];
+    for value in values {
+        let bucket = u128::from(value) * u128::from(buckets) / width.max(1);
+        if let Some(count) = counts.get_mut(bucket.min(u128::from(buckets) - 1) as usize) {
+            *count += 1;
+        }
+    }
+    let mut text = String::new();
+    for (number, count) in counts.iter().enumerate() {
+        let _ = writeln!(text, "{name} {number:04} {count:10}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn entry(location: u64) -> SeekEntry {
+        SeekEntry { ordinal: 0, location, reqsize: 8, op: Op::Read, due: Nanos(0) }
+    }
+
+    fn counts(text: &str) -> Vec<u64> {
+        text.lines().map(|l| l.split_ascii_whitespace().last().unwrap().parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_with_its_line() {
+        let good = "0000000000 000000000000 8 r 0000000000000000 0000000000000000";
+        for (bad, why) in [
+            ("0 0 8 r 0", "5 fields"),
+            ("0 0 8 r 0 0 0", "7 fields"),
+            ("0 0 0 r 0 0", "0 blocks"),
+            ("0 0 8 x 0 0", "'x'"),
+            ("0 0 8 R 0 0", "'R'"),
+            ("0 -1 8 r 0 0", "location is '-1'"),
+            ("0 +1 8 r 0 0", "location is '+1'"),
+            ("0 18446744073709551616 8 r 0 0", "location"),
+            ("0 18446744073709551615 1 r 0 0", "beyond"),
+            ("0 0 8 r 99999999999999999999999 0", "584 years"),
+            ("0 0 8 r 0 z", "'z'"),
+            ("a 0 8 r 0 0", "ordinal"),
+        ] {
+            let error = read_seek_list(&format!("# head\n{good}\n{bad}\n")).unwrap_err();
+            assert_eq!(error.line, 3, "{bad}");
+            assert!(error.to_string().contains(why), "{error}");
+        }
+        for empty in ["", "# only\n#comments\n\n"] {
+            assert!(read_seek_list(empty).unwrap_err().why.contains("no request"));
+        }
+    }
+
+    #[test]
+    fn due_times_have_more_than_32_bits() {
+        let text = "7 16 8 w 30000000000000 0";
+        let want =
+            SeekEntry { ordinal: 7, location: 16, op: Op::Write, due: Nanos::from_secs(30), ..entry(0) };
+        assert_eq!(read_seek_list(text).unwrap(), [want]);
+    }
+
+    #[test]
+    fn histograms_count_every_request() {
+        let list: Vec<SeekEntry> = [0, 1020, 2040, 3060, 4095, 5000].map(entry).into();
+        assert_eq!(counts(&seek_histogram(&list, 4, 0, 4096)), [2, 1, 1, 2]);
+        assert_eq!(counts(&seek_histogram(&list[..5], 4, 0, 4096)), [2, 1, 1, 1]);
+        assert_eq!(
+            seek_histogram(&list[..1], 2, 0, 10),
+            "#SeekHist 0000          1\n#SeekHist 0001          0\n"
+        );
+        assert_eq!(counts(&distance_histogram(&list, 2)), [0, 5]);
+        assert_eq!(distance_histogram(&list[..1], 1), "#DistHist 0000          0\n");
+    }
+
+    fn entries() -> impl Strategy<Value = Vec<SeekEntry>> {
+        let parts = (any::<u64>(), any::<u64>(), 1..=u64::MAX, any::<bool>(), any::<u64>());
+        let entry = parts.prop_filter_map("ends too late", |(ordinal, location, reqsize, write, due)| {
+            location.checked_add(reqsize)?;
+            let op = if write { Op::Write } else { Op::Read };
+            Some(SeekEntry { ordinal, location, reqsize, op, due: Nanos(due) })
+        });
+        prop::collection::vec(entry, 1..20)
+    }
+
+    proptest! {
+        #[test]
+        fn lists_read_back(list in entries()) {
+            prop_assert_eq!(read_seek_list(&write_seek_list(&list)), Ok(list));
+        }
+
+        #[test]
+        fn any_text_is_read_without_panic(text in "[#0-9rw a\\n-]{0,80}") {
+            let _ = read_seek_list(&text);
+        }
+
+        #[test]
+        fn no_count_is_lost(list in entries(), buckets in 0u32..40, start: u64, range: u64) {
+            let seeks = counts(&seek_histogram(&list, buckets, start, range));
+            prop_assert_eq!(seeks.len() as u32, buckets.max(1));
+            prop_assert_eq!(seeks.iter().sum::<u64>(), list.len() as u64);
+            prop_assert_eq!(counts(&distance_histogram(&list, buckets)).iter().sum::<u64>(), list.len() as u64 - 1);
+        }
+    }
+}
