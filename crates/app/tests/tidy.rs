@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("plan", &[]),
     ("trace", &["plan"]),
     ("load", &["os", "plan", "trace"]),
@@ -24,11 +24,24 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("analyze", &["archive", "plan"]),
     ("view", &["analyze", "archive", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
+    ("dialect-xdd", &["archive", "plan", "trace"]),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace"]),
     (
         "app",
-        &["analyze", "archive", "dialect-blkreplay", "engine", "host", "load", "os", "plan", "trace", "view"],
+        &[
+            "analyze",
+            "archive",
+            "dialect-blkreplay",
+            "dialect-xdd",
+            "engine",
+            "host",
+            "load",
+            "os",
+            "plan",
+            "trace",
+            "view",
+        ],
     ),
 ];
 

@@ -1,0 +1,38 @@
+//! XDD's dialect: its command line becomes a plan, and an archive becomes its reports.
+//!
+//! Nothing here opens a device, starts a thread or asks for the time.
+
+mod check;
+mod deskew;
+mod draft;
+mod dump;
+mod facts;
+mod header;
+mod help;
+mod operands;
+mod options;
+mod parse;
+mod rate_text;
+mod rates;
+mod settings;
+mod setup;
+mod stamps;
+mod suboptions;
+mod to_plan;
+
+pub use deskew::{Deskew, PassSkew, SkewWindows};
+pub use dump::{Dump, DumpError, DumpHead, DumpWriter, read_dump};
+pub use facts::{
+    HeaderFacts, PassAmount, RateDetail, RateTarget, RunClock, StampEntry, StampFacts, SystemFacts,
+    TargetFacts, TimeServiceFacts,
+};
+pub use header::{ctime, ending_line, header, options_section, system_section, target_section};
+pub use help::{full_help, man_page};
+pub use parse::{Command, UsageError, parse};
+pub use rate_text::{RateColumns, rate_csv, rate_csv_row, rate_text};
+pub use rates::{IoType, RateRow, RateTable};
+pub use settings::{
+    DEFAULT_ID, DEFAULT_SEED, GlobalSettings, SeekOrder, SeekSettings, Settings, TargetSettings,
+    ThrottleSettings, TimeStampSettings, WhenFull,
+};
+pub use stamps::{StampHead, StampMode, StampReport, StampSelection, StampWindow, stamp_entries};

@@ -1,0 +1,112 @@
+//! From words to settings: one option after the other, from left to right.
+
+use crate::draft::Draft;
+use crate::operands::{Call, shown};
+use crate::options::{self, Scope};
+use crate::settings::Settings;
+use crate::setup::{Tokens, plain_dashes};
+use std::io;
+
+/// What a command line asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// A run.
+    Run(Box<Settings>),
+    /// [`crate::full_help`], and nothing else.
+    FullHelp,
+    /// The program's version, and nothing else.
+    Version,
+}
+
+/// A command line that cannot be carried out. The text is one line: the option as typed, what is wrong, the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(String);
+
+impl UsageError {
+    pub(crate) fn new(option: &str, problem: &str) -> UsageError {
+        UsageError(one_line(&format!("{option}: {problem}")))
+    }
+}
+
+/// `text` without anything that would end its line.
+fn one_line(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut line, c| {
+        match c.is_control() {
+            true => line.extend(c.escape_default()),
+            false => line.push(c),
+        }
+        line
+    })
+}
+
+/// Reads XDD's arguments (without the program's name). `read` gives the text of a setup file.
+pub fn parse(
+    args: &[String],
+    read: &mut dyn FnMut(&str) -> io::Result<String>,
+) -> Result<Command, UsageError> {
+    let mut tokens = Tokens::new(args, read);
+    let mut draft = Draft::new(args.join(" "));
+    let mut last = String::new();
+    while let Some(typed) = tokens.next() {
+        last = one(typed, &mut tokens, &mut draft, &last)?;
+        if let Some(answer) = draft.answer.take() {
+            return Ok(answer);
+        }
+    }
+    draft.finish().map(|settings| Command::Run(Box::new(settings)))
+}
+
+/// Reads one option and its arguments, and tells how it was typed.
+fn one(typed: String, tokens: &mut Tokens, draft: &mut Draft, last: &str) -> Result<String, UsageError> {
+    let Some(option) = options::find(&typed) else { return Err(unknown(&typed, last)) };
+    draft.typed.insert(option.names[0], &typed);
+    let mut call = Call::new(option, typed, tokens, draft);
+    call.read_target()?;
+    (option.read)(&mut call)?;
+    Ok(call.into_typed())
+}
+
+fn unknown(typed: &str, last: &str) -> UsageError {
+    let word = plain_dashes(typed);
+    if !word.starts_with('-') {
+        let place = if last.is_empty() { "at the beginning".into() } else { format!("behind {last}") };
+        return UsageError::new(
+            &shown(typed),
+            &format!("this word {place} belongs to no option: take it out"),
+        );
+    }
+    let bare = word.trim_start_matches('-');
+    let name = bare.split('=').next().unwrap_or_default();
+    let remedy = match options::TABLE.iter().flat_map(|o| o.names).find(|n| n.eq_ignore_ascii_case(name)) {
+        Some(name) if bare.contains('=') => {
+            format!("write -{name}, and its value as a word of its own")
+        }
+        Some(name) => format!("write -{name}"),
+        None => "-fullhelp lists all".into(),
+    };
+    let option: String = typed.chars().take(200).collect();
+    UsageError::new(&option, &format!("there is no such option: {remedy}"))
+}
+
+impl Call<'_, '_> {
+    /// Reads `target N` where it stands right behind the option's name.
+    fn read_target(&mut self) -> Result<(), UsageError> {
+        if self.peek(0) != Some("target") {
+            return Ok(());
+        }
+        let is_number = self.peek(1).is_some_and(|n| n.parse::<u64>().is_ok());
+        match self.option.scope {
+            Scope::Each => {
+                self.word("target N")?;
+                let number = self.target_number()?;
+                self.target = Some(number);
+                Ok(())
+            }
+            _ if is_number => Err(self
+                .wrong("it holds for the whole run, not for one target: leave out 'target' and its number")),
+            // A file may be called so.
+            _ => Ok(()),
+        }
+    }
+}
