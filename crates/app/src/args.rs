@@ -55,6 +55,17 @@ pub enum Command {
     Import(ImportArgs),
     /// Make an artificial load
     Generate(GenerateArgs),
+    /// XDD's command line, carried out by this engine; -fullhelp tells its options
+    #[command(disable_help_flag = true)]
+    Xdd(XddArgs),
+}
+
+/// What XDD would be given.
+#[derive(Debug, Args)]
+pub struct XddArgs {
+    /// Options of XDD 6.5, in its own form
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+    pub options: Vec<std::ffi::OsString>,
 }
 
 /// Options of a replay.

@@ -25,6 +25,9 @@ use exit::{Exit, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(options) = commands::as_xdd(std::env::args_os()) {
+        return ended(commands::xdd(&options));
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -33,7 +36,11 @@ fn main() -> ExitCode {
             return exit.into();
         }
     };
-    match run(cli.command) {
+    ended(run(cli.command))
+}
+
+fn ended(result: Result<Exit, Failure>) -> ExitCode {
+    match result {
         Ok(exit) => exit.into(),
         // A reader that has seen enough (`| head`) is no failure.
         Err(failure) if failure.is_broken_pipe() => Exit::Fine.into(),
@@ -56,5 +63,6 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Export(args) => commands::export(args),
         Command::Import(args) => commands::import(args),
         Command::Generate(args) => commands::generate(args),
+        Command::Xdd(args) => commands::xdd(&args.options),
     }
 }

@@ -36,21 +36,12 @@ pub fn carry_out(
         return Ok(Exit::Fine);
     }
     let mut timings = Timings::new();
-    let (control, status) = (Arc::new(Control::default()), Arc::new(AtomicBool::new(false)));
-    let listener = Listener::start(control.clone(), status.clone())?;
-    let skipped = Arc::new(AtomicU64::new(0));
-    let prepared = prepare(plan, &Root::default(), notices(skipped.clone())).map_err(Failure::refused)?;
-    check(&prepared)?;
-    let dir = args.out.clone().unwrap_or_else(|| new_name(&prepared));
-    // Nobody is told what will be overwritten by a run whose result cannot be kept.
-    let (archive, info) = begin(&prepared, &dir)?;
-    announce(&prepared);
-    listener.set_phase(Phase::Running);
-    timings.end("prepare");
-    let info = run(&prepared, &archive, info, args, &control, &status);
-    listener.set_phase(Phase::Finishing);
-    let info = info?;
-    timings.end("run");
+    let name = |prepared: &Prepared| args.out.clone().unwrap_or_else(|| new_name(prepared));
+    let show = |scene: &Scene<'_>| {
+        progress::show(&args.progress, scene.prepared, scene.progress, scene.done, scene.status);
+    };
+    let Ran { archive, info, skipped } = perform(plan, check, name, show, &mut timings)?;
+    let dir = archive.dir().to_path_buf();
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
     let figures = conclude(archive, &info, &limits, &mut timings)?;
     if let RunState::Broken(why) = &info.state {
@@ -60,7 +51,53 @@ pub fn carry_out(
     if args.timings {
         timings.tell();
     }
-    Ok(exit(&info, &figures, args.strict, skipped.load(Relaxed)))
+    let counts = &figures.summary.counts.all;
+    let doubtful = args.strict && (skipped > 0 || !figures.summary.cautions.is_empty());
+    Ok(exit(&info, counts.failed > 0 || counts.completed == 0, doubtful))
+}
+
+/// A run that is over, its records still in their log.
+pub struct Ran {
+    /// Where they are.
+    pub archive: ArchiveWriter,
+    /// How far it came.
+    pub info: RunInfo,
+    /// Lines of loads that were left out.
+    pub skipped: u64,
+}
+
+/// What is seen of a run while it goes on.
+pub struct Scene<'a> {
+    pub prepared: &'a Prepared,
+    pub progress: &'a Arc<Progress>,
+    /// The run is over.
+    pub done: &'a AtomicBool,
+    /// Somebody asks how far it is.
+    pub status: &'a AtomicBool,
+}
+
+/// Carries a plan out: prepares, lets `check` refuse, keeps the result where `name` says, and lets `show` show progress.
+pub fn perform(
+    plan: Plan,
+    check: impl FnOnce(&Prepared) -> Result<(), Failure>,
+    name: impl FnOnce(&Prepared) -> PathBuf,
+    show: impl Fn(&Scene<'_>) + Sync,
+    timings: &mut Timings,
+) -> Result<Ran, Failure> {
+    let (control, status) = (Arc::new(Control::default()), Arc::new(AtomicBool::new(false)));
+    let listener = Listener::start(control.clone(), status.clone())?;
+    let skipped = Arc::new(AtomicU64::new(0));
+    let prepared = prepare(plan, &Root::default(), notices(skipped.clone())).map_err(Failure::refused)?;
+    check(&prepared)?;
+    // Nobody is told what will be overwritten by a run whose result cannot be kept.
+    let (archive, info) = begin(&prepared, &name(&prepared))?;
+    announce(&prepared);
+    listener.set_phase(Phase::Running);
+    timings.end("prepare");
+    let info = run(&prepared, &archive, info, &show, &control, &status);
+    listener.set_phase(Phase::Finishing);
+    timings.end("run");
+    Ok(Ran { archive, info: info?, skipped: skipped.load(Relaxed) })
 }
 
 /// Tells each skipped line and each shift once, as it is found.
@@ -84,6 +121,9 @@ fn notices(skipped: Arc<AtomicU64>) -> NoticeSink {
 fn announce(prepared: &Prepared) {
     for target in prepared.targets() {
         tell(describe(target));
+        if let Some(notice) = target.notice() {
+            tell(format_args!("  {notice}"));
+        }
         if let Some(statement) = target.statement() {
             tell(format_args!("  {statement}"));
         }
@@ -91,7 +131,7 @@ fn announce(prepared: &Prepared) {
 }
 
 fn describe(target: &TargetReady) -> String {
-    let size = target.placement.size();
+    let size = target.size();
     let mut text = format!("target {}: {size} bytes", target.path().display());
     if let (Some(load), Some(factor)) = (&target.load, target.wraparound_factor()) {
         text += &format!(", {} requests, wraparound factor {factor:.3}", load.requests);
@@ -139,13 +179,14 @@ fn run(
     prepared: &Prepared,
     archive: &ArchiveWriter,
     info: RunInfo,
-    args: &SessionArgs,
+    show: &(impl Fn(&Scene<'_>) + Sync),
     control: &Control,
     status: &AtomicBool,
 ) -> Result<RunInfo, Failure> {
     let (progress, done) = (Arc::new(Progress::new(prepared.workers())), AtomicBool::new(false));
     let ran = std::thread::scope(|scope| {
-        let shown = scope.spawn(|| progress::show(&args.progress, prepared, &progress, &done, status));
+        let scene = Scene { prepared, progress: &progress, done: &done, status };
+        let shown = scope.spawn(move || show(&scene));
         let ran = prepared.run(archive, info, control, &progress);
         done.store(true, Relaxed);
         // An ornament that breaks must not cost a result.
@@ -162,7 +203,7 @@ fn run(
 }
 
 /// Turns the log into Parquet and sums up. A disk that is full ends this, but loses no record: the log stays.
-fn conclude(
+pub fn conclude(
     archive: ArchiveWriter,
     info: &RunInfo,
     limits: &Limits,
@@ -201,20 +242,20 @@ pub fn keep(dir: &Path, figures: &Figures, info: &RunInfo) -> Result<(), Archive
     archive.write_text(iosonar_archive::HISTOGRAMS, &String::from_utf8_lossy(&histograms))
 }
 
-fn exit(info: &RunInfo, figures: &Figures, strict: bool, skipped: u64) -> Exit {
+/// How a run ends: `failed` says whether requests failed or none completed, `doubtful` whether cautions count and there are any.
+pub fn exit(info: &RunInfo, failed: bool, doubtful: bool) -> Exit {
     let signal = |name: &str| match name {
         "SIGINT" => 2,
         "SIGHUP" => 1,
         _ => 15,
     };
-    let counts = &figures.summary.counts.all;
+    let miscompared = info.targets.iter().filter_map(|t| t.checks.as_ref()).any(|c| c.miscompared > 0);
     match &info.state {
         RunState::Interrupted(name) => Exit::Signal(signal(name)),
+        _ if miscompared => Exit::Miscompared,
         RunState::Broken(_) | RunState::Running => Exit::Failed,
-        RunState::Finished if counts.failed > 0 || counts.completed == 0 => Exit::Failed,
-        RunState::Finished if strict && (skipped > 0 || !figures.summary.cautions.is_empty()) => {
-            Exit::Cautioned
-        }
+        RunState::Finished if failed || info.targets.iter().any(|t| t.ended_early.is_some()) => Exit::Failed,
+        RunState::Finished if doubtful => Exit::Cautioned,
         RunState::Finished => Exit::Fine,
     }
 }

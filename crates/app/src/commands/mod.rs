@@ -12,6 +12,7 @@ mod replay;
 mod report;
 mod run;
 mod show;
+mod xdd;
 
 pub use analyze::analyze;
 pub use compare::compare;
@@ -23,6 +24,7 @@ pub use replay::replay;
 pub use report::report;
 pub use run::run;
 pub use show::show;
+pub use xdd::{as_xdd, xdd};
 
 use crate::args::LimitArgs;
 use crate::exit::Failure;

@@ -1,0 +1,126 @@
+//! `iosonar xdd`: XDD's own command line, carried out by the one engine, and XDD's own reports.
+
+mod heartbeat;
+mod reports;
+mod sections;
+mod sinks;
+mod stamps;
+
+use super::replay::new_run_id;
+use crate::exit::{Exit, Failure};
+use crate::output::{print, tell};
+use crate::session::{self, Ran, Scene, TOOL};
+use crate::timings::Timings;
+use anyhow::anyhow;
+use iosonar_analyze::Limits;
+use iosonar_archive::{Archive, RunState};
+use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
+use iosonar_plan::Plan;
+use reports::Reports;
+use sinks::Sinks;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// XDD's options, if the program was called as `xdd`, or with that command: they are none that other commands know.
+pub fn as_xdd(mut args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
+    let program = args.next()?;
+    if Path::new(&program).file_name().is_some_and(|name| name == "xdd") {
+        return Some(args.collect());
+    }
+    (args.next()? == "xdd").then(|| args.collect())
+}
+
+/// Carries out XDD's command line, without the program's name.
+pub fn xdd(args: &[OsString]) -> Result<Exit, Failure> {
+    let args: Result<Vec<String>, _> = args.iter().map(|arg| arg.clone().into_string()).collect();
+    let args =
+        args.map_err(|arg| Failure::refused(anyhow!("{arg:?} is no UTF-8, and a plan holds nothing else")))?;
+    if matches!(&args[..], [] | [_])
+        && args.iter().all(|arg| matches!(arg.as_str(), "--help" | "-help" | "-h"))
+    {
+        print(&full_help())?;
+        return Ok(if args.is_empty() { Exit::Refused } else { Exit::Fine });
+    }
+    match parse(&args, &mut |file| std::fs::read_to_string(file)).map_err(Failure::refused)? {
+        Command::FullHelp => print(&full_help())?,
+        Command::Version => print(&format!("{TOOL}, XDD 6.5's command line\n"))?,
+        Command::Run(settings) => return carry_out(&settings),
+    }
+    Ok(Exit::Fine)
+}
+
+fn carry_out(settings: &Settings) -> Result<Exit, Failure> {
+    let plan = settings.plan(new_run_id()).map_err(Failure::refused)?;
+    plan.validate().map_err(Failure::refused)?;
+    if settings.global.show_plan {
+        print(&plan.to_toml())?;
+        return Ok(Exit::Fine);
+    }
+    let processors =
+        std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
+    settings.check_processors(processors).map_err(Failure::refused)?;
+    directories_without_slash(settings).for_each(|notice| tell(format_args!("xdd: {notice}")));
+    settings.global.notices.iter().for_each(|notice| tell(format_args!("xdd: {notice}")));
+    ask_privileges(&settings.global);
+    let scratch = tempfile::tempdir()?;
+    let dir = settings.global.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
+    let sinks = RefCell::new(None);
+    let mut timings = Timings::new();
+    let open = |_: &iosonar_engine::Prepared| {
+        // Not before it is sure that the run is possible: nothing is lost by one that is refused.
+        *sinks.borrow_mut() = Some(Sinks::open(&settings.global)?);
+        Ok(())
+    };
+    let show = |scene: &Scene<'_>| heartbeat::show(settings, scene);
+    let ran = session::perform(plan.clone(), open, |_| dir.clone(), show, &mut timings)?;
+    let sinks = sinks.into_inner().ok_or_else(|| anyhow!("the run ended before it began"))?;
+    report(settings, &plan, ran, sinks, &mut timings)
+}
+
+/// A directory and a name are put one behind the other as they are; where that can hardly be meant, it is said.
+fn directories_without_slash(settings: &Settings) -> impl Iterator<Item = String> + '_ {
+    let is_odd = |dir: &str| !dir.is_empty() && !dir.ends_with('/') && Path::new(dir).is_dir();
+    let odd = settings.targets.iter().filter(move |target| is_odd(&target.targetdir));
+    odd.map(|target| {
+        let (dir, path) = (&target.targetdir, target.path());
+        format!("-targetdir {dir} is a directory and has no slash at its end, so the target is called {path}")
+    })
+}
+
+/// What needs privileges: a run goes on without, and says so once.
+fn ask_privileges(global: &GlobalSettings) {
+    if global.processlock
+        && !global.noproclock
+        && let Err(error) = iosonar_os::lock_memory()
+    {
+        tell(format_args!(
+            "xdd: -processlock: memory could not be locked ({error}): the run goes on without it"
+        ));
+    }
+}
+
+fn report(
+    settings: &Settings,
+    plan: &Plan,
+    ran: Ran,
+    mut sinks: Sinks,
+    timings: &mut Timings,
+) -> Result<Exit, Failure> {
+    let Ran { archive, info, .. } = ran;
+    let dir = archive.dir().to_path_buf();
+    let kept = settings.global.out.as_deref();
+    if kept.is_some() {
+        session::conclude(archive, &info, &Limits::default(), timings)?;
+    }
+    info.means.notices.iter().for_each(|notice| tell(format_args!("xdd: {notice}")));
+    let stored = Archive::open(&dir)?;
+    let failed = Reports { settings, plan, info: &info, archive: &stored }.write(&mut sinks)?;
+    if let RunState::Broken(why) = &info.state {
+        sinks.error(&format!("the run could not go on: {why}"))?;
+    }
+    if let Some(dir) = kept {
+        tell(format_args!("result: {}", Path::new(dir).display()));
+    }
+    Ok(session::exit(&info, failed, false))
+}

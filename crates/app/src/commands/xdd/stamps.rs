@@ -1,0 +1,185 @@
+//! XDD's time stamp reports and dumps, and seek lists that are saved.
+
+use super::reports::Reports;
+use super::sinks::Sinks;
+use crate::exit::Failure;
+use anyhow::Context;
+use iosonar_archive::Record;
+use iosonar_dialect_xdd::{
+    Dump, DumpHead, StampEntry, StampHead, StampMode, StampReport, StampWindow, TargetSettings, WhenFull,
+    stamp_entries,
+};
+use iosonar_plan::{Nanos, Source};
+use iosonar_trace::{SeekEntry, distance_histogram, seek_histogram, write_seek_list};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+/// Writes the reports of every queue thread of every target that has time stamps.
+pub fn write(reports: &Reports<'_>, sections: &str, sinks: &mut Sinks) -> Result<(), Failure> {
+    for (number, target) in (0u16..).zip(&reports.settings.targets) {
+        let ts = &target.timestamps;
+        if !ts.on || !(ts.summary || ts.detailed || ts.dump.is_some() || ts.output.is_some()) {
+            continue;
+        }
+        for queue in 0..target.queuedepth as u16 {
+            let entries: Vec<StampEntry> = select(reports, target, number, queue)?;
+            let has_text = ts.summary || ts.detailed;
+            match &ts.output {
+                Some(prefix) if has_text => {
+                    let name = format!("{prefix}.target.{number:04}.qthread.{queue:04}.csv");
+                    // O_APPEND and O_TRUNC exclude each other.
+                    let mut how = File::options();
+                    how.create(true).write(true).append(ts.append).truncate(!ts.append);
+                    let file = how.open(&name).with_context(|| format!("-ts output {name}"))?;
+                    let mut file = BufWriter::new(file);
+                    report(reports, target, (number, queue), &entries, sections, &mut file)?;
+                    file.flush().with_context(|| name.clone())?;
+                }
+                None if has_text => report(reports, target, (number, queue), &entries, "", sinks.results())?,
+                _ => {}
+            }
+            if let Some(prefix) = &ts.dump {
+                dump(reports, target, (number, queue), entries, prefix)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn select(
+    reports: &Reports<'_>,
+    target: &TargetSettings,
+    number: u16,
+    queue: u16,
+) -> Result<Vec<StampEntry>, Failure> {
+    let ts = &target.timestamps;
+    let window = StampWindow {
+        size: ts.size.map(|size| usize::try_from(size).unwrap_or(usize::MAX)),
+        mode: match (ts.size, ts.when_full) {
+            (None, _) => StampMode::All,
+            (_, WhenFull::Wrap) => StampMode::Wrap,
+            (_, WhenFull::OneShot) => StampMode::OneShot,
+        },
+        from_op: ts.trigger_op,
+        from_time: ts.trigger_time,
+    };
+    Ok(window.select(stamp_entries(records_of(reports, number, queue)?)).collect())
+}
+
+/// The requests of one queue thread, in the order of pass and number.
+fn records_of(reports: &Reports<'_>, number: u16, queue: u16) -> Result<Vec<Record>, Failure> {
+    let mut records = Vec::new();
+    reports.archive.for_each_record(&mut |record| {
+        if record.target == number && record.worker == queue {
+            records.push(*record);
+        }
+    })?;
+    records.sort_by_key(|r| (r.pass, r.sequence));
+    Ok(records)
+}
+
+fn report(
+    reports: &Reports<'_>,
+    target: &TargetSettings,
+    (number, queue_thread): (u16, u16),
+    entries: &[StampEntry],
+    sections: &str,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let head = StampHead {
+        target: number,
+        queue_thread,
+        entries: entries.len() as u64,
+        tick_ps: 1000,
+        clock: reports.clock(),
+        block_size: target.blocksize,
+        detailed: target.timestamps.detailed,
+    };
+    let mut report = StampReport::new(out, head, sections)?;
+    for entry in entries {
+        report.add(entry)?;
+    }
+    report.finish()?;
+    Ok(())
+}
+
+fn dump(
+    reports: &Reports<'_>,
+    target: &TargetSettings,
+    (number, queue_thread): (u16, u16),
+    entries: Vec<StampEntry>,
+    prefix: &str,
+) -> Result<(), Failure> {
+    let head = DumpHead {
+        target: number,
+        queue_thread,
+        block_size: target.blocksize,
+        request_size: target.request_bytes(),
+        id: reports.settings.global.id.clone(),
+        clock: reports.clock(),
+    };
+    let name = format!("{prefix}.target.{number:04}.qthread.{queue_thread:04}.bin");
+    std::fs::write(&name, Dump { head, entries }.to_bytes()).with_context(|| format!("-ts dump {name}"))?;
+    Ok(())
+}
+
+/// Saves the locations that were asked for, and shows their histograms.
+pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failure> {
+    for (number, target) in (0u16..).zip(&reports.settings.targets) {
+        let seek = &target.seek;
+        if seek.save.is_none() && seek.seekhist.is_none() && seek.disthist.is_none() {
+            continue;
+        }
+        for queue in 0..target.queuedepth as u16 {
+            let entries = seeks(reports, target, number, queue)?;
+            let mut histograms = String::new();
+            if let Some(buckets) = seek.seekhist {
+                let range = range(reports, number, target);
+                histograms += &seek_histogram(&entries, buckets, target.startoffset, range);
+            }
+            if let Some(buckets) = seek.disthist {
+                histograms += &distance_histogram(&entries, buckets);
+            }
+            match &seek.save {
+                Some(prefix) => {
+                    let name = format!("{prefix}.T{number}Q{queue}.txt");
+                    std::fs::write(&name, write_seek_list(&entries) + &histograms)
+                        .with_context(|| format!("-seek save {name}"))?;
+                }
+                None => sinks.error(histograms.trim_end())?,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn range(reports: &Reports<'_>, number: u16, target: &TargetSettings) -> u64 {
+    let Source::Steps(steps) = &reports.plan.targets[usize::from(number)].source else { return 0 };
+    steps.range_bytes().unwrap_or(0) / target.blocksize.max(1)
+}
+
+/// The locations of the last pass: those of all passes, unless each has its own.
+fn seeks(
+    reports: &Reports<'_>,
+    target: &TargetSettings,
+    number: u16,
+    queue: u16,
+) -> Result<Vec<SeekEntry>, Failure> {
+    let records = records_of(reports, number, queue)?;
+    let last = records.iter().map(|r| r.pass).max().unwrap_or(0);
+    let start = |pass| {
+        let of = |p: &&iosonar_archive::PassTimes| (p.target, p.job, p.pass) == (number, queue, pass);
+        reports.info.passes.iter().find(of).map_or(Nanos(0), |p| p.start)
+    };
+    let is_throttled = target.throttle.is_some();
+    let block = target.blocksize.max(1);
+    let entry = |(ordinal, record): (u64, &Record)| SeekEntry {
+        ordinal,
+        location: record.executed.offset / block,
+        reqsize: record.executed.length / block,
+        op: record.op,
+        due: if is_throttled { record.due.saturating_sub(start(record.pass)) } else { Nanos(0) },
+    };
+    let own = records.iter().filter(|r| r.pass == last);
+    Ok((0..).zip(own).map(entry).collect())
+}
