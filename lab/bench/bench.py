@@ -517,6 +517,89 @@ def analyze_records(bench):
     return rows
 
 
+def line_xdd(bench):
+    """XDD's command line on zram beside fio psync; lockstep on the null engine beside a futex; a thousand targets"""
+    rows = [xdd_on_zram(bench, depth) for depth in (1, 8, 32)]
+    return rows + [lockstep_on_null(bench), thousand_targets(bench)]
+
+
+def xdd_on_zram(bench, depth):
+    device = bench.zram()
+    seconds, blocks = 1 if bench.tiny else 3, (2 << 30) // BLOCK
+    command = [bench.iosonar, "xdd", "-op", "read", "-targets", "1", device, "-dio", "-blocksize", str(BLOCK), "-reqsize", "1",
+               "-seek", "random", "-seek", "range", str(blocks), "-queuedepth", str(depth), "-timelimit", str(seconds)]
+    fio_args = [f"--filename={device}", "--readonly", "--ioengine=psync", "--direct=1", "--rw=randread", "--bs=4k", "--thread",
+                f"--numjobs={depth}", "--group_reporting", "--norandommap", "--time_based", f"--runtime={seconds}s"]
+    row = Row("xdd", f"4 KiB random reads on zram, queue depth {depth}, every request on record", "k requests/s", "ratio >= 1",
+              higher=True)
+    row.verdict, row.other = as_fast, "fio psync"
+    for _ in range(bench.pairs):
+        text, _, _ = bench.run(command)
+        combined = next(line for line in text.splitlines() if line.startswith("Combined"))
+        theirs = bench.fio(*fio_args)
+        # Label, T, Q, Bytes, Ops, Time, Rate, IOPS: as XDD's users take them.
+        row.add(float(combined.split()[7]) / 1e3, None if theirs is None else theirs["requests"] / theirs["seconds"] / 1e3)
+    return row
+
+
+def null_plan(targets, requests, conduct=""):
+    head = f"""version = 1
+run_id = 1
+seed = 1
+depth = 1
+[engine]
+kind = "null"
+[overlap]
+policy = "allow"
+{conduct}
+"""
+    target = f"""[[target]]
+path = "nothing"
+size = "1GiB"
+[target.source]
+kind = "steps"
+order = {{ sequential = {{ interleave = 1 }} }}
+unit = "4KiB"
+request_size = "4KiB"
+requests = {requests}
+read_percent = "100"
+"""
+    return head + target * targets
+
+
+def lockstep_on_null(bench):
+    requests = 2_000 if bench.tiny else 200_000
+    plan = bench.path("lockstep.toml")
+    conduct = """[[conduct.lockstep]]
+master = 0
+slave = 1
+every = { ops = 1 }
+task = { ops = 1 }
+begins = "wait"
+ends = "complete\""""
+    with open(plan, "w") as file:
+        file.write(null_plan(2, requests, conduct))
+    row = Row("xdd", "lockstep op 1 op 1 on null: tasks of the slave", "k/s", digits=0)
+    row.other = "bare futex ping-pong"
+    for _ in range(bench.pairs):
+        ours, bare = bench.ours(["run", plan]), bench.help_program("pingpong", requests)
+        row.add(requests / ours["seconds"] / 1e3, bare["rounds"] / bare["seconds"] / 1e3)
+    return row
+
+
+def thousand_targets(bench):
+    plan = bench.path("thousand.toml")
+    with open(plan, "w") as file:
+        file.write(null_plan(20 if bench.tiny else 1000, 1))
+    row = Row("xdd", "1000 targets on null: the whole process with one request each", "s", "<= 2", digits=2)
+    row.verdict = at_most(2.0)
+    for _ in range(bench.pairs):
+        begin = time.monotonic()
+        bench.ours(["run", plan])
+        row.add(time.monotonic() - begin)
+    return row
+
+
 LINES = {name[len("line_"):]: function for name, function in list(globals().items()) if name.startswith("line_")}
 
 

@@ -14,6 +14,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 fn main() -> ExitCode {
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         }
         (Some(&"parse"), &[lines, rounds]) if lines > 0 => parse(lines, rounds),
         (Some(&"clock"), []) => clock(),
+        (Some(&"pingpong"), &[rounds]) if rounds > 0 => ping_pong(rounds),
         (Some(&"archive"), &[records]) if words.len() == 3 => {
             return end(analysis::make(Path::new(words[1]), records));
         }
@@ -34,8 +36,8 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: iosonar-bench bare RATE REQUESTS SPIN_US | parse LINES ROUNDS | clock | archive DIR RECORDS | \
-                 statistic WHICH DIR"
+                "usage: iosonar-bench bare RATE REQUESTS SPIN_US | parse LINES ROUNDS | clock | pingpong ROUNDS | \
+                 archive DIR RECORDS | statistic WHICH DIR"
             );
             return ExitCode::from(2);
         }
@@ -51,6 +53,31 @@ fn end(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Two threads wake each other in turn through a futex: what a handover costs anyone here. A round is one handover.
+fn ping_pong(rounds: u64) {
+    let (turn, changed) = (Mutex::new(0u64), Condvar::new());
+    let begin = monotonic_ns();
+    std::thread::scope(|scope| {
+        for player in 0..2 {
+            let (turn, changed) = (&turn, &changed);
+            scope.spawn(move || {
+                let mut now = turn.lock().expect("nobody panics");
+                while *now < rounds {
+                    if *now % 2 == player {
+                        *now += 1;
+                        changed.notify_one();
+                    } else {
+                        now = changed.wait(now).expect("nobody panics");
+                    }
+                }
+                changed.notify_all();
+            });
+        }
+    });
+    let seconds = (monotonic_ns() - begin) as f64 / 1e9;
+    println!("{{\"rounds\":{rounds},\"seconds\":{seconds}}}");
 }
 
 /// Sleeps until shortly before each of the Poisson arrivals, spins up to it and looks how late it is: what this machine

@@ -1,4 +1,4 @@
-//! `iosonar import`: an archive from a result in blkreplay's form.
+//! `iosonar import`: an archive from a result in blkreplay's form, or from a dump of time stamps (`iosonar xdd -ts dump`).
 
 use crate::analysis::Figures;
 use crate::args::ImportArgs;
@@ -6,15 +6,24 @@ use crate::exit::{Exit, Failure};
 use crate::inputs::{Input, text};
 use crate::output;
 use crate::session;
+use anyhow::Context;
 use iosonar_analyze::Limits;
-use iosonar_archive::{ArchiveWriter, LogWriter, Record};
-use iosonar_dialect_blkreplay::{Imported, import as read};
-use std::io;
+use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
+use iosonar_dialect_blkreplay::{Imported, import as read, recording};
+use iosonar_dialect_xdd::{is_dump, read_dump};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
+
+/// Records that are appended at once.
+const TOGETHER: usize = 1024;
 
 /// Makes the archive; says where it is.
 pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let name = args.file.display().to_string();
+    if begins_as_dump(&args.file)? {
+        return import_dump(&args, &name);
+    }
     // The plan stands before the records, and what it is made from behind them: the file is read twice.
     let imported = read(text(&args.file)?, &name, &mut |_| Ok(())).map_err(Failure::refused)?;
     tell(&imported, &name);
@@ -27,16 +36,46 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let mut log = archive.record_log()?;
     copy(&args.file, &name, &mut log)?;
     drop(log);
+    conclude(archive, &imported.run)
+}
+
+/// Sums up, and says where the archive is.
+fn conclude(archive: ArchiveWriter, run: &RunInfo) -> Result<Exit, Failure> {
+    let dir = archive.dir().to_path_buf();
     let archive = archive.finish()?;
     let figures = Figures::of(&Input::of_archive(archive)?, &Limits::default())?;
-    session::keep(&dir, &figures, &imported.run)?;
+    session::keep(&dir, &figures, run)?;
     println!("{}", dir.display());
     Ok(Exit::Fine)
 }
 
+fn begins_as_dump(path: &Path) -> Result<bool, Failure> {
+    let mut begin = Vec::new();
+    let file = File::open(path).with_context(|| path.display().to_string()).map_err(Failure::refused)?;
+    // What can be read only once is no dump: it would be used up by looking.
+    if file.metadata()?.is_file() {
+        file.take(16).read_to_end(&mut begin)?;
+    }
+    Ok(is_dump(&begin))
+}
+
+fn import_dump(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
+    let bytes = std::fs::read(&args.file).with_context(|| name.to_string()).map_err(Failure::refused)?;
+    let dump = read_dump(&bytes).with_context(|| name.to_string()).map_err(Failure::refused)?;
+    let (plan, mut run) = recording(name, dump.end());
+    run.started_unix_ns = dump.head.clock.epoch_unix_ns;
+    let stem = args.file.file_name().map_or("import".into(), |f| f.to_string_lossy());
+    let dir = args.out.clone().unwrap_or_else(|| output::unused_name(stem.trim_end_matches(".bin")));
+    let environment = serde_json::json!({ "imported_from": name });
+    let archive = ArchiveWriter::create(&dir, &plan, &environment, &run).map_err(Failure::refused)?;
+    let mut log = archive.record_log()?;
+    let records: Vec<Record> = dump.records().collect();
+    records.chunks(TOGETHER).try_for_each(|some| log.append(some))?;
+    drop(log);
+    conclude(archive, &run)
+}
+
 fn copy(path: &Path, name: &str, log: &mut LogWriter) -> Result<(), Failure> {
-    /// Records that are appended at once.
-    const TOGETHER: usize = 1024;
     let mut waiting: Vec<Record> = Vec::with_capacity(TOGETHER);
     let mut keep = |record: &Record| -> io::Result<()> {
         waiting.push(*record);

@@ -9,7 +9,8 @@
 //! | checksum | FNV-1a u64 of everything before it |
 
 use crate::facts::{RunClock, StampEntry};
-use iosonar_plan::{Nanos, Op};
+use iosonar_archive::{Outcome, Record};
+use iosonar_plan::{Extent, Nanos, Op};
 use std::io::{self, Write};
 
 const MAGIC: &[u8; 8] = b"IOSXDDTS";
@@ -19,6 +20,11 @@ const ENTRY: usize = 56;
 const SUM: usize = 8;
 const SCHEMA: &str =
     "pass u32, op u8, zero u8*3, number u64, offset u64, length u64, result i64, start_ns u64, end_ns u64";
+
+/// Whether bytes begin as a dump does.
+pub fn is_dump(begin: &[u8]) -> bool {
+    begin.starts_with(MAGIC)
+}
 
 /// What a dump says in front of its entries.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,6 +50,35 @@ pub struct Dump {
     pub head: DumpHead,
     /// In the order of the file.
     pub entries: Vec<StampEntry>,
+}
+
+impl Dump {
+    /// What happened, as records of one target: its requests were due when they went, for more is not told.
+    pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
+        self.entries.iter().map(|entry| {
+            let extent = Extent { offset: entry.offset, length: entry.length };
+            Record {
+                sequence: entry.number,
+                worker: self.head.queue_thread,
+                pass: entry.pass,
+                op: entry.op,
+                outcome: if entry.bytes() == entry.length { Outcome::Completed } else { Outcome::Failed },
+                load_time: entry.start,
+                due: entry.start,
+                submitted: Some(entry.start),
+                completed: Some(entry.end),
+                requested: extent,
+                executed: extent,
+                result: entry.result,
+                ..Record::default()
+            }
+        })
+    }
+
+    /// Highest byte that any request reaches.
+    pub fn end(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.offset.saturating_add(entry.length)).max().unwrap_or(0)
+    }
 }
 
 /// Why bytes are no dump.

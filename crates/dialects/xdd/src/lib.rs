@@ -21,7 +21,7 @@ mod suboptions;
 mod to_plan;
 
 pub use deskew::{Deskew, PassSkew, SkewWindows};
-pub use dump::{Dump, DumpError, DumpHead, DumpWriter, read_dump};
+pub use dump::{Dump, DumpError, DumpHead, DumpWriter, is_dump, read_dump};
 pub use facts::{
     HeaderFacts, PassAmount, RateDetail, RateTarget, RunClock, StampEntry, StampFacts, SystemFacts,
     TargetFacts, TimeServiceFacts,
