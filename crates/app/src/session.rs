@@ -88,9 +88,9 @@ pub fn perform(
     let listener = Listener::start(control.clone(), status.clone())?;
     let skipped = Arc::new(AtomicU64::new(0));
     let prepared = prepare(plan, &Root::default(), notices(skipped.clone())).map_err(Failure::refused)?;
-    check(&prepared)?;
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
-    let (archive, info) = begin(&prepared, &name(&prepared))?;
+    let begun = check(&prepared).and_then(|()| begin(&prepared, &name(&prepared)));
+    let (archive, info) = begun.inspect_err(|_| prepared.withdraw())?;
     announce(&prepared);
     listener.set_phase(Phase::Running);
     timings.end("prepare");

@@ -26,3 +26,5 @@ mod natural;
 mod readers;
 #[path = "devices/vm.rs"]
 mod vm;
+#[path = "devices/xdd.rs"]
+mod xdd;

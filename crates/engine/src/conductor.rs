@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// How long a wait lasts before it looks whether the run is stopped.
 const POLL: Duration = Duration::from_millis(50);
+/// The shortest wait for a time: one that has come already may need another loop to see it, too.
+const SHORTEST: Duration = Duration::from_micros(20);
 
 /// What a loop may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,13 +42,15 @@ pub(crate) struct Conductor {
 #[derive(Debug)]
 struct State {
     targets: Vec<Course>,
+    /// Passes that each target has ended, where others look at it: they may be behind, if passes are free.
+    ended: Vec<Vec<Course>>,
     /// For each lockstep.
     tasks: Vec<Tasks>,
     meeting: Meeting,
 }
 
 /// How far a target has come.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Course {
     /// 0: none has begun yet; otherwise the number of the pass, from 1.
     pass: u32,
@@ -61,10 +65,23 @@ struct Course {
     jobs: u32,
 }
 
-impl Course {
-    /// Whether it has ended pass `pass`, or will never begin it.
-    fn has_ended(&self, pass: u32) -> bool {
-        self.pass > pass || (self.pass == pass && self.active == 0) || (self.pass < pass && self.jobs == 0)
+impl State {
+    /// How far a target has come in pass `pass`, from 1; none: it has not begun it.
+    fn course(&self, target: u16, pass: u32) -> Option<Course> {
+        let course = self.targets[usize::from(target)];
+        if course.pass == pass {
+            return Some(course);
+        }
+        let ended = self.ended[usize::from(target)].get(pass as usize - 1)?;
+        (course.pass > pass).then_some(Course { active: 0, ..*ended })
+    }
+
+    /// Whether a target has ended pass `pass`, or will never begin it.
+    fn has_ended(&self, target: u16, pass: u32) -> bool {
+        let course = self.targets[usize::from(target)];
+        course.pass > pass
+            || (course.pass == pass && course.active == 0)
+            || (course.pass < pass && course.jobs == 0)
     }
 }
 
@@ -118,6 +135,7 @@ impl Conductor {
         let course = |jobs: &u32| Course { jobs: *jobs, ..Course::default() };
         let state = State {
             targets: loops.iter().map(course).collect(),
+            ended: vec![Vec::new(); loops.len()],
             tasks: vec![Tasks::default(); plan.conduct.lockstep.len()],
             meeting: Meeting { members: loops.iter().sum(), ..Meeting::default() },
         };
@@ -130,22 +148,32 @@ impl Conductor {
         }
     }
 
+    /// Whether another target looks at how far this one has come.
+    fn is_looked_at(&self, target: u16) -> bool {
+        let stops = self.conduct.stop.iter().map(|t| (t.leader, t.follower));
+        self.conduct.waits().chain(stops).any(|(leader, _)| leader == target)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A loop is about to begin another pass: it counts at meetings from now on. Before it waits for the others.
-    pub(crate) fn rejoin(&self) {
-        self.lock().meeting.members += 1;
+    /// The place of a loop of `target`, from the begin of the run on.
+    pub(crate) fn seat(&self, target: u16) -> Seat<'_> {
+        Seat { conductor: self, target, is_member: true, last: Nanos(0) }
     }
 
     /// A loop begins pass `pass`, which starts at `start`.
     pub(crate) fn begin(&self, target: u16, pass: u32, start: Nanos) {
         let mut state = self.lock();
-        let course = &mut state.targets[usize::from(target)];
+        let course = state.targets[usize::from(target)];
         if course.pass <= pass {
+            if course.pass > 0 && self.is_looked_at(target) {
+                state.ended[usize::from(target)].push(course);
+            }
             let jobs = course.jobs;
-            *course = Course { pass: pass + 1, start, last: start, active: jobs, jobs, ..Course::default() };
+            state.targets[usize::from(target)] =
+                Course { pass: pass + 1, start, last: start, active: jobs, jobs, ..Course::default() };
             for (tasks, lockstep) in state.tasks.iter_mut().zip(&self.conduct.lockstep) {
                 if lockstep.slave == target {
                     *tasks = Tasks::default();
@@ -166,7 +194,7 @@ impl Conductor {
     }
 
     /// A loop has ended its pass.
-    pub(crate) fn end(&self, target: u16, now: Nanos) {
+    fn end(&self, target: u16, now: Nanos) {
         let mut state = self.lock();
         let course = &mut state.targets[usize::from(target)];
         course.active = course.active.saturating_sub(1);
@@ -177,7 +205,7 @@ impl Conductor {
     }
 
     /// A loop begins no more passes.
-    pub(crate) fn leave(&self, target: u16) {
+    fn leave(&self, target: u16) {
         let mut state = self.lock();
         let course = &mut state.targets[usize::from(target)];
         course.jobs = course.jobs.saturating_sub(1);
@@ -216,7 +244,7 @@ impl Conductor {
                         state.meeting.open_if_complete();
                         self.changed.notify_all();
                     }
-                    let most = Duration::from_nanos(until.saturating_sub(time).0).min(POLL);
+                    let most = Duration::from_nanos(until.saturating_sub(time).0).clamp(SHORTEST, POLL);
                     let waited = self.changed.wait_timeout(state, most);
                     state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
@@ -261,11 +289,11 @@ impl Conductor {
             }
         }
         for trigger in self.conduct.start.iter().filter(|t| t.follower == asker.target && asker.index == 0) {
-            let leader = &state.targets[usize::from(trigger.leader)];
+            let leader = state.course(trigger.leader, asker.pass + 1).unwrap_or_default();
             match self.reached(state, trigger, asker.pass, now) {
                 Some(true) => latest = latest.max(leader.last),
                 Some(false) => return Wait::Never(never(trigger)),
-                None => return Wait::Until(self.wake(leader, trigger.when, 1)),
+                None => return Wait::Until(self.wake(&leader, trigger.when, 1)),
             }
         }
         for (number, lockstep) in self.conduct.lockstep.iter().enumerate() {
@@ -281,12 +309,11 @@ impl Conductor {
 
     /// Whether a leader has come so far in a pass; `Some(false)`: it never will, because it has ended it.
     fn reached(&self, state: &State, trigger: &Trigger, pass: u32, now: Nanos) -> Option<bool> {
-        let leader = &state.targets[usize::from(trigger.leader)];
-        let is_there = leader.pass == pass + 1 && self.times(leader, trigger.leader, trigger.when, now) > 0;
-        if is_there {
+        let leader = state.course(trigger.leader, pass + 1);
+        if leader.is_some_and(|leader| self.times(&leader, trigger.leader, trigger.when, now) > 0) {
             return Some(true);
         }
-        leader.has_ended(pass + 1).then_some(false)
+        state.has_ended(trigger.leader, pass + 1).then_some(false)
     }
 
     /// How many times a target has come that far in its pass.
@@ -320,9 +347,10 @@ impl Conductor {
 
     /// What keeps a slave from its next request.
     fn step(&self, state: &mut State, number: usize, l: &Lockstep, asker: Asker, now: Nanos) -> Wait {
-        let master = &state.targets[usize::from(l.master)];
-        let (has_begun, has_ended) = (master.pass == asker.pass + 1, master.has_ended(asker.pass + 1));
-        let intervals = if has_begun { self.times(master, l.master, l.every, now) } else { 0 };
+        let has_ended = state.has_ended(l.master, asker.pass + 1);
+        let course = state.course(l.master, asker.pass + 1);
+        let intervals = course.map_or(0, |course| self.times(&course, l.master, l.every, now));
+        let master = course.unwrap_or_default();
         let allowed = intervals + u64::from(l.begins == Begins::Run);
         let at = if intervals > 0 { master.last } else { Nanos(0) };
         let tasks = &mut state.tasks[number];
@@ -342,14 +370,46 @@ impl Conductor {
             tasks.ops += 1;
             tasks.bytes += asker.bytes;
             // What goes only because the master is through goes behind it.
-            let ended = if may_go { Nanos(0) } else { state.targets[usize::from(l.master)].last };
+            let ended = if may_go { Nanos(0) } else { master.last };
             return Wait::No(at.max(ended));
         }
         if has_ended {
             return Wait::End;
         }
-        let master = &state.targets[usize::from(l.master)];
-        Wait::Until(until.min(self.wake(master, l.every, intervals + 1)))
+        Wait::Until(until.min(self.wake(&master, l.every, intervals + 1)))
+    }
+}
+
+/// The place of a loop among those that wait for each other. Nobody waits for it any more when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Seat<'a> {
+    conductor: &'a Conductor,
+    target: u16,
+    /// It counts at meetings.
+    is_member: bool,
+    last: Nanos,
+}
+
+impl Seat<'_> {
+    /// The loop is about to begin another pass, which all others have ended: it counts at meetings from now on.
+    pub(crate) fn rejoin(&mut self) {
+        self.is_member = true;
+        self.conductor.lock().meeting.members += 1;
+    }
+
+    /// The loop has ended its pass.
+    pub(crate) fn end(&mut self, now: Nanos) {
+        if std::mem::take(&mut self.is_member) {
+            self.last = now;
+            self.conductor.end(self.target, now);
+        }
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        self.end(self.last);
+        self.conductor.leave(self.target);
     }
 }
 

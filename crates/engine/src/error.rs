@@ -48,6 +48,23 @@ pub enum PrepareError {
         /// Where and why, with the remedy.
         why: String,
     },
+    /// A series writes beyond a device.
+    #[error(
+        "target {path} holds {size} bytes, and its series writes up to byte {end}: write less, begin earlier, or use a larger target"
+    )]
+    Series {
+        /// As typed.
+        path: String,
+        /// First byte behind the series.
+        end: u64,
+        /// Bytes of the device.
+        size: u64,
+    },
+    /// A file that is only read would be made anew.
+    #[error(
+        "target {0}: a file that is only read cannot be made anew between passes: write to it, or keep it"
+    )]
+    NothingToMake(String),
     /// Files cannot be made in place of a device.
     #[error(
         "target {0}: it is a device, and a file cannot be made in its place between passes: name a file, or keep it open"

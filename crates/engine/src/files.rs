@@ -2,7 +2,7 @@
 
 use crate::error::PrepareError;
 use iosonar_os::{allocate, monotonic_ns};
-use iosonar_plan::{Access, BetweenPasses, FileCare};
+use iosonar_plan::{Access, BetweenPasses, FileCare, Target};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -35,6 +35,11 @@ pub(crate) fn name_of_pass(path: &Path, care: &FileCare, pass: u32) -> PathBuf {
     }
 }
 
+/// Whether two are the same file.
+fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    one.dev() == other.dev() && one.ino() == other.ino()
+}
+
 /// Allocates space before the first pass.
 pub(crate) fn preallocate(file: &File, care: &FileCare, path: &Path) -> Result<(), PrepareError> {
     match care.preallocate.0 {
@@ -54,6 +59,8 @@ pub(crate) struct TargetFile {
     care: FileCare,
     access: Access,
     writes: bool,
+    /// Passes whose file was there before the run, and was judged with the target.
+    judged: Vec<u32>,
     current: Mutex<Current>,
 }
 
@@ -65,10 +72,17 @@ struct Current {
 }
 
 impl TargetFile {
-    /// An open target before its first pass; `open_ns` is how long opening it took.
-    pub(crate) fn new(path: &Path, care: FileCare, access: Access, writes: bool, file: File) -> TargetFile {
+    /// An open target before its first pass. `judged`: later passes whose files are there already and may be written.
+    pub(crate) fn new(
+        target: &Target,
+        access: Access,
+        writes: bool,
+        judged: Vec<u32>,
+        file: File,
+    ) -> TargetFile {
         let current = Mutex::new(Current { pass: 0, file, open_ns: 0 });
-        TargetFile { path: path.to_path_buf(), care, access, writes, current }
+        let (path, care) = (target.path.clone(), target.handling.file);
+        TargetFile { path, care, access, writes, judged, current }
     }
 
     /// Whether each pass has a file or a descriptor of its own.
@@ -81,20 +95,45 @@ impl TargetFile {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.pass < pass && self.changes() {
             let begin = monotonic_ns();
-            current.file = self.open(pass)?;
+            current.file = self.open(pass, &current.file)?;
             current.open_ns = monotonic_ns() - begin;
             current.pass = pass;
         }
         Ok((current.file.try_clone()?, current.open_ns))
     }
 
-    fn open(&self, pass: u32) -> io::Result<File> {
+    /// A name is never followed to what was not judged: a file is made anew, or is one that the guard has seen.
+    fn open(&self, pass: u32, last: &File) -> io::Result<File> {
         let path = name_of_pass(&self.path, &self.care, pass);
-        if self.care.between_passes == BetweenPasses::Recreate {
-            fs::remove_file(&path)?;
+        let mut options = options(self.access, self.writes);
+        match self.care.between_passes {
+            BetweenPasses::Keep | BetweenPasses::Reopen => {
+                let file = options.open(&path)?;
+                if !is_same(&file.metadata()?, &last.metadata()?) {
+                    return Err(io::Error::other("it is another file by now"));
+                }
+                Ok(file)
+            }
+            BetweenPasses::Recreate => {
+                if !is_same(&fs::symlink_metadata(&path)?, &last.metadata()?) {
+                    return Err(io::Error::other("it is another file by now, so it was not deleted"));
+                }
+                fs::remove_file(&path)?;
+                options.create_new(true).open(&path)
+            }
+            BetweenPasses::NewFile if self.judged.contains(&pass) => {
+                let file = options.open(&path)?;
+                // Between judging and opening nothing but a file can have taken its place unseen.
+                match file.metadata()?.is_file() && fs::symlink_metadata(&path)?.is_file() {
+                    true => Ok(file),
+                    false => Err(io::Error::other(format!("{} is no file any more", path.display()))),
+                }
+            }
+            BetweenPasses::NewFile => options
+                .create_new(true)
+                .open(&path)
+                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
         }
-        let makes = matches!(self.care.between_passes, BetweenPasses::Recreate | BetweenPasses::NewFile);
-        options(self.access, self.writes || makes).create(makes && self.writes).open(&path)
     }
 
     /// Whether what was written is flushed at the end of each pass.
@@ -103,17 +142,18 @@ impl TargetFile {
     }
 
     /// Deletes what the plan wants deleted; what could not be, in words.
-    pub(crate) fn clean_up(&self, passes: u32) -> Option<String> {
+    pub(crate) fn clean_up(&self) -> Option<String> {
         if !self.care.delete {
             return None;
         }
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let own = current.file.metadata().ok().filter(|m| m.is_file())?;
-        let all = if self.care.between_passes == BetweenPasses::NewFile { passes.max(1) } else { 1 };
+        // Passes may have been added, or the run ended before its last.
+        let all = if self.care.between_passes == BetweenPasses::NewFile { current.pass + 1 } else { 1 };
         for pass in 0..all {
             let path = name_of_pass(&self.path, &self.care, pass);
             let is_last = pass + 1 == all;
-            let same = fs::metadata(&path).is_ok_and(|m| m.dev() == own.dev() && m.ino() == own.ino());
+            let same = fs::symlink_metadata(&path).is_ok_and(|m| is_same(&m, &own));
             if is_last && !same {
                 return Some(format!("{} is another file by now, so it was not deleted", path.display()));
             }

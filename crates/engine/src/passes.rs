@@ -16,12 +16,12 @@ pub(crate) struct PassRules {
     pub(crate) is_series: bool,
     /// From the end of a pass to the begin of the next.
     pub(crate) delay: Nanos,
-    /// Targets do not wait for each other between passes.
-    pub(crate) is_free: bool,
     /// When the whole run ends; passes are added until then.
     pub(crate) runtime: Option<Nanos>,
     /// Time from the begin of the run to the first request.
     pub(crate) start_delay: Nanos,
+    /// When a pass ends at the latest, counted from its start.
+    pub(crate) time_limit: Option<Nanos>,
     /// After so many failed requests in a pass no more of it go.
     pub(crate) max_errors: Option<u64>,
     /// What is checked.
@@ -34,8 +34,8 @@ impl PassRules {
         let (conduct, target) = (&plan.conduct, &plan.targets[target]);
         PassRules {
             is_series: matches!(target.source, Source::Steps(_)),
+            time_limit: if let Source::Steps(steps) = &target.source { steps.time_limit } else { None },
             delay: conduct.pass_delay,
-            is_free: conduct.free_passes,
             runtime: conduct.runtime,
             start_delay: target.handling.start_delay,
             max_errors: target.handling.max_errors,

@@ -121,6 +121,11 @@ impl Payloads {
         })
     }
 
+    /// Whether data depends on the request that wrote it, and not on its place alone.
+    pub(crate) fn differ_by_request(&self) -> bool {
+        matches!(self.author.data, Some(Data::Random))
+    }
+
     /// Compares data with what the request should hold; none: it is right.
     pub(crate) fn check(
         &self,

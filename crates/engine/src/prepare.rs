@@ -42,6 +42,8 @@ pub struct TargetReady {
     pub(crate) permit: Option<Permit>,
     /// The target, opened after the guard has judged it, and proved to be what was judged.
     pub(crate) file: Option<Arc<TargetFile>>,
+    /// The file was not there and has been made.
+    made: bool,
     /// What a seek list says.
     pub(crate) list: Option<Arc<[Listed]>>,
     /// Size of the target, where its requests may reach beyond it: a file that grows, or ends early.
@@ -95,35 +97,61 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     let mut prepared = Prepared { plan, max_waiting, targets, notices };
     prepared.fit_memory(root)?;
     raise_file_limit();
-    // Only when every target has been looked at is the first one claimed.
-    let Prepared { plan, targets, .. } = &mut prepared;
-    let mut guard = Guard::new(root);
-    // What others only read may be made by the one that writes it.
-    let (made, others): (Vec<_>, Vec<_>) = targets.iter_mut().partition(|t| t.target.handling.file.create);
-    for t in made.into_iter().chain(others).filter(|_| plan.engine.is_real()) {
-        if t.facts.is_none() && t.first_name().exists() {
-            t.facts = Some(identify_growing(&t.first_name(), root)?);
+    match prepared.claim(root) {
+        Ok(()) => Ok(prepared),
+        Err(error) => {
+            prepared.withdraw();
+            Err(error)
         }
-        if let Some(facts) = &t.facts {
-            let intent = if t.writes { Intent::Write } else { Intent::ReadOnly };
-            t.permit = Some(guard.check(facts, intent, plan.destroy)?);
-        }
-        // Opening shows whether the file system has direct I/O, while nothing has been made yet.
-        let access = t.target.access(plan.access);
-        let file = match &t.facts {
-            Some(facts) => t.open(facts, access)?,
-            None => t.make(access, root)?,
-        };
-        let care = t.target.handling.file;
-        if t.writes {
-            preallocate(&file, &care, &t.target.path)?;
-        }
-        t.file = Some(Arc::new(TargetFile::new(&t.target.path, care, access, t.writes, file)));
     }
-    Ok(prepared)
 }
 
 impl Prepared {
+    /// Claims and opens the targets, and makes those that are not there: only when every one has been looked at.
+    fn claim(&mut self, root: &Root) -> Result<(), PrepareError> {
+        let Prepared { plan, targets, .. } = self;
+        let mut guard = Guard::new(root);
+        let mut claimed = Vec::new();
+        // What others only read may be made by the one that writes it.
+        let (made, others): (Vec<_>, Vec<_>) =
+            targets.iter_mut().partition(|t| t.target.handling.file.create);
+        for t in made.into_iter().chain(others).filter(|_| plan.engine.is_real()) {
+            if t.facts.is_none() && t.first_name().exists() {
+                t.facts = Some(identify_growing(&t.first_name(), root)?);
+            }
+            // Series may share a device: who has claimed it for one of them has it for all.
+            let shared = t.device().filter(|_| t.writes && matches!(t.target.source, Source::Steps(_)));
+            let is_claimed = shared.is_some_and(|device| claimed.contains(&device));
+            if let Some(facts) = t.facts.as_ref().filter(|_| !is_claimed) {
+                t.permit = Some(guard.check(facts, t.intent(), plan.destroy)?);
+            }
+            claimed.extend(shared);
+            // Opening shows whether the file system has direct I/O, while nothing has been made yet.
+            let access = t.target.access(plan.access);
+            let file = match &t.facts {
+                Some(facts) => t.open(facts, access)?,
+                None => t.make(access, root)?,
+            };
+            let care = t.target.handling.file;
+            if t.writes && file.metadata().is_ok_and(|m| m.is_file()) {
+                preallocate(&file, &care, &t.target.path)?;
+            }
+            let judged = t.judge_later_files(plan, &mut guard, root)?;
+            t.file = Some(Arc::new(TargetFile::new(&t.target, access, t.writes, judged, file)));
+        }
+        Ok(())
+    }
+
+    /// Takes back what was made for a run that is refused after all: empty files. A run that has begun keeps them.
+    pub fn withdraw(&self) {
+        for path in self.targets.iter().filter(|t| t.made).map(TargetReady::first_name) {
+            if path.symlink_metadata().is_ok_and(|m| m.is_file() && m.len() == 0) {
+                // What cannot be removed hides no error that counts more.
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+    }
+
     /// Memory follows the plan, so it can be known before the start. What is asked for is compared with what the kernel
     /// calls available; the push-back lists get at most a quarter of that.
     fn fit_memory(&mut self, root: &Root) -> Result<(), PrepareError> {
@@ -203,16 +231,21 @@ fn check_apart(targets: &[TargetReady]) -> Result<(), PrepareError> {
         Source::Load(load) if !is_stdin(&load.file) => {
             Some((identity(&load.file), format!("load {}", name(&load.file))))
         }
+        Source::Steps(StepsSource { order: StepOrder::List { file }, .. }) => {
+            Some((identity(file), format!("seek list {}", name(file))))
+        }
         _ => None,
     };
     let loads: Vec<_> = targets.iter().filter_map(load).collect();
     let target = |t: &TargetReady| (identity(&t.target.path), format!("target {}", name(&t.target.path)));
     let known: Vec<_> = targets.iter().map(target).collect();
     // Series may share a target: one reads what another has written, or both go over one device.
-    let is_apart = |t: &TargetReady| t.writes && !matches!(t.target.source, Source::Steps(_));
-    for (index, written) in targets.iter().enumerate().filter(|(_, t)| is_apart(t)) {
+    let is_series = |t: &TargetReady| matches!(t.target.source, Source::Steps(_));
+    for (index, written) in targets.iter().enumerate().filter(|(_, t)| t.writes) {
         let Some(own) = known[index].0 else { continue };
-        let others = known.iter().enumerate().filter(|(i, _)| *i != index).map(|(_, other)| other);
+        let may_share = |i: usize| is_series(written) && is_series(&targets[i]);
+        let others = known.iter().enumerate().filter(|(i, _)| *i != index && !may_share(*i));
+        let others = others.map(|(_, other)| other);
         if let Some((_, other)) = others.chain(&loads).find(|(identity, _)| *identity == Some(own)) {
             return Err(PrepareError::Same { path: name(&written.target.path), other: other.clone() });
         }
@@ -330,19 +363,16 @@ fn examine(
     let placement =
         Placement::new(size, block).map_err(|error| PrepareError::Placement { path: path(), error })?;
     check_fits(target, &placement, load.as_ref())?;
-    let writes = match (&target.source, &load) {
-        (Source::Load(_), Some(load)) => load.writes > 0,
-        (Source::Load(_), None) => true,
-        (Source::Pattern(p), _) => p.writes(),
-        (Source::Steps(s), _) => {
-            list.as_ref().map_or(s.writes(), |list| list.iter().any(|entry| entry.op == Op::Write))
-        }
-    };
+    let writes = writes(target, load.as_ref(), list.as_deref());
+    if let Source::Steps(_) = &target.source {
+        check_writes(target, writes, is_file, room, placement.size())?;
+    }
     Ok(TargetReady {
         target: target.clone(),
         facts,
         permit: None,
         file: None,
+        made: false,
         placement,
         load,
         list,
@@ -350,6 +380,18 @@ fn examine(
         writes,
         told: Arc::default(),
     })
+}
+
+/// Whether anything is written.
+fn writes(target: &Target, load: Option<&Facts>, list: Option<&[Listed]>) -> bool {
+    match (&target.source, load) {
+        (Source::Load(_), Some(load)) => load.writes > 0,
+        (Source::Load(_), None) => true,
+        (Source::Pattern(p), _) => p.writes(),
+        (Source::Steps(s), _) => {
+            list.map_or(s.writes(), |list| list.iter().any(|entry| entry.op == Op::Write))
+        }
+    }
 }
 
 /// How far a target reaches that does not grow by its series, and how far its requests may go.
@@ -374,8 +416,30 @@ fn reach(
     let is_open = plan.conduct.runtime.is_some() && steps.pass_offset.0 > 0;
     let end = listed.or_else(|| steps.end(plan.passes)).filter(|_| !is_open);
     let end = end.or(room).unwrap_or(FAR).min(FAR);
-    let size = if is_file { size.max(end) } else { size };
-    (room, size.next_multiple_of(block.max(1)))
+    // Never around the end of a device: what lies behind it is the kernel's to refuse.
+    (room, size.max(end).next_multiple_of(block.max(1)))
+}
+
+/// What a series writes must be inside a device, and a file is made anew only to be written.
+fn check_writes(
+    target: &Target,
+    writes: bool,
+    is_file: bool,
+    room: Option<u64>,
+    end: u64,
+) -> Result<(), PrepareError> {
+    let path = || name(&target.path);
+    let makes_files =
+        matches!(target.handling.file.between_passes, BetweenPasses::Recreate | BetweenPasses::NewFile);
+    if makes_files && !writes {
+        return Err(PrepareError::NothingToMake(path()));
+    }
+    match room {
+        Some(size) if writes && !is_file && end > size => {
+            Err(PrepareError::Series { path: path(), end, size })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a series can be carried out on a target at all.
@@ -390,7 +454,9 @@ fn check_steps(
     let path = || name(&target.path);
     let makes_files =
         matches!(target.handling.file.between_passes, BetweenPasses::Recreate | BetweenPasses::NewFile);
-    if makes_files && !is_file {
+    // New files have names of their own: what stands under the target's own name says whether it is meant as a file.
+    let is_other = target.path.metadata().is_ok_and(|m| !m.is_file());
+    if makes_files && (!is_file || is_other) {
         return Err(PrepareError::NoFile(path()));
     }
     if let (Some(list), false, StepOrder::List { file }) = (list, steps.writes(), &steps.order)
@@ -624,6 +690,49 @@ impl TargetReady {
         }
     }
 
+    /// What is done to it: deleting is as bad as writing.
+    fn intent(&self) -> Intent {
+        let care = self.target.handling.file;
+        // Of a device nothing is deleted.
+        let removes = care.delete || care.between_passes == BetweenPasses::Recreate;
+        let harms = self.writes || (removes && self.device().is_none());
+        if harms { Intent::Write } else { Intent::ReadOnly }
+    }
+
+    /// Files of later passes that are there already: they are judged as the target is.
+    fn judge_later_files(
+        &self,
+        plan: &Plan,
+        guard: &mut Guard<'_>,
+        root: &Root,
+    ) -> Result<Vec<u32>, PrepareError> {
+        /// More passes than this may not find files that are there.
+        const MOST: u32 = 10_000;
+        let care = &self.target.handling.file;
+        if care.between_passes != BetweenPasses::NewFile {
+            return Ok(Vec::new());
+        }
+        let mut judged = Vec::new();
+        for pass in 1..plan.passes.min(MOST) {
+            let path = name_of_pass(&self.target.path, care, pass);
+            let Ok(found) = path.symlink_metadata() else { continue };
+            if !found.is_file() {
+                return Err(PrepareError::NoFile(name(&path)));
+            }
+            guard.check(&identify_growing(&path, root)?, Intent::Write, plan.destroy)?;
+            judged.push(pass);
+        }
+        Ok(judged)
+    }
+
+    /// Its number, of a block device.
+    fn device(&self) -> Option<DevNumber> {
+        match &self.facts.as_ref()?.kind {
+            TargetKind::BlockDevice(device) => Some(device.number),
+            TargetKind::RegularFile(_) => None,
+        }
+    }
+
     /// Opens the target as the plan says, and makes sure that it is what was judged: a path may lead elsewhere by
     /// now.
     fn open(&self, judged: &TargetFacts, access: Access) -> Result<File, PrepareError> {
@@ -648,14 +757,13 @@ impl TargetReady {
         let first = self.first_name();
         let made = options(access, true).create_new(true).open(&first);
         let file = made.map_err(|error| self.not_opened(error, access))?;
+        self.made = true;
         self.facts = identify_growing(&first, root).ok();
         let block = self.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes);
-        if !access.buffered && !self.is_aligned(block) {
-            // Nothing has been written to it yet.
-            let _ = std::fs::remove_file(&first);
-            return Err(PrepareError::Unaligned { path: name(&self.target.path), block });
+        match access.buffered || self.is_aligned(block) {
+            true => Ok(file),
+            false => Err(PrepareError::Unaligned { path: name(&self.target.path), block }),
         }
-        Ok(file)
     }
 
     /// Whether direct I/O can carry a series out.
@@ -681,12 +789,21 @@ impl TargetReady {
 
     /// What does not fit, in a sentence, though the run goes on.
     pub fn notice(&self) -> Option<String> {
-        let (Source::Steps(series), Some(size)) = (&self.target.source, self.room) else { return None };
+        let Source::Steps(series) = &self.target.source else { return None };
+        let path = self.target.path.display();
+        if let (Some(list), Some(count)) = (&self.list, series.count())
+            && (list.len() as u64) < count
+        {
+            return Some(format!(
+                "target {path} is asked for {count} requests, and its seek list holds {}: each pass ends with the list",
+                list.len()
+            ));
+        }
+        let size = self.room?;
         let end = series.end(1).filter(|end| *end > size && !self.writes)?;
         Some(format!(
-            "target {} holds {size} bytes, and its series reads up to byte {end}: what lies behind its end stays short, and \
-             the pass ends there",
-            self.target.path.display()
+            "target {path} holds {size} bytes, and its series reads up to byte {end}: what lies behind its end stays short, \
+             and the pass ends there"
         ))
     }
 }

@@ -125,7 +125,7 @@ impl Prepared {
         let conductor = conductor.as_ref();
         let shared = Shared { clock: &clock, control, progress, notices: &notices, conductor };
         let (ends, clock_error) = self.carry_out(equipment, recorders, shared, series, begin)?;
-        let cleaned = self.targets.iter().filter_map(|t| t.file.as_ref()?.clean_up(self.plan.passes));
+        let cleaned = self.targets.iter().filter_map(|t| t.file.as_ref()?.clean_up());
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(cleaned);
         let written = writer.finish();
         let used = own_cpu_time();
@@ -154,11 +154,12 @@ impl Prepared {
         series: SeriesLog,
         begin: impl FnOnce(&Start),
     ) -> Result<(Vec<LoopEnd>, Nanos), RunError> {
-        let (gate, start, facts) = (Gate::new(equipment.len()), Start::default(), self.facts());
+        let (gates, start, facts) = (self.gates(), Start::default(), self.facts());
         let (end, ended) = crossbeam_channel::bounded::<()>(0);
         std::thread::scope(|scope| {
             let spawn = |(index, (equipment, recorder)): (usize, (Equipment, Recorder))| {
-                let (gate, start, target) = (&gate, &start, equipment.part.target);
+                let (start, target) = (&start, equipment.part.target);
+                let gate = &gates[target % gates.len()];
                 let work = move || self.work(index, equipment, recorder, &gate.member(), start, shared);
                 let thread = std::thread::Builder::new().name(format!("issue-{index}"));
                 thread.spawn_scoped(scope, work).map(|worker| (target, worker))
@@ -188,6 +189,14 @@ impl Prepared {
             // The series are an addition: a sampler that failed costs no result.
             Ok((ends, sampler.join().unwrap_or_default()))
         })
+    }
+
+    /// Where loops wait for each other between passes: all of them, or only those of one target.
+    fn gates(&self) -> Vec<Gate> {
+        match self.plan.conduct.free_passes {
+            true => self.targets.iter().map(|t| Gate::new(t.jobs() as usize)).collect(),
+            false => vec![Gate::new(self.workers())],
+        }
     }
 
     fn work(

@@ -4,7 +4,7 @@
 //! the time once, and then does whatever the scheduler finds due, up to a batch; the backend hands a batch over at
 //! once. Between due times it sleeps, and spins at the end of a sleep; both see completions.
 
-use crate::conductor::{Asker, Permit};
+use crate::conductor::{Asker, Permit, Seat};
 use crate::control::Control;
 use crate::feed::{Answer, Feed};
 use crate::gate::Member;
@@ -26,6 +26,9 @@ const POLL: Nanos = Nanos(50_000_000);
 
 /// How soon a source that had nothing yet is asked again.
 const ASK_AGAIN: Nanos = Nanos(500_000);
+
+/// Most passes of a run that only time ends: their times are kept, and memory does not follow the length of a run.
+const MOST_PASSES: u32 = 1 << 20;
 
 /// Most requests that are handed to the kernel at once: the first of them waits until the last is ready. Each takes two
 /// decisions, one that offers it and one that issues it.
@@ -105,6 +108,8 @@ pub(crate) struct Worker<'a> {
     backend: Box<dyn Backend>,
     payloads: Payloads,
     company: Company<'a>,
+    /// Its place among loops that wait for each other; it is given up when this is dropped, also by a panic.
+    seat: Option<Seat<'a>>,
     recorder: Recorder,
     control: &'a Control,
     gauge: &'a Gauge,
@@ -113,8 +118,9 @@ pub(crate) struct Worker<'a> {
     cpu_ns: u64,
     pass: u32,
     is_last_pass: bool,
-    /// Start of the pass on the run's clock.
+    /// Start of the pass on the run's clock, and the end of what it has done so far.
     start: Nanos,
+    last_end: Nanos,
     scheduler: Scheduler<Origin>,
     done: Vec<Completion>,
     /// A request that has its slot and waits for memory, and since when.
@@ -142,6 +148,7 @@ impl<'a> Worker<'a> {
             settings,
             backend,
             payloads,
+            seat: company.conductor.map(|conductor| conductor.seat(settings.target)),
             company,
             recorder,
             control,
@@ -151,6 +158,7 @@ impl<'a> Worker<'a> {
             pass: 0,
             is_last_pass: true,
             start: Nanos(0),
+            last_end: Nanos(0),
             scheduler: Scheduler::new(settings.depth, settings.overlap),
             done: Vec::with_capacity(depth),
             stalled: None,
@@ -168,7 +176,7 @@ impl<'a> Worker<'a> {
         member: &Member<'_>,
         mut open: impl FnMut(u32) -> Result<Feed, WorkerError>,
     ) -> (Tally, Result<(), WorkerError>) {
-        let added = self.settings.rules.runtime.map(|_| u32::MAX);
+        let added = self.settings.rules.runtime.map(|_| MOST_PASSES);
         for pass in 0..added.unwrap_or(passes) {
             let mut feed = match open(pass) {
                 Ok(feed) => feed,
@@ -191,9 +199,7 @@ impl<'a> Worker<'a> {
                 break;
             }
         }
-        if let Some(conductor) = self.company.conductor {
-            conductor.leave(self.settings.target);
-        }
+        self.seat = None;
         let now = self.backend.now();
         self.gauge.end(now);
         let finished = self.recorder.finish().map(|stalls| self.tally.recorder_stalls = stalls);
@@ -211,21 +217,20 @@ impl<'a> Worker<'a> {
         if pass > 0 {
             self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
             let ended = self.backend.now();
-            let ended = if rules.is_free { ended } else { member.await_others(ended) };
+            let ended = member.await_others(ended);
             // Not before all have ended the pass: whoever still met there would wait for this one.
-            if let Some(conductor) = self.company.conductor {
-                conductor.rejoin();
+            if let Some(seat) = &mut self.seat {
+                seat.rejoin();
             }
             self.rest_until(ended.saturating_add(rules.delay));
-            self.reopen(pass)?;
+            // A pass that comes too late makes no file.
+            if !rules.is_over(self.backend.now()) {
+                self.reopen(pass)?;
+            }
             let ready = self.backend.now();
             let has_steps =
                 rules.delay > Nanos(0) || self.has_changing_file() || self.company.conductor.is_some();
-            self.start = match rules.is_free {
-                true => ready,
-                false if has_steps => member.await_others(ready),
-                false => ended,
-            };
+            self.start = if has_steps { member.await_others(ready) } else { ended };
         } else if rules.start_delay > Nanos(0) {
             self.start = rules.start_delay;
             self.rest_until(self.start);
@@ -267,15 +272,17 @@ impl<'a> Worker<'a> {
         if !self.settings.rules.is_series {
             return;
         }
-        if let Some(file) = self.company.file.as_ref().filter(|file| file.syncs()) {
+        if let Some(file) = self.company.file.as_ref().filter(|file| file.syncs() && !is_empty) {
             let flushed = file.of_pass(self.pass).and_then(|(file, _)| file.sync_all());
             if let Err(error) = flushed {
                 self.fail(WorkerError::Flush(error));
             }
+            self.last_end = self.backend.now();
         }
-        let end = self.backend.now();
-        if let Some(conductor) = self.company.conductor {
-            conductor.end(self.settings.target, end);
+        // Checking the last request, and waiting for others behind it, is no time of the pass.
+        let end = self.last_end.max(self.start);
+        if let Some(seat) = &mut self.seat {
+            seat.end(end);
         }
         if is_empty {
             return;
@@ -450,6 +457,11 @@ impl<'a> Worker<'a> {
     }
 
     fn offer_item(&mut self, item: &Item) {
+        if self.is_beyond_the_run(item) {
+            // Another pass would come no further: this one lasts until the run is over.
+            self.rest_until(self.settings.rules.runtime.unwrap_or_default());
+            return self.scheduler.exhausted();
+        }
         if self.company.conductor.is_some() && !self.await_turn(item) {
             return;
         }
@@ -478,6 +490,12 @@ impl<'a> Worker<'a> {
         self.scheduler.offer(Request { sequence, op, extent, due, facts });
     }
 
+    /// Whether a request is due only when the whole run is over by time.
+    fn is_beyond_the_run(&self, item: &Item) -> bool {
+        let due = item.due.map(|due| due.saturating_add(self.start));
+        due.is_some_and(|due| self.settings.rules.is_over(due))
+    }
+
     /// Waits until other targets let the next request go; `false` if it does not go.
     fn await_turn(&mut self, item: &Item) -> bool {
         let Some(conductor) = self.company.conductor else { return true };
@@ -488,14 +506,21 @@ impl<'a> Worker<'a> {
             bytes: item.extent.length,
         };
         let (control, rules, backend) = (self.control, self.settings.rules, &mut self.backend);
-        let is_stopped = |now: Nanos| control.is_stopped(now) || rules.is_over(now);
+        let (fellows, pass, start) = (&self.company.fellows, self.pass, self.start);
+        let is_stopped = |now: Nanos| {
+            let is_late = rules.time_limit.is_some_and(|limit| now.saturating_sub(start) >= limit);
+            control.is_stopped(now) || rules.is_over(now) || is_late || fellows.is_pass_over(pass)
+        };
         match conductor.await_turn(asker, || backend.now(), is_stopped) {
             Permit::Go(at) => {
                 self.backend.skip_to(at);
                 return true;
             }
-            // A run that is stopped is found so by the next turn.
-            Permit::EndPass | Permit::Stopped => self.scheduler.exhausted(),
+            Permit::EndPass => self.scheduler.exhausted(),
+            Permit::Stopped => {
+                self.scheduler.exhausted();
+                self.tally.stopped |= self.control.is_stopped(self.backend.now());
+            }
             Permit::Never(why) => {
                 self.scheduler.exhausted();
                 let now = self.backend.now();
@@ -595,6 +620,7 @@ impl<'a> Worker<'a> {
         if record.op == Op::Read && record.result == 0 {
             self.scheduler.exhausted();
         }
+        self.last_end = self.last_end.max(record.completed.unwrap_or_default());
         if let Some(conductor) = self.company.conductor {
             conductor.completed(self.settings.target, transferred, record.completed.unwrap_or_default());
         }
@@ -603,6 +629,10 @@ impl<'a> Worker<'a> {
     /// Checks the data of a request, outside its time. What was written is read back first.
     fn verify(&mut self, verify: Verify, record: &Record, buffer: &mut Buffer, transferred: u64) {
         let length = usize::try_from(transferred).unwrap_or(usize::MAX).min(buffer.len());
+        // Which request wrote random data last, a read cannot know.
+        if record.op == Op::Read && self.payloads.differ_by_request() {
+            return;
+        }
         if record.op == Op::Write {
             if !verify.immediate {
                 return;

@@ -95,15 +95,38 @@ pub(crate) fn validate_handling(target: &Target) -> Result {
     let Some(verify) = handling.verify else { return Ok(()) };
     let is_sequenced = matches!(handling.data, Some(Data::Sequenced));
     match verify.what {
-        Checked::Contents => require(handling.data.is_some(), || {
-            "handling.verify: contents are compared with handling.data, and there is none: name a pattern"
-                .into()
-        }),
+        Checked::Contents => {
+            require(handling.data.is_some(), || {
+                "handling.verify: contents are compared with handling.data, and there is none: name a pattern"
+                    .into()
+            })?;
+            can_be_checked(target)
+        }
         Checked::Location => require(!verify.immediate || is_sequenced, || {
             "handling.verify: a location can be read back at once only where it was written: data = \"sequenced\""
                 .into()
         }),
     }
+}
+
+/// Whether what is read, or read back, can be known: it is what the same request wrote, or a function of its place.
+fn can_be_checked(target: &Target) -> Result {
+    let (Source::Steps(steps), Some(verify)) = (&target.source, target.handling.verify) else {
+        return Ok(());
+    };
+    let by_place = matches!(target.handling.data, Some(Data::Byte(_) | Data::Sequenced));
+    let is_random = matches!(target.handling.data, Some(Data::Random));
+    require(!is_random || verify.immediate, || {
+        "handling.verify: random data differs in every request, so only what is read back at once can be checked: say \
+         immediate = true, or use data = \"sequenced\""
+            .into()
+    })?;
+    let may_meet = !matches!(steps.order, StepOrder::Sequential { .. } | StepOrder::Staggered);
+    require(by_place || !verify.immediate || steps.jobs == 1 || !may_meet, || {
+        "handling.verify: several jobs may write to one place, and each would find another's data: use one job, or data = \
+         \"sequenced\""
+            .into()
+    })
 }
 
 /// Checks how targets wait for each other: whoever waits is let go at some time.
@@ -300,7 +323,7 @@ mod tests {
             first(&mut plan).throttle = Some(Throttle::Bytes("0.5".parse().unwrap()));
             plan.conduct = Conduct {
                 pass_delay: Nanos(5),
-                free_passes: true,
+                free_passes: false,
                 runtime: Some(Nanos(7)),
                 meet_every: Some(2),
                 lockstep: vec![

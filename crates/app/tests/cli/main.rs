@@ -16,6 +16,7 @@ mod patterns;
 mod plans;
 mod refused;
 mod stamps;
+mod xdd;
 
 use iosonar_archive::Record;
 use iosonar_testkit::Lab;

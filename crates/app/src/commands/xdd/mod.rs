@@ -67,9 +67,9 @@ fn carry_out(settings: &Settings) -> Result<Exit, Failure> {
     let dir = settings.global.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
     let sinks = RefCell::new(None);
     let mut timings = Timings::new();
-    let open = |_: &iosonar_engine::Prepared| {
+    let open = |prepared: &iosonar_engine::Prepared| {
         // Not before it is sure that the run is possible: nothing is lost by one that is refused.
-        *sinks.borrow_mut() = Some(Sinks::open(&settings.global)?);
+        *sinks.borrow_mut() = Some(Sinks::open(&settings.global, prepared.targets())?);
         Ok(())
     };
     let show = |scene: &Scene<'_>| heartbeat::show(settings, scene);
@@ -115,6 +115,7 @@ fn report(
     }
     info.means.notices.iter().for_each(|notice| tell(format_args!("xdd: {notice}")));
     let stored = Archive::open(&dir)?;
+    sinks.begin()?;
     let failed = Reports { settings, plan, info: &info, archive: &stored }.write(&mut sinks)?;
     if let RunState::Broken(why) = &info.state {
         sinks.error(&format!("the run could not go on: {why}"))?;

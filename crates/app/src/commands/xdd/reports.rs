@@ -48,12 +48,15 @@ impl Reports<'_> {
         }
         let deskew = self.settings.global.deskew.then(|| self.deskew(&windows)).transpose()?;
         self.write_rates(&rates, deskew.as_ref(), sinks)?;
-        stamps::write(self, &sections, sinks)?;
-        stamps::save_seeks(self, sinks)?;
+        let stamped = stamps::write(self, &sections, sinks).and_then(|()| stamps::save_seeks(self, sinks));
         self.write_verdict(sinks)?;
         sinks.result(&ending_line(&ctime(realtime_ns())))?;
         sinks.flush()?;
-        Ok(failed > 0 || rates.combined().ops == 0)
+        // A report that cannot be written hides no verdict.
+        if let Err(failure) = &stamped {
+            sinks.error(&failure.text())?;
+        }
+        Ok(failed > 0 || rates.combined().ops == 0 || stamped.is_err())
     }
 
     /// How the run's clock becomes that of reports.

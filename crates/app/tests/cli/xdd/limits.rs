@@ -1,0 +1,108 @@
+//! What ends a pass or a run early: time, errors, the end of a file.
+
+use super::*;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Command;
+
+// Check 50.
+#[test]
+fn a_time_limit_ends_each_pass() {
+    let lab = lab();
+    let args =
+        "-op read -targets 1 F -reqsize 8 -timelimit 1 -throttle ops 100 -numreqs 1000 -passes 2 -verbose";
+    let all = rows(&xdd(&lab, 0, args).out);
+    let ops: Vec<u64> = all.iter().map(|row| row.ops).collect();
+    assert_eq!(all.len(), 4, "{all:?}");
+    assert!(ops[..2].iter().all(|ops| (1..1000).contains(ops)), "{ops:?}");
+    assert_eq!((ops[2], ops[3]), (ops[0] + ops[1], ops[0] + ops[1]));
+}
+
+// Check 50, too.
+#[test]
+fn a_run_time_adds_passes_until_it_is_over() {
+    let lab = lab();
+    let args = "-op read -targets 1 F -reqsize 8 -runtime 1 -numreqs 40 -throttle ops 100 -verbose";
+    let all = rows(&xdd(&lab, 0, args).out);
+    let passes: Vec<u64> = all.iter().filter(|row| row.label.contains("PASS")).map(|row| row.ops).collect();
+    let (last, earlier) = passes.split_last().unwrap();
+    assert!(!earlier.is_empty() && earlier.iter().all(|ops| *ops == 40), "{passes:?}");
+    assert!((1..=40).contains(last));
+    assert_eq!(all.last().unwrap().ops, passes.iter().sum::<u64>());
+}
+
+// Time alone is an amount.
+#[test]
+fn time_alone_is_enough() {
+    let lab = lab();
+    let limited = rows(&xdd(&lab, 0, "-op read -targets 1 F -seek none -timelimit 1 -throttle ops 50").out);
+    assert!((1..=51).contains(&limited[0].ops), "{limited:?}");
+    let run = rows(&xdd(&lab, 0, "-op read -targets 2 F G -seek none -runtime 0.5 -throttle ops 50").out);
+    assert!((2..=52).contains(&run[0].ops), "{run:?}");
+}
+
+// Section 4.6: bytes and operations of what is there count, the pass ends at the end of the file.
+#[test]
+fn a_short_file_ends_the_pass_and_the_run_with_1() {
+    let lab = lab();
+    let ended = xdd(&lab, 1, &format!("{TS} -op read -targets 1 SHORT -reqsize 8 -numreqs 6"));
+    assert_eq!(total(&ended), (20_480, 3));
+    assert!(ended.err.contains("short, 4096 bytes"), "{}", ended.err);
+    assert!(ended.err.contains("holds 20480 bytes"), "{}", ended.err);
+    // The next pass runs as well.
+    let ended = xdd(&lab, 1, "-op read -targets 1 SHORT -reqsize 8 -numreqs 6 -passes 2 -verbose");
+    let all = rows(&ended.out);
+    assert_eq!(labelled(&all, "T PASS0002")[0].bytes, 20_480);
+    // The other target is not concerned.
+    let ended = xdd(&lab, 1, "-op read -targets 2 SHORT F -reqsize 8 -numreqs 6 -verbose");
+    assert_eq!(labelled(&rows(&ended.out), "T PASS0001")[1].ops, 6);
+}
+
+// Check 46, and what -maxerrors says: of a pass, on a target.
+#[test]
+fn errors_and_delays_are_read_anywhere_on_the_line() {
+    let lab = lab();
+    for args in [
+        "-maxerrors 2 -delay 0 -op read -targets 1 F -reqsize 8 -numreqs 3 -passes 2",
+        "-op read -delay 0 -targets 1 F -maxerrors 2 -reqsize 8 -numreqs 3 -passes 2",
+        "-op read -targets 1 F -reqsize 8 -numreqs 3 -passes 2 -maxerrors 2 -delay 0",
+    ] {
+        assert_eq!(moved(&lab, args), (49_152, 6), "{args}");
+    }
+    // Three requests lie behind the end; the first two of a pass are told, and then it ends.
+    let list = |locations: &[u64]| -> String {
+        locations.iter().enumerate().map(|(i, at)| format!("{i:010} {at:012} 8 r 0 0\n")).collect()
+    };
+    lab.file("list", list(&[0, 16, 8, 16, 0, 8]));
+    let args = "-op read -targets 1 SHORT -seek load list -numreqs 6 -passes 2 -verbose";
+    let all = rows(&xdd(&lab, 1, &format!("{args} -maxerrors 2")).out);
+    assert_eq!(labelled(&all, "T PASS0001")[0].ops, 4, "{all:?}");
+    assert_eq!(labelled(&all, "T PASS0002")[0].ops, 4, "{all:?}");
+    let all = rows(&xdd(&lab, 1, args).out);
+    assert_eq!(labelled(&all, "T PASS0001")[0].ops, 6, "{all:?}");
+}
+
+// Ctrl-C ends a run with all its reports, and with what it was to do at the end.
+#[test]
+fn an_interrupted_run_reports_what_it_did() {
+    let lab = lab();
+    let args = "xdd -op write -targets 2 N F -reqsize 8 -numreqs 4 -passes 1000 -throttle ops 50 -createnewfiles target 0 \
+        -deletefile target 0 -heartbeat 0.05 -syncio 2 -verbose";
+    let mut child = lab.command(args).spawn().expect("the binary starts");
+    let mut errors = BufReader::new(child.stderr.take().expect("it is piped"));
+    let mut line = String::new();
+    // In the second pass or later.
+    while !line.contains("Op/AvgRate") || line.contains("Pass 0001") {
+        line.clear();
+        assert!(errors.read_line(&mut line).expect("text") > 0, "it ended");
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    let mut rest = String::new();
+    errors.read_to_string(&mut rest).expect("text");
+    let ended = Ended::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, 130, "{}\n{rest}", ended.out);
+    let all = rows(&ended.out);
+    let passes: u64 = all.iter().filter(|row| row.label.contains("PASS")).map(|row| row.ops).sum();
+    assert!(passes >= 8 && all.last().unwrap().ops == passes, "{}", ended.out);
+    let left: Vec<String> = snapshot(&lab).into_keys().filter(|name| name.contains("/N")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -1,0 +1,54 @@
+//! Reads and writes: which operation is meant, and how they are mixed.
+
+use super::*;
+
+const REST: &str = "-targets 1 G -seek none -reqsize 1";
+
+fn letters(lab: &Lab, args: &str) -> String {
+    xdd(lab, 0, &format!("{TS} {REST} {args}"));
+    stamps(lab, 0).iter().map(|stamp| stamp.op.as_str()).collect()
+}
+
+// Check 28, and the bug of the real program that loses a read.
+#[test]
+fn reads_and_writes_are_spread_evenly() {
+    let lab = lab();
+    let reads = |args: &str| letters(&lab, args).matches('r').count();
+    assert_eq!(letters(&lab, "-rwratio 50 -op write -numreqs 20"), "w".repeat(20));
+    assert_eq!(letters(&lab, "-rwratio 50 -op read -numreqs 20"), "r".repeat(20));
+    assert_eq!(reads("-op write -rwratio 50 -numreqs 20"), 10);
+    for (percent, ops, want) in [
+        ("30", 20, 6),
+        ("70", 20, 14),
+        ("0", 7, 0),
+        ("100", 7, 7),
+        ("33.3", 1000, 333),
+        ("1", 100, 1),
+        ("99", 100, 99),
+    ] {
+        assert_eq!(reads(&format!("-rwratio {percent} -numreqs {ops}")), want, "{percent}");
+    }
+    // Spread: no ten in a row have more than one more than any other ten.
+    let all = letters(&lab, "-rwratio 30 -numreqs 100");
+    let tens: Vec<usize> =
+        all.as_bytes().windows(10).map(|ten| ten.iter().filter(|b| **b == b'r').count()).collect();
+    assert!(tens.iter().max().unwrap() - tens.iter().min().unwrap() <= 1, "{all}");
+    assert_eq!(letters(&lab, "-rwratio 30 -numreqs 100"), all);
+    // The threads of a target mix together as one would.
+    xdd(&lab, 0, &format!("{TS} {REST} -rwratio 30 -numreqs 100 -queuedepth 3"));
+    let shared: usize = (0..3).map(|q| stamps_of(&lab, 0, q).iter().filter(|s| s.op == "r").count()).sum();
+    assert_eq!(shared, 30);
+}
+
+// Check 30.
+#[test]
+fn nothing_is_written_unless_asked_for() {
+    let lab = lab();
+    let before = lab.file("F", vec![0x5a; 1 << 20]);
+    let all = rows(&xdd(&lab, 0, "-targets 1 F -reqsize 8 -numreqs 100 -verbose").out);
+    assert!(all.iter().all(|row| row.kind == "read"), "{all:?}");
+    assert!(std::fs::read(before).unwrap() == vec![0x5a; 1 << 20]);
+    let out = xdd(&lab, 0, "-rwratio 40 -targets 1 G -reqsize 8 -numreqs 10 -verbose").out;
+    assert!(rows(&out).iter().all(|row| row.kind == "mixed"));
+    assert!(out.contains("Read/write ratio, 40.00, 60.00"), "{out}");
+}

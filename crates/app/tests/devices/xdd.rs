@@ -1,0 +1,62 @@
+//! XDD's command line on a real device: written only when told to, and never behind a loop device's back.
+
+use crate::common::*;
+use iosonar_testkit::{Image, LoopDevice, tool};
+
+// Example 3 of the manual as printed, on a smaller device.
+#[test]
+fn a_device_is_written_only_with_destroy() {
+    needs!();
+    let image = Image::random(8);
+    let device = LoopDevice::on(&image.path(), &[]);
+    let before = device.bytes();
+    let lab = lab();
+    lab.file("xdd.setup", "-blocksize 2048\n–reqsize 128\n-mbytes 8\n–verbose\n–passes 3 -timelimit 10\n");
+    let name = device.text();
+    let example =
+        format!("xdd –op write –targets 2 {name} {name} -setup xdd.setup –ts detailed –ts output ts.write");
+    let unchanged = || {
+        tool("sync", &["-f".as_ref(), image.path().as_os_str()]);
+        assert!(device.bytes() == before, "the device was touched");
+        assert!(!lab.path("ts.write.target.0000.qthread.0000.csv").exists());
+    };
+    let refused = lab.expect(2, &example);
+    assert!(refused.err.contains(name) && refused.err.contains("destroy"), "{}", refused.err);
+    unchanged();
+    // What is in use is not written even then: the file behind the device, and the device that somebody holds.
+    let backing = image.path().display().to_string();
+    lab.expect(2, &format!("xdd -op write -destroy -targets 1 {backing} -numreqs 4"));
+    lab.expect(2, &format!("xdd -op write -destroy -targets 1 {name} -numreqs 4 -createnewfiles"));
+    let holder = iosonar_testkit::open_exclusively(device.path()).expect("nobody holds it yet");
+    lab.expect(2, &format!("{example} -destroy"));
+    drop(holder);
+    unchanged();
+    // Reading needs no word.
+    lab.expect(0, &format!("xdd -op read -targets 1 {name} -numreqs 4"));
+    unchanged();
+    let ended = lab.expect(0, &format!("{example} -destroy -deletefile"));
+    assert!(device.path().exists(), "a device is never deleted");
+    let passes = ended.out.lines().filter(|line| line.starts_with("T PASS"));
+    let passes: Vec<Vec<&str>> =
+        passes.map(|line| line.split_whitespace().skip(2).take(4).collect()).collect();
+    assert_eq!(passes.len(), 6, "{}", ended.out);
+    for (n, pass) in passes.iter().enumerate() {
+        let target = if n % 2 == 0 { "0" } else { "1" };
+        assert_eq!(pass[..], [target, "1", "8388608", "32"], "{}", ended.out);
+    }
+    assert!(ended.err.contains(name), "what will be overwritten is said: {}", ended.err);
+    for target in 0..2 {
+        let report = lab.path(&format!("ts.write.target.{target:04}.qthread.0000.csv"));
+        let report = std::fs::read_to_string(report).unwrap();
+        assert_eq!(report.matches(&format!("\n{target}, w, ")).count(), 96);
+    }
+    assert!(device.bytes().iter().all(|byte| *byte == 0), "zeros unless a pattern is given");
+    assert!(!lab.path(&format!("{name}.00000001")).exists());
+    // Section 5.3: a reader follows a writer on one device, and two writers share it.
+    let lockstep = format!(
+        "xdd -targets 3 {name} {name} {name} -op write -op target 1 read -reqsize 256 -mbytes 8 -destroy"
+    );
+    let data = "-datapattern sequenced -verify target 1 contents -lockstep 0 1 op 1 op 1 wait complete";
+    let ended = lab.expect(0, &format!("{lockstep} {data}"));
+    assert!(ended.out.contains("No errors reported in 32 requests checked"), "{}", ended.out);
+}
