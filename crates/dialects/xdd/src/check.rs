@@ -123,6 +123,19 @@ fn data(target: &TargetSettings, typed: &Typed) -> Problem {
     let is_sequenced = target.datapattern == Some(Data::Sequenced);
     // What a run writes itself it knows, also without a pattern: zeros.
     let is_own = verify.immediate && !target.reads();
+    let is_random = matches!(target.datapattern, Some(Data::Random));
+    if verify.what == Checked::Contents && is_random && !verify.immediate {
+        let text = "random data differs in every request, so only -verify immediate can check it: use that, or -datapattern \
+                    sequenced";
+        return problem(typed.name("verify"), text);
+    }
+    let by_place = !matches!(target.datapattern, Some(Data::Random | Data::Ascii(_)));
+    let may_meet = !matches!(target.seek.order, SeekOrder::Sequential | SeekOrder::Stagger);
+    if verify.immediate && !by_place && may_meet && target.queuedepth > 1 {
+        let text = "queue threads may write to one place, and each would find another's data: use -queuedepth 1, or \
+                    -datapattern sequenced";
+        return problem(typed.name("verify"), text);
+    }
     match verify.what {
         Checked::Contents if target.datapattern.is_none() && !is_own => {
             problem(typed.name("verify"), "nothing says what the contents should be: give -datapattern")

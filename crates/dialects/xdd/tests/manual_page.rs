@@ -1,0 +1,14 @@
+//! The manual page in the documentation is what the table of options gives. `BLESS=1 cargo test` writes it anew.
+
+use iosonar_dialect_xdd::man_page;
+use std::path::Path;
+
+#[test]
+fn the_manual_page_is_that_of_the_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/xdd.1");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, man_page()).unwrap();
+    }
+    let page = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(page == man_page(), "docs/xdd.1 is not what the table gives: BLESS=1 cargo test");
+}
