@@ -60,3 +60,30 @@ fn a_device_is_written_only_with_destroy() {
     let ended = lab.expect(0, &format!("{lockstep} {data}"));
     assert!(ended.out.contains("No errors reported in 32 requests checked"), "{}", ended.out);
 }
+
+// Found by reading: each of these once wrote, or deleted, what nobody had named.
+#[test]
+fn nothing_is_written_or_deleted_behind_the_guard() {
+    needs!();
+    let image = Image::random(8);
+    let device = LoopDevice::on(&image.path(), &[]);
+    let before = device.bytes();
+    let (lab, name) = (lab(), device.text());
+    // A series does not go on at the begin of a device where the device ends.
+    let beyond =
+        lab.expect(2, &format!("xdd -op write -destroy -targets 1 {name} -startoffset 7168 -mbytes 4"));
+    assert!(beyond.err.contains("writes up to byte"), "{}", beyond.err);
+    let ended = lab.expect(1, &format!("xdd -op read -targets 1 {name} -startoffset 7168 -mbytes 4"));
+    assert!(ended.err.contains("End-Of-File"), "{}", ended.err);
+    // The file of a later pass is no way around the guard.
+    std::os::unix::fs::symlink(device.path(), lab.path("g.00000002")).unwrap();
+    lab.expect(2, "xdd -op write -targets 1 g -createnewfiles -passes 2 -numreqs 4 -reqsize 4");
+    assert!(!lab.path("g.00000001").exists(), "a refusal makes nothing");
+    // A file that carries a device is not deleted either.
+    let backing = image.path().display().to_string();
+    lab.expect(2, &format!("xdd -op read -targets 1 {backing} -deletefile -numreqs 4"));
+    assert!(image.path().exists());
+    lab.expect(2, &format!("xdd -op read -targets 1 {name} -numreqs 4 -output {name}"));
+    tool("sync", &["-f".as_ref(), image.path().as_os_str()]);
+    assert!(device.bytes() == before, "the device was touched");
+}
