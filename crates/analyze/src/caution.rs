@@ -30,6 +30,8 @@ pub enum CautionId {
     SimulatedDevice,
     /// Through the page cache.
     NotDirect,
+    /// Data that was checked was not what it should be.
+    Miscompared,
     /// The run could not go on.
     RunBroken,
     /// A signal stopped it.
@@ -114,6 +116,7 @@ pub(crate) fn stamps(plan: &Plan) -> Vec<Stamp> {
 pub(crate) fn cautions(summary: &Summary, plan: &Plan, info: &RunInfo) -> Vec<Caution> {
     let mut list = List(Vec::new());
     stamp_cautions(&mut list, summary);
+    checks(&mut list, info);
     state(&mut list, info, summary);
     holes(&mut list, info, summary);
     ended(&mut list, info);
@@ -184,6 +187,33 @@ fn part(info: &RunInfo, summary: &Summary) -> String {
     let all = &summary.counts.all;
     let dealt_with = all.total - all.cancelled + all.ramp;
     expected.map_or(String::new(), |n| format!(" after {} of {} requests", grouped(dealt_with), grouped(n)))
+}
+
+/// What checking data found bad.
+fn checks(list: &mut List, info: &RunInfo) {
+    for (target, checks) in info.targets.iter().filter_map(|t| Some((t, t.checks.as_ref()?))) {
+        if checks.miscompared == 0 {
+            continue;
+        }
+        let first = checks.first.first().map_or(String::new(), |bad| {
+            format!(
+                " The first: pass {}, request {}, byte {} is {:#04x} instead of {:#04x}, and {} bytes of it are bad.",
+                bad.pass + 1,
+                bad.sequence,
+                bad.offset.saturating_add(bad.at),
+                bad.found,
+                bad.expected,
+                grouped(bad.bad_bytes)
+            )
+        });
+        let text = format!(
+            "{}: {} of {} requests whose data was checked were not what they should be.{first} run.json lists up to 100.",
+            target.path,
+            grouped(checks.miscompared),
+            grouped(checks.requests)
+        );
+        list.push(CautionId::Miscompared, Severity::Severe, text);
+    }
 }
 
 /// Not so where the whole run broke: that says it already.
@@ -361,6 +391,7 @@ pub(crate) fn three_digits(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::testing::Fixture;
+    use iosonar_archive::{Checks, Miscompare};
     use iosonar_archive::{Marks, Outcome};
     use iosonar_plan::{Engine, Nanos};
 
@@ -416,6 +447,20 @@ mod tests {
         assert!(
             cautions[0].text.contains("/dev/b") && cautions[0].text.contains("more than 0 requests failed")
         );
+    }
+
+    #[test]
+    fn bad_data_is_told_first() {
+        let mut f = Fixture::mixed();
+        let checked = Checks { requests: 9, ..Checks::default() };
+        f.info.targets[0].checks = Some(checked.clone());
+        assert!(f.summary().cautions.iter().all(|c| c.id != CautionId::Miscompared));
+        let bad =
+            Miscompare { pass: 0, sequence: 3, offset: 4096, at: 7, expected: 0, found: 0x40, bad_bytes: 1 };
+        f.info.targets[0].checks = Some(Checks { miscompared: 1, first: vec![bad], ..checked });
+        let cautions = f.summary().cautions;
+        assert_eq!((cautions[0].id, cautions[0].severity), (CautionId::Miscompared, Severity::Severe));
+        assert!(cautions[0].text.contains("1 of 9") && cautions[0].text.contains("byte 4103 is 0x40"));
     }
 
     #[test]
