@@ -8,8 +8,7 @@ use iosonar_os::usage::own_cpu_time;
 use iosonar_plan::{Extent, Nanos, Op, Plan};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
 use std::path::Path;
@@ -37,20 +36,20 @@ pub fn make(dir: &Path, count: u64) -> Result<()> {
     let archive = ArchiveWriter::create(dir, &plan, &serde_json::Value::Null, &run)?;
     let mut log = archive.record_log()?;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut in_flight = BinaryHeap::new();
+    let mut in_flight = BTreeMap::new();
     let mut piece = Vec::with_capacity(PIECE);
     for sequence in 0..count {
-        in_flight.push(ByCompletion(record(sequence, &mut random)));
+        let record = record(sequence, &mut random);
+        in_flight.insert((record.completed, sequence), record);
         if in_flight.len() > FLYING {
-            piece.extend(in_flight.pop().map(|next| next.0));
+            piece.extend(in_flight.pop_first().map(|(_, first)| first));
         }
         if piece.len() == PIECE {
             log.append(&piece)?;
             piece.clear();
         }
     }
-    let left = in_flight.into_sorted_vec();
-    piece.extend(left.into_iter().rev().map(|next| next.0));
+    piece.extend(in_flight.into_values());
     log.append(&piece)?;
     drop(log);
     sum_up(archive.finish()?, &plan, &run)
@@ -63,35 +62,6 @@ fn sum_up(archive: Archive, plan: &Plan, run: &RunInfo) -> Result<()> {
     archive.write_text(SUMMARY, &Summary::new(&tally, plan, run).to_json())?;
     Ok(())
 }
-
-/// The first to complete is the greatest.
-struct ByCompletion(Record);
-
-impl ByCompletion {
-    fn key(&self) -> Reverse<(Option<Nanos>, u64)> {
-        Reverse((self.0.completed, self.0.sequence))
-    }
-}
-
-impl Ord for ByCompletion {
-    fn cmp(&self, other: &ByCompletion) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl PartialOrd for ByCompletion {
-    fn partial_cmp(&self, other: &ByCompletion) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for ByCompletion {
-    fn eq(&self, other: &ByCompletion) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for ByCompletion {}
 
 fn record(sequence: u64, random: &mut Xoshiro256PlusPlus) -> Record {
     let (word, place) = (random.next_u64(), random.next_u64());

@@ -106,16 +106,22 @@ struct Meeting {
     opened_at: Nanos,
 }
 
-/// Who asks: a loop of a target.
+/// The request that a loop asks for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asker {
-    pub(crate) target: u16,
+pub(crate) struct Next {
     /// Number of the pass, from 0.
     pub(crate) pass: u32,
     /// Number of the request among those of this loop and pass.
     pub(crate) index: u64,
     /// Its length.
     pub(crate) bytes: u64,
+}
+
+/// Who asks, and for what.
+#[derive(Debug, Clone, Copy)]
+struct Asker {
+    target: u16,
+    next: Next,
 }
 
 /// What keeps a loop waiting.
@@ -164,7 +170,7 @@ impl Conductor {
     }
 
     /// A loop begins pass `pass`, which starts at `start`.
-    pub(crate) fn begin(&self, target: u16, pass: u32, start: Nanos) {
+    fn begin(&self, target: u16, pass: u32, start: Nanos) {
         let mut state = self.lock();
         let course = state.targets[usize::from(target)];
         if course.pass <= pass {
@@ -184,7 +190,7 @@ impl Conductor {
     }
 
     /// A request completed, with so many bytes.
-    pub(crate) fn completed(&self, target: u16, bytes: u64, now: Nanos) {
+    fn completed(&self, target: u16, bytes: u64, now: Nanos) {
         let mut state = self.lock();
         let course = &mut state.targets[usize::from(target)];
         course.ops += 1;
@@ -212,8 +218,8 @@ impl Conductor {
         self.changed.notify_all();
     }
 
-    /// Waits until a loop may issue its next request. `now` tells the time, `is_stopped` whether the run is.
-    pub(crate) fn await_turn(
+    /// Waits until a loop may issue its next request.
+    fn await_turn(
         &self,
         asker: Asker,
         mut now: impl FnMut() -> Nanos,
@@ -221,7 +227,7 @@ impl Conductor {
     ) -> Permit {
         let mut state = self.lock();
         let mut latest = Nanos(0);
-        if self.conduct.meet_every.is_some_and(|every| asker.index.is_multiple_of(every)) {
+        if self.conduct.meet_every.is_some_and(|every| asker.next.index.is_multiple_of(every)) {
             match self.meet(state, now(), || is_stopped(now())) {
                 Some((met, at)) => (state, latest) = (met, at),
                 None => return Permit::Stopped,
@@ -284,13 +290,15 @@ impl Conductor {
     fn look(&self, state: &mut State, asker: Asker, now: Nanos) -> Wait {
         let mut latest = Nanos(0);
         for trigger in self.conduct.stop.iter().filter(|t| t.follower == asker.target) {
-            if self.reached(state, trigger, asker.pass, now) == Some(true) {
+            if self.reached(state, trigger, asker.next.pass, now) == Some(true) {
                 return Wait::End;
             }
         }
-        for trigger in self.conduct.start.iter().filter(|t| t.follower == asker.target && asker.index == 0) {
-            let leader = state.course(trigger.leader, asker.pass + 1).unwrap_or_default();
-            match self.reached(state, trigger, asker.pass, now) {
+        for trigger in
+            self.conduct.start.iter().filter(|t| t.follower == asker.target && asker.next.index == 0)
+        {
+            let leader = state.course(trigger.leader, asker.next.pass + 1).unwrap_or_default();
+            match self.reached(state, trigger, asker.next.pass, now) {
                 Some(true) => latest = latest.max(leader.last),
                 Some(false) => return Wait::Never(never(trigger)),
                 None => return Wait::Until(self.wake(&leader, trigger.when, 1)),
@@ -347,28 +355,28 @@ impl Conductor {
 
     /// What keeps a slave from its next request.
     fn step(&self, state: &mut State, number: usize, l: &Lockstep, asker: Asker, now: Nanos) -> Wait {
-        let has_ended = state.has_ended(l.master, asker.pass + 1);
-        let course = state.course(l.master, asker.pass + 1);
+        let has_ended = state.has_ended(l.master, asker.next.pass + 1);
+        let course = state.course(l.master, asker.next.pass + 1);
         let intervals = course.map_or(0, |course| self.times(&course, l.master, l.every, now));
         let master = course.unwrap_or_default();
         let allowed = intervals + u64::from(l.begins == Begins::Run);
         let at = if intervals > 0 { master.last } else { Nanos(0) };
         let tasks = &mut state.tasks[number];
-        let (may_go, until) = match l.task {
-            Amount::Ops(n) => (tasks.ops < allowed.saturating_mul(n), Nanos(u64::MAX)),
-            Amount::Bytes(n) => (tasks.bytes < allowed.saturating_mul(n.0), Nanos(u64::MAX)),
+        let may_go = match l.task {
+            Amount::Ops(n) => tasks.ops < allowed.saturating_mul(n),
+            Amount::Bytes(n) => tasks.bytes < allowed.saturating_mul(n.0),
             Amount::Time(t) => {
                 if now >= tasks.until && tasks.begun < allowed {
                     tasks.begun += 1;
                     tasks.until = now.max(at).saturating_add(t);
                 }
-                (now < tasks.until, Nanos(u64::MAX))
+                now < tasks.until
             }
-            Amount::Percent(_) => (true, Nanos(u64::MAX)),
+            Amount::Percent(_) => true,
         };
         if may_go || (has_ended && l.ends == Ends::Complete) {
             tasks.ops += 1;
-            tasks.bytes += asker.bytes;
+            tasks.bytes += asker.next.bytes;
             // What goes only because the master is through goes behind it.
             let ended = if may_go { Nanos(0) } else { master.last };
             return Wait::No(at.max(ended));
@@ -376,7 +384,7 @@ impl Conductor {
         if has_ended {
             return Wait::End;
         }
-        Wait::Until(until.min(self.wake(&master, l.every, intervals + 1)))
+        Wait::Until(self.wake(&master, l.every, intervals + 1))
     }
 }
 
@@ -391,6 +399,26 @@ pub(crate) struct Seat<'a> {
 }
 
 impl Seat<'_> {
+    /// The loop begins pass `pass`, which starts at `start`.
+    pub(crate) fn begin(&self, pass: u32, start: Nanos) {
+        self.conductor.begin(self.target, pass, start);
+    }
+
+    /// Waits until the loop may issue its next request. `now` tells the time, `is_stopped` whether the run is.
+    pub(crate) fn await_turn(
+        &self,
+        next: Next,
+        now: impl FnMut() -> Nanos,
+        is_stopped: impl Fn(Nanos) -> bool,
+    ) -> Permit {
+        self.conductor.await_turn(Asker { target: self.target, next }, now, is_stopped)
+    }
+
+    /// A request completed, with so many bytes.
+    pub(crate) fn completed(&self, bytes: u64, now: Nanos) {
+        self.conductor.completed(self.target, bytes, now);
+    }
+
     /// The loop is about to begin another pass, which all others have ended: it counts at meetings from now on.
     pub(crate) fn rejoin(&mut self) {
         self.is_member = true;

@@ -1,6 +1,6 @@
 //! What happens around the passes of a series: delays, files that are opened anew, loops that wait for each other.
 
-use crate::conductor::Conductor;
+use crate::conductor::Seat;
 use crate::fellows::Fellows;
 use crate::files::TargetFile;
 use iosonar_backend::Backend;
@@ -56,8 +56,8 @@ pub(crate) type Remake<'a> = Box<dyn Fn(File) -> io::Result<Box<dyn Backend>> + 
 pub(crate) struct Company<'a> {
     /// The loops of the same target.
     pub(crate) fellows: Arc<Fellows>,
-    /// Where loops wait for each other, if any do.
-    pub(crate) conductor: Option<&'a Conductor>,
+    /// Its place among loops that wait for each other, if any do; given up when this is dropped, also by a panic.
+    pub(crate) seat: Option<Seat<'a>>,
     /// The file of the target; none where nothing is opened.
     pub(crate) file: Option<Arc<TargetFile>>,
     pub(crate) remake: Remake<'a>,

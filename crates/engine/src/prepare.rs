@@ -429,8 +429,7 @@ fn check_writes(
     end: u64,
 ) -> Result<(), PrepareError> {
     let path = || name(&target.path);
-    let makes_files =
-        matches!(target.handling.file.between_passes, BetweenPasses::Recreate | BetweenPasses::NewFile);
+    let makes_files = target.handling.file.between_passes.makes_files();
     if makes_files && !writes {
         return Err(PrepareError::NothingToMake(path()));
     }
@@ -452,8 +451,7 @@ fn check_steps(
     block: u64,
 ) -> Result<(), PrepareError> {
     let path = || name(&target.path);
-    let makes_files =
-        matches!(target.handling.file.between_passes, BetweenPasses::Recreate | BetweenPasses::NewFile);
+    let makes_files = target.handling.file.between_passes.makes_files();
     // New files have names of their own: what stands under the target's own name says whether it is meant as a file.
     let is_other = target.path.metadata().is_ok_and(|m| !m.is_file());
     if makes_files && (!is_file || is_other) {
@@ -490,9 +488,6 @@ fn read_list(target: &Target) -> Result<Option<Arc<[Listed]>>, PrepareError> {
     let refuse = |why: String| PrepareError::SeekList { path: name(file), why };
     let text = std::fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
     let entries = iosonar_trace::read_seek_list(&text).map_err(|error| refuse(error.to_string()))?;
-    if entries.is_empty() {
-        return Err(refuse("it holds no request".into()));
-    }
     let listed = |entry: &iosonar_trace::SeekEntry| {
         let (offset, length) = (entry.location.checked_mul(unit.0)?, entry.reqsize.checked_mul(unit.0)?);
         offset.checked_add(length).filter(|end| *end < 1 << 62)?;

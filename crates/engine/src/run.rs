@@ -216,7 +216,8 @@ impl Prepared {
         let Equipment { part, settings, backend, payloads, fellows } = equipment;
         let Shared { clock, control, progress, conductor, .. } = shared;
         let (file, remake) = self.files(part.target, clock);
-        let company = Company { fellows, conductor, file, remake };
+        let seat = conductor.map(|conductor| conductor.seat(part.target as u16));
+        let company = Company { fellows, seat, file, remake };
         let gauge = progress.gauge(index);
         let worker = Worker::new(settings, backend, payloads, company, recorder, control, gauge);
         // Opened and read ahead before time zero, so that neither costs delay; so is a later pass before its start.

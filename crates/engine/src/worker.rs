@@ -4,7 +4,7 @@
 //! the time once, and then does whatever the scheduler finds due, up to a batch; the backend hands a batch over at
 //! once. Between due times it sleeps, and spins at the end of a sleep; both see completions.
 
-use crate::conductor::{Asker, Permit, Seat};
+use crate::conductor::{Next, Permit};
 use crate::control::Control;
 use crate::feed::{Answer, Feed};
 use crate::gate::Member;
@@ -108,8 +108,6 @@ pub(crate) struct Worker<'a> {
     backend: Box<dyn Backend>,
     payloads: Payloads,
     company: Company<'a>,
-    /// Its place among loops that wait for each other; it is given up when this is dropped, also by a panic.
-    seat: Option<Seat<'a>>,
     recorder: Recorder,
     control: &'a Control,
     gauge: &'a Gauge,
@@ -148,7 +146,6 @@ impl<'a> Worker<'a> {
             settings,
             backend,
             payloads,
-            seat: company.conductor.map(|conductor| conductor.seat(settings.target)),
             company,
             recorder,
             control,
@@ -199,7 +196,7 @@ impl<'a> Worker<'a> {
                 break;
             }
         }
-        self.seat = None;
+        self.company.seat = None;
         let now = self.backend.now();
         self.gauge.end(now);
         let finished = self.recorder.finish().map(|stalls| self.tally.recorder_stalls = stalls);
@@ -219,7 +216,7 @@ impl<'a> Worker<'a> {
             let ended = self.backend.now();
             let ended = member.await_others(ended);
             // Not before all have ended the pass: whoever still met there would wait for this one.
-            if let Some(seat) = &mut self.seat {
+            if let Some(seat) = &mut self.company.seat {
                 seat.rejoin();
             }
             self.rest_until(ended.saturating_add(rules.delay));
@@ -228,16 +225,15 @@ impl<'a> Worker<'a> {
                 self.reopen(pass)?;
             }
             let ready = self.backend.now();
-            let has_steps =
-                rules.delay > Nanos(0) || self.has_changing_file() || self.company.conductor.is_some();
+            let has_steps = rules.delay > Nanos(0) || self.has_changing_file() || self.company.seat.is_some();
             self.start = if has_steps { member.await_others(ready) } else { ended };
         } else if rules.start_delay > Nanos(0) {
             self.start = rules.start_delay;
             self.rest_until(self.start);
         }
         self.backend.skip_to(self.start);
-        if let Some(conductor) = self.company.conductor {
-            conductor.begin(self.settings.target, pass, self.start);
+        if let Some(seat) = &self.company.seat {
+            seat.begin(pass, self.start);
         }
         self.cpu_ns = if rules.is_series { thread_cpu_ns() } else { 0 };
         Ok(())
@@ -281,7 +277,7 @@ impl<'a> Worker<'a> {
         }
         // Checking the last request, and waiting for others behind it, is no time of the pass.
         let end = self.last_end.max(self.start);
-        if let Some(seat) = &mut self.seat {
+        if let Some(seat) = &mut self.company.seat {
             seat.end(end);
         }
         if is_empty {
@@ -436,7 +432,7 @@ impl<'a> Worker<'a> {
 
     /// Offers the scheduler the next request of the source; `false` if there is none yet.
     fn offer(&mut self, feed: &mut Feed, now: Nanos) -> bool {
-        let rules = self.settings.rules;
+        let rules = &self.settings.rules;
         if rules.is_series && (rules.is_over(now) || self.company.fellows.is_pass_over(self.pass)) {
             self.scheduler.exhausted();
             return true;
@@ -462,7 +458,7 @@ impl<'a> Worker<'a> {
             self.rest_until(self.settings.rules.runtime.unwrap_or_default());
             return self.scheduler.exhausted();
         }
-        if self.company.conductor.is_some() && !self.await_turn(item) {
+        if !self.await_turn(item) {
             return;
         }
         self.offered += 1;
@@ -498,20 +494,16 @@ impl<'a> Worker<'a> {
 
     /// Waits until other targets let the next request go; `false` if it does not go.
     fn await_turn(&mut self, item: &Item) -> bool {
-        let Some(conductor) = self.company.conductor else { return true };
-        let asker = Asker {
-            target: self.settings.target,
-            pass: self.pass,
-            index: self.offered,
-            bytes: item.extent.length,
-        };
-        let (control, rules, backend) = (self.control, self.settings.rules, &mut self.backend);
-        let (fellows, pass, start) = (&self.company.fellows, self.pass, self.start);
+        let Some(seat) = &self.company.seat else { return true };
+        let (pass, start) = (self.pass, self.start);
+        let next = Next { pass, index: self.offered, bytes: item.extent.length };
+        let (control, rules, backend) = (self.control, &self.settings.rules, &mut self.backend);
+        let fellows = &self.company.fellows;
         let is_stopped = |now: Nanos| {
             let is_late = rules.time_limit.is_some_and(|limit| now.saturating_sub(start) >= limit);
             control.is_stopped(now) || rules.is_over(now) || is_late || fellows.is_pass_over(pass)
         };
-        match conductor.await_turn(asker, || backend.now(), is_stopped) {
+        match seat.await_turn(next, || backend.now(), is_stopped) {
             Permit::Go(at) => {
                 self.backend.skip_to(at);
                 return true;
@@ -620,9 +612,10 @@ impl<'a> Worker<'a> {
         if record.op == Op::Read && record.result == 0 {
             self.scheduler.exhausted();
         }
-        self.last_end = self.last_end.max(record.completed.unwrap_or_default());
-        if let Some(conductor) = self.company.conductor {
-            conductor.completed(self.settings.target, transferred, record.completed.unwrap_or_default());
+        let completed = record.completed.unwrap_or_default();
+        self.last_end = self.last_end.max(completed);
+        if let Some(seat) = &self.company.seat {
+            seat.completed(transferred, completed);
         }
     }
 

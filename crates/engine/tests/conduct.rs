@@ -1,34 +1,17 @@
 //! Targets that wait for each other, on the simulated device, from seeds: nobody hangs, and what was promised holds. It is
 //! judged from the records alone. A failing case names its seed.
 
-use iosonar_archive::{Archive, ArchiveWriter, Record, RunInfo};
-use iosonar_engine::{Control, Progress, prepare};
-use iosonar_host::Root;
+mod common;
+
+use common::{Dice, Ran, run};
+use iosonar_archive::Record;
 use iosonar_plan::{
     Access, Amount, Begins, ByteSize, Conduct, Decimal, Ends, Engine, Fill, Handling, Lockstep, Nanos,
     Overlap, OverlapPolicy, PLAN_VERSION, Plan, SimModel, Source, StepOrder, StepsSource, Target, Trigger,
 };
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
-
-/// Small numbers from a seed (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
 
 const SIZE: u64 = 4096;
 
@@ -81,11 +64,6 @@ fn plan(targets: Vec<Target>, conduct: Conduct, passes: u32, seed: u64) -> Plan 
     }
 }
 
-struct Ran {
-    info: RunInfo,
-    records: Vec<Record>,
-}
-
 impl Ran {
     /// The requests of a target and pass, in the order in which they began.
     fn of(&self, target: u16, pass: u32) -> Vec<&Record> {
@@ -102,19 +80,9 @@ impl Ran {
     }
 }
 
-fn run(dir: &Path, plan: &Plan) -> Ran {
+fn carry_out(dir: &Path, plan: &Plan) -> Ran {
     plan.validate().expect("a valid plan");
-    let prepared =
-        prepare(plan.clone(), &Root::default(), Arc::new(|_, _| {})).expect("a plan that can be carried out");
-    let (control, progress) = (Control::default(), Arc::new(Progress::new(prepared.workers())));
-    let out = dir.join("result");
-    let info = prepared.info("test", "");
-    let archive = ArchiveWriter::create(&out, plan, &Default::default(), &info).expect("an archive");
-    let info = prepared.run(&archive, info, &control, &progress).expect("a run");
-    let mut records = Vec::new();
-    Archive::open(&out).unwrap().for_each_record(&mut |r| records.push(*r)).expect("readable records");
-    std::fs::remove_dir_all(&out).expect("the result can be removed");
-    Ran { info, records }
+    run(dir, plan, None)
 }
 
 /// Runs a case for each seed; one that does not end is a failure that names its seed.
@@ -168,7 +136,7 @@ fn a_slave_keeps_behind_its_master() {
         let jobs = [1 + dice.below(3) as u32, 1 + dice.below(3) as u32];
         let targets = vec![target(0, masters, jobs[0]), target(1, slaves, jobs[1])];
         let conduct = Conduct { lockstep: vec![lockstep], ..Conduct::default() };
-        let ran = run(dir, &plan(targets, conduct, passes, seed));
+        let ran = carry_out(dir, &plan(targets, conduct, passes, seed));
         let extra = u64::from(begins == Begins::Run);
         for pass in 0..passes {
             let (master_ends, slave) = (ran.ends(0, pass), ran.of(1, pass));
@@ -225,7 +193,7 @@ fn chains_triggers_and_meetings_end() {
         }
         let passes = 1 + dice.below(3) as u32;
         let plan = plan(targets, conduct, passes, seed);
-        let ran = run(dir, &plan);
+        let ran = carry_out(dir, &plan);
         for trigger in &plan.conduct.start {
             let Amount::Ops(n) = trigger.when else { continue };
             let ends = ran.ends(trigger.leader, 0);
@@ -257,7 +225,7 @@ fn passes_wait_for_each_other_unless_they_are_free() {
     for is_free in [false, true] {
         let targets = vec![target(0, 40, 2), target(1, 3, 1)];
         let conduct = Conduct { free_passes: is_free, pass_delay: Nanos(20_000), ..Conduct::default() };
-        let ran = run(dir.path(), &plan(targets, conduct, 3, 5));
+        let ran = carry_out(dir.path(), &plan(targets, conduct, 3, 5));
         let last = |target, pass| *ran.ends(target, pass).last().unwrap();
         let first = |target, pass| ran.of(target, pass)[0].submitted.unwrap();
         assert_eq!(first(1, 1) < last(0, 0), is_free);
@@ -275,7 +243,7 @@ fn passes_wait_for_each_other_unless_they_are_free() {
 fn a_run_by_time_adds_passes_until_it_is_over() {
     let dir = tempfile::tempdir().unwrap();
     let conduct = Conduct { runtime: Some(Nanos(20_000_000)), ..Conduct::default() };
-    let ran = run(dir.path(), &plan(vec![target(0, 10, 1), target(1, 10, 1)], conduct, 1, 9));
+    let ran = carry_out(dir.path(), &plan(vec![target(0, 10, 1), target(1, 10, 1)], conduct, 1, 9));
     let passes = ran.info.passes.iter().map(|p| p.pass).max().unwrap();
     assert!(passes > 1, "{passes}");
     assert!(ran.records.iter().all(|r| r.submitted < Some(Nanos(20_000_000))));

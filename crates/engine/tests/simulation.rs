@@ -1,9 +1,10 @@
 //! Whole runs on the simulated device, from seeds: every policy, every table of conflicts, every fault. What has
 //! to hold is judged from the records alone. A failing case names its seed, and is the same each time.
 
-use iosonar_archive::{Archive, ArchiveWriter, Marks, Outcome, Record, RunInfo, RunState};
-use iosonar_engine::{Control, Progress, prepare};
-use iosonar_host::Root;
+mod common;
+
+use common::{Dice, Ran, run};
+use iosonar_archive::{Marks, Outcome, Record, RunState};
 use iosonar_plan::{
     Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, LoadSource, Nanos, Op, Overlap,
     OverlapPolicy, PLAN_VERSION, Plan, SimModel, SimStall, Source, Strong, Target, Window,
@@ -11,28 +12,6 @@ use iosonar_plan::{
 use iosonar_testkit::{Access as Seen, Verdict, check};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
-
-/// Small numbers from a seed (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.roll() % n
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
 
 const POLICIES: [OverlapPolicy; 4] =
     [OverlapPolicy::Allow, OverlapPolicy::Drop, OverlapPolicy::PushBack, OverlapPolicy::Order];
@@ -104,30 +83,6 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: b
         conduct: Conduct::default(),
         targets: (0..targets).map(target).collect(),
     }
-}
-
-struct Ran {
-    info: RunInfo,
-    records: Vec<Record>,
-}
-
-/// Carries a plan out; the records come in the order of target, pass and source.
-fn run(dir: &Path, plan: &Plan, stop_at: Option<Nanos>) -> Ran {
-    let prepared =
-        prepare(plan.clone(), &Root::default(), Arc::new(|_, _| {})).expect("a plan that can be carried out");
-    let (control, progress) = (Control::default(), Arc::new(Progress::new(plan.targets.len())));
-    if let Some(time) = stop_at {
-        control.stop_at(time);
-    }
-    let out = dir.join("result");
-    let info = prepared.info("test", "");
-    let archive = ArchiveWriter::create(&out, plan, &Default::default(), &info).expect("an archive");
-    let info = prepared.run(&archive, info, &control, &progress).expect("a run");
-    let mut records = Vec::new();
-    Archive::open(&out).unwrap().for_each_record(&mut |r| records.push(*r)).expect("readable records");
-    std::fs::remove_dir_all(&out).expect("the result can be removed");
-    records.sort_by_key(|r| (r.target, r.pass, r.sequence));
-    Ran { info, records }
 }
 
 /// The records of one target and pass, and what was asked for there.

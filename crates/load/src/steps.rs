@@ -18,7 +18,7 @@ pub struct Listed {
 /// The requests of one pass, or a job's share of them.
 #[derive(Debug, Clone)]
 pub struct Steps {
-    series: Arc<StepsSource>,
+    series: StepsSource,
     list: Option<Arc<[Listed]>>,
     /// Where this pass begins, in bytes.
     base: u64,
@@ -56,7 +56,7 @@ impl Steps {
             sequence: 0,
             stride: 1,
             requests: series.count().unwrap_or(u64::MAX).min(listed),
-            series: Arc::new(series.clone()),
+            series: series.clone(),
         }
     }
 
@@ -98,10 +98,11 @@ impl Steps {
             StepOrder::Sequential { interleave } => {
                 let step = size.saturating_mul(interleave.into());
                 // As many as fit before the end; the next one is at the begin again.
-                let fit = self.room.map_or(u64::MAX, |room| {
-                    (room.saturating_sub(self.base).saturating_sub(length) / step.max(1)).saturating_add(1)
+                let place = self.room.map_or(number, |room| {
+                    let last = room.saturating_sub(self.base).saturating_sub(length) / step.max(1);
+                    number % last.saturating_add(1)
                 });
-                (number % fit).saturating_mul(step)
+                place.saturating_mul(step)
             }
             StepOrder::Staggered => number.saturating_mul(self.stagger()),
             StepOrder::Random { .. } => {

@@ -56,9 +56,7 @@ impl BufferPool {
     /// # Errors
     /// Too little memory. With huge pages, too few of them reserved; the message says how.
     pub fn new(bytes: u64, hugepages: bool) -> std::io::Result<BufferPool> {
-        let most = (NONE as usize - 1) * BUFFER_ALIGN;
-        let length = usize::try_from(bytes).unwrap_or(usize::MAX).min(most);
-        let region = Region::map(length, hugepages).map_err(|error| {
+        let region = Region::map(region_length(bytes), hugepages).map_err(|error| {
             let kind =
                 if hugepages { " of huge pages (reserve them with the sysctl vm.nr_hugepages)" } else { "" };
             std::io::Error::new(error.kind(), format!("no {bytes} bytes of memory for data{kind}: {error}"))
@@ -71,9 +69,7 @@ impl BufferPool {
     /// # Errors
     /// Too little memory.
     pub fn shared(bytes: u64) -> std::io::Result<BufferPool> {
-        let most = (NONE as usize - 1) * BUFFER_ALIGN;
-        let region = Region::map_shared(usize::try_from(bytes).unwrap_or(usize::MAX).min(most))?;
-        Ok(BufferPool::of(region))
+        Ok(BufferPool::of(Region::map_shared(region_length(bytes))?))
     }
 
     fn of(region: Region) -> BufferPool {
@@ -140,6 +136,11 @@ impl BufferPool {
     pub fn region(&self) -> &Arc<Region> {
         &self.region
     }
+}
+
+/// As much as pages can be counted.
+fn region_length(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX).min((NONE as usize - 1) * BUFFER_ALIGN)
 }
 
 /// Which pages are free: lists of free blocks of 2^k pages, aligned to their size.

@@ -127,3 +127,10 @@ pub enum BetweenPasses {
     /// Each pass, the first too, makes a file of its own: the name, a dot, and the pass from 1 in eight digits.
     NewFile,
 }
+
+impl BetweenPasses {
+    /// Whether files are made, so that it takes no device and something to write.
+    pub fn makes_files(self) -> bool {
+        matches!(self, BetweenPasses::Recreate | BetweenPasses::NewFile)
+    }
+}

@@ -46,6 +46,10 @@ pub struct StepsSource {
     pub throttle: Option<Throttle>,
 }
 
+/// Shares of reads in percent.
+const ONLY_READS: Decimal = Decimal::whole(100);
+const ONLY_WRITES: Decimal = Decimal::whole(0);
+
 fn one_job() -> u32 {
     1
 }
@@ -111,18 +115,23 @@ impl StepsSource {
 
     /// Whether request `number` is a read: after each n, round(share · n ÷ 100) were.
     pub fn is_read(&self, number: u64) -> bool {
-        self.reads_until(number + 1) > self.reads_until(number)
+        // This is asked for every request, and mostly there is only one answer.
+        match self.read_percent {
+            ONLY_WRITES => false,
+            ONLY_READS => true,
+            _ => self.reads_until(number + 1) > self.reads_until(number),
+        }
     }
 
     /// Reads among the first `count` requests.
     pub fn reads_until(&self, count: u64) -> u64 {
-        let hundred = u128::from(Decimal::whole(100).parts());
+        let hundred = u128::from(ONLY_READS.parts());
         ((u128::from(count) * u128::from(self.read_percent.parts()) + hundred / 2) / hundred) as u64
     }
 
     /// Whether anything may be written. What a list asks for is known only once it is read.
     pub fn writes(&self) -> bool {
-        self.read_percent < Decimal::whole(100)
+        self.read_percent < ONLY_READS
     }
 
     /// Time between two requests of a throttled series.

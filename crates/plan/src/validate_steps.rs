@@ -2,8 +2,7 @@
 
 use crate::validate::{MAX_REQUESTS, Result, bytes, require, time, utf8, within};
 use crate::{
-    Amount, BetweenPasses, ByteSize, Checked, Conduct, Data, Decimal, Plan, Source, StepOrder, StepsSource,
-    Target, Throttle,
+    Amount, ByteSize, Checked, Conduct, Data, Decimal, Plan, Source, StepOrder, StepsSource, Target, Throttle,
 };
 
 /// The longest request.
@@ -88,8 +87,7 @@ pub(crate) fn validate_handling(target: &Target) -> Result {
         format!("handling.align = {}: it must be below 1 GiB", handling.align)
     })?;
     within("handling.cpu", handling.cpu.unwrap_or(0).into(), 0, 8191)?;
-    let makes_files = matches!(file.between_passes, BetweenPasses::Recreate | BetweenPasses::NewFile);
-    require(!makes_files || file.create, || {
+    require(!file.between_passes.makes_files() || file.create, || {
         "handling.file.between_passes makes files anew: say create = true, too".into()
     })?;
     let Some(verify) = handling.verify else { return Ok(()) };

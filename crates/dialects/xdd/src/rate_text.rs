@@ -23,86 +23,94 @@ impl RateTable {
     }
 }
 
+/// A column behind the label: its value, and how it is headed and how wide it is in text and among comma-separated values.
+struct Column {
+    text: (&'static str, usize),
+    csv: (&'static str, usize),
+    value: fn(&RateRow, &RunClock) -> String,
+}
+
+/// The columns that every table has.
+const USUAL: [Column; 11] = [
+    Column { text: ("T", 4), csv: ("Target", 4), value: |row, _| row.target.to_string() },
+    Column { text: ("Q", 4), csv: ("Q", 2), value: |row, _| row.queue.to_string() },
+    Column { text: ("Bytes", 14), csv: ("Bytes", 12), value: |row, _| row.bytes.to_string() },
+    Column { text: ("Ops", 9), csv: ("Ops", 6), value: |row, _| row.ops.to_string() },
+    Column { text: ("Time", 9), csv: ("Time", 7), value: |row, _| format!("{:.3}", row.time.as_secs_f64()) },
+    Column { text: ("Rate", 10), csv: ("Avg Rate", 7), value: |row, _| format!("{:.3}", row.rate()) },
+    Column { text: ("IOPS", 10), csv: ("IOPS", 6), value: |row, _| format!("{:.2}", row.iops()) },
+    Column { text: ("Latency", 9), csv: ("Latency", 7), value: |row, _| format!("{:.4}", row.latency()) },
+    Column {
+        text: ("%CPU", 7),
+        csv: ("Percent CPU", 5),
+        value: |row, _| format!("{:.2}", row.cpu_percent()),
+    },
+    Column { text: ("IOtype", 6), csv: ("OP_Type", 0), value: |row, _| row.io_type.name().into() },
+    Column { text: ("ReqSize", 8), csv: ("ReqSize", 10), value: |row, _| row.request_size.to_string() },
+];
+
+const OPEN_TIME: Column = Column {
+    text: ("OpenTime_usec", 13),
+    csv: ("OpenTime_usec", 10),
+    value: |row, _| format!("{:.3}", row.open_ns as f64 / 1e3),
+};
+
+const STAMPS: [Column; 2] = [
+    Column {
+        text: ("Start_ps", 22),
+        csv: ("Start_ps", 0),
+        value: |row, clock| clock.picoseconds(row.start).to_string(),
+    },
+    Column {
+        text: ("End_ps", 22),
+        csv: ("End_ps", 0),
+        value: |row, clock| clock.picoseconds(row.end).to_string(),
+    },
+];
+
+impl RateColumns {
+    fn all(self) -> impl Iterator<Item = &'static Column> {
+        let open_time = self.open_time.then_some(&OPEN_TIME);
+        USUAL.iter().chain(open_time).chain(STAMPS.iter().filter(move |_| self.stamps.is_some()))
+    }
+
+    fn clock(self) -> RunClock {
+        self.stamps.unwrap_or_default()
+    }
+}
+
 /// Heading and rows in columns.
 pub fn rate_text(rows: &[RateRow], columns: RateColumns) -> String {
-    let mut text = format!(
-        "{:17} {:>4} {:>4} {:>14} {:>9} {:>9} {:>10} {:>10} {:>9} {:>7} {:>6} {:>8}",
-        "", "T", "Q", "Bytes", "Ops", "Time", "Rate", "IOPS", "Latency", "%CPU", "IOtype", "ReqSize"
-    );
-    if columns.open_time {
-        text.push_str(" OpenTime_usec");
-    }
-    if columns.stamps.is_some() {
-        let _ = write!(text, " {:>22} {:>22}", "Start_ps", "End_ps");
-    }
-    text.push('\n');
+    let line = |label: &str, cell: &dyn Fn(&Column) -> String| {
+        let mut line = format!("{label:17}");
+        for column in columns.all() {
+            let _ = write!(line, " {:>width$}", cell(column), width = column.text.1);
+        }
+        line + "\n"
+    };
+    let mut text = line("", &|column| column.text.0.into());
     for row in rows {
-        let _ = write!(
-            text,
-            "{:17} {:>4} {:>4} {:>14} {:>9} {:>9.3} {:>10.3} {:>10.2} {:>9.4} {:>7.2} {:>6} {:>8}",
-            row.label,
-            row.target,
-            row.queue,
-            row.bytes,
-            row.ops,
-            row.time.as_secs_f64(),
-            row.rate(),
-            row.iops(),
-            row.latency(),
-            row.cpu_percent(),
-            row.io_type.name(),
-            row.request_size,
-        );
-        if columns.open_time {
-            let _ = write!(text, " {:>13.3}", row.open_ns as f64 / 1e3);
-        }
-        if let Some(clock) = columns.stamps {
-            let _ = write!(text, " {:>22} {:>22}", clock.picoseconds(row.start), clock.picoseconds(row.end));
-        }
-        text.push('\n');
+        text += &line(&row.label, &|column| (column.value)(row, &columns.clock()));
     }
     text
 }
 
 /// Heading and rows as comma-separated values.
 pub fn rate_csv(rows: &[RateRow], columns: RateColumns) -> String {
-    let mut text = String::from(",Target,Q,Bytes,Ops,Time,Avg Rate,IOPS,Latency,Percent CPU,OP_Type,ReqSize");
-    if columns.open_time {
-        text.push_str(",OpenTime_usec");
-    }
-    if columns.stamps.is_some() {
-        text.push_str(",Start_ps,End_ps");
-    }
-    text.push('\n');
+    let headings = columns.all().map(|column| format!(",{}", column.csv.0));
+    let mut text = headings.collect::<String>() + "\n";
     for row in rows {
-        text.push_str(&rate_csv_row(row, columns));
+        text += &rate_csv_row(row, columns);
     }
     text
 }
 
 /// One row as comma-separated values, with its line end: what a file of combined rows gets of each run.
 pub fn rate_csv_row(row: &RateRow, columns: RateColumns) -> String {
-    let mut text = format!(
-        "{},{:4},{:2},{:12},{:6},{:7.3},{:7.3},{:6.2},{:7.4},{:5.2},{},{:10}",
-        row.label,
-        row.target,
-        row.queue,
-        row.bytes,
-        row.ops,
-        row.time.as_secs_f64(),
-        row.rate(),
-        row.iops(),
-        row.latency(),
-        row.cpu_percent(),
-        row.io_type.name(),
-        row.request_size,
-    );
-    if columns.open_time {
-        let _ = write!(text, ",{:10.3}", row.open_ns as f64 / 1e3);
+    let mut text = row.label.clone();
+    for column in columns.all() {
+        let value = (column.value)(row, &columns.clock());
+        let _ = write!(text, ",{value:>width$}", width = column.csv.1);
     }
-    if let Some(clock) = columns.stamps {
-        let _ = write!(text, ",{},{}", clock.picoseconds(row.start), clock.picoseconds(row.end));
-    }
-    text.push('\n');
-    text
+    text + "\n"
 }

@@ -15,7 +15,6 @@ use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState};
 use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
-use iosonar_plan::Plan;
 use reports::Reports;
 use sinks::Sinks;
 use std::cell::RefCell;
@@ -73,9 +72,9 @@ fn carry_out(settings: &Settings) -> Result<Exit, Failure> {
         Ok(())
     };
     let show = |scene: &Scene<'_>| heartbeat::show(settings, scene);
-    let ran = session::perform(plan.clone(), open, |_| dir.clone(), show, &mut timings)?;
+    let ran = session::perform(plan, open, |_| dir.clone(), show, &mut timings)?;
     let sinks = sinks.into_inner().ok_or_else(|| anyhow!("the run ended before it began"))?;
-    report(settings, &plan, ran, sinks, &mut timings)
+    report(settings, ran, sinks, &mut timings)
 }
 
 /// A directory and a name are put one behind the other as they are; where that can hardly be meant, it is said.
@@ -100,13 +99,7 @@ fn ask_privileges(global: &GlobalSettings) {
     }
 }
 
-fn report(
-    settings: &Settings,
-    plan: &Plan,
-    ran: Ran,
-    mut sinks: Sinks,
-    timings: &mut Timings,
-) -> Result<Exit, Failure> {
+fn report(settings: &Settings, ran: Ran, mut sinks: Sinks, timings: &mut Timings) -> Result<Exit, Failure> {
     let Ran { archive, info, .. } = ran;
     let dir = archive.dir().to_path_buf();
     let kept = settings.global.out.as_deref();
@@ -116,12 +109,12 @@ fn report(
     info.means.notices.iter().for_each(|notice| tell(format_args!("xdd: {notice}")));
     let stored = Archive::open(&dir)?;
     sinks.begin()?;
-    let failed = Reports { settings, plan, info: &info, archive: &stored }.write(&mut sinks)?;
+    let failed = Reports { settings, info: &info, archive: &stored }.write(&mut sinks)?;
     if let RunState::Broken(why) = &info.state {
         sinks.error(&format!("the run could not go on: {why}"))?;
     }
     if let Some(dir) = kept {
-        tell(format_args!("result: {}", Path::new(dir).display()));
+        tell(format_args!("result: {dir}"));
     }
     Ok(session::exit(&info, failed, false))
 }

@@ -154,7 +154,7 @@ pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failur
 }
 
 fn range(reports: &Reports<'_>, number: u16, target: &TargetSettings) -> u64 {
-    let Source::Steps(steps) = &reports.plan.targets[usize::from(number)].source else { return 0 };
+    let Source::Steps(steps) = &reports.archive.plan().targets[usize::from(number)].source else { return 0 };
     steps.range_bytes().unwrap_or(0) / target.blocksize.max(1)
 }
 
