@@ -21,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("record", &["archive", "os", "plan"]),
     ("host", &["os"]),
     ("engine", &["archive", "backend", "host", "load", "os", "plan", "record", "sched", "trace"]),
-    ("analyze", &["archive", "plan"]),
+    ("analyze", &["archive", "os", "plan"]),
     ("view", &["analyze", "archive", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
     ("dialect-xdd", &["archive", "plan", "trace"]),

@@ -10,6 +10,7 @@ mod buffer;
 mod clock;
 mod file;
 pub mod flight;
+mod huge;
 pub mod loopdev;
 mod pool;
 pub mod ring;
@@ -23,6 +24,7 @@ pub use bell::Bell;
 pub use buffer::{BUFFER_ALIGN, Buffer, Region};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
 pub use file::allocate;
+pub use huge::vec_for_huge_pages;
 pub use pool::{BufferPool, TooLong};
 pub use terminal::stderr_columns;
 pub use thread::{

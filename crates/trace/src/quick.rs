@@ -7,6 +7,8 @@ use iosonar_plan::{Extent, Nanos, Op};
 /// A number of so many digits fits into 64 bits whatever they are.
 const DIGITS: usize = 18;
 const FRACTION: u32 = 9;
+const POWERS: [u64; 10] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
 /// The request of the line that `input` begins with, and the line's length with its end. None where the line is not
 /// of the usual form, or not whole.
@@ -40,33 +42,41 @@ impl Cursor<'_> {
         self.input.get(self.at).copied()
     }
 
-    fn blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t')) {
-            self.at += 1;
-        }
+    fn rest(&self) -> &[u8] {
+        self.input.get(self.at..).unwrap_or_default()
     }
 
+    #[inline(always)]
+    fn blanks(&mut self) {
+        self.at += self.rest().iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+    }
+
+    #[inline(always)]
     fn separator(&mut self) -> Option<()> {
         self.blanks();
         (self.peek()? == b';').then(|| self.at += 1)
     }
 
     /// Digits as they stand here, and how many.
+    #[inline(always)]
     fn digits(&mut self) -> (u64, usize) {
-        let (start, mut value) = (self.at, 0u64);
-        while let Some(digit) = self.peek().map(|b| b.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        let (mut value, mut digits) = (0u64, 0);
+        for digit in self.rest().iter().map(|b| b.wrapping_sub(b'0')).take_while(|digit| *digit < 10) {
             value = value.wrapping_mul(10).wrapping_add(digit.into());
-            self.at += 1;
+            digits += 1;
         }
-        (value, self.at - start)
+        self.at += digits;
+        (value, digits)
     }
 
+    #[inline(always)]
     fn number(&mut self) -> Option<u64> {
         self.blanks();
         let (value, digits) = self.digits();
         (1..=DIGITS).contains(&digits).then_some(value)
     }
 
+    #[inline(always)]
     fn time(&mut self) -> Option<Nanos> {
         let seconds = self.number().filter(|seconds| *seconds < 1 << 33)?;
         if self.peek()? != b'.' {
@@ -75,9 +85,10 @@ impl Cursor<'_> {
         self.at += 1;
         let (fraction, digits) = self.digits();
         let missing = FRACTION.checked_sub(digits as u32)?;
-        Some(Nanos(seconds * 1_000_000_000 + fraction * 10u64.pow(missing)))
+        Some(Nanos(seconds * 1_000_000_000 + fraction * POWERS[missing as usize]))
     }
 
+    #[inline(always)]
     fn operation(&mut self) -> Option<(Op, bool)> {
         self.blanks();
         let operation = match self.peek()? {

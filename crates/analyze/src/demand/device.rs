@@ -144,17 +144,20 @@ impl Device {
     /// Adds the last use of everything to the working sets. Answers, for each window, how much was used from
     /// `since` on. `last` is the last second of the load.
     pub(super) fn close(&self, sums: &mut Sums, since: &[u64], last: u64) -> Vec<SetSizes<u64>> {
-        let ones = |sectors: &Sectors| sectors.recent.count_ones();
-        let entries = || self.table.entries();
-        let start = entries().map(|e| (e.last_start, ones(&e.starts)));
-        let start = start.chain(self.times.times(Use::Start).map(|t| (t, 1)));
-        let touched = entries().map(|e| (e.last, ones(&e.touched)));
-        let touched = touched.chain(self.times.times(Use::Touched).map(|t| (t, 1)));
-        let pages = entries().map(|e| (e.last, 1));
         let Sums { windows, sets, .. } = sums;
         let end = End { windows, since, last, log_rate: self.table.log_rate() };
-        let (start, touched) = (end.close(&mut sets.start, start), end.close(&mut sets.touched, touched));
-        let pages = end.close(&mut sets.pages, pages);
+        let mut start = LastUses::new(&end, &mut sets.start);
+        let mut touched = LastUses::new(&end, &mut sets.touched);
+        let mut pages = LastUses::new(&end, &mut sets.pages);
+        let ones = |sectors: &Sectors| sectors.recent.count_ones();
+        for entry in self.table.entries() {
+            start.add(entry.last_start, ones(&entry.starts));
+            touched.add(entry.last, ones(&entry.touched));
+            pages.add(entry.last, 1);
+        }
+        self.times.times(Use::Start).for_each(|second| start.add(second, 1));
+        self.times.times(Use::Touched).for_each(|second| touched.add(second, 1));
+        let (start, touched, pages) = (start.close(), touched.close(), pages.close());
         let of = |i: usize| SetSizes { start: start[i], touched: touched[i], pages: pages[i] };
         (0..since.len()).map(of).collect()
     }
@@ -169,30 +172,46 @@ struct End<'a> {
     log_rate: u32,
 }
 
-impl End<'_> {
-    /// Adds the last uses of one set: seconds, and how many items each.
-    fn close(&self, set: &mut Sliding, uses: impl Iterator<Item = (u32, u32)>) -> Vec<u64> {
-        let mut recent = vec![0; self.since.len()];
-        let mut close = |second: u32, weight: u64| {
-            set.last(self.windows, second, weight);
-            for (sum, since) in recent.iter_mut().zip(self.since) {
-                *sum += if u64::from(second) >= *since { weight } else { 0 };
-            }
-        };
-        // Most loads end soon enough to add up each second first.
-        let mut by_second =
-            vec![0u64; if self.last < MOST_STEPS as u64 { self.last as usize + 1 } else { 0 }];
-        for (second, items) in uses {
-            let weight = u64::from(items) << self.log_rate;
-            match by_second.get_mut(second as usize) {
-                Some(sum) => *sum += weight,
-                None if weight > 0 => close(second, weight),
-                None => {}
-            }
+/// The last uses of one set.
+struct LastUses<'a> {
+    end: &'a End<'a>,
+    set: &'a mut Sliding,
+    /// Items by second. Most loads end soon enough for that.
+    by_second: Vec<u64>,
+    /// For each window, how many were used from its beginning on.
+    recent: Vec<u64>,
+}
+
+impl<'a> LastUses<'a> {
+    fn new(end: &'a End<'a>, set: &'a mut Sliding) -> LastUses<'a> {
+        let seconds = if end.last < MOST_STEPS as u64 { end.last as usize + 1 } else { 0 };
+        LastUses { end, set, by_second: vec![0; seconds], recent: vec![0; end.since.len()] }
+    }
+
+    fn add(&mut self, second: u32, items: u32) {
+        let weight = u64::from(items) << self.end.log_rate;
+        match self.by_second.get_mut(second as usize) {
+            Some(sum) => *sum += weight,
+            None => self.change(second, weight),
         }
-        let used = by_second.iter().enumerate().filter(|(_, weight)| **weight > 0);
-        used.for_each(|(second, weight)| close(second as u32, *weight));
-        recent
+    }
+
+    fn change(&mut self, second: u32, weight: u64) {
+        if weight == 0 {
+            return;
+        }
+        self.set.last(self.end.windows, second, weight);
+        for (sum, since) in self.recent.iter_mut().zip(self.end.since) {
+            *sum += if u64::from(second) >= *since { weight } else { 0 };
+        }
+    }
+
+    /// Adds all of them to the set; how many were recent.
+    fn close(mut self) -> Vec<u64> {
+        for (second, weight) in std::mem::take(&mut self.by_second).into_iter().enumerate() {
+            self.change(second as u32, weight);
+        }
+        self.recent
     }
 }
 

@@ -1,6 +1,6 @@
 //! From the tally to figures and arrays.
 
-use super::device::Device;
+use super::device::{Device, Sums};
 use super::frequency::{Curve, Frequency};
 use super::lanes::Lanes;
 use super::tally::GIB_SECTORS;
@@ -11,6 +11,7 @@ use super::{
     GrowthPoint, PAGE_BYTES, PositionFacts, PositionSeries, RateSeries, Repetitions, SamplingFacts,
     SetSeries, SetSizes, SizeCount, SizeFacts, WindowFacts, WindowSeries, sizes,
 };
+use std::thread;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Seconds after which the growth of the infinite window is told.
@@ -20,8 +21,12 @@ impl DemandTally {
     /// What was counted.
     pub fn finish(mut self) -> DemandAnalysis {
         let last_second = self.span.map(|s| s.last_ns / SECOND_NS);
-        let working_sets = self.working_sets(last_second);
-        let frequency = self.frequency();
+        // Both read the whole table of pages.
+        let (devices, sums) = (&self.devices, &mut self.sums);
+        let (working_sets, frequency) = thread::scope(|scope| {
+            let frequency = scope.spawn(|| page_frequency(devices));
+            (working_sets(devices, sums, last_second), frequency.join().expect("counting does not panic"))
+        });
         let groups = ByOp {
             all: frequency.all.groups(),
             read: frequency.read.groups(),
@@ -64,56 +69,6 @@ impl DemandTally {
             wraparound: self.wraps.iter().map(|w| w.facts(highest_end)).collect(),
             sampling: self.sampling(accesses[0] + accesses[1]),
         }
-    }
-
-    fn working_sets(&mut self, last_second: Option<u64>) -> Vec<WindowSeries> {
-        let windows = self.sums.windows.clone();
-        let last = last_second.unwrap_or(0).min(u64::from(u32::MAX) - 1);
-        if last_second.is_some() {
-            [&mut self.sums.sets.start, &mut self.sums.sets.touched, &mut self.sums.sets.pages]
-                .into_iter()
-                .for_each(|set| set.reach(last as u32));
-        }
-        let since: Vec<u64> = windows.iter().map(|d| last / d * d).collect();
-        let mut recent = vec![SetSizes::<u64>::default(); windows.len()];
-        for device in &self.devices {
-            for (sum, sizes) in recent.iter_mut().zip(device.close(&mut self.sums, &since, last)) {
-                sum.start += sizes.start;
-                sum.touched += sizes.touched;
-                sum.pages += sizes.pages;
-            }
-        }
-        let sets = &self.sums.sets;
-        let step_s = 1 << sets.pages.shift();
-        let of = |f: &dyn Fn(&Sliding) -> Vec<u64>| match last_second {
-            None => SetSeries::default(),
-            Some(_) => SetSizes { start: f(&sets.start), touched: f(&sets.touched), pages: f(&sets.pages) },
-        };
-        let finite = windows.iter().enumerate().map(|(i, d)| {
-            let sliding = of(&|set| set.sizes(i, last));
-            let tells = d.is_multiple_of(step_s) && last_second.is_some();
-            let consecutive =
-                tells.then(|| consecutive(&self.devices, i, &sliding, *d, step_s, last, &recent[i]));
-            WindowSeries { window_s: Some(*d), step_s, sliding, consecutive }
-        });
-        let mut series: Vec<WindowSeries> = finite.collect();
-        let sliding = of(&|set| set.infinite(last));
-        series.push(WindowSeries { window_s: None, step_s, sliding, consecutive: None });
-        series
-    }
-
-    fn frequency(&self) -> ByOp<Frequency> {
-        let mut by_op = ByOp { all: Frequency::new(), read: Frequency::new(), write: Frequency::new() };
-        for device in &self.devices {
-            let log_rate = device.table.log_rate();
-            for entry in device.table.entries() {
-                let [read, write] = entry.uses.map(u64::from);
-                by_op.all.add(device.id, entry, read + write, log_rate);
-                by_op.read.add(device.id, entry, read, log_rate);
-                by_op.write.add(device.id, entry, write, log_rate);
-            }
-        }
-        by_op
     }
 
     fn rates(&self, lanes: &Lanes, window_ns: u64) -> RateSeries {
@@ -189,7 +144,9 @@ impl DemandTally {
     /// (1 − r) / r · Σ x², and the sum of x² over the sample, divided by r, estimates Σ x² (Horvitz and Thompson, 1952).
     fn sampling(&self, accesses: u64) -> SamplingFacts {
         let (mut sum, mut variance, mut uses) = ([0.0; 3], [0.0; 3], 0.0);
-        for device in &self.devices {
+        let log_rate = self.devices.iter().map(|d| d.table.log_rate()).max().unwrap_or(0);
+        // Where every page is looked at nothing is uncertain.
+        for device in self.devices.iter().filter(|_| log_rate > 0) {
             let weight = (1u64 << device.table.log_rate()) as f64;
             for entry in device.table.entries() {
                 let of = [entry.starts.ever.count_ones(), entry.touched.ever.count_ones(), 1].map(f64::from);
@@ -202,7 +159,6 @@ impl DemandTally {
             }
         }
         let error = |set: usize| if sum[set] == 0.0 { 0.0 } else { variance[set].sqrt() / sum[set] };
-        let log_rate = self.devices.iter().map(|d| d.table.log_rate()).max().unwrap_or(0);
         SamplingFacts {
             exact: log_rate == 0 && self.cut == 0,
             cut_requests: self.cut,
@@ -212,6 +168,55 @@ impl DemandTally {
             miss_ratio_error: if accesses == 0 { 0.0 } else { uses.sqrt() / accesses as f64 },
         }
     }
+}
+
+fn working_sets(devices: &[Device], sums: &mut Sums, last_second: Option<u64>) -> Vec<WindowSeries> {
+    let windows = sums.windows.clone();
+    let last = last_second.unwrap_or(0).min(u64::from(u32::MAX) - 1);
+    if last_second.is_some() {
+        [&mut sums.sets.start, &mut sums.sets.touched, &mut sums.sets.pages]
+            .into_iter()
+            .for_each(|set| set.reach(last as u32));
+    }
+    let since: Vec<u64> = windows.iter().map(|d| last / d * d).collect();
+    let mut recent = vec![SetSizes::<u64>::default(); windows.len()];
+    for device in devices {
+        for (sum, sizes) in recent.iter_mut().zip(device.close(sums, &since, last)) {
+            sum.start += sizes.start;
+            sum.touched += sizes.touched;
+            sum.pages += sizes.pages;
+        }
+    }
+    let sets = &sums.sets;
+    let step_s = 1 << sets.pages.shift();
+    let of = |f: &dyn Fn(&Sliding) -> Vec<u64>| match last_second {
+        None => SetSeries::default(),
+        Some(_) => SetSizes { start: f(&sets.start), touched: f(&sets.touched), pages: f(&sets.pages) },
+    };
+    let finite = windows.iter().enumerate().map(|(i, d)| {
+        let sliding = of(&|set| set.sizes(i, last));
+        let tells = d.is_multiple_of(step_s) && last_second.is_some();
+        let consecutive = tells.then(|| consecutive(devices, i, &sliding, *d, step_s, last, &recent[i]));
+        WindowSeries { window_s: Some(*d), step_s, sliding, consecutive }
+    });
+    let mut series: Vec<WindowSeries> = finite.collect();
+    let sliding = of(&|set| set.infinite(last));
+    series.push(WindowSeries { window_s: None, step_s, sliding, consecutive: None });
+    series
+}
+
+fn page_frequency(devices: &[Device]) -> ByOp<Frequency> {
+    let mut by_op = ByOp { all: Frequency::new(), read: Frequency::new(), write: Frequency::new() };
+    for device in devices {
+        let log_rate = device.table.log_rate();
+        for entry in device.table.entries() {
+            let [read, write] = entry.uses.map(u64::from);
+            by_op.all.add(device.id, entry, read + write, log_rate);
+            by_op.read.add(device.id, entry, read, log_rate);
+            by_op.write.add(device.id, entry, write, log_rate);
+        }
+    }
+    by_op
 }
 
 fn percent(part: u64, whole: u64) -> f64 {

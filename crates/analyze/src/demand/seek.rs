@@ -1,6 +1,7 @@
 //! Requests by time and place, on a grid that becomes coarser as the run goes on.
 
 use super::{Demand, SeekMap};
+use iosonar_os::vec_for_huge_pages;
 use iosonar_plan::Op;
 
 /// Columns (time) at most.
@@ -69,7 +70,8 @@ impl Seek {
 
     /// The map, cut to what is used.
     pub(super) fn map(mut self) -> SeekMap {
-        let cells = self.cells();
+        self.cells();
+        let Seek::Cells(cells) = self else { unreachable!("they have just become cells") };
         let used = |column: &[[u32; 2]]| column.iter().rposition(|c| *c != [0; 2]).map_or(0, |row| row + 1);
         let rows = cells.cells.chunks(ROWS).map(used).max().unwrap_or(0);
         SeekMap {
@@ -77,21 +79,26 @@ impl Seek {
             columns: cells.cells.len() / ROWS,
             row_sectors: 1 << cells.log_row_sectors,
             rows,
-            cells: cells.cells.chunks(ROWS).flat_map(|column| &column[..rows]).copied().collect(),
+            cells: cells.cut(rows),
         }
     }
 }
 
 impl Cells {
+    fn new() -> Cells {
+        Cells { log_column_ns: 0, log_row_sectors: 0, cells: vec_for_huge_pages(COLUMNS * ROWS) }
+    }
+
     fn of(points: &[(u64, u64, Op)]) -> Cells {
         let (ns, sector) = points.iter().fold((0, 0), |(ns, sector), p| (p.0.max(ns), p.1.max(sector)));
-        let mut cells = Cells { log_column_ns: 0, log_row_sectors: 0, cells: Vec::new() };
+        let mut cells = Cells::new();
         cells.reach(ns, sector);
         points.iter().for_each(|(ns, sector, op)| cells.add(*ns, *sector, *op));
         cells
     }
 
     /// Makes columns and rows so wide that the grid holds this place.
+    #[inline]
     fn reach(&mut self, ns: u64, sector: u64) {
         while ns >> self.log_column_ns >= COLUMNS as u64 {
             self.widen_columns();
@@ -109,6 +116,15 @@ impl Cells {
         }
         let count = &mut self.cells[column * ROWS + row][op as usize];
         *count = count.saturating_add(1);
+    }
+
+    /// The first `rows` counts of each column. Columns move together where they are: a copy costs more than all counting.
+    fn cut(mut self, rows: usize) -> Vec<[u32; 2]> {
+        let columns = self.cells.len() / ROWS;
+        (1..columns)
+            .for_each(|column| self.cells.copy_within(column * ROWS..column * ROWS + rows, column * rows));
+        self.cells.truncate(columns * rows);
+        self.cells
     }
 
     fn widen_columns(&mut self) {
@@ -200,7 +216,7 @@ mod tests {
     fn a_grid_that_grew_is_the_grid_that_was_made_at_once() {
         let all = demands(150_000, 10_000_000_000, 1 << 30);
         let map = of(&all).map();
-        let mut late = Cells { log_column_ns: 0, log_row_sectors: 0, cells: Vec::new() };
+        let mut late = Cells::new();
         all.iter().for_each(|d| late.add(d.time_ns, d.sector, d.op));
         assert_eq!(Seek::Cells(late).map(), map);
         assert_eq!(total(&map), 150_000);

@@ -2,6 +2,7 @@
 
 use super::hash::fold;
 use super::recency::Recency;
+use iosonar_os::vec_for_huge_pages;
 use std::hint::black_box;
 
 /// A page and all that is kept of it, 32 bytes.
@@ -118,7 +119,9 @@ impl PageTable {
             size *= 2;
         }
         if size > self.slots.len() {
-            let old = std::mem::replace(&mut self.slots, vec![Entry::default(); size]);
+            let mut slots = vec_for_huge_pages(size);
+            slots.resize(size, Entry::default());
+            let old = std::mem::replace(&mut self.slots, slots);
             old.iter().filter(|e| !e.is_empty()).for_each(|e| self.place(*e));
         }
     }
