@@ -106,20 +106,24 @@ impl Device {
         self.table.reserve((end - from) as usize);
         let change = Change { windows: &sums.windows, second, log_weight: log_rate };
         let mut batches = Batches::default();
-        let mut run = Run { next: None, distance: 0 };
+        let mut run = Run::default();
         let mut guess = 0;
+        let mut reuse = |distance: Option<u64>, pages: u32| match distance {
+            None => sums.reuse.first(d.op, pages, log_rate),
+            Some(distance) => sums.reuse.again(d.op, distance, pages, log_rate),
+        };
         for page in from..end {
             if !is_sampled(page, log_rate) {
                 continue;
             }
-            self.table.make_positions();
             let (slot, is_new) = self.table.find_or_insert(page, guess);
             guess = slot + 1;
             let (entry, recency) = self.table.entry(slot);
-            match run.place(entry, recency, is_new) {
-                None => sums.reuse.first(d.op, log_rate),
-                Some(distance) => sums.reuse.again(d.op, distance, log_rate),
+            if !run.takes(entry, is_new) {
+                run.end(recency, &mut reuse);
+                run = Run::begin(entry, recency, is_new);
             }
+            entry.position = run.add();
             let uses = &mut entry.uses[d.op as usize];
             *uses = uses.saturating_add(1);
             let mut visit = Visit { page, times: &mut self.times, change: &change };
@@ -136,6 +140,7 @@ impl Device {
             let track = (&mut sums.sets.touched, &mut batches.touched);
             visit.sectors(Use::Touched, &mut entry.touched, &mut entry.last, touched(d, page), track);
         }
+        run.end(self.table.recency(), &mut reuse);
         batches.start.flush(&mut sums.sets.start, &change);
         batches.touched.flush(&mut sums.sets.touched, &change);
         batches.pages.flush(&mut sums.sets.pages, &change);
@@ -215,29 +220,45 @@ impl<'a> LastUses<'a> {
     }
 }
 
-/// Pages in a row that were last used in a row, too, have the same distance: what one of them leaves behind, the
-/// next one's predecessor has put on top.
+/// Pages in a row that were last used in a row, too, or never. They have the same distance: what one of them leaves
+/// behind, the next one's predecessor has put on top. So they move there together.
+#[derive(Debug, Default)]
 struct Run {
-    /// Position that the next page must have.
-    next: Option<u32>,
-    distance: u64,
+    /// Position of the first one's last use, and its distance.
+    last: Option<(u32, u64)>,
+    /// Position that the first one gets.
+    position: u32,
+    pages: u32,
 }
 
 impl Run {
-    /// Moves a page to the top; its distance, if it was used before.
-    fn place(&mut self, entry: &mut Entry, recency: &mut Recency, is_new: bool) -> Option<u64> {
-        let distance = (!is_new).then(|| {
-            if self.next != Some(entry.position) {
-                self.distance = recency.behind(entry.position);
-            }
-            self.distance
-        });
-        self.next = distance.map(|_| entry.position + 1);
-        if distance.is_some() {
-            recency.remove(entry.position);
+    fn begin(entry: &Entry, recency: &Recency, is_new: bool) -> Run {
+        let last = (!is_new).then(|| (entry.position, recency.behind(entry.position)));
+        Run { last, position: recency.next(), pages: 0 }
+    }
+
+    /// Whether this page goes on with what the pages so far are.
+    fn takes(&self, entry: &Entry, is_new: bool) -> bool {
+        let goes_on = match self.last {
+            None => is_new,
+            Some((position, _)) => !is_new && entry.position == position + self.pages,
+        };
+        self.pages > 0 && goes_on
+    }
+
+    /// One more page; its new position.
+    fn add(&mut self) -> u32 {
+        self.pages += 1;
+        self.position + self.pages - 1
+    }
+
+    /// All of them move to the top.
+    fn end(&self, recency: &mut Recency, count: &mut impl FnMut(Option<u64>, u32)) {
+        if let Some((position, _)) = self.last {
+            recency.remove(position, self.pages);
         }
-        entry.position = recency.first();
-        distance
+        recency.push(self.pages);
+        count(self.last.map(|(_, distance)| distance), self.pages);
     }
 }
 

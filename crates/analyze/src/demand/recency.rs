@@ -20,29 +20,36 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// Whether positions must be given out anew before the next use.
-    pub(super) fn is_full(&self) -> bool {
-        self.next == self.words.len() * 64
+    /// Whether there are positions for `uses` more of them; if not, they must be given out anew.
+    pub(super) fn has_room(&self, uses: usize) -> bool {
+        self.next + uses <= self.words.len() * 64
     }
 
-    /// Notes the first use of a page; its position.
-    pub(super) fn first(&mut self) -> u32 {
-        let position = self.next;
-        self.next += 1;
-        self.live += 1;
-        self.words[position / 64] |= 1 << (position % 64);
-        self.blocks[position / 64 / WORDS_PER_BLOCK] += 1;
-        self.groups[position / GROUP] += 1;
-        position as u32
+    /// The position that the next use gets.
+    pub(super) fn next(&self) -> u32 {
+        self.next as u32
     }
 
-    /// Forgets a last use.
-    pub(super) fn remove(&mut self, position: u32) {
-        let position = position as usize;
-        self.live -= 1;
-        self.words[position / 64] &= !(1 << (position % 64));
-        self.blocks[position / 64 / WORDS_PER_BLOCK] -= 1;
-        self.groups[position / GROUP] -= 1;
+    /// Notes one use each of `pages` pages in a row. There must be room.
+    pub(super) fn push(&mut self, pages: u32) {
+        let first = self.next;
+        self.next += pages as usize;
+        self.live += pages as usize;
+        for (word, bits) in words_of(first, pages) {
+            self.words[word] |= bits;
+            self.blocks[word / WORDS_PER_BLOCK] += bits.count_ones() as u16;
+            self.groups[word / WORDS_PER_GROUP] += bits.count_ones();
+        }
+    }
+
+    /// Forgets the last uses at `pages` positions in a row.
+    pub(super) fn remove(&mut self, first: u32, pages: u32) {
+        self.live -= pages as usize;
+        for (word, bits) in words_of(first as usize, pages) {
+            self.words[word] &= !bits;
+            self.blocks[word / WORDS_PER_BLOCK] -= bits.count_ones() as u16;
+            self.groups[word / WORDS_PER_GROUP] -= bits.count_ones();
+        }
     }
 
     /// Number of pages whose last use is behind `position`.
@@ -59,9 +66,9 @@ impl Recency {
         u64::from(in_word + in_block + in_group + above)
     }
 
-    /// Gives out positions anew, in the same order, and makes room for three times as many uses as there are pages.
-    /// The answer tells the new position of each old one.
-    pub(super) fn compact(&mut self) -> Renumber {
+    /// Gives out positions anew, in the same order, and makes room for three times as many uses as there are pages, and
+    /// for `uses` at least. The answer tells the new position of each old one.
+    pub(super) fn compact(&mut self, uses: usize) -> Renumber {
         let mut before = 0;
         let start = |word: &u64| {
             let start = before;
@@ -69,16 +76,23 @@ impl Recency {
             start
         };
         let starts = self.words.iter().map(start).collect();
-        let room = (4 * self.live).max(1).div_ceil(GROUP);
+        let room = (4 * self.live).max(self.live + uses).div_ceil(GROUP);
         let old = std::mem::replace(&mut self.words, vec![0; room * WORDS_PER_GROUP]);
         (self.blocks, self.groups) = (vec![0; room * BLOCKS_PER_GROUP], vec![0; room]);
         let live = std::mem::take(&mut self.live);
         self.next = 0;
-        (0..live).for_each(|_| {
-            self.first();
-        });
+        self.push(live as u32);
         Renumber { words: old, starts }
     }
+}
+
+/// The words that hold `count` bits from `first` on, with these bits set.
+fn words_of(first: usize, count: u32) -> impl Iterator<Item = (usize, u64)> {
+    let end = first + count as usize;
+    (first / 64..end.div_ceil(64)).map(move |word| {
+        let (from, to) = (first.max(word * 64) - word * 64, end.min(word * 64 + 64) - word * 64);
+        (word, (u64::MAX << from) & (u64::MAX >> (64 - to)))
+    })
 }
 
 /// From old positions to new ones.
@@ -103,31 +117,43 @@ mod tests {
 
     proptest! {
         #[test]
-        fn distances_are_those_of_a_list(pages in prop::collection::vec(0u64..50, 0..300), step in 1usize..2_000) {
-            let (mut recency, mut at, mut list) = (Recency::default(), BTreeMap::new(), Vec::new());
-            for page in pages {
-                // Uses of pages that are forgotten at once: positions run out, gaps are wide.
-                for _ in 0..step {
-                    if recency.is_full() {
-                        let renumber = recency.compact();
-                        at.values_mut().for_each(|p| *p = renumber.new_position(*p));
-                    }
-                    let idle = recency.first();
-                    recency.remove(idle);
-                }
-                if recency.is_full() {
-                    let renumber = recency.compact();
+        fn distances_are_those_of_a_list(
+            runs in prop::collection::vec((0u64..50, 1u32..70), 0..300), idle in 0u32..2_000
+        ) {
+            let (mut recency, mut at, mut list) = (Recency::default(), BTreeMap::<u64, u32>::new(), Vec::new());
+            let room = |recency: &mut Recency, at: &mut BTreeMap<u64, u32>, uses: u32| {
+                if !recency.has_room(uses as usize) {
+                    let renumber = recency.compact(uses as usize);
                     at.values_mut().for_each(|p| *p = renumber.new_position(*p));
                 }
-                let before = list.iter().position(|p| *p == page);
-                if let Some(old) = at.get(&page) {
-                    prop_assert_eq!(recency.behind(*old), before.unwrap() as u64);
-                    recency.remove(*old);
-                    list.remove(before.unwrap());
+                recency.next()
+            };
+            for (first, pages) in runs {
+                // Uses of pages that are forgotten at once: positions run out, gaps are wide.
+                let position = room(&mut recency, &mut at, idle);
+                recency.push(idle);
+                recency.remove(position, idle);
+                room(&mut recency, &mut at, pages);
+                for page in first..first + u64::from(pages) {
+                    if let Some(old) = at.remove(&page) {
+                        let before = list.iter().position(|p| *p == page).unwrap();
+                        prop_assert_eq!(recency.behind(old), before as u64);
+                        recency.remove(old, 1);
+                        list.remove(before);
+                    }
+                    at.insert(page, recency.next());
+                    recency.push(1);
+                    list.insert(0, page);
                 }
-                at.insert(page, recency.first());
-                list.insert(0, page);
             }
+        }
+
+        #[test]
+        fn bits_in_a_row_are_all_there(first in 0usize..300, count in 0u32..300) {
+            let words: Vec<(usize, u64)> = words_of(first, count).collect();
+            prop_assert_eq!(words.iter().map(|(_, bits)| bits.count_ones()).sum::<u32>(), count);
+            prop_assert!((first..first + count as usize)
+                .all(|bit| words.iter().any(|(word, bits)| *word == bit / 64 && bits >> (bit % 64) & 1 == 1)));
         }
     }
 }

@@ -34,14 +34,14 @@ impl Reuse {
         Reuse { buckets: vec![[0; 2]; BUCKETS], first: [0; 2] }
     }
 
-    /// A first use, which stands for 2^`log_weight` of them.
-    pub(super) fn first(&mut self, op: Op, log_weight: u32) {
-        self.first[op as usize] += 1 << log_weight;
+    /// First uses, each of which stands for 2^`log_weight` of them.
+    pub(super) fn first(&mut self, op: Op, uses: u32, log_weight: u32) {
+        self.first[op as usize] += u64::from(uses) << log_weight;
     }
 
-    /// A use with a distance in pages that are looked at, each of which stands for 2^`log_weight`.
-    pub(super) fn again(&mut self, op: Op, distance: u64, log_weight: u32) {
-        self.buckets[slot_of::<PARTS>(distance << log_weight)][op as usize] += 1 << log_weight;
+    /// Uses with a distance in pages that are looked at, each of which stands for 2^`log_weight`.
+    pub(super) fn again(&mut self, op: Op, distance: u64, uses: u32, log_weight: u32) {
+        self.buckets[slot_of::<PARTS>(distance << log_weight)][op as usize] += u64::from(uses) << log_weight;
     }
 
     pub(super) fn merge(&mut self, other: &Reuse) {
@@ -130,9 +130,9 @@ mod tests {
     fn the_knee_is_where_the_curve_bends() {
         // Half of the accesses go to 8 pages, the others to a thousand.
         let mut reuse = Reuse::new();
-        (0..1000).for_each(|_| reuse.again(Op::Read, 7, 0));
-        (0..1000).for_each(|_| reuse.again(Op::Read, 1000, 0));
-        (0..10).for_each(|_| reuse.first(Op::Read, 0));
+        (0..1000).for_each(|_| reuse.again(Op::Read, 7, 1, 0));
+        reuse.again(Op::Read, 1000, 1000, 0);
+        (0..10).for_each(|_| reuse.first(Op::Read, 1, 0));
         let curve = reuse.curve([2010, 0]);
         let facts = reuse.facts(&curve, [2010, 0]);
         let knee = facts.knee.all.unwrap();

@@ -96,6 +96,11 @@ impl PageTable {
         (&mut self.slots[slot], &mut self.recency)
     }
 
+    /// The order of last uses.
+    pub(super) fn recency(&mut self) -> &mut Recency {
+        &mut self.recency
+    }
+
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.slots.iter().filter(|e| !e.is_empty())
     }
@@ -112,8 +117,9 @@ impl PageTable {
         }
     }
 
-    /// Makes room for `more` pages.
+    /// Makes room for the uses of `more` pages.
     pub(super) fn reserve(&mut self, more: usize) {
+        self.make_positions(more);
         let mut size = self.slots.len();
         while (self.len + more) * 8 > size * 5 {
             size *= 2;
@@ -154,12 +160,12 @@ impl PageTable {
         (slot, is_new)
     }
 
-    /// Gives out the places of last uses anew if there is none left.
-    pub(super) fn make_positions(&mut self) {
-        if !self.recency.is_full() {
+    /// Gives out the places of last uses anew if fewer than `uses` are left.
+    fn make_positions(&mut self, uses: usize) {
+        if self.recency.has_room(uses) {
             return;
         }
-        let renumber = self.recency.compact();
+        let renumber = self.recency.compact(uses);
         for entry in self.slots.iter_mut().filter(|e| !e.is_empty()) {
             entry.position = renumber.new_position(entry.position);
         }
@@ -175,7 +181,7 @@ impl PageTable {
             if is_sampled(entry.page(), log_rate) {
                 kept.push(entry);
             } else {
-                self.recency.remove(entry.position);
+                self.recency.remove(entry.position, 1);
             }
         }
         self.len = kept.len();
