@@ -6,7 +6,8 @@ use common::{Run, empty, extreme, replay, with_findings};
 use iosonar_analyze::LimitResult;
 use iosonar_analyze::findings::TimeRange;
 use iosonar_plan::{Engine, LoadPace, Source};
-use iosonar_view::scene::Scene;
+use iosonar_view::palette::Rgb;
+use iosonar_view::scene::{Fill, Mark, Scene};
 use iosonar_view::{
     Format, Headline, Material, Picture, PlotOptions, RunMaterial, Style, Subject, Theme, plot, png, svg,
 };
@@ -193,6 +194,57 @@ fn pictures_say_what_they_must() {
     for word in ["limit 10 s: FAILED", "above, first at", "on time"] {
         assert!(delay.contains(word), "{word}: {delay}");
     }
+}
+
+/// Widths of all solid areas of a colour and a height.
+fn width_of(scene: &Scene, color: Rgb, height: i32) -> i32 {
+    let of = |mark: &Mark| match mark {
+        Mark::Area { area, fill: Fill::Solid(c) } if *c == color && area.h == height => area.w,
+        _ => 0,
+    };
+    scene.marks.iter().map(of).sum()
+}
+
+#[test]
+fn the_sonar_shows_the_share_of_each_band_over_time() {
+    let run = with_findings(replay(20_000, 120.0, true));
+    let sonar = draw(&run, Picture::SONAR, Theme::Light);
+    let words: Vec<_> = sonar.texts().map(|t| t.text.as_str()).collect();
+    assert!(words.contains(&"read bands") && words.contains(&"write bands"), "{words:?}");
+    // Of 16 pixels, in 59 of the 60 parts of the 1180 pixels: 34 % are 5, all up to 80 % end at 13, the rest at 16.
+    let p = Theme::Light.palette();
+    for strong in [p.read, p.write] {
+        for (mix, height) in [(0.0, 5), (0.4, 8), (0.8, 3)] {
+            let found = width_of(&sonar, strong.mix(p.background, mix), height);
+            assert!((1150..=1165).contains(&found), "{strong:?} {mix}: {found}");
+        }
+    }
+    let mut one = run;
+    one.findings.as_mut().unwrap().bands.retain(|b| b.letter == 'A');
+    let sonar = draw(&one, Picture::SONAR, Theme::Light);
+    assert!(sonar.texts().all(|t| !t.text.ends_with(" bands")), "the only band has everything always");
+}
+
+#[test]
+fn the_sonar_shows_where_held_requests_lie() {
+    let mut run = with_findings(replay(20_000, 120.0, true));
+    let stalls = &mut run.findings.as_mut().unwrap().stalls;
+    stalls.truncate(1);
+    // A second of 120 s is ten pixels; the curve falls from a second to nothing.
+    stalls[0].range = TimeRange { from_ns: 10_000_000_000, to_ns: 12_000_000_000 };
+    let curves = |picture| {
+        let scene = draw(&run, picture, Theme::Light);
+        let of = |mark: &Mark| match mark {
+            Mark::Steps { points, stroke, .. } if stroke.dashed && stroke.width == 1 => Some(points.clone()),
+            _ => None,
+        };
+        scene.marks.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let [points] = &curves(Picture::SONAR)[..] else { panic!("one stall has one curve") };
+    assert!((15..=25).contains(&points.len()), "{points:?}");
+    assert!(points.windows(2).all(|p| p[0].0 + 1 == p[1].0 && p[0].1 <= p[1].1), "{points:?}");
+    let completed = Picture::from_keyword("g03.latency.completed").unwrap();
+    assert!(curves(completed).is_empty(), "over the time of completion they lie elsewhere");
 }
 
 #[test]

@@ -62,6 +62,13 @@ impl TimeScale {
         self.area.x + (share * f64::from(self.area.w)).round() as i32
     }
 
+    /// The time at a pixel.
+    pub(super) fn at(&self, x: i32) -> u64 {
+        let span = u128::from(self.end.saturating_sub(self.begin));
+        let pixels = (x - self.area.x).clamp(0, self.area.w) as u128;
+        self.begin + (span * pixels / self.area.w.max(1) as u128) as u64
+    }
+
     /// Whether a part of the time is seen.
     pub(super) fn shows(&self, range: std::ops::Range<u64>) -> bool {
         range.start < self.end && range.end > self.begin

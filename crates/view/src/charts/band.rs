@@ -1,7 +1,7 @@
 //! The density panel of latency and delay: image, limit line, findings, histogram at the right on the same scale.
 
 use super::axes::{self, LogScale, TimeScale, words};
-use super::{BELOW, RunView, SIDE_LEFT, SIDE_WIDTH, View, limit_words, overlay, page, plot_area};
+use super::{BELOW, RunView, SIDE_LEFT, SIDE_WIDTH, View, limit_words, overlay, page, plot_area, shares};
 use crate::density::{Density, Shades, Strips};
 use crate::fonts;
 use crate::palette::Rgb;
@@ -27,6 +27,13 @@ pub(super) struct Panel<'a> {
     pub(super) overlay: Overlay,
     pub(super) x_label: &'static str,
     pub(super) y_label: &'static str,
+}
+
+impl Panel<'_> {
+    /// Pixels between the plot and its time axis: the shares of the bands.
+    fn strips_below(&self, view: &RunView<'_>) -> i32 {
+        if self.overlay == Overlay::TimesAndBands { shares::height(view) } else { 0 }
+    }
 }
 
 /// Which findings a panel shows.
@@ -68,6 +75,8 @@ pub(super) fn draw(
     let plot = if time_labels { plot_area(area) } else { Rect { h: area.h - 12, ..plot_area(area) } };
     let time = if panel.by_number { number_scale(panel.grid, plot) } else { view.time(plot) };
     let with_times = panel.overlay != Overlay::Nothing;
+    let strips_below = panel.strips_below(view);
+    let plot = Rect { h: plot.h - strips_below, ..plot };
     let (plot, strip) =
         if with_times { overlay::reserve(view, &time, plot) } else { (plot, Rect { h: 0, ..plot }) };
     let all = strips(panel.grid, &time);
@@ -84,7 +93,11 @@ pub(super) fn draw(
     if with_times {
         overlay::above(scene, view, &time, strip, plot);
     }
+    if panel.overlay == Overlay::TimesAndBands {
+        shares::draw(scene, view, &time, Rect { y: plot.bottom(), h: strips_below, ..plot });
+    }
     if time_labels {
+        let plot = Rect { h: plot.h + strips_below, ..plot };
         let (x, y) = (plot.x + plot.w / 2, plot.bottom() + 36);
         scene.text(words(panel.x_label, x, y, axes::LABEL_SIZE, view.palette, Anchor::Middle));
         time.within(plot).draw_labels(scene, view.palette);
@@ -125,12 +138,13 @@ fn draw_lane(
         p99_line(scene, view, strips, lane.scope, &scale, plot);
     }
     axes::frame(scene, p, plot);
-    marginal(scene, view, sums, lane.scope, &scale, plot);
+    marginal(scene, view, panel, sums, lane.scope, &scale, plot);
     let mut taken = Vec::new();
     if let Some(verdict) = panel.verdict {
         limit_line(scene, view, verdict, &scale, lane, &mut taken);
     }
     if panel.overlay == Overlay::TimesAndBands {
+        overlay::held(scene, view, &lane.time, &scale, lane.scope);
         overlay::bands(scene, view, &scale, lane.scope, plot, taken);
     }
     density.most()
@@ -208,7 +222,15 @@ pub(super) fn strips(grid: &CountGrid, time: &TimeScale) -> Strips {
 }
 
 /// Histogram on the same vertical scale: a bar for each row and operation, counts logarithmic.
-fn marginal(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], lane: Scope, scale: &LogScale, plot: Rect) {
+fn marginal(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    panel: &Panel<'_>,
+    sums: &[Cell],
+    lane: Scope,
+    scale: &LogScale,
+    plot: Rect,
+) {
     let p = view.palette;
     let rows = scale.pixel_rows();
     let of = |slots: &std::ops::Range<usize>, scope: Scope| -> u64 {
@@ -241,8 +263,9 @@ fn marginal(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], lane: Scope, s
     scene.marks.push(Mark::Image(Image { x: SIDE_LEFT, y: plot.y, width, height, pixels, palette }));
     axes::frame(scene, p, Rect { x: SIDE_LEFT, w: SIDE_WIDTH, ..plot });
     if lanes(view).len() == 1 && plot.h > 300 {
+        let below = plot.bottom() + panel.strips_below(view);
         let text = format!("requests per row, log: 1 … {}", units::grouped(most));
-        let mut text = words(text, SIDE_LEFT, plot.bottom() + 18, axes::TICK_SIZE, p, Anchor::Start);
+        let mut text = words(text, SIDE_LEFT, below + 18, axes::TICK_SIZE, p, Anchor::Start);
         text.color = p.faint_text;
         scene.text(text);
     }

@@ -21,6 +21,7 @@ mod page;
 mod percentiles;
 mod rates;
 mod replayer;
+mod shares;
 mod sheet;
 mod steps;
 mod turns;

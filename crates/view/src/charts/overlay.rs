@@ -44,6 +44,25 @@ pub(super) fn behind(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, pl
     }
 }
 
+/// A curtain that is narrower than this has no room for the curve in it.
+const HELD_PIXELS: i32 = 8;
+
+/// Where the requests lie that a stall held: all of them are done at its end or later, so one that was submitted at `t`
+/// has a latency of `end - t` at least.
+pub(super) fn held(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, scale: &LogScale, scope: Scope) {
+    let stroke = Stroke::dashed(view.palette.axis, 1);
+    for (_, stall) in
+        stalls(view, time).into_iter().filter(|(_, s)| s.op.is_none_or(|op| of_scope(scope, op)))
+    {
+        let (from, to) = (time.x(stall.range.from_ns), time.x(stall.range.to_ns));
+        if to - from < HELD_PIXELS {
+            continue;
+        }
+        let left = |x: i32| stall.range.to_ns.saturating_sub(time.at(x));
+        scene.steps((from..to).map(|x| (x, scale.y_clamped(left(x)))).collect(), to, stroke);
+    }
+}
+
 /// Ticks and numbers of stalls, line and sentence of the collapse.
 pub(super) fn above(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, strip: Rect, plot: Rect) {
     let p = view.palette;
@@ -105,6 +124,14 @@ fn numbers(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, strip: Rect,
     }
 }
 
+fn of_scope(scope: Scope, op: Op) -> bool {
+    match scope {
+        Scope::Read | Scope::ReadPushed => op == Op::Read,
+        Scope::Write | Scope::WritePushed => op == Op::Write,
+        Scope::All => true,
+    }
+}
+
 /// Brackets and names of the bands beside the histogram. `taken`: words that stand there already.
 pub(super) fn bands(
     scene: &mut Scene,
@@ -116,12 +143,7 @@ pub(super) fn bands(
 ) {
     let mut taken = taken;
     let all = view.findings.map_or(&[] as &[LatencyBand], |f| &f.bands);
-    let in_lane = |op: Op| match scope {
-        Scope::Read | Scope::ReadPushed => op == Op::Read,
-        Scope::Write | Scope::WritePushed => op == Op::Write,
-        Scope::All => true,
-    };
-    for band in all.iter().filter(|b| in_lane(b.op)) {
+    for band in all.iter().filter(|b| of_scope(scope, b.op)) {
         let color = if band.op == Op::Read { view.palette.read } else { view.palette.write };
         let x = SIDE_LEFT + SIDE_WIDTH + if band.op == Op::Read { 4 } else { 12 };
         let (top, low) = (scale.y_clamped(band.high_ns), scale.y_clamped(band.low_ns));

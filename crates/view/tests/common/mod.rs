@@ -150,7 +150,8 @@ pub fn with_findings(mut run: Run) -> Run {
         share,
         first_third_share: None,
         last_third_share: None,
-        share_over_time: Vec::new(),
+        // Nothing was submitted in one of the parts.
+        share_over_time: (0..60).map(|part| (part != 7).then_some(share)).collect(),
         range: range(0.0, 1.0),
     };
     let stall = |i: u64| CompletionStall {
