@@ -30,6 +30,7 @@ mod pass;
 mod records;
 mod series;
 mod sketch;
+mod skew;
 mod span;
 mod summary;
 mod sweep;
@@ -58,10 +59,11 @@ pub use parts::{PartStats, PartTimes, Parts};
 pub use pass::{Found, Wanted, pass};
 pub use records::Records;
 pub use series::{ClassSeries, CountSeries};
+pub use skew::{Deskew, PassSkew, SkewWindows};
 pub use span::Span;
 pub use summary::{
-    OccupancyFacts, Rate, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput, WaitingFacts,
-    summarize,
+    CheckedFacts, OccupancyFacts, Rate, RunFacts, SUMMARY_VERSION, Summary, TargetSummary, Throughput,
+    WaitingFacts, summarize,
 };
 pub use tally::Tally;
 pub use timeline::{AtEnd, Drift};

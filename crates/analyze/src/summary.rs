@@ -169,6 +169,18 @@ pub struct TargetSummary {
     pub max_waiting: u64,
     /// Its requests.
     pub counts: CountsByOp,
+    /// What came of checking data; absent where none was checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<CheckedFacts>,
+}
+
+/// Data that was compared with what it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckedFacts {
+    /// Requests whose data was checked.
+    pub requests: u64,
+    /// Those of them whose data was not what it should be.
+    pub miscompared: u64,
 }
 
 /// Reads all records once and sums them up.
@@ -315,6 +327,7 @@ fn targets(tally: &Tally, info: &RunInfo) -> Vec<TargetSummary> {
         max_in_flight: t.max_in_flight,
         max_waiting: t.max_waiting,
         counts: tally.counts_of(index),
+        checked: t.checks.as_ref().map(|c| CheckedFacts { requests: c.requests, miscompared: c.miscompared }),
     };
     info.targets.iter().enumerate().map(target).collect()
 }

@@ -7,9 +7,10 @@ use crate::inputs::{Input, Merged};
 use crate::session::{TOOL, command_line};
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::{
-    Caution, CautionId, DISPLACEMENT, Detail, Diagrams, Findings, Found, Limits, Records, Severity, Summary,
-    Tally, Wanted, pass,
+    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Records, Severity,
+    SkewWindows, Summary, Tally, Wanted, pass,
 };
+use iosonar_archive::Archive;
 use iosonar_view::{
     Headline, LoadText, Material, Needs, RunMaterial, Subject, TextOptions, TextReport, text_report, units,
 };
@@ -273,4 +274,18 @@ impl Run {
         let findings = Findings::of(&diagrams, &stalls, &summary);
         Some(Run { tally, summary, diagrams, findings })
     }
+}
+
+/// What all targets of an archive moved while all of them were active. The records are read twice.
+pub fn deskew(archive: &Archive) -> Result<Deskew, Failure> {
+    let mut windows = SkewWindows::default();
+    archive.for_each_record(&mut |record| windows.add(record))?;
+    deskew_in(archive, &windows)
+}
+
+/// The same, once the windows are known.
+pub fn deskew_in(archive: &Archive, windows: &SkewWindows) -> Result<Deskew, Failure> {
+    let mut deskew = windows.measure();
+    archive.for_each_record(&mut |record| deskew.add(record))?;
+    Ok(deskew)
 }

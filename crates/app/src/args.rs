@@ -199,6 +199,9 @@ pub struct SessionArgs {
     /// End with exit code 3 if there were cautions, or if input was skipped
     #[arg(long)]
     pub strict: bool,
+    /// Tell the rate of the time in which all targets were active, too: from the begin of the last to the end of the first
+    #[arg(long)]
+    pub deskew: bool,
     /// Latency above which the latency limit is marked as failed
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub bad_latency: Nanos,
@@ -235,6 +238,9 @@ pub struct ShowArgs {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
+    /// Tell the rate of the time in which all targets were active, too: from the begin of the last to the end of the first
+    #[arg(long, conflicts_with = "json")]
+    pub deskew: bool,
     /// Print the plan as TOML and stop
     #[arg(long)]
     pub show_plan: bool,

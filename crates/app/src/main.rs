@@ -17,6 +17,7 @@ mod progress;
 mod run_args;
 mod session;
 mod signals;
+mod steps_args;
 mod timings;
 
 use args::{Cli, Command};

@@ -2,6 +2,7 @@
 //! command; here each is only read.
 
 use crate::args::{IoArgs, OverlapArg, SessionArgs};
+use crate::steps_args::{ConductArgs, HandlingArgs, StepsArgs};
 use clap::error::Error;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
@@ -22,7 +23,11 @@ Examples:
   iosonar run -t a.img --rw randrw --rwmixread 70 --bssplit 4k/60:64k/40 --rate-iops 500 \\
               --rate-process poisson --runtime 30
   iosonar run -t a.img --rw randwrite --bs 8k --random-distribution zipf:1.1 --number-ios 100000
-  iosonar run -t a.img --rw write --bs 1m --size 10g --show-plan")]
+  iosonar run -t a.img --rw write --bs 1m --size 10g --show-plan
+  iosonar run -t new.img --steps sequential --rw write --bs 64k --io-size 1g --create --passes 3 \\
+              --data sequenced --verify contents --verify-immediate
+  iosonar run -t a.img b.img --steps sequential --rw read --bs 64k --number-ios 1000 \\
+              --lockstep master=0,slave=1,every=ops:2,task=ops:1")]
 pub struct RunArgs {
     // First, because reading the others takes them out.
     #[command(flatten)]
@@ -37,6 +42,12 @@ pub struct RunArgs {
     pub pattern: PatternArgs,
     #[command(flatten)]
     pub pace: PaceArgs,
+    #[command(flatten)]
+    pub steps: StepsArgs,
+    #[command(flatten)]
+    pub handling: HandlingArgs,
+    #[command(flatten)]
+    pub conduct: ConductArgs,
     #[command(flatten)]
     pub io: IoArgs,
     #[command(flatten)]
@@ -108,6 +119,9 @@ pub struct PaceArgs {
     /// End after this many requests on each target. Default without --runtime: once through --size
     #[arg(long, value_name = "N", alias = "number_ios", value_parser = clap::value_parser!(u64).range(1..))]
     pub number_ios: Option<u64>,
+    /// Do all of that so many times; targets wait for each other in between
+    #[arg(long, value_name = "N", alias = "loops", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pub passes: u32,
 }
 
 /// Kinds of patterns.
@@ -286,8 +300,16 @@ impl Typed {
 
     /// The first that is not among `fields`, as it is typed.
     pub fn other_than(&self, fields: &[&str]) -> Option<String> {
-        let other = self.0.iter().find(|typed| !fields.contains(&typed.as_str()))?;
-        Some(format!("--{}", if other == "targets" { "target".into() } else { other.replace('_', "-") }))
+        self.0.iter().find(|typed| !fields.contains(&typed.as_str())).map(|field| Typed::option(field))
+    }
+
+    /// The first that is among `fields`, as it is typed.
+    pub fn first_of(&self, fields: &[&str]) -> Option<String> {
+        self.0.iter().find(|typed| fields.contains(&typed.as_str())).map(|field| Typed::option(field))
+    }
+
+    fn option(field: &str) -> String {
+        format!("--{}", if field == "targets" { "target".into() } else { field.replace('_', "-") })
     }
 }
 

@@ -1,6 +1,6 @@
 //! A run from plan to summary: prepare, announce, carry out, conclude.
 
-use crate::analysis::Figures;
+use crate::analysis::{Figures, deskew};
 use crate::args::SessionArgs;
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
@@ -47,7 +47,9 @@ pub fn carry_out(
     if let RunState::Broken(why) = &info.state {
         tell(format_args!("iosonar: the run could not go on: {why}"));
     }
-    output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&figures.summary), dir.display()))?;
+    let skew = args.deskew.then(|| Archive::open(&dir).map_err(Failure::from).and_then(|a| deskew(&a)));
+    let skew = skew.transpose()?.map_or(String::new(), |skew| iosonar_view::show_deskew(&skew));
+    output::print(&format!("{}{skew}\nresult: {}\n", iosonar_view::show(&figures.summary), dir.display()))?;
     if args.timings {
         timings.tell();
     }

@@ -24,7 +24,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("analyze", &["archive", "os", "plan"]),
     ("view", &["analyze", "archive", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
-    ("dialect-xdd", &["archive", "plan", "trace"]),
+    ("dialect-xdd", &["analyze", "archive", "plan", "trace"]),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace"]),
     (

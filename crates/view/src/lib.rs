@@ -32,5 +32,5 @@ pub use palette::Theme;
 pub use plot::{Format, PlotError, PlotOptions, Plotted, Scale, Style, plot};
 pub use raster::png;
 pub use svg::{escape, svg};
-pub use text::show;
+pub use text::{show, show_deskew};
 pub use text_report::{LatencyText, LoadText, TextOptions, TextReport, text_report};

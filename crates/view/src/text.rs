@@ -4,7 +4,7 @@ use crate::health;
 use crate::lines::{Lines, ascii, shorten};
 use crate::units::{self, Charset};
 use iosonar_analyze::{
-    ByScope, Counts, LimitResult, LimitVerdict, Rate, Scope, Severity, Summary, TimeStats,
+    ByScope, Counts, Deskew, LimitResult, LimitVerdict, Rate, Scope, Severity, Summary, TimeStats,
 };
 use iosonar_archive::RunState;
 use iosonar_plan::OverlapPolicy;
@@ -231,7 +231,35 @@ fn targets(out: &mut Lines, s: &Summary) {
             units::bytes(t.size_bytes),
             t.block_bytes
         ));
+        if let Some(checked) = t.checked {
+            let requests = units::grouped(checked.requests);
+            let found = match checked.miscompared {
+                0 => "all of it is what it should be".to_string(),
+                n => format!("that of {} is not what it should be", units::grouped(n)),
+            };
+            out.line(&format!("     data of {requests} requests checked: {found}"));
+        }
     }
+}
+
+/// The rate of each pass while all targets were active, as text for a terminal.
+pub fn show_deskew(deskew: &Deskew) -> String {
+    let mut out = Lines::new(COLUMNS);
+    out.heading("Deskewed: the rate while all targets were active");
+    for (pass, skew) in deskew.passes() {
+        let rate = match skew.window() {
+            Some(window) => format!(
+                "{} in {}",
+                units::byte_rate(skew.bytes as f64 / window.as_secs_f64()),
+                time(window.0)
+            ),
+            None => "none: one target was through before another began".to_string(),
+        };
+        out.line(&format!("  pass {:<4} {rate}", pass + 1));
+        let (front, back) = (time(skew.front().0), time(skew.back().0));
+        out.line(&format!("            begins apart {front}, ends apart {back}"));
+    }
+    out.finish()
 }
 
 fn cautions(out: &mut Lines, s: &Summary) {

@@ -11,6 +11,7 @@ mod plot;
 mod replay;
 mod report;
 mod run;
+mod series;
 mod show;
 mod xdd;
 

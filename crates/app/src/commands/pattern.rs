@@ -3,6 +3,7 @@
 
 use super::means::{self, engine};
 use super::replay::{new_run_id, overlap_policy};
+use super::series;
 use crate::exit::Failure;
 use crate::output::tell;
 use crate::run_args::{Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
@@ -21,13 +22,17 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
              --target a.img --rw randread --runtime 60'"
         ));
     };
-    check_pattern(args, rw)?;
+    check_mix(args, rw)?;
     check_pace(args)?;
     means::check(&args.io.engine)?;
+    if let Some(order) = &args.steps.steps {
+        return series::plan(args, rw, order);
+    }
+    series::refuse_without_steps(args)?;
+    check_pattern(args, rw)?;
     let pattern = pattern(args, rw)?;
-    let engine = engine(&args.io.engine);
     // Where nothing is opened, a target is as long as its region needs.
-    let size = args.io.size.filter(|_| !engine.is_real());
+    let size = args.io.size.filter(|_| !engine(&args.io.engine).is_real());
     let size = size.map(|size| ByteSize(size.0.saturating_add(args.pattern.offset.0)));
     let policy = policy(args, &pattern)?;
     let source = Source::Pattern(pattern);
@@ -37,15 +42,20 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
         handling: Handling::default(),
         source: source.clone(),
     };
-    Ok(Plan {
+    Ok(common(args, policy, args.targets.iter().map(target).collect()))
+}
+
+/// What a pattern and a series have in common.
+pub(super) fn common(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>) -> Plan {
+    Plan {
         version: PLAN_VERSION,
         run_id: args.io.run_id.unwrap_or_else(new_run_id),
         seed: args.io.seed,
         start_grace: Nanos(0),
-        passes: 1,
+        passes: args.pace.passes,
         depth: args.pace.iodepth,
         destroy: args.io.destroy,
-        engine,
+        engine: engine(&args.io.engine),
         access: Access { buffered: args.io.buffered, sync: args.io.sync },
         fill: Fill { random_percent: args.io.fill_random },
         overlap: Overlap { policy, ..Overlap::default() },
@@ -53,17 +63,24 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
         memory: means::memory(&args.io.means),
         faults: means::faults(&args.io.means),
         conduct: Conduct::default(),
-        targets: args.targets.iter().map(target).collect(),
-    })
+        targets,
+    }
 }
 
-fn refuse<T>(why: impl std::fmt::Display) -> Result<T, Failure> {
+pub(super) fn refuse<T>(why: impl std::fmt::Display) -> Result<T, Failure> {
     Err(Failure::refused(anyhow!("{why}")))
 }
 
 /// Refuses the first whose words hold.
-fn refuse_first(cases: impl IntoIterator<Item = (bool, String)>) -> Result<(), Failure> {
+pub(super) fn refuse_first(cases: impl IntoIterator<Item = (bool, String)>) -> Result<(), Failure> {
     cases.into_iter().find(|(holds, _)| *holds).map_or(Ok(()), |(_, why)| refuse(why))
+}
+
+fn check_mix(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
+    let (kind, mixed) = (rw.word(), if rw.is_random() { "randrw" } else { "rw" });
+    refuse_first([(args.pattern.rwmixread.is_some() && !rw.is_mixed(), {
+        format!("--rwmixread has no effect with --rw {kind}: use --rw {mixed}, or leave it out")
+    })])
 }
 
 fn check_pattern(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
@@ -77,10 +94,6 @@ fn check_pattern(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     let name = given.first().map_or("--bs", |(name, _)| name);
     let skewed = matches!(p.random_distribution, Some(Distribution::Skewed(_)));
     refuse_first([
-        (p.rwmixread.is_some() && !rw.is_mixed(), {
-            let mixed = if rw.is_random() { "randrw" } else { "rw" };
-            format!("--rwmixread has no effect with --rw {kind}: use --rw {mixed}, or leave it out")
-        }),
         (halves && !rw.is_mixed(), {
             format!("{name}: sizes of reads and of writes have no meaning with --rw {kind}: give one")
         }),
@@ -115,20 +128,24 @@ fn check_pace(args: &RunArgs) -> Result<(), Failure> {
     ])
 }
 
+/// The share of reads.
+pub(super) fn read_percent(args: &RunArgs, rw: RwArg) -> u8 {
+    match rw {
+        RwArg::Read | RwArg::Randread => 100,
+        RwArg::Write | RwArg::Randwrite => 0,
+        RwArg::Rw | RwArg::Randrw => args.pattern.rwmixread.unwrap_or(50),
+    }
+}
+
 fn pattern(args: &RunArgs, rw: RwArg) -> Result<PatternSource, Failure> {
     let p = &args.pattern;
     let sizes = [&p.bs, &p.bsrange, &p.bssplit].into_iter().flatten().next();
     let block_size = sizes.map_or(BlockSizes::One(ByteSize(4096)), |s| s.reads.clone());
-    let read_percent = match rw {
-        RwArg::Read | RwArg::Randread => 100,
-        RwArg::Write | RwArg::Randwrite => 0,
-        RwArg::Rw | RwArg::Randrw => p.rwmixread.unwrap_or(50),
-    };
     let pattern = PatternSource {
         order: Order::Sequential,
         write_block_size: sizes.and_then(|s| s.writes.clone()).filter(|writes| *writes != block_size),
         block_size,
-        read_percent,
+        read_percent: read_percent(args, rw),
         offset: p.offset,
         region: args.io.size,
         jobs: args.pace.numjobs,

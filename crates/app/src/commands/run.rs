@@ -18,12 +18,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 /// Fields whose options go with a plan.
-const WITH_PLAN: [&str; 11] = [
+const WITH_PLAN: [&str; 12] = [
     "plan",
     "destroy",
     "out",
     "show_plan",
     "strict",
+    "deskew",
     "bad_latency",
     "bad_delay",
     "timings",

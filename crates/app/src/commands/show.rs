@@ -1,7 +1,7 @@
 //! `iosonar show`: what a run came to.
 
 use super::open;
-use crate::analysis::{Figures, Run};
+use crate::analysis::{Figures, Run, deskew};
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
@@ -14,12 +14,14 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
         print(&archive.plan().to_toml())?;
         return Ok(Exit::Fine);
     }
+    let skew = args.deskew.then(|| deskew(&archive)).transpose()?;
     let input = Input::of_archive(archive)?;
     let text = if args.json {
         Figures::of(&input, &(&args.limits).into())?.summary.to_json()
     } else {
         let run = Run::read(&input, &(&args.limits).into())?;
-        iosonar_view::show(&run.summary) + &iosonar_view::show_findings(&run.findings)
+        let skew = skew.map_or(String::new(), |skew| iosonar_view::show_deskew(&skew));
+        iosonar_view::show(&run.summary) + &skew + &iosonar_view::show_findings(&run.findings)
     };
     print(&text)?;
     input.remarks().iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));

@@ -20,7 +20,7 @@ mod stamps;
 mod suboptions;
 mod to_plan;
 
-pub use deskew::{Deskew, PassSkew, SkewWindows};
+pub use deskew::deskew_notes;
 pub use dump::{Dump, DumpError, DumpHead, DumpWriter, is_dump, read_dump};
 pub use facts::{
     HeaderFacts, PassAmount, RateDetail, RateTarget, RunClock, StampEntry, StampFacts, SystemFacts,

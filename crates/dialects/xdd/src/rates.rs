@@ -10,8 +10,8 @@
 //!   error and counts nowhere else.
 //! - Latency is time ÷ operations as XDD has it, no mean of the times of operations.
 
-use crate::deskew::Deskew;
 use crate::facts::{RateDetail, RateTarget};
+use iosonar_analyze::Deskew;
 use iosonar_archive::{Outcome, PassTimes, Record};
 use iosonar_plan::{Decimal, Nanos, Op};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,9 @@
 //! Reports, number by number: against the tables of XDD's manual, and as exact text.
 
+use iosonar_analyze::SkewWindows;
 use iosonar_archive::{Outcome, PassTimes, Record};
 use iosonar_dialect_xdd::{
-    IoType, RateDetail, RateRow, RateTable, RateTarget, RunClock, SkewWindows, rate_csv, rate_csv_row,
+    IoType, RateDetail, RateRow, RateTable, RateTarget, RunClock, deskew_notes, rate_csv, rate_csv_row,
     rate_text,
 };
 use iosonar_plan::{Decimal, Extent, Nanos, Op};
@@ -244,7 +245,7 @@ fn deskewed_rows_and_their_running_average() {
     assert_eq!(skewed, want);
     let short = table.rows(&RateDetail::default(), Some(&deskew));
     assert_eq!(short.iter().map(|r| r.label.as_str()).collect::<Vec<_>>(), ["DSAVG PASS0003", "Combined"]);
-    assert_eq!(deskew.notes(true).lines().count(), 4);
+    assert_eq!(deskew_notes(&deskew, true).lines().count(), 4);
     let note = "Deskew, pass, 1, front-end skew in seconds, 2.000000, back-end skew in seconds, 2.000000, window in seconds, 2.000000, bytes in window, 6000000";
-    assert_eq!(deskew.notes(true).lines().next(), Some(note));
+    assert_eq!(deskew_notes(&deskew, true).lines().next(), Some(note));
 }

@@ -3,10 +3,12 @@
 use super::sections::sections;
 use super::sinks::Sinks;
 use super::stamps;
+use crate::analysis::deskew_in;
 use crate::exit::Failure;
+use iosonar_analyze::{Deskew, SkewWindows};
 use iosonar_archive::{Archive, Outcome, Record, RunInfo};
 use iosonar_dialect_xdd::{
-    Deskew, RateDetail, RateTable, RateTarget, RunClock, Settings, SkewWindows, ctime, ending_line, rate_csv,
+    RateDetail, RateTable, RateTarget, RunClock, Settings, ctime, deskew_notes, ending_line, rate_csv,
     rate_csv_row, rate_text,
 };
 use iosonar_os::realtime_ns;
@@ -48,7 +50,7 @@ impl Reports<'_> {
                 sinks.error(&format!("target {number} {}: {why}", target.path))?;
             }
         }
-        let deskew = windows.map(|windows| self.deskew(&windows)).transpose()?;
+        let deskew = windows.map(|windows| deskew_in(self.archive, &windows)).transpose()?;
         self.write_rates(&rates, deskew.as_ref(), sinks)?;
         let stamped = stamps::write(self, &sections, sinks).and_then(|()| stamps::save_seeks(self, sinks));
         self.write_verdict(sinks)?;
@@ -64,12 +66,6 @@ impl Reports<'_> {
     /// How the run's clock becomes that of reports.
     pub fn clock(&self) -> RunClock {
         RunClock { epoch_unix_ns: self.info.started_unix_ns, delta_ns: 0 }
-    }
-
-    fn deskew(&self, windows: &SkewWindows) -> Result<Deskew, Failure> {
-        let mut deskew = windows.measure();
-        self.archive.for_each_record(&mut |record| deskew.add(record))?;
-        Ok(deskew)
     }
 
     fn write_rates(
@@ -90,7 +86,7 @@ impl Reports<'_> {
         sinks.csv(&rate_csv(&rows, columns))?;
         sinks.combined(&rate_csv_row(&rates.combined(), columns))?;
         if let Some(deskew) = deskew {
-            sinks.result(&deskew.notes(global.reallyverbose))?;
+            sinks.result(&deskew_notes(deskew, global.reallyverbose))?;
         }
         if global.timerinfo {
             let clock = &self.info.means.clock;

@@ -1,0 +1,223 @@
+//! `run --steps`: a series at exact locations, how its targets are handled and how they wait for each other.
+
+use super::means::engine;
+use super::pattern::{common, read_percent, refuse, refuse_first};
+use crate::exit::Failure;
+use crate::run_args::{PaceArgs, ProcessArg, RunArgs, RwArg};
+use iosonar_plan::{
+    BlockSizes, ByteSize, Conduct, Decimal, FileCare, Handling, InvalidPlan, OverlapPolicy, Plan, Source,
+    StepOrder, StepsSource, Target, Throttle, Verify,
+};
+use std::path::PathBuf;
+
+/// Fields whose options mean something in a series alone.
+const ONLY_SERIES: [&str; 23] = [
+    "new_order_each_pass",
+    "unit",
+    "io_size",
+    "time_limit",
+    "pass_offset",
+    "target_offset",
+    "create",
+    "between_passes",
+    "preallocate",
+    "end_fsync",
+    "unlink",
+    "data",
+    "verify",
+    "verify_immediate",
+    "align",
+    "shared_memory",
+    "start_delay",
+    "pass_delay",
+    "free_passes",
+    "meet_every",
+    "lockstep",
+    "start_when",
+    "stop_when",
+];
+
+/// Fields whose options mean something in a pattern alone, and what to do instead.
+const ONLY_PATTERNS: [(&str, &str); 6] = [
+    ("bsrange", "requests of a series have one size: use --bs"),
+    ("bssplit", "requests of a series have one size: use --bs"),
+    ("random_distribution", "random locations of a series are uniform: leave it out"),
+    ("norandommap", "random locations of a series repeat anyhow: leave it out"),
+    ("ramp_time", "every request of a series counts: leave it out"),
+    ("fill_random", "--data says what a series writes: leave it out"),
+];
+
+/// Options of a series without one.
+pub(super) fn refuse_without_steps(args: &RunArgs) -> Result<(), Failure> {
+    match args.typed.first_of(&ONLY_SERIES) {
+        Some(option) => refuse(format!(
+            "{option} has no effect on a pattern: add --steps, for example --steps sequential, or leave it out"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The plan of a series.
+pub(super) fn plan(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<Plan, Failure> {
+    check(args, rw, order)?;
+    let steps = steps(args, rw, order)?;
+    let is_pretended = !engine(&args.io.engine).is_real();
+    let target = |(number, path): (usize, &PathBuf)| {
+        let moved = args.steps.target_offset.0.saturating_mul(number as u64);
+        let offset = ByteSize(steps.offset.0.saturating_add(moved));
+        let steps = StepsSource { offset, ..steps.clone() };
+        // Where nothing is opened, a target is as long as its requests need.
+        let region = args.io.size.map(|size| size.0.saturating_add(offset.0));
+        let size = region.max(steps.end(args.pace.passes)).filter(|_| is_pretended).map(ByteSize);
+        Target { path: path.clone(), size, handling: handling(args), source: Source::Steps(steps) }
+    };
+    let targets = args.targets.iter().enumerate().map(target).collect();
+    // Locations are exact: what overlaps was asked for.
+    let plan = Plan { conduct: conduct(args), ..common(args, OverlapPolicy::Allow, targets) };
+    plan.validate().or_else(|InvalidPlan(why)| refuse(in_typed_words(why)))?;
+    Ok(plan)
+}
+
+/// Words of a plan, and those that were typed. Longer ones first.
+const TYPED: [(&str, &str); 24] = [
+    ("conduct.lockstep 0", "--lockstep"),
+    ("conduct.lockstep", "--lockstep"),
+    ("conduct.start 0", "--start-when"),
+    ("conduct.start", "--start-when"),
+    ("conduct.stop 0", "--stop-when"),
+    ("conduct.stop", "--stop-when"),
+    ("conduct.meet_every", "--meet-every"),
+    ("conduct.pass_delay", "--pass-delay"),
+    ("conduct.runtime", "--runtime"),
+    ("handling.start_delay", "--start-delay"),
+    ("handling.align", "--align"),
+    ("handling.data", "--data"),
+    ("handling.file.between_passes", "--between-passes"),
+    ("handling.verify", "--verify"),
+    ("create = true", "--create"),
+    ("data = \"sequenced\"", "--data sequenced"),
+    ("immediate = true", "--verify-immediate"),
+    ("order.sequential.interleave", "--steps interleaved"),
+    ("give requests, bytes or time_limit", "give --number-ios, --io-size, --size, --time-limit or --runtime"),
+    ("give requests or bytes", "give --number-ios or --io-size"),
+    ("give a range, or requests or bytes", "give --size, --number-ios or --io-size"),
+    ("request_size =", "--bs"),
+    ("unit =", "--unit"),
+    ("range =", "--size"),
+];
+
+/// A plan's reason, as somebody understands it who has typed options.
+fn in_typed_words(why: String) -> String {
+    TYPED.iter().fold(why, |why, (plan, typed)| why.replace(plan, typed))
+}
+
+fn check(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<(), Failure> {
+    for (field, why) in ONLY_PATTERNS {
+        if let Some(option) = args.typed.first_of(&[field]) {
+            return refuse(format!("{option} has no effect with --steps: {why}"));
+        }
+    }
+    let (pace, is_random) = (&args.pace, matches!(order, StepOrder::Random { .. }));
+    refuse_first([
+        (rw.is_random(), {
+            format!(
+                "--rw {} with --steps: the order is that of --steps: say --rw read, write or rw",
+                rw.word()
+            )
+        }),
+        (pace.iodepth > 1, {
+            "--iodepth with --steps: each job of a series has one request in flight: use --numjobs".into()
+        }),
+        (matches!(pace.rate_process, Some(ProcessArg::Poisson)), {
+            "--rate-process poisson has no effect with --steps: a series is throttled evenly".into()
+        }),
+        (args.steps.new_order_each_pass && !is_random, {
+            "--new-order-each-pass has no effect without --steps random: leave it out".into()
+        }),
+        (pace.number_ios.is_some() && args.steps.io_size.is_some(), {
+            "--number-ios and --io-size both say how long a pass is: leave one of them out".into()
+        }),
+    ])
+}
+
+fn steps(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<StepsSource, Failure> {
+    let (p, pace, io) = (&args.pattern, &args.pace, &args.io);
+    let request_size = match &p.bs {
+        None => ByteSize(4096),
+        Some(sizes) => match (&sizes.reads, &sizes.writes) {
+            (BlockSizes::One(size), None) => *size,
+            _ => return refuse("--bs with --steps: all requests of a series have one size: give one"),
+        },
+    };
+    let order = match order {
+        StepOrder::Random { .. } => {
+            StepOrder::Random { seed: io.seed, new_each_pass: args.steps.new_order_each_pass }
+        }
+        other => other.clone(),
+    };
+    // Without an amount, once through the region, or what a list holds, or as long as the run lasts.
+    let is_endless = pace.runtime.is_some() || args.steps.time_limit.is_some();
+    let once = io
+        .size
+        .filter(|_| pace.number_ios.is_none() && !is_endless && !matches!(order, StepOrder::List { .. }));
+    Ok(StepsSource {
+        order,
+        unit: args.steps.unit.unwrap_or(request_size),
+        request_size,
+        requests: pace.number_ios,
+        bytes: args.steps.io_size.or(once),
+        time_limit: args.steps.time_limit,
+        read_percent: Decimal::whole(read_percent(args, rw).into()),
+        offset: p.offset,
+        pass_offset: args.steps.pass_offset,
+        range: io.size,
+        jobs: pace.numjobs,
+        throttle: throttle(pace)?,
+    })
+}
+
+fn throttle(pace: &PaceArgs) -> Result<Option<Throttle>, Failure> {
+    let decimal = |option: &str, number: u64| match number.to_string().parse() {
+        Ok(number) => Ok(number),
+        Err(error) => refuse(format!("{option}: {error}")),
+    };
+    Ok(match (pace.rate, pace.rate_iops) {
+        (Some(bytes), _) => Some(Throttle::Bytes(decimal("--rate", bytes.0)?)),
+        (None, Some(iops)) => Some(Throttle::Ops(decimal("--rate-iops", iops)?)),
+        (None, None) => None,
+    })
+}
+
+fn handling(args: &RunArgs) -> Handling {
+    let h = &args.handling;
+    Handling {
+        access: None,
+        data: h.data.clone(),
+        verify: h.verify.map(|what| Verify { what: what.into(), immediate: h.verify_immediate }),
+        file: FileCare {
+            create: h.create,
+            between_passes: h.between_passes.into(),
+            preallocate: h.preallocate,
+            sync_each_pass: h.end_fsync,
+            delete: h.unlink,
+        },
+        start_delay: h.start_delay,
+        cpu: None,
+        max_errors: None,
+        shared_memory: h.shared_memory,
+        align: h.align,
+    }
+}
+
+fn conduct(args: &RunArgs) -> Conduct {
+    let c = &args.conduct;
+    Conduct {
+        pass_delay: c.pass_delay,
+        free_passes: c.free_passes,
+        runtime: args.pace.runtime,
+        meet_every: c.meet_every,
+        lockstep: c.lockstep.clone(),
+        start: c.start_when.clone(),
+        stop: c.stop_when.clone(),
+    }
+}

@@ -1,0 +1,295 @@
+//! What can be typed behind `run` for a series at exact locations: how targets are handled, how they wait for each
+//! other. What the words mean together is resolved in the command; here each is only read.
+
+use clap::{Args, ValueEnum};
+use iosonar_plan::{
+    Amount, Begins, BetweenPasses, ByteSize, Checked, Data, Ends, Lockstep, Nanos, StepOrder, Trigger,
+};
+
+/// Where the requests of a series go.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Series at exact locations")]
+pub struct StepsArgs {
+    /// A counted series instead of a pattern, --rw says the direction: sequential, interleaved:N (each request N times its
+    /// size behind the last), staggered (evenly over --size), random (over --size), fixed, or list:FILE (a seek list of XDD)
+    #[arg(long, value_name = "ORDER", value_parser = order)]
+    pub steps: Option<StepOrder>,
+    /// Random order: another one in each pass
+    #[arg(long)]
+    pub new_order_each_pass: bool,
+    /// Random and staggered locations are multiples of this. Default: --bs
+    #[arg(long, value_name = "SIZE")]
+    pub unit: Option<ByteSize>,
+    /// Bytes of a pass; the last request is what is left. Without it, --number-ios, or once through --size
+    #[arg(long, value_name = "SIZE", alias = "io_size")]
+    pub io_size: Option<ByteSize>,
+    /// A pass begins no request after this time
+    #[arg(long, value_name = "TIME")]
+    pub time_limit: Option<Nanos>,
+    /// Each pass begins this much further on
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub pass_offset: ByteSize,
+    /// Each target begins this much further on than the one before it
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub target_offset: ByteSize,
+}
+
+/// How targets are opened, filled, checked and left.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Files, data and verification (with --steps)")]
+pub struct HandlingArgs {
+    /// Make files that are not there; they grow by what is written
+    #[arg(long)]
+    pub create: bool,
+    /// What happens to files between passes
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "keep")]
+    pub between_passes: BetweenArg,
+    /// Reserve so much of a file before the first pass
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub preallocate: ByteSize,
+    /// Flush at the end of each pass, within its time
+    #[arg(long, alias = "end_fsync")]
+    pub end_fsync: bool,
+    /// Remove files at the end of the run
+    #[arg(long)]
+    pub unlink: bool,
+    /// What is written, and expected by --verify: byte:0x78, ascii:HELLO, sequenced (each 8 bytes their own place) or random.
+    /// Default: sectors with headers
+    #[arg(long, value_name = "PATTERN", value_parser = data)]
+    pub data: Option<Data>,
+    /// Check what is read, outside of its time; what differs is counted, and the exit code is 5
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub verify: Option<VerifyArg>,
+    /// Read back and check each write at once
+    #[arg(long, requires = "verify")]
+    pub verify_immediate: bool,
+    /// Memory for data begins so many bytes behind a page
+    #[arg(long, value_name = "SIZE", default_value = "0", alias = "iomem_align")]
+    pub align: ByteSize,
+    /// Memory for data is shared memory
+    #[arg(long)]
+    pub shared_memory: bool,
+    /// Wait so long before the first pass
+    #[arg(long, value_name = "TIME", default_value = "0s", alias = "startdelay")]
+    pub start_delay: Nanos,
+}
+
+/// How targets wait for each other. They are counted from 0, in the order of --target.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Targets that wait for each other (with --steps)")]
+pub struct ConductArgs {
+    /// From the end of a pass to the begin of the next
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub pass_delay: Nanos,
+    /// Targets do not wait for each other between passes
+    #[arg(long)]
+    pub free_passes: bool,
+    /// All loops of all targets meet before their requests 0, N, 2N … of a pass
+    #[arg(long, value_name = "N")]
+    pub meet_every: Option<u64>,
+    /// Let a target do a task each time that another has come a certain way:
+    /// master=0,slave=1,every=ops:2,task=ops:1, and begins=run, ends=stop. Ways are ops:N, bytes:SIZE, time:TIME, percent:P
+    #[arg(long, value_name = "WORDS", value_parser = lockstep)]
+    pub lockstep: Vec<Lockstep>,
+    /// Let a target begin each pass when another has come so far: leader=0,follower=1,when=ops:20
+    #[arg(long, value_name = "WORDS", value_parser = trigger)]
+    pub start_when: Vec<Trigger>,
+    /// Let a target end its pass when another has come so far, in the same words
+    #[arg(long, value_name = "WORDS", value_parser = trigger)]
+    pub stop_when: Vec<Trigger>,
+}
+
+/// What happens to files between passes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum BetweenArg {
+    /// They stay open
+    Keep,
+    /// They are closed and opened again
+    Reopen,
+    /// They are removed and made anew
+    Recreate,
+    /// Each pass has a file of its own: NAME.00000001 and so on
+    NewFile,
+}
+
+impl From<BetweenArg> for BetweenPasses {
+    fn from(arg: BetweenArg) -> BetweenPasses {
+        match arg {
+            BetweenArg::Keep => BetweenPasses::Keep,
+            BetweenArg::Reopen => BetweenPasses::Reopen,
+            BetweenArg::Recreate => BetweenPasses::Recreate,
+            BetweenArg::NewFile => BetweenPasses::NewFile,
+        }
+    }
+}
+
+/// What is checked.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum VerifyArg {
+    /// Every byte, against --data
+    Contents,
+    /// Only the first 8 bytes: whether the data lies where it belongs
+    Location,
+}
+
+impl From<VerifyArg> for Checked {
+    fn from(arg: VerifyArg) -> Checked {
+        match arg {
+            VerifyArg::Contents => Checked::Contents,
+            VerifyArg::Location => Checked::Location,
+        }
+    }
+}
+
+fn order(text: &str) -> Result<StepOrder, String> {
+    let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
+    match (name, value) {
+        ("sequential", None) => Ok(StepOrder::Sequential { interleave: 1 }),
+        ("interleaved", Some(n)) => {
+            let interleave = n.parse().map_err(|_| format!("'{n}' is no whole number of requests"))?;
+            Ok(StepOrder::Sequential { interleave })
+        }
+        ("staggered", None) => Ok(StepOrder::Staggered),
+        // Seed and renewal are options of their own.
+        ("random", None) => Ok(StepOrder::Random { seed: 0, new_each_pass: false }),
+        ("fixed", None) => Ok(StepOrder::Fixed),
+        ("list", Some(file)) if !file.is_empty() => Ok(StepOrder::List { file: file.into() }),
+        _ => Err("known are sequential, interleaved:N, staggered, random, fixed and list:FILE".into()),
+    }
+}
+
+fn data(text: &str) -> Result<Data, String> {
+    let byte = |text: &str| match text.strip_prefix("0x") {
+        Some(hex) => u8::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    };
+    match text.split_once(':') {
+        None if text == "sequenced" => Ok(Data::Sequenced),
+        None if text == "random" => Ok(Data::Random),
+        Some(("byte", value)) => byte(value)
+            .map(Data::Byte)
+            .ok_or_else(|| format!("'{value}' is no byte: 0 to 255, or 0x00 to 0xff")),
+        Some(("ascii", value)) if !value.is_empty() => Ok(Data::Ascii(value.into())),
+        _ => Err("known are byte:VALUE, ascii:TEXT, sequenced and random".into()),
+    }
+}
+
+/// `ops:20`, `bytes:1m`, `time:2.3s`, `percent:10`.
+fn amount(text: &str) -> Result<Amount, String> {
+    let known = "write ops:N, bytes:SIZE, time:TIME or percent:P";
+    let (kind, value) = text.split_once(':').ok_or_else(|| format!("'{text}': {known}"))?;
+    let unit = |e: iosonar_plan::ParseUnitError| e.to_string();
+    match kind {
+        "ops" => {
+            value.parse().map(Amount::Ops).map_err(|_| format!("'{value}' is no whole number of requests"))
+        }
+        "bytes" => value.parse().map(Amount::Bytes).map_err(unit),
+        "time" => value.parse().map(Amount::Time).map_err(unit),
+        "percent" => value.parse().map(Amount::Percent).map_err(unit),
+        _ => Err(format!("'{text}': {known}")),
+    }
+}
+
+/// `name=value,…`, each name once.
+struct Words<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Words<'a> {
+    fn of(text: &'a str, names: &[&str]) -> Result<Words<'a>, String> {
+        let mut words: Vec<(&str, &str)> = Vec::new();
+        for word in text.split(',') {
+            let (name, value) = word
+                .split_once('=')
+                .filter(|(name, _)| names.contains(name))
+                .ok_or_else(|| format!("'{word}': write NAME=VALUE, names are {}", names.join(", ")))?;
+            if words.iter().any(|(other, _)| *other == name) {
+                return Err(format!("{name} is there twice"));
+            }
+            words.push((name, value));
+        }
+        Ok(Words(words))
+    }
+
+    fn find(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(other, _)| *other == name).map(|(_, value)| *value)
+    }
+
+    fn need(&self, name: &str) -> Result<&'a str, String> {
+        self.find(name).ok_or_else(|| format!("{name}= is missing"))
+    }
+
+    fn target(&self, name: &str) -> Result<u16, String> {
+        let value = self.need(name)?;
+        value.parse().map_err(|_| format!("{name}={value} is no number of a target: they count from 0"))
+    }
+
+    fn one_of<T>(&self, name: &str, default: T, words: [(&str, T); 2]) -> Result<T, String> {
+        let Some(value) = self.find(name) else { return Ok(default) };
+        let known = format!("{name}={value}: known are {} and {}", words[0].0, words[1].0);
+        words.into_iter().find(|(word, _)| *word == value).map(|(_, meaning)| meaning).ok_or(known)
+    }
+}
+
+fn lockstep(text: &str) -> Result<Lockstep, String> {
+    let words = Words::of(text, &["master", "slave", "every", "task", "begins", "ends"])?;
+    Ok(Lockstep {
+        master: words.target("master")?,
+        slave: words.target("slave")?,
+        every: amount(words.need("every")?)?,
+        task: amount(words.need("task")?)?,
+        begins: words.one_of("begins", Begins::Wait, [("wait", Begins::Wait), ("run", Begins::Run)])?,
+        ends: words.one_of("ends", Ends::Complete, [("complete", Ends::Complete), ("stop", Ends::Stop)])?,
+    })
+}
+
+fn trigger(text: &str) -> Result<Trigger, String> {
+    let words = Words::of(text, &["leader", "follower", "when"])?;
+    Ok(Trigger {
+        leader: words.target("leader")?,
+        follower: words.target("follower")?,
+        when: amount(words.need("when")?)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read() {
+        assert_eq!(order("interleaved:3"), Ok(StepOrder::Sequential { interleave: 3 }));
+        assert_eq!(order("list:a:b"), Ok(StepOrder::List { file: "a:b".into() }));
+        assert_eq!(data("byte:0x78"), Ok(Data::Byte(0x78)));
+        assert_eq!(data("ascii:a:b"), Ok(Data::Ascii("a:b".into())));
+        let step = lockstep("slave=1,master=0,task=bytes:1m,every=time:2.3s,ends=stop").unwrap();
+        assert_eq!(
+            (step.every, step.task),
+            (Amount::Time(Nanos(2_300_000_000)), Amount::Bytes(ByteSize(1 << 20)))
+        );
+        assert_eq!((step.begins, step.ends), (Begins::Wait, Ends::Stop));
+        let when = trigger("leader=2,follower=0,when=percent:2.5").unwrap();
+        assert_eq!((when.leader, when.follower), (2, 0));
+    }
+
+    #[test]
+    fn other_words_are_refused() {
+        for text in ["", "sequential:2", "interleaved", "interleaved:x", "list:", "Random"] {
+            assert!(order(text).is_err(), "{text}");
+        }
+        for text in ["", "byte:256", "byte:0xg", "byte:", "ascii:", "zero"] {
+            assert!(data(text).is_err(), "{text}");
+        }
+        for (text, why) in [
+            ("master=0", "slave= is missing"),
+            ("master=0,slave=1,every=ops:x,task=ops:1", "'x' is no whole"),
+            ("master=0,slave=1,every=2,task=ops:1", "write ops:N"),
+            ("master=0,slave=1,every=ops:2,task=ops:1,ends=late", "complete and stop"),
+            ("master=0,master=1", "twice"),
+            ("boss=0", "names are"),
+            ("master=-1,slave=1", "no number of a target"),
+        ] {
+            let error = lockstep(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        assert!(trigger("leader=0,follower=1,when=miles:3").is_err());
+    }
+}

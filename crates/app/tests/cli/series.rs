@@ -1,0 +1,261 @@
+//! `run --steps`: series at exact locations in plain words, on real files. What the plan fields behind them do is tested
+//! with XDD's command line, which says the same in other words (`xdd/`).
+
+use crate::*;
+use iosonar_plan::Op;
+
+const RUN: &str = "run --no-progress";
+
+/// Runs a series and gives back its records in the order of the source.
+#[track_caller]
+fn run(lab: &Lab, name: &str, words: &str) -> Vec<Record> {
+    lab.expect(0, &format!("{RUN} {words} -o {name}"));
+    sorted(lab, name)
+}
+
+/// A lab with two files of 4 MiB.
+fn files() -> Lab {
+    let lab = lab();
+    for name in ["a.img", "b.img"] {
+        lab.file(name, vec![0x78; 4 << 20]);
+    }
+    lab
+}
+
+fn offsets(records: &[Record]) -> Vec<u64> {
+    records.iter().map(|r| r.requested.offset).collect()
+}
+
+// The twin oracle: words and plan, one run.
+#[test]
+fn a_shown_plan_is_the_same_run() {
+    let lab = files();
+    for (i, words) in [
+        "-t a.img --steps sequential --rw read --bs 64k --io-size 1000k",
+        "-t a.img --steps interleaved:3 --rw rw --rwmixread 30 --bs 8k --number-ios 50 --offset 4k --passes 3 --pass-offset 64k",
+        "-t a.img --steps random --unit 1k --rw write --bs 4k --size 2m --number-ios 60 --seed 9 --new-order-each-pass --loops 2",
+        "-t a.img --steps staggered --rw read --bs 4k --size 4m --io_size 400k --numjobs 4",
+        "-t a.img b.img --steps sequential --rw read --number-ios 20 --target-offset 64k --meet-every 5",
+        "-t a.img b.img --steps fixed --rw read --bs 512 --number-ios 30 --free-passes --passes 2 --align 100 --shared-memory",
+        "-t b.img --steps sequential --rw read --bs 64k --size 4m --data byte:0x78 --verify contents --buffered",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let shown = lab.expect(0, &format!("{RUN} {words} --show-plan -o never")).out;
+        assert!(!lab.path("never").exists());
+        lab.file("plan.toml", &shown);
+        let typed = run(&lab, &format!("typed{i}"), words);
+        lab.expect(0, &format!("{RUN} plan.toml -o planned{i}"));
+        let asked = |r: &Record| (r.target, r.pass, r.sequence, r.op, r.requested);
+        let planned = sorted(&lab, &format!("planned{i}"));
+        assert!(!typed.is_empty(), "{words}");
+        assert_eq!(
+            typed.iter().map(asked).collect::<Vec<_>>(),
+            planned.iter().map(asked).collect::<Vec<_>>(),
+            "{words}"
+        );
+    }
+}
+
+#[test]
+fn locations_are_those_of_the_order() {
+    let lab = files();
+    let of = |name: &str, words: &str| {
+        offsets(&run(&lab, name, &format!("-t a.img --rw read --bs 4k --number-ios 4 {words}")))
+    };
+    assert_eq!(of("r0", "--steps sequential --offset 8k"), [8192, 12288, 16384, 20480]);
+    assert_eq!(of("r1", "--steps interleaved:3"), [0, 12288, 24576, 36864]);
+    assert_eq!(of("r2", "--steps fixed --offset 4k"), [4096; 4]);
+    let staggered = of("r3", "--steps staggered --size 1m");
+    // The last one ends where the region does.
+    assert!(staggered.windows(2).all(|p| p[1] - p[0] == 344_064), "{staggered:?}");
+    assert_eq!(of("r4", "--steps sequential --passes 2 --pass-offset 64k")[4], 64 << 10);
+    let random = of("r5", "--steps random --size 1m --unit 1k --seed 5");
+    assert!(random.iter().all(|o| o % 1024 == 0 && *o <= (1 << 20) - 4096), "{random:?}");
+    assert_eq!(of("r6", "--steps random --size 1m --unit 1k --seed 5"), random);
+    assert_ne!(of("r7", "--steps random --size 1m --unit 1k --seed 6"), random);
+    let two = run(&lab, "r8", "-t a.img b.img --steps fixed --rw read --number-ios 1 --target-offset 1m");
+    assert_eq!(offsets(&two), [0, 1 << 20]);
+}
+
+#[test]
+fn a_seek_list_is_gone_through() {
+    let lab = files();
+    lab.expect(0, "xdd -op read -targets 1 a.img -blocksize 1024 -reqsize 4 -numreqs 5 -seek random -seek range 1000 -seek seed 3 -seek save list");
+    let records = run(&lab, "r", "-t a.img --steps list:list.T0Q0.txt --rw read --bs 4k --unit 1k");
+    assert_eq!(records.len(), 5);
+    let distinct: std::collections::BTreeSet<u64> = offsets(&records).into_iter().collect();
+    assert!(distinct.len() > 2 && distinct.iter().all(|o| o % 1024 == 0), "{distinct:?}");
+}
+
+#[test]
+fn files_are_made_filled_checked_and_removed() {
+    let lab = lab();
+    let words = "-t new.img --steps sequential --rw write --bs 64k --io-size 1m --create --passes 2 --end-fsync \
+                 --data sequenced --verify contents --verify-immediate";
+    let ended = lab.expect(0, &format!("{RUN} {words} -o r"));
+    assert!(
+        ended.out.contains("data of 32 requests checked: all of it is what it should be"),
+        "{}",
+        ended.out
+    );
+    assert_eq!(std::fs::metadata(lab.path("new.img")).unwrap().len(), 1 << 20);
+    let checked = &summary(&lab, "r")["targets"][0]["checked"];
+    assert_eq!((checked["requests"].as_u64(), checked["miscompared"].as_u64()), (Some(32), Some(0)));
+    // Read later: every byte is where it was put, until one is not.
+    let read = "-t new.img --steps random --rw read --bs 4k --size 1m --number-ios 300 --data sequenced --verify contents";
+    lab.expect(0, &format!("{RUN} {read} -o r2"));
+    lab.expect(0, &format!("{RUN} {} -o r3", read.replace("contents", "location")));
+    let mut bytes = std::fs::read(lab.path("new.img")).unwrap();
+    bytes.iter_mut().for_each(|b| *b ^= 1);
+    lab.file("new.img", bytes);
+    let ended = lab.expect(5, &format!("{RUN} {read} -o r4"));
+    assert!(ended.out.contains("checked: that of 300 is not what it should be"), "{}", ended.out);
+    lab.expect(
+        0,
+        &format!("{RUN} -t c.img --steps sequential --rw write --io-size 1m --create --unlink -o r5"),
+    );
+    assert!(!lab.path("c.img").exists());
+    lab.expect(0, &format!("{RUN} -t d.img --steps sequential --rw write --io-size 64k --create --between-passes new-file --passes 3 --preallocate 1m -o r6"));
+    for name in ["d.img.00000001", "d.img.00000002"] {
+        assert!(lab.path(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_slave_does_its_task_each_time_the_master_has_come_its_way() {
+    let lab = files();
+    let words = "-t a.img b.img --steps sequential --rw read --bs 4k --number-ios 40 \
+                 --lockstep master=0,slave=1,every=ops:4,task=ops:1,ends=stop";
+    let records = run(&lab, "r", words);
+    let of = |target: u16| records.iter().filter(move |r| r.target == target);
+    assert_eq!((of(0).count(), of(1).count()), (40, 10));
+    for slave in of(1) {
+        let done = of(0).filter(|m| m.completed <= slave.submitted).count() as u64;
+        assert!(done >= 4 * (slave.sequence + 1), "task {} began after {done}", slave.sequence);
+    }
+}
+
+#[test]
+fn triggers_start_and_stop_others() {
+    let lab = files();
+    let words = "-t a.img b.img --steps sequential --rw read --bs 4k --number-ios 200 \
+                 --start-when leader=0,follower=1,when=ops:50 --stop-when leader=0,follower=1,when=percent:100";
+    let records = run(&lab, "r", words);
+    let of = |target: u16| records.iter().filter(move |r| r.target == target);
+    let began = of(1).filter_map(|r| r.submitted).min().expect("target 1 began");
+    assert!(of(0).filter(|r| r.completed.is_some_and(|t| t <= began)).count() >= 50);
+    // A leader that never comes so far: the follower fails with its reason, nobody hangs.
+    let words = "-t a.img b.img --steps sequential --rw read --bs 4k --number-ios 200 \
+                 --start-when leader=0,follower=1,when=ops:5000";
+    let ended = lab.expect(1, &format!("{RUN} {words} -o r2"));
+    assert!(ended.err.contains("b.img") || ended.out.contains("b.img"), "{}\n{}", ended.err, ended.out);
+}
+
+#[test]
+fn rates_are_told_for_the_time_in_which_all_targets_were_active() {
+    let lab = files();
+    let words = "-t a.img b.img --steps sequential --rw read --bs 64k --number-ios 60 --passes 2 \
+                 --start-when leader=0,follower=1,when=ops:20";
+    let ended = lab.expect(0, &format!("{RUN} {words} --deskew -o r"));
+    let told =
+        |text: &str| text.lines().filter(|l| l.starts_with("  pass ")).map(String::from).collect::<Vec<_>>();
+    assert_eq!(told(&ended.out).len(), 2, "{}", ended.out);
+    let shown = lab.expect(0, "show r --deskew").out;
+    assert_eq!(told(&shown), told(&ended.out));
+    assert!(!lab.expect(0, "show r").out.contains("Deskewed"));
+    // The window, from the records: from the last target's begin to the first one's end.
+    let records = sorted(&lab, "r");
+    let of = |target: u16| records.iter().filter(move |r| r.target == target && r.pass == 0);
+    let begin = |t: u16| of(t).filter_map(|r| r.submitted).min().unwrap().0;
+    let end = |t: u16| of(t).filter_map(|r| r.completed).max().unwrap().0;
+    let window = end(0).min(end(1)) - begin(0).max(begin(1));
+    assert!(told(&shown)[0].ends_with(&format!(" in {}", units(window))), "{shown}");
+}
+
+/// A time as the text tells it.
+fn units(ns: u64) -> String {
+    iosonar_view::units::duration(ns, iosonar_view::units::Charset::Ascii)
+}
+
+#[test]
+fn a_throttle_and_a_time_end_a_series() {
+    let lab = files();
+    let records = run(&lab, "r", "-t a.img --steps fixed --rw read --runtime 0.2");
+    assert!(!records.is_empty());
+    let words = "-t a.img --steps sequential --rw read --number-ios 20 --rate-iops 200";
+    let records = run(&lab, "r2", words);
+    for (i, r) in records.iter().enumerate() {
+        assert!(r.submitted.unwrap().0 >= i as u64 * 5 * MS, "request {i}: not before i intervals of 5 ms");
+    }
+    assert!(records.iter().all(|r| r.op == Op::Read));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_the_words_typed() {
+    let lab = files();
+    let before = std::fs::read(lab.path("a.img")).unwrap();
+    for (words, why) in [
+        ("--steps sequential --rw read", "give --number-ios, --io-size, --size, --time-limit or --runtime"),
+        ("--steps random --rw randread --number-ios 3", "say --rw read, write or rw"),
+        ("--steps random --rw write --number-ios 3 --iodepth 8", "use --numjobs"),
+        ("--steps zigzag --rw write --number-ios 3", "known are sequential, interleaved:N"),
+        ("--steps sequential --rw write --bs 4k,8k --number-ios 3", "--bs with --steps"),
+        (
+            "--steps sequential --rw write --bsrange 4k-8k --number-ios 3",
+            "--bsrange has no effect with --steps",
+        ),
+        ("--steps sequential --rw write --number-ios 3 --io-size 1m", "leave one of them out"),
+        ("--steps sequential --rw write --number-ios 3 --new-order-each-pass", "without --steps random"),
+        (
+            "--steps sequential --rw read --rwmixread 30 --number-ios 3",
+            "--rwmixread has no effect with --rw read",
+        ),
+        (
+            "--steps sequential --rw write --number-ios 3 --rate-iops 5 --rate-process poisson",
+            "throttled evenly",
+        ),
+        (
+            "--steps sequential --rw write --number-ios 3 --bs 4k --unit 3k",
+            "--bs 4KiB: it is no multiple of --unit 3KiB",
+        ),
+        (
+            "--steps sequential --rw read --number-ios 3 --verify contents",
+            "--verify: contents are compared with --data",
+        ),
+        ("--steps sequential --rw read --number-ios 3 --verify-immediate", "--verify"),
+        ("--steps sequential --rw write --number-ios 3 --data byte:300", "'300' is no byte"),
+        ("--steps sequential --rw write --number-ios 3 --between-passes recreate", "say --create"),
+        (
+            "--steps sequential --rw write --number-ios 3 --lockstep master=0,slave=1,every=ops:1,task=ops:1",
+            "--lockstep: slave = 1: there is no such target",
+        ),
+        ("--steps sequential --rw write --number-ios 3 --lockstep every=ops:1", "master= is missing"),
+        (
+            "--steps sequential --rw write --number-ios 3 --start-when leader=0,follower=0,when=ops:1",
+            "--start-when: target 0 cannot wait for itself",
+        ),
+        ("--steps sequential --rw write --number-ios 3 --meet-every 0", "--meet-every"),
+        ("--rw write --number-ios 3 --verify contents", "--verify has no effect on a pattern: add --steps"),
+        (
+            "--rw randwrite --number-ios 3 --size 1m --lockstep master=0,slave=1,every=ops:1,task=ops:1",
+            "--lockstep has no effect on a pattern",
+        ),
+        ("--rw randwrite --number-ios 3 --size 1m --passes 0", "--passes"),
+    ] {
+        let ended = lab.expect(2, &format!("{RUN} -t a.img {words} -o never"));
+        assert!(ended.err.contains(why), "{words}: {}", ended.err);
+        assert!(!lab.path("never").exists(), "{words}");
+    }
+    assert_eq!(std::fs::read(lab.path("a.img")).unwrap(), before);
+}
+
+#[test]
+fn a_pattern_has_passes_too() {
+    let lab = lab();
+    lab.expect(0, &format!("run {SIM} --rw randread --number-ios 30 --passes 3 -o r"));
+    let records = sorted(&lab, "r");
+    assert_eq!(records.len(), 90);
+    assert_eq!(records.last().map(|r| r.pass), Some(2));
+}
