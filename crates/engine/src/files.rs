@@ -5,13 +5,17 @@ use iosonar_os::{allocate, monotonic_ns};
 use iosonar_plan::{Access, BetweenPasses, FileCare, Target};
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// How a target is opened.
 pub(crate) fn options(access: Access, writes: bool) -> fs::OpenOptions {
-    let mut flags = 0;
+    options_with(access, writes, 0)
+}
+
+fn options_with(access: Access, writes: bool, mut flags: i32) -> fs::OpenOptions {
     if !access.buffered {
         flags |= libc::O_DIRECT;
     }
@@ -99,7 +103,20 @@ impl TargetFile {
             current.open_ns = monotonic_ns() - begin;
             current.pass = pass;
         }
-        Ok((current.file.try_clone()?, current.open_ns))
+        Ok((self.again(&current.file)?, current.open_ns))
+    }
+
+    /// The same file for one more loop. Loops on several CPUs would hand the use count of one open file to and fro at
+    /// each request, so each opens it for itself, as the threads of fio and XDD do. Of a device, the time of the last
+    /// access to its name is not kept, as in fio: it is none of the device's work.
+    fn again(&self, file: &File) -> io::Result<File> {
+        // Whatever happened to the name, this is the file that was judged.
+        let same = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let is_device = file.metadata()?.file_type().is_block_device();
+        let quiet = || options_with(self.access, self.writes, libc::O_NOATIME).open(&same).ok();
+        let quiet = if is_device { quiet() } else { None };
+        // Where there is no /proc, the count is shared.
+        quiet.map_or_else(|| options(self.access, self.writes).open(&same).or_else(|_| file.try_clone()), Ok)
     }
 
     /// A name is never followed to what was not judged: a file is made anew, or is one that the guard has seen.

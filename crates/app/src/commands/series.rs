@@ -38,7 +38,8 @@ const ONLY_SERIES: [&str; 23] = [
 ];
 
 /// Fields whose options mean something in a pattern alone, and what to do instead.
-const ONLY_PATTERNS: [(&str, &str); 6] = [
+const ONLY_PATTERNS: [(&str, &str); 7] = [
+    ("overlap", "what overlaps in a series was asked for: leave it out"),
     ("bsrange", "requests of a series have one size: use --bs"),
     ("bssplit", "requests of a series have one size: use --bs"),
     ("random_distribution", "random locations of a series are uniform: leave it out"),
