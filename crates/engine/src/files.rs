@@ -94,8 +94,18 @@ impl TargetFile {
         self.care.between_passes != BetweenPasses::Keep
     }
 
-    /// The file of a pass, and how long it took to open it. The first loop that asks opens it for all.
+    /// The file of a pass for one more loop, and how long it took to open it. The first loop that asks opens it for all.
     pub(crate) fn of_pass(&self, pass: u32) -> io::Result<(File, u64)> {
+        let (file, open_ns) = self.shared(pass)?;
+        Ok((self.again(&file)?, open_ns))
+    }
+
+    /// Flushes what was written in a pass. Through the file that was open before: it is told what went wrong since.
+    pub(crate) fn flush(&self, pass: u32) -> io::Result<()> {
+        self.shared(pass)?.0.sync_all()
+    }
+
+    fn shared(&self, pass: u32) -> io::Result<(File, u64)> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.pass < pass && self.changes() {
             let begin = monotonic_ns();
@@ -103,7 +113,7 @@ impl TargetFile {
             current.open_ns = monotonic_ns() - begin;
             current.pass = pass;
         }
-        Ok((self.again(&current.file)?, current.open_ns))
+        Ok((current.file.try_clone()?, current.open_ns))
     }
 
     /// The same file for one more loop. Loops on several CPUs would hand the use count of one open file to and fro at

@@ -269,8 +269,7 @@ impl<'a> Worker<'a> {
             return;
         }
         if let Some(file) = self.company.file.as_ref().filter(|file| file.syncs() && !is_empty) {
-            let flushed = file.of_pass(self.pass).and_then(|(file, _)| file.sync_all());
-            if let Err(error) = flushed {
+            if let Err(error) = file.flush(self.pass) {
                 self.fail(WorkerError::Flush(error));
             }
             self.last_end = self.backend.now();
