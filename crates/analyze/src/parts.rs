@@ -30,6 +30,9 @@ pub struct PartStats {
     pub name: String,
     /// Its number, from 0; absent for the others.
     pub number: Option<u32>,
+    /// Its first due time, since the start of the run; absent where nothing was due.
+    #[serde(default)]
+    pub begin_ns: Option<u64>,
     /// Requests that transferred all their bytes.
     pub completed: u64,
     /// Requests that the kernel refused, or that stayed short.
@@ -142,6 +145,7 @@ impl PartTally {
         PartStats {
             name,
             number,
+            begin_ns: Some(self.first_due).filter(|due| *due != u64::MAX),
             completed: self.completed,
             failed: self.failed,
             latency: self.latency.stats(),
@@ -333,6 +337,7 @@ mod tests {
             odd.latency,
             Some(PartTimes { mean_ns: 200, p50_ns: 200, p99_ns: Some(200), max_ns: 200 })
         );
+        assert_eq!((even.begin_ns, odd.begin_ns), (Some(0), Some(1_000)));
         assert_eq!(even.delay.map(|d| (d.mean_ns, d.max_ns)), Some((10, 10)));
         let rate = odd.delivered.unwrap();
         assert_eq!((rate.requests, rate.bytes, rate.duration_ns), (200, 200 * 4096, 398_210));

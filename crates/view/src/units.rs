@@ -87,6 +87,11 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
+/// `1 more target`, `2 more targets`.
+pub fn more_targets(n: usize) -> String {
+    format!("{n} more {}", if n == 1 { "target" } else { "targets" })
+}
+
 /// Requests per second.
 pub fn request_rate(per_second: f64) -> String {
     if per_second >= 1000.0 { grouped(per_second.round() as u64) } else { number(per_second) }

@@ -226,6 +226,23 @@ fn the_sonar_shows_the_share_of_each_band_over_time() {
 }
 
 #[test]
+fn pictures_over_time_show_where_passes_begin() {
+    let mut run = replay(20_000, 120.0, false);
+    let names = |run: &Run, picture| -> Vec<String> {
+        let scene = draw(run, picture, Theme::Light);
+        scene.texts().map(|t| t.text.clone()).filter(|t| t.starts_with("pass ")).collect()
+    };
+    assert!(names(&run, Picture::SONAR).is_empty(), "the only pass is no news");
+    run.plan.passes = 3;
+    run.records.iter_mut().for_each(|r| r.pass = (r.sequence / 8_000) as u32);
+    for picture in [Picture::SONAR, Picture::DELAY, Picture::THROUGHPUT] {
+        assert_eq!(names(&run, picture), ["pass 2", "pass 3"], "{picture:?}");
+    }
+    run.records.iter_mut().for_each(|r| r.pass = (r.sequence / 50) as u32);
+    assert!(names(&run, Picture::SONAR).is_empty(), "400 lines would hide what they mark");
+}
+
+#[test]
 fn the_sonar_shows_where_held_requests_lie() {
     let mut run = with_findings(replay(20_000, 120.0, true));
     let stalls = &mut run.findings.as_mut().unwrap().stalls;

@@ -374,6 +374,7 @@ fn warming(seed: u64) -> Vec<bool> {
 fn of_passes(values: &[f64]) -> PassFindings {
     let mut summary = Fixture::mixed().summary();
     let part = |(i, value): (usize, &f64)| PartStats {
+        begin_ns: None,
         name: format!("pass {i}"),
         number: Some(i as u32),
         completed: 1_000,

@@ -61,8 +61,10 @@ fn sources_and_targets(s: &Summary, headline: &Headline) -> String {
     let mut what = match s.targets.as_slice() {
         [] => "no target".to_string(),
         [first, rest @ ..] => {
-            let others =
-                if rest.is_empty() { String::new() } else { format!(" and {} more targets", rest.len()) };
+            let others = match rest.len() {
+                0 => String::new(),
+                n => format!(" and {}", units::more_targets(n)),
+            };
             format!("{} → {}{others}", name(&first.source, 520.0), name(&first.path, 420.0))
         }
     };

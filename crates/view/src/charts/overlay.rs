@@ -5,8 +5,8 @@ use super::{RunView, SIDE_LEFT, SIDE_WIDTH};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
-use iosonar_analyze::Scope;
 use iosonar_analyze::findings::{CompletionStall, LatencyBand, Overload};
+use iosonar_analyze::{PartStats, Scope};
 use iosonar_plan::Op;
 
 /// Height of a line of words above a plot.
@@ -33,9 +33,24 @@ pub(super) fn reserve(view: &RunView<'_>, time: &TimeScale, plot: Rect) -> (Rect
     (Rect { y: plot.y + strip.h, h: plot.h - strip.h, ..plot }, strip)
 }
 
-/// Curtains where nothing completed; to be drawn before the requests.
+/// Least pixels from the begin of a pass to that of the next, on average: more passes would hide what they mark.
+const PASS_PIXELS: usize = 6;
+
+/// Passes that begin in what is seen, behind another one: number from 1, and when.
+fn passes(view: &RunView<'_>, time: &TimeScale) -> Vec<(u32, u64)> {
+    let begin = |pass: &PartStats| Some((pass.number? + 1, pass.begin_ns?));
+    let seen = |(number, at): &(u32, u64)| *number > 1 && time.shows(*at..*at + 1);
+    let all = if time.is_number { &[] } else { view.summary.parts.passes.as_slice() };
+    let found: Vec<_> = all.iter().filter_map(begin).filter(seen).collect();
+    if found.len() * PASS_PIXELS > time.area.w as usize { Vec::new() } else { found }
+}
+
+/// Where each pass begins, and curtains where nothing completed; to be drawn before the requests.
 pub(super) fn behind(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, plot: Rect) {
     let p = view.palette;
+    for (_, at) in passes(view, time) {
+        scene.vertical(time.x(at), (plot.y, plot.bottom() - 1), Stroke::dashed(p.faint_text, 1));
+    }
     let curtain = Fill::Solid(p.background.mix(p.axis, 0.22));
     for (_, stall) in stalls(view, time) {
         let (x, end) = (time.x(stall.range.from_ns), time.x(stall.range.to_ns));
@@ -74,6 +89,17 @@ pub(super) fn above(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, str
         sentence(scene, p.bad, view, found, time, strip);
     }
     numbers(scene, view, time, strip, plot);
+    let mut free = plot.x;
+    for (number, at) in passes(view, time) {
+        let mut text = words(format!("pass {number}"), time.x(at) + 4, plot.y + 14, 11.0, p, Anchor::Start);
+        text.color = p.faint_text;
+        let b = text.bounds();
+        // As many names as there is room for.
+        if b.x >= free && b.right() <= plot.right() {
+            free = b.right() + 4;
+            scene.text(text);
+        }
+    }
 }
 
 fn sentence(

@@ -121,7 +121,7 @@ fn run_head(s: &Summary) -> Vec<String> {
     let mut head = vec![format!("{}, run {}", run.tool, run.run_id)];
     head.extend(s.targets.iter().take(2).map(target));
     if s.targets.len() > 2 {
-        head.push(format!("and {} more targets", s.targets.len() - 2));
+        head.push(format!("and {}", units::more_targets(s.targets.len() - 2)));
     }
     head.push(if run.is_recording() {
         "a recording".to_string()
