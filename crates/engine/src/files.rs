@@ -6,7 +6,7 @@ use iosonar_plan::{Access, BetweenPasses, FileCare, Target};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -103,6 +103,11 @@ impl TargetFile {
     /// Flushes what was written in a pass. Through the file that was open before: it is told what went wrong since.
     pub(crate) fn flush(&self, pass: u32) -> io::Result<()> {
         self.shared(pass)?.0.sync_all()
+    }
+
+    /// Reads what has just been written in a pass.
+    pub(crate) fn read_back(&self, pass: u32, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.shared(pass)?.0.read_exact_at(buffer, offset)
     }
 
     fn shared(&self, pass: u32) -> io::Result<(File, u64)> {

@@ -8,6 +8,7 @@ use iosonar_plan::{Nanos, Plan, Source, Verify};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What of plan and target says so.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,6 +50,21 @@ impl PassRules {
     }
 }
 
+/// By how much the first requests of loops came late, at most. Whoever begins some time after others counts that time from
+/// when these have begun, not from when they should have.
+#[derive(Debug, Default)]
+pub(crate) struct FirstLateness(AtomicU64);
+
+impl FirstLateness {
+    pub(crate) fn note(&self, late: Nanos) {
+        self.0.fetch_max(late.0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn most(&self) -> Nanos {
+        Nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
 /// Makes the backend of a loop on another file.
 pub(crate) type Remake<'a> = Box<dyn Fn(File) -> io::Result<Box<dyn Backend>> + Send + 'a>;
 
@@ -61,4 +77,5 @@ pub(crate) struct Company<'a> {
     /// The file of the target; none where nothing is opened.
     pub(crate) file: Option<Arc<TargetFile>>,
     pub(crate) remake: Remake<'a>,
+    pub(crate) lateness: &'a FirstLateness,
 }

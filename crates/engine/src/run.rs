@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::feed::Feed;
 use crate::gate::{Gate, Member};
 use crate::means::{Equipment, Part, equip, isolate};
-use crate::passes::Company;
+use crate::passes::{Company, FirstLateness};
 use crate::prepare::{Prepared, Requests, TargetReady, source_name};
 use crate::progress::Progress;
 use crate::start::Start;
@@ -123,7 +123,8 @@ impl Prepared {
         let conductor =
             self.plan.conduct.is_coupled().then(|| Conductor::new(&self.plan, &loops, self.is_timed()));
         let conductor = conductor.as_ref();
-        let shared = Shared { clock: &clock, control, progress, notices: &notices, conductor };
+        let lateness = &FirstLateness::default();
+        let shared = Shared { clock: &clock, control, progress, notices: &notices, conductor, lateness };
         let (ends, clock_error) = self.carry_out(equipment, recorders, shared, series, begin)?;
         let cleaned = self.targets.iter().filter_map(|t| t.file.as_ref()?.clean_up());
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(cleaned);
@@ -214,10 +215,10 @@ impl Prepared {
         let refused = isolate(&self.plan.pacing, cpu, index);
         shared.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
         let Equipment { part, settings, backend, payloads, fellows } = equipment;
-        let Shared { clock, control, progress, conductor, .. } = shared;
+        let Shared { clock, control, progress, conductor, lateness, .. } = shared;
         let (file, remake) = self.files(part.target, clock);
         let seat = conductor.map(|conductor| conductor.seat(part.target as u16));
-        let company = Company { fellows, seat, file, remake };
+        let company = Company { fellows, seat, file, remake, lateness };
         let gauge = progress.gauge(index);
         let worker = Worker::new(settings, backend, payloads, company, recorder, control, gauge);
         // Opened and read ahead before time zero, so that neither costs delay; so is a later pass before its start.
@@ -317,6 +318,7 @@ struct Shared<'a> {
     notices: &'a Mutex<Vec<String>>,
     /// Where loops wait for each other, if any do.
     conductor: Option<&'a Conductor>,
+    lateness: &'a FirstLateness,
 }
 
 /// Samples the counters and corrects the clock until the run has ended; gives how far the clock was off at most.

@@ -19,7 +19,6 @@ use iosonar_os::usage::thread_cpu_ns;
 use iosonar_plan::{Extent, Nanos, Op, Overlap, OverlapPolicy, Placement, Verify};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
-use std::os::unix::fs::FileExt;
 
 /// How often a waiting loop looks whether it should stop, and hands on records.
 const POLL: Nanos = Nanos(50_000_000);
@@ -228,7 +227,8 @@ impl<'a> Worker<'a> {
             let has_steps = rules.delay > Nanos(0) || self.has_changing_file() || self.company.seat.is_some();
             self.start = if has_steps { member.await_others(ready) } else { ended };
         } else if rules.start_delay > Nanos(0) {
-            self.start = rules.start_delay;
+            self.rest_until(rules.start_delay);
+            self.start = rules.start_delay.saturating_add(self.company.lateness.most());
             self.rest_until(self.start);
         }
         self.backend.skip_to(self.start);
@@ -612,6 +612,9 @@ impl<'a> Worker<'a> {
             self.scheduler.exhausted();
         }
         let completed = record.completed.unwrap_or_default();
+        if self.last_end == Nanos(0) {
+            self.company.lateness.note(record.submitted.unwrap_or_default().saturating_sub(self.start));
+        }
         self.last_end = self.last_end.max(completed);
         if let Some(seat) = &self.company.seat {
             seat.completed(transferred, completed);
@@ -630,10 +633,7 @@ impl<'a> Worker<'a> {
                 return;
             }
             let Some(file) = &self.company.file else { return };
-            let back = file
-                .of_pass(self.pass)
-                .and_then(|(file, _)| file.read_exact_at(&mut buffer[..length], record.executed.offset));
-            if back.is_err() {
+            if file.read_back(self.pass, &mut buffer[..length], record.executed.offset).is_err() {
                 // Not to be read is not to be what it should be.
                 buffer[..length].fill(!0);
             }

@@ -87,3 +87,48 @@ fn nothing_is_written_or_deleted_behind_the_guard() {
     tool("sync", &["-f".as_ref(), image.path().as_os_str()]);
     assert!(device.bytes() == before, "the device was touched");
 }
+
+/// Space that the kernel swaps to, as long as this lives.
+struct Swap<'a>(&'a std::path::Path);
+
+impl<'a> Swap<'a> {
+    /// Not every file system can hold one.
+    fn on(file: &'a std::path::Path) -> Result<Swap<'a>, String> {
+        tool("mkswap", &[file]);
+        let output = std::process::Command::new("swapon").arg(file).output().map_err(|e| e.to_string())?;
+        match output.status.success() {
+            true => Ok(Swap(file)),
+            false => Err(String::from_utf8_lossy(&output.stderr).trim().to_string()),
+        }
+    }
+}
+
+impl Drop for Swap<'_> {
+    fn drop(&mut self) {
+        tool("swapoff", &[self.0]);
+    }
+}
+
+// A file needs no word to be written, but not everything that is a file is free.
+#[test]
+fn a_swap_file_is_never_written() {
+    needs!("mkswap");
+    let image = Image::random(2);
+    let (path, lab) = (image.path(), lab());
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let swap = or_skip!(Swap::on(&path));
+    let before = std::fs::read(&path).unwrap();
+    let name = path.display();
+    for args in [
+        format!("xdd -op write -targets 1 {name} -numreqs 1"),
+        format!("xdd -op write -destroy -targets 1 {name} -numreqs 1 -deletefile"),
+        format!("run -t {name} --steps sequential --rw write --io-size 4k"),
+    ] {
+        let refused = lab.expect(2, &args);
+        assert!(refused.err.contains("is swap space"), "{args}: {}", refused.err);
+    }
+    assert!(std::fs::read(&path).unwrap() == before);
+    drop(swap);
+    lab.expect(0, &format!("xdd -op write -targets 1 {name} -numreqs 1"));
+}
