@@ -107,6 +107,21 @@ fn sorted(lab: &Lab, result: &str) -> Vec<Record> {
     records
 }
 
+/// The twin oracle: records of a command, and of the plan that it shows. The archive knows the plan, too.
+#[track_caller]
+fn twins(lab: &Lab, number: usize, command: &str) -> [Vec<Record>; 2] {
+    let shown = lab.expect(0, &format!("{command} --show-plan -o never")).out;
+    assert!(!lab.path("never").exists());
+    lab.file("plan.toml", &shown);
+    let [typed, planned] = ["typed", "planned"].map(|name| format!("{name}{number}"));
+    lab.expect(0, &format!("{command} -o {typed}"));
+    lab.expect(0, &format!("run plan.toml --no-progress -o {planned}"));
+    assert_eq!(lab.expect(0, &format!("show {planned} --show-plan")).out, shown, "{command}");
+    let records = [typed, planned].map(|name| sorted(lab, &name));
+    assert!(!records[0].is_empty(), "{command}");
+    records
+}
+
 /// First sector of what the load asked for.
 fn sector(record: &Record) -> u64 {
     record.requested.offset / 512

@@ -42,14 +42,8 @@ fn a_shown_plan_is_the_same_run() {
     .iter()
     .enumerate()
     {
-        let shown = lab.expect(0, &format!("{RUN} {words} --show-plan -o never")).out;
-        assert!(!lab.path("never").exists());
-        lab.file("plan.toml", &shown);
-        let typed = run(&lab, &format!("typed{i}"), words);
-        lab.expect(0, &format!("run plan.toml --no-progress -o planned{i}"));
-        assert!(!typed.is_empty());
-        assert!(typed == sorted(&lab, &format!("planned{i}")), "{words}");
-        assert_eq!(lab.expect(0, &format!("show planned{i} --show-plan")).out, shown, "{words}");
+        let [typed, planned] = twins(&lab, i, &format!("{RUN} {words}"));
+        assert!(typed == planned, "{words}");
     }
 }
 
