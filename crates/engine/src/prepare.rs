@@ -352,7 +352,7 @@ fn examine(
         _ => SECTOR,
     };
     let block = if is_byte_exact(target, target.access(plan.access)) { 1 } else { block };
-    let is_file = !facts.as_ref().is_some_and(|f| matches!(f.kind, TargetKind::BlockDevice(_)));
+    let is_file = facts.as_ref().is_none_or(|f| matches!(f.kind, TargetKind::RegularFile(_)));
     let (room, size) = match &target.source {
         Source::Steps(steps) => {
             check_steps(plan, target, steps, list.as_deref(), is_file, block)?;
@@ -617,7 +617,7 @@ impl TargetReady {
                 Role::Loop { backing_file, .. } => PathBuf::from(backing_file),
                 _ => return 0,
             },
-            None => return 0,
+            Some(TargetKind::MemoryDevice(_)) | None => return 0,
         };
         // Blocks of a file are counted in 512 bytes, whatever its file system uses.
         path.metadata().map_or(0, |m| m.len().saturating_sub(m.blocks() * SECTOR))
@@ -724,7 +724,7 @@ impl TargetReady {
     fn device(&self) -> Option<DevNumber> {
         match &self.facts.as_ref()?.kind {
             TargetKind::BlockDevice(device) => Some(device.number),
-            TargetKind::RegularFile(_) => None,
+            TargetKind::RegularFile(_) | TargetKind::MemoryDevice(_) => None,
         }
     }
 
@@ -742,6 +742,9 @@ impl TargetReady {
             }
             TargetKind::RegularFile(f) => {
                 opened.is_file() && DevNumber::from_raw(opened.dev()) == f.device && opened.ino() == f.inode
+            }
+            TargetKind::MemoryDevice(number) => {
+                opened.file_type().is_char_device() && DevNumber::from_raw(opened.rdev()) == *number
             }
         };
         if same { Ok(file) } else { Err(PrepareError::Moved(path())) }

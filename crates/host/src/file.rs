@@ -24,6 +24,9 @@ pub(crate) fn layer_at(path: &Path, root: &Root, depth: usize) -> Layer {
         Ok(Node { kind: NodeKind::Regular(node), .. }) => {
             Layer::RegularFile(describe_below(path, &node, root, depth))
         }
+        Ok(Node { kind: NodeKind::Memory(number), .. }) => {
+            Layer::Unknown(format!("character device {number}, which keeps nothing"))
+        }
         Err(error) => Layer::Unknown(error.to_string()),
     }
 }

@@ -160,6 +160,7 @@ impl<'a> Guard<'a> {
                 .and_then(|()| match &facts.kind {
                     TargetKind::BlockDevice(device) => permit_device(facts, device, destroy, root),
                     TargetKind::RegularFile(file) => permit_file(facts, file),
+                    TargetKind::MemoryDevice(_) => Ok(permit_memory(facts)),
                 })
                 .map(Permit::Write),
         }
@@ -243,6 +244,12 @@ fn not_opened(facts: &TargetFacts, device: &BlockDevice, errno: Errno, root: &Ro
 }
 
 /// Opens a file for writing and closes it again: only that shows that the kernel agrees.
+/// Nothing is lost there.
+fn permit_memory(facts: &TargetFacts) -> WritePermit {
+    let statement = format!("{} keeps nothing of what is written to it", facts.path.display());
+    WritePermit { statement, claims: Vec::new() }
+}
+
 fn permit_file(facts: &TargetFacts, file: &RegularFile) -> Result<WritePermit, Refusal> {
     let refused = |errno: Errno| Refusal::ReadOnlyTarget {
         path: facts.path.clone(),

@@ -76,9 +76,10 @@ impl TargetError {
             FileType::Directory => {
                 ("a directory", "give a file in it, or the device that it is mounted from")
             }
-            FileType::CharacterDevice => {
-                ("a character device", "give the block device, as `lsblk -p` lists it")
-            }
+            FileType::CharacterDevice => (
+                "a character device",
+                "give the block device, as `lsblk -p` lists it; only null, zero and full are targets",
+            ),
             FileType::Fifo => ("a FIFO (named pipe)", "give a regular file"),
             FileType::Socket => ("a socket", "give a regular file"),
             _ => ("of a kind without blocks", "give a block device or a regular file"),
@@ -113,7 +114,7 @@ pub fn identify_growing(path: &Path, root: &Root) -> Result<TargetFacts, TargetE
     let node = Node::probe(path)?;
     match &node.kind {
         NodeKind::Regular(found) => Ok(file_facts(&node, file::describe(&node.resolved, found, root))),
-        NodeKind::Block(_) => facts(node, root),
+        NodeKind::Block(_) | NodeKind::Memory(_) => facts(node, root),
     }
 }
 
@@ -137,8 +138,20 @@ pub(crate) fn facts(node: Node, root: &Root) -> Result<TargetFacts, TargetError>
             }
             Ok(file_facts(&node, file))
         }
+        NodeKind::Memory(number) => Ok(TargetFacts {
+            path: node.path.clone(),
+            resolved: node.resolved.clone(),
+            size: ENDLESS,
+            logical_block_size: BlockSize { bytes: 512, source: BlockSizeSource::Assumed },
+            unwritable: node.unwritable.clone().map(Unwritable::Refused),
+            unreadable: node.unreadable.clone(),
+            kind: TargetKind::MemoryDevice(*number),
+        }),
     }
 }
+
+/// Size of a device that is never through: 1 EiB, which no run comes to.
+const ENDLESS: u64 = 1 << 60;
 
 fn device_facts(node: &Node, device: BlockDevice) -> Result<TargetFacts, TargetError> {
     if device.size == 0 {

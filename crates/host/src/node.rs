@@ -24,7 +24,18 @@ pub(crate) struct Node {
 pub(crate) enum NodeKind {
     Block(DevNumber),
     Regular(FileNode),
+    /// One of [`MEMORY_DEVICES`].
+    Memory(DevNumber),
 }
+
+/// Character devices that keep nothing and are never through: null, zero and full (the kernel's list of devices, major 1).
+/// Others are no targets: what a write does there, nobody can know.
+const MEMORY_DEVICES: [DevNumber; 3] = {
+    const fn memory(minor: u32) -> DevNumber {
+        DevNumber { major: 1, minor }
+    }
+    [memory(3), memory(5), memory(7)]
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileNode {
@@ -43,6 +54,9 @@ impl Node {
         let kind = match FileType::from_raw_mode(stat.st_mode) {
             FileType::BlockDevice => NodeKind::Block(DevNumber::from_raw(stat.st_rdev)),
             FileType::RegularFile => NodeKind::Regular(file_node(path, &stat)),
+            FileType::CharacterDevice if MEMORY_DEVICES.contains(&DevNumber::from_raw(stat.st_rdev)) => {
+                NodeKind::Memory(DevNumber::from_raw(stat.st_rdev))
+            }
             other => return Err(TargetError::wrong_kind(path, other)),
         };
         let refused = |access| rustix::fs::access(path, access).err().map(|e| io::Error::from(e).to_string());

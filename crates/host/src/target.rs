@@ -30,6 +30,7 @@ impl TargetFacts {
         match &self.kind {
             TargetKind::BlockDevice(device) => device.collect(&mut devices),
             TargetKind::RegularFile(file) => file.collect(&mut devices),
+            TargetKind::MemoryDevice(_) => {}
         }
         devices
     }
@@ -43,6 +44,8 @@ pub enum TargetKind {
     BlockDevice(Box<BlockDevice>),
     /// A file in a file system.
     RegularFile(RegularFile),
+    /// A character device that keeps nothing and is never through: `/dev/null`, `/dev/zero`, `/dev/full`.
+    MemoryDevice(DevNumber),
 }
 
 /// Block size in bytes, and who says so.

@@ -37,6 +37,7 @@ impl<'a> Reach<'a> {
         match &facts.kind {
             TargetKind::BlockDevice(device) => reach.add(device, None, true, root),
             TargetKind::RegularFile(file) => reach.files.push(File { file, above: None }),
+            TargetKind::MemoryDevice(_) => {}
         }
         reach
     }

@@ -31,13 +31,21 @@ fn path_through_a_file_is_refused() {
 fn what_has_no_blocks_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     assert_says(directory.path(), &["is a directory", "give a file in it"]);
-    assert_says(Path::new("/dev/null"), &["is a character device", "give the block device"]);
+    assert_says(Path::new("/dev/urandom"), &["is a character device", "give the block device"]);
     let socket = directory.path().join("socket");
     let _listener = UnixListener::bind(&socket).unwrap();
     assert_says(&socket, &["is a socket", "give a regular file"]);
     let fifo = directory.path().join("fifo");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
     assert_says(&fifo, &["is a FIFO", "give a regular file"]);
+}
+
+#[test]
+fn a_device_that_keeps_nothing_is_a_target() {
+    for name in ["/dev/null", "/dev/zero", "/dev/full"] {
+        let facts = identify(Path::new(name), &Root::default()).unwrap();
+        assert!(matches!(facts.kind, TargetKind::MemoryDevice(_)) && facts.devices().is_empty(), "{name}");
+    }
 }
 
 #[test]

@@ -143,3 +143,25 @@ fn direct_io_is_that_or_refused() {
         code => assert!(code == 2 && ended.err.contains("direct"), "{}", ended.err),
     }
 }
+
+// Section 1: character devices need no word; they keep nothing, so the result is stamped.
+#[test]
+fn a_device_that_keeps_nothing_is_read_and_written() {
+    let lab = lab();
+    assert_eq!(
+        moved(&lab, "-op write -targets 1 /dev/null -reqsize 64 -numreqs 10 -passes 2 -deletefile"),
+        (1_310_720, 20)
+    );
+    assert!(std::path::Path::new("/dev/null").exists());
+    xdd(
+        &lab,
+        0,
+        "-op read -targets 1 /dev/zero -reqsize 64 -numreqs 10 -datapattern hex 00 -verify contents -out z",
+    );
+    let stamps = std::fs::read_to_string(lab.path("z").join("summary.json")).unwrap();
+    assert!(stamps.contains("NOT A STORAGE RESULT"), "{stamps}");
+    let ended = xdd(&lab, 1, "-op write -targets 1 /dev/full -numreqs 3");
+    assert!(ended.err.contains("No space left"), "{}", ended.err);
+    let refused = xdd(&lab, 2, "-op write -targets 1 /dev/urandom -numreqs 3");
+    assert!(refused.err.contains("only null, zero and full are targets"), "{}", refused.err);
+}
