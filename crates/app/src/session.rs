@@ -47,9 +47,10 @@ pub fn carry_out(
     if let RunState::Broken(why) = &info.state {
         tell(format_args!("iosonar: the run could not go on: {why}"));
     }
-    let skew = args.deskew.then(|| Archive::open(&dir).map_err(Failure::from).and_then(|a| deskew(&a)));
-    let skew = skew.transpose()?.map_or(String::new(), |skew| iosonar_view::show_deskew(&skew));
-    output::print(&format!("{}{skew}\nresult: {}\n", iosonar_view::show(&figures.summary), dir.display()))?;
+    output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&figures.summary), dir.display()))?;
+    if args.deskew {
+        output::print(&iosonar_view::show_deskew(&deskew(&Archive::open(&dir)?)?))?;
+    }
     if args.timings {
         timings.tell();
     }
@@ -128,6 +129,9 @@ fn announce(prepared: &Prepared) {
         }
         if let Some(statement) = target.statement() {
             tell(format_args!("  {statement}"));
+        }
+        if target.is_removed() {
+            tell(format_args!("  {} will be removed at the end", target.path().display()));
         }
     }
 }

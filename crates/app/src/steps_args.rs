@@ -11,7 +11,8 @@ use iosonar_plan::{
 #[command(next_help_heading = "Series at exact locations")]
 pub struct StepsArgs {
     /// A counted series instead of a pattern, --rw says the direction: sequential, interleaved:N (each request N times its
-    /// size behind the last), staggered (evenly over --size), random (over --size), fixed, or list:FILE (a seek list of XDD)
+    /// size behind the last), staggered (evenly over --size), random (over --size), fixed, or list:FILE (a seek list of XDD). --size is the region of staggered and random places; in order, a pass goes once through it if nothing
+    /// else says how long it is. It has no default here
     #[arg(long, value_name = "ORDER", value_parser = order)]
     pub steps: Option<StepOrder>,
     /// Random order: another one in each pass
@@ -50,7 +51,7 @@ pub struct HandlingArgs {
     /// Flush at the end of each pass, within its time
     #[arg(long, alias = "end_fsync")]
     pub end_fsync: bool,
-    /// Remove files at the end of the run
+    /// Remove files at the end of the run, also those that were there before it
     #[arg(long)]
     pub unlink: bool,
     /// What is written, and expected by --verify: byte:0x78, ascii:HELLO, sequenced (each 8 bytes their own place) or random.
@@ -69,7 +70,7 @@ pub struct HandlingArgs {
     /// Memory for data is shared memory
     #[arg(long)]
     pub shared_memory: bool,
-    /// Wait so long before the first pass
+    /// Begin the first pass so much later than targets without a delay; plans can give each target its own
     #[arg(long, value_name = "TIME", default_value = "0s", alias = "startdelay")]
     pub start_delay: Nanos,
 }

@@ -97,7 +97,7 @@ impl TargetFile {
     /// The file of a pass for one more loop, and how long it took to open it. The first loop that asks opens it for all.
     pub(crate) fn of_pass(&self, pass: u32) -> io::Result<(File, u64)> {
         let (file, open_ns) = self.shared(pass)?;
-        Ok((self.again(&file)?, open_ns))
+        Ok((self.opened_again(&file)?, open_ns))
     }
 
     /// Flushes what was written in a pass. Through the file that was open before: it is told what went wrong since.
@@ -124,14 +124,14 @@ impl TargetFile {
     /// The same file for one more loop. Loops on several CPUs would hand the use count of one open file to and fro at
     /// each request, so each opens it for itself, as the threads of fio and XDD do. Of a device, the time of the last
     /// access to its name is not kept, as in fio: it is none of the device's work.
-    fn again(&self, file: &File) -> io::Result<File> {
+    fn opened_again(&self, file: &File) -> io::Result<File> {
         // Whatever happened to the name, this is the file that was judged.
         let same = format!("/proc/self/fd/{}", file.as_raw_fd());
         let is_device = file.metadata()?.file_type().is_block_device();
-        let quiet = || options_with(self.access, self.writes, libc::O_NOATIME).open(&same).ok();
-        let quiet = if is_device { quiet() } else { None };
-        // Where there is no /proc, the count is shared.
-        quiet.map_or_else(|| options(self.access, self.writes).open(&same).or_else(|_| file.try_clone()), Ok)
+        let flags: &[i32] = if is_device { &[libc::O_NOATIME, 0] } else { &[0] };
+        let opened = flags.iter().find_map(|f| options_with(self.access, self.writes, *f).open(&same).ok());
+        // Where it cannot be opened again (no /proc, too many files), the count is shared.
+        opened.map_or_else(|| file.try_clone(), Ok)
     }
 
     /// A name is never followed to what was not judged: a file is made anew, or is one that the guard has seen.

@@ -19,8 +19,10 @@ pub(crate) struct PassRules {
     pub(crate) delay: Nanos,
     /// When the whole run ends; passes are added until then.
     pub(crate) runtime: Option<Nanos>,
-    /// Time from the begin of the run to the first request.
+    /// Time from the begin of the others to the first request.
     pub(crate) start_delay: Nanos,
+    /// Nothing but its thread can make its first request late.
+    pub(crate) begins_at_once: bool,
     /// When a pass ends at the latest, counted from its start.
     pub(crate) time_limit: Option<Nanos>,
     /// After so many failed requests in a pass no more of it go.
@@ -39,6 +41,9 @@ impl PassRules {
             delay: conduct.pass_delay,
             runtime: conduct.runtime,
             start_delay: target.handling.start_delay,
+            begins_at_once: target.handling.start_delay == Nanos(0)
+                && !conduct.is_coupled()
+                && !matches!(&target.source, Source::Steps(steps) if steps.throttle.is_some()),
             max_errors: target.handling.max_errors,
             verify: target.handling.verify,
         }
@@ -50,8 +55,8 @@ impl PassRules {
     }
 }
 
-/// By how much the first requests of loops came late, at most. Whoever begins some time after others counts that time from
-/// when these have begun, not from when they should have.
+/// By how much the first requests of loops without a start delay came late, at most, because their threads did. Whoever
+/// begins some time after them counts that time from when they have begun, not from when they should have.
 #[derive(Debug, Default)]
 pub(crate) struct FirstLateness(AtomicU64);
 

@@ -581,6 +581,12 @@ impl TargetReady {
         }
     }
 
+    /// Whether the run removes it at its end, if it is a file.
+    pub fn is_removed(&self) -> bool {
+        self.target.handling.file.delete
+            && self.facts.as_ref().is_none_or(|f| matches!(f.kind, TargetKind::RegularFile(_)))
+    }
+
     /// What will be overwritten, in words, if anything will.
     pub fn statement(&self) -> Option<&str> {
         match &self.permit {

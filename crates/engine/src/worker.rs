@@ -612,7 +612,7 @@ impl<'a> Worker<'a> {
             self.scheduler.exhausted();
         }
         let completed = record.completed.unwrap_or_default();
-        if self.last_end == Nanos(0) {
+        if self.last_end == Nanos(0) && self.settings.rules.begins_at_once {
             self.company.lateness.note(record.submitted.unwrap_or_default().saturating_sub(self.start));
         }
         self.last_end = self.last_end.max(completed);

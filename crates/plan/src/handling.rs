@@ -19,7 +19,7 @@ pub struct Handling {
     /// What becomes of a regular file.
     #[serde(default, skip_serializing_if = "FileCare::is_default")]
     pub file: FileCare,
-    /// Time from the begin of the run to its first request; in no pass's time.
+    /// From the begin of targets without a delay to its first request; in no pass's time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start_delay: Nanos,
     /// CPU of its issuing loops; none: as the plan's `pacing` says.

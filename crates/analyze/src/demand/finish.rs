@@ -146,7 +146,8 @@ impl DemandTally {
         let (mut sum, mut variance, mut uses) = ([0.0; 3], [0.0; 3], 0.0);
         let log_rate = self.devices.iter().map(|d| d.table.log_rate()).max().unwrap_or(0);
         // Where every page is looked at nothing is uncertain.
-        for device in self.devices.iter().filter(|_| log_rate > 0) {
+        let sampled = if log_rate > 0 { self.devices.as_slice() } else { &[] };
+        for device in sampled {
             let weight = (1u64 << device.table.log_rate()) as f64;
             for entry in device.table.entries() {
                 let of = [entry.starts.ever.count_ones(), entry.touched.ever.count_ones(), 1].map(f64::from);

@@ -124,6 +124,7 @@ impl Cells {
         (1..columns)
             .for_each(|column| self.cells.copy_within(column * ROWS..column * ROWS + rows, column * rows));
         self.cells.truncate(columns * rows);
+        self.cells.shrink_to_fit();
         self.cells
     }
 

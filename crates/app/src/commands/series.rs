@@ -5,8 +5,8 @@ use super::pattern::{common, read_percent, refuse, refuse_first};
 use crate::exit::Failure;
 use crate::run_args::{PaceArgs, ProcessArg, RunArgs, RwArg};
 use iosonar_plan::{
-    BlockSizes, ByteSize, Conduct, Decimal, FileCare, Handling, InvalidPlan, OverlapPolicy, Plan, Source,
-    StepOrder, StepsSource, Target, Throttle, Verify,
+    BlockSizes, ByteSize, Conduct, Decimal, FileCare, Handling, InvalidPlan, Nanos, OverlapPolicy, Plan,
+    Source, StepOrder, StepsSource, Target, Throttle, Verify,
 };
 use std::path::PathBuf;
 
@@ -75,41 +75,66 @@ pub(super) fn plan(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<Plan,
     let targets = args.targets.iter().enumerate().map(target).collect();
     // Locations are exact: what overlaps was asked for.
     let plan = Plan { conduct: conduct(args), ..common(args, OverlapPolicy::Allow, targets) };
-    plan.validate().or_else(|InvalidPlan(why)| refuse(in_typed_words(why)))?;
+    plan.validate().or_else(|InvalidPlan(why)| refuse(in_typed_words(&plan, &why)))?;
+    stays_inside(args, &steps)?;
     Ok(plan)
 }
 
+/// A series in order goes where its requests go: not beyond the region that was named.
+fn stays_inside(args: &RunArgs, steps: &StepsSource) -> Result<(), Failure> {
+    let (Some(size), StepOrder::Sequential { .. }) = (args.io.size, &steps.order) else { return Ok(()) };
+    let span = steps.end(1).map(|end| ByteSize(end.saturating_sub(steps.offset.0)));
+    match span {
+        Some(span) if span > size => refuse(format!(
+            "--size {size}: the requests of a pass go over {span}, and a series does not begin again: ask for less, or \
+             leave --size out"
+        )),
+        Some(_) => Ok(()),
+        None => refuse(
+            "--size has no effect on a series in order that ends by time, which does not begin again: leave it out, or \
+             use a pattern, without --steps",
+        ),
+    }
+}
+
 /// Words of a plan, and those that were typed. Longer ones first.
-const TYPED: [(&str, &str); 24] = [
-    ("conduct.lockstep 0", "--lockstep"),
+const TYPED: [(&str, &str); 25] = [
     ("conduct.lockstep", "--lockstep"),
-    ("conduct.start 0", "--start-when"),
     ("conduct.start", "--start-when"),
-    ("conduct.stop 0", "--stop-when"),
     ("conduct.stop", "--stop-when"),
-    ("conduct.meet_every", "--meet-every"),
+    ("conduct.meet_every =", "--meet-every"),
+    ("conduct: targets", "--lockstep and --start-when: targets"),
     ("conduct.pass_delay", "--pass-delay"),
     ("conduct.runtime", "--runtime"),
     ("handling.start_delay", "--start-delay"),
-    ("handling.align", "--align"),
+    ("handling.align =", "--align"),
     ("handling.data", "--data"),
     ("handling.file.between_passes", "--between-passes"),
     ("handling.verify", "--verify"),
     ("create = true", "--create"),
     ("data = \"sequenced\"", "--data sequenced"),
     ("immediate = true", "--verify-immediate"),
-    ("order.sequential.interleave", "--steps interleaved"),
-    ("give requests, bytes or time_limit", "give --number-ios, --io-size, --size, --time-limit or --runtime"),
-    ("give requests or bytes", "give --number-ios or --io-size"),
+    ("order.sequential.interleave = ", "--steps interleaved:"),
+    ("order = \"staggered\"", "--steps staggered"),
+    ("order = \"random\"", "--steps random"),
+    (
+        "give requests, bytes or time_limit",
+        "give --number-ios, --io-size, --time-limit or --runtime, or a --size to go through once",
+    ),
     ("give a range, or requests or bytes", "give --size, --number-ios or --io-size"),
+    ("give requests or bytes", "give --number-ios or --io-size"),
+    ("throttle:", "--rate or --rate-iops:"),
     ("request_size =", "--bs"),
     ("unit =", "--unit"),
     ("range =", "--size"),
 ];
 
-/// A plan's reason, as somebody understands it who has typed options.
-fn in_typed_words(why: String) -> String {
-    TYPED.iter().fold(why, |why, (plan, typed)| why.replace(plan, typed))
+/// A plan's reason, as somebody understands it who has typed options. Names of targets stay as they are.
+fn in_typed_words(plan: &Plan, why: &str) -> String {
+    let mut names = plan.targets.iter().map(|target| format!("target {}: ", target.path.display()));
+    let name = names.find(|name| why.starts_with(name.as_str())).unwrap_or_default();
+    let reason = why[name.len()..].to_string();
+    name + &TYPED.iter().fold(reason, |reason, (plan, typed)| reason.replace(plan, typed))
 }
 
 fn check(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<(), Failure> {
@@ -119,6 +144,10 @@ fn check(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<(), Failure> {
         }
     }
     let (pace, is_random) = (&args.pace, matches!(order, StepOrder::Random { .. }));
+    let writes = read_percent(args, rw) < 100;
+    let no_effect = |option| {
+        format!("{option} has no effect with --rw {}, which writes nothing: leave it out", rw.word())
+    };
     refuse_first([
         (rw.is_random(), {
             format!(
@@ -131,6 +160,18 @@ fn check(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<(), Failure> {
         }),
         (matches!(pace.rate_process, Some(ProcessArg::Poisson)), {
             "--rate-process poisson has no effect with --steps: a series is throttled evenly".into()
+        }),
+        (args.io.size.is_some() && matches!(order, StepOrder::List { .. } | StepOrder::Fixed), {
+            "--size has no effect on these --steps, which say where requests go: leave it out".into()
+        }),
+        (args.steps.time_limit == Some(Nanos(0)), {
+            "--time-limit 0: nothing would be done: give a time above 0".into()
+        }),
+        (args.handling.end_fsync && !writes, no_effect("--end-fsync")),
+        (args.handling.preallocate.0 > 0 && !writes, no_effect("--preallocate")),
+        (args.handling.create && !writes, no_effect("--create")),
+        (args.handling.data.is_some() && args.handling.verify.is_none() && !writes, {
+            "--data has no effect where nothing is written or checked: add --verify, or leave it out".into()
         }),
         (args.steps.new_order_each_pass && !is_random, {
             "--new-order-each-pass has no effect without --steps random: leave it out".into()
@@ -156,17 +197,23 @@ fn steps(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<StepsSource, Fa
         }
         other => other.clone(),
     };
-    // Without an amount, once through the region, or what a list holds, or as long as the run lasts.
+    // Without an amount, once through the region, or as long as the run lasts; places that are spread evenly need one.
     let is_endless = pace.runtime.is_some() || args.steps.time_limit.is_some();
-    let once = io
-        .size
-        .filter(|_| pace.number_ios.is_none() && !is_endless && !matches!(order, StepOrder::List { .. }));
+    let has_amount = pace.number_ios.is_some() || args.steps.io_size.is_some();
+    let once = io.size.filter(|_| !has_amount && (!is_endless || order == StepOrder::Staggered));
+    let (requests, bytes) = match order {
+        StepOrder::Sequential { interleave } if interleave > 1 => {
+            let step = request_size.0.saturating_mul(interleave.into()).max(1);
+            (once.map(|size| size.0.saturating_sub(request_size.0) / step + 1), None)
+        }
+        _ => (None, once),
+    };
     Ok(StepsSource {
         order,
         unit: args.steps.unit.unwrap_or(request_size),
         request_size,
-        requests: pace.number_ios,
-        bytes: args.steps.io_size.or(once),
+        requests: pace.number_ios.or(requests),
+        bytes: args.steps.io_size.or(bytes),
         time_limit: args.steps.time_limit,
         read_percent: Decimal::whole(read_percent(args, rw).into()),
         offset: p.offset,

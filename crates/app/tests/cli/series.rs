@@ -57,6 +57,8 @@ fn locations_are_those_of_the_order() {
     };
     assert_eq!(of("r0", "--steps sequential --offset 8k"), [8192, 12288, 16384, 20480]);
     assert_eq!(of("r1", "--steps interleaved:3"), [0, 12288, 24576, 36864]);
+    let once = run(&lab, "r9", "-t a.img --steps interleaved:3 --rw read --bs 4k --size 64k");
+    assert_eq!(offsets(&once), [0, 12288, 24576, 36864, 49152, 61440], "once through the region");
     assert_eq!(of("r2", "--steps fixed --offset 4k"), [4096; 4]);
     let staggered = of("r3", "--steps staggered --size 1m");
     // The last one ends where the region does.
@@ -188,7 +190,10 @@ fn what_makes_no_sense_is_refused_in_the_words_typed() {
     let lab = files();
     let before = std::fs::read(lab.path("a.img")).unwrap();
     for (words, why) in [
-        ("--steps sequential --rw read", "give --number-ios, --io-size, --size, --time-limit or --runtime"),
+        (
+            "--steps sequential --rw read",
+            "give --number-ios, --io-size, --time-limit or --runtime, or a --size",
+        ),
         ("--steps random --rw randread --number-ios 3", "say --rw read, write or rw"),
         ("--steps random --rw write --number-ios 3 --iodepth 8", "use --numjobs"),
         ("--steps zigzag --rw write --number-ios 3", "known are sequential, interleaved:N"),
@@ -220,14 +225,32 @@ fn what_makes_no_sense_is_refused_in_the_words_typed() {
         ("--steps sequential --rw write --number-ios 3 --between-passes recreate", "say --create"),
         (
             "--steps sequential --rw write --number-ios 3 --lockstep master=0,slave=1,every=ops:1,task=ops:1",
-            "--lockstep: slave = 1: there is no such target",
+            "--lockstep 0: slave = 1: there is no such target",
         ),
         ("--steps sequential --rw write --number-ios 3 --lockstep every=ops:1", "master= is missing"),
         (
             "--steps sequential --rw write --number-ios 3 --start-when leader=0,follower=0,when=ops:1",
-            "--start-when: target 0 cannot wait for itself",
+            "--start-when 0: target 0 cannot wait for itself",
         ),
         ("--steps sequential --rw write --number-ios 3 --meet-every 0", "--meet-every"),
+        (
+            "--steps sequential --rw write --size 16k --number-ios 100",
+            "go over 400KiB, and a series does not begin again",
+        ),
+        ("--steps interleaved:4 --rw write --size 16k --number-ios 4", "go over 52KiB"),
+        (
+            "--steps sequential --rw write --size 16k --runtime 1",
+            "--size has no effect on a series in order that ends by time",
+        ),
+        ("--steps fixed --rw write --size 16k --number-ios 1", "--size has no effect on these --steps"),
+        ("--steps random --rw read --number-ios 3 --end-fsync", "--end-fsync has no effect with --rw read"),
+        ("--steps random --rw read --number-ios 3 --create", "--create has no effect with --rw read"),
+        (
+            "--steps random --rw read --number-ios 3 --data random",
+            "--data has no effect where nothing is written or checked",
+        ),
+        ("--steps fixed --rw read --time-limit 0", "--time-limit 0"),
+        ("--steps fixed --rw read --number-ios 3 --rate 0", "--rate or --rate-iops: it must be above 0"),
         ("--rw write --number-ios 3 --verify contents", "--verify has no effect on a pattern: add --steps"),
         (
             "--rw randwrite --number-ios 3 --size 1m --lockstep master=0,slave=1,every=ops:1,task=ops:1",

@@ -1,4 +1,4 @@
-//! What `-reallyverbose` says of deskewed rates.
+//! What results say of deskewed rates beside the numbers.
 
 use iosonar_analyze::{Deskew, PassSkew};
 use std::fmt::Write;

@@ -57,7 +57,7 @@ fn parts(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, bands: &[&Late
         let (x, end) = (time.x(begin(part)), time.x(begin(part + 1)));
         let mut below = 0.0;
         for (rank, band) in bands.iter().enumerate() {
-            let Some(share) = band.share_over_time[part as usize] else { continue };
+            let Some(share) = band.share_over_time.get(part as usize).copied().flatten() else { continue };
             let y = |share: f64| strip.bottom() - (share.min(1.0) * f64::from(strip.h)).round() as i32;
             let (low, high) = (y(below), y(below + share));
             below += share;
