@@ -56,14 +56,12 @@ impl Running {
     }
 
     fn end(mut self) -> Ended {
-        let mut out = Vec::new();
-        self.child
-            .stdout
-            .take()
-            .expect("it is piped")
-            .read_to_end(&mut out)
-            .expect("standard output can be read");
-        self.err.read_to_string(&mut self.seen).expect("standard error can be read");
+        let (mut out, mut stdout) = (Vec::new(), self.child.stdout.take().expect("it is piped"));
+        // Both at once: who fills one pipe while nobody reads it never ends the other.
+        std::thread::scope(|scope| {
+            scope.spawn(|| stdout.read_to_end(&mut out).expect("standard output can be read"));
+            self.err.read_to_string(&mut self.seen).expect("standard error can be read");
+        });
         let status = self.child.wait().expect("it ends");
         Ended::of(std::process::Output {
             status,

@@ -162,6 +162,8 @@ fn a_device_that_keeps_nothing_is_read_and_written() {
     assert!(stamps.contains("NOT A STORAGE RESULT"), "{stamps}");
     let ended = xdd(&lab, 1, "-op write -targets 1 /dev/full -numreqs 3");
     assert!(ended.err.contains("No space left"), "{}", ended.err);
+    let refused = xdd(&lab, 2, "-op read -targets 1 /dev/zero -dio -numreqs 3");
+    assert!(refused.err.contains("no direct I/O"), "{}", refused.err);
     let refused = xdd(&lab, 2, "-op write -targets 1 /dev/urandom -numreqs 3");
     assert!(refused.err.contains("only null, zero and full are targets"), "{}", refused.err);
 }
