@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 /// Steps that are handed over at once.
-const TOGETHER: usize = 1 << 12;
+const TOGETHER: usize = 1 << 13;
 /// Requests whose pages are looked up at the same time.
 const EXPECTED: usize = 16;
 /// More readers than this would only wait for the threads that take everything in order, and each has memory of its own.

@@ -175,11 +175,12 @@ pub struct SizesArg {
     pub writes: Option<BlockSizes>,
 }
 
-const DEFAULT_SIZE: BlockSizes = BlockSizes::One(ByteSize(4096));
+/// Size of requests where none is typed, as in fio.
+pub const DEFAULT_SIZE: ByteSize = ByteSize(4096);
 
 /// `READ,WRITE` or one for both; what is left blank is 4k, as in fio.
 fn sizes(text: &str, one: impl Fn(&str) -> Result<BlockSizes, String>) -> Result<SizesArg, String> {
-    let part = |part: &str| if part.is_empty() { Ok(DEFAULT_SIZE) } else { one(part) };
+    let part = |part: &str| if part.is_empty() { Ok(BlockSizes::One(DEFAULT_SIZE)) } else { one(part) };
     let parts: Vec<&str> = text.split(',').collect();
     match parts[..] {
         [both] => Ok(SizesArg { reads: one(both)?, writes: None }),

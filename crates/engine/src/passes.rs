@@ -82,5 +82,6 @@ pub(crate) struct Company<'a> {
     /// The file of the target; none where nothing is opened.
     pub(crate) file: Option<Arc<TargetFile>>,
     pub(crate) remake: Remake<'a>,
+    /// Of all loops of the run.
     pub(crate) lateness: &'a FirstLateness,
 }

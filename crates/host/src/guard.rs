@@ -243,13 +243,13 @@ fn not_opened(facts: &TargetFacts, device: &BlockDevice, errno: Errno, root: &Ro
     Refusal::ReadOnlyTarget { path, why: io::Error::from(errno).to_string(), remedy }
 }
 
-/// Opens a file for writing and closes it again: only that shows that the kernel agrees.
 /// Nothing is lost there.
 fn permit_memory(facts: &TargetFacts) -> WritePermit {
     let statement = format!("{} keeps nothing of what is written to it", facts.path.display());
     WritePermit { statement, claims: Vec::new() }
 }
 
+/// Opens a file for writing and closes it again: only that shows that the kernel agrees.
 fn permit_file(facts: &TargetFacts, file: &RegularFile) -> Result<WritePermit, Refusal> {
     let refused = |errno: Errno| Refusal::ReadOnlyTarget {
         path: facts.path.clone(),

@@ -51,12 +51,11 @@ impl Node {
     pub fn probe(path: &Path) -> Result<Self, TargetError> {
         let missing = |error: io::Error| TargetError::unreachable(path, error);
         let stat = rustix::fs::stat(path).map_err(|errno| missing(errno.into()))?;
+        let number = DevNumber::from_raw(stat.st_rdev);
         let kind = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::BlockDevice => NodeKind::Block(DevNumber::from_raw(stat.st_rdev)),
+            FileType::BlockDevice => NodeKind::Block(number),
             FileType::RegularFile => NodeKind::Regular(file_node(path, &stat)),
-            FileType::CharacterDevice if MEMORY_DEVICES.contains(&DevNumber::from_raw(stat.st_rdev)) => {
-                NodeKind::Memory(DevNumber::from_raw(stat.st_rdev))
-            }
+            FileType::CharacterDevice if MEMORY_DEVICES.contains(&number) => NodeKind::Memory(number),
             other => return Err(TargetError::wrong_kind(path, other)),
         };
         let refused = |access| rustix::fs::access(path, access).err().map(|e| io::Error::from(e).to_string());

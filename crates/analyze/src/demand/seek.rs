@@ -69,9 +69,11 @@ impl Seek {
     }
 
     /// The map, cut to what is used.
-    pub(super) fn map(mut self) -> SeekMap {
-        self.cells();
-        let Seek::Cells(cells) = self else { unreachable!("they have just become cells") };
+    pub(super) fn map(self) -> SeekMap {
+        let cells = match self {
+            Seek::Points(points) => Cells::of(&points),
+            Seek::Cells(cells) => cells,
+        };
         let used = |column: &[[u32; 2]]| column.iter().rposition(|c| *c != [0; 2]).map_or(0, |row| row + 1);
         let rows = cells.cells.chunks(ROWS).map(used).max().unwrap_or(0);
         SeekMap {

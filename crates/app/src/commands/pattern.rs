@@ -6,7 +6,7 @@ use super::replay::{new_run_id, overlap_policy};
 use super::series;
 use crate::exit::Failure;
 use crate::output::tell;
-use crate::run_args::{Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
+use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use anyhow::anyhow;
 use iosonar_plan::{
     Access, BlockSizes, ByteSize, Conduct, Fill, Handling, Nanos, Order, Overlap, OverlapPolicy,
@@ -140,7 +140,7 @@ pub(super) fn read_percent(args: &RunArgs, rw: RwArg) -> u8 {
 fn pattern(args: &RunArgs, rw: RwArg) -> Result<PatternSource, Failure> {
     let p = &args.pattern;
     let sizes = [&p.bs, &p.bsrange, &p.bssplit].into_iter().flatten().next();
-    let block_size = sizes.map_or(BlockSizes::One(ByteSize(4096)), |s| s.reads.clone());
+    let block_size = sizes.map_or(BlockSizes::One(DEFAULT_SIZE), |s| s.reads.clone());
     let pattern = PatternSource {
         order: Order::Sequential,
         write_block_size: sizes.and_then(|s| s.writes.clone()).filter(|writes| *writes != block_size),

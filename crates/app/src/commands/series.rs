@@ -3,39 +3,14 @@
 use super::means::engine;
 use super::pattern::{common, read_percent, refuse, refuse_first};
 use crate::exit::Failure;
-use crate::run_args::{PaceArgs, ProcessArg, RunArgs, RwArg};
+use crate::run_args::{DEFAULT_SIZE, PaceArgs, ProcessArg, RunArgs, RwArg};
+use crate::steps_args::{ConductArgs, HandlingArgs, StepsArgs};
+use clap::Args;
 use iosonar_plan::{
     BlockSizes, ByteSize, Conduct, Decimal, FileCare, Handling, InvalidPlan, Nanos, OverlapPolicy, Plan,
     Source, StepOrder, StepsSource, Target, Throttle, Verify,
 };
 use std::path::PathBuf;
-
-/// Fields whose options mean something in a series alone.
-const ONLY_SERIES: [&str; 23] = [
-    "new_order_each_pass",
-    "unit",
-    "io_size",
-    "time_limit",
-    "pass_offset",
-    "target_offset",
-    "create",
-    "between_passes",
-    "preallocate",
-    "end_fsync",
-    "unlink",
-    "data",
-    "verify",
-    "verify_immediate",
-    "align",
-    "shared_memory",
-    "start_delay",
-    "pass_delay",
-    "free_passes",
-    "meet_every",
-    "lockstep",
-    "start_when",
-    "stop_when",
-];
 
 /// Fields whose options mean something in a pattern alone, and what to do instead.
 const ONLY_PATTERNS: [(&str, &str); 7] = [
@@ -50,7 +25,10 @@ const ONLY_PATTERNS: [(&str, &str); 7] = [
 
 /// Options of a series without one.
 pub(super) fn refuse_without_steps(args: &RunArgs) -> Result<(), Failure> {
-    match args.typed.first_of(&ONLY_SERIES) {
+    let series = HandlingArgs::augment_args(StepsArgs::augment_args(clap::Command::new("series")));
+    let series = ConductArgs::augment_args(series);
+    let fields: Vec<&str> = series.get_arguments().map(|arg| arg.get_id().as_str()).collect();
+    match args.typed.first_of(&fields) {
         Some(option) => refuse(format!(
             "{option} has no effect on a pattern: add --steps, for example --steps sequential, or leave it out"
         )),
@@ -185,7 +163,7 @@ fn check(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<(), Failure> {
 fn steps(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<StepsSource, Failure> {
     let (p, pace, io) = (&args.pattern, &args.pace, &args.io);
     let request_size = match &p.bs {
-        None => ByteSize(4096),
+        None => DEFAULT_SIZE,
         Some(sizes) => match (&sizes.reads, &sizes.writes) {
             (BlockSizes::One(size), None) => *size,
             _ => return refuse("--bs with --steps: all requests of a series have one size: give one"),

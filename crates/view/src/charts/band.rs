@@ -138,7 +138,7 @@ fn draw_lane(
         p99_line(scene, view, strips, lane.scope, &scale, plot);
     }
     axes::frame(scene, p, plot);
-    marginal(scene, view, panel, sums, lane.scope, &scale, plot);
+    marginal(scene, view, panel, sums, lane, &scale);
     let mut taken = Vec::new();
     if let Some(verdict) = panel.verdict {
         limit_line(scene, view, verdict, &scale, lane, &mut taken);
@@ -227,14 +227,13 @@ fn marginal(
     view: &RunView<'_>,
     panel: &Panel<'_>,
     sums: &[Cell],
-    lane: Scope,
+    lane: &Lane,
     scale: &LogScale,
-    plot: Rect,
 ) {
-    let p = view.palette;
+    let (p, plot) = (view.palette, lane.plot);
     let rows = scale.pixel_rows();
     let of = |slots: &std::ops::Range<usize>, scope: Scope| -> u64 {
-        let classes = Class::ALL.into_iter().filter(|c| scope.contains(*c) && lane.contains(*c));
+        let classes = Class::ALL.into_iter().filter(|c| scope.contains(*c) && lane.scope.contains(*c));
         classes.map(|c| sums[slots.clone()].iter().map(|cell| cell[c.index()]).sum::<u64>()).sum()
     };
     let counts: Vec<[u64; 2]> = rows
