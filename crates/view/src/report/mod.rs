@@ -2,6 +2,7 @@
 //! the pictures for whoever wants to compute on. It needs no network and runs no script.
 
 mod blocks;
+mod meta;
 mod html;
 
 pub use blocks::{BlockError, decode_block, grid_tiles};

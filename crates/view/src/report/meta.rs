@@ -1,0 +1,433 @@
+//! The page's form: what the viewer in `web/` is told before the blocks of counts. These types are the contract; the
+//! viewer's own are generated from them (`web/src/format/page.ts`), and a test proves that both are the same.
+//!
+//! Times are nanoseconds on the run's own clock and sizes bytes, unless a name says otherwise. All numbers stay below
+//! 2^53, which JavaScript holds exactly: that is 104 days in nanoseconds.
+
+#[cfg(test)]
+use ts_rs::TS;
+
+/// Version of the form. A viewer is embedded beside its data, so no page meets another version than its own.
+pub(super) const PAGE_VERSION: u32 = 2;
+
+/// Everything that is not a block.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageMeta {
+    /// Version of the form.
+    pub(super) version: u32,
+    /// Name and version of the program that wrote the page.
+    pub(super) tool: String,
+    /// What it is about, one line.
+    pub(super) title: String,
+    /// Form of grids.
+    pub(super) form: GridForm,
+    /// One run or load, or the two that are compared: A, then B.
+    pub(super) runs: Vec<PageRun>,
+    /// The same requests in A and B, if both carried out the same load.
+    pub(super) pairs: Option<PagePairs>,
+}
+
+/// The form that all grids share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct GridForm {
+    /// Rows of durations. A column has two slots more: slot 0 is below `floor_ns`, the last is above all rows.
+    pub(super) rows: u32,
+    /// Rows for each factor of ten.
+    pub(super) rows_per_decade: u32,
+    /// Lower edge of the lowest row. Row r begins at ⌈floor · 10^(r / rows_per_decade)⌉.
+    pub(super) floor_ns: u64,
+    /// Columns of a tile.
+    pub(super) tile_columns: u32,
+}
+
+/// Whether requests were carried out, or are only wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum PageKind {
+    /// Something happened: a run, a replay, a recording with its times.
+    Run,
+    /// A load: nothing is known but what it demands.
+    Load,
+}
+
+/// One run or load.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageRun {
+    /// Whether anything happened.
+    pub(super) kind: PageKind,
+    /// Where it came from, as typed.
+    pub(super) name: String,
+    /// Hexadecimal digits of the run's identity; a load has none.
+    pub(super) run_id: Option<String>,
+    /// Wall clock at time zero, microseconds since 1970.
+    pub(super) started_unix_us: Option<u64>,
+    /// Last time at which anything was due or done.
+    pub(super) end_ns: u64,
+    /// All requests: each is in the demand.
+    pub(super) requests: u64,
+    /// Those that completed: each is in every grid of latency or delay.
+    pub(super) completed: u64,
+    /// Whether requests were due at times of their own, so that delay and demand mean something.
+    pub(super) has_timetable: bool,
+    /// Limits, the ends of their lines, and what became of them.
+    pub(super) limits: Vec<PageLimit>,
+    /// Why the figures are no storage result; empty if they are.
+    pub(super) stamps: Vec<String>,
+    /// What to know before believing the figures, most severe first.
+    pub(super) cautions: Vec<PageCaution>,
+    /// What was found, in the order of the list in the page.
+    pub(super) findings: Vec<PageFinding>,
+    /// Modes of the latency, reads first, from fast to slow.
+    pub(super) bands: Vec<PageBand>,
+    /// Where passes behind the first begin.
+    pub(super) passes: Vec<PageMark>,
+    /// Densities over time (or number) and duration.
+    pub(super) grids: Vec<PageGrid>,
+    /// Numbers over time.
+    pub(super) series: Vec<PageSeries>,
+    /// Densities over two quantities.
+    pub(super) relations: Vec<PageRelation>,
+    /// Places over time.
+    pub(super) seek: Option<PageSeek>,
+    /// Times by percentile.
+    pub(super) percentiles: Vec<PagePercentiles>,
+    /// Requests by length, ascending.
+    pub(super) sizes: Vec<PageSize>,
+    /// Uses of pages, most used first.
+    pub(super) frequency: Option<PageFrequency>,
+    /// Misses of a cache of a size.
+    pub(super) miss_ratio: Option<PageMissRatio>,
+    /// Targets, workers and passes, each by itself.
+    pub(super) parts: Vec<PagePart>,
+    /// How many requests have their facts in the page.
+    pub(super) detail: PageDetail,
+}
+
+/// A limit.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageLimit {
+    /// `latency` or `delay`.
+    pub(super) of: String,
+    /// The limit.
+    pub(super) limit_ns: u64,
+    /// Whether it was kept; absent where it does not apply.
+    pub(super) passed: Option<bool>,
+    /// Words for the end of the line.
+    pub(super) text: String,
+}
+
+/// A caution.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageCaution {
+    /// `severe`, `warning` or `note`.
+    pub(super) severity: String,
+    /// One sentence or two.
+    pub(super) text: String,
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum PageFindingKind {
+    /// A mode of the latency.
+    Band,
+    /// A time without completions.
+    Stall,
+    /// From here on the target cannot follow.
+    Collapse,
+    /// Something comes again and again.
+    Period,
+    /// Whether the level stayed the same.
+    Steady,
+    /// Differences between passes.
+    Passes,
+    /// Something that has no place of its own.
+    Note,
+}
+
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageFinding {
+    /// What it is about.
+    pub(super) kind: PageFindingKind,
+    /// One plain sentence.
+    pub(super) text: String,
+    /// Where to look: a part of the time that shows it well; absent where it concerns the whole run.
+    pub(super) range: Option<PageRange>,
+    /// Number of a stall, from 1.
+    pub(super) number: Option<u32>,
+    /// `read` or `write`, where only these are concerned.
+    pub(super) op: Option<String>,
+}
+
+/// A part of the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageRange {
+    /// Begin.
+    pub(super) from_ns: u64,
+    /// End, not before the begin.
+    pub(super) to_ns: u64,
+}
+
+/// A mode of the latency.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageBand {
+    /// `read` or `write`.
+    pub(super) op: String,
+    /// Name for the bracket, for example `A 90 µs, 34 %`.
+    pub(super) label: String,
+    /// Lower end.
+    pub(super) low_ns: u64,
+    /// Most frequent latency.
+    pub(super) peak_ns: u64,
+    /// Upper end.
+    pub(super) high_ns: u64,
+    /// Share of the requests of this operation, 0 to 1.
+    pub(super) share: f64,
+    /// The same in equal parts of the time; absent where a part has none.
+    pub(super) share_over_time: Vec<Option<f64>>,
+}
+
+/// A moment with a name.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageMark {
+    /// Its name.
+    pub(super) name: String,
+    /// When.
+    pub(super) at_ns: u64,
+}
+
+/// What the columns of a grid are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum PageBase {
+    /// When the request was really submitted.
+    Start,
+    /// When it was due.
+    Due,
+    /// When it completed.
+    Completion,
+    /// Its number in the order of completion, from 0; widths and ends are numbers, too.
+    Number,
+}
+
+/// A density: exact counts over columns, duration and class. Its blocks have `data-k="grid/ID/CLASS"`.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageGrid {
+    /// Name: `latency.start`, `latency.due`, `latency.completion`, `latency.number`, `delay.due`, `issue_error`,
+    /// `reap_lag`.
+    pub(super) id: String,
+    /// What its columns are.
+    pub(super) base: PageBase,
+    /// Width of a column, a power of two.
+    pub(super) width: u64,
+    /// Number of columns.
+    pub(super) columns: u32,
+    /// Requests of each class: read, write, read-pushed, write-pushed.
+    pub(super) totals: [u64; 4],
+}
+
+/// Numbers over time. Its block has `data-k="series/ID"`; if there is none, all are zero.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageSeries {
+    /// Name: `demanded.read.requests`, `demanded.write.bytes`, `delivered.…`, `in-flight.read.least`, `….median`,
+    /// `….most`, `waiting.request-ns`, `turns.requests`, `turns.turns`, `working-set.60` (pages touched in the 60 s
+    /// before), `working-set.all`.
+    pub(super) id: String,
+    /// What its columns are.
+    pub(super) base: PageBase,
+    /// Width of a column.
+    pub(super) width: u64,
+    /// Number of columns.
+    pub(super) columns: u32,
+}
+
+/// A density over two quantities. Its blocks are like those of a grid: `data-k="grid/ID/CLASS"`.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageRelation {
+    /// Name: `latency.in-flight`, `delay.waiting`, `latency.delay`.
+    pub(super) id: String,
+    /// Lower edge of each column: a number of requests, or nanoseconds.
+    pub(super) edges: Vec<u64>,
+    /// Whether columns are durations.
+    pub(super) is_duration: bool,
+    /// Requests of each class.
+    pub(super) totals: [u64; 4],
+}
+
+/// Where requests begin, over due time. Its blocks are like those of a grid, `data-k="grid/seek/read"` and `…/write`:
+/// row r of places stands in slot r + 1.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageSeek {
+    /// Width of a column.
+    pub(super) width: u64,
+    /// Number of columns.
+    pub(super) columns: u32,
+    /// Height of a row.
+    pub(super) row_bytes: u64,
+    /// Rows that hold anything.
+    pub(super) rows: u32,
+    /// Sizes of devices, where they are known.
+    pub(super) device_bytes: Vec<u64>,
+}
+
+/// A time by percentile.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PagePercentiles {
+    /// `service` (submission to completion) or `response` (due to completion).
+    pub(super) of: String,
+    /// `all`, `read` or `write`.
+    pub(super) scope: String,
+    /// Number of requests.
+    pub(super) requests: u64,
+    /// Nines and time: (1, t) says that 90 % took at most t, (2, t) 99 %. Ends where ten requests remain.
+    pub(super) points: Vec<(f64, u64)>,
+}
+
+/// Requests of a length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageSize {
+    /// Shortest length that is counted here.
+    pub(super) from_bytes: u64,
+    /// Longest length that is counted here.
+    pub(super) to_bytes: u64,
+    /// Reads.
+    pub(super) reads: u64,
+    /// Writes.
+    pub(super) writes: u64,
+}
+
+/// How often pages of 4 KiB are used.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageFrequency {
+    /// Rank from 1, and uses.
+    pub(super) points: Vec<(u64, u64)>,
+    /// Fewest pages that hold a share of all uses: words, rank, uses.
+    pub(super) markers: Vec<(String, u64, u64)>,
+    /// Negative slope of the fitted line, log over log.
+    pub(super) zipf_exponent: Option<f64>,
+}
+
+/// Share of page accesses that miss an LRU cache.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageMissRatio {
+    /// Size of the cache in bytes; misses of all accesses, of reads, of writes, 0 to 1.
+    pub(super) points: Vec<(u64, f64, f64, f64)>,
+    /// Size and misses of all accesses at the knee.
+    pub(super) knee: Option<(u64, f64)>,
+    /// Standard error of the misses; 0 where no page was left out.
+    pub(super) error: f64,
+}
+
+/// A target, a worker or a pass by itself.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PagePart {
+    /// `target`, `worker` or `pass`.
+    pub(super) kind: String,
+    /// Its name.
+    pub(super) name: String,
+    /// Requests that completed.
+    pub(super) completed: u64,
+    /// Requests that failed.
+    pub(super) failed: u64,
+    /// Requests per second.
+    pub(super) rate: Option<f64>,
+    /// Median latency.
+    pub(super) p50_ns: Option<u64>,
+    /// 99th percentile of the latency.
+    pub(super) p99_ns: Option<u64>,
+    /// Longest latency.
+    pub(super) max_ns: Option<u64>,
+}
+
+/// Which requests have their facts in the page, in blocks of class `points`.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageDetail {
+    /// Requests that have a submission and a completion.
+    pub(super) requests: u64,
+    /// Those of them in the page.
+    pub(super) embedded: u64,
+    /// Of those that are not exceptional, one of so many is in the page; 1: all of them.
+    pub(super) one_of: u64,
+    /// Name of the file with all of them that was written beside the page.
+    pub(super) side_car: Option<String>,
+}
+
+/// The same requests in A and B.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PagePairs {
+    /// Requests that completed in both.
+    pub(super) pairs: u64,
+    /// Share of them that took longer in B, 0 to 1.
+    pub(super) slower_in_b: f64,
+    /// Share of them that took longer in A, 0 to 1.
+    pub(super) faster_in_b: f64,
+    /// One sentence with interval.
+    pub(super) text: String,
+    /// Binary logarithm of B ÷ A: lower edge of each bar, and pairs in it.
+    pub(super) ratios: Vec<(f64, u64)>,
+    /// Lower edges of the columns (latency in A) of the grid `pairs`, whose rows are the latency in B.
+    pub(super) edges: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ts_rs::Config;
+
+    /// The file that the viewer is built with.
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/format/page.ts");
+
+    fn types() -> String {
+        // Documentation and all: the viewer's authors read it there.
+        let config = Config::new().with_large_int("number");
+        let mut out = String::from(
+            "// The page's form, generated from crates/view/src/report/meta.rs: change it there, then\n\
+             // BLESS=1 cargo test -p iosonar-view --lib report::meta\n",
+        );
+        macro_rules! add {
+            ($($name:ident),+) => {$(
+                out += &format!("\n{}export {}\n", $name::docs().unwrap_or_default(), $name::decl(&config));
+            )+};
+        }
+        add!(
+            PageMeta, GridForm, PageKind, PageRun, PageLimit, PageCaution, PageFindingKind, PageFinding, PageRange,
+            PageBand, PageMark, PageBase, PageGrid, PageSeries, PageRelation, PageSeek, PagePercentiles, PageSize,
+            PageFrequency, PageMissRatio, PagePart, PageDetail, PagePairs
+        );
+        out
+    }
+
+    #[test]
+    fn the_viewers_types_are_these() {
+        let types = types();
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(FILE, &types).unwrap();
+        }
+        let kept = std::fs::read_to_string(FILE).unwrap_or_default();
+        assert!(kept == types, "{FILE} differs; bless it with BLESS=1. Now it is:\n{types}");
+    }
+}
