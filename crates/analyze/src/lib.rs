@@ -13,6 +13,7 @@ pub mod compare;
 mod correlation;
 mod counts;
 pub mod demand;
+mod detail;
 mod diagrams;
 mod distribution;
 mod errors;
@@ -45,6 +46,7 @@ pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious}
 pub use class::{ByScope, Class, Scope};
 pub use correlation::{Against, Correlation};
 pub use counts::{Counts, CountsByOp};
+pub use detail::{Choice, Kept};
 pub use diagrams::{Detail, Diagrams, HEALTH_COLUMNS, SERIES_COLUMNS, SONAR_COLUMNS};
 pub use distribution::{Distribution, TimeStats};
 pub use errors::ErrorCount;

@@ -265,15 +265,28 @@ pub struct LimitArgs {
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Directory of a result
-    #[arg(value_name = "DIR")]
-    pub dir: PathBuf,
-    /// The page. Default: DIR/report.html
+    /// Directories of results, and loads and results in blkreplay's form, plain or gzip; several are merged on one time
+    /// axis
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub inputs: Vec<PathBuf>,
+    /// The page. Default: DIR/report.html, or NAME.html here
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Two runs on one page, A and B
+    #[arg(long, conflicts_with = "text")]
+    pub compare: bool,
+    /// Requests that have their facts in the page, about so many; exceptional ones first. Default: all of a million, of
+    /// more 200000. 0: none
+    #[arg(long, value_name = "N", conflicts_with = "text")]
+    pub points: Option<u64>,
+    /// Write the facts of all requests beside the page, NAME.trace: dropped onto the page, it shows every one of them
+    #[arg(long, conflicts_with = "text")]
+    pub side_car: bool,
     /// Print a text of 72 columns with a picture made of characters instead, for a mail
     #[arg(long, conflicts_with = "out")]
     pub text: bool,
+    #[command(flatten)]
+    pub demand: crate::analyze_args::DemandArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
 }

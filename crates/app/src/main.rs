@@ -60,7 +60,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Analyze(args) => commands::analyze(&args),
         Command::Show(args) => commands::show(args),
         Command::Plot(args) => commands::plot(&args),
-        Command::Report(args) => commands::report(args),
+        Command::Report(args) => commands::report(&args),
         Command::Export(args) => commands::export(args),
         Command::Import(args) => commands::import(args),
         Command::Generate(args) => commands::generate(args),

@@ -3,19 +3,65 @@
 mod common;
 
 use common::{Run, empty, extreme, replay};
-use iosonar_view::Headline;
-use iosonar_view::report::{Report, decode_block, page};
+use iosonar_analyze::demand::DemandOptions;
+use iosonar_analyze::{Choice, Findings, Kept, Tally};
+use iosonar_view::report::{Detail, PointWriter, Report, ReportRun, decode_block, write};
+use iosonar_view::{Headline, Material, RunMaterial, Subject};
 
-fn html(run: &Run) -> String {
+/// The page of a run, with the facts of about `points` requests.
+fn html_with(run: &Run, points: u64) -> String {
     let (summary, diagrams) = (run.summary(), run.diagrams());
-    let report = Report {
+    let mut tally = Tally::new(run.plan.targets.len(), &Default::default());
+    run.records.iter().for_each(|r| tally.add(r));
+    let findings = Findings::default();
+    let material = RunMaterial {
         summary: &summary,
         diagrams: &diagrams,
-        plan_toml: &run.plan.to_toml(),
-        environment_json: Some("{\"kernel\": \"</pre><script>alert(2)</script>\"}"),
-        headline: &Headline::default(),
+        tally: Some(&tally),
+        findings: Some(&findings),
     };
-    page(&report)
+    let subject = Subject::of_run(&summary, &Headline::default());
+    let demand = demand(run);
+    let material = Material { subject: &subject, run: Some(material), demand: Some(&demand) };
+    let detail = detail(run, &summary, &tally, points);
+    let report = Report {
+        runs: &[ReportRun { name: "<script>alert(3)</script>", material: &material, detail: &detail }],
+        comparison_text: None,
+        pairs: None,
+        plan_toml: Some(&run.plan.to_toml()),
+        environment_json: Some("{\"kernel\": \"</pre><script>alert(2)</script>\"}"),
+        tool: "iosonar 0.0.0",
+    };
+    let mut page = Vec::new();
+    write(&report, &mut page).unwrap();
+    String::from_utf8(page).unwrap()
+}
+
+fn html(run: &Run) -> String {
+    html_with(run, 1_000_000)
+}
+
+fn demand(run: &Run) -> iosonar_analyze::demand::DemandAnalysis {
+    let mut tally = iosonar_analyze::demand::DemandTally::new(&DemandOptions::default());
+    run.records.iter().for_each(|r| tally.add(&iosonar_analyze::Step::of(r).demand()));
+    tally.finish()
+}
+
+fn detail(run: &Run, summary: &iosonar_analyze::Summary, tally: &Tally, points: u64) -> Detail {
+    let mut choice = Choice::new(summary, Some(tally), &Findings::default(), points);
+    let mut detail = Detail { requests: summary.counts.all.completed, one_of: choice.one_of(), ..Detail::default() };
+    let mut writer = PointWriter::new(|block| {
+        detail.blocks.push(block);
+        Ok(())
+    });
+    for record in &run.records {
+        match choice.keeps(record) {
+            Kept::No => {}
+            kept => writer.add(record, kept == Kept::Exceptional).unwrap(),
+        }
+    }
+    detail.embedded = writer.finish().unwrap();
+    detail
 }
 
 fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
@@ -50,16 +96,38 @@ fn the_blocks_hold_every_completed_request_of_each_class() {
         assert_eq!(sum.to_string(), attribute(line, "data-n"));
         *sums.entry(attribute(line, "data-k").to_string()).or_insert(0) += sum;
     }
-    for grid in ["latency", "delay"] {
+    for grid in ["latency.start", "delay.due"] {
         let class = |class: &str| sums.get(&format!("grid/{grid}/{class}")).copied().unwrap_or(0);
         assert_eq!(class("read") + class("read-pushed"), summary.counts.read.completed);
         assert_eq!(class("write-pushed"), summary.latency.write_pushed.unwrap().count);
         assert_eq!(class("write") + class("write-pushed"), summary.counts.write.completed);
     }
-    assert_eq!(sums["series/demanded/requests"], summary.counts.all.total);
+    let demanded: u64 = ["read", "write"].iter().map(|op| sums[&format!("series/demanded.{op}.requests")]).sum();
+    assert_eq!(demanded, summary.counts.all.total);
+    assert_eq!(sums["grid/seek/read"] + sums["grid/seek/write"], summary.counts.all.total);
+    let meta = meta(&page);
+    assert_eq!(meta["runs"][0]["completed"], summary.counts.all.completed);
+    assert_eq!(meta["runs"][0]["grids"][0]["totals"].as_array().unwrap().len(), 4);
+}
+
+fn meta(page: &str) -> serde_json::Value {
     let meta = page.split_once("id=\"iosonar-meta\">").unwrap().1.split_once("</script>").unwrap().0;
-    let meta: serde_json::Value = serde_json::from_str(meta).unwrap();
-    assert_eq!(meta["summary"]["counts"]["all"]["completed"], summary.counts.all.completed);
+    serde_json::from_str(meta).unwrap()
+}
+
+#[test]
+fn requests_stand_in_the_page_one_by_one_all_or_some() {
+    let run = replay(50_000, 200.0, true);
+    let embedded = |page: &str| {
+        let blocks = page.lines().filter(|l| l.starts_with("<script type=\"application/x-iosonar-points\""));
+        let sum: u64 = blocks.map(|block| attribute(block, "data-n").parse::<u64>().unwrap()).sum();
+        assert_eq!(sum, meta(page)["runs"][0]["detail"]["embedded"]);
+        sum
+    };
+    assert_eq!(embedded(&html(&run)), run.summary().counts.all.completed + run.summary().counts.all.failed);
+    let some = html_with(&run, 4_000);
+    assert!((2_000..=4_500).contains(&embedded(&some)), "{}", embedded(&some));
+    assert!(meta(&some)["runs"][0]["detail"]["one_of"].as_u64().unwrap() > 1);
 }
 
 #[test]
@@ -72,12 +140,14 @@ fn cautions_come_before_verdicts_and_pictures() {
         "class=\"cautions\"",
         "class=\"verdicts\"",
         "class=\"tiles\"",
-        "id=\"sonar\"",
+        "id=\"overview-image\"",
+        "id=\"view\"",
         "<table>",
         "id=\"plan\"",
         "How to read",
-        "iosonar-meta",
-        "iosonar-end",
+        "id=\"iosonar-meta\"",
+        "id=\"iosonar-viewer\"",
+        "id=\"iosonar-end\"",
     ]
     .map(|word| page.find(word).unwrap_or_else(|| panic!("{word}")));
     assert!(places.is_sorted(), "{places:?}");

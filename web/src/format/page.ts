@@ -524,11 +524,11 @@ export type PagePairs = {
  */
 pairs: number, 
 /**
- * Share of them that took longer in B, 0 to 1.
+ * Share of them that took at least 3 % longer in B, 0 to 1.
  */
 slower_in_b: number, 
 /**
- * Share of them that took longer in A, 0 to 1.
+ * Share of them that took at least 3 % less in B, 0 to 1.
  */
 faster_in_b: number, 
 /**
@@ -536,10 +536,27 @@ faster_in_b: number,
  */
 text: string, 
 /**
- * Binary logarithm of B ÷ A: lower edge of each bar, and pairs in it.
+ * How often B ÷ A lies between two values.
  */
-ratios: Array<[number, number]>, 
+ratios: Array<PageRatio>, 
 /**
- * Lower edges of the columns (latency in A) of the grid `pairs`, whose rows are the latency in B.
+ * Latency in B over latency in A: `data-k="grid/pairs/CLASS"` in the blocks of A.
  */
-edges: Array<number>, };
+density: PageRelation, };
+
+/**
+ * A bar of the histogram of ratios.
+ */
+export type PageRatio = { 
+/**
+ * Binary logarithm of its lower end; absent for the first bar.
+ */
+from_log2: number | null, 
+/**
+ * Binary logarithm of its upper end; absent for the last bar.
+ */
+to_log2: number | null, 
+/**
+ * Share of the pairs, 0 to 1.
+ */
+share: number, };

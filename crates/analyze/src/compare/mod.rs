@@ -25,7 +25,7 @@ pub use differences::Difference;
 pub use figures::{Figure, Unit};
 pub use over_time::{OverTime, Stretch};
 
-use crate::Records;
+use crate::{Correlation, Records};
 use figures::{Runs, percent};
 use iosonar_plan::Plan;
 use pairs::{ALIKE, Paired};
@@ -105,6 +105,9 @@ pub struct Pairs {
     pub worse_share: f64,
     /// How often B ÷ A lies between two values.
     pub histogram: Vec<RatioBin>,
+    /// Latency in B over latency in A, in nanoseconds.
+    #[serde(skip)]
+    pub density: Correlation,
 }
 
 /// A bin of the histogram of ratios. Each is an eighth of a factor of two wide; the outer ones hold all beyond.
@@ -273,6 +276,7 @@ fn pairs_of(paired: &Paired) -> Pairs {
         better_share: paired.below(1.0 / ALIKE) / all,
         worse_share: above(ALIKE),
         histogram,
+        density: paired.density.clone(),
     }
 }
 

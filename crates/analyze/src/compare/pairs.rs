@@ -3,7 +3,7 @@
 use super::blocks::{BLOCKS, Blocks};
 use super::estimate::{Estimate, Pair};
 use super::histogram::LogHistogram;
-use crate::{Records, Reorder};
+use crate::{Against, Class, Correlation, Records, Reorder};
 use iosonar_archive::{Fields, Marks, Record};
 use iosonar_plan::{Extent, Op};
 use std::cmp::Ordering;
@@ -49,6 +49,8 @@ pub(super) struct Paired {
     /// Ratios of latencies B ÷ A, times [`ONE`], by the block in which A's request began.
     blocks: Vec<LogHistogram>,
     pub(super) ratios: LogHistogram,
+    /// Latency in B over latency in A.
+    pub(super) density: Correlation,
     /// Pairs of requests that did the same.
     pub(super) alike: u64,
     /// Pairs of requests that had the same number and did something else.
@@ -59,7 +61,14 @@ pub(super) struct Paired {
 
 impl Paired {
     fn new() -> Paired {
-        Paired { blocks: Vec::new(), ratios: LogHistogram::default(), alike: 0, unlike: 0, lost: 0 }
+        Paired {
+            blocks: Vec::new(),
+            ratios: LogHistogram::default(),
+            density: Correlation::new(Against::Duration),
+            alike: 0,
+            unlike: 0,
+            lost: 0,
+        }
     }
 
     fn add(&mut self, a: &Item, b: &Item, width_ns: u64) {
@@ -76,6 +85,8 @@ impl Paired {
         }
         self.blocks[block].add(ratio);
         self.ratios.add(ratio);
+        let class = if a.op == Op::Read { Class::Read } else { Class::Write };
+        self.density.add(class, before, after);
     }
 
     /// The median ratio, as a figure whose A is 1.

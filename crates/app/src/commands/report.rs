@@ -1,39 +1,203 @@
 //! `iosonar report`: one self-contained page.
 
-use super::{headline, open};
+use super::compare::comparisons;
 use crate::analysis::{Analysis, Run};
-use crate::analyze_args::DemandArgs;
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
-use crate::output::print;
-use anyhow::Context;
-use iosonar_view::report::{Report, page};
-use iosonar_view::{Needs, TextOptions};
+use crate::output::{print, tell};
+use crate::session::TOOL;
+use anyhow::{Context, anyhow};
+use iosonar_analyze::compare::{Comparison, Judged};
+use iosonar_analyze::{Choice, Kept, Records};
+use iosonar_archive::Fields;
+use iosonar_view::report::{Detail, PointWriter, Report, ReportRun, SideCar, write};
+use iosonar_view::{Material, Needs, TextOptions};
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Requests of which a page has all the facts.
+const ALL_POINTS: u64 = 1_000_000;
+/// Requests that a page of a longer run has.
+const SOME_POINTS: u64 = 200_000;
 
 /// Writes the page; says where it is.
-pub fn report(args: ReportArgs) -> Result<Exit, Failure> {
+pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
+    let inputs = Input::open_all(&args.inputs)?;
     if args.text {
-        let inputs = [Input::open(&args.dir)?];
-        let analysis =
-            Analysis::of(&inputs, &(&args.limits).into(), &DemandArgs::default(), Needs::EVERYTHING)?;
-        print(&analysis.to_mail(TextOptions::default()))?;
-        return Ok(Exit::Fine);
+        return in_text(args, &inputs);
     }
-    let archive = open(&args.dir)?;
-    let out = args.out.clone().unwrap_or_else(|| args.dir.join("report.html"));
-    let (plan, headline) = (archive.plan().to_toml(), headline(&archive));
-    let environment = archive.environment();
-    let environment = (!environment.is_null()).then(|| format!("{environment:#}"));
-    let run = Run::read(&Input::of_archive(archive)?, &(&args.limits).into())?;
-    let html = page(&Report {
-        summary: &run.summary,
-        diagrams: &run.diagrams,
-        plan_toml: &plan,
-        environment_json: environment.as_deref(),
-        headline: &headline,
-    });
-    std::fs::write(&out, html).with_context(|| format!("cannot write {}", out.display()))?;
+    let out = page_path(args)?;
+    let groups: Vec<&[Input]> = if args.compare { inputs.chunks(1).collect() } else { vec![&inputs] };
+    if args.compare && groups.len() != 2 {
+        return Err(Failure::refused(anyhow!("--compare needs exactly two runs, A and B; {} are given", groups.len())));
+    }
+    let limits = (&args.limits).into();
+    let analyses = groups
+        .iter()
+        .map(|group| Analysis::of(group, &limits, &args.demand, Needs::EVERYTHING))
+        .collect::<Result<Vec<_>, _>>()?;
+    let comparison = if args.compare { comparisons(&inputs)?.pop() } else { None };
+    let mut details = Vec::new();
+    for (group, analysis) in groups.iter().zip(&analyses) {
+        details.push(detail(args, group, analysis, &out)?);
+    }
+    let page = Page { inputs: &inputs, analyses: &analyses, details: &details, comparison: comparison.as_ref() };
+    page.write(&out)?;
     print(&format!("{}\n", out.display()))?;
+    for analysis in &analyses {
+        analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
+    }
+    let nothing = analyses.iter().any(|analysis| analysis.requests() == 0);
+    Ok(if nothing { Exit::Failed } else { Exit::Fine })
+}
+
+fn in_text(args: &ReportArgs, inputs: &[Input]) -> Result<Exit, Failure> {
+    let analysis = Analysis::of(inputs, &(&args.limits).into(), &args.demand, Needs::EVERYTHING)?;
+    print(&analysis.to_mail(TextOptions::default()))?;
     Ok(Exit::Fine)
+}
+
+/// Where the page goes: into the directory of a result, or beside a file.
+fn page_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
+    if let Some(out) = &args.out {
+        return Ok(out.clone());
+    }
+    let first = &args.inputs[0];
+    if args.inputs.len() == 1 && first.is_dir() {
+        return Ok(first.join("report.html"));
+    }
+    let name = match first.file_name().filter(|_| first.as_path() != Path::new("-")) {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => "report".to_string(),
+    };
+    Ok(PathBuf::from(format!("{name}.html")))
+}
+
+/// The requests that stand in the page; all of them beside it, if that is wanted.
+fn detail(args: &ReportArgs, inputs: &[Input], analysis: &Analysis, page: &Path) -> Result<Detail, Failure> {
+    let (Some(run), [input]) = (&analysis.run, inputs) else { return Ok(Detail::default()) };
+    let done = run.summary.counts.all.completed + run.summary.counts.all.failed;
+    let wanted = args.points.unwrap_or(if done <= ALL_POINTS { ALL_POINTS } else { SOME_POINTS });
+    let mut detail = chosen(input, run, wanted)?;
+    detail.requests = done.max(detail.embedded);
+    if args.side_car {
+        let path = page.with_extension("trace");
+        side_car(input, &run.summary.run.run_id, &path).with_context(|| format!("cannot write {}", path.display()))?;
+        detail.side_car = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    }
+    Ok(detail)
+}
+
+fn chosen(input: &Input, run: &Run, wanted: u64) -> io::Result<Detail> {
+    if wanted == 0 {
+        return Ok(Detail::default());
+    }
+    let mut choice = Choice::new(&run.summary, run.tally.as_ref(), &run.findings, wanted);
+    let mut detail = Detail { one_of: choice.one_of(), ..Detail::default() };
+    let mut writer = PointWriter::new(|block| {
+        detail.blocks.push(block);
+        Ok(())
+    });
+    let mut result = Ok(());
+    for part in 0..input.parts() {
+        input.read_part(part, Fields::ALL, &mut |piece| {
+            for record in piece {
+                let kept = choice.keeps(record);
+                if kept != Kept::No && result.is_ok() {
+                    result = writer.add(record, kept == Kept::Exceptional);
+                }
+            }
+        })?;
+    }
+    result?;
+    detail.embedded = writer.finish()?;
+    Ok(detail)
+}
+
+fn side_car(input: &Input, run_id: &str, path: &Path) -> io::Result<()> {
+    let mut file = SideCar::begin(BufWriter::new(File::create(path)?))?;
+    let mut writer = PointWriter::new(|block| file.add(&block));
+    let mut result = Ok(());
+    for part in 0..input.parts() {
+        input.read_part(part, Fields::ALL, &mut |piece| {
+            for record in piece {
+                if result.is_ok() {
+                    result = writer.add(record, false);
+                }
+            }
+        })?;
+    }
+    result?;
+    writer.finish()?;
+    file.finish(run_id)?;
+    Ok(())
+}
+
+/// Everything that a page is made of.
+struct Page<'a> {
+    inputs: &'a [Input],
+    analyses: &'a [Analysis],
+    details: &'a [Detail],
+    comparison: Option<&'a Comparison>,
+}
+
+impl Page<'_> {
+    /// A page that cannot be written whole leaves the one before as it was.
+    fn write(&self, out: &Path) -> Result<(), Failure> {
+        let cannot = || format!("cannot write {}", out.display());
+        let is_special = out.metadata().is_ok_and(|facts| !facts.is_file());
+        if is_special {
+            let mut file = BufWriter::new(File::create(out).with_context(cannot)?);
+            self.with_materials(&mut |materials| self.page(materials, &mut file)).with_context(cannot)?;
+            file.flush().with_context(cannot)?;
+            return Ok(());
+        }
+        let place = out.parent().filter(|place| !place.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // As readable as any other file: the process's mask says how much.
+        let everybody = Permissions::from_mode(0o666);
+        let file = tempfile::Builder::new().permissions(everybody).tempfile_in(place).with_context(cannot)?;
+        let mut text = BufWriter::new(file);
+        self.with_materials(&mut |materials| self.page(materials, &mut text)).with_context(cannot)?;
+        let file = text.into_inner().map_err(|error| error.into_error()).with_context(cannot)?;
+        file.persist(out).map_err(|error| error.error).with_context(cannot)?;
+        Ok(())
+    }
+
+    fn with_materials(&self, f: &mut dyn FnMut(&[&Material<'_>]) -> io::Result<()>) -> io::Result<()> {
+        match self.analyses {
+            [one] => one.with_material(|material| f(&[material])),
+            [a, b] => a.with_material(|a| b.with_material(|b| f(&[a, b]))),
+            _ => unreachable!("one analysis, or two that are compared"),
+        }
+    }
+
+    fn page(&self, materials: &[&Material<'_>], out: &mut dyn Write) -> io::Result<()> {
+        let names: Vec<String> = match self.comparison {
+            Some(_) => self.inputs.iter().map(|input| input.name.clone()).collect(),
+            None => vec![self.inputs.iter().map(|input| input.name.as_str()).collect::<Vec<_>>().join(", ")],
+        };
+        let runs: Vec<ReportRun<'_>> = materials
+            .iter()
+            .zip(&names)
+            .zip(self.details)
+            .map(|((material, name), detail)| ReportRun { name, material, detail })
+            .collect();
+        let archive = self.inputs[0].archive();
+        let plan = archive.map(|archive| archive.plan().to_toml());
+        let environment = archive.map(|archive| archive.environment()).filter(|facts| !facts.is_null());
+        let environment = environment.map(|facts| format!("{facts:#}"));
+        let text = self.comparison.map(|c| iosonar_view::compare(&[Judged::new(c.clone(), &[])]));
+        let report = Report {
+            runs: &runs,
+            comparison_text: text.as_deref(),
+            pairs: self.comparison.and_then(|c| c.pairs.as_ref()),
+            plan_toml: plan.as_deref(),
+            environment_json: environment.as_deref(),
+            tool: TOOL,
+        };
+        write(&report, out)
+    }
 }

@@ -1,142 +1,135 @@
-//! Data blocks: exact counts in the page. The form is described in `docs/diagrams.md`.
+//! Blocks of counts and of requests in the page. The form is described in `docs/page.md`.
 
+use super::numbers::{self, Checked, Counts};
+use super::points::PointBlock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
 use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
-use iosonar_analyze::{Class, CountGrid, CountSeries, Diagrams, Occupancy, ROWS, Scope, TILE_COLUMNS};
-use std::fmt::Write as _;
-use std::io::{Read, Write as _};
+use iosonar_analyze::demand::SeekMap;
+use iosonar_analyze::{Class, Correlation, CountGrid, SLOTS, TILE_COLUMNS};
+use iosonar_plan::Op;
+use std::io::{self, Read, Write};
 
 /// A block is closed when its values take this many bytes before compression; compressed and in base64 it then
 /// stays below 1 MiB.
 const BLOCK_BYTES: usize = 512 << 10;
 /// Counts of a tile.
-const TILE_VALUES: usize = TILE_COLUMNS * (ROWS + 2);
+const TILE_VALUES: usize = TILE_COLUMNS * SLOTS;
 
-/// All blocks of a run as HTML.
-pub(super) fn all(diagrams: &Diagrams) -> String {
-    let mut out = String::new();
-    grid(&mut out, "latency", &diagrams.latency);
-    grid(&mut out, "delay", &diagrams.delay);
-    counts(&mut out, "demanded", &diagrams.demanded.scope(Scope::All));
-    counts(&mut out, "delivered-read", &diagrams.delivered.scope(Scope::Read));
-    counts(&mut out, "delivered-write", &diagrams.delivered.scope(Scope::Write));
-    occupancy(&mut out, "in-flight-read", &diagrams.in_flight.scope(Scope::Read));
-    occupancy(&mut out, "in-flight-write", &diagrams.in_flight.scope(Scope::Write));
-    occupancy(&mut out, "waiting", &diagrams.waiting.scope(Scope::All));
-    out
+/// Writes the blocks of one run.
+pub(super) struct Blocks<'a> {
+    pub(super) out: &'a mut dyn Write,
+    /// 0 for A, 1 for B.
+    pub(super) run: usize,
 }
 
-fn grid(out: &mut String, name: &str, grid: &CountGrid) {
-    for class in Class::ALL {
-        let kind = format!("grid/{name}/{}", class.name());
-        let (mut first, mut values) = (0, Values::default());
-        for tile in 0..grid.tiles() {
-            match grid.tile(class, tile) {
-                Some(counts) => row_major(counts).for_each(|n| values.push(n)),
-                None => values.push_zeros(TILE_VALUES as u64),
-            }
+impl Blocks<'_> {
+    /// Counts over time and duration.
+    pub(super) fn grid(&mut self, id: &str, grid: &CountGrid) -> io::Result<()> {
+        for class in Class::ALL {
+            self.tiles(id, class, grid.tiles(), |tile, counts| match grid.tile(class, tile) {
+                Some(cells) => row_major(|column, slot| u64::from(cells[column * SLOTS + slot]), counts),
+                None => counts.push_zeros(TILE_VALUES as u64),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Counts over another quantity and duration.
+    pub(super) fn relation(&mut self, id: &str, relation: &Correlation) -> io::Result<()> {
+        let columns = relation.columns();
+        for class in Class::ALL {
+            self.tiles(id, class, columns.div_ceil(TILE_COLUMNS), |tile, counts| {
+                let count = |column: usize, slot| match tile * TILE_COLUMNS + column {
+                    column if column < columns => relation.count(column, slot)[class.index()],
+                    _ => 0,
+                };
+                row_major(count, counts);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Counts over time and place.
+    pub(super) fn seek(&mut self, map: &SeekMap) -> io::Result<()> {
+        for (class, op) in [(Class::Read, Op::Read), (Class::Write, Op::Write)] {
+            self.tiles("seek", class, map.columns.div_ceil(TILE_COLUMNS), |tile, counts| {
+                let count = |column, slot: usize| match slot.checked_sub(1) {
+                    Some(row) => u64::from(map.count(tile * TILE_COLUMNS + column, row, op)),
+                    None => 0,
+                };
+                row_major(count, counts);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Numbers over time.
+    pub(super) fn series(&mut self, id: &str, columns: &[u64]) -> io::Result<()> {
+        let mut counts = Counts::default();
+        columns.iter().for_each(|n| counts.push(*n));
+        counts.flush();
+        if counts.sum == 0 { Ok(()) } else { self.counts(&format!("series/{id}"), 0, counts) }
+    }
+
+    /// Requests.
+    pub(super) fn points(&mut self, block: &PointBlock) -> io::Result<()> {
+        writeln!(
+            self.out,
+            "<script type=\"application/x-iosonar-points\" data-run=\"{}\" data-n=\"{}\" data-from-us=\"{}\" \
+             data-to-us=\"{}\" data-unit=\"{}\" data-crc32=\"{:08x}\">{}</script>",
+            self.run,
+            block.count,
+            block.from_us,
+            block.to_us,
+            block.unit,
+            block.crc32,
+            STANDARD.encode(&block.deflated)
+        )
+    }
+
+    fn tiles(
+        &mut self,
+        id: &str,
+        class: Class,
+        tiles: usize,
+        fill: impl Fn(usize, &mut Counts),
+    ) -> io::Result<()> {
+        let kind = format!("grid/{id}/{}", class.name());
+        let (mut first, mut counts) = (0, Counts::default());
+        for tile in 0..tiles {
+            fill(tile, &mut counts);
             // A run of zeros ends with its tile, so that each tile can be read by itself.
-            values.flush();
-            if values.bytes.len() >= BLOCK_BYTES || tile + 1 == grid.tiles() {
-                let done = std::mem::take(&mut values);
+            counts.flush();
+            if counts.bytes.len() >= BLOCK_BYTES || tile + 1 == tiles {
+                let done = std::mem::take(&mut counts);
                 if done.sum > 0 {
-                    write(out, &kind, grid.axis().width_ns(), first, done);
+                    self.counts(&kind, first, done)?;
                 }
                 first = tile + 1;
             }
         }
+        Ok(())
+    }
+
+    fn counts(&mut self, kind: &str, first_tile: usize, counts: Counts) -> io::Result<()> {
+        let Checked { deflated, crc32 } = numbers::deflate(&counts.bytes);
+        writeln!(
+            self.out,
+            "<script type=\"application/x-iosonar-grid\" data-run=\"{}\" data-k=\"{kind}\" \
+             data-tile=\"{first_tile}\" data-n=\"{}\" data-crc32=\"{crc32:08x}\">{}</script>",
+            self.run,
+            counts.sum,
+            STANDARD.encode(deflated)
+        )
     }
 }
 
-/// The counts of a tile in the order of the block: row after row, column after column within a row. Rows far
-/// from the bands become one long run of zeros.
-fn row_major(tile: &[u32]) -> impl Iterator<Item = u64> {
-    let slots = ROWS + 2;
-    (0..slots)
-        .flat_map(move |slot| (0..TILE_COLUMNS).map(move |column| u64::from(tile[column * slots + slot])))
-}
-
-fn counts(out: &mut String, name: &str, series: &CountSeries) {
-    for (what, columns) in [("requests", &series.requests), ("bytes", &series.bytes)] {
-        list(out, &format!("series/{name}/{what}"), series.axis().width_ns(), columns);
-    }
-}
-
-fn occupancy(out: &mut String, name: &str, occupancy: &Occupancy) {
-    // No run that a program lives through comes near the end of 64 bits.
-    let integral = occupancy.integral_ns().into_iter().map(|ns| u64::try_from(ns).unwrap_or(u64::MAX));
-    list(
-        out,
-        &format!("series/{name}/request-ns"),
-        occupancy.axis().width_ns(),
-        &integral.collect::<Vec<_>>(),
-    );
-}
-
-fn list(out: &mut String, kind: &str, width_ns: u64, columns: &[u64]) {
-    let mut values = Values::default();
-    columns.iter().for_each(|n| values.push(*n));
-    values.flush();
-    if values.sum > 0 {
-        write(out, kind, width_ns, 0, values);
-    }
-}
-
-fn write(out: &mut String, kind: &str, width_ns: u64, first: usize, values: Values) {
-    let mut deflate = DeflateEncoder::new(Vec::new(), Compression::best());
-    deflate.write_all(&values.bytes).expect("writing to memory does not fail");
-    let packed = deflate.finish().expect("writing to memory does not fail");
-    let crc = crc32fast::hash(&values.bytes);
-    _ = writeln!(
-        out,
-        "<script type=\"application/x-iosonar-grid\" data-k=\"{kind}\" data-width-ns=\"{width_ns}\" \
-         data-tile=\"{first}\" data-n=\"{}\" data-crc32=\"{crc:08x}\">{}</script>",
-        values.sum,
-        STANDARD.encode(packed)
-    );
-}
-
-/// Numbers as variable-length integers, runs of zeros as a zero and their length less one.
-#[derive(Default)]
-struct Values {
-    bytes: Vec<u8>,
-    zeros: u64,
-    sum: u64,
-}
-
-impl Values {
-    fn push(&mut self, n: u64) {
-        if n == 0 {
-            self.zeros += 1;
-            return;
-        }
-        self.flush();
-        self.varint(n);
-        self.sum += n;
-    }
-
-    fn push_zeros(&mut self, count: u64) {
-        self.zeros += count;
-    }
-
-    fn flush(&mut self) {
-        if self.zeros > 0 {
-            let run = std::mem::take(&mut self.zeros);
-            self.varint(0);
-            self.varint(run - 1);
-        }
-    }
-
-    /// Seven bits a byte, lowest first; the highest bit says that more follow (LEB128).
-    fn varint(&mut self, mut n: u64) {
-        while n >= 0x80 {
-            self.bytes.push(n as u8 | 0x80);
-            n >>= 7;
-        }
-        self.bytes.push(n as u8);
+/// The counts of a tile in the order of the block: slot after slot, column after column within a slot. Rows far from the
+/// bands become one long run of zeros.
+fn row_major(count: impl Fn(usize, usize) -> u64, counts: &mut Counts) {
+    for slot in 0..SLOTS {
+        (0..TILE_COLUMNS).for_each(|column| counts.push(count(column, slot)));
     }
 }
 
@@ -170,8 +163,8 @@ pub fn decode_block(text: &str, crc32: u32, most: usize) -> Result<Vec<u64>, Blo
     let mut rest = bytes.as_slice();
     let mut values = Vec::new();
     while !rest.is_empty() {
-        let (value, run) = match varint(&mut rest)? {
-            0 => (0, varint(&mut rest)?.saturating_add(1)),
+        let (value, run) = match number(&mut rest)? {
+            0 => (0, number(&mut rest)?.saturating_add(1)),
             n => (n, 1),
         };
         if run > (most - values.len()) as u64 {
@@ -182,23 +175,14 @@ pub fn decode_block(text: &str, crc32: u32, most: usize) -> Result<Vec<u64>, Blo
     Ok(values)
 }
 
-fn varint(bytes: &mut &[u8]) -> Result<u64, BlockError> {
-    let mut n = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (byte, rest) = bytes.split_first().ok_or(BlockError::Values)?;
-        *bytes = rest;
-        n |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok(n);
-        }
-    }
-    Err(BlockError::Values)
+fn number(bytes: &mut &[u8]) -> Result<u64, BlockError> {
+    numbers::read_varint(bytes).ok_or(BlockError::Values)
 }
 
-/// The tiles of a decoded grid block, each `TILE_COLUMNS` columns of `ROWS + 2` counts, column after column as
+/// The tiles of a decoded grid block, each `TILE_COLUMNS` columns of `SLOTS` counts, column after column as
 /// in [`CountGrid::tile`].
 pub fn grid_tiles(values: &[u64]) -> Vec<Vec<u64>> {
-    let slots = ROWS + 2;
+    let slots = SLOTS;
     let tile =
         |values: &[u64]| (0..values.len()).map(|i| values[i % slots * TILE_COLUMNS + i / slots]).collect();
     values.chunks_exact(TILE_VALUES).map(tile).collect()
@@ -209,6 +193,12 @@ mod tests {
     use super::*;
     use iosonar_analyze::TimeAxis;
     use proptest::prelude::*;
+
+    fn written(write: impl FnOnce(&mut Blocks<'_>) -> io::Result<()>) -> String {
+        let mut out = Vec::new();
+        write(&mut Blocks { out: &mut out, run: 0 }).unwrap();
+        String::from_utf8(out).unwrap()
+    }
 
     fn attribute<'a>(element: &'a str, name: &str) -> &'a str {
         let begin = element.find(&format!("{name}=\"")).unwrap() + name.len() + 2;
@@ -240,12 +230,11 @@ mod tests {
             let class = if i % 7 == 0 { Class::WritePushed } else { Class::Read };
             g.add(class, i * i % 40_000, i * i * i % 200_000_000_000);
         }
-        let mut html = String::new();
-        grid(&mut html, "latency", &g);
+        let html = written(|blocks| blocks.grid("latency.start", &g));
         let blocks = parse(&html);
         assert_eq!(blocks.iter().map(|b| b.2).sum::<u64>(), 30_000);
         for class in Class::ALL {
-            let kind = format!("grid/latency/{}", class.name());
+            let kind = format!("grid/latency.start/{}", class.name());
             let tiles: Vec<(usize, Vec<u64>)> = blocks
                 .iter()
                 .filter(|b| b.0 == kind)
@@ -263,8 +252,7 @@ mod tests {
 
     #[test]
     fn damage_is_noticed() {
-        let mut html = String::new();
-        list(&mut html, "series/x/requests", 1, &[1, 2, 3, 0, 0, 4]);
+        let html = written(|blocks| blocks.series("x.requests", &[1, 2, 3, 0, 0, 4]));
         let (_, _, sum, values) = parse(&html).remove(0);
         assert_eq!((sum, values), (10, vec![1, 2, 3, 0, 0, 4]));
         let text = html.split_once('>').unwrap().1.split('<').next().unwrap();
@@ -277,8 +265,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_numbers_come_back(numbers in prop::collection::vec(prop_oneof![Just(0u64), 0u64..300, 0u64..1 << 40], 0..300)) {
-            let mut html = String::new();
-            list(&mut html, "series/x/bytes", 1, &numbers);
+            let html = written(|blocks| blocks.series("x.bytes", &numbers));
             let decoded = if html.is_empty() { vec![0; numbers.len()] } else { parse(&html).remove(0).3 };
             prop_assert_eq!(decoded, numbers);
         }

@@ -1,70 +1,149 @@
 //! The page itself.
 
-use super::blocks;
-use crate::health;
+use super::blocks::Blocks;
+use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
+use super::run::{ReportRun, relation};
 use crate::units::{self, Charset};
-use crate::{Headline, Material, Picture, RunMaterial, Style, Subject, escape, raster};
+use crate::{Picture, Style, escape, health, raster, show_demand};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use iosonar_analyze::compare::{Pairs, RatioBin};
 use iosonar_analyze::{
-    ByScope, Counts, Diagrams, LimitResult, LimitVerdict, ROWS, ROWS_PER_DECADE, Scope, Severity, Summary,
+    ByScope, Caution, Counts, LimitResult, LimitVerdict, ROWS, ROWS_PER_DECADE, Scope, Severity, Summary,
     TILE_COLUMNS, TimeStats,
 };
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::{self, Write};
 
 /// What a page is made from.
 pub struct Report<'a> {
-    /// Figures, verdicts and cautions.
-    pub summary: &'a Summary,
-    /// Counts behind the pictures.
-    pub diagrams: &'a Diagrams,
+    /// The run or load; or A and B, which are compared.
+    pub runs: &'a [ReportRun<'a>],
+    /// What the comparison of A and B says, as text.
+    pub comparison_text: Option<&'a str>,
+    /// The same requests in A and B.
+    pub pairs: Option<&'a Pairs>,
     /// The plan as TOML, to run the same again.
-    pub plan_toml: &'a str,
+    pub plan_toml: Option<&'a str>,
     /// What is known about the machine, as JSON text.
     pub environment_json: Option<&'a str>,
-    /// Words for the subtitles of the pictures.
-    pub headline: &'a Headline,
+    /// Name and version of the program that writes the page.
+    pub tool: &'a str,
 }
 
-/// Pictures of the page, in reading order.
-const PICTURES: [Picture; 4] = [Picture::SONAR, Picture::THROUGHPUT, Picture::DELAY, Picture::IN_FLIGHT];
+/// Writes the page. The same input gives the same bytes.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(words(report).as_bytes())?;
+    let meta = serde_json::to_string(&meta(report))?;
+    // A path may hold `</script>`; in JSON the bracket may be written as a number.
+    let meta = meta.replace('<', "\\u003c");
+    writeln!(out, "<script type=\"application/json\" id=\"iosonar-meta\">{meta}</script>")?;
+    writeln!(out, "<script id=\"iosonar-viewer\">{VIEWER}</script>")?;
+    for (i, run) in report.runs.iter().enumerate() {
+        run.write_blocks(&mut Blocks { out, run: i })?;
+    }
+    if let Some(pairs) = report.pairs {
+        Blocks { out, run: 0 }.relation("pairs", &pairs.density)?;
+    }
+    out.write_all(b"<div id=\"iosonar-end\" hidden></div>\n</body>\n</html>\n")
+}
 
-/// The page as HTML. The same input gives the same bytes.
-pub fn page(report: &Report<'_>) -> String {
-    let s = report.summary;
+/// Everything that can be read without a script.
+fn words(report: &Report<'_>) -> String {
     let mut out = String::new();
-    head(&mut out, s);
+    let title = title(report);
+    head(&mut out, &title, report.tool);
     out.push_str("<main>\n");
-    title(&mut out, s);
-    warnings(&mut out, s);
-    verdicts(&mut out, s);
-    tiles(&mut out, s);
-    PICTURES.iter().for_each(|p| picture(&mut out, report, *p));
-    tables(&mut out, s);
+    header(&mut out, report);
+    let names = names(report);
+    for (name, run) in names.iter().zip(report.runs) {
+        warnings(&mut out, name, run);
+    }
+    if let Some(text) = report.comparison_text {
+        open_text(&mut out, "comparison", "A against B", text);
+    }
+    for (name, run) in names.iter().zip(report.runs) {
+        if let Some(run) = &run.material.run {
+            verdicts(&mut out, name, run.summary);
+            tiles(&mut out, name, run.summary);
+        }
+    }
+    for run in &report.runs[..1] {
+        overview(&mut out, run);
+    }
+    out.push_str("<div id=\"view\"></div>\n");
+    report.runs.iter().take(1).for_each(|run| findings(&mut out, &run.findings()));
+    for (name, run) in names.iter().zip(report.runs) {
+        tables(&mut out, name, run);
+    }
     sources(&mut out, report);
     out.push_str(HOW_TO_READ);
-    _ = writeln!(out, "<footer>{} · run {}</footer>\n</main>", escape(&s.run.tool), escape(&s.run.run_id));
-    data(&mut out, report);
-    out.push_str("<div id=\"iosonar-end\" hidden></div>\n</body>\n</html>\n");
+    let ids = report.runs.iter().filter_map(|run| run.material.subject.run_id.as_deref());
+    let ids: Vec<String> = ids.map(|id| format!(" · run {}", escape(id))).collect();
+    _ = writeln!(out, "<footer>{}{}</footer>\n</main>", escape(report.tool), ids.concat());
     out
 }
 
-fn head(out: &mut String, s: &Summary) {
-    let name = s.targets.first().map_or("run", |t| t.path.as_str());
+/// What comes before a sentence, so that it is known which of two runs it is about.
+fn names(report: &Report<'_>) -> Vec<&'static str> {
+    if report.runs.len() > 1 { vec!["A: ", "B: "] } else { vec![""] }
+}
+
+fn title(report: &Report<'_>) -> String {
+    report.runs.iter().map(|run| shorten(run.name)).collect::<Vec<_>>().join(" against ")
+}
+
+fn meta(report: &Report<'_>) -> PageMeta {
+    PageMeta {
+        version: PAGE_VERSION,
+        tool: report.tool.to_string(),
+        title: title(report),
+        form: GridForm {
+            rows: ROWS as u32,
+            rows_per_decade: ROWS_PER_DECADE as u32,
+            floor_ns: 1000,
+            tile_columns: TILE_COLUMNS as u32,
+        },
+        runs: report.runs.iter().map(ReportRun::meta).collect(),
+        pairs: report.pairs.map(pairs),
+    }
+}
+
+fn pairs(pairs: &Pairs) -> PagePairs {
+    let percent = |share: f64| units::number(share * 100.0);
+    let bar = |bin: &RatioBin| PageRatio { from_log2: bin.from_log2, to_log2: bin.to_log2, share: bin.share };
+    PagePairs {
+        pairs: pairs.completed,
+        slower_in_b: pairs.worse_share,
+        faster_in_b: pairs.better_share,
+        text: format!(
+            "{} requests completed in both; {} % took at least 3 % longer in B, {} % at least 3 % less; median B ÷ A {}",
+            units::grouped(pairs.completed),
+            percent(pairs.worse_share),
+            percent(pairs.better_share),
+            pairs.median_ratio.map_or("–".to_string(), units::number)
+        ),
+        ratios: pairs.histogram.iter().map(bar).collect(),
+        density: relation("pairs", &pairs.density),
+    }
+}
+
+fn head(out: &mut String, title: &str, tool: &str) {
     _ = write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data: blob:; \
+         style-src 'unsafe-inline'; script-src 'unsafe-inline' blob:; worker-src blob:; connect-src 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{} · {}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        escape(name),
-        escape(&s.run.tool)
+        escape(title),
+        escape(tool)
     );
 }
-
-/// Targets in the title; all are in the table.
-const TITLE_TARGETS: usize = 4;
 
 /// Both ends of a long name, so that cautions stay in sight.
 fn shorten(name: &str) -> String {
@@ -76,53 +155,50 @@ fn shorten(name: &str) -> String {
     chars[..ROOM / 2].iter().chain(&['…']).chain(&chars[chars.len() - ROOM / 2..]).collect()
 }
 
-fn title(out: &mut String, s: &Summary) {
-    out.push_str("<header>\n<h1>");
-    for (i, t) in s.targets.iter().take(TITLE_TARGETS).enumerate() {
-        let separator = if i > 0 { "<br>" } else { "" };
-        _ = write!(out, "{separator}{} → {}", escape(&shorten(&t.source)), escape(&shorten(&t.path)));
+fn header(out: &mut String, report: &Report<'_>) {
+    out.push_str("<header>\n");
+    for (name, run) in names(report).iter().zip(report.runs) {
+        let subject = run.material.subject;
+        _ = writeln!(out, "<h1>{name}{}</h1>", escape(&subject.what));
+        _ = write!(out, "<p class=\"faint\">{}", escape(&subject.how));
+        if !subject.command.is_empty() {
+            _ = write!(out, " · <code>{}</code>", escape(&shorten(&subject.command)));
+        }
+        out.push_str("</p>\n");
     }
-    if s.targets.len() > TITLE_TARGETS {
-        _ = write!(out, "<br>and {} more", s.targets.len() - TITLE_TARGETS);
-    }
-    let access = if s.run.buffered { "page cache" } else { "direct I/O" };
-    _ = writeln!(
-        out,
-        "</h1>\n<p class=\"faint\">engine {} · {access} · depth {} · {} · <code>{}</code></p>\n</header>",
-        escape(&s.run.engine),
-        s.run.depth,
-        s.span.duration_ns().map_or("no duration".to_string(), time),
-        escape(&shorten(&s.run.command))
-    );
+    out.push_str("</header>\n");
 }
 
-fn warnings(out: &mut String, s: &Summary) {
-    for stamp in &s.stamps {
-        _ = writeln!(out, "<p class=\"stamp\" role=\"alert\">{}</p>", escape(stamp.text()));
+fn warnings(out: &mut String, name: &str, run: &ReportRun<'_>) {
+    let subject = run.material.subject;
+    for stamp in &subject.stamps {
+        _ = writeln!(out, "<p class=\"stamp\" role=\"alert\">{name}{}</p>", escape(stamp.text()));
     }
-    if s.cautions.is_empty() {
-        out.push_str("<p class=\"faint\">No cautions.</p>\n");
+    if subject.cautions.is_empty() {
+        _ = writeln!(out, "<p class=\"faint\">{name}No cautions.</p>");
         return;
     }
     out.push_str("<section class=\"cautions\" aria-label=\"Cautions\">\n<ul>\n");
-    for caution in &s.cautions {
-        let word = match caution.severity {
-            Severity::Severe => "Severe",
-            Severity::Warning => "Warning",
-            Severity::Note => "Note",
-        };
-        _ = writeln!(out, "<li><b>⚠ {word}.</b> {}</li>", escape(&caution.text));
-    }
+    subject.cautions.iter().for_each(|c| caution(out, name, c));
     out.push_str("</ul>\n</section>\n");
 }
 
-fn verdicts(out: &mut String, s: &Summary) {
+fn caution(out: &mut String, name: &str, caution: &Caution) {
+    let word = match caution.severity {
+        Severity::Severe => "Severe",
+        Severity::Warning => "Warning",
+        Severity::Note => "Note",
+    };
+    _ = writeln!(out, "<li><b>⚠ {name}{word}.</b> {}</li>", escape(&caution.text));
+}
+
+fn verdicts(out: &mut String, run: &str, s: &Summary) {
     out.push_str("<section class=\"verdicts\" aria-label=\"Limits\">\n");
     for (name, verdict) in [("Latency", &s.limits.latency), ("Delay", &s.limits.delay)] {
         let (class, text) = verdict_words(verdict);
         _ = writeln!(
             out,
-            "<p class=\"{class}\"><b>{name}</b>, limit {}: {text}</p>",
+            "<p class=\"{class}\"><b>{run}{name}</b>, limit {}: {text}</p>",
             units::limit(verdict.limit_ns)
         );
     }
@@ -152,7 +228,7 @@ fn optional(ns: Option<u64>) -> String {
     ns.map_or("–".to_string(), time)
 }
 
-fn tiles(out: &mut String, s: &Summary) {
+fn tiles(out: &mut String, run: &str, s: &Summary) {
     let c = &s.counts.all;
     let pair = |stats: &Option<TimeStats>, values: fn(&TimeStats) -> [Option<u64>; 2]| {
         stats.as_ref().map_or("–".to_string(), |t| values(t).map(optional).join(" / "))
@@ -174,44 +250,48 @@ fn tiles(out: &mut String, s: &Summary) {
         _ => "no timetable".to_string(),
     };
     let failed = format!("{}<br>failed {}", units::grouped(c.completed), units::grouped(c.failed));
-    out.push_str("<section class=\"tiles\" aria-label=\"Figures\">\n");
+    _ = writeln!(out, "<section class=\"tiles\" aria-label=\"{run}Figures\">");
     let issue_error = match s.health.means {
         Some(_) => pair(&s.health.issue_error, |t| [t.p99_ns, Some(t.max_ns)]),
         None => "not known".to_string(),
     };
     for (name, value, link) in [
-        ("requests completed", failed, "counts"),
+        ("requests completed", failed, "#counts"),
         ("delivered", rate, "throughput"),
         ("of the demanded rate", met, "throughput"),
         ("latency p50 / p99", pair(&s.latency.all, |t| [Some(t.p50_ns), t.p99_ns]), "sonar"),
-        ("latency p99.9 / max", pair(&s.latency.all, |t| [t.p99_9_ns, Some(t.max_ns)]), "sonar"),
+        ("latency p99.9 / max", pair(&s.latency.all, |t| [t.p99_9_ns, Some(t.max_ns)]), "percentiles"),
         ("delay p99 / max", pair(&s.delay.all, |t| [t.p99_ns, Some(t.max_ns)]), "delay"),
-        ("issue error p99 / max", issue_error, "table-health"),
+        ("issue error p99 / max", issue_error, "#table-health"),
     ] {
-        _ = writeln!(out, "<a class=\"tile\" href=\"#{link}\"><span>{name}</span><b>{value}</b></a>");
+        // A panel is the viewer's; without it the link leads to where it would be.
+        let link = match link.strip_prefix('#') {
+            Some(_) => format!("href=\"{link}\""),
+            None => format!("href=\"#view\" data-panel-link=\"{link}\""),
+        };
+        _ = writeln!(out, "<a class=\"tile\" {link}><span>{run}{name}</span><b>{value}</b></a>");
     }
     out.push_str("</section>\n");
 }
 
-fn picture(out: &mut String, report: &Report<'_>, picture: Picture) {
-    let subject = Subject::of_run(report.summary, report.headline);
-    let run = RunMaterial { summary: report.summary, diagrams: report.diagrams, tally: None, findings: None };
-    let material = Material { subject: &subject, run: Some(run), demand: None };
-    let Some(scene) = picture.draw(&material, &Style::default()) else { return };
-    let words = alternative(report.summary, picture);
+/// The whole run as one picture: what is seen first, and all that is seen without a script.
+fn overview(out: &mut String, run: &ReportRun<'_>) {
+    let picture = if run.material.run.is_some() { Picture::SONAR } else { Picture::THROUGHPUT };
+    let Some(scene) = picture.draw(run.material, &Style::default()) else { return };
+    let words = run.material.run.map_or(String::new(), |run| alternative(run.summary));
     _ = writeln!(
         out,
-        "<figure id=\"{}\">\n<img width=\"{}\" height=\"{}\" alt=\"{}\" src=\"data:image/png;base64,{}\">\n</figure>",
-        picture.keyword(),
+        "<figure id=\"overview-image\">\n<img width=\"{}\" height=\"{}\" alt=\"{}\" \
+         src=\"data:image/png;base64,{}\">\n</figure>",
         scene.width,
         scene.height,
-        escape(&words),
+        escape(&format!("{}: {words}", picture.title())),
         STANDARD.encode(raster::png(&scene))
     );
 }
 
 /// The picture in a sentence, for those who cannot see it.
-fn alternative(s: &Summary, picture: Picture) -> String {
+fn alternative(s: &Summary) -> String {
     let of = |name: &str, stats: &Option<TimeStats>| {
         stats.as_ref().map(|t| {
             format!(
@@ -222,44 +302,65 @@ fn alternative(s: &Summary, picture: Picture) -> String {
             )
         })
     };
-    let both = |by: &ByScope<Option<TimeStats>>| {
-        [of("reads", &by.read), of("writes", &by.write)].into_iter().flatten().collect::<Vec<_>>().join("; ")
-    };
-    let figures = match picture {
-        p if p == Picture::SONAR => both(&s.latency),
-        p if p == Picture::DELAY => both(&s.delay),
-        p if p == Picture::THROUGHPUT => s.throughput.delivered.map_or(String::new(), |r| {
-            format!(
-                "delivered {} requests per second, {}",
-                units::request_rate(r.requests_per_second),
-                units::byte_rate(r.bytes_per_second)
-            )
-        }),
-        _ => s
-            .in_flight
-            .mean_time_weighted
-            .map_or(String::new(), |m| format!("{} in flight on average", units::request_rate(m))),
-    };
-    format!("{}: {figures}.", picture.title())
+    let both = [of("reads", &s.latency.read), of("writes", &s.latency.write)];
+    format!("{}.", both.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
-fn tables(out: &mut String, s: &Summary) {
-    out.push_str("<section aria-label=\"Tables\">\n");
-    times_table(out, "Latency: submission to completion", &s.latency);
-    times_table(out, "Delay: due to submission", &s.delay);
-    times_table(out, "Response: due to completion", &s.response);
-    health_table(out, s);
-    counts_table(out, s);
-    errors_table(out, s);
-    targets_table(out, s);
+fn findings(out: &mut String, findings: &[PageFinding]) {
+    if findings.is_empty() {
+        return;
+    }
+    out.push_str("<section aria-label=\"Findings\">\n<h2>What was found</h2>\n<ol id=\"findings\">\n");
+    for (i, finding) in findings.iter().enumerate() {
+        _ = writeln!(out, "<li data-finding=\"{i}\">{}</li>", escape(&finding.text));
+    }
+    out.push_str("</ol>\n</section>\n");
+}
+
+fn tables(out: &mut String, name: &str, run: &ReportRun<'_>) {
+    _ = writeln!(out, "<section aria-label=\"{name}Tables\">");
+    if let Some(run) = &run.material.run {
+        run_tables(out, name, run.summary);
+    }
+    if let Some(demand) = run.material.demand {
+        let text = show_demand(&[run.name.to_string()], &demand.facts);
+        folded(out, "demand", &format!("{name}What the load demands"), &text);
+    }
     out.push_str("</section>\n");
 }
 
-/// A folded table; cells are HTML already.
-fn table(out: &mut String, id: &str, caption: &str, head: &[&str], rows: &[Vec<String>]) {
-    _ = writeln!(out, "<details id=\"{id}\">\n<summary>{caption}</summary>");
+fn run_tables(out: &mut String, name: &str, s: &Summary) {
+    times_table(out, name, "Latency: submission to completion", &s.latency);
+    times_table(out, name, "Delay: due to submission", &s.delay);
+    times_table(out, name, "Response: due to completion", &s.response);
+    health_table(out, name, s);
+    counts_table(out, name, s);
+    errors_table(out, name, s);
+    targets_table(out, name, s);
+}
+
+fn folded(out: &mut String, id: &str, caption: &str, text: &str) {
+    _ = writeln!(
+        out,
+        "<details id=\"{id}\">\n<summary>{caption}</summary>\n<pre>{}</pre>\n</details>",
+        escape(text)
+    );
+}
+
+fn open_text(out: &mut String, id: &str, caption: &str, text: &str) {
+    _ = writeln!(out, "<details id=\"{id}\" open>\n<summary>{caption}</summary>\n<pre>{}</pre>\n</details>", escape(text));
+}
+
+/// A folded table; cells are HTML already. Of two runs, the second one's has a name of its own.
+fn table(out: &mut String, run: &str, id: &str, caption: &str, head: &[&str], rows: &[Vec<String>]) {
+    let suffix = suffix(run);
+    _ = writeln!(out, "<details id=\"{id}{suffix}\">\n<summary>{run}{caption}</summary>");
     plain_table(out, head, rows);
     out.push_str("</details>\n");
+}
+
+fn suffix(run: &str) -> &'static str {
+    if run.starts_with('B') { "-b" } else { "" }
 }
 
 fn plain_table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
@@ -280,12 +381,12 @@ fn plain_table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
     out.push_str("</tbody>\n</table></div>\n");
 }
 
-fn times_table(out: &mut String, caption: &str, stats: &ByScope<Option<TimeStats>>) {
+fn times_table(out: &mut String, run: &str, caption: &str, stats: &ByScope<Option<TimeStats>>) {
     let row = |scope: Scope| Some(time_cells(scope.name(), stats.get(scope).as_ref()?));
     let rows: Vec<_> = Scope::ALL.into_iter().filter_map(row).collect();
     if !rows.is_empty() {
         let id = caption.split(':').next().unwrap_or_default().to_lowercase();
-        table(out, &format!("table-{id}"), caption, &time_heads("class"), &rows);
+        table(out, run, &format!("table-{id}"), caption, &time_heads("class"), &rows);
     }
 }
 
@@ -310,9 +411,11 @@ fn time_cells(name: &str, t: &TimeStats) -> Vec<String> {
 }
 
 /// Two tables under one heading: distributions, and what else there is to say.
-fn health_table(out: &mut String, s: &Summary) {
-    out.push_str(
-        "<details id=\"table-health\">\n<summary>Replayer: did it keep to the timetable?</summary>\n",
+fn health_table(out: &mut String, run: &str, s: &Summary) {
+    _ = writeln!(
+        out,
+        "<details id=\"table-health{}\">\n<summary>{run}Replayer: did it keep to the timetable?</summary>",
+        suffix(run)
     );
     if s.health.means.is_none() {
         out.push_str("<p class=\"faint\">The result does not tell how well it kept to the timetable.</p>\n");
@@ -328,7 +431,7 @@ fn health_table(out: &mut String, s: &Summary) {
     out.push_str("</dl>\n</details>\n");
 }
 
-fn counts_table(out: &mut String, s: &Summary) {
+fn counts_table(out: &mut String, run: &str, s: &Summary) {
     let cells = |name: String, c: &Counts| {
         let numbers = [
             c.total,
@@ -373,10 +476,10 @@ fn counts_table(out: &mut String, s: &Summary) {
         "left out as ramp",
         "transferred",
     ];
-    table(out, "counts", "Counts", &head, &rows);
+    table(out, run, "counts", "Counts", &head, &rows);
 }
 
-fn errors_table(out: &mut String, s: &Summary) {
+fn errors_table(out: &mut String, run: &str, s: &Summary) {
     let row = |e: &iosonar_analyze::ErrorCount| {
         vec![
             escape(&e.name),
@@ -392,11 +495,11 @@ fn errors_table(out: &mut String, s: &Summary) {
         let rows: Vec<_> = s.errors.iter().map(row).collect();
         let head =
             ["reason", "requests", "first due at", "first did", "at byte", "of target", "request number"];
-        table(out, "errors", "Failed requests", &head, &rows);
+        table(out, run, "errors", "Failed requests", &head, &rows);
     }
 }
 
-fn targets_table(out: &mut String, s: &Summary) {
+fn targets_table(out: &mut String, run: &str, s: &Summary) {
     let row = |t: &iosonar_analyze::TargetSummary| {
         vec![
             escape(&t.path),
@@ -410,42 +513,25 @@ fn targets_table(out: &mut String, s: &Summary) {
     };
     let rows: Vec<_> = s.targets.iter().map(row).collect();
     let head = ["target", "load", "size", "block", "wraparound factor", "most in flight", "most waiting"];
-    table(out, "targets", "Targets", &head, &rows);
+    table(out, run, "targets", "Targets", &head, &rows);
 }
 
 fn sources(out: &mut String, report: &Report<'_>) {
-    let mut folded = |id: &str, name: &str, text: &str| {
-        _ = writeln!(
-            out,
-            "<details id=\"{id}\">\n<summary>{name}</summary>\n<pre>{}</pre>\n</details>",
-            escape(text)
-        );
-    };
-    folded("command", "Command", &report.summary.run.command);
-    folded("plan", "Plan", report.plan_toml);
-    if let Some(environment) = report.environment_json {
-        folded("environment", "Environment", environment);
+    for (name, run) in names(report).iter().zip(report.runs) {
+        let command = &run.material.subject.command;
+        if !command.is_empty() {
+            folded(out, &format!("command{}", suffix(name)), &format!("{name}Command"), command);
+        }
     }
-}
-
-fn data(out: &mut String, report: &Report<'_>) {
-    let meta = serde_json::json!({
-        "version": 1,
-        "rows": ROWS,
-        "rows_per_decade": ROWS_PER_DECADE,
-        "floor_ns": 1000,
-        "tile_columns": TILE_COLUMNS,
-        "latency_width_ns": report.diagrams.latency.axis().width_ns(),
-        "latency_columns": report.diagrams.latency.axis().columns(),
-        "delay_width_ns": report.diagrams.delay.axis().width_ns(),
-        "delay_columns": report.diagrams.delay.axis().columns(),
-        "summary": report.summary,
-    });
-    // A path may hold `</script>`; in JSON the bracket may be written as a number.
-    let meta = meta.to_string().replace('<', "\\u003c");
-    _ = writeln!(out, "<script type=\"application/json\" id=\"iosonar-meta\">{meta}</script>");
-    out.push_str(&blocks::all(report.diagrams));
+    if let Some(plan) = report.plan_toml {
+        folded(out, "plan", "Plan", plan);
+    }
+    if let Some(environment) = report.environment_json {
+        folded(out, "environment", "Environment", environment);
+    }
 }
 
 const STYLE: &str = include_str!("style.css");
 const HOW_TO_READ: &str = include_str!("how-to-read.html");
+/// Built from `web/`; a test proves it.
+const VIEWER: &str = include_str!("../../../../web/dist/viewer.js");

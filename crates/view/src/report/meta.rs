@@ -381,22 +381,34 @@ pub(super) struct PageDetail {
 pub(super) struct PagePairs {
     /// Requests that completed in both.
     pub(super) pairs: u64,
-    /// Share of them that took longer in B, 0 to 1.
+    /// Share of them that took at least 3 % longer in B, 0 to 1.
     pub(super) slower_in_b: f64,
-    /// Share of them that took longer in A, 0 to 1.
+    /// Share of them that took at least 3 % less in B, 0 to 1.
     pub(super) faster_in_b: f64,
     /// One sentence with interval.
     pub(super) text: String,
-    /// Binary logarithm of B ÷ A: lower edge of each bar, and pairs in it.
-    pub(super) ratios: Vec<(f64, u64)>,
-    /// Lower edges of the columns (latency in A) of the grid `pairs`, whose rows are the latency in B.
-    pub(super) edges: Vec<u64>,
+    /// How often B ÷ A lies between two values.
+    pub(super) ratios: Vec<PageRatio>,
+    /// Latency in B over latency in A: `data-k="grid/pairs/CLASS"` in the blocks of A.
+    pub(super) density: PageRelation,
+}
+
+/// A bar of the histogram of ratios.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageRatio {
+    /// Binary logarithm of its lower end; absent for the first bar.
+    pub(super) from_log2: Option<f64>,
+    /// Binary logarithm of its upper end; absent for the last bar.
+    pub(super) to_log2: Option<f64>,
+    /// Share of the pairs, 0 to 1.
+    pub(super) share: f64,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ts_rs::Config;
+    use ts_rs::{Config, TS as _};
 
     /// The file that the viewer is built with.
     const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/format/page.ts");
@@ -416,7 +428,7 @@ mod tests {
         add!(
             PageMeta, GridForm, PageKind, PageRun, PageLimit, PageCaution, PageFindingKind, PageFinding, PageRange,
             PageBand, PageMark, PageBase, PageGrid, PageSeries, PageRelation, PageSeek, PagePercentiles, PageSize,
-            PageFrequency, PageMissRatio, PagePart, PageDetail, PagePairs
+            PageFrequency, PageMissRatio, PagePart, PageDetail, PagePairs, PageRatio
         );
         out
     }

@@ -1,9 +1,18 @@
-//! One HTML page with everything: cautions, verdicts, figures, pictures, tables, and the exact counts behind
-//! the pictures for whoever wants to compute on. It needs no network and runs no script.
+//! One HTML page with everything: cautions, limits, figures, tables, the exact counts behind every picture and the facts
+//! of single requests, and a viewer for them. It needs no network; without a script its words and tables remain.
+//! The form is described in `docs/page.md`.
 
 mod blocks;
-mod meta;
 mod html;
+mod meta;
+mod numbers;
+mod percentiles;
+mod points;
+mod run;
+mod side_car;
 
 pub use blocks::{BlockError, decode_block, grid_tiles};
-pub use html::{Report, page};
+pub use html::{Report, write};
+pub use points::{BLOCK_POINTS, PointBlock, PointWriter};
+pub use run::{Detail, ReportRun};
+pub use side_car::SideCar;

@@ -1,0 +1,66 @@
+//! Service and response time by percentile, for the viewer.
+
+use super::meta::PagePercentiles;
+use crate::RunMaterial;
+use iosonar_analyze::{ByScope, Distribution, Scope, TimeStats};
+
+/// Points of a curve for each nine.
+const PER_NINE: u32 = 32;
+
+/// The curves of a run: service, and response where requests had due times. Without whole distributions the percentiles
+/// of the summary have to do.
+pub(super) fn all(run: &RunMaterial<'_>) -> Vec<PagePercentiles> {
+    let s = run.summary;
+    let mut curves = of("service", &s.latency, run.tally.map(|t| t.latency()));
+    if s.run.has_timetable {
+        curves.extend(of("response", &s.response, run.tally.map(|t| t.response())));
+    }
+    curves
+}
+
+fn of(
+    what: &str,
+    stats: &ByScope<Option<TimeStats>>,
+    whole: Option<ByScope<Distribution>>,
+) -> Vec<PagePercentiles> {
+    let curve = |scope: Scope| {
+        let stats = stats.get(scope).as_ref()?;
+        let points = match &whole {
+            Some(whole) => exact(stats, whole.get(scope)),
+            None => coarse(stats),
+        };
+        Some(PagePercentiles { of: what.into(), scope: scope.name().into(), requests: stats.count, points })
+    };
+    [Scope::All, Scope::Read, Scope::Write].into_iter().filter_map(curve).collect()
+}
+
+/// So many nines that ten requests remain.
+fn most_nines(stats: &TimeStats) -> f64 {
+    (stats.count as f64 / 10.0).log10().max(0.0)
+}
+
+fn exact(stats: &TimeStats, whole: &Distribution) -> Vec<(f64, u64)> {
+    let steps = (most_nines(stats) * f64::from(PER_NINE)) as u32;
+    let at = |i: u32| {
+        let nines = f64::from(i) / f64::from(PER_NINE);
+        let ns = whole.histogram().value_at_quantile(1.0 - 10f64.powf(-nines));
+        (nines, ns.clamp(stats.min_ns, stats.max_ns))
+    };
+    (0..=steps).map(at).collect()
+}
+
+fn coarse(stats: &TimeStats) -> Vec<(f64, u64)> {
+    let known = [
+        (0.0, Some(stats.min_ns)),
+        (0.5, Some(stats.p50_ns)),
+        (0.9, stats.p90_ns),
+        (0.99, stats.p99_ns),
+        (0.999, stats.p99_9_ns),
+        (0.999_9, stats.p99_99_ns),
+        (0.999_99, stats.p99_999_ns),
+    ];
+    let most = most_nines(stats);
+    let nines = |share: f64| -(1.0f64 - share).log10();
+    let points = known.into_iter().filter_map(|(share, ns)| Some((nines(share), ns?)));
+    points.filter(|(nines, _)| *nines <= most).collect()
+}

@@ -1,0 +1,268 @@
+//! Requests one by one, packed into blocks. The form is described in `docs/page.md`.
+
+use super::numbers::{self, Checked};
+use iosonar_analyze::Class;
+use iosonar_archive::{Outcome, Record};
+use std::io;
+
+/// Requests of a block at most.
+pub const BLOCK_POINTS: usize = 1 << 16;
+/// Each code of a duration is so much longer than the one before.
+const STEP: f64 = 1.002;
+/// Bits of the class column.
+const FAILED: u8 = 1 << 2;
+const EXCEPTIONAL: u8 = 1 << 3;
+
+/// What is kept of a request until its block is packed.
+#[derive(Debug, Clone, Copy)]
+struct Point {
+    submitted_us: u64,
+    latency: u16,
+    delay: u16,
+    class: u8,
+    length: u64,
+    offset: u64,
+    sequence: u64,
+    target: u16,
+    worker: u16,
+    pass: u32,
+}
+
+impl Point {
+    fn of(record: &Record, exceptional: bool) -> Option<Point> {
+        let (submitted, latency) = (record.submitted?, record.latency()?);
+        let failed = if record.outcome == Outcome::Failed { FAILED } else { 0 };
+        let special = if exceptional { EXCEPTIONAL } else { 0 };
+        Some(Point {
+            submitted_us: submitted.0 / 1000,
+            latency: code(latency.0),
+            delay: code(submitted.0.saturating_sub(record.due.0)),
+            class: Class::of(record).index() as u8 | failed | special,
+            length: record.executed.length,
+            offset: record.executed.offset,
+            sequence: record.sequence,
+            target: record.target,
+            worker: record.worker,
+            pass: record.pass,
+        })
+    }
+}
+
+/// A duration on a logarithmic scale: 0 for 0, then ± 0.1 %.
+fn code(ns: u64) -> u16 {
+    match ns {
+        0 => 0,
+        // The longest duration of 64 bits has the code 22 204.
+        ns => 1 + ((ns as f64).ln() / STEP.ln()).floor() as u16,
+    }
+}
+
+/// A packed block: a raw deflate stream and what has to be known about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointBlock {
+    /// Number of requests.
+    pub count: usize,
+    /// First and last submission, whole microseconds.
+    pub from_us: u64,
+    /// See `from_us`.
+    pub to_us: u64,
+    /// Bytes in which places and lengths are told.
+    pub unit: u64,
+    /// CRC-32 of the bytes after inflating.
+    pub crc32: u32,
+    /// The stream.
+    pub deflated: Vec<u8>,
+}
+
+/// Collects requests, and hands a block on whenever it is full.
+pub struct PointWriter<F> {
+    points: Vec<Point>,
+    done: F,
+    /// Requests that were taken.
+    pub count: u64,
+}
+
+impl<F: FnMut(PointBlock) -> io::Result<()>> PointWriter<F> {
+    /// `done` is given each block.
+    pub fn new(done: F) -> PointWriter<F> {
+        PointWriter { points: Vec::new(), done, count: 0 }
+    }
+
+    /// Takes a request, if it was submitted and came back.
+    pub fn add(&mut self, record: &Record, exceptional: bool) -> io::Result<()> {
+        let Some(point) = Point::of(record, exceptional) else { return Ok(()) };
+        self.count += 1;
+        self.points.push(point);
+        if self.points.len() < BLOCK_POINTS { Ok(()) } else { self.flush() }
+    }
+
+    /// Hands on what is left.
+    pub fn finish(mut self) -> io::Result<u64> {
+        self.flush()?;
+        Ok(self.count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.points.is_empty() {
+            return Ok(());
+        }
+        self.points.sort_by_key(|p| (p.submitted_us, p.sequence));
+        let block = pack(&self.points);
+        self.points.clear();
+        (self.done)(block)
+    }
+}
+
+fn pack(points: &[Point]) -> PointBlock {
+    let (from_us, to_us) = (points[0].submitted_us, points[points.len() - 1].submitted_us);
+    let all = points.iter().fold(0, |all, p| all | p.offset | p.length);
+    let unit = 1u64 << all.trailing_zeros().min(20);
+    let mut bytes = Vec::with_capacity(points.len() * 16);
+    let mut before = from_us;
+    for p in points {
+        numbers::varint(&mut bytes, p.submitted_us - before);
+        before = p.submitted_us;
+    }
+    for of in [|p: &Point| p.latency, |p: &Point| p.delay] {
+        bytes.extend(points.iter().map(|p| of(p) as u8));
+        bytes.extend(points.iter().map(|p| (of(p) >> 8) as u8));
+    }
+    bytes.extend(points.iter().map(|p| p.class));
+    points.iter().for_each(|p| numbers::varint(&mut bytes, p.length / unit));
+    differences(&mut bytes, points.iter().map(|p| p.offset / unit));
+    differences(&mut bytes, points.iter().map(|p| p.sequence));
+    points.iter().for_each(|p| numbers::varint(&mut bytes, p.target.into()));
+    points.iter().for_each(|p| numbers::varint(&mut bytes, p.worker.into()));
+    points.iter().for_each(|p| numbers::varint(&mut bytes, p.pass.into()));
+    let Checked { deflated, crc32 } = numbers::deflate(&bytes);
+    PointBlock { count: points.len(), from_us, to_us, unit, crc32, deflated }
+}
+
+/// Differences to the one before, in zigzag form: small ones stay small whatever their sign.
+fn differences(bytes: &mut Vec<u8>, values: impl Iterator<Item = u64>) {
+    let mut before = 0u64;
+    for value in values {
+        let difference = value.wrapping_sub(before) as i64;
+        numbers::varint(bytes, ((difference << 1) ^ (difference >> 63)) as u64);
+        before = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::read::DeflateDecoder;
+    use iosonar_archive::Marks;
+    use iosonar_plan::{Extent, Nanos, Op};
+    use proptest::prelude::*;
+    use std::io::Read;
+
+    struct Reader<'a>(&'a [u8]);
+
+    impl Reader<'_> {
+        fn varint(&mut self) -> u64 {
+            numbers::read_varint(&mut self.0).unwrap()
+        }
+
+        fn zigzag(&mut self, before: &mut u64) -> u64 {
+            let n = self.varint();
+            let difference = (n >> 1) as i64 ^ -((n & 1) as i64);
+            *before = before.wrapping_add(difference as u64);
+            *before
+        }
+
+        fn bytes(&mut self, count: usize) -> &[u8] {
+            let (bytes, rest) = self.0.split_at(count);
+            self.0 = rest;
+            bytes
+        }
+    }
+
+    fn record(sequence: u64, submitted: u64, latency: u64, offset: u64) -> Record {
+        Record {
+            sequence,
+            op: if sequence.is_multiple_of(3) { Op::Write } else { Op::Read },
+            marks: Marks::default().with(Marks::PUSHED, sequence.is_multiple_of(5)),
+            due: Nanos(submitted / 2),
+            submitted: Some(Nanos(submitted)),
+            completed: Some(Nanos(submitted + latency)),
+            executed: Extent { offset, length: 4096 },
+            ..Record::default()
+        }
+    }
+
+    /// Submissions, latency codes, classes, places and numbers.
+    fn unpack(block: &PointBlock) -> Vec<(u64, u16, u8, u64, u64)> {
+        let mut bytes = Vec::new();
+        DeflateDecoder::new(block.deflated.as_slice()).read_to_end(&mut bytes).unwrap();
+        assert_eq!(crc32fast::hash(&bytes), block.crc32);
+        let (n, mut r) = (block.count, Reader(&bytes));
+        let mut at = block.from_us;
+        let submitted: Vec<u64> = (0..n)
+            .map(|_| {
+                at += r.varint();
+                at
+            })
+            .collect();
+        let low = r.bytes(n).to_vec();
+        let high = r.bytes(n).to_vec();
+        let latency: Vec<u16> = low.iter().zip(&high).map(|(l, h)| u16::from_le_bytes([*l, *h])).collect();
+        r.bytes(2 * n);
+        let class = r.bytes(n).to_vec();
+        (0..n).for_each(|_| assert_eq!(r.varint() * block.unit, 4096));
+        let (mut offset, mut sequence) = (0, 0);
+        let offsets: Vec<u64> = (0..n).map(|_| r.zigzag(&mut offset) * block.unit).collect();
+        let sequences: Vec<u64> = (0..n).map(|_| r.zigzag(&mut sequence)).collect();
+        (0..3 * n).for_each(|_| assert_eq!(r.varint(), 0));
+        assert!(r.0.is_empty());
+        (0..n).map(|i| (submitted[i], latency[i], class[i], offsets[i], sequences[i])).collect()
+    }
+
+    #[test]
+    fn codes_are_as_exact_as_promised() {
+        for ns in [1, 2, 999, 1_000, 90_123, 5_000_000, 300_000_000_000, u64::MAX] {
+            let middle = STEP.powf(f64::from(code(ns)) - 0.5);
+            assert!((middle / ns as f64 - 1.0).abs() < 0.001_1, "{ns}: {middle}");
+        }
+        assert_eq!((code(0), code(1)), (0, 1));
+    }
+
+    #[test]
+    fn blocks_are_of_a_limited_size() {
+        let mut sizes = Vec::new();
+        let mut writer = PointWriter::new(|block: PointBlock| {
+            sizes.push(block.count);
+            Ok(())
+        });
+        for i in 0..BLOCK_POINTS as u64 + 5 {
+            writer.add(&record(i, i * 1000, 1, 0), false).unwrap();
+        }
+        writer.add(&Record::default(), true).unwrap();
+        assert_eq!(writer.finish().unwrap(), BLOCK_POINTS as u64 + 5);
+        assert_eq!(sizes, [BLOCK_POINTS, 5]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_comes_back(
+            requests in prop::collection::vec((0u64..1 << 50, 0u64..1 << 45, 0u64..1 << 40), 1..200)
+        ) {
+            let records: Vec<Record> =
+                requests.iter().enumerate().map(|(i, (at, latency, page))| record(i as u64, *at, *latency, page * 512)).collect();
+            let mut blocks = Vec::new();
+            let mut writer = PointWriter::new(|block| {
+                blocks.push(block);
+                Ok(())
+            });
+            records.iter().try_for_each(|r| writer.add(r, r.sequence == 0)).unwrap();
+            writer.finish().unwrap();
+            let mut expected: Vec<_> = records.iter().map(|r| {
+                let exceptional = if r.sequence == 0 { EXCEPTIONAL } else { 0 };
+                let class = Class::of(r).index() as u8 | exceptional;
+                (r.submitted.unwrap().0 / 1000, code(r.latency().unwrap().0), class, r.executed.offset, r.sequence)
+            }).collect();
+            expected.sort_by_key(|p| (p.0, p.4));
+            prop_assert_eq!(unpack(&blocks[0]), expected);
+        }
+    }
+}

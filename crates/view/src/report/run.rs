@@ -1,0 +1,391 @@
+//! What the viewer is told about one run or load, and the blocks that go with it.
+
+use super::blocks::Blocks;
+use super::meta::*;
+use super::percentiles;
+use super::points::PointBlock;
+use crate::units::{self, Charset};
+use crate::{Material, RunMaterial};
+use iosonar_analyze::demand::{ByOp, DemandAnalysis, PAGE_BYTES, SECTOR_BYTES};
+use iosonar_analyze::findings::{Findings, LatencyBand, Overload, TimeRange};
+use iosonar_analyze::{
+    Against, Class, Correlation, CountGrid, Diagrams, LimitResult, LimitVerdict, PartStats, Scope,
+    Severity, Summary, TimeAxis,
+};
+use iosonar_plan::Op;
+use std::io;
+
+/// The requests of a run that stand in the page.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Detail {
+    /// Requests that were submitted and came back.
+    pub requests: u64,
+    /// Those of them in the blocks.
+    pub embedded: u64,
+    /// Of those that are not exceptional, one of so many is there.
+    pub one_of: u64,
+    /// Name of the file with all of them.
+    pub side_car: Option<String>,
+    /// The blocks.
+    pub blocks: Vec<PointBlock>,
+}
+
+/// One run or load of a page.
+#[derive(Clone, Copy)]
+pub struct ReportRun<'a> {
+    /// Where it came from, as typed.
+    pub name: &'a str,
+    /// Everything that is known about it.
+    pub material: &'a Material<'a>,
+    /// Its requests.
+    pub detail: &'a Detail,
+}
+
+/// Numbers over time.
+struct Series {
+    id: String,
+    base: PageBase,
+    width: u64,
+    columns: Vec<u64>,
+}
+
+impl ReportRun<'_> {
+    pub(super) fn write_blocks(&self, blocks: &mut Blocks<'_>) -> io::Result<()> {
+        if let Some(run) = &self.material.run {
+            for (id, _, grid) in grids(run) {
+                blocks.grid(id, grid)?;
+            }
+            for (id, relation) in relations(run.diagrams) {
+                blocks.relation(id, relation)?;
+            }
+        }
+        for series in self.series() {
+            blocks.series(&series.id, &series.columns)?;
+        }
+        if let Some(demand) = self.material.demand {
+            blocks.seek(&demand.series.seek_map)?;
+        }
+        self.detail.blocks.iter().try_for_each(|block| blocks.points(block))
+    }
+
+    pub(super) fn meta(&self) -> PageRun {
+        let Material { subject, run, demand } = *self.material;
+        let summary = run.map(|run| run.summary);
+        let demanded = demand.map_or(0, |d| d.facts.counts.all.requests);
+        let demand_end = demand.and_then(|d| d.facts.span).map_or(0, |span| span.last_ns);
+        PageRun {
+            kind: if run.is_some() { PageKind::Run } else { PageKind::Load },
+            name: self.name.to_string(),
+            run_id: subject.run_id.clone(),
+            started_unix_us: summary.map(|s| s.run.started_unix_ns / 1000).filter(|us| *us > 0),
+            end_ns: run.map_or(0, |run| run.diagrams.end_ns()).max(demand_end),
+            requests: summary.map_or(demanded, |s| s.counts.all.total + s.counts.all.ramp),
+            completed: run.map_or(0, |run| completed(run.diagrams)),
+            has_timetable: summary.is_none_or(|s| s.run.has_timetable),
+            limits: summary.map(limits).unwrap_or_default(),
+            stamps: subject.stamps.iter().map(|stamp| stamp.text().to_string()).collect(),
+            cautions: subject.cautions.iter().map(|c| caution(c.severity, &c.text)).collect(),
+            findings: self.findings(),
+            bands: run.and_then(|run| run.findings).map(bands).unwrap_or_default(),
+            passes: summary.map(passes).unwrap_or_default(),
+            grids: run.map(|run| grids(&run).iter().map(grid).collect()).unwrap_or_default(),
+            series: self.series().iter().map(described).collect(),
+            relations: run.map(|run| relations(run.diagrams).iter().map(|(id, r)| relation(id, r)).collect()).unwrap_or_default(),
+            seek: demand.map(seek).filter(|seek| seek.columns > 0),
+            percentiles: run.map(|run| percentiles::all(&run)).unwrap_or_default(),
+            sizes: demand.map(sizes).unwrap_or_default(),
+            frequency: demand.and_then(frequency),
+            miss_ratio: demand.and_then(miss_ratio),
+            parts: summary.map(parts).unwrap_or_default(),
+            detail: PageDetail {
+                requests: self.detail.requests,
+                embedded: self.detail.embedded,
+                one_of: self.detail.one_of.max(1),
+                side_car: self.detail.side_car.clone(),
+            },
+        }
+    }
+
+    /// What was found, as it stands in the page's list.
+    pub(super) fn findings(&self) -> Vec<PageFinding> {
+        self.material.run.and_then(|run| run.findings).map(findings).unwrap_or_default()
+    }
+
+    fn series(&self) -> Vec<Series> {
+        let mut all = self.material.run.map(|run| over_time(run.diagrams)).unwrap_or_default();
+        if let Some(demand) = self.material.demand {
+            if self.material.run.is_none() {
+                all.extend(demanded(demand));
+            }
+            all.extend(working_sets(demand));
+        }
+        all
+    }
+}
+
+/// Requests that completed, of a ramp too.
+fn completed(diagrams: &Diagrams) -> u64 {
+    Class::ALL.into_iter().map(|class| diagrams.latency.total(class)).sum()
+}
+
+fn caution(severity: Severity, text: &str) -> PageCaution {
+    let severity = match severity {
+        Severity::Severe => "severe",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    PageCaution { severity: severity.into(), text: text.into() }
+}
+
+fn limits(s: &Summary) -> Vec<PageLimit> {
+    [("latency", &s.limits.latency), ("delay", &s.limits.delay)].map(|(of, v)| limit(of, v)).into()
+}
+
+fn limit(of: &str, v: &LimitVerdict) -> PageLimit {
+    let name = format!("limit {}", units::limit(v.limit_ns));
+    let max = v.max_ns.map_or("–".to_string(), |ns| units::duration(ns, Charset::Unicode));
+    let (passed, text) = match v.result {
+        LimitResult::Passed => (Some(true), format!("{name}: passed, max {max}")),
+        LimitResult::Failed => (Some(false), format!("{name}: FAILED, {} above", units::grouped(v.above))),
+        LimitResult::NotApplicable => (None, format!("{name}: does not apply")),
+    };
+    PageLimit { of: of.into(), limit_ns: v.limit_ns, passed, text }
+}
+
+fn range(range: TimeRange) -> PageRange {
+    PageRange { from_ns: range.from_ns, to_ns: range.to_ns }
+}
+
+fn findings(f: &Findings) -> Vec<PageFinding> {
+    let finding = |kind, text, at: Option<TimeRange>, number, op: Option<Op>| PageFinding {
+        kind,
+        text,
+        range: at.map(range),
+        number,
+        op: op.map(|op| op.name().to_string()),
+    };
+    let mut all = Vec::new();
+    all.extend(f.bands.iter().map(|b| finding(PageFindingKind::Band, b.sentence(), None, None, Some(b.op))));
+    for (i, stall) in f.stalls.iter().enumerate() {
+        let text = format!("stall {}: {}", i + 1, stall.sentence());
+        all.push(finding(PageFindingKind::Stall, text, Some(stall.range), Some(i as u32 + 1), stall.op));
+    }
+    if f.stalls_left_out > 0 {
+        let text = format!("{} shorter stalls are not listed", units::grouped(f.stalls_left_out));
+        all.push(finding(PageFindingKind::Note, text, None, None, None));
+    }
+    let collapse =
+        |c: &Overload| finding(PageFindingKind::Collapse, c.sentence(), Some(c.range), None, None);
+    all.extend(f.collapse.as_ref().map(collapse));
+    all.extend(f.period.as_ref().map(|p| finding(PageFindingKind::Period, p.sentence(), None, None, None)));
+    // Of a target that cannot follow, the level says nothing.
+    let steady = f.steady.as_ref().filter(|_| f.collapse.is_none());
+    all.extend(steady.map(|s| finding(PageFindingKind::Steady, s.sentence(), None, None, None)));
+    all.extend(f.passes.as_ref().map(|p| finding(PageFindingKind::Passes, p.sentence(), None, None, None)));
+    all
+}
+
+fn bands(f: &Findings) -> Vec<PageBand> {
+    let band = |b: &LatencyBand| PageBand {
+        op: b.op.name().into(),
+        label: b.label(),
+        low_ns: b.low_ns,
+        peak_ns: b.peak_ns,
+        high_ns: b.high_ns,
+        share: b.share,
+        share_over_time: b.share_over_time.clone(),
+    };
+    f.bands.iter().map(band).collect()
+}
+
+fn passes(s: &Summary) -> Vec<PageMark> {
+    let mark = |pass: &PartStats| Some(PageMark { name: pass.name.clone(), at_ns: pass.begin_ns? });
+    s.parts.passes.iter().skip(1).filter_map(mark).collect()
+}
+
+fn grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a CountGrid)> {
+    let d = run.diagrams;
+    let mut all = vec![
+        ("latency.start", PageBase::Start, &d.latency),
+        ("latency.completion", PageBase::Completion, &d.latency_by_completion),
+        ("latency.number", PageBase::Number, &d.latency_by_number),
+    ];
+    if run.summary.run.has_timetable {
+        all.extend([
+            ("latency.due", PageBase::Due, &d.latency_by_due),
+            ("delay.due", PageBase::Due, &d.delay),
+            ("issue_error", PageBase::Due, &d.issue_error),
+        ]);
+    }
+    all.push(("reap_lag", PageBase::Due, &d.reap_lag));
+    all.retain(|(_, _, grid)| Class::ALL.into_iter().any(|class| grid.total(class) > 0));
+    all
+}
+
+fn grid((id, base, grid): &(&'static str, PageBase, &CountGrid)) -> PageGrid {
+    PageGrid {
+        id: (*id).into(),
+        base: *base,
+        width: grid.axis().width_ns(),
+        columns: grid.axis().columns() as u32,
+        totals: Class::ALL.map(|class| grid.total(class)),
+    }
+}
+
+fn relations(d: &Diagrams) -> Vec<(&'static str, &Correlation)> {
+    let all = [
+        ("latency.in-flight", &d.latency_in_flight),
+        ("delay.waiting", &d.delay_waiting),
+        ("latency.delay", &d.latency_delay),
+    ];
+    all.into_iter().filter(|(_, relation)| totals(relation).iter().any(|n| *n > 0)).collect()
+}
+
+fn totals(relation: &Correlation) -> [u64; 4] {
+    let cells = (0..relation.columns()).flat_map(|column| relation.column(column));
+    cells.fold([0; 4], |mut sums, cell| {
+        sums.iter_mut().zip(cell).for_each(|(sum, n)| *sum += n);
+        sums
+    })
+}
+
+pub(super) fn relation(id: &str, relation: &Correlation) -> PageRelation {
+    PageRelation {
+        id: id.into(),
+        edges: (0..relation.columns()).map(|column| relation.lower_edge(column)).collect(),
+        is_duration: relation.against() == Against::Duration,
+        totals: totals(relation),
+    }
+}
+
+fn described(series: &Series) -> PageSeries {
+    let Series { id, base, width, columns } = series;
+    PageSeries { id: id.clone(), base: *base, width: *width, columns: columns.len() as u32 }
+}
+
+const BY_OP: [(&str, Scope); 2] = [("read", Scope::Read), ("write", Scope::Write)];
+
+fn over_time(d: &Diagrams) -> Vec<Series> {
+    let mut all = Vec::new();
+    for (name, base, rates) in
+        [("demanded", PageBase::Due, &d.demanded), ("delivered", PageBase::Completion, &d.delivered)]
+    {
+        for (op, scope) in BY_OP {
+            let counts = rates.scope(scope);
+            for (what, columns) in [("requests", counts.requests), ("bytes", counts.bytes)] {
+                all.push(Series { id: format!("{name}.{op}.{what}"), base, width: rates.axis().width_ns(), columns });
+            }
+        }
+    }
+    for (op, scope) in BY_OP {
+        let occupancy = d.in_flight.scope(scope);
+        let most = occupancy.axis().columns();
+        let (bands, width) = (occupancy.bands(most), occupancy.band_ns(most));
+        for (what, of) in BAND {
+            let columns = bands.iter().map(of).collect();
+            all.push(Series { id: format!("in-flight.{op}.{what}"), base: PageBase::Start, width, columns });
+        }
+    }
+    let waiting = d.waiting.scope(Scope::All);
+    // No run that a program lives through comes near the end of 64 bits.
+    let columns = waiting.integral_ns().into_iter().map(|ns| u64::try_from(ns).unwrap_or(u64::MAX)).collect();
+    all.push(Series { id: "waiting.request-ns".into(), base: PageBase::Due, width: waiting.axis().width_ns(), columns });
+    turns(&mut all, PageBase::Completion, d.turns.axis(), d.turns.requests(), d.turns.turns());
+    all
+}
+
+fn turns(all: &mut Vec<Series>, base: PageBase, axis: TimeAxis, requests: &[u64], turns: &[u64]) {
+    for (id, columns) in [("turns.requests", requests), ("turns.turns", turns)] {
+        all.push(Series { id: id.into(), base, width: axis.width_ns(), columns: columns.to_vec() });
+    }
+}
+
+type OfBand = fn(&iosonar_analyze::Band) -> u64;
+const BAND: [(&str, OfBand); 3] =
+    [("least", |band| band.min), ("median", |band| band.median), ("most", |band| band.max)];
+
+/// What a load demands; a run tells that by itself.
+fn demanded(demand: &DemandAnalysis) -> Vec<Series> {
+    let rates = &demand.series.per_second;
+    let bytes = |sectors: &[u64]| sectors.iter().map(|n| n * SECTOR_BYTES).collect();
+    [
+        ("read.requests", rates.reads.clone()),
+        ("write.requests", rates.writes.clone()),
+        ("read.bytes", bytes(&rates.read_sectors)),
+        ("write.bytes", bytes(&rates.write_sectors)),
+    ]
+    .into_iter()
+    .map(|(id, columns)| Series { id: format!("demanded.{id}"), base: PageBase::Due, width: rates.width_ns, columns })
+    .collect()
+}
+
+fn working_sets(demand: &DemandAnalysis) -> Vec<Series> {
+    let window = |set: &iosonar_analyze::demand::WindowSeries| Series {
+        id: format!("working-set.{}", set.window_s.map_or("all".to_string(), |s| s.to_string())),
+        base: PageBase::Due,
+        width: set.step_s * 1_000_000_000,
+        columns: set.sliding.pages.iter().map(|pages| pages * PAGE_BYTES).collect(),
+    };
+    demand.series.working_sets.iter().map(window).collect()
+}
+
+fn seek(demand: &DemandAnalysis) -> PageSeek {
+    let map = &demand.series.seek_map;
+    PageSeek {
+        width: map.column_ns,
+        columns: map.columns as u32,
+        row_bytes: map.row_sectors * SECTOR_BYTES,
+        rows: map.rows as u32,
+        device_bytes: demand.facts.wraparound.iter().map(|w| w.device_bytes).collect(),
+    }
+}
+
+fn sizes(demand: &DemandAnalysis) -> Vec<PageSize> {
+    let size = |c: &iosonar_analyze::demand::SizeCount| PageSize {
+        from_bytes: c.first * SECTOR_BYTES,
+        to_bytes: c.last * SECTOR_BYTES,
+        reads: c.reads,
+        writes: c.writes,
+    };
+    demand.series.sizes.iter().map(size).collect()
+}
+
+fn frequency(demand: &DemandAnalysis) -> Option<PageFrequency> {
+    let (points, facts) = (&demand.series.rank_frequency.all, &demand.facts.frequency.all);
+    let marker = |m: &iosonar_analyze::demand::MassMarker| {
+        (format!("1/{} of the accesses", m.one_of), m.fewest.rank, m.fewest.accesses)
+    };
+    (!points.is_empty()).then(|| PageFrequency {
+        points: points.clone(),
+        markers: facts.markers.iter().map(marker).collect(),
+        zipf_exponent: facts.zipf_exponent,
+    })
+}
+
+fn miss_ratio(demand: &DemandAnalysis) -> Option<PageMissRatio> {
+    let (series, facts) = (&demand.series.miss_ratio, &demand.facts.miss_ratio);
+    let point = |p: &iosonar_analyze::demand::MissRatioPoint| {
+        let ByOp { all, read, write } = p.miss;
+        (p.cache_pages * PAGE_BYTES, all, read, write)
+    };
+    (!series.is_empty()).then(|| PageMissRatio {
+        points: series.iter().map(point).collect(),
+        knee: facts.knee.all.map(|knee| (knee.cache_bytes, knee.miss)),
+        error: demand.facts.sampling.miss_ratio_error,
+    })
+}
+
+fn parts(s: &Summary) -> Vec<PagePart> {
+    let kinds = [("target", &s.parts.targets), ("worker", &s.parts.workers), ("pass", &s.parts.passes)];
+    let part = |kind: &str, p: &PartStats| PagePart {
+        kind: kind.into(),
+        name: p.name.clone(),
+        completed: p.completed,
+        failed: p.failed,
+        rate: p.delivered.map(|r| r.requests_per_second),
+        p50_ns: p.latency.map(|t| t.p50_ns),
+        p99_ns: p.latency.and_then(|t| t.p99_ns),
+        max_ns: p.latency.map(|t| t.max_ns),
+    };
+    kinds.into_iter().flat_map(|(kind, parts)| parts.iter().map(move |p| part(kind, p))).collect()
+}
