@@ -58,18 +58,20 @@ pub(super) static LATENCY_DELAY: Chart = Chart {
 };
 
 /// What distinguishes the pictures.
-struct Pair<'a> {
-    counts: &'a Correlation,
-    x: X,
-    y_label: &'static str,
-    under: &'static str,
+pub(super) struct Pair<'a> {
+    pub(super) counts: &'a Correlation,
+    pub(super) x: X,
+    pub(super) y_label: &'static str,
+    pub(super) under: &'static str,
 }
 
 /// The horizontal quantity and its words.
 #[derive(Clone, Copy)]
-enum X {
+pub(super) enum X {
     Number(&'static str),
     Time(&'static str),
+    /// The same quantity as on the other axis: a diagonal shows where both are equal.
+    Same(&'static str),
 }
 
 fn draw(view: &RunView<'_>, chart: &Chart, pair: &Pair<'_>, stats: &ByScope<Option<TimeStats>>) -> Scene {
@@ -98,7 +100,7 @@ struct Column {
     end: i32,
 }
 
-fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area: Rect) {
+pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area: Rect) {
     if !band::or_nothing(scene, view, area) {
         return;
     }
@@ -117,10 +119,11 @@ fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area: Rect) {
             scale.draw(scene, view.palette, label);
             XScale::Number(scale)
         }
-        X::Time(label) => {
+        X::Time(label) | X::Same(label) => {
             // A column of durations holds two slots.
             let scale = LogTimeScale::new(plot, |slot| requests(pair.counts.column(slot / 2)) > 0);
-            scale.draw(scene, view.palette, "on time", Some(label));
+            let under = if matches!(pair.x, X::Same(_)) { pair.under } else { "on time" };
+            scale.draw(scene, view.palette, under, Some(label));
             XScale::Time(scale)
         }
     };
@@ -183,6 +186,9 @@ fn draw_lane(
     let density = Density::of(&strips, &scale.pixel_rows(), scope);
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
     axes::frame(scene, p, plot);
+    if matches!(pair.x, X::Same(_)) {
+        diagonal(scene, view, pair, columns, &scale);
+    }
     for (quantile, least, dashed) in [(0.5, 10, false), (0.99, 100, true)] {
         quantile_line(scene, view, pair, columns, &scale, scope, (quantile, least, dashed));
     }
@@ -217,6 +223,14 @@ fn quantile_line(
         });
     }
     scene.steps(points, end.unwrap_or(0), stroke);
+}
+
+/// Where both quantities are equal.
+fn diagonal(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, columns: &[Column], scale: &LogScale) {
+    let place = |column: &Column| Some((column.begin, scale.y(pair.counts.lower_edge(column.index))?));
+    let points: Vec<(i32, i32)> = columns.iter().filter_map(place).collect();
+    let end = columns.last().map_or(0, |column| column.end);
+    scene.steps(points, end, Stroke::solid(view.palette.bad, 2));
 }
 
 /// Little's law: at a constant throughput the time grows with the number, time = number ÷ throughput. On two
@@ -259,6 +273,9 @@ fn side(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, plot: Rect) {
     ];
     if let Some(tau) = pair.counts.rank_correlation() {
         lines.push((format!("rank correlation (Kendall): {tau:.2}"), None));
+    }
+    if matches!(pair.x, X::Same(_)) {
+        lines.push(("purple: as long in both".to_string(), None));
     }
     if matches!(pair.x, X::Number(_)) {
         lines.push(("grey lines: constant throughput".to_string(), None));

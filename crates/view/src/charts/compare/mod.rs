@@ -1,6 +1,7 @@
 //! Pictures of two runs side by side. Axes are locked to what both have, so that equal places mean the same.
 
 mod difference;
+mod pairs;
 mod ratio;
 mod shift;
 mod sonars;
@@ -62,7 +63,8 @@ struct Chart {
     draw: fn(&CompareView<'_>, &mut Scene, Rect),
 }
 
-static CHARTS: [&Chart; 4] = [&sonars::CHART, &difference::CHART, &ratio::CHART, &shift::CHART];
+static CHARTS: [&Chart; 5] =
+    [&sonars::CHART, &difference::CHART, &pairs::CHART, &ratio::CHART, &shift::CHART];
 
 /// What a picture sees.
 struct CompareView<'a> {
