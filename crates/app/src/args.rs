@@ -279,6 +279,9 @@ pub struct ReportArgs {
     /// more 200000. 0: none
     #[arg(long, value_name = "N", conflicts_with = "text")]
     pub points: Option<u64>,
+    /// Largest size of the page; single requests are left out until it fits
+    #[arg(long, value_name = "SIZE", default_value = "25MB", conflicts_with = "text")]
+    pub max_html: ByteSize,
     /// Write the facts of all requests beside the page, NAME.trace: dropped onto the page, it shows every one of them
     #[arg(long, conflicts_with = "text")]
     pub side_car: bool,

@@ -49,7 +49,8 @@ fn demand(run: &Run) -> iosonar_analyze::demand::DemandAnalysis {
 
 fn detail(run: &Run, summary: &iosonar_analyze::Summary, tally: &Tally, points: u64) -> Detail {
     let mut choice = Choice::new(summary, Some(tally), &Findings::default(), points);
-    let mut detail = Detail { requests: summary.counts.all.completed, one_of: choice.one_of(), ..Detail::default() };
+    let mut detail =
+        Detail { requests: summary.counts.all.completed, one_of: choice.one_of(), ..Detail::default() };
     let mut writer = PointWriter::new(|block| {
         detail.blocks.push(block);
         Ok(())
@@ -102,7 +103,8 @@ fn the_blocks_hold_every_completed_request_of_each_class() {
         assert_eq!(class("write-pushed"), summary.latency.write_pushed.unwrap().count);
         assert_eq!(class("write") + class("write-pushed"), summary.counts.write.completed);
     }
-    let demanded: u64 = ["read", "write"].iter().map(|op| sums[&format!("series/demanded.{op}.requests")]).sum();
+    let demanded: u64 =
+        ["read", "write"].iter().map(|op| sums[&format!("series/demanded.{op}.requests")]).sum();
     assert_eq!(demanded, summary.counts.all.total);
     assert_eq!(sums["grid/seek/read"] + sums["grid/seek/write"], summary.counts.all.total);
     let meta = meta(&page);

@@ -10,7 +10,7 @@ use crate::session::TOOL;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::compare::{Comparison, Judged};
 use iosonar_analyze::{Choice, Kept, Records};
-use iosonar_archive::Fields;
+use iosonar_archive::Record;
 use iosonar_view::report::{Detail, PointWriter, Report, ReportRun, SideCar, write};
 use iosonar_view::{Material, Needs, TextOptions};
 use std::fs::{File, Permissions};
@@ -32,7 +32,10 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let out = page_path(args)?;
     let groups: Vec<&[Input]> = if args.compare { inputs.chunks(1).collect() } else { vec![&inputs] };
     if args.compare && groups.len() != 2 {
-        return Err(Failure::refused(anyhow!("--compare needs exactly two runs, A and B; {} are given", groups.len())));
+        return Err(Failure::refused(anyhow!(
+            "--compare needs exactly two runs, A and B; {} are given",
+            groups.len()
+        )));
     }
     let limits = (&args.limits).into();
     let analyses = groups
@@ -40,18 +43,41 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         .map(|group| Analysis::of(group, &limits, &args.demand, Needs::EVERYTHING))
         .collect::<Result<Vec<_>, _>>()?;
     let comparison = if args.compare { comparisons(&inputs)?.pop() } else { None };
-    let mut details = Vec::new();
-    for (group, analysis) in groups.iter().zip(&analyses) {
-        details.push(detail(args, group, analysis, &out)?);
+    let mut side_cars = Vec::new();
+    for (i, (group, analysis)) in groups.iter().zip(&analyses).enumerate() {
+        let path = out.with_extension(if i == 0 { "trace" } else { "b.trace" });
+        side_cars.push(if args.side_car { side_car(group, analysis, &path)? } else { None });
     }
-    let page = Page { inputs: &inputs, analyses: &analyses, details: &details, comparison: comparison.as_ref() };
-    page.write(&out)?;
+    let mut points = args.points;
+    let largest = args.max_html.0;
+    loop {
+        let mut details = Vec::new();
+        for ((group, analysis), side_car) in groups.iter().zip(&analyses).zip(&side_cars) {
+            details.push(Detail { side_car: side_car.clone(), ..detail(points, group, analysis)? });
+        }
+        let page =
+            Page { inputs: &inputs, analyses: &analyses, details: &details, comparison: comparison.as_ref() };
+        match page.write(&out, largest)? {
+            Written::Kept => break,
+            Written::TooLarge(size) => points = Some(fewer(&details, size, largest)),
+        }
+    }
     print(&format!("{}\n", out.display()))?;
     for analysis in &analyses {
         analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
     }
     let nothing = analyses.iter().any(|analysis| analysis.requests() == 0);
     Ok(if nothing { Exit::Failed } else { Exit::Fine })
+}
+
+/// About as many requests as fit: what else is in the page stays.
+fn fewer(details: &[Detail], size: u64, largest: u64) -> u64 {
+    let embedded: u64 = details.iter().map(|detail| detail.embedded).sum();
+    // In base64, three bytes are four.
+    let bytes: u64 =
+        details.iter().flat_map(|detail| &detail.blocks).map(|b| b.deflated.len() as u64 * 4 / 3).sum();
+    let room = (largest + bytes).saturating_sub(size);
+    (embedded as f64 * room as f64 / bytes.max(1) as f64 * 0.9) as u64 / details.len() as u64
 }
 
 fn in_text(args: &ReportArgs, inputs: &[Input]) -> Result<Exit, Failure> {
@@ -76,19 +102,13 @@ fn page_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(format!("{name}.html")))
 }
 
-/// The requests that stand in the page; all of them beside it, if that is wanted.
-fn detail(args: &ReportArgs, inputs: &[Input], analysis: &Analysis, page: &Path) -> Result<Detail, Failure> {
+/// The requests that stand in the page.
+fn detail(points: Option<u64>, inputs: &[Input], analysis: &Analysis) -> Result<Detail, Failure> {
     let (Some(run), [input]) = (&analysis.run, inputs) else { return Ok(Detail::default()) };
     let done = run.summary.counts.all.completed + run.summary.counts.all.failed;
-    let wanted = args.points.unwrap_or(if done <= ALL_POINTS { ALL_POINTS } else { SOME_POINTS });
-    let mut detail = chosen(input, run, wanted)?;
-    detail.requests = done.max(detail.embedded);
-    if args.side_car {
-        let path = page.with_extension("trace");
-        side_car(input, &run.summary.run.run_id, &path).with_context(|| format!("cannot write {}", path.display()))?;
-        detail.side_car = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    }
-    Ok(detail)
+    let wanted = points.unwrap_or(if done <= ALL_POINTS { ALL_POINTS } else { SOME_POINTS });
+    let chosen = chosen(input, run, wanted)?;
+    Ok(Detail { requests: done.max(chosen.embedded), ..chosen })
 }
 
 fn chosen(input: &Input, run: &Run, wanted: u64) -> io::Result<Detail> {
@@ -101,39 +121,47 @@ fn chosen(input: &Input, run: &Run, wanted: u64) -> io::Result<Detail> {
         detail.blocks.push(block);
         Ok(())
     });
-    let mut result = Ok(());
-    for part in 0..input.parts() {
-        input.read_part(part, Fields::ALL, &mut |piece| {
-            for record in piece {
-                let kept = choice.keeps(record);
-                if kept != Kept::No && result.is_ok() {
-                    result = writer.add(record, kept == Kept::Exceptional);
-                }
-            }
-        })?;
-    }
-    result?;
+    for_each(input, |record| match choice.keeps(record) {
+        Kept::No => Ok(()),
+        kept => writer.add(record, kept == Kept::Exceptional),
+    })?;
     detail.embedded = writer.finish()?;
     Ok(detail)
 }
 
-fn side_car(input: &Input, run_id: &str, path: &Path) -> io::Result<()> {
+/// Writes all requests beside the page, where anything is known about them; the name of the file.
+fn side_car(inputs: &[Input], analysis: &Analysis, path: &Path) -> Result<Option<String>, Failure> {
+    let (Some(run), [input]) = (&analysis.run, inputs) else { return Ok(None) };
+    write_side_car(input, &run.summary.run.run_id, path)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path.file_name().map(|name| name.to_string_lossy().into_owned()))
+}
+
+fn write_side_car(input: &Input, run_id: &str, path: &Path) -> io::Result<()> {
     let mut file = SideCar::begin(BufWriter::new(File::create(path)?))?;
     let mut writer = PointWriter::new(|block| file.add(&block));
-    let mut result = Ok(());
-    for part in 0..input.parts() {
-        input.read_part(part, Fields::ALL, &mut |piece| {
-            for record in piece {
-                if result.is_ok() {
-                    result = writer.add(record, false);
-                }
-            }
-        })?;
-    }
-    result?;
+    for_each(input, |record| writer.add(record, false))?;
     writer.finish()?;
     file.finish(run_id)?;
     Ok(())
+}
+
+/// Hands every record on, until one cannot be taken.
+fn for_each(input: &Input, mut f: impl FnMut(&Record) -> io::Result<()>) -> io::Result<()> {
+    let mut result = Ok(());
+    input.for_each(&mut |record| {
+        if result.is_ok() {
+            result = f(record);
+        }
+    })?;
+    result
+}
+
+/// What became of a page.
+enum Written {
+    Kept,
+    /// It has so many bytes, and is not there.
+    TooLarge(u64),
 }
 
 /// Everything that a page is made of.
@@ -145,25 +173,37 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// A page that cannot be written whole leaves the one before as it was.
-    fn write(&self, out: &Path) -> Result<(), Failure> {
+    /// A page that cannot be written whole leaves the one before as it was; so does one that is larger than `largest`,
+    /// as long as there are requests to leave out.
+    fn write(&self, out: &Path, largest: u64) -> Result<Written, Failure> {
         let cannot = || format!("cannot write {}", out.display());
         let is_special = out.metadata().is_ok_and(|facts| !facts.is_file());
         if is_special {
             let mut file = BufWriter::new(File::create(out).with_context(cannot)?);
             self.with_materials(&mut |materials| self.page(materials, &mut file)).with_context(cannot)?;
             file.flush().with_context(cannot)?;
-            return Ok(());
+            return Ok(Written::Kept);
         }
         let place = out.parent().filter(|place| !place.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        place.metadata().with_context(cannot)?;
         // As readable as any other file: the process's mask says how much.
         let everybody = Permissions::from_mode(0o666);
         let file = tempfile::Builder::new().permissions(everybody).tempfile_in(place).with_context(cannot)?;
         let mut text = BufWriter::new(file);
         self.with_materials(&mut |materials| self.page(materials, &mut text)).with_context(cannot)?;
         let file = text.into_inner().map_err(|error| error.into_error()).with_context(cannot)?;
+        let size = file.as_file().metadata().with_context(cannot)?.len();
+        if size > largest && self.details.iter().any(|detail| detail.embedded > 0) {
+            return Ok(Written::TooLarge(size));
+        }
         file.persist(out).map_err(|error| error.error).with_context(cannot)?;
-        Ok(())
+        if size > largest {
+            tell(format_args!(
+                "iosonar: {} is larger than --max-html, although it has no single requests",
+                out.display()
+            ));
+        }
+        Ok(Written::Kept)
     }
 
     fn with_materials(&self, f: &mut dyn FnMut(&[&Material<'_>]) -> io::Result<()>) -> io::Result<()> {

@@ -15,6 +15,7 @@ mod output;
 mod patterns;
 mod plans;
 mod refused;
+mod report;
 mod series;
 mod stamps;
 mod xdd;

@@ -348,7 +348,11 @@ fn folded(out: &mut String, id: &str, caption: &str, text: &str) {
 }
 
 fn open_text(out: &mut String, id: &str, caption: &str, text: &str) {
-    _ = writeln!(out, "<details id=\"{id}\" open>\n<summary>{caption}</summary>\n<pre>{}</pre>\n</details>", escape(text));
+    _ = writeln!(
+        out,
+        "<details id=\"{id}\" open>\n<summary>{caption}</summary>\n<pre>{}</pre>\n</details>",
+        escape(text)
+    );
 }
 
 /// A folded table; cells are HTML already. Of two runs, the second one's has a name of its own.

@@ -408,7 +408,7 @@ pub(super) struct PageRatio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ts_rs::{Config, TS as _};
+    use ts_rs::Config;
 
     /// The file that the viewer is built with.
     const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/format/page.ts");
@@ -426,9 +426,30 @@ mod tests {
             )+};
         }
         add!(
-            PageMeta, GridForm, PageKind, PageRun, PageLimit, PageCaution, PageFindingKind, PageFinding, PageRange,
-            PageBand, PageMark, PageBase, PageGrid, PageSeries, PageRelation, PageSeek, PagePercentiles, PageSize,
-            PageFrequency, PageMissRatio, PagePart, PageDetail, PagePairs, PageRatio
+            PageMeta,
+            GridForm,
+            PageKind,
+            PageRun,
+            PageLimit,
+            PageCaution,
+            PageFindingKind,
+            PageFinding,
+            PageRange,
+            PageBand,
+            PageMark,
+            PageBase,
+            PageGrid,
+            PageSeries,
+            PageRelation,
+            PageSeek,
+            PagePercentiles,
+            PageSize,
+            PageFrequency,
+            PageMissRatio,
+            PagePart,
+            PageDetail,
+            PagePairs,
+            PageRatio
         );
         out
     }

@@ -9,8 +9,8 @@ use crate::{Material, RunMaterial};
 use iosonar_analyze::demand::{ByOp, DemandAnalysis, PAGE_BYTES, SECTOR_BYTES};
 use iosonar_analyze::findings::{Findings, LatencyBand, Overload, TimeRange};
 use iosonar_analyze::{
-    Against, Class, Correlation, CountGrid, Diagrams, LimitResult, LimitVerdict, PartStats, Scope,
-    Severity, Summary, TimeAxis,
+    Against, Class, Correlation, CountGrid, Diagrams, LimitResult, LimitVerdict, PartStats, Scope, Severity,
+    Summary, TimeAxis,
 };
 use iosonar_plan::Op;
 use std::io;
@@ -90,7 +90,9 @@ impl ReportRun<'_> {
             passes: summary.map(passes).unwrap_or_default(),
             grids: run.map(|run| grids(&run).iter().map(grid).collect()).unwrap_or_default(),
             series: self.series().iter().map(described).collect(),
-            relations: run.map(|run| relations(run.diagrams).iter().map(|(id, r)| relation(id, r)).collect()).unwrap_or_default(),
+            relations: run
+                .map(|run| relations(run.diagrams).iter().map(|(id, r)| relation(id, r)).collect())
+                .unwrap_or_default(),
             seek: demand.map(seek).filter(|seek| seek.columns > 0),
             percentiles: run.map(|run| percentiles::all(&run)).unwrap_or_default(),
             sizes: demand.map(sizes).unwrap_or_default(),
@@ -174,8 +176,7 @@ fn findings(f: &Findings) -> Vec<PageFinding> {
         let text = format!("{} shorter stalls are not listed", units::grouped(f.stalls_left_out));
         all.push(finding(PageFindingKind::Note, text, None, None, None));
     }
-    let collapse =
-        |c: &Overload| finding(PageFindingKind::Collapse, c.sentence(), Some(c.range), None, None);
+    let collapse = |c: &Overload| finding(PageFindingKind::Collapse, c.sentence(), Some(c.range), None, None);
     all.extend(f.collapse.as_ref().map(collapse));
     all.extend(f.period.as_ref().map(|p| finding(PageFindingKind::Period, p.sentence(), None, None, None)));
     // Of a target that cannot follow, the level says nothing.
@@ -273,7 +274,12 @@ fn over_time(d: &Diagrams) -> Vec<Series> {
         for (op, scope) in BY_OP {
             let counts = rates.scope(scope);
             for (what, columns) in [("requests", counts.requests), ("bytes", counts.bytes)] {
-                all.push(Series { id: format!("{name}.{op}.{what}"), base, width: rates.axis().width_ns(), columns });
+                all.push(Series {
+                    id: format!("{name}.{op}.{what}"),
+                    base,
+                    width: rates.axis().width_ns(),
+                    columns,
+                });
             }
         }
     }
@@ -289,7 +295,12 @@ fn over_time(d: &Diagrams) -> Vec<Series> {
     let waiting = d.waiting.scope(Scope::All);
     // No run that a program lives through comes near the end of 64 bits.
     let columns = waiting.integral_ns().into_iter().map(|ns| u64::try_from(ns).unwrap_or(u64::MAX)).collect();
-    all.push(Series { id: "waiting.request-ns".into(), base: PageBase::Due, width: waiting.axis().width_ns(), columns });
+    all.push(Series {
+        id: "waiting.request-ns".into(),
+        base: PageBase::Due,
+        width: waiting.axis().width_ns(),
+        columns,
+    });
     turns(&mut all, PageBase::Completion, d.turns.axis(), d.turns.requests(), d.turns.turns());
     all
 }
@@ -315,7 +326,12 @@ fn demanded(demand: &DemandAnalysis) -> Vec<Series> {
         ("write.bytes", bytes(&rates.write_sectors)),
     ]
     .into_iter()
-    .map(|(id, columns)| Series { id: format!("demanded.{id}"), base: PageBase::Due, width: rates.width_ns, columns })
+    .map(|(id, columns)| Series {
+        id: format!("demanded.{id}"),
+        base: PageBase::Due,
+        width: rates.width_ns,
+        columns,
+    })
     .collect()
 }
 

@@ -1,0 +1,117 @@
+//! The report page as a file: what is in it, and what it is asked for. What a browser makes of it is tested in `web/`.
+
+use crate::*;
+
+const RUN: &str = "run --engine sim -t dev --size 1g --rw randrw --rate-iops 2000 --rate-process poisson --runtime 10 \
+                   --iodepth 32 --no-progress --sim-jitter 50us";
+
+/// A lab with a run of 20 000 requests.
+fn with_run() -> Lab {
+    let lab = lab();
+    lab.expect(0, &format!("{RUN} --seed 1 -o a"));
+    lab
+}
+
+fn meta(page: &str) -> Value {
+    let text = page.split_once("id=\"iosonar-meta\">").expect("data").1.split_once("</script>").unwrap().0;
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn embedded(page: &str) -> u64 {
+    meta(page)["runs"][0]["detail"]["embedded"].as_u64().unwrap()
+}
+
+fn text(lab: &Lab, name: &str) -> String {
+    std::fs::read_to_string(lab.path(name)).unwrap()
+}
+
+fn size(lab: &Lab, name: &str) -> u64 {
+    lab.path(name).metadata().unwrap().len()
+}
+
+#[test]
+fn a_run_has_a_page_with_all_its_requests() {
+    let lab = with_run();
+    let printed = lab.expect(0, "report a").out;
+    assert_eq!(printed.trim(), "a/report.html");
+    let page = text(&lab, "a/report.html");
+    let run = &meta(&page)["runs"][0];
+    assert_eq!(run["kind"], "run");
+    let completed = run["completed"].as_u64().unwrap();
+    assert!((19_000..21_000).contains(&completed), "{completed}");
+    assert_eq!(embedded(&page), completed);
+    let total = |id: &str| -> u64 {
+        let grid = run["grids"].as_array().unwrap().iter().find(|g| g["id"] == id);
+        grid.unwrap()["totals"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum()
+    };
+    for id in ["latency.start", "latency.due", "latency.completion", "latency.number", "delay.due"] {
+        assert_eq!(total(id), completed, "{id}");
+    }
+    assert!(
+        page.contains("id=\"iosonar-viewer\"") && !page.contains("http://") && !page.contains("https://")
+    );
+}
+
+#[test]
+fn a_page_is_as_small_as_wanted_and_the_rest_lies_beside_it() {
+    let lab = with_run();
+    lab.expect(0, "report a -o all.html --side-car");
+    lab.expect(0, "report a -o some.html --points 2000");
+    lab.expect(0, "report a -o none.html --points 0");
+    let limit = (size(&lab, "all.html") + size(&lab, "none.html")) / 2;
+    lab.expect(0, &format!("report a -o limited.html --max-html {limit}"));
+    let counts =
+        ["all", "some", "none", "limited"].map(|name| embedded(&text(&lab, &format!("{name}.html"))));
+    assert_eq!(counts[2], 0);
+    assert!((1_000..2_500).contains(&counts[1]), "{counts:?}");
+    assert!(counts[3] > 1_000 && counts[3] < counts[0], "{counts:?}");
+    assert!(size(&lab, "limited.html") <= limit);
+    let told = lab.expect(0, "report a -o small.html --max-html 1kB").err;
+    assert!(told.contains("larger than --max-html"), "{told}");
+    let trace = std::fs::read(lab.path("all.trace")).unwrap();
+    assert!(trace.starts_with(b"IOSONARP") && trace.ends_with(b"IOSONARX"));
+}
+
+#[test]
+fn a_load_has_a_page_too() {
+    let lab = lab();
+    lab.expect(0, "generate mixed l.load.gz --rate 500 --duration 20s");
+    assert_eq!(lab.expect(0, "report l.load.gz").out.trim(), "l.load.gz.html");
+    let page = text(&lab, "l.load.gz.html");
+    let run = &meta(&page)["runs"][0];
+    assert_eq!((&run["kind"], &run["completed"]), (&"load".into(), &0.into()));
+    assert!(run["grids"].as_array().unwrap().is_empty() && run["seek"]["columns"].as_u64().unwrap() > 10);
+    assert!(page.contains("What the load demands"));
+}
+
+#[test]
+fn two_runs_of_one_load_are_paired() {
+    let lab = lab();
+    lab.expect(0, "generate mixed l.load --rate 500 --duration 20s");
+    lab.expect(0, &format!("replay l.load {SIM} --sim-service 100us -o a"));
+    lab.expect(0, &format!("replay l.load {SIM} --sim-service 300us -o b"));
+    lab.expect(0, "report a b --compare -o ab.html");
+    let page = text(&lab, "ab.html");
+    let meta = meta(&page);
+    assert_eq!(meta["runs"].as_array().unwrap().len(), 2);
+    let pairs = &meta["pairs"];
+    assert_eq!(pairs["pairs"], meta["runs"][0]["completed"]);
+    assert_eq!(pairs["slower_in_b"], 1.0);
+    assert!(page.contains("data-k=\"grid/pairs/read\"") && page.contains("A against B"));
+}
+
+#[test]
+fn what_cannot_be_shown_is_refused() {
+    let lab = with_run();
+    let refused = |code: i32, args: &str, why: &str| {
+        let ended = lab.expect(code, args);
+        assert!(ended.err.contains(why), "{args}: {}", ended.err);
+    };
+    refused(2, "report a --compare", "--compare needs exactly two runs");
+    refused(2, "report nothing", "nothing");
+    refused(1, "report a -o missing/page.html", "cannot write missing/page.html");
+    assert!(!lab.path("missing").exists());
+    lab.file("empty.load", "");
+    lab.expect(1, "report empty.load");
+    assert!(text(&lab, "empty.load.html").contains("iosonar-end"), "an empty load has a page that says so");
+}

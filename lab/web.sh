@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Tests the viewer of the report page: its types, its parts, that the committed bundle is what the source gives, and pages
+# of real runs in a real browser. What cannot run here is skipped with one sentence.
+#
+#   lab/web.sh PROGRAM          all tests; PROGRAM is the iosonar that writes the pages
+#   lab/web.sh --pages PROGRAM DIR   only writes the pages into DIR
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+skip() { printf 'SKIPPED: %s\n' "$*"; }
+
+# Pages of runs that show something: bands and stalls, a ramp into overload, two devices, a load, hostile names.
+pages() {
+    local program=$1 to=$2
+    rm -rf "$to" && mkdir -p "$to"
+    (
+        cd "$to"
+        # A run with failed requests ends with 1, and that is right.
+        quiet() {
+            local code=0
+            "$program" "$@" > page.log 2>&1 || code=$?
+            ((code < 2)) || { cat page.log >&2; return 1; }
+        }
+        truncate -s 8G device.img
+        hostile=$'<script>window.hacked=1<&"\u202e\n.load.gz'
+        quiet generate mixed load.gz --rate 2000 --duration 40s --size 8GiB --seed 3
+        cp load.gz "$hostile"
+        quiet generate bursts ramp.gz --rate 400 --duration 30s --size 8GiB --seed 4
+        quiet replay load.gz -t device.img --engine sim --sim-service 80us --sim-jitter 60us --sim-channels 16 --out a
+        quiet replay load.gz -t device.img --engine sim --sim-service 100us --sim-jitter 120us --sim-channels 4 --out b
+        quiet replay ramp.gz -t device.img --engine sim --sim-service 2ms --sim-jitter 1ms --sim-channels 4 --out over
+        quiet replay "$hostile" -t device.img --engine sim --sim-service 80us --sim-errors 50 --out hostile
+        quiet report a --side-car -o run.html
+        quiet report a --points 2000 --side-car -o part.html
+        quiet report a b --compare -o compare.html
+        quiet report over -o overload.html
+        quiet report load.gz -o load.html
+        quiet report hostile -o hostile.html
+        # What the pages have to show, told by the product's other end: one line for each request.
+        "$program" export a --to csv -o requests.csv > /dev/null
+        "$program" analyze a --json > run.json
+        rm -f device.img page.log
+    )
+}
+
+if [[ ${1-} == --pages ]]; then
+    pages "$(realpath "$2")" "$3"
+    exit
+fi
+program=$(realpath "$1")
+
+if ! command -v npm > /dev/null || (($(node --version | sed 's/^v\([0-9]*\).*/\1/') < 20)); then
+    skip "the viewer's tests, because there is no Node.js 20 with npm"
+    exit
+fi
+cd "$here/web"
+npm ci --silent
+npm run --silent typecheck
+
+# The committed bundle is what building gives, to the byte.
+cp dist/viewer.js "$here/target/viewer.committed.js"
+npm run --silent build
+if ! cmp dist/viewer.js "$here/target/viewer.committed.js"; then
+    echo "web/dist/viewer.js is not what its source gives: commit what 'npm run build' wrote" >&2
+    exit 1
+fi
+
+# Numbers in the form that ./test adds up.
+results() {
+    node -e '
+        const r = JSON.parse(require("node:fs").readFileSync(process.argv[1], "utf8"));
+        console.log(`test result: ${r.success ? "ok" : "FAILED"}. ${r.numPassedTests} passed; ${r.numFailedTests} failed; 0 ignored`);
+    ' "$1"
+}
+json=$here/target/web-unit.json
+npm run --silent test -- --reporter=dot --reporter=json --outputFile.json="$json"
+results "$json"
+
+if ! command -v chromium > /dev/null; then
+    skip "the report page in a browser, because there is no Chromium"
+    exit
+fi
+pages "$program" "$here/target/report-pages"
+json=$here/target/web-browser.json
+IOSONAR_PAGES=$here/target/report-pages npm run --silent e2e -- --reporter=dot --reporter=json --outputFile.json="$json"
+results "$json"
