@@ -1,6 +1,9 @@
 // The page's form, generated from crates/view/src/report/meta.rs: change it there, then
 // BLESS=1 cargo test -p iosonar-view --lib report::meta
 
+/** Version of the form. */
+export const PAGE_VERSION = 2;
+
 /**
  * Everything that is not a block.
  */
@@ -317,8 +320,8 @@ totals: [number, number, number, number], };
 export type PageSeries = { 
 /**
  * Name: `demanded.read.requests`, `demanded.write.bytes`, `delivered.…`, `in-flight.read.least`, `….median`,
- * `….most`, `waiting.request-ns`, `turns.requests`, `turns.turns`, `working-set.60` (pages touched in the 60 s
- * before), `working-set.all`.
+ * `….most`, `waiting.request-ns`, `turns.requests`, `turns.turns`, `working-set.60` (pages of 4 KiB touched
+ * in the 60 s before), `working-set.all`.
  */
 id: string, 
 /**

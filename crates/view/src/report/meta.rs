@@ -245,8 +245,8 @@ pub(super) struct PageGrid {
 #[cfg_attr(test, derive(TS))]
 pub(super) struct PageSeries {
     /// Name: `demanded.read.requests`, `demanded.write.bytes`, `delivered.…`, `in-flight.read.least`, `….median`,
-    /// `….most`, `waiting.request-ns`, `turns.requests`, `turns.turns`, `working-set.60` (pages touched in the 60 s
-    /// before), `working-set.all`.
+    /// `….most`, `waiting.request-ns`, `turns.requests`, `turns.turns`, `working-set.60` (pages of 4 KiB touched
+    /// in the 60 s before), `working-set.all`.
     pub(super) id: String,
     /// What its columns are.
     pub(super) base: PageBase,
@@ -420,6 +420,7 @@ mod tests {
             "// The page's form, generated from crates/view/src/report/meta.rs: change it there, then\n\
              // BLESS=1 cargo test -p iosonar-view --lib report::meta\n",
         );
+        out += &format!("\n/** Version of the form. */\nexport const PAGE_VERSION = {PAGE_VERSION};\n");
         macro_rules! add {
             ($($name:ident),+) => {$(
                 out += &format!("\n{}export {}\n", $name::docs().unwrap_or_default(), $name::decl(&config));

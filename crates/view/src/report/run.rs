@@ -340,7 +340,7 @@ fn working_sets(demand: &DemandAnalysis) -> Vec<Series> {
         id: format!("working-set.{}", set.window_s.map_or("all".to_string(), |s| s.to_string())),
         base: PageBase::Due,
         width: set.step_s * 1_000_000_000,
-        columns: set.sliding.pages.iter().map(|pages| pages * PAGE_BYTES).collect(),
+        columns: set.sliding.pages.clone(),
     };
     demand.series.working_sets.iter().map(window).collect()
 }
