@@ -517,6 +517,73 @@ def analyze_records(bench):
     return rows
 
 
+# Millions of requests of a run, and the largest size of its page in MB.
+PAGES = [(1, 16), (10, 14), (100, 22)]
+
+
+# Runs a program, then prints the most memory that it had, in KiB.
+WITH_PEAK = """import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"""
+
+
+def line_report(bench):
+    """the report page: how long writing takes beyond the analysis, its size, its memory, its speed in Chromium"""
+    rows, peaks = [], []
+    for millions, most_mb in ((0.01, 16), (0.02, 14)) if bench.tiny else PAGES:
+        archive, page = bench.path(f"records-{millions}"), bench.path(f"page-{millions}.html")
+        bench.run([bench.helper, "archive", archive, str(int(millions * 1e6))], limit=900)
+        rows.append(report_written(bench, millions, archive, page, peaks))
+        size = Row("report", f"{millions} M requests: size of the page", "MB", f"<= {most_mb}", digits=2)
+        size.verdict = at_most(most_mb)
+        size.add(os.path.getsize(page) / 1e6)
+        rows += [size, *report_opened(bench, millions, page)]
+        shutil.rmtree(archive)
+    memory = Row("report", "peak memory, MiB: most requests, then fewer", "MiB", "< 1.5 times", digits=0)
+    memory.other, memory.verdict = "fewer", lambda ours, theirs, ratio: ratio - 1.5
+    memory.add(peaks[-1] / 2**20, peaks[-2] / 2**20)
+    return rows + [memory]
+
+
+def report_written(bench, millions, archive, page, peaks):
+    """What report takes and analyze does not: choosing requests, packing, writing."""
+    row = Row("report", f"{millions} M requests: writing, beyond analyze", "M/s", ">= 5", higher=True, digits=2)
+    row.verdict, peak = at_least(5), 0
+    for _ in range(1 if millions >= 100 else bench.pairs):
+        times = []
+        for command in (["analyze", archive], ["report", archive, "-o", page]):
+            begin = time.monotonic()
+            told = bench.run([sys.executable, "-c", WITH_PEAK, bench.iosonar, *command], limit=900)[0]
+            times.append(time.monotonic() - begin)
+        peak = max(peak, int(told.split()[-1]) * 1024)
+        row.add(millions / max(times[1] - times[0], 1e-3))
+    peaks.append(peak)
+    return row
+
+
+# What page.mjs measures, its words, and the most it should be (spec of the page, 4.7).
+FELT = [("paint_ms", "first paint", 1000), ("ready_ms", "until it can be used", 2000),
+        ("frame_median_ms", "a frame of zooming and panning, median", 17),
+        ("frame_p95_ms", "the same, 95th percentile", 25), ("brush_ms", "a brush, all panels", 50)]
+
+
+def report_opened(bench, millions, page):
+    if not (shutil.which("node") and shutil.which("chromium")):
+        say("no Node.js or no Chromium: how the page feels is not measured")
+        return []
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.mjs")
+    if not os.path.isdir(os.path.join(os.path.dirname(script), "..", "..", "web", "node_modules")):
+        bench.run(["npm", "--prefix", os.path.join(os.path.dirname(script), "..", "..", "web"), "ci", "--silent"], limit=300)
+    rows = {key: Row("report", f"{millions} M requests, Chromium: {words}", "ms", f"<= {most}") for key, words, most in FELT}
+    for key, _, most in FELT:
+        rows[key].verdict = at_most(most)
+    for _ in range(bench.pairs):
+        felt = json.loads(bench.run(["node", script, page], limit=300)[0])
+        for key, row in rows.items():
+            row.add(felt[key])
+    return list(rows.values())
+
+
 def line_xdd(bench):
     """XDD's command line on zram beside fio psync; lockstep on the null engine beside a futex; a thousand targets"""
     rows = [xdd_on_zram(bench, depth) for depth in (1, 8, 32)]
