@@ -1,5 +1,6 @@
 //! Pictures of two runs side by side. Axes are locked to what both have, so that equal places mean the same.
 
+mod course;
 mod difference;
 mod pairs;
 mod ratio;
@@ -63,8 +64,8 @@ struct Chart {
     draw: fn(&CompareView<'_>, &mut Scene, Rect),
 }
 
-static CHARTS: [&Chart; 5] =
-    [&sonars::CHART, &difference::CHART, &pairs::CHART, &ratio::CHART, &shift::CHART];
+static CHARTS: [&Chart; 6] =
+    [&sonars::CHART, &difference::CHART, &course::CHART, &pairs::CHART, &ratio::CHART, &shift::CHART];
 
 /// What a picture sees.
 struct CompareView<'a> {

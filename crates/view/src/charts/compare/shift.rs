@@ -21,7 +21,7 @@ const ROW: i32 = 19;
 const NAMES: i32 = 210;
 const VALUES: i32 = 560;
 /// Changes beyond this factor lie at the edge.
-const MOST: f64 = 16.0;
+pub(super) const MOST: f64 = 16.0;
 
 fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     let figures = view.comparison.map_or(&[][..], |c| &c.figures);
@@ -65,26 +65,32 @@ fn ends(figure: &Figure) -> impl Iterator<Item = f64> {
 }
 
 /// A change in percent as natural logarithm of the ratio: twice and half lie equally far.
-fn log(percent: f64) -> f64 {
+pub(super) fn log(percent: f64) -> f64 {
     (1.0 + percent / 100.0).max(1e-9).ln()
+}
+
+/// Changes that get a tick, the most wanted first.
+pub(super) const TICKS: [f64; 17] = [
+    0.0, 100.0, -50.0, 10.0, -10.0, 900.0, -90.0, 300.0, -75.0, 50.0, -33.0, 20.0, -20.0, 5.0, -5.0, 1.0,
+    -1.0,
+];
+
+/// A tick's label.
+pub(super) fn tick_label(percent: f64) -> String {
+    if percent == 0.0 { "0 %".to_string() } else { format!("{percent:+} %").replace('-', "−") }
 }
 
 fn ticks(view: &CompareView<'_>, scene: &mut Scene, plot: Rect, most: f64, x: &dyn Fn(f64) -> i32) {
     let p = view.view.palette;
     let mut taken: Vec<i32> = Vec::new();
-    for percent in [
-        0.0, 100.0, -50.0, 10.0, -10.0, 900.0, -90.0, 300.0, -75.0, 50.0, -33.0, 20.0, -20.0, 5.0, -5.0, 1.0,
-        -1.0,
-    ] {
+    for percent in TICKS {
         let at = x(percent);
         if log(percent).abs() > most * 1.001 || taken.iter().any(|t| t.abs_diff(at) < 58) {
             continue;
         }
         taken.push(at);
         scene.vertical(at, (plot.y, plot.bottom() - 1), Stroke::solid(p.grid, 1));
-        let label =
-            if percent == 0.0 { "0 %".to_string() } else { format!("{percent:+} %").replace('-', "−") };
-        scene.text(words(label, at, plot.bottom() + 18, TICK_SIZE, p, Anchor::Middle));
+        scene.text(words(tick_label(percent), at, plot.bottom() + 18, TICK_SIZE, p, Anchor::Middle));
     }
     scene.vertical(x(0.0), (plot.y, plot.bottom() - 1), Stroke::solid(p.text, 1));
     let label = "Change from A to B, logarithmic";
@@ -104,12 +110,17 @@ fn heads(view: &CompareView<'_>, scene: &mut Scene, plot: Rect) {
         text.color = p.faint_text;
         scene.text(text);
     }
-    for (i, (name, color)) in
-        [("worse", p.bad), ("better", p.ok), ("no difference shown", p.axis)].into_iter().enumerate()
-    {
-        let at = plot.x + 10 + 110 * i as i32;
-        page::swatch(scene, color, at, plot.y - 6);
-        scene.text(words(name, at + 18, plot.y - 6, 12.0, p, Anchor::Start));
+    key(view, scene, plot.x + 10, plot.y - 6);
+}
+
+/// What the colours of changes mean.
+pub(super) fn key(view: &CompareView<'_>, scene: &mut Scene, x: i32, y: i32) {
+    let p = view.view.palette;
+    let colors = [("worse", p.bad), ("better", p.ok), ("no difference shown", p.axis)];
+    for (i, (name, color)) in colors.into_iter().enumerate() {
+        let at = x + 110 * i as i32;
+        page::swatch(scene, color, at, y);
+        scene.text(words(name, at + 18, y, 12.0, p, Anchor::Start));
     }
 }
 
