@@ -232,8 +232,7 @@ impl Page<'_> {
         let text = self.comparison.map(|c| iosonar_view::compare(&[Judged::new(c.clone(), &[])]));
         let report = Report {
             runs: &runs,
-            comparison_text: text.as_deref(),
-            pairs: self.comparison.and_then(|c| c.pairs.as_ref()),
+            comparison: self.comparison.zip(text.as_deref()),
             plan_toml: plan.as_deref(),
             environment_json: environment.as_deref(),
             tool: TOOL,

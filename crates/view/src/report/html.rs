@@ -7,7 +7,7 @@ use crate::units::{self, Charset};
 use crate::{Picture, Style, escape, health, raster, show_demand};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use iosonar_analyze::compare::{Pairs, RatioBin};
+use iosonar_analyze::compare::{Comparison, Pairs, RatioBin};
 use iosonar_analyze::{
     ByScope, Caution, Counts, LimitResult, LimitVerdict, ROWS, ROWS_PER_DECADE, Scope, Severity, Summary,
     TILE_COLUMNS, TimeStats,
@@ -19,10 +19,8 @@ use std::io::{self, Write};
 pub struct Report<'a> {
     /// The run or load; or A and B, which are compared.
     pub runs: &'a [ReportRun<'a>],
-    /// What the comparison of A and B says, as text.
-    pub comparison_text: Option<&'a str>,
-    /// The same requests in A and B.
-    pub pairs: Option<&'a Pairs>,
+    /// What the comparison of A and B came to, and as text with all figures.
+    pub comparison: Option<(&'a Comparison, &'a str)>,
     /// The plan as TOML, to run the same again.
     pub plan_toml: Option<&'a str>,
     /// What is known about the machine, as JSON text.
@@ -45,7 +43,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     for (i, run) in report.runs.iter().enumerate() {
         run.write_blocks(&mut Blocks { out, run: i })?;
     }
-    if let Some(pairs) = report.pairs {
+    if let Some(pairs) = pairs_of(report) {
         Blocks { out, run: 0 }.relation("pairs", &pairs.density)?;
     }
     out.write_all(b"<div id=\"iosonar-end\" hidden></div>\n</body>\n</html>\n")
@@ -62,8 +60,9 @@ fn words(report: &Report<'_>) -> String {
     for (name, run) in names.iter().zip(report.runs) {
         warnings(&mut out, name, run);
     }
-    if let Some(text) = report.comparison_text {
-        open_text(&mut out, "comparison", "A against B", text);
+    if let Some((comparison, text)) = report.comparison {
+        _ = writeln!(out, "<p class=\"answer\"><b>{}</b></p>", escape(&comparison.answer.text));
+        folded(&mut out, "comparison", "A against B: every figure with its interval", text);
     }
     for (name, run) in names.iter().zip(report.runs) {
         if let Some(run) = &run.material.run {
@@ -108,8 +107,12 @@ fn meta(report: &Report<'_>) -> PageMeta {
             tile_columns: TILE_COLUMNS as u32,
         },
         runs: report.runs.iter().map(ReportRun::meta).collect(),
-        pairs: report.pairs.map(pairs),
+        pairs: pairs_of(report).map(pairs),
     }
+}
+
+fn pairs_of<'a>(report: &Report<'a>) -> Option<&'a Pairs> {
+    report.comparison?.0.pairs.as_ref()
 }
 
 fn pairs(pairs: &Pairs) -> PagePairs {
@@ -343,14 +346,6 @@ fn folded(out: &mut String, id: &str, caption: &str, text: &str) {
     _ = writeln!(
         out,
         "<details id=\"{id}\">\n<summary>{caption}</summary>\n<pre>{}</pre>\n</details>",
-        escape(text)
-    );
-}
-
-fn open_text(out: &mut String, id: &str, caption: &str, text: &str) {
-    _ = writeln!(
-        out,
-        "<details id=\"{id}\" open>\n<summary>{caption}</summary>\n<pre>{}</pre>\n</details>",
         escape(text)
     );
 }
