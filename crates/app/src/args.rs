@@ -322,6 +322,8 @@ pub struct ReportArgs {
     pub text: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 }
 
 /// Options of `export`.

@@ -1,13 +1,12 @@
 //! The live view on this terminal: its keys, its colours, its frames; for a run and for an archive alike.
 
 use crate::progress::clock;
-use crate::screen::{Screen, last_said};
+use crate::screen::{self, Screen, last_said};
 use iosonar_analyze::is_wraparound_suspicious;
 use iosonar_archive::TargetInfo;
 use iosonar_plan::{OverlapPolicy, Plan, Source};
 use iosonar_view::live::{Filter, LEAST, LiveState, Ramp, Setting, draw};
 use iosonar_view::units::Charset;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -67,6 +66,12 @@ impl LiveView {
         self.screen.is_entered()
     }
 
+    /// Shows what was there before.
+    pub fn leave(&mut self) {
+        self.is_wanted = false;
+        self.screen.leave();
+    }
+
     /// A sentence in place of the keys, for a while.
     pub fn note(&mut self, text: impl Into<String>) {
         self.state.set_note(Some(text.into()));
@@ -98,7 +103,7 @@ impl LiveView {
     /// Says on one line that there is no room for it.
     pub fn too_small(&self) {
         let text = format!("\r\x1b[Kthe terminal is smaller than {} x {}; q ends", LEAST.0, LEAST.1);
-        let _ = write!(std::io::stderr(), "{text}");
+        screen::put(&text);
     }
 
     fn tell_what_was_said(&mut self) {
@@ -149,23 +154,20 @@ impl LiveView {
         let used = iosonar_os::usage::thread_cpu_ns().saturating_sub(self.cpu_ns);
         let share = used as f64 / self.begun.elapsed().as_nanos().max(1) as f64;
         let keys = [
-            "q      ends: a run is stopped in order, and its result is kept",
+            "q      ends; of a run: in order, its result is kept",
             "+ -    more or less time in the pictures",
             "r w    reads or writes alone, and all again",
             "l      logarithmic scale of IO/s, and linear again",
             "s      saves the picture as text",
-            "v      to the progress line, and back (of a run)",
+            "v      to the progress line and back (of a run)",
             "?      this, and away",
             "",
-            "Last 1 s: response times, from due to completed. The sonar shows",
-            "latencies, from submitted to completed: two rows for each decade,",
-            "brighter where more requests are.",
+            "Last 1 s: response times, from due to completed.",
+            "Sonar: latencies, from submitted to completed, two",
+            "rows for each decade; brighter: more requests.",
         ];
-        let own = format!(
-            "This view took {:.2} % of one CPU so far; frames that the terminal was too slow for: {}",
-            100.0 * share,
-            self.screen.missed()
-        );
+        let own =
+            format!("This view: {:.2} % of one CPU, {} frames missed", 100.0 * share, self.screen.missed());
         keys.into_iter().map(String::from).chain([String::new(), own]).collect()
     }
 }

@@ -2,6 +2,7 @@
 //! it can give way to the live view.
 
 use crate::args::{ProgressArg, ProgressArgs};
+use crate::inputs::Input;
 use crate::live::{LiveView, cautions_of, title_of};
 use crate::output::tell;
 use crate::screen::{self, Screen};
@@ -11,7 +12,8 @@ use iosonar_engine::{Prepared, Snapshot};
 use iosonar_plan::Nanos;
 use iosonar_view::live::{LiveStalls, Setting};
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// How often a terminal's line is rewritten.
@@ -137,19 +139,25 @@ fn on_terminal(wish: &Wish<'_>, scene: &Scene<'_>) {
             if let Some(view) = &mut view {
                 view.state.feed(&interval);
                 view.state.set_moment(moment);
+                break_if_asked(view);
             }
         }
         if (is_due || !keys.is_empty()) && !view.as_mut().is_some_and(LiveView::show) && is_due {
-            let mut err = std::io::stderr().lock();
-            let _ = write!(err, "\r\x1b[K{}", watched_line(&watch, width())).and_then(|()| err.flush());
+            screen::put(&format!("\r\x1b[K{}", watched_line(&watch, width())));
         }
     }
     watch.look();
-    drop(view);
-    let _ = write!(std::io::stderr(), "\r\x1b[K");
-    screen::restore();
-    tell(watched_line(&watch, width()));
-    tell(verdict(scene));
+    if let Some(view) = &mut view {
+        view.leave();
+    }
+    screen::put(&format!("\r\x1b[K{}\n{}\n", watched_line(&watch, width()), verdict(scene)));
+}
+
+/// Tests let the view break, to see that the terminal and the run survive it.
+fn break_if_asked(view: &LiveView) {
+    if cfg!(debug_assertions) && view.is_shown() && std::env::var_os("IOSONAR_BREAK_VIEW").is_some() {
+        panic!("the view breaks, as it was asked to");
+    }
 }
 
 /// What a key does while a run goes on.
@@ -395,6 +403,88 @@ fn brief(time: Nanos) -> String {
         n => (n as f64 / 1e3, "us"),
     };
     if value < 10.0 { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
+}
+
+/// So long nothing is said about a command that reads: most are over by then.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// Does `work`, which reads `inputs`, and shows how far it is if that takes long.
+pub fn while_reading<T>(args: &ProgressArgs, inputs: &[Input], work: impl FnOnce() -> T) -> T {
+    let form = Form::of(args);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let flag = &done;
+        // What shows nothing needs no thread.
+        let shower = form.every().map(|every| scope.spawn(move || show_reading(form, every, inputs, flag)));
+        // It ends the showing, even by a panic.
+        let _over = SetAtEnd(flag, shower.map(|shower| shower.thread().clone()));
+        work()
+    })
+}
+
+struct SetAtEnd<'a>(&'a AtomicBool, Option<Thread>);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+        if let Some(thread) = &self.1 {
+            thread.unpark();
+        }
+    }
+}
+
+fn show_reading(form: Form, every: Duration, inputs: &[Input], done: &AtomicBool) {
+    let begun = Instant::now();
+    // A line on a terminal begins at once then; others after their time.
+    let mut next = begun + if form == Form::Rewritten { SHORT } else { every.max(SHORT) };
+    let mut is_shown = false;
+    while !done.load(Relaxed) {
+        std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
+        if done.load(Relaxed) || Instant::now() < next {
+            continue;
+        }
+        next += every;
+        let read: u64 = inputs.iter().map(Input::records_read).sum();
+        // Some are read twice; then nobody knows how much is left.
+        let all =
+            inputs.iter().map(Input::records).sum::<Option<u64>>().filter(|all| *all >= read && *all > 0);
+        match form {
+            Form::Json(_) => tell(serde_json::json!({
+                "elapsed_ns": begun.elapsed().as_nanos() as u64,
+                "records_read": read,
+                "records": all,
+            })),
+            Form::Lines(_) => tell(reading_line(begun.elapsed(), read, all)),
+            _ => {
+                let _ = write!(std::io::stderr(), "\r\x1b[K{}", reading_line(begun.elapsed(), read, all));
+                is_shown = true;
+            }
+        }
+    }
+    if is_shown {
+        let _ = write!(std::io::stderr(), "\r\x1b[K");
+    }
+}
+
+/// Done, elapsed/expected, records and how many in a second.
+fn reading_line(elapsed: Duration, read: u64, all: Option<u64>) -> String {
+    let now = Nanos(elapsed.as_nanos() as u64);
+    let rate = short(read as f64 / elapsed.as_secs_f64().max(1e-3));
+    let records = short(read as f64);
+    match all.filter(|_| read > 0) {
+        Some(all) => {
+            let share = read as f64 / all as f64;
+            let expected = Nanos((now.0 as f64 / share) as u64);
+            let all = short(all as f64);
+            format!(
+                "{:.0}% {}/{} {records}/{all} records {rate}/s",
+                100.0 * share,
+                clock(now),
+                clock(expected)
+            )
+        }
+        None => format!("{} {records} records {rate}/s", clock(now)),
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use iosonar_os::Terminal;
 use iosonar_view::live::Frame;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -17,13 +18,15 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Most sentences that are kept for the time after.
 const MOST_SAID: usize = 1000;
 
-/// The terminal was taken again after a stop: nothing of what was sent is on it.
-static IS_BLANK: AtomicBool = AtomicBool::new(false);
+/// The program is about to stop: nobody takes the terminal meanwhile.
+static IS_SUSPENDED: AtomicBool = AtomicBool::new(false);
 
 /// What has to be undone.
 #[derive(Default)]
 struct Held {
     terminal: Option<Terminal>,
+    /// Its keys come here.
+    has_keys: bool,
     /// The alternate screen is shown.
     is_entered: bool,
     /// What was said meanwhile.
@@ -32,8 +35,22 @@ struct Held {
     sentences: usize,
 }
 
+impl Held {
+    /// Takes the keys if that can be done now; says whether they come here.
+    fn take_keys(&mut self) -> bool {
+        let Some(terminal) = self.terminal.as_ref().filter(|t| t.is_foreground()) else { return false };
+        if IS_SUSPENDED.load(Relaxed) {
+            return false;
+        }
+        if !self.has_keys {
+            self.has_keys = terminal.take_keys().is_ok();
+        }
+        self.has_keys
+    }
+}
+
 static HELD: Mutex<Held> =
-    Mutex::new(Held { terminal: None, is_entered: false, said: Vec::new(), sentences: 0 });
+    Mutex::new(Held { terminal: None, has_keys: false, is_entered: false, said: Vec::new(), sentences: 0 });
 /// So that nobody who only says something has to wait.
 static IS_ENTERED: AtomicBool = AtomicBool::new(false);
 
@@ -57,10 +74,8 @@ impl Screen {
         let terminal = Terminal::open().ok().flatten()?;
         restore_on_panic();
         let mut held = held();
-        if terminal.is_foreground() {
-            let _ = terminal.take_keys();
-        }
         held.terminal = Some(terminal);
+        held.take_keys();
         Some(Screen { sent: None, rest: Vec::new(), missed: 0, entered: false })
     }
 
@@ -72,8 +87,9 @@ impl Screen {
     /// Shows the alternate screen.
     pub fn enter(&mut self) {
         let mut held = held();
-        let Some(terminal) = held.terminal.as_ref().filter(|t| t.is_foreground()) else { return };
-        let _ = terminal.take_keys();
+        if !held.take_keys() {
+            return;
+        }
         (self.sent, self.rest, self.entered) = (None, ENTER.into(), true);
         held.is_entered = true;
         IS_ENTERED.store(true, Relaxed);
@@ -101,9 +117,6 @@ impl Screen {
             self.missed += 1;
             return;
         }
-        if IS_BLANK.swap(false, Relaxed) {
-            self.sent = None;
-        }
         self.rest = frame.changes(self.sent.as_ref()).into_bytes();
         self.sent = Some(frame);
         self.rest.drain(..terminal.write_some(&self.rest).unwrap_or(self.rest.len()));
@@ -124,12 +137,11 @@ impl Screen {
         // It is not held while this waits: whoever restores it must not have to.
         let end = Instant::now() + most;
         loop {
-            let held = held();
-            let Some(terminal) = &held.terminal else { break };
-            if !terminal.is_foreground() {
+            let mut held = held();
+            if !held.take_keys() {
                 break;
             }
-            let keys = terminal.keys();
+            let keys = held.terminal.as_ref().map(Terminal::keys).unwrap_or_default();
             if !keys.is_empty() {
                 return keys;
             }
@@ -158,9 +170,24 @@ fn leave(held: &mut Held) {
         terminal.write_within(LEAVE.as_bytes(), PATIENCE);
     }
     IS_ENTERED.store(false, Relaxed);
-    for text in held.said.drain(..) {
-        crate::output::say(text);
+    let said: Vec<String> = held.said.drain(..).collect();
+    said.iter().for_each(|text| write(held, &format!("{text}\n")));
+}
+
+/// Writes to the terminal, which may take nothing: then this is lost, and nobody waits. To standard error where there is no
+/// terminal.
+fn write(held: &Held, text: &str) {
+    match &held.terminal {
+        Some(terminal) => terminal.write_within(text.as_bytes(), PATIENCE),
+        None => {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
     }
+}
+
+/// Writes to the terminal without waiting for one that takes nothing.
+pub fn put(text: &str) {
+    write(&held(), text);
 }
 
 /// Gives screen and keys back, wherever the program is.
@@ -181,28 +208,20 @@ pub fn restore() {
     }
 }
 
-/// Before the program stops (Ctrl-Z): gives the screen back; says whether it was shown.
-pub fn suspend() -> bool {
+/// Before the program stops (Ctrl-Z): gives screen and keys back.
+pub fn suspend() {
+    IS_SUSPENDED.store(true, Relaxed);
     let mut held = held();
-    let was_entered = held.is_entered;
     leave(&mut held);
+    held.has_keys = false;
     if let Some(terminal) = &held.terminal {
         terminal.give_keys_back();
     }
-    was_entered
 }
 
-/// After that: takes the keys again, and the screen if it `was_entered`.
-pub fn resume(was_entered: bool) {
-    let mut held = held();
-    let Some(terminal) = held.terminal.as_ref().filter(|t| t.is_foreground()) else { return };
-    let _ = terminal.take_keys();
-    if was_entered {
-        terminal.write_within(ENTER.as_bytes(), PATIENCE);
-        held.is_entered = true;
-        IS_ENTERED.store(true, Relaxed);
-        IS_BLANK.store(true, Relaxed);
-    }
+/// After that: who needs them may take them again.
+pub fn resume() {
+    IS_SUSPENDED.store(false, Relaxed);
 }
 
 /// Keeps a sentence for later if the screen is not there for it now; gives it back otherwise.

@@ -13,9 +13,9 @@ use std::thread::JoinHandle;
 
 /// Ctrl-Z: stops with a terminal that is as it was, and shows again what was shown when it goes on.
 fn stop_for_a_while() {
-    let was_shown = screen::suspend();
+    screen::suspend();
     let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
-    screen::resume(was_shown);
+    screen::resume();
 }
 
 /// Ends what only shows something when a signal asks for it: `end` is set, to its number; the second one ends the program.

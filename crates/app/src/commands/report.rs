@@ -7,6 +7,7 @@ use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::print;
+use crate::progress::while_reading;
 use anyhow::Context;
 use iosonar_view::report::{Report, page};
 use iosonar_view::{Needs, TextOptions};
@@ -15,8 +16,9 @@ use iosonar_view::{Needs, TextOptions};
 pub fn report(args: ReportArgs) -> Result<Exit, Failure> {
     if args.text {
         let inputs = [Input::open(&args.dir)?];
-        let analysis =
-            Analysis::of(&inputs, &(&args.limits).into(), &DemandArgs::default(), Needs::EVERYTHING)?;
+        let limits = (&args.limits).into();
+        let analyse = || Analysis::of(&inputs, &limits, &DemandArgs::default(), Needs::EVERYTHING);
+        let analysis = while_reading(&args.progress, &inputs, analyse)?;
         print(&analysis.to_mail(TextOptions::default()))?;
         return Ok(Exit::Fine);
     }
@@ -25,7 +27,8 @@ pub fn report(args: ReportArgs) -> Result<Exit, Failure> {
     let (plan, headline) = (archive.plan().to_toml(), headline(&archive));
     let environment = archive.environment();
     let environment = (!environment.is_null()).then(|| format!("{environment:#}"));
-    let run = Run::read(&Input::of_archive(archive)?, &(&args.limits).into())?;
+    let (inputs, limits) = ([Input::of_archive(archive)?], (&args.limits).into());
+    let run = while_reading(&args.progress, &inputs, || Run::read(&inputs[0], &limits))?;
     let html = page(&Report {
         summary: &run.summary,
         diagrams: &run.diagrams,

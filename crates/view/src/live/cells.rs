@@ -17,6 +17,9 @@ pub enum Ink {
     True(Rgb),
 }
 
+/// Cells that are sent again rather than passed over.
+const BRIDGED: usize = 4;
+
 /// One character and its colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
@@ -88,19 +91,24 @@ impl Frame {
             out += "\x1b[0m\x1b[2J";
         }
         let blank = Cell::default();
+        let is_same = |i: usize| self.cells[i] == *before.map_or(&blank, |b| &b.cells[i]);
         let (mut style, mut at) = ((Ink::Plain, Ink::Plain), None);
-        for (i, cell) in self.cells.iter().enumerate() {
-            if *cell == *before.map_or(&blank, |b| &b.cells[i]) {
-                continue;
+        for i in (0..self.cells.len()).filter(|i| !is_same(*i)) {
+            // To go on over a few cells that are the same is shorter than to say where the next one is.
+            let from = match at {
+                Some(at) if i - at <= BRIDGED && i / self.columns == at / self.columns => at,
+                _ => {
+                    let _ = write!(out, "\x1b[{};{}H", i / self.columns + 1, i % self.columns + 1);
+                    i
+                }
+            };
+            for cell in &self.cells[from..=i] {
+                if style != (cell.ink, cell.ground) {
+                    style = (cell.ink, cell.ground);
+                    select(&mut out, style);
+                }
+                out.push(cell.glyph);
             }
-            if at != Some(i) {
-                let _ = write!(out, "\x1b[{};{}H", i / self.columns + 1, i % self.columns + 1);
-            }
-            if style != (cell.ink, cell.ground) {
-                style = (cell.ink, cell.ground);
-                select(&mut out, style);
-            }
-            out.push(cell.glyph);
             // Behind the last column terminals differ.
             at = Some(i + 1).filter(|next| next % self.columns != 0);
         }

@@ -179,7 +179,8 @@ fn time_axis(frame: &mut Frame, area: Area, first: usize, column_ns: u64, look: 
     let (corner, dash) = if look.charset == Charset::Ascii { ('+', '-') } else { ('└', '─') };
     let line: String = [corner].into_iter().chain(std::iter::repeat_n(dash, area.width)).collect();
     frame.put(area.left - 1, area.top, &line, look.faint());
-    let time = |columns: usize| clock_or_tenths(columns as u64 * column_ns, column_ns);
+    let end_ns = (first + area.width) as u64 * column_ns;
+    let time = |columns: usize| clock_or_tenths(columns as u64 * column_ns, end_ns);
     let column = format!("1 column = {}", units::limit(column_ns));
     let (begin, end) = (time(first), time(first + area.width));
     frame.put(area.left, area.top, &begin, look.faint());
@@ -189,8 +190,8 @@ fn time_axis(frame: &mut Frame, area: Area, first: usize, column_ns: u64, look: 
     }
 }
 
-fn clock_or_tenths(ns: u64, column_ns: u64) -> String {
-    if column_ns < 1_000_000_000 { format!("{:.1}s", ns as f64 / 1e9) } else { clock(ns) }
+fn clock_or_tenths(ns: u64, end_ns: u64) -> String {
+    if end_ns < 20_000_000_000 { format!("{:.1}s", ns as f64 / 1e9) } else { clock(ns) }
 }
 
 /// `11:40`, `2:00:05`.
