@@ -142,7 +142,8 @@ fn on_terminal(wish: &Wish<'_>, scene: &Scene<'_>) {
                 break_if_asked(view);
             }
         }
-        if (is_due || !keys.is_empty()) && !view.as_mut().is_some_and(LiveView::show) && is_due {
+        let is_pressed = !keys.is_empty();
+        if (is_due || is_pressed) && !view.as_mut().is_some_and(LiveView::show) {
             screen::put(&format!("\r\x1b[K{}", watched_line(&watch, width())));
         }
     }

@@ -218,6 +218,30 @@ fn a_second_signal_aborts_and_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
+fn ctrl_z_gives_the_terminal_back_for_a_while() {
+    let lab = lab();
+    let mut terminal = OnTerminal::start(&lab, &format!("{RUN} --runtime 100"), &[]);
+    terminal.until("the view", |seen| seen.contains("in flight"));
+    terminal.signal("TSTP");
+    let stat = format!("/proc/{}/stat", terminal.child.id());
+    let end = Instant::now() + PATIENCE;
+    while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
+        assert!(Instant::now() < end, "it does not stop");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let seen = terminal.until("the screen before", |seen| seen.contains(LEAVE));
+    is_restored(&seen);
+    assert_eq!(tcgetattr(&terminal.slave).unwrap().local_modes, terminal.before.local_modes);
+    terminal.signal("CONT");
+    terminal.until("the view again", |seen| seen.matches(ENTER).count() == 2);
+    terminal.until_view("all of it", |view| view.contains("in flight"));
+    terminal.press("q");
+    let (code, seen) = terminal.end();
+    assert_eq!(code, 130);
+    is_restored(&seen);
+}
+
+#[test]
 fn a_view_that_breaks_costs_neither_the_terminal_nor_the_run() {
     if !cfg!(debug_assertions) {
         iosonar_testkit::skip("a_view_that_breaks", "only builds with debug assertions can be made to break");

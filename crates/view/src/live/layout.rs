@@ -168,7 +168,7 @@ fn heading_of_latencies(frame: &mut Frame, state: &LiveState, row: usize, look: 
     for (class, name) in ["read", "write", "pushed"].iter().enumerate() {
         let mut counts = [0; 3];
         counts[class] = 1;
-        frame.put(at, row, "█", look.ramp.sonar(counts, 1.0).unwrap_or_default());
+        frame.put(at, row, "█", look.ramp.sonar(counts, 0.5).unwrap_or_default());
         frame.put(at + 1, row, name, Ink::Plain);
         at += name.len() + 3;
     }

@@ -53,25 +53,47 @@ impl Ramp {
         if self == Ramp::Colours16 {
             return Some(Ink::Basic(basic(counts, total) + if share > 0.5 { 8 } else { 0 }));
         }
-        let p = Ramp::palette();
-        let colours = [p.read, p.write, p.write_pushed];
-        let channel = |of: fn(Rgb) -> u8| {
-            let sum: f64 = colours.iter().zip(counts).map(|(c, n)| f64::from(of(*c)) * n as f64).sum();
-            (sum / total as f64).round() as u8
-        };
-        let mixed = Rgb(channel(|c| c.0), channel(|c| c.1), channel(|c| c.2));
-        // A single request is seen.
-        Some(self.ink(p.background.mix(mixed, 0.4 + 0.6 * share)))
+        if self == Ramp::Mono {
+            return Some(Ink::Plain);
+        }
+        let level = (share * LEVELS as f64) as usize;
+        Some(Ink::Indexed(HUES[hue(counts, total)][level.min(LEVELS - 1)]))
     }
 }
 
-/// Blue reads, red writes, magenta where both are; what was pushed back is yellow.
+/// Steps from few requests to many.
+const LEVELS: usize = 5;
+/// Colours of the cube that keep their hue from the faintest, which is still seen, to the brightest: reads, mostly reads,
+/// both, mostly writes, writes, and what was pushed back.
+const HUES: [[u8; LEVELS]; 6] = [
+    [26, 27, 33, 75, 153],
+    [61, 62, 63, 105, 147],
+    [90, 127, 164, 207, 219],
+    [125, 161, 198, 205, 218],
+    [124, 160, 196, 203, 217],
+    [29, 36, 43, 85, 158],
+];
+
+fn hue([read, write, pushed]: [u64; CLASSES], total: u64) -> usize {
+    if 3 * pushed > total {
+        return HUES.len() - 1;
+    }
+    match write as f64 / (read + write) as f64 {
+        w if w < 0.15 => 0,
+        w if w < 0.4 => 1,
+        w if w < 0.6 => 2,
+        w if w < 0.85 => 3,
+        _ => 4,
+    }
+}
+
+/// Blue reads, red writes, magenta where both are; what was pushed back is cyan.
 fn basic(counts: [u64; CLASSES], total: u64) -> u8 {
     let is_most = |n: u64| 3 * n > 2 * total;
     match counts {
         [read, ..] if is_most(read) => 4,
         [_, write, _] if is_most(write) => 1,
-        [_, _, pushed] if is_most(pushed) => 3,
+        [_, _, pushed] if is_most(pushed) => 6,
         _ => 5,
     }
 }
