@@ -250,7 +250,7 @@ mod tests {
         assert_eq!((moment.time, moment.second, moment.late), (Nanos(5 * SECOND), Nanos(SECOND), Nanos(0)));
         // Two of the last milliseconds, and the slow one.
         assert_eq!(moment.in_flight, Some(3));
-        assert_eq!(moment.classes.map(|c| c.count), [0, 1000, 0]);
+        assert_eq!(moment.classes.map(|c| c.count), [0, 999, 0]);
         assert_eq!(moment.classes[1].max, Nanos(2_000_000));
         player.show(&slices, slices.until(Nanos(u64::MAX)), false, &mut state);
         let moment = *state.moment();

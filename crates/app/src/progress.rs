@@ -322,7 +322,8 @@ fn line(facts: &Facts, width: usize) -> String {
     let waiting = (facts.waiting > 0).then(|| format!("wait {}", facts.waiting));
     let stalls = (facts.stalls.count > 0).then(|| format!("stalls {}", facts.stalls.count));
     let cautions = (facts.cautions > 0).then(|| format!("!{}", facts.cautions));
-    let (p99, max, late) = (tail("p99", facts.p99), tail("max", facts.max), tail("late", facts.late));
+    let (p99, max, late) =
+        (tail("p99", facts.p99), tail("max", facts.max), format!("late {}", lateness(facts.late)));
     let q = facts.in_flight;
     if width >= WIDE {
         let words = |parts: [Option<String>; 3]| parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -488,6 +489,15 @@ fn reading_line(elapsed: Duration, read: u64, all: Option<u64>) -> String {
     }
 }
 
+/// A tenth of a second is told as one: that is what lateness is compared with.
+fn lateness(time: Nanos) -> String {
+    if time.0 >= 100_000_000 && time.0 < 10_000_000_000 {
+        format!("{:.1}s", time.as_secs_f64())
+    } else {
+        brief(time)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -531,13 +541,18 @@ mod tests {
             stalls: LiveStalls { count: 2, last: None },
             cautions: 1,
         };
-        let text = "63% 11:40/18:30 | 4.9k/5.2k IO/s 94% | 38 MB/s | p50 240us p99 8.1ms max 2.2s | late 300ms q 117 | stalls 2 | !1";
+        let text = "63% 11:40/18:30 | 4.9k/5.2k IO/s 94% | 38 MB/s | p50 240us p99 8.1ms max 2.2s | late 0.3s q 117 | stalls 2 | !1";
         assert_eq!(line(&facts, 112), text);
         let narrow = line(&Facts { stalls: LiveStalls::default(), ..facts }, 79);
-        assert_eq!(narrow, "63% 11:40/18:30 4.9k/5.2k IO/s 94% 38MB/s p99 8.1ms max 2.2s late 300ms q117 !1");
-        for (width, fields) in
-            [(78, "94% p99"), (69, "IO/s p99"), (60, "max 2.2s late"), (43, "p99 8.1ms !1")]
-        {
+        assert_eq!(narrow, "63% 11:40/18:30 4.9k/5.2k IO/s 94% 38MB/s p99 8.1ms max 2.2s late 0.3s q117 !1");
+        let narrower = [
+            (77, "94% p99"),
+            (70, "IO/s p99"),
+            (66, "max 2.2s late 0.3s !1"),
+            (61, "p99 8.1ms late"),
+            (52, "p99 8.1ms !1"),
+        ];
+        for (width, fields) in narrower {
             let facts = Facts { stalls: LiveStalls::default(), ..facts };
             let text = line(&facts, width);
             assert!(text.len() <= width && text.contains(fields), "{text}");
