@@ -5,19 +5,24 @@ Only Python's own library. A line is a function that fills rows; a row is one fi
 
 import argparse
 import datetime
+import fcntl
 import gzip
 import json
 import math
 import os
 import platform
+import pty
 import random
 import resource
 import shutil
 import signal
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import time
 
 HELP = """\
@@ -132,15 +137,20 @@ class Bench:
                 raise Skip(f"no zram device: {error}")
         return f"/dev/zram{self.zram_number}"
 
-    def run(self, command, pin=False, stop=None, limit=120):
+    def run(self, command, pin=False, stop=None, limit=120, terminal=False):
         """Runs a program; gives its standard output and error and the CPU seconds of all its processes. stop: after
-        how many seconds it is stopped, and for how long."""
+        how many seconds it is stopped, and for how long. terminal: standard error is one, and somebody reads it."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpus = {self.cpu} if pin else os.sched_getaffinity(0)
         out, err = open(self.path("stdout"), "w+"), open(self.path("stderr"), "w+")
         with out, err:
-            self.child = subprocess.Popen(command, cwd=self.scratch, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                          start_new_session=True, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+            reader, other_side = follow_terminal(err) if terminal else (None, err)
+            self.child = subprocess.Popen(command, cwd=self.scratch, stdin=subprocess.DEVNULL, stdout=out,
+                                          stderr=other_side, start_new_session=True,
+                                          env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8"},
+                                          preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+            if reader:
+                os.close(other_side)
             if stop:
                 time.sleep(stop[0])
                 os.kill(self.child.pid, signal.SIGSTOP)
@@ -154,6 +164,8 @@ class Bench:
                 os.killpg(self.child.pid, signal.SIGKILL)
                 code = self.child.wait()
             self.child = None
+            if reader:
+                reader.join()
             out.seek(0), err.seek(0)
             text, errors = out.read(), err.read()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -163,11 +175,11 @@ class Bench:
             raise Failed(f"{os.path.basename(command[0])}: {why}")
         return text, errors, cpu
 
-    def ours(self, arguments, **options):
+    def ours(self, arguments, shown="--no-progress", **options):
         """One run of iosonar: what its archive says, the CPU time of its phases and of the whole process."""
         self.number += 1
         out = self.path(f"ours-{self.number}")
-        command = [self.iosonar, *arguments, "--out", out, "--no-progress", "--timings"]
+        command = [self.iosonar, *arguments, "--out", out, shown, "--timings"]
         try:
             _, errors, cpu = self.run(command, **options)
             with open(os.path.join(out, "run.json")) as run, open(os.path.join(out, "summary.json")) as summary:
@@ -200,6 +212,25 @@ class Bench:
     def help_program(self, *arguments, **options):
         text, _, _ = self.run([self.helper, *map(str, arguments)], **options)
         return json.loads(text)
+
+
+def follow_terminal(kept):
+    """A terminal of 120 x 40 whose output a thread keeps in a file: that thread, and the program's side of it."""
+    ours, other_side = pty.openpty()
+    fcntl.ioctl(other_side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+
+    def follow():
+        try:
+            while piece := os.read(ours, 1 << 16):
+                kept.write(piece.decode(errors="replace").replace("\r\n", "\n"))
+        except OSError:
+            pass  # nobody is at the other side any more
+        os.close(ours)
+        kept.flush()
+
+    reader = threading.Thread(target=follow)
+    reader.start()
+    return reader, other_side
 
 
 class Skip(Exception):
@@ -665,6 +696,38 @@ def thousand_targets(bench):
         bench.ours(["run", plan])
         row.add(time.monotonic() - begin)
     return row
+
+
+def line_live(bench):
+    """what the live view costs a run: beside the same run that shows nothing"""
+    count, seconds, pairs = (20_000, 1, 1) if bench.tiny else (10_000_000, 10, max(bench.pairs, 6))
+    closed = ["run", "-t", "nothing", "--engine", "null", "--size", "40g", "--rw", "randread", "--bs", "4k",
+              "--iodepth", "32", "--number-ios", str(count)]
+    paced = ["run", "-t", "nothing", "--engine", "null", "--size", "1g", "--rw", "randrw", "--rate-iops", "1000",
+             "--spin", "0us", "--runtime", str(seconds)]
+    speed = Row("live", "requests per second, closed loop", "M requests/s", "ratio 1 +- 0.01", higher=True, digits=2)
+    speed.verdict = lambda ours, theirs, ratio: abs(ratio - 1) - 0.01
+    cost = Row("live", "run phase", "ns CPU/request")
+    own = Row("live", f"run phase, 1000 requests/s for {seconds} s", "% of one CPU", "+ 0.5", digits=2)
+    own.verdict = lambda ours, theirs, ratio: ours - theirs - 0.5
+    speed.other = cost.other = own.other = "shows nothing"
+    for number in range(pairs):
+        # Who goes first goes second the next time.
+        def both(arguments):
+            with_view = lambda: bench.ours(arguments, shown="--live", terminal=True)
+            without = lambda: bench.ours(arguments)
+            if number % 2:
+                second = without()
+                return with_view(), second
+            return with_view(), without()
+        ours, theirs = both(closed)
+        rate = lambda result: result["requests"] / result["seconds"] / 1e6
+        speed.add(rate(ours), rate(theirs))
+        cost.add(per_request(ours, "run_cpu"), per_request(theirs, "run_cpu"))
+        ours, theirs = both(paced)
+        share = lambda result: result["run_cpu"] / result["seconds"] * 100
+        own.add(share(ours), share(theirs))
+    return [speed, cost, own]
 
 
 LINES = {name[len("line_"):]: function for name, function in list(globals().items()) if name.startswith("line_")}

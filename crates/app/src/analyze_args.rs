@@ -1,6 +1,6 @@
 //! Options of `analyze`, and those that it shares with what draws.
 
-use crate::args::LimitArgs;
+use crate::args::{LimitArgs, ProgressArgs};
 use clap::Args;
 use iosonar_analyze::demand::{DemandOptions, PAGE_BYTES};
 use iosonar_plan::{ByteSize, Nanos};
@@ -41,6 +41,8 @@ pub struct AnalyzeArgs {
     pub demand: DemandArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 }
 
 /// How loads are looked at.

@@ -21,6 +21,7 @@ Start here:
   iosonar generate bursts demo.load                       make an artificial load
   iosonar replay demo.load --target FILE --out first      replay it on a file or device
   iosonar show first                                      the figures
+  iosonar live first                                      the run once more, faster
   iosonar plot first                                      the pictures
   iosonar analyze demo.load                               what a load demands
   iosonar compare first second                            what differs
@@ -41,6 +42,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Print what a run came to
     Show(ShowArgs),
+    /// Show a run as it went, or as it goes on, in the live view
+    Live(LiveArgs),
     /// Compare runs: what differs, by how much, and whether it is more than noise
     Compare(CompareArgs),
     /// Tell what loads demand, and what runs come to
@@ -81,7 +84,8 @@ Examples:
 
 The progress line: done, elapsed/total, delivered/demanded requests per second and their ratio, bytes per second,
 response times (due to completion) of the last interval, how late the latest request was, q: requests in flight,
-wait: requests that wait for a conflict, !: failed and dropped requests.")]
+wait: requests that wait for a conflict, stalls: times of a second and more without a completion, !: failed and dropped
+requests. On a terminal v switches to the live view and back.")]
 pub struct ReplayArgs {
     /// Loads in blkreplay's form, plain or gzip; - is standard input. Target i gets load i mod number of loads
     #[arg(required = true, value_name = "LOAD")]
@@ -211,6 +215,9 @@ pub struct SessionArgs {
     /// Tell the CPU time of each phase as JSON on standard error
     #[arg(long, hide = true)]
     pub timings: bool,
+    /// Show the live view on the terminal of standard error; without one, or with TERM=dumb, lines. v switches there and back
+    #[arg(long, conflicts_with = "no_progress")]
+    pub live: bool,
     #[command(flatten)]
     pub progress: ProgressArgs,
 }
@@ -246,6 +253,45 @@ pub struct ShowArgs {
     pub show_plan: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
+}
+
+/// Options of `live`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Keys: q ends, space or p pauses, the arrows left and right go back and on, + and - change how much time is shown, r and w
+show reads or writes alone, l a logarithmic scale, s saves the picture as text, ? helps.
+A run that goes on is followed; what it did not record yet (requests in flight) is not known then.
+
+Examples:
+  iosonar live first
+  iosonar live first --speed 10 --at 60s
+  iosonar live first --once --at 60s --size 120x40     the picture as text")]
+pub struct LiveArgs {
+    /// Directory of a result, finished or not
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// How much faster than it was. Default: so that it takes 20 s, but not slower than it was
+    #[arg(long, value_name = "FACTOR")]
+    pub speed: Option<Speed>,
+    /// Begin at this time of the run; with --once show how it stood then. Default there: the end
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<Nanos>,
+    /// Print one picture as plain text, and end
+    #[arg(long, conflicts_with = "speed")]
+    pub once: bool,
+    /// Columns and rows of that picture. Default: those of the terminal, or 80x24
+    #[arg(long, value_name = "COLUMNSxROWS", requires = "once", value_parser = columns_and_rows)]
+    pub size: Option<(usize, usize)>,
+}
+
+/// `80x24`.
+fn columns_and_rows(text: &str) -> Result<(usize, usize), String> {
+    let (least, most) = (iosonar_view::live::LEAST, (1000, 1000));
+    let parts = text.split_once('x').and_then(|(c, r)| Some((c.parse().ok()?, r.parse().ok()?)));
+    let fits = |s: &(usize, usize)| s.0 >= least.0 && s.1 >= least.1 && s.0 <= most.0 && s.1 <= most.1;
+    parts
+        .filter(fits)
+        .ok_or(format!("give columns and rows, from {}x{} to {}x{}", least.0, least.1, most.0, most.1))
 }
 
 /// Limits that a run is judged by.
@@ -292,6 +338,8 @@ pub struct ReportArgs {
     pub demand: crate::analyze_args::DemandArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 }
 
 /// Options of `export`.

@@ -10,15 +10,19 @@ mod commands;
 mod compare_args;
 mod exit;
 mod inputs;
+mod live;
 mod means_args;
 mod output;
+mod playback;
 mod plot_args;
 mod progress;
 mod run_args;
+mod screen;
 mod session;
 mod signals;
 mod steps_args;
 mod timings;
+mod watch;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -59,6 +63,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),
         Command::Show(args) => commands::show(args),
+        Command::Live(args) => commands::live(&args),
         Command::Plot(args) => commands::plot(&args),
         Command::Report(args) => commands::report(&args),
         Command::Export(args) => commands::export(args),

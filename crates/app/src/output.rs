@@ -1,5 +1,6 @@
 //! What several commands need to print, and to name results.
 
+use crate::screen;
 use jiff::Timestamp;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
@@ -14,8 +15,16 @@ pub fn print(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Tells something on standard error. A terminal that is gone must not end a run.
+/// Tells something on standard error; while the live view is shown there, when that is over. A terminal that is gone must
+/// not end a run.
 pub fn tell(text: impl Display) {
+    if let Some(text) = screen::keep(text.to_string()) {
+        say(text);
+    }
+}
+
+/// Tells something on standard error, whatever is shown there.
+pub fn say(text: impl Display) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

@@ -1,7 +1,7 @@
 //! Options of `plot`.
 
 use crate::analyze_args::DemandArgs;
-use crate::args::LimitArgs;
+use crate::args::{LimitArgs, ProgressArgs};
 use clap::{Args, ValueEnum};
 use iosonar_plan::Nanos;
 use iosonar_view::Scale;
@@ -59,6 +59,8 @@ pub struct PlotArgs {
     pub demand: DemandArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 }
 
 /// Themes.

@@ -1,22 +1,33 @@
-//! The progress line: one line that is rewritten on a terminal, a plain line now and then elsewhere, or JSON.
+//! The progress line: one line that is rewritten on a terminal, a plain line now and then elsewhere, or JSON. On a terminal
+//! it can give way to the live view.
 
 use crate::args::{ProgressArg, ProgressArgs};
+use crate::inputs::Input;
+use crate::live::{LiveView, cautions_of, title_of};
 use crate::output::tell;
-use iosonar_engine::{Prepared, Progress, Snapshot};
+use crate::screen::{self, Screen};
+use crate::session::Scene;
+use crate::watch::{Expected, Watch};
+use iosonar_engine::{Prepared, Snapshot};
 use iosonar_plan::Nanos;
+use iosonar_view::live::{LiveStalls, Setting};
 use std::io::{IsTerminal, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// How often a terminal's line is rewritten.
 const REWRITE: Duration = Duration::from_millis(250);
 /// How often the loop looks at its flags.
 const LOOK: Duration = Duration::from_millis(50);
+/// Columns from which on a line has room for everything.
+const WIDE: usize = 112;
+/// Columns of a line on a narrower terminal.
+const NARROW: usize = 79;
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub enum Form {
     Rewritten,
     Lines(Duration),
     Json(Duration),
@@ -24,7 +35,7 @@ enum Form {
 }
 
 impl Form {
-    fn of(args: &ProgressArgs) -> Form {
+    pub fn of(args: &ProgressArgs) -> Form {
         let every = Duration::from_nanos(args.progress_every.0).max(LOOK);
         let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
         match args.progress {
@@ -37,7 +48,7 @@ impl Form {
     }
 
     /// Time between two lines; none where nothing is shown.
-    fn every(self) -> Option<Duration> {
+    pub fn every(self) -> Option<Duration> {
         match self {
             Form::Rewritten => Some(REWRITE),
             Form::Lines(every) | Form::Json(every) => Some(every.min(Duration::from_secs(86_400))),
@@ -46,57 +57,182 @@ impl Form {
     }
 }
 
-/// Columns of the terminal as it is now; 80 where it does not tell.
-fn width() -> usize {
-    iosonar_os::stderr_columns().map_or(80, usize::from)
+/// Columns of a line on the terminal as it is now.
+pub fn width() -> usize {
+    match iosonar_os::stderr_columns().map_or(80, usize::from) {
+        wide if wide > WIDE => wide - 1,
+        narrow => NARROW.min(narrow.saturating_sub(1)),
+    }
 }
 
-/// What a run is expected to come to.
-#[derive(Debug, Clone, Copy)]
-struct Expected {
-    requests: Option<u64>,
-    span: Option<Nanos>,
+/// What was asked for.
+pub struct Wish<'a> {
+    pub progress: &'a ProgressArgs,
+    /// Begin with the live view.
+    pub live: bool,
+    /// Delay above which a limit fails.
+    pub late_limit: Nanos,
 }
 
-/// Shows progress until `done` is set; `status` asks for one plain line.
-pub fn show(
-    args: &ProgressArgs,
-    prepared: &Prepared,
-    progress: &Arc<Progress>,
-    done: &AtomicBool,
-    status: &AtomicBool,
-) {
-    let form = Form::of(args);
-    let expected = Expected { requests: prepared.expected_requests(), span: prepared.expected_span() };
-    let mut meter = Meter { last: Snapshot::default(), last_demand: 0 };
+/// Shows progress until the run is over; who sets `status` gets one plain line.
+pub fn show(wish: &Wish<'_>, scene: &Scene<'_>) {
+    let form = Form::of(wish.progress);
+    if wish.live && form != Form::Rewritten {
+        tell(
+            "iosonar: --live needs a terminal on standard error that can move its cursor: lines are shown instead",
+        );
+    }
+    match form {
+        Form::Rewritten => on_terminal(wish, scene),
+        form => as_lines(form, scene),
+    }
+}
+
+fn as_lines(form: Form, scene: &Scene<'_>) {
+    let mut meter =
+        Meter { expected: Expected::of(scene.prepared), last: Snapshot::default(), last_demand: 0 };
     let mut shown = Instant::now();
-    while !done.load(Relaxed) {
+    while !scene.done.load(Relaxed) {
         std::thread::sleep(LOOK);
-        if status.swap(false, Relaxed) {
-            let line = meter.line(&progress.snapshot(false), prepared, expected, 112);
-            let clear = if form == Form::Rewritten { "\r\x1b[K" } else { "" };
-            tell(format_args!("{clear}{line}"));
+        if scene.status.swap(false, Relaxed) {
+            tell(meter.line(&scene.progress.snapshot(false), scene.prepared));
         }
         let Some(every) = form.every().filter(|every| shown.elapsed() >= *every) else { continue };
         shown += every;
-        let now = progress.snapshot(true);
-        let mut err = std::io::stderr().lock();
+        let now = scene.progress.snapshot(true);
         // A terminal that is gone must not end the run.
         let _ = match form {
-            Form::Rewritten => {
-                let line = meter.line(&now, prepared, expected, width().saturating_sub(1));
-                write!(err, "\r\x1b[K{line}").and_then(|()| err.flush())
-            }
-            Form::Lines(_) => writeln!(err, "{}", meter.line(&now, prepared, expected, 112)),
-            Form::Json(_) => writeln!(err, "{}", json(&now, expected)),
-            Form::Silent => Ok(()),
+            Form::Json(_) => writeln!(std::io::stderr(), "{}", json(&now, meter.expected)),
+            _ => writeln!(std::io::stderr(), "{}", meter.line(&now, scene.prepared)),
         };
         meter.last = now;
-        meter.last_demand = prepared.demanded_until(now.now).unwrap_or(0);
+        meter.last_demand = scene.prepared.demanded_until(now.now).unwrap_or(0);
     }
-    if form == Form::Rewritten {
-        let _ = write!(std::io::stderr(), "\r\x1b[K");
+}
+
+/// A line that is rewritten, and the live view when it is asked for.
+fn on_terminal(wish: &Wish<'_>, scene: &Scene<'_>) {
+    let mut watch = Watch::new(scene.prepared, scene.progress);
+    // Keys that somebody types for the shell are left to it, unless the run was asked to look at them.
+    let screen = (wish.live || std::io::stdin().is_terminal()).then(Screen::open).flatten();
+    let mut view = screen.map(|screen| LiveView::new(setting(wish, scene), screen, wish.live));
+    let mut looked: Option<Instant> = None;
+    while !scene.done.load(Relaxed) {
+        let keys = match &view {
+            Some(view) => view.keys(LOOK),
+            None => {
+                std::thread::sleep(LOOK);
+                Vec::new()
+            }
+        };
+        if let Some(view) = &mut view {
+            keys.iter().for_each(|key| act(*key, view, scene));
+        }
+        if scene.status.swap(false, Relaxed) {
+            let clear = if view.as_ref().is_some_and(LiveView::is_shown) { "" } else { "\r\x1b[K" };
+            tell(format_args!("{clear}{}", watched_line(&watch, WIDE)));
+        }
+        let is_due = looked.is_none_or(|looked| looked.elapsed() >= REWRITE);
+        if is_due {
+            looked = Some(Instant::now());
+            let (interval, moment) = watch.look();
+            if let Some(view) = &mut view {
+                view.state.feed(&interval);
+                view.state.set_moment(moment);
+                break_if_asked(view);
+            }
+        }
+        let is_pressed = !keys.is_empty();
+        if (is_due || is_pressed) && !view.as_mut().is_some_and(LiveView::show) {
+            screen::put(&format!("\r\x1b[K{}", watched_line(&watch, width())));
+        }
     }
+    watch.look();
+    if let Some(view) = &mut view {
+        view.leave();
+    }
+    screen::put(&format!("\r\x1b[K{}\n{}\n", watched_line(&watch, width()), verdict(scene)));
+}
+
+/// Tests let the view break, to see that the terminal and the run survive it.
+fn break_if_asked(view: &LiveView) {
+    if cfg!(debug_assertions) && view.is_shown() && std::env::var_os("IOSONAR_BREAK_VIEW").is_some() {
+        panic!("the view breaks, as it was asked to");
+    }
+}
+
+/// What a key does while a run goes on.
+fn act(key: u8, view: &mut LiveView, scene: &Scene<'_>) {
+    match key {
+        b'v' => view.is_wanted = !view.is_wanted,
+        b'q' if view.is_shown() => {
+            scene.control.stop(signal_hook::consts::SIGINT);
+            view.note("stopping; waiting for requests in flight (Ctrl-C aborts)");
+        }
+        key if view.is_shown() => view.act(key, scene.dir),
+        _ => {}
+    }
+}
+
+fn setting(wish: &Wish<'_>, scene: &Scene<'_>) -> Setting {
+    let prepared = scene.prepared;
+    let span = prepared.expected_span().filter(|span| span.0 > 0);
+    let targets = prepared.info("", "").targets;
+    let factors = prepared.targets().iter().filter_map(|t| t.wraparound_factor());
+    Setting {
+        title: title_of(&targets, prepared.plan()),
+        span,
+        depth: Some(u64::from(prepared.plan().depth) * prepared.workers() as u64),
+        late_limit: Some(wish.late_limit),
+        cautions: cautions_of(prepared.plan(), factors),
+        base: Nanos(if span.is_some_and(|span| span < Nanos::from_secs(60)) {
+            500_000_000
+        } else {
+            1_000_000_000
+        }),
+        keys: vec![
+            ("q", "uit"),
+            ("+-", "time"),
+            ("rw", "filter"),
+            ("l", "og"),
+            ("s", "ave"),
+            ("v", "line"),
+            ("?", "help"),
+        ],
+    }
+}
+
+/// How it ended, in a few words; the summary says the rest.
+fn verdict(scene: &Scene<'_>) -> String {
+    let now = scene.progress.snapshot(false);
+    let end = if scene.control.signal().is_some() { "stopped" } else { "over" };
+    format!("run {end}: {} completed, {} failed, {} dropped", now.completed, now.failed, now.dropped)
+}
+
+/// The line of the last second.
+fn watched_line(watch: &Watch<'_>, width: usize) -> String {
+    let moment = watch.moment();
+    let seconds = moment.second.as_secs_f64().max(1e-3);
+    let [p50, p99, max] = watch.tail();
+    line(
+        &Facts {
+            done: moment.done,
+            now: moment.time,
+            span: watch.expected.span,
+            actual: watch.completed() as f64 / seconds,
+            demanded: watch.demanded().map(|d| d as f64 / seconds),
+            bytes: moment.bytes as f64 / seconds,
+            p50,
+            p99,
+            max,
+            late: moment.late,
+            in_flight: moment.in_flight.unwrap_or(0),
+            waiting: moment.waiting.unwrap_or(0),
+            stalls: moment.stalls,
+            cautions: moment.failed + moment.dropped,
+        },
+        width,
+    )
 }
 
 fn json(now: &Snapshot, expected: Expected) -> String {
@@ -120,55 +256,112 @@ fn json(now: &Snapshot, expected: Expected) -> String {
 
 /// Turns moments into lines; rates come from the difference to the moment before.
 struct Meter {
+    expected: Expected,
     last: Snapshot,
     last_demand: u64,
 }
 
 impl Meter {
-    /// Done, elapsed/total, actual/demanded and their ratio, bytes, interval tail, lateness, in flight,
-    /// failures. Where it does not fit, fields go in the order of the specification: bytes, ratio, p50, in
-    /// flight, max.
-    fn line(&self, now: &Snapshot, prepared: &Prepared, expected: Expected, width: usize) -> String {
+    fn line(&self, now: &Snapshot, prepared: &Prepared) -> String {
         let seconds = now.now.saturating_sub(self.last.now).as_secs_f64().max(1e-3);
         let per_second = |new: u64, old: u64| new.saturating_sub(old) as f64 / seconds;
-        let actual = per_second(now.completed, self.last.completed);
-        let demanded = prepared.demanded_until(now.now).map(|d| per_second(d, self.last_demand));
-        let dealt_with = now.completed + now.failed + now.dropped;
-        let share = |part: f64, whole: f64| format!("{:.0}%", (100.0 * part / whole).min(100.0));
-        let done = match (expected.span.filter(|s| s.0 > 0), expected.requests.filter(|r| *r > 0)) {
-            (_, Some(requests)) => share(dealt_with as f64, requests as f64),
-            (Some(span), None) => share(now.now.as_secs_f64(), span.as_secs_f64()),
-            (None, None) => "  ".into(),
+        let facts = Facts {
+            done: self.expected.done(now.completed + now.failed + now.dropped, now.now),
+            now: now.now,
+            span: self.expected.span,
+            actual: per_second(now.completed, self.last.completed),
+            demanded: prepared.demanded_until(now.now).map(|d| per_second(d, self.last_demand)),
+            bytes: per_second(now.bytes, self.last.bytes),
+            p50: now.p50,
+            p99: now.p99,
+            max: now.max,
+            late: now.late,
+            in_flight: now.in_flight,
+            waiting: now.waiting,
+            stalls: LiveStalls::default(),
+            cautions: now.failed + now.dropped,
         };
-        let time = match expected.span.filter(|s| s.0 > 0) {
-            Some(span) => format!("{}/{}", clock(now.now), clock(span)),
-            None => clock(now.now),
-        };
-        let rate = match demanded {
-            Some(demanded) => format!("{}/{} IO/s", short(actual), short(demanded)),
-            None => format!("{} IO/s", short(actual)),
-        };
-        let ratio = demanded.filter(|d| *d > 0.0).map(|d| format!("{:.0}%", 100.0 * actual / d));
-        let bytes = format!("{}B/s", short(per_second(now.bytes, self.last.bytes)));
-        let tail = |name: &str, t: Nanos| format!("{name} {}", brief(t));
-        let cautions = now.failed + now.dropped;
-        // Field and the rank at which it goes when there is no room; 0 stays.
-        let fields = [
-            (Some(done), 0),
-            (Some(time), 0),
-            (Some(rate), 0),
-            (ratio, 2),
-            (Some(bytes), 1),
-            (Some(tail("p50", now.p50)), 3),
-            (Some(tail("p99", now.p99)), 0),
-            (Some(tail("max", now.max)), 5),
-            (Some(tail("late", now.late)), 6),
-            (Some(format!("q{}", now.in_flight)), 4),
-            ((now.waiting > 0).then(|| format!("wait {}", now.waiting)), 4),
-            ((cautions > 0).then(|| format!("!{cautions}")), 0),
-        ];
-        fit(&fields, width)
+        line(&facts, WIDE)
     }
+}
+
+/// What a line tells.
+struct Facts {
+    done: Option<f64>,
+    now: Nanos,
+    span: Option<Nanos>,
+    actual: f64,
+    demanded: Option<f64>,
+    bytes: f64,
+    p50: Nanos,
+    p99: Nanos,
+    max: Nanos,
+    late: Nanos,
+    in_flight: u64,
+    waiting: u64,
+    stalls: LiveStalls,
+    cautions: u64,
+}
+
+/// Done, elapsed/total, actual/demanded and their ratio, bytes, interval tail, lateness, in flight, stalls, failures.
+/// Where there is room, in groups; where there is little, fields go in the order of the specification: bytes, ratio, p50
+/// (which only a wide line has), in flight, max.
+fn line(facts: &Facts, width: usize) -> String {
+    let done = facts.done.map_or("  ".into(), |done| format!("{:.0}%", 100.0 * done));
+    let time = match facts.span.filter(|s| s.0 > 0) {
+        Some(span) => format!("{}/{}", clock(facts.now), clock(span)),
+        None => clock(facts.now),
+    };
+    let rate = match facts.demanded {
+        Some(demanded) => format!("{}/{} IO/s", short(facts.actual), short(demanded)),
+        None => format!("{} IO/s", short(facts.actual)),
+    };
+    let ratio = facts.demanded.filter(|d| *d > 0.0).map(|d| format!("{:.0}%", 100.0 * facts.actual / d));
+    let bytes = short(facts.bytes);
+    let tail = |name: &str, t: Nanos| format!("{name} {}", brief(t));
+    let waiting = (facts.waiting > 0).then(|| format!("wait {}", facts.waiting));
+    let stalls = (facts.stalls.count > 0).then(|| format!("stalls {}", facts.stalls.count));
+    let cautions = (facts.cautions > 0).then(|| format!("!{}", facts.cautions));
+    let (p99, max, late) =
+        (tail("p99", facts.p99), tail("max", facts.max), format!("late {}", lateness(facts.late)));
+    let q = facts.in_flight;
+    if width >= WIDE {
+        let words = |parts: [Option<String>; 3]| parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let groups = [
+            words([Some(done.clone()), Some(time.clone()), None]),
+            words([Some(rate.clone()), ratio.clone(), None]),
+            // A value without a unit keeps its distance, too.
+            format!(
+                "{} {}B/s",
+                bytes.trim_end_matches(char::is_alphabetic),
+                bytes.trim_start_matches(|c: char| !c.is_alphabetic())
+            ),
+            words([Some(tail("p50", facts.p50)), Some(p99.clone()), Some(max.clone())]),
+            words([Some(late.clone()), Some(format!("q {q}")), waiting.clone()]),
+            stalls.clone().unwrap_or_default(),
+            cautions.clone().unwrap_or_default(),
+        ];
+        let wide = groups.into_iter().filter(|group| !group.is_empty()).collect::<Vec<_>>().join(" | ");
+        if wide.len() <= width {
+            return wide;
+        }
+    }
+    // Field and the rank at which it goes when there is no room; 0 stays.
+    let fields = [
+        (Some(done), 0),
+        (Some(time), 0),
+        (Some(rate), 0),
+        (ratio, 2),
+        (Some(format!("{bytes}B/s")), 1),
+        (Some(p99), 0),
+        (Some(max), 5),
+        (Some(late), 6),
+        (Some(format!("q{q}")), 4),
+        (waiting, 4),
+        (stalls, 7),
+        (cautions, 0),
+    ];
+    fit(&fields, width)
 }
 
 fn fit(fields: &[(Option<String>, u8)], width: usize) -> String {
@@ -176,11 +369,11 @@ fn fit(fields: &[(Option<String>, u8)], width: usize) -> String {
         let kept = fields.iter().filter(|(_, rank)| *rank == 0 || *rank > dropped);
         kept.filter_map(|(field, _)| field.as_deref()).collect::<Vec<_>>().join(" ")
     };
-    let fits = (0..=6).map(join).find(|line| line.len() <= width);
-    fits.unwrap_or_else(|| join(6).chars().take(width).collect())
+    let fits = (0..=7).map(join).find(|line| line.len() <= width);
+    fits.unwrap_or_else(|| join(7).chars().take(width).collect())
 }
 
-fn clock(time: Nanos) -> String {
+pub fn clock(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {
@@ -191,7 +384,7 @@ fn clock(time: Nanos) -> String {
 }
 
 /// Two digits and a unit: 4.9k.
-fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let (value, unit) = match value {
         v if v >= 1e9 => (v / 1e9, "G"),
         v if v >= 1e6 => (v / 1e6, "M"),
@@ -212,6 +405,97 @@ fn brief(time: Nanos) -> String {
         n => (n as f64 / 1e3, "us"),
     };
     if value < 10.0 { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
+}
+
+/// So long nothing is said about a command that reads: most are over by then.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// Does `work`, which reads `inputs`, and shows how far it is if that takes long.
+pub fn while_reading<T>(args: &ProgressArgs, inputs: &[Input], work: impl FnOnce() -> T) -> T {
+    let form = Form::of(args);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let flag = &done;
+        // What shows nothing needs no thread.
+        let shower = form.every().map(|every| scope.spawn(move || show_reading(form, every, inputs, flag)));
+        // It ends the showing, even by a panic.
+        let _over = SetAtEnd(flag, shower.map(|shower| shower.thread().clone()));
+        work()
+    })
+}
+
+struct SetAtEnd<'a>(&'a AtomicBool, Option<Thread>);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+        if let Some(thread) = &self.1 {
+            thread.unpark();
+        }
+    }
+}
+
+fn show_reading(form: Form, every: Duration, inputs: &[Input], done: &AtomicBool) {
+    let begun = Instant::now();
+    // A line on a terminal begins at once then; others after their time.
+    let mut next = begun + if form == Form::Rewritten { SHORT } else { every.max(SHORT) };
+    let mut is_shown = false;
+    while !done.load(Relaxed) {
+        std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
+        if done.load(Relaxed) || Instant::now() < next {
+            continue;
+        }
+        next += every;
+        let read: u64 = inputs.iter().map(Input::records_read).sum();
+        // Some are read twice; then nobody knows how much is left.
+        let all =
+            inputs.iter().map(Input::records).sum::<Option<u64>>().filter(|all| *all >= read && *all > 0);
+        match form {
+            Form::Json(_) => tell(serde_json::json!({
+                "elapsed_ns": begun.elapsed().as_nanos() as u64,
+                "records_read": read,
+                "records": all,
+            })),
+            Form::Lines(_) => tell(reading_line(begun.elapsed(), read, all)),
+            _ => {
+                let _ = write!(std::io::stderr(), "\r\x1b[K{}", reading_line(begun.elapsed(), read, all));
+                is_shown = true;
+            }
+        }
+    }
+    if is_shown {
+        let _ = write!(std::io::stderr(), "\r\x1b[K");
+    }
+}
+
+/// Done, elapsed/expected, records and how many in a second.
+fn reading_line(elapsed: Duration, read: u64, all: Option<u64>) -> String {
+    let now = Nanos(elapsed.as_nanos() as u64);
+    let rate = short(read as f64 / elapsed.as_secs_f64().max(1e-3));
+    let records = short(read as f64);
+    match all.filter(|_| read > 0) {
+        Some(all) => {
+            let share = read as f64 / all as f64;
+            let expected = Nanos((now.0 as f64 / share) as u64);
+            let all = short(all as f64);
+            format!(
+                "{:.0}% {}/{} {records}/{all} records {rate}/s",
+                100.0 * share,
+                clock(now),
+                clock(expected)
+            )
+        }
+        None => format!("{} {records} records {rate}/s", clock(now)),
+    }
+}
+
+/// A tenth of a second is told as one: that is what lateness is compared with.
+fn lateness(time: Nanos) -> String {
+    if time.0 >= 100_000_000 && time.0 < 10_000_000_000 {
+        format!("{:.1}s", time.as_secs_f64())
+    } else {
+        brief(time)
+    }
 }
 
 #[cfg(test)]
@@ -237,5 +521,41 @@ mod tests {
         assert_eq!(fit(&fields, 16), "63% 94% p99 8ms");
         assert_eq!(fit(&fields, 11), "63% p99 8ms");
         assert_eq!(fit(&fields, 5), "63% p");
+    }
+
+    #[test]
+    fn the_line_is_that_of_the_specification() {
+        let facts = Facts {
+            done: Some(0.63),
+            now: Nanos::from_secs(700),
+            span: Some(Nanos::from_secs(1110)),
+            actual: 4900.0,
+            demanded: Some(5200.0),
+            bytes: 38e6,
+            p50: Nanos(240_000),
+            p99: Nanos(8_100_000),
+            max: Nanos(2_200_000_000),
+            late: Nanos(300_000_000),
+            in_flight: 117,
+            waiting: 0,
+            stalls: LiveStalls { count: 2, last: None },
+            cautions: 1,
+        };
+        let text = "63% 11:40/18:30 | 4.9k/5.2k IO/s 94% | 38 MB/s | p50 240us p99 8.1ms max 2.2s | late 0.3s q 117 | stalls 2 | !1";
+        assert_eq!(line(&facts, 112), text);
+        let narrow = line(&Facts { stalls: LiveStalls::default(), ..facts }, 79);
+        assert_eq!(narrow, "63% 11:40/18:30 4.9k/5.2k IO/s 94% 38MB/s p99 8.1ms max 2.2s late 0.3s q117 !1");
+        let narrower = [
+            (77, "94% p99"),
+            (70, "IO/s p99"),
+            (66, "max 2.2s late 0.3s !1"),
+            (61, "p99 8.1ms late"),
+            (52, "p99 8.1ms !1"),
+        ];
+        for (width, fields) in narrower {
+            let facts = Facts { stalls: LiveStalls::default(), ..facts };
+            let text = line(&facts, width);
+            assert!(text.len() <= width && text.contains(fields), "{text}");
+        }
     }
 }

@@ -1,13 +1,14 @@
 //! A run from plan to summary: prepare, announce, carry out, conclude.
 
 use crate::analysis::{Figures, deskew};
-use crate::args::SessionArgs;
+use crate::args::{ProgressArg, SessionArgs};
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{self, tell};
-use crate::progress;
+use crate::progress::{self, Wish};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
+use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
 use iosonar_engine::{Control, NoticeSink, Prepared, Progress, TargetReady, prepare};
@@ -37,9 +38,13 @@ pub fn carry_out(
     }
     let mut timings = Timings::new();
     let name = |prepared: &Prepared| args.out.clone().unwrap_or_else(|| new_name(prepared));
-    let show = |scene: &Scene<'_>| {
-        progress::show(&args.progress, scene.prepared, scene.progress, scene.done, scene.status);
-    };
+    if args.live && args.progress.progress != ProgressArg::Auto {
+        return Err(Failure::refused(anyhow!(
+            "--live has no effect with --progress json or none: leave one of them out"
+        )));
+    }
+    let wish = Wish { progress: &args.progress, live: args.live, late_limit: args.bad_delay };
+    let show = |scene: &Scene<'_>| progress::show(&wish, scene);
     let Ran { archive, info, skipped } = perform(plan, check, name, show, &mut timings)?;
     let dir = archive.dir().to_path_buf();
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
@@ -77,6 +82,10 @@ pub struct Scene<'a> {
     pub done: &'a AtomicBool,
     /// Somebody asks how far it is.
     pub status: &'a AtomicBool,
+    /// By which it can be stopped.
+    pub control: &'a Control,
+    /// Where its result is kept.
+    pub dir: &'a Path,
 }
 
 /// Carries a plan out: prepares, lets `check` refuse, keeps the result where `name` says, and lets `show` show progress.
@@ -191,7 +200,7 @@ fn run(
 ) -> Result<RunInfo, Failure> {
     let (progress, done) = (Arc::new(Progress::new(prepared.workers())), AtomicBool::new(false));
     let ran = std::thread::scope(|scope| {
-        let scene = Scene { prepared, progress: &progress, done: &done, status };
+        let scene = Scene { prepared, progress: &progress, done: &done, status, control, dir: archive.dir() };
         let shown = scope.spawn(move || show(&scene));
         let ran = prepared.run(archive, info, control, &progress);
         done.store(true, Relaxed);

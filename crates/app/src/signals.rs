@@ -2,13 +2,39 @@
 //! program; before that, one ends the program. SIGUSR1 asks for a status line.
 
 use crate::output::tell;
+use crate::screen;
 use iosonar_engine::Control;
 use iosonar_os::is_ignored;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1};
 use signal_hook::iterator::{Handle, Signals};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
 use std::thread::JoinHandle;
+
+/// Ctrl-Z: stops with a terminal that is as it was, and shows again what was shown when it goes on.
+fn stop_for_a_while() {
+    screen::suspend();
+    let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
+    screen::resume();
+}
+
+/// Ends what only shows something when a signal asks for it: `end` is set, to its number; the second one ends the program.
+pub fn end_on_signal(end: Arc<AtomicI32>) -> std::io::Result<()> {
+    let wanted = [SIGINT, SIGTERM, SIGHUP, SIGTSTP].into_iter().filter(|s| !is_ignored(*s));
+    let mut signals = Signals::new(wanted)?;
+    let listen = move || {
+        for signal in signals.forever() {
+            if signal == SIGTSTP {
+                stop_for_a_while();
+            } else if end.swap(signal, Relaxed) != 0 {
+                screen::restore();
+                std::process::exit(128 + signal);
+            }
+        }
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(listen)?;
+    Ok(())
+}
 
 /// Listens while it lives.
 pub struct Listener {
@@ -33,7 +59,7 @@ impl Listener {
     /// Starts listening; `status` is set when a status line is wanted. A signal that is ignored stays ignored: a run
     /// under `nohup` survives its terminal.
     pub fn start(control: Arc<Control>, status: Arc<AtomicBool>) -> std::io::Result<Listener> {
-        let wanted = [SIGINT, SIGTERM, SIGHUP, SIGUSR1].into_iter().filter(|s| !is_ignored(*s));
+        let wanted = [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGTSTP].into_iter().filter(|s| !is_ignored(*s));
         let mut signals = Signals::new(wanted)?;
         let handle = signals.handle();
         let phase = Arc::new(AtomicU8::new(Phase::Preparing as u8));
@@ -43,6 +69,7 @@ impl Listener {
             for signal in signals.forever() {
                 let phase = present.load(Relaxed);
                 match signal {
+                    SIGTSTP => stop_for_a_while(),
                     SIGUSR1 => status.store(true, Relaxed),
                     _ if phase == Phase::Finishing as u8 && control.signal().is_none() && !was_told => {
                         was_told = true;
@@ -55,6 +82,7 @@ impl Listener {
                         tell("\niosonar: stopping; waiting for requests in flight (a second Ctrl-C aborts)");
                     }
                     _ => {
+                        screen::restore();
                         tell(
                             "\niosonar: aborted; what a run recorded until now can be read with 'iosonar show'",
                         );

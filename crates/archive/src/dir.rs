@@ -1,6 +1,6 @@
 //! The directory: what lies where, how it is begun, finished and read.
 
-use crate::log::{LogEnd, LogWriter, read_log};
+use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, RecordFile, RecordWriter, SeriesWriter};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_plan::{Plan, Stamp};
@@ -355,6 +355,12 @@ impl Archive {
         if self.is_unfinished() { Ok(None) } else { RecordFile::open(&self.dir.join(RECORDS)).map(Some) }
     }
 
+    /// The records of a run that may still go on; `None` where there is no log (yet, or any more).
+    pub fn follow(&self) -> Result<Option<LogFollower>> {
+        let log = self.dir.join(LOG);
+        if log.exists() { LogFollower::open(&log).map(Some) } else { Ok(None) }
+    }
+
     /// Keeps a text in the archive under `name`, as a whole.
     pub fn write_text(&self, name: &str, text: &str) -> Result<()> {
         write_whole(&self.dir.join(name), text)
@@ -526,6 +532,33 @@ mod tests {
             assert_eq!((read.len(), end.records), (records, records as u64), "cut {cut}");
             assert_eq!(end.lost_bytes > 0, cut != LAST, "cut {cut}");
         }
+    }
+
+    #[test]
+    fn a_log_is_followed_while_it_grows() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, writer, mut log) = new_archive(scratch.path(), &plan());
+        let mut follower = Archive::open(&dir).unwrap().follow().unwrap().unwrap();
+        let record = |sequence| Record { sequence, ..Record::default() };
+        let mut seen = Vec::new();
+        assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 0);
+        log.append(&[record(0), record(1)]).unwrap();
+        assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 2);
+        // Half a frame is none; it is read when the rest has come.
+        let path = dir.join(LOG);
+        let before = fs::metadata(&path).unwrap().len();
+        log.append(&[record(2)]).unwrap();
+        let whole = fs::read(&path).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(before + 5).unwrap();
+        assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 0);
+        fs::write(&path, &whole).unwrap();
+        assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 1);
+        // What comes to its end is read although its name is gone.
+        log.append(&[record(3)]).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 1);
+        assert_eq!(seen, [0, 1, 2, 3]);
+        assert!(Archive::open(&dir).unwrap().follow().unwrap().is_none());
     }
 
     fn new_archive(scratch: &Path, plan: &Plan) -> (PathBuf, ArchiveWriter, LogWriter) {

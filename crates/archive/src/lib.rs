@@ -19,7 +19,7 @@ mod text;
 pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, SUMMARY, SeriesLog, parse_sample};
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};
-pub use log::{LogEnd, LogWriter, read_log_from};
+pub use log::{LogEnd, LogFollower, LogWriter, read_log_from};
 pub use parquet::{RecordFile, read_records_from};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{

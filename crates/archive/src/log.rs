@@ -7,8 +7,8 @@
 use crate::frame::{FRAME_BYTES, FRAME_HEADER, Frame, Records};
 use crate::{ArchiveError, Record};
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read, Write};
-use std::path::Path;
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"iosonarL";
 const LOG_VERSION: u32 = 2;
@@ -86,17 +86,71 @@ pub fn read_log_from(
     let mut good_bytes = HEADER as u64;
     let mut payload = Vec::new();
     while let Some(count) = read_frame(&mut input, &mut payload).map_err(io)? {
-        let mut records = Records::new(&payload);
-        for _ in 0..count {
-            let record = records.next().map_err(|why| ArchiveError::damaged(path, why))?;
-            f(&record
-                .ok_or_else(|| ArchiveError::damaged(path, "a frame with fewer records than it says"))?);
-        }
+        hand_over(&payload, count, path, f)?;
         end.records += u64::from(count);
         good_bytes += (FRAME_HEADER + payload.len()) as u64;
     }
     end.lost_bytes = size.saturating_sub(good_bytes);
     Ok(end)
+}
+
+/// Reads a log that still grows: each time what has come since.
+#[derive(Debug)]
+pub struct LogFollower {
+    input: BufReader<File>,
+    path: PathBuf,
+    /// Behind the last whole frame.
+    at: u64,
+    payload: Vec<u8>,
+}
+
+impl LogFollower {
+    pub(crate) fn open(path: &Path) -> Result<LogFollower, ArchiveError> {
+        let file = File::open(path).map_err(|e| ArchiveError::io(path, e))?;
+        let input = BufReader::with_capacity(1 << 16, file);
+        Ok(LogFollower { input, path: path.to_path_buf(), at: 0, payload: Vec::new() })
+    }
+
+    /// Calls `f` with every record of the frames that have become whole; says how many records those were. The log may
+    /// have been removed meanwhile: what was in it is read all the same.
+    ///
+    /// # Errors
+    /// What is no log, or cannot be read.
+    pub fn read_new(&mut self, f: &mut dyn FnMut(&Record)) -> Result<u64, ArchiveError> {
+        let path = self.path.clone();
+        let io = |error| ArchiveError::io(&path, error);
+        let size = self.input.get_ref().metadata().map_err(io)?.len();
+        if size < HEADER as u64 {
+            return Ok(0);
+        }
+        self.input.seek(SeekFrom::Start(self.at)).map_err(io)?;
+        if self.at == 0 {
+            check_header(&mut self.input, &path)?;
+            self.at = HEADER as u64;
+        }
+        let mut records = 0;
+        while let Some(count) = read_frame(&mut self.input, &mut self.payload).map_err(io)? {
+            hand_over(&self.payload, count, &path, f)?;
+            records += u64::from(count);
+            self.at += (FRAME_HEADER + self.payload.len()) as u64;
+        }
+        Ok(records)
+    }
+}
+
+/// Calls `f` with the records of a frame.
+fn hand_over(
+    payload: &[u8],
+    count: u32,
+    path: &Path,
+    f: &mut dyn FnMut(&Record),
+) -> Result<(), ArchiveError> {
+    let mut records = Records::new(payload);
+    for _ in 0..count {
+        let record = records.next().map_err(|why| ArchiveError::damaged(path, why))?;
+        f(&record.ok_or_else(|| ArchiveError::damaged(path, "a frame with fewer records than it says"))?);
+    }
+    Ok(())
 }
 
 fn check_header(input: &mut impl Read, path: &Path) -> Result<(), ArchiveError> {

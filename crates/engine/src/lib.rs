@@ -29,5 +29,5 @@ pub use control::Control;
 pub use data::{BadSector, HEADER, SectorHeader, fill};
 pub use error::PrepareError;
 pub use prepare::{NoticeSink, Prepared, TargetReady, prepare};
-pub use progress::{LoopProgress, Progress, Snapshot};
+pub use progress::{Histogram, LoopProgress, Progress, Snapshot, Times};
 pub use run::RunError;

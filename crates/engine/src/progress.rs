@@ -1,4 +1,6 @@
 //! What can be seen of a run while it goes on, without disturbing it.
+//!
+//! Response times are always counted, by class; latencies only while somebody watches them ([`Progress::watch`]).
 
 use iosonar_archive::{Outcome, Record};
 use iosonar_plan::Nanos;
@@ -8,13 +10,22 @@ use std::sync::{Mutex, PoisonError};
 /// Buckets for each power of two of the interval histogram: a percentile is at most 12.5 % too high.
 const STEPS: usize = 8;
 const BUCKETS: usize = 64 * STEPS;
+/// Reads, writes, and requests that were pushed back.
+const CLASSES: usize = 3;
+
+/// Counts of times: those of a worker, which grow.
+type Growing = Box<[[AtomicU64; BUCKETS]; CLASSES]>;
+
+fn growing() -> Growing {
+    Box::new([const { [const { AtomicU64::new(0) }; BUCKETS] }; CLASSES])
+}
 
 /// Gauges that workers set and anybody may read.
 #[derive(Debug)]
 pub struct Progress {
     gauges: Vec<Gauge>,
     /// What the gauges' histograms showed when the present interval began.
-    before: Mutex<Box<[u64; BUCKETS]>>,
+    before: Mutex<Histogram>,
 }
 
 /// What one worker tells. It alone counts, so a count needs no locked instruction: a load and a store are enough. (Whoever
@@ -33,9 +44,12 @@ pub struct Gauge {
     failed: AtomicU64,
     dropped: AtomicU64,
     bytes: AtomicU64,
-    responses: Box<[AtomicU64; BUCKETS]>,
-    /// Longest response of the interval; taken away when that ends.
-    longest_ns: AtomicU64,
+    responses: Growing,
+    latencies: Growing,
+    /// Whether latencies are counted.
+    is_watched: AtomicBool,
+    /// Longest response of the interval, by class; taken away when that ends.
+    longest_ns: [AtomicU64; CLASSES],
 }
 
 impl Default for Gauge {
@@ -51,8 +65,10 @@ impl Default for Gauge {
             failed: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
-            responses: Box::new([const { AtomicU64::new(0) }; BUCKETS]),
-            longest_ns: AtomicU64::new(0),
+            responses: growing(),
+            latencies: growing(),
+            is_watched: AtomicBool::new(false),
+            longest_ns: [const { AtomicU64::new(0) }; CLASSES],
         }
     }
 }
@@ -92,13 +108,84 @@ impl Gauge {
         }
         add(&self.bytes, record.result.max(0) as u64);
         if let Some(response) = record.response() {
+            let class = if record.is_pushed() { CLASSES - 1 } else { record.op as usize };
             // First the longest: it bounds what is shown of the histogram.
-            if response.0 > self.longest_ns.load(Relaxed) {
-                self.longest_ns.store(response.0, Relaxed);
+            let longest = &self.longest_ns[class];
+            if response.0 > longest.load(Relaxed) {
+                longest.store(response.0, Relaxed);
             }
-            add(&self.responses[bucket(response)], 1);
+            add(&self.responses[class][bucket(response)], 1);
+            if self.is_watched.load(Relaxed)
+                && let Some(latency) = record.latency()
+            {
+                add(&self.latencies[class][bucket(latency)], 1);
+            }
         }
     }
+}
+
+/// Counts of times in buckets, of which each is an eighth of a power of two wide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Box<[u64; BUCKETS]>,
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram { counts: Box::new([0; BUCKETS]) }
+    }
+}
+
+impl Histogram {
+    /// The bucket of a time.
+    pub fn bucket(time: Nanos) -> u16 {
+        bucket(time) as u16
+    }
+
+    /// Counts `n` more in a bucket.
+    pub fn add(&mut self, bucket: u16, n: u64) {
+        self.counts[usize::from(bucket)] += n;
+    }
+
+    /// Counts what `other` counts, too.
+    pub fn absorb(&mut self, other: &Histogram) {
+        self.counts.iter_mut().zip(other.counts.iter()).for_each(|(sum, n)| *sum += n);
+    }
+
+    /// How many it counts.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// What came since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Histogram) -> Histogram {
+        let mut counts = self.counts.clone();
+        counts.iter_mut().zip(earlier.counts.iter()).for_each(|(now, then)| *now = now.saturating_sub(*then));
+        Histogram { counts }
+    }
+
+    /// The time that so many percent do not exceed, a bucket's width too high at most, and never above `max`.
+    pub fn percentile(&self, percent: u64, max: Nanos) -> Nanos {
+        percentile(&self.counts, percent, max)
+    }
+
+    /// Buckets that are not empty: a time in the middle of each, and its count.
+    pub fn iter(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
+        let lower = |b: usize| b.checked_sub(1).map_or(0, |before| upper_edge(before) + 1);
+        let middle = move |b: usize| Nanos(lower(b) + (upper_edge(b) - lower(b)) / 2);
+        let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
+        filled.map(move |(b, n)| (middle(b), *n))
+    }
+}
+
+/// Times of all requests so far, by class: reads, writes, those that were pushed back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Times {
+    /// From the due time to the completion.
+    pub responses: [Histogram; CLASSES],
+    /// From the submission to the completion; of the time since they are watched.
+    pub latencies: [Histogram; CLASSES],
 }
 
 /// A moment of an issuing loop.
@@ -145,7 +232,7 @@ impl Progress {
     /// For a run with `workers` issuing loops.
     pub fn new(workers: usize) -> Progress {
         let gauges = (0..workers).map(|_| Gauge::default()).collect();
-        Progress { gauges, before: Mutex::new(Box::new([0; BUCKETS])) }
+        Progress { gauges, before: Mutex::default() }
     }
 
     /// What each issuing loop has come to, those of a target together, in the order of [`Prepared::workers`].
@@ -177,12 +264,32 @@ impl Progress {
         self.gauges.iter().map(|g| of(g).load(Relaxed)).sum()
     }
 
-    fn responses(&self) -> Box<[u64; BUCKETS]> {
-        let mut all = Box::new([0; BUCKETS]);
+    /// Counts of all workers together.
+    fn gather(&self, of: fn(&Gauge) -> &Growing) -> [Histogram; CLASSES] {
+        let mut all: [Histogram; CLASSES] = Default::default();
         for gauge in &self.gauges {
-            all.iter_mut().zip(gauge.responses.iter()).for_each(|(sum, n)| *sum += n.load(Relaxed));
+            for (sum, counts) in all.iter_mut().zip(of(gauge).iter()) {
+                sum.counts.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n.load(Relaxed));
+            }
         }
         all
+    }
+
+    /// Counts latencies from now on.
+    pub fn watch(&self) {
+        self.gauges.iter().for_each(|g| g.is_watched.store(true, Relaxed));
+    }
+
+    /// Times of all requests so far.
+    pub fn times(&self) -> Times {
+        Times { responses: self.gather(|g| &g.responses), latencies: self.gather(|g| &g.latencies) }
+    }
+
+    /// The longest response of each class since this was asked last. Who asks it takes it away from
+    /// [`snapshot`](Progress::snapshot).
+    pub fn take_longest(&self) -> [Nanos; CLASSES] {
+        let of = |class: usize| self.gauges.iter().map(|g| g.longest_ns[class].swap(0, Relaxed)).max();
+        std::array::from_fn(|class| Nanos(of(class).unwrap_or_default()))
     }
 
     /// The present moment; with `next_interval` the histogram begins anew.
@@ -190,14 +297,15 @@ impl Progress {
         let small =
             |f: fn(&Gauge) -> &AtomicU32| self.gauges.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        let responses = self.responses();
-        let mut interval = responses.clone();
-        interval.iter_mut().zip(before.iter()).for_each(|(now, then)| *now = now.saturating_sub(*then));
-        let longest = |g: &Gauge| match next_interval {
-            true => g.longest_ns.swap(0, Relaxed),
-            false => g.longest_ns.load(Relaxed),
+        let mut responses = Histogram::default();
+        self.gather(|g| &g.responses).iter().for_each(|class| responses.absorb(class));
+        let interval = responses.since(&before);
+        let longest = |longest: &AtomicU64| match next_interval {
+            true => longest.swap(0, Relaxed),
+            false => longest.load(Relaxed),
         };
-        let max = Nanos(self.gauges.iter().map(longest).max().unwrap_or_default());
+        let max =
+            Nanos(self.gauges.iter().flat_map(|g| &g.longest_ns).map(longest).max().unwrap_or_default());
         if next_interval {
             *before = responses;
         }
@@ -210,8 +318,8 @@ impl Progress {
             in_flight: small(|g| &g.in_flight),
             waiting: small(|g| &g.waiting),
             late: Nanos(self.gauges.iter().map(|g| g.late_ns.load(Relaxed)).max().unwrap_or_default()),
-            p50: percentile(&interval, 50, max),
-            p99: percentile(&interval, 99, max),
+            p50: interval.percentile(50, max),
+            p99: interval.percentile(99, max),
             max,
         }
     }
@@ -271,5 +379,34 @@ mod tests {
         assert!((99_000..=100_000).contains(&s.p99.0) && (50_000..57_000).contains(&s.p50.0), "{s:?}");
         let s = progress.snapshot(true);
         assert_eq!((s.completed, s.p99, s.max), (100, Nanos(0), Nanos(0)));
+    }
+
+    #[test]
+    fn times_are_kept_by_class() {
+        use iosonar_archive::Marks;
+        use iosonar_plan::Op;
+        let progress = Progress::new(2);
+        let record = |op, pushed, us: u64| Record {
+            op,
+            marks: Marks::default().with(Marks::PUSHED, pushed),
+            submitted: Some(Nanos(us * 500)),
+            completed: Some(Nanos(us * 1000)),
+            ..Record::default()
+        };
+        progress.gauge(0).count(&record(Op::Read, false, 10));
+        progress.watch();
+        progress.gauge(0).count(&record(Op::Read, false, 20));
+        progress.gauge(1).count(&record(Op::Write, false, 30));
+        progress.gauge(1).count(&record(Op::Write, true, 40));
+        let times = progress.times();
+        assert_eq!(times.responses.each_ref().map(Histogram::total), [2, 1, 1]);
+        assert_eq!(times.latencies.each_ref().map(Histogram::total), [1, 1, 1]);
+        let of = |h: &Histogram| h.iter().next().unwrap().0.0 as f64;
+        for (histogram, us) in times.latencies.iter().zip([10.0, 15.0, 20.0]) {
+            assert!((of(histogram) / (us * 1000.0) - 1.0).abs() < 0.07, "{us}: {histogram:?}");
+        }
+        assert_eq!(progress.take_longest(), [20_000, 30_000, 40_000].map(Nanos));
+        assert_eq!(progress.take_longest(), [Nanos(0); CLASSES]);
+        assert_eq!(times.responses[0].since(&times.responses[0]).total(), 0);
     }
 }

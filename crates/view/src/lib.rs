@@ -11,6 +11,7 @@ mod density;
 pub mod fonts;
 mod health;
 mod lines;
+pub mod live;
 pub mod palette;
 mod plot;
 mod raster;

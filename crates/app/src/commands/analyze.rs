@@ -5,6 +5,7 @@ use crate::analyze_args::AnalyzeArgs;
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{print, tell};
+use crate::progress::while_reading;
 use anyhow::anyhow;
 use iosonar_view::Needs;
 use serde_json::Value;
@@ -15,7 +16,9 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let groups: Vec<&[Input]> = if args.each { inputs.chunks(1).collect() } else { vec![&inputs] };
     let mut analyses = Vec::new();
     for group in groups {
-        analyses.push(Analysis::of(group, &(&args.limits).into(), &args.demand, Needs::EVERYTHING)?);
+        let limits = (&args.limits).into();
+        let analyse = || Analysis::of(group, &limits, &args.demand, Needs::EVERYTHING);
+        analyses.push(while_reading(&args.progress, group, analyse)?);
     }
     print(&text(args, &analyses))?;
     for analysis in &analyses {

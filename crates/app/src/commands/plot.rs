@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{print, tell};
 use crate::plot_args::{PlotArgs, ThemeArg};
+use crate::progress::while_reading;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::findings::TimeRange;
 use iosonar_plan::Nanos;
@@ -23,7 +24,9 @@ pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     if args.compare {
         return compare(args, &inputs, &options);
     }
-    let analysis = Analysis::of(&inputs, &(&args.limits).into(), &args.demand, needs(args, &options.only))?;
+    let (limits, needs) = ((&args.limits).into(), needs(args, &options.only));
+    let analyse = || Analysis::of(&inputs, &limits, &args.demand, needs);
+    let analysis = while_reading(&args.progress, &inputs, analyse)?;
     if args.text {
         print(&analysis.to_mail(TextOptions::default()))?;
     } else {

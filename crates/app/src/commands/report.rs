@@ -6,6 +6,7 @@ use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{print, tell};
+use crate::progress::while_reading;
 use crate::session::TOOL;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::compare::{Comparison, Judged};
@@ -40,7 +41,10 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let limits = (&args.limits).into();
     let analyses = groups
         .iter()
-        .map(|group| Analysis::of(group, &limits, &args.demand, Needs::EVERYTHING))
+        .map(|group| {
+            let analyse = || Analysis::of(group, &limits, &args.demand, Needs::EVERYTHING);
+            while_reading(&args.progress, group, analyse)
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let comparison = if args.compare { comparisons(&inputs)?.pop() } else { None };
     let mut side_cars = Vec::new();
@@ -81,7 +85,9 @@ fn fewer(details: &[Detail], size: u64, largest: u64) -> u64 {
 }
 
 fn in_text(args: &ReportArgs, inputs: &[Input]) -> Result<Exit, Failure> {
-    let analysis = Analysis::of(inputs, &(&args.limits).into(), &args.demand, Needs::EVERYTHING)?;
+    let limits = (&args.limits).into();
+    let analyse = || Analysis::of(inputs, &limits, &args.demand, Needs::EVERYTHING);
+    let analysis = while_reading(&args.progress, inputs, analyse)?;
     print(&analysis.to_mail(TextOptions::default()))?;
     Ok(Exit::Fine)
 }

@@ -18,7 +18,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 /// Fields whose options go with a plan.
-const WITH_PLAN: [&str; 12] = [
+const WITH_PLAN: [&str; 13] = [
     "plan",
     "destroy",
     "out",
@@ -28,6 +28,7 @@ const WITH_PLAN: [&str; 12] = [
     "bad_latency",
     "bad_delay",
     "timings",
+    "live",
     "progress",
     "no_progress",
     "progress_every",

@@ -17,6 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tempfile::NamedTempFile;
 
 /// Something that can be analysed.
@@ -24,6 +25,8 @@ pub struct Input {
     /// As typed.
     pub name: String,
     kind: Kind,
+    /// Records that were handed over, in all readings together.
+    read: AtomicU64,
     /// What came from a pipe; it is removed with this.
     _stream: Option<NamedTempFile>,
 }
@@ -69,7 +72,7 @@ impl Input {
         } else {
             Kind::Load(LoadFile::open(path)?)
         };
-        Ok(Input { name, kind, _stream: stream })
+        Ok(Input { name, kind, read: AtomicU64::new(0), _stream: stream })
     }
 
     /// The records of an archive that is open already.
@@ -77,7 +80,20 @@ impl Input {
         let name = archive.dir().display().to_string();
         let file = archive.record_file().map_err(Failure::refused)?;
         let opened = Opened { archive, file, log_end: OnceLock::new() };
-        Ok(Input { name, kind: Kind::Archive(Box::new(opened)), _stream: None })
+        Ok(Input { name, kind: Kind::Archive(Box::new(opened)), read: AtomicU64::new(0), _stream: None })
+    }
+
+    /// Records that were read so far.
+    pub fn records_read(&self) -> u64 {
+        self.read.load(Relaxed)
+    }
+
+    /// How many there are, where that is known before reading.
+    pub fn records(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Archive(opened) => opened.file.as_ref().map(|file| file.records_before(file.parts())),
+            Kind::Load(_) | Kind::Result(_) => None,
+        }
     }
 
     /// Whether what happened to requests is known before reading. A load may still turn out to know it.
@@ -185,6 +201,10 @@ impl Records for Input {
     }
 
     fn read_part(&self, part: usize, wanted: Fields, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
+        let f = &mut |piece: &[Record]| {
+            self.read.fetch_add(piece.len() as u64, Relaxed);
+            f(piece);
+        };
         match &self.kind {
             Kind::Load(load) => load.read(f),
             Kind::Result(result) => result.read(&self.name, f),

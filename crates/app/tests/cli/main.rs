@@ -10,6 +10,7 @@ mod data;
 mod engines;
 mod exchange;
 mod live;
+mod live_view;
 mod loads;
 mod output;
 mod patterns;

@@ -11,7 +11,7 @@ pub(super) const LABELS: usize = 8;
 const RAMP: [char; 9] = ['.', ':', '-', '=', '+', '*', '#', '%', '@'];
 
 /// The character of a count, on a logarithmic scale. A single request is seen.
-pub(super) fn shade(count: u64, most: u64) -> char {
+pub(crate) fn shade(count: u64, most: u64) -> char {
     match (count, most) {
         (0, _) => ' ',
         (_, 0 | 1) => RAMP[RAMP.len() - 1],

@@ -7,6 +7,7 @@ mod sonar;
 use crate::lines::{Lines, ascii};
 use crate::text::limit_words;
 use crate::units::{self, Charset};
+pub(crate) use chart::shade;
 use iosonar_analyze::{
     ByScope, Caution, CountGrid, Rate, Scope, Severity, Stamp, Summary, Throughput, TimeStats, Verdicts,
 };

@@ -1,0 +1,208 @@
+//! A run that goes on, as intervals and moments: what progress line and live view show.
+
+use iosonar_engine::{Prepared, Progress, Snapshot, Times};
+use iosonar_plan::Nanos;
+use iosonar_view::live::{CLASSES, ClassTimes, Interval, LIVE_ROWS, LiveStalls, Moment, live_row};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// What the tail of the progress line and the table of the live view are about.
+const SECOND: Nanos = Nanos(1_000_000_000);
+/// So long nothing completed although something was in flight: a stall.
+const STALL: Duration = Duration::from_secs(1);
+
+/// What a run is expected to come to.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected {
+    pub requests: Option<u64>,
+    pub span: Option<Nanos>,
+}
+
+impl Expected {
+    pub fn of(prepared: &Prepared) -> Expected {
+        Expected { requests: prepared.expected_requests(), span: prepared.expected_span() }
+    }
+
+    /// How much of it is done, 0 to 1.
+    pub fn done(self, dealt_with: u64, now: Nanos) -> Option<f64> {
+        let share = |part: f64, whole: f64| (part / whole).min(1.0);
+        match (self.requests.filter(|r| *r > 0), self.span.filter(|s| s.0 > 0)) {
+            (Some(requests), _) => Some(share(dealt_with as f64, requests as f64)),
+            (None, Some(span)) => Some(share(now.as_secs_f64(), span.as_secs_f64())),
+            (None, None) => None,
+        }
+    }
+}
+
+/// How it stood at one moment.
+struct Sample {
+    counts: Snapshot,
+    demanded: Option<u64>,
+    times: Times,
+    /// Since the sample before.
+    longest: [Nanos; CLASSES],
+}
+
+/// Looks at a run again and again.
+pub struct Watch<'a> {
+    prepared: &'a Prepared,
+    progress: &'a Progress,
+    pub expected: Expected,
+    /// The last of them, of a second at least if there are so many.
+    samples: VecDeque<Sample>,
+    /// The longest responses of looks that were not kept.
+    carried: [Nanos; CLASSES],
+    stalls: Stalls,
+}
+
+impl<'a> Watch<'a> {
+    pub fn new(prepared: &'a Prepared, progress: &'a Progress) -> Watch<'a> {
+        progress.watch();
+        let stalls = Stalls {
+            ended: 0,
+            since: Instant::now(),
+            at: Nanos(0),
+            is_counted: false,
+            told: LiveStalls::default(),
+        };
+        Watch {
+            prepared,
+            progress,
+            expected: Expected::of(prepared),
+            samples: VecDeque::new(),
+            carried: Default::default(),
+            stalls,
+        }
+    }
+
+    /// Looks once more: what happened since the last look, and how it stands.
+    pub fn look(&mut self) -> (Interval, Moment) {
+        let counts = self.progress.snapshot(false);
+        let mut sample = Sample {
+            demanded: self.prepared.demanded_until(counts.now),
+            times: self.progress.times(),
+            longest: self.progress.take_longest(),
+            counts,
+        };
+        self.stalls.look(&sample.counts);
+        self.stalls.look(&sample.counts);
+        if self.samples.back().is_some_and(|last| last.counts.now == counts.now) {
+            // Time stands still, as before the start: nothing is gathered.
+            self.carried = merged(self.carried, sample.longest);
+            return (Interval::default(), self.moment());
+        }
+        sample.longest = merged(std::mem::take(&mut self.carried), sample.longest);
+        let interval = self.samples.back().map_or(Interval::default(), |last| between(last, &sample));
+        self.samples.push_back(sample);
+        // The oldest is the last one that lies a second back.
+        let is_old = |sample: &Sample| counts.now.saturating_sub(sample.counts.now) >= SECOND;
+        while self.samples.get(1).is_some_and(is_old) {
+            self.samples.pop_front();
+        }
+        (interval, self.moment())
+    }
+
+    /// How it stood at the last look.
+    pub fn moment(&self) -> Moment {
+        let (Some(then), Some(now)) = (self.samples.front(), self.samples.back()) else {
+            return Moment::default();
+        };
+        let c = &now.counts;
+        let dealt_with = c.completed + c.failed + c.dropped;
+        let longest =
+            |class: usize| self.samples.iter().skip(1).map(|s| s.longest[class]).max().unwrap_or_default();
+        let class = |class: usize| {
+            let times = now.times.responses[class].since(&then.times.responses[class]);
+            let max = longest(class);
+            ClassTimes {
+                count: times.total(),
+                p50: times.percentile(50, max),
+                p99: times.percentile(99, max),
+                max,
+            }
+        };
+        Moment {
+            time: c.now,
+            done: self.expected.done(dealt_with, c.now),
+            in_flight: Some(c.in_flight),
+            waiting: Some(c.waiting),
+            backlog: now.demanded.map(|d| d.saturating_sub(dealt_with + c.in_flight)),
+            late: c.late,
+            failed: c.failed,
+            dropped: c.dropped,
+            stalls: self.stalls.told,
+            second: c.now.saturating_sub(then.counts.now),
+            classes: std::array::from_fn(class),
+            bytes: c.bytes - then.counts.bytes,
+        }
+    }
+
+    /// Response times of the last second, of all classes together: half, all but one in a hundred, the longest.
+    pub fn tail(&self) -> [Nanos; 3] {
+        let (Some(then), Some(now)) = (self.samples.front(), self.samples.back()) else {
+            return Default::default();
+        };
+        let max = self.samples.iter().skip(1).flat_map(|s| s.longest).max().unwrap_or_default();
+        let mut all = iosonar_engine::Histogram::default();
+        for (now, then) in now.times.responses.iter().zip(&then.times.responses) {
+            all.absorb(&now.since(then));
+        }
+        [all.percentile(50, max), all.percentile(99, max), max]
+    }
+
+    /// Requests that became due in the last second, where anybody knows.
+    pub fn demanded(&self) -> Option<u64> {
+        Some(self.samples.back()?.demanded?.saturating_sub(self.samples.front()?.demanded?))
+    }
+
+    /// Requests that completed in the last second.
+    pub fn completed(&self) -> u64 {
+        let completed = |s: Option<&Sample>| s.map_or(0, |s| s.counts.completed);
+        completed(self.samples.back()) - completed(self.samples.front())
+    }
+}
+
+fn merged(a: [Nanos; CLASSES], b: [Nanos; CLASSES]) -> [Nanos; CLASSES] {
+    std::array::from_fn(|class| a[class].max(b[class]))
+}
+
+fn between(last: &Sample, now: &Sample) -> Interval {
+    let mut latencies = [[0; LIVE_ROWS]; CLASSES];
+    for (class, rows) in latencies.iter_mut().enumerate() {
+        for (time, count) in now.times.latencies[class].since(&last.times.latencies[class]).iter() {
+            rows[live_row(time)] += count;
+        }
+    }
+    Interval {
+        from: last.counts.now,
+        to: now.counts.now,
+        completed: now.counts.completed - last.counts.completed,
+        demanded: now.demanded.map(|d| d.saturating_sub(last.demanded.unwrap_or(0))),
+        latencies,
+    }
+}
+
+/// Notices that nothing completes any more.
+struct Stalls {
+    ended: u64,
+    since: Instant,
+    at: Nanos,
+    is_counted: bool,
+    told: LiveStalls,
+}
+
+impl Stalls {
+    fn look(&mut self, counts: &Snapshot) {
+        let ended = counts.completed + counts.failed;
+        if ended != self.ended || counts.in_flight == 0 {
+            (self.ended, self.since, self.at, self.is_counted) = (ended, Instant::now(), counts.now, false);
+            return;
+        }
+        let length = self.since.elapsed();
+        if length >= STALL {
+            self.told.count += u64::from(!self.is_counted);
+            self.is_counted = true;
+            self.told.last = Some((self.at, Nanos(length.as_nanos() as u64)));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Cells of a terminal: what stands in each, and how a terminal is told what has changed.
+
+use crate::palette::Rgb;
+use std::fmt::Write;
+
+/// A colour as a terminal takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Ink {
+    /// The terminal's own.
+    #[default]
+    Plain,
+    /// One of its first sixteen.
+    Basic(u8),
+    /// One of its 256.
+    Indexed(u8),
+    /// Any.
+    True(Rgb),
+}
+
+/// Cells that are sent again rather than passed over.
+const BRIDGED: usize = 4;
+
+/// One character and its colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// The character, which takes one column.
+    pub glyph: char,
+    /// Its colour.
+    pub ink: Ink,
+    /// The colour behind it.
+    pub ground: Ink,
+}
+
+impl Default for Cell {
+    fn default() -> Cell {
+        Cell { glyph: ' ', ink: Ink::Plain, ground: Ink::Plain }
+    }
+}
+
+/// Rows of cells.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Frame {
+    columns: usize,
+    cells: Vec<Cell>,
+}
+
+impl Frame {
+    /// An empty one.
+    pub fn new(columns: usize, rows: usize) -> Frame {
+        Frame { columns, cells: vec![Cell::default(); columns * rows] }
+    }
+
+    /// Its width.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Its rows, from above to below.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[Cell]> {
+        self.cells.chunks_exact(self.columns.max(1))
+    }
+
+    /// Sets a cell; what lies outside is left out.
+    pub(super) fn set(&mut self, column: usize, row: usize, cell: Cell) {
+        if column < self.columns
+            && let Some(place) = self.cells.get_mut(row * self.columns + column)
+        {
+            *place = cell;
+        }
+    }
+
+    /// Sets characters one behind the other.
+    pub(super) fn put(&mut self, column: usize, row: usize, text: &str, ink: Ink) {
+        for (i, glyph) in text.chars().enumerate() {
+            self.set(column + i, row, Cell { glyph, ink, ground: Ink::Plain });
+        }
+    }
+
+    /// As text without colours; no line ends with a blank.
+    pub fn to_text(&self) -> String {
+        let line = |row: &[Cell]| row.iter().map(|cell| cell.glyph).collect::<String>();
+        self.rows().map(|row| line(row).trim_end().to_string() + "\n").collect()
+    }
+
+    /// What turns `before` into this on a terminal: only cells that differ. Without a frame of the same size before,
+    /// everything.
+    pub fn changes(&self, before: Option<&Frame>) -> String {
+        let before = before.filter(|b| b.columns == self.columns && b.cells.len() == self.cells.len());
+        let mut out = String::new();
+        if before.is_none() {
+            out += "\x1b[0m\x1b[2J";
+        }
+        let blank = Cell::default();
+        let is_same = |i: usize| self.cells[i] == *before.map_or(&blank, |b| &b.cells[i]);
+        let (mut style, mut at) = ((Ink::Plain, Ink::Plain), None);
+        for i in (0..self.cells.len()).filter(|i| !is_same(*i)) {
+            // To go on over a few cells that are the same is shorter than to say where the next one is.
+            let from = match at {
+                Some(at) if i - at <= BRIDGED && i / self.columns == at / self.columns => at,
+                _ => {
+                    let _ = write!(out, "\x1b[{};{}H", i / self.columns + 1, i % self.columns + 1);
+                    i
+                }
+            };
+            for cell in &self.cells[from..=i] {
+                if style != (cell.ink, cell.ground) {
+                    style = (cell.ink, cell.ground);
+                    select(&mut out, style);
+                }
+                out.push(cell.glyph);
+            }
+            // Behind the last column terminals differ.
+            at = Some(i + 1).filter(|next| next % self.columns != 0);
+        }
+        if style != (Ink::Plain, Ink::Plain) {
+            out += "\x1b[0m";
+        }
+        out
+    }
+}
+
+fn select(out: &mut String, (ink, ground): (Ink, Ink)) {
+    out.push_str("\x1b[0");
+    for (ink, base) in [(ink, 30), (ground, 40)] {
+        let _ = match ink {
+            Ink::Plain => Ok(()),
+            Ink::Basic(n) if n < 8 => write!(out, ";{}", base + u32::from(n)),
+            Ink::Basic(n) => write!(out, ";{}", base + 52 + u32::from(n)),
+            Ink::Indexed(n) => write!(out, ";{};5;{n}", base + 8),
+            Ink::True(Rgb(r, g, b)) => write!(out, ";{};2;{r};{g};{b}", base + 8),
+        };
+    }
+    out.push('m');
+}

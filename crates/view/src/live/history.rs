@@ -1,0 +1,156 @@
+//! What has been, in columns of time: bounded, so that a run of days takes no more memory than one of an hour.
+
+use iosonar_plan::Nanos;
+
+/// Reads, writes, and requests that were pushed back.
+pub const CLASSES: usize = 3;
+/// Rows of the sonar: below 1 µs, two for each decade up to 100 s, and what is above.
+pub const LIVE_ROWS: usize = 18;
+/// Most columns that are kept; then two become one.
+const MOST: usize = 8192;
+
+/// The row of a latency.
+pub fn live_row(latency: Nanos) -> usize {
+    // 10^3, 10^3.5, 10^4 … ns.
+    let half = |row: usize| if row % 2 == 1 { 10f64.sqrt() } else { 1.0 };
+    let edge = |row: usize| 10f64.powi(3 + row as i32 / 2) * half(row);
+    let ns = latency.0 as f64;
+    (0..LIVE_ROWS - 1).find(|row| ns < edge(*row)).unwrap_or(LIVE_ROWS - 1)
+}
+
+/// What happened in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Interval {
+    /// Its begin on the run's own clock.
+    pub from: Nanos,
+    /// Its end.
+    pub to: Nanos,
+    /// Requests that completed.
+    pub completed: u64,
+    /// Requests that became due, where the source says when.
+    pub demanded: Option<u64>,
+    /// Latencies of requests that ended, by class and row.
+    pub latencies: [[u64; LIVE_ROWS]; CLASSES],
+}
+
+/// A column of time.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Column {
+    /// How much of it has been told.
+    pub covered_ns: f64,
+    pub completed: f64,
+    pub demanded: f64,
+    /// Whether anybody knows what was demanded.
+    pub has_demand: bool,
+    pub latencies: [[u64; LIVE_ROWS]; CLASSES],
+}
+
+impl Column {
+    fn absorb(&mut self, other: &Column) {
+        self.covered_ns += other.covered_ns;
+        self.completed += other.completed;
+        self.demanded += other.demanded;
+        self.has_demand |= other.has_demand;
+        let rows = self.latencies.iter_mut().flatten();
+        rows.zip(other.latencies.iter().flatten()).for_each(|(sum, n)| *sum += n);
+    }
+
+    fn per_second(&self, count: f64) -> Option<f64> {
+        (self.covered_ns > 0.0).then(|| count * 1e9 / self.covered_ns)
+    }
+
+    /// Requests that completed per second.
+    pub fn actual(&self) -> Option<f64> {
+        self.per_second(self.completed)
+    }
+
+    /// Requests that became due per second.
+    pub fn demand(&self) -> Option<f64> {
+        self.per_second(self.demanded).filter(|_| self.has_demand)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct History {
+    base_ns: u64,
+    columns: Vec<Column>,
+    /// Rows in which anything was, ever: the picture does not jump when they leave it.
+    lit: [bool; LIVE_ROWS],
+}
+
+impl History {
+    pub fn new(base: Nanos) -> History {
+        History { base_ns: base.0.max(1_000_000), columns: Vec::new(), lit: [false; LIVE_ROWS] }
+    }
+
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    pub fn base_ns(&self) -> u64 {
+        self.base_ns
+    }
+
+    pub fn columns_in(&self, span: Nanos) -> usize {
+        span.0.div_ceil(self.base_ns).min(MOST as u64) as usize
+    }
+
+    /// First and last row in which anything was.
+    pub fn lit(&self) -> Option<(usize, usize)> {
+        Some((self.lit.iter().position(|l| *l)?, self.lit.iter().rposition(|l| *l)?))
+    }
+
+    pub fn add(&mut self, interval: &Interval) {
+        let (from, to) = (interval.from.0, interval.to.0);
+        if to <= from {
+            return;
+        }
+        while (to - 1) / self.base_ns >= MOST as u64 {
+            self.halve();
+        }
+        let base = self.base_ns;
+        let last = ((to - 1) / base) as usize;
+        if self.columns.len() <= last {
+            self.columns.resize(last + 1, Column::default());
+        }
+        for index in (from / base) as usize..=last {
+            let begin = from.max(index as u64 * base);
+            let end = to.min((index as u64 + 1) * base);
+            let share = (end - begin) as f64 / (to - from) as f64;
+            let column = &mut self.columns[index];
+            column.covered_ns += (end - begin) as f64;
+            column.completed += share * interval.completed as f64;
+            column.demanded += share * interval.demanded.unwrap_or(0) as f64;
+            column.has_demand |= interval.demanded.is_some();
+        }
+        let middle = ((from + (to - from) / 2) / base) as usize;
+        let sums = self.columns[middle].latencies.iter_mut().flatten();
+        for (i, (sum, n)) in sums.zip(interval.latencies.iter().flatten()).enumerate() {
+            *sum += n;
+            self.lit[i % LIVE_ROWS] |= *n > 0;
+        }
+    }
+
+    fn halve(&mut self) {
+        let merge = |pair: &[Column]| {
+            let mut sum = pair[0];
+            pair[1..].iter().for_each(|c| sum.absorb(c));
+            sum
+        };
+        self.columns = self.columns.chunks(2).map(merge).collect();
+        self.base_ns *= 2;
+    }
+
+    /// The last `width` columns of `step` each, and the number of the first of them.
+    pub fn view(&self, width: usize, step: usize) -> (usize, Vec<Column>) {
+        let all = self.columns.len().div_ceil(step);
+        let first = all.saturating_sub(width);
+        let sum = |chunk: &[Column]| {
+            let mut sum = Column::default();
+            chunk.iter().for_each(|c| sum.absorb(c));
+            sum
+        };
+        let shown = &self.columns[(first * step).min(self.columns.len())..];
+        (first, shown.chunks(step).map(sum).collect())
+    }
+}

@@ -1,0 +1,137 @@
+//! Colours of a terminal: from any colour of the palette down to none.
+
+use super::Ink;
+use super::history::CLASSES;
+use crate::palette::{Palette, Rgb, Theme};
+
+/// How many colours a terminal has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ramp {
+    /// Any.
+    True,
+    /// A cube of 6 × 6 × 6, and grays.
+    Colours256,
+    /// Sixteen.
+    Colours16,
+    /// None.
+    Mono,
+}
+
+impl Ramp {
+    /// From the environment: `NO_COLOR` (set and not empty), `COLORTERM`, `TERM`.
+    pub fn of(no_color: Option<&str>, colorterm: Option<&str>, term: Option<&str>) -> Ramp {
+        match (no_color.unwrap_or(""), colorterm.unwrap_or(""), term.unwrap_or("")) {
+            (no_color, ..) if !no_color.is_empty() => Ramp::Mono,
+            (_, _, "" | "dumb") => Ramp::Mono,
+            (_, _, term) if term.starts_with("vt") => Ramp::Mono,
+            (_, "truecolor" | "24bit", _) => Ramp::True,
+            (_, _, term) if term.contains("256color") || term.contains("direct") => Ramp::Colours256,
+            _ => Ramp::Colours16,
+        }
+    }
+
+    /// What comes nearest to a colour.
+    pub(super) fn ink(self, colour: Rgb) -> Ink {
+        match self {
+            Ramp::True => Ink::True(colour),
+            Ramp::Colours256 => Ink::Indexed(nearest_of_256(colour)),
+            Ramp::Colours16 => Ink::Basic(nearest_of_16(colour)),
+            Ramp::Mono => Ink::Plain,
+        }
+    }
+
+    pub(super) fn palette() -> &'static Palette {
+        Theme::Dark.palette()
+    }
+
+    /// A cell of the sonar: `counts` by class, `share` how much it is of the most, 0 to 1. None where nothing is.
+    pub(super) fn sonar(self, counts: [u64; CLASSES], share: f64) -> Option<Ink> {
+        let total: u64 = counts.iter().sum();
+        if total == 0 {
+            return None;
+        }
+        if self == Ramp::Colours16 {
+            return Some(Ink::Basic(basic(counts, total) + if share > 0.5 { 8 } else { 0 }));
+        }
+        if self == Ramp::Mono {
+            return Some(Ink::Plain);
+        }
+        let level = (share * LEVELS as f64) as usize;
+        Some(Ink::Indexed(HUES[hue(counts, total)][level.min(LEVELS - 1)]))
+    }
+}
+
+/// Steps from few requests to many.
+const LEVELS: usize = 5;
+/// Colours of the cube that keep their hue from the faintest, which is still seen, to the brightest: reads, mostly reads,
+/// both, mostly writes, writes, and what was pushed back.
+const HUES: [[u8; LEVELS]; 6] = [
+    [26, 27, 33, 75, 153],
+    [61, 62, 63, 105, 147],
+    [90, 127, 164, 207, 219],
+    [125, 161, 198, 205, 218],
+    [124, 160, 196, 203, 217],
+    [29, 36, 43, 85, 158],
+];
+
+fn hue([read, write, pushed]: [u64; CLASSES], total: u64) -> usize {
+    if 3 * pushed > total {
+        return HUES.len() - 1;
+    }
+    match write as f64 / (read + write) as f64 {
+        w if w < 0.15 => 0,
+        w if w < 0.4 => 1,
+        w if w < 0.6 => 2,
+        w if w < 0.85 => 3,
+        _ => 4,
+    }
+}
+
+/// Blue reads, red writes, magenta where both are; what was pushed back is cyan.
+fn basic(counts: [u64; CLASSES], total: u64) -> u8 {
+    let is_most = |n: u64| 3 * n > 2 * total;
+    match counts {
+        [read, ..] if is_most(read) => 4,
+        [_, write, _] if is_most(write) => 1,
+        [_, _, pushed] if is_most(pushed) => 6,
+        _ => 5,
+    }
+}
+
+fn distance(a: Rgb, b: Rgb) -> u32 {
+    let d = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
+    d(a.0, b.0) + d(a.1, b.1) + d(a.2, b.2)
+}
+
+const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
+
+fn nearest_of_256(colour: Rgb) -> u8 {
+    let step = |c: u8| (0..6).min_by_key(|i| CUBE[*i].abs_diff(c)).unwrap_or(0);
+    let (r, g, b) = (step(colour.0), step(colour.1), step(colour.2));
+    let cube = Rgb(CUBE[r], CUBE[g], CUBE[b]);
+    let level = (u32::from(colour.0) + u32::from(colour.1) + u32::from(colour.2)) / 3;
+    let gray = (level.saturating_sub(3) / 10).min(23) as u8;
+    let value = 8 + 10 * gray;
+    if distance(Rgb(value, value, value), colour) < distance(cube, colour) {
+        232 + gray
+    } else {
+        (16 + 36 * r + 6 * g + b) as u8
+    }
+}
+
+fn nearest_of_16(colour: Rgb) -> u8 {
+    let value = |n: u8| {
+        let on = if n < 8 { 170 } else { 255 };
+        let bit = |b: u8| {
+            if n & (1 << b) != 0 {
+                on
+            } else if n < 8 {
+                0
+            } else {
+                85
+            }
+        };
+        Rgb(bit(0), bit(1), bit(2))
+    };
+    (0..16).min_by_key(|n| distance(value(*n), colour)).unwrap_or(7)
+}

@@ -1,0 +1,206 @@
+//! The view at three sizes, and what must hold at all of them.
+
+use super::*;
+
+const S: u64 = 1_000_000_000;
+
+/// A run that is a minute old, of five: 2000 requests each second, a stall at second 40, a third of them pushed back.
+fn state() -> LiveState {
+    let mut state = LiveState::new(Setting {
+        title: "replay web.load -> disk.img  push-back  depth 128".into(),
+        span: Some(Nanos(300 * S)),
+        depth: Some(128),
+        late_limit: Some(Nanos(10 * S)),
+        cautions: vec!["wraparound factor 0.17".into()],
+        base: Nanos(S),
+        keys: vec![("q", "uit"), ("+/-", " window"), ("?", "")],
+    });
+    for second in 0..60 {
+        let mut latencies = [[0; LIVE_ROWS]; CLASSES];
+        latencies[0][live_row(Nanos(240_000))] = 1000;
+        latencies[1][live_row(Nanos(61_000))] = 700;
+        latencies[2][live_row(Nanos(1_200_000))] = 300;
+        if second == 40 {
+            latencies[0][live_row(Nanos(2 * S))] = 5;
+        }
+        let completed = if second == 40 { 5 } else { 2000 };
+        let (from, to) = (Nanos(second * S), Nanos((second + 1) * S));
+        state.feed(&Interval { from, to, completed, demanded: Some(2100), latencies });
+    }
+    let times = |count, us: u64| ClassTimes {
+        count,
+        p50: Nanos(us * 1000),
+        p99: Nanos(us * 30_000),
+        max: Nanos(us * 9_000_000),
+    };
+    state.set_moment(Moment {
+        time: Nanos(60 * S),
+        done: Some(0.2),
+        in_flight: Some(117),
+        waiting: Some(3),
+        backlog: Some(4210),
+        late: Nanos(310_000_000),
+        failed: 2,
+        dropped: 0,
+        stalls: LiveStalls { count: 1, last: Some((Nanos(40 * S), Nanos(1_400_000_000))) },
+        second: Nanos(S),
+        classes: [times(1000, 240), times(700, 61), times(300, 1200)],
+        bytes: 38_400_000,
+    });
+    state
+}
+
+const RAMPS: [Ramp; 4] = [Ramp::True, Ramp::Colours256, Ramp::Colours16, Ramp::Mono];
+const CHARSETS: [Charset; 2] = [Charset::Unicode, Charset::Ascii];
+
+#[test]
+fn no_size_breaks_the_frame() {
+    let mut state = state();
+    for (ramp, charset) in RAMPS.into_iter().flat_map(|r| CHARSETS.map(|c| (r, c))) {
+        for size in [(60, 16), (61, 17), (75, 30), (76, 16), (80, 24), (120, 40), (300, 100), (1, 1)] {
+            let frame = draw(&state, size, ramp, charset);
+            let size = (size.0.max(LEAST.0), size.1.max(LEAST.1));
+            assert_eq!((frame.columns(), frame.rows().len()), size);
+            let text = frame.to_text();
+            assert!(text.lines().all(|line| line.chars().count() <= size.0));
+            assert!(charset == Charset::Unicode || text.is_ascii(), "{text}");
+            assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+            for word in
+                ["replay web.load", "01:00/05:00", " 20%", "240", "117/128", "4 210", "310 ms", "[q]uit"]
+            {
+                assert!(text.contains(word), "{size:?} has no {word}:\n{text}");
+            }
+        }
+        state.widen();
+    }
+}
+
+#[test]
+fn a_stall_is_seen_where_it_was() {
+    for charset in CHARSETS {
+        let frame = draw(&state(), (120, 40), Ramp::Colours256, charset);
+        let rows: Vec<&[Cell]> = frame.rows().collect();
+        let label = |text: &str| {
+            let found = rows.iter().position(|row| {
+                let line: String = row.iter().take(9).map(|c| c.glyph).collect();
+                line.trim_start()
+                    .starts_with(&format!("{text}{}", if charset == Charset::Ascii { "+" } else { "┤" }))
+            });
+            found.unwrap_or_else(|| panic!("no row {text}:\n{}", frame.to_text()))
+        };
+        // Two rows for each decade; 2 s lies in the lower half of that from 1 s on.
+        assert_ne!(rows[label("1s")][9 + 40].glyph, ' ', "{}", frame.to_text());
+        assert_eq!(rows[label("1s")][9 + 39].glyph, ' ');
+        assert_ne!(rows[label(if charset == Charset::Ascii { "100us" } else { "100µs" })][9].glyph, ' ');
+        if charset == Charset::Ascii {
+            continue;
+        }
+        // Reads are bluish, writes reddish.
+        let ink = |row: usize| rows[row][9].ink;
+        assert_ne!(ink(label("100µs")), ink(label("10µs") - 1));
+    }
+}
+
+#[test]
+fn a_filter_hides_the_others() {
+    let mut state = state();
+    let count = |state: &LiveState| {
+        let text = draw(state, (80, 24), Ramp::Mono, Charset::Unicode).to_text();
+        text.lines()
+            .skip(12)
+            .map(|l| l.chars().take(40).filter(|c| "▁▂▃▄▅▆▇█".contains(*c)).count())
+            .sum::<usize>()
+    };
+    let all = count(&state);
+    state.toggle(Filter::Writes);
+    let writes = count(&state);
+    state.toggle(Filter::Reads);
+    let reads = count(&state);
+    assert!(0 < writes && writes < all && 0 < reads && reads < all, "{all} {reads} {writes}");
+    state.toggle(Filter::Reads);
+    assert_eq!(count(&state), all);
+}
+
+#[test]
+fn only_what_differs_is_sent() {
+    let mut state = state();
+    let before = draw(&state, (80, 24), Ramp::Colours256, Charset::Unicode);
+    assert_eq!(before.changes(Some(&before)), "");
+    assert!(before.changes(None).starts_with("\x1b[0m\x1b[2J"));
+    let moment = Moment { in_flight: Some(118), ..*state.moment() };
+    state.set_moment(moment);
+    let after = draw(&state, (80, 24), Ramp::Colours256, Charset::Unicode);
+    let changes = after.changes(Some(&before));
+    assert!(changes.ends_with('8') && changes.len() < 12, "{changes:?}");
+    // Another size begins anew.
+    assert!(after.changes(Some(&Frame::new(79, 24))).starts_with("\x1b[0m\x1b[2J"));
+}
+
+#[test]
+fn colours_are_as_many_as_there_are() {
+    let sent = |ramp| draw(&state(), (80, 24), ramp, Charset::Unicode).changes(None);
+    assert!(sent(Ramp::True).contains(";38;2;"));
+    assert!(sent(Ramp::Colours256).contains(";38;5;") && !sent(Ramp::Colours256).contains(";38;2;"));
+    assert!(!sent(Ramp::Colours16).contains(";38;"));
+    // Without colours there is nothing but where to write.
+    let mono = sent(Ramp::Mono);
+    let ends_of_codes = mono
+        .split("\x1b[")
+        .skip(2)
+        .map(|code| code.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
+    assert!(ends_of_codes.into_iter().all(|rest| !rest.starts_with('m')), "{mono:?}");
+    assert_eq!(Ramp::of(Some("1"), Some("truecolor"), Some("xterm")), Ramp::Mono);
+    assert_eq!(Ramp::of(Some(""), None, Some("xterm-256color")), Ramp::Colours256);
+    assert_eq!(Ramp::of(None, None, Some("linux")), Ramp::Colours16);
+    assert_eq!(Ramp::of(None, Some("truecolor"), Some("xterm")), Ramp::True);
+    assert_eq!(Ramp::of(None, Some("truecolor"), Some("dumb")), Ramp::Mono);
+}
+
+#[test]
+fn what_comes_from_outside_moves_no_cursor() {
+    let mut state = state();
+    state.setting.title = "a\x1b[2J\u{9b}31m\u{202e}\u{200b}\u{4e00}\nb".into();
+    for charset in CHARSETS {
+        let text = draw(&state, (80, 24), Ramp::Mono, charset).to_text();
+        assert!(text.starts_with(" a?[2J?31m????b"), "{text}");
+    }
+    assert_eq!(tame("größe µ", Charset::Unicode), "größe µ");
+    assert_eq!(tame("größe", Charset::Ascii), "gr??e");
+}
+
+#[test]
+fn days_take_no_more_memory_than_hours() {
+    let mut history = History::new(Nanos(S));
+    for second in 0..100_000 {
+        let (from, to) = (Nanos(second * S), Nanos((second + 1) * S));
+        history.add(&Interval { from, to, completed: 10, demanded: None, ..Interval::default() });
+    }
+    assert!(history.len() <= 8192, "{}", history.len());
+    let (first, columns) = history.view(usize::MAX, 1);
+    assert_eq!(first, 0);
+    let sum: f64 = columns.iter().map(|c| c.completed).sum();
+    assert!((sum - 1e6).abs() < 1e-3, "{sum}");
+    assert!(columns.iter().all(|c| (c.actual().unwrap() - 10.0).abs() < 1e-6));
+}
+
+#[test]
+fn rows_are_half_decades() {
+    for (ns, row) in
+        [(0, 0), (999, 0), (1000, 1), (3162, 1), (3163, 2), (9_999, 2), (10_000, 3), (99_999_999_999, 16)]
+    {
+        assert_eq!(live_row(Nanos(ns)), row, "{ns}");
+    }
+    assert_eq!((live_row(Nanos(100 * S)), live_row(Nanos(u64::MAX))), (17, 17));
+}
+
+#[test]
+fn every_row_has_a_place_at_every_height() {
+    for height in 1..=20 {
+        for (low, high) in [(0, 0), (0, 17), (17, 17), (5, 9), (1, 16), (3, 4)] {
+            let lines = sonar::lines(height, Some((low, high)));
+            assert_eq!(lines.len(), height.clamp(1, if height >= 18 { 18 } else { 10 }));
+            let rows: Vec<usize> = lines.iter().flatten().flatten().copied().collect();
+            assert!((low..=high).all(|row| rows.contains(&row)), "{height} {low} {high}: {lines:?}");
+        }
+    }
+}
