@@ -260,7 +260,8 @@ pub struct ShowArgs {
 #[command(after_help = "\
 Keys: q ends, space or p pauses, the arrows left and right go back and on, + and - change how much time is shown, r and w
 show reads or writes alone, l a logarithmic scale, s saves the picture as text, ? helps.
-A run that goes on is followed; what it did not record yet (requests in flight) is not known then.
+A run that goes on is followed, unless --at or --speed is given; what it did not record yet (requests in flight) is not
+known then.
 
 Examples:
   iosonar live first

@@ -27,7 +27,9 @@ const FOLLOW: Duration = Duration::from_millis(250);
 /// Shows an archive.
 pub fn live(args: &LiveArgs) -> Result<Exit, Failure> {
     let archive = open(&args.dir)?;
-    let mut source = Source::open(&archive)?;
+    // Who wants a certain time or speed wants to see what is there, not what comes.
+    let is_followed = args.once || (args.at.is_none() && args.speed.is_none());
+    let mut source = Source::open(&archive, is_followed)?;
     if args.once {
         return once(args, &archive, &source);
     }
@@ -116,9 +118,9 @@ struct Source {
 }
 
 impl Source {
-    fn open(archive: &Archive) -> Result<Source, Failure> {
+    fn open(archive: &Archive, is_followed: bool) -> Result<Source, Failure> {
         let mut slices = Slices::new(has_demand(archive.plan()));
-        let is_running = archive.run().state == RunState::Running;
+        let is_running = is_followed && archive.run().state == RunState::Running;
         let mut log = if is_running { archive.follow().map_err(Failure::refused)? } else { None };
         match &mut log {
             Some(log) => {

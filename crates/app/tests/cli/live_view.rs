@@ -401,6 +401,24 @@ fn an_archive_is_shown_as_text() {
     lab.expect(2, "live sim --once --speed 2");
 }
 
+#[test]
+fn an_archive_can_be_paused_sought_and_left() {
+    let lab = lab();
+    simulated(&lab);
+    let mut terminal = OnTerminal::start(&lab, "live sim --at 10s --speed 0.001", &[]);
+    terminal.until_view("the tenth second", |view| view.contains("00:10/00:30"));
+    // Twice a twentieth on, once back.
+    terminal.press("p>\x1b[C<");
+    terminal.until_view("a twentieth later", |view| view.contains("00:11/00:30") && view.contains("paused"));
+    terminal.signal("INT");
+    let (code, seen) = terminal.end();
+    assert_eq!(code, 130);
+    is_restored(&seen);
+    // What is left of a result without its records cannot be shown.
+    std::fs::remove_file(lab.path("sim/records.parquet")).unwrap();
+    assert!(lab.expect(2, "live sim --once").err.contains("records.log"));
+}
+
 /// `tmux` on a socket of its own; it is ended with this.
 struct Tmux(String);
 
