@@ -1,0 +1,127 @@
+/**
+ * Pages of real runs, as the program writes them: what they show is compared with what the program exports otherwise.
+ * `IOSONAR_PAGES` is a directory that lab/web.sh --pages has filled.
+ */
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, ElementHandle } from "puppeteer-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launch, type Opened, open } from "./browser";
+
+const PAGES = process.env["IOSONAR_PAGES"] ?? "";
+
+interface Request {
+  readonly write: boolean;
+  readonly submitted: number;
+  readonly latency: number;
+}
+
+/** Every completed request, read by nothing that made the page. */
+function exported(): Request[] {
+  const [head, ...lines] = readFileSync(join(PAGES, "requests.csv"), "utf8").trim().split("\n");
+  const names = head!.split(",");
+  const [op, outcome, submitted, completed] = ["op", "outcome", "submitted_ns", "completed_ns"].map((n) => names.indexOf(n));
+  return lines
+    .map((line) => line.split(","))
+    .filter((cells) => cells[outcome!] === "completed")
+    .map((cells) => ({
+      write: cells[op!] === "write",
+      submitted: Number(cells[submitted!]),
+      latency: Number(cells[completed!]) - Number(cells[submitted!]),
+    }));
+}
+
+describe.skipIf(PAGES === "")("pages of real runs", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    expect(existsSync(join(PAGES, "run.html"))).toBe(true);
+    browser = await launch();
+  });
+  afterAll(() => browser.close());
+
+  const opened = (name: string): Promise<Opened> => open(browser, readFileSync(join(PAGES, `${name}.html`), "utf8"));
+  const stats = (o: Opened) => o.page.evaluate(() => window.__report!.stats());
+  const completed = (o: Opened) =>
+    o.page.evaluate(() => {
+      const meta = JSON.parse(document.getElementById("iosonar-meta")!.textContent!);
+      return meta.runs.map((run: { completed: number }) => run.completed).reduce((a: number, b: number) => a + b);
+    });
+
+  it.each(["run", "part", "overload", "compare", "hostile"])("%s: every request is counted, nothing goes wrong", async (name) => {
+    const o = await opened(name);
+    const s = await stats(o);
+    expect(s.gridTotal).toBe(await completed(o));
+    expect(s.errors).toBe(0);
+    expect(s.skipped).toBe(0);
+    expect(s.drawn).toBe(s.gridTotal);
+    expect(o.problems).toEqual([]);
+    await o.page.close();
+  });
+
+  it("zooms to single requests, and shows as many as there are", async () => {
+    const o = await opened("run");
+    const all = exported();
+    for (const [from, to] of [[10e9, 10.5e9], [24.99e9, 25.01e9], [39.9e9, 40e9]] as const) {
+      await o.page.evaluate((t) => window.__report!.set({ t, base: "start", dots: true }), [from, to] as [number, number]);
+      const s = await stats(o);
+      const [begin, end] = s.domain.t;
+      expect(s.mode).toBe("dots");
+      // Submissions are kept in microseconds.
+      const us = (ns: number) => Math.floor(ns / 1000) * 1000;
+      const inside = all.filter((r) => us(r.submitted) >= begin && us(r.submitted) < end);
+      expect(Math.abs(s.drawn - inside.length)).toBeLessThanOrEqual(1);
+    }
+    await o.page.close();
+  });
+
+  it("switches classes off and on", async () => {
+    const o = await opened("run");
+    const all = exported();
+    await o.page.evaluate(() => window.__report!.set({ on: "w" }));
+    expect((await stats(o)).drawn).toBe(all.filter((r) => r.write).length);
+    await o.page.close();
+  });
+
+  it("takes the file that lies beside the page", async () => {
+    const o = await opened("part");
+    const chooser = (await o.page.$("input[type=file]")) as ElementHandle<HTMLInputElement> | null;
+    expect(chooser).not.toBeNull();
+    await chooser!.uploadFile(join(PAGES, "part.trace"));
+    await o.page.waitForFunction(() => document.body.textContent!.includes("part.trace"), { timeout: 10_000, polling: 100 }).catch(() => undefined);
+    await o.page.evaluate(() => window.__report!.set({ t: [10e9, 10.5e9], base: "start", dots: true }));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await o.page.evaluate(() => window.__report!.set({}));
+    const s = await stats(o);
+    const inside = exported().filter((r) => r.submitted >= s.domain.t[0] && r.submitted < s.domain.t[1]);
+    expect(Math.abs(s.drawn - inside.length)).toBeLessThanOrEqual(2);
+    await o.page.close();
+  });
+
+  it("a load has a page without latencies", async () => {
+    const o = await opened("load");
+    const panels = await o.page.evaluate(() => [...window.__report!.panels]);
+    expect(panels).toContain("seek");
+    expect(panels).toContain("throughput");
+    expect(panels).not.toContain("sonar");
+    expect((await stats(o)).errors).toBe(0);
+    expect(o.problems).toEqual([]);
+    await o.page.close();
+  });
+
+  it("foreign names stay text", async () => {
+    const o = await opened("hostile");
+    expect(await o.page.evaluate(() => "hacked" in window)).toBe(false);
+    const scripts = await o.page.evaluate(() => [...document.scripts].filter((s) => s.type === "" && s.id !== "iosonar-viewer").length);
+    expect(scripts).toBe(0);
+    expect(await o.page.evaluate(() => document.body.textContent!.includes("<script>window.hacked=1"))).toBe(true);
+    await o.page.close();
+  });
+
+  it("a ramp into overload shows where it cannot follow", async () => {
+    const o = await opened("overload");
+    const found = await o.page.evaluate(() => document.getElementById("findings")?.textContent ?? "");
+    expect(found).toContain("cannot follow");
+    await o.page.close();
+  });
+});

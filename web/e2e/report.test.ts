@@ -1,0 +1,443 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, dirname } from "node:path";
+import type { Browser, Page } from "puppeteer-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  BANDS,
+  HOSTILE_NAME,
+  makeRequests,
+  page as fixturePage,
+  type Requests,
+  ROWS,
+  sideCar,
+  widthFor,
+} from "../test/fixture";
+import type { ReportStats } from "../src/views/hook";
+import { launch, open, type Opened, type OpenOptions, ROWS as BROWSERS } from "./browser";
+
+const style = readFileSync(new URL("../../crates/view/src/report/style.css", import.meta.url), "utf8");
+const viewer = readFileSync(new URL("../dist/viewer.js", import.meta.url), "utf8");
+const r = makeRequests({ requests: 40_000 });
+const html = fixturePage([r], {}, style, viewer);
+const WIDTH = widthFor(r.endNs + 1, 16_384);
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+const stats = (page: Page): Promise<ReportStats> => page.evaluate(() => window.__report!.stats());
+
+async function shown<T>(source: string, options: OpenOptions, use: (opened: Opened) => Promise<T>): Promise<T> {
+  const opened = await open(browser, source, options);
+  try {
+    const result = await use(opened);
+    expect(opened.problems).toEqual([]);
+    return result;
+  } finally {
+    await opened.page.close();
+  }
+}
+
+/** Requests in the columns of a level that touch a range, of classes that are wanted. */
+function expected(
+  of: Requests,
+  [from, to]: readonly [number, number],
+  level: number,
+  has: (i: number) => boolean = () => true,
+): number {
+  const width = WIDTH * 2 ** level;
+  let n = 0;
+  for (let i = 0; i < of.n; i++) {
+    const column = Math.floor(of.submitted[i]! / width);
+    if (column >= Math.floor(from / width) && column < Math.ceil(to / width) && has(i)) n++;
+  }
+  return n;
+}
+
+/** Where the sonar's plot lies on the screen. */
+async function plot(page: Page): Promise<{ x: number; y: number; w: number; h: number }> {
+  return page.evaluate(() => {
+    const element = document.querySelector("[data-panel=sonar] .v-plot")!;
+    element.scrollIntoView({ block: "center" });
+    const { left, top, width, height } = element.getBoundingClientRect();
+    return { x: left + 74, y: top + 22, w: width - 98, h: height - 48 };
+  });
+}
+
+const settle = (page: Page) => page.evaluate(() => window.__report!.set({}));
+
+describe.each(Object.keys(BROWSERS) as (keyof typeof BROWSERS)[])("browser: %s", (row) => {
+  test("opens, shows every request, asks for nothing", async () => {
+    const own = await launch(row);
+    const { page, problems } = await open(own, html);
+    const found = await stats(page);
+    expect([found.gridTotal, found.drawn, found.requests]).toEqual([r.n, r.n, r.n]);
+    expect([found.errors, found.skipped, found.webgl]).toEqual([0, 0, false]);
+    const { w, h } = await plot(page);
+    expect(found.litPixels / (w * h)).toBeGreaterThan(0.02);
+    expect(problems).toEqual([]);
+    await own.close();
+  });
+});
+
+describe("sonar", () => {
+  test("bands have their colours at their places", () =>
+    shown(html, {}, async ({ page }) => {
+      const colors = await page.evaluate(
+        async (bands) => {
+          const found: Record<string, [number, number, number]> = {};
+          const { y } = window.__report!.stats().domain;
+          const canvas = document.querySelector<HTMLCanvasElement>("[data-panel=sonar] [data-role=plot]")!;
+          const ctx = canvas.getContext("2d")!;
+          const [height, width] = [canvas.height - 48, canvas.width - 98];
+          for (const [name, ns] of Object.entries(bands)) {
+            const at = Math.round(22 + (1 - Math.log(ns / y[0]) / Math.log(y[1] / y[0])) * height);
+            const sum: [number, number, number] = [0, 0, 0];
+            const { data } = ctx.getImageData(74, at, width, 1);
+            for (let i = 0; i < data.length; i += 4) {
+              for (let c = 0; c < 3; c++) sum[c]! += data[i + c]!;
+            }
+            found[name] = sum;
+          }
+          return found;
+        },
+        { slowReads: BANDS.read[2][0], writes: BANDS.write[1][0] },
+      );
+      expect(colors["slowReads"]![2]).toBeGreaterThan(colors["slowReads"]![0] * 1.1);
+      expect(colors["writes"]![0]).toBeGreaterThan(colors["writes"]![2] * 1.1);
+    }));
+
+  test("has many colours, and another ground in the dark", async () => {
+    const look = (page: Page) =>
+      page.evaluate(() => {
+        const canvas = document.querySelector<HTMLCanvasElement>("[data-panel=sonar] [data-role=plot]")!;
+        const data = new Uint32Array(
+          canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height).data.buffer,
+        );
+        return { ground: data[0]!, colors: new Set(data).size };
+      });
+    await shown(html, {}, async ({ page }) => {
+      const light = await look(page);
+      expect(light.colors).toBeGreaterThan(8);
+      await page.click("[data-role=theme]");
+      await settle(page);
+      expect((await look(page)).ground).not.toBe(light.ground);
+      expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe("rgb(17, 21, 27)");
+    });
+  });
+
+  test("the wheel zooms around the pointer and counts what is in sight", () =>
+    shown(html, { hash: "#dots=off" }, async ({ page }) => {
+      const { x, y, w, h } = await plot(page);
+      await page.mouse.move(x + w * 0.25, y + h / 2);
+      const before = await stats(page);
+      await page.mouse.wheel({ deltaY: -300 });
+      await settle(page);
+      const after = await stats(page);
+      const share = (range: readonly [number, number], at: number) => (at - range[0]) / (range[1] - range[0]);
+      const at = before.domain.t[0] + 0.25 * (before.domain.t[1] - before.domain.t[0]);
+      expect(after.domain.t[1] - after.domain.t[0]).toBeLessThan((before.domain.t[1] - before.domain.t[0]) * 0.7);
+      expect(share(after.domain.t, at)).toBeCloseTo(0.25, 2);
+      expect(after.drawn).toBe(expected(r, after.domain.t, after.level));
+      expect(after.drawn).toBeLessThan(r.n);
+      await page.keyboard.press("Backspace");
+      await settle(page);
+      expect((await stats(page)).domain).toEqual(before.domain);
+    }));
+
+  test("Shift and the wheel zoom the durations, Ctrl and the wheel nothing", () =>
+    shown(html, {}, async ({ page }) => {
+      const { x, y, w, h } = await plot(page);
+      await page.mouse.move(x + w / 2, y + h / 2);
+      const before = await stats(page);
+      await page.keyboard.down("Shift");
+      await page.mouse.wheel({ deltaY: -300 });
+      await page.keyboard.up("Shift");
+      await settle(page);
+      const after = await stats(page);
+      expect(after.domain.t).toEqual(before.domain.t);
+      expect(Math.log(after.domain.y[1] / after.domain.y[0])).toBeLessThan(
+        Math.log(before.domain.y[1] / before.domain.y[0]),
+      );
+    }));
+
+  test("dots: exactly the requests in sight", () =>
+    shown(html, {}, async ({ page }) => {
+      const range = [98e9, 106e9] as const;
+      await page.evaluate((t) => window.__report!.set({ t }), range as [number, number]);
+      const found = await stats(page);
+      const inside = r.submitted.filter((s) => s >= range[0] && s <= range[1]).length;
+      expect([found.mode, found.drawn]).toEqual(["dots", inside]);
+    }));
+
+  test.each(["due", "completion", "number"] as const)("all requests are there by %s", (base) =>
+    shown(html, { hash: `#base=${base}` }, async ({ page }) => {
+      const found = await stats(page);
+      expect([found.base, found.drawn]).toEqual([base, r.n]);
+      await page.evaluate(() => window.__report!.set({ yLinear: true, transfer: "equal" }));
+      expect((await stats(page)).drawn).toBe(r.n);
+    }),
+  );
+
+  test("keys switch classes", () =>
+    shown(html, {}, async ({ page }) => {
+      await page.keyboard.press("r");
+      await settle(page);
+      expect((await stats(page)).drawn).toBe(r.cls.filter((c) => c & 1).length);
+      await page.keyboard.press("r");
+      await page.keyboard.press("p");
+      await settle(page);
+      expect((await stats(page)).drawn).toBe(r.cls.filter((c) => c < 2).length);
+      expect(await page.$eval("[data-on=pushed]", (b) => b.getAttribute("aria-pressed"))).toBe("false");
+    }));
+
+  test("Shift-drag brushes: the table tells what lies inside", () =>
+    shown(html, {}, async ({ page }) => {
+      const { x, y, w, h } = await plot(page);
+      await page.keyboard.down("Shift");
+      await page.mouse.move(x + w * 0.3, y + h / 2);
+      await page.mouse.down();
+      await page.mouse.move(x + w * 0.4, y + h / 2, { steps: 5 });
+      await page.mouse.up();
+      await page.keyboard.up("Shift");
+      await settle(page);
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      const { domain } = await stats(page);
+      const hash = new URL(page.url()).hash;
+      const [from = 0, to = 0] = /brush=([\d.]+)-([\d.]+)/
+        .exec(hash)!
+        .slice(1)
+        .map((s) => Number(s) * 1e9);
+      expect((from - domain.t[0]) / (domain.t[1] - domain.t[0])).toBeCloseTo(0.3, 2);
+      const cells = await page.$$eval("[data-role=brush] tr", (rows) =>
+        rows.map((row) => [...row.children].map((cell) => cell.textContent!.replace(/\s/g, ""))),
+      );
+      const writes = expected(r, [from, to], 0, (i) => (r.cls[i]! & 1) === 1);
+      expect(cells[2]![1]).toBe(String(writes));
+      expect(cells[3]![1]).toBe(String(expected(r, [from, to], 0)));
+      expect(await page.$eval("[data-role=brush-words]", (e) => e.textContent)).toContain("writes");
+      await page.keyboard.press("Escape");
+      await settle(page);
+      expect(await page.$eval("[data-role=brush]", (e) => e.closest("div")!.hidden)).toBe(true);
+    }));
+
+  test("Alt-drag zooms to a box, dragging pans", () =>
+    shown(html, {}, async ({ page }) => {
+      const { x, y, w, h } = await plot(page);
+      await page.keyboard.down("Alt");
+      await page.mouse.move(x + w * 0.2, y + h * 0.3);
+      await page.mouse.down();
+      await page.mouse.move(x + w * 0.4, y + h * 0.7, { steps: 4 });
+      await page.mouse.up();
+      await page.keyboard.up("Alt");
+      await settle(page);
+      const boxed = await stats(page);
+      expect(boxed.domain.t[0] / r.endNs).toBeCloseTo(0.2, 2);
+      expect(boxed.domain.t[1] / r.endNs).toBeCloseTo(0.4, 2);
+      expect(boxed.domain.y[1]).toBeLessThan(20e9);
+      await page.mouse.move(x + w * 0.5, y + h * 0.5);
+      await page.mouse.down();
+      await page.mouse.move(x + w * 0.75, y + h * 0.5, { steps: 4 });
+      await page.mouse.up();
+      await settle(page);
+      expect((await stats(page)).domain.t[0] / r.endNs).toBeCloseTo(0.15, 2);
+    }));
+
+  test("a click tells the facts of the nearest request", () =>
+    shown(html, {}, async ({ page }) => {
+      const giant = r.latency.indexOf(300e9);
+      const at = r.submitted[giant]!;
+      await page.evaluate((t) => window.__report!.set({ t }), [at - 1e6, at + 1e6] as [number, number]);
+      const { x, y, w, h } = await plot(page);
+      const { domain } = await stats(page);
+      const position = ROWS.slots - 0.5;
+      const [low, high] = [ROWS.position(domain.y[0]), ROWS.position(domain.y[1])];
+      await page.mouse.click(x + w / 2, y + ((high - position) / (high - low)) * h);
+      await page.waitForFunction(() => !document.querySelector<HTMLElement>("[data-role=card]")!.hidden, {
+        timeout: 5000,
+      });
+      const text = await page.$eval("[data-role=card]", (e) => e.textContent!);
+      expect(text.replace(/\s/g, "")).toContain(String(giant));
+      expect(text).toMatch(/300 s/);
+    }));
+});
+
+describe("page", () => {
+  test("findings are buttons, and n walks them", () =>
+    shown(html, {}, async ({ page }) => {
+      await page.click("#findings li[data-finding='4'] button");
+      await settle(page);
+      const stall = r.stalls[3]!;
+      const { domain } = await stats(page);
+      expect(domain.t[0]).toBeLessThan(stall.from);
+      expect(domain.t[1]).toBeGreaterThan(stall.to);
+      expect(domain.t[1] - domain.t[0]).toBeLessThan(10e9);
+      await page.keyboard.press("n");
+      await settle(page);
+      expect((await stats(page)).domain.t[1]).toBeGreaterThan(r.stalls[4]!.to);
+      expect(await page.$eval("#findings li[data-finding='5'] button", (b) => b.getAttribute("aria-current"))).toBe(
+        "true",
+      );
+    }));
+
+  test("a link restores the view", () =>
+    shown(html, { hash: "#t=64.1-66.0&y=1e-4-10&base=due&on=rw&theme=dark" }, async ({ page }) => {
+      const { domain, base } = await stats(page);
+      expect([domain.t, base]).toEqual([[64.1e9, 66e9], "due"]);
+      expect(domain.y[0]).toBeCloseTo(1e5, 3);
+      expect(await page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
+    }));
+
+  test("going to a time and to a request", () =>
+    shown(html, {}, async ({ page }) => {
+      await page.keyboard.press("/");
+      await page.keyboard.type("200");
+      await page.keyboard.press("Enter");
+      await settle(page);
+      const { domain } = await stats(page);
+      expect((domain.t[0] + domain.t[1]) / 2).toBeCloseTo(200e9, -3);
+      await page.keyboard.press("/");
+      await page.keyboard.type("#1234");
+      await page.keyboard.press("Enter");
+      await page.waitForFunction(() => !document.querySelector<HTMLElement>("[data-role=card]")!.hidden, {
+        timeout: 5000,
+      });
+    }));
+
+  test("hostile names stay text", () =>
+    shown(html, {}, async ({ page }) => {
+      expect(await page.$eval("[data-role=bar] h2", (e) => e.textContent)).toContain(HOSTILE_NAME);
+      expect(await page.$$eval("#view script", (all) => all.length)).toBe(0);
+    }));
+
+  test("everything has a name, and keys reach every panel", () =>
+    shown(html, {}, async ({ page }) => {
+      const found = await page.evaluate(() => {
+        const canvases = [...document.querySelectorAll("#view canvas[role=img]")];
+        const panels = [...document.querySelectorAll<HTMLElement>("[data-panel]")].filter((p) => !p.hidden);
+        return {
+          nameless: canvases
+            .filter((c) => !c.getAttribute("aria-label"))
+            .map((c) => c.closest("[data-panel]")?.getAttribute("data-panel")),
+          unreachable: panels.filter((p) => !p.querySelector("canvas[tabindex='0']")).length,
+          buttons: [...document.querySelectorAll("#view button")].filter(
+            (b) => b.getBoundingClientRect().height < 24 && b.getBoundingClientRect().height > 0,
+          ).length,
+        };
+      });
+      expect(found).toEqual({ nameless: [], unreachable: 0, buttons: 0 });
+    }));
+
+  test("tables hold the numbers of the pictures", () =>
+    shown(html, {}, async ({ page }) => {
+      const text = await page.evaluate(async () => {
+        document.querySelectorAll<HTMLDetailsElement>("#view details").forEach((d) => (d.open = true));
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return [...document.querySelectorAll("#view details")].map((d) => d.querySelectorAll("td").length);
+      });
+      expect(text.every((n) => n > 0)).toBe(true);
+    }));
+
+  test("help opens and closes", () =>
+    shown(html, {}, async ({ page }) => {
+      await page.keyboard.type("?");
+      await page.waitForSelector("dialog[open]", { timeout: 3000 });
+      await page.keyboard.press("Escape");
+      await page.waitForFunction(() => !document.querySelector("dialog[open]"), { timeout: 3000 });
+    }));
+
+  test("a file that is cut off says so, and shows what there is", async () => {
+    const cut = html.slice(0, html.length * 0.6);
+    await shown(cut, {}, async ({ page }) => {
+      expect(await page.$eval("[data-role=banner]", (e) => e.textContent)).toMatch(/cut off at [\d.]+ MB/);
+      expect((await stats(page)).drawn).toBeGreaterThan(0);
+    });
+  });
+
+  test("a damaged block is left out and told", async () => {
+    const at = html.indexOf('data-k="grid/latency.start/read"');
+    const crc = html.indexOf('data-crc32="', at) + 12;
+    const damaged = `${html.slice(0, crc)}00000000${html.slice(crc + 8)}`;
+    await shown(damaged, {}, async ({ page }) => {
+      const found = await stats(page);
+      expect(found.skipped).toBe(1);
+      expect(found.gridTotal).toBeLessThan(r.n);
+      expect(await page.$eval("[data-role=damage]", (e) => [(e as HTMLElement).hidden, e.textContent])).toEqual([
+        false,
+        expect.stringContaining("damaged"),
+      ]);
+    });
+  });
+
+  test("without worker and built-in inflate it works as well", async () => {
+    const poor = html.replace(
+      "<body>",
+      "<body><script>delete window.Worker; delete window.DecompressionStream; delete Uint8Array.fromBase64;</script>",
+    );
+    await shown(poor, {}, async ({ page }) => {
+      expect(await page.evaluate(() => typeof DecompressionStream)).toBe("undefined");
+      expect((await stats(page)).gridTotal).toBe(r.n);
+    });
+  });
+
+  test("the print is light and has pages", () =>
+    shown(html, { dark: true }, async ({ page }) => {
+      const pdf = await page.pdf({ format: "A4" });
+      expect(pdf.length).toBeGreaterThan(50_000);
+    }));
+});
+
+describe("other pages", () => {
+  test("without single requests the page says how fine it is, and a .trace file goes deeper", async () => {
+    const sampled = fixturePage([r], { points: false }, style, viewer);
+    await shown(sampled, { hash: "#t=99-100" }, async ({ page, file }) => {
+      expect(await page.$eval("[data-panel=sonar] [data-role=note]", (e) => e.textContent)).toMatch(
+        /finest stored column .* drop the .trace file/,
+      );
+      const trace = join(dirname(file), "run.trace");
+      writeFileSync(trace, sideCar(r, "0123456789abcdef0"));
+      const input = await page.$("input[type=file]");
+      await (input as unknown as { uploadFile(path: string): Promise<void> }).uploadFile(trace);
+      await page.waitForFunction(() => window.__report!.stats().mode === "dots", { timeout: 5000 });
+      const inside = r.submitted.filter((s) => s >= 99e9 && s <= 100e9).length;
+      expect((await stats(page)).drawn).toBe(inside);
+    });
+  });
+
+  test("a load: places, working set, demand", async () => {
+    const load = fixturePage([makeRequests({ requests: 5000 })], { kind: "load" }, style, viewer);
+    await shown(load, {}, async ({ page }) => {
+      const panels = await page.$$eval("[data-panel]", (all) => all.map((e) => e.getAttribute("data-panel")));
+      expect(panels.slice(0, 3)).toEqual(["seek", "working-set", "throughput"]);
+      const found = await stats(page);
+      expect([found.gridTotal, found.requests]).toEqual([5000, 5000]);
+    });
+  });
+
+  test("two runs: both, one, and their difference", async () => {
+    const two = fixturePage(
+      [makeRequests({ requests: 8000 }), makeRequests({ requests: 8000, slower: 2 })],
+      {},
+      style,
+      viewer,
+    );
+    await shown(two, {}, async ({ page }) => {
+      const visible = () =>
+        page.$$eval("[data-panel^=sonar]", (all) =>
+          all.filter((e) => !(e as HTMLElement).hidden).map((e) => e.getAttribute("data-panel")),
+        );
+      expect(await visible()).toEqual(["sonar", "sonar-b"]);
+      expect((await stats(page)).drawn).toBe(16_000);
+      await page.keyboard.press("b");
+      await settle(page);
+      expect(await visible()).toEqual(["sonar-b"]);
+      expect((await stats(page)).drawn).toBe(8000);
+      await page.keyboard.press("x");
+      await settle(page);
+      expect(await visible()).toEqual(["sonar"]);
+      expect((await stats(page)).drawn).toBe(16_000);
+    });
+  });
+});

@@ -1,0 +1,145 @@
+/** Beside the sonar: how many requests took how long, on the same y axis, with brackets at the bands. */
+
+import type { PageBand } from "../format/page";
+import { xRange } from "../model/view";
+import type { SlotBins } from "../render/density";
+import type { Box, Painter, Point } from "../render/painter";
+import { faded } from "../render/palette";
+import { count, duration } from "../render/units";
+import type { Hover } from "./chart";
+import { byOperation, histogram } from "./histogram";
+import type { Scene } from "./scene";
+import { drawDurations, gridOf, SONAR_ABOVE, slotsIn, yScale, type YScale } from "./sonar";
+import { BELOW, LEFT } from "./scene";
+
+/** Room for brackets and their words. */
+const LABELS = 116;
+/** Wider than this it does not stand beside the sonar. */
+const BESIDE = 300;
+
+export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
+  // On narrow screens it stands below the sonar and needs an axis of its own.
+  const left = p.width > BESIDE ? LEFT : 4;
+  const box: Box = {
+    x: left,
+    y: SONAR_ABOVE,
+    w: Math.max(10, p.width - left - 4),
+    h: Math.max(10, p.height - SONAR_ABOVE - BELOW),
+  };
+  const known = gridOf(scene);
+  const grid = known && scene.data.grid(known.id);
+  if (!known || !grid) return () => undefined;
+  const range = scene.view.brush ?? xRange(scene.view);
+  const [reads, writes] = byOperation(histogram(grid, known.width, range, scene.view.on), scene.rows.slots);
+  const scale = yScale(scene, box);
+  if (left === LEFT) drawDurations(p, box, scene, scale);
+  const slots = slotsIn({ ...scene, ratio: 1 }, box, scale);
+  const bars: Box = { ...box, w: Math.max(20, box.w - (scene.run.bands.length > 0 ? LABELS : 0)) };
+  const binned = [binsOf(reads, slots), binsOf(writes, slots)];
+  const most = Math.max(1, ...binned.map((b) => b.reduce((a, n) => Math.max(a, n), 0)));
+  p.line(
+    [
+      [box.x, box.y],
+      [box.x, box.y + box.h],
+    ],
+    { color: scene.palette.axis, width: 1 },
+  );
+  binned.forEach((bins, op) =>
+    drawBars(p, bars, bins, slots, most, op === 0 ? scene.palette.read : scene.palette.write),
+  );
+  brackets(p, { ...box, x: bars.x + bars.w + 2, w: box.w - bars.w - 2 }, scene, scale);
+  const what = scene.view.brush ? "brushed" : "in sight";
+  p.text(box.x + 2, box.y + box.h + 6, `${what}, log`, { size: 11, color: scene.palette.faint, baseline: "top" });
+  return (_x, y) => words(reads, writes, scene, scale.invert(y));
+}
+
+function binsOf(counts: Float64Array, slots: SlotBins): Float64Array {
+  const bins = new Float64Array(slots.count);
+  counts.forEach((n, slot) => {
+    const bin = slots.ofSlot[slot]!;
+    if (bin >= 0) bins[bin]! += n;
+  });
+  return bins;
+}
+
+/** Logarithmic, so that a single request is seen beside a million. */
+function drawBars(p: Painter, box: Box, bins: Float64Array, slots: SlotBins, most: number, color: string): void {
+  const length = (n: number) => (n === 0 ? 0 : (Math.log1p(n) / Math.log1p(most)) * (box.w - 4) + 1);
+  const outline: Point[] = [[box.x, box.y]];
+  let last = -1;
+  slots.ofPixel.forEach((bin, y) => {
+    const w = bin < 0 ? 0 : length(bins[bin]!);
+    if (w === last) return;
+    outline.push([box.x + Math.max(last, 0), box.y + y], [box.x + w, box.y + y]);
+    last = w;
+  });
+  outline.push([box.x + Math.max(last, 0), box.y + box.h], [box.x, box.y + box.h]);
+  p.area(outline, faded(color, 0.28));
+  p.line(outline.slice(1, -1), { color, width: 1 });
+}
+
+interface Label {
+  readonly band: PageBand;
+  readonly low: number;
+  readonly high: number;
+  y: number;
+}
+
+/** Brackets at the bands; reads and writes in lanes of their own, words pushed apart where they would overlap. */
+function brackets(p: Painter, box: Box, scene: Scene, scale: YScale): void {
+  const { palette, view } = scene;
+  const inside = (y: number) => Math.min(Math.max(y, box.y), box.y + box.h);
+  const labels = scene.run.bands
+    .filter((b) => (b.op === "read" ? view.on.read : view.on.write))
+    .map((band): Label => ({
+      band,
+      low: inside(scale.yOf(band.low_ns)),
+      high: inside(scale.yOf(band.high_ns)),
+      y: inside(scale.yOf(band.peak_ns)),
+    }))
+    .filter((l) => l.low - l.high > 1)
+    .sort((a, b) => a.y - b.y);
+  spread(labels, box);
+  for (const { band, low, high, y } of labels) {
+    const color = band.op === "read" ? palette.read : palette.write;
+    const x = box.x + (band.op === "read" ? 3 : 8);
+    p.line(
+      [
+        [x - 3, high + 1],
+        [x, high + 1],
+        [x, low - 1],
+        [x - 3, low - 1],
+      ],
+      { color, width: 1.5 },
+    );
+    p.line(
+      [
+        [x, inside(scale.yOf(band.peak_ns))],
+        [box.x + 13, y],
+      ],
+      { color: faded(color, 0.6), width: 1 },
+    );
+    p.text(box.x + 15, y, band.label, { size: 11, color, baseline: "middle" });
+  }
+}
+
+/** Moves words down, then up, until each has a line. */
+function spread(labels: Label[], box: Box): void {
+  const line = 14;
+  let free = box.y + line / 2;
+  for (const label of labels) {
+    label.y = Math.max(label.y, free);
+    free = label.y + line;
+  }
+  let limit = box.y + box.h - line / 2;
+  for (const label of [...labels].reverse()) {
+    label.y = Math.min(label.y, limit);
+    limit = label.y - line;
+  }
+}
+
+function words(reads: Float64Array, writes: Float64Array, scene: Scene, ns: number): string | undefined {
+  const slot = scene.rows.slotOf(ns);
+  const [from, to] = [scene.rows.begin(slot), scene.rows.begin(slot + 1)];
+  return `${duration(from)} to ${duration(to)}: ${count(reads[slot] ?? 0)} reads, ${count(writes[slot] ?? 0)} writes`;
+}

@@ -1,0 +1,95 @@
+/** What charts over time draw: one run, one view, one theme. */
+
+import type { PageMeta, PageRun } from "../format/page";
+import type { RunData } from "../model/run-data";
+import type { Rows } from "../model/rows";
+import type { Bounds, Range, View } from "../model/view";
+import type { InkScale } from "../render/density";
+import type { Box, Color, Painter } from "../render/painter";
+import type { Palette } from "../render/palette";
+import type { Hover } from "./chart";
+
+export interface Scene {
+  readonly meta: PageMeta;
+  /** 0 is A. */
+  readonly index: number;
+  readonly run: PageRun;
+  readonly data: RunData;
+  /** B, where the difference to A is shown. */
+  readonly other?: RunData | undefined;
+  readonly view: View;
+  readonly bounds: Bounds;
+  /** Durations of all requests. */
+  readonly durations: Range;
+  readonly rows: Rows;
+  readonly palette: Palette;
+  /** Device pixels for each CSS pixel. */
+  readonly ratio: number;
+  /** Strength of colours for a grid, fixed over the report. */
+  readonly ink: (grid: string) => InkScale;
+}
+
+/** What was drawn, for whoever asks. */
+export interface Drawn {
+  readonly hover: Hover;
+  /** Requests in the picture. */
+  readonly requests?: number;
+  readonly lit?: number;
+  readonly mode?: "density" | "counted" | "dots";
+  readonly level?: number;
+  /** A sentence about what cannot be shown. */
+  readonly note?: string | undefined;
+}
+
+/** A chart whose x axis is the one that all panels share. */
+export interface TimeChart {
+  readonly id: string;
+  readonly title: string;
+  /** CSS pixels. */
+  readonly height: number;
+  readonly has: (run: PageRun) => boolean;
+  readonly describe: (scene: Scene) => string;
+  readonly table: (scene: Scene) => readonly (readonly string[])[];
+  readonly draw: (p: Painter, box: Box, scene: Scene) => Drawn;
+  /** What stands beside it and shares its y axis. */
+  readonly side?: (p: Painter, box: Box, scene: Scene) => Hover;
+}
+
+/** What a line or an area means. */
+export interface Meaning {
+  readonly text: string;
+  readonly color: Color;
+  /** A filled square instead of a line. */
+  readonly filled?: boolean;
+  readonly dash?: readonly number[];
+  readonly width?: number;
+}
+
+/** Beside a strip: what its lines and areas mean. */
+export function meanings(p: Painter, scene: Scene, all: readonly Meaning[]): Hover {
+  all.forEach(({ text, color, filled, dash, width }, i) => {
+    const y = 18 + i * 18;
+    if (filled === true) p.fill({ x: 12, y: y - 5, w: 20, h: 10 }, color);
+    else
+      p.line(
+        [
+          [12, y],
+          [32, y],
+        ],
+        { color, width: width ?? 2, ...(dash ? { dash } : {}) },
+      );
+    p.text(40, y, text, { size: 12, color: scene.palette.text, baseline: "middle" });
+  });
+  return () => undefined;
+}
+
+/** Left of every plot over time: room for labels. */
+export const LEFT = 74;
+export const RIGHT = 24;
+/** Below: ticks and their labels. */
+export const BELOW = 26;
+
+/** The plot inside a panel with `above` pixels for what stands over it. */
+export function plotOf(p: { width: number; height: number }, above: number): Box {
+  return { x: LEFT, y: above, w: Math.max(10, p.width - LEFT - RIGHT), h: Math.max(10, p.height - above - BELOW) };
+}

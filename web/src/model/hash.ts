@@ -1,0 +1,95 @@
+/** The view in the page's address, so that a link leads to a finding: `#t=64.1-66&y=1e-4-10&base=due&on=rw`. */
+
+import type { PageBase } from "../format/page";
+import type { Bounds, Range, Shown, Transfer, View } from "./view";
+
+const BASES: readonly PageBase[] = ["start", "due", "completion", "number"];
+const SHOWN: readonly Shown[] = ["both", "A", "B", "difference"];
+const TRANSFERS: readonly Transfer[] = ["log", "equal", "linear"];
+const NUMBER = String.raw`(\d*\.?\d+(?:e[+-]?\d+)?)`;
+const RANGE = new RegExp(`^${NUMBER}-${NUMBER}$`, "i");
+const SECOND = 1e9;
+
+/** What differs from `home`, without `#`. */
+export function toHash(view: View, home: View): string {
+  const parts: string[] = [];
+  const put = (name: string, value: string | number) => parts.push(`${name}=${encodeURIComponent(value)}`);
+  const range = (name: string, a: Range, b: Range, unit: number, digits: number) => {
+    if (a[0] !== b[0] || a[1] !== b[1]) parts.push(`${name}=${tidy(a[0] / unit, digits)}-${tidy(a[1] / unit, digits)}`);
+  };
+  range("t", view.time, home.time, SECOND, 9);
+  range("i", view.number, home.number, 1, 0);
+  if (view.y[0] !== home.y[0] || view.y[1] !== home.y[1]) {
+    parts.push(`y=${significant(view.y[0] / SECOND)}-${significant(view.y[1] / SECOND)}`);
+  }
+  if (view.base !== home.base) put("base", view.base);
+  const on = letters(view);
+  if (on !== letters(home)) put("on", on);
+  if (view.yLinear) put("scale", "linear");
+  if (view.transfer !== home.transfer) put("ink", view.transfer);
+  if (!view.dots) put("dots", "off");
+  if (view.shown !== home.shown) put("show", view.shown);
+  if (view.rate !== home.rate) put("rate", view.rate);
+  if (view.picked !== undefined) put("sel", view.picked);
+  if (view.brush) range("brush", view.brush, [NaN, NaN], view.base === "number" ? 1 : SECOND, 9);
+  if (view.theme) put("theme", view.theme);
+  return parts.join("&");
+}
+
+/** `home` with what a hash says; what it says wrongly is left out. */
+export function fromHash(hash: string, home: View, bounds: Bounds): View {
+  const told = new Map<string, string>();
+  for (const part of hash.replace(/^#/, "").split("&")) {
+    const [name = "", value = ""] = part.split("=", 2);
+    told.set(name, decode(value));
+  }
+  const one = <T extends string>(name: string, of: readonly T[], otherwise: T): T =>
+    of.find((v) => v === told.get(name)) ?? otherwise;
+  const base = one("base", BASES, home.base);
+  const on = told.get("on");
+  const picked = Number(told.get("sel") || NaN);
+  const theme = told.get("theme");
+  return {
+    time: range(told.get("t"), SECOND, bounds.time) ?? home.time,
+    number: range(told.get("i"), 1, bounds.number) ?? home.number,
+    y: range(told.get("y"), SECOND, bounds.y) ?? home.y,
+    base,
+    on: on === undefined ? home.on : { read: on.includes("r"), write: on.includes("w"), pushed: on.includes("p") },
+    yLinear: told.get("scale") === "linear",
+    transfer: one("ink", TRANSFERS, home.transfer),
+    dots: told.get("dots") !== "off",
+    shown: one("show", SHOWN, home.shown),
+    rate: one("rate", ["requests", "bytes"], home.rate),
+    picked: Number.isInteger(picked) ? picked : undefined,
+    theme: theme === "light" || theme === "dark" ? theme : undefined,
+    brush: range(told.get("brush"), base === "number" ? 1 : SECOND, base === "number" ? bounds.number : bounds.time),
+  };
+}
+
+function letters({ on }: View): string {
+  return `${on.read ? "r" : ""}${on.write ? "w" : ""}${on.pushed ? "p" : ""}`;
+}
+
+function range(told: string | undefined, unit: number, bounds: Range): Range | undefined {
+  const match = RANGE.exec(told ?? "");
+  if (!match) return undefined;
+  const [a, b] = [Math.round(Number(match[1]) * unit), Math.round(Number(match[2]) * unit)];
+  const [from, to] = [Math.max(a, bounds[0]), Math.min(b, bounds[1])];
+  return from < to ? [from, to] : undefined;
+}
+
+function tidy(value: number, digits: number): string {
+  return String(Number(Math.max(value, 0).toFixed(digits)));
+}
+
+function significant(value: number): string {
+  return String(Number(value.toPrecision(6)));
+}
+
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,70 @@
+/** What was brushed, in a sentence that is spoken and in a table. */
+
+import { sonarFigures, whereWords, words } from "../charts/sonar";
+import type { Scene } from "../charts/scene";
+import type { Range } from "../model/view";
+import { count } from "../render/units";
+import { button, el, setText } from "./dom";
+
+const HEAD = ["Brushed", "Requests", "p50", "p99", "Longest"];
+
+export class BrushResult {
+  readonly root = el("div", { class: "v-brush", hidden: "" });
+  private readonly live = el("p", { role: "status", "aria-live": "polite", "data-role": "brush-words" });
+  private readonly table = el("table", { "data-role": "brush" });
+
+  constructor(clear: () => void) {
+    this.root.append(
+      this.live,
+      this.table,
+      button("clear", "clear the brush (Esc)", { "data-role": "clear-brush" }, clear),
+    );
+  }
+
+  /** The table follows the pointer; the sentence waits for the end, as it is spoken. */
+  update(scenes: readonly Scene[], brush: Range | undefined, isFinal: boolean): void {
+    this.root.hidden = brush === undefined;
+    if (!brush) return;
+    const rows = scenes.flatMap((scene) => rowsOf(scene, brush, scenes.length > 1));
+    this.table.replaceChildren(row("th", HEAD), ...rows.map((cells) => row("td", cells)));
+    const first = scenes[0];
+    if (isFinal && first) setText(this.live, sentence(first, brush));
+  }
+}
+
+function row(tag: "th" | "td", cells: readonly string[]): HTMLElement {
+  return el(
+    "tr",
+    {},
+    ...cells.map((text, i) => el(i === 0 ? "th" : tag, { scope: i === 0 ? "row" : undefined }, text)),
+  );
+}
+
+function rowsOf(scene: Scene, brush: Range, isOneOfTwo: boolean): string[][] {
+  const found = sonarFigures(scene, brush);
+  if (!found) return [];
+  const name = (text: string) => (isOneOfTwo ? `${scene.index === 0 ? "A" : "B"}: ${text}` : text);
+  const of = (text: string, f: typeof found.all) => [
+    name(text),
+    count(f.requests),
+    words(f.p50),
+    words(f.p99),
+    words(f.max),
+  ];
+  const pushed = (found.classes[2] ?? 0) + (found.classes[3] ?? 0);
+  const rows = [of("reads", found.read), of("writes", found.write), of("all", found.all)];
+  if (pushed > 0) rows.push([name("of them pushed back"), count(pushed), "–", "–", "–"]);
+  return rows;
+}
+
+function sentence(scene: Scene, brush: Range): string {
+  const found = sonarFigures(scene, brush);
+  if (!found) return "";
+  const step = (brush[1] - brush[0]) / 100;
+  const { read, write, all } = found;
+  const times =
+    all.requests > 0
+      ? ` Half took at most about ${words(all.p50)}, 99 % at most ${words(all.p99)}, the longest ${words(all.max)}.`
+      : "";
+  return `${whereWords(scene, brush[0], step)} to ${whereWords(scene, brush[1], step)}: ${count(read.requests)} reads, ${count(write.requests)} writes.${times}`;
+}

@@ -1,0 +1,195 @@
+/** A panel over time: its elements, its canvases, and what lies under the pointer. */
+
+import type { Drawn, Scene, TimeChart } from "../charts/scene";
+import { drawFrame, overviewPlot } from "../charts/overview";
+import { LEFT, RIGHT } from "../charts/scene";
+import { SONAR_ABOVE } from "../charts/sonar";
+import type { Hover } from "../charts/chart";
+import type { Box, Painter } from "../render/painter";
+import { faded } from "../render/palette";
+import { el, setText } from "./dom";
+import { Sheet } from "./sheet";
+import { fillTable } from "./table";
+
+/** What is drawn over a panel: nothing of it needs the counts. */
+export interface Over {
+  /** Pixel of the crosshair, in all panels. */
+  readonly x?: number | undefined;
+  /** Only in the panel under the pointer. */
+  readonly y?: number | undefined;
+  /** Pixels between which is brushed. */
+  readonly brush?: readonly [number, number] | undefined;
+  /** The box that is being zoomed to. */
+  readonly box?: Box | undefined;
+  /** Where the picked request lies. */
+  readonly picked?: readonly [number, number] | undefined;
+}
+
+export class TimePanel {
+  readonly root: HTMLElement;
+  readonly head: HTMLElement;
+  readonly plot: HTMLElement;
+  drawn: Drawn | undefined;
+  /** When it was last seen to be right. */
+  drawnAt = 0;
+  private readonly title: HTMLElement;
+  private readonly sheet: Sheet;
+  private readonly over = new Sheet({ class: "v-over", "aria-hidden": "true" });
+  private readonly side: Sheet | undefined;
+  private readonly readout = el("span", { class: "v-read", "data-role": "readout" });
+  private readonly note = el("span", { class: "v-note", "data-role": "note" });
+  private readonly details = el("details", { "data-role": "table" }, el("summary", {}, "table"));
+  private sideHover: Hover | undefined;
+  private key = "";
+
+  constructor(
+    readonly id: string,
+    readonly chart: TimeChart,
+    readonly hasSide: boolean,
+  ) {
+    this.sheet = new Sheet({ role: "img", "data-role": "plot", tabindex: "0" });
+    this.side = chart.side
+      ? new Sheet({ role: "img", "data-role": "marginal", "aria-label": "Distribution of what is in sight" })
+      : undefined;
+    this.title = el("h3", {}, chart.title);
+    this.head = el("div", { class: "v-head" }, this.title, this.note, this.readout);
+    this.plot = el("div", { class: "v-plot" }, this.sheet.canvas, this.over.canvas);
+    const row = el("div", { class: "v-row" }, this.plot);
+    if (hasSide) row.append(el("div", { class: "v-side" }, ...(this.side ? [this.side.canvas] : [])));
+    const strip = chart.id === "sonar" ? "" : " v-strip";
+    this.root = el("section", { class: `v-panel${strip}`, "data-panel": id, "aria-label": chart.title });
+    if (chart.id !== "overview") this.root.append(this.head);
+    this.root.append(row);
+    if (chart.id !== "overview") this.root.append(this.details);
+    this.side?.canvas.addEventListener("pointermove", (e) => this.read(this.sideHover?.(e.offsetX, e.offsetY)));
+    this.side?.canvas.addEventListener("pointerleave", () => this.read(undefined));
+  }
+
+  get canvas(): HTMLCanvasElement {
+    return this.sheet.canvas;
+  }
+
+  get size(): { readonly width: number; readonly height: number } {
+    return this.sheet;
+  }
+
+  /** The part of the canvas that is time. */
+  get box(): Box {
+    if (this.chart.id === "overview") return overviewPlot(this.sheet);
+    const above = this.chart.id === "sonar" ? SONAR_ABOVE : 8;
+    return {
+      x: LEFT,
+      y: above,
+      w: Math.max(10, this.sheet.width - LEFT - RIGHT),
+      h: Math.max(10, this.sheet.height - above - 26),
+    };
+  }
+
+  /** `key` tells all that the picture depends on: the same again is not drawn again. */
+  render(scene: Scene, title: string, height: number, key: string): void {
+    const wanted = `${key} ${this.plot.clientWidth} ${height} ${scene.ratio}`;
+    this.drawnAt = performance.now();
+    if (wanted === this.key) return;
+    this.key = wanted;
+    setText(this.title, title);
+    const { palette, ratio } = scene;
+    if (!this.sheet.resize(this.plot.clientWidth, height, ratio)) return;
+    const painter = this.sheet.begin(palette.background);
+    this.drawn = this.paint(painter, scene);
+    setText(this.note, this.drawn.note ?? "");
+    if (!this.canvas.hasAttribute("aria-label")) this.canvas.setAttribute("aria-label", this.chart.describe(scene));
+    const side = this.side;
+    if (side?.canvas.parentElement && side.resize(side.canvas.parentElement.clientWidth, height, ratio)) {
+      const p = side.begin(palette.background);
+      this.sideHover = this.chart.side!(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
+    }
+  }
+
+  /** The same picture on any painter, to be saved. */
+  paint(p: Painter, scene: Scene): Drawn {
+    return this.chart.draw(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
+  }
+
+  /** Words and numbers for whoever does not see the picture; not in each frame. */
+  tell(scene: Scene): void {
+    this.canvas.setAttribute("aria-label", this.chart.describe(scene));
+    if (this.details.open) fillTable(this.details, this.chart.table(scene));
+  }
+
+  onOpen(use: () => void): void {
+    this.details.addEventListener("toggle", () => this.details.open && use());
+  }
+
+  unfold(open: boolean): void {
+    this.details.open = open;
+  }
+
+  renderOver(scene: Scene, over: Over): void {
+    if (!this.over.resize(this.sheet.width, this.sheet.height, scene.ratio)) return;
+    const p = this.over.begin();
+    const { palette } = scene;
+    const box = this.box;
+    if (this.chart.id === "overview") drawFrame(p, scene);
+    if (over.brush) {
+      const [a, b] = over.brush;
+      const [left, right] = [Math.max(a, box.x), Math.min(b, box.x + box.w)];
+      if (right > left) {
+        p.fill({ x: left, y: box.y, w: right - left, h: box.h }, faded(palette.demanded, 0.18));
+        for (const x of [left, right])
+          p.line(
+            [
+              [x, box.y],
+              [x, box.y + box.h],
+            ],
+            { color: palette.demanded, width: 1.5 },
+          );
+      }
+    }
+    if (over.box) {
+      const { x, y, w, h } = over.box;
+      p.line(
+        [
+          [x, y],
+          [x + w, y],
+          [x + w, y + h],
+          [x, y + h],
+          [x, y],
+        ],
+        { color: palette.text, width: 1.5, dash: [4, 3] },
+      );
+    }
+    if (over.x !== undefined && over.x >= box.x && over.x <= box.x + box.w) {
+      p.line(
+        [
+          [over.x, box.y],
+          [over.x, box.y + box.h],
+        ],
+        { color: faded(palette.text, 0.5), width: 1 },
+      );
+      if (over.y !== undefined)
+        p.line(
+          [
+            [box.x, over.y],
+            [box.x + box.w, over.y],
+          ],
+          { color: faded(palette.text, 0.35), width: 1 },
+        );
+    }
+    if (over.picked) ring(p, over.picked, palette.text, palette.background);
+  }
+
+  /** What lies under the pointer, in words. */
+  read(words: string | undefined): void {
+    setText(this.readout, words ?? "");
+  }
+}
+
+/** A ring around the picked request, readable on any ground. */
+function ring(p: Painter, [x, y]: readonly [number, number], color: string, ground: string): void {
+  const circle = Array.from(
+    { length: 25 },
+    (_, i) => [x + 9 * Math.cos((i / 12) * Math.PI), y + 9 * Math.sin((i / 12) * Math.PI)] as const,
+  );
+  p.line(circle, { color: ground, width: 5 });
+  p.line(circle, { color, width: 2 });
+}
