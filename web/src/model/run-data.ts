@@ -72,8 +72,10 @@ export class RunData {
     return this.relations.get(id);
   }
 
+  /** The replayer's own doing is drawn whole like a relation: nobody zooms into it. */
   async loadRelations(): Promise<void> {
-    const wanted = this.run.relations.map((r) => ({ id: r.id, columns: r.edges.length }));
+    const health = this.run.grids.filter((g) => g.id === "issue_error" || g.id === "reap_lag");
+    const wanted = [...this.run.relations.map((r) => ({ id: r.id, columns: r.edges.length })), ...health];
     for (const { id, columns } of wanted) await this.loadRelation(id, columns);
     this.onChange();
   }

@@ -8,7 +8,7 @@ import type { RequestFacts } from "../model/requests";
 import type { RunData } from "../model/run-data";
 import { type Range, xRange } from "../model/view";
 import type { Box } from "../render/painter";
-import { cardText } from "./card";
+import { cardText, replayExcerpt } from "./card";
 import { button, el, setText } from "./dom";
 
 /** So near must a request be to a click. */
@@ -40,6 +40,8 @@ export class PickCard {
     hidden: "",
   });
   private readonly text = el("p", {});
+  /** A command that draws the second before it and the one behind it. */
+  private readonly excerpt = el("code", { "data-role": "excerpt" });
 
   constructor(close: () => void) {
     const shut = () => {
@@ -48,6 +50,7 @@ export class PickCard {
     };
     this.root.append(
       this.text,
+      el("p", {}, this.excerpt),
       button("copy", "copy these words", { "data-role": "copy" }, () => void this.copy()),
       " ",
       button("close", "close (Esc)", { "data-role": "close" }, shut),
@@ -57,6 +60,7 @@ export class PickCard {
   show(found: PointRef, scene: Scene, other: RunData | undefined): RequestFacts {
     const facts = withContext(factsOf(found), scene, other);
     setText(this.text, cardText(facts, scene.run));
+    setText(this.excerpt, replayExcerpt(facts, scene.run));
     this.root.hidden = false;
     return facts;
   }
