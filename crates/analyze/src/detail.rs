@@ -7,6 +7,8 @@ use iosonar_archive::{Marks, Outcome, Record};
 
 /// Of each kind of exceptional request at most about so many.
 const MOST_OF_A_KIND: u64 = 20_000;
+/// The slowest are exceptional, but not more than one request of so many.
+const SLOWEST_OF: u64 = 100;
 /// Of those that were pushed back, and of those that stalls held.
 const MOST_HELD: u64 = 50_000;
 /// Share of the wanted number that the sample may take, so that it shows where the others lie.
@@ -63,7 +65,7 @@ impl Choice {
     /// For a run of which at most about `wanted` requests are to be kept.
     pub fn new(summary: &Summary, tally: Option<&Tally>, findings: &Findings, wanted: u64) -> Choice {
         let counts = &summary.counts.all;
-        let done = counts.completed + counts.failed;
+        let done = Choice::of_all(summary);
         let limits = &summary.limits;
         let pushed = [&summary.latency.read_pushed, &summary.latency.write_pushed];
         let pushed = pushed.iter().filter_map(|s| s.as_ref()).map(|s| s.count).sum();
@@ -80,9 +82,15 @@ impl Choice {
             held: OneOf::to_keep(most(MOST_HELD), held),
             latency_limit_ns: limits.latency.limit_ns,
             delay_limit_ns: limits.delay.limit_ns,
-            slow_ns: tally.map_or(u64::MAX, |tally| slow(tally, most(MOST_OF_A_KIND))),
+            slow_ns: tally.map_or(u64::MAX, |tally| slow(tally, most(MOST_OF_A_KIND).min(done / SLOWEST_OF))),
             stalls: findings.stalls.clone(),
         }
+    }
+
+    /// Requests that there are to choose from; those of a ramp are some of them.
+    pub fn of_all(summary: &Summary) -> u64 {
+        let counts = &summary.counts.all;
+        counts.completed + counts.failed + counts.ramp
     }
 
     /// Of the requests that are not exceptional, one of so many is kept.
@@ -123,8 +131,8 @@ impl Choice {
 fn slow(tally: &Tally, most: u64) -> u64 {
     let latency = tally.latency().all;
     let count = latency.count();
-    if count <= most {
-        return 0;
+    if most == 0 || count <= most {
+        return u64::MAX;
     }
     let share = 1.0 - most as f64 / count as f64;
     // The next step of the histogram: what shares one with the others is not among the slowest.
@@ -160,6 +168,8 @@ mod tests {
         let (kept, one_of) = chosen(&records(500), 1000);
         assert_eq!(one_of, 1);
         assert!(kept.iter().all(|k| *k != Kept::No));
+        let exceptional = kept.iter().filter(|k| **k == Kept::Exceptional).count();
+        assert!(exceptional <= 5, "{exceptional} of 500 are no exceptions");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod playback;
 mod plot_args;
 mod progress;
 mod run_args;
+mod replace;
 mod screen;
 mod session;
 mod signals;

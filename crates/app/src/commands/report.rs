@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{print, tell};
 use crate::progress::while_reading;
+use crate::replace::{Replacement, is_special};
 use crate::session::TOOL;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::compare::{Comparison, Judged};
@@ -14,9 +15,8 @@ use iosonar_analyze::{Choice, Kept, Records};
 use iosonar_archive::Record;
 use iosonar_view::report::{Detail, PointWriter, Report, ReportRun, SideCar, write};
 use iosonar_view::{Material, Needs, TextOptions};
-use std::fs::{File, Permissions};
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Requests of which a page has all the facts.
@@ -31,6 +31,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         return in_text(args, &inputs);
     }
     let out = page_path(args)?;
+    check_names(args, &out)?;
     let groups: Vec<&[Input]> = if args.compare { inputs.chunks(1).collect() } else { vec![&inputs] };
     if args.compare && groups.len() != 2 {
         return Err(Failure::refused(anyhow!(
@@ -48,24 +49,23 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     let comparison = if args.compare { comparisons(&inputs)?.pop() } else { None };
     let mut side_cars = Vec::new();
-    for (i, (group, analysis)) in groups.iter().zip(&analyses).enumerate() {
-        let path = out.with_extension(if i == 0 { "trace" } else { "b.trace" });
-        side_cars.push(if args.side_car { side_car(group, analysis, &path)? } else { None });
+    if args.side_car {
+        for ((group, analysis), path) in groups.iter().zip(&analyses).zip(side_car_paths(&out)) {
+            side_cars.extend(side_car(group, analysis, &path)?);
+        }
     }
-    let mut points = args.points;
-    let largest = args.max_html.0;
-    loop {
+    let names: Vec<String> = side_cars.iter().map(|(name, _)| name.clone()).collect();
+    let page = fitting(args, &out, |points| {
         let mut details = Vec::new();
-        for ((group, analysis), side_car) in groups.iter().zip(&analyses).zip(&side_cars) {
-            details.push(Detail { side_car: side_car.clone(), ..detail(points, group, analysis)? });
+        for (i, (group, analysis)) in groups.iter().zip(&analyses).enumerate() {
+            details.push(Detail { side_car: names.get(i).cloned(), ..detail(points, group, analysis)? });
         }
-        let page =
-            Page { inputs: &inputs, analyses: &analyses, details: &details, comparison: comparison.as_ref() };
-        match page.write(&out, largest)? {
-            Written::Kept => break,
-            Written::TooLarge(size) => points = Some(fewer(&details, size, largest)),
-        }
+        Ok(Page { inputs: &inputs, analyses: &analyses, details, comparison: comparison.as_ref() })
+    })?;
+    for (name, file) in side_cars {
+        file.publish().with_context(|| format!("cannot write {name}"))?;
     }
+    page.publish().with_context(|| format!("cannot write {}", out.display()))?;
     print(&format!("{}\n", out.display()))?;
     for analysis in &analyses {
         analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
@@ -74,14 +74,79 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     Ok(if nothing { Exit::Failed } else { Exit::Fine })
 }
 
+/// Sizes of pages are guessed from the size of the one before; after so many guesses single requests are left out.
+const GUESSES: usize = 4;
+
+/// The page with as many requests as `--max-html` allows.
+fn fitting<'a>(
+    args: &ReportArgs,
+    out: &Path,
+    page: impl Fn(Option<u64>) -> Result<Page<'a>, Failure>,
+) -> Result<Replacement, Failure> {
+    let largest = args.max_html.0;
+    let mut points = args.points;
+    for guess in 0..=GUESSES {
+        let page = page(points)?;
+        let (size, file) = page.write(out)?;
+        let embedded = page.details.iter().map(|detail| detail.embedded).sum();
+        if size <= largest {
+            return Ok(file);
+        }
+        if embedded == 0 {
+            let told = format!("{} is larger than --max-html, although it has no single requests", out.display());
+            tell(format_args!("iosonar: {told}"));
+            return Ok(file);
+        }
+        let less = fewer(&page.details, embedded, size, largest).min(embedded - embedded / 8 - 1);
+        points = Some(if guess + 1 < GUESSES { less } else { 0 });
+    }
+    unreachable!("a page without single requests is kept whatever its size")
+}
+
 /// About as many requests as fit: what else is in the page stays.
-fn fewer(details: &[Detail], size: u64, largest: u64) -> u64 {
-    let embedded: u64 = details.iter().map(|detail| detail.embedded).sum();
+fn fewer(details: &[Detail], embedded: u64, size: u64, largest: u64) -> u64 {
     // In base64, three bytes are four.
     let bytes: u64 =
         details.iter().flat_map(|detail| &detail.blocks).map(|b| b.deflated.len() as u64 * 4 / 3).sum();
     let room = (largest + bytes).saturating_sub(size);
     (embedded as f64 * room as f64 / bytes.max(1) as f64 * 0.9) as u64 / details.len() as u64
+}
+
+/// Where all requests of A, and of B, go.
+fn side_car_paths(out: &Path) -> [PathBuf; 2] {
+    ["trace", "b.trace"].map(|extension| out.with_extension(extension))
+}
+
+/// Nothing that is read may be overwritten, and the page and its side-cars need names of their own.
+fn check_names(args: &ReportArgs, out: &Path) -> Result<(), Failure> {
+    let side_cars = if args.side_car { side_car_paths(out).to_vec() } else { Vec::new() };
+    if args.side_car && is_special(out) {
+        let why = "it is no file, and --side-car writes beside the page: name a file";
+        return Err(Failure::refused(anyhow!("--out {}: {why}", out.display())));
+    }
+    if side_cars.iter().any(|path| path == out) {
+        let why = "--side-car writes a file of this very name: give the page another one, say .html";
+        return Err(Failure::refused(anyhow!("--out {}: {why}", out.display())));
+    }
+    for path in side_cars.iter().map(PathBuf::as_path).chain([out]) {
+        if let Some(input) = args.inputs.iter().find(|input| reads(input, path)) {
+            return Err(Failure::refused(anyhow!(
+                "{} belongs to {}, which is read: writing there would destroy it; name another file with --out",
+                path.display(),
+                input.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is an input, or belongs to one that is a directory. Earlier pages do not count.
+fn reads(input: &Path, path: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().ok().map(|facts| (facts.dev(), facts.ino()));
+    let Some(file) = identity(path).filter(|_| !is_special(path)) else { return false };
+    let is_page = |path: &Path| path.extension().is_some_and(|e| e == "html" || e == "trace");
+    let Ok(entries) = input.read_dir() else { return identity(input) == Some(file) };
+    entries.flatten().map(|entry| entry.path()).any(|of| !is_page(&of) && identity(&of) == Some(file))
 }
 
 fn in_text(args: &ReportArgs, inputs: &[Input]) -> Result<Exit, Failure> {
@@ -111,7 +176,7 @@ fn page_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
 /// The requests that stand in the page.
 fn detail(points: Option<u64>, inputs: &[Input], analysis: &Analysis) -> Result<Detail, Failure> {
     let (Some(run), [input]) = (&analysis.run, inputs) else { return Ok(Detail::default()) };
-    let done = run.summary.counts.all.completed + run.summary.counts.all.failed;
+    let done = Choice::of_all(&run.summary);
     let wanted = points.unwrap_or(if done <= ALL_POINTS { ALL_POINTS } else { SOME_POINTS });
     let chosen = chosen(input, run, wanted)?;
     Ok(Detail { requests: done.max(chosen.embedded), ..chosen })
@@ -135,21 +200,24 @@ fn chosen(input: &Input, run: &Run, wanted: u64) -> io::Result<Detail> {
     Ok(detail)
 }
 
-/// Writes all requests beside the page, where anything is known about them; the name of the file.
-fn side_car(inputs: &[Input], analysis: &Analysis, path: &Path) -> Result<Option<String>, Failure> {
+/// Writes all requests, where anything is known about them; the name of the file, which is published with the page.
+fn side_car(
+    inputs: &[Input],
+    analysis: &Analysis,
+    path: &Path,
+) -> Result<Option<(String, Replacement)>, Failure> {
     let (Some(run), [input]) = (&analysis.run, inputs) else { return Ok(None) };
-    write_side_car(input, &run.summary.run.run_id, path)
+    let file = write_side_car(input, &run.summary.run.run_id, path)
         .with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(path.file_name().map(|name| name.to_string_lossy().into_owned()))
+    Ok(path.file_name().map(|name| (name.to_string_lossy().into_owned(), file)))
 }
 
-fn write_side_car(input: &Input, run_id: &str, path: &Path) -> io::Result<()> {
-    let mut file = SideCar::begin(BufWriter::new(File::create(path)?))?;
+fn write_side_car(input: &Input, run_id: &str, path: &Path) -> io::Result<Replacement> {
+    let mut file = SideCar::begin(Replacement::begin(path)?)?;
     let mut writer = PointWriter::new(|block| file.add(&block));
     for_each(input, |record| writer.add(record, false))?;
     writer.finish()?;
-    file.finish(run_id)?;
-    Ok(())
+    file.finish(run_id)
 }
 
 /// Hands every record on, until one cannot be taken.
@@ -163,53 +231,22 @@ fn for_each(input: &Input, mut f: impl FnMut(&Record) -> io::Result<()>) -> io::
     result
 }
 
-/// What became of a page.
-enum Written {
-    Kept,
-    /// It has so many bytes, and is not there.
-    TooLarge(u64),
-}
-
 /// Everything that a page is made of.
 struct Page<'a> {
     inputs: &'a [Input],
     analyses: &'a [Analysis],
-    details: &'a [Detail],
+    details: Vec<Detail>,
     comparison: Option<&'a Comparison>,
 }
 
 impl Page<'_> {
-    /// A page that cannot be written whole leaves the one before as it was; so does one that is larger than `largest`,
-    /// as long as there are requests to leave out.
-    fn write(&self, out: &Path, largest: u64) -> Result<Written, Failure> {
+    /// Writes it; its size, and what is left to be published.
+    fn write(&self, out: &Path) -> Result<(u64, Replacement), Failure> {
         let cannot = || format!("cannot write {}", out.display());
-        let is_special = out.metadata().is_ok_and(|facts| !facts.is_file());
-        if is_special {
-            let mut file = BufWriter::new(File::create(out).with_context(cannot)?);
-            self.with_materials(&mut |materials| self.page(materials, &mut file)).with_context(cannot)?;
-            file.flush().with_context(cannot)?;
-            return Ok(Written::Kept);
-        }
-        let place = out.parent().filter(|place| !place.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        place.metadata().with_context(cannot)?;
-        // As readable as any other file: the process's mask says how much.
-        let everybody = Permissions::from_mode(0o666);
-        let file = tempfile::Builder::new().permissions(everybody).tempfile_in(place).with_context(cannot)?;
-        let mut text = BufWriter::new(file);
-        self.with_materials(&mut |materials| self.page(materials, &mut text)).with_context(cannot)?;
-        let file = text.into_inner().map_err(|error| error.into_error()).with_context(cannot)?;
-        let size = file.as_file().metadata().with_context(cannot)?.len();
-        if size > largest && self.details.iter().any(|detail| detail.embedded > 0) {
-            return Ok(Written::TooLarge(size));
-        }
-        file.persist(out).map_err(|error| error.error).with_context(cannot)?;
-        if size > largest {
-            tell(format_args!(
-                "iosonar: {} is larger than --max-html, although it has no single requests",
-                out.display()
-            ));
-        }
-        Ok(Written::Kept)
+        let mut file = Replacement::begin(out).with_context(cannot)?;
+        self.with_materials(&mut |materials| self.page(materials, &mut file)).with_context(cannot)?;
+        let size = file.size().with_context(cannot)?;
+        Ok((size, file))
     }
 
     fn with_materials(&self, f: &mut dyn FnMut(&[&Material<'_>]) -> io::Result<()>) -> io::Result<()> {
@@ -228,7 +265,7 @@ impl Page<'_> {
         let runs: Vec<ReportRun<'_>> = materials
             .iter()
             .zip(&names)
-            .zip(self.details)
+            .zip(&self.details)
             .map(|((material, name), detail)| ReportRun { name, material, detail })
             .collect();
         let archive = self.inputs[0].archive();

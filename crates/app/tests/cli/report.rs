@@ -115,3 +115,45 @@ fn what_cannot_be_shown_is_refused() {
     lab.expect(1, "report empty.load");
     assert!(text(&lab, "empty.load.html").contains("iosonar-end"), "an empty load has a page that says so");
 }
+
+#[test]
+fn what_is_read_is_never_overwritten() {
+    let lab = with_run();
+    lab.expect(0, "export a --to replay -o leg.trace");
+    let before = std::fs::read(lab.path("leg.trace")).unwrap();
+    for args in [
+        "report leg.trace -o leg.html --side-car",
+        "report leg.trace -o leg.trace",
+        "report a -o a/run.json",
+        "report a -o page.trace --side-car",
+        "report a -o /dev/null --side-car",
+    ] {
+        let ended = lab.expect(2, args);
+        assert!(!ended.err.contains("panicked") && ended.err.contains("name"), "{args}: {}", ended.err);
+    }
+    assert_eq!(std::fs::read(lab.path("leg.trace")).unwrap(), before);
+    lab.expect(0, "show a");
+    // A page that is already there is replaced.
+    lab.expect(0, "report a");
+    lab.expect(0, "report a --side-car");
+    let left: Vec<_> = std::fs::read_dir(lab.path("a")).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("partial")), "{left:?}");
+}
+
+#[test]
+fn a_page_becomes_small_enough_in_a_few_steps_whatever_is_in_it() {
+    let lab = lab();
+    let run = RUN.replace("--runtime 10", "--runtime 2 --ramp-time 2s");
+    lab.expect(1, &format!("{run} --seed 1 --sim-errors 7 -o a"));
+    lab.expect(0, "report a -o all.html");
+    lab.expect(0, "report a -o none.html --points 0");
+    let (all, none) = (size(&lab, "all.html"), size(&lab, "none.html"));
+    let run = &meta(&text(&lab, "all.html"))["runs"][0];
+    assert_eq!(run["detail"]["requests"], run["detail"]["embedded"]);
+    for part in 1..8 {
+        let limit = none + (all - none) * part / 8 + 3;
+        lab.expect(0, &format!("report a -o limited.html --max-html {limit}"));
+        assert!(size(&lab, "limited.html") <= limit);
+    }
+    lab.expect(0, &format!("report a -o limited.html --points 3 --max-html {}", none + 20));
+}

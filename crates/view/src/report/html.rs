@@ -74,7 +74,9 @@ fn words(report: &Report<'_>) -> String {
         overview(&mut out, run);
     }
     out.push_str("<div id=\"view\"></div>\n");
-    report.runs.iter().take(1).for_each(|run| findings(&mut out, &run.findings()));
+    for (name, run) in names.iter().zip(report.runs) {
+        findings(&mut out, name, &run.findings());
+    }
     for (name, run) in names.iter().zip(report.runs) {
         tables(&mut out, name, run);
     }
@@ -309,11 +311,15 @@ fn alternative(s: &Summary) -> String {
     format!("{}.", both.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 
-fn findings(out: &mut String, findings: &[PageFinding]) {
+fn findings(out: &mut String, run: &str, findings: &[PageFinding]) {
     if findings.is_empty() {
         return;
     }
-    out.push_str("<section aria-label=\"Findings\">\n<h2>What was found</h2>\n<ol id=\"findings\">\n");
+    _ = writeln!(
+        out,
+        "<section aria-label=\"{run}Findings\">\n<h2>{run}What was found</h2>\n<ol id=\"findings{}\">",
+        suffix(run)
+    );
     for (i, finding) in findings.iter().enumerate() {
         _ = writeln!(out, "<li data-finding=\"{i}\">{}</li>", escape(&finding.text));
     }
@@ -327,7 +333,7 @@ fn tables(out: &mut String, name: &str, run: &ReportRun<'_>) {
     }
     if let Some(demand) = run.material.demand {
         let text = show_demand(&[run.name.to_string()], &demand.facts);
-        folded(out, "demand", &format!("{name}What the load demands"), &text);
+        folded(out, &format!("demand{}", suffix(name)), &format!("{name}What the load demands"), &text);
     }
     out.push_str("</section>\n");
 }
@@ -523,10 +529,10 @@ fn sources(out: &mut String, report: &Report<'_>) {
         }
     }
     if let Some(plan) = report.plan_toml {
-        folded(out, "plan", "Plan", plan);
+        folded(out, "plan", &format!("{}Plan", names(report)[0]), plan);
     }
     if let Some(environment) = report.environment_json {
-        folded(out, "environment", "Environment", environment);
+        folded(out, "environment", &format!("{}Environment", names(report)[0]), environment);
     }
 }
 
