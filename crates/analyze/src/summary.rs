@@ -191,6 +191,17 @@ pub fn summarize(records: &dyn Records, plan: &Plan, info: &RunInfo, limits: &Li
 }
 
 impl Summary {
+    /// Share of the demanded rate that was reached; absent without a timetable. A single request that ends late does not
+    /// make a run slow: the typical request of its end has to be late too.
+    pub fn reached(&self) -> Option<f64> {
+        let (demanded, delivered) = (self.throughput.demanded?, self.throughput.delivered?);
+        let by_rate = delivered.requests_per_second / demanded.requests_per_second;
+        let Some((end, latency)) = self.health.at_end.zip(self.latency.all) else { return Some(by_rate) };
+        let late = end.response_p50_ns.saturating_sub(latency.p50_ns) as f64;
+        let duration = demanded.duration_ns as f64;
+        Some(by_rate.max(duration / (duration + late)))
+    }
+
     /// The summary of a whole run's tally.
     pub fn new(tally: &Tally, plan: &Plan, info: &RunInfo) -> Summary {
         let has_timetable = plan.targets.iter().any(|t| has_timetable(&t.source));

@@ -40,11 +40,21 @@ pub fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\t' | '\n' | '\r' => out.push(c),
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            _ => out.push(c),
+            _ => out.push(visible(c)),
         }
     }
     out
+}
+
+/// What stands for a character that cannot be shown, or that would turn the text around it: embeddings, overrides and
+/// isolates of the writing direction.
+pub(crate) fn visible(c: char) -> char {
+    match c {
+        '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            '\u{fffd}'
+        }
+        c => c,
+    }
 }
 
 fn facts(out: &mut String, facts: &[(String, String)]) {

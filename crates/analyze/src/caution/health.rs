@@ -69,19 +69,8 @@ pub(super) fn timing(list: &mut List, summary: &Summary) {
     reap_lag(list, summary);
 }
 
-/// Share of the demanded rate that was reached. A single request that ends late does not make a run slow: the typical
-/// request of its end has to be late too.
-fn reached(summary: &Summary) -> Option<f64> {
-    let (demanded, delivered) = (summary.throughput.demanded?, summary.throughput.delivered?);
-    let (end, latency) = (summary.health.at_end?, summary.latency.all?);
-    let late = end.response_p50_ns.saturating_sub(latency.p50_ns) as f64;
-    let duration = demanded.duration_ns as f64;
-    let by_rate = delivered.requests_per_second / demanded.requests_per_second;
-    Some(by_rate.max(duration / (duration + late)))
-}
-
 fn behind_demand(list: &mut List, summary: &Summary) {
-    let Some(reached) = reached(summary).filter(|reached| *reached < BEHIND) else { return };
+    let Some(reached) = summary.reached().filter(|reached| *reached < BEHIND) else { return };
     let held = summary.health.held.unwrap_or_default();
     let all = summary.health.reap_lag.map_or(0, |s| s.count).max(1) as f64;
     let (turn, memory) = (held.turn.requests, held.no_buffer.requests);

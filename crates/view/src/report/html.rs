@@ -55,6 +55,8 @@ fn words(report: &Report<'_>) -> String {
     let title = title(report);
     head(&mut out, &title, report.tool);
     out.push_str("<main>\n");
+    // Hidden by the end of the file, without a script.
+    out.push_str("<p class=\"cut\" role=\"alert\">⚠ This file is cut off: copy or send it again.</p>\n");
     header(&mut out, report);
     let names = names(report);
     for (name, run) in names.iter().zip(report.runs) {
@@ -245,15 +247,8 @@ fn tiles(out: &mut String, run: &str, s: &Summary) {
             units::byte_rate(r.bytes_per_second)
         )
     });
-    let met = match (s.throughput.delivered, s.throughput.demanded) {
-        (Some(delivered), Some(demanded)) => {
-            format!(
-                "{} %",
-                units::number(delivered.requests_per_second / demanded.requests_per_second * 100.0)
-            )
-        }
-        _ => "no timetable".to_string(),
-    };
+    let met =
+        s.reached().map_or("no timetable".to_string(), |share| format!("{} %", units::number(share * 100.0)));
     let failed = format!("{}<br>failed {}", units::grouped(c.completed), units::grouped(c.failed));
     _ = writeln!(out, "<section class=\"tiles\" aria-label=\"{run}Figures\">");
     let issue_error = match s.health.means {

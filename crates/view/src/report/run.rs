@@ -4,6 +4,7 @@ use super::blocks::Blocks;
 use super::meta::*;
 use super::percentiles;
 use super::points::PointBlock;
+use crate::svg::visible;
 use crate::units::{self, Charset};
 use crate::{Material, RunMaterial};
 use iosonar_analyze::demand::{ByOp, DemandAnalysis, PAGE_BYTES, SECTOR_BYTES};
@@ -75,7 +76,7 @@ impl ReportRun<'_> {
         let demand_end = demand.and_then(|d| d.facts.span).map_or(0, |span| span.last_ns);
         PageRun {
             kind: if run.is_some() { PageKind::Run } else { PageKind::Load },
-            name: self.name.to_string(),
+            name: self.name.chars().map(visible).collect(),
             run_id: subject.run_id.clone(),
             started_unix_us: summary.map(|s| s.run.started_unix_ns / 1000).filter(|us| *us > 0),
             end_ns: run.map_or(0, |run| run.diagrams.end_ns()).max(demand_end),
