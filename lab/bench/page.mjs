@@ -29,18 +29,21 @@ try {
   const paint = await page.evaluate(
     () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null,
   );
-  // In and out and to the sides, one view for each frame, as a wheel or a hand would ask for them.
+  // In and out and to the sides, one view for each frame, as a wheel or a hand would ask for them; the time between frames.
   const frames = await page.evaluate(async (count) => {
     const report = window.__report;
     await report.set({});
     const [from, to] = report.stats().domain.t;
+    const next = () => new Promise((resolve) => requestAnimationFrame(resolve));
     const times = [];
+    let before = await next();
     for (let i = 0; i < count; i++) {
       const width = (to - from) * (0.05 + 0.95 * Math.abs(Math.cos((i / count) * Math.PI)));
       const left = from + (to - from - width) * (i / count);
-      const start = performance.now();
-      await report.set({ t: [left, left + width] });
-      times.push(performance.now() - start);
+      void report.set({ t: [left, left + width] });
+      const now = await next();
+      times.push(now - before);
+      before = now;
     }
     await report.set({ t: [from, to] });
     return times.sort((a, b) => a - b);

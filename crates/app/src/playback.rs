@@ -34,7 +34,7 @@ impl Slice {
         self.completed += other.completed;
         self.failed += other.failed;
         self.dropped += other.dropped;
-        self.bytes += other.bytes;
+        self.bytes = self.bytes.saturating_add(other.bytes);
         self.demanded += other.demanded;
         self.submitted += other.submitted;
         self.ended += other.ended;
@@ -116,7 +116,7 @@ impl Slices {
             Outcome::Dropped => slice.dropped += 1,
             Outcome::Cancelled => {}
         }
-        slice.bytes += record.result.max(0) as u64;
+        slice.bytes = slice.bytes.saturating_add(record.result.max(0) as u64);
         slice.ended += u64::from(record.completed.is_some() && record.submitted.is_some());
         let class = if record.is_pushed() { CLASSES - 1 } else { record.op as usize };
         if let (Some(response), Some(latency)) = (record.response(), record.latency()) {
@@ -164,7 +164,7 @@ impl Player {
     fn step(&mut self, slices: &Slices, index: usize, state: &mut LiveState) {
         let (slice, length) = (&slices.slices[index], slices.length_ns);
         let from = index as u64 * length;
-        let to = ((index as u64 + 1) * length).min(slices.end.0.max(from + 1));
+        let to = (index as u64 + 1).saturating_mul(length).min(slices.end.0.max(from.saturating_add(1)));
         state.feed(&Interval {
             from: Nanos(from),
             to: Nanos(to),
@@ -180,11 +180,12 @@ impl Player {
         self.dropped += slice.dropped;
         let is_silent = slice.ended == 0 && self.submitted > self.ended;
         self.silent = if is_silent { self.silent + 1 } else { 0 };
-        let silence = self.silent * length;
+        let silence = self.silent.saturating_mul(length);
         if silence >= SECOND {
             // It has just become one, or it goes on.
             self.stalls.count += u64::from(silence - length < SECOND);
-            self.stalls.last = Some((Nanos((index as u64 + 1) * length - silence), Nanos(silence)));
+            let begin = (index as u64 + 1).saturating_sub(self.silent);
+            self.stalls.last = Some((Nanos(begin.saturating_mul(length)), Nanos(silence)));
         }
     }
 
@@ -192,8 +193,9 @@ impl Player {
         let (length, all) = (slices.length_ns, slices.slices.len());
         let first = self.shown.saturating_sub(SECOND.div_ceil(length) as usize);
         let second = &slices.slices[first..self.shown];
-        let end = (self.shown as u64 * length).min(slices.end.0);
-        let in_flight = self.submitted - self.ended;
+        let end = (self.shown as u64).saturating_mul(length).min(slices.end.0);
+        // Records from elsewhere may say that a request ended before it was submitted.
+        let in_flight = self.submitted.saturating_sub(self.ended);
         let backlog = self.demanded.saturating_sub(self.completed + self.failed + self.dropped + in_flight);
         let class = |class: usize| {
             let mut times = Histogram::default();
@@ -214,9 +216,9 @@ impl Player {
             failed: self.failed,
             dropped: self.dropped,
             stalls: self.stalls,
-            second: Nanos(end.saturating_sub(first as u64 * length)),
+            second: Nanos(end.saturating_sub((first as u64).saturating_mul(length))),
             classes: std::array::from_fn(class),
-            bytes: second.iter().map(|slice| slice.bytes).sum(),
+            bytes: second.iter().fold(0, |sum, slice| sum.saturating_add(slice.bytes)),
         }
     }
 }
@@ -225,7 +227,8 @@ impl Player {
 mod tests {
     use super::*;
     use iosonar_plan::Op;
-    use iosonar_view::live::Setting;
+    use iosonar_view::live::{Ramp, Setting, draw};
+    use iosonar_view::units::Charset;
 
     fn record(due_ms: u64, latency_ms: u64) -> Record {
         Record {
@@ -269,6 +272,35 @@ mod tests {
         Player::default().show(&slices, slices.until(Nanos(u64::MAX)), false, &mut state);
         let stalls = state.moment().stalls;
         assert_eq!((stalls.count, stalls.last), (1, Some((Nanos(0), Nanos(3_500_000_000)))));
+    }
+
+    #[test]
+    fn records_from_elsewhere_break_nothing() {
+        // Completed seconds before it was submitted.
+        let early =
+            Record { submitted: Some(Nanos(5 * SECOND)), completed: Some(Nanos(SECOND)), ..record(0, 0) };
+        let mut slices = Slices::new(true);
+        slices.add(&early);
+        let mut state = LiveState::new(Setting { base: slices.length(), ..Setting::default() });
+        let mut player = Player::default();
+        player.show(&slices, slices.until(Nanos(3 * SECOND)), false, &mut state);
+        assert_eq!((state.moment().in_flight, state.moment().backlog), (Some(0), Some(0)));
+        player.show(&slices, slices.until(Nanos(u64::MAX)), false, &mut state);
+        assert_eq!((state.moment().in_flight, state.moment().time), (Some(0), Nanos(5 * SECOND)));
+        // At the end of all time, and more bytes than there can be.
+        for completed in [u64::MAX, u64::MAX, u64::MAX - 1] {
+            let late = Record { completed: Some(Nanos(completed)), result: i64::MAX, ..record(0, 0) };
+            slices.add(&late);
+        }
+        let mut state = LiveState::new(Setting { base: slices.length(), ..Setting::default() });
+        state.show_whole();
+        let mut player = Player::default();
+        player.show(&slices, slices.until(Nanos(u64::MAX)), false, &mut state);
+        let moment = *state.moment();
+        assert_eq!((moment.time, moment.in_flight, moment.done), (Nanos(u64::MAX), Some(0), Some(1.0)));
+        assert_eq!((moment.bytes, moment.stalls.count), (u64::MAX, 1));
+        let text = draw(&state, (80, 24), Ramp::Mono, Charset::Ascii).to_text();
+        assert!(text.contains("100%"), "{text}");
     }
 
     #[test]

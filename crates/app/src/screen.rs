@@ -164,14 +164,18 @@ impl Drop for Screen {
 }
 
 fn leave(held: &mut Held) {
-    if std::mem::take(&mut held.is_entered)
-        && let Some(terminal) = &held.terminal
-    {
-        terminal.write_within(LEAVE.as_bytes(), PATIENCE);
+    let is_left = std::mem::take(&mut held.is_entered) && held.terminal.is_some();
+    // All at once: however much was said, a terminal that takes nothing is waited for only once.
+    let mut text = String::from(if is_left { LEAVE } else { "" });
+    for said in held.said.drain(..) {
+        text.push_str(&said);
+        text.push('\n');
     }
+    if !text.is_empty() {
+        write(held, &text);
+    }
+    // Only now: who says something meanwhile waits, and does not write into the screen that goes.
     IS_ENTERED.store(false, Relaxed);
-    let said: Vec<String> = held.said.drain(..).collect();
-    said.iter().for_each(|text| write(held, &format!("{text}\n")));
 }
 
 /// Writes to the terminal, which may take nothing: then this is lost, and nobody waits. To standard error where there is no
@@ -214,7 +218,7 @@ pub fn suspend() {
     let mut held = held();
     leave(&mut held);
     held.has_keys = false;
-    if let Some(terminal) = &held.terminal {
+    if let Some(terminal) = held.terminal.as_ref().filter(|t| t.is_foreground()) {
         terminal.give_keys_back();
     }
 }

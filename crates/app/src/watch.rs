@@ -85,7 +85,6 @@ impl<'a> Watch<'a> {
             counts,
         };
         self.stalls.look(&sample.counts);
-        self.stalls.look(&sample.counts);
         if self.samples.back().is_some_and(|last| last.counts.now == counts.now) {
             // Time stands still, as before the start: nothing is gathered.
             self.carried = merged(self.carried, sample.longest);

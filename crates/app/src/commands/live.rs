@@ -175,12 +175,11 @@ impl Show<'_> {
             if source.is_growing() && followed.elapsed() >= FOLLOW {
                 followed = Instant::now();
                 if source.read_on(self.dir)? {
-                    // What was in flight is seen only now, and belongs before.
+                    // What was in flight is seen only now, and belongs before: once more from the start, in slices that may
+                    // have become longer. How it is shown stays what was chosen.
                     self.player = Player::default();
-                    view.state = LiveState::new(Setting {
-                        base: source.slices.length(),
-                        ..view.state.setting().clone()
-                    });
+                    view.state.set_base(source.slices.length());
+                    view.state.rewind();
                 }
                 if !source.is_growing() {
                     view.state.set_span(source.slices.end());

@@ -479,6 +479,41 @@ fn a_real_terminal_shows_what_was_drawn() {
     }
 }
 
+#[test]
+fn ctrl_z_in_the_background_leaves_the_terminal_alone() {
+    if Command::new("tmux").arg("-V").output().is_err() {
+        iosonar_testkit::skip("ctrl_z_in_the_background", "tmux is not installed");
+        return;
+    }
+    let lab = lab();
+    let (dir, binary) = (lab.path(""), env!("CARGO_BIN_EXE_iosonar"));
+    let tmux = Tmux(format!("iosonar-test-{}-background", std::process::id()));
+    tmux.command(&["new-session", "-d", "-x", "100", "-y", "30", "env PS1= sh"]);
+    // Not in one line with `cd`: the shell itself must stay, and the program be a job of its own.
+    for line in [format!("cd {}", dir.display()), format!("{binary} {RUN} --runtime 3 & echo $! > id")] {
+        tmux.command(&["send-keys", &line, "Enter"]);
+    }
+    let until = |what: &str, right: &dyn Fn() -> bool| {
+        let end = Instant::now() + PATIENCE;
+        while !right() {
+            let text = tmux.command(&["capture-pane", "-p"]);
+            assert!(Instant::now() < end, "{what} was waited for in vain:\n{text}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    until("the run", &|| std::fs::metadata(lab.path("r/records.log")).is_ok_and(|m| m.len() > 1000));
+    let id = std::fs::read_to_string(lab.path("id")).unwrap().trim().to_string();
+    let signal = |name: &str| {
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    };
+    signal("-TSTP");
+    let stat = format!("/proc/{id}/stat");
+    until("the stop", &|| std::fs::read_to_string(&stat).unwrap().contains(") T "));
+    // Who changes a terminal from the background is stopped for it, again and again.
+    signal("-CONT");
+    until("the end", &|| lab.path("r/summary.json").exists());
+}
+
 /// A program that is ended when a test fails.
 struct Ended(Child);
 
@@ -505,6 +540,23 @@ fn a_run_that_goes_on_is_followed() {
     terminal.until("a first time", |seen| seen.contains("00:0") && seen.contains("in flight"));
     // Its clock goes on: that is the run's.
     terminal.until_view("a later time", |view| view.contains("00:04") || view.contains("00:05"));
+    // What was chosen stays although more and more comes: it has come several times within a second.
+    let later = Duration::from_secs(1);
+    terminal.press("-w");
+    std::thread::sleep(later);
+    terminal.until_view("a filter and a window", |view| {
+        view.contains("writes alone") && view.contains("1 column = 100 s")
+    });
+    terminal.press("?");
+    std::thread::sleep(later);
+    terminal.until_view("help", |view| view.contains("reads or writes alone"));
+    terminal.press("?w+");
+    std::thread::sleep(later);
+    // All of the time again, as at first.
+    terminal.until_view("neither", |view| {
+        let is_whole = ["└0.0s", "└00:00"].iter().any(|begin| view.contains(begin));
+        is_whole && !view.contains("alone") && !view.contains("100 s─")
+    });
     Command::new("kill").args(["-INT", &run.0.id().to_string()]).status().unwrap();
     terminal.until_view("the end", |view| view.contains("the run is over"));
     run.0.wait().unwrap();

@@ -115,7 +115,7 @@ impl History {
         }
         for index in (from / base) as usize..=last {
             let begin = from.max(index as u64 * base);
-            let end = to.min((index as u64 + 1) * base);
+            let end = to.min((index as u64 + 1).saturating_mul(base));
             let share = (end - begin) as f64 / (to - from) as f64;
             let column = &mut self.columns[index];
             column.covered_ns += (end - begin) as f64;

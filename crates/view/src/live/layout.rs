@@ -108,7 +108,7 @@ fn pictures(
     heading_of_latencies(frame, state, 2 + of_rates, look);
     let area = Area { left, top: 3 + of_rates, width, height: of_latencies };
     sonar::draw(frame, area, &columns, state.history.lit(), state.filter, look);
-    let column_ns = state.history.base_ns() * step as u64;
+    let column_ns = state.history.base_ns().saturating_mul(step as u64);
     time_axis(frame, Area { top: area.top + of_latencies, ..area }, first, column_ns, look);
 }
 
@@ -179,8 +179,8 @@ fn time_axis(frame: &mut Frame, area: Area, first: usize, column_ns: u64, look: 
     let (corner, dash) = if look.charset == Charset::Ascii { ('+', '-') } else { ('└', '─') };
     let line: String = [corner].into_iter().chain(std::iter::repeat_n(dash, area.width)).collect();
     frame.put(area.left - 1, area.top, &line, look.faint());
-    let end_ns = (first + area.width) as u64 * column_ns;
-    let time = |columns: usize| clock_or_tenths(columns as u64 * column_ns, end_ns);
+    let end_ns = ((first + area.width) as u64).saturating_mul(column_ns);
+    let time = |columns: usize| clock_or_tenths((columns as u64).saturating_mul(column_ns), end_ns);
     let column = format!("1 column = {}", units::limit(column_ns));
     let (begin, end) = (time(first), time(first + area.width));
     frame.put(area.left, area.top, &begin, look.faint());

@@ -153,11 +153,6 @@ impl LiveState {
         self.moment = moment;
     }
 
-    /// What was known before the start.
-    pub fn setting(&self) -> &Setting {
-        &self.setting
-    }
-
     /// How it stands.
     pub fn moment(&self) -> &Moment {
         &self.moment

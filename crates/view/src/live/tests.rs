@@ -122,6 +122,28 @@ fn a_filter_hides_the_others() {
 }
 
 #[test]
+fn what_was_chosen_outlives_a_rewind() {
+    let mut state = state();
+    state.show_whole();
+    state.narrow();
+    state.toggle(Filter::Writes);
+    state.toggle_log();
+    state.toggle_help(vec!["help".into()]);
+    state.set_note(Some("a note".into()));
+    let before = state.clone();
+    state.set_base(Nanos(2 * S));
+    state.rewind();
+    assert_eq!((state.history.len(), state.history.base_ns()), (0, 2 * S));
+    assert_eq!(state.moment, Moment::default());
+    assert_eq!(
+        (state.window, state.filter, state.logarithmic),
+        (before.window, before.filter, before.logarithmic)
+    );
+    assert_eq!((state.help, state.note), (before.help, before.note));
+    assert_eq!(state.setting, Setting { base: Nanos(2 * S), ..before.setting });
+}
+
+#[test]
 fn only_what_differs_is_sent() {
     let mut state = state();
     let before = draw(&state, (80, 24), Ramp::Colours256, Charset::Unicode);
