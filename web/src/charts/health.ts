@@ -60,7 +60,7 @@ function draw(p: Painter, box: Box, context: ChartContext): Hover {
 
 function drawLane(p: Painter, plot: Box, palette: Palette, { grid, counts }: Lane, end: number): Hover {
   if (counts === undefined || counts.isEmpty) {
-    nothing(p, plot, palette, counts === undefined ? counted(total(grid), "request") : "no request of these classes");
+    nothing(p, plot, palette, counts === undefined ? `being read: ${counted(total(grid), "request")} …` : "no request of these classes");
     return () => undefined;
   }
   const low = counts.slotEdge(Math.max(0, counts.slots[0]));

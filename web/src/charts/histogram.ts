@@ -3,6 +3,7 @@
 import { addRange, type Pyramid } from "../model/pyramid";
 import type { Rows } from "../model/rows";
 import type { Classes, Range } from "../model/view";
+import { durationOfCode } from "../format/points";
 
 /** Counts by slot of the four classes; absent where a class has nothing or is switched off. */
 export type SlotCounts = readonly (Float64Array | undefined)[];
@@ -54,14 +55,22 @@ export interface Figures {
   readonly max: number | undefined;
 }
 
-/** Percentiles to the width of a row, 3.7 %. */
-export function figures(all: Float64Array, rows: Rows): Figures {
+/** Percentiles to the width of a row, 3.7 %; nothing is longer than what is known to be the longest. */
+export function figures(all: Float64Array, rows: Rows, longest = Infinity): Figures {
+  return told(all, (slot) => Math.min(rows.middle(slot), longest));
+}
+
+/** Percentiles of single requests, counted by the codes of their durations: to 0.1 %. */
+export function figuresOfCodes(all: Float64Array, longest = Infinity): Figures {
+  return told(all, (code) => Math.min(durationOfCode(code), longest));
+}
+
+function told(all: Float64Array, value: (slot: number) => number): Figures {
   const requests = totalOf(all);
   const at = (share: number) => {
     if (requests === 0) return undefined;
     let left = Math.max(1, Math.ceil(requests * share));
-    const slot = all.findIndex((n) => (left -= n) <= 0);
-    return rows.middle(slot);
+    return value(all.findIndex((n) => (left -= n) <= 0));
   };
   return { requests, p50: at(0.5), p99: at(0.99), max: at(1) };
 }

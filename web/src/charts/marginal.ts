@@ -10,12 +10,10 @@ import type { Hover } from "./chart";
 import { byOperation, histogram } from "./histogram";
 import type { Scene } from "./scene";
 import { drawDurations, gridOf, SONAR_ABOVE, slotsIn, yScale, type YScale } from "./sonar";
-import { BELOW, LEFT } from "./scene";
+import { BELOW, BESIDE, LEFT } from "./scene";
 
 /** Room for brackets and their words. */
 const LABELS = 116;
-/** Wider than this it does not stand beside the sonar. */
-const BESIDE = 300;
 
 export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
   // On narrow screens it stands below the sonar and needs an axis of its own.

@@ -67,21 +67,31 @@ export interface Meaning {
 
 /** Beside a strip: what its lines and areas mean. */
 export function meanings(p: Painter, scene: Scene, all: readonly Meaning[]): Hover {
-  all.forEach(({ text, color, filled, dash, width }, i) => {
-    const y = 18 + i * 18;
-    if (filled === true) p.fill({ x: 12, y: y - 5, w: 20, h: 10 }, color);
+  const isBelow = p.width > BESIDE;
+  let [left, y] = [isBelow ? LEFT : 12, isBelow ? 10 : 18];
+  all.forEach(({ text, color, filled, dash, width }) => {
+    const needed = 28 + p.measure(text, { size: 12, color: scene.palette.text });
+    if (isBelow && left > LEFT && left + needed > p.width) [left, y] = [LEFT, y + 18];
+    if (filled === true) p.fill({ x: left, y: y - 5, w: 20, h: 10 }, color);
     else
       p.line(
         [
-          [12, y],
-          [32, y],
+          [left, y],
+          [left + 20, y],
         ],
         { color, width: width ?? 2, ...(dash ? { dash } : {}) },
       );
-    p.text(40, y, text, { size: 12, color: scene.palette.text, baseline: "middle" });
+    p.text(left + 28, y, text, { size: 12, color: scene.palette.text, baseline: "middle" });
+    if (isBelow) left += needed + 16;
+    else y += 18;
   });
   return () => undefined;
 }
+
+/** What is wider stands below a plot, not beside it. */
+export const BESIDE = 300;
+/** The words about lines and areas, where they stand below. */
+export const MEANINGS_BELOW = 40;
 
 /** Left of every plot over time: room for labels. */
 export const LEFT = 74;

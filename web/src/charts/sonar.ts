@@ -3,8 +3,8 @@
 import type { PageBase, PageGrid } from "../format/page";
 import { CLASS_MASK, FAILED, type Points } from "../format/points";
 import type { ClassPyramids } from "../model/run-data";
-import { latencyNs, span, submittedNs, xOf } from "../model/point-store";
-import { type Range, xRange } from "../model/view";
+import { latencyNs, slack, slackOf, span, submittedNs, xOf } from "../model/point-store";
+import { type Range, xBounds, xRange } from "../model/view";
 import { type ColumnBins, type SlotBins, slotBins } from "../render/density";
 import { dotSize, DotSheet, MOST_DOTS, stamps } from "../render/dots";
 import { durationAxis, timeAxis, valueAxis } from "../render/axis";
@@ -13,7 +13,7 @@ import { rgb } from "../render/palette";
 import { LinearScale } from "../render/scale";
 import { count, duration, moment } from "../render/units";
 import { cells, brush, columnsIn, fill, shadesOf, show } from "./density-picture";
-import { byOperation, figures, histogram, isOn, totalOf } from "./histogram";
+import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, totalOf } from "./histogram";
 import { collapseLine, limitLine, MARKS, passMarks, stalls } from "./marks";
 import { type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
 
@@ -379,19 +379,98 @@ export function wallClock(scene: Scene, ns: number): string {
 }
 
 /** Figures of what is in sight or brushed. */
-export function sonarFigures(scene: Scene, range: Range) {
+export interface SonarFigures {
+  /** What was counted, from the first end up to but without the second. */
+  readonly range: Range;
+  /** Width of a stored column, where the ends had to be moved to edges of columns. */
+  readonly step?: number;
+  /** Whether no request is so near to an end that it may lie on the other side. */
+  readonly isExact: boolean;
+  readonly classes: readonly number[];
+  readonly read: Figures;
+  readonly write: Figures;
+  readonly all: Figures;
+}
+
+const CODES = 1 << 16;
+const lastFigures = new WeakMap<object, { readonly key: string; readonly found: SonarFigures }>();
+
+/** From single requests where all of them are at hand, else from the stored columns. */
+export function sonarFigures(scene: Scene, range: Range): SonarFigures | undefined {
+  const { points } = scene.data;
+  const { base } = scene.view;
+  const isAtHand = points.isSure(base) && points.near(base, range) <= MOST_COUNTED;
+  const blocks = isAtHand ? points.get(base, range) : undefined;
+  // A damaged block would be missing without a word.
+  if (!blocks || blocks.reduce((n, b) => n + b.n, 0) < points.near(base, range)) return figuresOfGrid(scene, range);
+  const key = JSON.stringify([base, range, scene.view.on, blocks.length]);
+  const known = lastFigures.get(points);
+  if (known?.key === key) return known.found;
+  const found = figuresOfPoints(scene, range, blocks);
+  lastFigures.set(points, { key, found });
+  return found;
+}
+
+function figuresOfPoints(scene: Scene, range: Range, blocks: readonly Points[]): SonarFigures {
+  const { base } = scene.view;
+  const [from, to] = range;
+  // The end of the run belongs to it.
+  const end = to >= xBounds(scene.view, scene.bounds)[1] ? Infinity : to;
+  const classes = [0, 0, 0, 0];
+  const counts = [new Float64Array(CODES), new Float64Array(CODES)];
+  const most = slack(blocks, base);
+  let unsure = 0;
+  eachPoint(blocks, scene, [from - most, to + most], (points, i, x) => {
+    const near = slackOf(points, i, base);
+    if (near > 0 && (Math.abs(x - from) < near || Math.abs(x - end) < near)) unsure++;
+    if (x < from || x >= end) return;
+    const cls = points.classes[i]! & CLASS_MASK;
+    classes[cls]!++;
+    counts[cls & 1]![points.latency[i]!]!++;
+  });
+  const [reads, writes] = counts as [Float64Array, Float64Array];
+  const of = (counts: Float64Array) => figuresOfCodes(counts, longestOf(scene));
+  return {
+    range,
+    isExact: unsure === 0,
+    classes,
+    read: of(reads),
+    write: of(writes),
+    all: of(reads.map((n, i) => n + writes[i]!)),
+  };
+}
+
+function figuresOfGrid(scene: Scene, range: Range): SonarFigures | undefined {
   const known = gridOf(scene);
   const grid = known && scene.data.grid(known.id);
   if (!known || !grid) return undefined;
   const counts = histogram(grid, known.width, range, scene.view.on);
+  const [begin, end] = columnsOf(known.width, known.columns, range);
   const [reads, writes] = byOperation(counts, scene.rows.slots);
-  const all = reads.map((n, i) => n + writes[i]!);
+  const of = (counts: Float64Array) => figures(counts, scene.rows, longestOf(scene));
   return {
+    range: [begin * known.width, Math.min(end * known.width, xBounds(scene.view, scene.bounds)[1])],
+    step: known.width,
+    isExact: true,
     classes: counts.map(totalOf),
-    read: figures(reads, scene.rows),
-    write: figures(writes, scene.rows),
-    all: figures(all, scene.rows),
+    read: of(reads),
+    write: of(writes),
+    all: of(reads.map((n, i) => n + writes[i]!)),
   };
+}
+
+/** The longest latency of the run, where each target tells its own. */
+function longestOf({ run }: Scene): number {
+  const known = run.parts.filter((part) => part.kind === "target").map((part) => part.max_ns ?? Infinity);
+  return known.length > 0 ? Math.max(...known) : Infinity;
+}
+
+/** A brush to the digits in which it is told, so that what is said is what was counted. */
+export function told(scene: Scene, [from, to]: Range): { readonly range: Range; readonly step: number } {
+  const least = scene.view.base === "number" ? 1 : 1e3;
+  const step = Math.min(Math.max(10 ** Math.floor(Math.log10((to - from) / 1000)), least), least === 1 ? 1 : 1e6);
+  const begin = Math.round(from / step) * step;
+  return { range: [begin, Math.max(Math.round(to / step) * step, begin + step)], step };
 }
 
 function describe(scene: Scene): string {
@@ -410,21 +489,38 @@ function describe(scene: Scene): string {
 }
 
 function table(scene: Scene): string[][] {
-  const found = sonarFigures(scene, xRange(scene.view));
+  const [from, to] = xRange(scene.view);
+  // Submissions are known to the microsecond.
+  const least = scene.view.base === "number" ? 1 : 1e3;
+  const found = sonarFigures(scene, [Math.round(from / least) * least, Math.round(to / least) * least]);
   if (!found) return [["Not decoded yet"]];
-  const row = (name: string, f: typeof found.all) => [
-    name,
-    count(f.requests),
-    words(f.p50),
-    words(f.p99),
-    words(f.max),
-  ];
+  const head = `In sight${found.step && !isWhole(scene) ? ` (in steps of ${stepWords(scene, found.step)})` : ""}`;
   return [
-    ["In sight", "Requests", "p50", "p99", "max"],
-    row("Reads", found.read),
-    row("Writes", found.write),
-    row("All", found.all),
+    [head, "Requests", "p50", "p99", "max"],
+    figureCells("Reads", found, found.read),
+    figureCells("Writes", found, found.write),
+    figureCells("All", found, found.all),
   ];
+}
+
+function isWhole({ view, bounds }: Scene): boolean {
+  const [[from, to], [a, b]] = [xRange(view), xBounds(view, bounds)];
+  return from <= a && to >= b;
+}
+
+export function stepWords(scene: Scene, step: number): string {
+  return scene.view.base === "number" ? `${count(step)} requests` : duration(step);
+}
+
+/** A row of figures; what is only known roughly says so. */
+export function figureCells(name: string, found: SonarFigures, f: Figures): string[] {
+  const times = [f.p50, f.p99, f.max].map((ns) => roughly(found, ns));
+  return [name, `${found.isExact ? "" : "≈ "}${count(f.requests)}`, ...times];
+}
+
+/** Rows are 3.7 % wide. */
+export function roughly({ step }: SonarFigures, ns: number | undefined): string {
+  return `${step && ns ? "≈ " : ""}${words(ns)}`;
 }
 
 export function words(ns: number | undefined): string {

@@ -30,7 +30,7 @@ export function toHash(view: View, home: View): string {
   if (!view.dots) put("dots", "off");
   if (view.shown !== home.shown) put("show", view.shown);
   if (view.rate !== home.rate) put("rate", view.rate);
-  if (view.picked !== undefined) put("sel", view.picked);
+  if (view.picked !== undefined) parts.push(`sel=${view.pickedIn ? "B:" : ""}${view.picked}`);
   if (view.brush) range("brush", view.brush, [NaN, NaN], view.base === "number" ? 1 : SECOND, 9);
   if (view.theme) put("theme", view.theme);
   return parts.join("&");
@@ -47,7 +47,7 @@ export function fromHash(hash: string, home: View, bounds: Bounds): View {
     of.find((v) => v === told.get(name)) ?? otherwise;
   const base = one("base", BASES, home.base);
   const on = told.get("on");
-  const picked = Number(told.get("sel") || NaN);
+  const [, inB, number] = /^([AB]:)?(\d+)$/.exec(told.get("sel") ?? "") ?? [];
   const theme = told.get("theme");
   return {
     time: range(told.get("t"), SECOND, bounds.time) ?? home.time,
@@ -60,7 +60,8 @@ export function fromHash(hash: string, home: View, bounds: Bounds): View {
     dots: told.get("dots") !== "off",
     shown: one("show", SHOWN, home.shown),
     rate: one("rate", ["requests", "bytes"], home.rate),
-    picked: Number.isInteger(picked) ? picked : undefined,
+    picked: number === undefined ? undefined : Number(number),
+    pickedIn: inB === "B:" ? 1 : undefined,
     theme: theme === "light" || theme === "dark" ? theme : undefined,
     brush: range(told.get("brush"), base === "number" ? 1 : SECOND, base === "number" ? bounds.number : bounds.time),
   };

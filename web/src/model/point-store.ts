@@ -54,6 +54,11 @@ export class PointStore {
     this.onChange();
   }
 
+  /** Whether the blocks for a range certainly hold all of its requests. */
+  isSure(base: PageBase): boolean {
+    return this.isComplete && !this.isEmpty && !(this.isSideCar && (base === "due" || base === "completion"));
+  }
+
   get isEmpty(): boolean {
     return this.sources.length === 0;
   }
@@ -184,6 +189,19 @@ function longest(p: Points): { readonly delay: number; readonly latency: number 
     known.set(p, (found = { delay: most(p.delay), latency: most(p.latency) }));
   }
   return found;
+}
+
+/** How far from its true place a request may be: durations are told in steps of 0.2 %, submissions in microseconds. */
+export function slackOf(p: Points, i: number, base: PageBase): number {
+  if (base === "start" || base === "number") return 0;
+  const ns = base === "due" ? delayNs(p, i) : latencyNs(p, i);
+  return 1000 + ns * 0.001;
+}
+
+/** The most of it in some blocks. */
+export function slack(blocks: readonly Points[], base: PageBase): number {
+  if (base === "start" || base === "number") return 0;
+  return 1000 + 0.001 * blocks.reduce((most, p) => Math.max(most, longest(p)[base === "due" ? "delay" : "latency"]), 0);
 }
 
 export function factsOf({ points: p, i }: PointRef): RequestFacts {

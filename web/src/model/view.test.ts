@@ -51,10 +51,12 @@ describe("hash", () => {
       { ...HOME, time: [64.1e9, 66e9], base: "due", on: { read: true, write: false, pushed: true } },
       { ...HOME, base: "number", number: [17, 4000], yLinear: true, transfer: "equal", dots: false },
       { ...HOME, picked: 8123456, theme: "dark", shown: "difference", rate: "bytes", brush: [1e9, 2.5e9] },
+      { ...HOME, picked: 24384, pickedIn: 1 },
     ];
     for (const view of views)
       expect(fromHash(toHash(view, HOME), HOME, BOUNDS)).toEqual({
         picked: undefined,
+        pickedIn: undefined,
         theme: undefined,
         brush: undefined,
         ...view,

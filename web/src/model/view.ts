@@ -30,6 +30,8 @@ export interface View {
   readonly rate: "requests" | "bytes";
   /** Number of the picked request. */
   readonly picked?: number | undefined;
+  /** Its run: 0 is A, as is absent. */
+  readonly pickedIn?: number | undefined;
   /** Absent: as the system says. */
   readonly theme?: Theme | undefined;
   /** The brushed part, on the axis of the base. */

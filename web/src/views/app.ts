@@ -29,7 +29,7 @@ import {
   zoomY,
 } from "../model/view";
 import { DARK, LIGHT, type Palette } from "../render/palette";
-import { count } from "../render/units";
+import { count, moment } from "../render/units";
 import type { Workshop } from "../work/workshop";
 import { Bar } from "./bar";
 import { BrushResult } from "./brush-result";
@@ -72,7 +72,7 @@ export class App {
   private readonly findings: Findings;
   private readonly brush = new BrushResult(() => this.change({ brush: undefined }));
   private readonly legend = new Legend();
-  private readonly card = new PickCard(() => this.change({ picked: undefined }));
+  private readonly card = new PickCard(() => this.unpick());
   private readonly damage = el("p", { class: "v-alert", role: "alert", "data-role": "damage", hidden: "" });
   private readonly live = el("p", { class: "v-hidden", role: "status", "aria-live": "polite" });
   private readonly status = el("div", { class: "v-status", "data-role": "status" });
@@ -90,7 +90,7 @@ export class App {
   private before: View | undefined;
   private dragBox: { panel: TimePanel; from: readonly [number, number]; to: readonly [number, number] } | undefined;
   private pointer: { panel: TimePanel; x: number; y: number } | undefined;
-  private picked: PointRef | undefined;
+  private picked: { readonly request: PointRef; readonly run: number } | undefined;
   private active: TimePanel | undefined;
 
   constructor(
@@ -127,7 +127,7 @@ export class App {
     this.areSmallDirty = true;
     this.invalidate();
     await this.settled();
-    if (this.view.picked !== undefined) void this.pickNumber(this.view.picked, false);
+    this.restorePick();
   }
 
   /** When nothing is being decoded and everything is drawn. */
@@ -180,6 +180,14 @@ export class App {
 
   apply(hash: string): void {
     this.show(fromHash(hash, this.home, this.bounds));
+    this.restorePick();
+  }
+
+  /** The request that the view tells of, whose facts may have to be read first. */
+  private restorePick(): void {
+    const { picked, pickedIn } = this.view;
+    if (picked !== undefined) void this.pickNumber(picked, false, pickedIn ?? 0);
+    else if (this.picked) this.unpick();
   }
 
   private step(view: View | undefined): void {
@@ -187,30 +195,44 @@ export class App {
   }
 
   private goToRange(range: Range, text: string): void {
-    const view = this.view.base === "number" ? { ...this.view, base: this.report.firstBase } : this.view;
-    this.show(withX(view, range, this.bounds));
+    this.show(withX(this.overTime, range, this.bounds));
+    setText(this.status, "");
     setText(this.live, text);
-    const box = this.root.getBoundingClientRect();
-    if (box.top > window.innerHeight * 0.7 || box.bottom < 100) this.root.scrollIntoView({ block: "start" });
+    this.reveal();
+  }
+
+  /** The view, over time. */
+  private get overTime(): View {
+    return this.view.base === "number" ? { ...this.view, base: this.report.firstBase, brush: undefined } : this.view;
   }
 
   private goTo(text: string): void {
-    const told = text.trim();
-    const number = /^#\s*(\d+)$/.exec(told);
-    if (number) return void this.pickNumber(Number(number[1]), true);
+    // Thin blanks too: numbers are copied from this page.
+    const told = text.replace(/\s/g, "");
+    const { isLoad, runs } = this.report;
+    const number = /^#(\d+)$/.exec(told);
+    if (number && isLoad) return this.say("a load has no single requests");
+    if (number) return void this.pickNumber(Number(number[1]), true, this.view.shown === "B" && runs.length > 1 ? 1 : 0);
     const seconds = told
-      .replace(/\s*s$/, "")
+      .replace(/s$/, "")
       .split(":")
       .reduce((sum, part) => sum * 60 + Number(part || NaN), 0);
     if (!Number.isFinite(seconds)) return this.say(`“${told}” is neither a time nor a request`);
-    this.centre(seconds * 1e9);
+    const end = this.bounds.time[1];
+    if (seconds * 1e9 > end) {
+      const request = !isLoad && /^\d+$/.test(told) ? `; #${told} is request ${told}` : "";
+      return this.say(`the ${isLoad ? "load" : "run"} ends at ${moment(end)}${request}`);
+    }
+    this.centre(seconds * 1e9, this.overTime);
   }
 
-  private centre(at: number): void {
-    const [from, to] = xRange(this.view);
-    const [a, b] = xBounds(this.view, this.bounds);
+  private centre(at: number, view: View): void {
+    const [from, to] = xRange(view);
+    const [a, b] = xBounds(view, this.bounds);
     const half = Math.min(to - from, (b - a) / 20) / 2;
-    this.show(withX(this.view, [at - half, at + half], this.bounds));
+    this.show(withX(view, [at - half, at + half], this.bounds));
+    setText(this.status, "");
+    this.reveal();
   }
 
   private say(text: string): void {
@@ -253,7 +275,6 @@ export class App {
     this.root.append(
       this.bar.root,
       this.damage,
-      this.status,
       this.live,
       ...this.panels.map(({ panel }) => panel.root),
       this.brush.root,
@@ -261,7 +282,9 @@ export class App {
       grid,
     );
     const sonar = this.panels.find(({ panel }) => panel.chart.id === "sonar");
-    (sonar?.panel.head ?? this.status).insertBefore(this.legend.root, sonar?.panel.head.children[1] ?? null);
+    sonar?.panel.head.insertBefore(this.legend.root, sonar.panel.head.children[1] ?? null);
+    // In the bar it is seen wherever one has scrolled to.
+    this.bar.root.append(this.status);
     this.addRateToggle();
   }
 
@@ -296,7 +319,9 @@ export class App {
   }
 
   private titleOf(chart: TimeChart, index: number): string {
-    const runs = this.report.meta.runs;
+    const { isLoad, meta } = this.report;
+    const { runs } = meta;
+    if (isLoad && chart === THROUGHPUT) return "Throughput, demanded";
     if (runs.length < 2) return chart.title;
     if (chart.id === "sonar" && this.view.shown === "difference") return `${chart.title}: B against A`;
     return `${index === 0 ? "A" : "B"} · ${chart.title}`;
@@ -475,7 +500,9 @@ export class App {
     const x = (v: number) => box.x + ((v - from) / (to - from)) * box.w;
     const brush = this.view.brush;
     const picked =
-      panel.chart.id === "sonar" && this.picked && index === 0 ? this.placeOf(panel, this.picked, x) : undefined;
+      panel.chart.id === "sonar" && this.picked?.run === index
+        ? this.placeOf(panel, this.picked.request, x)
+        : undefined;
     const isBrushed = brush && (panel.chart.id === "sonar" || isOverview || this.view.base !== "number");
     return {
       x:
@@ -544,6 +571,7 @@ export class App {
 
   private print(isPrinting: boolean): void {
     this.isPrinting = isPrinting;
+    this.root.classList.toggle("v-print", isPrinting);
     this.root.style.width = isPrinting ? `${PRINT_WIDTH}px` : "";
     this.applyTheme();
     for (const { panel } of this.visible()) panel.unfold(isPrinting);
@@ -568,12 +596,44 @@ export class App {
       this.areSmallDirty = true;
       this.invalidate();
     });
-    window.addEventListener("hashchange", () => this.apply(location.hash));
+    // Links inside of the page lead to headings: they say nothing about the view.
+    window.addEventListener("hashchange", () => location.hash.includes("=") && this.apply(location.hash));
+    document.addEventListener("click", (e) => this.followLink(e));
     window.addEventListener("beforeprint", () => this.print(true));
     window.addEventListener("afterprint", () => this.print(false));
     for (const panel of this.small) panel.onOpen(() => panel.tell(this.context));
     this.listenToFiles();
     this.listenToKeys();
+  }
+
+  /** The tiles with numbers lead to panels. */
+  private followLink(e: MouseEvent): void {
+    const link = e.target instanceof Element ? e.target.closest<HTMLElement>("[data-panel-link]") : null;
+    const id = link?.dataset["panelLink"];
+    if (!id || e.ctrlKey || e.metaKey || e.shiftKey) return;
+    const found = [...this.visible().map(({ panel }) => panel), ...this.small].find(
+      (panel) => panel.root.dataset["panel"] === id || panel.root.dataset["panel"] === `${id}-b`,
+    );
+    if (!found) return;
+    e.preventDefault();
+    this.scrollTo(found.root);
+    found.canvas.focus({ preventScroll: true });
+  }
+
+  /** The bar stays on top. */
+  private scrollTo(element: HTMLElement): void {
+    element.style.scrollMarginTop = `${this.bar.root.offsetHeight + 4}px`;
+    element.scrollIntoView({ block: "start" });
+  }
+
+  /** Scrolls to the requests where they are out of sight. */
+  private reveal(): void {
+    const visible = this.visible().map(({ panel }) => panel);
+    const panel = visible.find(({ chart }) => chart.id === "sonar") ?? visible.find(({ chart }) => chart !== OVERVIEW);
+    if (!panel) return;
+    const { top, height } = panel.root.getBoundingClientRect();
+    const above = this.bar.root.offsetHeight;
+    if (top < above - height / 4 || top > window.innerHeight - Math.min(height, 300)) this.scrollTo(panel.root);
   }
 
   private listenToFiles(): void {
@@ -626,8 +686,8 @@ export class App {
       l: () => this.change({ yLinear: !this.view.yLinear }),
       e: () => this.change({ transfer: next(["log", "equal", "linear"] as const, this.view.transfer) }),
       d: () => this.change({ dots: !this.view.dots }),
-      n: () => this.findings.step(1),
-      N: () => this.findings.step(-1),
+      n: () => this.stepFinding(1),
+      N: () => this.stepFinding(-1),
       "/": () => this.bar.goTo.select(),
       a: run("A"),
       b: run("B"),
@@ -652,15 +712,25 @@ export class App {
     });
   }
 
+  private stepFinding(by: 1 | -1): void {
+    if (!this.findings.step(by)) this.say("no finding has a place");
+  }
+
   private goHome(): void {
     const { time, number, y } = this.home;
     this.show({ ...this.view, time, number, y });
   }
 
   private clear(): void {
+    setText(this.status, "");
+    this.unpick({ brush: undefined });
+  }
+
+  private unpick(change: Partial<View> = {}): void {
     this.picked = undefined;
     this.card.hide();
-    this.change({ brush: undefined, picked: undefined });
+    this.change({ ...change, picked: undefined, pickedIn: undefined });
+    this.invalidateOver();
   }
 
   private showCautions(): void {
@@ -822,11 +892,15 @@ export class App {
   // ---- picking ----
 
   private click(panel: TimePanel, x: number, y: number): void {
-    if (panel.chart === OVERVIEW) return this.centre(this.valueAt(panel, x));
+    if (panel.chart === OVERVIEW) return this.centre(this.valueAt(panel, x), this.view);
     if (panel.chart.id !== "sonar") return;
     const index = panel.id === "sonar-b" ? 1 : 0;
     void nearestRequest(this.scene(index), panel.box, x, y)
-      .then((found) => (found ? this.pick(found, index) : this.say(this.noRequestWords(panel, x))))
+      .then((found) => {
+        if (found) return this.pick(found, index);
+        this.unpick();
+        this.say(this.noRequestWords(panel, x));
+      })
       .catch((error) => this.fail(error));
   }
 
@@ -836,16 +910,24 @@ export class App {
   }
 
   private pick(found: PointRef, index: number): void {
-    this.picked = index === 0 ? found : undefined;
+    this.picked = { request: found, run: index };
     const facts = this.card.show(found, this.scene(index), this.report.runs[1 - index]);
-    this.change({ picked: facts.number });
+    setText(this.status, "");
+    this.change({ picked: facts.number, pickedIn: index || undefined });
+    this.invalidateOver();
   }
 
-  private async pickNumber(number: number, move: boolean): Promise<void> {
-    const found = await this.report.runs[0]?.points.find(number);
+  private async pickNumber(number: number, move: boolean, index: number): Promise<void> {
+    const found = await this.report.runs[index]?.points.find(number);
     if (!found) return this.say(`request #${number} is not among those whose facts are in this page`);
-    if (move) this.centre(xOf(found.points, found.i, this.view.base));
-    this.pick(found, 0);
+    if (move) {
+      const ns = latencyNs(found.points, found.i);
+      const [low, high] = this.view.y;
+      const isInside = ns >= low && ns <= high;
+      const view = isInside ? this.view : withY(this.view, [Math.min(low, ns / 1.5), Math.max(high, ns * 1.5)], this.bounds);
+      this.centre(xOf(found.points, found.i, this.view.base), view);
+    }
+    this.pick(found, index);
   }
 
   // ---- saving ----
@@ -855,6 +937,12 @@ export class App {
       this.visible().find(({ panel }) => panel === this.active && panel.chart !== OVERVIEW) ??
       this.visible().find(({ panel }) => panel.chart.id === "sonar") ??
       this.visible()[0];
+    const small = this.small.find(({ canvas }) => canvas === document.activeElement);
+    if (small) {
+      const name = `${this.report.meta.runs[0]?.run_id?.slice(0, 12) ?? "load"}.${small.chart.id}`;
+      if (form === "png") return savePng(name, small.canvas);
+      return saveSvg(name, small.size.width, small.size.height, (p) => void small.paint(p, this.context));
+    }
     if (!entry) return;
     const { panel, index } = entry;
     const name = `${this.report.meta.runs[index]?.run_id?.slice(0, 12) ?? "load"}.${panel.id}`;

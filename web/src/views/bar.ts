@@ -68,7 +68,9 @@ export class Bar {
       { class: "v-bar", role: "toolbar", "aria-label": "View", "data-role": "bar" },
       el("h2", { title }, title),
     );
-    this.root.append(this.group(...this.classes.map(([, b]) => b)));
+    // Nothing is pushed back before it runs; a load has no time bases.
+    const known = this.classes.filter(([name]) => name !== "pushed" || bases.length > 0);
+    this.root.append(this.group(...known.map(([, b]) => b)));
     if (bases.length > 0) this.root.append(this.group(this.base, this.scale, this.transfer));
     if (this.shown) this.root.append(this.group(this.shown));
     this.root.append(this.history(), this.goTo, this.others());
@@ -99,7 +101,14 @@ export class Bar {
       { "aria-label": label, title: label },
       ...options.map(([value, text]) => el("option", { value }, text)),
     );
-    select.addEventListener("change", () => use(select.value as T));
+    // Whoever chose with the pointer wants to go on with keys; whoever chose with keys, to choose further.
+    let byPointer = false;
+    select.addEventListener("pointerdown", () => (byPointer = true));
+    select.addEventListener("keydown", () => (byPointer = false));
+    select.addEventListener("change", () => {
+      use(select.value as T);
+      if (byPointer) select.blur();
+    });
     return select;
   }
 

@@ -1,6 +1,6 @@
 /** What was brushed, in a sentence that is spoken and in a table. */
 
-import { sonarFigures, whereWords, words } from "../charts/sonar";
+import { figureCells, roughly, sonarFigures, stepWords, told, whereWords } from "../charts/sonar";
 import type { Scene } from "../charts/scene";
 import type { Range } from "../model/view";
 import { count } from "../render/units";
@@ -41,30 +41,31 @@ function row(tag: "th" | "td", cells: readonly string[]): HTMLElement {
 }
 
 function rowsOf(scene: Scene, brush: Range, isOneOfTwo: boolean): string[][] {
-  const found = sonarFigures(scene, brush);
+  const found = sonarFigures(scene, told(scene, brush).range);
   if (!found) return [];
   const name = (text: string) => (isOneOfTwo ? `${scene.index === 0 ? "A" : "B"}: ${text}` : text);
-  const of = (text: string, f: typeof found.all) => [
-    name(text),
-    count(f.requests),
-    words(f.p50),
-    words(f.p99),
-    words(f.max),
-  ];
   const pushed = (found.classes[2] ?? 0) + (found.classes[3] ?? 0);
-  const rows = [of("reads", found.read), of("writes", found.write), of("all", found.all)];
+  const rows = [
+    figureCells(name("reads"), found, found.read),
+    figureCells(name("writes"), found, found.write),
+    figureCells(name("all"), found, found.all),
+  ];
   if (pushed > 0) rows.push([name("of them pushed back"), count(pushed), "–", "–", "–"]);
   return rows;
 }
 
 function sentence(scene: Scene, brush: Range): string {
-  const found = sonarFigures(scene, brush);
+  const { range, step } = told(scene, brush);
+  const found = sonarFigures(scene, range);
   if (!found) return "";
-  const step = (brush[1] - brush[0]) / 100;
   const { read, write, all } = found;
+  const time = (ns: number | undefined) => roughly(found, ns);
   const times =
     all.requests > 0
-      ? ` Half took at most about ${words(all.p50)}, 99 % at most ${words(all.p99)}, the longest ${words(all.max)}.`
+      ? ` Half took at most ${time(all.p50)}, 99 % at most ${time(all.p99)}, the longest ${time(all.max)}.`
       : "";
-  return `${whereWords(scene, brush[0], step)} to ${whereWords(scene, brush[1], step)}: ${count(read.requests)} reads, ${count(write.requests)} writes.${times}`;
+  const at = (x: number) => whereWords(scene, x, step);
+  const steps = found.step ? ` (in steps of ${stepWords(scene, found.step)})` : "";
+  const about = found.isExact ? "" : "about ";
+  return `${at(found.range[0])} to ${at(found.range[1])}${steps}: ${about}${count(read.requests)} reads, ${count(write.requests)} writes.${times}`;
 }

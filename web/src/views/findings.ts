@@ -26,13 +26,16 @@ export class Findings {
     this.buttons.set(i, entry);
   }
 
-  /** To the next finding that has a place, or with −1 to the one before. */
-  step(by: 1 | -1): void {
+  /** To the next finding that has a place, or with −1 to the one before. Returns whether there is one. */
+  step(by: 1 | -1): boolean {
     const n = this.findings.length;
     for (let k = 1; k <= n; k++) {
       const i = ((((this.current < 0 && by < 0 ? 0 : this.current) + by * k) % n) + n) % n;
-      if (this.findings[i]?.range) return this.show(i);
+      if (!this.findings[i]?.range) continue;
+      this.show(i);
+      return true;
     }
+    return false;
   }
 
   private show(i: number): void {

@@ -40,6 +40,8 @@ export class PickCard {
     hidden: "",
   });
   private readonly text = el("p", {});
+  /** How many were shown: what is known late may only be added to the same. */
+  private shown = 0;
   /** A command that draws the second before it and the one behind it. */
   private readonly excerpt = el("code", { "data-role": "excerpt" });
 
@@ -58,10 +60,17 @@ export class PickCard {
   }
 
   show(found: PointRef, scene: Scene, other: RunData | undefined): RequestFacts {
-    const facts = withContext(factsOf(found), scene, other);
-    setText(this.text, cardText(facts, scene.run));
+    const facts = withContext(factsOf(found), scene);
+    const run = scene.meta.runs.length < 2 ? "" : scene.index === 0 ? "A · " : "B · ";
+    setText(this.text, run + cardText(facts, scene.run));
     setText(this.excerpt, replayExcerpt(facts, scene.run));
     this.root.hidden = false;
+    const shown = ++this.shown;
+    if (other)
+      void sameRequest(other, facts).then((twin) => {
+        if (!twin || this.shown !== shown) return;
+        setText(this.text, run + cardText({ ...facts, other: { latencyNs: twin.latencyNs } }, scene.run));
+      });
     return facts;
   }
 
@@ -80,24 +89,22 @@ export class PickCard {
 }
 
 /** What else is known about it from all requests at hand. */
-function withContext(facts: RequestFacts, scene: Scene, other: RunData | undefined): RequestFacts {
+function withContext(facts: RequestFacts, scene: Scene): RequestFacts {
   const { points } = scene.data;
   const band = scene.run.bands.find(
     (b) => b.op === facts.op && facts.latencyNs >= b.low_ns && facts.latencyNs <= b.high_ns,
   );
   const all = points.isComplete && points.isDecoded ? standing(points.decoded, facts) : {};
-  const twin = other && sameRequest(other, facts);
   return {
     ...facts,
     ...all,
     ...(band ? { band: band.label } : {}),
-    ...(twin ? { other: { latencyNs: twin.latencyNs } } : {}),
   };
 }
 
-/** The same request in the other run, among those that are decoded. */
-function sameRequest(run: RunData, facts: RequestFacts): RequestFacts | undefined {
-  for (const points of run.points.decoded) {
+/** The same request in the other run. */
+async function sameRequest(run: RunData, facts: RequestFacts): Promise<RequestFacts | undefined> {
+  for (const points of await run.points.fetch("start", [-Infinity, Infinity])) {
     for (let i = points.number.indexOf(facts.number); i >= 0; i = points.number.indexOf(facts.number, i + 1)) {
       const found = factsOf({ points, i });
       if (found.target === facts.target && found.pass === facts.pass) return found;

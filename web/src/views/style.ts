@@ -21,8 +21,8 @@ export const STYLE = `
 #view button[data-on="write"]::before { border-radius: 0 !important; clip-path: polygon(50% 0, 100% 100%, 0 100%); }
 #view button[data-on="pushed"]::before { border-radius: 0 !important; transform: rotate(45deg) scale(0.8); }
 #view :focus-visible, .v-finding:focus-visible { outline: 3px solid var(--focus); outline-offset: 1px; }
-.v-status { display: flex; flex-wrap: wrap; gap: 2px 18px; min-height: 22px; padding: 3px 0; font-size: 13px; color: var(--faint); font-variant-numeric: tabular-nums; }
-.v-status b { color: var(--fg); font-weight: 600; }
+.v-status { position: absolute; left: 0; top: 100%; max-width: 100%; padding: 4px 12px; font-size: 13px; color: var(--fg); background: var(--card); border: 1px solid var(--line); }
+.v-status:empty { display: none; }
 .v-alert { background: var(--caution-bg); color: var(--caution); padding: 8px 14px; margin: 8px 0; overflow-wrap: anywhere; }
 .v-panel { margin: 0 0 6px; break-inside: avoid; }
 .v-panel[hidden] { display: none; }
@@ -52,8 +52,8 @@ export const STYLE = `
 .v-finding[aria-current="true"] { border-color: var(--fg); box-shadow: inset 4px 0 var(--fg); }
 .v-drop { outline: 4px dashed var(--faint); outline-offset: -8px; }
 .v-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-@media (max-width: 900px) { .v-row { flex-direction: column; align-items: stretch; } .v-side { flex: none; width: 100%; } .v-strip .v-side { display: none; }
-  .v-grid { grid-template-columns: minmax(0, 1fr); } }
+@media screen and (max-width: 900px) { #view:not(.v-print) .v-row { flex-direction: column; align-items: stretch; } #view:not(.v-print) .v-plot { width: 100%; flex: none; }
+  #view:not(.v-print) .v-side { flex: none; width: 100%; } .v-row + details { margin-top: 0; } .v-grid { grid-template-columns: minmax(0, 1fr); } }
 @media print {
   .v-bar, .v-status, .v-over, #view button { display: none !important; }
   #view { width: 180mm; }

@@ -2,7 +2,7 @@
 
 import type { Drawn, Scene, TimeChart } from "../charts/scene";
 import { drawFrame, overviewPlot } from "../charts/overview";
-import { LEFT, RIGHT } from "../charts/scene";
+import { BESIDE, LEFT, MEANINGS_BELOW, RIGHT } from "../charts/scene";
 import { SONAR_ABOVE } from "../charts/sonar";
 import type { Hover } from "../charts/chart";
 import type { Box, Painter } from "../render/painter";
@@ -99,7 +99,9 @@ export class TimePanel {
     setText(this.note, this.drawn.note ?? "");
     if (!this.canvas.hasAttribute("aria-label")) this.canvas.setAttribute("aria-label", this.chart.describe(scene));
     const side = this.side;
-    if (side?.canvas.parentElement && side.resize(side.canvas.parentElement.clientWidth, height, ratio)) {
+    const wide = side?.canvas.parentElement?.clientWidth ?? 0;
+    const high = wide > BESIDE && this.chart.id !== "sonar" ? MEANINGS_BELOW : height;
+    if (side?.resize(wide, high, ratio)) {
       const p = side.begin(palette.background);
       this.sideHover = this.chart.side!(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
     }

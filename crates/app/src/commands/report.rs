@@ -93,7 +93,8 @@ fn fitting<'a>(
             return Ok(file);
         }
         if embedded == 0 {
-            let told = format!("{} is larger than --max-html, although it has no single requests", out.display());
+            let told =
+                format!("{} is larger than --max-html, although it has no single requests", out.display());
             tell(format_args!("iosonar: {told}"));
             return Ok(file);
         }
