@@ -214,13 +214,49 @@ describe("sonar", () => {
       const cells = await page.$$eval("[data-role=brush] tr", (rows) =>
         rows.map((row) => [...row.children].map((cell) => cell.textContent!.replace(/\s/g, ""))),
       );
-      const writes = expected(r, [from, to], 0, (i) => (r.cls[i]! & 1) === 1);
-      expect(cells[2]![1]).toBe(String(writes));
-      expect(cells[3]![1]).toBe(String(expected(r, [from, to], 0)));
-      expect(await page.$eval("[data-role=brush-words]", (e) => e.textContent)).toContain("writes");
+      // What is told are milliseconds.
+      const [a, b] = [from, to].map((ns) => Math.round(ns / 1e6) * 1e6) as [number, number];
+      const inside = [...r.submitted.keys()].filter((i) => r.submitted[i]! >= a && r.submitted[i]! < b);
+      expect(cells[2]![1]).toBe(String(inside.filter((i) => r.cls[i]! & 1).length));
+      expect(cells[3]![1]).toBe(String(inside.length));
+      const words = await page.$eval("[data-role=brush-words]", (e) => e.textContent!);
+      expect(words).toContain("writes");
+      expect(words).toContain(`${(a / 1e9).toFixed(3)} s`);
       await page.keyboard.press("Escape");
       await settle(page);
       expect(await page.$eval("[data-role=brush]", (e) => e.closest("div")!.hidden)).toBe(true);
+    }));
+
+  test("a short brush counts requests, not columns", () =>
+    shown(html, {}, async ({ page }) => {
+      // Far less than a stored column, with ends on requests: the first is inside, the last is not.
+      const sorted = [...r.submitted].sort((a, b) => a - b);
+      const [from, to] = [sorted[20_000]!, sorted[20_007]!];
+      for (const on of ["rwp", "w"]) {
+        await page.evaluate((brush, on) => window.__report!.set({ brush, on }), [from, to] as [number, number], on);
+        await new Promise((resolve) => setTimeout(resolve, 400));
+        const cells = await page.$$eval("[data-role=brush] tr", (rows) =>
+          rows.map((row) => [...row.children].map((cell) => cell.textContent!.replace(/\s/g, ""))),
+        );
+        const inside = [...r.submitted.keys()].filter((i) => r.submitted[i]! >= from && r.submitted[i]! < to);
+        const all = inside.filter((i) => on === "rwp" || (r.cls[i]! & 1) === 1);
+        expect(cells[3]![1]).toBe(String(all.length));
+        const longest = Math.max(...all.map((i) => r.latency[i]!));
+        const told = /^([\d.]+)(µs|ms|s)$/.exec(cells[3]![4]!)!;
+        const ns = Number(told[1]) * { µs: 1e3, ms: 1e6, s: 1e9 }[told[2] as "µs" | "ms" | "s"];
+        expect(Math.abs(ns / longest - 1)).toBeLessThan(0.007);
+      }
+    }));
+
+  test("without single requests a brush tells in which steps it counts", () =>
+    shown(fixturePage([r], { points: false }, style, viewer), {}, async ({ page }) => {
+      const brush = [100.001e9, 100.002e9] as [number, number];
+      await page.evaluate((brush) => window.__report!.set({ brush }), brush);
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      const words = await page.$eval("[data-role=brush-words]", (e) => e.textContent!);
+      expect(words).toMatch(/\(in steps of [\d.]+ ms\)/);
+      const reads = expected(r, brush, 0, (i) => (r.cls[i]! & 1) === 0);
+      expect(words).toContain(`: ${reads} reads`);
     }));
 
   test("Alt-drag zooms to a box, dragging pans", () =>
@@ -304,6 +340,70 @@ describe("page", () => {
       await page.waitForFunction(() => !document.querySelector<HTMLElement>("[data-role=card]")!.hidden, {
         timeout: 5000,
       });
+    }));
+
+  test("links inside of the page keep the view, tiles lead to panels", () =>
+    shown(html, { hash: "#t=64.1-66.0", height: 700 }, async ({ page }) => {
+      const before = (await stats(page)).domain;
+      await page.evaluate(() => {
+        location.hash = "#counts";
+        const tile = document.createElement("a");
+        tile.href = "#view";
+        tile.id = "tile";
+        tile.dataset["panelLink"] = "delay";
+        tile.textContent = "delay";
+        document.body.prepend(tile);
+      });
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await settle(page);
+      expect((await stats(page)).domain).toEqual(before);
+      await page.evaluate(() => window.scrollTo(0, 0));
+      await page.click("#tile");
+      await settle(page);
+      const found = await page.evaluate(() => ({
+        focused: document.activeElement!.closest("[data-panel]")?.getAttribute("data-panel"),
+        top: document.querySelector("[data-panel=delay]")!.getBoundingClientRect().top,
+        bar: document.querySelector("[data-role=bar]")!.getBoundingClientRect().bottom,
+      }));
+      expect(found.focused).toBe("delay");
+      expect(found.top).toBeGreaterThanOrEqual(found.bar);
+      expect(found.top).toBeLessThan(350);
+      expect((await stats(page)).domain).toEqual(before);
+    }));
+
+  test("a finding is brought into sight, and messages stay in sight", () =>
+    shown(html, { height: 700 }, async ({ page }) => {
+      for (const y of [0, 100_000]) {
+        await page.evaluate((y) => window.scrollTo(0, y), y);
+        await page.keyboard.press("n");
+        await settle(page);
+        const top = await page.$eval("[data-panel=sonar]", (e) => e.getBoundingClientRect().top);
+        expect(top).toBeGreaterThan(-50);
+        expect(top).toBeLessThan(450);
+      }
+      await page.keyboard.press("/");
+      await page.keyboard.type("9999");
+      await page.keyboard.press("Enter");
+      const status = await page.$eval("[data-role=status]", (e) => ({
+        text: e.textContent,
+        top: e.getBoundingClientRect().top,
+      }));
+      expect(status.text).toMatch(/^the run ends at .*; #9999 is request 9999$/);
+      expect(status.top).toBeGreaterThan(0);
+      expect(status.top).toBeLessThan(200);
+      await page.keyboard.press("Escape");
+      expect(await page.$eval("[data-role=status]", (e) => e.textContent)).toBe("");
+    }));
+
+  test("by number, going to a time changes to time", () =>
+    shown(html, { hash: "#base=number" }, async ({ page }) => {
+      await page.keyboard.press("/");
+      await page.keyboard.type("2\u200900 s");
+      await page.keyboard.press("Enter");
+      await settle(page);
+      const { base, domain } = await stats(page);
+      expect(base).toBe("start");
+      expect((domain.t[0] + domain.t[1]) / 2).toBeCloseTo(200e9, -3);
     }));
 
   test("hostile names stay text", () =>
@@ -430,6 +530,13 @@ describe("other pages", () => {
         );
       expect(await visible()).toEqual(["sonar", "sonar-b"]);
       expect((await stats(page)).drawn).toBe(16_000);
+      await page.evaluate(() => window.__report!.set("#sel=B:4000"));
+      await page.waitForFunction(
+        () => /^B · #4\s?000 .*in the other run/.test(document.querySelector("[data-role=card]")!.textContent!),
+        { timeout: 5000 },
+      );
+      await page.waitForFunction(() => location.hash.includes("sel=B:4000"), { timeout: 5000 });
+      await page.keyboard.press("Escape");
       await page.keyboard.press("b");
       await settle(page);
       expect(await visible()).toEqual(["sonar-b"]);

@@ -8,7 +8,7 @@ describe("bundle", () => {
   beforeAll(() => {
     execFileSync(process.execPath, [new URL("../build.mjs", import.meta.url).pathname]);
     text = readFileSync(new URL("../dist/viewer.js", import.meta.url), "utf8");
-  });
+  }, 60_000);
 
   test("is small", () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(150_000);

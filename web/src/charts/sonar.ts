@@ -421,6 +421,8 @@ function figuresOfPoints(scene: Scene, range: Range, blocks: readonly Points[]):
   const most = slack(blocks, base);
   let unsure = 0;
   eachPoint(blocks, scene, [from - most, to + most], (points, i, x) => {
+    // As in the stored columns, only what succeeded.
+    if (points.classes[i]! & FAILED) return;
     const near = slackOf(points, i, base);
     if (near > 0 && (Math.abs(x - from) < near || Math.abs(x - end) < near)) unsure++;
     if (x < from || x >= end) return;
@@ -459,10 +461,11 @@ function figuresOfGrid(scene: Scene, range: Range): SonarFigures | undefined {
   };
 }
 
-/** The longest latency of the run, where each target tells its own. */
+/** The longest latency of the run, where its targets tell theirs; they leave out what belongs to a ramp. */
 function longestOf({ run }: Scene): number {
-  const known = run.parts.filter((part) => part.kind === "target").map((part) => part.max_ns ?? Infinity);
-  return known.length > 0 ? Math.max(...known) : Infinity;
+  const known = run.parts.filter((part) => part.kind === "target");
+  if (known.reduce((n, part) => n + part.completed, 0) !== run.completed) return Infinity;
+  return Math.max(0, ...known.map((part) => part.max_ns ?? Infinity));
 }
 
 /** A brush to the digits in which it is told, so that what is said is what was counted. */
@@ -489,10 +492,7 @@ function describe(scene: Scene): string {
 }
 
 function table(scene: Scene): string[][] {
-  const [from, to] = xRange(scene.view);
-  // Submissions are known to the microsecond.
-  const least = scene.view.base === "number" ? 1 : 1e3;
-  const found = sonarFigures(scene, [Math.round(from / least) * least, Math.round(to / least) * least]);
+  const found = sonarFigures(scene, told(scene, xRange(scene.view)).range);
   if (!found) return [["Not decoded yet"]];
   const head = `In sight${found.step && !isWhole(scene) ? ` (in steps of ${stepWords(scene, found.step)})` : ""}`;
   return [

@@ -201,7 +201,7 @@ export function slackOf(p: Points, i: number, base: PageBase): number {
 /** The most of it in some blocks. */
 export function slack(blocks: readonly Points[], base: PageBase): number {
   if (base === "start" || base === "number") return 0;
-  return 1000 + 0.001 * blocks.reduce((most, p) => Math.max(most, longest(p)[base === "due" ? "delay" : "latency"]), 0);
+  return 1000 + 0.001 * Math.max(0, ...blocks.map((p) => longest(p)[base === "due" ? "delay" : "latency"]));
 }
 
 export function factsOf({ points: p, i }: PointRef): RequestFacts {

@@ -933,21 +933,19 @@ export class App {
   // ---- saving ----
 
   private save(form: "png" | "svg"): void {
-    const entry =
-      this.visible().find(({ panel }) => panel === this.active && panel.chart !== OVERVIEW) ??
-      this.visible().find(({ panel }) => panel.chart.id === "sonar") ??
-      this.visible()[0];
+    const visible = this.visible();
     const small = this.small.find(({ canvas }) => canvas === document.activeElement);
-    if (small) {
-      const name = `${this.report.meta.runs[0]?.run_id?.slice(0, 12) ?? "load"}.${small.chart.id}`;
-      if (form === "png") return savePng(name, small.canvas);
-      return saveSvg(name, small.size.width, small.size.height, (p) => void small.paint(p, this.context));
-    }
-    if (!entry) return;
-    const { panel, index } = entry;
-    const name = `${this.report.meta.runs[index]?.run_id?.slice(0, 12) ?? "load"}.${panel.id}`;
-    if (form === "png") savePng(name, panel.canvas);
-    else saveSvg(name, panel.size.width, panel.size.height, (p) => void panel.paint(p, this.scene(index)));
+    const entry =
+      visible.find(({ panel }) => panel === this.active && panel.chart !== OVERVIEW) ??
+      visible.find(({ panel }) => panel.chart.id === "sonar") ??
+      visible[0];
+    const panel = small ?? entry?.panel;
+    if (!panel) return;
+    const index = small ? 0 : entry!.index;
+    const name = `${this.report.meta.runs[index]?.run_id?.slice(0, 12) ?? "load"}.${panel.root.dataset["panel"]}`;
+    if (form === "png") return savePng(name, panel.canvas);
+    const { width, height } = panel.size;
+    saveSvg(name, width, height, (p) => void (small ? small.paint(p, this.context) : entry!.panel.paint(p, this.scene(index))));
   }
 }
 

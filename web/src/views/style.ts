@@ -43,7 +43,6 @@ export const STYLE = `
 .v-row + details > summary { width: 60px; }
 .v-panel summary { padding: 2px 0; font-weight: 400; min-height: 24px; }
 .v-panel details table { color: var(--fg); }
-.v-scroll { max-height: 320px; overflow: auto; }
 .v-card { position: sticky; bottom: 0; z-index: 4; background: var(--card); border: 1px solid var(--line); border-left: 6px solid var(--focus);
   padding: 8px 14px; margin: 8px 0; overflow-wrap: anywhere; }
 .v-card p { margin: 0 0 6px; white-space: pre-line; }
@@ -52,12 +51,11 @@ export const STYLE = `
 .v-finding[aria-current="true"] { border-color: var(--fg); box-shadow: inset 4px 0 var(--fg); }
 .v-drop { outline: 4px dashed var(--faint); outline-offset: -8px; }
 .v-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-@media screen and (max-width: 900px) { #view:not(.v-print) .v-row { flex-direction: column; align-items: stretch; } #view:not(.v-print) .v-plot { width: 100%; flex: none; }
-  #view:not(.v-print) .v-side { flex: none; width: 100%; } .v-row + details { margin-top: 0; } .v-grid { grid-template-columns: minmax(0, 1fr); } }
+@media screen and (max-width: 900px) { .v-row { flex-direction: column; align-items: stretch; } .v-side { flex: none; width: 100%; } .v-row + details { margin-top: 0; }
+  .v-print .v-row { flex-direction: row; } .v-print .v-side { flex: 0 0 208px; } .v-grid { grid-template-columns: minmax(0, 1fr); } }
 @media print {
   .v-bar, .v-status, .v-over, #view button { display: none !important; }
   #view { width: 180mm; }
   .v-grid { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  .v-scroll { max-height: none; overflow: visible; }
 }
 `;

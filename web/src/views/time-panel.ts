@@ -100,7 +100,7 @@ export class TimePanel {
     if (!this.canvas.hasAttribute("aria-label")) this.canvas.setAttribute("aria-label", this.chart.describe(scene));
     const side = this.side;
     const wide = side?.canvas.parentElement?.clientWidth ?? 0;
-    const high = wide > BESIDE && this.chart.id !== "sonar" ? MEANINGS_BELOW : height;
+    const high = wide > BESIDE && !/sonar|delay/.test(this.chart.id) ? MEANINGS_BELOW : height;
     if (side?.resize(wide, high, ratio)) {
       const p = side.begin(palette.background);
       this.sideHover = this.chart.side!(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
