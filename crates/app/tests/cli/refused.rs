@@ -352,7 +352,7 @@ fn options_that_are_none() {
     refuses(&lab, "show nowhere", &["nowhere", "No such file"]);
     refuses(&lab, "show t.img", &["t.img", "no archive"]);
     refuses(&lab, "plot nowhere", &["nowhere"]);
-    refuses(&lab, "report t.img", &["t.img", "no archive"]);
+    refuses(&lab, "report t.img", &["t.img", "no load"]);
 }
 
 #[test]
