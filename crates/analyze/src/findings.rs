@@ -22,6 +22,7 @@ pub use stalls::{CompletionFacts, CompletionStall, Completions, StallKind};
 pub use steady::{SniaSteady, SniaWindow, SplitResult, SplitTest, Steady, SteadyQuantity};
 
 use crate::{Diagrams, Summary};
+use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
 
 /// What was found. An empty list or `None` says that it was looked for and not seen, or that there was too little.
@@ -82,23 +83,71 @@ impl Findings {
 
     /// Each finding as one plain sentence, in the order of the fields.
     pub fn sentences(&self) -> Vec<String> {
-        let mut all: Vec<String> = self.bands.iter().map(LatencyBand::sentence).collect();
-        let numbered = self.stalls.iter().enumerate();
-        all.extend(numbered.map(|(i, stall)| format!("stall {}: {}", i + 1, stall.sentence())));
+        self.list().into_iter().map(|finding| finding.text).collect()
+    }
+
+    /// Each finding with what it is about, in the same order.
+    pub fn list(&self) -> Vec<Finding> {
+        let whole = |kind, text| Finding { kind, text, range: None, number: None, op: None };
+        let band =
+            |band: &LatencyBand| Finding { op: Some(band.op), ..whole(FindingKind::Band, band.sentence()) };
+        let stall = |(i, stall): (usize, &CompletionStall)| Finding {
+            range: Some(stall.range),
+            number: Some(i as u32 + 1),
+            op: stall.op,
+            ..whole(FindingKind::Stall, format!("stall {}: {}", i + 1, stall.sentence()))
+        };
+        let mut all: Vec<Finding> = self.bands.iter().map(band).collect();
+        all.extend(self.stalls.iter().enumerate().map(stall));
         if self.stalls_left_out > 0 {
-            all.push(format!(
-                "{} shorter stalls are not listed",
-                crate::caution::grouped(self.stalls_left_out)
-            ));
+            let count = crate::caution::grouped(self.stalls_left_out);
+            all.push(whole(FindingKind::Note, format!("{count} shorter stalls are not listed")));
         }
-        all.extend(self.collapse.as_ref().map(Overload::sentence));
-        all.extend(self.period.as_ref().map(Period::sentence));
+        all.extend(self.collapse.as_ref().map(|found| Finding {
+            range: Some(found.range),
+            ..whole(FindingKind::Collapse, found.sentence())
+        }));
+        all.extend(self.period.as_ref().map(|found| whole(FindingKind::Period, found.sentence())));
         // Of a target that cannot follow, the level says nothing.
         let steady = self.steady.as_ref().filter(|_| self.collapse.is_none());
-        all.extend(steady.map(Steady::sentence));
-        all.extend(self.passes.as_ref().map(PassFindings::sentence));
+        all.extend(steady.map(|found| whole(FindingKind::Steady, found.sentence())));
+        all.extend(self.passes.as_ref().map(|found| whole(FindingKind::Passes, found.sentence())));
         all
     }
+}
+
+/// One thing that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is about.
+    pub kind: FindingKind,
+    /// One plain sentence.
+    pub text: String,
+    /// The part of the time that it concerns; absent where that is the whole run.
+    pub range: Option<TimeRange>,
+    /// Number of a stall, from 1.
+    pub number: Option<u32>,
+    /// The operation, where only one is concerned.
+    pub op: Option<Op>,
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FindingKind {
+    /// A mode of the latency.
+    Band,
+    /// A time without completions.
+    Stall,
+    /// From here on the target cannot follow.
+    Collapse,
+    /// Something comes again and again.
+    Period,
+    /// Whether the level stayed the same.
+    Steady,
+    /// Differences between passes.
+    Passes,
+    /// Something that has no place of its own.
+    Note,
 }
 
 /// A fraction in percent, with three digits where it is small.

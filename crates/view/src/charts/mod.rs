@@ -29,6 +29,7 @@ mod xy;
 
 pub use compare::{CompareMaterial, ComparePicture, compare_subject, plot_compare};
 pub use material::{Headline, Material, RunMaterial, Subject};
+pub(crate) use percentiles::of_summary;
 
 use crate::scene::{Rect, Scene};
 use crate::{Style, units};

@@ -142,6 +142,11 @@ fn curve(stats: &TimeStats, distribution: Option<&Distribution>, nines: &Nines) 
         };
         return places.take_while(|n| *n <= most).map(|n| (n, value(n))).collect();
     }
+    of_summary(stats, most)
+}
+
+/// The percentiles that a summary knows, as nines and times, up to `most` nines.
+pub(crate) fn of_summary(stats: &TimeStats, most: f64) -> Vec<(f64, u64)> {
     let known = [
         (0.0, Some(stats.min_ns)),
         (0.5, Some(stats.p50_ns)),

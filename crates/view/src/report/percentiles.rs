@@ -2,6 +2,7 @@
 
 use super::meta::PagePercentiles;
 use crate::RunMaterial;
+use crate::charts::of_summary;
 use iosonar_analyze::{ByScope, Distribution, Scope, TimeStats};
 
 /// Points of a curve for each nine.
@@ -27,7 +28,7 @@ fn of(
         let stats = stats.get(scope).as_ref()?;
         let points = match &whole {
             Some(whole) => exact(stats, whole.get(scope)),
-            None => coarse(stats),
+            None => of_summary(stats, most_nines(stats)),
         };
         Some(PagePercentiles { of: what.into(), scope: scope.name().into(), requests: stats.count, points })
     };
@@ -47,20 +48,4 @@ fn exact(stats: &TimeStats, whole: &Distribution) -> Vec<(f64, u64)> {
         (nines, ns.clamp(stats.min_ns, stats.max_ns))
     };
     (0..=steps).map(at).collect()
-}
-
-fn coarse(stats: &TimeStats) -> Vec<(f64, u64)> {
-    let known = [
-        (0.0, Some(stats.min_ns)),
-        (0.5, Some(stats.p50_ns)),
-        (0.9, stats.p90_ns),
-        (0.99, stats.p99_ns),
-        (0.999, stats.p99_9_ns),
-        (0.999_9, stats.p99_99_ns),
-        (0.999_99, stats.p99_999_ns),
-    ];
-    let most = most_nines(stats);
-    let nines = |share: f64| -(1.0f64 - share).log10();
-    let points = known.into_iter().filter_map(|(share, ns)| Some((nines(share), ns?)));
-    points.filter(|(nines, _)| *nines <= most).collect()
 }

@@ -8,12 +8,11 @@ use crate::svg::visible;
 use crate::units::{self, Charset};
 use crate::{Material, RunMaterial};
 use iosonar_analyze::demand::{ByOp, DemandAnalysis, PAGE_BYTES, SECTOR_BYTES};
-use iosonar_analyze::findings::{Findings, LatencyBand, Overload, TimeRange};
+use iosonar_analyze::findings::{Finding, FindingKind, Findings, LatencyBand, TimeRange};
 use iosonar_analyze::{
     Against, Class, Correlation, CountGrid, Diagrams, LimitResult, LimitVerdict, PartStats, Scope, Severity,
     Summary, TimeAxis,
 };
-use iosonar_plan::Op;
 use std::io;
 
 /// The requests of a run that stand in the page.
@@ -111,7 +110,8 @@ impl ReportRun<'_> {
 
     /// What was found, as it stands in the page's list.
     pub(super) fn findings(&self) -> Vec<PageFinding> {
-        self.material.run.and_then(|run| run.findings).map(findings).unwrap_or_default()
+        let found = self.material.run.and_then(|run| run.findings).map(Findings::list);
+        found.unwrap_or_default().into_iter().map(finding).collect()
     }
 
     fn series(&self) -> Vec<Series> {
@@ -159,32 +159,23 @@ fn range(range: TimeRange) -> PageRange {
     PageRange { from_ns: range.from_ns, to_ns: range.to_ns }
 }
 
-fn findings(f: &Findings) -> Vec<PageFinding> {
-    let finding = |kind, text, at: Option<TimeRange>, number, op: Option<Op>| PageFinding {
-        kind,
-        text,
-        range: at.map(range),
-        number,
-        op: op.map(|op| op.name().to_string()),
+fn finding(finding: Finding) -> PageFinding {
+    let kind = match finding.kind {
+        FindingKind::Band => PageFindingKind::Band,
+        FindingKind::Stall => PageFindingKind::Stall,
+        FindingKind::Collapse => PageFindingKind::Collapse,
+        FindingKind::Period => PageFindingKind::Period,
+        FindingKind::Steady => PageFindingKind::Steady,
+        FindingKind::Passes => PageFindingKind::Passes,
+        FindingKind::Note => PageFindingKind::Note,
     };
-    let mut all = Vec::new();
-    all.extend(f.bands.iter().map(|b| finding(PageFindingKind::Band, b.sentence(), None, None, Some(b.op))));
-    for (i, stall) in f.stalls.iter().enumerate() {
-        let text = format!("stall {}: {}", i + 1, stall.sentence());
-        all.push(finding(PageFindingKind::Stall, text, Some(stall.range), Some(i as u32 + 1), stall.op));
+    PageFinding {
+        kind,
+        text: finding.text,
+        range: finding.range.map(range),
+        number: finding.number,
+        op: finding.op.map(|op| op.name().to_string()),
     }
-    if f.stalls_left_out > 0 {
-        let text = format!("{} shorter stalls are not listed", units::grouped(f.stalls_left_out));
-        all.push(finding(PageFindingKind::Note, text, None, None, None));
-    }
-    let collapse = |c: &Overload| finding(PageFindingKind::Collapse, c.sentence(), Some(c.range), None, None);
-    all.extend(f.collapse.as_ref().map(collapse));
-    all.extend(f.period.as_ref().map(|p| finding(PageFindingKind::Period, p.sentence(), None, None, None)));
-    // Of a target that cannot follow, the level says nothing.
-    let steady = f.steady.as_ref().filter(|_| f.collapse.is_none());
-    all.extend(steady.map(|s| finding(PageFindingKind::Steady, s.sentence(), None, None, None)));
-    all.extend(f.passes.as_ref().map(|p| finding(PageFindingKind::Passes, p.sentence(), None, None, None)));
-    all
 }
 
 fn bands(f: &Findings) -> Vec<PageBand> {
