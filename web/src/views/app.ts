@@ -55,7 +55,7 @@ const FRAMES_KEPT = 240;
 /** 180 mm on paper. */
 const PRINT_WIDTH = 680;
 const PRINTED_ROWS = 40;
-/** After so long no further strip is begun in a frame. */
+/** After so long nothing further is begun in a frame. */
 const FRAME_BUDGET_MS = 7;
 
 export class App {
@@ -87,6 +87,7 @@ export class App {
   private isOverDirty = true;
   private told: ReturnType<typeof setTimeout> | undefined;
   private lastWheel = 0;
+  private settling: Promise<void> | undefined;
   private before: View | undefined;
   private dragBox: { panel: TimePanel; from: readonly [number, number]; to: readonly [number, number] } | undefined;
   private pointer: { panel: TimePanel; x: number; y: number } | undefined;
@@ -130,8 +131,12 @@ export class App {
     this.restorePick();
   }
 
-  /** When nothing is being decoded and everything is drawn. */
-  async settled(): Promise<void> {
+  /** When nothing is being decoded and everything is drawn; all who wait, wait together. */
+  settled(): Promise<void> {
+    return (this.settling ??= this.settle());
+  }
+
+  private async settle(): Promise<void> {
     do {
       await new Promise((resolve) => requestAnimationFrame(resolve));
       await this.workshop.idle();
@@ -144,6 +149,7 @@ export class App {
       this.smallLeft.length > 0 ||
       this.workshop.isBusy
     );
+    this.settling = undefined;
   }
 
   get current(): View {
@@ -398,7 +404,8 @@ export class App {
       if (this.isDirty) this.drawAll();
       if (this.isOverDirty) this.drawOver();
       if (this.areSmallDirty) this.drawSmall();
-      this.drawNextSmall();
+      do this.drawNextSmall();
+      while (this.smallLeft.length > 0 && performance.now() - begin < FRAME_BUDGET_MS);
     } catch (error) {
       // A broken panel must not take the others along in each frame.
       this.isDirty = this.isOverDirty = this.areSmallDirty = false;
@@ -427,26 +434,30 @@ export class App {
   }
 
   /**
-   * The sonar in each frame; strips while there is time, those first that have waited longest. The others follow in the
-   * next frame.
+   * The sonar in each frame, what is in sight while there is time, those first that have waited longest; what is out of
+   * sight when nothing in sight moves any more.
    */
   private drawPanels(): void {
     const begin = performance.now();
-    const isSonar = (panel: TimePanel) => panel.chart.id === "sonar";
+    const rank = (panel: TimePanel) => (panel.chart.id === "sonar" ? 0 : panel.isInSight ? 1 : 2);
     const visible = this.visible().sort(
-      (a, b) => Number(isSonar(b.panel)) - Number(isSonar(a.panel)) || a.panel.drawnAt - b.panel.drawnAt,
+      (a, b) => rank(a.panel) - rank(b.panel) || a.panel.drawnAt - b.panel.drawnAt,
     );
+    let isMoving = false;
     for (const { panel, index } of visible) {
-      if (!this.isPrinting && !isSonar(panel) && performance.now() - begin > FRAME_BUDGET_MS) {
+      const mayWait = !this.isPrinting && rank(panel) > 0;
+      const isLate = performance.now() - begin > FRAME_BUDGET_MS || (isMoving && !panel.isInSight);
+      if (mayWait && isLate) {
         this.invalidate();
         return;
       }
-      panel.render(
+      const isDrawn = panel.render(
         this.scene(index),
         this.titleOf(panel.chart, index),
         this.heightOf(panel.chart),
         this.keyOf(panel.chart, index),
       );
+      isMoving ||= isDrawn && panel.isInSight;
     }
   }
 
@@ -465,7 +476,7 @@ export class App {
     if (this.sonars.length > 0) this.legend.update(this.scene(0));
   }
 
-  /** One small chart a frame, so that none of them holds up the panels that move. */
+  /** One small chart a frame, more where there is time: none of them holds up the panels that move. */
   private drawNextSmall(): void {
     this.smallLeft.shift()?.render(this.context, this.isPrinting ? 2 : deviceRatio());
     if (this.smallLeft.length > 0) this.request();

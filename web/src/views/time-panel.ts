@@ -32,6 +32,7 @@ export class TimePanel {
   drawn: Drawn | undefined;
   /** When it was last seen to be right. */
   drawnAt = 0;
+  isInSight = true;
   private readonly title: HTMLElement;
   private readonly sheet: Sheet;
   private readonly over = new Sheet({ class: "v-over", "aria-hidden": "true" });
@@ -41,6 +42,7 @@ export class TimePanel {
   private readonly details = el("details", { "data-role": "table" }, el("summary", {}, "table"));
   private sideHover: Hover | undefined;
   private key = "";
+  private overKey = "";
 
   constructor(
     readonly id: string,
@@ -61,6 +63,7 @@ export class TimePanel {
     if (chart.id !== "overview") this.root.append(this.head);
     this.root.append(row);
     if (chart.id !== "overview") this.root.append(this.details);
+    new IntersectionObserver(([entry]) => (this.isInSight = entry?.isIntersecting ?? true)).observe(this.root);
     this.side?.canvas.addEventListener("pointermove", (e) => this.read(this.sideHover?.(e.offsetX, e.offsetY)));
     this.side?.canvas.addEventListener("pointerleave", () => this.read(undefined));
   }
@@ -85,15 +88,15 @@ export class TimePanel {
     };
   }
 
-  /** `key` tells all that the picture depends on: the same again is not drawn again. */
-  render(scene: Scene, title: string, height: number, key: string): void {
+  /** `key` tells all that the picture depends on: the same again is not drawn again. Returns whether it was drawn. */
+  render(scene: Scene, title: string, height: number, key: string): boolean {
     const wanted = `${key} ${this.plot.clientWidth} ${height} ${scene.ratio}`;
     this.drawnAt = performance.now();
-    if (wanted === this.key) return;
+    if (wanted === this.key) return false;
     this.key = wanted;
     setText(this.title, title);
     const { palette, ratio } = scene;
-    if (!this.sheet.resize(this.plot.clientWidth, height, ratio)) return;
+    if (!this.sheet.resize(this.plot.clientWidth, height, ratio)) return false;
     const painter = this.sheet.begin(palette.background);
     this.drawn = this.paint(painter, scene);
     setText(this.note, this.drawn.note ?? "");
@@ -105,6 +108,7 @@ export class TimePanel {
       const p = side.begin(palette.background);
       this.sideHover = this.chart.side!(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
     }
+    return true;
   }
 
   /** The same picture on any painter, to be saved. */
@@ -127,7 +131,14 @@ export class TimePanel {
   }
 
   renderOver(scene: Scene, over: Over): void {
-    if (!this.over.resize(this.sheet.width, this.sheet.height, scene.ratio)) return;
+    const { width, height } = this.sheet;
+    const frame = this.chart.id === "overview" ? scene.view : undefined;
+    const wanted = JSON.stringify([over, frame, width, height, scene.ratio, scene.palette.dark]);
+    if (wanted === this.overKey) return;
+    this.overKey = wanted;
+    // Even an empty canvas costs each frame something.
+    this.over.canvas.hidden = frame === undefined && Object.values(over).every((mark) => mark === undefined);
+    if (!this.over.resize(width, height, scene.ratio)) return;
     const p = this.over.begin();
     const { palette } = scene;
     const box = this.box;
