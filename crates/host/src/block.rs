@@ -1,6 +1,6 @@
 //! Block devices as sysfs describes them.
 
-use crate::target::{BlockDevice, Layer, Queue, Role};
+use crate::target::{BlockDevice, Layer, PartitionPlace, Queue, Role};
 use crate::{DevNumber, Fact, Root, file, loops};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,18 @@ pub(crate) fn partitions(name: &str, root: &Root) -> Vec<String> {
     let disk = class_entry(name);
     let names = root.list(&disk).unwrap_or_default();
     names.into_iter().filter(|name| root.exists(disk.join(name).join("partition"))).collect()
+}
+
+/// Where the partitions of a disk lie, by place.
+fn partition_places(disk: &str, root: &Root) -> Vec<PartitionPlace> {
+    let place = |name: String| {
+        let sectors =
+            |file| root.fact(class_entry(disk).join(&name).join(file)).parse::<u64>().known().copied();
+        Some(PartitionPlace { start: sectors("start")? * SECTOR, size: sectors("size")? * SECTOR, name })
+    };
+    let mut places: Vec<PartitionPlace> = partitions(disk, root).into_iter().filter_map(place).collect();
+    places.sort_by_key(|place| place.start);
+    places
 }
 
 /// Kernel names of the devices that lie on the one with this kernel name.
@@ -106,6 +118,7 @@ pub(crate) fn describe_below(number: DevNumber, root: &Root, depth: usize) -> io
         serial: first(root, &disk, &["serial", "device/serial", "wwid", "device/wwid", "dm/uuid", "md/uuid"]),
         queue: queue(&disk.join("queue"), root),
         role: role(&directory, root, depth)?,
+        partitions: partition_places(&name, root),
         name,
     })
 }

@@ -26,6 +26,6 @@ pub use identify::{TargetError, identify, identify_growing};
 pub use number::DevNumber;
 pub use root::Root;
 pub use target::{
-    BlockDevice, BlockSize, BlockSizeSource, DirectIo, FileSystem, Layer, Queue, RegularFile, Role,
-    TargetFacts, TargetKind, Unwritable,
+    BlockDevice, BlockSize, BlockSizeSource, DirectIo, FileSystem, Layer, PartitionPlace, Queue, RegularFile,
+    Role, TargetFacts, TargetKind, Unwritable,
 };

@@ -110,6 +110,20 @@ pub struct BlockDevice {
     pub queue: Queue,
     /// What it is made of.
     pub role: Role,
+    /// Its partitions, by place; archives of earlier versions do not tell them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partitions: Vec<PartitionPlace>,
+}
+
+/// A partition, seen from its disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionPlace {
+    /// The kernel's name, for example `nvme0n1p2`.
+    pub name: String,
+    /// First byte.
+    pub start: u64,
+    /// Size in bytes.
+    pub size: u64,
 }
 
 impl BlockDevice {

@@ -200,6 +200,9 @@ fn mounted_partition_forbids_the_whole_disk_but_not_its_neighbour() {
     let facts = facts(second.path());
     let Role::Partition { start, disk: whole, .. } = &device(&facts).role else { panic!("{facts:?}") };
     assert_eq!((start, whole.name.as_str()), (&Fact::Known(17 << 20), disk.name()));
+    let places: Vec<_> = whole.partitions.iter().map(|p| (p.name.clone(), p.start, p.size)).collect();
+    let name = |number| format!("{}p{number}", disk.name());
+    assert_eq!(places, [(name(1), 1 << 20, 16 << 20), (name(2), 17 << 20, 8 << 20)]);
 }
 
 #[test]
