@@ -57,10 +57,11 @@ npm ci --silent
 npm run --silent typecheck
 
 # The committed bundle is what building gives, to the byte.
-cp dist/viewer.js "$here/target/viewer.committed.js"
+rm -rf "$here/target/viewer.committed"
+cp -r dist "$here/target/viewer.committed"
 npm run --silent build
-if ! cmp dist/viewer.js "$here/target/viewer.committed.js"; then
-    echo "web/dist/viewer.js is not what its source gives: commit what 'npm run build' wrote" >&2
+if ! diff -rq dist "$here/target/viewer.committed"; then
+    echo "web/dist is not what its source gives: commit what 'npm run build' wrote" >&2
     exit 1
 fi
 

@@ -1,4 +1,5 @@
-// Makes dist/viewer.js: one script that is the page's viewer and, from a blob of its own text, its worker.
+// Makes dist/viewer.js: one script that is the page's viewer and, from a blob of its own text, its worker; and
+// dist/viewer.css, which belongs into the head.
 import { build } from "esbuild";
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
@@ -7,8 +8,8 @@ import ts from "typescript";
 
 const OUT = new URL("./dist/viewer.js", import.meta.url);
 const SOURCE = new URL("./src/", import.meta.url).pathname;
-/** What others read: the data of the page, and the hook of the tests. */
-const CONTRACTS = ["format/page.ts", "views/hook.ts"].map((file) => SOURCE + file);
+/** Names that others use, too: in the data of the page, in files with all requests, in tests. */
+const CONTRACTS = ["format/page.ts", "format/side-car.ts", "views/hook.ts"].map((file) => SOURCE + file);
 
 await build({
   entryPoints: [new URL("./src/main.ts", import.meta.url).pathname],
@@ -19,6 +20,12 @@ await build({
   target: "es2022",
   charset: "utf8",
   legalComments: "none",
+});
+
+await build({
+  entryPoints: [SOURCE + "views/style.css"],
+  outfile: new URL("./dist/viewer.css", import.meta.url).pathname,
+  minify: true,
 });
 
 // esbuild is quick, terser is thorough: the page is to stay small.

@@ -15,8 +15,9 @@ import {
 import type { ReportStats } from "../src/views/hook";
 import { launch, open, type Opened, type OpenOptions, ROWS as BROWSERS } from "./browser";
 
-const style = readFileSync(new URL("../../crates/view/src/report/style.css", import.meta.url), "utf8");
-const viewer = readFileSync(new URL("../dist/viewer.js", import.meta.url), "utf8");
+const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
+const style = read("../../crates/view/src/report/style.css") + read("../dist/viewer.css");
+const viewer = read("../dist/viewer.js");
 const r = makeRequests({ requests: 40_000 });
 const html = fixturePage([r], {}, style, viewer);
 const WIDTH = widthFor(r.endNs + 1, 16_384);
@@ -300,6 +301,86 @@ describe("sonar", () => {
     }));
 });
 
+/** Fingers, as the browser sees them; puppeteer's own know only one at a time. */
+async function touch(page: Page, steps: readonly (readonly (readonly [number, number])[])[]): Promise<void> {
+  const session = await page.createCDPSession();
+  let before = 0;
+  for (const fingers of [...steps, []]) {
+    const type = fingers.length === 0 ? "touchEnd" : fingers.length > before ? "touchStart" : "touchMove";
+    const touchPoints = fingers.map(([x, y], id) => ({ x, y, id }));
+    await session.send("Input.dispatchTouchEvent", { type, touchPoints });
+    before = fingers.length;
+  }
+  await session.detach();
+}
+
+describe("touch", () => {
+  test("one finger pans, two zoom, a long press picks", () =>
+    shown(html, {}, async ({ page }) => {
+      const { x, y, w, h } = await plot(page);
+      const at = (share: number) => [x + w * share, y + h / 2] as const;
+      await page.evaluate(() => window.__report!.set({ t: [100e9, 200e9] }));
+      await touch(page, [[at(0.6)], [at(0.5)], [at(0.4)]]);
+      await settle(page);
+      const panned = (await stats(page)).domain.t;
+      expect(panned[0]).toBeCloseTo(120e9, -9);
+      expect(panned[1] - panned[0]).toBeCloseTo(100e9, -3);
+      await touch(page, [[at(0.45)], [at(0.45), at(0.55)], [at(0.4), at(0.6)], [at(0.3), at(0.7)]]);
+      await settle(page);
+      const zoomed = (await stats(page)).domain.t;
+      // Four times as far apart: a quarter of the time, around the same middle; fingers move one after the other.
+      expect(zoomed[1] - zoomed[0]).toBeCloseTo(25e9, -9);
+      expect(Math.abs((zoomed[0] + zoomed[1]) / 2 - 170e9)).toBeLessThan(2.5e9);
+      const request = 1234;
+      const when = r.submitted[request]!;
+      await page.evaluate((t) => window.__report!.set({ t, base: "start" }), [when - 1e8, when + 1e8] as [number, number]);
+      const { domain } = await stats(page);
+      const [low, high] = [ROWS.position(domain.y[0]), ROWS.position(domain.y[1])];
+      const top = y + ((high - ROWS.position(r.latency[request]!)) / (high - low)) * h;
+      const session = await page.createCDPSession();
+      await session.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x: x + w / 2, y: top, id: 0 }] });
+      await page.waitForSelector("[data-role=card]:not([hidden])", { timeout: 5000 });
+      await session.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+      expect(await page.$eval("[data-role=card]", (e) => e.textContent!)).toMatch(/^#/);
+    }));
+});
+
+describe("places", () => {
+  test("have their names under the pointer, in the card, and are found", () =>
+    shown(html, {}, async ({ page, problems }) => {
+      const name = "data/<script>alert(1)</script>";
+      const box = await page.evaluate(() => {
+        const plot = document.querySelector("[data-panel=seek] .v-plot")!;
+        plot.scrollIntoView({ block: "center" });
+        const { left, top, height } = plot.getBoundingClientRect();
+        return { left, top, height };
+      });
+      const named = new Set<string>();
+      for (let step = 1; step < 40; step++) {
+        await page.mouse.move(box.left + 400, box.top + (box.height * step) / 40);
+        named.add((await page.$eval("[data-panel=seek] [data-role=readout]", (e) => e.textContent!)).split(" · ")[2] ?? "");
+      }
+      expect(named).toContain(name);
+      expect(named).toContain("volume");
+      await page.keyboard.press("/");
+      await page.keyboard.type("SCRIPT");
+      await page.keyboard.press("Enter");
+      const told = () => page.$eval("[data-role=status]", (e) => e.textContent!);
+      expect(await told()).toMatch(new RegExp(`^${name.replace(/[()]/g, ".")}: 9.31 GiB to 18.6 GiB`));
+      await page.keyboard.press("/");
+      await page.keyboard.type("nowhere");
+      await page.keyboard.press("Enter");
+      expect(await told()).toMatch(/nor a name/);
+      const inFile = r.place.findIndex((p) => p >= 10e9 && p < 20e9);
+      await page.keyboard.press("/");
+      await page.keyboard.type(`#${inFile}`);
+      await page.keyboard.press("Enter");
+      await page.waitForSelector("[data-role=card]:not([hidden])", { timeout: 5000 });
+      expect(await page.$eval("[data-role=card]", (e) => e.textContent!)).toContain(`(${name} + `);
+      expect(problems).toEqual([]);
+    }));
+});
+
 describe("page", () => {
   test("findings are buttons, and n walks them", () =>
     shown(html, {}, async ({ page }) => {
@@ -515,6 +596,15 @@ describe("other pages", () => {
       expect([found.gridTotal, found.requests]).toEqual([5000, 5000]);
     });
   });
+
+  test("two runs: strips of A show B, too", () =>
+    shown(fixturePage([r, makeRequests({ requests: 5000, seed: 9 })], {}, style, viewer), {}, async ({ page }) => {
+      const title = () => page.$eval("[data-panel=throughput] h3", (e) => e.textContent!);
+      expect(await title()).toMatch(/^A · .* \(B: dashed\)$/);
+      await page.keyboard.press("a");
+      await settle(page);
+      expect(await title()).toMatch(/^A · [^(]*$/);
+    }));
 
   test("two runs: both, one, and their difference", async () => {
     const two = fixturePage(

@@ -19,7 +19,7 @@ if (process.argv[2] === "perf") {
 const [directory = "e2e/shots", requests = "60000"] = process.argv.slice(2);
 mkdirSync(directory, { recursive: true });
 const viewer = readFileSync("dist/viewer.js", "utf8");
-const style = readFileSync("../crates/view/src/report/style.css", "utf8");
+const style = ["../crates/view/src/report/style.css", "dist/viewer.css"].map((f) => readFileSync(f, "utf8")).join("");
 const one = fixturePage([makeRequests({ requests: Number(requests) })], {}, style, viewer);
 const two = fixturePage(
   [makeRequests({ requests: 20000 }), makeRequests({ requests: 20000, slower: 1.6 })],

@@ -4,14 +4,12 @@ import { PAGE_VERSION, type PageMeta } from "./format/page";
 import { App } from "./views/app";
 import { el } from "./views/dom";
 import { hook } from "./views/hook";
-import { STYLE } from "./views/style";
 import { type DedicatedWorkerGlobalScope, serve } from "./work/worker";
 import { Workshop } from "./work/workshop";
 
 function begin(): void {
   const view = document.getElementById("view");
   if (!view) return;
-  document.head.append(el("style", {}, STYLE));
   warnIfCutOff(view);
   const meta = readMeta(view);
   if (!meta) return;

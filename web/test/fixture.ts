@@ -463,8 +463,14 @@ function seekOf(run: number, r: Requests): { seek: NonNullable<PageRun["seek"]>;
     (i) => [Math.floor(r.due[i]! / width), 1 + Math.floor(r.place[i]! / rowBytes)],
     r,
   );
-  return { seek: { width, columns, row_bytes: rowBytes, rows: Math.ceil(top / rowBytes), device_bytes: [42e9] }, text };
+  return { seek: { width, columns, row_bytes: rowBytes, rows: Math.ceil(top / rowBytes), device_bytes: [42e9], places: PLACES }, text };
 }
+
+/** A volume and a file in it; names of files may be anything. */
+export const PLACES = [
+  { name: "volume", from_bytes: 0, to_bytes: 40e9 },
+  { name: "data/<script>alert(1)</script>", from_bytes: 10e9, to_bytes: 20e9 },
+];
 
 function relationsOf(run: number, r: Requests): { relations: PageRelation[]; text: string } {
   const edges = Array.from({ length: 64 }, (_, i) => i * 2);
@@ -515,7 +521,7 @@ function findingsOf(r: Requests): PageFinding[] {
   ];
 }
 
-function bandsOf(): PageRun["bands"] {
+function bandsOf(end: number): PageRun["bands"] {
   const names = "ABC";
   const unit = (ns: number) => (ns >= 1e6 ? `${ns / 1e6} ms` : `${ns / 1e3} µs`);
   return (["read", "write"] as const).flatMap((op) =>
@@ -526,6 +532,7 @@ function bandsOf(): PageRun["bands"] {
       peak_ns: peak,
       high_ns: Math.round(peak * 1.9),
       share,
+      range: { from_ns: 0, to_ns: end },
       share_over_time: Array.from({ length: 40 }, (_, k) => share * (1 + 0.2 * Math.sin(k / 5))),
     })),
   );
@@ -575,7 +582,7 @@ function runOf(index: number, r: Requests, options: PageOptions): Part {
     stamps: [],
     cautions: [{ severity: "warning", text: `The file ${HOSTILE_NAME} was not opened with O_DIRECT.` }],
     findings: isLoad ? [] : findingsOf(r),
-    bands: isLoad ? [] : bandsOf(),
+    bands: isLoad ? [] : bandsOf(r.endNs),
     passes: isLoad ? [] : [{ name: "pass 2", at_ns: 200e9 }],
     grids: grids.grids,
     series: all.map(([s]) => s),
@@ -620,6 +627,7 @@ function runOf(index: number, r: Requests, options: PageOptions): Part {
     detail: {
       requests: isLoad ? 0 : r.n,
       embedded: hasPoints ? r.n : 0,
+      has_places: true,
       one_of: hasPoints ? 1 : 100,
       side_car: hasPoints ? null : "run.trace",
     },

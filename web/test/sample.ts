@@ -229,7 +229,7 @@ export function sampleRun(name: string, slow: number): PageRun {
         part("pass", `pass ${i}`, i === 5 ? rate * 0.6 : rate, i === 5 ? 900e3 : 240e3 + 9e3 * next()),
       ),
     ],
-    detail: { requests: 523_012, embedded: 523_012, one_of: 1, side_car: null },
+    detail: { requests: 523_012, embedded: 523_012, one_of: 1, has_places: true, side_car: null },
   };
 }
 

@@ -309,6 +309,29 @@ pub struct LimitArgs {
     pub bad_ignore: u64,
 }
 
+/// How many requests are told of in a page, or how much of each.
+#[derive(Debug, Clone, Copy)]
+pub enum PointsArg {
+    /// About so many.
+    About(u64),
+    /// As many as by default, with what the sonar needs.
+    Picture,
+}
+
+impl std::str::FromStr for PointsArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PointsArg, String> {
+        match text {
+            "picture" => Ok(PointsArg::Picture),
+            number => number
+                .parse()
+                .map(PointsArg::About)
+                .map_err(|_| "it is neither a number of requests nor 'picture'".to_string()),
+        }
+    }
+}
+
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -323,15 +346,19 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with = "text")]
     pub compare: bool,
     /// Requests that have their facts in the page, about so many; exceptional ones first. Default: all of a million, of
-    /// more 200000. 0: none
-    #[arg(long, value_name = "N", conflicts_with = "text")]
-    pub points: Option<u64>,
+    /// more 200000. 0: none. picture: the default number without lengths, places and workers, for a smaller page
+    #[arg(long, value_name = "N|picture", conflicts_with = "text")]
+    pub points: Option<PointsArg>,
     /// Largest size of the page; single requests are left out until it fits
     #[arg(long, value_name = "SIZE", default_value = "25MB", conflicts_with = "text")]
     pub max_html: ByteSize,
     /// Write the facts of all requests beside the page, NAME.trace: dropped onto the page, it shows every one of them
     #[arg(long, conflicts_with = "text")]
     pub side_car: bool,
+    /// Names for parts of the target, which then stand beside the places: lines of begin, length and name, for example
+    /// 1GiB 512MiB data/ibdata1. Partitions are known without
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "compare"])]
+    pub places: Option<PathBuf>,
     /// Print a text of 72 columns with a picture made of characters instead, for a mail
     #[arg(long, conflicts_with = "out")]
     pub text: bool,

@@ -13,6 +13,7 @@ mod inputs;
 mod live;
 mod means_args;
 mod output;
+mod places;
 mod playback;
 mod plot_args;
 mod progress;

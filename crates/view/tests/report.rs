@@ -5,7 +5,7 @@ mod common;
 use common::{Run, empty, extreme, replay};
 use iosonar_analyze::demand::DemandOptions;
 use iosonar_analyze::{Choice, Findings, Kept, Tally};
-use iosonar_view::report::{Detail, PointWriter, Report, ReportRun, decode_block, write};
+use iosonar_view::report::{Detail, Facts, PointWriter, Report, ReportRun, decode_block, write};
 use iosonar_view::{Headline, Material, RunMaterial, Subject};
 
 /// The page of a run, with the facts of about `points` requests.
@@ -25,7 +25,12 @@ fn html_with(run: &Run, points: u64) -> String {
     let material = Material { subject: &subject, run: Some(material), demand: Some(&demand) };
     let detail = detail(run, &summary, &tally, points);
     let report = Report {
-        runs: &[ReportRun { name: "<script>alert(3)</script>", material: &material, detail: &detail }],
+        runs: &[ReportRun {
+            name: "<script>alert(3)</script>",
+            material: &material,
+            detail: &detail,
+            places: &[],
+        }],
         comparison: None,
         plan_toml: Some(&run.plan.to_toml()),
         environment_json: Some("{\"kernel\": \"</pre><script>alert(2)</script>\"}"),
@@ -50,7 +55,7 @@ fn detail(run: &Run, summary: &iosonar_analyze::Summary, tally: &Tally, points: 
     let mut choice = Choice::new(summary, Some(tally), &Findings::default(), points);
     let mut detail =
         Detail { requests: summary.counts.all.completed, one_of: choice.one_of(), ..Detail::default() };
-    let mut writer = PointWriter::new(|block| {
+    let mut writer = PointWriter::new(Facts::All, |block| {
         detail.blocks.push(block);
         Ok(())
     });

@@ -1,33 +1,16 @@
 /** Scales of bytes, whose round values are powers of two. */
 
-import type { Scale } from "../render/scale";
 import { LinearScale, LogScale } from "../render/scale";
 
-/** Linear from 0; ticks are round in the unit in which they are told. */
-export class ByteScale implements Scale {
-  private readonly inUnits: LinearScale;
-  private readonly unit: number;
-  readonly from = 0;
-
-  constructor(
-    readonly to: number,
-    a: number,
-    b: number,
-  ) {
-    this.unit = 1024 ** Math.floor(Math.log2(Math.max(to, 1)) / 10);
-    this.inUnits = new LinearScale(0, to / this.unit, a, b);
+/** Linear from 0; ticks are multiples of a power of two. */
+export class ByteScale extends LinearScale {
+  constructor(to: number, a: number, b: number) {
+    super(0, to, a, b);
   }
 
-  at(value: number): number {
-    return this.inUnits.at(value / this.unit);
-  }
-
-  invert(pixel: number): number {
-    return this.inUnits.invert(pixel) * this.unit;
-  }
-
-  ticks(n: number): number[] {
-    return this.inUnits.ticks(n).map((value) => value * this.unit);
+  override ticks(n: number): number[] {
+    const step = 2 ** Math.max(0, Math.ceil(Math.log2(this.to / Math.max(n, 1))));
+    return Array.from({ length: Math.floor(this.to / step) + 1 }, (_, i) => i * step);
   }
 }
 

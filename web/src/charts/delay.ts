@@ -12,7 +12,7 @@ import { count, duration, moment } from "../render/units";
 import { columnsIn, fill, shadesOf, show } from "./density-picture";
 import { byOperation, figures, histogram, totalOf } from "./histogram";
 import { collapseLine, limitLine, stalls } from "./marks";
-import { type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
+import { DASHED_B, type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
 import { fewPoints, stampAll, words } from "./sonar";
 import { largest, outlineOf, type Steps, stepsOf, sum, valueAt } from "./steps";
 
@@ -65,16 +65,16 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
     align: "end",
     baseline: "middle",
   });
-  const backlog = stepsOf(scene.data, scene.run, "waiting.request-ns", range, box.w, sum);
+  const backlog = backlogOf(scene, scene, box.w);
   const lit = drawDots(p, box, scene, at) ?? drawDensity(p, box, scene, low, high);
   p.clip(box, () => {
     stalls(p, box, scene, false);
-    if (backlog) drawBacklog(p, box, scene, waiting(backlog));
+    if (backlog) drawBacklog(p, box, scene, backlog);
     collapseLine(p, box, scene, false);
   });
   limitLine(p, box, scene, "delay", at);
   timeAxis(p, box, scene.palette, range[0], range[1], "time");
-  return { hover: hover(box, scene, backlog && waiting(backlog), low, high), lit };
+  return { hover: hover(box, scene, backlog, low, high), lit };
 }
 
 /** Where single requests are at hand and few, they are drawn as such. */
@@ -97,18 +97,26 @@ function drawDensity(p: Painter, box: Box, scene: Scene, low: number, high: numb
 }
 
 /** Requests that wait, on average over a step. */
-function waiting(s: Steps): Steps {
-  return { ...s, values: s.values.map((ns) => ns / s.wide) };
+function backlogOf({ data, run }: Pick<Scene, "data" | "run">, { view }: Scene, pixels: number): Steps | undefined {
+  const s = stepsOf(data, run, "waiting.request-ns", view.time, pixels, sum);
+  return s && { ...s, values: s.values.map((ns) => ns / s.wide) };
 }
 
 /** On its own logarithmic scale, told at its end. */
 function drawBacklog(p: Painter, box: Box, scene: Scene, s: Steps): void {
   const top = largest(s);
+  const inB = scene.beside && backlogOf(scene.beside, scene, box.w);
+  const all = inB ? largest(s, inB) : top;
+  if (all < 1) return;
+  const scale = new LogScale(1, Math.max(all, 10) * 1.3, box.y + box.h, box.y);
+  const line = (of: Steps, dash?: readonly number[]) => {
+    const points = outlineOf(of, box, scene.view.time, (n) => scale.at(Math.max(n, 1)));
+    p.line(points, { color: faded(scene.palette.background, 0.8), width: 4 });
+    p.line(points, { color: scene.palette.text, width: 1.5, ...(dash && { dash }) });
+  };
+  line(s);
+  if (inB) line(inB, DASHED_B);
   if (top < 1) return;
-  const scale = new LogScale(1, Math.max(top, 10) * 1.3, box.y + box.h, box.y);
-  const points = outlineOf(s, box, scene.view.time, (n) => scale.at(Math.max(n, 1)));
-  p.line(points, { color: faded(scene.palette.background, 0.8), width: 4 });
-  p.line(points, { color: scene.palette.text, width: 1.5 });
   const peak = s.values.indexOf(top);
   const x =
     box.x + ((s.from + (peak + 0.5) * s.wide - scene.view.time[0]) / (scene.view.time[1] - scene.view.time[0])) * box.w;
@@ -116,8 +124,9 @@ function drawBacklog(p: Painter, box: Box, scene: Scene, s: Steps): void {
   const style = { size: 11, color: scene.palette.text, baseline: "middle" } as const;
   const width = p.measure(label, style);
   const left = Math.min(Math.max(x - width / 2, box.x + 4), box.x + box.w - width - 4);
-  p.fill({ x: left - 2, y: scale.at(top) - 16, w: width + 4, h: 14 }, faded(scene.palette.background, 0.85));
-  p.text(left, scale.at(top) - 9, label, style);
+  const y = Math.max(scale.at(top) - 9, box.y + 8);
+  p.fill({ x: left - 2, y: y - 7, w: width + 4, h: 14 }, faded(scene.palette.background, 0.85));
+  p.text(left, y, label, style);
 }
 
 function hover(box: Box, scene: Scene, backlog: Steps | undefined, low: number, high: number) {

@@ -6,7 +6,7 @@ import { faded } from "../render/palette";
 import { LinearScale } from "../render/scale";
 import { count, moment } from "../render/units";
 import { collapseLine, sign, stalls } from "./marks";
-import { type Drawn, meanings, plotOf, type Scene, type TimeChart } from "./scene";
+import { DASHED_B, type Drawn, meanings, plotOf, type Scene, type TimeChart } from "./scene";
 import { largest, least, middle, most, outlineOf, type Steps, stepsOf, valueAt } from "./steps";
 import { TABLE_ROWS } from "./throughput";
 
@@ -15,6 +15,7 @@ interface Lane {
   readonly least: Steps;
   readonly median: Steps;
   readonly most: Steps;
+  readonly medianInB?: Steps | undefined;
 }
 
 export const IN_FLIGHT: TimeChart = {
@@ -33,25 +34,27 @@ export const IN_FLIGHT: TimeChart = {
   side: (p, _box, scene) =>
     meanings(p, scene, [
       { text: "median of each moment", color: scene.palette.text, width: 1.5 },
+      ...(scene.beside ? [{ text: "the same in B", color: scene.palette.text, dash: DASHED_B }] : []),
       { text: "least to most", color: faded(scene.palette.text, 0.3), filled: true },
     ]),
 };
 
 function lanes(scene: Scene, pixels: number): Lane[] {
-  const { data, run, view } = scene;
+  const { view, beside } = scene;
   return (["read", "write"] as const).flatMap((op) => {
     if (!view.on[op]) return [];
-    const of = (what: string, combine: typeof most) =>
+    const of = (what: string, combine: typeof most, { data, run }: Pick<Scene, "data" | "run"> = scene) =>
       stepsOf(data, run, `in-flight.${op}.${what}`, view.time, pixels, combine);
     const [low, median, high] = [of("least", least), of("median", middle), of("most", most)];
-    return low && median && high ? [{ op, least: low, median, most: high }] : [];
+    const medianInB = beside && of("median", middle, beside);
+    return low && median && high ? [{ op, least: low, median, most: high, medianInB }] : [];
   });
 }
 
 function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   const box = plotOf(p, 8);
   const found = lanes(scene, box.w).filter((lane) => largest(lane.most) > 0);
-  const top = largest(...found.map((l) => l.most)) * 1.1 || 1;
+  const top = largest(...found.flatMap((l) => [l.most, l.medianInB ?? l.most])) * 1.1 || 1;
   const height = (box.h - (found.length - 1) * 8) / Math.max(found.length, 1);
   found.forEach((lane, i) => drawLane(p, { ...box, y: box.y + i * (height + 8), h: height }, scene, lane, top));
   p.clip(box, () => {
@@ -78,6 +81,7 @@ function drawLane(p: Painter, box: Box, scene: Scene, lane: Lane, top: number): 
     const points = (s: Steps) => outlineOf(s, box, scene.view.time, (v) => scale.at(v));
     p.area([...points(lane.most), ...points(lane.least).reverse()], faded(color, 0.3));
     p.line(points(lane.median), { color, width: 1.5 });
+    if (lane.medianInB) p.line(points(lane.medianInB), { color, width: 1.5, dash: DASHED_B });
   });
   sign(p, box, box.x + 6, box.y + 9, `${lane.op}s`, color, scene.palette);
 }

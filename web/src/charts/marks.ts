@@ -1,7 +1,7 @@
 /** What stands in a plot over time beside the numbers: stalls, collapse, passes, limits. */
 
 import type { PageFinding, PageRun } from "../format/page";
-import type { Box, Painter, TextStyle } from "../render/painter";
+import type { Box, Painter, Point, TextStyle } from "../render/painter";
 import { faded, type Palette } from "../render/palette";
 import { moment } from "../render/units";
 import type { Scene } from "./scene";
@@ -41,6 +41,23 @@ export function stalls(p: Painter, box: Box, scene: Scene, withNumbers: boolean)
       baseline: "middle",
     });
     last = at;
+  }
+}
+
+/** What a stall held came back at its end: over submissions, the latency L = end − t. */
+export function heldCurves(p: Painter, box: Box, scene: Scene, yOf: (ns: number) => number): void {
+  const x = xOfTime(scene, box);
+  const [from, to] = scene.view.time;
+  for (const { kind, range } of scene.run.findings) {
+    if (kind !== "stall" || !range || range.to_ns < from || range.from_ns > to) continue;
+    const held = range.to_ns - range.from_ns;
+    // Equal steps of the logarithm: the curve is steep at its end.
+    const points = Array.from({ length: 33 }, (_, i): Point => {
+      const left = Math.max(held * 0.7 ** i, 1000);
+      return [x(range.to_ns - left), yOf(left)];
+    });
+    if (points.at(-1)![0] - points[0]![0] > 6)
+      p.line(points, { color: faded(scene.palette.text, 0.6), width: 1, dash: [4, 3] });
   }
 }
 

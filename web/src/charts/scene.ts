@@ -17,6 +17,8 @@ export interface Scene {
   readonly data: RunData;
   /** B, where the difference to A is shown. */
   readonly other?: RunData | undefined;
+  /** B, where strips of A show it, too, dashed. */
+  readonly beside?: Pick<Scene, "run" | "data"> | undefined;
   readonly view: View;
   readonly bounds: Bounds;
   /** Durations of all requests. */
@@ -87,6 +89,9 @@ export function meanings(p: Painter, scene: Scene, all: readonly Meaning[]): Hov
   });
   return () => undefined;
 }
+
+/** Lines of B over those of A. */
+export const DASHED_B = [2, 3];
 
 /** What is wider stands below a plot, not beside it. */
 export const BESIDE = 300;

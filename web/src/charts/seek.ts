@@ -1,5 +1,6 @@
 /** Where requests begin, over the time for which they are wanted. */
 
+import { placeAt, sizeOf } from "../model/places";
 import { addRange } from "../model/pyramid";
 import { timeInQuestion } from "../model/view";
 import { slotBins } from "../render/density";
@@ -42,7 +43,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   valueAxis(p, box, scene.palette, scale, bytes);
   const grid = scene.data.grid(SEEK_GRID);
   let lit = 0;
-  const few = fewPoints(scene, SEEK_GRID, range);
+  const few = scene.run.detail.has_places ? fewPoints(scene, SEEK_GRID, range) : undefined;
   if (few) {
     lit = stampAll(p, box, scene, few, "due", range, (points, i) => scale.at(points.place[i]! * points.unit)).lit;
   } else if (grid) {
@@ -54,6 +55,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
     lit = show(p, box, columns, slots, shades);
   }
   p.clip(box, () => stalls(p, box, scene, false));
+  names(p, box, scene, scale);
   for (const size of seek.device_bytes) {
     const y = scale.at(size);
     if (y < box.y || y > box.y + box.h) continue;
@@ -77,9 +79,31 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   timeAxis(p, box, scene.palette, range[0], range[1], "time");
   const hover: Hover = (x, y) => {
     const ns = range[0] + ((x - box.x) / box.w) * (range[1] - range[0]);
-    return `${moment(ns)} · at ${bytes(Math.max(0, scale.invert(y)))}`;
+    const at = Math.max(0, scale.invert(y));
+    const named = placeAt(scene.run, at);
+    return `${moment(ns)} · at ${bytes(at)}${named ? ` · ${named.name}` : ""}`;
   };
   return { hover, lit };
+}
+
+/** Pixels that a name needs. */
+const NAME_HEIGHT = 15;
+
+/** Names of parts, the longest first, wherever there is room; ends of parts as hairlines. */
+function names(p: Painter, box: Box, scene: Scene, scale: ByteScale): void {
+  const taken: number[] = [];
+  const inside = (y: number) => Math.min(Math.max(y, box.y), box.y + box.h);
+  const color = scene.palette.text;
+  for (const place of [...scene.run.seek!.places].sort((a, b) => sizeOf(b) - sizeOf(a))) {
+    const [top, bottom] = [inside(scale.at(place.to_bytes)), inside(scale.at(place.from_bytes))];
+    const middle = (top + bottom) / 2;
+    const isFree = taken.every((y) => Math.abs(y - middle) >= NAME_HEIGHT);
+    if (bottom - top < 2 || !isFree) continue;
+    taken.push(middle);
+    p.fill({ x: box.x, y: top, w: 4, h: bottom - top - 1 }, faded(color, 0.5));
+    for (const y of [top, bottom]) p.fill({ x: box.x, y, w: box.w, h: 1 }, faded(color, 0.2));
+    sign(p, box, box.x + 10, middle, place.name, color, scene.palette);
+  }
 }
 
 /** Requests by row of places over what is in sight: reads, writes. */

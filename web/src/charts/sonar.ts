@@ -14,7 +14,7 @@ import { LinearScale } from "../render/scale";
 import { count, duration, moment } from "../render/units";
 import { cells, brush, columnsIn, fill, shadesOf, show } from "./density-picture";
 import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, totalOf } from "./histogram";
-import { collapseLine, limitLine, MARKS, passMarks, stalls } from "./marks";
+import { collapseLine, heldCurves, limitLine, MARKS, passMarks, stalls } from "./marks";
 import { type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
 
 /** Points that are counted on the fly, at most: 40 ms on a small machine. */
@@ -98,6 +98,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   p.clip(box, () => {
     if (isTime) stalls(p, box, scene, false);
     drawn = drawRequests(p, box, scene, scale, range);
+    if (scene.view.base === "start") heldCurves(p, box, scene, scale.yOf);
   });
   if (isTime) {
     p.clip({ x: box.x, y: 0, w: box.w, h: box.y + box.h }, () => {

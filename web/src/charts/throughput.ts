@@ -9,7 +9,7 @@ import { faded } from "../render/palette";
 import { LinearScale } from "../render/scale";
 import { byteRate, count, moment, percent, short } from "../render/units";
 import { collapseLine, stalls } from "./marks";
-import { type Drawn, meanings, plotOf, type Scene, type TimeChart } from "./scene";
+import { DASHED_B, type Drawn, meanings, plotOf, type Scene, type TimeChart } from "./scene";
 import { added, below, largest, outlineOf, perSecond, type Steps, valueAt } from "./steps";
 
 export const THROUGHPUT: TimeChart = {
@@ -29,7 +29,8 @@ export const THROUGHPUT: TimeChart = {
     if (run.kind === "load") return meanings(p, scene, [demanded]);
     const delivered = { text: "delivered", color: faded(palette.actual, 0.75), filled: true };
     const missing = { text: "not delivered", color: faded(palette.demanded, 0.35), filled: true };
-    return meanings(p, scene, run.has_timetable ? [demanded, delivered, missing] : [delivered]);
+    const inB = scene.beside ? [{ text: "delivered in B", color: palette.text, dash: DASHED_B }] : [];
+    return meanings(p, scene, [...(run.has_timetable ? [demanded, delivered, missing] : [delivered]), ...inB]);
   },
 };
 
@@ -58,8 +59,10 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   const box = plotOf(p, 8);
   const range = scene.view.time;
   const { demanded, delivered } = rates(scene.data, scene.run, scene.view, range, box.w);
+  const { beside } = scene;
+  const inB = beside && rates(beside.data, beside.run, scene.view, range, box.w).delivered;
   const words = scene.view.rate === "bytes" ? byteRate : (n: number) => `${short(n)}/s`;
-  const top = largest(...[demanded, delivered].flatMap((s) => (s ? [s] : []))) * 1.06 || 1;
+  const top = largest(...[demanded, delivered, inB].flatMap((s) => (s ? [s] : []))) * 1.06 || 1;
   const scale = new LinearScale(0, top, box.y + box.h, box.y);
   valueAxis(p, box, scene.palette, scale, words);
   p.clip(box, () => {
@@ -71,6 +74,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
     }
     if (demanded && delivered) hatchMissing(p, box, range, demanded, delivered, scale, scene.palette.demanded);
     if (demanded) p.line(points(demanded), { color: scene.palette.demanded, width: 2, dash: [5, 3] });
+    if (inB) p.line(points(inB), { color: scene.palette.text, width: 1.5, dash: DASHED_B });
     collapseLine(p, box, scene, false);
   });
   timeAxis(p, box, scene.palette, range[0], range[1], "time");

@@ -266,7 +266,11 @@ high_ns: number,
  */
 share: number, 
 /**
- * The same in equal parts of the time; absent where a part has none.
+ * Time over which it was looked for.
+ */
+range: PageRange, 
+/**
+ * The share in equal parts of this time; absent where a part has none.
  */
 share_over_time: Array<number | null>, };
 
@@ -382,7 +386,28 @@ rows: number,
 /**
  * Sizes of devices, where they are known.
  */
-device_bytes: Array<number>, };
+device_bytes: Array<number>, 
+/**
+ * Parts of the space that have names, as they were told.
+ */
+places: Array<PagePlace>, };
+
+/**
+ * A part of the space with a name: a partition, a file, a volume.
+ */
+export type PagePlace = { 
+/**
+ * Its name; several parts may share one.
+ */
+name: string, 
+/**
+ * First byte.
+ */
+from_bytes: number, 
+/**
+ * First byte behind it.
+ */
+to_bytes: number, };
 
 /**
  * A time by percentile.
@@ -513,6 +538,10 @@ embedded: number,
  * Of those that are not exceptional, one of so many is in the page; 1: all of them.
  */
 one_of: number, 
+/**
+ * Whether they tell their lengths, places and workers; where not, those columns are zero.
+ */
+has_places: boolean, 
 /**
  * Name of the file with all of them that was written beside the page.
  */

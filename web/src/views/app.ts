@@ -1,6 +1,7 @@
 /** The viewer: holds the view, draws what changed once a frame, and turns gestures and keys into views. */
 
 import type { ChartContext } from "../charts/chart";
+import { BAND_SHARES } from "../charts/band-shares";
 import { DELAY } from "../charts/delay";
 import { IN_FLIGHT } from "../charts/in-flight";
 import { OVERVIEW } from "../charts/overview";
@@ -12,6 +13,7 @@ import { THROUGHPUT } from "../charts/throughput";
 import { WORKING_SET } from "../charts/working-set";
 import { SideCar } from "../format/side-car";
 import { fromHash, toHash } from "../model/hash";
+import { placesLike } from "../model/places";
 import { latencyNs, type PointRef, xOf } from "../model/point-store";
 import {
   type Bounds,
@@ -29,7 +31,7 @@ import {
   zoomY,
 } from "../model/view";
 import { DARK, LIGHT, type Palette } from "../render/palette";
-import { count, moment } from "../render/units";
+import { bytes, count, moment } from "../render/units";
 import type { Workshop } from "../work/workshop";
 import { Bar } from "./bar";
 import { BrushResult } from "./brush-result";
@@ -46,7 +48,7 @@ import { deviceRatio } from "./sheet";
 import { type SmallPanel, smallPanels } from "./small-panels";
 import { type Over, TimePanel } from "./time-panel";
 
-const STRIPS: readonly TimeChart[] = [THROUGHPUT, DELAY, IN_FLIGHT, SEEK, WORKING_SET];
+const STRIPS: readonly TimeChart[] = [BAND_SHARES, THROUGHPUT, DELAY, IN_FLIGHT, SEEK, WORKING_SET];
 /** Of a load nothing but the demand is known. */
 const LOAD_STRIPS: readonly TimeChart[] = [SEEK, WORKING_SET, THROUGHPUT];
 /** A new step of the history begins after a pause of the wheel. */
@@ -223,13 +225,23 @@ export class App {
       .replace(/s$/, "")
       .split(":")
       .reduce((sum, part) => sum * 60 + Number(part || NaN), 0);
-    if (!Number.isFinite(seconds)) return this.say(`“${told}” is neither a time nor a request`);
+    if (!Number.isFinite(seconds)) return this.goToPlace(text);
     const end = this.bounds.time[1];
     if (seconds * 1e9 > end) {
       const request = !isLoad && /^\d+$/.test(told) ? `; #${told} is request ${told}` : "";
       return this.say(`the ${isLoad ? "load" : "run"} ends at ${moment(end)}${request}`);
     }
     this.centre(seconds * 1e9, this.overTime);
+  }
+
+  private goToPlace(text: string): void {
+    const found = this.report.runs.flatMap(({ run }) => placesLike(run, text));
+    const first = found[0];
+    const panel = this.visible().find(({ panel }) => panel.chart === SEEK)?.panel;
+    if (!first || !panel) return this.say(`“${text}” is neither a time nor a request, nor a name of a place`);
+    const others = found.length > 1 ? `; ${count(found.length - 1)} more like it` : "";
+    this.scrollTo(panel.root);
+    this.say(`${first.name}: ${bytes(first.from_bytes)} to ${bytes(first.to_bytes)}${others}`);
   }
 
   private centre(at: number, view: View): void {
@@ -330,7 +342,8 @@ export class App {
     if (isLoad && chart === THROUGHPUT) return "Throughput, demanded";
     if (runs.length < 2) return chart.title;
     if (chart.id === "sonar" && this.view.shown === "difference") return `${chart.title}: B against A`;
-    return `${index === 0 ? "A" : "B"} · ${chart.title}`;
+    const isWithB = index === 0 && this.view.shown !== "A" && /^(throughput|delay|in-flight)$/.test(chart.id);
+    return `${index === 0 ? "A" : "B"} · ${chart.title}${isWithB ? " (B: dashed)" : ""}`;
   }
 
   private heightOf(chart: TimeChart): number {
@@ -351,12 +364,14 @@ export class App {
   private scene(index: number): Scene {
     const { report, view, bounds } = this;
     const data = report.runs[index]!;
+    const second = report.runs[1];
     return {
       meta: report.meta,
       index,
       run: data.run,
       data,
-      other: view.shown === "difference" ? report.runs[1] : undefined,
+      other: view.shown === "difference" ? second : undefined,
+      beside: second && index === 0 && view.shown !== "A" ? { run: second.run, data: second } : undefined,
       view,
       bounds,
       durations: this.home.y,
@@ -467,7 +482,7 @@ export class App {
     const always = [index, this.dataVersion, this.palette.dark, on, transfer];
     if (chart === OVERVIEW) return JSON.stringify([always, base]);
     if (chart.id === "sonar") return JSON.stringify([always, base, shown, time, number, y, yLinear, dots, brush]);
-    return JSON.stringify([always, rate, time, brush]);
+    return JSON.stringify([always, rate, time, brush, shown]);
   }
 
   private drawSmall(): void {
@@ -585,9 +600,10 @@ export class App {
     this.root.classList.toggle("v-print", isPrinting);
     this.root.style.width = isPrinting ? `${PRINT_WIDTH}px` : "";
     this.applyTheme();
-    for (const { panel } of this.visible()) panel.unfold(isPrinting);
     // Of paper there is enough for short tables.
-    for (const panel of this.small) panel.unfold(isPrinting && panel.chart.table(this.context).length <= PRINTED_ROWS);
+    const unfolds = (rows: readonly unknown[]) => isPrinting && rows.length <= PRINTED_ROWS;
+    for (const { panel, index } of this.visible()) panel.unfold(unfolds(panel.chart.table(this.scene(index))));
+    for (const panel of this.small) panel.unfold(unfolds(panel.chart.table(this.context)));
     this.drawAll();
     this.drawOver();
     this.drawSmall();

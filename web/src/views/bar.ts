@@ -122,7 +122,7 @@ export class Bar {
   }
 
   private goToField(): HTMLInputElement {
-    const label = "go to a time (65.3, 1:05:03) or a request (#8123456) (/)";
+    const label = "go to a time (65.3, 1:05:03), a request (#8123456) or a name of a place (/)";
     const input = el("input", {
       type: "text",
       placeholder: "65.3 or #812",

@@ -2,6 +2,7 @@
 
 import type { PageRun } from "../format/page";
 import type { RequestFacts } from "../model/requests";
+import { placeAt } from "../model/places";
 import { bytes, count, duration, moment, significant } from "../render/units";
 
 /** Moments of a request are known to the microsecond. */
@@ -14,13 +15,18 @@ const MS = 1e6;
 export function cardText(request: RequestFacts, run: PageRun): string {
   return [
     `#${count(request.number)}`,
-    `${request.op} ${bytes(request.lengthBytes)} @ ${place(request.offsetBytes)}`,
-    targetOf(request, run),
-    `worker ${request.worker}`,
+    ...(run.detail.has_places ? placeOf(request, run) : [request.op, targetOf(request, run)]),
     ...(request.pass > 0 || hasPasses(run) ? [`pass ${request.pass}`] : []),
     ...times(request, run),
     ...marks(request),
   ].join(" · ");
+}
+
+function placeOf(request: RequestFacts, run: PageRun): string[] {
+  const { op, lengthBytes, offsetBytes, worker } = request;
+  const named = placeAt(run, offsetBytes);
+  const inside = named ? ` (${named.name} + ${bytes(offsetBytes - named.from_bytes)})` : "";
+  return [`${op} ${bytes(lengthBytes)} @ ${place(offsetBytes)}${inside}`, targetOf(request, run), `worker ${worker}`];
 }
 
 /** Bytes exactly, and in a unit that people know. */

@@ -21,7 +21,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["e", "how numbers become strength of colour"],
   ["d", "dots or density"],
   ["n N", "next finding, the one before"],
-  ["/", "go to a time or to the number of a request"],
+  ["/", "go to a time, to the number of a request or to a place with a name"],
   ["a b x", "run A, run B, difference"],
   ["c", "cautions"],
   ["s S", "save the panel as PNG, as SVG"],

@@ -2,10 +2,11 @@
 
 use super::compare::comparisons;
 use crate::analysis::{Analysis, Run};
-use crate::args::ReportArgs;
+use crate::args::{PointsArg, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{print, tell};
+use crate::places;
 use crate::progress::while_reading;
 use crate::replace::{Replacement, is_special};
 use crate::session::TOOL;
@@ -13,7 +14,7 @@ use anyhow::{Context, anyhow};
 use iosonar_analyze::compare::{Comparison, Judged};
 use iosonar_analyze::{Choice, Kept, Records};
 use iosonar_archive::Record;
-use iosonar_view::report::{Detail, PointWriter, Report, ReportRun, SideCar, write};
+use iosonar_view::report::{Detail, Facts, Place, PointWriter, Report, ReportRun, SideCar, write};
 use iosonar_view::{Material, Needs, TextOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -39,6 +40,11 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
             groups.len()
         )));
     }
+    let named = places_of(args, &inputs)?;
+    let facts = match args.points {
+        Some(PointsArg::Picture) => Facts::Picture,
+        Some(PointsArg::About(_)) | None => Facts::All,
+    };
     let limits = (&args.limits).into();
     let analyses = groups
         .iter()
@@ -58,9 +64,16 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let page = fitting(args, &out, |points| {
         let mut details = Vec::new();
         for (i, (group, analysis)) in groups.iter().zip(&analyses).enumerate() {
-            details.push(Detail { side_car: names.get(i).cloned(), ..detail(points, group, analysis)? });
+            details
+                .push(Detail { side_car: names.get(i).cloned(), ..detail(points, facts, group, analysis)? });
         }
-        Ok(Page { inputs: &inputs, analyses: &analyses, details, comparison: comparison.as_ref() })
+        Ok(Page {
+            inputs: &inputs,
+            analyses: &analyses,
+            details,
+            places: &named,
+            comparison: comparison.as_ref(),
+        })
     })?;
     for (name, file) in side_cars {
         file.publish().with_context(|| format!("cannot write {name}"))?;
@@ -84,7 +97,10 @@ fn fitting<'a>(
     page: impl Fn(Option<u64>) -> Result<Page<'a>, Failure>,
 ) -> Result<Replacement, Failure> {
     let largest = args.max_html.0;
-    let mut points = args.points;
+    let mut points = match args.points {
+        Some(PointsArg::About(number)) => Some(number),
+        Some(PointsArg::Picture) | None => None,
+    };
     for guess in 0..=GUESSES {
         let page = page(points)?;
         let (size, file) = page.write(out)?;
@@ -174,22 +190,42 @@ fn page_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(format!("{name}.html")))
 }
 
+/// Of each input, which parts of its target have names: those of `--places` before those that the run has recorded. Several
+/// inputs that are merged have no places in common.
+fn places_of(args: &ReportArgs, inputs: &[Input]) -> Result<Vec<Vec<Place>>, Failure> {
+    let told = args.places.as_deref().map(places::read).transpose()?;
+    if let Some(told) = told {
+        return Ok(vec![told]);
+    }
+    let is_merged = inputs.len() > 1 && !args.compare;
+    let known = |input: &Input| match input.archive() {
+        Some(archive) if !is_merged => places::of_partitions(&archive.environment()),
+        _ => Vec::new(),
+    };
+    Ok(inputs.iter().map(known).collect())
+}
+
 /// The requests that stand in the page.
-fn detail(points: Option<u64>, inputs: &[Input], analysis: &Analysis) -> Result<Detail, Failure> {
+fn detail(
+    points: Option<u64>,
+    facts: Facts,
+    inputs: &[Input],
+    analysis: &Analysis,
+) -> Result<Detail, Failure> {
     let (Some(run), [input]) = (&analysis.run, inputs) else { return Ok(Detail::default()) };
     let done = Choice::of_all(&run.summary);
     let wanted = points.unwrap_or(if done <= ALL_POINTS { ALL_POINTS } else { SOME_POINTS });
-    let chosen = chosen(input, run, wanted)?;
+    let chosen = chosen(input, run, facts, wanted)?;
     Ok(Detail { requests: done.max(chosen.embedded), ..chosen })
 }
 
-fn chosen(input: &Input, run: &Run, wanted: u64) -> io::Result<Detail> {
+fn chosen(input: &Input, run: &Run, facts: Facts, wanted: u64) -> io::Result<Detail> {
     if wanted == 0 {
         return Ok(Detail::default());
     }
     let mut choice = Choice::new(&run.summary, run.tally.as_ref(), &run.findings, wanted);
-    let mut detail = Detail { one_of: choice.one_of(), ..Detail::default() };
-    let mut writer = PointWriter::new(|block| {
+    let mut detail = Detail { one_of: choice.one_of(), facts, ..Detail::default() };
+    let mut writer = PointWriter::new(facts, |block| {
         detail.blocks.push(block);
         Ok(())
     });
@@ -215,7 +251,7 @@ fn side_car(
 
 fn write_side_car(input: &Input, run_id: &str, path: &Path) -> io::Result<Replacement> {
     let mut file = SideCar::begin(Replacement::begin(path)?)?;
-    let mut writer = PointWriter::new(|block| file.add(&block));
+    let mut writer = PointWriter::new(Facts::All, |block| file.add(&block));
     for_each(input, |record| writer.add(record, false))?;
     writer.finish()?;
     file.finish(run_id)
@@ -237,6 +273,8 @@ struct Page<'a> {
     inputs: &'a [Input],
     analyses: &'a [Analysis],
     details: Vec<Detail>,
+    /// Of each input, parts of the space that have names.
+    places: &'a [Vec<Place>],
     comparison: Option<&'a Comparison>,
 }
 
@@ -267,7 +305,8 @@ impl Page<'_> {
             .iter()
             .zip(&names)
             .zip(&self.details)
-            .map(|((material, name), detail)| ReportRun { name, material, detail })
+            .zip(self.places)
+            .map(|(((material, name), detail), places)| ReportRun { name, material, detail, places })
             .collect();
         let archive = self.inputs[0].archive();
         let plan = archive.map(|archive| archive.plan().to_toml());

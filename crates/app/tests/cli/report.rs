@@ -157,3 +157,46 @@ fn a_page_becomes_small_enough_in_a_few_steps_whatever_is_in_it() {
     }
     lab.expect(0, &format!("report a -o limited.html --points 3 --max-html {}", none + 20));
 }
+
+#[test]
+fn a_page_for_the_sonar_alone_is_smaller() {
+    let lab = with_run();
+    lab.expect(0, "report a -o all.html");
+    lab.expect(0, "report a -o picture.html --points picture");
+    let (all, picture) = (text(&lab, "all.html"), text(&lab, "picture.html"));
+    assert_eq!(embedded(&picture), embedded(&all));
+    let tells_places = |page: &str| meta(page)["runs"][0]["detail"]["has_places"].as_bool().unwrap();
+    assert!(tells_places(&all) && !tells_places(&picture));
+    // Random places are more than a third of what is told of a request.
+    let spared = size(&lab, "all.html") - size(&lab, "picture.html");
+    assert!(spared > 3 * embedded(&all), "{spared} bytes spared");
+    let told = lab.expect(2, "report a --points many").err;
+    assert!(
+        told.contains("--points") && told.contains("neither a number of requests nor 'picture'"),
+        "{told}"
+    );
+}
+
+#[test]
+fn places_have_the_names_that_are_told() {
+    let lab = with_run();
+    std::fs::write(
+        lab.path("names"),
+        "# a comment\n\n0 512MiB data/</script>\u{202e}1\n512MiB 4096 redo log\n",
+    )
+    .unwrap();
+    lab.expect(0, "report a --places names");
+    let page = text(&lab, "a/report.html");
+    let places = meta(&page)["runs"][0]["seek"]["places"].clone();
+    let place = |i: usize| (places[i]["from_bytes"].as_u64(), places[i]["to_bytes"].as_u64());
+    assert_eq!(place(0), (Some(0), Some(512 << 20)));
+    assert_eq!(place(1), (Some(512 << 20), Some((512 << 20) + 4096)));
+    assert_eq!(places[1]["name"], "redo log");
+    assert!(places[0]["name"].as_str().unwrap().starts_with("data/</script>") && !page.contains("\u{202e}"));
+    std::fs::write(lab.path("bad"), "0 1MiB a\n1MiB b\n").unwrap();
+    for (file, why) in [("bad", "line 2"), ("none", "No such file"), ("/dev/null", "no line in it")] {
+        let told = lab.expect(2, &format!("report a --places {file} -o x.html")).err;
+        assert!(told.contains("--places") && told.contains(why), "{told}");
+    }
+    assert!(!lab.path("x.html").exists());
+}

@@ -146,7 +146,7 @@ fn head(out: &mut String, title: &str, tool: &str) {
          style-src 'unsafe-inline'; script-src 'unsafe-inline' blob:; worker-src blob:; connect-src 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{} · {}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+         <title>{} · {}</title>\n<style>\n{STYLE}{VIEWER_STYLE}</style>\n</head>\n<body>\n",
         escape(title),
         escape(tool)
     );
@@ -535,3 +535,4 @@ const STYLE: &str = include_str!("style.css");
 const HOW_TO_READ: &str = include_str!("how-to-read.html");
 /// Built from `web/`; a test proves it.
 const VIEWER: &str = include_str!("../../../../web/dist/viewer.js");
+const VIEWER_STYLE: &str = include_str!("../../../../web/dist/viewer.css");

@@ -194,7 +194,9 @@ pub(super) struct PageBand {
     pub(super) high_ns: u64,
     /// Share of the requests of this operation, 0 to 1.
     pub(super) share: f64,
-    /// The same in equal parts of the time; absent where a part has none.
+    /// Time over which it was looked for.
+    pub(super) range: PageRange,
+    /// The share in equal parts of this time; absent where a part has none.
     pub(super) share_over_time: Vec<Option<f64>>,
 }
 
@@ -285,6 +287,20 @@ pub(super) struct PageSeek {
     pub(super) rows: u32,
     /// Sizes of devices, where they are known.
     pub(super) device_bytes: Vec<u64>,
+    /// Parts of the space that have names, as they were told.
+    pub(super) places: Vec<PagePlace>,
+}
+
+/// A part of the space with a name: a partition, a file, a volume.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PagePlace {
+    /// Its name; several parts may share one.
+    pub(super) name: String,
+    /// First byte.
+    pub(super) from_bytes: u64,
+    /// First byte behind it.
+    pub(super) to_bytes: u64,
 }
 
 /// A time by percentile.
@@ -371,6 +387,8 @@ pub(super) struct PageDetail {
     pub(super) embedded: u64,
     /// Of those that are not exceptional, one of so many is in the page; 1: all of them.
     pub(super) one_of: u64,
+    /// Whether they tell their lengths, places and workers; where not, those columns are zero.
+    pub(super) has_places: bool,
     /// Name of the file with all of them that was written beside the page.
     pub(super) side_car: Option<String>,
 }
@@ -443,6 +461,7 @@ mod tests {
             PageSeries,
             PageRelation,
             PageSeek,
+            PagePlace,
             PagePercentiles,
             PageSize,
             PageFrequency,

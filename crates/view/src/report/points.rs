@@ -13,6 +13,16 @@ const STEP: f64 = 1.002;
 const FAILED: u8 = 1 << 2;
 const EXCEPTIONAL: u8 = 1 << 3;
 
+/// What is told about each request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Facts {
+    /// Everything.
+    #[default]
+    All,
+    /// What the sonar needs: lengths, places and workers are left out, which are more than half of the bytes.
+    Picture,
+}
+
 /// What is kept of a request until its block is packed.
 #[derive(Debug, Clone, Copy)]
 struct Point {
@@ -76,6 +86,7 @@ pub struct PointBlock {
 
 /// Collects requests, and hands a block on whenever it is full.
 pub struct PointWriter<F> {
+    facts: Facts,
     points: Vec<Point>,
     done: F,
     /// Requests that were taken.
@@ -84,15 +95,18 @@ pub struct PointWriter<F> {
 
 impl<F: FnMut(PointBlock) -> io::Result<()>> PointWriter<F> {
     /// `done` is given each block.
-    pub fn new(done: F) -> PointWriter<F> {
-        PointWriter { points: Vec::new(), done, count: 0 }
+    pub fn new(facts: Facts, done: F) -> PointWriter<F> {
+        PointWriter { facts, points: Vec::new(), done, count: 0 }
     }
 
     /// Takes a request, if it was submitted and came back.
     pub fn add(&mut self, record: &Record, exceptional: bool) -> io::Result<()> {
         let Some(point) = Point::of(record, exceptional) else { return Ok(()) };
         self.count += 1;
-        self.points.push(point);
+        self.points.push(match self.facts {
+            Facts::All => point,
+            Facts::Picture => Point { length: 0, offset: 0, worker: 0, ..point },
+        });
         if self.points.len() < BLOCK_POINTS { Ok(()) } else { self.flush() }
     }
 
@@ -230,7 +244,7 @@ mod tests {
     #[test]
     fn blocks_are_of_a_limited_size() {
         let mut sizes = Vec::new();
-        let mut writer = PointWriter::new(|block: PointBlock| {
+        let mut writer = PointWriter::new(Facts::All, |block: PointBlock| {
             sizes.push(block.count);
             Ok(())
         });
@@ -250,7 +264,7 @@ mod tests {
             let records: Vec<Record> =
                 requests.iter().enumerate().map(|(i, (at, latency, page))| record(i as u64, *at, *latency, page * 512)).collect();
             let mut blocks = Vec::new();
-            let mut writer = PointWriter::new(|block| {
+            let mut writer = PointWriter::new(Facts::All, |block| {
                 blocks.push(block);
                 Ok(())
             });

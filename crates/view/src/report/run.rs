@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::meta::*;
 use super::percentiles;
-use super::points::PointBlock;
+use super::points::{Facts, PointBlock};
 use crate::svg::visible;
 use crate::units::{self, Charset};
 use crate::{Material, RunMaterial};
@@ -14,6 +14,7 @@ use iosonar_analyze::{
     Summary, TimeAxis,
 };
 use std::io;
+use std::ops::Range;
 
 /// The requests of a run that stand in the page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,6 +27,8 @@ pub struct Detail {
     pub one_of: u64,
     /// Name of the file with all of them.
     pub side_car: Option<String>,
+    /// What is told about each.
+    pub facts: Facts,
     /// The blocks.
     pub blocks: Vec<PointBlock>,
 }
@@ -39,6 +42,17 @@ pub struct ReportRun<'a> {
     pub material: &'a Material<'a>,
     /// Its requests.
     pub detail: &'a Detail,
+    /// Parts of the space that have names.
+    pub places: &'a [Place],
+}
+
+/// A part of a target with a name: a partition, a file, a volume. A name may have several parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Its name.
+    pub name: String,
+    /// The bytes that it has.
+    pub bytes: Range<u64>,
 }
 
 /// Numbers over time.
@@ -68,6 +82,23 @@ impl ReportRun<'_> {
         self.detail.blocks.iter().try_for_each(|block| blocks.points(block))
     }
 
+    fn seek(&self, demand: &DemandAnalysis) -> PageSeek {
+        let map = &demand.series.seek_map;
+        let place = |place: &Place| PagePlace {
+            name: place.name.chars().map(visible).collect(),
+            from_bytes: place.bytes.start,
+            to_bytes: place.bytes.end,
+        };
+        PageSeek {
+            width: map.column_ns,
+            columns: map.columns as u32,
+            row_bytes: map.row_sectors * SECTOR_BYTES,
+            rows: map.rows as u32,
+            device_bytes: demand.facts.wraparound.iter().map(|w| w.device_bytes).collect(),
+            places: self.places.iter().map(place).collect(),
+        }
+    }
+
     pub(super) fn meta(&self) -> PageRun {
         let Material { subject, run, demand } = *self.material;
         let summary = run.map(|run| run.summary);
@@ -93,7 +124,7 @@ impl ReportRun<'_> {
             relations: run
                 .map(|run| relations(run.diagrams).iter().map(|(id, r)| relation(id, r)).collect())
                 .unwrap_or_default(),
-            seek: demand.map(seek).filter(|seek| seek.columns > 0),
+            seek: demand.map(|demand| self.seek(demand)).filter(|seek| seek.columns > 0),
             percentiles: run.map(|run| percentiles::all(&run)).unwrap_or_default(),
             sizes: demand.map(sizes).unwrap_or_default(),
             frequency: demand.and_then(frequency),
@@ -103,6 +134,7 @@ impl ReportRun<'_> {
                 requests: self.detail.requests,
                 embedded: self.detail.embedded,
                 one_of: self.detail.one_of.max(1),
+                has_places: self.detail.facts == Facts::All,
                 side_car: self.detail.side_car.clone(),
             },
         }
@@ -186,6 +218,7 @@ fn bands(f: &Findings) -> Vec<PageBand> {
         peak_ns: b.peak_ns,
         high_ns: b.high_ns,
         share: b.share,
+        range: range(b.range),
         share_over_time: b.share_over_time.clone(),
     };
     f.bands.iter().map(band).collect()
@@ -335,17 +368,6 @@ fn working_sets(demand: &DemandAnalysis) -> Vec<Series> {
         columns: set.sliding.pages.clone(),
     };
     demand.series.working_sets.iter().map(window).collect()
-}
-
-fn seek(demand: &DemandAnalysis) -> PageSeek {
-    let map = &demand.series.seek_map;
-    PageSeek {
-        width: map.column_ns,
-        columns: map.columns as u32,
-        row_bytes: map.row_sectors * SECTOR_BYTES,
-        rows: map.rows as u32,
-        device_bytes: demand.facts.wraparound.iter().map(|w| w.device_bytes).collect(),
-    }
 }
 
 fn sizes(demand: &DemandAnalysis) -> Vec<PageSize> {

@@ -1,0 +1,86 @@
+//! Names for parts of a target: from a file that the user wrote, or from the partitions that a run has recorded.
+
+use crate::exit::Failure;
+use anyhow::anyhow;
+use iosonar_host::{BlockDevice, TargetFacts, TargetKind};
+use iosonar_plan::ByteSize;
+use iosonar_view::report::Place;
+use std::path::Path;
+
+/// More would neither be read by anybody nor leave room for anything else in a page.
+const MOST_PLACES: usize = 10_000;
+/// Larger numbers are not exact in a browser.
+const LARGEST_PLACE: u64 = 1 << 53;
+
+/// Reads lines of begin, length and name; empty lines and those behind `#` say nothing.
+///
+/// # Errors
+/// The file cannot be read, or a line says something else; the message has its number.
+pub fn read(path: &Path) -> Result<Vec<Place>, Failure> {
+    let refused = |why: String| Failure::refused(anyhow!("--places {}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+    let lines =
+        text.lines().enumerate().filter(|(_, line)| !matches!(line.trim().chars().next(), None | Some('#')));
+    let places: Vec<Place> = lines
+        .map(|(i, line)| place(line).map_err(|why| refused(format!("line {}: {why}", i + 1))))
+        .collect::<Result<_, _>>()?;
+    match places.len() {
+        0 => Err(refused("there is no line in it; lines are like 1GiB 512MiB data/ibdata1".into())),
+        n if n > MOST_PLACES => {
+            Err(refused(format!("{n} places are more than {MOST_PLACES}; leave out short ones")))
+        }
+        _ => Ok(places),
+    }
+}
+
+fn place(line: &str) -> Result<Place, String> {
+    let mut words = line.trim().splitn(3, char::is_whitespace);
+    let (Some(begin), Some(length), Some(name)) = (words.next(), words.next(), words.next()) else {
+        return Err("it needs a begin, a length and a name, for example 1GiB 512MiB data/ibdata1".into());
+    };
+    let size = |text: &str| text.parse::<ByteSize>().map_err(|error| format!("{text}: {error}"));
+    let (begin, length) = (size(begin)?.0, size(length)?.0);
+    let end = begin.checked_add(length).filter(|end| *end <= LARGEST_PLACE && length > 0);
+    let end = end.ok_or("a place has at least one byte, and ends before 8 PiB")?;
+    Ok(Place { name: name.trim().to_string(), bytes: begin..end })
+}
+
+/// The partitions of the only target of a run. Several targets have no places in common, and archives of earlier versions
+/// tell none.
+pub fn of_partitions(environment: &serde_json::Value) -> Vec<Place> {
+    let targets = environment.get("targets").cloned().unwrap_or_default();
+    let targets: Vec<TargetFacts> = serde_json::from_value(targets).unwrap_or_default();
+    let [TargetFacts { kind: TargetKind::BlockDevice(device), .. }] = targets.as_slice() else {
+        return Vec::new();
+    };
+    let BlockDevice { partitions, .. } = device.as_ref();
+    let place =
+        |p: &iosonar_host::PartitionPlace| Place { name: p.name.clone(), bytes: p.start..p.start + p.size };
+    partitions.iter().map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_begin_length_and_name() {
+        let told = place("  1GiB 512MiB data/ibdata1 of mysql ").unwrap();
+        let expected =
+            Place { name: "data/ibdata1 of mysql".into(), bytes: 1 << 30..(1 << 30) + (512 << 20) };
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn bad_lines_say_what_they_lack() {
+        for (line, words) in [
+            ("1GiB 5", "a name"),
+            ("x 5 name", "x: "),
+            ("1 0 name", "at least one byte"),
+            ("9007199254740993 1 name", "8 PiB"),
+        ] {
+            let why = place(line).unwrap_err();
+            assert!(why.contains(words), "{line}: {why}");
+        }
+    }
+}
