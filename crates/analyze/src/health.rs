@@ -103,9 +103,12 @@ pub struct CpuFacts {
     pub user_ns: u64,
     /// In the kernel.
     pub system_ns: u64,
-    /// Both, divided by the number of submitted requests, the ramp's too.
+    /// Of both, what progress line and live view took.
+    #[serde(default)]
+    pub watching_ns: u64,
+    /// User and system time, divided by the number of submitted requests, the ramp's too.
     pub per_request_ns: Option<u64>,
-    /// Both, divided by the time from zero to the last completion: 1.0 is one CPU all the time. Absent on a simulated
+    /// The same, divided by the time from zero to the last completion: 1.0 is one CPU all the time. Absent on a simulated
     /// clock.
     pub share_of_one: Option<f64>,
 }
@@ -251,6 +254,7 @@ impl CpuFacts {
         let is_known = sum > 0 && about.info.state != RunState::Running;
         is_known.then(|| CpuFacts {
             user_ns: cpu.user_ns,
+            watching_ns: cpu.watching_ns,
             system_ns: cpu.system_ns,
             per_request_ns: sum.checked_div(requests),
             share_of_one: (about.end_ns > 0 && !about.is_simulated).then(|| sum as f64 / about.end_ns as f64),

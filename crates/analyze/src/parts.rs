@@ -26,7 +26,7 @@ pub struct Parts {
 /// Figures of one part. Requests of a ramp are left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartStats {
-    /// Path of the target, or `worker 3`, `pass 0`; `others` for all those whose number is too high to keep them apart.
+    /// Path of the target, or `worker 3`, `pass 1` (passes count from 1 in words); `others` for all those whose number is too high to keep them apart.
     pub name: String,
     /// Its number, from 0; absent for the others.
     pub number: Option<u32>,
@@ -298,7 +298,7 @@ impl PartsTally {
         Parts {
             targets: self.cuts[0].stats(MOST_TARGETS, path),
             workers: self.cuts[1].stats(MOST_WORKERS, |n| format!("worker {n}")),
-            passes: self.cuts[2].stats(MOST_PASSES, |n| format!("pass {n}")),
+            passes: self.cuts[2].stats(MOST_PASSES, |n| format!("pass {}", n + 1)),
         }
     }
 }
@@ -331,7 +331,7 @@ mod tests {
         let [even, odd] = parts.passes.as_slice() else { panic!("{parts:?}") };
         assert_eq!(
             (even.name.as_str(), even.number, even.completed, even.failed),
-            ("pass 0", Some(0), 199, 1)
+            ("pass 1", Some(0), 199, 1)
         );
         assert_eq!(
             odd.latency,

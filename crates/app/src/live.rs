@@ -130,20 +130,23 @@ impl LiveView {
         }
     }
 
-    /// Keeps the picture as text in the result, or here where nothing can be written there.
+    /// Keeps the picture as text and as PNG in the result, or here where nothing can be written there.
     fn save(&mut self, dir: &Path) {
         let size = self.screen.size().unwrap_or((80, 24));
         let note = self.state.note().map(String::from);
         self.state.set_note(None);
         let text = draw(&self.state, size, Ramp::Mono, self.style.1).to_text();
+        let png = draw(&self.state, size, Ramp::True, Charset::Unicode).to_png();
         self.state.set_note(note);
         let stem = format!("live-{}", clock(self.state.moment().time).replace(':', "-"));
         let written = [dir, Path::new(".")].into_iter().find_map(|dir| {
             let path = unused(dir, &stem);
-            std::fs::write(&path, &text).is_ok().then_some(path)
+            let picture = path.with_extension("png");
+            let written = std::fs::write(&path, &text).and_then(|()| std::fs::write(picture, &png));
+            written.is_ok().then_some(path)
         });
         match written {
-            Some(path) => self.note(format!("saved as {}", path.display())),
+            Some(path) => self.note(format!("saved as {} and .png", path.display())),
             None => {
                 self.note("the picture cannot be saved: neither the result nor this directory can be written")
             }
@@ -158,7 +161,7 @@ impl LiveView {
             "+ -    more or less time in the pictures",
             "r w    reads or writes alone, and all again",
             "l      logarithmic scale of IO/s, and linear again",
-            "s      saves the picture as text",
+            "s      saves the picture as text and as PNG",
             "v      to the progress line and back (of a run)",
             "?      this, and away",
             "",
@@ -172,11 +175,11 @@ impl LiveView {
     }
 }
 
-/// `STEM.txt`, with a number where that exists.
+/// `STEM.txt`, with a number where that, or its picture, exists.
 fn unused(dir: &Path, stem: &str) -> PathBuf {
     let numbered = (2..).map(|n| dir.join(format!("{stem}-{n}.txt")));
     let mut names = std::iter::once(dir.join(format!("{stem}.txt"))).chain(numbered);
-    names.find(|path| !path.exists()).unwrap_or_default()
+    names.find(|path| !path.exists() && !path.with_extension("png").exists()).unwrap_or_default()
 }
 
 /// Source and target, how conflicts are met, and how many requests may be in flight.

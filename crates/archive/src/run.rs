@@ -137,6 +137,13 @@ pub struct CpuUse {
     pub user_ns: u64,
     /// In the kernel.
     pub system_ns: u64,
+    /// Of both, what it took to show how the run went on: progress line and live view.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub watching_ns: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// How far a run came.

@@ -26,6 +26,8 @@ pub struct Progress {
     gauges: Vec<Gauge>,
     /// What the gauges' histograms showed when the present interval began.
     before: Mutex<Histogram>,
+    /// CPU time of whoever looks at this.
+    watching_ns: AtomicU64,
 }
 
 /// What one worker tells. It alone counts, so a count needs no locked instruction: a load and a store are enough. (Whoever
@@ -232,7 +234,16 @@ impl Progress {
     /// For a run with `workers` issuing loops.
     pub fn new(workers: usize) -> Progress {
         let gauges = (0..workers).map(|_| Gauge::default()).collect();
-        Progress { gauges, before: Mutex::default() }
+        Progress { gauges, before: Mutex::default(), watching_ns: AtomicU64::new(0) }
+    }
+
+    /// Whoever shows progress tells what that has cost so far, in CPU time: it is part of the run's health.
+    pub fn note_watching(&self, cpu_ns: u64) {
+        self.watching_ns.store(cpu_ns, Relaxed);
+    }
+
+    pub(crate) fn watching_ns(&self) -> u64 {
+        self.watching_ns.load(Relaxed)
     }
 
     /// What each issuing loop has come to, those of a target together, in the order of [`Prepared::workers`].

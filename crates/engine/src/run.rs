@@ -130,7 +130,11 @@ impl Prepared {
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(cleaned);
         let written = writer.finish();
         let used = own_cpu_time();
-        info.cpu = CpuUse { user_ns: used.user_ns - cpu.user_ns, system_ns: used.system_ns - cpu.system_ns };
+        info.cpu = CpuUse {
+            user_ns: used.user_ns - cpu.user_ns,
+            system_ns: used.system_ns - cpu.system_ns,
+            watching_ns: progress.watching_ns(),
+        };
         info.means.clock.error = info.means.clock.error.max(clock_error);
         info.means.notices.extend(notices.into_inner().unwrap_or_else(PoisonError::into_inner));
         let broken = written.err().map(|e| format!("the records could not be written: {e}"));

@@ -95,6 +95,9 @@ impl Words {
         parts.extend(cpu.per_request_ns.map(|ns| format!("{} per request", self.time(ns))));
         parts.extend(cpu.share_of_one.map(|share| format!("{} % of one CPU", units::number(share * 100.0))));
         parts.push(format!("user {}, system {}", self.time(cpu.user_ns), self.time(cpu.system_ns)));
+        if cpu.watching_ns > 0 {
+            parts.push(format!("of this {} to show progress", self.time(cpu.watching_ns)));
+        }
         parts.join(", ")
     }
 

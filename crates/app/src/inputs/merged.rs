@@ -70,6 +70,7 @@ impl<'a> Merged<'a> {
             info.buffer_stalls.merge(other.buffer_stalls);
             info.cpu.user_ns = info.cpu.user_ns.saturating_add(other.cpu.user_ns);
             info.cpu.system_ns = info.cpu.system_ns.saturating_add(other.cpu.system_ns);
+            info.cpu.watching_ns = info.cpu.watching_ns.saturating_add(other.cpu.watching_ns);
             if info.state == RunState::Finished {
                 info.state = other.state;
             }

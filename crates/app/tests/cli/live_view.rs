@@ -280,6 +280,8 @@ fn a_key_switches_between_line_and_view() {
     let saved: Vec<PathBuf> = saved.filter(|p| p.extension().is_some_and(|e| e == "txt")).collect();
     assert_eq!(saved.len(), 1);
     let text = std::fs::read_to_string(&saved[0]).unwrap();
+    let picture = std::fs::read(saved[0].with_extension("png")).unwrap();
+    assert!(picture.starts_with(b"\x89PNG") && picture.len() > 1_000, "{} bytes", picture.len());
     assert!(text.contains("last 1 s") && !text.contains('\x1b') && text.lines().count() == 24, "{text}");
     // Too small for a view: the line; and the view again.
     size(&terminal.slave, 50, 12);

@@ -8,6 +8,7 @@ mod cells;
 mod history;
 mod layout;
 mod panel;
+mod picture;
 mod ramp;
 mod sonar;
 mod throughput;

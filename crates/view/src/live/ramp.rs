@@ -103,6 +103,21 @@ fn distance(a: Rgb, b: Rgb) -> u32 {
     d(a.0, b.0) + d(a.1, b.1) + d(a.2, b.2)
 }
 
+/// The colour of a number of 256, as most terminals have it; the first sixteen are nobody's business but theirs.
+pub(super) fn color_of(index: u8) -> Rgb {
+    match index {
+        0..16 => Ramp::palette().text,
+        16..232 => {
+            let n = usize::from(index - 16);
+            Rgb(CUBE[n / 36], CUBE[n / 6 % 6], CUBE[n % 6])
+        }
+        232.. => {
+            let value = 8 + 10 * (index - 232);
+            Rgb(value, value, value)
+        }
+    }
+}
+
 const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
 fn nearest_of_256(colour: Rgb) -> u8 {

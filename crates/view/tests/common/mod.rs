@@ -261,7 +261,7 @@ pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
         });
     }
     run.records.sort_by_key(|r| r.completed);
-    run.info.cpu = CpuUse { user_ns: count * 4_200, system_ns: count * 7_900 };
+    run.info.cpu = CpuUse { user_ns: count * 4_200, system_ns: count * 7_900, watching_ns: 0 };
     run.info.targets[0].max_in_flight = if collapse { 128 } else { 117 };
     run.info.targets[0].max_waiting = 4_210;
     run
@@ -287,7 +287,7 @@ pub fn extreme() -> Run {
     run.info.recorder_stalls = Stalls { count: u64::MAX >> 1, total: Nanos(u64::MAX >> 1) };
     run.info.buffer_stalls = run.info.recorder_stalls;
     run.info.push_back_stalls = run.info.recorder_stalls;
-    run.info.cpu = CpuUse { user_ns: u64::MAX, system_ns: u64::MAX };
+    run.info.cpu = CpuUse { user_ns: u64::MAX, system_ns: u64::MAX, watching_ns: u64::MAX };
     run.info.means.fallback = Some(path.clone());
     run.info.means.notices = vec![path.clone()];
     run.info.means.clock = ClockInfo { source: path.clone(), cost_ps: u64::MAX, error: Nanos(u64::MAX) };
