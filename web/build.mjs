@@ -78,6 +78,8 @@ function members(text) {
 function strings(text) {
   const found = [];
   const visit = (node) => {
+    // Names of files are no keys.
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
     if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)) found.push(node.text);
     ts.forEachChild(node, visit);
   };

@@ -381,6 +381,29 @@ describe("places", () => {
     }));
 });
 
+describe("stamps", () => {
+  test("what is no storage result says so inside of every picture", async () => {
+    const few = makeRequests({ requests: 2000 });
+    const look = (stamps: readonly string[]) =>
+      new Promise<Record<string, number>>((resolve, reject) =>
+        shown(fixturePage([few], { stamps }, style, viewer), { width: 1000 }, async ({ page }) => {
+          await settle(page);
+          // The sum of all pixels of each picture.
+          const sums = await page.$$eval("canvas[data-role=plot]", (all) =>
+            all.map((canvas) => {
+              const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+              return [canvas.closest("[data-panel]")!.getAttribute("data-panel")!, data.reduce((a, n) => a + n, 0)] as const;
+            }),
+          );
+          resolve(Object.fromEntries(sums));
+        }).catch(reject),
+      );
+    const [plain, stamped] = [await look([]), await look(["NOT A STORAGE RESULT"])];
+    expect(Object.keys(plain).length).toBeGreaterThan(12);
+    for (const [panel, sum] of Object.entries(plain)) expect(stamped[panel], panel).not.toBe(sum);
+  });
+});
+
 describe("page", () => {
   test("findings are buttons, and n walks them", () =>
     shown(html, {}, async ({ page }) => {

@@ -338,6 +338,8 @@ export interface PageOptions extends FixtureOptions {
   readonly kind?: "run" | "load";
   /** How many of the requests have their facts in the page: all, or none. */
   readonly points?: boolean;
+  /** Why it is no storage result. */
+  readonly stamps?: readonly string[];
 }
 
 function gridsOf(run: number, r: Requests): { grids: PageGrid[]; text: string } {
@@ -579,7 +581,7 @@ function runOf(index: number, r: Requests, options: PageOptions): Part {
           { of: "latency", limit_ns: 5e9, passed: false, text: "limit 5 s: FAILED, 1 above, first at 80.0 s" },
           { of: "delay", limit_ns: 60e9, passed: true, text: "limit 60 s: passed, max 12 s" },
         ],
-    stamps: [],
+    stamps: [...(options.stamps ?? [])],
     cautions: [{ severity: "warning", text: `The file ${HOSTILE_NAME} was not opened with O_DIRECT.` }],
     findings: isLoad ? [] : findingsOf(r),
     bands: isLoad ? [] : bandsOf(r.endNs),

@@ -16,7 +16,7 @@ export function cardText(request: RequestFacts, run: PageRun): string {
   return [
     `#${count(request.number)}`,
     ...(run.detail.has_places ? placeOf(request, run) : [request.op, targetOf(request, run)]),
-    ...(request.pass > 0 || hasPasses(run) ? [`pass ${request.pass}`] : []),
+    ...(request.pass > 0 || hasPasses(run) ? [`pass ${request.pass + 1}`] : []),
     ...times(request, run),
     ...marks(request),
   ].join(" · ");

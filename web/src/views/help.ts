@@ -1,5 +1,7 @@
 /** What mouse and keys do. */
 
+import { el } from "./dom";
+
 const MOUSE: readonly (readonly [string, string])[] = [
   ["wheel, pinch", "zoom time at the pointer; with Shift the latency"],
   ["drag", "move"],
@@ -30,27 +32,23 @@ const KEYS: readonly (readonly [string, string])[] = [
 ];
 
 const ROLE = "help-dialog";
+const TITLE = "v-help-title";
 /** In the page's colours: it stands outside the panels, which have a style sheet of their own. */
-const STYLE =
-  "color: var(--fg); background: var(--bg); border: 1px solid var(--faint); border-radius: 6px; padding: 10px 22px 16px; " +
-  "width: min(720px, 92vw); max-height: 90vh; overflow: auto; font-size: 14px";
-const BUTTON_STYLE = "font: inherit; min-height: 28px; padding: 2px 12px";
-
 /** Opens the help; nothing happens if it is open already. */
 export function openHelp(): void {
   if (document.querySelector(`dialog[data-role="${ROLE}"]`) !== null) return;
-  const dialog = document.createElement("dialog");
-  dialog.className = "v-help";
-  dialog.dataset["role"] = ROLE;
-  dialog.style.cssText = STYLE;
-  const title = element("h2", "Mouse and keys");
-  title.id = "v-help-title";
-  dialog.setAttribute("aria-labelledby", title.id);
-  const close = element("button", "Close");
-  close.setAttribute("type", "button");
-  close.style.cssText = BUTTON_STYLE;
+  const close = el("button", { type: "button" }, "Close");
+  const dialog = el(
+    "dialog",
+    { class: "v-help", "data-role": ROLE, "aria-labelledby": TITLE },
+    el("h2", { id: TITLE }, "Mouse and keys"),
+    el("h3", {}, "Mouse and touch"),
+    list(MOUSE),
+    el("h3", {}, "Keys"),
+    list(KEYS),
+    close,
+  );
   close.addEventListener("click", () => dialog.close());
-  dialog.append(title, element("h3", "Mouse and touch"), list(MOUSE), element("h3", "Keys"), list(KEYS), close);
   dialog.addEventListener("keydown", (event) => {
     // No key may reach the panels behind. Esc closes a modal dialog by itself.
     event.stopPropagation();
@@ -70,17 +68,8 @@ export function openHelp(): void {
   close.focus();
 }
 
-function element(name: string, text: string): HTMLElement {
-  const made = document.createElement(name);
-  made.textContent = text;
-  return made;
-}
-
 function list(entries: readonly (readonly [string, string])[]): HTMLElement {
-  const made = document.createElement("dl");
-  made.className = "facts";
-  for (const [keys, words] of entries) made.append(element("dt", keys), element("dd", words));
-  return made;
+  return el("dl", { class: "facts" }, ...entries.flatMap(([keys, words]) => [el("dt", {}, keys), el("dd", {}, words)]));
 }
 
 /** Clicks on what is behind a dialog come to it as well. */

@@ -2,6 +2,7 @@
 
 import type { ChartContext, Hover, SmallChart } from "../charts/chart";
 import { SMALL_CHARTS } from "../charts/small";
+import { stamp } from "../charts/stamp";
 import type { PageMeta } from "../format/page";
 import type { Painter } from "../render/painter";
 import { el, setText } from "./dom";
@@ -49,7 +50,10 @@ export class SmallPanel {
   }
 
   paint(p: Painter, context: ChartContext): Hover {
-    return this.chart.draw(p, { x: 0, y: 0, w: p.width, h: p.height }, context);
+    const box = { x: 0, y: 0, w: p.width, h: p.height };
+    const hover = this.chart.draw(p, box, context);
+    stamp(p, box, [...new Set(context.meta.runs.flatMap((run) => run.stamps))], context.palette);
+    return hover;
   }
 
   tell(context: ChartContext): void {

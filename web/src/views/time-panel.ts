@@ -4,6 +4,7 @@ import type { Drawn, Scene, TimeChart } from "../charts/scene";
 import { drawFrame, overviewPlot } from "../charts/overview";
 import { BESIDE, LEFT, MEANINGS_BELOW, RIGHT } from "../charts/scene";
 import { SONAR_ABOVE } from "../charts/sonar";
+import { stamp } from "../charts/stamp";
 import type { Hover } from "../charts/chart";
 import type { Box, Painter } from "../render/painter";
 import { faded } from "../render/palette";
@@ -47,7 +48,6 @@ export class TimePanel {
   constructor(
     readonly id: string,
     readonly chart: TimeChart,
-    readonly hasSide: boolean,
   ) {
     this.sheet = new Sheet({ role: "img", "data-role": "plot", tabindex: "0" });
     this.side = chart.side
@@ -56,16 +56,25 @@ export class TimePanel {
     this.title = el("h3", {}, chart.title);
     this.head = el("div", { class: "v-head" }, this.title, this.note, this.readout);
     this.plot = el("div", { class: "v-plot" }, this.sheet.canvas, this.over.canvas);
-    const row = el("div", { class: "v-row" }, this.plot);
-    if (hasSide) row.append(el("div", { class: "v-side" }, ...(this.side ? [this.side.canvas] : [])));
-    const strip = chart.id === "sonar" ? "" : " v-strip";
+    const side = el("div", { class: "v-side" }, ...(this.side ? [this.side.canvas] : []));
+    const row = el("div", { class: "v-row" }, this.plot, side);
+    const strip = this.isSonar ? "" : " v-strip";
     this.root = el("section", { class: `v-panel${strip}`, "data-panel": id, "aria-label": chart.title });
-    if (chart.id !== "overview") this.root.append(this.head);
+    if (!this.isOverview) this.root.append(this.head);
     this.root.append(row);
-    if (chart.id !== "overview") this.root.append(this.details);
+    if (!this.isOverview) this.root.append(this.details);
     new IntersectionObserver(([entry]) => (this.isInSight = entry?.isIntersecting ?? true)).observe(this.root);
     this.side?.canvas.addEventListener("pointermove", (e) => this.read(this.sideHover?.(e.offsetX, e.offsetY)));
     this.side?.canvas.addEventListener("pointerleave", () => this.read(undefined));
+  }
+
+  get isSonar(): boolean {
+    return this.chart.id === "sonar";
+  }
+
+  /** It has no head and no table, and shows everything. */
+  get isOverview(): boolean {
+    return this.chart.id === "overview";
   }
 
   get canvas(): HTMLCanvasElement {
@@ -78,8 +87,8 @@ export class TimePanel {
 
   /** The part of the canvas that is time. */
   get box(): Box {
-    if (this.chart.id === "overview") return overviewPlot(this.sheet);
-    const above = this.chart.id === "sonar" ? SONAR_ABOVE : 8;
+    if (this.isOverview) return overviewPlot(this.sheet);
+    const above = this.isSonar ? SONAR_ABOVE : 8;
     return {
       x: LEFT,
       y: above,
@@ -113,7 +122,9 @@ export class TimePanel {
 
   /** The same picture on any painter, to be saved. */
   paint(p: Painter, scene: Scene): Drawn {
-    return this.chart.draw(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
+    const drawn = this.chart.draw(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
+    stamp(p, this.box, scene.run.stamps, scene.palette);
+    return drawn;
   }
 
   /** Words and numbers for whoever does not see the picture; not in each frame. */
@@ -132,7 +143,7 @@ export class TimePanel {
 
   renderOver(scene: Scene, over: Over): void {
     const { width, height } = this.sheet;
-    const frame = this.chart.id === "overview" ? scene.view : undefined;
+    const frame = this.isOverview ? scene.view : undefined;
     const wanted = JSON.stringify([over, frame, width, height, scene.ratio, scene.palette.dark]);
     if (wanted === this.overKey) return;
     this.overKey = wanted;
@@ -142,7 +153,7 @@ export class TimePanel {
     const p = this.over.begin();
     const { palette } = scene;
     const box = this.box;
-    if (this.chart.id === "overview") drawFrame(p, scene);
+    if (this.isOverview) drawFrame(p, scene);
     if (over.brush) {
       const [a, b] = over.brush;
       const [left, right] = [Math.max(a, box.x), Math.min(b, box.x + box.w)];
@@ -189,6 +200,11 @@ export class TimePanel {
         );
     }
     if (over.picked) ring(p, over.picked, palette.text, palette.background);
+  }
+
+  /** Puts something beside the title. */
+  addToHead(element: HTMLElement): void {
+    this.title.after(element);
   }
 
   /** What lies under the pointer, in words. */

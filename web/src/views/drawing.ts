@@ -1,0 +1,220 @@
+/** Draws once a frame what changed; words and tables follow at leisure. */
+
+import type { Scene } from "../charts/scene";
+import type { View } from "../model/view";
+import { writeAddress } from "./address";
+import type { Bar } from "./bar";
+import { BrushResult } from "./brush-result";
+import { Legend } from "./legend";
+import { type MarkLayer, overOf } from "./mark-layer";
+import type { NoticeBoard } from "./notice-board";
+import type { Panels, VisiblePanel } from "./panels";
+import type { Report } from "./report";
+import type { SceneSource } from "./scene-source";
+import type { SmallPanel } from "./small-panels";
+import type { TimePanel } from "./time-panel";
+import type { ViewState } from "./view-state";
+
+const FRAMES_KEPT = 240;
+/** After so long nothing further is begun in a frame. */
+const FRAME_BUDGET_MS = 7;
+/** Words wait until the view has been still for so long. */
+const TELL_PAUSE_MS = 200;
+
+export class Drawing {
+  /** Milliseconds of the last frames. */
+  readonly frames: number[] = [];
+  readonly legend = new Legend();
+  readonly brush = new BrushResult(() => this.viewState.change({ brush: undefined }));
+  private isReady = false;
+  private isDirty = true;
+  private isOverDirty = true;
+  private areSmallDirty = true;
+  private smallLeft: SmallPanel[] = [];
+  private pending = 0;
+  private dataVersion = 0;
+  private told: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly report: Report,
+    private readonly viewState: ViewState,
+    private readonly scenes: SceneSource,
+    private readonly panels: Panels,
+    private readonly marks: MarkLayer,
+    private readonly bar: Bar,
+    private readonly notices: NoticeBoard,
+    private readonly fail: (error: unknown) => void,
+  ) {}
+
+  // ---- what changed ----
+
+  /** Before, there is nothing to draw. */
+  begin(): void {
+    this.isReady = true;
+    this.themeChanged();
+  }
+
+  themeChanged(): void {
+    this.scenes.applyTheme();
+    this.allChanged();
+  }
+
+  dataChanged(): void {
+    this.dataVersion++;
+    this.allChanged();
+  }
+
+  allChanged(): void {
+    this.areSmallDirty = true;
+    this.changed();
+  }
+
+  viewChanged(before: View): void {
+    const { theme, shown, on } = this.viewState.view;
+    if (theme !== before.theme) this.scenes.applyTheme();
+    // Small panels follow nothing else.
+    if (theme !== before.theme || shown !== before.shown || on !== before.on) this.areSmallDirty = true;
+    this.changed();
+  }
+
+  marksChanged(): void {
+    this.isOverDirty = true;
+    this.request();
+  }
+
+  private changed(): void {
+    this.isDirty = true;
+    this.request();
+  }
+
+  get isDone(): boolean {
+    return !this.isDirty && !this.areSmallDirty && !this.isOverDirty && this.smallLeft.length === 0;
+  }
+
+  // ---- frames ----
+
+  private request(): void {
+    if (!this.pending && this.isReady) this.pending = requestAnimationFrame(() => this.frame());
+  }
+
+  private frame(): void {
+    this.pending = 0;
+    const begin = performance.now();
+    try {
+      if (this.isDirty) this.drawAll();
+      if (this.isOverDirty) this.drawOver();
+      if (this.areSmallDirty) this.drawSmall();
+      do this.drawNextSmall();
+      while (this.smallLeft.length > 0 && performance.now() - begin < FRAME_BUDGET_MS);
+    } catch (error) {
+      // A broken panel must not take the others along in each frame.
+      this.isDirty = this.isOverDirty = this.areSmallDirty = false;
+      if (this.smallLeft.length > 0) this.request();
+      this.fail(error);
+    }
+    if (this.frames.length === 0) performance.mark("sonar");
+    this.frames.push(performance.now() - begin);
+    if (this.frames.length > FRAMES_KEPT) this.frames.shift();
+  }
+
+  /** Everything, without waiting for a frame: paper does not wait. */
+  drawNow(): void {
+    this.drawAll();
+    this.drawOver();
+    this.drawSmall();
+    while (this.smallLeft.length > 0) this.drawNextSmall();
+    this.tell();
+  }
+
+  // ---- pictures ----
+
+  private drawAll(): void {
+    this.isDirty = false;
+    this.isOverDirty = true;
+    this.drawPanels();
+    const { palette } = this.scenes;
+    this.bar.update(this.viewState.view, { read: palette.read, write: palette.write, pushed: palette.readPushed });
+    this.notices.tellDamage(this.report.skipped);
+    clearTimeout(this.told);
+    this.told = setTimeout(() => this.tell(), TELL_PAUSE_MS);
+  }
+
+  /**
+   * The sonar in each frame, what is in sight while there is time, those first that have waited longest; what is out of
+   * sight when nothing in sight moves any more.
+   */
+  private drawPanels(): void {
+    const begin = performance.now();
+    const rank = (panel: TimePanel) => (panel.isSonar ? 0 : panel.isInSight ? 1 : 2);
+    const visible = this.panels
+      .visible()
+      .sort((a, b) => rank(a.panel) - rank(b.panel) || a.panel.drawnAt - b.panel.drawnAt);
+    let isMoving = false;
+    for (const one of visible) {
+      const { panel } = one;
+      const mayWait = !this.scenes.isPrinting && rank(panel) > 0;
+      const isLate = performance.now() - begin > FRAME_BUDGET_MS || (isMoving && !panel.isInSight);
+      if (mayWait && isLate) return this.changed();
+      const isDrawn = this.drawPanel(one);
+      isMoving ||= isDrawn && panel.isInSight;
+    }
+  }
+
+  /** Returns whether it had to be drawn. */
+  private drawPanel(one: VisiblePanel): boolean {
+    const { panels, scenes } = this;
+    const height = panels.heightOf(one.panel, scenes.isPrinting);
+    return one.panel.render(scenes.of(one.index), panels.titleOf(one), height, this.keyOf(one));
+  }
+
+  /** What a panel's picture depends on. */
+  private keyOf({ panel, index }: VisiblePanel): string {
+    const { on, base, transfer, shown, rate, time, number, y, yLinear, dots, brush } = this.viewState.view;
+    const always = [index, this.dataVersion, this.scenes.palette.dark, on, transfer];
+    if (panel.isOverview) return JSON.stringify([always, base]);
+    if (panel.isSonar) return JSON.stringify([always, base, shown, time, number, y, yLinear, dots, brush]);
+    return JSON.stringify([always, rate, time, brush, shown]);
+  }
+
+  private drawSmall(): void {
+    this.areSmallDirty = false;
+    this.smallLeft = [...this.panels.small];
+    this.drawLegend();
+  }
+
+  /** One small chart a frame, more where there is time: none of them holds up the panels that move. */
+  private drawNextSmall(): void {
+    this.smallLeft.shift()?.render(this.scenes.context, this.scenes.ratio);
+    if (this.smallLeft.length > 0) this.request();
+  }
+
+  private drawLegend(): void {
+    if (this.panels.sonars().length > 0) this.legend.update(this.scenes.of(0));
+  }
+
+  private drawOver(): void {
+    this.isOverDirty = false;
+    for (const one of this.panels.visible()) {
+      const scene = this.scenes.of(one.index);
+      one.panel.renderOver(scene, overOf(one, scene, this.marks));
+    }
+    this.tellBrush(false);
+  }
+
+  // ---- words ----
+
+  /** What follows the view at leisure: words and tables. */
+  tell(): void {
+    const { scenes, panels, viewState } = this;
+    if (!viewState.held && !scenes.isPrinting) writeAddress(viewState.hash);
+    for (const { panel, index } of panels.visible()) panel.tell(scenes.of(index));
+    for (const panel of panels.small) panel.tell(scenes.context);
+    this.drawLegend();
+    this.tellBrush(true);
+  }
+
+  private tellBrush(isFinal: boolean): void {
+    const scenes = this.panels.sonars().map(({ index }): Scene => ({ ...this.scenes.of(index), other: undefined }));
+    this.brush.update(scenes, this.viewState.view.brush, isFinal);
+  }
+}

@@ -1,0 +1,116 @@
+/** Which panels there are, which of them a view shows, and how they are called. */
+
+import { BAND_SHARES } from "../charts/band-shares";
+import { DELAY } from "../charts/delay";
+import { IN_FLIGHT } from "../charts/in-flight";
+import { drawMarginal } from "../charts/marginal";
+import { OVERVIEW } from "../charts/overview";
+import type { TimeChart } from "../charts/scene";
+import { SEEK } from "../charts/seek";
+import { SONAR } from "../charts/sonar";
+import { THROUGHPUT } from "../charts/throughput";
+import { WORKING_SET } from "../charts/working-set";
+import type { View } from "../model/view";
+import { el } from "./dom";
+import type { Report } from "./report";
+import { type SmallPanel, smallPanels } from "./small-panels";
+import { TimePanel } from "./time-panel";
+import type { ViewState } from "./view-state";
+
+const STRIPS: readonly TimeChart[] = [BAND_SHARES, THROUGHPUT, DELAY, IN_FLIGHT, SEEK, WORKING_SET];
+/** Of a load nothing but the demand is known. */
+const LOAD_STRIPS: readonly TimeChart[] = [SEEK, WORKING_SET, THROUGHPUT];
+
+/** Which run a panel shows in a view; undefined where it is not shown. */
+type RunOf = (view: View) => number | undefined;
+
+export interface VisiblePanel {
+  readonly panel: TimePanel;
+  /** Its run. */
+  readonly index: number;
+}
+
+export class Panels {
+  readonly small: readonly SmallPanel[];
+  private readonly entries: { readonly panel: TimePanel; readonly run: RunOf }[] = [];
+
+  constructor(
+    private readonly report: Report,
+    private readonly viewState: ViewState,
+  ) {
+    this.small = smallPanels(report.meta);
+    const sonar = withMarginal(SONAR);
+    const isPair = report.runs.length > 1;
+    const single: RunOf = ({ shown }) => (shown === "B" && isPair ? 1 : 0);
+    this.add(OVERVIEW, "overview", single);
+    if (isPair) {
+      this.add(sonar, "sonar", ({ shown }) => (shown === "B" ? undefined : 0));
+      this.add(sonar, "sonar-b", ({ shown }) => (shown === "both" || shown === "B" ? 1 : undefined));
+    } else this.add(sonar, "sonar", () => 0);
+    for (const chart of report.isLoad ? LOAD_STRIPS : STRIPS) this.add(chart, chart.id, single);
+    this.addRateToggle();
+  }
+
+  private add(chart: TimeChart, id: string, run: RunOf): void {
+    if (!this.report.meta.runs.some((r) => chart.has(r))) return;
+    this.entries.push({ panel: new TimePanel(id, chart), run });
+  }
+
+  private addRateToggle(): void {
+    const { viewState } = this;
+    const toggle = el(
+      "button",
+      { type: "button", "data-role": "rate", title: "requests or bytes per second" },
+      "requests/s ↔ bytes/s",
+    );
+    toggle.addEventListener("click", () => viewState.change({ rate: viewState.view.rate === "bytes" ? "requests" : "bytes" }));
+    this.overTime.find(({ chart }) => chart === THROUGHPUT)?.addToHead(toggle);
+  }
+
+  /** All over time, shown or not. */
+  get overTime(): TimePanel[] {
+    return this.entries.map(({ panel }) => panel);
+  }
+
+  get ids(): string[] {
+    return [...this.overTime.map(({ id }) => id), ...this.small.map(({ chart }) => chart.id)];
+  }
+
+  /** Those over time that the view shows; the others are hidden. */
+  visible(): VisiblePanel[] {
+    return this.entries.flatMap(({ panel, run }) => {
+      const index = run(this.viewState.view);
+      const data = index === undefined ? undefined : this.report.runs[index];
+      const isThere = index !== undefined && data !== undefined && panel.chart.has(data.run);
+      panel.root.hidden = !isThere;
+      return isThere ? [{ panel, index }] : [];
+    });
+  }
+
+  sonars(): VisiblePanel[] {
+    return this.visible().filter(({ panel }) => panel.isSonar);
+  }
+
+  titleOf({ panel: { chart, isSonar }, index }: VisiblePanel): string {
+    const { isLoad, runs } = this.report;
+    const { shown } = this.viewState.view;
+    if (isLoad && chart === THROUGHPUT) return "Throughput, demanded";
+    if (runs.length < 2) return chart.title;
+    if (isSonar && shown === "difference") return `${chart.title}: B against A`;
+    const isWithB = index === 0 && shown !== "A" && /^(throughput|delay|in-flight)$/.test(chart.id);
+    return `${index === 0 ? "A" : "B"} · ${chart.title}${isWithB ? " (B: dashed)" : ""}`;
+  }
+
+  /** A sonar takes what the window, or the paper, has. */
+  heightOf({ chart, isSonar }: TimePanel, isOnPaper: boolean): number {
+    if (!isSonar) return chart.height;
+    const both = this.report.runs.length > 1 && this.viewState.view.shown === "both";
+    if (isOnPaper) return both ? 260 : 380;
+    return Math.round(Math.min(Math.max(window.innerHeight * (both ? 0.36 : 0.5), 260), 560));
+  }
+}
+
+/** The sonar with the marginal beside it. */
+function withMarginal(sonar: TimeChart): TimeChart {
+  return { ...sonar, side: drawMarginal };
+}
