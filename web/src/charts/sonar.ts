@@ -397,10 +397,10 @@ const CODES = 1 << 16;
 const lastFigures = new WeakMap<object, { readonly key: string; readonly found: SonarFigures }>();
 
 /** From single requests where all of them are at hand, else from the stored columns. */
-export function sonarFigures(scene: Scene, range: Range): SonarFigures | undefined {
+export function sonarFigures(scene: Scene, range: Range, mostCounted = MOST_COUNTED): SonarFigures | undefined {
   const { points } = scene.data;
   const { base } = scene.view;
-  const isAtHand = points.isSure(base) && points.near(base, range) <= MOST_COUNTED;
+  const isAtHand = points.isSure(base) && points.near(base, range) <= mostCounted;
   const blocks = isAtHand ? points.get(base, range) : undefined;
   // A damaged block would be missing without a word.
   if (!blocks || blocks.reduce((n, b) => n + b.n, 0) < points.near(base, range)) return figuresOfGrid(scene, range);

@@ -25,7 +25,7 @@ export class BrushResult {
   update(scenes: readonly Scene[], brush: Range | undefined, isFinal: boolean): void {
     this.root.hidden = brush === undefined;
     if (!brush) return;
-    const rows = scenes.flatMap((scene) => rowsOf(scene, brush, scenes.length > 1));
+    const rows = scenes.flatMap((scene) => rowsOf(scene, brush, scenes.length > 1, isFinal));
     this.table.replaceChildren(row("th", HEAD), ...rows.map((cells) => row("td", cells)));
     const first = scenes[0];
     if (isFinal && first) setText(this.live, sentence(first, brush));
@@ -40,8 +40,11 @@ function row(tag: "th" | "td", cells: readonly string[]): HTMLElement {
   );
 }
 
-function rowsOf(scene: Scene, brush: Range, isOneOfTwo: boolean): string[][] {
-  const found = sonarFigures(scene, told(scene, brush).range);
+/** While a hand still moves, more are taken from the stored columns: a few milliseconds for a frame. */
+const MOST_WHILE_MOVING = 100_000;
+
+function rowsOf(scene: Scene, brush: Range, isOneOfTwo: boolean, isFinal: boolean): string[][] {
+  const found = sonarFigures(scene, told(scene, brush).range, isFinal ? undefined : MOST_WHILE_MOVING);
   if (!found) return [];
   const name = (text: string) => (isOneOfTwo ? `${scene.index === 0 ? "A" : "B"}: ${text}` : text);
   const pushed = (found.classes[2] ?? 0) + (found.classes[3] ?? 0);
