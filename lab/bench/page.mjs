@@ -58,7 +58,7 @@ try {
     await report.set({ brush: [from + (to - from) * 0.3, from + (to - from) * 0.6] });
     return performance.now() - start;
   });
-  // What the frame behind a brush takes of the main thread: callbacks run in the order in which they were asked for.
+  // What the first frame behind a brush takes of the main thread (the sonar with its histograms, strips as there is time): callbacks run in the order in which they were asked for.
   const brushFrame = await page.evaluate(async () => {
     const report = window.__report;
     const [from, to] = report.stats().domain.t;

@@ -249,6 +249,22 @@ describe("sonar", () => {
       }
     }));
 
+  test("a brush of many requests is exact when it rests, and stays so under the pointer", async () => {
+    const many = makeRequests({ requests: 150_000 });
+    await shown(fixturePage([many], {}, style, viewer), {}, async ({ page }) => {
+      await page.evaluate(() => window.__report!.set({ base: "due", brush: [100e9, 100.001e9] }));
+      const inside = many.due.filter((d) => d >= 100e9 && d < 100.001e9).length;
+      const all = () =>
+        page.$$eval("[data-role=brush] tr", (rows) => rows.map((row) => row.textContent!).find((t) => t.startsWith("all")) ?? "");
+      await page.waitForFunction((n) => document.querySelector("[data-role=brush]")!.textContent!.includes(`all${n}`), { timeout: 5000 }, inside);
+      const { x, y, w, h } = await plot(page);
+      await page.mouse.move(x + w / 3, y + h / 3);
+      await page.mouse.move(x + w / 2, y + h / 2);
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      expect(await all()).toMatch(new RegExp(`^all${inside}\\D`));
+    });
+  });
+
   test("without single requests a brush tells in which steps it counts", () =>
     shown(fixturePage([r], { points: false }, style, viewer), {}, async ({ page }) => {
       const brush = [100.001e9, 100.002e9] as [number, number];

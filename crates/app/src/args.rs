@@ -7,7 +7,7 @@ use crate::means_args::{EngineArgs, MeansArgs};
 use crate::plot_args::PlotArgs;
 use crate::run_args::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use iosonar_plan::{ByteSize, Nanos, Speed};
+use iosonar_plan::{ByteSize, Nanos, Pipeline, Speed};
 use std::path::PathBuf;
 
 /// Measures storage by replaying recorded loads at their own timing, and shows what happened to every request.
@@ -58,6 +58,8 @@ pub enum Command {
     Import(ImportArgs),
     /// Make an artificial load
     Generate(GenerateArgs),
+    /// Make a load of a load: cut it, spread it, repeat it …
+    Filter(FilterArgs),
     /// XDD's command line, carried out by this engine; -fullhelp tells its options
     #[command(disable_help_flag = true)]
     Xdd(XddArgs),
@@ -425,6 +427,42 @@ pub struct GenerateArgs {
     /// Equal seeds give equal loads
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
+}
+
+/// Options of `filter`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Steps, in the order in which they stand, divided by |. Places and lengths are sectors of 512 bytes; times are seconds unless
+they carry a unit. Words without a name come first; what is not told is as shown here.
+
+  select:FROM..TO                  FROM <= t < TO; times stay
+  repeat:TIMES,offset=0            everything TIMES times, each repetition offset sectors further on
+  slip:every=32768,increase=256    request i moves by floor(i / every) * increase
+  subst:R,W                        reads become writes (W,R: writes reads)
+  spread:factor=2,align=8,offset=0 s becomes floor(s * factor / align) * align + s mod align + offset
+  resize:factor=2,min=0,max=65536  l becomes floor(l * factor), at least min, then at most max
+  reverse                          the i-th time with what the i-th request from the end does
+  scale:FACTOR                     times FACTOR: 2 is half as fast
+  shift:BY                         all times are later
+  sample:N                         the first request, and each N-th behind it
+
+Examples:
+  iosonar filter 'select:300..600 | spread:2.0,align=8' web.load.gz -o peak.load.gz
+  iosonar filter 'repeat:12 | slip' short.load.gz | iosonar replay - -t /dev/sdx --destroy
+  zcat web.load.gz | iosonar filter subst:W,R | iosonar analyze -")]
+pub struct FilterArgs {
+    /// What is done, for example 'select:300..600 | spread:2.0,align=8'
+    #[arg(value_name = "STEPS")]
+    pub steps: Pipeline,
+    /// The load or result, plain or gzip; - is standard input
+    #[arg(value_name = "LOAD", default_value = "-")]
+    pub load: PathBuf,
+    /// The new load; gzip if it ends in .gz; - is standard output. What exists is never overwritten
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    pub out: PathBuf,
+    /// Leave out lines that are no requests but look like one, instead of refusing the load
+    #[arg(long)]
+    pub skip_bad: bool,
 }
 
 /// Where time runs backward.

@@ -12,6 +12,7 @@ mod exit;
 mod inputs;
 mod live;
 mod means_args;
+mod new_load;
 mod output;
 mod places;
 mod playback;
@@ -71,6 +72,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Export(args) => commands::export(args),
         Command::Import(args) => commands::import(args),
         Command::Generate(args) => commands::generate(args),
+        Command::Filter(args) => commands::filter(&args),
         Command::Xdd(args) => commands::xdd(&args.options),
     }
 }

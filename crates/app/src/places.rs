@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use anyhow::anyhow;
-use iosonar_host::{BlockDevice, TargetFacts, TargetKind};
+use iosonar_host::{TargetFacts, TargetKind};
 use iosonar_plan::ByteSize;
 use iosonar_view::report::Place;
 use std::path::Path;
@@ -34,15 +34,18 @@ pub fn read(path: &Path) -> Result<Vec<Place>, Failure> {
 }
 
 fn place(line: &str) -> Result<Place, String> {
-    let mut words = line.trim().splitn(3, char::is_whitespace);
-    let (Some(begin), Some(length), Some(name)) = (words.next(), words.next(), words.next()) else {
-        return Err("it needs a begin, a length and a name, for example 1GiB 512MiB data/ibdata1".into());
-    };
+    let lacks = "it needs a begin, a length and a name, for example 1GiB 512MiB data/ibdata1";
+    // Columns may be aligned with blanks.
+    let (begin, rest) = line.trim().split_once(char::is_whitespace).ok_or(lacks)?;
+    let (length, name) = rest.trim_start().split_once(char::is_whitespace).ok_or(lacks)?;
     let size = |text: &str| text.parse::<ByteSize>().map_err(|error| format!("{text}: {error}"));
-    let (begin, length) = (size(begin)?.0, size(length)?.0);
-    let end = begin.checked_add(length).filter(|end| *end <= LARGEST_PLACE && length > 0);
-    let end = end.ok_or("a place has at least one byte, and ends before 8 PiB")?;
-    Ok(Place { name: name.trim().to_string(), bytes: begin..end })
+    let place = sensible(name.trim(), size(begin)?.0, size(length)?.0);
+    place.ok_or("a place has at least one byte, and ends before 8 PiB".into())
+}
+
+fn sensible(name: &str, begin: u64, length: u64) -> Option<Place> {
+    let end = begin.checked_add(length).filter(|end| *end <= LARGEST_PLACE && length > 0)?;
+    Some(Place { name: name.to_string(), bytes: begin..end })
 }
 
 /// The partitions of the only target of a run. Several targets have no places in common, and archives of earlier versions
@@ -53,10 +56,8 @@ pub fn of_partitions(environment: &serde_json::Value) -> Vec<Place> {
     let [TargetFacts { kind: TargetKind::BlockDevice(device), .. }] = targets.as_slice() else {
         return Vec::new();
     };
-    let BlockDevice { partitions, .. } = device.as_ref();
-    let place =
-        |p: &iosonar_host::PartitionPlace| Place { name: p.name.clone(), bytes: p.start..p.start + p.size };
-    partitions.iter().map(place).collect()
+    let places = device.partitions.iter().filter_map(|p| sensible(&p.name, p.start, p.size));
+    places.take(MOST_PLACES).collect()
 }
 
 #[cfg(test)]
@@ -65,7 +66,7 @@ mod tests {
 
     #[test]
     fn lines_are_begin_length_and_name() {
-        let told = place("  1GiB 512MiB data/ibdata1 of mysql ").unwrap();
+        let told = place("  1GiB   512MiB\tdata/ibdata1 of mysql ").unwrap();
         let expected =
             Place { name: "data/ibdata1 of mysql".into(), bytes: 1 << 30..(1 << 30) + (512 << 20) };
         assert_eq!(told, expected);

@@ -9,6 +9,7 @@ use crate::screen::{self, Screen};
 use crate::session::Scene;
 use crate::watch::{Expected, Watch};
 use iosonar_engine::{Prepared, Snapshot};
+use iosonar_os::usage::thread_cpu_ns;
 use iosonar_plan::Nanos;
 use iosonar_view::live::{LiveStalls, Setting};
 use std::io::{IsTerminal, Write};
@@ -92,6 +93,7 @@ fn as_lines(form: Form, scene: &Scene<'_>) {
     let mut meter =
         Meter { expected: Expected::of(scene.prepared), last: Snapshot::default(), last_demand: 0 };
     let mut shown = Instant::now();
+    let cost = Cost::begin();
     while !scene.done.load(Relaxed) {
         std::thread::sleep(LOOK);
         if scene.status.swap(false, Relaxed) {
@@ -107,11 +109,26 @@ fn as_lines(form: Form, scene: &Scene<'_>) {
         };
         meter.last = now;
         meter.last_demand = scene.prepared.demanded_until(now.now).unwrap_or(0);
+        scene.progress.note_watching(cost.so_far());
+    }
+}
+
+/// CPU time of the thread that shows progress.
+struct Cost(u64);
+
+impl Cost {
+    fn begin() -> Cost {
+        Cost(thread_cpu_ns())
+    }
+
+    fn so_far(&self) -> u64 {
+        thread_cpu_ns().saturating_sub(self.0)
     }
 }
 
 /// A line that is rewritten, and the live view when it is asked for.
 fn on_terminal(wish: &Wish<'_>, scene: &Scene<'_>) {
+    let cost = Cost::begin();
     let mut watch = Watch::new(scene.prepared, scene.progress);
     // Keys that somebody types for the shell are left to it, unless the run was asked to look at them.
     let screen = (wish.live || std::io::stdin().is_terminal()).then(Screen::open).flatten();
@@ -146,6 +163,7 @@ fn on_terminal(wish: &Wish<'_>, scene: &Scene<'_>) {
         if (is_due || is_pressed) && !view.as_mut().is_some_and(LiveView::show) {
             screen::put(&format!("\r\x1b[K{}", watched_line(&watch, width())));
         }
+        scene.progress.note_watching(cost.so_far());
     }
     watch.look();
     if let Some(view) = &mut view {

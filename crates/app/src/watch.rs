@@ -1,7 +1,6 @@
 //! A run that goes on, as intervals and moments: what progress line and live view show.
 
 use iosonar_engine::{Prepared, Progress, Snapshot, Times};
-use iosonar_os::usage::thread_cpu_ns;
 use iosonar_plan::Nanos;
 use iosonar_view::live::{CLASSES, ClassTimes, Interval, LIVE_ROWS, LiveStalls, Moment, live_row};
 use std::collections::VecDeque;
@@ -54,8 +53,6 @@ pub struct Watch<'a> {
     /// The longest responses of looks that were not kept.
     carried: [Nanos; CLASSES],
     stalls: Stalls,
-    /// CPU time of this thread before.
-    cpu_ns: u64,
 }
 
 impl<'a> Watch<'a> {
@@ -75,13 +72,11 @@ impl<'a> Watch<'a> {
             samples: VecDeque::new(),
             carried: Default::default(),
             stalls,
-            cpu_ns: thread_cpu_ns(),
         }
     }
 
     /// Looks once more: what happened since the last look, and how it stands.
     pub fn look(&mut self) -> (Interval, Moment) {
-        self.progress.note_watching(thread_cpu_ns().saturating_sub(self.cpu_ns));
         let counts = self.progress.snapshot(false);
         let mut sample = Sample {
             demanded: self.prepared.demanded_until(counts.now),

@@ -53,7 +53,8 @@ fn partition_places(disk: &str, root: &Root) -> Vec<PartitionPlace> {
     let place = |name: String| {
         let sectors =
             |file| root.fact(class_entry(disk).join(&name).join(file)).parse::<u64>().known().copied();
-        Some(PartitionPlace { start: sectors("start")? * SECTOR, size: sectors("size")? * SECTOR, name })
+        let bytes = |file| sectors(file)?.checked_mul(SECTOR);
+        Some(PartitionPlace { start: bytes("start")?, size: bytes("size")?, name })
     };
     let mut places: Vec<PartitionPlace> = partitions(disk, root).into_iter().filter_map(place).collect();
     places.sort_by_key(|place| place.start);

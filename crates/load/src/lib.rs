@@ -2,12 +2,13 @@
 //!
 //! A [`Source`] yields [`Item`]s one at a time, in order, in bounded memory: recorded loads
 //! ([`Recorded`]) and generated patterns ([`Pattern`]). [`scan`] reads a recorded load once before a run, so
-//! that nothing is touched if it cannot be replayed. [`generate`] makes artificial loads.
+//! that nothing is touched if it cannot be replayed. [`generate`] makes artificial loads, [`filtered`] makes loads of loads.
 
 mod addresses;
 mod ahead;
 mod demand;
 mod draws;
+mod filter;
 pub mod generate;
 mod issued;
 mod pattern;
@@ -26,6 +27,7 @@ mod timetable;
 
 pub use ahead::{Next, ReadAhead};
 pub use demand::Demand;
+pub use filter::{FilterError, Requests, filtered};
 pub use issued::IssuedHash;
 pub use pattern::{Pattern, Unfit};
 pub use recorded::{BackShift, LoadError, Notice, Recorded};

@@ -80,6 +80,14 @@ impl Lab {
         ended
     }
 
+    /// Runs words as they are, blanks in them too, and expects this exit code.
+    #[track_caller]
+    pub fn expect_args(&self, code: i32, args: &[&str]) -> Ended {
+        let ended = Ended::of(self.command("").args(args).output().expect("iosonar runs"));
+        assert_eq!(ended.code, code, "iosonar {args:?}\n{}\n{}", ended.out, ended.err);
+        ended
+    }
+
     /// All records of an archive in the directory, in the archive's order.
     #[track_caller]
     pub fn records(&self, name: &str) -> Vec<Record> {

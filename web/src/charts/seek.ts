@@ -43,7 +43,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   valueAxis(p, box, scene.palette, scale, bytes);
   const grid = scene.data.grid(SEEK_GRID);
   let lit = 0;
-  const few = scene.run.detail.has_places ? fewPoints(scene, SEEK_GRID, range) : undefined;
+  const few = scene.data.points.hasPlaces ? fewPoints(scene, SEEK_GRID, range) : undefined;
   if (few) {
     lit = stampAll(p, box, scene, few, "due", range, (points, i) => scale.at(points.place[i]! * points.unit)).lit;
   } else if (grid) {

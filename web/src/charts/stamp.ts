@@ -2,6 +2,7 @@
 
 import type { Box, Painter, TextStyle } from "../render/painter";
 import { faded, type Palette } from "../render/palette";
+import type { PageRun } from "../format/page";
 
 /** Degrees, as in the static pictures; in a flat strip along its diagonal. */
 const MOST_SLANT = 22;
@@ -24,4 +25,9 @@ export function stamp(p: Painter, box: Box, reasons: readonly string[], palette:
   // Letters are about as high as their size.
   const size = 0.9 * Math.min(box.w / (wide * Math.cos(angle)), box.h / (wide * Math.sin(angle) + 1), LARGEST / 0.9);
   p.text(box.x + box.w / 2, box.y + box.h / 2, text, style(Math.max(size, SMALLEST)));
+}
+
+/** Reasons of all runs that a picture shows, each once. */
+export function stampsOf(runs: readonly (Pick<PageRun, "stamps"> | undefined)[]): string[] {
+  return [...new Set(runs.flatMap((run) => run?.stamps ?? []))];
 }

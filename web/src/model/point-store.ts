@@ -59,6 +59,11 @@ export class PointStore {
     return this.isComplete && !this.isEmpty && !(this.isSideCar && (base === "due" || base === "completion"));
   }
 
+  /** Whether lengths, places and workers are told: in a page for the sonar alone they are not, in a side-car always. */
+  get hasPlaces(): boolean {
+    return this.detail.has_places || this.isSideCar;
+  }
+
   get isEmpty(): boolean {
     return this.sources.length === 0;
   }

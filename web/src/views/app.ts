@@ -209,6 +209,8 @@ export class App {
   }
 
   private save(form: "png" | "svg"): void {
+    // What waits for a calmer moment would be saved as it was.
+    this.drawing.drawNow();
     savePanel(form, this.report, this.scenes, this.panels, this.hand.active);
   }
 

@@ -12,10 +12,10 @@ const MARGIN_NS = 1e9;
 const MS = 1e6;
 
 /** `#8 123 456 · write 64 KiB @ 12.345 GiB · …`. */
-export function cardText(request: RequestFacts, run: PageRun): string {
+export function cardText(request: RequestFacts, run: PageRun, hasPlaces = run.detail.has_places): string {
   return [
     `#${count(request.number)}`,
-    ...(run.detail.has_places ? placeOf(request, run) : [request.op, targetOf(request, run)]),
+    ...(hasPlaces ? placeOf(request, run) : [request.op, targetOf(request, run)]),
     ...(request.pass > 0 || hasPasses(run) ? [`pass ${request.pass + 1}`] : []),
     ...times(request, run),
     ...marks(request),

@@ -135,17 +135,18 @@ export class Drawing {
     const { palette } = this.scenes;
     this.bar.update(this.viewState.view, { read: palette.read, write: palette.write, pushed: palette.readPushed });
     this.notices.tellDamage(this.report.skipped);
+    this.tellBrush(false);
     clearTimeout(this.told);
     this.told = setTimeout(() => this.tell(), TELL_PAUSE_MS);
   }
 
   /**
-   * The sonar in each frame, what is in sight while there is time, those first that have waited longest; what is out of
+   * The sonar in each frame in which it is seen, what else is in sight while there is time, those first that have waited longest; what is out of
    * sight when nothing in sight moves any more.
    */
   private drawPanels(): void {
     const begin = performance.now();
-    const rank = (panel: TimePanel) => (panel.isSonar ? 0 : panel.isInSight ? 1 : 2);
+    const rank = (panel: TimePanel) => (!panel.isInSight ? 2 : panel.isSonar ? 0 : 1);
     const visible = this.panels
       .visible()
       .sort((a, b) => rank(a.panel) - rank(b.panel) || a.panel.drawnAt - b.panel.drawnAt);
@@ -155,16 +156,20 @@ export class Drawing {
       const mayWait = !this.scenes.isPrinting && rank(panel) > 0;
       const isLate = performance.now() - begin > FRAME_BUDGET_MS || (isMoving && !panel.isInSight);
       if (mayWait && isLate) return this.changed();
-      const isDrawn = this.drawPanel(one);
-      isMoving ||= isDrawn && panel.isInSight;
+      isMoving = this.drawPanel(one) && panel.isInSight ? true : isMoving;
     }
   }
 
-  /** Returns whether it had to be drawn. */
+  /** Returns whether it had to be drawn. One that is broken does not take the others along. */
   private drawPanel(one: VisiblePanel): boolean {
     const { panels, scenes } = this;
     const height = panels.heightOf(one.panel, scenes.isPrinting);
-    return one.panel.render(scenes.of(one.index), panels.titleOf(one), height, this.keyOf(one));
+    try {
+      return one.panel.render(scenes.of(one.index), panels.titleOf(one), height, this.keyOf(one));
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
   }
 
   /** What a panel's picture depends on. */
@@ -173,7 +178,7 @@ export class Drawing {
     const always = [index, this.dataVersion, this.scenes.palette.dark, on, transfer];
     if (panel.isOverview) return JSON.stringify([always, base]);
     if (panel.isSonar) return JSON.stringify([always, base, shown, time, number, y, yLinear, dots, brush]);
-    return JSON.stringify([always, rate, time, brush, shown]);
+    return JSON.stringify([always, rate, time, brush, shown, dots]);
   }
 
   private drawSmall(): void {
@@ -198,7 +203,6 @@ export class Drawing {
       const scene = this.scenes.of(one.index);
       one.panel.renderOver(scene, overOf(one, scene, this.marks));
     }
-    this.tellBrush(false);
   }
 
   // ---- words ----

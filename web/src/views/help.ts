@@ -33,7 +33,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 const ROLE = "help-dialog";
 const TITLE = "v-help-title";
-/** In the page's colours: it stands outside the panels, which have a style sheet of their own. */
+
 /** Opens the help; nothing happens if it is open already. */
 export function openHelp(): void {
   if (document.querySelector(`dialog[data-role="${ROLE}"]`) !== null) return;

@@ -65,13 +65,13 @@ export class Navigation {
   }
 
   private goToPlace(text: string): void {
-    const found = this.report.runs.flatMap(({ run }) => placesLike(run, text));
+    const map = this.panels.visible().find(({ panel }) => panel.chart === SEEK);
+    const found = map ? placesLike(this.report.runs[map.index]!.run, text) : [];
     const first = found[0];
-    const panel = this.panels.visible().find(({ panel }) => panel.chart === SEEK)?.panel;
-    if (!first || !panel)
+    if (!map || !first)
       return this.notices.say(`“${text}” is neither a time nor a request, nor a name of a place`);
     const others = found.length > 1 ? `; ${count(found.length - 1)} more like it` : "";
-    this.scrollTo(panel.root);
+    this.scrollTo(map.panel.root);
     this.notices.say(`${first.name}: ${bytes(first.from_bytes)} to ${bytes(first.to_bytes)}${others}`);
   }
 

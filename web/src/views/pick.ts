@@ -62,14 +62,14 @@ export class PickCard {
   show(found: PointRef, scene: Scene, other: RunData | undefined): RequestFacts {
     const facts = withContext(factsOf(found), scene);
     const run = scene.meta.runs.length < 2 ? "" : scene.index === 0 ? "A · " : "B · ";
-    setText(this.text, run + cardText(facts, scene.run));
+    setText(this.text, run + cardText(facts, scene.run, scene.data.points.hasPlaces));
     setText(this.excerpt, replayExcerpt(facts, scene.run));
     this.root.hidden = false;
     const shown = ++this.shown;
     if (other)
       void sameRequest(other, facts).then((twin) => {
         if (!twin || this.shown !== shown) return;
-        setText(this.text, run + cardText({ ...facts, other: { latencyNs: twin.latencyNs } }, scene.run));
+        setText(this.text, run + cardText({ ...facts, other: { latencyNs: twin.latencyNs } }, scene.run, scene.data.points.hasPlaces));
       });
     return facts;
   }

@@ -2,7 +2,7 @@
 
 import type { ChartContext, Hover, SmallChart } from "../charts/chart";
 import { SMALL_CHARTS } from "../charts/small";
-import { stamp } from "../charts/stamp";
+import { stamp, stampsOf } from "../charts/stamp";
 import type { PageMeta } from "../format/page";
 import type { Painter } from "../render/painter";
 import { el, setText } from "./dom";
@@ -52,7 +52,7 @@ export class SmallPanel {
   paint(p: Painter, context: ChartContext): Hover {
     const box = { x: 0, y: 0, w: p.width, h: p.height };
     const hover = this.chart.draw(p, box, context);
-    stamp(p, box, [...new Set(context.meta.runs.flatMap((run) => run.stamps))], context.palette);
+    stamp(p, box, stampsOf(context.meta.runs), context.palette);
     return hover;
   }
 

@@ -4,7 +4,7 @@ import type { Drawn, Scene, TimeChart } from "../charts/scene";
 import { drawFrame, overviewPlot } from "../charts/overview";
 import { BESIDE, LEFT, MEANINGS_BELOW, RIGHT } from "../charts/scene";
 import { SONAR_ABOVE } from "../charts/sonar";
-import { stamp } from "../charts/stamp";
+import { stamp, stampsOf } from "../charts/stamp";
 import type { Hover } from "../charts/chart";
 import type { Box, Painter } from "../render/painter";
 import { faded } from "../render/palette";
@@ -63,7 +63,8 @@ export class TimePanel {
     if (!this.isOverview) this.root.append(this.head);
     this.root.append(row);
     if (!this.isOverview) this.root.append(this.details);
-    new IntersectionObserver(([entry]) => (this.isInSight = entry?.isIntersecting ?? true)).observe(this.root);
+    // The last entry is how it is now.
+    new IntersectionObserver((entries) => (this.isInSight = entries.at(-1)!.isIntersecting)).observe(this.root);
     this.side?.canvas.addEventListener("pointermove", (e) => this.read(this.sideHover?.(e.offsetX, e.offsetY)));
     this.side?.canvas.addEventListener("pointerleave", () => this.read(undefined));
   }
@@ -123,7 +124,8 @@ export class TimePanel {
   /** The same picture on any painter, to be saved. */
   paint(p: Painter, scene: Scene): Drawn {
     const drawn = this.chart.draw(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
-    stamp(p, this.box, scene.run.stamps, scene.palette);
+    const runs = [scene.run, scene.other?.run, scene.beside?.run];
+    stamp(p, this.box, stampsOf(runs), scene.palette);
     return drawn;
   }
 

@@ -3,6 +3,7 @@
 mod analyze;
 mod compare;
 mod export;
+mod filter;
 mod generate;
 mod import;
 mod live;
@@ -19,6 +20,7 @@ mod xdd;
 pub use analyze::analyze;
 pub use compare::compare;
 pub use export::export;
+pub use filter::filter;
 pub use generate::generate;
 pub use import::import;
 pub use live::live;

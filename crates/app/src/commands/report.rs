@@ -193,11 +193,15 @@ fn page_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
 /// Of each input, which parts of its target have names: those of `--places` before those that the run has recorded. Several
 /// inputs that are merged have no places in common.
 fn places_of(args: &ReportArgs, inputs: &[Input]) -> Result<Vec<Vec<Place>>, Failure> {
-    let told = args.places.as_deref().map(places::read).transpose()?;
-    if let Some(told) = told {
-        return Ok(vec![told]);
-    }
     let is_merged = inputs.len() > 1 && !args.compare;
+    if let Some(path) = &args.places {
+        let targets = inputs[0].archive().map_or(1, |archive| archive.plan().targets.len());
+        if is_merged || targets > 1 {
+            let why = "several targets have no places in common: name one input of one target";
+            return Err(Failure::refused(anyhow!("--places {}: {why}", path.display())));
+        }
+        return Ok(vec![places::read(path)?]);
+    }
     let known = |input: &Input| match input.archive() {
         Some(archive) if !is_merged => places::of_partitions(&archive.environment()),
         _ => Vec::new(),

@@ -290,9 +290,13 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// A text, decompressed.
+/// A text, decompressed; `-` is standard input.
 pub fn text(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
-    let opened =
-        File::open(path).map_err(anyhow::Error::from).and_then(|file| Ok(iosonar_trace::decompress(file)?));
+    let opened = match path.as_os_str() == "-" {
+        true => iosonar_trace::decompress(std::io::stdin()).map_err(anyhow::Error::from),
+        false => File::open(path)
+            .map_err(anyhow::Error::from)
+            .and_then(|file| Ok(iosonar_trace::decompress(file)?)),
+    };
     opened.with_context(|| path.display().to_string()).map_err(Failure::refused)
 }

@@ -9,6 +9,7 @@ mod conflicts;
 mod data;
 mod engines;
 mod exchange;
+mod filter;
 mod live;
 mod live_view;
 mod loads;

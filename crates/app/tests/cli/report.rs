@@ -167,7 +167,7 @@ fn a_page_for_the_sonar_alone_is_smaller() {
     assert_eq!(embedded(&picture), embedded(&all));
     let tells_places = |page: &str| meta(page)["runs"][0]["detail"]["has_places"].as_bool().unwrap();
     assert!(tells_places(&all) && !tells_places(&picture));
-    // Random places are more than a third of what is told of a request.
+    // Random places and lengths: more than three bytes of each request.
     let spared = size(&lab, "all.html") - size(&lab, "picture.html");
     assert!(spared > 3 * embedded(&all), "{spared} bytes spared");
     let told = lab.expect(2, "report a --points many").err;
@@ -199,4 +199,8 @@ fn places_have_the_names_that_are_told() {
         assert!(told.contains("--places") && told.contains(why), "{told}");
     }
     assert!(!lab.path("x.html").exists());
+    // Which target a place belongs to cannot be told.
+    lab.expect(0, &format!("{} -t other -o two", RUN.replace("--runtime 10", "--runtime 1")));
+    let told = lab.expect(2, "report two --places names -o x.html").err;
+    assert!(told.contains("--places") && told.contains("several targets"), "{told}");
 }
