@@ -18,8 +18,8 @@ pub fn write<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T, Fai
     }
     let name = path.display();
     if path.exists() && !is_special(path) {
-        let why = "what exists is never overwritten: name another file";
-        return Err(Failure::refused(anyhow!("cannot make {name}: it is there, and {why}")));
+        let why = "it exists already, and nothing is ever overwritten: name another file";
+        return Err(Failure::refused(anyhow!("cannot make {name}: {why}")));
     }
     let cannot = || format!("cannot write {name}");
     let mut file =

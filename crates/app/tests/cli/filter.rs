@@ -113,7 +113,7 @@ fn what_cannot_be_done_is_refused_and_leaves_nothing_behind() {
             &["filter", "slip:1,9223372036854775807", "l.load.gz", "-o", "x"],
             "its sector is larger than 64 bits tell",
         ),
-        (&["filter", "reverse", "l.load.gz", "-o", "l.load.gz"], "never overwritten"),
+        (&["filter", "reverse", "l.load.gz", "-o", "l.load.gz"], "exists already"),
     ] {
         let told = lab.expect_args(2, args).err;
         assert!(told.contains(why), "{args:?}: {told}");

@@ -292,7 +292,7 @@ fn results_are_never_overwritten() {
     lab.file("file", "data");
     refuses(&lab, "replay good.load -t t.img --start-grace 0 -o file", &["file", "exists already"]);
     refuses(&lab, "replay good.load -t t.img --start-grace 0 -o no/where", &["no/where", "No such file"]);
-    refuses(&lab, "generate bursts good.load", &["good.load", "File exists"]);
+    refuses(&lab, "generate bursts good.load", &["good.load", "exists already"]);
 }
 
 #[test]
