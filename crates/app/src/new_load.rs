@@ -1,20 +1,24 @@
 //! Loads that commands make.
 
 use crate::exit::Failure;
+use crate::output::tell;
 use crate::replace::{Replacement, is_special};
 use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Writes a load; what `write` says. Standard output where the path is `-`, gzip where it ends in `.gz`. A file that exists is
+/// Writes a load; the number of its requests, which `write` says and which is told of a file. Standard output where the path is `-`, gzip where it ends in `.gz`. A file that exists is
 /// refused, and one that does not become whole is never there.
-pub fn write<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T, Failure>) -> Result<T, Failure> {
+pub fn write(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<u64, Failure>,
+) -> Result<u64, Failure> {
     if path.as_os_str() == "-" {
         let mut out = BufWriter::new(std::io::stdout().lock());
-        let told = write(&mut out)?;
+        let count = write(&mut out)?;
         out.flush()?;
-        return Ok(told);
+        return Ok(count);
     }
     let name = path.display();
     if path.exists() && !is_special(path) {
@@ -24,14 +28,15 @@ pub fn write<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T, Fai
     let cannot = || format!("cannot write {name}");
     let mut file =
         Replacement::begin(path).with_context(|| format!("cannot make {name}")).map_err(Failure::refused)?;
-    let told = if path.extension().is_some_and(|e| e == "gz") {
+    let count = if path.extension().is_some_and(|e| e == "gz") {
         let mut out = GzEncoder::new(&mut file, Compression::default());
-        let told = write(&mut out)?;
+        let count = write(&mut out)?;
         out.finish().with_context(cannot)?;
-        told
+        count
     } else {
         write(&mut file)?
     };
     file.publish().with_context(cannot)?;
-    Ok(told)
+    tell(format_args!("{name}: {count} requests"));
+    Ok(count)
 }

@@ -48,12 +48,17 @@ pub(crate) fn partitions(name: &str, root: &Root) -> Vec<String> {
     names.into_iter().filter(|name| root.exists(disk.join(name).join("partition"))).collect()
 }
 
+/// What sysfs tells in sectors.
+fn in_bytes(file: PathBuf, root: &Root) -> Fact<u64> {
+    let too_large = || Fact::absent(format!("{} is larger than 64 bits of bytes", file.display()));
+    let sectors = root.fact(&file).parse::<u64>();
+    sectors.and_then(|sectors| sectors.checked_mul(SECTOR).map_or_else(too_large, Fact::Known))
+}
+
 /// Where the partitions of a disk lie, by place.
 fn partition_places(disk: &str, root: &Root) -> Vec<PartitionPlace> {
     let place = |name: String| {
-        let sectors =
-            |file| root.fact(class_entry(disk).join(&name).join(file)).parse::<u64>().known().copied();
-        let bytes = |file| sectors(file)?.checked_mul(SECTOR);
+        let bytes = |file| in_bytes(class_entry(disk).join(&name).join(file), root).known().copied();
         Some(PartitionPlace { start: bytes("start")?, size: bytes("size")?, name })
     };
     let mut places: Vec<PartitionPlace> = partitions(disk, root).into_iter().filter_map(place).collect();
@@ -103,8 +108,7 @@ pub(crate) fn describe_below(number: DevNumber, root: &Root, depth: usize) -> io
     let directory = root.resolve(entry(number))?;
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let disk = if root.exists(directory.join("partition")) { parent(&directory) } else { directory.clone() };
-    let sectors = root.fact(directory.join("size")).parse::<u64>();
-    let size = sectors.map(|sectors| sectors * SECTOR).or_else(|| size_by_ioctl(&name, root));
+    let size = in_bytes(directory.join("size"), root).or_else(|| size_by_ioctl(&name, root));
     Ok(BlockDevice {
         number,
         size: match size {
@@ -169,7 +173,7 @@ fn partition(directory: &Path, root: &Root, depth: usize) -> io::Result<Role> {
     let number = root.read(parent(directory).join("dev"))?.parse().map_err(io::Error::other)?;
     Ok(Role::Partition {
         index: root.fact(directory.join("partition")).parse(),
-        start: root.fact(directory.join("start")).parse::<u64>().map(|sectors| sectors * SECTOR),
+        start: in_bytes(directory.join("start"), root),
         disk: Box::new(describe_below(number, root, depth + 1)?),
     })
 }

@@ -4,8 +4,10 @@
 //! request, because they begin with its end, or come back to its begin.
 
 use crate::LoadError;
+use crate::recorded::{Notice, Ordered};
 use iosonar_plan::{Decimal, Extent, Filter, Nanos, Pipeline, SECTOR};
 use iosonar_trace::TimedRequest;
+use std::io::BufRead;
 use std::iter;
 use std::rc::Rc;
 
@@ -30,6 +32,16 @@ pub enum FilterError {
 /// Requests, one after the other; an error is the last of them.
 pub type Requests<'a> = Box<dyn Iterator<Item = Result<TimedRequest, FilterError>> + 'a>;
 
+/// The requests of a load, in the order of its lines. `notice` is told of lines that are skipped.
+pub fn requests<'a>(
+    input: impl BufRead + 'a,
+    skip_bad: bool,
+    mut notice: impl FnMut(Notice) + 'a,
+) -> Requests<'a> {
+    let mut load = Ordered::as_written(input, skip_bad);
+    Box::new(iter::from_fn(move || load.next(&mut notice).map_err(FilterError::Load).transpose()))
+}
+
 /// A load behind all steps of a pipeline.
 pub fn filtered<'a>(load: Requests<'a>, pipeline: &Pipeline) -> Requests<'a> {
     pipeline.0.iter().fold(load, |load, filter| behind(load, *filter))
@@ -37,22 +49,19 @@ pub fn filtered<'a>(load: Requests<'a>, pipeline: &Pipeline) -> Requests<'a> {
 
 fn behind(load: Requests<'_>, filter: Filter) -> Requests<'_> {
     match filter {
-        Filter::Select { from, to } => {
-            let is_in = move |r: &TimedRequest| r.time >= from && to.is_none_or(|to| r.time < to);
-            Box::new(load.filter(move |r| r.as_ref().is_ok_and(is_in) || r.is_err()))
+        Filter::Select(window) => {
+            Box::new(load.filter(move |r| r.as_ref().map_or(true, |r| window.contains(r.time))))
         }
-        Filter::Sample { one_of } => {
-            let numbered = iter::successors(Some(0u64), |n| Some(n + 1)).zip(load);
-            Box::new(numbered.filter_map(move |(n, r)| (n % one_of == 0 || r.is_err()).then_some(r)))
-        }
+        Filter::Sample { one_of } => Box::new(
+            (0u64..).zip(load).filter_map(move |(n, r)| (n % one_of == 0 || r.is_err()).then_some(r)),
+        ),
         Filter::Reverse => Box::new(late(load, reversed)),
         Filter::Repeat { times, offset } => {
             Box::new(late(load, move |all| repeated(all, times, offset, filter)))
         }
         _ => {
             // From 1, as blkreplay's modules count.
-            let numbered = iter::successors(Some(1u64), |n| Some(n + 1)).zip(load);
-            Box::new(numbered.map(move |(n, r)| changed(r?, n, filter)))
+            Box::new((1u64..).zip(load).map(move |(n, r)| changed(r?, n, filter)))
         }
     }
 }
@@ -139,7 +148,7 @@ fn changed(r: TimedRequest, n: u64, filter: Filter) -> Result<TimedRequest, Filt
             let time = r.time.0.checked_add(by.0).ok_or(too_large("time"))?;
             Ok(TimedRequest { time: Nanos(time), ..r })
         }
-        Filter::Select { .. } | Filter::Repeat { .. } | Filter::Reverse | Filter::Sample { .. } => Ok(r),
+        Filter::Select(_) | Filter::Repeat { .. } | Filter::Reverse | Filter::Sample { .. } => Ok(r),
     }
 }
 

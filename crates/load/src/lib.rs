@@ -27,7 +27,7 @@ mod timetable;
 
 pub use ahead::{Next, ReadAhead};
 pub use demand::Demand;
-pub use filter::{FilterError, Requests, filtered};
+pub use filter::{FilterError, Requests, filtered, requests};
 pub use issued::IssuedHash;
 pub use pattern::{Pattern, Unfit};
 pub use recorded::{BackShift, LoadError, Notice, Recorded};

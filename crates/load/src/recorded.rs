@@ -79,6 +79,12 @@ impl<R: BufRead> Ordered<R> {
         }
     }
 
+    /// Requests as they stand in the load: order and times are left alone.
+    pub(crate) fn as_written(input: R, skip_bad: bool) -> Ordered<R> {
+        let (last, shift) = (Nanos(0), Nanos(0));
+        Ordered { reader: Reader::new(input), backward: Backward::Sort, skip_bad, last, shift }
+    }
+
     pub(crate) fn lines(&self) -> u64 {
         self.reader.lines()
     }

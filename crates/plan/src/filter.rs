@@ -1,19 +1,14 @@
 //! Steps that change a load before it is used: blkreplay's pipe modules (manual, A.2.11 and A.3), and a few more.
 
-use crate::{Decimal, Nanos, Op};
+use crate::{Decimal, Nanos, Op, Window};
 use std::fmt;
 use std::str::FromStr;
 
 /// One step. Places and lengths are counted in sectors of 512 bytes, requests from 1 where they come into the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
-    /// `from <= t < to`; times stay as they are.
-    Select {
-        /// First time inside.
-        from: Nanos,
-        /// First time behind; none: to the end.
-        to: Option<Nanos>,
-    },
+    /// What lies in a window of the load's time; times stay as they are.
+    Select(Window),
     /// Everything so many times. A repetition begins at the last time of the one before.
     Repeat {
         /// Repetitions in all, at least 1.
@@ -153,7 +148,7 @@ impl FromStr for Letter {
 }
 
 /// `300..600`, `300..` or `..600`, in seconds unless a unit is told.
-struct Span(Nanos, Option<Nanos>);
+struct Span(Window);
 
 impl FromStr for Span {
     type Err = String;
@@ -164,10 +159,10 @@ impl FromStr for Span {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|error| format!("{error}")),
         };
-        let (from, to) = (time(from)?.unwrap_or_default(), time(to)?);
-        match to {
-            Some(to) if to <= from => Err(format!("{from}..{to} has no time in it")),
-            to => Ok(Span(from, to)),
+        let (start, end) = (time(from)?.unwrap_or_default(), time(to)?);
+        match end {
+            Some(end) if end <= start => Err(format!("{start}..{end} has no time in it")),
+            end => Ok(Span(Window { start, end })),
         }
     }
 }
@@ -193,8 +188,8 @@ fn parse(step: &str) -> Result<Filter, String> {
     let mut words = Words::of(rest)?;
     let filter = match name.trim() {
         "select" => {
-            let Span(from, to) = words.take("span", None)?;
-            Filter::Select { from, to }
+            let Span(window) = words.take("span", None)?;
+            Filter::Select(window)
         }
         "repeat" => Filter::Repeat {
             times: at_least_one("times", words.take("times", None)?)?,
@@ -232,8 +227,8 @@ fn parse(step: &str) -> Result<Filter, String> {
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Filter::Select { from, to: Some(to) } => write!(f, "select:{from}..{to}"),
-            Filter::Select { from, to: None } => write!(f, "select:{from}.."),
+            Filter::Select(Window { start, end: Some(end) }) => write!(f, "select:{start}..{end}"),
+            Filter::Select(Window { start, end: None }) => write!(f, "select:{start}.."),
             Filter::Repeat { times, offset } => write!(f, "repeat:{times},offset={offset}"),
             Filter::Slip { every, increase } => write!(f, "slip:every={every},increase={increase}"),
             Filter::Subst { from, to } => write!(f, "subst:{},{}", from.letter(), to.letter()),
@@ -294,8 +289,8 @@ mod tests {
         let time = || (0u64..1 << 60).prop_map(Nanos);
         prop_oneof![
             (time(), 1u64..1 << 60)
-                .prop_map(|(from, n)| Filter::Select { from, to: Some(Nanos(from.0 + n)) }),
-            time().prop_map(|from| Filter::Select { from, to: None }),
+                .prop_map(|(start, n)| Filter::Select(Window { start, end: Some(Nanos(start.0 + n)) })),
+            time().prop_map(|start| Filter::Select(Window { start, end: None })),
             (1u64.., any::<u64>()).prop_map(|(times, offset)| Filter::Repeat { times, offset }),
             (1u64.., any::<u64>()).prop_map(|(every, increase)| Filter::Slip { every, increase }),
             (op(), op()).prop_map(|(from, to)| Filter::Subst { from, to }),

@@ -156,7 +156,7 @@ export class Drawing {
       const mayWait = !this.scenes.isPrinting && rank(panel) > 0;
       const isLate = performance.now() - begin > FRAME_BUDGET_MS || (isMoving && !panel.isInSight);
       if (mayWait && isLate) return this.changed();
-      isMoving = this.drawPanel(one) && panel.isInSight ? true : isMoving;
+      if (this.drawPanel(one) && panel.isInSight) isMoving = true;
     }
   }
 

@@ -2,7 +2,7 @@
 
 import type { Drawn, Scene, TimeChart } from "../charts/scene";
 import { drawFrame, overviewPlot } from "../charts/overview";
-import { BESIDE, LEFT, MEANINGS_BELOW, RIGHT } from "../charts/scene";
+import { BESIDE, MEANINGS_BELOW, plotOf } from "../charts/scene";
 import { SONAR_ABOVE } from "../charts/sonar";
 import { stamp, stampsOf } from "../charts/stamp";
 import type { Hover } from "../charts/chart";
@@ -89,13 +89,7 @@ export class TimePanel {
   /** The part of the canvas that is time. */
   get box(): Box {
     if (this.isOverview) return overviewPlot(this.sheet);
-    const above = this.isSonar ? SONAR_ABOVE : 8;
-    return {
-      x: LEFT,
-      y: above,
-      w: Math.max(10, this.sheet.width - LEFT - RIGHT),
-      h: Math.max(10, this.sheet.height - above - 26),
-    };
+    return plotOf(this.sheet, this.isSonar ? SONAR_ABOVE : 8);
   }
 
   /** `key` tells all that the picture depends on: the same again is not drawn again. Returns whether it was drawn. */

@@ -3,7 +3,6 @@
 use crate::args::{GenerateArgs, ShapeArg};
 use crate::exit::{Exit, Failure};
 use crate::new_load;
-use crate::output::tell;
 use anyhow::anyhow;
 use iosonar_load::generate::{Shape, Spec, generate as write_load};
 use iosonar_plan::SECTOR;
@@ -22,9 +21,6 @@ pub fn generate(args: GenerateArgs) -> Result<Exit, Failure> {
         ShapeArg::Mixed => Shape::Mixed { rate: args.rate },
     };
     let spec = Spec { shape, duration: args.duration, sectors, read_percent: args.reads, seed: args.seed };
-    let count = new_load::write(&args.out, |mut out| Ok(write_load(&spec, &mut out)?))?;
-    if args.out.as_os_str() != "-" {
-        tell(format_args!("{}: {count} requests", args.out.display()));
-    }
+    new_load::write(&args.out, |mut out| Ok(write_load(&spec, &mut out)?))?;
     Ok(Exit::Fine)
 }

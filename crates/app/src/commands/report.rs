@@ -41,9 +41,10 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         )));
     }
     let named = places_of(args, &inputs)?;
-    let facts = match args.points {
-        Some(PointsArg::Picture) => Facts::Picture,
-        Some(PointsArg::About(_)) | None => Facts::All,
+    let (wanted, facts) = match args.points {
+        None => (None, Facts::All),
+        Some(PointsArg::About(number)) => (Some(number), Facts::All),
+        Some(PointsArg::Picture) => (None, Facts::Picture),
     };
     let limits = (&args.limits).into();
     let analyses = groups
@@ -61,7 +62,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         }
     }
     let names: Vec<String> = side_cars.iter().map(|(name, _)| name.clone()).collect();
-    let page = fitting(args, &out, |points| {
+    let page = fitting(args.max_html.0, wanted, &out, |points| {
         let mut details = Vec::new();
         for (i, (group, analysis)) in groups.iter().zip(&analyses).enumerate() {
             details
@@ -90,17 +91,13 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
 /// Sizes of pages are guessed from the size of the one before; after so many guesses single requests are left out.
 const GUESSES: usize = 4;
 
-/// The page with as many requests as `--max-html` allows.
+/// The page with as many of the wanted requests as `--max-html` allows.
 fn fitting<'a>(
-    args: &ReportArgs,
+    largest: u64,
+    mut points: Option<u64>,
     out: &Path,
     page: impl Fn(Option<u64>) -> Result<Page<'a>, Failure>,
 ) -> Result<Replacement, Failure> {
-    let largest = args.max_html.0;
-    let mut points = match args.points {
-        Some(PointsArg::About(number)) => Some(number),
-        Some(PointsArg::Picture) | None => None,
-    };
     for guess in 0..=GUESSES {
         let page = page(points)?;
         let (size, file) = page.write(out)?;

@@ -425,6 +425,15 @@ fn an_archive_can_be_paused_sought_and_left() {
 struct Tmux(String);
 
 impl Tmux {
+    /// None, and a line that says so, where there is no tmux.
+    fn start(test: &str, name: &str) -> Option<Tmux> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            iosonar_testkit::skip(test, "tmux is not installed");
+            return None;
+        }
+        Some(Tmux(format!("iosonar-test-{}-{name}", std::process::id())))
+    }
+
     fn command(&self, args: &[&str]) -> String {
         let out = Command::new("tmux")
             .args(["-u", "-f", "/dev/null", "-L", &self.0])
@@ -444,15 +453,12 @@ impl Drop for Tmux {
 
 #[test]
 fn a_real_terminal_shows_what_was_drawn() {
-    if Command::new("tmux").arg("-V").output().is_err() {
-        iosonar_testkit::skip("a_real_terminal_shows_what_was_drawn", "tmux is not installed");
-        return;
-    }
     let lab = lab();
     simulated(&lab);
     let (dir, binary) = (lab.path(""), env!("CARGO_BIN_EXE_iosonar"));
     for (columns, rows) in [(60, 16), (80, 24), (120, 40)] {
-        let tmux = Tmux(format!("iosonar-test-{}-{columns}", std::process::id()));
+        let name = columns.to_string();
+        let Some(tmux) = Tmux::start("a_real_terminal_shows_what_was_drawn", &name) else { return };
         let command = format!(
             "cd {}; env -u NO_COLOR -u COLORTERM -u LC_ALL TERM=screen-256color LANG=C.UTF-8 {binary} live sim --at 1h",
             dir.display()
@@ -483,13 +489,9 @@ fn a_real_terminal_shows_what_was_drawn() {
 
 #[test]
 fn ctrl_z_in_the_background_leaves_the_terminal_alone() {
-    if Command::new("tmux").arg("-V").output().is_err() {
-        iosonar_testkit::skip("ctrl_z_in_the_background", "tmux is not installed");
-        return;
-    }
+    let Some(tmux) = Tmux::start("ctrl_z_in_the_background", "background") else { return };
     let lab = lab();
     let (dir, binary) = (lab.path(""), env!("CARGO_BIN_EXE_iosonar"));
-    let tmux = Tmux(format!("iosonar-test-{}-background", std::process::id()));
     tmux.command(&["new-session", "-d", "-x", "100", "-y", "30", "env PS1= sh"]);
     // Not in one line with `cd`: the shell itself must stay, and the program be a job of its own.
     for line in [format!("cd {}", dir.display()), format!("{binary} {RUN} --runtime 3 & echo $! > id")] {
