@@ -5,9 +5,12 @@
 #   lab/vm.sh [OPTION]... SCRIPT [ARGUMENT]...
 #     -p PROGRAM       puts a program with its shared libraries into /bin; may be repeated, as all of these
 #     -f FILE[:PATH]   puts a file where it is here, or at PATH
-#     -m MODULE        loads a kernel module, with those that it needs, before the script starts
+#     -m MODULE        loads a kernel module, with those that it needs, before the script starts; parameters may
+#                      follow in the same word: -m 'scsi_debug dev_size_mb=64'
 #     -d MEBIBYTES     adds an empty virtio disk: /dev/vda, /dev/vdb, …
 #     -r MEBIBYTES     memory, 512 if nothing is said
+#     -c PROCESSORS    virtual processors, 1 if nothing is said
+#     -o DIRECTORY     puts into it what the script left in /out, 64 MiB at most
 #     -t SECONDS       ends the machine after so long, 120 if nothing is said
 #     -a WORD          a further argument for QEMU
 #   lab/vm.sh --missing [PROGRAM]...   says what this machine lacks for it, and ends with 1 if it lacks something
@@ -104,9 +107,10 @@ put_program() { # NAME OR PATH
 }
 
 # Unpacks a module and those that it needs, and notes them in their order.
-put_module() { # NAME
-    local word path options name dependencies
-    dependencies=$(modprobe -d "${ROOT:-/}" -S "$VERSION" --show-depends "$1") || die "kernel $VERSION has no module $1"
+put_module() { # 'NAME [PARAMETER=VALUE]...'
+    local word path options name dependencies words
+    read -ra words <<<"$1"
+    dependencies=$(modprobe -d "${ROOT:-/}" -S "$VERSION" --show-depends "${words[@]}") || die "kernel $VERSION has no module $1"
     while read -r word path options; do
         [[ $word == insmod ]] || continue
         name=${path##*/}
@@ -133,11 +137,15 @@ mount -t devtmpfs devtmpfs /dev
 ln -s /proc/self/fd /dev/fd
 mount -t tmpfs tmpfs /tmp
 mount -t tmpfs tmpfs /run
-mkdir -p /run/lock /run/lvm
+mkdir -p /run/lock /run/lvm /out
 while read -r module; do insmod $module; done </modules/list
 stty -F /dev/ttyS1 raw
 eval "/bin/sh /script $(cat /arguments)" </dev/null >/dev/ttyS1 2>&1
-echo "lab-vm-status:$?" >/dev/ttyS1
+status=$?
+for disk in /sys/block/vd*; do
+    [ "$(cat $disk/serial)" != lab-out ] || tar -cf /dev/${disk##*/} -C /out .
+done
+echo "lab-vm-status:$status" >/dev/ttyS1
 sync
 poweroff -f
 INIT
@@ -151,14 +159,16 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 [[ ${1:-} != --fetch ]] || { fetch; exit; }
 
-PROGRAMS=() FILES=() MODULES=() DISKS=() EXTRA=() MEMORY=512 SECONDS_LEFT=120
-while getopts p:f:m:d:r:t:a: option; do
+PROGRAMS=() FILES=() MODULES=() DISKS=() EXTRA=() MEMORY=512 CPUS=1 OUT='' SECONDS_LEFT=120
+while getopts p:f:m:d:r:c:o:t:a: option; do
     case $option in
     p) PROGRAMS+=("$OPTARG") ;;
     f) FILES+=("$OPTARG") ;;
     m) MODULES+=("$OPTARG") ;;
     d) DISKS+=("$OPTARG") ;;
     r) MEMORY=$OPTARG ;;
+    c) CPUS=$OPTARG ;;
+    o) OUT=$OPTARG ;;
     t) SECONDS_LEFT=$OPTARG ;;
     a) EXTRA+=("$OPTARG") ;;
     *) exit 125 ;;
@@ -181,7 +191,8 @@ for file in ${FILES[@]+"${FILES[@]}"}; do
     [[ -e ${file%%:*} ]] || die "${file%%:*} does not exist"
     put "$(realpath -s -- "${file%%:*}")" "$([[ $file != *:* ]] || echo "${file#*:}")"
 done
-((!${#DISKS[@]})) || MODULES=(virtio_blk "${MODULES[@]}")
+[[ -z $OUT ]] || mkdir -p -- "$OUT" || die "$OUT can't be made"
+[[ -z $OUT && ${#DISKS[@]} == 0 ]] || MODULES=(virtio_blk "${MODULES[@]}")
 for module in ${MODULES[@]+"${MODULES[@]}"}; do put_module "$module"; done
 cp -- "$1" "$TREE/script" || die "$1 can't be read"
 shift
@@ -194,8 +205,13 @@ for index in ${DISKS[@]+"${!DISKS[@]}"}; do
     truncate -s "${DISKS[index]}M" "$DIR/disk$index"
     DRIVES+=(-drive "file=$DIR/disk$index,format=raw,if=virtio,cache=unsafe")
 done
+if [[ -n $OUT ]]; then
+    truncate -s 64M "$DIR/out"
+    DRIVES+=(-drive "file=$DIR/out,format=raw,if=none,id=out,cache=unsafe" -device virtio-blk-pci,drive=out,serial=lab-out)
+fi
 : >"$DIR/output"
-qemu-system-x86_64 -accel tcg -cpu max -m "$MEMORY" -nodefaults -display none -no-reboot \
+# One thread for all processors: with a thread for each the kernel that changes its own code trips over its breakpoints.
+qemu-system-x86_64 -accel tcg,thread=single -cpu max -m "$MEMORY" -smp "$CPUS" -nodefaults -display none -no-reboot \
     -kernel "$ROOT/boot/vmlinuz-$VERSION" -initrd "$DIR/initrd" \
     -append "console=ttyS0 loglevel=4 panic=-1 mitigations=off audit=0" \
     -serial "file:$DIR/console" -serial "file:$DIR/output" \
@@ -217,6 +233,7 @@ QEMU=
 
 grep -av "^$STATUS_MARK" "$DIR/output" || true
 STATUS=$(sed -n "s/^$STATUS_MARK//p" "$DIR/output" | tail -n 1)
+[[ -z $STATUS || -z $OUT ]] || tar -xf "$DIR/out" -C "$OUT" --no-same-owner
 [[ -z $STATUS ]] || exit "$STATUS"
 tail -n 30 "$DIR/console" >&2 || true
 if [[ -n $TIMED_OUT ]]; then
