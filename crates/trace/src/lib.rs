@@ -4,15 +4,28 @@
 //! files ([`blkreplay`]), plain or gzip ([`decompress`]), and XDD's seek lists ([`read_seek_list`]).
 
 pub mod blkreplay;
+pub mod fio;
+mod format;
 mod input;
+pub mod kernel;
 mod quick;
+mod request;
 mod seek_list;
+mod stream;
+pub mod tables;
+mod text;
 
+pub use format::Format;
 pub use input::{InputError, decompress};
-pub use seek_list::{
-    MOST_BUCKETS, SeekEntry, SeekListError, distance_histogram, read_seek_list, seek_histogram,
-    write_seek_list,
+pub use request::{
+    Bad, Entry, Flags, Kind, Names, Next, Pairing, Place, Process, Requests, TraceError, Traced,
 };
+pub use seek_list::{
+    MOST_BUCKETS, SeekEntry, SeekList, SeekListError, SeekListWriter, distance_histogram, read_seek_list,
+    seek_histogram, write_seek_list,
+};
+
+pub use stream::{InOrder, Joined, Load};
 
 use iosonar_plan::{Extent, Nanos, Op};
 

@@ -1,7 +1,12 @@
 //! Seek lists: what is asked for, request by request, as a text that is saved, loaded and looked at.
 
-use iosonar_plan::{Nanos, Op};
+use crate::request::{Bad, Entry, Next, Requests, Traced};
+use crate::text::Lines;
+use iosonar_plan::{Extent, Nanos, Op};
 use std::fmt::Write;
+use std::io::BufRead;
+
+const COLUMNS: &str = "#Ordinal Location Reqsize Operation Time1 Time2\n";
 
 /// Most buckets that a histogram has.
 pub const MOST_BUCKETS: u32 = 1_000_000;
@@ -38,14 +43,10 @@ pub fn write_seek_list(entries: &[SeekEntry]) -> String {
     let total: u128 = distances(entries).map(u128::from).sum();
     let average = total.checked_div(entries.len() as u128).unwrap_or(0);
     let mut text = format!(
-        "# Longest seek={longest}, Shortest seek={shortest}, Average seek distance={average}\n\
-         #Ordinal Location Reqsize Operation Time1 Time2\n"
+        "# Longest seek={longest}, Shortest seek={shortest}, Average seek distance={average}\n{COLUMNS}"
     );
     for entry in entries {
-        let SeekEntry { ordinal, location, reqsize, op, due } = *entry;
-        let letter = if op.is_write() { 'w' } else { 'r' };
-        let time = u128::from(due.0) * 1000;
-        let _ = writeln!(text, "{ordinal:010} {location:012} {reqsize} {letter} {time:016} {:016}", 0);
+        text += &row(entry);
     }
     text
 }
@@ -71,6 +72,92 @@ pub fn read_seek_list(text: &str) -> Result<Vec<SeekEntry>, SeekListError> {
         true => Err(SeekListError { line: last, why: "it ends, and holds no request".into() }),
         false => Ok(entries),
     }
+}
+
+/// Whether a line is an entry of a list.
+pub(crate) fn recognises(line: &str) -> bool {
+    read_entry(line).is_ok()
+}
+
+/// A list as a trace: its requests one after the other, in blocks of so many bytes.
+pub struct SeekList<R> {
+    lines: Lines<R>,
+    block: u64,
+}
+
+impl<R: BufRead> SeekList<R> {
+    /// Reads decompressed text.
+    pub fn new(input: R, block: u64) -> SeekList<R> {
+        SeekList { lines: Lines::new(input), block }
+    }
+}
+
+impl<R: BufRead> Requests for SeekList<R> {
+    fn next(&mut self) -> Next<Traced> {
+        loop {
+            let (at, block) = (self.lines.number() + 1, self.block);
+            let Some(line) = self.lines.next()? else { return Ok(None) };
+            let text = line.trim();
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            return Ok(Some(match read_entry(text).and_then(|entry| traced(at, entry, block)) {
+                Ok(request) => Entry::One(request),
+                Err(why) => Entry::Bad(Bad::line(at, why, text)),
+            }));
+        }
+    }
+}
+
+fn traced(at: u64, entry: SeekEntry, block: u64) -> Result<Traced, String> {
+    let extent = entry.location.checked_mul(block).zip(entry.reqsize.checked_mul(block));
+    let extent = extent.map(|(offset, length)| Extent { offset, length });
+    let fits = extent.filter(|e| e.offset.checked_add(e.length).is_some_and(|end| end <= 1 << 63));
+    let extent = fits.ok_or("it ends beyond 2^63 bytes, the largest offset that Linux knows")?;
+    if entry.due.0 >= 1 << 63 {
+        return Err("the time is too large".into());
+    }
+    Ok(Traced::new(at, entry.due, entry.op.into(), extent))
+}
+
+/// Writes a list request by request; without the distances that [`write_seek_list`] tells in its first line, because they
+/// are known only at the end.
+pub struct SeekListWriter<W> {
+    out: W,
+    block: u64,
+    ordinal: u64,
+}
+
+impl<W: std::io::Write> SeekListWriter<W> {
+    /// Begins a list in blocks of so many bytes.
+    pub fn new(mut out: W, block: u64) -> std::io::Result<SeekListWriter<W>> {
+        out.write_all(COLUMNS.as_bytes())?;
+        Ok(SeekListWriter { out, block, ordinal: 0 })
+    }
+
+    /// Writes a request; `false` if a list has no word for it, or if it does not lie on whole blocks.
+    pub fn push(&mut self, request: &Traced) -> std::io::Result<bool> {
+        let Extent { offset, length } = request.extent;
+        let whole = offset % self.block == 0 && length % self.block == 0;
+        let Some(op) = request.kind.op().filter(|_| whole) else { return Ok(false) };
+        let (location, reqsize) = (offset / self.block, length / self.block);
+        let entry = SeekEntry { ordinal: self.ordinal, location, reqsize, op, due: request.time };
+        self.out.write_all(row(&entry).as_bytes())?;
+        self.ordinal += 1;
+        Ok(true)
+    }
+
+    /// Ends the list.
+    pub fn end(self) -> W {
+        self.out
+    }
+}
+
+fn row(entry: &SeekEntry) -> String {
+    let SeekEntry { ordinal, location, reqsize, op, due } = *entry;
+    let letter = if op.is_write() { 'w' } else { 'r' };
+    let time = u128::from(due.0) * 1000;
+    format!("{ordinal:010} {location:012} {reqsize} {letter} {time:016} {:016}\n", 0)
 }
 
 fn read_entry(text: &str) -> Result<SeekEntry, String> {
@@ -233,6 +320,25 @@ mod tests {
         #[test]
         fn lists_read_back(list in entries()) {
             prop_assert_eq!(read_seek_list(&write_seek_list(&list)), Ok(list));
+        }
+
+        #[test]
+        fn what_is_written_one_by_one_reads_back(list in prop::collection::vec((0u64..1 << 40, 1u64..1 << 20, any::<bool>(), 0u64..1 << 62), 0..20)) {
+            let requests: Vec<Traced> = list.iter().zip(1..).map(|((location, blocks, write, due), at)| {
+                let op = if *write { Op::Write } else { Op::Read };
+                traced(at, SeekEntry { ordinal: 0, location: *location, reqsize: *blocks, op, due: Nanos(*due) }, 1024).unwrap()
+            }).collect();
+            let mut writer = SeekListWriter::new(Vec::new(), 1024).unwrap();
+            for request in &requests {
+                prop_assert!(writer.push(request).unwrap());
+            }
+            let text = writer.end();
+            let mut reader = SeekList::new(&text[..], 1024);
+            for request in requests {
+                // The first line tells the columns.
+                prop_assert_eq!(reader.next().unwrap(), Some(Entry::One(Traced { at: request.at + 1, ..request })));
+            }
+            prop_assert_eq!(reader.next().unwrap(), None);
         }
 
         #[test]

@@ -1,0 +1,300 @@
+//! fio's I/O logs, version 2 (`wait` lines) and version 3 (a time in each line): `fio(1)`, "trace file format".
+
+use crate::request::{Bad, Entry, Kind, Names, Next, Place, Requests, TraceError, Traced};
+use crate::text::{Lines, whole};
+use iosonar_plan::{Extent, Nanos};
+use std::io::{BufRead, Write};
+
+/// The version of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// Requests follow each other; `wait` lines tell pauses in microseconds.
+    Two,
+    /// Each line begins with its time.
+    Three,
+}
+
+/// Nanoseconds of the unit of a wait, and of a time in version 3.
+const MICROSECOND: u64 = 1000;
+
+impl Version {
+    /// The first line of a log.
+    pub fn head(self) -> &'static str {
+        match self {
+            Version::Two => "fio version 2 iolog",
+            Version::Three => "fio version 3 iolog",
+        }
+    }
+
+    /// The version of a log that begins with this line.
+    pub fn of(line: &str) -> Option<Version> {
+        [Version::Two, Version::Three].into_iter().find(|v| line.trim_end() == v.head())
+    }
+}
+
+/// Reads a log. Files are its devices.
+pub struct FioLog<R> {
+    lines: Lines<R>,
+    version: Option<Version>,
+    files: Names,
+    now: u64,
+    /// Lines that open and close files.
+    files_handled: u64,
+}
+
+impl<R: BufRead> FioLog<R> {
+    /// Reads decompressed text.
+    pub fn new(input: R) -> FioLog<R> {
+        FioLog { lines: Lines::new(input), version: None, files: Names::default(), now: 0, files_handled: 0 }
+    }
+}
+
+/// A line of a log.
+enum Told<'a> {
+    Request(&'a str, Kind, u64, u64),
+    Wait(u64),
+    File,
+}
+
+impl<R: BufRead> Requests for FioLog<R> {
+    fn next(&mut self) -> Next<Traced> {
+        loop {
+            let at = self.lines.number() + 1;
+            let Some(line) = self.lines.next()? else { return Ok(None) };
+            let text = line.trim();
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            let Some(version) = self.version else {
+                self.version = Version::of(text);
+                if self.version.is_none() {
+                    let why = "a log of fio begins with 'fio version 2 iolog' or 'fio version 3 iolog'";
+                    return Err(TraceError::Broken { at: Place::Line(at), why: why.into() });
+                }
+                continue;
+            };
+            let told = match version {
+                Version::Two => told(text).map(|told| (None, told)),
+                Version::Three => timed(text).map(|(time, told)| (Some(time), told)),
+            };
+            let (time, told) = match told {
+                Ok(told) => told,
+                Err(why) => return Ok(Some(Entry::Bad(Bad::line(at, why, text)))),
+            };
+            match told {
+                Told::Wait(_) if version == Version::Three => {
+                    let why = "version 3 has no wait lines: each line has its time";
+                    return Ok(Some(Entry::Bad(Bad::line(at, why, text))));
+                }
+                Told::Wait(pause) => match self.now.checked_add(pause).filter(|n| *n < 1 << 63) {
+                    Some(now) => self.now = now,
+                    None => return Ok(Some(Entry::Bad(Bad::line(at, "the time is too large", text)))),
+                },
+                Told::File => self.files_handled += 1,
+                Told::Request(file, kind, offset, length) => {
+                    let Some(device) = self.files.number(file) else {
+                        return Ok(Some(Entry::Bad(Bad::line(at, "there are more than 65536 files", text))));
+                    };
+                    let extent = Extent { offset, length };
+                    let time = Nanos(time.unwrap_or(self.now));
+                    return Ok(Some(Entry::One(Traced { device, ..Traced::new(at, time, kind, extent) })));
+                }
+            }
+        }
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.files.all()
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        vec![("lines that add, open and close files".into(), self.files_handled)]
+    }
+}
+
+fn timed(text: &str) -> Result<(u64, Told<'_>), String> {
+    let (time, rest) = text.split_once(' ').ok_or("behind the time there is nothing")?;
+    let time = whole(time).and_then(|t| t.checked_mul(MICROSECOND)).filter(|t| *t < 1 << 63);
+    Ok((time.ok_or("the time is no number")?, told(rest)?))
+}
+
+fn told(text: &str) -> Result<Told<'_>, String> {
+    let mut words = text.split_ascii_whitespace();
+    let (file, action) = (words.next().unwrap_or_default(), words.next().ok_or("the action is missing")?);
+    let mut number = |what: &str| {
+        let word = words.next().ok_or_else(|| format!("the {what} is missing"))?;
+        whole(word).ok_or_else(|| format!("the {what} '{word}' is no number"))
+    };
+    let kind = match action {
+        "add" | "open" | "close" => return Ok(Told::File),
+        "wait" => {
+            let pause = number("time")?.checked_mul(MICROSECOND).ok_or("the time is too large")?;
+            return Ok(Told::Wait(pause));
+        }
+        "read" => Kind::Read,
+        "write" => Kind::Write,
+        "trim" => Kind::Discard,
+        "sync" | "datasync" => Kind::Flush,
+        other => return Err(format!("the action '{other}' is not known")),
+    };
+    // A sync has a place in some logs and none in others; it means nothing.
+    let (offset, length) = match kind {
+        Kind::Flush => (0, 0),
+        _ => (number("offset")?, number("length")?),
+    };
+    if length == 0 && kind != Kind::Flush {
+        return Err("the length is 0".into());
+    }
+    let end = offset.checked_add(length).filter(|end| *end <= 1 << 63);
+    end.ok_or("it ends beyond 2^63 bytes, the largest offset that Linux knows")?;
+    Ok(Told::Request(file, kind, offset, length))
+}
+
+/// Writes a log.
+pub struct FioWriter<W> {
+    out: W,
+    version: Version,
+    file: String,
+    /// In units of the log.
+    now: u64,
+}
+
+/// fio leaves out shorter waits; they are saved up.
+const SHORTEST_WAIT: u64 = 100;
+
+impl<W: Write> FioWriter<W> {
+    /// Begins a log of requests on `file`, whose name must hold no blanks.
+    pub fn new(mut out: W, version: Version, file: &str) -> std::io::Result<FioWriter<W>> {
+        writeln!(out, "{}", version.head())?;
+        let mut log = FioWriter { out, version, file: file.into(), now: 0 };
+        log.handle("add")?;
+        log.handle("open")?;
+        Ok(log)
+    }
+
+    fn handle(&mut self, action: &str) -> std::io::Result<()> {
+        match self.version {
+            Version::Two => writeln!(self.out, "{} {action}", self.file),
+            Version::Three => writeln!(self.out, "{} {} {action}", self.now, self.file),
+        }
+    }
+
+    /// Writes a request; `false` if the log has no word for it. Times are rounded down to microseconds.
+    pub fn push(&mut self, request: &Traced) -> std::io::Result<bool> {
+        let action = match request.kind {
+            Kind::Read => "read",
+            Kind::Write => "write",
+            Kind::Discard => "trim",
+            Kind::Flush => "sync",
+            Kind::WriteZeroes | Kind::Other => return Ok(false),
+        };
+        let time = request.time.0 / MICROSECOND;
+        let pause = time.saturating_sub(self.now);
+        if self.version == Version::Two && pause >= SHORTEST_WAIT {
+            writeln!(self.out, "{} wait {pause} 0", self.file)?;
+            self.now = time;
+        }
+        if self.version == Version::Three {
+            self.now = time;
+            write!(self.out, "{time} ")?;
+        }
+        let Extent { offset, length } = request.extent;
+        writeln!(self.out, "{} {action} {offset} {length}", self.file)?;
+        Ok(true)
+    }
+
+    /// Ends the log.
+    pub fn end(mut self) -> std::io::Result<W> {
+        self.handle("close")?;
+        Ok(self.out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all(text: &str) -> Vec<Result<Traced, String>> {
+        let mut log = FioLog::new(text.as_bytes());
+        let mut all = Vec::new();
+        loop {
+            match log.next() {
+                Ok(Some(Entry::One(request))) => all.push(Ok(request)),
+                Ok(Some(Entry::Bad(bad))) => all.push(Err(bad.to_string())),
+                Ok(None) => return all,
+                Err(error) => {
+                    all.push(Err(error.to_string()));
+                    return all;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_versions_are_read() {
+        let two = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 4096 8192\n/dev/a wait 1500 0\n/dev/b trim 0 512\n/dev/a sync 0 0\n/dev/a close\n";
+        let three = "fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n0 /dev/a read 4096 8192\n1500 /dev/b trim 0 512\n1500 /dev/a sync\n1600 /dev/a close\n";
+        for text in [two, three] {
+            let all: Vec<Traced> = all(text).into_iter().map(Result::unwrap).collect();
+            let seen: Vec<_> =
+                all.iter().map(|r| (r.time.0, r.kind, r.extent.offset, r.extent.length, r.device)).collect();
+            let want = [
+                (0, Kind::Read, 4096, 8192, 0),
+                (1_500_000, Kind::Discard, 0, 512, 1),
+                (1_500_000, Kind::Flush, 0, 0, 0),
+            ];
+            assert_eq!(seen, want);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (line, why) in [
+            ("f read 1", "the length is missing"),
+            ("f read x 1", "'x' is no number"),
+            ("f read 1 0", "length is 0"),
+            ("f fly 1 1", "'fly' is not known"),
+            ("f", "the action is missing"),
+            ("f read 9223372036854775807 2", "2^63"),
+        ] {
+            let told = all(&format!("fio version 2 iolog\n{line}\n"))[0].clone().unwrap_err();
+            assert!(told.starts_with("line 2: ") && told.contains(why), "{told}");
+        }
+        assert!(all("fio version 1 iolog\n")[0].as_ref().unwrap_err().contains("begins with"));
+        assert!(all("fio version 3 iolog\n1 f wait 5\n")[0].as_ref().unwrap_err().contains("no wait"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(
+            list in prop::collection::vec((0u64..1 << 40, 0u8..4, 0u64..1 << 50, 1u64..1 << 30), 0..40), three: bool,
+        ) {
+            let version = if three { Version::Three } else { Version::Two };
+            let kinds = [Kind::Read, Kind::Write, Kind::Discard, Kind::Flush];
+            let mut list = list;
+            list.sort();
+            let mut log = FioWriter::new(Vec::new(), version, "/dev/x").unwrap();
+            for (time, kind, offset, length) in &list {
+                let extent = Extent { offset: *offset, length: *length };
+                assert!(log.push(&Traced::new(0, Nanos(*time), kinds[usize::from(*kind)], extent)).unwrap());
+            }
+            let text = String::from_utf8(log.end().unwrap()).unwrap();
+            let back: Vec<Traced> = all(&text).into_iter().map(Result::unwrap).collect();
+            prop_assert_eq!(back.len(), list.len());
+            for (r, (time, kind, offset, length)) in back.iter().zip(&list) {
+                prop_assert_eq!(r.kind, kinds[usize::from(*kind)]);
+                if r.kind != Kind::Flush {
+                    prop_assert_eq!(r.extent, Extent { offset: *offset, length: *length });
+                }
+                // Version 2 saves up pauses below 100 microseconds; nothing is lost for ever.
+                prop_assert!(r.time.0 <= *time && time - r.time.0 < 101_000);
+            }
+        }
+
+        #[test]
+        fn any_text_is_read_without_panic(text in "fio version [23] iolog\n([0-9a-z ]{0,30}\n){0,4}") {
+            all(&text);
+        }
+    }
+}

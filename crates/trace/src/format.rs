@@ -1,0 +1,185 @@
+//! Which form a trace has: seen from its first bytes, never from its name.
+
+use crate::blkreplay::{self, Line};
+use crate::fio::Version;
+use crate::kernel::{blkparse, blktrace, ftrace};
+use crate::tables::Table;
+use std::fmt;
+
+/// A form of traces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Format {
+    /// blkreplay's `.load` and `.replay`.
+    Load,
+    /// Binary file of one CPU, or of all, by blktrace.
+    Blktrace,
+    /// Text of blkparse, in this form of lines.
+    Blkparse(blkparse::Form),
+    /// Text of the kernel's block tracepoints, by tracefs, perf or trace-cmd.
+    Ftrace,
+    /// fio's I/O log.
+    Fio(Version),
+    /// XDD's seek list.
+    SeekList,
+    /// A table.
+    Table(Table),
+    /// Records of a run as Parquet.
+    Parquet,
+}
+
+impl Format {
+    /// The names by which a form is chosen.
+    pub const NAMES: [&str; 11] = [
+        "load",
+        "blktrace",
+        "blkparse",
+        "ftrace",
+        "fio",
+        "seek-list",
+        "diskmon",
+        "msr",
+        "alibaba",
+        "tencent",
+        "parquet",
+    ];
+
+    /// The form of a name; blkparse's in its own form of lines, fio's in version 3 (a reader looks for itself).
+    pub fn of_name(name: &str) -> Option<Format> {
+        Some(match name {
+            "load" => Format::Load,
+            "blktrace" => Format::Blktrace,
+            "blkparse" => Format::Blkparse(blkparse::Form::default()),
+            "ftrace" => Format::Ftrace,
+            "fio" => Format::Fio(Version::Three),
+            "seek-list" => Format::SeekList,
+            "diskmon" => Format::Table(Table::DiskMon),
+            "msr" => Format::Table(Table::Msr),
+            "alibaba" => Format::Table(Table::Alibaba),
+            "tencent" => Format::Table(Table::Tencent),
+            "parquet" => Format::Parquet,
+            _ => return None,
+        })
+    }
+
+    /// Whether it tells events on the way of requests, not requests.
+    pub fn is_events(&self) -> bool {
+        matches!(self, Format::Blktrace | Format::Blkparse(_) | Format::Ftrace)
+    }
+
+    /// Whether its times count from something else than the trace's begin.
+    pub fn is_dated(&self) -> bool {
+        match self {
+            Format::Blktrace | Format::Ftrace => true,
+            Format::Table(table) => table.is_dated(),
+            _ => false,
+        }
+    }
+
+    /// The form of a trace that begins with `head`; none if it is none of these.
+    pub fn recognise(head: &[u8]) -> Option<Format> {
+        if head.starts_with(b"PAR1") {
+            return Some(Format::Parquet);
+        }
+        if blktrace::recognises(head) {
+            return Some(Format::Blktrace);
+        }
+        if head.contains(&0) {
+            return None;
+        }
+        let text = String::from_utf8_lossy(head);
+        Format::of_text(&text, head.ends_with(b"\n"))
+    }
+
+    fn of_text(text: &str, is_whole: bool) -> Option<Format> {
+        // The last line may be cut off where the head ends.
+        let count = text.lines().count();
+        let whole = if is_whole || count < 2 { count } else { count - 1 };
+        let lines = text.lines().take(whole).map(str::trim).filter(|line| !line.is_empty()).take(LOOKED_AT);
+        if let Some(version) = lines.clone().find(|l| !l.starts_with('#')).and_then(Version::of) {
+            return Some(Format::Fio(version));
+        }
+        let count = |is: &dyn Fn(&str) -> bool| lines.clone().filter(|line| is(line)).count();
+        let mut scores = vec![
+            (Format::Load, count(&is_load)),
+            (Format::Ftrace, count(&ftrace::recognises)),
+            (Format::SeekList, count(&crate::seek_list::recognises)),
+        ];
+        scores.extend(Table::ALL.map(|t| (Format::Table(t), count(&|line| t.recognises(line)))));
+        if let Some(form) = blkparse::recognise(lines.clone()) {
+            let read = count(&|line| form.recognises(line));
+            scores.push((Format::Blkparse(form), read));
+        }
+        let most = scores.iter().map(|(_, n)| *n).max().filter(|n| *n > 0)?;
+        scores.into_iter().find(|(_, n)| *n == most).map(|(format, _)| format)
+    }
+}
+
+/// Lines that are looked at.
+const LOOKED_AT: usize = 400;
+
+/// A request, or the header of a load.
+fn is_load(line: &str) -> bool {
+    let is_header = line.contains("replay_") && line.contains(';');
+    is_header || matches!(blkreplay::parse_line(1, line), Line::Request(_))
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Load => "a load or result in blkreplay's form",
+            Format::Blktrace => "a binary trace of blktrace",
+            Format::Blkparse(_) => "text of blkparse",
+            Format::Ftrace => "text of the kernel's block tracepoints",
+            Format::Fio(Version::Two) => "an I/O log of fio, version 2",
+            Format::Fio(Version::Three) => "an I/O log of fio, version 3",
+            Format::SeekList => "a seek list of XDD",
+            Format::Table(Table::DiskMon) => "a log of DiskMon",
+            Format::Table(Table::Msr) => "a table of MSR Cambridge (SNIA)",
+            Format::Table(Table::Alibaba) => "a table of Alibaba's block traces",
+            Format::Table(Table::Tencent) => "a table of Tencent's block traces",
+            Format::Parquet => "records of a run as Parquet",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn forms_are_recognised_by_their_content() {
+        let seek = "#Ordinal Location Reqsize Operation Time1 Time2\n0000000000 000000000000 8 r 0000000000000000 0000000000000000\n";
+        for (text, want) in [
+            ("text\nstart ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n", "a load"),
+            ("Copyright\n 0.5 ; 1 ; 8 ; R ; 0.0 ; 0.0\n", "a load"),
+            ("fio version 2 iolog\nx add\n", "an I/O log of fio, version 2"),
+            ("fio version 3 iolog\n0 x add\n", "an I/O log of fio, version 3"),
+            (
+                "# tracer: nop\n fio-1 [000] d..1. 5.000001: block_rq_issue: 8,0 R 0 () 1 + 8 [fio]\n",
+                "text of the kernel's",
+            ),
+            ("  8,0    1        2     0.000001234  1234  Q  WS 64 + 8 [a]\n", "text of blkparse"),
+            ("0.000001234 1234 fio Q WS 64 8\n", "text of blkparse"),
+            (seek, "a seek list"),
+            ("0\t0.000000\t0.00023100\t0\tWrite\t409600\t8\n", "a log of DiskMon"),
+            ("128166372003061629,hm,1,Read,383496192,32768,413\n", "a table of MSR"),
+            ("419,W,8792731648,16384,1577808144360767\n", "a table of Alibaba"),
+            ("1538323200,12910952,128,0,1063\n", "a table of Tencent"),
+            ("PAR1....", "records of a run"),
+        ] {
+            let found = Format::recognise(text.as_bytes()).map(|f| f.to_string()).unwrap_or_default();
+            assert!(found.starts_with(want), "{text}: {found}");
+        }
+        assert_eq!(Format::recognise(b"hello\nworld\n"), None);
+        assert_eq!(Format::recognise(b""), None);
+        assert!(Format::NAMES.iter().all(|name| Format::of_name(name).is_some()));
+    }
+
+    proptest! {
+        #[test]
+        fn anything_is_looked_at_without_panic(head in prop::collection::vec(any::<u8>(), 0..200)) {
+            Format::recognise(&head);
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! What `blkparse(1)` prints, in its default form or in one of `-f`.
+//!
+//! The form is a text with fields (`%D`, `%T` …); a line is read by finding its fields again. What is left of a line
+//! behind the form is passed over, so that the default form reads all the actions that it prints differently.
+
+use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
+use crate::request::{Bad, Entry, Next, Place, Process, TraceError};
+use crate::text::{Lines, whole};
+use iosonar_plan::{Nanos, SECTOR};
+use std::collections::HashMap;
+use std::io::BufRead;
+use std::str::FromStr;
+
+/// blkparse's own form; completions have an error in the brackets instead of a name.
+const DEFAULT: &str = "%D %2c %8s %5T.%9t %5p %2a %3d %S + %n [%C]";
+
+/// Forms that are tried where none is told: blkparse's own, and common ones of scripts.
+pub const COMMON: [&str; 6] = [
+    DEFAULT,
+    "%T.%t %p %C %a %d %S %n",
+    "%T.%t %a %d %S %n",
+    "%D %T.%t %a %d %S %n",
+    "%a %d %T.%t %S %n",
+    "%M %m %a %T.%t %S %n %d",
+];
+
+/// One field of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Action,
+    Cpu,
+    Name,
+    Rwbs,
+    Device,
+    Major,
+    Minor,
+    Error,
+    Bytes,
+    Sectors,
+    Pid,
+    Sector,
+    Sequence,
+    Seconds,
+    Nanos,
+    Micros,
+}
+
+impl Field {
+    fn of(letter: u8) -> Option<Field> {
+        Some(match letter {
+            b'a' => Field::Action,
+            b'c' => Field::Cpu,
+            b'C' => Field::Name,
+            b'd' => Field::Rwbs,
+            b'D' => Field::Device,
+            b'e' => Field::Error,
+            b'M' => Field::Major,
+            b'm' => Field::Minor,
+            b'N' => Field::Bytes,
+            b'n' => Field::Sectors,
+            b'p' => Field::Pid,
+            b'S' => Field::Sector,
+            b's' => Field::Sequence,
+            b'T' => Field::Seconds,
+            b't' => Field::Nanos,
+            b'u' => Field::Micros,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    /// Blanks, any number of them.
+    Blank,
+    /// This character.
+    Literal(u8),
+    Field(Field),
+}
+
+/// A form of lines, as `blkparse -f` takes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    parts: Vec<Part>,
+}
+
+impl Default for Form {
+    fn default() -> Form {
+        DEFAULT.parse().expect("blkparse's own form is one")
+    }
+}
+
+impl FromStr for Form {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Form, String> {
+        let mut parts = Vec::new();
+        let text = text.replace("\\n", " ").replace("\\t", " ");
+        let mut bytes = text.trim().bytes().peekable();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b' ' | b'\t' => {
+                    if parts.last() != Some(&Part::Blank) {
+                        parts.push(Part::Blank);
+                    }
+                }
+                b'%' => {
+                    while bytes.next_if(|b| b.is_ascii_digit() || *b == b'-').is_some() {}
+                    let letter = bytes.next().ok_or("it ends behind a '%'")?;
+                    let field = Field::of(letter).ok_or_else(|| {
+                        format!("the field '%{}' is not read; there are %a %c %C %d %D %e %m %M %n %N %p %s %S %t %T %u", letter as char)
+                    })?;
+                    parts.push(Part::Field(field));
+                }
+                other => parts.push(Part::Literal(other)),
+            }
+        }
+        let has = |f: Field| parts.contains(&Part::Field(f));
+        if !(has(Field::Action) && has(Field::Rwbs) && has(Field::Sector)) {
+            return Err("it needs %a (action), %d (what is done) and %S (sector)".into());
+        }
+        if !(has(Field::Sectors) || has(Field::Bytes)) {
+            return Err("it needs %n (sectors) or %N (bytes)".into());
+        }
+        if !has(Field::Seconds) {
+            return Err("it needs the time, as %T.%t".into());
+        }
+        Ok(Form { parts })
+    }
+}
+
+/// Of the lines of a text, the first form of [`COMMON`] that reads most of them; none if no form reads any.
+pub fn recognise<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Option<Form> {
+    let forms = COMMON.iter().map(|form| form.parse::<Form>().expect("common forms are forms"));
+    let read = |form: &Form| lines.clone().filter(|line| form.recognises(line)).count();
+    let scored: Vec<(Form, usize)> = forms.map(|form| (form.clone(), read(&form))).collect();
+    let most = scored.iter().map(|(_, n)| *n).max().filter(|n| *n > 0)?;
+    scored.into_iter().find(|(_, n)| *n == most).map(|(form, _)| form)
+}
+
+/// What stands in a line.
+#[derive(Default)]
+struct Found<'a> {
+    values: [Option<&'a str>; 16],
+}
+
+impl<'a> Found<'a> {
+    fn text(&self, field: Field) -> &'a str {
+        self.values[field as usize].unwrap_or_default()
+    }
+
+    fn number(&self, field: Field) -> Option<u64> {
+        whole(self.text(field))
+    }
+}
+
+impl Form {
+    /// Whether a line tells an event in this form.
+    pub fn recognises(&self, line: &str) -> bool {
+        matches!(self.read(1, line), Ok(Some(_)))
+    }
+
+    /// The event of a line; none where the line is of something else.
+    fn read(&self, at: u64, line: &str) -> Result<Option<Event>, String> {
+        let mut found = Found::default();
+        let complete = self.find(line.trim(), &mut found);
+        let letter = found.text(Field::Action);
+        let has_time = found.number(Field::Seconds).is_some();
+        let is_event = matches!(letter.as_bytes(), [b'A'..=b'Z' | b'm'] | [b'U', b'T']) && has_time;
+        if !is_event {
+            return Ok(None);
+        }
+        let action = if letter.len() == 1 { Action::of_letter(letter.as_bytes()[0]) } else { Action::Other };
+        let mut event = self.head(at, &found, action)?;
+        // Plugs, messages and the like have no place, splits no length.
+        if matches!(action, Action::Other | Action::Split | Action::Remap) {
+            return Ok(Some(event));
+        }
+        if !complete && found.values[Field::Sector as usize].is_none() {
+            // Flushes have no place, only a name or an error.
+            return Ok(Some(event));
+        }
+        let sector = found.text(Field::Sector);
+        if sector.starts_with(['[', '(']) {
+            return Ok(Some(event));
+        }
+        event.sector = whole(sector).ok_or_else(|| format!("the sector '{sector}' is no number"))?;
+        let bytes = match found.values[Field::Bytes as usize] {
+            Some(bytes) => whole(bytes),
+            None => found.number(Field::Sectors).and_then(|n| n.checked_mul(SECTOR)),
+        };
+        event.bytes = bytes.ok_or("the length is no number")?;
+        if !event.is_possible() {
+            return Err(BEYOND.into());
+        }
+        Ok(Some(event))
+    }
+
+    fn head(&self, at: u64, found: &Found<'_>, action: Action) -> Result<Event, String> {
+        let seconds = found.number(Field::Seconds).filter(|s| *s < 1 << 33).ok_or("the time is too large")?;
+        let fraction = match (found.text(Field::Nanos), found.text(Field::Micros)) {
+            ("", "") => Some(0),
+            ("", micros) => whole(micros).map(|n| n * 1000),
+            (nanos, _) => whole(nanos),
+        };
+        let fraction = fraction.filter(|n| *n < 1_000_000_000).ok_or("the time's fraction is no number")?;
+        let device = match (found.text(Field::Device), found.number(Field::Major), found.number(Field::Minor))
+        {
+            ("", Some(major), Some(minor)) => Device::new(major as u32, minor as u32),
+            ("", ..) => Some(Device::default()),
+            (text, ..) => Device::parse(text),
+        };
+        let device = device.ok_or("the device is none")?;
+        let name = found.text(Field::Name);
+        // The default form has the error of a completion where others have a name.
+        let error = found.text(Field::Error).parse::<i32>().ok();
+        let error = error.or_else(|| (action == Action::Complete).then(|| name.parse().ok()).flatten());
+        let name = if action == Action::Complete { "" } else { name };
+        let pid = found.number(Field::Pid).and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
+        Ok(Event {
+            at,
+            time: Nanos(seconds * 1_000_000_000 + fraction),
+            action,
+            device,
+            sector: 0,
+            bytes: 0,
+            rwbs: Rwbs::parse(found.text(Field::Rwbs).as_bytes()),
+            process: Process::new(pid, name.as_bytes()),
+            error: error.map_or(0, errno),
+        })
+    }
+
+    /// Finds the fields, from the left, as far as the line follows the form; whether it does to the end.
+    fn find<'a>(&self, line: &'a str, found: &mut Found<'a>) -> bool {
+        let mut rest = line;
+        for (i, part) in self.parts.iter().enumerate() {
+            match part {
+                Part::Blank => rest = rest.trim_start(),
+                Part::Literal(byte) => match rest.as_bytes() {
+                    [first, ..] if first == byte => rest = &rest[1..],
+                    _ => return false,
+                },
+                Part::Field(field) => {
+                    rest = rest.trim_start();
+                    let length = match self.parts.get(i + 1) {
+                        // A name may have blanks in it; it ends where the form goes on.
+                        Some(Part::Literal(byte)) => rest.find(char::from(*byte)),
+                        _ if *field == Field::Name && i + 1 < self.parts.len() => {
+                            self.name_length(rest, i + 1)
+                        }
+                        _ => rest.find([' ', '\t']).or(Some(rest.len())),
+                    };
+                    let Some(length) = length.filter(|n| *n > 0) else { return false };
+                    found.values[*field as usize] = Some(&rest[..length]);
+                    rest = &rest[length..];
+                }
+            }
+        }
+        true
+    }
+
+    /// The length of a name that may hold blanks: as many words as the fields behind it leave over.
+    fn name_length(&self, rest: &str, from: usize) -> Option<usize> {
+        let fields = self.parts[from..].iter().filter(|p| matches!(p, Part::Field(_))).count();
+        let starts: Vec<usize> = rest
+            .match_indices(|c: char| !c.is_whitespace())
+            .map(|(i, _)| i)
+            .filter(|i| *i == 0 || rest.as_bytes()[i - 1].is_ascii_whitespace())
+            .collect();
+        let behind = starts.len().checked_sub(fields).filter(|n| *n > 0);
+        match behind {
+            Some(words) => starts.get(words).map(|start| rest[..*start].trim_end().len()),
+            None => rest.find(' '),
+        }
+    }
+}
+
+/// blkparse prints an errno as 16 bits without sign: 65475 is -61.
+fn errno(told: i32) -> i32 {
+    if (1 << 15..1 << 16).contains(&told) { (1 << 16) - told } else { told.saturating_abs() }
+}
+
+/// Reads a text of a form. Lines that are no events (the summary at the end) are passed over and counted.
+pub struct Blkparse<R> {
+    lines: Lines<R>,
+    form: Form,
+    others: u64,
+    /// Numbers for names of devices that have no two numbers.
+    summary: bool,
+    names: HashMap<u32, [u8; 16]>,
+}
+
+impl<R: BufRead> Blkparse<R> {
+    /// Reads decompressed text of a form.
+    pub fn new(input: R, form: Form) -> Blkparse<R> {
+        Blkparse { lines: Lines::new(input), form, others: 0, summary: false, names: HashMap::new() }
+    }
+
+    /// Lines that are no events.
+    pub fn others(&self) -> u64 {
+        self.others
+    }
+
+    /// Completions do not tell who began; the name of the number is that of its other events.
+    fn named(&mut self, mut event: Event) -> Event {
+        let Process { pid, name } = event.process;
+        if name != [0; 16] {
+            if self.names.len() < 1 << 16 {
+                self.names.insert(pid, name);
+            }
+        } else if let Some(known) = self.names.get(&pid) {
+            event.process.name = *known;
+        }
+        event
+    }
+}
+
+impl<R: BufRead> Events for Blkparse<R> {
+    fn next(&mut self) -> Next<Event> {
+        loop {
+            let at = self.lines.number() + 1;
+            let form = &self.form;
+            let Some(line) = self.lines.next()? else { return Ok(None) };
+            // `CPU0 (8,0):` and `Total (8,0):` begin the summary, which has no events behind it.
+            self.summary |= line.starts_with("CPU") && line.ends_with("):");
+            if self.summary || line.trim().is_empty() {
+                self.others += u64::from(!line.trim().is_empty());
+                continue;
+            }
+            match form.read(at, line) {
+                Ok(Some(event)) => return Ok(Some(Entry::One(self.named(event)))),
+                Ok(None) => self.others += 1,
+                Err(why) => return Ok(Some(Entry::Bad(Bad::line(at, why, line)))),
+            }
+        }
+    }
+}
+
+/// Why a form that was told reads nothing.
+pub fn no_event(form: &str) -> TraceError {
+    let why = format!("no line is of the form '{form}'");
+    TraceError::Broken { at: Place::Line(1), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{Flags, Kind};
+    use proptest::prelude::*;
+
+    const TEXT: &str = "\
+  8,0    1        1     0.000000000  1234  A  WS 6293504 + 8 <- (8,1) 6291456
+  8,0    1        2     0.000001234  1234  Q  WS 6293504 + 8 [Web Content]
+  8,0    1        3     0.000002000  1234  P   N [jbd2/sda1-8]
+  8,0    1        4     0.000003000  1234  D  WS 6293504 + 8 [kworker/1:1H]
+  8,0    0        1     0.000500000     0  C  WS 6293504 + 8 [0]
+  8,0    0        2     0.000600000     0  C   R 64 + 8 [-5]
+  8,0    0        3     0.000700000    77  Q FWS [sync]
+  8,0    0        4     0.000800000    77  m   N cfq workload slice
+  8,0    0        5     0.000900000    77  X   R 128 / 136 [dd]
+CPU0 (8,0):
+ Reads Queued:           0,        0KiB  Writes Queued:           1,        4KiB
+";
+
+    fn all(text: &str, form: Form) -> (Vec<Event>, Vec<String>, u64) {
+        let mut reader = Blkparse::new(text.as_bytes(), form);
+        let (mut events, mut bad) = (Vec::new(), Vec::new());
+        while let Some(entry) = reader.next().unwrap() {
+            match entry {
+                Entry::One(event) => events.push(event),
+                Entry::Bad(b) => bad.push(b.to_string()),
+            }
+        }
+        (events, bad, reader.others())
+    }
+
+    #[test]
+    fn the_default_form_is_read_with_its_variations() {
+        let form = recognise(TEXT.lines()).unwrap();
+        assert_eq!(form, Form::default());
+        let (events, bad, others) = all(TEXT, form);
+        assert!(bad.is_empty(), "{bad:?}");
+        let actions: Vec<Action> = events.iter().map(|e| e.action).collect();
+        use Action::*;
+        assert_eq!(actions, [Remap, Queue, Other, Issue, Complete, Complete, Queue, Other, Split]);
+        assert_eq!(others, 2);
+        let queue = events[1];
+        assert_eq!((queue.time.0, queue.sector, queue.bytes), (1234, 6_293_504, 4096));
+        assert_eq!(queue.process.to_string(), "Web Content-1234");
+        assert_eq!((events[5].error, events[5].rwbs.kind), (5, Kind::Read));
+        assert!(events[6].rwbs.flags.has(Flags::PREFLUSH) && events[6].bytes == 0);
+    }
+
+    #[test]
+    fn other_forms_are_read_by_their_text() {
+        let form: Form = "%5T.%9t %p %C %a %d %S %n\\n".parse().unwrap();
+        let (events, bad, _) = all("  0.000001234 1234 Web Content Q WS 64 8\n", form);
+        assert!(bad.is_empty());
+        assert_eq!((events[0].sector, events[0].process.to_string()), (64, "Web Content-1234".into()));
+        let recognised = recognise(["1.5 99 fio D R 64 8"].into_iter()).unwrap();
+        assert_eq!(all("1.500000000 99 fio D R 64 8\n", recognised).0[0].action, Action::Issue);
+        for (bad, why) in [
+            ("%T.%t %a %d %n", "needs %a"),
+            ("%T.%t %a %d %S", "%n"),
+            ("%a %d %S %n", "time"),
+            ("%q", "'%q'"),
+            ("%", "ends"),
+        ] {
+            let told = bad.parse::<Form>().unwrap_err();
+            assert!(told.contains(why), "{bad}: {told}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let text = "  8,0    1        2     0.000001234  1234  Q  WS x + 8 [a]\n  8,0 1 2 0.5 1 Q R 18446744073709551615 + 8 [a]\n";
+        let (_, bad, _) = all(text, Form::default());
+        assert!(bad[0].starts_with("line 1: the sector 'x'") && bad[1].contains("2^63"), "{bad:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_panic(text in "[0-9A-Zam ,.+\\[\\]é]{0,80}", form in "[%aCdDeMmNnpSsTtuc .x]{0,30}") {
+            all(&text, Form::default());
+            if let Ok(form) = form.parse::<Form>() {
+                all(&text, form);
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! The binary files of `blktrace(8)`, one for each CPU: version 7, in either byte order.
+//!
+//! `struct blk_io_trace` and the categories are those of the kernel's `include/uapi/linux/blktrace_api.h`. A write of
+//! zeroes has no category of its own in this version: it counts as a write.
+
+use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
+use crate::request::{Bad, Entry, Flags, Kind, Next, Place, Process, TraceError};
+use crate::text::explain;
+use iosonar_plan::Nanos;
+use std::collections::HashMap;
+use std::io::Read;
+
+/// The magic number, without the version in its lowest byte.
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u8 = 7;
+const HEAD: usize = 48;
+/// Bytes that are read at a time.
+const CHUNK: usize = 1 << 16;
+/// Processes whose names are kept; a machine has no more at a time.
+const MOST_PROCESSES: usize = 1 << 16;
+
+/// Categories, in the upper half of an action.
+mod category {
+    pub const READ: u32 = 1;
+    pub const WRITE: u32 = 1 << 1;
+    pub const FLUSH: u32 = 1 << 2;
+    pub const SYNC: u32 = 1 << 3;
+    pub const PC: u32 = 1 << 9;
+    pub const NOTIFY: u32 = 1 << 10;
+    pub const AHEAD: u32 = 1 << 11;
+    pub const META: u32 = 1 << 12;
+    pub const DISCARD: u32 = 1 << 13;
+    pub const FUA: u32 = 1 << 15;
+}
+
+/// Whether a trace begins so.
+pub fn recognises(head: &[u8]) -> bool {
+    let Some(magic) = head.first_chunk::<4>() else { return false };
+    u32::from_le_bytes(*magic) & !0xff == MAGIC || u32::from_be_bytes(*magic) & !0xff == MAGIC
+}
+
+/// What a trace holds beside events of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Notes {
+    /// Names of processes.
+    pub processes: u64,
+    /// Times of day.
+    pub timestamps: u64,
+    /// Messages of users and drivers.
+    pub messages: u64,
+    /// Commands of drivers that are no reads or writes of blocks (`PC`).
+    pub commands: u64,
+}
+
+/// Reads the file of one CPU.
+pub struct Blktrace<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// What of the buffer is not used up.
+    from: usize,
+    to: usize,
+    /// Bytes of the file before the buffer's first one.
+    before: u64,
+    big_endian: bool,
+    events: u64,
+    names: HashMap<u32, [u8; 16]>,
+    notes: Notes,
+}
+
+impl<R: Read> Blktrace<R> {
+    /// Reads from the begin of a file.
+    pub fn new(input: R) -> Blktrace<R> {
+        Blktrace {
+            input,
+            buffer: vec![0; CHUNK],
+            from: 0,
+            to: 0,
+            before: 0,
+            big_endian: false,
+            events: 0,
+            names: HashMap::new(),
+            notes: Notes::default(),
+        }
+    }
+
+    /// What was met beside events of requests.
+    pub fn notes(&self) -> Notes {
+        self.notes
+    }
+
+    fn place(&self) -> Place {
+        Place::Byte(self.before + self.from as u64)
+    }
+
+    /// Makes sure that `wanted` bytes lie in the buffer; how many there are, which is less only at the end of the file.
+    fn fill(&mut self, wanted: usize) -> Result<usize, TraceError> {
+        while self.to - self.from < wanted {
+            if self.from > 0 {
+                self.buffer.copy_within(self.from..self.to, 0);
+                self.before += self.from as u64;
+                (self.from, self.to) = (0, self.to - self.from);
+            }
+            if self.buffer.len() < wanted {
+                self.buffer.resize(wanted, 0);
+            }
+            match self.input.read(&mut self.buffer[self.to..]) {
+                Ok(0) => break,
+                Ok(read) => self.to += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(TraceError::Io { at: self.place(), error: explain(error) }),
+            }
+        }
+        Ok(self.to - self.from)
+    }
+
+    /// What is cut off is told once, and then the file is over.
+    fn cut_off(&mut self, there: usize, wanted: usize) -> Bad {
+        let at = self.place();
+        self.from = self.to;
+        Bad { at, why: format!("the trace is cut off: {there} bytes of an event of {wanted}"), text: None }
+    }
+
+    fn magic(&mut self, found: [u8; 4]) -> Result<(), TraceError> {
+        if self.events == 0 {
+            self.big_endian = u32::from_be_bytes(found) & !0xff == MAGIC;
+        }
+        let magic = self.number(found);
+        let why = match (magic & !0xff == MAGIC, magic as u8) {
+            (true, VERSION) => return Ok(()),
+            (true, other) => {
+                format!("it is of version {other} of blktrace's format; version {VERSION} is read")
+            }
+            (false, _) => format!(
+                "here should be an event, with the number {MAGIC:x}, but there is {magic:08x}: the trace is damaged"
+            ),
+        };
+        Err(TraceError::Broken { at: self.place(), why })
+    }
+
+    fn number(&self, bytes: [u8; 4]) -> u32 {
+        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+
+    fn notice(&mut self, action: u32, pid: u32, data: (usize, usize)) {
+        // Bit 8 tells that the number of a control group stands before the data.
+        let group = if action & 0x100 == 0 { 0 } else { 8 };
+        let data = ((data.0 + group).min(data.1), data.1);
+        match action & 0xff {
+            0 => {
+                self.notes.processes += 1;
+                let bytes = &self.buffer[data.0..data.1];
+                let length = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+                if self.names.len() < MOST_PROCESSES || self.names.contains_key(&pid) {
+                    self.names.insert(pid, Process::new(pid, &bytes[..length]).name);
+                }
+            }
+            1 => self.notes.timestamps += 1,
+            _ => self.notes.messages += 1,
+        }
+    }
+}
+
+impl<R: Read> Events for Blktrace<R> {
+    fn next(&mut self) -> Next<Event> {
+        loop {
+            match self.fill(HEAD)? {
+                0 => return Ok(None),
+                there if there < HEAD => return Ok(Some(Entry::Bad(self.cut_off(there, HEAD)))),
+                _ => {}
+            }
+            let head: [u8; HEAD] = self.buffer[self.from..self.from + HEAD].try_into().expect("the head");
+            let word = |i: usize| [head[i], head[i + 1], head[i + 2], head[i + 3]];
+            self.magic(word(0))?;
+            let long = |i: usize| {
+                let bytes: [u8; 8] = head[i..i + 8].try_into().expect("eight bytes");
+                if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+            };
+            let short = |i: usize| {
+                let bytes = [head[i], head[i + 1]];
+                if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
+            };
+            let (time, sector) = (long(8), long(16));
+            let [bytes, action, pid, device] = [24, 28, 32, 36].map(|i| self.number(word(i)));
+            let (error, data) = (short(44), usize::from(short(46)));
+            let there = self.fill(HEAD + data)?;
+            if there < HEAD + data {
+                return Ok(Some(Entry::Bad(self.cut_off(there, HEAD + data))));
+            }
+            let data = (self.from + HEAD, self.from + HEAD + data);
+            self.events += 1;
+            let category = action >> 16;
+            if category & category::NOTIFY != 0 {
+                self.notice(action, pid, data);
+                self.from = data.1;
+                continue;
+            }
+            self.from = data.1;
+            if category & category::PC != 0 {
+                self.notes.commands += 1;
+                continue;
+            }
+            let name = self.names.get(&pid).copied().unwrap_or_default();
+            let event = Event {
+                at: self.events,
+                time: Nanos(time),
+                action: act(action),
+                device: Device(device),
+                sector,
+                bytes: bytes.into(),
+                rwbs: rwbs(category, bytes),
+                process: Process { pid, name },
+                error: i32::from(error as i16).abs(),
+            };
+            if !event.is_possible() {
+                let at = Place::Byte(self.before + (data.0 - HEAD) as u64);
+                return Ok(Some(Entry::Bad(Bad { at, why: BEYOND.into(), text: None })));
+            }
+            return Ok(Some(Entry::One(event)));
+        }
+    }
+}
+
+/// The action of the lower half's number; bit 8 only tells of a control group.
+fn act(action: u32) -> Action {
+    match action & 0xff {
+        1 => Action::Queue,
+        2 | 3 => Action::Merge,
+        4 => Action::GetRequest,
+        6 => Action::Requeue,
+        7 => Action::Issue,
+        8 => Action::Complete,
+        12 => Action::Insert,
+        13 => Action::Split,
+        15 => Action::Remap,
+        _ => Action::Other,
+    }
+}
+
+fn rwbs(category: u32, bytes: u32) -> Rwbs {
+    let has = |bit: u32| category & bit != 0;
+    let kind = if has(category::DISCARD) {
+        Kind::Discard
+    } else if bytes == 0 && has(category::FLUSH) {
+        Kind::Flush
+    } else if has(category::WRITE) {
+        Kind::Write
+    } else if has(category::READ) {
+        Kind::Read
+    } else {
+        Kind::Other
+    };
+    let flags = Flags::default()
+        .with(Flags::PREFLUSH, has(category::FLUSH))
+        .with(Flags::FUA, has(category::FUA))
+        .with(Flags::AHEAD, has(category::AHEAD))
+        .with(Flags::SYNC, has(category::SYNC))
+        .with(Flags::META, has(category::META));
+    Rwbs { kind, flags }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An event as the kernel writes it.
+    fn event(big: bool, time: u64, sector: u64, bytes: u32, action: u32, data: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut put = |le: &[u8]| {
+            let mut bytes = le.to_vec();
+            if big {
+                bytes.reverse();
+            }
+            out.extend(bytes);
+        };
+        put(&(MAGIC | u32::from(VERSION)).to_le_bytes());
+        put(&1u32.to_le_bytes());
+        put(&time.to_le_bytes());
+        put(&sector.to_le_bytes());
+        for word in [bytes, action, 42, 7 << 20 | 4, 0] {
+            put(&word.to_le_bytes());
+        }
+        put(&0u16.to_le_bytes());
+        put(&(data.len() as u16).to_le_bytes());
+        out.extend(data);
+        out
+    }
+
+    fn all(bytes: &[u8]) -> (Vec<Event>, Option<String>) {
+        let mut reader = Blktrace::new(bytes);
+        let mut events = Vec::new();
+        loop {
+            match reader.next() {
+                Ok(Some(Entry::One(event))) => events.push(event),
+                Ok(Some(Entry::Bad(bad))) => return (events, Some(bad.to_string())),
+                Err(error) => return (events, Some(error.to_string())),
+                Ok(None) => return (events, None),
+            }
+        }
+    }
+
+    #[test]
+    fn both_byte_orders_are_read_with_names_of_processes() {
+        for big in [false, true] {
+            let mut bytes = event(big, 0, 0, 0, category::NOTIFY << 16, b"dd\0\0");
+            bytes.extend(event(big, 5, 16, 4096, (category::WRITE | category::SYNC) << 16 | 1, b""));
+            bytes.extend(event(big, 6, 0, 0, category::NOTIFY << 16 | 2, b"a message"));
+            bytes.extend(event(big, 9, 16, 4096, category::WRITE << 16 | 8, b""));
+            assert!(recognises(&bytes));
+            let (events, end) = all(&bytes);
+            assert_eq!(end, None);
+            let seen: Vec<_> = events.iter().map(|e| (e.time.0, e.sector, e.action)).collect();
+            assert_eq!(seen, [(5, 16, Action::Queue), (9, 16, Action::Complete)]);
+            assert_eq!(events[0].process.to_string(), "dd-42");
+            assert_eq!(events[0].device.to_string(), "7,4");
+            assert_eq!(events[0].rwbs.kind, Kind::Write);
+        }
+    }
+
+    #[test]
+    fn damage_is_told_with_its_place() {
+        let one = event(false, 5, 16, 4096, category::READ << 16 | 1, b"");
+        let cut = [&one[..], &one[..20]].concat();
+        assert_eq!(all(&cut).1.unwrap(), "byte 48: the trace is cut off: 20 bytes of an event of 48");
+        let mut bad = [&one[..], &one[..]].concat();
+        bad[49] = 0;
+        let (events, why) = all(&bad);
+        assert!(events.len() == 1 && why.as_ref().unwrap().starts_with("byte 48: here should be"), "{why:?}");
+        bad[0] = 9;
+        assert!(all(&bad).1.unwrap().contains("version 9"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..400), whole: bool) {
+            if whole && bytes.len() > 4 {
+                bytes[..4].copy_from_slice(&(MAGIC | u32::from(VERSION)).to_le_bytes());
+            }
+            all(&bytes);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! One event of the block layer.
+
+use crate::request::{Flags, Kind, Next, Process};
+use iosonar_plan::{Nanos, SECTOR};
+use std::fmt;
+
+/// What happened to a request, by the letters of `blkparse(1)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Action {
+    /// `Q`: somebody asked for it.
+    Queue,
+    /// `G`: the kernel made a request of it.
+    GetRequest,
+    /// `I`: it came to the scheduler.
+    Insert,
+    /// `D`: it was handed to the driver.
+    Issue,
+    /// `C`: it ended.
+    Complete,
+    /// `M` and `F`: it was joined to a request that waits.
+    Merge,
+    /// `X`: it was split.
+    Split,
+    /// `R`: the driver gave it back, and it will be issued again.
+    Requeue,
+    /// `A`: it was moved from one device to another.
+    Remap,
+    /// Everything else: plugs, sleeps, messages.
+    Other,
+}
+
+impl Action {
+    /// Every action, in the order of a request's life.
+    pub const ALL: [Action; 10] = [
+        Action::Queue,
+        Action::GetRequest,
+        Action::Insert,
+        Action::Issue,
+        Action::Complete,
+        Action::Merge,
+        Action::Split,
+        Action::Requeue,
+        Action::Remap,
+        Action::Other,
+    ];
+
+    /// The action of blkparse's letter.
+    pub fn of_letter(letter: u8) -> Action {
+        match letter {
+            b'Q' => Action::Queue,
+            b'G' => Action::GetRequest,
+            b'I' => Action::Insert,
+            b'D' => Action::Issue,
+            b'C' => Action::Complete,
+            b'M' | b'F' => Action::Merge,
+            b'X' => Action::Split,
+            b'R' => Action::Requeue,
+            b'A' => Action::Remap,
+            _ => Action::Other,
+        }
+    }
+
+    /// blkparse's letter and the word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::Queue => "Q queue",
+            Action::GetRequest => "G get request",
+            Action::Insert => "I insert",
+            Action::Issue => "D issue",
+            Action::Complete => "C complete",
+            Action::Merge => "M, F merge",
+            Action::Split => "X split",
+            Action::Requeue => "R requeue",
+            Action::Remap => "A remap",
+            Action::Other => "other",
+        }
+    }
+}
+
+/// Major and minor number of a device, as the kernel packs them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Device(pub u32);
+
+impl Device {
+    /// A device of these numbers; none where they are larger than the kernel's.
+    pub fn new(major: u32, minor: u32) -> Option<Device> {
+        (major < 1 << 12 && minor < 1 << 20).then_some(Device(major << 20 | minor))
+    }
+
+    /// The device of `8,16` or `8:16`.
+    pub fn parse(text: &str) -> Option<Device> {
+        let (major, minor) = text.trim().split_once([',', ':'])?;
+        Device::new(major.trim().parse().ok()?, minor.trim().parse().ok()?)
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.0 >> 20, self.0 & 0xf_ffff)
+    }
+}
+
+/// What a request does and how, as the letters of blkparse and of the kernel's events tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rwbs {
+    /// What.
+    pub kind: Kind,
+    /// How.
+    pub flags: Flags,
+}
+
+impl Rwbs {
+    /// The meaning of letters such as `WS`, `FWFS`, `RA`, `D`, `FF`, `N`.
+    pub fn parse(letters: &[u8]) -> Rwbs {
+        // An F before another operation asks for a flush first; alone, or before F, it is the operation.
+        let preflush = letters.first() == Some(&b'F')
+            && matches!(letters.get(1), Some(b'R' | b'W' | b'D' | b'N' | b'F'));
+        let (operation, rest) = match (letters, preflush) {
+            ([b'F', operation, rest @ ..], true) => (*operation, rest),
+            ([operation, rest @ ..], _) => (*operation, rest),
+            ([], _) => (b'?', &[][..]),
+        };
+        let kind = match operation {
+            b'R' => Kind::Read,
+            b'W' if rest.first() == Some(&b'Z') => Kind::WriteZeroes,
+            b'W' => Kind::Write,
+            b'D' => Kind::Discard,
+            b'F' => Kind::Flush,
+            b'N' if preflush => Kind::Flush,
+            _ => Kind::Other,
+        };
+        let flags = Flags::default()
+            .with(Flags::PREFLUSH, preflush)
+            .with(Flags::FUA, rest.contains(&b'F'))
+            .with(Flags::AHEAD, rest.contains(&b'A'))
+            .with(Flags::SYNC, rest.contains(&b'S'))
+            .with(Flags::META, rest.contains(&b'M'));
+        Rwbs { kind, flags }
+    }
+
+    /// What it means for so many bytes: without data, a write that flushes is a flush.
+    pub fn of_length(self, bytes: u64) -> Rwbs {
+        let empty_flush = bytes == 0 && self.flags.has(Flags::PREFLUSH);
+        Rwbs { kind: if empty_flush { Kind::Flush } else { self.kind }, ..self }
+    }
+}
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// Line of a text, or number of the event in a binary trace; from 1.
+    pub at: u64,
+    /// When, on the trace's own clock.
+    pub time: Nanos,
+    /// What happened.
+    pub action: Action,
+    /// On which device.
+    pub device: Device,
+    /// First sector of 512 bytes.
+    pub sector: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// What the request does.
+    pub rwbs: Rwbs,
+    /// Who was running.
+    pub process: Process,
+    /// Errno as a positive number, of a completion that failed.
+    pub error: i32,
+}
+
+impl Event {
+    /// Whether its place can be: it ends within 2^63 bytes. Without data any sector can be.
+    pub fn is_possible(&self) -> bool {
+        let end = self.sector.checked_mul(SECTOR).and_then(|o| o.checked_add(self.bytes));
+        self.bytes == 0 || end.is_some_and(|end| end <= 1 << 63)
+    }
+}
+
+/// What is wrong with an event that is not possible.
+pub(crate) const BEYOND: &str = "it ends beyond 2^63 bytes, the largest place that Linux knows";
+
+/// Events of a trace, one after the other.
+pub trait Events {
+    /// The next one.
+    fn next(&mut self) -> Next<Event>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_mean_what_the_kernel_means() {
+        let f = |f: &[Flags]| f.iter().fold(Flags::default(), |all, one| all.with(*one, true));
+        for (letters, kind, flags) in [
+            ("R", Kind::Read, f(&[])),
+            ("RA", Kind::Read, f(&[Flags::AHEAD])),
+            ("RSM", Kind::Read, f(&[Flags::SYNC, Flags::META])),
+            ("WFS", Kind::Write, f(&[Flags::FUA, Flags::SYNC])),
+            ("FWFSM", Kind::Write, f(&[Flags::PREFLUSH, Flags::FUA, Flags::SYNC, Flags::META])),
+            ("F", Kind::Flush, f(&[])),
+            ("FF", Kind::Flush, f(&[Flags::PREFLUSH])),
+            ("FN", Kind::Flush, f(&[Flags::PREFLUSH])),
+            ("D", Kind::Discard, f(&[])),
+            ("DE", Kind::Discard, f(&[])),
+            ("DS", Kind::Discard, f(&[Flags::SYNC])),
+            ("WZS", Kind::WriteZeroes, f(&[Flags::SYNC])),
+            ("N", Kind::Other, f(&[])),
+            ("", Kind::Other, f(&[])),
+        ] {
+            assert_eq!(Rwbs::parse(letters.as_bytes()), Rwbs { kind, flags }, "{letters}");
+        }
+        assert_eq!(Rwbs::parse(b"FWS").of_length(0).kind, Kind::Flush);
+        assert_eq!(Rwbs::parse(b"FWS").of_length(4096).kind, Kind::Write);
+    }
+
+    #[test]
+    fn devices_have_two_numbers() {
+        assert_eq!(Device::parse("259,3").unwrap().to_string(), "259,3");
+        assert_eq!(Device::parse(" 8:16 "), Device::new(8, 16));
+        assert_eq!((Device::parse("8"), Device::parse("8,x"), Device::parse("4096,0")), (None, None, None));
+    }
+}

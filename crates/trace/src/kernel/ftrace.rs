@@ -1,0 +1,252 @@
+//! The text of the kernel's block tracepoints: a tracefs `trace` file, or what `perf script` and `trace-cmd report` print.
+//!
+//! Head: name of the task, its number, the CPU, the time in seconds; then the event's name and its fields, in the form that
+//! the kernel's own format files give (`include/trace/events/block.h`).
+
+use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
+use crate::request::{Bad, Entry, Next, Process};
+use crate::text::{Lines, seconds, whole};
+use iosonar_plan::{Nanos, SECTOR};
+use std::io::BufRead;
+
+/// The action of a tracepoint.
+pub(crate) fn action(name: &str) -> Option<Action> {
+    Some(match name {
+        "block_bio_queue" => Action::Queue,
+        "block_getrq" => Action::GetRequest,
+        "block_rq_insert" => Action::Insert,
+        "block_rq_issue" => Action::Issue,
+        "block_rq_complete" | "block_bio_complete" => Action::Complete,
+        "block_bio_backmerge" | "block_bio_frontmerge" | "block_rq_merge" => Action::Merge,
+        "block_split" => Action::Split,
+        "block_rq_requeue" => Action::Requeue,
+        "block_bio_remap" | "block_rq_remap" => Action::Remap,
+        _ if name.starts_with("block_") => Action::Other,
+        _ => return None,
+    })
+}
+
+/// Whether a line tells of a block event.
+pub fn recognises(line: &str) -> bool {
+    parts(line).is_some()
+}
+
+/// Head, name and fields of a line that tells of a block event.
+fn parts(line: &str) -> Option<(&str, &str, &str)> {
+    let mut from = 0;
+    while let Some(found) = line[from..].find("block_") {
+        let at = from + found;
+        from = at + 6;
+        // perf says `block:block_rq_issue:`, the kernel itself only `block_rq_issue:`.
+        let head = line[..at].strip_suffix("block:").unwrap_or(&line[..at]).trim_end();
+        let Some((name, fields)) = line[at..].split_once(':') else { return None };
+        if head.ends_with(':') && !name.contains(' ') {
+            return Some((head.trim_end_matches(':').trim_end(), name, fields.trim()));
+        }
+    }
+    None
+}
+
+/// Reads the text line by line; lines that tell of nothing here are passed over and counted.
+pub struct Ftrace<R> {
+    lines: Lines<R>,
+    others: u64,
+    lost: u64,
+}
+
+impl<R: BufRead> Ftrace<R> {
+    /// Reads decompressed text.
+    pub fn new(input: R) -> Ftrace<R> {
+        Ftrace { lines: Lines::new(input), others: 0, lost: 0 }
+    }
+
+    /// Lines of other events.
+    pub fn others(&self) -> u64 {
+        self.others
+    }
+
+    /// Events that the kernel says were lost.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+impl<R: BufRead> Events for Ftrace<R> {
+    fn next(&mut self) -> Next<Event> {
+        loop {
+            let at = self.lines.number() + 1;
+            let Some(line) = self.lines.next()? else { return Ok(None) };
+            let text = line.trim();
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            let Some((head, name, fields)) = parts(line) else {
+                match lost_events(text) {
+                    Some(lost) => self.lost += lost,
+                    None => self.others += 1,
+                }
+                continue;
+            };
+            return Ok(Some(match event(at, head, name, fields) {
+                Ok(event) => Entry::One(event),
+                Err(why) => Entry::Bad(Bad::line(at, why, line)),
+            }));
+        }
+    }
+}
+
+/// `CPU:1 [LOST 17 EVENTS]`.
+fn lost_events(text: &str) -> Option<u64> {
+    let (_, rest) = text.split_once("[LOST ")?;
+    whole(rest.split_once(" EVENTS]")?.0)
+}
+
+fn event(at: u64, head: &str, name: &str, fields: &str) -> Result<Event, String> {
+    let (process, time) = who_and_when(head).ok_or("there is no time before the event's name")?;
+    let action = action(name).ok_or("it is no block event")?;
+    let mut event = Event {
+        at,
+        time: Nanos(time),
+        action,
+        device: Device::default(),
+        sector: 0,
+        bytes: 0,
+        rwbs: Rwbs::parse(b""),
+        process,
+        error: 0,
+    };
+    if action == Action::Other {
+        return Ok(event);
+    }
+    place(&mut event, fields)?;
+    if process.pid != 0 || name != "block_rq_complete" {
+        name_of_task(&mut event, fields);
+    }
+    if !event.is_possible() {
+        return Err(BEYOND.into());
+    }
+    Ok(event)
+}
+
+/// `fio-1234    [001] d..1.  123.456789` and `fio  1234 [001]   123.456789`: whatever stands between number and time.
+fn who_and_when(head: &str) -> Option<(Process, u64)> {
+    let (rest, time) = head.rsplit_once(char::is_whitespace).unwrap_or(("", head));
+    let time = seconds(time)?;
+    // The CPU stands in brackets; before it the task.
+    let task = rest.rfind(" [").map_or(rest, |i| &rest[..i]).trim_end();
+    // With the option record-tgid a group stands between, in parentheses.
+    let task =
+        if task.ends_with(')') { task.rfind('(').map_or(task, |i| task[..i].trim_end()) } else { task };
+    let (name, number) = task.rsplit_once(['-', ' ']).unwrap_or(("", task));
+    let pid = number.split('/').next_back().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let name = name.trim();
+    let name = if name == "<...>" { "" } else { name };
+    Some((Process::new(pid, name.as_bytes()), time))
+}
+
+/// `7,0 WS 4096 () 1000 + 8 …`, `7,0 WS 1000 + 8 …`, `7,0 W 1000 / 1008 …`.
+fn place(event: &mut Event, fields: &str) -> Result<(), String> {
+    let (device, rest) = fields.split_once(' ').ok_or("the device is missing")?;
+    event.device = Device::parse(device).ok_or_else(|| format!("the device '{device}' is none"))?;
+    let (letters, rest) = rest.trim_start().split_once(' ').ok_or("what it does is missing")?;
+    event.rwbs = Rwbs::parse(letters.as_bytes());
+    // A command's bytes stand in parentheses, behind the length of its data.
+    let rest = rest.rsplit_once(") ").filter(|(left, _)| left.contains('(')).map_or(rest, |(_, right)| right);
+    let mut words = rest.split_whitespace();
+    let sector = words.next().ok_or("the sector is missing")?;
+    event.sector = whole(sector).ok_or_else(|| format!("the sector '{sector}' is no number"))?;
+    match words.next() {
+        Some("+") => {
+            let sectors = words.next().unwrap_or_default();
+            let bytes = whole(sectors).and_then(|n| n.checked_mul(SECTOR));
+            event.bytes = bytes.ok_or_else(|| format!("the length '{sectors}' is no number"))?;
+        }
+        // A split tells where the second part begins.
+        Some("/") => {}
+        _ => return Err("behind the sector there is neither '+ length' nor '/ sector'".into()),
+    }
+    if event.action == Action::Complete {
+        let error = rest.rsplit_once('[').and_then(|(_, e)| e.trim_end_matches(']').parse::<i32>().ok());
+        event.error = error.unwrap_or(0).saturating_abs();
+    }
+    Ok(())
+}
+
+/// The name in brackets at the end, where the head has none.
+fn name_of_task(event: &mut Event, fields: &str) {
+    if event.process.name == [0; 16]
+        && event.action != Action::Complete
+        && let Some(name) = fields.rsplit_once('[').and_then(|(_, name)| name.strip_suffix(']'))
+    {
+        event.process = Process::new(event.process.pid, name.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{Flags, Kind};
+    use proptest::prelude::*;
+
+    fn one(line: &str) -> Result<Event, String> {
+        match Ftrace::new(line.as_bytes()).next().unwrap() {
+            Some(Entry::One(event)) => Ok(event),
+            Some(Entry::Bad(bad)) => Err(bad.to_string()),
+            None => Err("nothing".into()),
+        }
+    }
+
+    #[test]
+    fn lines_of_the_kernel_and_of_perf_are_read() {
+        let kernel = "             fio-1234    [001] d..2.  1234.567890: block_rq_issue: 7,0 WFS 4096 () 1000 + 8 none,0,0 [fio]";
+        let perf = "fio  1234 [001]  1234.567890:             block:block_rq_issue: 7,0 WFS 4096 () 1000 + 8 none,0,0 [fio]";
+        let older = "fio-1234 [001] 1234.567890: block_rq_issue: 7,0 WFS 0 () 1000 + 8 [fio]";
+        let group = "             fio-1234    ( 1230) [001] d..2.  1234.567890: block_rq_issue: 7,0 WFS 4096 (2a 00) 1000 + 8 [fio]";
+        for line in [kernel, perf, older, group] {
+            let e = one(line).expect(line);
+            assert_eq!(
+                (e.time.0, e.action, e.sector, e.bytes),
+                (1_234_567_890_000, Action::Issue, 1000, 4096),
+                "{line}"
+            );
+            assert_eq!((e.rwbs.kind, e.process.to_string()), (Kind::Write, "fio-1234".into()), "{line}");
+            assert!(e.rwbs.flags.has(Flags::FUA) && e.device.to_string() == "7,0");
+        }
+        let nameless = one("<...>-77 [000] ..... 5.000001: block_bio_queue: 8,16 RA 64 + 256 [tar]").unwrap();
+        assert_eq!((nameless.process.to_string(), nameless.bytes), ("tar-77".into(), 256 * 512));
+        let failed =
+            one("ksoftirqd/0-9 [000] ..s1. 5.0: block_rq_complete: 8,0 R () 64 + 8 none,0,0 [-5]").unwrap();
+        assert_eq!((failed.error, failed.action), (5, Action::Complete));
+        let blanks =
+            one("Web Content 99 [003] 7.25: block:block_bio_queue: 8,0 R 1 + 1 [Web Content]").unwrap();
+        assert_eq!(blanks.process.to_string(), "Web Content-99");
+        assert_eq!(one("a-1 [0] 5.0: block_split: 8,0 R 8 / 16 [a]").unwrap().action, Action::Split);
+        assert_eq!(one("a-1 [0] 5.0: block_plug: [a]").unwrap().action, Action::Other);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (fields, why) in [
+            ("block_rq_issue: 7 WS 1 + 8 [a]", "the device '7'"),
+            ("block_rq_issue: 7,0 WS x + 8 [a]", "the sector 'x'"),
+            ("block_rq_issue: 7,0 WS 1 + y [a]", "the length 'y'"),
+            ("block_rq_issue: 7,0 WS 1 - 8 [a]", "neither"),
+            ("block_rq_issue: 7,0 WS 18446744073709551615 + 8 [a]", "2^63"),
+        ] {
+            let told = one(&format!("a-1 [000] 5.0: {fields}")).unwrap_err();
+            assert!(told.starts_with("line 1: ") && told.contains(why), "{told}");
+        }
+        assert!(one("a-1 [000] x: block_rq_issue: 7,0 R 1 + 8 [a]").unwrap_err().contains("no time"));
+        let mut text =
+            Ftrace::new(&b"# tracer: nop\nCPU:1 [LOST 17 EVENTS]\na-1 [0] 1.0: sched_switch: x\n"[..]);
+        assert!(text.next().unwrap().is_none());
+        assert_eq!((text.lost(), text.others()), (17, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_panic(text in "[a-z0-9 ,.:()+/\\[\\]<>-]{0,20}(block_rq_issue|block_)?:[0-9A-Z ,.:()+/\\[\\]-]{0,40}") {
+            let _ = one(&text);
+        }
+    }
+}

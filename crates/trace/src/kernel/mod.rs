@@ -1,0 +1,14 @@
+//! What the kernel's block layer tells: events on the way of a request, from several sources, and how requests are made
+//! of them.
+
+pub mod blkparse;
+pub mod blktrace;
+mod event;
+pub mod ftrace;
+mod merge;
+mod pairing;
+pub mod ring;
+
+pub use event::{Action, Device, Event, Events, Rwbs};
+pub use merge::Merged;
+pub use pairing::{At, Paired, Timing};

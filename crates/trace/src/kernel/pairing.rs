@@ -1,0 +1,498 @@
+//! From events to requests: which event counts as the request, and which completion belongs to it.
+
+use super::event::{Action, Device, Event, Events};
+use crate::request::{Entry, Kind, Next, Pairing, Requests, Traced};
+use iosonar_plan::{Extent, SECTOR};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+/// Which event counts as the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At(Action);
+
+impl At {
+    /// When somebody asked for it, before the kernel joined and split requests.
+    pub const QUEUE: At = At(Action::Queue);
+    /// When the kernel had made a request of it.
+    pub const GET_REQUEST: At = At(Action::GetRequest);
+    /// When it came to the scheduler.
+    pub const INSERT: At = At(Action::Insert);
+    /// When it was handed to the driver, joined and split.
+    pub const ISSUE: At = At(Action::Issue);
+    /// When it ended.
+    pub const COMPLETE: At = At(Action::Complete);
+
+    /// What can be chosen, with the words for it.
+    pub const ALL: [(At, &'static str); 5] = [
+        (At::QUEUE, "queue"),
+        (At::GET_REQUEST, "get-request"),
+        (At::INSERT, "insert"),
+        (At::ISSUE, "issue"),
+        (At::COMPLETE, "complete"),
+    ];
+
+    /// The most frequent of the first four, as blkreplay's conversion chooses it; of equally frequent ones the earliest in
+    /// a request's life. None if there is none of them.
+    pub fn most_frequent(counts: &[u64; Action::ALL.len()]) -> Option<At> {
+        let count = |at: &At| counts[at.0 as usize];
+        let begins = At::ALL[..4].iter().map(|(at, _)| *at).rev();
+        begins.filter(|at| count(at) > 0).max_by_key(count)
+    }
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        At::ALL.iter().find(|(at, _)| *at == self).map_or("", |(_, word)| word)
+    }
+
+    /// blkparse's letter of the event.
+    pub fn letter(self) -> char {
+        self.0.name().chars().next().unwrap_or('?')
+    }
+}
+
+/// How the ends of requests are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// They are not: requests have no latency.
+    None,
+    /// A completion ends what it covers of the same device and kind: one request, several that were joined, or a part of
+    /// one that was split. Where that is not unique, it is marked.
+    Exact,
+    /// As blkreplay's script with guessed timing does (spec 1.5): the first of the events Q, G, I and D of a place, length
+    /// and direction is the begin, the next C of those is the end, and what is not over after 10 s is forgotten.
+    Guessed,
+}
+
+/// What is forgotten if it has not ended: that long after its begin.
+const LONGEST_EXACT: u64 = 120_000_000_000;
+const LONGEST_GUESSED: u64 = 10_000_000_000;
+/// Most requests that wait for their end, or for the end of an earlier one.
+const MOST_WAITING: usize = 1 << 18;
+
+/// A request that waits: for its end, or for its turn.
+#[derive(Debug)]
+struct Waiting {
+    request: Traced,
+    /// Sectors that have not ended. None: it has ended, or never will.
+    open: Option<u64>,
+    begun: u64,
+}
+
+/// Requests in flight by device, kind, first sector and number.
+type Key = (Device, Kind, u64, u64);
+
+/// Makes requests of events.
+pub struct Paired<E> {
+    events: E,
+    at: At,
+    timing: Timing,
+    /// In the order of their begins; the first has the number `first`.
+    waiting: VecDeque<Waiting>,
+    first: u64,
+    /// Those with a lower number are not waited for any more.
+    expired: u64,
+    open: BTreeSet<Key>,
+    /// The most sectors of a request so far: how far before a completion those lie that it can end.
+    longest: u64,
+    is_over: bool,
+    devices: Devices,
+    counts: [u64; Action::ALL.len()],
+}
+
+impl<E: Events> Paired<E> {
+    /// Of events in the order of time. With a timing other than none, `at` is not the completion.
+    pub fn new(events: E, at: At, timing: Timing) -> Paired<E> {
+        Paired {
+            events,
+            at,
+            timing: if at == At::COMPLETE { Timing::None } else { timing },
+            waiting: VecDeque::new(),
+            first: 0,
+            expired: 0,
+            open: BTreeSet::new(),
+            longest: 0,
+            is_over: false,
+            devices: Devices::default(),
+            counts: [0; Action::ALL.len()],
+        }
+    }
+
+    /// Events met so far, in the order of [`Action::ALL`].
+    pub fn counts(&self) -> [u64; Action::ALL.len()] {
+        self.counts
+    }
+
+    /// Where the events come from.
+    pub fn events(&self) -> &E {
+        &self.events
+    }
+
+    /// The request that an event tells of.
+    fn request(&mut self, event: &Event) -> Traced {
+        // Requests without a place, such as flushes, have the last sector of all: codecs let no other such place pass.
+        let offset = if event.is_possible() && event.sector < 1 << 54 { event.sector * SECTOR } else { 0 };
+        let extent = Extent { offset, length: event.bytes };
+        let rwbs = event.rwbs.of_length(event.bytes);
+        let device = self.devices.number(event.device);
+        Traced {
+            flags: rwbs.flags,
+            device,
+            process: event.process,
+            error: event.error,
+            ..Traced::new(event.at, event.time, rwbs.kind, extent)
+        }
+    }
+
+    fn is_begin(&self, action: Action) -> bool {
+        match self.timing {
+            Timing::Guessed => {
+                matches!(action, Action::Queue | Action::GetRequest | Action::Insert | Action::Issue)
+            }
+            _ => action == self.at.0,
+        }
+    }
+
+    /// Takes an event; the request that it is, where ends are not looked for.
+    fn take(&mut self, event: &Event) -> Option<Traced> {
+        self.counts[event.action as usize] += 1;
+        // The kernel ends flushes with data, and what failed, once more without a length.
+        let kind = event.rwbs.of_length(event.bytes).kind;
+        if event.bytes == 0 && matches!(kind, Kind::Read | Kind::Write | Kind::Discard | Kind::WriteZeroes) {
+            return None;
+        }
+        if self.timing == Timing::None {
+            return (event.action == self.at.0).then(|| self.request(event));
+        }
+        if self.is_begin(event.action) {
+            self.begin(event);
+        } else if event.action == Action::Complete {
+            self.end(event);
+        } else if event.action == Action::Requeue && self.at == At::ISSUE {
+            self.give_back(event);
+        }
+        None
+    }
+
+    fn begin(&mut self, event: &Event) {
+        let request = self.request(event);
+        let begun = Begun::of(event.device, &request);
+        if self.timing == Timing::Guessed && self.exactly(begun).next().is_some() {
+            return;
+        }
+        let number = self.first + self.waiting.len() as u64;
+        self.longest = self.longest.max(begun.sectors);
+        self.open.insert((begun.device, begun.kind, begun.sector, number));
+        let pairing = Pairing::NoEnd;
+        let begun_at = request.time.0;
+        self.waiting.push_back(Waiting {
+            request: Traced { pairing, ..request },
+            open: Some(begun.sectors),
+            begun: begun_at,
+        });
+    }
+
+    /// Numbers of the open requests of exactly this place and length.
+    fn exactly(&self, b: Begun) -> impl Iterator<Item = u64> + '_ {
+        let keys = self.open.range((b.device, b.kind, b.sector, 0)..=(b.device, b.kind, b.sector, u64::MAX));
+        keys.map(|key| key.3).filter(move |n| self.waiting(*n).open == Some(b.sectors))
+    }
+
+    fn waiting(&self, number: u64) -> &Waiting {
+        &self.waiting[(number - self.first) as usize]
+    }
+
+    fn end(&mut self, event: &Event) {
+        let request = self.request(event);
+        let ended = Begun::of(event.device, &request);
+        let mut same = self.exactly(ended);
+        let (oldest, another) = (same.next(), same.next());
+        drop(same);
+        match oldest {
+            Some(number) => {
+                if another.is_some() {
+                    let all: Vec<u64> = self.exactly(ended).collect();
+                    all.into_iter().for_each(|n| self.mark_ambiguous(n));
+                }
+                self.close(number, event);
+            }
+            None if self.timing == Timing::Exact && self.end_parts(ended, event) => {}
+            None => {
+                let request = Traced { pairing: Pairing::NoBegin, ..request };
+                let begun = request.time.0;
+                self.waiting.push_back(Waiting { request, open: None, begun });
+            }
+        }
+    }
+
+    fn mark_ambiguous(&mut self, number: u64) {
+        self.waiting[(number - self.first) as usize].request.pairing = Pairing::Ambiguous;
+    }
+
+    /// Ends whatever a completion covers, wholly or in part; whether there was something.
+    fn end_parts(&mut self, ended: Begun, event: &Event) -> bool {
+        let (from, to) = (ended.sector, ended.sector + ended.sectors);
+        let lowest = from.saturating_sub(self.longest);
+        let range = (ended.device, ended.kind, lowest, 0)..(ended.device, ended.kind, to, 0);
+        let numbers: Vec<u64> = self.open.range(range).map(|key| key.3).collect();
+        let mut found = false;
+        for number in numbers {
+            let waiting = &mut self.waiting[(number - self.first) as usize];
+            let (sector, sectors) = waiting.request.sectors();
+            let shared = to.min(sector + sectors).saturating_sub(from.max(sector));
+            let Some(open) = waiting.open.filter(|_| shared > 0) else { continue };
+            found = true;
+            let left = open.saturating_sub(shared);
+            if left == 0 {
+                self.close(number, event);
+            } else {
+                waiting.open = Some(left);
+                waiting.request.error = waiting.request.error.max(event.error);
+            }
+        }
+        found
+    }
+
+    fn close(&mut self, number: u64, event: &Event) {
+        let waiting = &mut self.waiting[(number - self.first) as usize];
+        let request = &mut waiting.request;
+        waiting.open = None;
+        request.latency = Some(event.time.saturating_sub(request.time));
+        request.error = request.error.max(event.error);
+        if request.pairing == Pairing::NoEnd {
+            request.pairing = Pairing::Exact;
+        }
+        let (sector, kind) = (request.extent.offset / SECTOR, request.kind);
+        self.open.remove(&(event.device, kind, sector, number));
+    }
+
+    /// The driver gave it back: it will be issued anew, and that will be its begin.
+    fn give_back(&mut self, event: &Event) {
+        let request = self.request(event);
+        let begun = Begun::of(event.device, &request);
+        let Some(number) = self.exactly(begun).last() else { return };
+        self.open.remove(&(begun.device, begun.kind, begun.sector, number));
+        let waiting = &mut self.waiting[(number - self.first) as usize];
+        (waiting.open, waiting.request.kind, waiting.request.pairing) = (None, Kind::Other, Pairing::Untold);
+    }
+
+    /// What has not ended for so long is not waited for any more.
+    fn expire(&mut self, now: u64) {
+        let longest = if self.timing == Timing::Guessed { LONGEST_GUESSED } else { LONGEST_EXACT };
+        self.expired = self.expired.max(self.first);
+        while let Some(waiting) = self.waiting.get_mut((self.expired - self.first) as usize) {
+            if now.saturating_sub(waiting.begun) <= longest {
+                return;
+            }
+            let (was_open, request) = (waiting.open.take().is_some(), waiting.request);
+            if was_open {
+                self.forget(&request, self.expired);
+            }
+            self.expired += 1;
+        }
+    }
+
+    /// The request whose turn it is.
+    fn due(&mut self) -> Option<Traced> {
+        loop {
+            let front = self.waiting.front()?;
+            if front.open.is_some() && !self.is_over && self.waiting.len() < MOST_WAITING {
+                return None;
+            }
+            let number = self.first;
+            let front = self.waiting.pop_front()?;
+            self.first += 1;
+            if front.open.is_some() {
+                self.forget(&front.request, number);
+            }
+            // What was given back is no request of its own.
+            if (front.request.kind, front.request.pairing) != (Kind::Other, Pairing::Untold) {
+                return Some(front.request);
+            }
+        }
+    }
+
+    fn forget(&mut self, request: &Traced, number: u64) {
+        let sector = request.extent.offset / SECTOR;
+        let device = self.devices.all[request.device as usize];
+        self.open.remove(&(device, request.kind, sector, number));
+    }
+}
+
+/// Numbers of the devices, in the order in which they are met.
+#[derive(Debug, Default)]
+struct Devices {
+    all: Vec<Device>,
+    numbers: HashMap<Device, u32>,
+    last: u32,
+}
+
+impl Devices {
+    fn number(&mut self, device: Device) -> u32 {
+        // Events of one device mostly follow each other.
+        if self.all.get(self.last as usize) != Some(&device) {
+            let next = self.all.len() as u32;
+            self.last = *self.numbers.entry(device).or_insert(next);
+            if self.last == next {
+                self.all.push(device);
+            }
+        }
+        self.last
+    }
+}
+
+/// What a completion is matched by.
+#[derive(Debug, Clone, Copy)]
+struct Begun {
+    device: Device,
+    kind: Kind,
+    sector: u64,
+    sectors: u64,
+}
+
+impl Begun {
+    fn of(device: Device, request: &Traced) -> Begun {
+        let (sector, sectors) = request.sectors();
+        Begun { device, kind: request.kind, sector, sectors }
+    }
+}
+
+impl<E: Events> Requests for Paired<E> {
+    fn next(&mut self) -> Next<Traced> {
+        loop {
+            if let Some(request) = self.due() {
+                return Ok(Some(Entry::One(request)));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            match self.events.next()? {
+                Some(Entry::One(event)) => {
+                    self.expire(event.time.0);
+                    if let Some(request) = self.take(&event) {
+                        return Ok(Some(Entry::One(request)));
+                    }
+                }
+                Some(Entry::Bad(bad)) => return Ok(Some(Entry::Bad(bad))),
+                None => self.is_over = true,
+            }
+        }
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.devices.all.iter().map(Device::to_string).collect()
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        let all = Action::ALL.iter().map(|a| (format!("events {}", a.name()), self.counts[*a as usize]));
+        all.filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Rwbs;
+    use crate::request::Process;
+    use iosonar_plan::Nanos;
+    use proptest::prelude::*;
+
+    /// Events as `Q 10 W 1000 8`: action, time, letters, sector, sectors.
+    struct Told(std::vec::IntoIter<Event>);
+
+    impl Events for Told {
+        fn next(&mut self) -> Next<Event> {
+            Ok(self.0.next().map(Entry::One))
+        }
+    }
+
+    fn events(text: &str) -> Told {
+        let event = |(at, line): (u64, &str)| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [action, time, letters, sector, sectors] = words[..] else { panic!("{line}") };
+            let number = |w: &str| w.parse::<u64>().unwrap();
+            Event {
+                at,
+                time: Nanos(number(time)),
+                action: Action::of_letter(action.as_bytes()[0]),
+                device: Device::new(7, 0).unwrap(),
+                sector: number(sector),
+                bytes: number(sectors) * SECTOR,
+                rwbs: Rwbs::parse(letters.as_bytes()),
+                process: Process::default(),
+                error: 0,
+            }
+        };
+        Told(
+            (1..)
+                .zip(text.split(';').filter(|l| !l.trim().is_empty()))
+                .map(event)
+                .collect::<Vec<_>>()
+                .into_iter(),
+        )
+    }
+
+    /// Requests as `time sector latency pairing`.
+    fn requests(text: &str, at: At, timing: Timing) -> Vec<String> {
+        let mut paired = Paired::new(events(text), at, timing);
+        let mut all = Vec::new();
+        while let Some(Entry::One(r)) = paired.next().unwrap() {
+            let latency = r.latency.map_or("-".to_string(), |l| l.0.to_string());
+            all.push(format!("{} {} {latency} {:?}", r.time.0, r.sectors().0, r.pairing));
+        }
+        assert!(paired.open.is_empty(), "{:?}", paired.open);
+        all
+    }
+
+    #[test]
+    fn joined_requests_end_together_and_split_ones_with_their_last_part() {
+        let joined = "Q 1 W 0 8; Q 2 W 8 8; M 3 W 8 8; D 4 W 0 16; C 9 W 0 16";
+        assert_eq!(requests(joined, At::QUEUE, Timing::Exact), ["1 0 8 Exact", "2 8 7 Exact"]);
+        assert_eq!(requests(joined, At::ISSUE, Timing::Exact), ["4 0 5 Exact"]);
+        let split = "Q 1 R 0 16; X 2 R 0 8; D 3 R 0 8; D 4 R 8 8; C 7 R 8 8; C 9 R 0 8";
+        assert_eq!(requests(split, At::QUEUE, Timing::Exact), ["1 0 8 Exact"]);
+        assert_eq!(requests(split, At::ISSUE, Timing::Exact), ["3 0 6 Exact", "4 8 3 Exact"]);
+    }
+
+    #[test]
+    fn what_is_not_unique_is_marked_and_what_is_cut_off_too() {
+        let twice = "Q 1 R 0 8; Q 2 R 0 8; C 5 R 0 8; C 6 R 0 8";
+        assert_eq!(requests(twice, At::QUEUE, Timing::Exact), ["1 0 4 Ambiguous", "2 0 4 Ambiguous"]);
+        let cut = "C 1 R 64 8; Q 2 R 0 8; Q 3 W 0 8; C 4 W 0 8";
+        assert_eq!(requests(cut, At::QUEUE, Timing::Exact), ["1 64 - NoBegin", "2 0 - NoEnd", "3 0 1 Exact"]);
+        let again = "D 1 R 0 8; R 2 R 0 8; D 3 R 0 8; C 4 R 0 8";
+        assert_eq!(requests(again, At::ISSUE, Timing::Exact), ["3 0 1 Exact"]);
+    }
+
+    #[test]
+    fn guessing_takes_the_first_begin_and_forgets_after_ten_seconds() {
+        let text =
+            "Q 0 W 0 8; G 1 W 0 8; D 2 W 0 8; C 5 W 0 8; Q 6 W 8 8; C 10000000007 W 8 8; C 20000000008 W 8 8";
+        let want = ["0 0 5 Exact", "6 8 - NoEnd", "10000000007 8 - NoBegin", "20000000008 8 - NoBegin"];
+        assert_eq!(requests(text, At::QUEUE, Timing::Guessed), want);
+    }
+
+    #[test]
+    fn the_most_frequent_begin_is_chosen() {
+        let mut counts = [0; Action::ALL.len()];
+        assert_eq!(At::most_frequent(&counts), None);
+        counts[Action::Complete as usize] = 9;
+        counts[Action::Insert as usize] = 4;
+        counts[Action::GetRequest as usize] = 4;
+        assert_eq!(At::most_frequent(&counts).map(At::word), Some("get-request"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_begin_is_lost_or_doubled(list in prop::collection::vec((0u8..3, 0u64..6, 1u64..4, any::<bool>()), 0..80)) {
+            let letter = ["Q", "D", "C"];
+            let text: Vec<String> = list.iter().zip(1..).map(|((a, sector, sectors, write), time)| {
+                let letters = if *write { "W" } else { "R" };
+                format!("{} {time} {letters} {sector} {sectors}", letter[usize::from(*a)])
+            }).collect();
+            let all = requests(&text.join(";"), At::QUEUE, Timing::Exact);
+            let begins = list.iter().filter(|(a, ..)| *a == 0).count();
+            prop_assert_eq!(all.iter().filter(|r| !r.ends_with("NoBegin")).count(), begins);
+            let times: Vec<u64> = all.iter().map(|r| r.split(' ').next().unwrap().parse().unwrap()).collect();
+            prop_assert!(times.is_sorted());
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Requests of traces, joined and brought into the order of their times.
+
+use crate::request::{Bad, Entry, Next, Place, Requests, TraceError, Traced};
+use iosonar_plan::Nanos;
+use std::collections::VecDeque;
+
+/// A load as a trace: blkreplay's `.load` and `.replay`.
+pub struct Load<R> {
+    reader: crate::blkreplay::Reader<R>,
+    texts: u64,
+}
+
+impl<R: std::io::BufRead> Load<R> {
+    /// Reads decompressed text.
+    pub fn new(input: R) -> Load<R> {
+        Load { reader: crate::blkreplay::Reader::new(input), texts: 0 }
+    }
+}
+
+impl<R: std::io::BufRead> Requests for Load<R> {
+    fn next(&mut self) -> Next<Traced> {
+        use crate::blkreplay::{Line, ReadError};
+        loop {
+            let line = self.reader.next_line().map_err(|error| match error {
+                ReadError::Io { line, error } => TraceError::Io { at: Place::Line(line), error },
+                ReadError::Long(n) | ReadError::Binary(n) => {
+                    TraceError::Broken { at: Place::Line(n), why: error.to_string() }
+                }
+            })?;
+            match line {
+                Some(Line::Request(request)) => return Ok(Some(Entry::One(request.into()))),
+                Some(Line::Bad(bad)) => {
+                    return Ok(Some(Entry::Bad(Bad {
+                        at: Place::Line(bad.line),
+                        why: bad.why,
+                        text: Some(bad.text),
+                    })));
+                }
+                Some(Line::Text) => self.texts += 1,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        vec![("lines of text".into(), self.texts)]
+    }
+}
+
+/// Joins traces by the times of their requests; of equal times the earlier trace's comes first. The devices of the second
+/// trace come behind those of the first.
+pub struct Joined<'a> {
+    traces: Vec<Waiting<'a>>,
+    /// Device numbers of each trace's devices among all.
+    devices: Vec<(usize, u32)>,
+}
+
+struct Waiting<'a> {
+    trace: Box<dyn Requests + 'a>,
+    next: Option<Traced>,
+    is_asked: bool,
+}
+
+impl<'a> Joined<'a> {
+    /// Of traces that are each in order.
+    pub fn new(traces: Vec<Box<dyn Requests + 'a>>) -> Joined<'a> {
+        let waiting = |trace| Waiting { trace, next: None, is_asked: false };
+        Joined { traces: traces.into_iter().map(waiting).collect(), devices: Vec::new() }
+    }
+
+    fn device(&mut self, trace: usize, device: u32) -> u32 {
+        let known = self.devices.iter().position(|d| *d == (trace, device));
+        let number = known.unwrap_or_else(|| {
+            self.devices.push((trace, device));
+            self.devices.len() - 1
+        });
+        number as u32
+    }
+}
+
+impl Requests for Joined<'_> {
+    fn next(&mut self) -> Next<Traced> {
+        for waiting in self.traces.iter_mut().filter(|w| !w.is_asked) {
+            match waiting.trace.next()? {
+                Some(Entry::One(request)) => (waiting.next, waiting.is_asked) = (Some(request), true),
+                Some(Entry::Bad(bad)) => return Ok(Some(Entry::Bad(bad))),
+                None => waiting.is_asked = true,
+            }
+        }
+        let with_next = self.traces.iter().enumerate().filter_map(|(i, w)| Some((i, w.next?)));
+        let Some((index, request)) = with_next.min_by_key(|(_, r)| r.time) else { return Ok(None) };
+        let waiting = &mut self.traces[index];
+        (waiting.next, waiting.is_asked) = (None, false);
+        let device = self.device(index, request.device);
+        Ok(Some(Entry::One(Traced { device, ..request })))
+    }
+
+    fn devices(&self) -> Vec<String> {
+        let names: Vec<Vec<String>> = self.traces.iter().map(|w| w.trace.devices()).collect();
+        let name = |(trace, device): &(usize, u32)| names[*trace].get(*device as usize).cloned();
+        self.devices.iter().map(|d| name(d).unwrap_or_default()).collect()
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        self.traces.iter().flat_map(|w| w.trace.besides()).collect()
+    }
+}
+
+/// Brings requests into the order of their times, as far as they are not too far from their places: requests of equal time
+/// keep their order. Bad entries come as they are met.
+pub struct InOrder<R> {
+    requests: R,
+    held: VecDeque<Traced>,
+    most: usize,
+    last: Nanos,
+    moved: u64,
+    is_over: bool,
+}
+
+/// Requests that are held to find their places among them.
+const HELD: usize = 1 << 16;
+
+impl<R: Requests> InOrder<R> {
+    /// In the order of time.
+    pub fn new(requests: R) -> InOrder<R> {
+        InOrder::holding(requests, HELD)
+    }
+
+    fn holding(requests: R, most: usize) -> InOrder<R> {
+        InOrder { requests, held: VecDeque::new(), most, last: Nanos(0), moved: 0, is_over: false }
+    }
+
+    /// Requests that came behind one with a later time.
+    pub fn moved(&self) -> u64 {
+        self.moved
+    }
+
+    /// Where they come from.
+    pub fn inner(&self) -> &R {
+        &self.requests
+    }
+
+    fn hold(&mut self, request: Traced) -> Result<(), TraceError> {
+        if self.held.back().is_none_or(|last| last.time <= request.time) {
+            if self.held.is_empty() && request.time < self.last {
+                return Err(self.too_late(&request));
+            }
+            self.held.push_back(request);
+            return Ok(());
+        }
+        if request.time < self.last {
+            return Err(self.too_late(&request));
+        }
+        self.moved += 1;
+        let place = self.held.partition_point(|held| held.time <= request.time);
+        self.held.insert(place, request);
+        Ok(())
+    }
+
+    fn too_late(&self, request: &Traced) -> TraceError {
+        let why = format!(
+            "time runs backward, to {} behind {}, over more than {} requests: use --keep-order to leave the order as it is",
+            request.time, self.last, self.most
+        );
+        TraceError::Broken { at: Place::Line(request.at), why }
+    }
+}
+
+impl<R: Requests> Requests for InOrder<R> {
+    fn next(&mut self) -> Next<Traced> {
+        while !self.is_over && self.held.len() < self.most {
+            match self.requests.next()? {
+                Some(Entry::One(request)) => self.hold(request)?,
+                Some(Entry::Bad(bad)) => return Ok(Some(Entry::Bad(bad))),
+                None => self.is_over = true,
+            }
+        }
+        let Some(next) = self.held.pop_front() else { return Ok(None) };
+        self.last = next.time;
+        Ok(Some(Entry::One(next)))
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.requests.devices()
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        self.requests.besides()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use iosonar_plan::Extent;
+    use proptest::prelude::*;
+
+    struct Told(std::vec::IntoIter<Traced>);
+
+    impl Requests for Told {
+        fn next(&mut self) -> Next<Traced> {
+            Ok(self.0.next().map(Entry::One))
+        }
+    }
+
+    fn told(times: &[u64]) -> Told {
+        let extent = Extent { offset: 0, length: 512 };
+        let one = |(at, time): (u64, &u64)| Traced::new(at, Nanos(*time), Kind::Read, extent);
+        Told((1..).zip(times).map(one).collect::<Vec<_>>().into_iter())
+    }
+
+    fn all(requests: &mut impl Requests) -> Result<Vec<(u64, u64)>, String> {
+        let mut all = Vec::new();
+        while let Some(entry) = requests.next().map_err(|e| e.to_string())? {
+            match entry {
+                Entry::One(r) => all.push((r.time.0, r.at)),
+                Entry::Bad(bad) => return Err(bad.to_string()),
+            }
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn what_is_too_far_from_its_place_ends_the_reading() {
+        let mut near = InOrder::holding(told(&[1, 5, 2, 3]), 3);
+        assert_eq!(all(&mut near).unwrap(), [(1, 1), (2, 3), (3, 4), (5, 2)]);
+        assert_eq!(near.moved(), 2);
+        let why = all(&mut InOrder::holding(told(&[4, 5, 6, 7, 3]), 3)).unwrap_err();
+        assert!(why.starts_with("line 5: time runs backward") && why.contains("--keep-order"), "{why}");
+    }
+
+    proptest! {
+        #[test]
+        fn near_requests_are_sorted_stably(times in prop::collection::vec(0u64..9, 0..60)) {
+            let mut want: Vec<(u64, u64)> = times.iter().zip(1..).map(|(t, at)| (*t, at)).collect();
+            want.sort_by_key(|(t, _)| *t);
+            prop_assert_eq!(all(&mut InOrder::new(told(&times))).unwrap(), want);
+        }
+
+        #[test]
+        fn joined_traces_are_in_order_and_whole(a in prop::collection::vec(0u64..50, 0..20), b in prop::collection::vec(0u64..50, 0..20)) {
+            let sorted = |mut v: Vec<u64>| { v.sort(); v };
+            let (a, b) = (sorted(a), sorted(b));
+            let mut joined = Joined::new(vec![Box::new(told(&a)), Box::new(told(&b))]);
+            let times: Vec<u64> = all(&mut joined).unwrap().iter().map(|r| r.0).collect();
+            prop_assert_eq!(times, sorted([a, b].concat()));
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Traces that are tables, a request in a row: Windows DiskMon, MSR Cambridge (SNIA), Alibaba and Tencent block traces.
+
+use crate::request::{Bad, Entry, Kind, Names, Next, Pairing, Requests, Traced};
+use crate::text::{Lines, seconds, whole};
+use iosonar_plan::{Extent, Nanos};
+use std::io::BufRead;
+
+/// Which table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// Sysinternals DiskMon: number, time in seconds, duration, disk, Read or Write, sector, sectors; blanks between.
+    DiskMon,
+    /// `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`: times in 100 ns since 1601, places in bytes.
+    Msr,
+    /// `device_id,opcode,offset,length,timestamp`: times in microseconds since 1970, places in bytes.
+    Alibaba,
+    /// `Timestamp,Offset,Size,IOType,VolumeID`: times in seconds since 1970, places in sectors, 0 reads and 1 writes.
+    Tencent,
+}
+
+/// From 1601, where Windows begins to count, to 1970, in units of 100 ns.
+const TICKS_TO_1970: u64 = 116_444_736_000_000_000;
+
+impl Table {
+    /// Every table, in the order in which they are tried.
+    pub const ALL: [Table; 4] = [Table::Msr, Table::Alibaba, Table::Tencent, Table::DiskMon];
+
+    /// Whether times count from a date, not from the trace's begin.
+    pub fn is_dated(self) -> bool {
+        self != Table::DiskMon
+    }
+
+    /// The request of a row and the name of its device.
+    fn row<'a>(self, at: u64, text: &'a str) -> Result<(Traced, Device<'a>), String> {
+        match self {
+            Table::DiskMon => disk_mon(at, text),
+            Table::Msr => msr(at, text),
+            Table::Alibaba => alibaba(at, text),
+            Table::Tencent => tencent(at, text),
+        }
+    }
+
+    /// Whether a line is a row of this table.
+    pub fn recognises(self, line: &str) -> bool {
+        self.row(1, line.trim()).is_ok()
+    }
+
+    /// Whether a line is none of a table's rows and does not mean to be one: heads and comments.
+    fn is_text(line: &str) -> bool {
+        !line.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+')
+    }
+}
+
+/// Its name, in one part or two.
+type Device<'a> = (&'a str, &'a str);
+
+fn fields<'a, const N: usize>(text: &'a str, names: [&str; N]) -> Result<[&'a str; N], String> {
+    let mut found = [""; N];
+    let mut parts = text.split(',').map(str::trim);
+    for (field, name) in found.iter_mut().zip(names) {
+        *field = parts.next().filter(|p| !p.is_empty()).ok_or_else(|| format!("the {name} is missing"))?;
+    }
+    match parts.next() {
+        Some(_) => Err(format!("it has more than {N} columns")),
+        None => Ok(found),
+    }
+}
+
+fn number(name: &str, text: &str) -> Result<u64, String> {
+    whole(text).ok_or_else(|| format!("the {name} '{text}' is no whole number, or too large"))
+}
+
+fn bytes(offset: u64, length: u64) -> Result<Extent, String> {
+    if length == 0 {
+        return Err("the length is 0".into());
+    }
+    let fits = offset.checked_add(length).is_some_and(|end| end <= 1 << 63);
+    fits.then_some(Extent { offset, length }).ok_or_else(beyond)
+}
+
+fn beyond() -> String {
+    "it ends beyond 2^63 bytes, the largest offset that Linux knows".into()
+}
+
+fn sectors(sector: u64, sectors: u64) -> Result<Extent, String> {
+    if sectors == 0 {
+        return Err("the length is 0".into());
+    }
+    Extent::from_sectors(sector, sectors).ok_or_else(beyond)
+}
+
+fn read_or_write(text: &str) -> Result<Kind, String> {
+    match text.as_bytes().first().map(u8::to_ascii_uppercase) {
+        Some(b'R') => Ok(Kind::Read),
+        Some(b'W') => Ok(Kind::Write),
+        _ => Err(format!("'{text}' is neither a read nor a write")),
+    }
+}
+
+fn time(nanos: Option<u64>) -> Result<Nanos, String> {
+    nanos.filter(|n| *n < 1 << 63).map(Nanos).ok_or_else(|| "the time is too large".into())
+}
+
+fn ended(request: Traced, latency: Nanos) -> Traced {
+    Traced { latency: Some(latency), pairing: Pairing::Exact, ..request }
+}
+
+fn disk_mon(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let [row, begin, duration, disk, operation, sector, length] = words[..] else {
+        return Err(format!("it has {} columns, not 7", words.len()));
+    };
+    number("number", row)?;
+    number("disk", disk)?;
+    let begin = time(Some(seconds(begin).ok_or("the time is no number of seconds")?))?;
+    let duration = Nanos(seconds(duration).ok_or("the duration is no number of seconds")?);
+    let extent = sectors(number("sector", sector)?, number("length", length)?)?;
+    Ok((ended(Traced::new(at, begin, read_or_write(operation)?, extent), duration), ("disk", disk)))
+}
+
+fn msr(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
+    let names = ["timestamp", "host's name", "disk's number", "type", "offset", "size", "response time"];
+    let [ticks, host, disk, operation, offset, size, response] = fields(text, names)?;
+    number("disk's number", disk)?;
+    let ticks = number("timestamp", ticks)?.checked_sub(TICKS_TO_1970);
+    let begin = time(ticks.ok_or("the timestamp lies before 1970")?.checked_mul(100))?;
+    let response = time(number("response time", response)?.checked_mul(100))?;
+    let extent = bytes(number("offset", offset)?, number("size", size)?)?;
+    if !matches!(operation, "Read" | "Write") {
+        return Err(format!("the type '{operation}' is neither Read nor Write"));
+    }
+    Ok((ended(Traced::new(at, begin, read_or_write(operation)?, extent), response), (host, disk)))
+}
+
+fn alibaba(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
+    let [device, operation, offset, length, stamp] =
+        fields(text, ["device", "operation", "offset", "length", "timestamp"])?;
+    let begin = time(number("timestamp", stamp)?.checked_mul(1000))?;
+    let extent = bytes(number("offset", offset)?, number("length", length)?)?;
+    if operation.len() != 1 {
+        return Err(format!("the operation '{operation}' is neither R nor W"));
+    }
+    Ok((Traced::new(at, begin, read_or_write(operation)?, extent), ("", device)))
+}
+
+fn tencent(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
+    let [stamp, offset, size, operation, volume] =
+        fields(text, ["timestamp", "offset", "size", "I/O type", "volume"])?;
+    let begin = time(seconds(stamp))?;
+    let extent = sectors(number("offset", offset)?, number("size", size)?)?;
+    let kind = match operation {
+        "0" => Kind::Read,
+        "1" => Kind::Write,
+        _ => return Err(format!("the I/O type '{operation}' is neither 0 (read) nor 1 (write)")),
+    };
+    Ok((Traced::new(at, begin, kind, extent), ("", volume)))
+}
+
+/// Reads the rows of a table.
+pub struct Rows<R> {
+    lines: Lines<R>,
+    table: Table,
+    devices: Names,
+    name: String,
+}
+
+impl<R: BufRead> Rows<R> {
+    /// Reads decompressed text.
+    pub fn new(input: R, table: Table) -> Rows<R> {
+        Rows { lines: Lines::new(input), table, devices: Names::default(), name: String::new() }
+    }
+}
+
+impl<R: BufRead> Requests for Rows<R> {
+    fn next(&mut self) -> Next<Traced> {
+        loop {
+            let at = self.lines.number() + 1;
+            let Some(line) = self.lines.next()? else { return Ok(None) };
+            let text = line.trim();
+            match self.table.row(at, text) {
+                Ok((request, (first, second))) => {
+                    self.name.clear();
+                    self.name.push_str(first);
+                    self.name.push_str(second);
+                    return Ok(Some(match self.devices.number(&self.name) {
+                        Some(device) => Entry::One(Traced { device, ..request }),
+                        None => Entry::Bad(Bad::line(at, "there are more than 65536 devices", text)),
+                    }));
+                }
+                Err(_) if text.is_empty() || Table::is_text(text) => {}
+                Err(why) => return Ok(Some(Entry::Bad(Bad::line(at, why, text)))),
+            }
+        }
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.devices.all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all(table: Table, text: &str) -> (Vec<(u64, u64, u64, Kind, u64)>, Vec<String>, Vec<String>) {
+        let mut rows = Rows::new(text.as_bytes(), table);
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        while let Some(entry) = rows.next().unwrap() {
+            match entry {
+                Entry::One(r) => {
+                    let latency = r.latency.map_or(0, |l| l.0);
+                    good.push((r.time.0, r.extent.offset, r.extent.length, r.kind, latency));
+                }
+                Entry::Bad(b) => bad.push(b.to_string()),
+            }
+        }
+        (good, bad, rows.devices())
+    }
+
+    #[test]
+    fn rows_of_every_table_are_read() {
+        let text = "#\tTime\tDuration (s)\tDisk\tRequest\tSector\tLength\n0\t0.015625\t0.00041200\t1\tRead\t2048\t64\n";
+        let want =
+            (vec![(15_625_000, 2048 * 512, 64 * 512, Kind::Read, 412_000)], vec![], vec!["disk1".into()]);
+        assert_eq!(all(Table::DiskMon, text), want);
+        let text = "128166372003061629,hm,1,Read,383496192,32768,413\n";
+        let unix = (128_166_372_003_061_629 - TICKS_TO_1970) * 100;
+        assert_eq!(all(Table::Msr, text).0, [(unix, 383_496_192, 32768, Kind::Read, 41_300)]);
+        assert_eq!(all(Table::Msr, text).2, ["hm1"]);
+        let text = "device_id,opcode,offset,length,timestamp\n419,W,8792731648,16384,1577808144360767\n";
+        let want = [(1_577_808_144_360_767_000, 8_792_731_648, 16384, Kind::Write, 0)];
+        assert_eq!(all(Table::Alibaba, text).0, want);
+        let text = "1538323200,12910952,128,0,1063\n";
+        let want = [(1_538_323_200_000_000_000, 12_910_952 * 512, 128 * 512, Kind::Read, 0)];
+        assert_eq!(all(Table::Tencent, text).0, want);
+    }
+
+    #[test]
+    fn rows_that_are_wrong_are_told() {
+        for (table, line, why) in [
+            (Table::Msr, "1,hm,1,Read,383496192,32768,413", "before 1970"),
+            (Table::Msr, "128166372003061629,hm,1,Trim,383496192,32768,413", "neither Read"),
+            (Table::Msr, "128166372003061629,hm,1,Read,383496192,32768", "response time is missing"),
+            (Table::Alibaba, "1,R,5,0,7", "length is 0"),
+            (Table::Alibaba, "1,R,5,9,7,8", "more than 5"),
+            (Table::Tencent, "1,5,9,2,7", "neither 0"),
+            (Table::Tencent, "1,-5,9,1,7", "'-5'"),
+            (Table::DiskMon, "1 0.5 0.1 1 Read 5", "6 columns"),
+        ] {
+            let (_, bad, _) = all(table, line);
+            assert!(bad[0].starts_with("line 1: ") && bad[0].contains(why), "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_panic(text in "([0-9a-zA-Z.,+\\- ]{0,50}\n){0,4}") {
+            for table in Table::ALL {
+                all(table, &text);
+            }
+        }
+    }
+}

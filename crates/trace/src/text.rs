@@ -1,0 +1,89 @@
+//! Lines of a text trace.
+
+use crate::request::{Place, TraceError};
+use std::io::{BufRead, ErrorKind, Read};
+
+/// Longest line that is read; a longer one is no text anybody wrote.
+const MAX_LINE: usize = 1 << 16;
+
+/// Reads lines into a buffer of bounded size.
+pub(crate) struct Lines<R> {
+    input: R,
+    number: u64,
+    bytes: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(crate) fn new(input: R) -> Lines<R> {
+        Lines { input, number: 0, bytes: Vec::with_capacity(256) }
+    }
+
+    /// Number of the line that was read last, from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The next line without its end; none at the end of the text.
+    pub(crate) fn next(&mut self) -> Result<Option<&str>, TraceError> {
+        self.bytes.clear();
+        let mut limited = self.input.by_ref().take(MAX_LINE as u64 + 1);
+        let read = limited.read_until(b'\n', &mut self.bytes);
+        let at = Place::Line(self.number);
+        if read.map_err(|error| TraceError::Io { at, error: explain(error) })? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        let broken = |why: &str| TraceError::Broken { at: Place::Line(self.number), why: why.into() };
+        if self.bytes.len() > MAX_LINE {
+            return Err(broken("it is longer than 65536 bytes: this is no trace"));
+        }
+        if self.bytes.contains(&0) {
+            return Err(broken("it contains zero bytes: this is binary data, no text"));
+        }
+        while self.bytes.pop_if(|b| matches!(b, b'\n' | b'\r')).is_some() {}
+        // Names of processes are any bytes; everything that is read is ASCII.
+        if std::str::from_utf8(&self.bytes).is_err() {
+            self.bytes = String::from_utf8_lossy(&self.bytes).into_owned().into_bytes();
+        }
+        Ok(std::str::from_utf8(&self.bytes).ok())
+    }
+}
+
+/// Says of a compressed input what its damage means.
+pub(crate) fn explain(error: std::io::Error) -> std::io::Error {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => {
+            std::io::Error::new(error.kind(), "the gzip stream is cut off: copy or make the file again")
+        }
+        ErrorKind::InvalidData | ErrorKind::InvalidInput => std::io::Error::new(
+            error.kind(),
+            format!("the gzip stream is damaged ({error}): copy or make the file again"),
+        ),
+        _ => error,
+    }
+}
+
+/// A whole number of digits only.
+pub(crate) fn whole(text: &str) -> Option<u64> {
+    let bytes = text.as_bytes();
+    if bytes.is_empty() || bytes.len() > 20 {
+        return None;
+    }
+    bytes.iter().try_fold(0u64, |n, b| {
+        let digit = b.wrapping_sub(b'0');
+        (digit < 10).then_some(())?;
+        n.checked_mul(10)?.checked_add(digit.into())
+    })
+}
+
+/// Seconds with a fraction as nanoseconds; digits below a nanosecond are cut off.
+pub(crate) fn seconds(text: &str) -> Option<u64> {
+    let (whole_part, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let kept = fraction.get(..fraction.len().min(9))?;
+    if !fraction.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let nanos = if kept.is_empty() { 0 } else { whole(kept)? * 10u64.pow(9 - kept.len() as u32) };
+    // Half of what 64 bits hold, so that later sums never overflow.
+    whole(whole_part)?.checked_mul(1_000_000_000)?.checked_add(nanos).filter(|n| *n < 1 << 63)
+}
