@@ -3,6 +3,7 @@
 
 use crate::analyze_args::AnalyzeArgs;
 use crate::compare_args::CompareArgs;
+use crate::convert_args::{ConvertArgs, InfoArgs};
 use crate::means_args::{EngineArgs, MeansArgs};
 use crate::plot_args::PlotArgs;
 use crate::run_args::RunArgs;
@@ -58,6 +59,10 @@ pub enum Command {
     Import(ImportArgs),
     /// Make an artificial load
     Generate(GenerateArgs),
+    /// Make loads and archives of traces: blktrace, blkparse, perf, fio, XDD, DiskMon, MSR …
+    Convert(Box<ConvertArgs>),
+    /// Tell what a trace is, and its shape
+    Info(Box<InfoArgs>),
     /// Make a load of a load: cut it, spread it, repeat it …
     Filter(FilterArgs),
     /// XDD's command line, carried out by this engine; -fullhelp tells its options

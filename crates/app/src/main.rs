@@ -8,6 +8,7 @@ mod analyze_args;
 mod args;
 mod commands;
 mod compare_args;
+mod convert_args;
 mod exit;
 mod inputs;
 mod live;
@@ -25,6 +26,7 @@ mod session;
 mod signals;
 mod steps_args;
 mod timings;
+mod traces;
 mod watch;
 
 use args::{Cli, Command};
@@ -72,6 +74,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Export(args) => commands::export(args),
         Command::Import(args) => commands::import(args),
         Command::Generate(args) => commands::generate(args),
+        Command::Convert(args) => commands::convert(&args),
+        Command::Info(args) => commands::info(&args),
         Command::Filter(args) => commands::filter(&args),
         Command::Xdd(args) => commands::xdd(&args.options),
     }

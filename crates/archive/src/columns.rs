@@ -51,7 +51,7 @@ pub(crate) const OP_NAMES: [&str; 2] = ["read", "write"];
 pub(crate) const OUTCOME_NAMES: [&str; 4] = ["completed", "failed", "dropped", "cancelled"];
 
 /// How many columns there are.
-pub(crate) const COLUMN_COUNT: usize = 28;
+pub(crate) const COLUMN_COUNT: usize = 29;
 
 /// Every column of `records.parquet` and of the text forms, in order. `docs/archive.md` explains them.
 pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
@@ -95,6 +95,7 @@ pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
     ("held", Field::Mark(Marks::HELD)),
     ("no_buffer", Field::Mark(Marks::NO_BUFFER)),
     ("ramp", Field::Mark(Marks::RAMP)),
+    ("ambiguous", Field::Mark(Marks::AMBIGUOUS)),
 ];
 
 /// Values of one column.

@@ -12,7 +12,8 @@ const PLAN: &str = "plan.toml";
 const ENVIRONMENT: &str = "environment.json";
 const RUN: &str = "run.json";
 const LOG: &str = "records.log";
-const RECORDS: &str = "records.parquet";
+/// The records of a finished run.
+pub const RECORDS: &str = "records.parquet";
 const SERIES_LOG: &str = "series.csv";
 const SERIES: &str = "series.parquet";
 /// Room on the disk for the last words of a run that filled it.
@@ -160,6 +161,12 @@ impl ArchiveWriter {
             }
             other => other,
         }
+    }
+
+    /// Writes the plan anew, where it is known only behind the records: of recordings and conversions.
+    pub fn write_plan(&mut self, plan: &Plan) -> Result<()> {
+        (self.run_id, self.stamp) = (plan.run_id, plan.stamp());
+        write_whole(&self.dir.join(PLAN), &plan.to_toml())
     }
 
     /// Keeps room for what will be known about the run at its end: more than now, but not much.

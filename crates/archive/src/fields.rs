@@ -34,7 +34,7 @@ impl Fields {
     /// Bytes transferred, or the negative errno.
     pub const RESULT: Fields = Fields(1 << 18);
     /// What was special about it.
-    pub const MARKS: Fields = Fields(0x1ff << 19);
+    pub const MARKS: Fields = Fields(0x3ff << 19);
 
     /// Both.
     #[must_use]

@@ -16,7 +16,7 @@ mod record;
 mod run;
 mod text;
 
-pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, SUMMARY, SeriesLog, parse_sample};
+pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, RECORDS, SUMMARY, SeriesLog, parse_sample};
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};
 pub use log::{LogEnd, LogFollower, LogWriter, read_log_from};

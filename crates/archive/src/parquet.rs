@@ -4,7 +4,7 @@
 
 use crate::columns::{COLUMNS, Field, Values};
 use crate::constant::Constant;
-use crate::{ArchiveError, Fields, Record};
+use crate::{ArchiveError, Fields, Marks, Record};
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::column::page::Page;
@@ -338,8 +338,8 @@ pub fn read_records_from(
 pub struct RecordFile {
     reader: SerializedFileReader<Shared>,
     path: PathBuf,
-    /// Where each of our columns is.
-    indices: Vec<usize>,
+    /// Where each of our columns is; nowhere, if the file is older than the column.
+    indices: Vec<Option<usize>>,
     /// Records before each part, and all of them at the end.
     before: Vec<u64>,
 }
@@ -378,7 +378,7 @@ impl RecordFile {
 
     /// Least and greatest due time, in nanoseconds, as far as the file tells them.
     pub fn due_range(&self) -> Option<(u64, u64)> {
-        let due = self.indices[COLUMNS.iter().position(|(name, _)| *name == "due_ns")?];
+        let due = self.indices[COLUMNS.iter().position(|(name, _)| *name == "due_ns")?]?;
         let mut range = None;
         for group in self.reader.metadata().row_groups() {
             let Some(Statistics::Int64(known)) = group.column(due).statistics() else { return None };
@@ -488,12 +488,16 @@ fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Where each of our columns is.
-fn columns_of(reader: &SerializedFileReader<Shared>) -> Result<Vec<usize>> {
+fn columns_of(reader: &SerializedFileReader<Shared>) -> Result<Vec<Option<usize>>> {
     let columns = reader.metadata().file_metadata().schema_descr().columns();
     let index_of = |(name, field): &(&str, Field)| {
         let found = columns.iter().position(|c| c.name() == *name);
+        if found.is_none() && matches!(field, Field::Mark(Marks::AMBIGUOUS)) {
+            // Archives of version 2 did not have it from the start.
+            return Ok(None);
+        }
         let index = found.ok_or_else(|| ParquetError::General(format!("column {name} is missing")))?;
-        check_column(field, &columns[index]).map(|()| index)
+        check_column(field, &columns[index]).map(|()| Some(index))
     };
     COLUMNS.iter().map(index_of).collect()
 }
@@ -507,12 +511,13 @@ fn checked_rows(rows: i64) -> Result<usize> {
 fn read_group(
     reader: &SerializedFileReader<Shared>,
     group: usize,
-    indices: &[usize],
+    indices: &[Option<usize>],
     rows: usize,
     wanted: Fields,
 ) -> Result<Vec<Column>> {
     let group = reader.get_row_group(group)?;
-    let read = |(number, ((_, field), index)): (usize, (&'static (_, Field), &usize))| {
+    let read = |(number, ((_, field), index)): (usize, (&'static (_, Field), &Option<usize>))| {
+        let index = index.as_ref()?;
         wanted.has(number).then(|| {
             if let Some(values) = known_value(field, group.metadata().column(*index)) {
                 return Ok(Column { field, values, is_constant: true });

@@ -102,9 +102,11 @@ impl Marks {
     pub const NO_BUFFER: Marks = Marks(1 << 7);
     /// It belongs to the ramp before the measured time.
     pub const RAMP: Marks = Marks(1 << 8);
+    /// In a recording: others of the same place and length were in flight, so that its end may be that of another.
+    pub const AMBIGUOUS: Marks = Marks(1 << 9);
 
     /// Every mark with its column name.
-    pub const ALL: [(Marks, &'static str); 9] = [
+    pub const ALL: [(Marks, &'static str); 10] = [
         (Marks::PUSHED, "pushed"),
         (Marks::ORDERED, "ordered"),
         (Marks::WRAPPED, "wrapped"),
@@ -114,6 +116,7 @@ impl Marks {
         (Marks::HELD, "held"),
         (Marks::NO_BUFFER, "no_buffer"),
         (Marks::RAMP, "ramp"),
+        (Marks::AMBIGUOUS, "ambiguous"),
     ];
 
     /// Whether all of `other` is in here.

@@ -25,7 +25,7 @@ pub use seek_list::{
     seek_histogram, write_seek_list,
 };
 
-pub use stream::{InOrder, Joined, Load};
+pub use stream::{FromFirst, InOrder, Joined, Load};
 
 use iosonar_plan::{Extent, Nanos, Op};
 

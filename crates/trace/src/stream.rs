@@ -78,6 +78,20 @@ impl<'a> Joined<'a> {
     }
 }
 
+impl<R: Requests + ?Sized> Requests for Box<R> {
+    fn next(&mut self) -> Next<Traced> {
+        (**self).next()
+    }
+
+    fn devices(&self) -> Vec<String> {
+        (**self).devices()
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        (**self).besides()
+    }
+}
+
 impl Requests for Joined<'_> {
     fn next(&mut self) -> Next<Traced> {
         for waiting in self.traces.iter_mut().filter(|w| !w.is_asked) {
@@ -103,6 +117,40 @@ impl Requests for Joined<'_> {
 
     fn besides(&self) -> Vec<(String, u64)> {
         self.traces.iter().flat_map(|w| w.trace.besides()).collect()
+    }
+}
+
+/// Lets time begin with the first request, of traces whose times count from a date.
+pub struct FromFirst<R> {
+    requests: R,
+    first: Option<Nanos>,
+}
+
+impl<R: Requests> FromFirst<R> {
+    /// Of requests in the order of time.
+    pub fn new(requests: R) -> FromFirst<R> {
+        FromFirst { requests, first: None }
+    }
+}
+
+impl<R: Requests> Requests for FromFirst<R> {
+    fn next(&mut self) -> Next<Traced> {
+        let next = self.requests.next()?;
+        Ok(next.map(|entry| match entry {
+            Entry::One(request) => {
+                let first = *self.first.get_or_insert(request.time);
+                Entry::One(Traced { time: request.time.saturating_sub(first), ..request })
+            }
+            bad @ Entry::Bad(_) => bad,
+        }))
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.requests.devices()
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        self.requests.besides()
     }
 }
 
@@ -133,11 +181,6 @@ impl<R: Requests> InOrder<R> {
     /// Requests that came behind one with a later time.
     pub fn moved(&self) -> u64 {
         self.moved
-    }
-
-    /// Where they come from.
-    pub fn inner(&self) -> &R {
-        &self.requests
     }
 
     fn hold(&mut self, request: Traced) -> Result<(), TraceError> {
@@ -185,7 +228,9 @@ impl<R: Requests> Requests for InOrder<R> {
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
-        self.requests.besides()
+        let mut all = self.requests.besides();
+        all.push(("requests that were brought to their places in time".into(), self.moved));
+        all
     }
 }
 

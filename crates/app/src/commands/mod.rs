@@ -2,10 +2,12 @@
 
 mod analyze;
 mod compare;
+mod convert;
 mod export;
 mod filter;
 mod generate;
 mod import;
+mod info;
 mod live;
 mod means;
 mod pattern;
@@ -19,10 +21,12 @@ mod xdd;
 
 pub use analyze::analyze;
 pub use compare::compare;
+pub use convert::convert;
 pub use export::export;
 pub use filter::filter;
 pub use generate::generate;
 pub use import::import;
+pub use info::info;
 pub use live::live;
 pub use plot::plot;
 pub use replay::replay;

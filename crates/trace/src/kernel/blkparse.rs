@@ -129,12 +129,12 @@ impl FromStr for Form {
     }
 }
 
-/// Of the lines of a text, the first form of [`COMMON`] that reads most of them; none if no form reads any.
+/// Of the lines of a text, the first form of [`COMMON`] that reads most of them; none if no form reads a quarter.
 pub fn recognise<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Option<Form> {
     let forms = COMMON.iter().map(|form| form.parse::<Form>().expect("common forms are forms"));
     let read = |form: &Form| lines.clone().filter(|line| form.recognises(line)).count();
     let scored: Vec<(Form, usize)> = forms.map(|form| (form.clone(), read(&form))).collect();
-    let most = scored.iter().map(|(_, n)| *n).max().filter(|n| *n > 0)?;
+    let most = scored.iter().map(|(_, n)| *n).max().filter(|n| *n > 0 && 4 * n >= lines.count())?;
     scored.into_iter().find(|(_, n)| *n == most).map(|(form, _)| form)
 }
 
@@ -163,7 +163,7 @@ impl Form {
     /// The event of a line; none where the line is of something else.
     fn read(&self, at: u64, line: &str) -> Result<Option<Event>, String> {
         let mut found = Found::default();
-        let complete = self.find(line.trim(), &mut found);
+        let rest = self.find(line.trim(), &mut found);
         let letter = found.text(Field::Action);
         let has_time = found.number(Field::Seconds).is_some();
         let is_event = matches!(letter.as_bytes(), [b'A'..=b'Z' | b'm'] | [b'U', b'T']) && has_time;
@@ -176,17 +176,16 @@ impl Form {
         if matches!(action, Action::Other | Action::Split | Action::Remap) {
             return Ok(Some(event));
         }
-        if !complete && found.values[Field::Sector as usize].is_none() {
-            // Flushes have no place, only a name or an error.
-            return Ok(Some(event));
-        }
         let sector = found.text(Field::Sector);
-        if sector.starts_with(['[', '(']) {
+        // Flushes have no place, only a name or an error.
+        if sector.is_empty() || sector.starts_with(['[', '(']) {
             return Ok(Some(event));
         }
         event.sector = whole(sector).ok_or_else(|| format!("the sector '{sector}' is no number"))?;
         let bytes = match found.values[Field::Bytes as usize] {
             Some(bytes) => whole(bytes),
+            // Without a length, a name or an error follows at once.
+            None if rest.trim_start().starts_with(['[', '(']) => Some(0),
             None => found.number(Field::Sectors).and_then(|n| n.checked_mul(SECTOR)),
         };
         event.bytes = bytes.ok_or("the length is no number")?;
@@ -230,15 +229,15 @@ impl Form {
         })
     }
 
-    /// Finds the fields, from the left, as far as the line follows the form; whether it does to the end.
-    fn find<'a>(&self, line: &'a str, found: &mut Found<'a>) -> bool {
+    /// Finds the fields, from the left, as far as the line follows the form; what is left of it then.
+    fn find<'a>(&self, line: &'a str, found: &mut Found<'a>) -> &'a str {
         let mut rest = line;
         for (i, part) in self.parts.iter().enumerate() {
             match part {
                 Part::Blank => rest = rest.trim_start(),
                 Part::Literal(byte) => match rest.as_bytes() {
                     [first, ..] if first == byte => rest = &rest[1..],
-                    _ => return false,
+                    _ => return rest,
                 },
                 Part::Field(field) => {
                     rest = rest.trim_start();
@@ -250,13 +249,13 @@ impl Form {
                         }
                         _ => rest.find([' ', '\t']).or(Some(rest.len())),
                     };
-                    let Some(length) = length.filter(|n| *n > 0) else { return false };
+                    let Some(length) = length.filter(|n| *n > 0) else { return rest };
                     found.values[*field as usize] = Some(&rest[..length]);
                     rest = &rest[length..];
                 }
             }
         }
-        true
+        rest
     }
 
     /// The length of a name that may hold blanks: as many words as the fields behind it leave over.
@@ -334,6 +333,10 @@ impl<R: BufRead> Events for Blkparse<R> {
             }
         }
     }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        vec![("lines that are no events".into(), self.others)]
+    }
 }
 
 /// Why a form that was told reads nothing.
@@ -356,6 +359,7 @@ mod tests {
   8,0    0        1     0.000500000     0  C  WS 6293504 + 8 [0]
   8,0    0        2     0.000600000     0  C   R 64 + 8 [-5]
   8,0    0        3     0.000700000    77  Q FWS [sync]
+  8,0    0        3     0.000750000     0  C  FN 0 [0]
   8,0    0        4     0.000800000    77  m   N cfq workload slice
   8,0    0        5     0.000900000    77  X   R 128 / 136 [dd]
 CPU0 (8,0):
@@ -382,7 +386,7 @@ CPU0 (8,0):
         assert!(bad.is_empty(), "{bad:?}");
         let actions: Vec<Action> = events.iter().map(|e| e.action).collect();
         use Action::*;
-        assert_eq!(actions, [Remap, Queue, Other, Issue, Complete, Complete, Queue, Other, Split]);
+        assert_eq!(actions, [Remap, Queue, Other, Issue, Complete, Complete, Queue, Complete, Other, Split]);
         assert_eq!(others, 2);
         let queue = events[1];
         assert_eq!((queue.time.0, queue.sector, queue.bytes), (1234, 6_293_504, 4096));

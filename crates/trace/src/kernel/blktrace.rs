@@ -48,7 +48,7 @@ pub struct Notes {
     pub timestamps: u64,
     /// Messages of users and drivers.
     pub messages: u64,
-    /// Commands of drivers that are no reads or writes of blocks (`PC`).
+    /// Events of commands of drivers, which are no reads or writes of blocks (`PC`).
     pub commands: u64,
 }
 
@@ -195,10 +195,7 @@ impl<R: Read> Events for Blktrace<R> {
                 continue;
             }
             self.from = data.1;
-            if category & category::PC != 0 {
-                self.notes.commands += 1;
-                continue;
-            }
+            self.notes.commands += u64::from(category & category::PC != 0);
             let name = self.names.get(&pid).copied().unwrap_or_default();
             let event = Event {
                 at: self.events,
@@ -217,6 +214,17 @@ impl<R: Read> Events for Blktrace<R> {
             }
             return Ok(Some(Entry::One(event)));
         }
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        let Notes { processes, timestamps, messages, commands } = self.notes;
+        let all = [
+            ("names of processes", processes),
+            ("times of day", timestamps),
+            ("messages", messages),
+            ("drivers' commands, among the events", commands),
+        ];
+        all.map(|(what, count)| (what.to_string(), count)).into()
     }
 }
 
@@ -238,7 +246,9 @@ fn act(action: u32) -> Action {
 
 fn rwbs(category: u32, bytes: u32) -> Rwbs {
     let has = |bit: u32| category & bit != 0;
-    let kind = if has(category::DISCARD) {
+    let kind = if has(category::PC) {
+        Kind::Other
+    } else if has(category::DISCARD) {
         Kind::Discard
     } else if bytes == 0 && has(category::FLUSH) {
         Kind::Flush

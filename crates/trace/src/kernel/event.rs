@@ -184,6 +184,21 @@ pub(crate) const BEYOND: &str = "it ends beyond 2^63 bytes, the largest place th
 pub trait Events {
     /// The next one.
     fn next(&mut self) -> Next<Event>;
+
+    /// What was met beside events so far, and how often.
+    fn besides(&self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+}
+
+impl<E: Events + ?Sized> Events for Box<E> {
+    fn next(&mut self) -> Next<Event> {
+        (**self).next()
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        (**self).besides()
+    }
 }
 
 #[cfg(test)]

@@ -93,6 +93,11 @@ impl<R: BufRead> Events for Ftrace<R> {
             }));
         }
     }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        let (lost, others) = ("lost events, as the kernel says", "lines of other events");
+        vec![(lost.into(), self.lost), (others.into(), self.others)]
+    }
 }
 
 /// `CPU:1 [LOST 17 EVENTS]`.

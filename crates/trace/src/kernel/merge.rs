@@ -60,4 +60,15 @@ impl<E: Events> Events for Merged<E> {
         head.is_begun = false;
         Ok(head.next.take().map(Entry::One))
     }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        let mut sums: Vec<(String, u64)> = Vec::new();
+        for (what, count) in self.sources().flat_map(Events::besides) {
+            match sums.iter_mut().find(|(known, _)| *known == what) {
+                Some((_, sum)) => *sum += count,
+                None => sums.push((what, count)),
+            }
+        }
+        sums
+    }
 }

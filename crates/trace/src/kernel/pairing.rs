@@ -2,7 +2,7 @@
 
 use super::event::{Action, Device, Event, Events};
 use crate::request::{Entry, Kind, Next, Pairing, Requests, Traced};
-use iosonar_plan::{Extent, SECTOR};
+use iosonar_plan::{Extent, Nanos, SECTOR};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// Which event counts as the request.
@@ -94,6 +94,9 @@ pub struct Paired<E> {
     /// The most sectors of a request so far: how far before a completion those lie that it can end.
     longest: u64,
     is_over: bool,
+    /// What counts as time zero; none: that of the trace.
+    origin: Option<Nanos>,
+    from_first: bool,
     devices: Devices,
     counts: [u64; Action::ALL.len()],
 }
@@ -111,9 +114,18 @@ impl<E: Events> Paired<E> {
             open: BTreeSet::new(),
             longest: 0,
             is_over: false,
+            origin: None,
+            from_first: false,
             devices: Devices::default(),
             counts: [0; Action::ALL.len()],
         }
+    }
+
+    /// Lets time begin with the first event, as blkparse does.
+    #[must_use]
+    pub fn from_first(mut self) -> Paired<E> {
+        self.from_first = true;
+        self
     }
 
     /// Events met so far, in the order of [`Action::ALL`].
@@ -215,6 +227,8 @@ impl<E: Events> Paired<E> {
                 self.close(number, event);
             }
             None if self.timing == Timing::Exact && self.end_parts(ended, event) => {}
+            // The kernel's own flushes before and after data, and drivers' commands, are nobody's requests.
+            None if matches!(request.kind, Kind::Flush | Kind::Other) => {}
             None => {
                 let request = Traced { pairing: Pairing::NoBegin, ..request };
                 let begun = request.time.0;
@@ -317,6 +331,11 @@ impl<E: Events> Paired<E> {
     }
 }
 
+/// Some texts do not tell the device.
+fn name(device: &Device) -> String {
+    if *device == Device::default() { String::new() } else { device.to_string() }
+}
+
 /// Numbers of the devices, in the order in which they are met.
 #[derive(Debug, Default)]
 struct Devices {
@@ -365,7 +384,11 @@ impl<E: Events> Requests for Paired<E> {
                 return Ok(None);
             }
             match self.events.next()? {
-                Some(Entry::One(event)) => {
+                Some(Entry::One(mut event)) => {
+                    if self.from_first {
+                        let origin = *self.origin.get_or_insert(event.time);
+                        event.time = event.time.saturating_sub(origin);
+                    }
                     self.expire(event.time.0);
                     if let Some(request) = self.take(&event) {
                         return Ok(Some(Entry::One(request)));
@@ -378,12 +401,12 @@ impl<E: Events> Requests for Paired<E> {
     }
 
     fn devices(&self) -> Vec<String> {
-        self.devices.all.iter().map(Device::to_string).collect()
+        self.devices.all.iter().map(name).collect()
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
         let all = Action::ALL.iter().map(|a| (format!("events {}", a.name()), self.counts[*a as usize]));
-        all.filter(|(_, count)| *count > 0).collect()
+        all.chain(self.events.besides()).filter(|(_, count)| *count > 0).collect()
     }
 }
 
@@ -392,7 +415,6 @@ mod tests {
     use super::*;
     use crate::kernel::Rwbs;
     use crate::request::Process;
-    use iosonar_plan::Nanos;
     use proptest::prelude::*;
 
     /// Events as `Q 10 W 1000 8`: action, time, letters, sector, sectors.

@@ -1,0 +1,129 @@
+//! `iosonar convert`: traces of all forms into loads, logs, lists and archives.
+
+use crate::convert_args::{ConvertArgs, SplitArg, ToArg};
+use crate::exit::{Exit, Failure};
+use crate::output::tell;
+use crate::traces::{BadTold, Form, Output, Outputs, Reading, Trace, open};
+use anyhow::{Context, anyhow};
+use iosonar_trace::fio::Version;
+use iosonar_trace::kernel::Timing;
+use iosonar_trace::{Entry, Process, Traced};
+use std::path::PathBuf;
+
+/// Converts; says what was written and what was left out.
+pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
+    let (out, inputs) = args.files.split_last().expect("there are two files at least");
+    let form = args.to.map_or_else(|| Form::of_name(out), form);
+    let timing = if form.has_times() { Timing::Exact } else { Timing::None };
+    let reading = Reading::of(&args.reading, timing)?;
+    let mut trace = open(inputs, &reading)?;
+    let how = Output {
+        form,
+        block: args.reading.block_size.0,
+        fio_file: args.fio_file.clone(),
+        origin: origin(&trace),
+    };
+    let mut outputs = Outputs::new(how, out, args.split.is_some())?;
+    let bad = copy(args, &mut trace, &mut outputs)?;
+    let mut remarks: Vec<String> =
+        trace.requests.besides().into_iter().filter(is_worth_telling).map(sentence).collect();
+    if bad.count > 0 {
+        remarks.push(format!("{} entries are damaged and were left out", bad.count));
+    }
+    let written = outputs.end(&remarks)?;
+    remarks.extend(written.remarks());
+    remarks.iter().for_each(|remark| tell(format_args!("iosonar: {}: {remark}", trace.name)));
+    if let Some((at, timing)) = trace.at {
+        tell(format_args!("iosonar: {}", counted_as(at, timing)));
+    }
+    if written.requests == 0 {
+        tell(format_args!("iosonar: {}: it holds no request that could be written", trace.name));
+        return Ok(Exit::Failed);
+    }
+    Ok(if args.reading.strict && bad.count > 0 { Exit::Cautioned } else { Exit::Fine })
+}
+
+fn form(to: ToArg) -> Form {
+    match to {
+        ToArg::Load => Form::Load,
+        ToArg::Fio => Form::Fio(Version::Three),
+        ToArg::Fio2 => Form::Fio(Version::Two),
+        ToArg::SeekList => Form::SeekList,
+        ToArg::Archive => Form::Archive,
+        ToArg::Parquet => Form::Parquet,
+    }
+}
+
+/// Where the requests come from, as a line of the output tells it.
+fn origin(trace: &Trace) -> String {
+    let names: Vec<String> = trace.name.split(", ").map(base_name).collect();
+    let counted = trace.at.map(|(at, timing)| format!("; {}", counted_as(at, timing))).unwrap_or_default();
+    format!("made by iosonar convert of {} ({}){counted}", names.join(", "), trace.format)
+}
+
+fn base_name(path: &str) -> String {
+    PathBuf::from(path).file_name().map_or_else(|| path.to_string(), |n| n.to_string_lossy().into_owned())
+}
+
+fn counted_as(at: iosonar_trace::kernel::At, timing: Timing) -> String {
+    let ends = match timing {
+        Timing::None => "without ends",
+        Timing::Exact => "ends by what completions cover",
+        Timing::Guessed => "ends guessed as blkreplay's script does: for analysis, not for replays",
+    };
+    format!("a request is an event {} ({}), {ends}", at.letter(), at.word())
+}
+
+/// Lines of text of a load, and lines that open files, are nothing to speak of.
+fn is_worth_telling((what, count): &(String, u64)) -> bool {
+    *count > 0 && ["requests", "lost events"].iter().any(|begin| what.starts_with(begin))
+}
+
+fn sentence((what, count): (String, u64)) -> String {
+    format!("{count} {what}")
+}
+
+fn copy(args: &ConvertArgs, trace: &mut Trace, outputs: &mut Outputs) -> Result<BadTold, Failure> {
+    let (mut bad, mut names) = (BadTold::default(), Vec::new());
+    loop {
+        let entry = trace.requests.next();
+        match entry.with_context(|| trace.name.clone()).map_err(Failure::refused)? {
+            Some(Entry::One(request)) => {
+                if names.len() <= request.device as usize {
+                    names = trace.requests.devices();
+                }
+                let device = names.get(request.device as usize).map_or("", String::as_str);
+                match args.split {
+                    None => outputs.push("", &request, device)?,
+                    Some(SplitArg::Device) => outputs.push(device, &request, device)?,
+                    Some(SplitArg::Process) => outputs.push(&process_name(&request), &request, device)?,
+                }
+            }
+            Some(Entry::Bad(found)) => bad.tell(&trace.name, &found),
+            None => break,
+        }
+    }
+    bad.end(&trace.name);
+    refuse_mixture(args, &names)?;
+    Ok(bad)
+}
+
+fn process_name(request: &Traced) -> String {
+    let named = Process { pid: 0, ..request.process };
+    named.to_string().trim_end_matches("-0").to_string()
+}
+
+/// Several devices in one load would be taken for one.
+fn refuse_mixture(args: &ConvertArgs, devices: &[String]) -> Result<(), Failure> {
+    let out = args.files.last().map_or_else(|| Form::Load, |out| Form::of_name(out));
+    let keeps_devices = args.to.map_or(out, form).has_times();
+    if keeps_devices || args.split.is_some() || devices.len() < 2 || !args.reading.device.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(anyhow!(
+        "the trace has {} devices ({}), and this form knows one: choose with --device {}, or use --split device",
+        devices.len(),
+        devices.iter().take(8).cloned().collect::<Vec<_>>().join("  "),
+        devices[0]
+    )))
+}

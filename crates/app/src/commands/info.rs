@@ -1,0 +1,173 @@
+//! `iosonar info`: what a trace is, and its shape.
+
+use crate::convert_args::InfoArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::{print, tell};
+use crate::traces::{BadTold, Reading, Trace, open};
+use anyhow::Context;
+use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
+use iosonar_plan::Nanos;
+use iosonar_trace::kernel::Timing;
+use iosonar_trace::{Entry, Kind, Pairing};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Prints what there is to know.
+pub fn info(args: &InfoArgs) -> Result<Exit, Failure> {
+    let reading = Reading::of(&args.reading, Timing::Exact)?;
+    let mut trace = open(&args.files, &reading)?;
+    let shape = Shape::of(&mut trace)?;
+    let text = if args.json { shape.json(&trace) } else { shape.text(&trace) };
+    print(&text)?;
+    Ok(if args.reading.strict && shape.bad > 0 { Exit::Cautioned } else { Exit::Fine })
+}
+
+/// How counts of kernel events begin.
+const EVENTS: &str = "events ";
+
+/// What a trace holds.
+struct Shape {
+    kinds: [u64; Kind::ALL.len()],
+    pairings: [u64; 5],
+    devices: Vec<String>,
+    besides: Vec<(String, u64)>,
+    bad: u64,
+    demand: DemandAnalysis,
+}
+
+impl Shape {
+    fn of(trace: &mut Trace) -> Result<Shape, Failure> {
+        let options = DemandOptions {
+            windows_s: vec![1, 60],
+            throughput_window_ns: 1_000_000_000,
+            ..Default::default()
+        };
+        let mut tally = DemandTally::new(&options);
+        let (mut kinds, mut pairings, mut bad) = ([0; Kind::ALL.len()], [0; 5], BadTold::default());
+        loop {
+            let entry = trace.requests.next();
+            match entry.with_context(|| trace.name.clone()).map_err(Failure::refused)? {
+                Some(Entry::One(request)) => {
+                    kinds[request.kind as usize] += 1;
+                    pairings[request.pairing as usize] += 1;
+                    if let Some(op) = request.kind.op() {
+                        let device = u16::try_from(request.device).unwrap_or(u16::MAX);
+                        tally.add(&Demand::at(request.time.0, device, op, request.extent));
+                    }
+                }
+                Some(Entry::Bad(found)) => bad.tell(&trace.name, &found),
+                None => break,
+            }
+        }
+        bad.end(&trace.name);
+        let (devices, besides) = (trace.requests.devices(), trace.requests.besides());
+        Ok(Shape { kinds, pairings, devices, besides, bad: bad.count, demand: tally.finish() })
+    }
+
+    /// Most requests in a second.
+    fn peak(&self) -> f64 {
+        self.demand.facts.throughput.iops.all.max
+    }
+
+    fn json(&self, trace: &Trace) -> String {
+        let kinds: Value =
+            Kind::ALL.iter().map(|k| (k.name().to_string(), Value::from(self.kinds[*k as usize]))).collect();
+        let besides: Value = self.besides.iter().map(|(what, n)| (what.clone(), Value::from(*n))).collect();
+        let (at, timing) = (
+            trace.at.map(|(at, _)| at.word()),
+            trace.at.map(|(_, timing)| format!("{timing:?}").to_lowercase()),
+        );
+        let value = json!({
+            "name": trace.name,
+            "format": trace.format,
+            "request_is_event": at,
+            "timing": timing,
+            "requests": self.kinds.iter().sum::<u64>(),
+            "kinds": kinds,
+            "ends": {
+                "untold": self.pairings[Pairing::Untold as usize],
+                "exact": self.pairings[Pairing::Exact as usize],
+                "ambiguous": self.pairings[Pairing::Ambiguous as usize],
+                "without_end": self.pairings[Pairing::NoEnd as usize],
+                "without_begin": self.pairings[Pairing::NoBegin as usize],
+            },
+            "devices": self.devices,
+            "besides": besides,
+            "damaged_entries": self.bad,
+            "peak_requests_per_s": self.peak(),
+            "demand": self.demand.facts,
+        });
+        format!("{value:#}\n")
+    }
+
+    fn text(&self, trace: &Trace) -> String {
+        let facts = &self.demand.facts;
+        let mut text = format!("{}: {}\n", trace.name, trace.format);
+        let mut line = |name: &str, value: String| {
+            let _ = writeln!(text, "  {name:<18} {value}");
+        };
+        if let Some((at, _)) = trace.at {
+            line("a request is", format!("an event {} ({})", at.letter(), at.word()));
+        }
+        let kinds = Kind::ALL.iter().filter(|k| self.kinds[**k as usize] > 0);
+        let kinds: Vec<String> = kinds.map(|k| format!("{} {}", self.kinds[*k as usize], k.name())).collect();
+        line("requests", format!("{} ({})", self.kinds.iter().sum::<u64>(), kinds.join(", ")));
+        if let Some(span) = facts.span {
+            line("span", format!("{} .. {}", Nanos(span.first_ns), Nanos(span.last_ns)));
+            line("peak", format!("{} requests in a second", self.peak()));
+        }
+        if let (Some(sizes), counts) = (&facts.sizes.all, &facts.counts.all) {
+            let often = sizes.most_frequent_sectors.map(|n| format!(", most of {n}")).unwrap_or_default();
+            line(
+                "length",
+                format!(
+                    "{} .. {} sectors, mean {:.2}{often}; {} bytes in all",
+                    sizes.min_sectors, sizes.max_sectors, sizes.mean_sectors, counts.bytes
+                ),
+            );
+        }
+        if let Some(places) = facts.positions {
+            line("sectors", format!("{} .. {}", places.lowest_sector, places.highest_end_sector));
+        }
+        if let Some(window) = facts.working_sets.last() {
+            let pages = window.sliding.pages.max;
+            line("working set", format!("{pages} pages of 4 KiB ({:.1} MiB)", pages as f64 / 256.0));
+        }
+        let known = self.pairings[Pairing::Exact as usize] + self.pairings[Pairing::Ambiguous as usize];
+        if known > 0 {
+            line(
+                "ends",
+                format!(
+                    "{} exact, {} of several alike, {} without an end, {} without a begin",
+                    self.pairings[Pairing::Exact as usize],
+                    self.pairings[Pairing::Ambiguous as usize],
+                    self.pairings[Pairing::NoEnd as usize],
+                    self.pairings[Pairing::NoBegin as usize]
+                ),
+            );
+        }
+        let devices: Vec<&str> = self.devices.iter().map(String::as_str).filter(|d| !d.is_empty()).collect();
+        if !devices.is_empty() {
+            let more = if devices.len() > 8 { " …" } else { "" };
+            line(
+                "devices",
+                format!("{}: {}{more}", devices.len(), devices[..devices.len().min(8)].join("  ")),
+            );
+        }
+        let met = self.besides.iter().filter(|(_, count)| *count > 0);
+        let (events, others): (Vec<_>, Vec<_>) = met.partition(|(what, _)| what.starts_with(EVENTS));
+        let events: Vec<String> =
+            events.iter().map(|(what, n)| format!("{} {n}", &what[EVENTS.len()..])).collect();
+        if !events.is_empty() {
+            line("events", events.join(", "));
+        }
+        for (what, count) in others {
+            line("besides", format!("{count} {what}"));
+        }
+        if self.bad > 0 {
+            line("damaged", format!("{} entries", self.bad));
+            tell(format_args!("iosonar: {}: {} entries are damaged", trace.name, self.bad));
+        }
+        text
+    }
+}

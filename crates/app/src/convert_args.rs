@@ -1,0 +1,132 @@
+//! Options of `convert` and `info`.
+
+use clap::Args;
+use iosonar_plan::ByteSize;
+use std::path::PathBuf;
+
+/// Options of `convert`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What a trace is, its content says, not its name; gzip is unpacked. Several inputs are joined by time; the files of all CPUs of
+a blktrace are one trace, and their common beginning (NAME of NAME.blktrace.0) stands for all of them.
+
+The form of OUT: --to, or else by its name: .load, .iolog (fio), .seek (XDD), .parquet, each with .gz behind it but the last;
+what has no such ending is an archive (a directory). - is standard output.
+
+  kernel events  one of them counts as the request: queue (asked for), issue (handed to the driver, joined and split);
+                 by default the most frequent of queue, get-request, insert and issue. Ends are told with --timing
+  --timing       none: no latencies (what replays need). exact: a completion ends what it covers; what is not unique is
+                 counted and marked. guessed: as blkreplay's script does. An archive has exact ones
+
+Examples:
+  iosonar convert sda.blktrace.0 sda.blktrace.1 db.load.gz
+  iosonar convert --at issue --timing exact sda db.iosonar        then: iosonar report db.iosonar
+  perf script | iosonar convert --at issue - out.load.gz
+  iosonar convert proj_0.csv.gz proj_0.load.gz
+  iosonar convert --split device diskmon.log.gz windows.load.gz   windows.disk0.load.gz, windows.disk1.load.gz")]
+pub struct ConvertArgs {
+    /// Traces, loads, archives; the last one is what is made. - is standard input, and as the last standard output
+    #[arg(required = true, num_args = 2.., value_name = "IN… OUT")]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// The form of what is made
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub to: Option<ToArg>,
+    /// Make several outputs, a device or process each, named NAME.WHICH.load.gz
+    #[arg(long, value_enum, value_name = "BY")]
+    pub split: Option<SplitArg>,
+    /// The file's name in a log of fio
+    #[arg(long, value_name = "NAME", default_value = "/dev/replayed")]
+    pub fio_file: String,
+}
+
+/// How traces are read.
+#[derive(Debug, Args)]
+pub struct ReadingArgs {
+    /// What the inputs are, where their content does not tell
+    #[arg(long, value_name = "FORM", value_parser = iosonar_trace::Format::NAMES)]
+    pub from: Option<String>,
+    /// Which kernel event counts as the request
+    #[arg(long, value_name = "EVENT", value_parser = ["queue", "get-request", "insert", "issue", "complete"])]
+    pub at: Option<String>,
+    /// How the ends of requests are found among kernel events
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub timing: Option<TimingArg>,
+    /// The same as --timing guessed
+    #[arg(long, conflicts_with = "timing")]
+    pub guess_timing: bool,
+    /// Only requests of these devices, as the trace names them (8,16; a host and disk; a file)
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Vec<String>,
+    /// Only requests of these processes, by name or number
+    #[arg(long, value_name = "PROCESS")]
+    pub process: Vec<String>,
+    /// The form of blkparse's lines, as its -f takes it
+    #[arg(long, value_name = "FORM", allow_hyphen_values = true)]
+    pub blkparse_format: Option<String>,
+    /// Bytes of a block of XDD's seek lists
+    #[arg(long, value_name = "SIZE", default_value = "1KiB")]
+    pub block_size: ByteSize,
+    /// Leave requests in the order of the trace, instead of the order of their times
+    #[arg(long)]
+    pub keep_order: bool,
+    /// End with exit code 3 if anything was left out because it is damaged
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Forms that are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ToArg {
+    /// blkreplay's load
+    Load,
+    /// fio's I/O log, version 3
+    Fio,
+    /// fio's I/O log, version 2
+    Fio2,
+    /// XDD's seek list
+    SeekList,
+    /// Our archive, for show, plot, report
+    Archive,
+    /// The archive's records alone
+    Parquet,
+}
+
+/// By what an output is split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SplitArg {
+    /// By device
+    Device,
+    /// By process name
+    Process,
+}
+
+/// How ends are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum TimingArg {
+    /// Not at all
+    None,
+    /// By what a completion covers
+    Exact,
+    /// As blkreplay's script
+    Guessed,
+}
+
+/// Options of `info`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  iosonar info web.load.gz
+  iosonar info sda.blktrace.*
+  iosonar info --json proj_0.csv.gz")]
+pub struct InfoArgs {
+    /// Traces, loads, archives; - is standard input
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// Print the facts as JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,8 @@
+//! Traces of all forms as requests: what `convert`, `info` and `check` read.
+
+mod archive;
+mod open;
+mod out;
+
+pub use open::{BadTold, Reading, Trace, open};
+pub use out::{Form, Output, Outputs};

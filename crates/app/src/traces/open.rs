@@ -1,0 +1,363 @@
+//! Finding out what traces are, and reading them.
+
+use super::archive::Recorded;
+use crate::convert_args::{ReadingArgs, TimingArg};
+use crate::exit::Failure;
+use anyhow::{Context, anyhow};
+use iosonar_archive::Archive;
+use iosonar_trace::fio::FioLog;
+use iosonar_trace::kernel::blkparse::{Blkparse, Form};
+use iosonar_trace::kernel::blktrace::Blktrace;
+use iosonar_trace::kernel::ftrace::Ftrace;
+use iosonar_trace::kernel::{Action, At, Events, Merged, Paired, Timing};
+use iosonar_trace::tables::Rows;
+use iosonar_trace::{
+    Bad, Entry, Format, FromFirst, InOrder, Joined, Load, Next, Requests, SeekList, TraceError, Traced,
+    decompress,
+};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Chain, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+/// How traces are read.
+pub struct Reading {
+    from: Option<Format>,
+    at: Option<At>,
+    timing: Timing,
+    block: u64,
+    keep_order: bool,
+    devices: Vec<String>,
+    processes: Vec<String>,
+}
+
+impl Reading {
+    /// What was typed; `timing` where nothing was.
+    pub fn of(args: &ReadingArgs, timing: Timing) -> Result<Reading, Failure> {
+        let form = args.blkparse_format.as_deref().map(|form| {
+            let parsed = form.parse::<Form>();
+            parsed.map_err(|why| Failure::refused(anyhow!("--blkparse-format '{form}': {why}")))
+        });
+        let word = args.at.as_deref();
+        let at = word.and_then(|word| At::ALL.iter().find(|(_, w)| *w == word)).map(|(at, _)| *at);
+        if args.block_size.0 == 0 {
+            return Err(Failure::refused(anyhow!("--block-size 0: a block has at least 1 byte")));
+        }
+        let timing = match args.timing {
+            Some(TimingArg::None) => Timing::None,
+            Some(TimingArg::Exact) => Timing::Exact,
+            Some(TimingArg::Guessed) => Timing::Guessed,
+            None if args.guess_timing => Timing::Guessed,
+            None => timing,
+        };
+        if at == Some(At::COMPLETE) && timing != Timing::None && (args.timing.is_some() || args.guess_timing)
+        {
+            return Err(Failure::refused(anyhow!(
+                "--at complete: requests that count when they end have no begin, so --timing can only be none"
+            )));
+        }
+        let form = form.transpose()?;
+        let from = args.from.as_deref().and_then(Format::of_name);
+        Ok(Reading {
+            from: form.map(Format::Blkparse).or(from),
+            at,
+            timing,
+            block: args.block_size.0,
+            keep_order: args.keep_order,
+            devices: args.device.clone(),
+            processes: args.process.clone(),
+        })
+    }
+}
+
+/// A trace that is being read.
+pub struct Trace {
+    /// Its files, as typed.
+    pub name: String,
+    /// What it is, in words.
+    pub format: String,
+    /// Which event counts as the request, of kernel events, and how ends are found.
+    pub at: Option<(At, Timing)>,
+    /// Its requests, in the order of time.
+    pub requests: Box<dyn Requests>,
+}
+
+/// What lies at a path.
+enum Opened {
+    Archive(Archive),
+    Parquet(PathBuf),
+    Text(Format, Box<dyn BufRead + Send>),
+}
+
+/// Opens traces and joins them.
+pub fn open(paths: &[PathBuf], reading: &Reading) -> Result<Trace, Failure> {
+    let paths = all_cpus(paths);
+    if paths.iter().filter(|p| p.as_os_str() == "-").count() > 1 {
+        return Err(Failure::refused(anyhow!("- stands for standard input, which can be read only once")));
+    }
+    let opened = paths.iter().map(|path| look(path, reading)).collect::<Result<Vec<_>, _>>()?;
+    let name = paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
+    let format = described(&opened);
+    let is_blktrace = |o: &Opened| matches!(o, Opened::Text(Format::Blktrace, _));
+    let (requests, at) = if opened.iter().all(is_blktrace) {
+        let (requests, at) = blktrace(&paths, opened, reading)?;
+        (requests, Some(at))
+    } else if opened.len() == 1 {
+        let (path, one) = (&paths[0], opened.into_iter().next().expect("there is one"));
+        requests(path, one, reading)?
+    } else {
+        let mut at = None;
+        let mut all = Vec::new();
+        for (path, one) in paths.iter().zip(opened) {
+            let (requests, of_events) = requests(path, one, reading)?;
+            at = at.or(of_events);
+            all.push(requests);
+        }
+        (Box::new(Joined::new(all)) as Box<dyn Requests>, at)
+    };
+    let requests = selected(requests, reading);
+    Ok(Trace { name, format, at, requests })
+}
+
+/// A name that is no file but the beginning of those of a blktrace stands for them.
+fn all_cpus(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let files = |path: &PathBuf| -> Vec<PathBuf> {
+        let of_cpu = |n: u32| PathBuf::from(format!("{}.blktrace.{n}", path.display()));
+        if path.exists() || !of_cpu(0).exists() {
+            return vec![path.clone()];
+        }
+        (0..).map(of_cpu).take_while(|p| p.exists()).collect()
+    };
+    paths.iter().flat_map(files).collect()
+}
+
+fn described(opened: &[Opened]) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for one in opened {
+        let word = match one {
+            Opened::Archive(_) => "an archive".to_string(),
+            Opened::Parquet(_) => Format::Parquet.to_string(),
+            Opened::Text(format, _) => format.to_string(),
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words.join(", ")
+}
+
+/// Bytes by which a form is recognised.
+const LOOKED_AT: usize = 1 << 16;
+
+fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
+    let name = || path.display().to_string();
+    if path.is_dir() {
+        return Archive::open(path).map(Opened::Archive).map_err(Failure::refused);
+    }
+    let mut text = crate::inputs::text(path)?;
+    let mut head = Vec::new();
+    text.by_ref()
+        .take(LOOKED_AT as u64)
+        .read_to_end(&mut head)
+        .with_context(name)
+        .map_err(Failure::refused)?;
+    let format = match &reading.from {
+        Some(format) => format.clone(),
+        // A CPU that had nothing to do has an empty file.
+        None if head.is_empty() && is_cpu_file(path) => Format::Blktrace,
+        None => Format::recognise(&head).ok_or_else(|| {
+            let forms = Format::NAMES.join(", ");
+            Failure::refused(anyhow!(
+                "{}: its content is none of the forms that are read ({forms}); if it is, name the form with --from",
+                name()
+            ))
+        })?,
+    };
+    if format == Format::Parquet {
+        return Ok(Opened::Parquet(path.to_path_buf()));
+    }
+    let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(text);
+    Ok(Opened::Text(format, Box::new(BufReader::with_capacity(1 << 17, whole))))
+}
+
+fn is_cpu_file(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(".blktrace."))
+}
+
+type Boxed = Box<dyn Requests>;
+
+/// Which event counts, and how ends are found.
+type Chosen = (At, Timing);
+
+fn requests(path: &Path, opened: Opened, reading: &Reading) -> Result<(Boxed, Option<Chosen>), Failure> {
+    let (format, text) = match opened {
+        Opened::Archive(archive) => return Ok((Box::new(Recorded::of_archive(archive)), None)),
+        Opened::Parquet(path) => {
+            let records = Recorded::of_parquet(&path).map_err(Failure::refused)?;
+            return Ok((Box::new(records), None));
+        }
+        Opened::Text(format, text) => (format, text),
+    };
+    if format.is_events() {
+        let at = chosen(reading, || Ok(events(format.clone(), again(path)?)))?;
+        let (paired, chosen) = paired(events(format, text), at, reading);
+        return Ok((paired, Some(chosen)));
+    }
+    let requests: Boxed = match &format {
+        Format::Load => Box::new(Load::new(text)),
+        Format::Fio(_) => Box::new(FioLog::new(text)),
+        Format::SeekList => Box::new(SeekList::new(text, reading.block)),
+        Format::Table(table) => Box::new(Rows::new(text, *table)),
+        _ => unreachable!("events and records are read elsewhere"),
+    };
+    Ok((in_order(requests, format.is_dated(), reading), None))
+}
+
+fn in_order(requests: Boxed, is_dated: bool, reading: &Reading) -> Boxed {
+    let requests: Boxed = if reading.keep_order { requests } else { Box::new(InOrder::new(requests)) };
+    if is_dated { Box::new(FromFirst::new(requests)) } else { requests }
+}
+
+fn events(format: Format, text: Box<dyn BufRead + Send>) -> Box<dyn Events> {
+    match format {
+        Format::Blkparse(form) => Box::new(Blkparse::new(text, form)),
+        Format::Ftrace => Box::new(Ftrace::new(text)),
+        _ => Box::new(Blktrace::new(text)),
+    }
+}
+
+/// Opens a file a second time.
+fn again(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
+    if path.as_os_str() == "-" || !path.metadata().is_ok_and(|m| m.is_file()) {
+        return Err(Failure::refused(anyhow!(
+            "{}: which event is the most frequent can be found out of a file only, which is read twice: name the event with --at, for example --at queue",
+            path.display()
+        )));
+    }
+    let file = File::open(path).with_context(|| path.display().to_string()).map_err(Failure::refused)?;
+    decompress(file).with_context(|| path.display().to_string()).map_err(Failure::refused)
+}
+
+/// The event that was told, or the most frequent one.
+fn chosen(reading: &Reading, open: impl FnOnce() -> Result<Box<dyn Events>, Failure>) -> Result<At, Failure> {
+    if let Some(at) = reading.at {
+        return Ok(at);
+    }
+    let mut events = open()?;
+    let mut counts = [0; Action::ALL.len()];
+    // What is damaged is told by the second reading.
+    while let Ok(Some(entry)) = events.next() {
+        if let Entry::One(event) = entry {
+            counts[event.action as usize] += 1;
+        }
+    }
+    Ok(At::most_frequent(&counts).unwrap_or(At::QUEUE))
+}
+
+fn blktrace(paths: &[PathBuf], opened: Vec<Opened>, reading: &Reading) -> Result<(Boxed, Chosen), Failure> {
+    let one = |text| Box::new(Blktrace::new(text)) as Box<dyn Events>;
+    let at = chosen(reading, || {
+        let all = paths.iter().map(|path| again(path).map(one)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Box::new(Merged::new(all)))
+    })?;
+    let texts = opened.into_iter().filter_map(|o| match o {
+        Opened::Text(_, text) => Some(one(text)),
+        _ => None,
+    });
+    Ok(paired(Box::new(Merged::new(texts.collect::<Vec<_>>())), at, reading))
+}
+
+fn paired(events: Box<dyn Events>, at: At, reading: &Reading) -> (Boxed, Chosen) {
+    let timing = if at == At::COMPLETE { Timing::None } else { reading.timing };
+    let paired = Paired::new(events, at, timing);
+    (in_order(Box::new(paired.from_first()), false, reading), (at, timing))
+}
+
+/// Requests of some devices and processes only.
+struct Selected {
+    requests: Boxed,
+    devices: Vec<String>,
+    processes: Vec<String>,
+    /// By number of the device, as far as they were met.
+    is_wanted: Vec<bool>,
+    left_out: u64,
+}
+
+fn selected(requests: Boxed, reading: &Reading) -> Boxed {
+    let (devices, processes) = (reading.devices.clone(), reading.processes.clone());
+    if devices.is_empty() && processes.is_empty() {
+        return requests;
+    }
+    Box::new(Selected { requests, devices, processes, is_wanted: Vec::new(), left_out: 0 })
+}
+
+impl Selected {
+    fn is_wanted(&mut self, request: &Traced) -> bool {
+        let device = request.device as usize;
+        if self.is_wanted.len() <= device {
+            let same = |name: &String, wanted: &String| name.replace(':', ",") == wanted.replace(':', ",");
+            let wanted =
+                |name: &String| self.devices.is_empty() || self.devices.iter().any(|d| same(name, d));
+            self.is_wanted = self.requests.devices().iter().map(wanted).collect();
+        }
+        let name = || {
+            let text = request.process.to_string();
+            let name = text.rsplit_once('-').map(|(name, _)| name.to_string()).unwrap_or_default();
+            (name, request.process.pid.to_string())
+        };
+        let process = self.processes.is_empty() || {
+            let (name, pid) = name();
+            self.processes.iter().any(|p| *p == name || *p == pid)
+        };
+        process && self.is_wanted.get(device).copied().unwrap_or(self.devices.is_empty())
+    }
+}
+
+impl Requests for Selected {
+    fn next(&mut self) -> Next<Traced> {
+        loop {
+            let next: Result<Option<Entry<Traced>>, TraceError> = self.requests.next();
+            match next? {
+                Some(Entry::One(request)) if !self.is_wanted(&request) => self.left_out += 1,
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.requests.devices()
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        let mut all = self.requests.besides();
+        all.push(("requests of other devices and processes".into(), self.left_out));
+        all
+    }
+}
+
+/// Tells what was bad: the first ones with their text, all by their number.
+#[derive(Default)]
+pub struct BadTold {
+    /// How many.
+    pub count: u64,
+}
+
+/// Bad entries that are told one by one.
+const TOLD: u64 = 20;
+
+impl BadTold {
+    /// Tells one.
+    pub fn tell(&mut self, name: &str, bad: &Bad) {
+        self.count += 1;
+        if self.count <= TOLD {
+            crate::output::tell(format_args!("{name}: {bad}: skipped"));
+        }
+    }
+
+    /// Tells how many more there were.
+    pub fn end(&self, name: &str) {
+        if self.count > TOLD {
+            let more = self.count - TOLD;
+            crate::output::tell(format_args!("{name}: {more} more are wrong like these: skipped"));
+        }
+    }
+}

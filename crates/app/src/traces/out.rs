@@ -1,0 +1,335 @@
+//! Writing requests in the forms that are written.
+
+use super::archive::NewArchive;
+use crate::exit::Failure;
+use crate::output::tell;
+use crate::replace::{Replacement, is_special};
+use anyhow::{Context, anyhow};
+use flate2::{Compression, write::GzEncoder};
+use iosonar_trace::blkreplay::{LOAD_HEADER, write_load, write_result};
+use iosonar_trace::fio::{FioWriter, Version};
+use iosonar_trace::{Kind, Pairing, SeekListWriter, Traced};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A form that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// blkreplay's load.
+    Load,
+    /// fio's I/O log.
+    Fio(Version),
+    /// XDD's seek list.
+    SeekList,
+    /// A directory.
+    Archive,
+    /// Records alone.
+    Parquet,
+}
+
+impl Form {
+    /// The form that a name asks for.
+    pub fn of_name(path: &Path) -> Form {
+        let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        match name.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("load") => Form::Load,
+            Some("iolog") => Form::Fio(Version::Three),
+            Some("seek") => Form::SeekList,
+            Some("parquet") => Form::Parquet,
+            _ if name == "-" => Form::Load,
+            _ => Form::Archive,
+        }
+    }
+
+    /// Whether it keeps latencies.
+    pub fn has_times(self) -> bool {
+        matches!(self, Form::Archive | Form::Parquet)
+    }
+}
+
+/// How requests are written.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// The form.
+    pub form: Form,
+    /// Bytes of a block of a seek list.
+    pub block: u64,
+    /// The file's name in a log of fio.
+    pub fio_file: String,
+    /// Where the requests come from, in a line.
+    pub origin: String,
+}
+
+/// What became of requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Those that were written.
+    pub requests: u64,
+    /// Those that the form has no word for, by kind.
+    pub left_out: [u64; Kind::ALL.len()],
+    /// Those that were widened to whole sectors, or left out because a list has whole blocks only.
+    pub uneven: u64,
+    /// Those whose end is not unique, or not known, or whose begin is not: by [`Pairing`].
+    pub pairings: [u64; 5],
+}
+
+impl Written {
+    fn add(&mut self, other: &Written) {
+        self.requests += other.requests;
+        self.uneven += other.uneven;
+        self.left_out.iter_mut().zip(other.left_out).for_each(|(a, b)| *a += b);
+        self.pairings.iter_mut().zip(other.pairings).for_each(|(a, b)| *a += b);
+    }
+
+    /// What a reader should know, as sentences.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let kinds = Kind::ALL.iter().zip(self.left_out).filter(|(_, n)| *n > 0);
+        let kinds: Vec<String> = kinds.map(|(kind, n)| format!("{n} {}", kind.name())).collect();
+        if !kinds.is_empty() {
+            remarks.push(format!("left out, because this form has no word for them: {}", kinds.join(", ")));
+        }
+        if self.uneven > 0 {
+            remarks.push(format!("{} requests do not lie on whole sectors or blocks", self.uneven));
+        }
+        let count = |p: Pairing| self.pairings[p as usize];
+        let (exact, ambiguous) = (count(Pairing::Exact), count(Pairing::Ambiguous));
+        let (no_end, no_begin) = (count(Pairing::NoEnd), count(Pairing::NoBegin));
+        if ambiguous + no_end + no_begin > 0 {
+            remarks.push(format!(
+                "ends: {exact} exact, {ambiguous} of several alike (the oldest was taken), {no_end} requests without an end, \
+                 {no_begin} ends without a begin"
+            ));
+        }
+        remarks
+    }
+}
+
+/// One output that is being written.
+struct One {
+    path: PathBuf,
+    sink: Sink,
+    written: Written,
+}
+
+enum Sink {
+    Load(Plain),
+    Fio(FioWriter<Plain>),
+    SeekList(SeekListWriter<Plain>),
+    Archive(Box<NewArchive>),
+}
+
+/// A text, compressed or not, to a file or standard output.
+enum Plain {
+    Stdout(BufWriter<std::io::Stdout>),
+    File(Box<Replacement>),
+    Gzip(Box<GzEncoder<Replacement>>),
+}
+
+impl Plain {
+    fn begin(path: &Path) -> Result<Plain, Failure> {
+        if path.as_os_str() == "-" {
+            return Ok(Plain::Stdout(BufWriter::with_capacity(1 << 16, std::io::stdout())));
+        }
+        refuse_existing(path)?;
+        let cannot = || format!("cannot make {}", path.display());
+        let file = Replacement::begin(path).with_context(cannot).map_err(Failure::refused)?;
+        Ok(if path.extension().is_some_and(|e| e == "gz") {
+            Plain::Gzip(Box::new(GzEncoder::new(file, Compression::default())))
+        } else {
+            Plain::File(Box::new(file))
+        })
+    }
+
+    fn publish(self) -> std::io::Result<()> {
+        match self {
+            Plain::Stdout(mut out) => out.flush(),
+            Plain::File(file) => file.publish(),
+            Plain::Gzip(gzip) => gzip.finish()?.publish(),
+        }
+    }
+}
+
+impl Write for Plain {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Plain::Stdout(out) => out.write(bytes),
+            Plain::File(file) => file.write(bytes),
+            Plain::Gzip(gzip) => gzip.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Plain::Stdout(out) => out.flush(),
+            Plain::File(file) => file.flush(),
+            Plain::Gzip(gzip) => gzip.flush(),
+        }
+    }
+}
+
+fn refuse_existing(path: &Path) -> Result<(), Failure> {
+    if path.exists() && !is_special(path) {
+        let why = "it exists already, and nothing is ever overwritten: name another file";
+        return Err(Failure::refused(anyhow!("cannot make {}: {why}", path.display())));
+    }
+    Ok(())
+}
+
+/// Outputs, one or several, that requests are written to.
+pub struct Outputs {
+    how: Output,
+    path: PathBuf,
+    is_split: bool,
+    all: Vec<(String, One)>,
+    last: usize,
+}
+
+/// Outputs that a split makes at most.
+const MOST_OUTPUTS: usize = 1000;
+
+impl Outputs {
+    /// One output at `path`, or, split, several whose names have what they are for before their ending.
+    pub fn new(how: Output, path: &Path, is_split: bool) -> Result<Outputs, Failure> {
+        let mut outputs = Outputs { how, path: path.to_path_buf(), is_split, all: Vec::new(), last: 0 };
+        if !is_split {
+            outputs.output("")?;
+        } else if path.as_os_str() == "-" {
+            return Err(Failure::refused(anyhow!("--split makes several files: name one instead of -")));
+        }
+        Ok(outputs)
+    }
+
+    /// Writes a request to the output for `which`.
+    pub fn push(&mut self, which: &str, request: &Traced, device: &str) -> Result<(), Failure> {
+        let index = if self.is_split { self.output(which)? } else { 0 };
+        let One { path, sink, written } = &mut self.all[index].1;
+        written.pairings[request.pairing as usize] += 1;
+        let done = sink.push(request, device, written);
+        let done = done.with_context(|| format!("cannot write {}", path.display()))?;
+        if done {
+            written.requests += 1;
+        } else {
+            written.left_out[request.kind as usize] += u64::from(request.kind.op().is_none());
+        }
+        Ok(())
+    }
+
+    /// The number of the output for `which`, which is begun if it is new.
+    fn output(&mut self, which: &str) -> Result<usize, Failure> {
+        if self.all.get(self.last).is_some_and(|(known, _)| known == which) {
+            return Ok(self.last);
+        }
+        if let Some(known) = self.all.iter().position(|(known, _)| known == which) {
+            self.last = known;
+            return Ok(known);
+        }
+        if self.all.len() == MOST_OUTPUTS {
+            return Err(Failure::refused(anyhow!(
+                "--split would make more than {MOST_OUTPUTS} outputs: choose with --device or --process"
+            )));
+        }
+        let path = if self.is_split { named(&self.path, which) } else { self.path.clone() };
+        let sink = Sink::begin(&self.how, &path)?;
+        self.all.push((which.to_string(), One { path, sink, written: Written::default() }));
+        self.last = self.all.len() - 1;
+        Ok(self.last)
+    }
+
+    /// Ends all outputs and tells what they hold. `remarks` goes into archives.
+    pub fn end(self, remarks: &[String]) -> Result<Written, Failure> {
+        let mut sum = Written::default();
+        for (_, One { path, sink, written }) in self.all {
+            let mut all = remarks.to_vec();
+            all.extend(written.remarks());
+            sink.end(&self.how, &path, &all)?;
+            sum.add(&written);
+            if path.as_os_str() != "-" {
+                tell(format_args!("{}: {} requests", path.display(), written.requests));
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// `NAME.WHICH.load.gz` of `NAME.load.gz`.
+fn named(path: &Path, which: &str) -> PathBuf {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let plain = |c: char| if c.is_alphanumeric() || "-_,+@".contains(c) { c } else { '_' };
+    let which: String = which.chars().map(plain).collect();
+    let which = if which.is_empty() { "unknown".into() } else { which };
+    let ending = name.find('.').unwrap_or(name.len());
+    path.with_file_name(format!("{}.{which}{}", &name[..ending], &name[ending..]))
+}
+
+impl Sink {
+    fn begin(how: &Output, path: &Path) -> Result<Sink, Failure> {
+        Ok(match how.form {
+            Form::Load => {
+                let mut out = Plain::begin(path)?;
+                writeln!(out, "# {}\n{LOAD_HEADER}", how.origin)?;
+                Sink::Load(out)
+            }
+            Form::Fio(version) => {
+                if how.fio_file.is_empty() || how.fio_file.contains(char::is_whitespace) {
+                    return Err(Failure::refused(anyhow!(
+                        "--fio-file '{}': a log of fio has no word for names that are empty or have blanks",
+                        how.fio_file
+                    )));
+                }
+                Sink::Fio(FioWriter::new(Plain::begin(path)?, version, &how.fio_file)?)
+            }
+            Form::SeekList => Sink::SeekList(SeekListWriter::new(Plain::begin(path)?, how.block)?),
+            Form::Archive | Form::Parquet => {
+                refuse_existing(path)?;
+                Sink::Archive(Box::new(NewArchive::begin(path, how.form == Form::Parquet, &how.origin)?))
+            }
+        })
+    }
+
+    /// Whether the request was written.
+    fn push(&mut self, request: &Traced, device: &str, written: &mut Written) -> Result<bool, anyhow::Error> {
+        let is_uneven = request.extent.offset % 512 != 0 || request.extent.length % 512 != 0;
+        match self {
+            Sink::Load(out) => {
+                let Some(timed) = request.timed() else { return Ok(false) };
+                written.uneven += u64::from(is_uneven);
+                if request.pairing == Pairing::NoBegin {
+                    writeln!(
+                        out,
+                        "# event {}: an end without a begin: what follows stands at its end",
+                        request.at
+                    )?;
+                }
+                let (sector, sectors) = request.sectors();
+                if request.pushed || request.delay.0 > 0 || request.latency.is_some() {
+                    let extent = iosonar_plan::Extent::from_sectors(sector, sectors).unwrap_or(timed.extent);
+                    write_result(out, &iosonar_trace::TimedRequest { extent, ..timed })?;
+                } else {
+                    write_load(out, timed.time, timed.op, sector, sectors)?;
+                }
+                Ok(true)
+            }
+            Sink::Fio(log) => Ok(log.push(request)?),
+            Sink::SeekList(list) => {
+                let done = list.push(request)?;
+                written.uneven += u64::from(!done && request.kind.op().is_some());
+                Ok(done)
+            }
+            Sink::Archive(archive) => Ok(archive.push(request, device)?),
+        }
+    }
+
+    fn end(self, how: &Output, path: &Path, remarks: &[String]) -> Result<(), Failure> {
+        let cannot = || format!("cannot write {}", path.display());
+        let text = match self {
+            Sink::Archive(archive) => return archive.end(how.form == Form::Parquet, path, remarks),
+            Sink::Load(out) => out,
+            Sink::Fio(log) => log.end().with_context(cannot)?,
+            Sink::SeekList(list) => list.end(),
+        };
+        text.publish().with_context(cannot)?;
+        Ok(())
+    }
+}
