@@ -12,14 +12,12 @@
 #
 # Ends with the status of the command; with 4 if that is 0 and events were lost; with 2 if nothing could be recorded.
 set -uo pipefail
+# shellcheck source=lab/instance.sh
+source "$(dirname "${BASH_SOURCE[0]}")/instance.sh"
 
 EVENTS=(block_bio_queue block_split block_bio_backmerge block_bio_frontmerge block_rq_insert block_rq_merge
     block_rq_issue block_rq_requeue block_rq_complete)
-TRACEFS=/sys/kernel/tracing
 END_MARK='iosonar lab: end of the trace'
-MOUNT_NAME=iosonar-lab
-INSTANCE=
-LOCK=
 READER=
 
 say() { printf 'trace: %s\n' "$*" >&2; }
@@ -29,57 +27,9 @@ die() {
     exit 2
 }
 
-# One of several that run at the same time mounts tracefs, and the last one unmounts it: LOCK keeps them apart meanwhile,
-# and the mount's name says that it is theirs.
-lock() { exec {LOCK}<"$(dirname "$TRACEFS")" && flock "$LOCK"; }
-
-unlock() {
-    [[ -n $LOCK ]] && exec {LOCK}<&-
-    LOCK=
-}
-
-# Only what this script made, the last first. Another user's instance keeps the mount.
 undo() {
     [[ -n $READER ]] && kill "$READER" 2>/dev/null
-    # A signal may have come while it was locked.
-    unlock
-    lock
-    if [[ -n $INSTANCE && -d $INSTANCE ]]; then
-        echo 0 >"$INSTANCE/tracing_on"
-        echo 0 >"$INSTANCE/events/enable"
-        # The reader may hold it for a moment longer, and the mount for one more.
-        eventually rmdir "$INSTANCE" || say "$INSTANCE could not be removed"
-    fi
-    if grep -q "^$MOUNT_NAME $TRACEFS " /proc/self/mounts && [[ -z $(ls -A "$TRACEFS/instances") ]]; then
-        eventually umount "$TRACEFS" || say "$TRACEFS could not be unmounted"
-    fi
-    unlock
-}
-
-eventually() { # COMMAND...
-    for _ in {1..50}; do
-        "$@" 2>/dev/null && return
-        sleep 0.1
-    done
-    return 1
-}
-
-# The device's number as tracepoints have it: 12 bits and 20 bits.
-number() { # KERNEL NAME
-    local major minor
-    IFS=: read -r major minor <"/sys/class/block/$1/dev" || return
-    echo $((major << 20 | minor))
-}
-
-# Makes the instance, and mounts tracefs for it if need be.
-claim() {
-    lock
-    if [[ ! -d $TRACEFS/instances ]] && ! mount -t tracefs "$MOUNT_NAME" "$TRACEFS"; then
-        die "tracefs can't be mounted on $TRACEFS; this needs root and a kernel with CONFIG_TRACING"
-    fi
-    INSTANCE=$TRACEFS/instances/iosonar-lab-$$
-    mkdir "$INSTANCE" || die "$INSTANCE can't be made; the kernel lacks memory, or this is not root"
-    unlock
+    instance_undo
 }
 
 # Switches the events on. PRESENT are those that this kernel has.
@@ -153,8 +103,8 @@ NAME=${NAME//\//!}
 trap undo EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-claim
-arm "$(number "$NAME")"
+instance_claim
+arm "$(instance_device "$NAME")"
 start "$OUTPUT"
 STATUS=0
 if (($#)); then
