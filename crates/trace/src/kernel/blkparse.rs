@@ -4,7 +4,7 @@
 //! behind the form is passed over, so that the default form reads all the actions that it prints differently.
 
 use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
-use crate::request::{Bad, Entry, Next, Place, Process, TraceError};
+use crate::request::{Bad, Entry, Kind, Next, Place, Process, TraceError};
 use crate::text::{Lines, whole};
 use iosonar_plan::{Nanos, SECTOR};
 use std::collections::HashMap;
@@ -181,11 +181,17 @@ impl Form {
         if sector.is_empty() || sector.starts_with(['[', '(']) {
             return Ok(Some(event));
         }
+        let is_bare = found.values[Field::Sectors as usize].is_none() && rest.trim_start().starts_with(['[', '(']);
+        if is_bare && action != Action::Complete {
+            // A command of a driver: the number is that of its bytes.
+            event.rwbs.kind = Kind::Other;
+            return Ok(Some(event));
+        }
         event.sector = whole(sector).ok_or_else(|| format!("the sector '{sector}' is no number"))?;
         let bytes = match found.values[Field::Bytes as usize] {
             Some(bytes) => whole(bytes),
-            // Without a length, a name or an error follows at once.
-            None if rest.trim_start().starts_with(['[', '(']) => Some(0),
+            // What ends once more has no length.
+            None if is_bare => Some(0),
             None => found.number(Field::Sectors).and_then(|n| n.checked_mul(SECTOR)),
         };
         event.bytes = bytes.ok_or("the length is no number")?;
@@ -348,7 +354,7 @@ pub fn no_event(form: &str) -> TraceError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Flags, Kind};
+    use crate::request::Flags;
     use proptest::prelude::*;
 
     const TEXT: &str = "\

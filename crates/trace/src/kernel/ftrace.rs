@@ -4,7 +4,7 @@
 //! the kernel's own format files give (`include/trace/events/block.h`).
 
 use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
-use crate::request::{Bad, Entry, Next, Process};
+use crate::request::{Bad, Entry, Kind, Next, Process};
 use crate::text::{Lines, seconds, whole};
 use iosonar_plan::{Nanos, SECTOR};
 use std::io::BufRead;
@@ -123,7 +123,7 @@ fn event(at: u64, head: &str, name: &str, fields: &str) -> Result<Event, String>
     if action == Action::Other {
         return Ok(event);
     }
-    place(&mut event, fields)?;
+    place(&mut event, name, fields)?;
     if process.pid != 0 || name != "block_rq_complete" {
         name_of_task(&mut event, fields);
     }
@@ -135,10 +135,19 @@ fn event(at: u64, head: &str, name: &str, fields: &str) -> Result<Event, String>
 
 /// `fio-1234    [001] d..1.  123.456789` and `fio  1234 [001]   123.456789`: whatever stands between number and time.
 fn who_and_when(head: &str) -> Option<(Process, u64)> {
+    // Marks for long pauses may stand behind the time.
+    let head = head.trim_end_matches(|c: char| c.is_whitespace() || "!#+*$@".contains(c));
     let (rest, time) = head.rsplit_once(char::is_whitespace).unwrap_or(("", head));
-    let time = seconds(time)?;
-    // The CPU stands in brackets; before it the task.
-    let task = rest.rfind(" [").map_or(rest, |i| &rest[..i]).trim_end();
+    let rest = rest.trim_end();
+    let (time, task) = match time.strip_suffix("us") {
+        // The latency format: microseconds, and CPU and flags in one word.
+        Some(micros) => {
+            (whole(micros)?.checked_mul(1000)?, rest.rsplit_once(char::is_whitespace).map_or("", |(task, _)| task))
+        }
+        // The CPU stands in brackets; before it the task.
+        None => (seconds(time)?, rest.rfind(" [").map_or(rest, |i| &rest[..i])),
+    };
+    let task = task.trim_end();
     // With the option record-tgid a group stands between, in parentheses.
     let task =
         if task.ends_with(')') { task.rfind('(').map_or(task, |i| task[..i].trim_end()) } else { task };
@@ -150,13 +159,14 @@ fn who_and_when(head: &str) -> Option<(Process, u64)> {
 }
 
 /// `7,0 WS 4096 () 1000 + 8 …`, `7,0 WS 1000 + 8 …`, `7,0 W 1000 / 1008 …`.
-fn place(event: &mut Event, fields: &str) -> Result<(), String> {
+fn place(event: &mut Event, name: &str, fields: &str) -> Result<(), String> {
     let (device, rest) = fields.split_once(' ').ok_or("the device is missing")?;
     event.device = Device::parse(device).ok_or_else(|| format!("the device '{device}' is none"))?;
     let (letters, rest) = rest.trim_start().split_once(' ').ok_or("what it does is missing")?;
     event.rwbs = Rwbs::parse(letters.as_bytes());
-    // A command's bytes stand in parentheses, behind the length of its data.
-    let rest = rest.rsplit_once(") ").filter(|(left, _)| left.contains('(')).map_or(rest, |(_, right)| right);
+    // Of requests a command's bytes stand in parentheses, behind the length of its data.
+    let command = rest.split_once('(').and_then(|(_, rest)| rest.split_once(") "));
+    let rest = command.filter(|_| name.starts_with("block_rq_")).map_or(rest, |(_, behind)| behind);
     let mut words = rest.split_whitespace();
     let sector = words.next().ok_or("the sector is missing")?;
     event.sector = whole(sector).ok_or_else(|| format!("the sector '{sector}' is no number"))?;
@@ -165,6 +175,10 @@ fn place(event: &mut Event, fields: &str) -> Result<(), String> {
             let sectors = words.next().unwrap_or_default();
             let bytes = whole(sectors).and_then(|n| n.checked_mul(SECTOR));
             event.bytes = bytes.ok_or_else(|| format!("the length '{sectors}' is no number"))?;
+            // The kernel has no letter for zeroing: N, with a length. Drivers' commands have none.
+            if event.bytes > 0 && letters.starts_with('N') {
+                event.rwbs.kind = Kind::WriteZeroes;
+            }
         }
         // A split tells where the second part begins.
         Some("/") => {}
@@ -190,7 +204,7 @@ fn name_of_task(event: &mut Event, fields: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Flags, Kind};
+    use crate::request::Flags;
     use proptest::prelude::*;
 
     fn one(line: &str) -> Result<Event, String> {

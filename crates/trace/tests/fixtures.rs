@@ -1,0 +1,179 @@
+//! What the real tools recorded, read by us and counted by them: see `fixtures/README.md` for the origin of each file.
+
+use iosonar_trace::kernel::blkparse::Blkparse;
+use iosonar_trace::kernel::blktrace::Blktrace;
+use iosonar_trace::kernel::ftrace::Ftrace;
+use iosonar_trace::kernel::{Action, Event, Events, Merged};
+use iosonar_trace::{Entry, Format, decompress};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, Read};
+use std::path::PathBuf;
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+fn text(name: &str) -> Box<dyn BufRead + Send> {
+    decompress(File::open(path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))).unwrap()
+}
+
+/// What the tool itself counted of a file.
+fn counted(name: &str) -> Value {
+    let all: Value = serde_json::from_reader(File::open(path("counts.json")).unwrap()).unwrap();
+    all[name]["counts"].clone()
+}
+
+fn recognised(name: &str) -> Option<Format> {
+    let mut head = Vec::new();
+    text(name).take(1 << 16).read_to_end(&mut head).unwrap();
+    Format::recognise(&head)
+}
+
+fn all(mut events: impl Events) -> Vec<Event> {
+    let mut all = Vec::new();
+    while let Some(entry) = events.next().unwrap() {
+        match entry {
+            Entry::One(event) => all.push(event),
+            Entry::Bad(bad) => panic!("{bad}"),
+        }
+    }
+    all
+}
+
+/// Events by action, as blkparse's letters would be added up.
+fn by_action(events: &[Event]) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    for event in events {
+        *counts.entry(event.action.name()).or_default() += 1;
+    }
+    counts
+}
+
+/// blkparse's counts by letter, by our names.
+fn expected(name: &str) -> BTreeMap<&'static str, u64> {
+    let counts = counted(name);
+    let mut sums = BTreeMap::new();
+    for (letter, count) in counts["actions"].as_object().unwrap_or_else(|| panic!("{name}: {counts}")) {
+        let action = match letter.as_bytes() {
+            [one] => Action::of_letter(*one),
+            _ => Action::Other,
+        };
+        *sums.entry(action.name()).or_default() += count.as_u64().unwrap();
+    }
+    // Messages are no events of requests.
+    let messages = counts["actions"]["m"].as_u64().unwrap_or(0);
+    if let Some(others) = sums.get_mut(Action::Other.name()) {
+        *others -= messages;
+    }
+    sums
+}
+
+fn blktrace(names: &[&str]) -> Vec<Event> {
+    all(Merged::new(names.iter().map(|name| Blktrace::new(text(name)))))
+}
+
+#[test]
+fn binary_files_of_blktrace_hold_what_blkparse_counts() {
+    let little = blktrace(&["blktrace/mixed.blktrace.0", "blktrace/mixed.blktrace.1"]);
+    assert_eq!(by_action(&little), expected("blktrace/mixed.blktrace.{0,1}"));
+    let big = blktrace(&["blktrace/mixed-be.blktrace.0.gz", "blktrace/mixed-be.blktrace.1.gz"]);
+    assert_eq!(big, little);
+    let joined = blktrace(&["blktrace/mixed.bin.gz"]);
+    assert_eq!(by_action(&joined), by_action(&little));
+    let groups = blktrace(&["blktrace/cgroup.blktrace.0", "blktrace/cgroup.blktrace.1"]);
+    assert_eq!(by_action(&groups), expected("blktrace/cgroup.blktrace.{0,1}"));
+    assert!(matches!(recognised("blktrace/mixed-be.blktrace.0.gz"), Some(Format::Blktrace)));
+}
+
+fn blkparse(name: &str) -> Vec<Event> {
+    let Some(Format::Blkparse(form)) = recognised(name) else { panic!("{name} is not recognised") };
+    all(Blkparse::new(text(name), form))
+}
+
+/// What both the binary files and the texts tell.
+fn common(events: &[Event]) -> Vec<(u64, Action, u64, u64)> {
+    let origin = events.iter().find(|e| e.action != Action::Other).unwrap().time.0;
+    let told = events.iter().filter(|e| !matches!(e.action, Action::Other | Action::Remap | Action::Split));
+    // What ends without a length ends a flush or a command, and the texts do not say which.
+    let told = told.filter(|e| e.action != Action::Complete || e.bytes > 0);
+    let mut all: Vec<_> = told.map(|e| (e.time.0 - origin, e.action, e.sector, e.bytes)).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn texts_of_blkparse_hold_what_the_binary_files_hold() {
+    let mut binary = blktrace(&["blktrace/mixed.blktrace.0", "blktrace/mixed.blktrace.1"]);
+    // Commands of drivers have no place in the texts.
+    let told = |e: &Event| e.rwbs.kind != iosonar_trace::Kind::Other;
+    for name in ["blktrace/mixed.blkparse.gz", "blktrace/mixed-plain.blkparse.gz"] {
+        let events = blkparse(name);
+        let messages = counted(name)["actions"]["m"].as_u64().unwrap_or(0);
+        let mut counts = by_action(&events);
+        *counts.get_mut("other").unwrap() -= messages;
+        assert_eq!(counts, expected(name), "{name}");
+    }
+    binary.retain(told);
+    for name in ["blktrace/mixed.blkparse.gz", "blktrace/mixed.tracked.gz", "blktrace/mixed.default.gz", "blktrace/mixed.times.gz"] {
+        let mut events = blkparse(name);
+        events.retain(told);
+        let (found, wanted) = (common(&events), common(&binary));
+        let first = found.iter().zip(&wanted).find(|(a, b)| a != b);
+        assert!(first.is_none() && found.len() == wanted.len(), "{name}: {first:?}, {} {}", found.len(), wanted.len());
+        let named = events.iter().filter(|e| e.process.to_string().starts_with("dd-")).count();
+        let named_in_binary = binary.iter().filter(|e| e.process.to_string().starts_with("dd-")).count();
+        assert_eq!(named, named_in_binary, "{name}");
+    }
+    // Without times nobody can say when a request was.
+    assert_eq!(recognised("blktrace/mixed.bytes.gz"), None);
+}
+
+#[test]
+fn texts_of_tracefs_and_perf_hold_what_these_count() {
+    for name in [
+        "tracefs/mixed.trace.gz",
+        "tracefs/mixed.tgid.trace.gz",
+        "tracefs/mixed.latency.trace.gz",
+        "tracefs/mixed.irq.trace.gz",
+        "tracefs/unnamed.trace.gz",
+        "tracefs/unnamed.pipe.gz",
+        "tracefs/lost.trace.gz",
+        "tracefs/lost-pipe.pipe.gz",
+        "perf/mixed.script.gz",
+        "perf/mixed.fields.script.gz",
+        "perf/mixed.header.script.gz",
+    ] {
+        assert!(matches!(recognised(name), Some(Format::Ftrace)), "{name}");
+        let counts = counted(name);
+        let mut reader = Ftrace::new(text(name));
+        let mut found: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut last = 0;
+        while let Some(entry) = reader.next().unwrap() {
+            let Entry::One(event) = entry else { panic!("{name}: {entry:?}") };
+            *found.entry(event.action.name()).or_default() += 1;
+            assert!(event.time.0 > 0 || last == 0, "{name}");
+            last = event.time.0;
+        }
+        let mut wanted: BTreeMap<&str, u64> = BTreeMap::new();
+        for (event, count) in counts["events"].as_object().unwrap() {
+            let action = match event.as_str() {
+                "block_bio_queue" => Action::Queue,
+                "block_getrq" => Action::GetRequest,
+                "block_rq_insert" => Action::Insert,
+                "block_rq_issue" => Action::Issue,
+                "block_rq_complete" => Action::Complete,
+                "block_bio_backmerge" | "block_bio_frontmerge" | "block_rq_merge" => Action::Merge,
+                "block_split" => Action::Split,
+                "block_bio_remap" => Action::Remap,
+                other => panic!("{other}"),
+            };
+            *wanted.entry(action.name()).or_default() += count.as_u64().unwrap();
+        }
+        assert_eq!(found, wanted, "{name}");
+        assert_eq!(reader.lost(), counts["lost"].as_u64().unwrap(), "{name}");
+        assert_eq!(reader.others(), 0, "{name}");
+    }
+    assert_eq!(recognised("tracefs/mixed.context.trace.gz"), None);
+}
