@@ -1,4 +1,8 @@
 //! fio's I/O logs, version 2 (`wait` lines) and version 3 (a time in each line): `fio(1)`, "trace file format".
+//!
+//! Units are what fio 3.33 does, as experiments show (`tests/fixtures/README.md`): times of version 3 are microseconds since
+//! the start of the job. A wait of version 2 ends so many *milliseconds* after that start, where the manual says
+//! microseconds since the wait before.
 
 use crate::request::{Bad, Entry, Kind, Names, Next, Place, Requests, TraceError, Traced};
 use crate::text::{Lines, whole};
@@ -8,14 +12,15 @@ use std::io::{BufRead, Write};
 /// The version of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// Requests follow each other; `wait` lines tell pauses in microseconds.
+    /// Requests follow each other; `wait` lines tell until when, in milliseconds since the start.
     Two,
     /// Each line begins with its time.
     Three,
 }
 
-/// Nanoseconds of the unit of a wait, and of a time in version 3.
+/// Nanoseconds of the unit of a time in version 3, and of a wait in version 2.
 const MICROSECOND: u64 = 1000;
+const MILLISECOND: u64 = 1_000_000;
 
 impl Version {
     /// The first line of a log.
@@ -86,10 +91,7 @@ impl<R: BufRead> Requests for FioLog<R> {
                     let why = "version 3 has no wait lines: each line has its time";
                     return Ok(Some(Entry::Bad(Bad::line(at, why, text))));
                 }
-                Told::Wait(pause) => match self.now.checked_add(pause).filter(|n| *n < 1 << 63) {
-                    Some(now) => self.now = now,
-                    None => return Ok(Some(Entry::Bad(Bad::line(at, "the time is too large", text)))),
-                },
+                Told::Wait(until) => self.now = self.now.max(until),
                 Told::File => self.files_handled += 1,
                 Told::Request(file, kind, offset, length) => {
                     let Some(device) = self.files.number(file) else {
@@ -128,8 +130,8 @@ fn told(text: &str) -> Result<Told<'_>, String> {
     let kind = match action {
         "add" | "open" | "close" => return Ok(Told::File),
         "wait" => {
-            let pause = number("time")?.checked_mul(MICROSECOND).ok_or("the time is too large")?;
-            return Ok(Told::Wait(pause));
+            let until = number("time")?.checked_mul(MILLISECOND).filter(|n| *n < 1 << 63);
+            return Ok(Told::Wait(until.ok_or("the time is too large")?));
         }
         "read" => Kind::Read,
         "write" => Kind::Write,
@@ -159,9 +161,6 @@ pub struct FioWriter<W> {
     now: u64,
 }
 
-/// fio leaves out shorter waits; they are saved up.
-const SHORTEST_WAIT: u64 = 100;
-
 impl<W: Write> FioWriter<W> {
     /// Begins a log of requests on `file`, whose name must hold no blanks.
     pub fn new(mut out: W, version: Version, file: &str) -> std::io::Result<FioWriter<W>> {
@@ -179,7 +178,7 @@ impl<W: Write> FioWriter<W> {
         }
     }
 
-    /// Writes a request; `false` if the log has no word for it. Times are rounded down to microseconds.
+    /// Writes a request; `false` if the log has no word for it. Times are rounded down to the log's unit.
     pub fn push(&mut self, request: &Traced) -> std::io::Result<bool> {
         let action = match request.kind {
             Kind::Read => "read",
@@ -188,16 +187,14 @@ impl<W: Write> FioWriter<W> {
             Kind::Flush => "sync",
             Kind::WriteZeroes | Kind::Other => return Ok(false),
         };
-        let time = request.time.0 / MICROSECOND;
-        let pause = time.saturating_sub(self.now);
-        if self.version == Version::Two && pause >= SHORTEST_WAIT {
-            writeln!(self.out, "{} wait {pause} 0", self.file)?;
-            self.now = time;
+        let unit = if self.version == Version::Two { MILLISECOND } else { MICROSECOND };
+        let time = self.now.max(request.time.0 / unit);
+        match self.version {
+            Version::Two if time > self.now => writeln!(self.out, "{} wait {time} 0", self.file)?,
+            Version::Two => {}
+            Version::Three => write!(self.out, "{time} ")?,
         }
-        if self.version == Version::Three {
-            self.now = time;
-            write!(self.out, "{time} ")?;
-        }
+        self.now = time;
         let Extent { offset, length } = request.extent;
         writeln!(self.out, "{} {action} {offset} {length}", self.file)?;
         Ok(true)
@@ -233,16 +230,16 @@ mod tests {
 
     #[test]
     fn both_versions_are_read() {
-        let two = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 4096 8192\n/dev/a wait 1500 0\n/dev/b trim 0 512\n/dev/a sync 0 0\n/dev/a close\n";
-        let three = "fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n0 /dev/a read 4096 8192\n1500 /dev/b trim 0 512\n1500 /dev/a sync\n1600 /dev/a close\n";
+        let two = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 4096 8192\n/dev/a wait 1 0\n/dev/a wait 15 0\n/dev/b trim 0 512\n/dev/a sync 0 0\n/dev/a close\n";
+        let three = "fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n0 /dev/a read 4096 8192\n15000 /dev/b trim 0 512\n15000 /dev/a sync\n16000 /dev/a close\n";
         for text in [two, three] {
             let all: Vec<Traced> = all(text).into_iter().map(Result::unwrap).collect();
             let seen: Vec<_> =
                 all.iter().map(|r| (r.time.0, r.kind, r.extent.offset, r.extent.length, r.device)).collect();
             let want = [
                 (0, Kind::Read, 4096, 8192, 0),
-                (1_500_000, Kind::Discard, 0, 512, 1),
-                (1_500_000, Kind::Flush, 0, 0, 0),
+                (15_000_000, Kind::Discard, 0, 512, 1),
+                (15_000_000, Kind::Flush, 0, 0, 0),
             ];
             assert_eq!(seen, want);
         }
@@ -287,8 +284,8 @@ mod tests {
                 if r.kind != Kind::Flush {
                     prop_assert_eq!(r.extent, Extent { offset: *offset, length: *length });
                 }
-                // Version 2 saves up pauses below 100 microseconds; nothing is lost for ever.
-                prop_assert!(r.time.0 <= *time && time - r.time.0 < 101_000);
+                let unit = if three { MICROSECOND } else { MILLISECOND };
+                prop_assert_eq!(r.time.0, time / unit * unit);
             }
         }
 

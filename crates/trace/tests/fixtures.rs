@@ -1,10 +1,11 @@
 //! What the real tools recorded, read by us and counted by them: see `fixtures/README.md` for the origin of each file.
 
+use iosonar_trace::fio::FioLog;
 use iosonar_trace::kernel::blkparse::Blkparse;
 use iosonar_trace::kernel::blktrace::Blktrace;
 use iosonar_trace::kernel::ftrace::Ftrace;
 use iosonar_trace::kernel::{Action, Event, Events, Merged};
-use iosonar_trace::{Entry, Format, decompress};
+use iosonar_trace::{Entry, Format, Kind, Requests, decompress};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -97,7 +98,8 @@ fn common(events: &[Event]) -> Vec<(u64, Action, u64, u64)> {
     let origin = events.iter().find(|e| e.action != Action::Other).unwrap().time.0;
     let told = events.iter().filter(|e| !matches!(e.action, Action::Other | Action::Remap | Action::Split));
     // What ends without a length ends a flush or a command, and the texts do not say which.
-    let told = told.filter(|e| e.action != Action::Complete || e.bytes > 0);
+    let told = told
+        .filter(|e| e.bytes > 0 || e.action != Action::Complete && e.rwbs.of_length(0).kind == Kind::Flush);
     let mut all: Vec<_> = told.map(|e| (e.time.0 - origin, e.action, e.sector, e.bytes)).collect();
     all.sort_unstable();
     all
@@ -116,15 +118,29 @@ fn texts_of_blkparse_hold_what_the_binary_files_hold() {
         assert_eq!(counts, expected(name), "{name}");
     }
     binary.retain(told);
-    for name in ["blktrace/mixed.blkparse.gz", "blktrace/mixed.tracked.gz", "blktrace/mixed.default.gz", "blktrace/mixed.times.gz"] {
+    for name in [
+        "blktrace/mixed.blkparse.gz",
+        "blktrace/mixed.tracked.gz",
+        "blktrace/mixed.default.gz",
+        "blktrace/mixed.times.gz",
+    ] {
         let mut events = blkparse(name);
         events.retain(told);
         let (found, wanted) = (common(&events), common(&binary));
         let first = found.iter().zip(&wanted).find(|(a, b)| a != b);
-        assert!(first.is_none() && found.len() == wanted.len(), "{name}: {first:?}, {} {}", found.len(), wanted.len());
-        let named = events.iter().filter(|e| e.process.to_string().starts_with("dd-")).count();
-        let named_in_binary = binary.iter().filter(|e| e.process.to_string().starts_with("dd-")).count();
-        assert_eq!(named, named_in_binary, "{name}");
+        assert!(
+            first.is_none() && found.len() == wanted.len(),
+            "{name}: {first:?}, {} {}",
+            found.len(),
+            wanted.len()
+        );
+        // Names change when a program is executed, and the text and the file tell of that at other times.
+        let asked = |events: &[Event]| -> Vec<u32> {
+            let asked = events.iter().filter(|e| e.action == Action::Queue && e.bytes > 0);
+            asked.map(|e| e.process.pid).collect()
+        };
+        assert!(events.iter().any(|e| e.process.to_string().starts_with("fio-")), "{name}");
+        assert_eq!(asked(&events), asked(&binary), "{name}");
     }
     // Without times nobody can say when a request was.
     assert_eq!(recognised("blktrace/mixed.bytes.gz"), None);
@@ -176,4 +192,48 @@ fn texts_of_tracefs_and_perf_hold_what_these_count() {
         assert_eq!(reader.others(), 0, "{name}");
     }
     assert_eq!(recognised("tracefs/mixed.context.trace.gz"), None);
+}
+
+#[test]
+fn logs_of_fio_hold_what_fio_counts() {
+    for name in ["files.v3.log", "sizes.v3.log", "times.v3.log", "trims.v3.log", "waits.v2.log"] {
+        let name = format!("fio/{name}");
+        let counts = counted(&name);
+        let mut log = FioLog::new(text(&name));
+        let mut found: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut bytes = BTreeMap::from([(Kind::Read, 0), (Kind::Write, 0)]);
+        let mut times = Vec::new();
+        while let Some(entry) = log.next().unwrap() {
+            let Entry::One(request) = entry else { panic!("{name}: {entry:?}") };
+            *found.entry(request.kind.name()).or_default() += 1;
+            *bytes.entry(request.kind).or_default() += request.extent.length;
+            times.push(request.time.0);
+        }
+        let told = |operation: &str| counts["operations"][operation].as_u64().unwrap_or(0);
+        for (kind, wanted) in [
+            (Kind::Read, told("read")),
+            (Kind::Write, told("write")),
+            (Kind::Discard, told("trim")),
+            (Kind::Flush, told("sync") + told("datasync")),
+        ] {
+            assert_eq!(found.get(kind.name()).copied().unwrap_or(0), wanted, "{name}: {}", kind.name());
+        }
+        let fio = &counts["fio"];
+        for (kind, word) in [(Kind::Read, "read"), (Kind::Write, "write")] {
+            assert_eq!(
+                found.get(kind.name()).copied().unwrap_or(0),
+                fio[word]["total_ios"].as_u64().unwrap(),
+                "{name}"
+            );
+            assert_eq!(bytes[&kind], fio[word]["io_bytes"].as_u64().unwrap(), "{name}");
+        }
+        assert!(times.is_sorted(), "{name}");
+        // Its replay took about as long as the log says, so the unit is the right one; fio counts waits from its own start.
+        if name.contains("waits") || name.contains("times") {
+            let span_ms =
+                (times[times.len() - 1] - if name.contains("times") { times[0] } else { 0 }) / 1_000_000;
+            let took = fio["job_runtime_ms"].as_u64().unwrap();
+            assert!(2 * took > span_ms && took < 2 * span_ms, "{name}: {took} ms for {span_ms} ms");
+        }
+    }
 }

@@ -6,6 +6,7 @@
 mod analyze;
 mod compare;
 mod conflicts;
+mod convert;
 mod data;
 mod engines;
 mod exchange;

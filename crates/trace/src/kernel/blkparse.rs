@@ -181,7 +181,8 @@ impl Form {
         if sector.is_empty() || sector.starts_with(['[', '(']) {
             return Ok(Some(event));
         }
-        let is_bare = found.values[Field::Sectors as usize].is_none() && rest.trim_start().starts_with(['[', '(']);
+        let is_bare =
+            found.values[Field::Sectors as usize].is_none() && rest.trim_start().starts_with(['[', '(']);
         if is_bare && action != Action::Complete {
             // A command of a driver: the number is that of its bytes.
             event.rwbs.kind = Kind::Other;

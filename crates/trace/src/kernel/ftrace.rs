@@ -141,9 +141,10 @@ fn who_and_when(head: &str) -> Option<(Process, u64)> {
     let rest = rest.trim_end();
     let (time, task) = match time.strip_suffix("us") {
         // The latency format: microseconds, and CPU and flags in one word.
-        Some(micros) => {
-            (whole(micros)?.checked_mul(1000)?, rest.rsplit_once(char::is_whitespace).map_or("", |(task, _)| task))
-        }
+        Some(micros) => (
+            whole(micros)?.checked_mul(1000)?,
+            rest.rsplit_once(char::is_whitespace).map_or("", |(task, _)| task),
+        ),
         // The CPU stands in brackets; before it the task.
         None => (seconds(time)?, rest.rfind(" [").map_or(rest, |i| &rest[..i])),
     };

@@ -1,0 +1,183 @@
+//! `iosonar convert` and `iosonar info`: traces of all forms, against what other programs made of the same traces.
+
+use crate::*;
+
+/// Time, sector, length, letter and latency of each line, in the words of `conv.expected.json`.
+fn rows(text: &str) -> Vec<(u64, u64, u64, String, u64)> {
+    let time = |cell: &str| {
+        let (seconds, fraction) = cell.split_once('.').unwrap();
+        seconds.parse::<u64>().unwrap() * S + format!("{fraction:0<9}").parse::<u64>().unwrap()
+    };
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(';').map(str::trim).collect();
+        let number = |i: usize| cells[i].parse::<u64>().unwrap();
+        (time(cells[0]), number(1), number(2), cells[3].to_string(), time(cells[5]))
+    };
+    text.lines().filter(|line| !line.starts_with(['#', 's'])).map(row).collect()
+}
+
+fn expected() -> Value {
+    serde_json::from_str(&std::fs::read_to_string(fixture_path("conv.expected.json")).unwrap()).unwrap()
+}
+
+fn tiny(lab: &Lab) {
+    fixture(lab, "tiny.blktrace.0");
+    fixture(lab, "tiny.blktrace.1");
+}
+
+// 67
+#[test]
+fn a_trace_of_blktrace_becomes_a_load() {
+    let (lab, expected) = (lab(), expected());
+    tiny(&lab);
+    let ended = lab.expect(0, "convert tiny.blktrace.0 tiny.blktrace.1 -");
+    let want: Vec<(u64, u64, u64, String)> = serde_json::from_value(expected["plain"].clone()).unwrap();
+    let got: Vec<_> = rows(&ended.out).into_iter().map(|(t, s, l, op, _)| (t, s, l, op)).collect();
+    assert_eq!(got, want);
+    assert!(ended.err.contains("an event Q (queue)"), "{}", ended.err);
+    assert!(ended.err.contains("1 discards, 1 flushes"), "{}", ended.err);
+    // The name's beginning stands for the files of all CPUs; of one CPU alone there are fewer.
+    assert_eq!(rows(&lab.expect(0, "convert tiny -").out).len(), 9);
+    assert_eq!(rows(&lab.expect(0, "convert tiny.blktrace.0 -").out).len(), 5);
+    let info: Value = serde_json::from_str(&lab.expect(0, "info --json tiny").out).unwrap();
+    for (letter, name) in [("Q", "Q queue"), ("G", "G get request"), ("I", "I insert"), ("D", "D issue")] {
+        assert_eq!(info["besides"][format!("events {name}")], expected["event_counts"][letter]);
+    }
+    assert_eq!(info["request_is_event"], "queue");
+    assert_eq!(info["kinds"]["discards"], 1);
+    assert_eq!(info["kinds"]["flushes"], 1);
+}
+
+// 67
+#[test]
+fn guessed_timing_is_that_of_blkreplays_script() {
+    let (lab, expected) = (lab(), expected());
+    tiny(&lab);
+    let ended = lab.expect(0, "convert --guess-timing tiny -");
+    let want: Vec<(u64, u64, u64, String, u64)> =
+        serde_json::from_value(expected["with_timing"].clone()).unwrap();
+    assert_eq!(rows(&ended.out), want);
+    assert!(ended.err.contains("2 requests without an end, 1 ends without a begin"), "{}", ended.err);
+    assert_eq!(ended.out.matches("an end without a begin").count(), 1);
+    assert!(ended.err.contains("for analysis, not for replays"));
+}
+
+// 68
+#[test]
+fn a_log_of_diskmon_becomes_a_load_for_each_disk() {
+    let (lab, expected) = (lab(), expected());
+    fixture(&lab, "diskmon.log.gz");
+    let refused = lab.expect(2, "convert diskmon.log.gz x.load");
+    assert!(
+        refused.err.contains("2 devices (disk0  disk1)") && refused.err.contains("--split device"),
+        "{}",
+        refused.err
+    );
+    assert!(!lab.path("x.load").exists());
+    lab.expect(0, "convert --split device diskmon.log.gz win.load.gz");
+    for disk in ["0", "1"] {
+        let text = lab.expect(0, &format!("filter shift:0 win.disk{disk}.load.gz")).out;
+        let want = expected["diskmon"][disk].as_array().unwrap();
+        let got = rows(&text);
+        assert_eq!(got.len(), want.len());
+        for (row, want) in got.iter().zip(want) {
+            let nanos = |v: &Value| v.as_str().unwrap().parse::<f64>().unwrap() * 1e9;
+            assert_eq!(
+                (row.0, row.1, row.2),
+                (nanos(&want[0]).round() as u64, want[1].as_u64().unwrap(), want[2].as_u64().unwrap())
+            );
+            assert_eq!((row.3.as_str(), row.4), (want[3].as_str().unwrap(), nanos(&want[4]).round() as u64));
+        }
+    }
+    lab.expect(0, "convert --device disk1 diskmon.log.gz one.load");
+    assert_eq!(rows(&std::fs::read_to_string(lab.path("one.load")).unwrap()).len(), 2);
+}
+
+const LOAD: &str = "\
+     0.000000000 ;           16 ;    8 ; W ; 0.0 ; 0.0
+     0.001000000 ;           24 ;    8 ; R ; 0.0 ; 0.0
+     0.002000000 ;           64 ;   16 ; R ; 0.0 ; 0.0
+     0.500000000 ;           16 ;    8 ; W ; 0.0 ; 0.0
+";
+
+#[test]
+fn loads_come_back_from_every_form_that_is_written() {
+    let lab = lab();
+    lab.file("a.load", LOAD);
+    let want = rows(LOAD);
+    for (file, more) in [
+        ("a.iolog", ""),
+        ("b.iolog", "--to fio2"),
+        ("c.iolog.gz", ""),
+        ("d.seek", "--block-size 512"),
+        ("e.parquet", ""),
+        ("f.iosonar", ""),
+        ("g.load.gz", ""),
+    ] {
+        lab.expect(0, &format!("convert {more} a.load {file}"));
+        let block = if file.ends_with(".seek") { "--block-size 512" } else { "" };
+        let back = rows(&lab.expect(0, &format!("convert {block} {file} -")).out);
+        assert_eq!(back, want, "{file}");
+    }
+    let show = lab.expect(0, "show f.iosonar").out;
+    assert!(show.contains('4'), "{show}");
+    let again = lab.expect(2, "convert a.load a.iolog");
+    assert!(again.err.contains("exists already"), "{}", again.err);
+}
+
+#[test]
+fn exact_ends_become_an_archive() {
+    let lab = lab();
+    tiny(&lab);
+    lab.expect(0, "convert tiny t.iosonar");
+    let records = lab.records("t.iosonar");
+    let latencies: Vec<Option<u64>> = records.iter().map(|r| r.latency().map(|l| l.0)).collect();
+    let want = [300_000, 150_000, 120_000, 900_000, 400_000, 2_500_000];
+    assert_eq!(latencies[..6], want.map(Some));
+    assert_eq!(latencies[6..], [None, Some(100_000), None]);
+    let info: Value =
+        serde_json::from_str(&std::fs::read_to_string(lab.path("t.iosonar/run.json")).unwrap()).unwrap();
+    let notices = info["means"]["notices"].to_string();
+    assert!(notices.contains("2 requests without an end, 1 ends without a begin"), "{notices}");
+}
+
+#[test]
+fn what_is_damaged_is_told_counted_and_refused_when_strict() {
+    let lab = lab();
+    lab.file(
+        "bad.csv",
+        "128166372003061629,hm,1,Read,383496192,32768,413\n128166372003061630,hm,1,Read,x,32768,413\n",
+    );
+    let ended = lab.expect(0, "convert bad.csv bad.load");
+    assert!(ended.err.contains("bad.csv: line 2: the offset 'x'"), "{}", ended.err);
+    assert!(ended.err.contains("1 entries are damaged"), "{}", ended.err);
+    lab.expect(3, "convert --strict bad.csv strict.load");
+    tiny(&lab);
+    let cut = std::fs::read(lab.path("tiny.blktrace.0")).unwrap();
+    lab.file("cut.blktrace.0", &cut[..cut.len() - 10]);
+    let ended = lab.expect(3, "convert --strict cut.blktrace.0 cut.load");
+    assert!(
+        ended.err.contains("byte 1440: the trace is cut off: 38 bytes of an event of 48"),
+        "{}",
+        ended.err
+    );
+    lab.file("text", "hello\nworld\n");
+    let refused = lab.expect(2, "convert text x.load");
+    assert!(refused.err.contains("--from") && refused.err.contains("blktrace"), "{}", refused.err);
+    lab.file("empty", "");
+    lab.expect(2, "info empty");
+    lab.expect(2, "info missing");
+}
+
+#[test]
+fn time_that_runs_backward_is_brought_into_order_and_told() {
+    let lab = lab();
+    let row = |t: u64, sector: u64| format!("1,R,{},4096,{}\n", sector * 512, 1_577_808_144_000_000 + t);
+    lab.file("a.csv", row(5, 8) + &row(3, 16) + &row(9, 24));
+    let ended = lab.expect(0, "convert a.csv -");
+    let seen: Vec<(u64, u64)> = rows(&ended.out).iter().map(|r| (r.0, r.1)).collect();
+    assert_eq!(seen, [(0, 16), (2000, 8), (6000, 24)]);
+    assert!(ended.err.contains("1 requests that were brought to their places in time"), "{}", ended.err);
+    let kept = rows(&lab.expect(0, "convert --keep-order a.csv -").out);
+    assert_eq!(kept.iter().map(|r| r.1).collect::<Vec<_>>(), [8, 16, 24]);
+}
