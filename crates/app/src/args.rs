@@ -6,6 +6,7 @@ use crate::compare_args::CompareArgs;
 use crate::convert_args::{ConvertArgs, InfoArgs};
 use crate::means_args::{EngineArgs, MeansArgs};
 use crate::plot_args::PlotArgs;
+use crate::record_args::RecordArgs;
 use crate::run_args::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_plan::{ByteSize, Nanos, Pipeline, Speed};
@@ -59,6 +60,8 @@ pub enum Command {
     Import(ImportArgs),
     /// Make an artificial load
     Generate(GenerateArgs),
+    /// Record the block I/O of live devices
+    Record(RecordArgs),
     /// Make loads and archives of traces: blktrace, blkparse, perf, fio, XDD, DiskMon, MSR …
     Convert(Box<ConvertArgs>),
     /// Tell what a trace is, and its shape

@@ -19,6 +19,7 @@ mod places;
 mod playback;
 mod plot_args;
 mod progress;
+mod record_args;
 mod replace;
 mod run_args;
 mod screen;
@@ -74,6 +75,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Export(args) => commands::export(args),
         Command::Import(args) => commands::import(args),
         Command::Generate(args) => commands::generate(args),
+        Command::Record(args) => commands::record(&args),
         Command::Convert(args) => commands::convert(&args),
         Command::Info(args) => commands::info(&args),
         Command::Filter(args) => commands::filter(&args),

@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("plan", &[]),
     ("trace", &["plan"]),
     ("load", &["os", "plan", "trace"]),
@@ -20,6 +20,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("archive", &["plan"]),
     ("record", &["archive", "os", "plan"]),
     ("host", &["os"]),
+    ("capture", &["plan", "trace"]),
     ("engine", &["archive", "backend", "host", "load", "os", "plan", "record", "sched", "trace"]),
     ("analyze", &["archive", "os", "plan"]),
     ("view", &["analyze", "archive", "plan"]),
@@ -32,6 +33,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
         &[
             "analyze",
             "archive",
+            "capture",
             "dialect-blkreplay",
             "dialect-xdd",
             "engine",

@@ -146,6 +146,20 @@ impl ArchiveWriter {
         Ok(writer)
     }
 
+    /// Goes on with a directory whose run was killed before it had any record.
+    ///
+    /// # Errors
+    /// A directory that has records.
+    pub fn again(dir: &Path, plan: &Plan) -> Result<ArchiveWriter> {
+        for name in [LOG, RECORDS] {
+            let path = dir.join(name);
+            if path.exists() {
+                return Err(ArchiveError::Exists(path.display().to_string()));
+            }
+        }
+        Ok(ArchiveWriter { dir: dir.to_path_buf(), run_id: plan.run_id, stamp: plan.stamp() })
+    }
+
     /// The directory.
     pub fn dir(&self) -> &Path {
         &self.dir

@@ -4,6 +4,7 @@ use iosonar_trace::fio::FioLog;
 use iosonar_trace::kernel::blkparse::Blkparse;
 use iosonar_trace::kernel::blktrace::Blktrace;
 use iosonar_trace::kernel::ftrace::Ftrace;
+use iosonar_trace::kernel::ring::{Forms, Pages};
 use iosonar_trace::kernel::{Action, Event, Events, Merged};
 use iosonar_trace::{Entry, Format, Kind, Requests, decompress};
 use serde_json::Value;
@@ -235,5 +236,64 @@ fn logs_of_fio_hold_what_fio_counts() {
             let took = fio["job_runtime_ms"].as_u64().unwrap();
             assert!(2 * took > span_ms && took < 2 * span_ms, "{name}: {took} ms for {span_ms} ms");
         }
+    }
+}
+
+/// The forms of the kernel that the pages are from.
+fn forms() -> Forms {
+    let read = |name: &str| std::fs::read_to_string(path(&format!("tracefs/format/{name}"))).unwrap();
+    let names = [
+        "block_bio_backmerge",
+        "block_bio_frontmerge",
+        "block_bio_queue",
+        "block_bio_remap",
+        "block_getrq",
+        "block_rq_complete",
+        "block_rq_insert",
+        "block_rq_issue",
+        "block_split",
+    ];
+    Forms::parse(&read("header_page"), names.map(|name| (name, read(name)))).unwrap()
+}
+
+/// The events of pages, how many were lost before them as far as they say so, and how often they say so.
+fn pages(name: &str) -> (Vec<Event>, u64, u64) {
+    let (forms, mut bytes) = (forms(), Vec::new());
+    text(name).read_to_end(&mut bytes).unwrap();
+    let (mut events, mut lost, mut times) = (Vec::new(), 0, 0);
+    let mut decoder = Pages::new(&forms);
+    for page in bytes.chunks(4096) {
+        let facts = decoder.decode(page, &mut |event| events.push(event));
+        assert_eq!((facts.bad, facts.others), (None, 0), "{name}");
+        if let Some(number) = facts.lost {
+            lost += number.unwrap_or(0);
+            times += 1;
+        }
+    }
+    (events, lost, times)
+}
+
+#[test]
+fn pages_of_the_ring_buffer_hold_what_the_kernel_prints_of_them() {
+    for cpu in 0..2 {
+        let printed = all(Ftrace::new(text(&format!("tracefs/mixed.cpu{cpu}.trace.gz"))));
+        let (read, lost, _) = pages(&format!("tracefs/mixed.cpu{cpu}.raw.gz"));
+        assert_eq!((read.len(), lost), (printed.len(), 0));
+        for (read, printed) in read.iter().zip(&printed) {
+            assert!(read.time.0.abs_diff(printed.time.0) <= 1000, "{read:?} {printed:?}");
+            // Of remaps the text is not read further than the device.
+            let has_place = !matches!(read.action, Action::Remap | Action::Split);
+            assert_eq!((read.action, read.device, read.rwbs), (printed.action, printed.device, printed.rwbs));
+            assert!(
+                !has_place
+                    || (read.sector, read.bytes, read.error)
+                        == (printed.sector, printed.bytes, printed.error)
+            );
+            assert_eq!(read.process.pid, printed.process.pid);
+        }
+        let stats = counted(&format!("tracefs/lost.cpu{cpu}.raw.gz"));
+        let (kept, _, times) = pages(&format!("tracefs/lost.cpu{cpu}.raw.gz"));
+        assert_eq!(kept.len() as u64, stats["stats"]["entries"].as_u64().unwrap());
+        assert!(times > 0, "the pages say that events were lost");
     }
 }

@@ -134,17 +134,20 @@ impl NewArchive {
         let (plan, run) = recording(origin, 0);
         let environment = serde_json::json!({ "converted_from": origin });
         let writer = ArchiveWriter::create(&dir, &plan, &environment, &run).map_err(Failure::refused)?;
+        NewArchive::of(writer, plan, run)
+    }
+
+    /// Of a directory whose run was killed before it had any record.
+    pub fn again(dir: &Path, plan: Plan, run: RunInfo) -> Result<NewArchive, Failure> {
+        let writer = ArchiveWriter::again(dir, &plan).map_err(Failure::refused)?;
+        NewArchive::of(writer, plan, run)
+    }
+
+    /// Of an archive that was begun; its one target stands for all that will be met.
+    pub fn of(writer: ArchiveWriter, plan: Plan, run: RunInfo) -> Result<NewArchive, Failure> {
         let log = writer.record_log()?;
-        Ok(NewArchive {
-            writer,
-            log,
-            frame: Frame::default(),
-            targets: Vec::new(),
-            plan,
-            run,
-            sequences: Vec::new(),
-            last: 0,
-        })
+        let (frame, targets, sequences) = (Frame::default(), Vec::new(), Vec::new());
+        Ok(NewArchive { writer, log, frame, targets, plan, run, sequences, last: 0 })
     }
 
     /// Whether the request became a record: reads and writes whose begin is known do.
@@ -158,10 +161,10 @@ impl NewArchive {
         let end = &mut self.targets[target].max_requested_end;
         *end = (*end).max(request.extent.end());
         let record = Record { op, target: target as u16, sequence, ..of_request(request) };
+        // A frame that says no has taken the record, and is full.
         if !self.frame.push(&record) {
             self.log.append_frame(&mut self.frame)?;
             self.frame.clear();
-            self.frame.push(&record);
         }
         Ok(true)
     }
@@ -172,8 +175,9 @@ impl NewArchive {
                 Some(known) => known,
                 None if self.targets.len() == usize::from(u16::MAX) => return None,
                 None => {
-                    let first = self.run.targets[0].clone();
-                    self.targets.push(TargetInfo { path: device.to_string(), ..first });
+                    let known = self.run.targets.iter().find(|t| t.path == device);
+                    let like = known.unwrap_or(&self.run.targets[0]).clone();
+                    self.targets.push(TargetInfo { path: device.to_string(), ..like });
                     self.sequences.push(0);
                     self.targets.len() - 1
                 }
@@ -196,7 +200,9 @@ impl NewArchive {
             self.plan.targets = self.targets.iter().map(named).collect();
             self.run.targets = self.targets;
         }
-        self.run.means.notices = remarks.to_vec();
+        if !remarks.is_empty() {
+            self.run.means.notices = remarks.to_vec();
+        }
         self.writer.write_plan(&self.plan)?;
         self.writer.write_run(&self.run)?;
         let dir = self.writer.dir().to_path_buf();

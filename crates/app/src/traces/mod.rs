@@ -4,5 +4,6 @@ mod archive;
 mod open;
 mod out;
 
+pub use archive::NewArchive;
 pub use open::{BadTold, Reading, Trace, open};
 pub use out::{Form, Output, Outputs};

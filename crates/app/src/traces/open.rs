@@ -1,6 +1,7 @@
 //! Finding out what traces are, and reading them.
 
 use super::archive::Recorded;
+use crate::commands::recorded_requests;
 use crate::convert_args::{ReadingArgs, TimingArg};
 use crate::exit::Failure;
 use anyhow::{Context, anyhow};
@@ -84,6 +85,8 @@ pub struct Trace {
 /// What lies at a path.
 enum Opened {
     Archive(Archive),
+    /// A recording, with its events.
+    Recording(PathBuf),
     Parquet(PathBuf),
     Text(Format, Box<dyn BufRead + Send>),
 }
@@ -135,6 +138,7 @@ fn described(opened: &[Opened]) -> String {
     for one in opened {
         let word = match one {
             Opened::Archive(_) => "an archive".to_string(),
+            Opened::Recording(_) => "a recording of kernel events".to_string(),
             Opened::Parquet(_) => Format::Parquet.to_string(),
             Opened::Text(format, _) => format.to_string(),
         };
@@ -150,6 +154,9 @@ const LOOKED_AT: usize = 1 << 16;
 
 fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
     let name = || path.display().to_string();
+    if path.join("events").is_dir() {
+        return Ok(Opened::Recording(path.to_path_buf()));
+    }
     if path.is_dir() {
         return Archive::open(path).map(Opened::Archive).map_err(Failure::refused);
     }
@@ -191,6 +198,10 @@ type Chosen = (At, Timing);
 fn requests(path: &Path, opened: Opened, reading: &Reading) -> Result<(Boxed, Option<Chosen>), Failure> {
     let (format, text) = match opened {
         Opened::Archive(archive) => return Ok((Box::new(Recorded::of_archive(archive)), None)),
+        Opened::Recording(dir) => {
+            let (requests, at) = recorded_requests(&dir, reading.timing, reading.at)?;
+            return Ok((requests, Some((at, reading.timing))));
+        }
         Opened::Parquet(path) => {
             let records = Recorded::of_parquet(&path).map_err(Failure::refused)?;
             return Ok((Box::new(records), None));

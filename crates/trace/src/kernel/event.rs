@@ -139,6 +139,12 @@ impl Rwbs {
         Rwbs { kind, flags }
     }
 
+    /// What the kernel's own events mean: they have no letter for zeroing but N, with a length; drivers' commands have none.
+    pub(crate) fn kind_in_events(self, length: u64) -> Kind {
+        let is_zeroing = self.kind == Kind::Other && length > 0;
+        if is_zeroing { Kind::WriteZeroes } else { self.kind }
+    }
+
     /// What it means for so many bytes: without data, a write that flushes is a flush.
     pub fn of_length(self, bytes: u64) -> Rwbs {
         let empty_flush = bytes == 0 && self.flags.has(Flags::PREFLUSH);

@@ -4,7 +4,7 @@
 //! the kernel's own format files give (`include/trace/events/block.h`).
 
 use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
-use crate::request::{Bad, Entry, Kind, Next, Process};
+use crate::request::{Bad, Entry, Next, Process};
 use crate::text::{Lines, seconds, whole};
 use iosonar_plan::{Nanos, SECTOR};
 use std::io::BufRead;
@@ -176,10 +176,7 @@ fn place(event: &mut Event, name: &str, fields: &str) -> Result<(), String> {
             let sectors = words.next().unwrap_or_default();
             let bytes = whole(sectors).and_then(|n| n.checked_mul(SECTOR));
             event.bytes = bytes.ok_or_else(|| format!("the length '{sectors}' is no number"))?;
-            // The kernel has no letter for zeroing: N, with a length. Drivers' commands have none.
-            if event.bytes > 0 && letters.starts_with('N') {
-                event.rwbs.kind = Kind::WriteZeroes;
-            }
+            event.rwbs.kind = event.rwbs.kind_in_events(event.bytes);
         }
         // A split tells where the second part begins.
         Some("/") => {}
@@ -205,7 +202,7 @@ fn name_of_task(event: &mut Event, fields: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Flags;
+    use crate::request::{Flags, Kind};
     use proptest::prelude::*;
 
     fn one(line: &str) -> Result<Event, String> {

@@ -8,6 +8,7 @@ pub mod ftrace;
 mod merge;
 mod pairing;
 pub mod ring;
+pub mod segment;
 
 pub use event::{Action, Device, Event, Events, Rwbs};
 pub use merge::Merged;

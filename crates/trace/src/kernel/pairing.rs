@@ -128,6 +128,20 @@ impl<E: Events> Paired<E> {
         self
     }
 
+    /// Lets time begin at this time of the events' clock.
+    #[must_use]
+    pub fn since(mut self, origin: Nanos) -> Paired<E> {
+        (self.from_first, self.origin) = (true, Some(origin));
+        self
+    }
+
+    /// Gives devices other names than their two numbers: pairs of these and the name.
+    #[must_use]
+    pub fn named(mut self, names: Vec<(String, String)>) -> Paired<E> {
+        self.devices.names = names;
+        self
+    }
+
     /// Events met so far, in the order of [`Action::ALL`].
     pub fn counts(&self) -> [u64; Action::ALL.len()] {
         self.counts
@@ -331,20 +345,23 @@ impl<E: Events> Paired<E> {
     }
 }
 
-/// Some texts do not tell the device.
-fn name(device: &Device) -> String {
-    if *device == Device::default() { String::new() } else { device.to_string() }
-}
-
 /// Numbers of the devices, in the order in which they are met.
 #[derive(Debug, Default)]
 struct Devices {
     all: Vec<Device>,
     numbers: HashMap<Device, u32>,
     last: u32,
+    names: Vec<(String, String)>,
 }
 
 impl Devices {
+    fn name(&self, device: Device) -> String {
+        // Some texts do not tell the device.
+        let numbers = if device == Device::default() { String::new() } else { device.to_string() };
+        let known = self.names.iter().find(|(known, _)| *known == numbers);
+        known.map_or(numbers.clone(), |(_, name)| name.clone())
+    }
+
     fn number(&mut self, device: Device) -> u32 {
         // Events of one device mostly follow each other.
         if self.all.get(self.last as usize) != Some(&device) {
@@ -401,7 +418,7 @@ impl<E: Events> Requests for Paired<E> {
     }
 
     fn devices(&self) -> Vec<String> {
-        self.devices.all.iter().map(name).collect()
+        self.devices.all.iter().map(|device| self.devices.name(*device)).collect()
     }
 
     fn besides(&self) -> Vec<(String, u64)> {

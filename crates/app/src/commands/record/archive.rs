@@ -1,0 +1,282 @@
+//! The archive of a recording: begun before the first event, concluded from its segments.
+
+use super::Recorded;
+use crate::exit::Failure;
+use crate::session::{TOOL, command_line};
+use crate::traces::NewArchive;
+use anyhow::{Context, anyhow};
+use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TargetInfo};
+use iosonar_capture::{Watch, segment_files};
+use iosonar_dialect_blkreplay::recording;
+use iosonar_host::{BlockDevice, Root, TargetFacts, environment};
+use iosonar_plan::{Nanos, Plan};
+use iosonar_trace::kernel::segment::Segments;
+use iosonar_trace::kernel::{At, Paired, Timing};
+use iosonar_trace::{Entry, Kind, Pairing, Requests};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Where the events lie.
+pub const EVENTS: &str = "events";
+/// Facts about the recording.
+const FACTS: &str = "recording.json";
+
+/// What is known of a recording beside its requests.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Facts {
+    /// Which event counts: `queue` or `issue`.
+    at: String,
+    /// `CLOCK_MONOTONIC` at its begin, nanoseconds: the clock of the events.
+    origin_monotonic_ns: u64,
+    /// Devices by the kernel's numbers, with their paths.
+    devices: Vec<(String, String)>,
+    /// Counts; absent while it goes on, and after a crash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counts: Option<Counts>,
+}
+
+/// What was counted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Counts {
+    seconds: f64,
+    events: u64,
+    lost_events: u64,
+    damaged_pages: u64,
+    bytes: u64,
+    removed_segments: u64,
+    removed_events: u64,
+    /// CPU time of the recorder, and per event.
+    cpu_seconds: f64,
+    cpu_ns_per_event: f64,
+}
+
+/// A recording whose archive was begun.
+pub struct Begun {
+    dir: PathBuf,
+    /// Where the segments go.
+    pub events: PathBuf,
+    facts: Facts,
+    plan: Plan,
+    run: RunInfo,
+    writer: ArchiveWriter,
+}
+
+impl Begun {
+    /// Makes the directory.
+    pub fn create(
+        dir: &Path,
+        facts: &[TargetFacts],
+        devices: &[(TargetFacts, BlockDevice)],
+        watch: Watch,
+    ) -> Result<Begun, Failure> {
+        let (mut plan, mut run) = recording("recording", 0);
+        let of = |(_, device): &(TargetFacts, BlockDevice)| TargetInfo {
+            path: device.dev_path().display().to_string(),
+            size: device.size,
+            ..run.targets[0].clone()
+        };
+        run.targets = devices.iter().map(of).collect();
+        let target = plan.targets[0].clone();
+        let named = |info: &TargetInfo| iosonar_plan::Target { path: (&info.path).into(), ..target.clone() };
+        plan.targets = run.targets.iter().map(named).collect();
+        run.command = command_line();
+        run.started_unix_ns = iosonar_os::realtime_ns();
+        run.origin_monotonic_ns = iosonar_os::monotonic_ns();
+        run.state = RunState::Running;
+        let environment = environment::capture(facts, &Root::default()).by(TOOL);
+        let environment = serde_json::to_value(environment)?;
+        let writer = ArchiveWriter::create(dir, &plan, &environment, &run).map_err(Failure::refused)?;
+        let events = dir.join(EVENTS);
+        fs::create_dir(&events).with_context(|| format!("cannot make {}", events.display()))?;
+        let name = |(_, device): &(TargetFacts, BlockDevice)| {
+            (super::number(device).to_string(), device.dev_path().display().to_string())
+        };
+        let facts = Facts {
+            at: if watch == Watch::Queue { At::QUEUE.word() } else { At::ISSUE.word() }.to_string(),
+            origin_monotonic_ns: run.origin_monotonic_ns,
+            devices: devices.iter().map(name).collect(),
+            counts: None,
+        };
+        facts.keep(dir)?;
+        Ok(Begun { dir: dir.to_path_buf(), events, facts, plan, run, writer })
+    }
+
+    /// Makes records of the events, and sums up: what to tell.
+    pub fn conclude(mut self, recorded: &Recorded) -> Result<String, Failure> {
+        let stored = recorded.stored;
+        self.facts.counts = Some(Counts {
+            seconds: recorded.took.as_secs_f64(),
+            events: stored.events,
+            lost_events: recorded.lost.lost,
+            damaged_pages: recorded.lost.damaged,
+            bytes: stored.bytes,
+            removed_segments: stored.removed_segments,
+            removed_events: stored.removed_events,
+            cpu_seconds: recorded.cpu_ns as f64 / 1e9,
+            cpu_ns_per_event: recorded.cpu_ns as f64 / stored.events.max(1) as f64,
+        });
+        self.facts.keep(&self.dir)?;
+        self.run.state = match &recorded.broken {
+            Some(why) => RunState::Broken(why.clone()),
+            None => RunState::Finished,
+        };
+        let (dir, facts) = (self.dir, self.facts);
+        make(&dir, &facts, NewArchive::of(self.writer, self.plan, self.run)?)
+    }
+}
+
+impl Facts {
+    fn keep(&self, dir: &Path) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        fs::write(dir.join(FACTS), text)
+            .with_context(|| format!("cannot write {}", dir.join(FACTS).display()))?;
+        Ok(())
+    }
+
+    fn of(dir: &Path) -> Result<Facts, Failure> {
+        let path = dir.join(FACTS);
+        let text = fs::read_to_string(&path).map_err(|_| {
+            anyhow!(
+                "{} is no recording: it has no {FACTS}; name a directory that 'iosonar record' made",
+                dir.display()
+            )
+        });
+        let facts = serde_json::from_str(&text.map_err(Failure::refused)?);
+        facts.with_context(|| path.display().to_string()).map_err(Failure::refused)
+    }
+
+    fn at(&self) -> At {
+        At::ALL.iter().find(|(_, word)| *word == self.at).map_or(At::QUEUE, |(at, _)| *at)
+    }
+}
+
+/// A recording that was killed: its segments become records.
+pub fn conclude_cut_off(dir: &Path) -> Result<String, Failure> {
+    let facts = Facts::of(dir)?;
+    let archive = Archive::open(dir).map_err(Failure::refused)?;
+    if archive.record_file().map_err(Failure::refused)?.is_some() {
+        return Err(Failure::refused(anyhow!("{} is whole already", dir.display())));
+    }
+    let (plan, mut run) = (archive.plan().clone(), archive.run().clone());
+    run.state = RunState::Broken("the recorder was killed; everything up to its last second is there".into());
+    make(dir, &facts, NewArchive::again(dir, plan, run)?)
+}
+
+/// The requests of a recording's events, since its begin.
+pub fn requests(dir: &Path, timing: Timing, at: Option<At>) -> Result<(Box<dyn Requests>, At), Failure> {
+    let facts = Facts::of(dir)?;
+    let at = at.unwrap_or(facts.at());
+    Ok((Box::new(paired(dir, &facts, timing, at)?), at))
+}
+
+type FromSegments = Paired<Segments<File>>;
+
+fn paired(dir: &Path, facts: &Facts, timing: Timing, at: At) -> Result<FromSegments, Failure> {
+    let events = dir.join(EVENTS);
+    let cannot = || format!("cannot read {}", events.display());
+    let files = segment_files(&events).with_context(cannot).map_err(Failure::refused)?;
+    let files = files.iter().map(File::open).collect::<Result<Vec<_>, _>>().with_context(cannot)?;
+    let names = facts.devices.clone();
+    Ok(Paired::new(Segments::new(files), at, timing).since(Nanos(facts.origin_monotonic_ns)).named(names))
+}
+
+fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Failure> {
+    let mut requests = paired(dir, facts, Timing::Exact, facts.at())?;
+    let (mut kinds, mut pairings, mut remarks) = ([0u64; Kind::ALL.len()], [0u64; 5], Vec::new());
+    let mut names = Vec::new();
+    while let Some(entry) = requests.next().with_context(|| dir.display().to_string())? {
+        match entry {
+            Entry::One(request) => {
+                kinds[request.kind as usize] += 1;
+                pairings[request.pairing as usize] += 1;
+                if names.len() <= request.device as usize {
+                    names = requests.devices();
+                }
+                archive.push(&request, &names[request.device as usize])?;
+            }
+            Entry::Bad(bad) => remarks.push(format!("{}: {bad}", dir.join(EVENTS).display())),
+        }
+    }
+    let lost = facts.counts.as_ref().map_or(requests.events().lost(), |counts| counts.lost_events);
+    let told = Told { kinds, pairings, lost, facts };
+    remarks.extend(told.remarks());
+    let text =
+        told.text() + &remarks.iter().map(|r| format!("  note               {r}\n")).collect::<String>();
+    Box::new(archive).end(false, dir, &remarks)?;
+    Ok(text)
+}
+
+struct Told<'a> {
+    kinds: [u64; Kind::ALL.len()],
+    pairings: [u64; 5],
+    lost: u64,
+    facts: &'a Facts,
+}
+
+impl Told<'_> {
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.lost > 0 {
+            remarks.push(format!(
+                "{} events were lost because a ring buffer was full: give more with --buffer; requests are missing, and some have no end",
+                self.lost
+            ));
+        }
+        let others: u64 =
+            Kind::ALL.iter().filter(|k| k.op().is_none()).map(|k| self.kinds[*k as usize]).sum();
+        if others > 0 {
+            remarks.push(format!(
+                "{others} requests are no reads or writes: they stay in the events, and replays leave them out"
+            ));
+        }
+        let [_, _, ambiguous, no_end, no_begin] = self.pairings;
+        if ambiguous > 0 {
+            remarks.push(format!(
+                "{ambiguous} ends are ambiguous, because others of the same place and length were in flight: marked"
+            ));
+        }
+        if no_end + no_begin > 0 {
+            remarks.push(format!(
+                "{no_end} requests have no end in the recording and stand as cancelled; {no_begin} ends have no begin and were left out"
+            ));
+        }
+        if let Some(counts) = self.facts.counts.as_ref().filter(|c| c.removed_segments > 0) {
+            remarks.push(format!(
+                "the oldest {} segments with {} events were removed, because of --max-size",
+                counts.removed_segments, counts.removed_events
+            ));
+        }
+        remarks
+    }
+
+    fn text(&self) -> String {
+        let kinds = Kind::ALL.iter().filter(|k| self.kinds[**k as usize] > 0);
+        let kinds: Vec<String> = kinds.map(|k| format!("{} {}", self.kinds[*k as usize], k.name())).collect();
+        let mut text = String::new();
+        let _ =
+            writeln!(text, "  requests           {} ({})", self.kinds.iter().sum::<u64>(), kinds.join(", "));
+        let (exact, ambiguous) =
+            (self.pairings[Pairing::Exact as usize], self.pairings[Pairing::Ambiguous as usize]);
+        let _ = writeln!(text, "  ends               {exact} exact, {ambiguous} ambiguous");
+        if let Some(counts) = &self.facts.counts {
+            let _ = writeln!(
+                text,
+                "  events             {} in {:.1} s, {} lost, {:.1} MiB",
+                counts.events,
+                counts.seconds,
+                self.lost,
+                counts.bytes as f64 / f64::from(1 << 20)
+            );
+            let _ = writeln!(
+                text,
+                "  recorder           {:.3} s CPU ({:.2} % of one), {:.0} ns for an event",
+                counts.cpu_seconds,
+                100.0 * counts.cpu_seconds / counts.seconds.max(1e-9),
+                counts.cpu_ns_per_event
+            );
+        }
+        text
+    }
+}

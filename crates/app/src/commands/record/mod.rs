@@ -1,0 +1,252 @@
+//! `iosonar record`: the block I/O of live devices as an archive.
+
+mod archive;
+mod overhead;
+
+pub use archive::requests as recorded_requests;
+
+use crate::exit::{Exit, Failure};
+use crate::output::{self, tell};
+use crate::record_args::{RecordArgs, WatchArg};
+use crate::signals;
+use anyhow::{Context, anyhow};
+use iosonar_capture::{Recorder, Round, Segments, Settings, Stored, Watch, cleanup};
+use iosonar_host::{BlockDevice, Role, Root, TargetFacts, TargetKind, identify};
+use iosonar_os::usage::own_cpu_time;
+use iosonar_trace::kernel::Device;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// How often the ring buffers are emptied.
+const ROUND: Duration = Duration::from_millis(100);
+/// Events that are written at once, and how long the last ones wait at most: what a kill costs.
+const TOGETHER: usize = 1 << 14;
+const LATEST: Duration = Duration::from_secs(1);
+
+/// Records, measures what that costs, or cleans up.
+pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
+    if args.cleanup {
+        return clean(args);
+    }
+    let devices = devices(&args.devices)?;
+    let settings = settings(args, &devices);
+    if args.measure_overhead {
+        return overhead::measure(&settings, &devices, args.duration);
+    }
+    let dir = args.out.clone().unwrap_or_else(|| {
+        output::unused_name(&format!(
+            "{}-{}",
+            devices[0].1.name,
+            output::utc_stamp(iosonar_os::realtime_ns())
+        ))
+    });
+    let end = Arc::new(AtomicI32::new(0));
+    signals::end_on_signal(end.clone())?;
+    // Nothing is made on disk before the kernel has agreed.
+    let recorder = Recorder::start(&settings).map_err(Failure::refused)?;
+    let facts: Vec<TargetFacts> = devices.iter().map(|(facts, _)| facts.clone()).collect();
+    let begun = archive::Begun::create(&dir, &facts, &devices, settings.watch)?;
+    warn_of_itself(&dir, &devices);
+    let recorded = Recording::new(args, recorder, &begun, &end)?.run()?;
+    let summary = begun.conclude(&recorded)?;
+    print!("{summary}");
+    println!("{}", dir.display());
+    // Ctrl-C is how a recording is ended: no failure.
+    Ok(if recorded.broken.is_some() { Exit::Failed } else { Exit::Fine })
+}
+
+/// What a recording came to.
+pub struct Recorded {
+    /// What lies on disk.
+    pub stored: Stored,
+    /// Events that the kernel could not keep, and pages that could not be read.
+    pub lost: Round,
+    /// How long it took.
+    pub took: Duration,
+    /// CPU time of this process, nanoseconds.
+    pub cpu_ns: u64,
+    /// Why it ended early.
+    pub broken: Option<String>,
+}
+
+struct Recording<'a> {
+    args: &'a RecordArgs,
+    recorder: Recorder,
+    segments: Segments,
+    end: &'a AtomicI32,
+    begun: Instant,
+    waiting: Vec<iosonar_trace::kernel::Event>,
+    waiting_lost: u64,
+    written: Instant,
+    sum: Round,
+}
+
+impl<'a> Recording<'a> {
+    fn new(
+        args: &'a RecordArgs,
+        recorder: Recorder,
+        begun: &archive::Begun,
+        end: &'a AtomicI32,
+    ) -> Result<Recording<'a>, Failure> {
+        let every = Duration::from_nanos(args.segment.0);
+        let segments = Segments::begin(&begun.events, every, args.max_size.map(|size| size.0));
+        let segments = segments.with_context(|| format!("cannot write in {}", begun.events.display()))?;
+        let (begun, waiting) = (Instant::now(), Vec::new());
+        let sum = Round::default();
+        Ok(Recording { args, recorder, segments, end, begun, waiting, waiting_lost: 0, written: begun, sum })
+    }
+
+    fn run(mut self) -> Result<Recorded, Failure> {
+        let cpu = cpu_ns();
+        let broken = self.until_the_end();
+        let Recording { recorder, mut segments, begun, mut waiting, waiting_lost, mut sum, .. } = self;
+        let took = begun.elapsed();
+        let (events, last, _) = recorder.stop().map_err(Failure::broke)?;
+        sum.lost += last.lost;
+        sum.damaged += last.damaged;
+        waiting.extend(events);
+        let kept = segments.append(&waiting, waiting_lost + last.lost);
+        let broken =
+            broken.or(kept.err().map(|error| format!("the last events could not be written: {error}")));
+        let stored = segments.end().context("cannot end the last segment")?;
+        Ok(Recorded { stored, lost: sum, took, cpu_ns: cpu_ns() - cpu, broken })
+    }
+
+    /// Records until it is time, or until something breaks: then the reason.
+    fn until_the_end(&mut self) -> Option<String> {
+        let limit = self.args.duration.map(|d| Duration::from_nanos(d.0));
+        let mut shown = Instant::now();
+        while self.end.load(Relaxed) == 0 && limit.is_none_or(|limit| self.begun.elapsed() < limit) {
+            let left = limit.map_or(ROUND, |limit| limit.saturating_sub(self.begun.elapsed()).min(ROUND));
+            std::thread::sleep(left);
+            if let Err(why) = self.round() {
+                return Some(why);
+            }
+            if !self.args.no_progress && shown.elapsed() >= Duration::from_secs(1) {
+                shown = Instant::now();
+                self.show(limit);
+            }
+        }
+        if !self.args.no_progress && std::io::stderr().is_terminal() {
+            tell("");
+        }
+        None
+    }
+
+    fn round(&mut self) -> Result<(), String> {
+        let round = self.recorder.round().map_err(|error| error.to_string())?;
+        self.sum.lost += round.lost;
+        self.sum.damaged += round.damaged;
+        self.waiting_lost += round.lost;
+        self.waiting.extend_from_slice(self.recorder.events());
+        if self.waiting.len() >= TOGETHER || self.written.elapsed() >= LATEST {
+            let kept = self.segments.append(&self.waiting, self.waiting_lost);
+            kept.map_err(|error| format!("events can no longer be written: {error}"))?;
+            self.waiting.clear();
+            self.waiting_lost = 0;
+            self.written = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn show(&self, limit: Option<Duration>) {
+        let stored = self.segments.stored();
+        let took = self.begun.elapsed().as_secs();
+        let of = limit.map(|limit| format!("/{} s", limit.as_secs())).unwrap_or_else(|| " s".into());
+        let line = format!(
+            "recording {took}{of}: {} events, {} lost, {:.1} MiB",
+            stored.events + self.waiting.len() as u64,
+            self.sum.lost,
+            stored.bytes as f64 / f64::from(1 << 20)
+        );
+        if std::io::stderr().is_terminal() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
+        } else if took.is_multiple_of(10) {
+            tell(line);
+        }
+    }
+}
+
+/// CPU time of this process so far.
+fn cpu_ns() -> u64 {
+    let used = own_cpu_time();
+    used.user_ns + used.system_ns
+}
+
+fn settings(args: &RecordArgs, devices: &[(TargetFacts, BlockDevice)]) -> Settings {
+    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
+    Settings {
+        devices: devices.iter().map(|(_, device)| number(device)).collect(),
+        watch: match args.at {
+            WatchArg::Queue => Watch::Queue,
+            WatchArg::Issue => Watch::Issue,
+        },
+        buffer_bytes: args.buffer.0 / cpus,
+    }
+}
+
+/// The kernel's packed number of a device.
+fn number(device: &BlockDevice) -> Device {
+    Device::new(device.number.major, device.number.minor).unwrap_or_default()
+}
+
+/// The whole disks that were named.
+fn devices(paths: &[PathBuf]) -> Result<Vec<(TargetFacts, BlockDevice)>, Failure> {
+    let mut found: Vec<(TargetFacts, BlockDevice)> = Vec::new();
+    for path in paths {
+        let facts = identify(path, &Root::default()).map_err(Failure::refused)?;
+        let TargetKind::BlockDevice(device) = facts.kind.clone() else {
+            return Err(Failure::refused(anyhow!(
+                "{} is a file: block I/O is recorded of devices; name the one that its file system is on",
+                path.display()
+            )));
+        };
+        if let Role::Partition { disk, .. } = &device.role {
+            return Err(Failure::refused(anyhow!(
+                "{} is a partition, and the kernel's events are those of its disk: record {}",
+                path.display(),
+                disk.dev_path().display()
+            )));
+        }
+        if found.iter().all(|(_, known)| known.number != device.number) {
+            found.push((facts, *device));
+        }
+    }
+    Ok(found)
+}
+
+/// A recording that is written to what it records, records itself.
+fn warn_of_itself(dir: &Path, devices: &[(TargetFacts, BlockDevice)]) {
+    let Ok(below) = identify(&dir.join("run.json"), &Root::default()) else { return };
+    for device in below.devices() {
+        if devices.iter().any(|(_, recorded)| recorded.number == device.number) {
+            tell(format_args!(
+                "iosonar: WARNING: {} lies on {}, which is recorded: the recording's own writes will be part of it; use --out on another disk",
+                dir.display(),
+                device.dev_path().display()
+            ));
+        }
+    }
+}
+
+fn clean(args: &RecordArgs) -> Result<Exit, Failure> {
+    let cleaned = cleanup().map_err(Failure::broke)?;
+    for pid in &cleaned.removed {
+        tell(format_args!("iosonar: process {pid} is gone: its tracing was switched off and removed"));
+    }
+    for pid in &cleaned.alive {
+        tell(format_args!("iosonar: process {pid} still records, and was left alone"));
+    }
+    if cleaned.removed.is_empty() {
+        tell("iosonar: nothing was left in the kernel");
+    }
+    for dir in &args.devices {
+        let summary = archive::conclude_cut_off(dir)?;
+        print!("{summary}");
+        println!("{}", dir.display());
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,64 @@
+//! Options of `record`.
+
+use clap::{Args, ValueEnum};
+use iosonar_plan::{ByteSize, Nanos};
+use std::path::PathBuf;
+
+/// Options of `record`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Needs root: it reads the kernel's trace buffers, in an instance of its own that nobody else is disturbed by. Ctrl-C ends a
+recording in order; whatever was changed in the kernel is undone, after a crash by --cleanup.
+
+  --at queue   a request is what was asked for: bios, before the kernel joins and splits them. What replays need
+  --at issue   a request is what the driver was given. What the device saw
+
+Result: an archive (show, plot, report) with the events themselves in DIR/events, of which 'iosonar convert DIR x.load.gz'
+makes loads. Reads and writes become records; flushes, discards and the like stay in the events and are counted.
+
+Examples:
+  iosonar record /dev/sda --out monday --duration 8h --segment 1h
+  iosonar record /dev/nvme0n1 /dev/nvme1n1 --out incident --max-size 2GiB
+  iosonar record --measure-overhead /dev/sda --duration 20s
+  iosonar record --cleanup monday                  after a crash: tracing off, and the archive made of what is there")]
+pub struct RecordArgs {
+    /// Block devices; with --cleanup directories of recordings that were cut off
+    #[arg(value_name = "DEVICE", required_unless_present = "cleanup")]
+    pub devices: Vec<PathBuf>,
+    /// Directory of the result, which must not exist. Default: a new name here
+    #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "cleanup")]
+    pub out: Option<PathBuf>,
+    /// How long. Default: until Ctrl-C
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<Nanos>,
+    /// Which kernel event counts as the request
+    #[arg(long, value_enum, value_name = "EVENT", default_value = "queue")]
+    pub at: WatchArg,
+    /// Begin a new segment of events this often
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    pub segment: Nanos,
+    /// Keep no more than this of events: the oldest segments make room, and are counted
+    #[arg(long, value_name = "SIZE")]
+    pub max_size: Option<ByteSize>,
+    /// Memory of the kernel's ring buffers, of all CPUs together
+    #[arg(long, value_name = "SIZE", default_value = "32MiB")]
+    pub buffer: ByteSize,
+    /// Measure what recording costs: windows with and without it by turns, while something uses the device
+    #[arg(long, conflicts_with_all = ["cleanup", "out"])]
+    pub measure_overhead: bool,
+    /// Remove what recorders that were killed left in the kernel, and make archives of the recordings that are named
+    #[arg(long)]
+    pub cleanup: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub no_progress: bool,
+}
+
+/// Which kernel event counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WatchArg {
+    /// What was asked for
+    Queue,
+    /// What the driver was given
+    Issue,
+}

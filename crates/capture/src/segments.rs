@@ -1,0 +1,193 @@
+//! Segments on disk: a new one now and then, and no more than fit.
+
+use iosonar_trace::kernel::Event;
+use iosonar_trace::kernel::segment::SegmentWriter;
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Parts that a limited recording is cut into, so that only a part of it goes when it is full.
+const PARTS: u64 = 8;
+const ENDING: &str = "events";
+
+/// What lies on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stored {
+    /// Events that were written, those in removed segments too.
+    pub events: u64,
+    /// Bytes of the segments that are there.
+    pub bytes: u64,
+    /// Segments that were removed to make room, and their events.
+    pub removed_segments: u64,
+    /// Events of those.
+    pub removed_events: u64,
+}
+
+/// Writes events into segments.
+pub struct Segments {
+    dir: PathBuf,
+    every: Duration,
+    most_bytes: Option<u64>,
+    current: SegmentWriter<File>,
+    begun: Instant,
+    number: u64,
+    /// Events of the segment that is being written.
+    events: u64,
+    /// Whole segments: file, bytes, events.
+    whole: VecDeque<(PathBuf, u64, u64)>,
+    stored: Stored,
+}
+
+impl Segments {
+    /// Begins in a directory, which must be there: a new segment each `every`; if they grow beyond `most_bytes`, the oldest
+    /// go.
+    ///
+    /// # Errors
+    /// A segment that cannot be made.
+    pub fn begin(dir: &Path, every: Duration, most_bytes: Option<u64>) -> io::Result<Segments> {
+        Ok(Segments {
+            dir: dir.to_path_buf(),
+            every,
+            most_bytes,
+            current: create(dir, 0)?,
+            begun: Instant::now(),
+            number: 0,
+            events: 0,
+            whole: VecDeque::new(),
+            stored: Stored::default(),
+        })
+    }
+
+    /// Appends events, of which `lost` were lost before.
+    ///
+    /// # Errors
+    /// A full disk, for example.
+    pub fn append(&mut self, events: &[Event], lost: u64) -> io::Result<()> {
+        if events.is_empty() && lost == 0 {
+            return Ok(());
+        }
+        self.current.append(events, lost)?;
+        self.events += events.len() as u64;
+        self.stored.events += events.len() as u64;
+        let is_large = self.most_bytes.is_some_and(|most| self.current.written() > most / PARTS);
+        if is_large || self.begun.elapsed() >= self.every {
+            self.rotate()?;
+        }
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        let path = path(&self.dir, self.number);
+        self.number += 1;
+        let next = create(&self.dir, self.number)?;
+        let done = std::mem::replace(&mut self.current, next);
+        let bytes = done.written();
+        // A segment that is whole is on the disk, not only in memory.
+        done.end().sync_data()?;
+        self.whole.push_back((path, bytes, std::mem::take(&mut self.events)));
+        self.begun = Instant::now();
+        while self.most_bytes.is_some_and(|most| self.bytes() > most) {
+            let Some((path, _, events)) = self.whole.pop_front() else { break };
+            fs::remove_file(&path)?;
+            self.stored.removed_segments += 1;
+            self.stored.removed_events += events;
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.whole.iter().map(|(_, bytes, _)| bytes).sum::<u64>() + self.current.written()
+    }
+
+    /// What lies on disk so far.
+    pub fn stored(&self) -> Stored {
+        Stored { bytes: self.bytes(), ..self.stored }
+    }
+
+    /// Ends the last segment.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub fn end(self) -> io::Result<Stored> {
+        let stored = self.stored();
+        self.current.end().sync_data()?;
+        Ok(stored)
+    }
+}
+
+fn path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("{number:06}.{ENDING}"))
+}
+
+fn create(dir: &Path, number: u64) -> io::Result<SegmentWriter<File>> {
+    SegmentWriter::new(File::create_new(path(dir, number))?)
+}
+
+/// The segments of a directory, in the order of time.
+///
+/// # Errors
+/// A directory that cannot be read.
+pub fn segment_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = fs::read_dir(dir)?.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == ENDING));
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_plan::Nanos;
+    use iosonar_trace::Process;
+    use iosonar_trace::kernel::{Action, Device, Rwbs};
+
+    fn event(n: u64) -> Event {
+        Event {
+            at: 0,
+            time: Nanos(n),
+            action: Action::Queue,
+            device: Device(7 << 20),
+            // Places that nobody can tell beforehand take room.
+            sector: n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20,
+            bytes: 4096,
+            rwbs: Rwbs::parse(b"WS"),
+            process: Process::new(1, b"test"),
+            error: 0,
+        }
+    }
+
+    #[test]
+    fn the_oldest_segments_make_room_and_are_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut segments = Segments::begin(dir.path(), Duration::from_secs(3600), Some(16 << 10)).unwrap();
+        for round in 0..200 {
+            let events: Vec<Event> = (0..100).map(|n| event(round * 100 + n)).collect();
+            segments.append(&events, 0).unwrap();
+        }
+        let stored = segments.end().unwrap();
+        assert_eq!(stored.events, 20_000);
+        assert!(stored.removed_segments > 0 && stored.bytes <= 18 << 10, "{stored:?}");
+        let files = segment_files(dir.path()).unwrap();
+        let mut reader = iosonar_trace::kernel::segment::Segments::new(
+            files.iter().map(|f| File::open(f).unwrap()).collect(),
+        );
+        let mut times = Vec::new();
+        use iosonar_trace::kernel::Events;
+        while let Some(iosonar_trace::Entry::One(event)) = reader.next().unwrap() {
+            times.push(event.time.0);
+        }
+        assert_eq!(times.len() as u64, stored.events - stored.removed_events);
+        assert_eq!(times, (stored.removed_events..20_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_new_segment_begins_when_its_time_has_come() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut segments = Segments::begin(dir.path(), Duration::ZERO, None).unwrap();
+        (0..3).for_each(|n| segments.append(&[event(n)], 0).unwrap());
+        segments.end().unwrap();
+        assert_eq!(segment_files(dir.path()).unwrap().len(), 4);
+    }
+}

@@ -1,0 +1,412 @@
+//! Recorded kernel events on disk: segments of frames, small and quickly written.
+//!
+//! A segment is a head of 16 bytes (magic, version) and frames. A frame is a head of 32 bytes (number of events, events lost
+//! before it, length, length as compressed, checksum of what follows) and its events, deflated. Of an event only what differs
+//! from the one before is told, in numbers of variable length (LEB128). What is cut off or damaged ends the reading with its
+//! place; everything before it is whole.
+
+use super::event::{Action, Device, Event, Events, Rwbs};
+use crate::request::{Bad, Entry, Flags, Kind, Next, Place, Process, TraceError};
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use iosonar_plan::Nanos;
+use std::io::{ErrorKind, Read, Write};
+
+const MAGIC: [u8; 8] = *b"iosonarE";
+const VERSION: u32 = 1;
+const HEAD: usize = 16;
+const FRAME_HEAD: usize = 32;
+/// Most events of a frame, and most bytes that they can have.
+pub const FRAME_EVENTS: usize = 1 << 14;
+const MOST_BYTES: usize = FRAME_EVENTS * 96;
+
+/// Whether a file begins as a segment.
+pub fn recognises(head: &[u8]) -> bool {
+    head.starts_with(&MAGIC)
+}
+
+/// What the events of a frame are told against.
+#[derive(Debug, Default)]
+struct Before {
+    time: u64,
+    sector: u64,
+    device: u32,
+    pid: u32,
+    /// Names of this frame, in the order in which they were met.
+    names: Vec<[u8; 16]>,
+}
+
+/// Writes segments.
+pub struct SegmentWriter<W> {
+    out: W,
+    bytes: Vec<u8>,
+    packed: Vec<u8>,
+    deflate: Compress,
+    written: u64,
+}
+
+impl<W: Write> SegmentWriter<W> {
+    /// Begins a segment.
+    pub fn new(mut out: W) -> std::io::Result<SegmentWriter<W>> {
+        let mut head = [0; HEAD];
+        head[..8].copy_from_slice(&MAGIC);
+        head[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        out.write_all(&head)?;
+        let deflate = Compress::new(Compression::fast(), false);
+        Ok(SegmentWriter { out, bytes: Vec::new(), packed: Vec::new(), deflate, written: HEAD as u64 })
+    }
+
+    /// Bytes of the segment so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Where it is written to.
+    pub fn get_ref(&self) -> &W {
+        &self.out
+    }
+
+    /// Appends events in the order of time; `lost` were lost before them. Each frame is handed over by one call, so that a
+    /// program that is killed leaves whole frames.
+    pub fn append(&mut self, events: &[Event], lost: u64) -> std::io::Result<()> {
+        let mut lost = lost;
+        for some in events.chunks(FRAME_EVENTS) {
+            self.frame(some, std::mem::take(&mut lost))?;
+        }
+        if lost > 0 { self.frame(&[], lost) } else { Ok(()) }
+    }
+
+    fn frame(&mut self, events: &[Event], lost: u64) -> std::io::Result<()> {
+        self.bytes.clear();
+        let mut before = Before::default();
+        events.iter().for_each(|event| encode(event, &mut before, &mut self.bytes));
+        self.packed.clear();
+        self.packed.resize(FRAME_HEAD, 0);
+        // Deflate never makes more of it than this.
+        self.packed.reserve(self.bytes.len() + self.bytes.len() / 8 + 64);
+        self.deflate.reset();
+        let status = self.deflate.compress_vec(&self.bytes, &mut self.packed, FlushCompress::Finish);
+        if !matches!(status, Ok(Status::StreamEnd)) {
+            return Err(std::io::Error::other("events could not be compressed"));
+        }
+        let sum = crc32fast::hash(&self.packed[FRAME_HEAD..]);
+        let length = self.packed.len() - FRAME_HEAD;
+        let head = &mut self.packed[..FRAME_HEAD];
+        for (at, number) in [(0, events.len()), (4, self.bytes.len()), (8, length)] {
+            head[at..at + 4].copy_from_slice(&(number as u32).to_le_bytes());
+        }
+        head[12..16].copy_from_slice(&sum.to_le_bytes());
+        head[16..24].copy_from_slice(&lost.to_le_bytes());
+        let of_head = crc32fast::hash(&head[..24]);
+        head[24..28].copy_from_slice(&of_head.to_le_bytes());
+        self.out.write_all(&self.packed)?;
+        self.written += self.packed.len() as u64;
+        Ok(())
+    }
+
+    /// Ends the segment.
+    pub fn end(self) -> W {
+        self.out
+    }
+}
+
+fn put(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Small for small differences of either sign.
+fn zigzag(difference: i64) -> u64 {
+    (difference << 1 ^ difference >> 63) as u64
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+fn encode(event: &Event, before: &mut Before, out: &mut Vec<u8>) {
+    let Event { action, device, rwbs, process, .. } = *event;
+    out.push(action as u8 | (rwbs.kind as u8) << 4);
+    out.push(rwbs.flags.0 | u8::from(event.error != 0) << 7);
+    put(zigzag(event.time.0.wrapping_sub(before.time) as i64), out);
+    put(zigzag(event.sector.wrapping_sub(before.sector) as i64), out);
+    put(event.bytes, out);
+    put((device.0 ^ before.device).into(), out);
+    put((process.pid ^ before.pid).into(), out);
+    match before.names.iter().position(|name| *name == process.name) {
+        Some(known) => put(known as u64, out),
+        None => {
+            put(before.names.len() as u64, out);
+            out.extend(process.name);
+            before.names.push(process.name);
+        }
+    }
+    if event.error != 0 {
+        put(zigzag(event.error.into()), out);
+    }
+    before.time = event.time.0;
+    before.sector = event.sector.wrapping_add(event.bytes / 512);
+    (before.device, before.pid) = (device.0, process.pid);
+}
+
+/// Reads segments, one after the other.
+pub struct Segments<R> {
+    inputs: std::vec::IntoIter<R>,
+    input: Option<R>,
+    /// Bytes read of this segment.
+    at: u64,
+    bytes: Vec<u8>,
+    used: usize,
+    left: u32,
+    before: Before,
+    events: u64,
+    lost: u64,
+    inflate: Decompress,
+}
+
+impl<R: Read> Segments<R> {
+    /// Of segments in the order of time.
+    pub fn new(inputs: Vec<R>) -> Segments<R> {
+        Segments {
+            inputs: inputs.into_iter(),
+            input: None,
+            at: 0,
+            bytes: Vec::new(),
+            used: 0,
+            left: 0,
+            before: Before::default(),
+            events: 0,
+            lost: 0,
+            inflate: Decompress::new(false),
+        }
+    }
+
+    /// Events that were lost, as far as was read.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Reads so many bytes; fewer only at the end.
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, TraceError> {
+        let Some(input) = &mut self.input else { return Ok(0) };
+        let mut read = 0;
+        while read < buffer.len() {
+            match input.read(&mut buffer[read..]) {
+                Ok(0) => break,
+                Ok(n) => read += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(TraceError::Io { at: Place::Byte(self.at), error }),
+            }
+        }
+        self.at += read as u64;
+        Ok(read)
+    }
+
+    fn begin(&mut self) -> Result<bool, TraceError> {
+        self.input = self.inputs.next();
+        self.at = 0;
+        if self.input.is_none() {
+            return Ok(false);
+        }
+        let mut head = [0; HEAD];
+        let read = self.fill(&mut head)?;
+        let version = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
+        let why = match (read == HEAD && head.starts_with(&MAGIC), version) {
+            // A recorder that was killed at once leaves nothing.
+            _ if read == 0 => return self.begin(),
+            (true, VERSION) => return Ok(true),
+            (true, other) => format!("a segment of version {other}; version {VERSION} is read"),
+            (false, _) => "it is no segment of a recording".into(),
+        };
+        Err(TraceError::Broken { at: Place::Byte(0), why })
+    }
+
+    /// The next frame; a damaged end of a segment is told and passed over.
+    fn frame(&mut self) -> Result<Option<Option<Bad>>, TraceError> {
+        if self.input.is_none() && !self.begin()? {
+            return Ok(None);
+        }
+        let begin = self.at;
+        let mut head = [0; FRAME_HEAD];
+        let read = self.fill(&mut head)?;
+        if read == 0 {
+            self.input = None;
+            return Ok(Some(None));
+        }
+        let word = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
+        let (events, length, packed) = (word(0), word(4) as usize, word(8) as usize);
+        let is_sound = read == FRAME_HEAD
+            && crc32fast::hash(&head[..24]) == word(24)
+            && events as usize <= FRAME_EVENTS
+            && length <= MOST_BYTES
+            && packed <= 2 * MOST_BYTES;
+        if !is_sound {
+            return Ok(Some(Some(self.give_up(begin, "the head of a frame is cut off or damaged"))));
+        }
+        let mut bytes = vec![0; packed];
+        if self.fill(&mut bytes)? < packed || crc32fast::hash(&bytes) != word(12) {
+            return Ok(Some(Some(self.give_up(begin, "a frame is cut off or damaged"))));
+        }
+        self.bytes.clear();
+        self.bytes.reserve(length);
+        self.inflate.reset(false);
+        let inflated = self.inflate.decompress_vec(&bytes, &mut self.bytes, FlushDecompress::Finish);
+        if !matches!(inflated, Ok(Status::StreamEnd)) || self.bytes.len() != length {
+            return Ok(Some(Some(self.give_up(begin, "a frame is damaged"))));
+        }
+        self.lost += u64::from_le_bytes(head[16..24].try_into().expect("eight bytes"));
+        (self.used, self.left, self.before) = (0, events, Before::default());
+        Ok(Some(None))
+    }
+
+    fn give_up(&mut self, begin: u64, why: &str) -> Bad {
+        self.input = None;
+        self.left = 0;
+        Bad { at: Place::Byte(begin), why: format!("{why}: the rest of the segment is left out"), text: None }
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.bytes.get(self.used)?;
+            self.used += 1;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn decode(&mut self) -> Option<Event> {
+        let (first, second) = (*self.bytes.get(self.used)?, *self.bytes.get(self.used + 1)?);
+        self.used += 2;
+        let action = *Action::ALL.get(usize::from(first & 0xf))?;
+        let kind = *Kind::ALL.get(usize::from(first >> 4))?;
+        let time = self.before.time.wrapping_add(unzigzag(self.number()?) as u64);
+        let sector = self.before.sector.wrapping_add(unzigzag(self.number()?) as u64);
+        let bytes = self.number()?;
+        let device = self.before.device ^ u32::try_from(self.number()?).ok()?;
+        let pid = self.before.pid ^ u32::try_from(self.number()?).ok()?;
+        let name = usize::try_from(self.number()?).ok()?;
+        if name == self.before.names.len() {
+            let told = self.bytes.get(self.used..self.used + 16)?;
+            self.before.names.push(told.try_into().ok()?);
+            self.used += 16;
+        }
+        let name = *self.before.names.get(name)?;
+        let error = if second & 0x80 == 0 { 0 } else { i32::try_from(unzigzag(self.number()?)).ok()? };
+        (self.before.time, self.before.sector) = (time, sector.wrapping_add(bytes / 512));
+        (self.before.device, self.before.pid) = (device, pid);
+        self.events += 1;
+        let rwbs = Rwbs { kind, flags: Flags(second & 0x7f) };
+        let (time, device, process) = (Nanos(time), Device(device), Process { pid, name });
+        let event = Event { at: self.events, time, action, device, sector, bytes, rwbs, process, error };
+        event.is_possible().then_some(event)
+    }
+}
+
+impl<R: Read> Events for Segments<R> {
+    fn next(&mut self) -> Next<Event> {
+        while self.left == 0 {
+            match self.frame()? {
+                None => return Ok(None),
+                Some(Some(bad)) => return Ok(Some(Entry::Bad(bad))),
+                Some(None) => {}
+            }
+        }
+        self.left -= 1;
+        match self.decode() {
+            Some(event) => Ok(Some(Entry::One(event))),
+            None => {
+                let at = self.at;
+                Ok(Some(Entry::Bad(self.give_up(at, "an event is damaged"))))
+            }
+        }
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        vec![("lost events, as the kernel says".into(), self.lost)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn event() -> impl Strategy<Value = Event> {
+        let small = (0usize..Action::ALL.len(), 0usize..Kind::ALL.len(), 0u8..32, any::<bool>(), 0u8..4);
+        (small, 0u64..1 << 62, 0u64..1 << 40, 0u64..1 << 20, any::<u32>(), any::<u32>()).prop_map(
+            |((action, kind, flags, failed, name), time, sector, sectors, device, pid)| Event {
+                at: 0,
+                time: Nanos(time),
+                action: Action::ALL[action],
+                device: Device(device),
+                sector,
+                bytes: sectors * 512,
+                rwbs: Rwbs { kind: Kind::ALL[kind], flags: Flags(flags) },
+                process: Process::new(pid, &[b'a' + name]),
+                error: if failed { 5 } else { 0 },
+            },
+        )
+    }
+
+    fn segment(frames: &[Vec<Event>]) -> Vec<u8> {
+        let mut writer = SegmentWriter::new(Vec::new()).unwrap();
+        for (i, events) in frames.iter().enumerate() {
+            writer.append(events, i as u64).unwrap();
+        }
+        assert_eq!(writer.written(), writer.get_ref().len() as u64);
+        writer.end()
+    }
+
+    fn read(bytes: &[Vec<u8>]) -> (Vec<Event>, Vec<String>, u64) {
+        let mut reader = Segments::new(bytes.iter().map(Vec::as_slice).collect());
+        let (mut events, mut bad) = (Vec::new(), Vec::new());
+        while let Some(entry) = reader.next().unwrap() {
+            match entry {
+                Entry::One(event) => events.push(Event { at: 0, ..event }),
+                Entry::Bad(b) => bad.push(b.to_string()),
+            }
+        }
+        (events, bad, reader.lost())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(frames in prop::collection::vec(prop::collection::vec(event(), 0..40), 0..4)) {
+            let lost = (0..frames.len() as u64).sum();
+            prop_assert_eq!(read(&[segment(&frames)]), (frames.concat(), vec![], lost));
+        }
+
+        #[test]
+        fn what_is_cut_off_keeps_the_frames_before(events in prop::collection::vec(event(), 1..40), cut in 0usize..200) {
+            let two = [events.clone(), events.clone()];
+            let (whole, first) = (segment(&two), segment(&two[..1]).len());
+            let length = whole.len().saturating_sub(cut).max(HEAD);
+            let (found, bad, _) = read(&[whole[..length].to_vec(), segment(&two[..1])]);
+            let frames = if length == whole.len() { 2 } else { usize::from(length >= first) };
+            prop_assert_eq!(found.len(), (frames + 1) * events.len());
+            let between = length == whole.len() || length == first || length == HEAD;
+            prop_assert_eq!(bad.is_empty(), between, "{:?}", bad);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..300), events in prop::collection::vec(event(), 0..9), at in 0usize..500, byte: u8) {
+            if bytes.len() >= HEAD {
+                bytes[..8].copy_from_slice(&MAGIC);
+                bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+            }
+            let mut reader = Segments::new(vec![&bytes[..]]);
+            while let Ok(Some(_)) = reader.next() {}
+            let mut damaged = segment(&[events]);
+            let at = at % damaged.len();
+            damaged[at] ^= byte;
+            let mut reader = Segments::new(vec![&damaged[..]]);
+            while let Ok(Some(_)) = reader.next() {}
+        }
+    }
+}
