@@ -38,8 +38,9 @@ pub enum LoadError {
     #[error("cannot sort the load in the directory for temporary files: {0}; set TMPDIR to one with room")]
     Sort(std::io::Error),
     /// A step that changes the load.
+    // In a box, because every request that is read passes as a result of this size.
     #[error(transparent)]
-    Filter(#[from] FilterError),
+    Filter(Box<FilterError>),
     /// Something that a step reads beside the load.
     #[error("{of}: {error}")]
     Beside {
@@ -48,6 +49,12 @@ pub enum LoadError {
         /// What is wrong there.
         error: Box<LoadError>,
     },
+}
+
+impl From<FilterError> for LoadError {
+    fn from(error: FilterError) -> LoadError {
+        LoadError::Filter(Box::new(error))
+    }
 }
 
 /// Something worth telling that does not end the reading.
@@ -127,12 +134,15 @@ impl Ordered {
     }
 
     /// The next request, its time shifted if need be.
+    #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<TimedRequest>, LoadError> {
-        let request = match &mut self.input {
+        let next = match &mut self.input {
             Input::Plain(lines) => lines.next()?,
             Input::Filtered(filtered) => filtered.next_of_replay()?,
         };
-        request.map(|request| self.in_time(request)).transpose()
+        let Some(mut request) = next else { return Ok(None) };
+        self.put_in_time(&mut request)?;
+        Ok(Some(request))
     }
 
     /// Where a request stands.
@@ -143,25 +153,26 @@ impl Ordered {
         }
     }
 
-    fn in_time(&mut self, mut r: TimedRequest) -> Result<TimedRequest, LoadError> {
+    #[inline]
+    fn put_in_time(&mut self, r: &mut TimedRequest) -> Result<(), LoadError> {
         r.time = Nanos(r.time.0.saturating_add(self.shift.0));
         match self.backward {
             Backward::Sort => {}
             Backward::Refuse if r.time < self.last => {
-                return Err(LoadError::Backward { at: self.place(&r), time: r.time, before: self.last });
+                return Err(LoadError::Backward { at: self.place(r), time: r.time, before: self.last });
             }
             // As blkreplay: only whole seconds count, smaller steps back stay as they are.
             Backward::Shift if r.time.0 / Nanos::SECOND.0 < self.last.0 / Nanos::SECOND.0 => {
                 let delta = self.last.saturating_sub(r.time);
                 self.shift = Nanos(self.shift.0.saturating_add(delta.0));
-                let (at, total) = (self.place(&r), self.shift);
+                let (at, total) = (self.place(r), self.shift);
                 (self.tell)(Notice::Shifted(BackShift { at, time: r.time, delta, total }));
                 r.time = self.last;
             }
             Backward::Refuse | Backward::Shift => {}
         }
         self.last = r.time;
-        Ok(r)
+        Ok(())
     }
 }
 

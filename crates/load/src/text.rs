@@ -1,7 +1,7 @@
 //! The text of a load: opened, and opened again where that can be; its requests as they are written.
 
 use crate::recorded::{LoadError, Notice};
-use iosonar_trace::blkreplay::{Line, Reader};
+use iosonar_trace::blkreplay::{BadLine, Line, Reader};
 use iosonar_trace::{TimedRequest, decompress};
 use std::fs::File;
 use std::io::BufRead;
@@ -69,18 +69,25 @@ impl Lines {
     }
 
     /// The next request; bad lines are told, and end the reading unless skipped.
+    #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<TimedRequest>, LoadError> {
         loop {
-            match self.reader.next_line().map_err(|error| self.blame(error.into()))? {
-                None => return Ok(None),
-                Some(Line::Request(request)) => return Ok(Some(request)),
-                Some(Line::Bad(bad)) if self.skip_bad => {
-                    (self.tell)(Notice::Skipped { bad, of: self.of.clone() });
-                }
-                Some(Line::Bad(bad)) => return Err(self.blame(LoadError::Bad(bad))),
-                Some(Line::Text) => {}
+            match self.reader.next_line() {
+                Ok(Some(Line::Request(request))) => return Ok(Some(request)),
+                Ok(None) => return Ok(None),
+                Ok(Some(Line::Text)) => {}
+                Ok(Some(Line::Bad(bad))) => self.judge(bad)?,
+                Err(error) => return Err(self.blame(error.into())),
             }
         }
+    }
+
+    fn judge(&self, bad: BadLine) -> Result<(), LoadError> {
+        if !self.skip_bad {
+            return Err(self.blame(LoadError::Bad(bad)));
+        }
+        (self.tell)(Notice::Skipped { bad, of: self.of.clone() });
+        Ok(())
     }
 
     /// The error, with what text it is in.
