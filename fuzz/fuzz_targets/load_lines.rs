@@ -1,13 +1,14 @@
 //! Any bytes as a load, under every way of treating backward time: an error or requests, never a panic.
 #![no_main]
 
-use iosonar_load::{Recorded, Source, scan};
+use iosonar_load::{Recorded, Room, Source, Text, scan};
 use iosonar_plan::{Backward, LoadPace, LoadSource, Nanos, Window};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     for backward in [Backward::Refuse, Backward::Sort, Backward::Shift] {
         let load = LoadSource {
             file: "fuzz".into(),
+            filter: Default::default(),
             window: Window::default(),
             speed: Default::default(),
             pace: LoadPace::Original,
@@ -15,9 +16,9 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             skip_bad: true,
         };
         let Ok(input) = iosonar_trace::decompress(std::io::Cursor::new(data.to_vec())) else { return };
-        let _ = scan(input, &load, |_| {});
+        let _ = scan(Text::once(input), &load, &Room::default(), |_| {});
         let Ok(input) = iosonar_trace::decompress(std::io::Cursor::new(data.to_vec())) else { return };
-        let mut source = Recorded::new(input, &load, |_| {});
+        let mut source = Recorded::new(Text::once(input), &load, |_| {}).expect("there are no filters");
         while let Ok(Some(item)) = source.next(Nanos(0)) {
             assert!(item.extent.length > 0);
         }

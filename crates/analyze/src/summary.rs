@@ -153,7 +153,7 @@ pub struct WaitingFacts {
 pub struct TargetSummary {
     /// Path as typed.
     pub path: String,
-    /// Path or name of its load, or of its pattern.
+    /// Path or name of its load, with its filters behind ` | `, or of its pattern.
     pub source: String,
     /// Usable size.
     pub size_bytes: u64,

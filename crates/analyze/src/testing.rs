@@ -36,6 +36,7 @@ fn target(path: &str) -> TargetInfo {
 fn plan() -> Plan {
     let source = Source::Load(LoadSource {
         file: "test.load".into(),
+        filter: Default::default(),
         window: Window::default(),
         speed: Speed::default(),
         pace: LoadPace::Original,

@@ -90,6 +90,7 @@ block device needs --destroy. Times are seconds unless they carry a unit: 0.5, 3
 Examples:
   iosonar replay web.load.gz --target /dev/sdx --destroy
   iosonar replay web.load.gz --target a.img --start 2250 --duration 30 --overlap order
+  iosonar replay web.load.gz --target a.img --filter 'select:300..600 | spread:2.0,align=8'
   iosonar replay web.load.gz --target a.img --dry-run --show-plan
 
 The progress line: done, elapsed/total, delivered/demanded requests per second and their ratio, bytes per second,
@@ -146,6 +147,9 @@ pub struct WindowArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reading loads")]
 pub struct LoadArgs {
+    /// Change the load first; window, backward time and speed see what that leaves. 'iosonar filter --help' tells the steps
+    #[arg(long, value_name = "STEPS")]
+    pub filter: Option<Pipeline>,
     /// Where the load's time runs backward
     #[arg(long, value_enum, value_name = "WHAT", default_value = "refuse")]
     pub backward: BackwardArg,
@@ -453,10 +457,15 @@ they carry a unit. Words without a name come first; what is not told is as shown
   scale:FACTOR                     times FACTOR: 2 is half as fast
   shift:BY                         all times are later
   sample:N                         the first request, and each N-th behind it
+  merge:FILE,offset=0,shift=0s     another load in between, by time; its requests lie offset further on, and come shift later
+  cmd:COMMAND                      what the shell's COMMAND makes of lines of requests; it must end with 0
+
+A word with a comma, a bar, = or blanks at its ends stands in quotes, ' or \"; a quote inside that is meant is written twice.
 
 Examples:
   iosonar filter 'select:300..600 | spread:2.0,align=8' web.load.gz -o peak.load.gz
   iosonar filter 'repeat:12 | slip' short.load.gz | iosonar replay - -t /dev/sdx --destroy
+  iosonar filter \"merge:'b 1.load',offset=2097152 | cmd:'grep -v R | head -1000'\" a.load -o both.load
   zcat web.load.gz | iosonar filter subst:W,R | iosonar analyze -")]
 pub struct FilterArgs {
     /// What is done, for example 'select:300..600 | spread:2.0,align=8'

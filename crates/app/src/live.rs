@@ -189,7 +189,12 @@ pub fn title_of(targets: &[TargetInfo], plan: &Plan) -> String {
         name.unwrap_or_else(|| path.to_string())
     };
     let more = if targets.len() > 1 { format!(" and {} more", targets.len() - 1) } else { String::new() };
-    let what = targets.first().map_or(String::new(), |t| format!("{} -> {}", name(&t.source), name(&t.path)));
+    let source = |source: &str| match source.split_once(" | ") {
+        Some((file, filter)) => format!("{} | {filter}", name(file)),
+        None => name(source),
+    };
+    let what =
+        targets.first().map_or(String::new(), |t| format!("{} -> {}", source(&t.source), name(&t.path)));
     let is_load = plan.targets.iter().any(|t| matches!(t.source, Source::Load(_)));
     let policy = match plan.overlap.policy {
         _ if !is_load => "",

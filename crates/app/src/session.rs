@@ -114,19 +114,11 @@ pub fn perform(
 
 /// Tells each skipped line and each shift once, as it is found.
 fn notices(skipped: Arc<AtomicU64>) -> NoticeSink {
-    Arc::new(move |path: &Path, notice: &Notice| match notice {
-        Notice::Skipped(bad) => {
+    Arc::new(move |path: &Path, notice: &Notice| {
+        if let Notice::Skipped { .. } = notice {
             skipped.fetch_add(1, Relaxed);
-            tell(format_args!("{}: {bad}: skipped", path.display()));
         }
-        Notice::Shifted(shift) => tell(format_args!(
-            "{}: line {}: time runs backward to {}: shifted by {}, in all by {}",
-            path.display(),
-            shift.line,
-            shift.time,
-            shift.delta,
-            shift.total
-        )),
+        tell(notice.text(path));
     })
 }
 
@@ -161,6 +153,8 @@ fn describe(target: &TargetReady) -> String {
 fn new_name(prepared: &Prepared) -> PathBuf {
     let info = prepared.info(TOOL, "");
     let source = info.targets.first().map_or("run", |t| t.source.as_str());
+    // Behind a load's file stand its filters.
+    let source = source.split(" | ").next().unwrap_or_default();
     let file = Path::new(source).file_name().map_or("run".into(), |f| f.to_string_lossy());
     let stem = if file == "-" { "stdin" } else { file.split('.').next().unwrap_or_default() };
     let stem = stem.trim_start_matches('-').replace([' ', '%'], "_");

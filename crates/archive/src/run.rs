@@ -165,7 +165,7 @@ pub enum RunState {
 pub struct TargetInfo {
     /// Path as typed.
     pub path: String,
-    /// Path or name of its load, or of its pattern.
+    /// Path or name of its load, with its filters behind ` | `, or of its pattern.
     pub source: String,
     /// Usable size in bytes.
     pub size: u64,

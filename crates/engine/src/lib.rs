@@ -28,6 +28,6 @@ mod worker;
 pub use control::Control;
 pub use data::{BadSector, HEADER, SectorHeader, fill};
 pub use error::PrepareError;
-pub use prepare::{NoticeSink, Prepared, TargetReady, prepare};
+pub use prepare::{NoticeSink, Prepared, TargetReady, filter_room, prepare};
 pub use progress::{Histogram, LoopProgress, Progress, Snapshot, Times};
 pub use run::RunError;

@@ -6,7 +6,8 @@ use crate::means::Part;
 use iosonar_host::guard::{Guard, Intent, Permit};
 use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify, identify_growing};
 use iosonar_load::{
-    Facts, Listed, LoadError, Notice, Pattern, Recorded, Source as RequestSource, Steps, Unfit, scan,
+    Facts, Listed, LoadError, Notice, Opened, Pattern, Recorded, Room, Source as RequestSource, Steps, Text,
+    Unfit, scan,
 };
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{
@@ -16,7 +17,6 @@ use iosonar_plan::{
 use iosonar_record::bytes_each;
 use iosonar_trace::decompress;
 use std::fs::File;
-use std::io::BufRead;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(crate) struct Told {
 impl Told {
     fn count(&self, notice: &Notice) {
         let counter = match notice {
-            Notice::Skipped(_) => &self.bad_lines,
+            Notice::Skipped { .. } => &self.bad_lines,
             Notice::Shifted(_) => &self.back_shifts,
         };
         counter.fetch_add(1, Relaxed);
@@ -85,7 +85,7 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     let mut targets = Vec::with_capacity(plan.targets.len());
     for target in &plan.targets {
         let load = match &target.source {
-            Source::Load(load) if !is_stdin(&load.file) => Some(scan_once(load, &mut scanned, &notices)?),
+            Source::Load(load) => read_before(load, &mut scanned, &notices, root)?,
             _ => None,
         };
         targets.push(examine(&plan, target, load, root)?);
@@ -171,14 +171,18 @@ impl Prepared {
         let buffers =
             |part: &Part| if plan.engine.is_real() { self.buffer_bytes(part.target, parts.len()) } else { 0 };
         let each = LOOP + bytes_each(parts.len()) + depth * ENTRY + threads;
+        let held = self.targets.iter().map(TargetReady::held_bytes).fold(0, u64::saturating_add);
         let needed =
-            parts.iter().fold(0u64, |sum, part| sum.saturating_add(each).saturating_add(buffers(part)));
-        if needed > available / 10 * 6 {
+            parts.iter().fold(held, |sum, part| sum.saturating_add(each).saturating_add(buffers(part)));
+        if needed > usable(available) {
             let longest = self.targets.iter().map(TargetReady::max_length).max().unwrap_or(0);
-            let what = format!(
+            let mut what = format!(
                 "{} targets, {depth} requests in flight on each, up to {longest} bytes long",
                 self.targets.len()
             );
+            if held > 0 {
+                what += &format!(", and {} MiB of requests that filters hold", held / MIB);
+            }
             return Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what });
         }
         let most = available / 4 / ENTRY / parts.len() as u64;
@@ -216,6 +220,11 @@ impl Prepared {
     }
 }
 
+/// Memory that filters may take for requests they hold.
+pub fn filter_room(root: &Root) -> Room {
+    available_memory(root).map_or(Room::default(), |bytes| Room::of_bytes(usable(bytes)))
+}
+
 /// `MemAvailable` of `/proc/meminfo`, in bytes; none where it cannot be read.
 fn available_memory(root: &Root) -> Option<u64> {
     let text = root.read("/proc/meminfo").ok()?;
@@ -223,20 +232,28 @@ fn available_memory(root: &Root) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
+/// Of memory that is available, what a run may take.
+fn usable(available: u64) -> u64 {
+    available / 10 * 6
+}
+
 /// What is written must be no load, and no other target: neither would know of the other's requests. Device and
 /// inode tell, because one file may have many names.
 fn check_apart(targets: &[TargetReady]) -> Result<(), PrepareError> {
     let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
-    let load = |t: &TargetReady| match &t.target.source {
-        Source::Load(load) if !is_stdin(&load.file) => {
-            Some((identity(&load.file), format!("load {}", name(&load.file))))
+    let read = |kind: &str, file: &Path| (identity(file), format!("{kind} {}", name(file)));
+    let loads = |t: &TargetReady| match &t.target.source {
+        Source::Load(load) => {
+            let file = Some(load.file.as_path()).filter(|file| !is_stdin(file));
+            file.into_iter()
+                .chain(load.filter.files().map(Path::new))
+                .map(|file| read("load", file))
+                .collect()
         }
-        Source::Steps(StepsSource { order: StepOrder::List { file }, .. }) => {
-            Some((identity(file), format!("seek list {}", name(file))))
-        }
-        _ => None,
+        Source::Steps(StepsSource { order: StepOrder::List { file }, .. }) => vec![read("seek list", file)],
+        _ => Vec::new(),
     };
-    let loads: Vec<_> = targets.iter().filter_map(load).collect();
+    let loads: Vec<_> = targets.iter().flat_map(loads).collect();
     let target = |t: &TargetReady| (identity(&t.target.path), format!("target {}", name(&t.target.path)));
     let known: Vec<_> = targets.iter().map(target).collect();
     // Series may share a target: one reads what another has written, or both go over one device.
@@ -261,10 +278,23 @@ fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
+/// What can be known of a load before it is replayed; of standard input nothing, but that its filters can read what they
+/// read beside it.
+fn read_before(
+    load: &LoadSource,
+    scanned: &mut Vec<(LoadSource, Facts)>,
+    notices: &NoticeSink,
+    root: &Root,
+) -> Result<Option<Facts>, PrepareError> {
+    load.filter.files().try_for_each(|file| open_load(Path::new(file)).map(drop))?;
+    if is_stdin(&load.file) { Ok(None) } else { scan_once(load, scanned, notices, root).map(Some) }
+}
+
 fn scan_once(
     load: &LoadSource,
     scanned: &mut Vec<(LoadSource, Facts)>,
     notices: &NoticeSink,
+    root: &Root,
 ) -> Result<Facts, PrepareError> {
     if let Some((_, facts)) = scanned.iter().find(|(l, _)| l == load) {
         return Ok(facts.clone());
@@ -272,16 +302,23 @@ fn scan_once(
     let path = || name(&load.file);
     let input = open_load(&load.file)?;
     // Another window of the same file finds the same lines.
-    let is_told = scanned.iter().any(|(l, _)| l.file == load.file);
-    let facts = scan(input, load, |notice| {
+    let is_told = scanned.iter().any(|(l, _)| l.file == load.file && l.filter == load.filter);
+    let (notices, file) = (notices.clone(), load.file.clone());
+    let tell = move |notice| {
         if !is_told {
-            notices(&load.file, &notice);
+            notices(&file, &notice);
         }
-    });
+    };
+    let facts = scan(Text::of_file(input, &load.file), load, &filter_room(root), tell);
     let facts = facts.map_err(|error| PrepareError::Load { path: path(), error })?;
     if facts.all_requests == 0 {
-        let why = "it contains no request; a load has lines such as '0.000000000 ; 2048 ; 8 ; R ; 0.0 ; 0.0'"
-            .into();
+        let why = match load.filter.is_empty() {
+            true => {
+                "it contains no request; a load has lines such as '0.000000000 ; 2048 ; 8 ; R ; 0.0 ; 0.0'"
+                    .into()
+            }
+            false => format!("no request is left behind '{}'", load.filter),
+        };
         return Err(PrepareError::Empty { path: path(), why });
     }
     if facts.requests == 0 {
@@ -297,7 +334,7 @@ fn scan_once(
     Ok(facts)
 }
 
-fn open_load(path: &Path) -> Result<Box<dyn BufRead + Send>, PrepareError> {
+fn open_load(path: &Path) -> Result<Opened, PrepareError> {
     let input = |error| PrepareError::Input { path: name(path), error };
     if is_stdin(path) {
         return decompress(std::io::stdin()).map_err(input);
@@ -535,7 +572,8 @@ fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> R
 /// What a target's requests are called in messages and in the archive.
 pub(crate) fn source_name(target: &Target) -> String {
     match &target.source {
-        Source::Load(load) => name(&load.file),
+        Source::Load(load) if load.filter.is_empty() => name(&load.file),
+        Source::Load(load) => format!("{} | {}", name(&load.file), load.filter),
         Source::Pattern(p) => p.to_string(),
         Source::Steps(s) => s.to_string(),
     }
@@ -564,7 +602,8 @@ fn open_requests(
             notices(&path, &notice);
         }
     };
-    Ok(Box::new(Recorded::new(input, load, tell)))
+    let text = if is_new { Text::once(input) } else { Text::of_file(input, &load.file) };
+    Ok(Box::new(Recorded::new(text, load, tell)?))
 }
 
 impl TargetReady {
@@ -627,6 +666,11 @@ impl TargetReady {
         };
         // Blocks of a file are counted in 512 bytes, whatever its file system uses.
         path.metadata().map_or(0, |m| m.len().saturating_sub(m.blocks() * SECTOR))
+    }
+
+    /// Bytes of memory for requests that its load's filters hold.
+    fn held_bytes(&self) -> u64 {
+        self.load.as_ref().map_or(0, |load| load.held_bytes)
     }
 
     /// The longest request in bytes, where it is known.

@@ -58,6 +58,7 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: b
         handling: Handling::default(),
         source: Source::Load(LoadSource {
             file: dir.join(format!("{i}.load")),
+            filter: Default::default(),
             window: Window::default(),
             speed: Default::default(),
             pace: LoadPace::Original,

@@ -104,12 +104,13 @@ fn mixed(spec: &Spec, rate: u64, out: &mut impl Write) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Source, scan};
+    use crate::{Room, Source, Text, scan};
     use iosonar_plan::{Backward, LoadPace, LoadSource, Window};
 
     fn load() -> LoadSource {
         LoadSource {
             file: "x".into(),
+            filter: Default::default(),
             window: Window::default(),
             speed: Default::default(),
             pace: LoadPace::Original,
@@ -131,11 +132,12 @@ mod tests {
             let (text, count) = make(&spec);
             assert_eq!(text, make(&spec).0);
             assert_ne!(text, make(&Spec { seed: 4, ..spec }).0);
-            let facts = scan(&text[..], &load(), |n| panic!("{n:?}")).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            let facts = scan(Text::of(&text), &load(), &Room::default(), |n| panic!("{n:?}")).unwrap();
             assert_eq!(facts.requests, count);
             assert!(facts.reads > count / 2 && facts.writes > count / 5, "{facts:?}");
             assert!(facts.max_end <= 20_000 * 512 && facts.last < Nanos::from_secs(12));
-            let mut source = crate::Recorded::new(&text[..], &load(), |_| {});
+            let mut source = crate::Recorded::new(Text::of(&text), &load(), |_| {}).unwrap();
             assert!(source.next(Nanos(0)).unwrap().is_some());
         }
     }

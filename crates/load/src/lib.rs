@@ -23,16 +23,18 @@ mod sort;
 #[cfg(test)]
 mod statistics;
 mod steps;
+mod text;
 mod timetable;
 
 pub use ahead::{Next, ReadAhead};
 pub use demand::Demand;
-pub use filter::{FilterError, Requests, filtered, requests};
+pub use filter::{FilterError, Filtered, Room, filtered};
 pub use issued::IssuedHash;
 pub use pattern::{Pattern, Unfit};
 pub use recorded::{BackShift, LoadError, Notice, Recorded};
 pub use scan::{Facts, scan};
 pub use steps::{Listed, Steps};
+pub use text::{Opened, Text};
 
 use iosonar_plan::{Extent, Nanos, Op};
 

@@ -1,11 +1,14 @@
-//! A recorded load as a source: its window, its clock, and what to do where time runs backward.
+//! A recorded load as a source: its filters, its window, its clock, and what to do where time runs backward.
 
+use crate::filter::{FilterError, Filtered, Room};
 use crate::sort::Sorter;
+use crate::text::{Lines, Tell, Text};
 use crate::{Item, Source};
 use iosonar_plan::{Backward, LoadPace, LoadSource, Nanos};
 use iosonar_trace::TimedRequest;
-use iosonar_trace::blkreplay::{BadLine, Line, ReadError, Reader};
-use std::io::BufRead;
+use iosonar_trace::blkreplay::{BadLine, ReadError};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Why a load cannot be read on.
 #[derive(Debug, thiserror::Error)]
@@ -21,11 +24,11 @@ pub enum LoadError {
     Bad(BadLine),
     /// Time runs backward where that is not allowed.
     #[error(
-        "line {line}: time runs backward, from {before} to {time}; use --backward sort to sort the load, or --backward shift to shift what follows"
+        "{at}: time runs backward, from {before} to {time}; use --backward sort to sort the load, or --backward shift to shift what follows"
     )]
     Backward {
-        /// The line with the earlier time.
-        line: u64,
+        /// Where the earlier time stands.
+        at: String,
         /// Its time.
         time: Nanos,
         /// The time before it.
@@ -34,22 +37,59 @@ pub enum LoadError {
     /// Sorting needs a temporary file, and that failed.
     #[error("cannot sort the load in the directory for temporary files: {0}; set TMPDIR to one with room")]
     Sort(std::io::Error),
+    /// A step that changes the load.
+    // In a box, because every request that is read passes as a result of this size.
+    #[error(transparent)]
+    Filter(Box<FilterError>),
+    /// Something that a step reads beside the load.
+    #[error("{of}: {error}")]
+    Beside {
+        /// What it reads.
+        of: Arc<str>,
+        /// What is wrong there.
+        error: Box<LoadError>,
+    },
+}
+
+impl From<FilterError> for LoadError {
+    fn from(error: FilterError) -> LoadError {
+        LoadError::Filter(Box::new(error))
+    }
 }
 
 /// Something worth telling that does not end the reading.
 #[derive(Debug)]
 pub enum Notice {
     /// A line was left out.
-    Skipped(BadLine),
+    Skipped {
+        /// What is wrong with it.
+        bad: BadLine,
+        /// Where it stands, if not in the load itself.
+        of: Option<Arc<str>>,
+    },
     /// Time ran backward and what follows was shifted.
     Shifted(BackShift),
 }
 
+impl Notice {
+    /// As a sentence about a load with this name.
+    pub fn text(&self, load: &Path) -> String {
+        let load = load.display();
+        match self {
+            Notice::Skipped { bad, of: Some(of) } => format!("{of}: {bad}: skipped"),
+            Notice::Skipped { bad, of: None } => format!("{load}: {bad}: skipped"),
+            Notice::Shifted(BackShift { at, time, delta, total }) => {
+                format!("{load}: {at}: time runs backward to {time}: shifted by {delta}, in all by {total}")
+            }
+        }
+    }
+}
+
 /// A backward step that was turned into a shift.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackShift {
-    /// Line of the request.
-    pub line: u64,
+    /// Where the request stands.
+    pub at: String,
     /// The time that the request would have had.
     pub time: Nanos,
     /// How far it was shifted.
@@ -58,110 +98,121 @@ pub struct BackShift {
     pub total: Nanos,
 }
 
+/// What a load gives, in the order of its lines.
+enum Input {
+    /// The load itself. Not behind a `dyn`: most loads have no filter, and pay for none.
+    Plain(Lines),
+    /// Behind steps.
+    Filtered(Filtered),
+}
+
 /// Reads requests in the order in which they are replayed, with the times that count.
-pub(crate) struct Ordered<R> {
-    reader: Reader<R>,
+pub(crate) struct Ordered {
+    input: Input,
     backward: Backward,
-    skip_bad: bool,
+    tell: Tell,
     last: Nanos,
     shift: Nanos,
 }
 
-impl<R: BufRead> Ordered<R> {
+impl Ordered {
     /// `backward` is sort only for a reader whose order does not matter.
-    pub(crate) fn new(input: R, load: &LoadSource) -> Ordered<R> {
-        Ordered {
-            reader: Reader::new(input),
-            backward: load.backward,
-            skip_bad: load.skip_bad,
-            last: Nanos(0),
-            shift: Nanos(0),
-        }
-    }
-
-    /// Requests as they stand in the load: order and times are left alone.
-    pub(crate) fn as_written(input: R, skip_bad: bool) -> Ordered<R> {
-        let (last, shift) = (Nanos(0), Nanos(0));
-        Ordered { reader: Reader::new(input), backward: Backward::Sort, skip_bad, last, shift }
+    pub(crate) fn new(text: Text, load: &LoadSource, room: &Room, tell: Tell) -> Result<Ordered, LoadError> {
+        let input = if load.filter.is_empty() {
+            Input::Plain(Lines::new(text.opened, load.skip_bad, tell.clone()))
+        } else {
+            Input::Filtered(Filtered::new(text, &load.filter, load.skip_bad, room, tell.clone())?)
+        };
+        Ok(Ordered { input, backward: load.backward, tell, last: Nanos(0), shift: Nanos(0) })
     }
 
     pub(crate) fn lines(&self) -> u64 {
-        self.reader.lines()
-    }
-
-    /// The next request, its time shifted if need be; bad lines are told, and end the reading unless skipped.
-    pub(crate) fn next(&mut self, notice: &mut dyn FnMut(Notice)) -> Result<Option<TimedRequest>, LoadError> {
-        while let Some(line) = self.reader.next_line()? {
-            match line {
-                Line::Request(request) => return self.in_time(request, notice).map(Some),
-                Line::Bad(bad) if self.skip_bad => notice(Notice::Skipped(bad)),
-                Line::Bad(bad) => return Err(LoadError::Bad(bad)),
-                Line::Text => {}
-            }
+        match &self.input {
+            Input::Plain(lines) => lines.lines(),
+            Input::Filtered(filtered) => filtered.lines(),
         }
-        Ok(None)
     }
 
-    fn in_time(
-        &mut self,
-        mut r: TimedRequest,
-        notice: &mut dyn FnMut(Notice),
-    ) -> Result<TimedRequest, LoadError> {
+    /// The next request, its time shifted if need be.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<TimedRequest>, LoadError> {
+        let next = match &mut self.input {
+            Input::Plain(lines) => lines.next()?,
+            Input::Filtered(filtered) => filtered.next_of_replay()?,
+        };
+        let Some(mut request) = next else { return Ok(None) };
+        self.put_in_time(&mut request)?;
+        Ok(Some(request))
+    }
+
+    /// Where a request stands.
+    fn place(&self, r: &TimedRequest) -> String {
+        match &self.input {
+            Input::Plain(_) => format!("line {}", r.line),
+            Input::Filtered(filtered) => filtered.place(r),
+        }
+    }
+
+    #[inline]
+    fn put_in_time(&mut self, r: &mut TimedRequest) -> Result<(), LoadError> {
         r.time = Nanos(r.time.0.saturating_add(self.shift.0));
         match self.backward {
             Backward::Sort => {}
             Backward::Refuse if r.time < self.last => {
-                return Err(LoadError::Backward { line: r.line, time: r.time, before: self.last });
+                return Err(LoadError::Backward { at: self.place(r), time: r.time, before: self.last });
             }
             // As blkreplay: only whole seconds count, smaller steps back stay as they are.
             Backward::Shift if r.time.0 / Nanos::SECOND.0 < self.last.0 / Nanos::SECOND.0 => {
                 let delta = self.last.saturating_sub(r.time);
                 self.shift = Nanos(self.shift.0.saturating_add(delta.0));
-                notice(Notice::Shifted(BackShift { line: r.line, time: r.time, delta, total: self.shift }));
+                let (at, total) = (self.place(r), self.shift);
+                (self.tell)(Notice::Shifted(BackShift { at, time: r.time, delta, total }));
                 r.time = self.last;
             }
             Backward::Refuse | Backward::Shift => {}
         }
         self.last = r.time;
-        Ok(r)
+        Ok(())
     }
 }
 
-/// A recorded load, replayed: window, time from the first request on, speed or as soon as possible.
-pub struct Recorded<R> {
-    input: Ordered<R>,
+/// A recorded load, replayed: what its filters leave, window, time from the first request on, speed or as soon as possible.
+pub struct Recorded {
+    input: Ordered,
     sorter: Option<Sorter>,
     load: LoadSource,
-    notice: Box<dyn FnMut(Notice) + Send>,
     /// Time of the first request inside the window.
     first: Option<Nanos>,
     sequence: u64,
     ended: bool,
 }
 
-impl<R: BufRead> Recorded<R> {
-    /// Reads decompressed text. `notice` is told of skipped lines and shifts.
-    pub fn new(input: R, load: &LoadSource, notice: impl FnMut(Notice) + Send + 'static) -> Recorded<R> {
-        Recorded {
-            input: Ordered::new(input, load),
+impl Recorded {
+    /// Reads a text through the load's filters. `notice` is told of skipped lines and shifts.
+    pub fn new(
+        text: Text,
+        load: &LoadSource,
+        notice: impl Fn(Notice) + Send + Sync + 'static,
+    ) -> Result<Recorded, LoadError> {
+        Ok(Recorded {
+            input: Ordered::new(text, load, &Room::default(), Arc::new(notice))?,
             sorter: None,
             load: load.clone(),
-            notice: Box::new(notice),
             first: None,
             sequence: 0,
             ended: false,
-        }
+        })
     }
 
     fn next_timed(&mut self) -> Result<Option<TimedRequest>, LoadError> {
         if self.load.backward != Backward::Sort {
-            return self.input.next(&mut self.notice);
+            return self.input.next();
         }
         let sorter = match &mut self.sorter {
             Some(sorter) => sorter,
             empty => {
                 let mut sorter = Sorter::new();
-                while let Some(request) = self.input.next(&mut self.notice)? {
+                while let Some(request) = self.input.next()? {
                     if self.load.window.contains(request.time) {
                         sorter.push(request).map_err(LoadError::Sort)?;
                     }
@@ -192,7 +243,7 @@ impl<R: BufRead> Recorded<R> {
     }
 }
 
-impl<R: BufRead + Send> Source for Recorded<R> {
+impl Source for Recorded {
     fn next(&mut self, _now: Nanos) -> Result<Option<Item>, LoadError> {
         while !self.ended {
             match self.next_timed()? {
@@ -219,6 +270,7 @@ mod tests {
     fn load(backward: Backward) -> LoadSource {
         LoadSource {
             file: "-".into(),
+            filter: Default::default(),
             window: Window::default(),
             speed: Default::default(),
             pace: LoadPace::Original,
@@ -232,7 +284,7 @@ mod tests {
     }
 
     fn run(text: &str, load: &LoadSource) -> Result<Vec<(u64, u64)>, LoadError> {
-        let mut source = Recorded::new(text.as_bytes(), load, |_| {});
+        let mut source = Recorded::new(Text::of(text), load, |_| {})?;
         let mut items = Vec::new();
         while let Some(item) = source.next(Nanos(0))? {
             assert_eq!(item.sequence, items.len() as u64);
@@ -254,10 +306,11 @@ mod tests {
         let shifts = Arc::new(Mutex::new(Vec::new()));
         let told = shifts.clone();
         let text = backshift();
-        let mut source = Recorded::new(text.as_bytes(), &load(Backward::Shift), move |n| match n {
+        let mut source = Recorded::new(Text::of(&text), &load(Backward::Shift), move |n| match n {
             Notice::Shifted(s) => told.lock().unwrap().push(s.delta.0 / MS),
-            Notice::Skipped(bad) => panic!("{bad}"),
-        });
+            Notice::Skipped { bad, .. } => panic!("{bad}"),
+        })
+        .unwrap();
         for (due, sector) in want {
             let item = source.next(Nanos(0)).unwrap().unwrap();
             assert_eq!((item.due.unwrap().0, item.extent.offset / 512), (due * MS, sector));
@@ -310,9 +363,50 @@ mod tests {
     fn as_soon_as_possible_keeps_the_loads_time_beside() {
         let asap = LoadSource { pace: LoadPace::Asap, ..load(Backward::Refuse) };
         let text = lines(&[("5", 1), ("6", 2)]);
-        let mut source = Recorded::new(text.as_bytes(), &asap, |_| {});
+        let mut source = Recorded::new(Text::of(&text), &asap, |_| {}).unwrap();
         source.next(Nanos(0)).unwrap();
         let item = source.next(Nanos(0)).unwrap().unwrap();
         assert_eq!((item.due, item.load_time), (Some(Nanos(0)), Nanos::from_secs(6)));
+    }
+
+    /// The filter's part of the order of things.
+    fn behind(filter: &str, load: LoadSource) -> LoadSource {
+        LoadSource { filter: filter.parse().unwrap(), ..load }
+    }
+
+    #[test]
+    fn filters_come_first_then_the_window_and_what_runs_backward() {
+        let text = lines(&[("1", 8), ("2", 16), ("3", 24), ("4", 32)]);
+        let mut l = behind("shift:10 | reverse", load(Backward::Refuse));
+        l.window = Window { start: Nanos::from_secs(12), end: Some(Nanos::from_secs(14)) };
+        l.speed = "2".parse().unwrap();
+        assert_eq!(run(&text, &l).unwrap(), [(0, 24), (500 * MS, 16)]);
+        // A load that runs backward may be one that does not, behind filters, and the other way round.
+        let back = lines(&[("2", 8), ("1", 16), ("3", 24)]);
+        assert_eq!(run(&back, &behind("select:2..", load(Backward::Refuse))).unwrap().len(), 2);
+        let error =
+            run(&back, &behind("shift:1 | subst:R,W", load(Backward::Refuse))).unwrap_err().to_string();
+        assert!(
+            error.starts_with("line 2: time runs backward, from 3s to 2s; use --backward sort"),
+            "{error}"
+        );
+        let sorted = run(&back, &behind("shift:1 | slip:1,8", load(Backward::Sort))).unwrap();
+        assert_eq!(sorted, [(0, 32), (1000 * MS, 16), (2000 * MS, 48)]);
+    }
+
+    #[test]
+    fn a_scan_knows_what_filters_leave() {
+        let text = lines(&[("1", 8), ("2", 16), ("3", 24), ("4", 32)]);
+        let mut l = behind("sample:2 | resize:4 | spread:100,align=1 | reverse", load(Backward::Refuse));
+        l.window.start = Nanos::from_secs(2);
+        let facts = crate::scan(Text::of(&text), &l, &Room::default(), |_| {}).unwrap();
+        assert_eq!((facts.requests, facts.all_requests, facts.load_end), (1, 2, Nanos::from_secs(3)));
+        assert_eq!((facts.max_end, facts.max_length, facts.held_bytes), ((800 + 32) * 512, 32 * 512, 2 * 56));
+    }
+
+    #[test]
+    fn what_became_empty_cannot_be_replayed() {
+        let error = run(&lines(&[("1", 8)]), &behind("resize:0.1", load(Backward::Refuse))).unwrap_err();
+        assert!(error.to_string().starts_with("line 1: behind the filters its length is 0"), "{error}");
     }
 }

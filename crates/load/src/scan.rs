@@ -1,11 +1,14 @@
 //! Reading a load once before the run: whether it can be replayed, and what it will ask for.
 
 use crate::demand::Demand;
+use crate::filter::Room;
 use crate::recorded::{LoadError, Notice, Ordered};
+use crate::text::Text;
 use iosonar_plan::{LoadSource, Nanos};
-use std::io::BufRead;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What a load holds.
+/// What a load holds, behind its filters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
     /// Requests inside the window.
@@ -22,7 +25,7 @@ pub struct Facts {
     pub first: Nanos,
     /// Latest time inside the window.
     pub last: Nanos,
-    /// Requests in the whole load.
+    /// Requests beyond the window, too.
     pub all_requests: u64,
     /// Latest time of the whole load.
     pub load_end: Nanos,
@@ -30,28 +33,46 @@ pub struct Facts {
     pub bad_lines: u64,
     /// Backward steps that were shifted.
     pub back_shifts: u64,
+    /// Bytes of memory that its filters hold while it is read.
+    pub held_bytes: u64,
     /// Requests by their time since the first of the window (if the load is sorted), at the load's own speed.
     pub demand: Demand,
 }
 
-/// Reads the whole load, beyond the end of its window too. `notice` is told of each line that would be
-/// skipped and of each shift.
+/// What was told while reading.
+#[derive(Debug, Default)]
+struct Told {
+    bad_lines: AtomicU64,
+    back_shifts: AtomicU64,
+}
+
+impl Told {
+    fn count(&self, notice: &Notice) {
+        let counter = match notice {
+            Notice::Skipped { .. } => &self.bad_lines,
+            Notice::Shifted(_) => &self.back_shifts,
+        };
+        counter.fetch_add(1, Relaxed);
+    }
+}
+
+/// Reads the whole load through its filters, beyond the end of its window too. `notice` is told of each line that would
+/// be skipped and of each shift; filters that need more memory than there is in `room` are refused.
 pub fn scan(
-    input: impl BufRead,
+    text: Text,
     load: &LoadSource,
-    mut notice: impl FnMut(Notice),
+    room: &Room,
+    notice: impl Fn(Notice) + Send + Sync + 'static,
 ) -> Result<Facts, LoadError> {
-    let mut input = Ordered::new(input, load);
-    let mut facts = Facts { first: Nanos(u64::MAX), ..Facts::default() };
-    let (mut bad_lines, mut back_shifts) = (0, 0);
-    let mut counted = |n: Notice| {
-        match &n {
-            Notice::Skipped(_) => bad_lines += 1,
-            Notice::Shifted(_) => back_shifts += 1,
-        }
+    let told = Arc::new(Told::default());
+    let counts = told.clone();
+    let tell = move |n: Notice| {
+        counts.count(&n);
         notice(n);
     };
-    while let Some(request) = input.next(&mut counted)? {
+    let mut input = Ordered::new(text, load, room, Arc::new(tell))?;
+    let mut facts = Facts { first: Nanos(u64::MAX), ..Facts::default() };
+    while let Some(request) = input.next()? {
         facts.all_requests += 1;
         facts.load_end = facts.load_end.max(request.time);
         if load.window.contains(request.time) {
@@ -65,5 +86,6 @@ pub fn scan(
         }
     }
     facts.first = facts.first.min(facts.last);
-    Ok(Facts { bad_lines, back_shifts, ..facts })
+    let (bad_lines, back_shifts) = (told.bad_lines.load(Relaxed), told.back_shifts.load(Relaxed));
+    Ok(Facts { bad_lines, back_shifts, held_bytes: room.held_bytes(), ..facts })
 }

@@ -140,6 +140,7 @@ impl Plan {
 pub(crate) mod tests {
     use super::*;
     use crate::*;
+    use proptest::prelude::*;
 
     pub(crate) fn sample() -> Plan {
         Plan {
@@ -168,6 +169,7 @@ pub(crate) mod tests {
                     handling: Handling::default(),
                     source: Source::Load(LoadSource {
                         file: "a.load.gz".into(),
+                        filter: Pipeline::default(),
                         window: Window { start: Nanos(500_000_000), end: Some(Nanos::from_secs(4)) },
                         speed: "1.5".parse().unwrap(),
                         pace: LoadPace::Original,
@@ -200,6 +202,25 @@ pub(crate) mod tests {
         let plan = sample();
         let text = plan.to_toml();
         assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn filters_round_trip(steps in prop::collection::vec(crate::filter::tests::filter(), 0..6)) {
+            let mut plan = sample();
+            let Source::Load(load) = &mut plan.targets[0].source else { unreachable!("the sample has it there") };
+            load.filter = Pipeline(steps);
+            let text = plan.to_toml();
+            prop_assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{}", text);
+        }
+    }
+
+    #[test]
+    fn a_step_that_is_none_is_told_with_its_line() {
+        let text =
+            sample().to_toml().replace("file = \"a.load.gz\"", "file = \"a.load.gz\"\nfilter = \"revers\"");
+        let error = Plan::from_toml(&text).unwrap_err().to_string();
+        assert!(error.contains("no step 'revers'") && error.contains("line "), "{error}");
     }
 
     #[test]

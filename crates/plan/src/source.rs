@@ -1,6 +1,6 @@
 //! Where a target's requests come from, and when each is due.
 
-use crate::{Nanos, PatternSource, Speed, StepsSource};
+use crate::{Nanos, PatternSource, Pipeline, Speed, StepsSource};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -22,6 +22,10 @@ pub enum Source {
 pub struct LoadSource {
     /// File in blkreplay's format, plain or gzip; `-` is standard input.
     pub file: PathBuf,
+    /// Steps that change the load before anything else is done with it: `window`, `backward` and `speed` see what they
+    /// leave.
+    #[serde(default, skip_serializing_if = "Pipeline::is_empty")]
+    pub filter: Pipeline,
     /// Which part of the load's own time.
     #[serde(default)]
     pub window: Window,

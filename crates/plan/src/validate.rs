@@ -139,9 +139,17 @@ fn validate_load(load: &LoadSource, passes: u32) -> Result {
     require(load.pace == LoadPace::Original || load.speed.is_one(), || {
         "speed has no meaning when all requests are due at once: leave one of them out".into()
     })?;
-    require(passes == 1 || load.file.as_os_str() != "-", || {
+    let is_stdin = load.file.as_os_str() == "-";
+    require(passes == 1 || !is_stdin, || {
         "standard input can be read only once: save it to a file, or use one pass".into()
-    })
+    })?;
+    match load.filter.waits_for_end().filter(|_| is_stdin) {
+        Some(step) => refuse(format!(
+            "filter '{step}' needs the end of the load, and standard input cannot be read before the run: save it to a \
+             file, or let 'iosonar filter' write one"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a range that ends behind the largest file.
@@ -203,6 +211,9 @@ pub(crate) mod tests {
             ("iops", |p| pattern(p).pace = Pace::Rate { iops: 0, process: Process::Constant }),
             ("speed", |p| load(p).pace = LoadPace::Asap),
             ("only once", |p| (p.passes, load(p).file) = (2, "-".into())),
+            ("'reverse' needs the end", |p| {
+                (load(p).file, load(p).filter) = ("-".into(), "shift:1 | reverse".parse().unwrap());
+            }),
         ]);
     }
 

@@ -247,6 +247,15 @@ pub fn write_load(
     writeln!(out, "{seconds:6}.{nanos:09} ; {sector:12} ; {length:4} ; {} ; 0.0 ; 0.0", op.letter())
 }
 
+/// Writes one line with what is known: a load's, or a result's where there are times of a run.
+pub fn write_request(out: &mut impl Write, r: &TimedRequest) -> std::io::Result<()> {
+    if r.pushed || r.delay > Nanos(0) || r.latency > Nanos(0) {
+        return write_result(out, r);
+    }
+    let sectors = |bytes: u64| bytes / iosonar_plan::SECTOR;
+    write_load(out, r.time, r.op, sectors(r.extent.offset), sectors(r.extent.length))
+}
+
 /// The header line of a load.
 pub const LOAD_HEADER: &str = "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0";
 

@@ -5,27 +5,25 @@ use crate::exit::{Exit, Failure};
 use crate::inputs;
 use crate::new_load;
 use crate::output::tell;
-use anyhow::Context;
-use iosonar_load::{Notice, filtered, requests};
-use iosonar_plan::{Nanos, SECTOR};
-use iosonar_trace::TimedRequest;
-use iosonar_trace::blkreplay::{LOAD_HEADER, write_load, write_result};
-use std::io::Write;
+use iosonar_engine::filter_room;
+use iosonar_host::Root;
+use iosonar_load::{LoadError, Text, filtered};
+use iosonar_trace::blkreplay::{LOAD_HEADER, write_request};
+use std::path::Path;
 
 /// Writes the new load; says how many requests it has.
 pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
-    let input = inputs::text(&args.load)?;
     let name = args.load.display();
-    let tell_skipped = |notice| {
-        if let Notice::Skipped(bad) = notice {
-            tell(format_args!("iosonar: {bad}; left out"));
-        }
-    };
-    let count = new_load::write(&args.out, |out| {
+    let refused = |error: LoadError| Failure::refused(anyhow::Error::from(error).context(name.to_string()));
+    let (text, path) = (text(&args.load)?, args.load.clone());
+    let tell_skipped = move |notice: iosonar_load::Notice| tell(notice.text(&path));
+    let room = filter_room(&Root::default());
+    let count = new_load::write(&args.out, |mut out| {
+        let requests = filtered(text, &args.steps, args.skip_bad, &room, tell_skipped);
         writeln!(out, "{LOAD_HEADER}")?;
         let mut count = 0u64;
-        for request in filtered(requests(input, args.skip_bad, tell_skipped), &args.steps) {
-            write_line(out, &request.with_context(|| name.to_string()).map_err(Failure::refused)?)?;
+        for request in requests.map_err(refused)? {
+            write_request(&mut out, &request.map_err(refused)?)?;
             count += 1;
         }
         Ok(count)
@@ -37,10 +35,9 @@ pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
     Ok(Exit::Failed)
 }
 
-/// What is known of its times stays with a request.
-fn write_line(mut out: &mut dyn Write, r: &TimedRequest) -> std::io::Result<()> {
-    if r.pushed || r.delay > Nanos(0) || r.latency > Nanos(0) {
-        return write_result(&mut out, r);
-    }
-    write_load(&mut out, r.time, r.op, r.extent.offset / SECTOR, r.extent.length / SECTOR)
+/// A file can be read again, where a step comes back to its begin.
+fn text(load: &Path) -> Result<Text, Failure> {
+    let opened = inputs::text(load)?;
+    let is_file = load.as_os_str() != "-" && load.is_file();
+    Ok(if is_file { Text::of_file(opened, load) } else { Text::once(opened) })
 }

@@ -84,6 +84,7 @@ pub(super) fn new_run_id() -> u64 {
 fn load(args: &ReplayArgs, index: usize) -> LoadSource {
     LoadSource {
         file: args.loads[index % args.loads.len()].clone(),
+        filter: args.load.filter.clone().unwrap_or_default(),
         window: window(args, index),
         speed: args.window.speed,
         pace: if args.window.asap { LoadPace::Asap } else { LoadPace::Original },

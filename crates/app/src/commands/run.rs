@@ -2,10 +2,12 @@
 
 use super::pattern;
 use crate::exit::{Exit, Failure};
+use crate::output::tell;
 use crate::run_args::RunArgs;
 use crate::session;
 use anyhow::{Context, anyhow};
-use iosonar_plan::Plan;
+use iosonar_plan::{Plan, Source};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Carries out a plan.
@@ -14,7 +16,28 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         Some(file) => read(file, args)?,
         None => pattern::plan(args)?,
     };
+    if args.plan.is_some() && !args.session.show_plan {
+        tell_commands(&plan);
+    }
     session::carry_out(plan, &args.session, |_| Ok(()))
+}
+
+/// Says which commands of the shell a plan file is about to run: who starts it may not have written it.
+fn tell_commands(plan: &Plan) {
+    let filters = plan.targets.iter().filter_map(|target| match &target.source {
+        Source::Load(load) => Some(&load.filter),
+        Source::Pattern(_) | Source::Steps(_) => None,
+    });
+    let commands: BTreeSet<&str> = filters.flat_map(|filter| filter.commands()).collect();
+    for command in commands {
+        tell(format_args!("iosonar: the plan runs the command {}", visible(command)));
+    }
+}
+
+/// A text in which nothing hides: no sign moves the cursor, or prints as nothing.
+fn visible(text: &str) -> String {
+    let is_plain = |c: char| "'\"\\".contains(c);
+    text.chars().flat_map(|c| if is_plain(c) { vec![c] } else { c.escape_debug().collect() }).collect()
 }
 
 /// Fields whose options go with a plan.

@@ -104,16 +104,27 @@ fn what_is_known_of_times_stays() {
 fn what_cannot_be_done_is_refused_and_leaves_nothing_behind() {
     let lab = lab();
     lab.expect(0, "generate mixed l.load.gz --rate 200 --duration 5s");
+    lab.file(
+        "back 1.load",
+        rows(&[("2", 8, 8, 'R')]).replace("start", "2.5 ; 8 ; 8 ; R\nstart") + "1 ; 8 ; 8 ; R\n",
+    );
     lab.file("bad.load", b"0.5 ; 8 ; 8 ; R ; 0.0 ; 0.0\n1.5 ; 8 ; eight ; R ; 0.0 ; 0.0\n");
     for (args, why) in [
         (&["filter", "selec:1..2", "l.load.gz"][..], "there is no step 'selec'"),
         (&["filter", "reverse", "none.load"], "No such file"),
         (&["filter", "reverse", "bad.load", "-o", "x"], "line 2"),
-        (
-            &["filter", "slip:1,9223372036854775807", "l.load.gz", "-o", "x"],
-            "its sector is larger than 64 bits tell",
-        ),
+        (&["filter", "slip:1,9223372036854775807", "l.load.gz", "-o", "x"], "its sector lies beyond 2^63"),
         (&["filter", "reverse", "l.load.gz", "-o", "l.load.gz"], "exists already"),
+        (&["filter", "merge:none.load", "l.load.gz", "-o", "x"], "none.load: it cannot be opened"),
+        (
+            &["filter", "cmd:'cat; exit 7'", "l.load.gz", "-o", "x"],
+            "cmd:'cat; exit 7' ended with exit status: 7",
+        ),
+        (&["filter", "reverse | merge:bad.load", "l.load.gz", "-o", "x"], "bad.load: line 2"),
+        (
+            &["filter", "shift:9 | merge:'back 1.load'", "l.load.gz", "-o", "x"],
+            "back 1.load: line 3: time runs backward",
+        ),
     ] {
         let told = lab.expect_args(2, args).err;
         assert!(told.contains(why), "{args:?}: {told}");
@@ -121,7 +132,227 @@ fn what_cannot_be_done_is_refused_and_leaves_nothing_behind() {
     }
     let told = lab.expect_args(0, &["filter", "shift:1", "bad.load", "--skip-bad"]);
     assert_eq!(read(&told.out).len(), 1);
-    assert!(told.err.contains("line 2"), "{}", told.err);
+    let replayed = lab.expect(0, &format!("replay bad.load {SIM} --skip-bad -o r")).err;
+    assert!(told.err.contains("bad.load: line 2: the length is no whole number"), "{}", told.err);
+    assert!(replayed.contains(&told.err), "{replayed} lacks {}", told.err);
     let told = lab.expect_args(1, &["filter", "select:1000..2000", "l.load.gz"]).err;
     assert!(told.contains("no request of l.load.gz is left behind 'select:1000s..2000s'"), "{told}");
+}
+
+/// Pipelines in our words and in those of `filters.py`, which knows nothing of ours.
+const PIPELINES: [(&str, &str); 27] = [
+    ("shift:0", r#"[]"#),
+    ("select:300..600", r#"[["select", "300", "600"]]"#),
+    ("select:1.5..2.25", r#"[["select", "1.5", "2.25"]]"#),
+    ("select:2..", r#"[["select", "2", "1e9"]]"#),
+    ("repeat:3", r#"[["repeat", 3, 0]]"#),
+    ("repeat:2,offset=8000000", r#"[["repeat", 2, 8000000]]"#),
+    ("slip", r#"[["slip", 32768, 256]]"#),
+    ("slip:2,256", r#"[["slip", 2, 256]]"#),
+    ("slip:every=7,increase=16", r#"[["slip", 7, 16]]"#),
+    ("subst:R,W", r#"[["subst", "R", "W"]]"#),
+    ("subst:W,R", r#"[["subst", "W", "R"]]"#),
+    ("spread", r#"[["spread", "2", 8, 0]]"#),
+    ("spread:1.5,offset=100", r#"[["spread", "1.5", 8, 100]]"#),
+    ("spread:0.333333333,align=64", r#"[["spread", "0.333333333", 64, 0]]"#),
+    ("resize", r#"[["resize", "2", 0, 65536]]"#),
+    ("resize:2.5,4,200", r#"[["resize", "2.5", 4, 200]]"#),
+    ("resize:0.1,min=1", r#"[["resize", "0.1", 1, 65536]]"#),
+    ("reverse", r#"[["reverse"]]"#),
+    ("scale:0.7", r#"[["scale", "0.7"]]"#),
+    ("shift:1.000000001", r#"[["shift", "1.000000001"]]"#),
+    ("sample:7", r#"[["sample", 7]]"#),
+    (
+        "select:0..4 | repeat:2 | slip:3,16 | subst:W,R | spread:1.5 | resize:3,8,64",
+        r#"[["select", "0", "4"], ["repeat", 2, 0], ["slip", 3, 16], ["subst", "W", "R"], ["spread", "1.5", 8, 0],
+            ["resize", "3", 8, 64]]"#,
+    ),
+    (
+        "reverse | sample:3 | scale:2.5 | reverse",
+        r#"[["reverse"], ["sample", 3], ["scale", "2.5"], ["reverse"]]"#,
+    ),
+    (
+        "sample:5 | repeat:2,offset=64 | sample:2 | repeat:3,offset=4096",
+        r#"[["sample", 5], ["repeat", 2, 64], ["sample", 2], ["repeat", 3, 4096]]"#,
+    ),
+    (
+        "merge:'an other.load',offset=1000,shift=0.25 | slip:100,8 | merge:'an other.load'",
+        r#"[["merge", "an other.load", 1000, "0.25"], ["slip", 100, 8], ["merge", "an other.load", 0, "0"]]"#,
+    ),
+    (
+        "cmd:'grep -v R | head -n 100' | repeat:2,offset=8",
+        r#"[["only", "W"], ["head", 100], ["repeat", 2, 8]]"#,
+    ),
+    (
+        r#"sample:2 | cmd:"sed '/W/d'" | cmd:cat | shift:2 | reverse"#,
+        r#"[["sample", 2], ["only", "R"], ["shift", "2"], ["reverse"]]"#,
+    ),
+];
+
+/// What the script makes of a load, one list of rows for each pipeline.
+fn by_formula(lab: &Lab, load: &str) -> Vec<Vec<String>> {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/filters.py");
+    let mut python = Command::new("python3");
+    python.arg(script).arg(load).current_dir(lab.path("")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut python = python.spawn().expect("python3 is there");
+    let pipelines: Vec<&str> = PIPELINES.iter().map(|(_, pipeline)| *pipeline).collect();
+    // All of it is read before anything is written.
+    python.stdin.take().unwrap().write_all(format!("[{}]", pipelines.join(",")).as_bytes()).unwrap();
+    let output = python.wait_with_output().unwrap();
+    assert!(output.status.success(), "filters.py {load}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.split("# rows ").skip(1).map(|part| part.lines().skip(1).map(String::from).collect()).collect()
+}
+
+fn has_python() -> bool {
+    std::process::Command::new("python3").arg("--version").output().is_ok_and(|o| o.status.success())
+}
+
+#[test]
+fn every_row_is_what_the_formulas_say() {
+    let test = "every_row_is_what_the_formulas_say";
+    if !has_python() {
+        return iosonar_testkit::skip(test, "python3 is not installed");
+    }
+    let lab = lab();
+    lab.expect(0, "generate mixed generated.load.gz --rate 150 --duration 8s --reads 40");
+    lab.expect(0, "generate bursts other --rate 20 --duration 4s --reads 70");
+    std::fs::rename(lab.path("other"), lab.path("an other.load")).unwrap();
+    let natural_loads = ["windows-mssql.load.gz", "windows-shared-server.load.gz"];
+    let loads = natural_loads.into_iter().filter(|name| natural(&lab, test, name));
+    for load in loads.chain(["generated.load.gz"]) {
+        let all = by_formula(&lab, load);
+        assert_eq!(all.len(), PIPELINES.len());
+        for ((steps, _), want) in PIPELINES.iter().zip(all) {
+            let text = |(time, sector, length, op): &Row| format!("{time} {sector} {length} {op}");
+            let code = i32::from(want.is_empty());
+            let got: Vec<String> =
+                read(&lab.expect_args(code, &["filter", steps, load]).out).iter().map(text).collect();
+            assert_eq!(got.len(), want.len(), "{load}: {steps}");
+            let differs = got.iter().zip(&want).position(|(got, want)| got != want);
+            assert_eq!(differs.map(|i| (i, &got[i], &want[i])), None, "{load}: {steps}");
+        }
+    }
+}
+
+/// Due time, sector, length and operation of a run's records.
+fn asked(lab: &Lab, result: &str) -> Vec<(u64, u64, u64, bool)> {
+    let row = |r: &Record| (r.due.0, sector(r), r.requested.length / 512, r.op.is_write());
+    sorted(lab, result).iter().map(row).collect()
+}
+
+#[test]
+fn a_replay_of_a_filtered_load_is_the_replay_of_what_filter_makes() {
+    let lab = lab();
+    lab.expect(0, "generate mixed l.load --rate 200 --duration 6s");
+    lab.expect(0, "generate mixed m.load --rate 100 --duration 6s --seed 2");
+    for (i, (steps, window)) in [
+        ("select:1..4 | spread:2.0,align=8", ""),
+        ("reverse | repeat:2,offset=4096", "--start 1 --duration 7"),
+        ("repeat:3 | merge:m.load,offset=8", "--speed 2"),
+        ("cmd:'grep -v R | tail -500'", "--asap"),
+        ("cmd:'tac'", "--backward sort"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        lab.expect_args(0, &["filter", steps, "l.load", "-o", &format!("made{i}.load")]);
+        lab.expect(0, &format!("replay made{i}.load {SIM} {window} -o made{i}"));
+        let inline = format!("replay l.load {SIM} {window}");
+        let with = |more: &[&str]| {
+            let args: Vec<&str> =
+                inline.split_whitespace().chain(["--filter", steps]).chain(more.iter().copied()).collect();
+            lab.expect_args(0, &args)
+        };
+        with(&["-o", &format!("inline{i}")]);
+        lab.file("plan.toml", with(&["--show-plan"]).out);
+        let told = lab.expect(0, &format!("run plan.toml --no-progress -o planned{i}")).err;
+        let says = told.contains("the plan runs the command ");
+        assert_eq!(says, steps.contains("cmd:"), "{told}");
+        let want = asked(&lab, &format!("made{i}"));
+        assert!(want.len() > 200, "{steps}");
+        assert_eq!(asked(&lab, &format!("inline{i}")), want, "{steps}");
+        assert_eq!(asked(&lab, &format!("planned{i}")), want, "{steps}");
+        let [made, inline] = ["made", "inline"].map(|name| summary(&lab, &format!("{name}{i}")));
+        for of in ["counts", "demand"] {
+            assert_eq!(inline[of], made[of], "{steps}");
+        }
+        let factor = |s: &Value| s["targets"][0]["wraparound_factor"].clone();
+        assert_eq!(factor(&inline), factor(&made), "{steps}");
+        let source = inline["targets"][0]["source"].as_str().unwrap();
+        assert!(source.starts_with("l.load | "), "{source}");
+    }
+}
+
+#[test]
+fn a_load_from_standard_input_goes_through_filters_too() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let lab = lab();
+    let run = |steps: &str, name: &str| {
+        let mut replay = lab.command(&format!("replay - {SIM} -o {name} --filter"));
+        let mut replay = replay.arg(steps).stdin(Stdio::piped()).spawn().unwrap();
+        let text = rows(&[("0.5", 8, 8, 'R'), ("1", 16, 8, 'W'), ("2", 24, 8, 'W')]);
+        // Nobody reads what is refused.
+        let _ = replay.stdin.take().unwrap().write_all(text.as_bytes());
+        iosonar_testkit::Ended::of(replay.wait_with_output().unwrap())
+    };
+    assert_eq!(run("select:1.. | cmd:'head -1' | slip:1,8", "r").code, 0);
+    assert_eq!(asked(&lab, "r"), [(0, 24, 8, true)]);
+    let refused = run("shift:1 | repeat:2", "never");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("filter 'repeat:2,offset=0' needs the end of the load"), "{}", refused.err);
+}
+
+#[test]
+fn a_filter_that_cannot_be_is_refused_before_anything_is_touched() {
+    let lab = lab();
+    lab.expect(0, "generate mixed l.load --rate 50 --duration 2s");
+    lab.target("disk.img", 1 << 20);
+    lab.file("back.load", rows(&[("2", 8, 8, 'W'), ("1", 8, 8, 'W')]));
+    for (load, filter, why) in [
+        ("l.load", "selec:1..2", "no step 'selec'"),
+        ("l.load", "select:100..200", "no request is left behind 'select:100s..200s'"),
+        ("l.load", "merge:none.load", "none.load: No such file"),
+        ("l.load", "merge:/dev/null", "it is no regular file"),
+        ("l.load", "cmd:false", "cmd:false ended with exit status: 1"),
+        ("l.load", "resize:0.01", "its length is 0: give resize a min"),
+        ("l.load", "merge:back.load", "back.load: line 3: time runs backward, from 2s to 1s"),
+        (
+            "back.load",
+            "shift:5",
+            "load back.load: line 3: time runs backward, from 7s to 6s; use --backward sort",
+        ),
+        ("l.load", "cmd:grep x | head", "a command with | in it stands in quotes"),
+    ] {
+        let args = ["replay", load, "-t", "disk.img", "--buffered", "-o", "r", "--filter", filter];
+        let told = lab.expect_args(2, &args).err;
+        assert!(told.contains(why), "{filter}: {told}");
+        assert!(!lab.path("r").exists());
+    }
+    assert!(std::fs::read(lab.path("disk.img")).unwrap().iter().all(|byte| *byte == 0));
+    // A load that is a target, too.
+    let both = rows(&[("0", 8, 8, 'W')]) + &"\n".repeat(1 << 20);
+    lab.file("both.load", &both);
+    let told = lab.expect(2, "replay l.load -t both.load --buffered -o r --filter merge:both.load").err;
+    assert!(told.contains("target both.load and load both.load are the same"), "{told}");
+    assert_eq!(std::fs::read_to_string(lab.path("both.load")).unwrap(), both);
+}
+
+#[test]
+fn a_plan_hides_no_command() {
+    let lab = lab();
+    lab.file("l.load", rows(&[("0", 8, 8, 'R')]));
+    let steps = "cmd:\"cat; : '\u{1b}[2K\u{202e}'\"";
+    let args = format!("replay l.load {SIM} --show-plan --filter");
+    let args: Vec<&str> = args.split_whitespace().chain([steps]).collect();
+    let plan = lab.expect_args(0, &args);
+    assert!(!plan.err.contains("runs the command"), "{}", plan.err);
+    lab.file("plan.toml", plan.out);
+    let told = lab.expect(0, "run plan.toml --no-progress -o r").err;
+    assert!(told.contains(r"iosonar: the plan runs the command cat; : '\u{1b}[2K\u{202e}'"), "{told}");
+    let shown = lab.expect(0, "run plan.toml --show-plan");
+    assert!(!shown.err.contains("runs the command"), "{}", shown.err);
 }

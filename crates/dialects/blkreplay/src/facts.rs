@@ -165,6 +165,7 @@ impl Facts {
         let engine = self.engine();
         let source = LoadSource {
             file: name.into(),
+            filter: Default::default(),
             window: Window::default(),
             speed: Speed::default(),
             pace: LoadPace::default(),

@@ -59,6 +59,7 @@ impl Numbers {
 pub fn empty(targets: &[&str]) -> Run {
     let source = Source::Load(LoadSource {
         file: "loads/mysql.load.gz".into(),
+        filter: Default::default(),
         window: Window::default(),
         speed: Speed::default(),
         pace: LoadPace::Original,

@@ -1,11 +1,15 @@
 //! Steps that change a load before it is used: blkreplay's pipe modules (manual, A.2.11 and A.3), and a few more.
 
+mod words;
+
 use crate::{Decimal, Nanos, Op, Window};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use words::{Word, Words};
 
 /// One step. Places and lengths are counted in sectors of 512 bytes, requests from 1 where they come into the step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter {
     /// What lies in a window of the load's time; times stay as they are.
     Select(Window),
@@ -65,6 +69,20 @@ pub enum Filter {
         /// At least 1.
         one_of: u64,
     },
+    /// Another load comes in between, by time; at equal times it comes second. Both must be in the order of time.
+    Merge {
+        /// A load or result, plain or gzip; never standard input.
+        file: String,
+        /// Its requests lie so many sectors further on.
+        offset: u64,
+        /// Its times are later by so much.
+        shift: Nanos,
+    },
+    /// A command of the shell: it reads lines of requests, and what it writes is the load from there on.
+    Cmd {
+        /// What `sh -c` is given.
+        command: String,
+    },
 }
 
 /// Why a step is none. Holds the step as typed, and what is wrong.
@@ -75,15 +93,75 @@ pub struct ParseFilterError {
     why: String,
 }
 
+impl ParseFilterError {
+    fn new(step: &str, why: String) -> ParseFilterError {
+        ParseFilterError { step: step.trim().into(), why }
+    }
+}
+
 /// Steps in their order: `select:300..600 | spread:2.0,align=8`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Pipeline(pub Vec<Filter>);
+
+/// Most steps of a pipeline: each asks the one before it.
+const MOST_STEPS: usize = 100;
+
+impl Pipeline {
+    /// Whether it leaves a load as it is.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The first step that gives nothing before the load has ended.
+    pub fn waits_for_end(&self) -> Option<&Filter> {
+        self.0.iter().find(|step| matches!(step, Filter::Reverse | Filter::Repeat { .. }))
+    }
+
+    /// Files that it reads beside the load.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|step| match step {
+            Filter::Merge { file, .. } => Some(file.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Commands that it gives to the shell.
+    pub fn commands(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|step| match step {
+            Filter::Cmd { command } => Some(command.as_str()),
+            _ => None,
+        })
+    }
+}
 
 impl FromStr for Pipeline {
     type Err = ParseFilterError;
 
     fn from_str(text: &str) -> Result<Pipeline, ParseFilterError> {
-        text.split('|').map(str::parse).collect::<Result<_, _>>().map(Pipeline)
+        let whole = |why| ParseFilterError::new(text, why);
+        let parts = words::split(text, '|').map_err(whole)?;
+        if parts.len() > MOST_STEPS {
+            return Err(ParseFilterError::new(
+                parts[0],
+                format!(
+                    "{} steps follow; at most {MOST_STEPS} make one pipeline: make a load of the first ones",
+                    parts.len() - 1
+                ),
+            ));
+        }
+        let mut steps = Vec::new();
+        for part in parts {
+            let step = parse(part.trim()).map_err(|why| match steps.last() {
+                Some(Filter::Cmd { .. }) => {
+                    let hint = "a command with | in it stands in quotes: cmd:'grep -v x | head'";
+                    ParseFilterError::new(part, format!("{why}; {hint}"))
+                }
+                _ => ParseFilterError::new(part, why),
+            });
+            steps.push(step?);
+        }
+        Ok(Pipeline(steps))
     }
 }
 
@@ -96,39 +174,17 @@ impl fmt::Display for Pipeline {
     }
 }
 
-/// The words behind a step's name: those without a name first.
-struct Words<'a> {
-    plain: Vec<&'a str>,
-    named: Vec<(&'a str, &'a str)>,
+impl TryFrom<String> for Pipeline {
+    type Error = ParseFilterError;
+
+    fn try_from(text: String) -> Result<Pipeline, ParseFilterError> {
+        text.parse()
+    }
 }
 
-impl<'a> Words<'a> {
-    fn of(text: &'a str) -> Result<Words<'a>, String> {
-        let mut words = Words { plain: Vec::new(), named: Vec::new() };
-        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-            match word.split_once('=') {
-                Some((name, value)) => words.named.push((name.trim(), value.trim())),
-                None if words.named.is_empty() => words.plain.push(word),
-                None => return Err(format!("'{word}' stands behind words with names: give it one, too")),
-            }
-        }
-        words.plain.reverse();
-        Ok(words)
-    }
-
-    /// The word with this name, or the next one without a name.
-    fn take<T: FromStr<Err: fmt::Display>>(&mut self, name: &str, without: Option<T>) -> Result<T, String> {
-        let named = self.named.iter().position(|(n, _)| *n == name).map(|i| self.named.remove(i).1);
-        match (named.or_else(|| self.plain.pop()), without) {
-            (Some(text), _) => text.parse().map_err(|error| format!("{name}: {error}")),
-            (None, Some(value)) => Ok(value),
-            (None, None) => Err(format!("it needs {name}=…")),
-        }
-    }
-
-    fn end(&self) -> Result<(), String> {
-        let left = self.plain.first().copied().or_else(|| self.named.first().map(|(name, _)| *name));
-        left.map_or(Ok(()), |word| Err(format!("'{word}' means nothing here")))
+impl From<Pipeline> for String {
+    fn from(pipeline: Pipeline) -> String {
+        pipeline.to_string()
     }
 }
 
@@ -171,22 +227,29 @@ fn at_least_one(name: &str, number: u64) -> Result<u64, String> {
     if number == 0 { Err(format!("{name} is at least 1")) } else { Ok(number) }
 }
 
-const NAMES: &str = "select, repeat, slip, subst, spread, resize, reverse, scale, shift, sample";
+const NAMES: &str = "select, repeat, slip, subst, spread, resize, reverse, scale, shift, sample, merge, cmd";
 
-impl FromStr for Filter {
-    type Err = ParseFilterError;
-
-    fn from_str(text: &str) -> Result<Filter, ParseFilterError> {
-        let step = text.trim();
-        parse(step).map_err(|why| ParseFilterError { step: step.to_string(), why })
+/// A file or a command: anything that the operating system can be told.
+fn told(name: &str, text: String) -> Result<String, String> {
+    match () {
+        () if text.is_empty() => Err(format!("{name} is empty")),
+        () if text.contains('\0') => Err(format!("{name} holds a zero byte")),
+        () => Ok(text),
     }
 }
 
+fn merge(words: &mut Words) -> Result<Filter, String> {
+    let file = told("file", words.take("file", None)?)?;
+    if file == "-" {
+        return Err("- would be standard input: save the load to a file".into());
+    }
+    let (offset, shift) = (words.take("offset", Some(0))?, words.take("shift", Some(Nanos(0)))?);
+    Ok(Filter::Merge { file, offset, shift })
+}
+
 /// The numbers that are not told are those of blkreplay's modules.
-fn parse(step: &str) -> Result<Filter, String> {
-    let (name, rest) = step.split_once(':').unwrap_or((step, ""));
-    let mut words = Words::of(rest)?;
-    let filter = match name.trim() {
+fn make(name: &str, words: &mut Words) -> Result<Filter, String> {
+    let filter = match name {
         "select" => {
             let Span(window) = words.take("span", None)?;
             Filter::Select(window)
@@ -217,11 +280,24 @@ fn parse(step: &str) -> Result<Filter, String> {
         "scale" => Filter::Scale { factor: words.take("factor", None)? },
         "shift" => Filter::Shift { by: words.take("by", None)? },
         "sample" => Filter::Sample { one_of: at_least_one("one_of", words.take("one_of", None)?)? },
+        "merge" => merge(words)?,
+        "cmd" => Filter::Cmd { command: told("command", words.take("command", None)?)? },
         "" => return Err(format!("there is no step; there are {NAMES}")),
         other => return Err(format!("there is no step '{other}'; there are {NAMES}")),
     };
-    words.end()?;
     Ok(filter)
+}
+
+fn parse(step: &str) -> Result<Filter, String> {
+    let (name, rest) = step.split_once(':').unwrap_or((step, ""));
+    let (name, mut words) = (name.trim(), Words::of(rest)?);
+    let filter = make(name, &mut words).and_then(|filter| words.end().map(|()| filter));
+    filter.map_err(|why| match name {
+        "merge" | "cmd" if rest.contains([',', '=']) => {
+            format!("{why}; what has a comma, a bar or = in it stands in quotes: {name}:'…'")
+        }
+        _ => why,
+    })
 }
 
 impl fmt::Display for Filter {
@@ -240,12 +316,16 @@ impl fmt::Display for Filter {
             Filter::Scale { factor } => write!(f, "scale:{factor}"),
             Filter::Shift { by } => write!(f, "shift:{by}"),
             Filter::Sample { one_of } => write!(f, "sample:{one_of}"),
+            Filter::Merge { file, offset, shift } => {
+                write!(f, "merge:{},offset={offset},shift={shift}", Word(file))
+            }
+            Filter::Cmd { command } => write!(f, "cmd:{}", Word(command)),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
@@ -276,13 +356,65 @@ mod tests {
             ("reverse:1", "'1' means nothing here"),
             ("spread:2,factr=3", "'factr' means nothing here"),
             ("repeat:0", "times is at least 1"),
+            ("merge", "it needs file"),
+            ("merge:''", "file is empty"),
+            ("merge:-", "standard input"),
+            ("merge:a,offset=-1", "offset: "),
+            ("merge:a=b.load", "stands in quotes: merge:'…'"),
+            ("cmd: ", "it needs command"),
+            ("cmd:\0", "zero byte"),
+            (
+                "cmd:grep x, y",
+                "'y' means nothing here; what has a comma, a bar or = in it stands in quotes: cmd:'…'",
+            ),
+            ("cmd:grep x | head", "no step 'head'"),
+            ("cmd:grep x | head", "a command with | in it stands in quotes: cmd:'grep -v x | head'"),
+            ("cmd:'grep x | head", "the quote that begins at 'grep x | head does not end"),
+            ("cmd:'grep 'x y'", "behind the closing quote stands x y'"),
         ] {
             let told = pipeline(text).unwrap_err();
             assert!(told.contains(why), "{text}: {told}");
         }
     }
 
-    fn filter() -> impl Strategy<Value = Filter> {
+    #[test]
+    fn what_stands_in_quotes_means_itself() {
+        let cmd = |text: &str| Filter::Cmd { command: text.into() };
+        let merge = |file: &str, offset| Filter::Merge { file: file.into(), offset, shift: Nanos(0) };
+        for (text, meant) in [
+            ("cmd:grep -v x", vec![cmd("grep -v x")]),
+            ("cmd:awk x=5 ", vec![cmd("awk x=5")]),
+            ("cmd:command='a=b'", vec![cmd("a=b")]),
+            ("cmd:'grep -v x | head -100' | reverse", vec![cmd("grep -v x | head -100"), Filter::Reverse]),
+            ("cmd: \"sed 's/R/W/', 5\"", vec![cmd("sed 's/R/W/', 5")]),
+            ("cmd:'it''s \"x\"'|reverse", vec![cmd("it's \"x\""), Filter::Reverse]),
+            ("merge:'my load, | 1.gz',8", vec![merge("my load, | 1.gz", 8)]),
+            ("merge:it's.load | merge:it's.load", vec![merge("it's.load", 0), merge("it's.load", 0)]),
+        ] {
+            assert_eq!(text.parse::<Pipeline>().unwrap(), Pipeline(meant), "{text}");
+        }
+        assert_eq!(cmd("it's, | \"x\"").to_string(), "cmd:'it''s, | \"x\"'");
+        assert_eq!(cmd("it's").to_string(), "cmd:\"it's\"");
+        assert_eq!(merge("a.load", 0).to_string(), "merge:a.load,offset=0,shift=0s");
+    }
+
+    #[test]
+    fn pipelines_end() {
+        assert!(pipeline(&vec!["reverse"; 100].join("|")).is_ok());
+        assert!(pipeline(&vec!["reverse"; 101].join("|")).unwrap_err().contains("100 steps follow"));
+    }
+
+    fn word() -> impl Strategy<Value = String> {
+        let telling = prop::collection::vec(
+            prop::sample::select(vec!['\'', '"', '|', ',', '=', ':', ' ', 'a', 'ß']),
+            1..9,
+        );
+        let telling = telling.prop_map(|signs| signs.into_iter().collect::<String>());
+        let any = "[^\\x00]{1,20}";
+        prop_oneof![telling, any.prop_map(String::from)].prop_filter("standard input", |word| word != "-")
+    }
+
+    pub(crate) fn filter() -> impl Strategy<Value = Filter> {
         let op = || prop_oneof![Just(Op::Read), Just(Op::Write)];
         let factor =
             || (0u64..1000, 0u64..1_000_000_000).prop_map(|(a, b)| format!("{a}.{b:09}").parse().unwrap());
@@ -308,6 +440,12 @@ mod tests {
             factor().prop_map(|factor| Filter::Scale { factor }),
             time().prop_map(|by| Filter::Shift { by }),
             (1u64..).prop_map(|one_of| Filter::Sample { one_of }),
+            (word(), any::<u64>(), time()).prop_map(|(file, offset, shift)| Filter::Merge {
+                file,
+                offset,
+                shift
+            }),
+            word().prop_map(|command| Filter::Cmd { command }),
         ]
     }
 
@@ -316,6 +454,13 @@ mod tests {
         fn what_is_written_reads_as_the_same(steps in prop::collection::vec(filter(), 1..6)) {
             let pipeline = Pipeline(steps);
             prop_assert_eq!(pipeline.to_string().parse::<Pipeline>().unwrap(), pipeline);
+        }
+
+        #[test]
+        fn any_text_is_read_without_panic(text in "(cmd:|merge:|)[-a-z:,=|'\" ß.]{0,30}") {
+            if let Ok(pipeline) = text.parse::<Pipeline>() {
+                prop_assert_eq!(pipeline.to_string().parse::<Pipeline>().unwrap(), pipeline);
+            }
         }
     }
 }

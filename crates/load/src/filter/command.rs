@@ -1,0 +1,125 @@
+//! A step that is a command of the shell: it is given lines of requests, and what it writes is the load from there on.
+//!
+//! A thread writes while the output is read, so neither waits for the other's pipe to have room.
+
+use super::{FilterError, Requests};
+use crate::recorded::LoadError;
+use crate::text::Opened;
+use iosonar_plan::Filter;
+use iosonar_trace::TimedRequest;
+use iosonar_trace::blkreplay::write_request;
+use std::io::{BufReader, BufWriter, Error, ErrorKind, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes that are read and written at a time, as many as a pipe holds.
+const AT_ONCE: usize = 1 << 16;
+
+/// What went wrong while the command was given its input.
+type Trouble = Arc<Mutex<Option<LoadError>>>;
+
+/// A command that runs.
+pub(super) struct Command {
+    filter: Filter,
+    child: Child,
+    trouble: Trouble,
+}
+
+impl Command {
+    /// Starts a command and gives it a load to read; what it writes is the second.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(super) fn start(
+        command: &str,
+        filter: Filter,
+        load: Requests,
+    ) -> Result<(Command, Opened), LoadError> {
+        let cannot = |error| FilterError::NoCommand { filter: filter.clone(), error };
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("-c").arg(command).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = shell.spawn().map_err(cannot)?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let mut command = Command { filter: filter.clone(), child, trouble: Trouble::default() };
+        let (input, output) = pipes.ok_or_else(|| cannot(ErrorKind::BrokenPipe.into()))?;
+        command.feed(load, input).map_err(cannot)?;
+        Ok((command, Box::new(BufReader::with_capacity(AT_ONCE, output))))
+    }
+
+    /// Starts the thread that writes. It ends with the load, or when nobody reads any more.
+    fn feed(&mut self, load: Requests, input: ChildStdin) -> std::io::Result<()> {
+        let (trouble, filter) = (self.trouble.clone(), self.filter.clone());
+        let write = move || {
+            let mut out = BufWriter::with_capacity(AT_ONCE, input);
+            let written = write(load, &mut out, filter);
+            // Kept before the input is closed: whoever sees the command end sees this, too.
+            *trouble.lock().unwrap_or_else(PoisonError::into_inner) = written.err();
+            let (_, _) = out.into_parts();
+        };
+        std::thread::Builder::new().name("filter".into()).spawn(write).map(|_| ())
+    }
+
+    /// The requests in its output, and behind them how it ended.
+    pub(super) fn giving(self, output: Requests) -> Giving {
+        Giving { command: self, output, is_over: false }
+    }
+
+    /// Waits for the end. Why there was no input counts more than what the command made of that.
+    fn end(&mut self) -> Result<(), LoadError> {
+        let ended = self.child.wait();
+        if let Some(error) = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error);
+        }
+        let filter = self.filter.clone();
+        match ended {
+            Ok(status) if status.success() => Ok(()),
+            Ok(how) => Err(FilterError::Failed { filter, how }.into()),
+            Err(error) => Err(FilterError::NoCommand { filter, error }.into()),
+        }
+    }
+}
+
+/// Whoever wants no more requests needs no command either.
+impl Drop for Command {
+    fn drop(&mut self) {
+        // Both fail only where it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Writes a load as lines. A reader that has seen enough is no error.
+fn write(load: Requests, out: &mut impl Write, filter: Filter) -> Result<(), LoadError> {
+    let judge = |error: Error| match error.kind() {
+        ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(LoadError::from(FilterError::NoCommand { filter: filter.clone(), error })),
+    };
+    for request in load {
+        if let Err(error) = write_request(out, &request?) {
+            return judge(error);
+        }
+    }
+    out.flush().or_else(judge)
+}
+
+/// What a command gives.
+pub(super) struct Giving {
+    // Dropped before the command is ended: one that writes on learns that nobody reads.
+    output: Requests,
+    command: Command,
+    is_over: bool,
+}
+
+impl Iterator for Giving {
+    type Item = Result<TimedRequest, LoadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        self.output.next().or_else(|| {
+            self.is_over = true;
+            self.command.end().err().map(Err)
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! Two loads become one, by time.
+
+use super::change::moved;
+use super::{FilterError, Requests, Texts};
+use crate::recorded::LoadError;
+use iosonar_plan::{Filter, Nanos};
+use iosonar_trace::TimedRequest;
+use std::path::Path;
+
+type Answer = Result<TimedRequest, LoadError>;
+
+/// One of the two, with the request that is its next.
+struct Part {
+    requests: Requests,
+    head: Option<Answer>,
+    last: Nanos,
+    /// How it is sorted, where it is not.
+    remedy: String,
+}
+
+impl Part {
+    fn new(requests: Requests, remedy: String) -> Part {
+        Part { requests, head: None, last: Nanos(0), remedy }
+    }
+
+    /// Makes sure of the next request, if there is one: changed by `change`, and in order.
+    fn look(&mut self, texts: &Texts, change: impl FnOnce(TimedRequest) -> Answer) {
+        if self.head.is_none() {
+            self.head =
+                self.requests.next().map(|r| r.and_then(|r| self.in_order(r, texts)).and_then(change));
+        }
+    }
+
+    fn in_order(&mut self, r: TimedRequest, texts: &Texts) -> Answer {
+        let before = std::mem::replace(&mut self.last, r.time);
+        if r.time >= before {
+            return Ok(r);
+        }
+        let (at, remedy) = (texts.place(&r), self.remedy.clone());
+        Err(FilterError::Unsorted { at, time: r.time, before, remedy }.into())
+    }
+
+    /// The time of the next request; an error is told before anything else.
+    fn time(&self) -> Option<Nanos> {
+        self.head.as_ref().map(|head| head.as_ref().map_or(Nanos(0), |r| r.time))
+    }
+}
+
+/// A load, with another one in between.
+pub(super) struct Merge {
+    load: Part,
+    other: Part,
+    /// How much the other's requests are later, and further on.
+    by: (Nanos, u64),
+    filter: Filter,
+    texts: Texts,
+}
+
+impl Merge {
+    /// `other` are the requests of `file`.
+    pub(super) fn new(
+        [load, other]: [Requests; 2],
+        file: &str,
+        by: (Nanos, u64),
+        filter: Filter,
+        texts: Texts,
+    ) -> Merge {
+        let sort = "cmd:'LC_ALL=C sort -sn'";
+        let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+        let remedy = format!("make a sorted one, iosonar filter \"{sort}\" '{file}' -o 'sorted-{name}'");
+        let load = Part::new(load, format!("put \"{sort}\" before the merge"));
+        Merge { load, other: Part::new(other, remedy), by, filter, texts }
+    }
+}
+
+impl Iterator for Merge {
+    type Item = Answer;
+
+    fn next(&mut self) -> Option<Answer> {
+        let Merge { load, other, by: (shift, offset), filter, texts } = self;
+        load.look(texts, Ok);
+        other.look(texts, |r| moved(r, Some(shift.0), Some(*offset), filter, texts));
+        match (load.time(), other.time()) {
+            (Some(time), others) if others.is_none_or(|others| time <= others) => load.head.take(),
+            _ => other.head.take(),
+        }
+    }
+}
