@@ -141,7 +141,7 @@ fn in_own_words(device: &str, failure: Failure) -> Failure {
 
 /// Writes the result. What cannot be written is not lost.
 fn conclude(settings: &Settings, ran: Ran, place: Place, timings: &mut Timings) -> Result<Exit, Failure> {
-    let Ran { archive, info, .. } = ran;
+    let Ran { archive, info, listener: _listener, .. } = ran;
     info.means.notices.iter().for_each(|notice| tell(format_args!("blkreplay: {notice}")));
     let stored = Archive::open(archive.dir())?;
     let counts = match write(&stored, settings.replay_out) {

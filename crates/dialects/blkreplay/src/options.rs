@@ -120,8 +120,9 @@ pub(crate) static TABLE: &[Opt] = table! {
     Original "verbose" Maybe("N"), "0"
         "No effect: the times of every request are in the archive that --out keeps."
         |c| {
-            c.level()?;
-            c.no_effect("results hold no lines about single steps; --out=DIR keeps the times of every request");
+            if c.level()? > 0 {
+                c.no_effect("results hold no lines about single steps; --out=DIR keeps the times of every request");
+            }
             Ok(())
         };
     Original "o-direct" Nothing, "on"

@@ -117,7 +117,7 @@ fn what_has_no_effect_says_so_once_and_why() {
     }
     let below = settings("--bottleneck=8 --threads=64 dev").notices;
     assert!(below[0].contains("at most 8 requests") && !below[0].contains("no effect"), "{below:?}");
-    let others = "--threads=4 --with-drop --strong=2 --no-overhead --o-direct --replay-out=1 --fake-io dev";
+    let others = "--threads=4 --with-drop --strong=2 --no-overhead --o-direct --replay-out=1 --fake-io --verbose=0 dev";
     assert_eq!(settings(others).notices, [""; 0]);
 }
 

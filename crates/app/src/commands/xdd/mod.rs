@@ -97,7 +97,7 @@ fn ask_privileges(global: &GlobalSettings) {
 }
 
 fn report(settings: &Settings, ran: Ran, mut sinks: Sinks, timings: &mut Timings) -> Result<Exit, Failure> {
-    let Ran { archive, info, .. } = ran;
+    let Ran { archive, info, listener: _listener, .. } = ran;
     let dir = archive.dir().to_path_buf();
     let kept = settings.global.out.as_deref();
     if kept.is_some() {
