@@ -7,6 +7,8 @@
 mod analyze_args;
 #[path = "../../crates/app/src/args.rs"]
 mod args;
+#[path = "../../crates/app/src/blkreplay_args.rs"]
+mod blkreplay_args;
 #[path = "../../crates/app/src/compare_args.rs"]
 mod compare_args;
 #[path = "../../crates/app/src/means_args.rs"]

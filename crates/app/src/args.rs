@@ -71,6 +71,9 @@ pub enum Command {
     /// XDD's command line, carried out by this engine; -fullhelp tells its options
     #[command(disable_help_flag = true)]
     Xdd(XddArgs),
+    /// blkreplay's command line: load on standard input, result on standard output; --help tells its options
+    #[command(disable_help_flag = true)]
+    Blkreplay(crate::blkreplay_args::BlkreplayArgs),
 }
 
 /// What XDD would be given.

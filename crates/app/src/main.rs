@@ -6,6 +6,7 @@
 mod analysis;
 mod analyze_args;
 mod args;
+mod blkreplay_args;
 mod commands;
 mod compare_args;
 mod convert_args;
@@ -38,6 +39,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     if let Some(options) = commands::as_xdd(std::env::args_os()) {
         return ended(commands::xdd(&options));
+    }
+    if let Some(options) = commands::as_blkreplay(std::env::args_os()) {
+        return ended(commands::blkreplay(&options));
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -80,5 +84,6 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Info(args) => commands::info(&args),
         Command::Filter(args) => commands::filter(&args),
         Command::Xdd(args) => commands::xdd(&args.options),
+        Command::Blkreplay(args) => commands::blkreplay(&args.options),
     }
 }

@@ -45,7 +45,7 @@ pub fn carry_out(
     }
     let wish = Wish { progress: &args.progress, live: args.live, late_limit: args.bad_delay };
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
-    let Ran { archive, info, skipped } = perform(plan, check, name, show, &mut timings)?;
+    let Ran { archive, info, skipped, listener: _listener } = perform(plan, check, name, show, &mut timings)?;
     let dir = archive.dir().to_path_buf();
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
     let figures = conclude(archive, &info, &limits, &mut timings)?;
@@ -72,6 +72,8 @@ pub struct Ran {
     pub info: RunInfo,
     /// Lines of loads that were left out.
     pub skipped: u64,
+    /// While it lives, a first signal lets the result be finished, and a second one ends the program.
+    pub listener: Listener,
 }
 
 /// What is seen of a run while it goes on.
@@ -109,7 +111,7 @@ pub fn perform(
     let info = run(&prepared, &archive, info, &show, &control, &status);
     listener.set_phase(Phase::Finishing);
     timings.end("run");
-    Ok(Ran { archive, info: info?, skipped: skipped.load(Relaxed) })
+    Ok(Ran { archive, info: info?, skipped: skipped.load(Relaxed), listener })
 }
 
 /// Tells each skipped line and each shift once, as it is found.

@@ -8,6 +8,8 @@
 mod common;
 #[path = "devices/bad_luck.rs"]
 mod bad_luck;
+#[path = "devices/blkreplay.rs"]
+mod blkreplay;
 #[path = "devices/blocks.rs"]
 mod blocks;
 #[path = "devices/data.rs"]

@@ -1,6 +1,7 @@
 //! One file per sub-command.
 
 mod analyze;
+mod blkreplay;
 mod compare;
 mod convert;
 mod export;
@@ -21,6 +22,7 @@ mod show;
 mod xdd;
 
 pub use analyze::analyze;
+pub use blkreplay::{as_blkreplay, blkreplay};
 pub use compare::compare;
 pub use convert::convert;
 pub use export::export;
@@ -41,7 +43,19 @@ use crate::args::LimitArgs;
 use crate::exit::Failure;
 use iosonar_analyze::Limits;
 use iosonar_archive::Archive;
+use std::ffi::OsString;
 use std::path::Path;
+
+/// The arguments of a command line in another program's words, if the program was called by one of its names, or with the
+/// first of them as command.
+fn called_as(names: &[&str], mut args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
+    let program = args.next()?;
+    if Path::new(&program).file_name().is_some_and(|file| names.iter().any(|name| file == *name)) {
+        return Some(args.collect());
+    }
+    let command = args.next()?;
+    names.first().is_some_and(|name| command == *name).then(|| args.collect())
+}
 
 /// Opens an archive; what is none is refused.
 fn open(dir: &Path) -> Result<Archive, Failure> {

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 
 /// A run that goes on. It is ended, by its own id, when a test fails.
-struct Running {
+pub struct Running {
     child: Child,
     err: BufReader<ChildStderr>,
     seen: String,
@@ -16,14 +16,19 @@ struct Running {
 
 impl Running {
     fn start(lab: &Lab, args: &str, input: Stdio) -> Running {
-        let mut child = lab.command(args).stdin(input).spawn().expect("the binary starts");
+        Running::of(lab.command(args).stdin(input))
+    }
+
+    /// Starts a command whose standard error is piped.
+    pub fn of(command: &mut Command) -> Running {
+        let mut child = command.spawn().expect("the binary starts");
         let err = BufReader::new(child.stderr.take().expect("it is piped"));
         Running { child, err, seen: String::new() }
     }
 
     /// Reads what it says until a line is right.
     #[track_caller]
-    fn until(&mut self, right: impl Fn(&str) -> bool) -> String {
+    pub fn until(&mut self, right: impl Fn(&str) -> bool) -> String {
         loop {
             let mut line = String::new();
             let read = self.err.read_line(&mut line).expect("standard error can be read");
@@ -50,12 +55,12 @@ impl Running {
         self.until(|line| line.starts_with('{'));
     }
 
-    fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.child.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh").success());
     }
 
-    fn end(mut self) -> Ended {
+    pub fn end(mut self) -> Ended {
         let (mut out, mut stdout) = (Vec::new(), self.child.stdout.take().expect("it is piped"));
         // Both at once: who fills one pipe while nobody reads it never ends the other.
         std::thread::scope(|scope| {

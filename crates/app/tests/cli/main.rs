@@ -4,6 +4,7 @@
 //! The simulated engine has a clock of its own, so times there are exact; times of real I/O are never asserted.
 
 mod analyze;
+mod blkreplay;
 mod compare;
 mod conflicts;
 mod convert;

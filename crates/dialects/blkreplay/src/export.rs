@@ -92,9 +92,15 @@ impl Exported {
 /// archive becomes a text too: its state stands in the last line. `out` should be buffered. If an error is
 /// given, `out` may hold the beginning of a text, without a tail.
 pub fn export(archive: &Archive, target: u16, out: &mut impl Write) -> Result<Exported> {
+    export_later(archive, target, Nanos(0), out)
+}
+
+/// The same, with due times that are later by `later`: what blkreplay's `--replay-out` is meant as, so that results of
+/// several windows follow each other on one axis. Delays and latencies stay what they are.
+pub fn export_later(archive: &Archive, target: u16, later: Nanos, out: &mut impl Write) -> Result<Exported> {
     let head = Head::new(archive, target)?;
-    head.write(out)?;
-    let mut body = Body { out: &mut *out, has_header: false, counts: Exported::default() };
+    head.write(later, out)?;
+    let mut body = Body { out: &mut *out, later, has_header: false, counts: Exported::default() };
     let mut failed = None;
     archive.for_each_record(&mut |record| {
         if record.target == target && failed.is_none() {
@@ -127,13 +133,16 @@ impl<'a> Head<'a> {
         Ok(Head { archive, info, target, device: form::plain(&info.path) })
     }
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write(&self, later: Nanos, out: &mut impl Write) -> io::Result<()> {
         let (run, device) = (self.archive.run(), &self.device);
         writeln!(out, "# Written by iosonar {} in the form of blkreplay.", env!("CARGO_PKG_VERSION"))?;
         writeln!(
             out,
             "# Column 1 is the time at which a request was due, in seconds on the run's own clock."
         )?;
+        if later > Nanos(0) {
+            writeln!(out, "# It is later by {} seconds, as --replay-out asked for.", form::seconds(later))?;
+        }
         writeln!(out, "# target : {}", self.target)?;
         writeln!(out, "{} : {}", form::TOOL, form::plain(&run.tool))?;
         writeln!(out, "{} : {}", form::RUN_ID, self.archive.plan().run_id)?;
@@ -219,6 +228,8 @@ fn wraparound(info: &TargetInfo) -> f64 {
 /// The lines between head and tail.
 struct Body<'a, W> {
     out: &'a mut W,
+    /// Added to due times.
+    later: Nanos,
     has_header: bool,
     counts: Exported,
 }
@@ -252,7 +263,8 @@ impl<W: Write> Body<'_, W> {
             self.has_header = true;
         }
         let (pushed, extent) = (record.is_pushed(), whole_sectors(record.executed));
-        let line = TimedRequest { line: 0, time: record.due, op: record.op, extent, pushed, delay, latency };
+        let time = record.due.saturating_add(self.later);
+        let line = TimedRequest { line: 0, time, op: record.op, extent, pushed, delay, latency };
         Ok(write_result(self.out, &line)?)
     }
 
@@ -269,7 +281,7 @@ impl<W: Write> Body<'_, W> {
     fn unsent(&mut self, what: &str, record: &Record) -> io::Result<()> {
         let extent = whole_sectors(record.executed);
         let (block, len) = (extent.offset / SECTOR, extent.length / SECTOR);
-        let (mode, time) = (letter(record), form::seconds(record.due));
+        let (mode, time) = (letter(record), form::seconds(record.due.saturating_add(self.later)));
         write!(self.out, "{what}block={block} len={len} mode={mode} time={time}")?;
         match record.blocked_by {
             Some(by) => writeln!(self.out, " by={by}"),

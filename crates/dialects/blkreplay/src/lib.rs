@@ -1,7 +1,7 @@
-//! blkreplay's result text: [`export`] turns an archive into a `.replay`, [`import`] a `.replay` into a plan,
-//! facts about the run and records.
+//! blkreplay's dialect: its command line becomes a plan ([`parse`], [`Settings::plan`]), [`export`] turns an archive into
+//! its result text, a `.replay`, and [`import`] a `.replay` into a plan, facts about the run and records.
 //!
-//! Both work line by line in bounded memory, in the order in which completions were seen. The text is the one
+//! Both of the latter work line by line in bounded memory, in the order in which completions were seen. The text is the one
 //! that blkreplay's scripts know: free text, a header, six columns separated by `;`, a tail of `name : value`.
 //! What iosonar adds to it stands in lines without `;`, so that `grep ';' | tail -n +2` gives the results:
 //!
@@ -12,14 +12,23 @@
 //!
 //! A quirk of the form ends in this room: nothing else knows it.
 
+mod call;
 mod ctime;
 mod export;
 mod facts;
 mod form;
 mod import;
 mod lines;
+mod options;
+mod parse;
 mod recording;
+mod settings;
+mod to_plan;
+mod usage;
 
-pub use export::{ExportError, Exported, export};
+pub use export::{ExportError, Exported, export, export_later};
 pub use import::{ImportError, ImportProblem, Imported, import};
+pub use parse::{Command, parse};
 pub use recording::recording;
+pub use settings::Settings;
+pub use usage::{UsageError, usage};

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use iosonar_archive::{Marks, Outcome, Record, RunInfo, RunState};
-use iosonar_dialect_blkreplay::{ExportError, Exported, export};
+use iosonar_dialect_blkreplay::{ExportError, Exported, export, export_later};
 use iosonar_plan::{Extent, Nanos, Op};
 use iosonar_trace::blkreplay::{Line, parse_line};
 
@@ -85,6 +85,25 @@ INFO: dry_run=0
         env!("CARGO_PKG_VERSION")
     );
     assert_eq!(export_threads(&sample()), want);
+}
+
+/// `--replay-out`: due times are later wherever they stand, delays and latencies are not.
+#[test]
+fn due_times_can_be_later() {
+    let scratch = tempfile::tempdir().unwrap();
+    let plan = plan(r#"{ kind = "threads" }"#);
+    let archive = archive(&scratch.path().join("a"), &plan, &run(&plan), &sample());
+    let mut text = Vec::new();
+    let counts = export_later(&archive, 0, Nanos::from_secs(60), &mut text).unwrap();
+    assert_eq!(counts, export(&archive, 0, &mut std::io::sink()).unwrap());
+    let text = String::from_utf8(text).unwrap();
+    for part in [
+        "# It is later by 60.000000000 seconds, as --replay-out asked for.\n",
+        "\n  60.000000001 ;          0 ;   8 ; R ;   0.000100000 ;   0.000200000\n",
+        "mode=W time=61.750000001 by=4\n",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod sections;
 mod sinks;
 mod stamps;
 
+use super::called_as;
 use super::replay::new_run_id;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, tell};
@@ -22,12 +23,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// XDD's options, if the program was called as `xdd`, or with that command: they are none that other commands know.
-pub fn as_xdd(mut args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
-    let program = args.next()?;
-    if Path::new(&program).file_name().is_some_and(|name| name == "xdd") {
-        return Some(args.collect());
-    }
-    (args.next()? == "xdd").then(|| args.collect())
+pub fn as_xdd(args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
+    called_as(&["xdd"], args)
 }
 
 /// Carries out XDD's command line, without the program's name.
@@ -100,7 +97,7 @@ fn ask_privileges(global: &GlobalSettings) {
 }
 
 fn report(settings: &Settings, ran: Ran, mut sinks: Sinks, timings: &mut Timings) -> Result<Exit, Failure> {
-    let Ran { archive, info, .. } = ran;
+    let Ran { archive, info, listener: _listener, .. } = ran;
     let dir = archive.dir().to_path_buf();
     let kept = settings.global.out.as_deref();
     if kept.is_some() {

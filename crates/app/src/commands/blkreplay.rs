@@ -1,0 +1,188 @@
+//! `iosonar blkreplay`: blkreplay's own command line, carried out by the one engine. The load comes on standard input,
+//! the result goes to standard output in blkreplay's form, and everything else to standard error.
+
+use super::called_as;
+use super::replay::new_run_id;
+use crate::args::{ProgressArg, ProgressArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::{print, tell};
+use crate::progress::{self, Wish};
+use crate::session::{self, Ran, Scene};
+use crate::timings::Timings;
+use anyhow::anyhow;
+use iosonar_analyze::Limits;
+use iosonar_archive::{Archive, RunState};
+use iosonar_dialect_blkreplay::{Command, ExportError, Exported, Settings, export_later, parse, usage};
+use iosonar_engine::{PrepareError, Prepared};
+use iosonar_plan::Nanos;
+use std::cell::OnceCell;
+use std::ffi::OsString;
+use std::io::{self, BufWriter, ErrorKind, IsTerminal};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// blkreplay's arguments, if the program was called as `blkreplay`, or with that command: they are none that other commands
+/// know. Scripts of the original call `blkreplay.exe`.
+pub fn as_blkreplay(args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
+    called_as(&["blkreplay", "blkreplay.exe"], args)
+}
+
+/// Carries out blkreplay's command line, without the program's name.
+pub fn blkreplay(args: &[OsString]) -> Result<Exit, Failure> {
+    let args: Result<Vec<String>, _> = args.iter().map(|arg| arg.clone().into_string()).collect();
+    let args =
+        args.map_err(|arg| Failure::refused(anyhow!("{arg:?} is no UTF-8, and a plan holds nothing else")))?;
+    match parse(&args).map_err(Failure::refused)? {
+        Command::Run(settings) => carry_out(&settings),
+        // Where a result is expected on standard output, help is none.
+        Command::Usage if args.is_empty() => {
+            tell(usage().trim_end());
+            Ok(Exit::Refused)
+        }
+        Command::Usage => {
+            print(&usage())?;
+            Ok(Exit::Fine)
+        }
+    }
+}
+
+fn carry_out(settings: &Settings) -> Result<Exit, Failure> {
+    let plan = settings.plan(new_run_id());
+    plan.validate().map_err(Failure::refused)?;
+    if settings.show_plan {
+        print(&plan.to_toml())?;
+        return Ok(Exit::Fine);
+    }
+    if io::stdin().is_terminal() {
+        return Err(Failure::refused(anyhow!(
+            "the load comes on standard input, and that is a terminal: write 'zcat LOAD.load.gz | blkreplay …', or <LOAD"
+        )));
+    }
+    settings.notices.iter().for_each(|notice| tell(format_args!("blkreplay: {notice}")));
+    let place = Place::new(settings.out.as_deref());
+    let mut timings = Timings::new();
+    let ready = |_: &Prepared| place.make();
+    let show = |scene: &Scene<'_>| show_progress(settings, scene);
+    let ran = session::perform(plan, ready, |_| place.dir(), show, &mut timings);
+    let ran = ran.map_err(|failure| in_own_words(&settings.device, failure))?;
+    conclude(settings, ran, place, &mut timings)
+}
+
+/// Where the archive of a run is.
+struct Place {
+    kept: Option<PathBuf>,
+    /// Removed with this value.
+    scratch: OnceCell<TempDir>,
+}
+
+impl Place {
+    fn new(out: Option<&str>) -> Place {
+        Place { kept: out.map(PathBuf::from), scratch: OnceCell::new() }
+    }
+
+    /// Makes room, not before everything else was found right: until then a signal ends the program at once.
+    fn make(&self) -> Result<(), Failure> {
+        if self.kept.is_some() {
+            return Ok(());
+        }
+        let made = tempfile::Builder::new().prefix("blkreplay.").tempdir();
+        let made = made.map_err(|error| {
+            let dir = std::env::temp_dir();
+            Failure::refused(anyhow!(
+                "no directory for the records of the run can be made in {}: {error}; set TMPDIR to one with room, or give --out=DIR",
+                dir.display()
+            ))
+        })?;
+        let (dir, _) = (made.path().join("run"), self.scratch.set(made));
+        tell(format_args!("blkreplay: until the result is written, the records are in {}", dir.display()));
+        Ok(())
+    }
+
+    fn dir(&self) -> PathBuf {
+        let scratch = || self.scratch.get().map(|dir| dir.path().join("run"));
+        self.kept.clone().or_else(scratch).unwrap_or_default()
+    }
+
+    /// Lets the archive stay.
+    fn keep(self) -> PathBuf {
+        let dir = self.dir();
+        self.scratch.into_inner().map(TempDir::keep);
+        dir
+    }
+}
+
+fn show_progress(settings: &Settings, scene: &Scene<'_>) {
+    let how = if settings.no_progress { ProgressArg::None } else { ProgressArg::Auto };
+    let progress = ProgressArgs { progress: how, no_progress: false, progress_every: Nanos::from_secs(10) };
+    let late_limit = Limits::default().bad_delay;
+    progress::show(&Wish { progress: &progress, live: false, late_limit }, scene);
+}
+
+/// What the engine refuses with a remedy in words of another command line.
+fn in_own_words(device: &str, failure: Failure) -> Failure {
+    let text = match failure.error.downcast_ref::<PrepareError>() {
+        Some(PrepareError::NoDirectIo(_)) => format!(
+            "target {device}: its file system has no direct I/O; use a target elsewhere, or --no-o-direct, which measures \
+             the page cache too"
+        ),
+        Some(PrepareError::NoSize(_)) => {
+            let why = Path::new(device).metadata().err().map_or(String::new(), |error| format!(": {error}"));
+            format!(
+                "target {device}{why}; a run without I/O takes its size from DEVICE: name one that exists"
+            )
+        }
+        Some(PrepareError::Memory { needed, available, what }) => format!(
+            "the run needs {needed} MiB of memory ({what}), and {available} MiB are available: use fewer --threads=N"
+        ),
+        _ => return failure,
+    };
+    Failure::refused(anyhow!(text))
+}
+
+/// Writes the result. What cannot be written is not lost.
+fn conclude(settings: &Settings, ran: Ran, place: Place, timings: &mut Timings) -> Result<Exit, Failure> {
+    let Ran { archive, info, listener: _listener, .. } = ran;
+    info.means.notices.iter().for_each(|notice| tell(format_args!("blkreplay: {notice}")));
+    let stored = Archive::open(archive.dir())?;
+    let counts = match write(&stored, settings.replay_out) {
+        Ok(counts) => counts,
+        Err(error) => return unwritten(&stored, place, error),
+    };
+    drop(stored);
+    if let RunState::Broken(why) = &info.state {
+        tell(format_args!("blkreplay: the run could not go on: {why}"));
+    }
+    if counts.total == 0 {
+        tell("blkreplay: no request was read: the load has none, or none in the window");
+    }
+    if let Some(dir) = &place.kept {
+        session::conclude(archive, &info, &Limits::default(), timings)?;
+        tell(format_args!("result: {}", dir.display()));
+    }
+    Ok(session::exit(&info, counts.failed > 0 || counts.completed == 0, false))
+}
+
+/// Keeps the records of a run whose result nobody took.
+fn unwritten(stored: &Archive, place: Place, error: ExportError) -> Result<Exit, Failure> {
+    let is_closed = matches!(&error, ExportError::Write(error) if error.kind() == ErrorKind::BrokenPipe);
+    let dir = place.keep();
+    let why = match is_closed {
+        true => "standard output was closed".into(),
+        false => error.to_string(),
+    };
+    tell(format_args!(
+        "blkreplay: the result was not written to its end: {why}; the records stay in {0}: 'iosonar export {0} --to replay' \
+         writes it anew",
+        dir.display()
+    ));
+    if !is_closed {
+        return Err(error.into());
+    }
+    let counts = export_later(stored, 0, Nanos(0), &mut io::sink())?;
+    Ok(session::exit(stored.run(), counts.failed > 0 || counts.completed == 0, false))
+}
+
+/// Writes blkreplay's form to standard output.
+fn write(stored: &Archive, later: Nanos) -> Result<Exported, ExportError> {
+    export_later(stored, 0, later, &mut BufWriter::with_capacity(1 << 16, io::stdout().lock()))
+}

@@ -1,0 +1,501 @@
+//! Acceptance of `iosonar blkreplay` through the binary: existing scripts run, and the front end asks the engine for what
+//! they mean. That the engine does it is shown by the tests of `iosonar replay`.
+
+use crate::live::Running;
+use crate::*;
+use iosonar_plan::Strong;
+use iosonar_testkit::{Access, Ended, check};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Size of the target `dev`.
+const SIZE: u64 = 64 << 20;
+
+/// No waiting, no lines that depend on time.
+const QUIET: &str = "--start-grace=0 --no-progress";
+
+fn device() -> Lab {
+    let lab = crate::lab();
+    lab.target("dev", SIZE);
+    std::fs::create_dir(lab.path("tmp")).unwrap();
+    lab
+}
+
+/// The command line, with temporary files in the lab.
+fn command(lab: &Lab, args: &str) -> Command {
+    let mut command = lab.command(&format!("blkreplay {QUIET} {args}"));
+    command.env("TMPDIR", lab.path("tmp"));
+    command
+}
+
+/// Runs a command with this standard input.
+fn feed(command: &mut Command, input: impl AsRef<[u8]>) -> Ended {
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let input = input.as_ref().to_vec();
+    // Who has read enough closes it.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let ended = Ended::of(child.wait_with_output().expect("it ends"));
+    writer.join().expect("writing does not panic");
+    ended
+}
+
+/// Replays `load` on `dev`; it must end with `code`, and nothing is left behind.
+#[track_caller]
+fn replay(lab: &Lab, code: i32, args: &str, load: impl AsRef<[u8]>) -> Ended {
+    let ended = feed(&mut command(lab, &format!("{args} dev")), load);
+    assert_eq!(ended.code, code, "{args}\n{}\n{}", ended.out, ended.err);
+    assert_eq!(scratch(lab), [""; 0], "{args}");
+    ended
+}
+
+/// What is in the directory for temporary files.
+fn scratch(lab: &Lab) -> Vec<String> {
+    let entries = std::fs::read_dir(lab.path("tmp")).expect("a directory");
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+fn conflict(load: &str) -> Vec<u8> {
+    std::fs::read(fixture_path(load)).unwrap()
+}
+
+/// A result line; times in nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+struct Line {
+    time: u64,
+    sector: u64,
+    length: u64,
+    op: char,
+    delay: u64,
+    latency: u64,
+}
+
+/// What `grep ';' | tail -n +2` gives, column by column.
+#[track_caller]
+fn lines(result: &str) -> Vec<Line> {
+    let time = |text: &str| {
+        let (seconds, fraction) = text.split_once('.').expect("a point");
+        assert_eq!(fraction.len(), 9, "{text}");
+        seconds.parse::<u64>().unwrap() * S + fraction.parse::<u64>().unwrap()
+    };
+    let rows = result.lines().filter(|line| line.contains(';')).skip(1);
+    rows.map(|row| {
+        let columns: Vec<&str> = row.split(';').map(str::trim).collect();
+        assert_eq!(columns.len(), 6, "{row}");
+        Line {
+            time: time(columns[0]),
+            sector: columns[1].parse().unwrap(),
+            length: columns[2].parse().unwrap(),
+            op: columns[3].chars().next().unwrap(),
+            delay: time(columns[4]),
+            latency: time(columns[5]),
+        }
+    })
+    .collect()
+}
+
+/// A number of the tail.
+#[track_caller]
+fn tail(result: &str, name: &str) -> u64 {
+    let line =
+        |line: &str| line.split_once(':').filter(|(n, _)| n.trim() == name).map(|(_, v)| v.to_string());
+    let value = result.lines().find_map(line).unwrap_or_else(|| panic!("no {name}:\n{result}"));
+    value.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number")
+}
+
+/// Result times in nanoseconds, with their sectors.
+fn times(result: &str) -> Vec<(u64, u64)> {
+    lines(result).iter().map(|line| (line.time, line.sector)).collect()
+}
+
+const SIM: &str = "--simulate-io=0.001";
+
+// The same plan as `iosonar replay` makes, whose acceptance is shown elsewhere: 15 to 25 hold for this front end, too.
+#[test]
+fn options_ask_for_what_replay_is_asked_for() {
+    let lab = device();
+    for (own, other) in [
+        ("", "--backward shift --depth 1024"),
+        ("--with-drop --strong=2", "--overlap drop --strong 2 --backward shift --depth 1024"),
+        ("--with-conflicts --strong0 --threads=7", "--overlap allow --strong 0 --depth 7 --backward shift"),
+        ("--with-ordering --backward=sort", "--overlap order --backward sort --depth 1024"),
+        (
+            "--replay-start=0.5 --replay-duration=3",
+            "--start 500ms --duration 3s --backward shift --depth 1024",
+        ),
+        ("--replay-end=9 --speedup=2.5", "--end 9 --speed 2.5 --backward shift --depth 1024"),
+        (
+            "--fill-random=40 --o-sync --no-o-direct",
+            "--fill-random 40 --sync --buffered --backward shift --depth 1024",
+        ),
+        ("--dry-run --threads=9", "--dry-run --backward shift --depth 9"),
+        (
+            "--simulate-io=0.25 --skip-bad --destroy --threads=1",
+            "--engine sim --sim-service 250ms --skip-bad --destroy --depth 1 --backward shift",
+        ),
+    ] {
+        let shown = |args: &str| {
+            let plan = lab.expect(0, &format!("{args} --show-plan")).out;
+            let lines = plan.lines().filter(|line| !line.starts_with("run_id"));
+            lines.map(String::from).collect::<Vec<_>>()
+        };
+        let replay = shown(&format!("replay - -t dev --start-grace 15 {other}"));
+        assert_eq!(shown(&format!("blkreplay {own} dev")), replay, "{own}");
+    }
+}
+
+// 6, 7
+#[test]
+fn a_result_has_six_columns_and_is_a_load_again() {
+    let lab = device();
+    let load = conflict("conflict400.load.gz");
+    let first = replay(&lab, 0, &format!("{SIM} --strong=2"), &load).out;
+    let requests = |result: &str| {
+        let mut all: Vec<_> =
+            lines(result).iter().map(|l| (l.sector, l.length, l.op.to_ascii_uppercase())).collect();
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(requests(&first).len(), 400);
+    assert!(lines(&first).iter().any(|line| line.op.is_lowercase()));
+    let again = replay(&lab, 0, &format!("{SIM} --backward=sort"), &first).out;
+    assert_eq!(requests(&first), requests(&again));
+    // Plain, gzip and two members are one.
+    let (begin, end) = (rows(&[("18.002030345", 8, 8, 'R')]), "20.999999999;16;8;R\n");
+    let members = [gzip(begin.as_bytes()), gzip(end.as_bytes())].concat();
+    for load in [format!("{begin}{end}").into_bytes(), gzip(format!("{begin}{end}").as_bytes()), members] {
+        let result = replay(&lab, 0, SIM, load).out;
+        assert_eq!(times(&result), [(0, 8), (2_997_969_654, 16)]);
+    }
+}
+
+// 9, 10
+#[test]
+fn backward_time_is_shifted_unless_asked_otherwise() {
+    let lab = device();
+    let load = conflict("backshift.load.gz");
+    let ms = |rows: &[(u64, u64)]| rows.iter().map(|(ms, sector)| (ms * MS, *sector)).collect::<Vec<_>>();
+    let ended = replay(&lab, 0, SIM, &load);
+    let want = [(0, 8), (1500, 16), (1500, 24), (2250, 32), (2250, 40), (3150, 48), (3150, 56)];
+    assert_eq!(times(&ended.out), ms(&want));
+    for delta in ["9.25s", "2s", "800ms"] {
+        assert_eq!(ended.err.matches(&format!("shifted by {delta}")).count(), 1, "{}", ended.err);
+    }
+    let later = replay(&lab, 0, &format!("{SIM} --replay-start=11"), &load).out;
+    assert_eq!(times(&later), ms(&want[1..].iter().map(|(t, s)| (t - 1500, *s)).collect::<Vec<_>>()));
+    assert_eq!(tail(&later, "# total     requests"), 6);
+    let fast = replay(&lab, 0, &format!("{SIM} --replay-start=11 --speedup=2"), &load).out;
+    assert_eq!(times(&fast), ms(&[(0, 16), (0, 24), (375, 32), (375, 40), (825, 48), (825, 56)]));
+    let sorted = replay(&lab, 0, &format!("{SIM} --backward=sort"), &load).out;
+    assert_eq!(times(&sorted).first(), Some(&(0, 40)));
+    let refused = replay(&lab, 1, &format!("{SIM} --backward=refuse"), &load);
+    assert!(refused.err.contains("line 3") || refused.err.contains("runs backward"), "{}", refused.err);
+    assert_eq!(times(&refused.out).len(), 2, "what was done until then is kept");
+}
+
+// 11
+#[test]
+fn windows_are_half_open_and_rebased_to_their_first_request() {
+    let lab = device();
+    let load = rows(&["0.5", "1.999999999", "2", "3.5", "4"].map(|time| (time, 8, 8, 'R')));
+    for (window, want) in [
+        ("--replay-start=1 --replay-end=4", &[0, 1, 1_500_000_001][..]),
+        ("--replay-start=1 --replay-duration=2", &[0, 1]),
+        ("--replay-end=2", &[0, 1_499_999_999]),
+        ("--replay-end=2 --replay-out=100", &[100 * S, 101_499_999_999]),
+    ] {
+        let result = replay(&lab, 0, &format!("{SIM} {window}"), &load).out;
+        assert_eq!(times(&result).iter().map(|t| t.0).collect::<Vec<_>>(), want, "{window}");
+        assert!(lines(&result).iter().all(|line| line.delay < S), "--replay-out is in column 1 only");
+    }
+    let none = replay(&lab, 1, &format!("{SIM} --replay-start=77"), &load);
+    assert!(none.err.contains("in the window") && tail(&none.out, "# total     requests") == 0);
+}
+
+// 12, 13
+#[test]
+fn half_a_second_is_half_a_second_and_nothing_is_early() {
+    let lab = device();
+    let load = rows(&[0, 8, 16, 24].map(|sector| ("0", sector, 8, 'R')));
+    let result = replay(&lab, 0, "--simulate-io=0.5 --threads=1", load).out;
+    let got: Vec<_> = lines(&result).iter().map(|l| (l.delay / MS, l.latency / MS)).collect();
+    assert_eq!(got, [(0, 500), (500, 500), (1000, 500), (1500, 500)]);
+    // On the real clock a delay below 0 could not be written: it would have to be a request that is early.
+    let load = rows(&["0", "0.01", "0.02", "0.03"].map(|time| (time, 8, 8, 'R')));
+    let result = replay(&lab, 0, "--threads=2", load).out;
+    assert_eq!(lines(&result).len(), 4);
+}
+
+fn expected(load: &str, strong: usize, policy: &str) -> Value {
+    let all: Value = serde_json::from_str(include_str!("../fixtures/conflict.expected.json")).unwrap();
+    all[load][format!("strong={strong}")][policy].clone()
+}
+
+/// Every request of the window has one counter.
+fn adds_up(result: &str) {
+    let names = ["completed requests", "dropped   requests", "failed    requests", "skipped   requests"];
+    let sum: u64 = names.iter().map(|name| tail(result, &format!("# {name}"))).sum();
+    let total = tail(result, "# total     requests");
+    assert_eq!(sum, total);
+    assert!(tail(result, "# write     requests") <= total);
+    let pushed = lines(result).iter().filter(|line| line.op.is_lowercase()).count() as u64;
+    assert_eq!(tail(result, "# pushback  requests"), pushed);
+}
+
+// 15, 16, 17, 19, 25, 40
+#[test]
+fn conflict_modes_give_the_counts_of_the_table() {
+    let lab = device();
+    for load in ["conflict7.load.gz", "conflict400.load.gz"] {
+        for strong in 0..3 {
+            let run = |mode: &str| {
+                let args = format!("--simulate-io=0.2 --threads=512 --strong={strong} --{mode}");
+                let result = replay(&lab, 0, &args, conflict(load)).out;
+                adds_up(&result);
+                assert_eq!(tail(&result, "strong_mode"), strong as u64);
+                assert!(tail(&result, "max_submitted") <= 512);
+                result
+            };
+            let count = |result: &str, name: &str| tail(result, &format!("# {name}"));
+            let (drop, want) = (run("with-drop"), expected(load, strong, "with_drop"));
+            assert_eq!(count(&drop, "dropped   requests"), want["dropped"], "{load} {strong}");
+            assert_eq!(drop.matches("INFO: dropping block=").count() as u64, want["dropped"]);
+            let (partial, want) = (run("with-partial"), expected(load, strong, "with_partial"));
+            assert_eq!(count(&partial, "pushback  requests"), want["pushback_preserving"], "{load} {strong}");
+            assert_eq!(count(&partial, "completed requests"), want["completed"]);
+            let order = run("with-ordering");
+            assert!(count(&order, "ordered   requests (waits)") > 0);
+            assert_eq!(count(&order, "dropped   requests") + count(&order, "pushback  requests"), 0);
+            let modes = [&drop, &partial, &order].map(|result| tail(result, "conflict_mode"));
+            assert_eq!(modes, [1, 2, 3]);
+        }
+    }
+    let all = replay(&lab, 0, "--simulate-io=0.2 --with-conflicts", conflict("conflict400.load.gz")).out;
+    assert_eq!((tail(&all, "# completed requests"), tail(&all, "conflict_mode")), (400, 0));
+}
+
+// 18, 19 with an independent checker, from the archive that --out keeps.
+#[test]
+fn an_archive_can_be_kept() {
+    let lab = device();
+    for mode in ["with-partial", "with-ordering"] {
+        let args = format!("--simulate-io=0.2 --threads=64 --{mode} --out={mode}");
+        let ended = replay(&lab, 0, &args, conflict("conflict400.load.gz"));
+        assert!(ended.err.contains(&format!("result: {mode}")), "{}", ended.err);
+        let records = sorted(&lab, mode);
+        let accesses: Vec<Access> = records.iter().filter_map(Access::of).collect();
+        assert!(accesses.len() == 400 && check(&accesses, Strong::AnyWrite).is_clean());
+        assert!(most_in_flight(&records) <= 64);
+        assert_eq!(count(&summary(&lab, mode), "all", "completed"), 400);
+        assert_eq!(lines(&lab.expect(0, &format!("export {mode} --to replay")).out), lines(&ended.out));
+    }
+    let twice = replay(&lab, 2, "--out=with-partial", rows(&[]));
+    assert!(twice.err.contains("with-partial") && twice.out.is_empty(), "{}", twice.err);
+}
+
+// 23
+#[test]
+fn a_read_after_the_write_completed_is_not_dropped() {
+    let lab = device();
+    let result = replay(&lab, 0, "--simulate-io=0.04 --with-drop", conflict("verify5.load.gz")).out;
+    assert_eq!(tail(&result, "# dropped   requests"), 2);
+    assert!(lines(&result).iter().filter(|line| line.op == 'R').count() >= 2);
+}
+
+// 25
+#[test]
+fn a_bottleneck_below_the_threads_limits_what_is_in_flight() {
+    let lab = device();
+    let load = rows(&[0; 40].map(|_| ("0", 8, 8, 'R')));
+    for (limits, most) in
+        [("--threads=3", 3), ("--threads=9 --bottleneck=2", 2), ("--threads=4 --bottleneck=32", 4)]
+    {
+        let ended = replay(&lab, 0, &format!("{SIM} {limits}"), &load);
+        assert_eq!(tail(&ended.out, "max_submitted"), most, "{limits}");
+        assert_eq!(ended.err.contains("--bottleneck="), limits.contains("bottleneck"), "{}", ended.err);
+    }
+}
+
+// 37: the kernel refuses writes behind the limit of a file's size.
+#[test]
+fn failed_writes_are_told_counted_and_make_the_exit_code() {
+    let lab = device();
+    let sectors = SIZE / 512;
+    let load = [
+        ("0", 8, 8, 'W'),
+        ("0.01", sectors - 8, 8, 'W'),
+        ("0.02", sectors - 16, 8, 'R'),
+        ("0.03", 16, 8, 'W'),
+    ];
+    lab.file("load", rows(&load));
+    let script =
+        format!("trap '' XFSZ; ulimit -f $((32 << 11)); exec \"$0\" \"$@\" {QUIET} --threads=2 dev <load");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_iosonar"), "blkreplay"]).current_dir(lab.path(""));
+    let ended = Ended::of(command.env("TMPDIR", lab.path("tmp")).output().unwrap());
+    assert_eq!(ended.code, 1, "{}\n{}", ended.out, ended.err);
+    adds_up(&ended.out);
+    let counts = ["completed", "failed   "].map(|name| tail(&ended.out, &format!("# {name} requests")));
+    assert_eq!(counts, [3, 1], "{}", ended.out);
+    let errors: Vec<&str> = ended.out.lines().filter(|line| line.starts_with("ERROR")).collect();
+    let want = format!("ERROR: bad WIO -1 / 27 on 0 at pos {} (File too large)", sectors - 8);
+    assert_eq!(errors, [want]);
+    assert_eq!(scratch(&lab), [""; 0]);
+}
+
+// 38
+#[test]
+fn a_missing_device_gives_a_reason_and_no_result() {
+    let lab = device();
+    for args in ["", "--dry-run", "--simulate-io=1"] {
+        let ended = feed(&mut command(&lab, &format!("{args} missing")), rows(&[("0", 8, 8, 'R')]));
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{}", ended.err);
+        assert!(ended.err.contains("missing") && ended.err.contains("No such file"), "{}", ended.err);
+        assert!(!ended.err.contains("--size"), "a remedy of another command line: {}", ended.err);
+        assert!(!lab.path("missing").exists() && scratch(&lab).is_empty());
+    }
+}
+
+// 41
+#[test]
+fn what_is_no_storage_result_is_marked_as_fake() {
+    let lab = device();
+    let load = rows(&[("0", 8, 8, 'R')]);
+    for (args, is_fake) in [
+        ("--dry-run", true),
+        ("--fake-io", true),
+        ("--simulate-io=0.001", true),
+        ("--no-o-direct", true),
+        ("", false),
+        ("--no-o-direct --o-direct --simulate-io=0", false),
+    ] {
+        let result = replay(&lab, 0, &format!("--threads=2 {args}"), &load).out;
+        assert_eq!(result.contains("FAKE"), is_fake, "{args}:\n{result}");
+        assert_eq!(lines(&result).len(), 1);
+    }
+}
+
+// 42
+#[test]
+fn mistakes_touch_nothing_and_name_the_word() {
+    let lab = device();
+    let load = rows(&[("0", 8, 8, 'W')]);
+    for (typed, remedy) in [
+        ("--dry-run=0", "--dry-run"),
+        ("--strongXYZ=2", "--strong="),
+        ("--thread=4", "--threads=N"),
+        ("--with-verify", "later version"),
+        ("--what", "--help"),
+        ("other", "dev"),
+    ] {
+        let ended = feed(&mut command(&lab, &format!("{typed} dev")), &load);
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{typed}");
+        assert!(ended.err.contains(typed) && ended.err.contains(remedy), "{typed}: {}", ended.err);
+        assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
+    }
+    assert!(std::fs::read(lab.path("dev")).unwrap().iter().all(|byte| *byte == 0));
+    let (none, help) = (lab.expect(2, "blkreplay"), lab.expect(0, "blkreplay --help"));
+    assert_eq!((none.out.as_str(), none.err.trim()), ("", help.out.trim()));
+    assert!(
+        help.out.contains("--start-grace=S [default: 15]")
+            && lab.expect(0, "--help").out.contains("blkreplay")
+    );
+}
+
+#[test]
+fn any_words_end_in_an_orderly_way() {
+    let lab = device();
+    let odd =
+        ["--", "-", "", "--=", "--threads=\u{7f}9", "--out", "--replay-start=9e9", "ä;\n", "--speedup=1e-9"];
+    for (i, first) in odd.iter().enumerate() {
+        for second in &odd[i..] {
+            let ended = feed(lab.command("blkreplay --show-plan").args([first, second]), "");
+            assert!([0, 2].contains(&ended.code), "{first:?} {second:?}: {}\n{}", ended.code, ended.err);
+        }
+    }
+}
+
+/// A line of a script.
+#[test]
+fn a_link_named_blkreplay_takes_the_place_of_the_original() {
+    let lab = device();
+    lab.file("load.gz", gzip(rows(&[("0", 8, 8, 'W'), ("0.1", 8, 8, 'R'), ("7", 8, 8, 'R')]).as_bytes()));
+    for name in ["blkreplay", "blkreplay.exe"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_iosonar"), lab.path(name)).unwrap();
+        let script = format!(
+            "set -e; zcat load.gz | ./{name} --threads=4 --replay-duration=5 --start-grace=0 --fan-out=8 dev | gzip >x.gz"
+        );
+        let mut sh = Command::new("sh");
+        let ended = Ended::of(sh.args(["-c", &script]).current_dir(lab.path("")).output().unwrap());
+        assert_eq!((ended.code, ended.out.as_str()), (0, ""), "{}", ended.err);
+        assert!(ended.err.contains("--fan-out=8: it has no effect here"), "{}", ended.err);
+        let file = std::fs::File::open(lab.path("x.gz")).unwrap();
+        let result = std::io::read_to_string(flate2::read::MultiGzDecoder::new(file)).unwrap();
+        assert_eq!(times(&result), [(0, 8), (100 * MS, 8)]);
+        assert!(result.contains("# run state : finished"), "{result}");
+    }
+}
+
+#[test]
+fn the_result_of_a_run_that_is_stopped_is_written() {
+    let lab = device();
+    let times: Vec<String> = (0..60_000).map(|ms| format!("{}.{:03}", ms / 1000, ms % 1000)).collect();
+    let load: Vec<_> = times.iter().enumerate().map(|(i, t)| (t.as_str(), i as u64, 1, 'W')).collect();
+    let load = std::fs::File::open(lab.file("long.load", rows(&load))).unwrap();
+    let mut running = Running::of(command(&lab, "--dry-run dev").stdin(load));
+    running.until(|line| line.starts_with("target dev"));
+    // What answers is listening.
+    running.signal("USR1");
+    running.until(|line| line.contains("IO/s"));
+    assert_eq!(scratch(&lab).len(), 1);
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.code, 130, "{}", ended.err);
+    assert!(ended.out.contains("# run state : interrupted (SIGINT)"), "{}", ended.out);
+    adds_up(&ended.out);
+    assert!(lines(&ended.out).len() < 60_000);
+    assert_eq!(scratch(&lab), [""; 0]);
+}
+
+#[test]
+fn who_waits_for_a_reader_that_reads_nothing_can_be_ended() {
+    let lab = device();
+    let load = rows(&[("0", 8, 8, 'R'); 20_000]);
+    let load = std::fs::File::open(lab.file("long.load", load)).unwrap();
+    // The result is more than a pipe holds, and nobody reads it.
+    let mut running = Running::of(command(&lab, &format!("{SIM} dev")).stdin(load));
+    running.until(|line| line.starts_with("target dev"));
+    let is_over = || {
+        let run = scratch(&lab).pop().map(|dir| lab.path("tmp").join(dir).join("run/run.json"));
+        run.is_some_and(|run| std::fs::read_to_string(run).is_ok_and(|text| text.contains("finished")))
+    };
+    while !is_over() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    running.signal("INT");
+    running.until(|line| line.contains("second Ctrl-C aborts"));
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.code, 130, "{}", ended.err);
+    assert!(ended.err.contains("iosonar show") && !ended.out.contains("# run state"), "{}", ended.err);
+    let kept = scratch(&lab).pop().expect("what was recorded stays");
+    lab.expect(0, &format!("show tmp/{kept}/run"));
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_not_lost() {
+    let load = rows(&[("0", 8, 8, 'R'), ("0", 16, 8, 'R')]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    for (stdout, code, why) in
+        [(Stdio::from(full), 1, "No space left"), (Stdio::from(closed), 0, "was closed")]
+    {
+        let lab = device();
+        let ended = feed(command(&lab, &format!("{SIM} dev")).stdout(stdout), &load);
+        assert_eq!(ended.code, code, "{}", ended.err);
+        assert!(ended.err.contains(why) && ended.err.contains("iosonar export"), "{}", ended.err);
+        let kept = scratch(&lab).pop().expect("a directory");
+        assert_eq!(lines(&lab.expect(0, &format!("export tmp/{kept}/run --to replay")).out).len(), 2);
+    }
+}

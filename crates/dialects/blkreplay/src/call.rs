@@ -1,0 +1,101 @@
+//! Reading an option's value: every number is checked here, so that no option does it in a way of its own.
+
+use crate::options::Opt;
+use crate::settings::Settings;
+use crate::to_plan::MAX_TIME;
+use crate::usage::{UsageError, shown, synopsis};
+use iosonar_plan::{Nanos, Speed};
+
+/// An option that is being read.
+pub(crate) struct Call<'a> {
+    pub(crate) option: &'static Opt,
+    /// The word as typed, with its value.
+    pub(crate) typed: &'a str,
+    pub(crate) value: Option<&'a str>,
+    pub(crate) settings: &'a mut Settings,
+}
+
+impl<'a> Call<'a> {
+    /// What is wrong with this option, and the remedy.
+    pub(crate) fn wrong(&self, problem: &str) -> UsageError {
+        UsageError::new(self.typed, problem)
+    }
+
+    /// Tells that this option does nothing, and why; once, however often it is typed.
+    pub(crate) fn no_effect(&mut self, why: &str) {
+        let name = format!("--{}", self.option.name);
+        self.settings.notices.retain(|notice| !notice.starts_with(&name));
+        let notice = UsageError::new(self.typed, &format!("it has no effect here: {why}"));
+        self.settings.notices.push(notice.to_string());
+    }
+
+    fn value(&self) -> Result<&'a str, UsageError> {
+        let missing = || self.wrong(&format!("its value is missing: write {}", synopsis(self.option)));
+        self.value.ok_or_else(missing)
+    }
+
+    /// A whole number in decimal digits.
+    pub(crate) fn whole(&self, least: u32, most: u32) -> Result<u32, UsageError> {
+        let text = self.value()?;
+        let range = format!("give a whole number from {least} to {most}");
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number {
+            return Err(self.wrong(&format!("{} is no whole number: {range}", shown(text))));
+        }
+        let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or_else(|| self.wrong(&format!("{} is not possible: {range}", shown(text))))
+    }
+
+    /// A whole number from 0 to 100.
+    pub(crate) fn percent(&self) -> Result<u8, UsageError> {
+        self.whole(0, 100).map(|percent| u8::try_from(percent).unwrap_or(100))
+    }
+
+    /// A whole number that may be left out.
+    pub(crate) fn level(&self) -> Result<u32, UsageError> {
+        self.value.map_or(Ok(1), |_| self.whole(0, u32::MAX))
+    }
+
+    /// A time: seconds, or with a unit.
+    pub(crate) fn time(&self) -> Result<Nanos, UsageError> {
+        let time: Nanos = self.value()?.parse().map_err(|error| self.wrong(&format!("{error}")))?;
+        if time > MAX_TIME {
+            return Err(self.wrong(&format!("it is too long: give at most {} days", MAX_TIME.0 / DAY)));
+        }
+        Ok(time)
+    }
+
+    /// A time; none where it is 0.
+    pub(crate) fn time_above_zero(&self) -> Result<Option<Nanos>, UsageError> {
+        self.time().map(|time| Some(time).filter(|time| time.0 > 0))
+    }
+
+    /// A factor above 0.
+    pub(crate) fn speed(&self) -> Result<Speed, UsageError> {
+        let text = self.value()?;
+        let is_zero = text.contains('0') && text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+        if is_zero {
+            return Err(self.wrong("with 0 nothing would be replayed: give a factor above 0"));
+        }
+        text.parse().map_err(|error| self.wrong(&format!("{error}")))
+    }
+
+    /// One of these words.
+    pub(crate) fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, UsageError> {
+        let text = self.value()?;
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        found.ok_or_else(|| {
+            self.wrong(&format!("{} is not possible: give one of {}", shown(text), known.join(", ")))
+        })
+    }
+
+    /// The name of a file.
+    pub(crate) fn name(&self) -> Result<String, UsageError> {
+        let text = self.value()?;
+        if text.is_empty() { Err(self.wrong("the name is empty: give one")) } else { Ok(text.into()) }
+    }
+}
+
+/// Nanoseconds of a day.
+const DAY: u64 = 86_400 * Nanos::SECOND.0;

@@ -1,0 +1,240 @@
+//! The one table of blkreplay's options: how each is spelled, what it takes, its default, what help says of it, and what
+//! it sets. An option that is missing is one entry here.
+
+use crate::call::Call;
+use crate::usage::UsageError;
+use iosonar_plan::{Backward, OverlapPolicy, Strong};
+
+/// An option.
+pub(crate) struct Opt {
+    /// Without the dashes.
+    pub(crate) name: &'static str,
+    pub(crate) takes: Takes,
+    pub(crate) origin: Origin,
+    /// As help shows it: a value, or for what takes none whether it is on.
+    pub(crate) default: &'static str,
+    /// What it does, in a sentence or two.
+    pub(crate) help: &'static str,
+    /// Reads the value and does what the option says.
+    pub(crate) set: fn(&mut Call<'_>) -> Result<(), UsageError>,
+}
+
+/// What an option takes, as help shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    Nothing,
+    Value(&'static str),
+    /// A value that may be left out.
+    Maybe(&'static str),
+}
+
+/// Whose an option is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Of blkreplay: the value may stand right behind the name.
+    Original,
+    /// Ours: the value stands behind `=` or is the next word, as everywhere else in iosonar.
+    Ours,
+}
+
+/// The option of this name.
+pub(crate) fn named(name: &str) -> Option<&'static Opt> {
+    TABLE.iter().find(|option| option.name == name)
+}
+
+/// Verification needs what no plan says yet.
+const LATER: &str = "checking what is read comes with a later version: leave it out, or write --no-overhead";
+
+macro_rules! table {
+    ($($origin:ident $name:literal $takes:expr, $default:literal $help:literal $set:expr;)*) => {
+        &[$(Opt {
+            name: $name,
+            takes: $takes,
+            origin: Origin::$origin,
+            default: $default,
+            help: $help,
+            set: $set,
+        }),*]
+    };
+}
+
+use Takes::{Maybe, Nothing, Value};
+
+/// Every option, in the order of help.
+pub(crate) static TABLE: &[Opt] = table! {
+    Original "replay-start" Value("S"), "0"
+        "First time of the load that is replayed. It becomes time 0 of the run with the first request behind it."
+        |c| { c.settings.start = c.time()?; Ok(()) };
+    Original "replay-end" Value("S"), "0"
+        "First time of the load that is no longer replayed; 0: none."
+        |c| { c.settings.end = c.time_above_zero()?; Ok(()) };
+    Original "replay-duration" Value("S"), "0"
+        "Length of the window from --replay-start on; 0: none. It goes before --replay-end."
+        |c| { c.settings.duration = c.time_above_zero()?; Ok(()) };
+    Original "replay-out" Value("S"), "0"
+        "Column 1 of the result is so much later. Delays and latencies stay what they are."
+        |c| { c.settings.replay_out = c.time()?; Ok(()) };
+    Original "start-grace" Value("S"), "15"
+        "Time between the preparations and time 0, in which the load is read ahead."
+        |c| { c.settings.start_grace = c.time()?; Ok(()) };
+    Original "with-conflicts" Nothing, "off"
+        "Requests that overlap one in flight are sent all the same. Of this and the next three the last one holds."
+        |c| { c.settings.overlap = OverlapPolicy::Allow; Ok(()) };
+    Original "with-drop" Nothing, "off"
+        "Requests that conflict with one in flight are left out, and counted."
+        |c| { c.settings.overlap = OverlapPolicy::Drop; Ok(()) };
+    Original "with-partial" Nothing, "on"
+        "They wait until the conflict is gone; others pass. Conflicting requests keep their order among each other."
+        |c| { c.settings.overlap = OverlapPolicy::PushBack; Ok(()) };
+    Original "with-ordering" Nothing, "off"
+        "They wait, and everything behind them waits, too."
+        |c| { c.settings.overlap = OverlapPolicy::Order; Ok(()) };
+    Original "strong" Value("0|1|2"), "1"
+        "Which pairs conflict. 0: write and write; 1: all but read and read; 2: all."
+        |c| {
+            c.settings.strong = match c.whole(0, 2)? {
+                0 => Strong::WriteWrite,
+                1 => Strong::AnyWrite,
+                _ => Strong::Every,
+            };
+            Ok(())
+        };
+    Original "threads" Value("N"), "1024"
+        "The most requests in flight, 1 to 65536. Take it from the application that recorded the load."
+        |c| { c.settings.threads = c.whole(1, 65_536)?; Ok(()) };
+    Original "fill-random" Value("P"), "0"
+        "Incompressible share of what is written in percent; the rest is zeros."
+        |c| { c.settings.fill_random = c.percent()?; Ok(()) };
+    Original "no-overhead" Nothing, "on"
+        "Nothing is verified."
+        |_| Ok(());
+    Original "with-verify" Nothing, "off"
+        "Not possible yet: checking what is read."
+        |c| Err(c.wrong(LATER));
+    Original "with-final-verify" Nothing, "off"
+        "Not possible yet: reading everything again at the end."
+        |c| Err(c.wrong(LATER));
+    Original "with-paranoia" Nothing, "off"
+        "Not possible yet: reading each write back at once."
+        |c| Err(c.wrong(LATER));
+    Original "verbose" Maybe("N"), "0"
+        "No effect: the times of every request are in the archive that --out keeps."
+        |c| {
+            if c.level()? > 0 {
+                c.no_effect("results hold no lines about single steps; --out=DIR keeps the times of every request");
+            }
+            Ok(())
+        };
+    Original "o-direct" Nothing, "on"
+        "Go past the page cache (O_DIRECT)."
+        |c| { c.settings.buffered = false; Ok(()) };
+    Original "no-o-direct" Nothing, "off"
+        "Go through the page cache. The result is FAKE: it is none of the storage."
+        |c| { c.settings.buffered = true; Ok(()) };
+    Original "o-sync" Nothing, "off"
+        "Open DEVICE with O_SYNC."
+        |c| { c.settings.sync = true; Ok(()) };
+    Original "no-o-sync" Nothing, "on"
+        "Open it without."
+        |c| { c.settings.sync = false; Ok(()) };
+    Original "dry-run" Nothing, "off"
+        "Everything but the I/O. The result is FAKE. Of DEVICE only the size matters."
+        |c| { c.settings.dry_run = true; Ok(()) };
+    Original "fake-io" Nothing, "off"
+        "The same: a dry run makes no data and no positions anyway."
+        |c| { c.settings.dry_run = true; Ok(()) };
+    Original "simulate-io" Value("S"), "0"
+        "Each request takes so long on a simulated device with a clock of its own: the run does not wait. The result is \
+         FAKE. 0: no simulation."
+        |c| { c.settings.simulate_io = c.time_above_zero()?; Ok(()) };
+    Original "ahead-limit" Value("S"), "1"
+        "No effect: nothing is submitted ahead of its time."
+        |c| {
+            c.time()?;
+            c.no_effect(
+                "nothing is submitted ahead of its time, and conflicts are those with requests really in flight",
+            );
+            Ok(())
+        };
+    Original "fan-out" Value("N"), "4"
+        "No effect: there is no tree of processes."
+        |c| {
+            c.whole(0, u32::MAX)?;
+            c.no_effect("one thread issues all requests, and there is no tree of processes to branch");
+            Ok(())
+        };
+    Original "no-dispatcher" Nothing, "off"
+        "No effect: there are no collector processes."
+        |c| {
+            c.no_effect("completions come from the kernel directly, and there are no collector processes");
+            Ok(())
+        };
+    Original "bottleneck" Value("N"), "0"
+        "The most requests in flight if that is less than --threads; else no effect, because nothing is queued ahead. 0: \
+         no limit of its own."
+        |c| { c.settings.bottleneck = Some(c.whole(0, u32::MAX)?).filter(|most| *most > 0); Ok(()) };
+    Original "speedup" Value("F"), "1"
+        "The load's time runs F times as fast. A natural load does not stay natural under it."
+        |c| { c.settings.speedup = c.speed()?; Ok(()) };
+    Original "mmap-mode" Nothing, "off"
+        "No effect: blkreplay accepts it, too, and never had it."
+        |c| {
+            c.no_effect("blkreplay itself never carried it out, and neither does this program");
+            Ok(())
+        };
+    Ours "destroy" Nothing, "off"
+        "Allow writing to a block device: what it holds is lost. A device that is mounted or in use is never written."
+        |c| { c.settings.destroy = true; Ok(()) };
+    Ours "backward" Value("refuse|sort|shift"), "shift"
+        "Where the load's time runs backward: refuse the rest of it, sort it, or shift what follows."
+        |c| {
+            c.settings.backward = c.one_of(&[
+                ("refuse", Backward::Refuse),
+                ("sort", Backward::Sort),
+                ("shift", Backward::Shift),
+            ])?;
+            Ok(())
+        };
+    Ours "skip-bad" Nothing, "off"
+        "Leave out lines that look like requests and are none, instead of ending at the first one."
+        |c| { c.settings.skip_bad = true; Ok(()) };
+    Ours "out" Value("DIR"), ""
+        "Keep an archive of the run in the new directory DIR, for analyses, pictures and comparisons."
+        |c| { c.settings.out = Some(c.name()?); Ok(()) };
+    Ours "show-plan" Nothing, "off"
+        "Print what would be done as a plan, and end."
+        |c| { c.settings.show_plan = true; Ok(()) };
+    Ours "no-progress" Nothing, "off"
+        "Show no progress on standard error."
+        |c| { c.settings.no_progress = true; Ok(()) };
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Command, parse};
+
+    #[test]
+    fn every_option_has_a_name_of_its_own_and_a_sentence() {
+        let mut names: Vec<&str> = TABLE.iter().map(|o| o.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TABLE.len());
+        assert!(TABLE.iter().all(|o| o.help.ends_with('.') && o.takes != Value("")));
+    }
+
+    /// What help calls the default is what holds without the option.
+    #[test]
+    fn defaults_are_those_that_hold() {
+        let settings = |args: &[String]| match parse(args) {
+            Ok(Command::Run(settings)) => crate::Settings { notices: Vec::new(), ..*settings },
+            other => panic!("{args:?}: {other:?}"),
+        };
+        let plain = settings(&["dev".into()]);
+        for option in TABLE.iter().filter(|o| !matches!(o.default, "" | "off")) {
+            let value = if option.takes == Nothing { String::new() } else { format!("={}", option.default) };
+            let typed = format!("--{}{value}", option.name);
+            assert_eq!(settings(&[typed.clone(), "dev".into()]), plain, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Settings as a plan.
+
+use crate::settings::Settings;
+use iosonar_plan::{
+    Access, Conduct, Engine, Faults, Fill, Handling, LoadPace, LoadSource, Memory, Nanos, Overlap,
+    PLAN_VERSION, Pacing, Plan, RunId, SimModel, Source, Target, Window,
+};
+
+impl Settings {
+    /// The plan that does what the command line asks for. `run_id` lies below 2^63.
+    pub fn plan(&self, run_id: RunId) -> Plan {
+        let source = LoadSource {
+            file: "-".into(),
+            window: self.window(),
+            speed: self.speedup,
+            pace: LoadPace::Original,
+            backward: self.backward,
+            skip_bad: self.skip_bad,
+        };
+        let target = Target {
+            path: self.device.as_str().into(),
+            size: None,
+            handling: Handling::default(),
+            source: Source::Load(source),
+        };
+        Plan {
+            version: PLAN_VERSION,
+            run_id,
+            seed: 1,
+            start_grace: self.start_grace,
+            passes: 1,
+            depth: self.depth(),
+            destroy: self.destroy,
+            engine: self.engine(),
+            access: Access { buffered: self.buffered, sync: self.sync },
+            fill: Fill { random_percent: self.fill_random },
+            overlap: Overlap { policy: self.overlap, strong: self.strong, ..Overlap::default() },
+            pacing: Pacing::default(),
+            memory: Memory::default(),
+            faults: Faults::default(),
+            conduct: Conduct::default(),
+            targets: vec![target],
+        }
+    }
+
+    /// The window of the load's own time. A duration goes before an end, whichever was typed last.
+    pub(crate) fn window(&self) -> Window {
+        let by_duration = self.duration.map(|duration| self.start.saturating_add(duration));
+        Window { start: self.start, end: by_duration.or(self.end) }
+    }
+
+    /// The most requests in flight. Nothing is queued ahead here, so that a bottleneck below the number of threads is
+    /// the lower one of two limits.
+    pub(crate) fn depth(&self) -> u32 {
+        self.bottleneck.map_or(self.threads, |most| most.min(self.threads))
+    }
+
+    fn engine(&self) -> Engine {
+        match self.simulate_io {
+            Some(service) => Engine::Sim(SimModel { service, ..SimModel::default() }),
+            None if self.dry_run => Engine::Null,
+            None => Engine::default(),
+        }
+    }
+}
+
+/// The longest time that an option takes, 73 years: the sum of two fits into a plan.
+pub(crate) const MAX_TIME: Nanos = Nanos(1 << 61);

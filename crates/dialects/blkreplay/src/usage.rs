@@ -1,0 +1,138 @@
+//! What is said about the command line: its usage, and what is wrong with it.
+
+use crate::options::{Opt, Origin, TABLE, Takes};
+use std::fmt::Write;
+
+/// A command line that cannot be carried out. The text is one line: the option as typed, what is wrong, the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(String);
+
+impl UsageError {
+    pub(crate) fn new(typed: &str, problem: &str) -> UsageError {
+        UsageError(format!("{}: {}", start(&one_line(typed), 200), one_line(problem)))
+    }
+}
+
+/// `text` without anything that would end its line.
+fn one_line(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut line, c| {
+        match c.is_control() {
+            true => line.extend(c.escape_default()),
+            false => line.push(c),
+        }
+        line
+    })
+}
+
+/// The first characters of `text`, and a sign where more follow.
+fn start(text: &str, most: usize) -> String {
+    let start: String = text.chars().take(most).collect();
+    if start.len() < text.len() { start + "…" } else { start }
+}
+
+/// A word as messages show it: in quotes, and not endless.
+pub(crate) fn shown(word: &str) -> String {
+    format!("'{}'", start(word, 60))
+}
+
+/// An option as it is written.
+pub(crate) fn synopsis(option: &Opt) -> String {
+    let name = option.name;
+    match option.takes {
+        Takes::Nothing => format!("--{name}"),
+        Takes::Value(value) => format!("--{name}={value}"),
+        Takes::Maybe(value) => format!("--{name}[={value}]"),
+    }
+}
+
+/// Every option with its default.
+pub fn usage() -> String {
+    let mut text = String::from(
+        "blkreplay [OPTION]... DEVICE <LOAD >RESULT\n\n\
+         Replays a load from standard input, plain or gzip, on DEVICE, a block device or a file. The result goes to\n\
+         standard output, everything else to standard error.\n\n\
+         A value stands behind its option, with or without '=': --threads=64, --threads64. Later options win.\n\
+         Times are seconds, so that 0.5 is half a second, or have a unit: 500ms.\n\n",
+    );
+    for origin in [Origin::Original, Origin::Ours] {
+        if origin == Origin::Ours {
+            text += "\nWhat blkreplay does not have:\n\n";
+        }
+        for option in TABLE.iter().filter(|option| option.origin == origin) {
+            let default = match option.default {
+                "" => String::new(),
+                default => format!(" [default: {default}]"),
+            };
+            let _ = writeln!(text, "  {}{default}\n        {}", synopsis(option), option.help);
+        }
+    }
+    text
+}
+
+/// The option that was probably meant by a name, without dashes, that is none.
+pub(crate) fn meant_by(name: &str) -> Option<&'static Opt> {
+    /// Mistakes that are seen through.
+    const FEW: usize = 2;
+    let name: String = start(name, 40).to_lowercase().replace('_', "-");
+    let name = name.trim_start_matches('-');
+    let mistakes = |option: &Opt| match name.starts_with(option.name) {
+        true => FEW.min(distance(name, option.name)),
+        false => distance(name, option.name),
+    };
+    let ranked = TABLE.iter().map(|option| (mistakes(option), option));
+    // Of several names that begin it the longest one was meant.
+    let best = ranked.min_by_key(|(mistakes, option)| (*mistakes, usize::MAX - option.name.len()));
+    best.filter(|(mistakes, _)| *mistakes <= FEW).map(|(_, option)| option)
+}
+
+/// How many letters have to be changed, added or removed (Levenshtein).
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_names_every_option_once_with_its_default() {
+        let text = usage();
+        for option in TABLE {
+            let line = format!("  {}", synopsis(option));
+            let is_its = |l: &&str| *l == line || l.starts_with(&format!("{line} ["));
+            let lines: Vec<&str> = text.lines().filter(is_its).collect();
+            assert_eq!(lines.len(), 1, "{line}");
+            assert_eq!(lines[0].contains("[default: "), !option.default.is_empty(), "{line}");
+        }
+        assert!(text.contains("--threads=N [default: 1024]") && text.contains("--dry-run [default: off]"));
+    }
+
+    #[test]
+    fn small_mistakes_are_seen_through() {
+        for (typed, meant) in [
+            ("thread", Some("threads")),
+            ("strongXYZ", Some("strong")),
+            ("dry_run", Some("dry-run")),
+            ("Replay-Start", Some("replay-start")),
+            ("with-particle", Some("with-partial")),
+            ("with-dropx", Some("with-drop")),
+            ("no-o-directory", Some("no-o-direct")),
+            ("", None),
+            ("nonsense", None),
+        ] {
+            assert_eq!(meant_by(typed).map(|option| option.name), meant, "{typed}");
+        }
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}
