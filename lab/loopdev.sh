@@ -66,7 +66,12 @@ lab_mount() { # VARIABLE DEVICE ext4|xfs|btrfs [OPTION OF MOUNT]...
 lab_undo_directory() { # DIRECTORY
     local directory=$1 device tries
     if mountpoint -q "$directory/mount"; then
-        umount "$directory/mount" || return
+        # A process that was just ended may hold it for a moment longer.
+        for ((tries = 0; tries < 20; tries++)); do
+            umount "$directory/mount" 2>/dev/null && break
+            sleep 0.1
+        done
+        ! mountpoint -q "$directory/mount" || umount "$directory/mount" || return
     fi
     if [[ -e $directory/image ]]; then
         for device in $(losetup -n -O NAME -j "$directory/image"); do

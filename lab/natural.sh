@@ -9,7 +9,7 @@
 #   compiler   a tree of C that is compiled again and again, on ext4
 #   packages   archives that are unpacked and synced, on btrfs
 #   logs       writers of log lines that wait for fsync, with rotation, on ext4
-#   backup     tar with gzip reads a tree while small changes go on, on XFS
+#   backup     tar with xz reads a tree while small changes go on, on XFS
 #
 # It runs for SECONDS (180) after it has been prepared and the file system has been mounted anew, so that nothing of it is
 # in the page cache. Everything is undone at the end, by Ctrl-C, too.
@@ -50,6 +50,8 @@ workload() { # prepare|run ARGUMENT...
     WORK=$!
     local status=0
     wait "$WORK" || status=$?
+    # What it leaves behind would keep the file system busy.
+    kill -TERM -- "-$WORK" 2>/dev/null || true
     WORK=
     ((status == 0)) || { tail -n 20 "$LOG" >&2; die "$NAME ended with status $status"; }
 }

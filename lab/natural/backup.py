@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A backup: tar and gzip read a tree, and others go on changing it a little.
+"""A backup: tar and xz read a tree, and others go on changing it a little.
 
     backup.py prepare DIRECTORY
     backup.py run DIRECTORY SECONDS
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-FILES = 6000
+FILES = 2500
 WORDS = "the disk reads what a program asked for and answers when it can".split()
 
 
@@ -27,12 +27,12 @@ def content(chance, size):
 
 
 def prepare(directory):
-    """Sizes as in a home directory: many small files, a few large ones, about 1 GiB."""
+    """Sizes as in a home directory: many small files, a few large ones, some 700 MiB."""
     chance = random.Random(3)
     for number in range(FILES):
         place = directory / "tree" / f"{number % 40:02}" / f"{number % 7}"
         place.mkdir(parents=True, exist_ok=True)
-        size = min(64 << 20, int(chance.lognormvariate(9.6, 2.2)))
+        size = min(64 << 20, int(chance.lognormvariate(11, 1.8)))
         (place / f"file{number}").write_bytes(content(chance, size))
     (directory / "database").write_bytes(content(chance, 64 << 20))
     os.sync()
@@ -57,7 +57,7 @@ def change(directory, chance, names, database):
 
 def backup(directory):
     """Begins one. Files that change while they are read are no failure here."""
-    shell = "tar -C tree --warning=no-file-changed --warning=no-file-removed -cf - . | gzip -4 > backup.new.gz; mv backup.new.gz backup.gz"
+    shell = "tar -C tree --warning=no-file-changed --warning=no-file-removed -cf - . | xz -2 > backup.new.xz; mv backup.new.xz backup.xz"
     return subprocess.Popen(["sh", "-c", shell], cwd=directory, start_new_session=True)
 
 

@@ -18,11 +18,11 @@ sources() {
             for (k = 0; k < 40; k++) printf "struct s%d_%d { int a; double b[%d]; };\nint f%d_%d(int, struct s%d_%d *);\n", h, k, k + 1, h, k, h, k > file
             close(file)
         }
-        for (c = 0; c < 400; c++) {
-            file = sprintf("tree/source/unit%03d.c", c)
+        for (c = 0; c < 1500; c++) {
+            file = sprintf("tree/source/unit%04d.c", c)
             print "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <math.h>\n#include <pthread.h>" > file
             for (k = 0; k < 8; k++) printf "#include \"part%03d.h\"\n", int(rand() * 60) > file
-            n = 10 + int(rand() * 60)
+            n = 2 + int(rand() * 25)
             for (k = 0; k < n; k++) {
                 printf "/* %d */\ndouble unit%d_%d(double x, int n) {\n    double sum = %d;\n", rand() * 1e9, c, k, k > file
                 for (l = 0; l < 8; l++) printf "    for (int i = 0; i < n; i += %d) sum += sin(x * i) * %d;\n", l + 1, l > file
@@ -36,7 +36,7 @@ objects := $(patsubst tree/source/%.c,build/%.o,$(wildcard tree/source/*.c))
 build/all.a: $(objects)
 	rm -f $@ && ar rc $@ $^
 build/%.o: tree/source/%.c
-	gcc -g -O1 -MD -nostdinc -isystem system/gcc -isystem system/include -isystem system/include/local -Itree/include -c $< -o $@
+	gcc -g -O0 -MD -nostdinc -isystem system/gcc -isystem system/include -isystem system/include/local -Itree/include -c $< -o $@
 -include $(wildcard build/*.d)
 MAKE
 }
@@ -61,6 +61,10 @@ run)
     export TMPDIR=$PWD/tmp
     end=$((SECONDS + $3))
     RANDOM=1
+    # What editors, indexers and a cautious build server do: what has been built is soon on disk.
+    while sleep 2; do sync -f .; done &
+    trap 'kill %1' EXIT
+    trap 'exit 143' TERM INT
     # The whole tree first, then what depends on some files that were edited; now and then everything.
     for ((round = 0; SECONDS < end; round++)); do
         ((round % 6)) || rm -rf build/*
@@ -68,7 +72,7 @@ run)
         timeout "$((left > 0 ? left : 1))" make -j2 -s || (($? == 124))
         sync -f .
         for ((k = 0; k < 5; k++)); do
-            file=$(printf 'tree/source/unit%03d.c' $((RANDOM % 400)))
+            file=$(printf 'tree/source/unit%04d.c' $((RANDOM % 1500)))
             echo "/* edited in round $round */" >>"$file"
         done
         ((round % 3)) || touch "$(printf 'tree/include/part%03d.h' $((RANDOM % 60)))"

@@ -40,7 +40,7 @@ run)
         rm -rf "installed/$name.old"
         echo "$name installed" >>log
         sync log
-        sleep "$((RANDOM % 2)).$((RANDOM % 10))"
+        sleep "$((RANDOM % 4)).$((RANDOM % 10))"
     done
     ;;
 esac
