@@ -44,14 +44,15 @@ lab_loop() { # VARIABLE MEBIBYTES [OPTION OF LOSETUP]...
 }
 
 # Makes a file system without discarding what is on the device, and mounts it.
-lab_mount() { # VARIABLE DEVICE ext4|xfs [OPTION OF MOUNT]...
+lab_mount() { # VARIABLE DEVICE ext4|xfs|btrfs [OPTION OF MOUNT]...
     local _lab_variable=$1 _lab_device=$2 _lab_kind=$3 _lab_directory
     shift 3
     case $_lab_kind in
     ext4) mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$_lab_device" || return ;;
     xfs) mkfs.xfs -q -f -K "$_lab_device" || return ;;
+    btrfs) mkfs.btrfs -q -f -K "$_lab_device" || return ;;
     *)
-        lab_say "file system $_lab_kind is not known; give ext4 or xfs"
+        lab_say "file system $_lab_kind is not known; give ext4, xfs or btrfs"
         return 2
         ;;
     esac
@@ -65,7 +66,12 @@ lab_mount() { # VARIABLE DEVICE ext4|xfs [OPTION OF MOUNT]...
 lab_undo_directory() { # DIRECTORY
     local directory=$1 device tries
     if mountpoint -q "$directory/mount"; then
-        umount "$directory/mount" || return
+        # A process that was just ended may hold it for a moment longer.
+        for ((tries = 0; tries < 20; tries++)); do
+            umount "$directory/mount" 2>/dev/null && break
+            sleep 0.1
+        done
+        ! mountpoint -q "$directory/mount" || umount "$directory/mount" || return
     fi
     if [[ -e $directory/image ]]; then
         for device in $(losetup -n -O NAME -j "$directory/image"); do

@@ -145,12 +145,17 @@ SCRIPT
         "2 words: one, two  words|content|16384|32768|$(stat --version | head -n 1)|1|error"
     "$HERE/vm.sh" -t 1 "$OUT/script" >"$OUT/vm" 2>&1
     check 'a machine that takes too long is ended' equal $? 124
+    echo 'nproc; cat /sys/block/sda/size; echo left >/out/file' >"$OUT/script"
+    "$HERE/vm.sh" -c 2 -o "$OUT/left" -m 'scsi_debug dev_size_mb=16' -m sd_mod "$OUT/script" >"$OUT/vm"
+    check 'two processors, parameters of a module, and files come out' equal "$(cat "$OUT/vm" "$OUT/left/file" | xargs)" '2 32768 left'
     "$HERE/vm.sh" -m no-such-module "$OUT/script" >"$OUT/vm" 2>&1
     check 'a module that does not exist is told' equal "$?$(grep -c 'no module no-such-module' "$OUT/vm")" 1251
 else
     echo "SKIPPED: lab/vm.sh: $lacking"
 fi
 
+# --- natural.sh -------------------------------------------------------------------------------------------------
 lab_undo
+check 'a natural workload makes requests' test "$("$HERE/natural.sh" --look logs 4 2>/dev/null | sed -n 's/.*: \([0-9]*\) requests.*/\1/p')" -gt 20
 check 'nothing is left at the end' clean
 exit "$FAILED"
