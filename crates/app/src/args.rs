@@ -3,6 +3,7 @@
 
 use crate::analyze_args::AnalyzeArgs;
 use crate::compare_args::CompareArgs;
+use crate::derive_args::DeriveArgs;
 use crate::means_args::{EngineArgs, MeansArgs};
 use crate::plot_args::PlotArgs;
 use crate::run_args::RunArgs;
@@ -60,6 +61,8 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Make a load of a load: cut it, spread it, repeat it …
     Filter(FilterArgs),
+    /// Make loads of whole loads: the busiest parts first, side by side, as a ramp
+    Derive(DeriveArgs),
     /// XDD's command line, carried out by this engine; -fullhelp tells its options
     #[command(disable_help_flag = true)]
     Xdd(XddArgs),

@@ -8,6 +8,7 @@ mod analyze_args;
 mod args;
 mod commands;
 mod compare_args;
+mod derive_args;
 mod exit;
 mod inputs;
 mod live;
@@ -73,6 +74,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Import(args) => commands::import(args),
         Command::Generate(args) => commands::generate(args),
         Command::Filter(args) => commands::filter(&args),
+        Command::Derive(args) => commands::derive(&args),
         Command::Xdd(args) => commands::xdd(&args.options),
     }
 }

@@ -153,7 +153,8 @@ impl<R: BufRead> Recorded<R> {
         }
     }
 
-    fn next_timed(&mut self) -> Result<Option<TimedRequest>, LoadError> {
+    /// The next request at its own time, also outside of the window.
+    pub(crate) fn next_timed(&mut self) -> Result<Option<TimedRequest>, LoadError> {
         if self.load.backward != Backward::Sort {
             return self.input.next(&mut self.notice);
         }

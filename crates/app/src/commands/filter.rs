@@ -38,7 +38,7 @@ pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
 }
 
 /// What is known of its times stays with a request.
-fn write_line(mut out: &mut dyn Write, r: &TimedRequest) -> std::io::Result<()> {
+pub(super) fn write_line(mut out: &mut dyn Write, r: &TimedRequest) -> std::io::Result<()> {
     if r.pushed || r.delay > Nanos(0) || r.latency > Nanos(0) {
         return write_result(&mut out, r);
     }

@@ -2,6 +2,7 @@
 
 mod analyze;
 mod compare;
+mod derive;
 mod export;
 mod filter;
 mod generate;
@@ -19,6 +20,7 @@ mod xdd;
 
 pub use analyze::analyze;
 pub use compare::compare;
+pub use derive::derive;
 pub use export::export;
 pub use filter::filter;
 pub use generate::generate;

@@ -7,6 +7,7 @@ mod analyze;
 mod compare;
 mod conflicts;
 mod data;
+mod derive;
 mod engines;
 mod exchange;
 mod filter;
