@@ -4,6 +4,7 @@
 use crate::analyze_args::AnalyzeArgs;
 use crate::compare_args::CompareArgs;
 use crate::derive_args::DeriveArgs;
+use crate::knee_args::KneeArgs;
 use crate::means_args::{EngineArgs, MeansArgs};
 use crate::plot_args::PlotArgs;
 use crate::run_args::RunArgs;
@@ -45,6 +46,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Show a run as it went, or as it goes on, in the live view
     Live(LiveArgs),
+    /// Find the highest rate that a target sustains, by a demand that rises
+    Knee(Box<KneeArgs>),
     /// Compare runs: what differs, by how much, and whether it is more than noise
     Compare(CompareArgs),
     /// Tell what loads demand, and what runs come to

@@ -11,6 +11,7 @@ mod compare_args;
 mod derive_args;
 mod exit;
 mod inputs;
+mod knee_args;
 mod live;
 mod means_args;
 mod new_load;
@@ -64,6 +65,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Replay(args) => commands::replay(&args),
         Command::Run(args) => commands::run(&args),
+        Command::Knee(args) => commands::knee(&args),
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),
         Command::Show(args) => commands::show(args),

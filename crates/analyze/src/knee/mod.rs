@@ -273,7 +273,7 @@ impl<'a> View<'a> {
         let rates: Vec<f64> = (0..parts).map(|part| self.rate(edge(part)..edge(part + 1))).collect();
         let squares: f64 = rates.iter().map(|rate| (rate - sustained).powi(2)).sum();
         let deviation = (squares / (parts - 1) as f64).sqrt();
-        let one_more = sustained / self.delivered(rows.clone()).max(1) as f64;
+        let one_more = 2.0 * sustained / self.delivered(rows.clone()).max(1) as f64;
         let freedom = (parts - 1) as f64;
         (critical(0.05, freedom) * deviation / (parts as f64).sqrt()).max(one_more)
     }

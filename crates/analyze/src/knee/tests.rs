@@ -73,7 +73,10 @@ impl Queue {
                 ..Record::default()
             });
         }
-        tally.rows(1, |time| arrivals.partition_point(|due| *due < time) as f64)
+        tally.rows(1, |time| match self.is_poisson {
+            true => arrivals.partition_point(|due| *due < time) as f64,
+            false => ramp.until(time),
+        })
     }
 
     fn knee(&self, ramp: &Rising) -> KneeVerdict {
