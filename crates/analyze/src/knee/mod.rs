@@ -181,10 +181,26 @@ impl<'a> View<'a> {
         self.rows[rows].iter().map(|row| row.demanded).sum()
     }
 
-    /// Delivered requests per second.
+    /// Delivered requests per second: the slope of what had been delivered over time, by least squares. Where requests end
+    /// in batches, it depends less on which of them are just outside than the mean does.
     fn rate(&self, rows: std::ops::Range<usize>) -> f64 {
-        let seconds: f64 = self.rows[rows.clone()].iter().map(RampRow::seconds).sum();
-        self.delivered(rows) as f64 / seconds.max(1e-9)
+        let rows = &self.rows[rows];
+        let (mut seconds, mut delivered) = (0.0, 0.0);
+        let mut points = vec![(0.0, 0.0)];
+        points.extend(rows.iter().map(|row| {
+            seconds += row.seconds();
+            delivered += row.delivered as f64;
+            (seconds, delivered)
+        }));
+        if rows.len() < FEWEST_ROWS {
+            return delivered / seconds.max(1e-9);
+        }
+        let n = points.len() as f64;
+        let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+        let (middle, half) = (mean(|p| p.0), mean(|p| p.1));
+        let both: f64 = points.iter().map(|p| (p.0 - middle) * (p.1 - half)).sum();
+        let time: f64 = points.iter().map(|p| (p.0 - middle).powi(2)).sum();
+        (both / time.max(1e-18)).max(0.0)
     }
 
     /// Up to how much of a backlog is normal at the end of a row: some times what Little's law says, and chance.

@@ -189,6 +189,25 @@ fn what_is_too_short_or_ends_there_is_unclear() {
     assert!((900.0..1010.0).contains(&at_least_per_second.unwrap()));
 }
 
+/// A throttled device lets requests go in batches: 50 each 100 ms.
+#[test]
+fn batches_do_not_blur_the_rate() {
+    let ramp = ramp(250, 750, 20);
+    let mut tally = RampTally::new(ramp.over.0, 400);
+    let mut gone = 0;
+    for number in 0..ramp.requests() {
+        let due = ramp.due(number);
+        // As many batches as were filled before, or the next one at its time.
+        let batch = (gone / 50 + 1).max(due.0.div_ceil(100_000_000));
+        gone = gone.max((batch - 1) * 50) + 1;
+        let completed = Some(Nanos(batch * 100_000_000));
+        tally.add(&Record { due, submitted: Some(due), completed, ..Record::default() });
+    }
+    let knee = found(find_knee(&tally.rows(1, |time| ramp.until(time))));
+    assert_near(&knee, 500.0, 0.01);
+    assert!(knee.high_per_second - knee.low_per_second < 25.0, "{knee:?}");
+}
+
 #[test]
 fn a_collapse_is_told() {
     let knee = found(Queue { collapse: (16.0, 3.0), ..EVEN }.knee(&ramp(500, 1500, 20)));

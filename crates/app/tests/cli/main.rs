@@ -11,6 +11,7 @@ mod derive;
 mod engines;
 mod exchange;
 mod filter;
+mod knee;
 mod live;
 mod live_view;
 mod loads;

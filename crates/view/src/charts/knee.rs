@@ -215,7 +215,7 @@ impl Drawing<'_> {
         axes::frame(scene, p, plot);
         self.mark(scene, plot, false);
         let keys = [
-            ("response (due → completion), median", response),
+            ("response (due → done), median", response),
             ("delay (due → submission), median", delay),
             ("delay, 99th percentile", tail),
         ];

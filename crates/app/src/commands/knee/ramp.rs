@@ -162,8 +162,8 @@ const KEEPS_UP: f64 = 0.95;
 /// less is delivered than demanded.
 fn stop_when_clear(scene: &Scene<'_>, rising: Rising, depth: u32) {
     let hold = match rising.shape {
-        RisingShape::Linear => Nanos(rising.over.0 / 4).max(Nanos::from_secs(2)),
-        RisingShape::Exponential => Nanos(rising.over.0 / 4),
+        RisingShape::Linear => Nanos(rising.over.0 / 4).max(Nanos::from_secs(4)),
+        RisingShape::Exponential => Nanos(rising.over.0 / 2),
     };
     let mut behind_since: Option<(Nanos, u64)> = None;
     while !scene.done.load(Relaxed) {
