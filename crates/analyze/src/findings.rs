@@ -11,7 +11,7 @@ mod period;
 #[cfg(test)]
 mod planted;
 mod stalls;
-mod statistics;
+pub(crate) mod statistics;
 mod steady;
 
 pub use bands::LatencyBand;

@@ -21,6 +21,7 @@ pub mod findings;
 mod grid;
 mod health;
 pub mod hist;
+pub mod knee;
 mod limits;
 mod log_scale;
 mod occupancy;

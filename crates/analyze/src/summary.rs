@@ -7,7 +7,7 @@ use crate::{
     Verdicts,
 };
 use iosonar_archive::{RunInfo, RunState};
-use iosonar_plan::{Engine, LoadPace, OverlapPolicy, Pace, Plan, Source};
+use iosonar_plan::{Engine, OverlapPolicy, Pace, Plan, Source};
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -308,7 +308,7 @@ impl RunFacts {
 
 pub(crate) fn has_timetable(source: &Source) -> bool {
     match source {
-        Source::Load(load) => load.pace == LoadPace::Original,
+        Source::Load(load) => load.pace.has_timetable(),
         Source::Pattern(pattern) => pattern.pace != Pace::Closed,
         Source::Steps(steps) => steps.throttle.is_some(),
     }

@@ -4,6 +4,8 @@
 use crate::analyze_args::AnalyzeArgs;
 use crate::compare_args::CompareArgs;
 use crate::convert_args::{ConvertArgs, InfoArgs};
+use crate::derive_args::DeriveArgs;
+use crate::knee_args::KneeArgs;
 use crate::means_args::{EngineArgs, MeansArgs};
 use crate::plot_args::PlotArgs;
 use crate::record_args::RecordArgs;
@@ -46,6 +48,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Show a run as it went, or as it goes on, in the live view
     Live(LiveArgs),
+    /// Find the highest rate that a target sustains, by a demand that rises
+    Knee(Box<KneeArgs>),
     /// Compare runs: what differs, by how much, and whether it is more than noise
     Compare(CompareArgs),
     /// Tell what loads demand, and what runs come to
@@ -68,6 +72,8 @@ pub enum Command {
     Info(Box<InfoArgs>),
     /// Make a load of a load: cut it, spread it, repeat it …
     Filter(FilterArgs),
+    /// Make loads of whole loads: the busiest parts first, side by side, as a ramp
+    Derive(DeriveArgs),
     /// XDD's command line, carried out by this engine; -fullhelp tells its options
     #[command(disable_help_flag = true)]
     Xdd(XddArgs),

@@ -10,8 +10,10 @@ mod blkreplay_args;
 mod commands;
 mod compare_args;
 mod convert_args;
+mod derive_args;
 mod exit;
 mod inputs;
+mod knee_args;
 mod live;
 mod means_args;
 mod new_load;
@@ -70,6 +72,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Replay(args) => commands::replay(&args),
         Command::Run(args) => commands::run(&args),
+        Command::Knee(args) => commands::knee(&args),
         Command::Compare(args) => commands::compare(&args),
         Command::Analyze(args) => commands::analyze(&args),
         Command::Show(args) => commands::show(args),
@@ -83,6 +86,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Convert(args) => commands::convert(&args),
         Command::Info(args) => commands::info(&args),
         Command::Filter(args) => commands::filter(&args),
+        Command::Derive(args) => commands::derive(&args),
         Command::Xdd(args) => commands::xdd(&args.options),
         Command::Blkreplay(args) => commands::blkreplay(&args.options),
     }

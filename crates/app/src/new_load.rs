@@ -20,6 +20,16 @@ pub fn write(
         out.flush()?;
         return Ok(count);
     }
+    let count = write_quietly(path, write)?;
+    tell(format_args!("{}: {count} requests", path.display()));
+    Ok(count)
+}
+
+/// The same of a file, and nothing is told.
+pub fn write_quietly(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<u64, Failure>,
+) -> Result<u64, Failure> {
     let name = path.display();
     if path.exists() && !is_special(path) {
         let why = "it exists already, and nothing is ever overwritten: name another file";
@@ -37,6 +47,5 @@ pub fn write(
         write(&mut file)?
     };
     file.publish().with_context(cannot)?;
-    tell(format_args!("{name}: {count} requests"));
     Ok(count)
 }

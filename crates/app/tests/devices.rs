@@ -22,6 +22,8 @@ mod guard;
 mod in_use;
 #[path = "devices/kernel.rs"]
 mod kernel;
+#[path = "devices/knee.rs"]
+mod knee;
 #[path = "devices/natural.rs"]
 mod natural;
 #[path = "devices/readers.rs"]

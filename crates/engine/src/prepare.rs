@@ -642,6 +642,9 @@ impl TargetReady {
     /// Its requests in `passes` passes, where that is known before the start.
     pub(crate) fn expected_requests(&self, passes: u32) -> Option<u64> {
         let once = match &self.target.source {
+            Source::Load(LoadSource { pace: LoadPace::Rising(rising), .. }) => {
+                self.load.as_ref().map(|l| l.requests.min(rising.requests()))
+            }
             Source::Load(_) => self.load.as_ref().map(|l| l.requests),
             // A pass that may end by time first has no certain number.
             Source::Pattern(p) => p.stop.requests.filter(|_| p.stop.runtime.is_none()),
@@ -880,10 +883,13 @@ impl Prepared {
     /// Requests of the first pass that are due by `now`; none where requests have no times of their own.
     pub fn demanded_until(&self, now: Nanos) -> Option<u64> {
         let of = |t: &TargetReady| match &t.target.source {
+            Source::Load(LoadSource { pace: LoadPace::Rising(rising), .. }) => {
+                t.load.as_ref().map(|f| f.requests.min(rising.until(now) as u64))
+            }
             Source::Load(l) if l.pace == LoadPace::Original => {
                 t.load.as_ref().map(|f| f.demand.until(l.speed.unscale(now)))
             }
-            Source::Pattern(p) => p.mean_iops().map(|iops| (now.as_secs_f64() * iops) as u64),
+            Source::Pattern(p) => p.due_until(now),
             Source::Load(_) | Source::Steps(_) => None,
         };
         self.targets.iter().map(of).sum()
@@ -894,6 +900,9 @@ impl Prepared {
         let of = |t: &TargetReady| match &t.target.source {
             Source::Load(l) if l.pace == LoadPace::Original => {
                 t.load.as_ref().map(|f| l.speed.scale(f.last.saturating_sub(f.first)))
+            }
+            Source::Load(LoadSource { pace: LoadPace::Rising(rising), .. }) => {
+                t.load.as_ref().map(|f| rising.over.min(rising.due(f.requests)))
             }
             Source::Load(_) => Some(Nanos(0)),
             Source::Pattern(p) => p.stop.end(),

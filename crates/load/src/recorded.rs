@@ -204,7 +204,8 @@ impl Recorded {
         })
     }
 
-    fn next_timed(&mut self) -> Result<Option<TimedRequest>, LoadError> {
+    /// The next request at its own time, also outside of the window.
+    pub(crate) fn next_timed(&mut self) -> Result<Option<TimedRequest>, LoadError> {
         if self.load.backward != Backward::Sort {
             return self.input.next();
         }
@@ -229,6 +230,7 @@ impl Recorded {
         let due = match self.load.pace {
             LoadPace::Original => self.load.speed.scale(since_first),
             LoadPace::Asap => Nanos(0),
+            LoadPace::Rising(rising) => rising.due(self.sequence),
         };
         let sequence = self.sequence;
         self.sequence += 1;
@@ -245,6 +247,9 @@ impl Recorded {
 
 impl Source for Recorded {
     fn next(&mut self, _now: Nanos) -> Result<Option<Item>, LoadError> {
+        if let LoadPace::Rising(rising) = self.load.pace {
+            self.ended |= self.sequence >= rising.requests();
+        }
         while !self.ended {
             match self.next_timed()? {
                 Some(r) if self.load.window.contains(r.time) => return Ok(Some(self.item(r))),
@@ -264,7 +269,7 @@ impl Source for Recorded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_plan::Window;
+    use iosonar_plan::{Rising, RisingShape, Window};
     use std::sync::{Arc, Mutex};
 
     fn load(backward: Backward) -> LoadSource {
@@ -357,6 +362,16 @@ mod tests {
         assert!(run(&text, &load(Backward::Refuse)).unwrap_err().to_string().contains("line 2"));
         let skipping = LoadSource { skip_bad: true, ..load(Backward::Refuse) };
         assert_eq!(run(&text, &skipping).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_rising_rate_ends_where_it_has_risen() {
+        let rising = Rising { from: 1, to: 3, over: Nanos::from_secs(2), shape: RisingShape::Linear };
+        let load = LoadSource { pace: LoadPace::Rising(rising), ..load(Backward::Refuse) };
+        let text = lines(&[("5", 1), ("6", 2), ("6", 3), ("9", 4), ("10", 5)]);
+        // The integral of 1 + t is t + t²/2.
+        let dues: Vec<u64> = run(&text, &load).unwrap().iter().map(|i| i.0 / MS).collect();
+        assert_eq!(dues, [0, 732, 1236, 1645]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! When a pattern's requests are due: a running sum that every job computes alike.
 
 use crate::draws::{Draws, exponential};
-use iosonar_plan::{Nanos, Pace, PatternSource, Process};
+use iosonar_plan::{Nanos, Pace, PatternSource, Process, Rising};
 
 const SECOND: u64 = Nanos::SECOND.0;
 
@@ -16,6 +16,8 @@ enum Rule {
     Bytes { per_second: u64 },
     /// Exponentially distributed distances with this mean in nanoseconds.
     Poisson { mean: f64, draws: Draws },
+    /// Faster and faster.
+    Rising(Rising),
 }
 
 /// Due times, from that of request 0 on.
@@ -24,7 +26,7 @@ pub(crate) struct Timetable {
     rule: Rule,
     /// Due time of the present request, in nanoseconds.
     due: u64,
-    /// What rounding has left: in parts of the rule's divisor.
+    /// What rounding has left: in parts of the rule's divisor. Of a rising rate, the number of the present request.
     rest: u64,
     /// What rounding has left of random distances, in nanoseconds.
     fraction: f64,
@@ -39,6 +41,7 @@ impl Timetable {
             Pace::Closed => Rule::Closed,
             Pace::Rate { iops, process: Process::Constant } => even(SECOND, iops),
             Pace::Rate { iops, process: Process::Poisson } => poisson(SECOND as f64 / iops as f64),
+            Pace::Rising(rising) => Rule::Rising(rising),
             Pace::Bandwidth { bytes_per_second, process } => match (process, pattern.fixed_size()) {
                 (Process::Poisson, _) => {
                     poisson(pattern.mean_size() * SECOND as f64 / bytes_per_second.0 as f64)
@@ -74,7 +77,15 @@ impl Timetable {
     /// Goes on by `steps` requests, where nothing needs to be walked.
     #[inline]
     pub(crate) fn jump(&mut self, steps: u64) {
-        let Rule::Even { whole, rest, per } = self.rule else { return };
+        let (whole, rest, per) = match self.rule {
+            Rule::Even { whole, rest, per } => (whole, rest, per),
+            Rule::Rising(rising) => {
+                self.rest = self.rest.saturating_add(steps);
+                self.due = rising.due(self.rest).0;
+                return;
+            }
+            Rule::Closed | Rule::Bytes { .. } | Rule::Poisson { .. } => return,
+        };
         if steps == 1 {
             self.rest += rest;
             let carry = u64::from(self.rest >= per);
@@ -93,7 +104,7 @@ impl Timetable {
     pub(crate) fn walk(&mut self, number: u64, length: u64) {
         match self.rule {
             Rule::Closed => {}
-            Rule::Even { .. } => self.jump(1),
+            Rule::Even { .. } | Rule::Rising(_) => self.jump(1),
             Rule::Bytes { per_second } => {
                 let units = length * SECOND + self.rest;
                 self.due = self.due.saturating_add(units / per_second);

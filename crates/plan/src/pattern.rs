@@ -2,7 +2,7 @@
 
 use crate::sizes::BlockSizes;
 use crate::strict::no_fields;
-use crate::{ByteSize, Decimal, Nanos, Op, Zone};
+use crate::{ByteSize, Decimal, Nanos, Op, Rising, Zone};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -110,6 +110,8 @@ pub enum Pace {
         /// How the times are spread.
         process: Process,
     },
+    /// Open loop by requests, faster and faster.
+    Rising(Rising),
 }
 
 /// Arrival process of an open loop.
@@ -199,12 +201,21 @@ impl PatternSource {
         fits(self.offset.0) && self.used_sizes().all(|sizes| sizes.all(fits))
     }
 
-    /// Requests per second on average; none in a closed loop.
+    /// Requests per second on average, of a rising rate while it rises; none in a closed loop.
     pub fn mean_iops(&self) -> Option<f64> {
         match self.pace {
             Pace::Closed => None,
             Pace::Rate { iops, .. } => Some(iops as f64),
             Pace::Bandwidth { bytes_per_second, .. } => Some(bytes_per_second.0 as f64 / self.mean_size()),
+            Pace::Rising(rising) => Some(rising.until(rising.over) / rising.over.as_secs_f64()),
+        }
+    }
+
+    /// Requests that are due before a time, on average; none in a closed loop.
+    pub fn due_until(&self, now: Nanos) -> Option<u64> {
+        match self.pace {
+            Pace::Rising(rising) => Some(rising.until(now) as u64),
+            _ => self.mean_iops().map(|iops| (now.as_secs_f64() * iops) as u64),
         }
     }
 }

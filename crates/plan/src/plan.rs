@@ -224,6 +224,22 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn rising_rates_round_trip() {
+        let shape = crate::RisingShape::Exponential;
+        let rising = crate::Rising { from: 10, to: 500, over: Nanos::from_secs(60), shape };
+        let mut plan = sample();
+        if let Source::Load(load) = &mut plan.targets[0].source {
+            (load.pace, load.speed) = (LoadPace::Rising(rising), Default::default());
+        }
+        if let Source::Pattern(pattern) = &mut plan.targets[1].source {
+            pattern.pace = Pace::Rising(rising);
+        }
+        let text = plan.to_toml();
+        assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{text}");
+        plan.validate().unwrap();
+    }
+
+    #[test]
     fn unknown_fields_are_named() {
         let text = sample().to_toml().replace("depth = 128", "depth = 128\ndeph = 3");
         let error = Plan::from_toml(&text).unwrap_err().to_string();

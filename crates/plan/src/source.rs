@@ -1,6 +1,6 @@
 //! Where a target's requests come from, and when each is due.
 
-use crate::{Nanos, PatternSource, Pipeline, Speed, StepsSource};
+use crate::{Nanos, PatternSource, Pipeline, Rising, Speed, StepsSource};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -76,6 +76,16 @@ pub enum LoadPace {
     Original,
     /// Each request is due at once, in order.
     Asap,
+    /// The load's times do not count: requests come faster and faster, in the order of the load, until the rate has risen
+    /// to its end or the load is over.
+    Rising(Rising),
+}
+
+impl LoadPace {
+    /// Whether requests have due times of their own.
+    pub fn has_timetable(self) -> bool {
+        self != LoadPace::Asap
+    }
 }
 
 /// What to do where a load's time runs backward (spec decision 10).

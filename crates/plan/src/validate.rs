@@ -1,5 +1,6 @@
 //! What a plan must keep to, beyond what its types say: nothing later overflows, and all of it can be kept.
 
+use crate::rising::validate_rising;
 use crate::validate_pattern::validate_pattern;
 use crate::validate_steps::{validate_conduct, validate_handling, validate_steps};
 use crate::{
@@ -137,8 +138,11 @@ fn validate_load(load: &LoadSource, passes: u32) -> Result {
         )
     })?;
     require(load.pace == LoadPace::Original || load.speed.is_one(), || {
-        "speed has no meaning when all requests are due at once: leave one of them out".into()
+        "speed has no meaning where the load's times do not count: leave one of them out".into()
     })?;
+    if let LoadPace::Rising(rising) = &load.pace {
+        validate_rising(rising)?;
+    }
     let is_stdin = load.file.as_os_str() == "-";
     require(passes == 1 || !is_stdin, || {
         "standard input can be read only once: save it to a file, or use one pass".into()
@@ -184,6 +188,10 @@ pub(crate) mod tests {
         model
     }
 
+    fn rising(from: u64, to: u64, over: u64) -> LoadPace {
+        LoadPace::Rising(crate::Rising { from, to, over: Nanos(over), shape: Default::default() })
+    }
+
     pub(crate) type Spoil = fn(&mut Plan);
 
     pub(crate) fn all_refused(cases: &[(&str, Spoil)]) {
@@ -210,6 +218,9 @@ pub(crate) mod tests {
             ("block_size", |p| pattern(p).block_size = ByteSize(0).into()),
             ("iops", |p| pattern(p).pace = Pace::Rate { iops: 0, process: Process::Constant }),
             ("speed", |p| load(p).pace = LoadPace::Asap),
+            ("over", |p| load(p).pace = rising(1, 2, 0)),
+            ("a rate that rises", |p| load(p).pace = rising(3, 2, 9)),
+            ("from", |p| load(p).pace = rising(0, 2, 9)),
             ("only once", |p| (p.passes, load(p).file) = (2, "-".into())),
             ("'reverse' needs the end", |p| {
                 (load(p).file, load(p).filter) = ("-".into(), "shift:1 | reverse".parse().unwrap());

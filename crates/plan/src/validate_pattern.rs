@@ -1,5 +1,6 @@
 //! What a pattern must keep to, beyond what its types say.
 
+use crate::rising::validate_rising;
 use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, within};
 use crate::{
     BlockSizes, ByteSize, Nanos, Order, OverlapPolicy, Pace, PatternSource, Plan, SizeRange, SizeShare,
@@ -154,18 +155,25 @@ fn end(pattern: &PatternSource, passes: u32) -> Result {
 }
 
 fn pace(pattern: &PatternSource, requests: u64) -> Result {
-    let (units, per_second) = match pattern.pace {
+    let at = |units: u128, per_second: u64| {
+        Nanos(u64::try_from(units * 1_000_000_000 / u128::from(per_second)).unwrap_or(u64::MAX))
+    };
+    let (last_due, per_second) = match pattern.pace {
         Pace::Closed => return Ok(()),
         Pace::Rate { iops, .. } => {
             within("iops", iops, 1, 1_000_000_000)?;
-            (u128::from(requests), iops)
+            (at(requests.into(), iops), iops)
         }
         Pace::Bandwidth { bytes_per_second, .. } => {
             within("bytes_per_second", bytes_per_second.0, 1, MAX_BANDWIDTH)?;
-            (u128::from(requests) * u128::from(pattern.longest()), bytes_per_second.0)
+            let bytes = u128::from(requests) * u128::from(pattern.longest());
+            (at(bytes, bytes_per_second.0), bytes_per_second.0)
+        }
+        Pace::Rising(rising) => {
+            validate_rising(&rising)?;
+            (rising.due(requests), rising.to)
         }
     };
-    let last_due = Nanos(u64::try_from(units * 1_000_000_000 / u128::from(per_second)).unwrap_or(u64::MAX));
     // The runtime, if there is one, ends the pass before its times grow too large.
     require(pattern.stop.runtime.is_some() || last_due <= MAX_TIME, || {
         format!("stop.requests = {requests} at {per_second} a second take more than 146 years: ask for fewer")

@@ -63,6 +63,46 @@ impl CpuQuota {
     }
 }
 
+/// A control group whose programs may read only so often from a device; removed when it is dropped, after they have ended.
+#[derive(Debug)]
+pub struct ReadLimit {
+    group: PathBuf,
+}
+
+impl ReadLimit {
+    /// Of so many reads per second from a block device, named as in `/sys/block`.
+    ///
+    /// # Errors
+    /// What this machine lacks, in one sentence.
+    pub fn new(device: &str, per_second: u32) -> Result<ReadLimit, String> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let group =
+            PathBuf::from(format!("/sys/fs/cgroup/blkio/iosonar-test-{}-{number}", std::process::id()));
+        fs::create_dir(&group).map_err(|e| format!("no block I/O controller of cgroup v1 ({e})"))?;
+        let limit = ReadLimit { group };
+        let rule = fs::read_to_string(format!("/sys/block/{device}/dev"))
+            .map(|numbers| format!("{} {per_second}", numbers.trim()));
+        rule.and_then(|rule| fs::write(limit.group.join("blkio.throttle.read_iops_device"), rule))
+            .map_err(|e| format!("the block I/O controller does not throttle {device} ({e})"))?;
+        Ok(limit)
+    }
+
+    /// Words that start a program in the group; the command comes behind them.
+    pub fn words(&self) -> [String; 4] {
+        let script = r#"echo $$ > "$0"/cgroup.procs && exec "$@""#;
+        ["sh".into(), "-c".into(), script.into(), self.group.display().to_string()]
+    }
+}
+
+impl Drop for ReadLimit {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir(&self.group) {
+            eprintln!("{} stays: {error}", self.group.display());
+        }
+    }
+}
+
 impl Drop for CpuQuota {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir(&self.group) {

@@ -11,7 +11,7 @@ mod trace;
 
 pub use checker::{Access, Verdict, check};
 pub use command::{Ended, Lab, records};
-pub use hindered::{CpuQuota, WITHOUT_IO_URING};
+pub use hindered::{CpuQuota, ReadLimit, WITHOUT_IO_URING};
 pub use occupied::{MountedElsewhere, MountedNowhere, Zram, open_exclusively};
 pub use signature::Signature;
 pub use target::{Image, LoopDevice, Mounted, Partition, Swap, lacks, tool, tool_reading};

@@ -23,8 +23,8 @@ mod text_report;
 pub mod units;
 
 pub use charts::{
-    CompareMaterial, ComparePicture, Headline, Material, NOT_DRAWN, Needs, Picture, RunMaterial, Subject,
-    compare_subject, plot_compare,
+    CompareMaterial, ComparePicture, Headline, KneeMaterial, Material, NOT_DRAWN, Needs, Picture,
+    RunMaterial, Subject, compare_subject, knee_sentences, plot_compare, plot_knee,
 };
 pub use compare::compare;
 pub use data::{DataOptions, data_stems, write_data, write_data_files};

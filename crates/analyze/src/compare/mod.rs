@@ -16,7 +16,7 @@ mod pairs;
 mod random;
 #[cfg(test)]
 mod simulation;
-mod student;
+pub(crate) mod student;
 
 pub use answer::{Answer, Outcome, percent_text, signed_text};
 pub use blocks::{Blocks, Quantity, Who};

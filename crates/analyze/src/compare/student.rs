@@ -27,7 +27,7 @@ fn tails(t: f64, freedom: f64) -> f64 {
 }
 
 /// The t that is exceeded on either side with probability `alpha`. Freedom below 2 counts as 2, above 1000 as 1000.
-pub(super) fn critical(alpha: f64, freedom: f64) -> f64 {
+pub(crate) fn critical(alpha: f64, freedom: f64) -> f64 {
     let freedom = if freedom.is_finite() { freedom.clamp(2.0, 1000.0) } else { 1000.0 };
     let (mut low, mut high) = (0.0, 1e4);
     for _ in 0..60 {

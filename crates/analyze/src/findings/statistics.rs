@@ -20,7 +20,7 @@ pub(super) fn quantile(values: &[f64], q: f64) -> f64 {
 
 /// Median of the slopes between all pairs of points (Theil 1950, Sen 1968), for each step of the index. Of long series
 /// only some equidistant points are compared.
-pub(super) fn theil_sen(values: &[f64]) -> f64 {
+pub(crate) fn theil_sen(values: &[f64]) -> f64 {
     let step = values.len().div_ceil(MOST_POINTS).max(1);
     let points: Vec<(f64, f64)> =
         values.iter().enumerate().step_by(step).map(|(i, value)| (i as f64, *value)).collect();

@@ -10,7 +10,7 @@ use crate::screen::Screen;
 use crate::signals;
 use anyhow::anyhow;
 use iosonar_archive::{Archive, LogFollower, RunState};
-use iosonar_plan::{LoadPace, Nanos, Plan};
+use iosonar_plan::{Nanos, Plan};
 use iosonar_view::live::{LiveState, Ramp, Setting, draw};
 use std::path::Path;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ fn setting(archive: &Archive, source: &Source) -> Setting {
 /// Whether requests have times of their own: otherwise each is due when there is room for it.
 fn has_demand(plan: &Plan) -> bool {
     plan.targets.iter().any(|target| match &target.source {
-        iosonar_plan::Source::Load(load) => load.pace == LoadPace::Original,
+        iosonar_plan::Source::Load(load) => load.pace.has_timetable(),
         iosonar_plan::Source::Pattern(pattern) => pattern.mean_iops().is_some(),
         iosonar_plan::Source::Steps(_) => false,
     })

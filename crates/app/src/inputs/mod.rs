@@ -247,7 +247,7 @@ impl Records for Input {
 }
 
 /// Keeps what comes from standard input or a pipe; nothing for a file, which can be read again.
-fn spool(path: &Path) -> io::Result<Option<NamedTempFile>> {
+pub fn spool(path: &Path) -> io::Result<Option<NamedTempFile>> {
     let mut source: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin())
     } else {

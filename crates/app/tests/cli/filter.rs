@@ -2,10 +2,10 @@
 
 use crate::*;
 
-type Row = (u64, u64, u64, String);
+pub type Row = (u64, u64, u64, String);
 
 /// Time, sector, length and letter of each line.
-fn read(text: &str) -> Vec<Row> {
+pub fn read(text: &str) -> Vec<Row> {
     let row = |line: &str| {
         let cells: Vec<&str> = line.split(';').map(str::trim).collect();
         let (seconds, nanos) = cells[0].split_once('.')?;
@@ -15,12 +15,12 @@ fn read(text: &str) -> Vec<Row> {
     text.lines().skip(1).map(|line| row(line).unwrap_or_else(|| panic!("{line}"))).collect()
 }
 
-fn expected() -> Value {
+pub fn expected() -> Value {
     let text = std::fs::read_to_string(fixture_path("transforms.expected.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
-fn sha256(rows: &[Row]) -> String {
+pub fn sha256(rows: &[Row]) -> String {
     use std::io::Write;
     use std::process::{Command, Stdio};
     let mut program =

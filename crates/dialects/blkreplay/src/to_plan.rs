@@ -16,6 +16,7 @@ impl Settings {
             pace: LoadPace::Original,
             backward: self.backward,
             skip_bad: self.skip_bad,
+            filter: Default::default(),
         };
         let target = Target {
             path: self.device.as_str().into(),

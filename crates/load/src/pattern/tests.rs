@@ -3,7 +3,9 @@
 use super::*;
 use crate::IssuedHash;
 use crate::statistics::{SIGMAS, chi_square_is_plausible, correlation, moments};
-use iosonar_plan::{BlockSizes, ByteSize, Decimal, Pace, Process, SizeRange, SizeShare, Stop, Zone};
+use iosonar_plan::{
+    BlockSizes, ByteSize, Decimal, Pace, Process, Rising, RisingShape, SizeRange, SizeShare, Stop, Zone,
+};
 use proptest::prelude::*;
 
 const MIB: u64 = 1 << 20;
@@ -407,6 +409,22 @@ fn poisson_arrivals_are_poisson_whatever_the_size_mix() {
         };
         assert!((small(false) - small(true)).abs() < SIGMAS / n.sqrt());
     }
+}
+
+#[test]
+fn a_rising_rate_is_shared_by_jobs() {
+    let rising = Rising { from: 100, to: 5000, over: Nanos::SECOND, shape: RisingShape::Exponential };
+    let mut p = pattern(Order::Random, Pace::Rising(rising), 100);
+    p.stop.requests = Some(3000);
+    let alone = items(&p, 1);
+    let due: Vec<_> = alone.iter().map(|i| i.due.unwrap()).collect();
+    assert_eq!(due, (0..3000).map(|n| rising.due(n)).collect::<Vec<_>>());
+    // Once it has risen, it stays.
+    assert!(due[2999].0 - due[2998].0 >= 199_999 && due[2999].0 - due[2998].0 <= 200_001);
+    p.jobs = 3;
+    let mut together: Vec<Item> = (0..3).flat_map(|job| part(&p, 1, job, 3)).collect();
+    together.sort_by_key(|i| i.sequence);
+    assert_eq!(together, alone);
 }
 
 #[test]

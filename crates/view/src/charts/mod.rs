@@ -10,6 +10,7 @@ mod delay_points;
 mod delay_setpoint;
 mod demand;
 mod flying;
+mod knee;
 mod latency_completed;
 mod latency_points;
 mod latency_realtime;
@@ -28,6 +29,7 @@ mod turns;
 mod xy;
 
 pub use compare::{CompareMaterial, ComparePicture, compare_subject, plot_compare};
+pub use knee::{KneeMaterial, knee_sentences, plot_knee};
 pub use material::{Headline, Material, RunMaterial, Subject};
 pub(crate) use percentiles::of_summary;
 

@@ -1,0 +1,290 @@
+//! `iosonar derive`: loads made of whole loads.
+
+use crate::args::{BackwardArg, LoadArgs};
+use crate::derive_args::{AdjacentArgs, Derive, DeriveArgs, OverloadArgs, RampArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::{print, tell};
+use crate::{inputs, new_load};
+use anyhow::{Context, anyhow};
+use iosonar_load::derive::adjacent::{merged, side_by_side, touched};
+use iosonar_load::derive::overload::{Cutter, Snippets};
+use iosonar_load::derive::{in_time, ramp};
+use iosonar_load::{LoadError, Notice, Room, Text, filtered};
+use iosonar_plan::{Backward, Nanos, Pipeline, SECTOR};
+use iosonar_trace::TimedRequest;
+use iosonar_trace::blkreplay::{LOAD_HEADER, write_load, write_request};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Makes loads of loads.
+pub fn derive(args: &DeriveArgs) -> Result<Exit, Failure> {
+    match &args.what {
+        Derive::Overload(args) => overload(args),
+        Derive::Adjacent(args) => adjacent(args),
+        Derive::Ramp(args) => ramp_of(args),
+    }
+}
+
+/// The requests of a file, by time. What is left out or shifted is told, if anybody wants to know.
+fn read(
+    path: &Path,
+    args: &LoadArgs,
+    is_told: bool,
+) -> Result<impl Iterator<Item = Result<TimedRequest, LoadError>> + use<>, Failure> {
+    let name = path.to_path_buf();
+    let backward = match args.backward {
+        BackwardArg::Refuse => Backward::Refuse,
+        BackwardArg::Sort => Backward::Sort,
+        BackwardArg::Shift => Backward::Shift,
+    };
+    let notice = move |notice: Notice| {
+        if is_told {
+            tell(notice.text(&name));
+        }
+    };
+    let text = Text::once(inputs::text(path)?);
+    in_time(text, backward, args.skip_bad, notice).map_err(Failure::refused)
+}
+
+/// Standard input can be read once.
+fn check_stdin(loads: &[PathBuf]) -> Result<(), Failure> {
+    match loads.iter().filter(|path| path.as_os_str() == "-").count() {
+        0 | 1 => Ok(()),
+        _ => Err(Failure::refused(anyhow!("- stands for standard input, which can be read only once"))),
+    }
+}
+
+fn overload(args: &OverloadArgs) -> Result<Exit, Failure> {
+    check_stdin(&args.loads)?;
+    if args.window == Nanos(0) {
+        return Err(Failure::refused(anyhow!("--window 0: a snippet holds nothing: give a time above 0")));
+    }
+    let splits = splits(args)?;
+    let snippets = cut(args)?;
+    fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
+    let mut lines = words(args, &snippets);
+    for split in &splits {
+        lines += &split.write(&snippets)?;
+    }
+    print(&lines)?;
+    Ok(Exit::Fine)
+}
+
+/// The directories that will be made; refused where one is there already.
+fn splits(args: &OverloadArgs) -> Result<Vec<Split>, Failure> {
+    let base = base_of(&args.loads[0]);
+    let mut numbers = args.split.clone();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let split = |loads: u32| {
+        let dir = args.out.join(format!("{base}.derived.split.{loads:03}"));
+        if dir.symlink_metadata().is_ok() {
+            let why = "it exists already, and nothing is ever overwritten: name another directory with --out";
+            return Err(Failure::refused(anyhow!("cannot make {}: {why}", dir.display())));
+        }
+        Ok(Split { base: base.clone(), loads: loads as usize, dir })
+    };
+    numbers.into_iter().map(split).collect()
+}
+
+/// Name of a load without its extensions.
+fn base_of(load: &Path) -> String {
+    if load.as_os_str() == "-" {
+        return "stdin".into();
+    }
+    let name = load.file_name().map_or("load".into(), |name| name.to_string_lossy());
+    let plain = name.strip_suffix(".gz").unwrap_or(&name);
+    let plain = [".load", ".replay"].iter().find_map(|e| plain.strip_suffix(e)).unwrap_or(plain);
+    if plain.is_empty() { "load".into() } else { plain.to_string() }
+}
+
+fn cut(args: &OverloadArgs) -> Result<Snippets, Failure> {
+    let mut cutter = Cutter::new(args.window).context("cannot make a temporary file; set TMPDIR")?;
+    for path in &args.loads {
+        let load = read(path, &args.load, true)?;
+        cutter.add(load).with_context(|| path.display().to_string()).map_err(Failure::refused)?;
+    }
+    let snippets = cutter.finish(args.keep_rest).context("cannot keep the requests in a temporary file")?;
+    if !snippets.order().is_empty() {
+        return Ok(snippets);
+    }
+    Err(Failure::refused(match snippets.rest() {
+        None => anyhow!("{}: it contains no request", args.loads[0].display()),
+        Some(rest) => anyhow!(
+            "all {} requests lie within one window of {}, which was not over: use a smaller --window, or --keep-rest",
+            rest.requests,
+            args.window
+        ),
+    }))
+}
+
+/// Most snippets that are told one by one.
+const TOLD: usize = 20;
+
+fn words(args: &OverloadArgs, snippets: &Snippets) -> String {
+    let word = |s: &iosonar_load::derive::overload::Snippet| format!("{} ({})", s.number, s.requests);
+    let mut first: Vec<String> = snippets.order().iter().take(TOLD).map(word).collect();
+    let more = snippets.order().len().saturating_sub(TOLD);
+    if more > 0 {
+        first.push(format!("and {more} more"));
+    }
+    let mut text = format!(
+        "{} snippets of {}, the busiest first, as number (requests): {}\n",
+        snippets.order().len(),
+        args.window,
+        first.join(", ")
+    );
+    if let Some(rest) = snippets.rest() {
+        text += &format!(
+            "left out: the last snippet, whose window was not over ({} requests); --keep-rest keeps it\n",
+            rest.requests
+        );
+    }
+    text
+}
+
+/// A split into some loads.
+struct Split {
+    base: String,
+    loads: usize,
+    dir: PathBuf,
+}
+
+impl Split {
+    /// Writes its loads; the directory is there when all of them are whole. Where there are fewer snippets, so are the loads.
+    fn write(&self, snippets: &Snippets) -> Result<String, Failure> {
+        let dir = self.dir.display();
+        let cannot = || format!("cannot make {dir}");
+        let partial = Partial::begin(&self.dir).with_context(cannot)?;
+        let loads = self.loads.min(snippets.order().len());
+        let mut requests = 0;
+        for number in 0..loads {
+            let name = format!("{}.derived.{number:03}.of.{}.load.gz", self.base, self.loads);
+            let path = partial.0.join(name);
+            requests += new_load::write_quietly(&path, |out| write_part(out, snippets, number, self.loads))?;
+        }
+        fs::rename(&partial.0, &self.dir).with_context(cannot)?;
+        let fewer = match self.loads - loads {
+            0 => String::new(),
+            missing => format!(" ({missing} more would hold nothing: there are not so many snippets)"),
+        };
+        Ok(format!("{dir}: {requests} requests in {}{fewer}\n", loads_in_words(loads)))
+    }
+}
+
+/// A directory that is being filled. Always under the same name, so that what a killed program left is used again.
+struct Partial(PathBuf);
+
+impl Partial {
+    fn begin(dir: &Path) -> std::io::Result<Partial> {
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        let path = dir.with_file_name(format!(".{name}.partial"));
+        let partial = Partial(path);
+        partial.remove();
+        fs::create_dir(&partial.0)?;
+        Ok(partial)
+    }
+
+    fn remove(&self) {
+        // Nothing is there, as a rule.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn loads_in_words(loads: usize) -> String {
+    if loads == 1 { "1 load".into() } else { format!("{loads} loads") }
+}
+
+fn write_part(
+    mut out: &mut dyn Write,
+    snippets: &Snippets,
+    number: usize,
+    loads: usize,
+) -> Result<u64, Failure> {
+    writeln!(out, "{LOAD_HEADER}")?;
+    let mut count = 0;
+    for request in snippets.load(number, loads) {
+        let r = request.context("cannot read the temporary file")?;
+        write_load(&mut out, r.time, r.op, r.extent.offset / SECTOR, r.extent.length / SECTOR)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn adjacent(args: &AdjacentArgs) -> Result<Exit, Failure> {
+    check_stdin(&args.loads)?;
+    // Each is read twice: for what it touches, and in time.
+    let mut kept = Vec::new();
+    let mut all = Vec::new();
+    for path in &args.loads {
+        let name = || path.display().to_string();
+        let spooled = inputs::spool(path).with_context(name).map_err(Failure::refused)?;
+        let file = spooled.as_ref().map_or(path.clone(), |file| file.path().to_path_buf());
+        let load = read(&file, &args.load, true)?;
+        let found = touched(load).with_context(name).map_err(Failure::refused)?;
+        all.push(found.ok_or_else(|| Failure::refused(anyhow!("{}: it contains no request", name())))?);
+        kept.push((file, spooled));
+    }
+    let places = side_by_side(&all).ok_or_else(|| {
+        Failure::refused(anyhow!("side by side, these loads need more than 2^63 bytes: use fewer"))
+    })?;
+    new_load::write(&args.out, |mut out| {
+        let mut loads = Vec::new();
+        for ((file, _), place) in kept.iter().zip(&places) {
+            loads.push((read(file, &args.load, false)?, *place));
+        }
+        writeln!(out, "{LOAD_HEADER}")?;
+        let mut count = 0;
+        for request in merged(loads) {
+            let name = |index: usize| args.loads[index].display().to_string();
+            let request = request.map_err(|(index, e)| Failure::refused(anyhow!(e).context(name(index))))?;
+            write_request(&mut out, &request)?;
+            count += 1;
+        }
+        Ok(count)
+    })?;
+    for ((path, place), load) in args.loads.iter().zip(&places).zip(&all) {
+        tell(format_args!(
+            "{}: {} requests, sectors {} to {} are now {} to {}",
+            path.display(),
+            load.requests,
+            load.begin / SECTOR,
+            load.end / SECTOR,
+            place.begin / SECTOR,
+            place.end / SECTOR
+        ));
+    }
+    Ok(Exit::Fine)
+}
+
+fn ramp_of(args: &RampArgs) -> Result<Exit, Failure> {
+    let input = inputs::text(&args.load)?;
+    let name = args.load.display();
+    let path = args.load.clone();
+    let tell_skipped = move |notice: Notice| tell(notice.text(&path));
+    let requests =
+        filtered(Text::once(input), &Pipeline::default(), args.skip_bad, &Room::default(), tell_skipped);
+    let requests = requests.map_err(Failure::refused)?;
+    let count = new_load::write(&args.out, |mut out| {
+        writeln!(out, "{LOAD_HEADER}")?;
+        let mut count = 0;
+        for (request, time) in requests.zip(ramp::times(args.growth)) {
+            let request = request.with_context(|| name.to_string()).map_err(Failure::refused)?;
+            write_request(&mut out, &TimedRequest { time, ..request })?;
+            count += 1;
+        }
+        Ok(count)
+    })?;
+    if count > 0 {
+        return Ok(Exit::Fine);
+    }
+    tell(format_args!("iosonar: {name} contains no request"));
+    Ok(Exit::Failed)
+}

@@ -1,0 +1,158 @@
+//! `iosonar knee`: a demand that rises until a target cannot follow.
+
+mod ramp;
+mod report;
+
+use crate::exit::{Exit, Failure};
+use crate::knee_args::{DemandArgs, KneeArgs};
+use crate::output::{tell, utc_stamp};
+use anyhow::anyhow;
+use iosonar_analyze::knee::KneeVerdict;
+use iosonar_archive::RunState;
+use iosonar_plan::{Nanos, Rising, RisingShape};
+use ramp::Ramp;
+use std::path::PathBuf;
+
+/// Where the search begins, in requests per second.
+const BEGIN: u64 = 10;
+/// A ramp of the search ends so many times as high as it begins.
+const DECADE: u64 = 10;
+/// How long that takes.
+const COARSE: Nanos = Nanos::from_secs(4);
+/// So often the slow ramp is tried, each time where the one before says.
+const FINE: u32 = 3;
+
+/// Looks for the highest rate that a target sustains.
+pub fn knee(args: &KneeArgs) -> Result<Exit, Failure> {
+    check(args)?;
+    let out = args.result.out.clone().unwrap_or_else(new_name);
+    if out.symlink_metadata().is_ok() {
+        return Err(Failure::refused(anyhow!(
+            "{} exists already: name another directory with --out, or remove it",
+            out.display()
+        )));
+    }
+    let ramps = Search { args, out: out.clone(), run_id: None, ramps: Vec::new() }.carry_out()?;
+    report::report(args, &out, &ramps)
+}
+
+fn check(args: &KneeArgs) -> Result<(), Failure> {
+    let demand = &args.demand;
+    let refuse = |why: String| Err(Failure::refused(anyhow!("{why}")));
+    if args.load.as_ref().is_some_and(|load| load.as_os_str() == "-") {
+        return refuse(
+            "LOAD -: standard input can be read only once, and several ramps read it: name a file".into(),
+        );
+    }
+    if demand.duration < Nanos::SECOND {
+        return refuse(format!("--duration {}: too short for a rate: give 1s or more", demand.duration));
+    }
+    if let (Some(from), Some(to)) = (demand.from, demand.to)
+        && from >= to
+    {
+        return refuse(format!("--to {to}: the demand has to rise from --from {from}: give a higher rate"));
+    }
+    if demand.to.is_none() && demand.growth.is_none() && demand.from.is_some_and(|from| from >= demand.most) {
+        return refuse(format!("--from: the search ends at --most {}: begin below it", demand.most));
+    }
+    Ok(())
+}
+
+/// `knee-DATE-TIME`, and a number behind it if that exists.
+fn new_name() -> PathBuf {
+    let name = format!("knee-{}", utc_stamp(iosonar_os::realtime_ns()));
+    let numbered = (2..).map(|n| PathBuf::from(format!("{name}-{n}")));
+    let mut names = std::iter::once(PathBuf::from(&name)).chain(numbered);
+    names.find(|path| !path.exists()).expect("names do not end")
+}
+
+/// The one ramp that was asked for, if one was.
+fn told(demand: &DemandArgs) -> Option<Rising> {
+    let from = demand.from.unwrap_or(1);
+    let risen = |growth: u64| (growth as f64 * demand.duration.as_secs_f64()) as u64;
+    let to =
+        demand.to.or(demand.growth.map(|growth| from.saturating_add(risen(growth)).min(1_000_000_000)))?;
+    Some(Rising { from, to: to.max(from + 1), over: demand.duration, shape: RisingShape::Linear })
+}
+
+/// Ramps, each of which tells what the next one is.
+struct Search<'a> {
+    args: &'a KneeArgs,
+    out: PathBuf,
+    /// The number that written blocks carry; of all ramps the same.
+    run_id: Option<u64>,
+    ramps: Vec<Ramp>,
+}
+
+impl Search<'_> {
+    fn carry_out(mut self) -> Result<Vec<Ramp>, Failure> {
+        if let Some(rising) = told(&self.args.demand) {
+            self.ramp("ramp", rising)?;
+            return Ok(self.ramps);
+        }
+        if let Some(rate) = self.coarse()? {
+            self.fine(rate)?;
+        }
+        Ok(self.ramps)
+    }
+
+    /// Carries one out; what it shows, or none if it did not come to its end.
+    fn ramp(&mut self, name: &str, rising: Rising) -> Result<Option<KneeVerdict>, Failure> {
+        let shape = if rising.shape == RisingShape::Linear { "evenly" } else { "exponentially" };
+        tell(format_args!(
+            "iosonar: {name}: {} to {} requests/s, {shape} in {}",
+            rising.from, rising.to, rising.over
+        ));
+        let ramp = ramp::carry_out(self.args, &self.out, name, rising, &mut self.run_id)?;
+        let verdict = ramp.is_whole().then(|| ramp.verdict.clone());
+        self.ramps.push(ramp);
+        Ok(verdict)
+    }
+
+    /// Roughly where the knee is: by ramps that are ten times as high as the one before, until one shows it.
+    fn coarse(&mut self) -> Result<Option<f64>, Failure> {
+        let demand = &self.args.demand;
+        let mut from = demand.from.unwrap_or(BEGIN);
+        for number in 1.. {
+            let to = from.saturating_mul(DECADE).min(demand.most);
+            let rising = Rising { from, to, over: COARSE, shape: RisingShape::Exponential };
+            match self.ramp(&format!("coarse-{number}"), rising)? {
+                None => return Ok(None),
+                Some(KneeVerdict::Found(knee)) => return Ok(Some(knee.sustained_per_second)),
+                Some(_) if to >= demand.most => return Ok(None),
+                Some(_) => from = to,
+            }
+        }
+        Ok(None)
+    }
+
+    /// From half of a rate to half as much again, slowly.
+    fn fine(&mut self, mut rate: f64) -> Result<(), Failure> {
+        for number in 1..=FINE {
+            let from = (rate * 0.5).max(1.0) as u64;
+            let to = ((rate * 1.5).ceil() as u64).clamp(from + 1, 1_000_000_000);
+            let rising = Rising {
+                from: from.min(to - 1),
+                to,
+                over: self.args.demand.duration,
+                shape: RisingShape::Linear,
+            };
+            match self.ramp(&format!("fine-{number}"), rising)? {
+                Some(KneeVerdict::Found(knee)) if knee.from_the_start => rate = knee.sustained_per_second,
+                Some(KneeVerdict::NotReached { at_least_per_second }) => {
+                    rate = at_least_per_second.max(1.0) * 1.5
+                }
+                Some(KneeVerdict::Unclear { why: iosonar_analyze::knee::Doubt::EndedThere, .. }) => {
+                    rate *= 1.3
+                }
+                _ => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a signal ended a run, and not what was seen in it.
+fn is_signal(state: &RunState) -> bool {
+    matches!(state, RunState::Interrupted(name) if name.starts_with("SIG"))
+}

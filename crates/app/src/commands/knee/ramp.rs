@@ -1,0 +1,224 @@
+//! One ramp: carried out, kept, and judged.
+
+use super::is_signal;
+use crate::args::BackwardArg;
+use crate::commands::means;
+use crate::commands::replay::new_run_id;
+use crate::exit::Failure;
+use crate::knee_args::KneeArgs;
+use crate::progress::{self, Wish};
+use crate::session::{Ran, Scene, conclude, perform};
+use crate::timings::Timings;
+use anyhow::anyhow;
+use iosonar_analyze::knee::{
+    KneeVerdict, RampRow, RampTally, RampedOverload, RampedOverloadFinder, find_knee,
+};
+use iosonar_analyze::{Limits, Summary};
+use iosonar_archive::{Archive, RunInfo, RunState};
+use iosonar_plan::{
+    Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, LoadSource, Nanos, Order, Overlap,
+    OverlapPolicy, PLAN_VERSION, Pace, PatternSource, Plan, Rising, RisingShape, Source, Stop, Target,
+    Window,
+};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Intervals in which a ramp is judged.
+const ROWS: usize = 400;
+/// Intervals of the picture and of the table.
+const PICTURE: usize = 100;
+const TABLE: usize = 20;
+
+/// A ramp that is over.
+pub struct Ramp {
+    pub name: String,
+    pub dir: PathBuf,
+    pub rising: Rising,
+    pub info: RunInfo,
+    pub summary: Summary,
+    pub verdict: KneeVerdict,
+    /// For the picture, and for the table.
+    pub rows: Vec<RampRow>,
+    pub steps: Vec<RampRow>,
+    pub overload: RampedOverload,
+    /// The load had fewer requests than the ramp.
+    pub load_was_over: bool,
+}
+
+impl Ramp {
+    /// Whether it came to an end that tells something: its own, or that of a clear answer.
+    pub fn is_whole(&self) -> bool {
+        !is_signal(&self.info.state) && !matches!(self.info.state, RunState::Broken(_))
+    }
+}
+
+/// Carries a ramp out. `run_id` is that of the first one.
+pub fn carry_out(
+    args: &KneeArgs,
+    out: &Path,
+    name: &str,
+    rising: Rising,
+    run_id: &mut Option<u64>,
+) -> Result<Ramp, Failure> {
+    let id = *run_id.get_or_insert_with(|| args.io.run_id.unwrap_or_else(new_run_id));
+    let plan = plan(args, rising, id)?;
+    plan.validate().map_err(Failure::refused)?;
+    let is_timed = !matches!(plan.engine, Engine::Sim(_));
+    let dir = out.join(name);
+    let late_limit = Limits::default().bad_delay;
+    let wish = Wish { progress: &args.result.progress, live: false, late_limit };
+    let mut timings = Timings::new();
+    let named = |_: &_| {
+        // What is wrong with it is told when the archive is made in it.
+        let _ = std::fs::create_dir_all(out);
+        dir.clone()
+    };
+    let show = |scene: &Scene<'_>| {
+        std::thread::scope(|scope| {
+            // The clock of a simulation is over before anybody looks.
+            is_timed.then(|| scope.spawn(|| stop_when_clear(scene, rising, args.demand.depth)));
+            progress::show(&wish, scene);
+        });
+    };
+    let Ran { archive, info, .. } = perform(plan, |_| Ok(()), named, show, &mut timings)?;
+    let figures = conclude(archive, &info, &Limits::default(), &mut timings)?;
+    judge(name, dir, rising, info, figures.summary)
+}
+
+fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
+    let io = &args.io;
+    means::check(&io.engine)?;
+    let engine = means::engine(&io.engine);
+    if io.size.is_some() && engine.is_real() && args.load.is_some() {
+        return Err(Failure::refused(anyhow!(
+            "--size only pretends a size for --engine null and sim; a load goes over the whole of a real target"
+        )));
+    }
+    let (source, policy) = match &args.load {
+        Some(file) => (Source::Load(load(args, file, rising)), OverlapPolicy::PushBack),
+        // What a pattern asks for is meant, overlaps too.
+        None => (Source::Pattern(pattern(args, rising)), OverlapPolicy::Allow),
+    };
+    let size = io.size.filter(|_| !engine.is_real());
+    let target = Target { path: args.target.clone(), size, handling: Handling::default(), source };
+    Ok(Plan {
+        version: PLAN_VERSION,
+        run_id,
+        seed: io.seed,
+        start_grace: Nanos(0),
+        passes: 1,
+        depth: args.demand.depth,
+        destroy: io.destroy,
+        engine,
+        access: Access { buffered: io.buffered, sync: io.sync },
+        fill: Fill { random_percent: io.fill_random },
+        overlap: Overlap { policy, ..Overlap::default() },
+        pacing: means::pacing(&io.means),
+        memory: means::memory(&io.means),
+        faults: means::faults(&io.means),
+        conduct: Conduct::default(),
+        targets: vec![target],
+    })
+}
+
+fn load(args: &KneeArgs, file: &Path, rising: Rising) -> LoadSource {
+    LoadSource {
+        file: file.to_path_buf(),
+        window: Window::default(),
+        speed: Default::default(),
+        pace: LoadPace::Rising(rising),
+        backward: match args.reading.backward {
+            BackwardArg::Refuse => Backward::Refuse,
+            BackwardArg::Sort => Backward::Sort,
+            BackwardArg::Shift => Backward::Shift,
+        },
+        skip_bad: args.reading.skip_bad,
+        filter: Default::default(),
+    }
+}
+
+fn pattern(args: &KneeArgs, rising: Rising) -> PatternSource {
+    PatternSource {
+        order: Order::Random,
+        block_size: args.demand.bs.unwrap_or(ByteSize(4096)).into(),
+        write_block_size: None,
+        read_percent: args.demand.reads.unwrap_or(100),
+        offset: ByteSize(0),
+        region: args.io.size,
+        jobs: 1,
+        pace: Pace::Rising(rising),
+        stop: Stop { requests: None, runtime: Some(rising.over), ramp: Nanos(0) },
+    }
+}
+
+/// How often a ramp is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// So many requests have to end meanwhile.
+const ENOUGH: u64 = 500;
+/// Above this part of the demand the target keeps up.
+const KEEPS_UP: f64 = 0.95;
+
+/// Ends a ramp when it has been clear for some time that the target cannot follow: more waits than may be in flight, and
+/// less is delivered than demanded.
+fn stop_when_clear(scene: &Scene<'_>, rising: Rising, depth: u32) {
+    let hold = match rising.shape {
+        RisingShape::Linear => Nanos(rising.over.0 / 4).max(Nanos::from_secs(4)),
+        RisingShape::Exponential => Nanos(rising.over.0 / 2),
+    };
+    let mut behind_since: Option<(Nanos, u64)> = None;
+    while !scene.done.load(Relaxed) {
+        std::thread::sleep(LOOK);
+        let seen = scene.progress.snapshot(false);
+        let (now, ended) = (seen.now, seen.completed + seen.failed);
+        if rising.until(now) - ended as f64 <= 2.0 * f64::from(depth) {
+            behind_since = None;
+            continue;
+        }
+        let (since, before) = *behind_since.get_or_insert((now, ended));
+        let (delivered, demanded) = (ended - before, rising.until(now) - rising.until(since));
+        let is_clear = delivered >= ENOUGH && (delivered as f64) < KEEPS_UP * demanded;
+        if is_clear && now.saturating_sub(since) >= hold {
+            scene.control.stop_at(now);
+            return;
+        }
+    }
+}
+
+/// What the records show, which are read twice.
+fn judge(name: &str, dir: PathBuf, rising: Rising, info: RunInfo, summary: Summary) -> Result<Ramp, Failure> {
+    let archive = Archive::open(&dir)?;
+    let (mut records, mut last_due, mut last_submitted) = (0u64, Nanos(0), Nanos(0));
+    let mut finder = RampedOverloadFinder::default();
+    archive.for_each_record(&mut |record| {
+        records += 1;
+        last_due = last_due.max(record.due);
+        last_submitted = last_submitted.max(record.submitted.unwrap_or_default());
+        finder.find(record);
+    })?;
+    let is_over = info.state == RunState::Finished;
+    let load_was_over = is_over && records < rising.requests();
+    let end = match is_over {
+        true if load_was_over => last_due,
+        true => rising.over,
+        false => last_submitted.min(rising.over),
+    };
+    let mut tally = RampTally::new(end.0, ROWS);
+    archive.for_each_record(&mut |record| {
+        tally.add(record);
+        finder.count(record);
+    })?;
+    let rows = |number: usize| tally.rows(ROWS / number, |time| rising.until(time));
+    Ok(Ramp {
+        name: name.to_string(),
+        verdict: find_knee(&rows(ROWS)),
+        rows: rows(PICTURE),
+        steps: rows(TABLE),
+        overload: finder.result(),
+        dir,
+        rising,
+        info,
+        summary,
+        load_was_over,
+    })
+}

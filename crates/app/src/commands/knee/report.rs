@@ -1,0 +1,158 @@
+//! What a search came to: text, JSON, a picture.
+
+use super::is_signal;
+use super::ramp::Ramp;
+use crate::commands::headline;
+use crate::exit::{Exit, Failure};
+use crate::knee_args::KneeArgs;
+use crate::output::{print, tell};
+use crate::session::{TOOL, exit};
+use anyhow::Context;
+use iosonar_analyze::knee::{KneeVerdict, RampRow};
+use iosonar_archive::{Archive, RunState};
+use iosonar_plan::RisingShape;
+use iosonar_view::units::{Charset, duration, grouped, request_rate};
+use iosonar_view::{Format, KneeMaterial, PlotOptions, Subject, knee_sentences, plot_knee};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Tells what was found, keeps it in `out`, and draws it.
+pub fn report(args: &KneeArgs, out: &Path, ramps: &[Ramp]) -> Result<Exit, Failure> {
+    let Some(ramp) = answer(ramps) else { return Ok(Exit::Failed) };
+    let json = to_json(args, ramp, ramps);
+    let path = out.join("knee.json");
+    std::fs::write(&path, format!("{json:#}\n"))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let pictures = draw(ramp, out)?;
+    match args.result.json {
+        true => print(&format!("{json:#}\n"))?,
+        false => print(&text(args, ramp, out, &pictures))?,
+    }
+    Ok(how_it_ended(ramp, ramps))
+}
+
+/// The ramp that has the answer: the last one that found it, or else the last one.
+fn answer(ramps: &[Ramp]) -> Option<&Ramp> {
+    let found = |ramp: &&Ramp| matches!(ramp.verdict, KneeVerdict::Found(_)) && ramp.is_whole();
+    ramps.iter().rfind(found).or(ramps.last())
+}
+
+fn how_it_ended(ramp: &Ramp, ramps: &[Ramp]) -> Exit {
+    let last = ramps.last().unwrap_or(ramp);
+    if is_signal(&last.info.state) {
+        return exit(&last.info, false, false);
+    }
+    if let RunState::Broken(why) = &last.info.state {
+        tell(format_args!("iosonar: the ramp could not go on: {why}"));
+        return Exit::Failed;
+    }
+    let failed: u64 = ramps.iter().map(|ramp| ramp.summary.counts.all.failed).sum();
+    if failed > 0 {
+        tell(format_args!(
+            "iosonar: {failed} requests failed; 'iosonar show {}' says how",
+            ramp.dir.display()
+        ));
+    }
+    let is_clear = !matches!(ramp.verdict, KneeVerdict::Unclear { .. });
+    if is_clear && failed == 0 { Exit::Fine } else { Exit::Failed }
+}
+
+fn draw(ramp: &Ramp, out: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let archive = Archive::open(&ramp.dir)?;
+    let subject = Subject::of_run(&ramp.summary, &headline(&archive));
+    let material = KneeMaterial {
+        subject: &subject,
+        verdict: &ramp.verdict,
+        rows: &ramp.rows,
+        is_exponential: ramp.rising.shape == RisingShape::Exponential,
+    };
+    let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..PlotOptions::default() };
+    Ok(plot_knee(&material, out, &options)?)
+}
+
+fn to_json(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Value {
+    let of = |ramp: &Ramp| {
+        json!({
+            "name": ramp.name,
+            "demand": ramp.rising,
+            "verdict": ramp.verdict,
+            "load_was_over": ramp.load_was_over,
+            "ramped_overload": ramp.overload,
+            "ramped_overload_iops": ramp.overload.iops(),
+        })
+    };
+    json!({
+        "version": 1,
+        "tool": TOOL,
+        "target": args.target,
+        "depth": args.demand.depth,
+        "verdict": ramp.verdict,
+        "sentences": knee_sentences(&ramp.verdict),
+        "stamps": ramp.summary.stamps.iter().map(|stamp| stamp.text()).collect::<Vec<_>>(),
+        "answer": ramp.name,
+        "ramps": ramps.iter().map(of).collect::<Vec<_>>(),
+        "steps": ramp.steps,
+    })
+}
+
+fn text(args: &KneeArgs, ramp: &Ramp, out: &Path, pictures: &[PathBuf]) -> String {
+    let source = ramp.summary.targets.first().map_or("", |target| target.source.as_str());
+    let mut text = format!("knee of {}: {source}, depth {}\n", args.target.display(), args.demand.depth);
+    for sentence in knee_sentences(&ramp.verdict) {
+        let _ = writeln!(text, "  {sentence}");
+    }
+    if ramp.load_was_over {
+        let _ = writeln!(
+            text,
+            "  the load was over before the ramp: repeat it ('iosonar filter repeat:10'), and more can be demanded"
+        );
+    }
+    for stamp in &ramp.summary.stamps {
+        let _ = writeln!(text, "  {}", stamp.text());
+    }
+    let o = &ramp.overload;
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let iops = o.iops().map_or("none: no request was more than a second late".to_string(), |iops| {
+        format!("OPS={} FROM={:.3} TO={:.3} IOPS={iops:.1}", o.ops, seconds(o.from_ns), seconds(o.to_ns))
+    });
+    let _ = writeln!(text, "  determine-ramped-overload-iops: {iops}");
+    text += &table(ramp);
+    let pictures: Vec<String> = pictures.iter().map(|path| path.display().to_string()).collect();
+    let _ = writeln!(text, "\npictures: {}", pictures.join(" "));
+    let _ = writeln!(text, "result: {} (the answer is from {})", out.display(), ramp.name);
+    text
+}
+
+/// Demand, delivery and times in some steps of the ramp.
+fn table(ramp: &Ramp) -> String {
+    let mut text = format!(
+        "\n  {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n",
+        "demanded/s", "delivered/s", "behind", "delay p50", "delay p99", "response p50"
+    );
+    let sustained = match &ramp.verdict {
+        KneeVerdict::Found(knee) => Some(knee.sustained_per_second),
+        _ => None,
+    };
+    let (mut behind, mut is_marked) = (0.0f64, false);
+    for row in &ramp.steps {
+        behind = (behind + row.demanded - (row.delivered + row.failed) as f64).max(0.0);
+        let is_knee = !is_marked && sustained.is_some_and(|rate| row.demand_per_second() >= rate);
+        is_marked |= is_knee;
+        text += &line(row, behind, if is_knee { "  < the knee" } else { "" });
+    }
+    text
+}
+
+fn line(row: &RampRow, behind: f64, mark: &str) -> String {
+    let time = |ns: Option<u64>| ns.map_or("-".to_string(), |ns| duration(ns, Charset::Ascii));
+    format!(
+        "  {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}{mark}\n",
+        request_rate(row.demand_per_second()),
+        request_rate(row.delivered_per_second()),
+        grouped(behind as u64),
+        time(row.delay.map(|d| d.p50_ns)),
+        time(row.delay.map(|d| d.p99_ns)),
+        time(row.response.map(|r| r.p50_ns)),
+    )
+}

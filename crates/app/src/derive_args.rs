@@ -1,0 +1,106 @@
+//! What can be typed about loads that are derived from loads.
+
+use crate::args::LoadArgs;
+use clap::{Args, Subcommand};
+use iosonar_load::derive::ramp::MAX_GROWTH;
+use iosonar_plan::Nanos;
+use std::path::PathBuf;
+
+/// Options of `derive`.
+#[derive(Debug, Args)]
+pub struct DeriveArgs {
+    #[command(subcommand)]
+    pub what: Derive,
+}
+
+/// What is derived.
+#[derive(Debug, Subcommand)]
+pub enum Derive {
+    /// Cut loads into snippets, sort them, the busiest first, and deal them to some loads: for overload tests
+    Overload(OverloadArgs),
+    /// Move loads side by side in space, and merge them by time
+    Adjacent(AdjacentArgs),
+    /// Let the requests of a load come faster and faster
+    Ramp(RampArgs),
+}
+
+/// Options of `derive overload`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Loads are taken one behind the other. Snippet j of the order goes to load j mod M, and begins there at the last time of the
+snippet before. The loads of a split into M are DIR/BASE.derived.split.MMM/BASE.derived.JJJ.of.M.load.gz, where BASE is the
+name of the first load. Replay them at the same time on M targets: the overload comes first, then it can be seen whether
+and how fast the targets recover.
+
+Examples:
+  iosonar derive overload monday.load.gz tuesday.load.gz
+  iosonar derive overload web.load.gz --window 60s --split 4 --out peak
+  iosonar replay peak/web.derived.split.004/*.load.gz -t /dev/sdw /dev/sdx /dev/sdy /dev/sdz --destroy")]
+pub struct OverloadArgs {
+    /// Loads or results, plain or gzip; - is standard input
+    #[arg(required = true, value_name = "LOAD")]
+    pub loads: Vec<PathBuf>,
+    /// Length of a snippet
+    #[arg(long, value_name = "TIME", default_value = "300s")]
+    pub window: Nanos,
+    /// Into how many loads; for each number there is a directory
+    #[arg(
+        long,
+        value_name = "M,...",
+        value_delimiter = ',',
+        default_value = "1,2,4,8,16,32,64,128",
+        value_parser = clap::value_parser!(u32).range(1..=65_535)
+    )]
+    pub split: Vec<u32>,
+    /// Directory in which the directories of the splits are made
+    #[arg(long, short = 'o', value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+    /// Keep the last snippet too, whose window was not over when the loads ended
+    #[arg(long)]
+    pub keep_rest: bool,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// Options of `derive adjacent`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each load begins where the one before ends, at the next multiple of 4 KiB; the first begins at 0. Times, delays and latencies
+stay, and of equal times that of the earlier load comes first.
+
+Example:
+  iosonar derive adjacent web.load.gz mail.load.gz db.load.gz -o consolidated.load.gz")]
+pub struct AdjacentArgs {
+    /// Loads or results, plain or gzip; - is standard input
+    #[arg(required = true, value_name = "LOAD")]
+    pub loads: Vec<PathBuf>,
+    /// The new load; gzip if it ends in .gz; - is standard output. What exists is never overwritten
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// Options of `derive ramp`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Request 0 comes at 0, and request k+1 comes 1 / max(1, growth * t) seconds behind request k, which comes at t. So N requests
+need about the square root of 2 N / growth seconds, and the last rate is about the square root of 2 N * growth in each second.
+'iosonar knee' makes a ramp and finds the rate that a target sustains.
+
+Example:
+  iosonar derive ramp web.load.gz --growth 100 -o ramp.load.gz")]
+pub struct RampArgs {
+    /// The load or result, plain or gzip; - is standard input
+    #[arg(value_name = "LOAD", default_value = "-")]
+    pub load: PathBuf,
+    /// By how many requests per second the rate grows in each second
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=MAX_GROWTH))]
+    pub growth: u64,
+    /// The new load; gzip if it ends in .gz; - is standard output. What exists is never overwritten
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    pub out: PathBuf,
+    /// Leave out lines that are no requests but look like one, instead of refusing the load
+    #[arg(long)]
+    pub skip_bad: bool,
+}

@@ -1,0 +1,84 @@
+//! What can be typed about the search for the highest rate that a target sustains.
+
+use crate::args::{IoArgs, LoadArgs, ProgressArgs};
+use clap::Args;
+use iosonar_plan::{ByteSize, Nanos};
+use std::path::PathBuf;
+
+/// Options of `knee`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The demand rises until the target cannot follow; what it delivers then is what it sustains. Without --to or --growth, short
+ramps find roughly where that is (each ten times as high as the one before), then a slow one from half of it to half as much
+again measures it. A ramp ends early once the answer is clear.
+Without a LOAD, requests read 4 KiB at random places, so nothing is written. With --reads below 100, or a LOAD that
+writes, what is on the target is lost: a block device needs --destroy.
+DIR gets one archive for each ramp, knee.json, knee.png and knee.svg. The rate is that of this --depth: take it from the
+application that you model. docs/knee.md says how the rate and its interval are found.
+Exit codes: 0 the rate was found, or the target followed to the end, 1 it is not clear, or requests failed, 2 refused.
+
+Examples:
+  iosonar knee -t /dev/sdx
+  iosonar knee -t a.img --from 100 --to 5000 --duration 60s --out knee-a
+  iosonar knee -t /dev/sdx --reads 70 --bs 8k --depth 32 --destroy
+  iosonar knee web.load.gz -t /dev/sdx --growth 50 --duration 2m --destroy")]
+pub struct KneeArgs {
+    /// A load whose requests are asked for, in its order, at the times of the ramp; plain or gzip
+    #[arg(value_name = "LOAD")]
+    pub load: Option<PathBuf>,
+    /// Block device or regular file
+    #[arg(long, short = 't', value_name = "TARGET")]
+    pub target: PathBuf,
+    #[command(flatten)]
+    pub demand: DemandArgs,
+    #[command(flatten)]
+    pub reading: LoadArgs,
+    #[command(flatten)]
+    pub io: IoArgs,
+    #[command(flatten)]
+    pub result: ResultArgs,
+}
+
+/// What is asked for, and how fast.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Demand")]
+pub struct DemandArgs {
+    /// Requests per second at the begin. Default: 10, or 1 with --to or --growth
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub from: Option<u64>,
+    /// Requests per second at the end: one ramp, evenly from --from to this
+    #[arg(long, value_name = "RATE", conflicts_with = "growth", value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    pub to: Option<u64>,
+    /// One ramp that grows by so many requests per second in each second
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub growth: Option<u64>,
+    /// Length of the ramp that measures
+    #[arg(long, value_name = "TIME", default_value = "20s")]
+    pub duration: Nanos,
+    /// The highest rate that is tried where no end is told
+    #[arg(long, value_name = "RATE", default_value = "1000000", value_parser = clap::value_parser!(u64).range(100..=1_000_000_000))]
+    pub most: u64,
+    /// The most requests in flight
+    #[arg(long, value_name = "N", default_value = "128", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub depth: u32,
+    /// Bytes of each request. Default: 4k
+    #[arg(long, value_name = "SIZE", conflicts_with = "load")]
+    pub bs: Option<ByteSize>,
+    /// Share of reads in percent, exact in every hundred. Default: 100
+    #[arg(long, value_name = "PCT", conflicts_with = "load", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub reads: Option<u8>,
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Result and progress")]
+pub struct ResultArgs {
+    /// Directory of the results, which must not exist. Default: a new name here
+    #[arg(long, short = 'o', value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
+}

@@ -1,0 +1,312 @@
+//! A rising demand, what was delivered and how late requests got: with the knee marked.
+
+use super::axes::{self, LinearScale, LogScale, NumberScale, TICK_SIZE, TimeScale, words};
+use super::{
+    BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, SIDE_LEFT, SIDE_WIDTH, Subject, View, page,
+};
+use crate::fonts::{self, Weight};
+use crate::plot::{PlotError, PlotOptions, write_scene};
+use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::{Style, units};
+use iosonar_analyze::knee::{Knee, KneeVerdict, RampRow, RowTimes};
+use iosonar_analyze::row_of;
+use std::path::{Path, PathBuf};
+
+/// A ramp, and what was found in it.
+#[derive(Clone, Copy)]
+pub struct KneeMaterial<'a> {
+    /// The words around the picture.
+    pub subject: &'a Subject,
+    /// What was found.
+    pub verdict: &'a KneeVerdict,
+    /// What was demanded and delivered. The demand rises from row to row.
+    pub rows: &'a [RampRow],
+    /// Whether the demand rose by the same factor in each second, and not by the same amount.
+    pub is_exponential: bool,
+}
+
+/// File name without extension.
+const STEM: &str = "knee";
+const TITLE: &str = "Delivered requests and delay over a rising demand";
+
+/// Draws the picture into `directory`, which must exist; the files.
+pub fn plot_knee(
+    material: &KneeMaterial<'_>,
+    directory: &Path,
+    options: &PlotOptions,
+) -> Result<Vec<PathBuf>, PlotError> {
+    write_scene(&draw_knee(material, &options.style), directory, STEM, options)
+}
+
+/// What was found, in plain sentences.
+pub fn knee_sentences(verdict: &KneeVerdict) -> Vec<String> {
+    let rate = units::request_rate;
+    match verdict {
+        KneeVerdict::Found(knee) => of_knee(knee),
+        KneeVerdict::NotReached { at_least_per_second } => vec![format!(
+            "no knee reached: sustains at least {} requests/s, which is all that was demanded",
+            rate(*at_least_per_second)
+        )],
+        KneeVerdict::Unclear { why, at_least_per_second } => {
+            let at_least = at_least_per_second
+                .map_or(String::new(), |least| format!("; up to {} requests/s it could follow", rate(least)));
+            vec![format!("not clear: {}{at_least}", why.text())]
+        }
+    }
+}
+
+fn of_knee(knee: &Knee) -> Vec<String> {
+    let rate = units::request_rate;
+    let mut lines = vec![format!(
+        "sustains {} requests/s (95 % interval {} to {}), from {} s of overload",
+        rate(knee.sustained_per_second),
+        rate(knee.low_per_second),
+        rate(knee.high_per_second),
+        units::number((knee.measured_to_ns - knee.measured_from_ns) as f64 / 1e9)
+    )];
+    lines.push(if knee.from_the_start {
+        "even the first demand was too much: how late requests are below the knee was not seen".to_string()
+    } else {
+        format!(
+            "more was demanded from {} s of the ramp on; the backlog never drained from {} s on, and was {} requests at its end",
+            units::number(knee.at_ns as f64 / 1e9),
+            units::number(knee.behind_from_ns as f64 / 1e9),
+            units::grouped(knee.backlog_requests)
+        )
+    });
+    if knee.collapses() {
+        lines.push(format!(
+            "under lasting overload it collapses: in the end it delivers only {} requests/s",
+            rate(knee.last_per_second)
+        ));
+    }
+    lines
+}
+
+fn draw_knee(material: &KneeMaterial<'_>, style: &Style) -> Scene {
+    let all = super::Material { subject: material.subject, run: None, demand: None };
+    let view = View::new(&all, style);
+    let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, view.palette.background);
+    page::head(&mut scene, &view, TITLE);
+    for (i, line) in knee_sentences(material.verdict).into_iter().enumerate() {
+        let fitted = fonts::fit(&line, 14.0, Weight::Bold, 1460.0);
+        let mut text = words(fitted, PLOT_LEFT, 104 + 19 * i as i32, 14.0, view.palette, Anchor::Start);
+        text.weight = if i == 0 { Weight::Bold } else { Weight::Regular };
+        scene.text(text);
+    }
+    let top = 172;
+    let height = PAGE_HEIGHT as i32 - top - page::BOTTOM - 8 - BELOW;
+    let upper = Rect { x: PLOT_LEFT, y: top, w: PLOT_WIDTH, h: height * 9 / 20 };
+    let lower = Rect { y: upper.bottom() + 18, h: height - upper.h - 18, ..upper };
+    if material.rows.is_empty() {
+        page::nothing(&mut scene, &view, upper, "Nothing to show: nothing was demanded.");
+    } else {
+        let drawing = Drawing { view, material, x: X::of(material, lower) };
+        drawing.rates(&mut scene, upper);
+        drawing.times(&mut scene, lower);
+    }
+    page::bottom(&mut scene, &view, &[upper, lower]);
+    scene.facts = super::facts(TITLE, material.subject);
+    scene
+}
+
+/// Where a demand lies.
+enum X {
+    Linear(TimeScale),
+    Logarithmic(NumberScale),
+}
+
+impl X {
+    fn of(material: &KneeMaterial<'_>, area: Rect) -> X {
+        let demand = |row: Option<&RampRow>| row.map_or(0.0, RampRow::demand_per_second);
+        let (first, last) = (demand(material.rows.first()), demand(material.rows.last()));
+        let (begin, end) = (first.max(0.0) as u64, last.ceil() as u64 + 1);
+        match material.is_exponential {
+            true => X::Logarithmic(NumberScale::new(begin, end, area)),
+            false => X::Linear(TimeScale { begin, end: end.max(begin + 1), is_number: true, area }),
+        }
+    }
+
+    fn at(&self, demand: f64) -> i32 {
+        match self {
+            // Finer than whole numbers, which may be few.
+            X::Linear(scale) => {
+                let share = (demand - scale.begin as f64) / (scale.end - scale.begin) as f64;
+                scale.area.x + (share.clamp(0.0, 1.0) * f64::from(scale.area.w)).round() as i32
+            }
+            X::Logarithmic(scale) => scale.x(demand.round().max(0.0) as u64),
+        }
+    }
+}
+
+struct Drawing<'a> {
+    view: View<'a>,
+    material: &'a KneeMaterial<'a>,
+    x: X,
+}
+
+impl Drawing<'_> {
+    /// Left end and level of each row, without those behind which no demand rose.
+    fn points(&self, y: impl Fn(&RampRow) -> Option<i32>) -> Vec<(i32, i32)> {
+        let mut points: Vec<(i32, i32)> = Vec::new();
+        for row in self.material.rows {
+            let Some(y) = y(row) else { continue };
+            let x = self.x.at(row.demand_per_second());
+            if points.last().is_none_or(|last| last.0 < x) {
+                points.push((x, y));
+            }
+        }
+        points
+    }
+
+    fn rates(&self, scene: &mut Scene, plot: Rect) {
+        let (p, rows) = (self.view.palette, self.material.rows);
+        let rates = rows.iter().flat_map(|row| [row.demand_per_second(), row.delivered_per_second()]);
+        let scale = LinearScale::new(rates.fold(1.0, f64::max), plot);
+        if let X::Linear(x) = &self.x {
+            x.within(plot).draw_grid(scene, p);
+        }
+        scale.draw(scene, p, "Requests per second", |value| {
+            if value >= 1000.0 { units::grouped(value as u64) } else { units::plain(value) }
+        });
+        if let KneeVerdict::Found(knee) = self.material.verdict {
+            let (top, bottom) = (scale.y(knee.high_per_second), scale.y(knee.low_per_second));
+            let band = Rect { x: plot.x, y: top, w: plot.w, h: (bottom - top).max(1) };
+            scene.area(band, Fill::Solid(p.background.mix(p.bad, 0.18)));
+            let y = scale.y(knee.sustained_per_second);
+            scene.horizontal(y, (plot.x, plot.right() - 1), Stroke::dashed(p.bad, 1));
+        }
+        let demanded = self.points(|row| Some(scale.y(row.demand_per_second())));
+        scene.steps(demanded, plot.right(), Stroke::solid(p.demanded, 2));
+        let delivered = self.points(|row| Some(scale.y(row.delivered_per_second())));
+        scene.steps(delivered, plot.right(), Stroke::solid(p.actual, 2));
+        axes::frame(scene, p, plot);
+        self.mark(scene, plot, true);
+        let keys = [("demanded", Stroke::solid(p.demanded, 2)), ("delivered", Stroke::solid(p.actual, 2))];
+        self.keys(scene, plot, &keys);
+    }
+
+    fn times(&self, scene: &mut Scene, plot: Rect) {
+        let (p, rows) = (self.view.palette, self.material.rows);
+        let of = |row: &RampRow| [row.delay, row.response];
+        let all = rows.iter().flat_map(of).flatten().flat_map(|t: RowTimes| [t.p50_ns, t.p99_ns]);
+        let slots: Vec<usize> = all.map(|ns| row_of(ns).slot()).collect();
+        if slots.is_empty() {
+            page::nothing(scene, &self.view, plot, "Nothing to show: nothing was handed over.");
+            return;
+        }
+        match &self.x {
+            X::Linear(x) => x.draw(scene, p, Some("Demanded requests per second")),
+            X::Logarithmic(x) => x.draw(scene, p, "Demanded requests per second, log"),
+        }
+        let scale = LogScale::new(plot, |slot| slots.contains(&slot), false, None);
+        scale.draw(scene, p, "on time", "Time from when a request was due, log");
+        let height = |ns: u64| match ns {
+            // In the middle of the strip for those on time.
+            0..1_000 => plot.bottom() - 10,
+            ns => scale.y_clamped(ns),
+        };
+        let delay = Stroke::solid(p.text, 2);
+        let tail = Stroke::dashed(p.text, 2);
+        let response = Stroke::solid(p.read, 2);
+        scene.steps(self.points(|row| Some(height(row.response?.p50_ns))), plot.right(), response);
+        scene.steps(self.points(|row| Some(height(row.delay?.p99_ns))), plot.right(), tail);
+        scene.steps(self.points(|row| Some(height(row.delay?.p50_ns))), plot.right(), delay);
+        axes::frame(scene, p, plot);
+        self.mark(scene, plot, false);
+        let keys = [
+            ("response (due → done), median", response),
+            ("delay (due → submission), median", delay),
+            ("delay, 99th percentile", tail),
+        ];
+        self.keys(scene, plot, &keys);
+    }
+
+    /// The demand that is sustained, and its interval.
+    fn mark(&self, scene: &mut Scene, plot: Rect, is_named: bool) {
+        let KneeVerdict::Found(knee) = self.material.verdict else { return };
+        if knee.from_the_start {
+            return;
+        }
+        let p = self.view.palette;
+        let [low, x, high] = [knee.low_per_second, knee.sustained_per_second, knee.high_per_second]
+            .map(|rate| self.x.at(rate));
+        for end in [low, high] {
+            scene.vertical(end, (plot.y, plot.bottom() - 1), Stroke::dashed(p.bad, 1));
+        }
+        scene.vertical(x, (plot.y, plot.bottom() - 1), Stroke::solid(p.bad, 2));
+        if is_named {
+            let text = format!("knee {}/s", units::request_rate(knee.sustained_per_second));
+            let mut text = words(text, x.min(low) - 8, plot.y + 16, TICK_SIZE + 1.0, p, Anchor::End);
+            if text.bounds().x < plot.x {
+                (text.anchor, text.x) = (Anchor::Start, x.max(high) + 8);
+            }
+            (text.weight, text.color) = (Weight::Bold, p.bad);
+            scene.text(text);
+        }
+    }
+
+    fn keys(&self, scene: &mut Scene, plot: Rect, keys: &[(&str, Stroke)]) {
+        for (i, (name, stroke)) in keys.iter().enumerate() {
+            let y = plot.y + 16 + 20 * i as i32;
+            scene.horizontal(y - 4, (SIDE_LEFT, SIDE_LEFT + 24), *stroke);
+            let fitted = fonts::fit(name, 13.0, Weight::Regular, f64::from(SIDE_WIDTH - 32));
+            scene.text(words(fitted, SIDE_LEFT + 32, y, 13.0, self.view.palette, Anchor::Start));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_analyze::knee::{Doubt, find_knee};
+
+    /// A target that does 1000 requests in a second, and a demand from 0 to `most` in 100 rows of 100 ms.
+    fn rows(most: f64) -> Vec<RampRow> {
+        let row = |i: u64| {
+            let demand = most * (i as f64 + 0.5) / 100.0;
+            let late = ((demand - 1000.0).max(0.0) * 1e6) as u64;
+            RampRow {
+                from_ns: i * 100_000_000,
+                to_ns: (i + 1) * 100_000_000,
+                demanded: demand / 10.0,
+                delivered: (demand.min(1000.0) / 10.0) as u64,
+                failed: 0,
+                delay: Some(RowTimes { p50_ns: late, p99_ns: late * 2 }),
+                response: Some(RowTimes { p50_ns: late + 900_000, p99_ns: late + 2_000_000 }),
+            }
+        };
+        (0..100).map(row).collect()
+    }
+
+    #[test]
+    fn words_stay_inside_and_apart_whatever_is_shown() {
+        let subject = Subject { what: "dev".into(), how: "sim".into(), ..Subject::default() };
+        let unclear = KneeVerdict::Unclear { why: Doubt::Unsteady, at_least_per_second: Some(7.0) };
+        for (rows, forced) in
+            [(rows(2000.0), None), (rows(700.0), None), (rows(9.0), Some(unclear)), (Vec::new(), None)]
+        {
+            let verdict = forced.unwrap_or_else(|| find_knee(&rows));
+            for is_exponential in [false, true] {
+                let material =
+                    KneeMaterial { subject: &subject, verdict: &verdict, rows: &rows, is_exponential };
+                let scene = draw_knee(&material, &Style::default());
+                let boxes: Vec<(Rect, &str)> = scene.texts().map(|t| (t.bounds(), t.text.as_str())).collect();
+                for (i, (a, text)) in boxes.iter().enumerate() {
+                    assert!(a.x >= 0 && a.right() <= scene.width as i32, "{text}");
+                    assert!(a.y >= 0 && a.bottom() <= scene.height as i32, "{text}");
+                    let other = boxes[i + 1..].iter().find(|(b, _)| a.overlaps(b));
+                    assert!(other.is_none(), "{text} {other:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_found_is_said_plainly() {
+        let found = knee_sentences(&find_knee(&rows(2000.0)));
+        assert!(found[0].starts_with("sustains 1 000 requests/s (95 % interval "), "{found:?}");
+        let none = knee_sentences(&find_knee(&rows(700.0)));
+        assert!(none[0].starts_with("no knee reached: sustains at least 6"), "{none:?}");
+    }
+}
