@@ -2,6 +2,7 @@
 //! resolved in the command that takes them.
 
 use crate::analyze_args::AnalyzeArgs;
+use crate::check_args::CheckArgs;
 use crate::compare_args::CompareArgs;
 use crate::convert_args::{ConvertArgs, InfoArgs};
 use crate::derive_args::DeriveArgs;
@@ -66,6 +67,8 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Record the block I/O of live devices
     Record(RecordArgs),
+    /// Check that a replay issued all of its load, and nothing else
+    Check(Box<CheckArgs>),
     /// Make loads and archives of traces: blktrace, blkparse, perf, fio, XDD, DiskMon, MSR …
     Convert(Box<ConvertArgs>),
     /// Tell what a trace is, and its shape

@@ -7,6 +7,7 @@ mod analysis;
 mod analyze_args;
 mod args;
 mod blkreplay_args;
+mod check_args;
 mod commands;
 mod compare_args;
 mod convert_args;
@@ -83,6 +84,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Import(args) => commands::import(args),
         Command::Generate(args) => commands::generate(args),
         Command::Record(args) => commands::record(&args),
+        Command::Check(args) => commands::check(&args),
         Command::Convert(args) => commands::convert(&args),
         Command::Info(args) => commands::info(&args),
         Command::Filter(args) => commands::filter(&args),

@@ -4,6 +4,7 @@
 //! files ([`blkreplay`]), plain or gzip ([`decompress`]), and XDD's seek lists ([`read_seek_list`]).
 
 pub mod blkreplay;
+mod differences;
 pub mod fio;
 mod format;
 mod input;
@@ -15,6 +16,7 @@ mod stream;
 pub mod tables;
 mod text;
 
+pub use differences::{Differences, Key};
 pub use format::Format;
 pub use input::{InputError, decompress};
 pub use request::{

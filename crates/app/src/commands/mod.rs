@@ -2,6 +2,7 @@
 
 mod analyze;
 mod blkreplay;
+mod check;
 mod compare;
 mod convert;
 mod derive;
@@ -25,6 +26,7 @@ mod xdd;
 
 pub use analyze::analyze;
 pub use blkreplay::{as_blkreplay, blkreplay};
+pub use check::check;
 pub use compare::compare;
 pub use convert::convert;
 pub use derive::derive;

@@ -5,6 +5,7 @@
 
 mod analyze;
 mod blkreplay;
+mod check;
 mod compare;
 mod conflicts;
 mod convert;

@@ -1,0 +1,196 @@
+//! Which requests of one trace are missing in another (blkreplay manual, C.1): by place, length and operation alone, without
+//! times and order. What the kernel split or joined is recognised.
+//!
+//! Memory: 16 bytes for each request of both traces.
+
+use iosonar_plan::{Extent, Op};
+
+/// A request as it is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// First byte.
+    pub offset: u64,
+    /// Bytes; at most 2^63, told in units of a byte.
+    length: u32,
+    op: u8,
+}
+
+impl Key {
+    /// Of a request; longer ones than 4 GiB count as so long.
+    pub fn new(op: Op, extent: Extent) -> Key {
+        let length = u32::try_from(extent.length).unwrap_or(u32::MAX);
+        Key { offset: extent.offset, length, op: op as u8 }
+    }
+
+    /// Read or write.
+    pub fn op(self) -> Op {
+        Op::ALL[usize::from(self.op)]
+    }
+
+    /// Bytes.
+    pub fn length(self) -> u64 {
+        self.length.into()
+    }
+
+    fn end(self) -> u64 {
+        self.offset + self.length()
+    }
+}
+
+/// What two traces have in common and what not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Differences {
+    /// Requests that both have.
+    pub same: u64,
+    /// Requests of the first that the second has in several parts; and how many parts.
+    pub split: (u64, u64),
+    /// Requests of the first that the second has joined into fewer; and how many those are.
+    pub joined: (u64, u64),
+    /// Requests that the second lacks, in the order of their places.
+    pub missing: Vec<Key>,
+    /// Requests that the first lacks.
+    pub added: Vec<Key>,
+}
+
+impl Differences {
+    /// Between these requests, in any order.
+    pub fn between(mut first: Vec<Key>, mut second: Vec<Key>) -> Differences {
+        let order = |k: &Key| (k.op, k.offset, k.length);
+        first.sort_unstable_by_key(order);
+        second.sort_unstable_by_key(order);
+        let mut found = Differences::default();
+        let (mut a, mut b) = (first.into_iter().peekable(), second.into_iter().peekable());
+        let (mut missing, mut added) = (Vec::new(), Vec::new());
+        loop {
+            match (a.peek(), b.peek()) {
+                (Some(x), Some(y)) if x == y => {
+                    found.same += 1;
+                    (a.next(), b.next());
+                }
+                (Some(x), Some(y)) if order(x) < order(y) => missing.extend(a.next()),
+                (Some(_), Some(_)) | (None, Some(_)) => added.extend(b.next()),
+                (Some(_), None) => missing.extend(a.next()),
+                (None, None) => break,
+            }
+        }
+        let parts = found.recognise(&missing, &added);
+        let (is_known, is_known_too) = parts;
+        let rest = |keys: Vec<Key>, known: Vec<bool>| -> Vec<Key> {
+            keys.into_iter().zip(known).filter(|(_, known)| !known).map(|(key, _)| key).collect()
+        };
+        found.missing = rest(missing, is_known);
+        found.added = rest(added, is_known_too);
+        found
+    }
+
+    /// Whether both have the same, but for what was split or joined.
+    pub fn are_none(&self) -> bool {
+        self.missing.is_empty() && self.added.is_empty()
+    }
+
+    /// Finds runs of neighbours that cover the same bytes on both sides; which requests of each side are known by that.
+    fn recognise(&mut self, missing: &[Key], added: &[Key]) -> (Vec<bool>, Vec<bool>) {
+        let (mut known, mut known_too) = (vec![false; missing.len()], vec![false; added.len()]);
+        for (i, whole) in missing.iter().enumerate() {
+            if known[i] {
+                continue;
+            }
+            // One that was split: its parts lie one behind the other and end where it does.
+            if let Some(parts) = chain(added, &known_too, whole) {
+                self.split.0 += 1;
+                self.split.1 += parts.len() as u64;
+                known[i] = true;
+                parts.into_iter().for_each(|p| known_too[p] = true);
+            }
+        }
+        for (i, whole) in added.iter().enumerate() {
+            if known_too[i] {
+                continue;
+            }
+            if let Some(parts) = chain(missing, &known, whole) {
+                self.joined.0 += parts.len() as u64;
+                self.joined.1 += 1;
+                known_too[i] = true;
+                parts.into_iter().for_each(|p| known[p] = true);
+            }
+        }
+        (known, known_too)
+    }
+}
+
+/// Numbers of keys that lie one behind the other and together are what `whole` is; those that are `used` are not taken.
+fn chain(keys: &[Key], used: &[bool], whole: &Key) -> Option<Vec<usize>> {
+    let (mut at, mut parts) = (whole.offset, Vec::new());
+    while at < whole.end() {
+        let from = keys.partition_point(|k| (k.op, k.offset) < (whole.op, at));
+        let same_place = keys[from..].iter().take_while(|k| k.op == whole.op && k.offset == at);
+        let fitting = same_place.enumerate().map(|(i, k)| (from + i, k));
+        // Of those that begin here the longest that still fits.
+        let (index, part) =
+            fitting.filter(|(i, k)| !used[*i] && k.end() <= whole.end() && k.length > 0).last()?;
+        parts.push(index);
+        at = part.end();
+    }
+    (parts.len() > 1).then_some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn key(op: Op, offset: u64, length: u64) -> Key {
+        Key::new(op, Extent { offset, length })
+    }
+
+    #[test]
+    fn splits_and_joints_are_recognised_and_the_rest_is_listed() {
+        let (r, w) = (Op::Read, Op::Write);
+        let first = vec![
+            key(w, 0, 100),
+            key(r, 200, 50),
+            key(r, 250, 50),
+            key(w, 500, 8),
+            key(w, 500, 8),
+            key(r, 900, 8),
+        ];
+        let second = vec![
+            key(w, 60, 40),
+            key(w, 0, 60),
+            key(r, 200, 100),
+            key(w, 500, 8),
+            key(w, 700, 8),
+            key(w, 900, 8),
+        ];
+        let found = Differences::between(first, second);
+        assert_eq!((found.same, found.split, found.joined), (1, (1, 2), (2, 1)));
+        assert_eq!(found.missing, [key(r, 900, 8), key(w, 500, 8)]);
+        assert_eq!(found.added, [key(w, 700, 8), key(w, 900, 8)]);
+        assert!(!found.are_none());
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_means_nothing_and_nothing_is_lost(
+            a in prop::collection::vec((any::<bool>(), 0u64..20, 1u64..5), 0..40),
+            b in prop::collection::vec((any::<bool>(), 0u64..20, 1u64..5), 0..40),
+        ) {
+            let keys = |v: &[(bool, u64, u64)]| -> Vec<Key> {
+                v.iter().map(|(w, o, l)| key(if *w { Op::Write } else { Op::Read }, *o, *l)).collect()
+            };
+            let (a, b) = (keys(&a), keys(&b));
+            let mut turned = a.clone();
+            turned.reverse();
+            let found = Differences::between(a.clone(), b.clone());
+            prop_assert_eq!(&Differences::between(turned, b.clone()), &found);
+            prop_assert!(Differences::between(a.clone(), a.clone()).are_none());
+            let of_first = found.same + found.split.0 + found.joined.0 + found.missing.len() as u64;
+            let of_second = found.same + found.split.1 + found.joined.1 + found.added.len() as u64;
+            prop_assert_eq!((of_first, of_second), (a.len() as u64, b.len() as u64));
+            // What is added to one side is named.
+            let mut more = a.clone();
+            more.push(key(Op::Write, 1 << 30, 7));
+            prop_assert_eq!(Differences::between(more, a).missing, [key(Op::Write, 1 << 30, 7)]);
+        }
+    }
+}
