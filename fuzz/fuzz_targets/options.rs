@@ -17,6 +17,8 @@ mod means_args;
 mod plot_args;
 #[path = "../../crates/app/src/run_args.rs"]
 mod run_args;
+#[path = "../../crates/app/src/steps_args.rs"]
+mod steps_args;
 
 use clap::Parser;
 
