@@ -78,7 +78,8 @@ fn without_a_knee_or_without_clarity_it_says_so() {
         (edge["verdict"]["result"].as_str(), edge["verdict"]["why"].as_str()),
         (Some("unclear"), Some("ended_there"))
     );
-    let steep = knee(&lab, 1, "--sim-service 10ms --sim-channels 1 --from 50 --to 150 --duration 1s --out steep");
+    let steep =
+        knee(&lab, 1, "--sim-service 10ms --sim-channels 1 --from 50 --to 150 --duration 1s --out steep");
     assert_eq!(steep["verdict"]["why"], "too_short");
     let at_once = knee(&lab, 0, "--sim-service 1ms --sim-channels 1 --from 2000 --to 4000 --out once");
     assert_eq!(at_once["verdict"]["from_the_start"], true);
