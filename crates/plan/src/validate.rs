@@ -137,12 +137,12 @@ fn validate_load(load: &LoadSource, passes: u32) -> Result {
             window.start
         )
     })?;
-    require(load.pace == LoadPace::Original || load.speed.is_one(), || {
-        "speed has no meaning where the load's times do not count: leave one of them out".into()
-    })?;
     if let LoadPace::Rising(rising) = &load.pace {
         validate_rising(rising)?;
     }
+    require(load.pace == LoadPace::Original || load.speed.is_one(), || {
+        "speed has no meaning where the load's times do not count: leave one of them out".into()
+    })?;
     let is_stdin = load.file.as_os_str() == "-";
     require(passes == 1 || !is_stdin, || {
         "standard input can be read only once: save it to a file, or use one pass".into()

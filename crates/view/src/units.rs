@@ -94,7 +94,7 @@ pub fn more_targets(n: usize) -> String {
 
 /// Requests per second.
 pub fn request_rate(per_second: f64) -> String {
-    if per_second >= 1000.0 { grouped(per_second.round() as u64) } else { number(per_second) }
+    if per_second >= 999.5 { grouped(per_second.round() as u64) } else { number(per_second) }
 }
 
 /// Bytes per second in decimal units, as data sheets give them: `38.4 MB/s`.

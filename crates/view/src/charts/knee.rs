@@ -263,14 +263,19 @@ mod tests {
 
     /// A target that does 1000 requests in a second, and a demand from 0 to `most` in 100 rows of 100 ms.
     fn rows(most: f64) -> Vec<RampRow> {
+        let mut done = (0.0f64, 0u64);
         let row = |i: u64| {
             let demand = most * (i as f64 + 0.5) / 100.0;
             let late = ((demand - 1000.0).max(0.0) * 1e6) as u64;
+            // Whole requests, without losing parts of them.
+            done.0 += demand.min(1000.0) / 10.0;
+            let delivered = done.0 as u64 - done.1;
+            done.1 += delivered;
             RampRow {
                 from_ns: i * 100_000_000,
                 to_ns: (i + 1) * 100_000_000,
                 demanded: demand / 10.0,
-                delivered: (demand.min(1000.0) / 10.0) as u64,
+                delivered,
                 failed: 0,
                 delay: Some(RowTimes { p50_ns: late, p99_ns: late * 2 }),
                 response: Some(RowTimes { p50_ns: late + 900_000, p99_ns: late + 2_000_000 }),
