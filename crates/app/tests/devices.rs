@@ -28,6 +28,8 @@ mod knee;
 mod natural;
 #[path = "devices/readers.rs"]
 mod readers;
+#[path = "devices/record.rs"]
+mod record;
 #[path = "devices/vm.rs"]
 mod vm;
 #[path = "devices/xdd.rs"]

@@ -142,8 +142,12 @@ impl Background {
         Background(Some(command.spawn().unwrap()))
     }
 
+    pub fn id(&self) -> u32 {
+        self.0.as_ref().unwrap().id()
+    }
+
     pub fn signal(&self, signal: &str) {
-        let pid = self.0.as_ref().unwrap().id().to_string();
+        let pid = self.id().to_string();
         iosonar_testkit::tool("kill", &["-s", signal, &pid]);
     }
 

@@ -1,0 +1,257 @@
+//! Recording live devices: a real program's load, recorded, replayed and recorded again; what is lost is counted; nothing is
+//! left in the kernel.
+
+use crate::common::*;
+use iosonar_testkit::{Image, Lab, LoopDevice, Mounted, tool};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const PLACES: [&str; 2] = ["/sys/kernel/tracing/instances", "/sys/kernel/debug/tracing/instances"];
+
+/// Whether a recorder has an instance of tracing in the kernel; there may be recorders of others, too.
+fn is_in_kernel(process: u32) -> bool {
+    PLACES.iter().any(|place| Path::new(place).join(format!("iosonar-record-{process}")).exists())
+}
+
+/// A recorder in the background, which records already.
+fn recorder(lab: &Lab, device: &LoopDevice, more: &str, out: &str) -> Background {
+    let mut command = lab.command(&format!("record {} --no-progress {more} -o {out}", device.text()));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let running = Background::start(command);
+    let facts = lab.path(out).join("recording.json");
+    until("the recording", || facts.exists());
+    running
+}
+
+fn stop(running: Background) -> String {
+    let process = running.id();
+    assert!(is_in_kernel(process));
+    // What was asked for just now may still be on its way.
+    std::thread::sleep(Duration::from_millis(300));
+    running.signal("INT");
+    let ended = running.wait();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(!is_in_kernel(process), "what was changed in the kernel is undone");
+    ended.out
+}
+
+/// Whether recording is possible here at all.
+fn check_kernel(lab: &Lab, device: &LoopDevice) -> Result<(), String> {
+    let probe = lab.run(&format!("record {} --no-progress --duration 0 -o probe", device.text()));
+    if probe.code == 0 {
+        Ok(())
+    } else {
+        Err(format!("recording is not possible here: {}", probe.err.trim()))
+    }
+}
+
+/// Some minutes of a small program's life, in seconds: files are written, flushed, read back and removed.
+fn live(dir: &Path) {
+    for round in 0..6u32 {
+        let name = |n: u32| dir.join(format!("file-{n}"));
+        let content: Vec<u8> = (0..96u32 << 10)
+            .map(|i| (i.wrapping_mul(2_654_435_761).wrapping_add(round) >> 24) as u8)
+            .collect();
+        for n in 0..8 {
+            std::fs::write(name(n), &content[..(n as usize + 1) * 11_000]).unwrap();
+        }
+        tool("sync", &["-f".as_ref(), dir.as_os_str()]);
+        let reading = format!("iflag=direct if={}", name(round % 8).display());
+        let words: Vec<&str> = reading.split(' ').chain(["of=/dev/null", "bs=4k", "status=none"]).collect();
+        tool("dd", &words);
+        std::fs::remove_file(name(round)).unwrap();
+    }
+    tool("sync", &["-f".as_ref(), dir.as_os_str()]);
+}
+
+fn demand(lab: &Lab, input: &str) -> Value {
+    let all: Value = serde_json::from_str(&lab.expect(0, &format!("analyze --json {input}")).out).unwrap();
+    all["demand"]["facts"].as_object().map_or(all["demand"].clone(), |facts| Value::Object(facts.clone()))
+}
+
+/// What does not depend on when requests came: counts, lengths, places, the whole working set, frequencies.
+fn static_part(demand: &Value) -> Value {
+    let infinite =
+        demand["working_sets"].as_array().and_then(|sets| sets.last().cloned()).unwrap_or_default();
+    serde_json::json!({
+        "counts": demand["counts"],
+        "sizes": demand["sizes"],
+        "positions": demand["positions"],
+        "infinite": infinite["sliding"]["pages"]["max"],
+        "pages": demand["frequency"]["all"]["distinct_pages"],
+        "accesses": demand["frequency"]["all"]["accesses"],
+    })
+}
+
+// Done when 1
+#[test]
+fn a_program_is_recorded_replayed_recorded_again_and_every_request_is_found() {
+    needs!("mkfs.ext4", "dd", "sync");
+    let (lab, device) = (lab(), LoopDevice::of(Image::sparse(64), &[]));
+    or_skip!(check_kernel(&lab, &device));
+    tool("mkfs.ext4", &["-q", "-E", "nodiscard", device.text()]);
+    let mounted = Mounted::new(device.path(), "rw");
+    let running = recorder(&lab, &device, "", "first");
+    live(mounted.path());
+    let told = stop(running);
+    drop(mounted);
+    assert!(told.contains(" 0 lost"), "{told}");
+    lab.expect(0, "convert first load.load.gz");
+
+    let other = LoopDevice::random(64);
+    let running = recorder(&lab, &other, "", "second");
+    lab.expect(
+        0,
+        &format!("replay load.load.gz -t {} --destroy --start-grace 0.2 --asap -o ran", other.text()),
+    );
+    let told = stop(running);
+    assert!(told.contains(" 0 lost"), "{told}");
+    let checked = lab.expect(0, "check ran second");
+    assert!(checked.out.contains("every request was issued, and nothing else"), "{}", checked.out);
+    lab.expect(0, "check ran load.load.gz");
+
+    // The three archives tell the same of what does not depend on time.
+    let first = static_part(&demand(&lab, "first"));
+    assert!(first["counts"]["all"]["requests"].as_u64().is_some_and(|n| n > 50), "{first}");
+    assert_eq!(static_part(&demand(&lab, "ran")), first);
+    let json: Value = serde_json::from_str(&lab.expect(0, "check --json ran second").out).unwrap();
+    let second = static_part(&demand(&lab, "second"));
+    if json["outside"] == 0 && json["split"]["requests"] == 0 {
+        assert_eq!(second, first);
+    } else {
+        // What looked at the device before the run is in the second recording, too.
+        let outside = json["outside"].as_u64().unwrap();
+        let extra = json["split"]["parts"].as_u64().unwrap() - json["split"]["requests"].as_u64().unwrap();
+        let count = |v: &Value| v["counts"]["all"]["requests"].as_u64().unwrap();
+        assert_eq!(count(&second), count(&first) + outside + extra);
+    }
+    // Removing one line names exactly that request.
+    let text = lab.expect(0, "filter shift:0 load.load.gz").out;
+    let mut lines: Vec<&str> = text.lines().collect();
+    let removed = lines.remove(lines.len() / 2);
+    lab.file("fewer.load", lines.join("\n") + "\n");
+    let checked: Value = serde_json::from_str(&lab.expect(5, "check --json ran fewer.load").out).unwrap();
+    let sector: u64 = removed.split(';').nth(1).unwrap().trim().parse().unwrap();
+    assert_eq!(checked["added"], Value::Array(vec![]));
+    assert_eq!(
+        (checked["missing"].as_array().unwrap().len(), &checked["missing"][0]["sector"]),
+        (1, &sector.into())
+    );
+}
+
+// Done when 4
+#[test]
+fn a_killed_recorder_leaves_a_readable_recording_and_after_a_cleanup_nothing_in_the_kernel() {
+    needs!("dd");
+    let (lab, device) = (lab(), LoopDevice::random(16));
+    or_skip!(check_kernel(&lab, &device));
+    let running = recorder(&lab, &device, "--segment 1", "killed");
+    let read = |count: u32| {
+        let (input, count) = (format!("if={}", device.text()), format!("count={count}"));
+        tool("dd", &[&input, "of=/dev/null", "bs=4k", &count, "iflag=direct", "status=none"]);
+    };
+    read(500);
+    let events = lab.path("killed/events");
+    let size = || {
+        let files = std::fs::read_dir(&events).unwrap().flatten();
+        files.filter_map(|file| file.metadata().ok()).map(|m| m.len()).sum::<u64>()
+    };
+    until("events on disk", || size() > 500);
+    let process = running.id();
+    running.signal("KILL");
+    running.wait();
+    assert!(is_in_kernel(process), "what a kill leaves");
+    // Readable as it is, and as an archive after the cleanup.
+    let info: Value = serde_json::from_str(&lab.expect(0, "info --json killed").out).unwrap();
+    assert_eq!(info["kinds"]["reads"], 500);
+    let cleaned = lab.expect(0, "record --cleanup killed");
+    assert!(cleaned.err.contains("is gone: its tracing was switched off and removed"), "{}", cleaned.err);
+    assert!(!is_in_kernel(process));
+    assert_eq!(lab.records("killed").len(), 500);
+    let again = lab.expect(2, "record --cleanup killed");
+    assert!(again.err.contains("is whole already"), "{}", again.err);
+}
+
+#[test]
+fn what_the_buffers_cannot_hold_is_counted_exactly() {
+    needs!("dd");
+    let (lab, device) = (lab(), LoopDevice::random(64));
+    or_skip!(check_kernel(&lab, &device));
+    let running = recorder(&lab, &device, "--buffer 64KiB", "rec");
+    // As long as nobody reads the buffers they fill.
+    running.signal("STOP");
+    let input = format!("if={}", device.text());
+    tool("dd", &[&input, "of=/dev/null", "bs=4k", "count=16000", "iflag=direct", "status=none"]);
+    running.signal("CONT");
+    let told = stop(running);
+    let facts: Value =
+        serde_json::from_str(&std::fs::read_to_string(lab.path("rec/recording.json")).unwrap()).unwrap();
+    let count = |name: &str| facts["counts"][name].as_u64().unwrap();
+    assert!(count("lost_events") > 10_000, "{told}");
+    // One event when it was asked for and one when it ended; of bios that are no requests both ends are none.
+    // What else looks at a device, when it is opened for example, is a few requests more.
+    let all = count("events") + count("lost_events");
+    assert!((32_000..32_500).contains(&all), "{facts}");
+    assert!(
+        told.contains("events were lost because a ring buffer was full: give more with --buffer"),
+        "{told}"
+    );
+    let checked = lab.expect(0, "info rec");
+    assert!(checked.out.contains("lost events, as the kernel says"), "{}", checked.out);
+}
+
+#[test]
+fn latencies_are_those_that_the_kernel_counts() {
+    needs!("dd");
+    let (lab, device) = (lab(), LoopDevice::random(32));
+    or_skip!(check_kernel(&lab, &device));
+    let stat = || -> Vec<u64> {
+        let text = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
+        text.split_whitespace().map(|n| n.parse().unwrap()).collect()
+    };
+    let running = recorder(&lab, &device, "--at issue", "rec");
+    let before = stat();
+    let input = format!("if={}", device.text());
+    tool("dd", &[&input, "of=/dev/null", "bs=64k", "count=400", "iflag=direct", "status=none"]);
+    let after = stat();
+    stop(running);
+    let records = lab.records("rec");
+    assert_eq!(records.len() as u64, after[0] - before[0]);
+    let sectors: u64 = records.iter().map(|r| r.executed.length / 512).sum();
+    assert_eq!(sectors, after[2] - before[2]);
+    assert!(records.iter().all(|r| r.latency().is_some_and(|l| l.0 > 0)));
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_with_a_remedy() {
+    needs!();
+    let (lab, device) = (lab(), LoopDevice::of(Image::random(8), &["-P"]));
+    let file = lab.target("file", 4096);
+    let refused = lab.expect(2, &format!("record {} -o x", file.display()));
+    assert!(refused.err.contains("is a file: block I/O is recorded of devices"), "{}", refused.err);
+    let partition = device.partition(1, 1, 4);
+    let refused = lab.expect(2, &format!("record {} -o x", partition.path().display()));
+    assert!(refused.err.contains(&format!("record {}", device.text())), "{}", refused.err);
+    lab.expect(2, "record /dev/nothing -o x");
+    lab.file("there", "");
+    lab.expect(2, &format!("record {} --duration 0 -o there", device.text()));
+    assert!(!lab.path("x").exists());
+    let quiet = lab.expect(2, &format!("record --measure-overhead {} --duration 6s", device.text()));
+    assert!(quiet.err.contains("nothing used"), "{}", quiet.err);
+    let mut nobody = Command::new("setpriv");
+    nobody.args([
+        "--reuid=65534",
+        "--clear-groups",
+        env!("CARGO_BIN_EXE_iosonar"),
+        "record",
+        device.text(),
+        "-o",
+        "/tmp/no",
+    ]);
+    if let Ok(ended) = nobody.output() {
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert!(!ended.status.success() && (told.contains("root") || told.contains("ermission")), "{told}");
+    }
+}
