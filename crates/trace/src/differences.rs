@@ -65,7 +65,8 @@ impl Differences {
             match (a.peek(), b.peek()) {
                 (Some(x), Some(y)) if x == y => {
                     found.same += 1;
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                 }
                 (Some(x), Some(y)) if order(x) < order(y) => missing.extend(a.next()),
                 (Some(_), Some(_)) | (None, Some(_)) => added.extend(b.next()),

@@ -203,7 +203,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(table: Table, text: &str) -> (Vec<(u64, u64, u64, Kind, u64)>, Vec<String>, Vec<String>) {
+    /// Time, offset, length, kind and latency.
+    type Row = (u64, u64, u64, Kind, u64);
+
+    fn all(table: Table, text: &str) -> (Vec<Row>, Vec<String>, Vec<String>) {
         let mut rows = Rows::new(text.as_bytes(), table);
         let (mut good, mut bad) = (Vec::new(), Vec::new());
         while let Some(entry) = rows.next().unwrap() {

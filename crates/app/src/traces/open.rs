@@ -84,7 +84,7 @@ pub struct Trace {
 
 /// What lies at a path.
 enum Opened {
-    Archive(Archive),
+    Archive(Box<Archive>),
     /// A recording, with its events.
     Recording(PathBuf),
     Parquet(PathBuf),
@@ -158,7 +158,9 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
         return Ok(Opened::Recording(path.to_path_buf()));
     }
     if path.is_dir() {
-        return Archive::open(path).map(Opened::Archive).map_err(Failure::refused);
+        return Archive::open(path)
+            .map(|archive| Opened::Archive(Box::new(archive)))
+            .map_err(Failure::refused);
     }
     let mut text = crate::inputs::text(path)?;
     let mut head = Vec::new();
@@ -197,7 +199,7 @@ type Chosen = (At, Timing);
 
 fn requests(path: &Path, opened: Opened, reading: &Reading) -> Result<(Boxed, Option<Chosen>), Failure> {
     let (format, text) = match opened {
-        Opened::Archive(archive) => return Ok((Box::new(Recorded::of_archive(archive)), None)),
+        Opened::Archive(archive) => return Ok((Box::new(Recorded::of_archive(*archive)), None)),
         Opened::Recording(dir) => {
             let (requests, at) = recorded_requests(&dir, reading.timing, reading.at)?;
             return Ok((requests, Some((at, reading.timing))));

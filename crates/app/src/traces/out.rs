@@ -6,6 +6,7 @@ use crate::output::tell;
 use crate::replace::{Replacement, is_special};
 use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
+use iosonar_plan::SECTOR;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_load, write_result};
 use iosonar_trace::fio::{FioWriter, Version};
 use iosonar_trace::{Kind, Pairing, SeekListWriter, Traced};
@@ -290,7 +291,8 @@ impl Sink {
 
     /// Whether the request was written.
     fn push(&mut self, request: &Traced, device: &str, written: &mut Written) -> Result<bool, anyhow::Error> {
-        let is_uneven = request.extent.offset % 512 != 0 || request.extent.length % 512 != 0;
+        let is_uneven =
+            !request.extent.offset.is_multiple_of(SECTOR) || !request.extent.length.is_multiple_of(SECTOR);
         match self {
             Sink::Load(out) => {
                 let Some(timed) = request.timed() else { return Ok(false) };
