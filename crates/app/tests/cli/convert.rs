@@ -181,3 +181,29 @@ fn time_that_runs_backward_is_brought_into_order_and_told() {
     let kept = rows(&lab.expect(0, "convert --keep-order a.csv -").out);
     assert_eq!(kept.iter().map(|r| r.1).collect::<Vec<_>>(), [8, 16, 24]);
 }
+
+#[test]
+fn fio_replays_what_is_written() {
+    let lab = lab();
+    if std::process::Command::new("fio").arg("--version").output().is_err() {
+        return iosonar_testkit::skip("fio_replays_what_is_written", "fio is not installed");
+    }
+    lab.file("a.load", LOAD);
+    lab.target("target", 1 << 20);
+    for (to, log) in [("fio", "three.log"), ("fio2", "two.log")] {
+        lab.expect(0, &format!("convert --to {to} --fio-file target a.load {log}"));
+        let mut fio = std::process::Command::new("fio");
+        let log = format!("--read_iolog={log}");
+        let told = fio
+            .args(["--name=r", &log, "--ioengine=psync", "--output-format=json"])
+            .current_dir(lab.path(""));
+        let told = String::from_utf8(told.output().unwrap().stdout).unwrap();
+        let json: Value = serde_json::from_str(&told[told.find('{').unwrap_or(0)..])
+            .unwrap_or_else(|e| panic!("{e}: {told}"));
+        let job = &json["jobs"][0];
+        assert_eq!((&job["read"]["total_ios"], &job["write"]["total_ios"]), (&2.into(), &2.into()), "{told}");
+        assert_eq!(job["read"]["io_bytes"], 24 * 512);
+        // The last request is due half a second after the first.
+        assert!(job["job_runtime"].as_u64().is_some_and(|ms| ms > 100), "{told}");
+    }
+}
