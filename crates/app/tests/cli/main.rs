@@ -12,6 +12,7 @@ mod convert;
 mod data;
 mod derive;
 mod engines;
+mod examples;
 mod exchange;
 mod filter;
 mod knee;
