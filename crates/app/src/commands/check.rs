@@ -3,12 +3,11 @@
 use crate::check_args::CheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::traces::{BadTold, Reading, Trace, open};
-use anyhow::Context;
+use crate::traces::{Reading, Trace, open};
 use iosonar_archive::Archive;
 use iosonar_plan::{Nanos, SECTOR};
 use iosonar_trace::kernel::Timing;
-use iosonar_trace::{Differences, Entry, Key};
+use iosonar_trace::{Differences, Key};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
@@ -64,22 +63,17 @@ fn span(replay: &Path, recording: &Path) -> Result<Option<(Nanos, Nanos)>, Failu
 
 /// The reads and writes of a trace within a span, what was bad, and how many lay outside.
 fn keys(trace: &mut Trace, span: Option<(Nanos, Nanos)>) -> Result<(Vec<Key>, u64, u64), Failure> {
-    let (mut keys, mut bad, mut outside) = (Vec::new(), BadTold::default(), 0);
+    let (mut keys, mut outside) = (Vec::new(), 0);
     let is_inside = |time: Nanos| span.is_none_or(|(from, to)| (from..=to).contains(&time));
-    loop {
-        let entry = trace.requests.next();
-        match entry.with_context(|| trace.name.clone()).map_err(Failure::refused)? {
-            Some(Entry::One(request)) => match request.kind.op() {
-                Some(op) if is_inside(request.time) => keys.push(Key::new(op, request.extent)),
-                Some(_) => outside += 1,
-                None => {}
-            },
-            Some(Entry::Bad(found)) => bad.tell(&trace.name, &found),
-            None => break,
+    let bad = trace.each(|request, _| {
+        match request.kind.op() {
+            Some(op) if is_inside(request.time) => keys.push(Key::new(op, request.extent)),
+            Some(_) => outside += 1,
+            None => {}
         }
-    }
-    bad.end(&trace.name);
-    Ok((keys, bad.count, outside))
+        Ok(())
+    })?;
+    Ok((keys, bad, outside))
 }
 
 fn as_json(found: &Differences, beside: Beside) -> String {

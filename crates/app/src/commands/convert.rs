@@ -3,11 +3,11 @@
 use crate::convert_args::{ConvertArgs, SplitArg, ToArg};
 use crate::exit::{Exit, Failure};
 use crate::output::tell;
-use crate::traces::{BadTold, Form, Output, Outputs, Reading, Trace, open};
-use anyhow::{Context, anyhow};
+use crate::traces::{Form, Output, Outputs, Reading, Trace, open};
+use anyhow::anyhow;
 use iosonar_trace::fio::Version;
 use iosonar_trace::kernel::Timing;
-use iosonar_trace::{Entry, Process, Traced};
+use iosonar_trace::{Process, Traced};
 use std::path::PathBuf;
 
 /// Converts; says what was written and what was left out.
@@ -27,8 +27,8 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     let bad = copy(args, &mut trace, &mut outputs)?;
     let mut remarks: Vec<String> =
         trace.requests.besides().into_iter().filter(is_worth_telling).map(sentence).collect();
-    if bad.count > 0 {
-        remarks.push(format!("{} entries are damaged and were left out", bad.count));
+    if bad > 0 {
+        remarks.push(format!("{} entries are damaged and were left out", bad));
     }
     let written = outputs.end(&remarks)?;
     remarks.extend(written.remarks());
@@ -40,7 +40,7 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
         tell(format_args!("iosonar: {}: it holds no request that could be written", trace.name));
         return Ok(Exit::Failed);
     }
-    Ok(if args.reading.strict && bad.count > 0 { Exit::Cautioned } else { Exit::Fine })
+    Ok(if args.reading.strict && bad > 0 { Exit::Cautioned } else { Exit::Fine })
 }
 
 fn form(to: ToArg) -> Form {
@@ -83,28 +83,13 @@ fn sentence((what, count): (String, u64)) -> String {
     format!("{count} {what}")
 }
 
-fn copy(args: &ConvertArgs, trace: &mut Trace, outputs: &mut Outputs) -> Result<BadTold, Failure> {
-    let (mut bad, mut names) = (BadTold::default(), Vec::new());
-    loop {
-        let entry = trace.requests.next();
-        match entry.with_context(|| trace.name.clone()).map_err(Failure::refused)? {
-            Some(Entry::One(request)) => {
-                if names.len() <= request.device as usize {
-                    names = trace.requests.devices();
-                }
-                let device = names.get(request.device as usize).map_or("", String::as_str);
-                match args.split {
-                    None => outputs.push("", &request, device)?,
-                    Some(SplitArg::Device) => outputs.push(device, &request, device)?,
-                    Some(SplitArg::Process) => outputs.push(&process_name(&request), &request, device)?,
-                }
-            }
-            Some(Entry::Bad(found)) => bad.tell(&trace.name, &found),
-            None => break,
-        }
-    }
-    bad.end(&trace.name);
-    refuse_mixture(args, &names)?;
+fn copy(args: &ConvertArgs, trace: &mut Trace, outputs: &mut Outputs) -> Result<u64, Failure> {
+    let bad = trace.each(|request, device| match args.split {
+        None => outputs.push("", request, device),
+        Some(SplitArg::Device) => outputs.push(device, request, device),
+        Some(SplitArg::Process) => outputs.push(&process_name(request), request, device),
+    })?;
+    refuse_mixture(args, &trace.requests.devices())?;
     Ok(bad)
 }
 

@@ -3,12 +3,11 @@
 use crate::convert_args::InfoArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{print, tell};
-use crate::traces::{BadTold, Reading, Trace, open};
-use anyhow::Context;
+use crate::traces::{Reading, Trace, open};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use iosonar_plan::Nanos;
 use iosonar_trace::kernel::Timing;
-use iosonar_trace::{Entry, Kind, Pairing};
+use iosonar_trace::{Kind, Pairing};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -43,25 +42,18 @@ impl Shape {
             ..Default::default()
         };
         let mut tally = DemandTally::new(&options);
-        let (mut kinds, mut pairings, mut bad) = ([0; Kind::ALL.len()], [0; 5], BadTold::default());
-        loop {
-            let entry = trace.requests.next();
-            match entry.with_context(|| trace.name.clone()).map_err(Failure::refused)? {
-                Some(Entry::One(request)) => {
-                    kinds[request.kind as usize] += 1;
-                    pairings[request.pairing as usize] += 1;
-                    if let Some(op) = request.kind.op() {
-                        let device = u16::try_from(request.device).unwrap_or(u16::MAX);
-                        tally.add(&Demand::at(request.time.0, device, op, request.extent));
-                    }
-                }
-                Some(Entry::Bad(found)) => bad.tell(&trace.name, &found),
-                None => break,
+        let (mut kinds, mut pairings) = ([0; Kind::ALL.len()], [0; 5]);
+        let bad = trace.each(|request, _| {
+            kinds[request.kind as usize] += 1;
+            pairings[request.pairing as usize] += 1;
+            if let Some(op) = request.kind.op() {
+                let device = u16::try_from(request.device).unwrap_or(u16::MAX);
+                tally.add(&Demand::at(request.time.0, device, op, request.extent));
             }
-        }
-        bad.end(&trace.name);
+            Ok(())
+        })?;
         let (devices, besides) = (trace.requests.devices(), trace.requests.besides());
-        Ok(Shape { kinds, pairings, devices, besides, bad: bad.count, demand: tally.finish() })
+        Ok(Shape { kinds, pairings, devices, besides, bad, demand: tally.finish() })
     }
 
     /// Most requests in a second.

@@ -5,5 +5,5 @@ mod open;
 mod out;
 
 pub use archive::NewArchive;
-pub use open::{BadTold, Reading, Trace, open};
+pub use open::{Reading, Trace, open};
 pub use out::{Form, Output, Outputs};

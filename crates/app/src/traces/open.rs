@@ -4,6 +4,7 @@ use super::archive::Recorded;
 use crate::commands::recorded_requests;
 use crate::convert_args::{ReadingArgs, TimingArg};
 use crate::exit::Failure;
+use crate::output::tell;
 use anyhow::{Context, anyhow};
 use iosonar_archive::Archive;
 use iosonar_trace::fio::FioLog;
@@ -13,8 +14,7 @@ use iosonar_trace::kernel::ftrace::Ftrace;
 use iosonar_trace::kernel::{Action, At, Events, Merged, Paired, Timing};
 use iosonar_trace::tables::Rows;
 use iosonar_trace::{
-    Bad, Entry, Format, FromFirst, InOrder, Joined, Load, Next, Requests, SeekList, TraceError, Traced,
-    decompress,
+    Entry, Format, FromFirst, InOrder, Joined, Load, Next, Requests, SeekList, TraceError, Traced, decompress,
 };
 use std::fs::File;
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
@@ -347,30 +347,36 @@ impl Requests for Selected {
     }
 }
 
-/// Tells what was bad: the first ones with their text, all by their number.
-#[derive(Default)]
-pub struct BadTold {
-    /// How many.
-    pub count: u64,
+impl Trace {
+    /// Hands all requests over with the names of their devices; how many entries were bad. These are told: the first ones
+    /// with their text, the others by their number.
+    pub fn each(&mut self, mut f: impl FnMut(&Traced, &str) -> Result<(), Failure>) -> Result<u64, Failure> {
+        let (mut bad, mut devices) = (0, Vec::new());
+        while let Some(entry) =
+            self.requests.next().with_context(|| self.name.clone()).map_err(Failure::refused)?
+        {
+            match entry {
+                Entry::One(request) => {
+                    let device = request.device as usize;
+                    if devices.len() <= device {
+                        devices = self.requests.devices();
+                    }
+                    f(&request, devices.get(device).map_or("", String::as_str))?;
+                }
+                Entry::Bad(found) => {
+                    bad += 1;
+                    if bad <= TOLD {
+                        tell(format_args!("{}: {found}: skipped", self.name));
+                    }
+                }
+            }
+        }
+        if bad > TOLD {
+            tell(format_args!("{}: {} more are wrong like these: skipped", self.name, bad - TOLD));
+        }
+        Ok(bad)
+    }
 }
 
 /// Bad entries that are told one by one.
 const TOLD: u64 = 20;
-
-impl BadTold {
-    /// Tells one.
-    pub fn tell(&mut self, name: &str, bad: &Bad) {
-        self.count += 1;
-        if self.count <= TOLD {
-            crate::output::tell(format_args!("{name}: {bad}: skipped"));
-        }
-    }
-
-    /// Tells how many more there were.
-    pub fn end(&self, name: &str) {
-        if self.count > TOLD {
-            let more = self.count - TOLD;
-            crate::output::tell(format_args!("{name}: {more} more are wrong like these: skipped"));
-        }
-    }
-}
