@@ -306,7 +306,8 @@ fn holes(list: &mut List, info: &RunInfo, summary: &Summary) {
 }
 
 fn placement(list: &mut List, summary: &Summary) {
-    for target in &summary.targets {
+    // A recording's device is the one that the load is of.
+    for target in summary.targets.iter().filter(|_| !summary.run.is_recording()) {
         if let Some(factor) = target.wraparound_factor.filter(|f| is_wraparound_suspicious(*f)) {
             let effect = if factor >= HARMLESS_WRAPAROUND.end {
                 "the target is smaller than the load's device, so seeks are shorter and caches hit more often"

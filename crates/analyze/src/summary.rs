@@ -6,7 +6,7 @@ use crate::{
     ByScope, Counts, CountsByOp, Distribution, ErrorCount, Limits, Parts, Records, Span, Tally, TimeStats,
     Verdicts,
 };
-use iosonar_archive::{RunInfo, RunState};
+use iosonar_archive::{RECORDING, RunInfo, RunState};
 use iosonar_plan::{Engine, OverlapPolicy, Pace, Plan, Source};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -250,6 +250,9 @@ impl Summary {
             parts: tally.parts.stats(&info.targets),
             cautions: Vec::new(),
         };
+        if info.tool == RECORDING {
+            summary.forget_means();
+        }
         summary.cautions = caution::cautions(&summary, plan, info);
         summary
     }

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Version of the archive's form. A reader refuses a version that it does not know.
 pub const ARCHIVE_VERSION: u32 = 2;
 
+/// [`RunInfo::tool`] of what was recorded or converted, not carried out.
+pub const RECORDING: &str = "recording";
+
 /// What the engine knows about a run beside the records. Written at the start, and again at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunInfo {

@@ -1,7 +1,7 @@
 //! What a load that carries latencies says about the run that it was recorded from.
 
 use crate::facts::{Facts, Seen};
-use iosonar_archive::{RunInfo, RunState};
+use iosonar_archive::{RECORDING, RunInfo, RunState};
 use iosonar_plan::Plan;
 
 /// Plan and facts of a recording: nothing is known of how its requests were carried out, and it is complete.
@@ -9,7 +9,7 @@ use iosonar_plan::Plan;
 pub fn recording(name: &str, max_end: u64) -> (Plan, RunInfo) {
     let facts = Facts::default();
     let mut run = facts.run(name, Seen { max_end, ..Seen::default() });
-    run.tool = "recording".into();
+    run.tool = RECORDING.into();
     run.state = RunState::Finished;
     run.targets[0].path = "recorded device".into();
     (facts.plan(name), run)

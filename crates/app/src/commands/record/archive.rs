@@ -81,6 +81,7 @@ impl Begun {
         let target = plan.targets[0].clone();
         let named = |info: &TargetInfo| iosonar_plan::Target { path: (&info.path).into(), ..target.clone() };
         plan.targets = run.targets.iter().map(named).collect();
+        plan.run_id = super::super::replay::new_run_id();
         run.command = command_line();
         run.started_unix_ns = iosonar_os::realtime_ns();
         run.origin_monotonic_ns = iosonar_os::monotonic_ns();
@@ -234,7 +235,7 @@ impl Told<'_> {
         let [_, _, ambiguous, no_end, no_begin] = self.pairings;
         if ambiguous > 0 {
             remarks.push(format!(
-                "{ambiguous} ends are ambiguous, because others of the same place and length were in flight: marked"
+                "{ambiguous} ends are ambiguous, because others of the same kind, place and length were in flight; records among them are marked"
             ));
         }
         if no_end + no_begin > 0 {

@@ -103,8 +103,8 @@ impl<'a> Recording<'a> {
         let cpu = cpu_ns();
         let broken = self.until_the_end();
         let Recording { recorder, mut segments, begun, mut waiting, waiting_lost, mut sum, .. } = self;
-        let took = begun.elapsed();
         let (events, last, _) = recorder.stop().map_err(Failure::broke)?;
+        let took = begun.elapsed();
         sum.lost += last.lost;
         sum.damaged += last.damaged;
         waiting.extend(events);
