@@ -46,7 +46,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         5 => read(SeekList::new(bytes, 1024), most),
         6 => Table::ALL.iter().for_each(|table| read(Rows::new(bytes, *table), most)),
         // Events of a segment are packed: one may have less than a byte.
-        7 => events(|| Segments::new(vec![bytes]), usize::MAX),
+        7 => events(|| Segments::new([Ok(bytes)]), usize::MAX),
         _ => {
             let (form, text) = bytes.split_at(bytes.iter().position(|b| *b == b'\n').unwrap_or(0));
             if let Ok(form) = String::from_utf8_lossy(form).parse::<Form>() {

@@ -11,7 +11,7 @@ Compares which requests there are, not when and in which order. What the kernel 
 recognised and counted apart. Exit code 0: all the same, but for that; 5: something is missing or was added.
 
 Examples:
-  iosonar record /dev/sdx --out seen & iosonar replay db.load.gz -t /dev/sdx --destroy -o ran; kill -INT %1; wait
+  iosonar record /dev/sdx --out seen & iosonar replay db.load.gz -t /dev/sdx --destroy -o ran; kill $!; wait
   iosonar check ran seen
   iosonar check old.replay.gz sdx            a result of blkreplay, and the files of a blktrace")]
 pub struct CheckArgs {

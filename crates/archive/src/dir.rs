@@ -146,17 +146,17 @@ impl ArchiveWriter {
         Ok(writer)
     }
 
-    /// Goes on with a directory whose run was killed before it had any record.
+    /// Goes on with a directory whose records are made anew from something else that it holds: those of a log that was cut
+    /// off are removed.
     ///
     /// # Errors
-    /// A directory that has records.
+    /// A directory that is whole.
     pub fn again(dir: &Path, plan: &Plan) -> Result<ArchiveWriter> {
-        for name in [LOG, RECORDS] {
-            let path = dir.join(name);
-            if path.exists() {
-                return Err(ArchiveError::Exists(path.display().to_string()));
-            }
+        let records = dir.join(RECORDS);
+        if records.exists() {
+            return Err(ArchiveError::Exists(records.display().to_string()));
         }
+        remove_quietly(&dir.join(LOG));
         Ok(ArchiveWriter { dir: dir.to_path_buf(), run_id: plan.run_id, stamp: plan.stamp() })
     }
 

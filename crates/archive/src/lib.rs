@@ -23,7 +23,7 @@ pub use log::{LogEnd, LogFollower, LogWriter, read_log_from};
 pub use parquet::{RecordFile, read_records_from};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{
-    ARCHIVE_VERSION, RECORDING, Checks, ClockInfo, CpuUse, Means, Miscompare, PassTimes, RunInfo, RunState, Stalls,
-    TargetInfo,
+    ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Means, Miscompare, PassTimes, RECORDING, RunInfo, RunState,
+    Stalls, TargetInfo,
 };
 pub use text::{CsvWriter, JsonWriter};

@@ -67,6 +67,7 @@ pub struct Recorder {
     waiting: Vec<Event>,
     ready: Vec<Event>,
     counts: Counts,
+    events: Vec<&'static str>,
     /// The last field: it goes when the buffers are closed.
     instance: Instance,
 }
@@ -103,12 +104,18 @@ impl Recorder {
         let cpus = instance.pipes()?.into_iter().map(cpu).collect();
         instance.write("tracing_on", "1")?;
         let (page, counts) = (vec![0; page], Counts::default());
-        Ok(Recorder { cpus, forms, page, waiting: Vec::new(), ready: Vec::new(), counts, instance })
+        Ok(Recorder { cpus, forms, page, waiting: Vec::new(), ready: Vec::new(), counts, events, instance })
     }
 
-    /// Lets the kernel trace, or pause.
-    pub fn set_tracing(&self, on: bool) -> Result<(), CaptureError> {
-        self.instance.write("tracing_on", if on { "1" } else { "0" })
+    /// Switches the kernel's events on or off, so that a kernel without them is the one of a machine without recording.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub fn set_events(&self, on: bool) -> Result<(), CaptureError> {
+        let word = if on { "1" } else { "0" };
+        self.events
+            .iter()
+            .try_for_each(|event| self.instance.write(&format!("events/block/{event}/enable"), word))
     }
 
     /// Reads what the buffers hold. The events up to the begin of this round are [`Recorder::events`] afterwards.
@@ -144,7 +151,7 @@ impl Recorder {
     /// # Errors
     /// Buffers that cannot be read.
     pub fn stop(mut self) -> Result<(Vec<Event>, Round, Counts), CaptureError> {
-        self.set_tracing(false)?;
+        self.instance.write("tracing_on", "0")?;
         let round = self.round()?;
         let mut events = std::mem::take(&mut self.ready);
         events.append(&mut self.waiting);

@@ -68,20 +68,21 @@ impl Segments {
         if events.is_empty() && lost == 0 {
             return Ok(());
         }
+        // Before the events are written: an error means that they are not.
+        let is_large = self.most_bytes.is_some_and(|most| self.current.written() > most / PARTS);
+        if self.events > 0 && (is_large || self.begun.elapsed() >= self.every) {
+            self.rotate()?;
+        }
         self.current.append(events, lost)?;
         self.events += events.len() as u64;
         self.stored.events += events.len() as u64;
-        let is_large = self.most_bytes.is_some_and(|most| self.current.written() > most / PARTS);
-        if is_large || self.begun.elapsed() >= self.every {
-            self.rotate()?;
-        }
         Ok(())
     }
 
     fn rotate(&mut self) -> io::Result<()> {
         let path = path(&self.dir, self.number);
+        let next = create(&self.dir, self.number + 1)?;
         self.number += 1;
-        let next = create(&self.dir, self.number)?;
         let done = std::mem::replace(&mut self.current, next);
         let bytes = done.written();
         // A segment that is whole is on the disk, not only in memory.
@@ -170,9 +171,7 @@ mod tests {
         assert_eq!(stored.events, 20_000);
         assert!(stored.removed_segments > 0 && stored.bytes <= 18 << 10, "{stored:?}");
         let files = segment_files(dir.path()).unwrap();
-        let mut reader = iosonar_trace::kernel::segment::Segments::new(
-            files.iter().map(|f| File::open(f).unwrap()).collect(),
-        );
+        let mut reader = iosonar_trace::kernel::segment::Segments::new(files.iter().map(File::open));
         let mut times = Vec::new();
         use iosonar_trace::kernel::Events;
         while let Some(iosonar_trace::Entry::One(event)) = reader.next().unwrap() {
@@ -188,6 +187,6 @@ mod tests {
         let mut segments = Segments::begin(dir.path(), Duration::ZERO, None).unwrap();
         (0..3).for_each(|n| segments.append(&[event(n)], 0).unwrap());
         segments.end().unwrap();
-        assert_eq!(segment_files(dir.path()).unwrap().len(), 4);
+        assert_eq!(segment_files(dir.path()).unwrap().len(), 3);
     }
 }

@@ -88,7 +88,7 @@ impl Instance {
     pub(crate) fn create() -> Result<Instance, CaptureError> {
         let (root, is_mounted_by_us) = find()?;
         let dir = root.join("instances").join(format!("{NAME}{}", std::process::id()));
-        // A process of the same number may have been killed; what it left is of no use.
+        // A process of the same number may have been killed; what it left is of no use, and what is used stays.
         let _ = remove_instance(&dir);
         fs::create_dir(&dir).map_err(at(&dir))?;
         let instance = Instance { root, dir, is_mounted_by_us };
@@ -179,14 +179,10 @@ impl Drop for Instance {
     }
 }
 
-/// Switches an instance off and removes it; nothing if it is not there.
+/// Removes an instance, which switches its events off; nothing if it is not there. One that somebody uses is left alone: the
+/// kernel refuses with [`ErrorKind::ResourceBusy`].
 fn remove_instance(dir: &Path) -> io::Result<()> {
-    if !dir.exists() {
-        return Ok(());
-    }
-    fs::write(dir.join("tracing_on"), "0")?;
-    fs::write(dir.join("events/enable"), "0")?;
-    fs::remove_dir(dir)
+    if dir.exists() { fs::remove_dir(dir) } else { Ok(()) }
 }
 
 /// What a cleanup found.
@@ -210,15 +206,12 @@ pub fn cleanup() -> Result<Cleaned, CaptureError> {
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let Some(pid) = name.strip_prefix(NAME).and_then(|pid| pid.parse::<u32>().ok()) else { continue };
-            if is_alive(pid) {
-                if !cleaned.alive.contains(&pid) {
-                    cleaned.alive.push(pid);
-                }
-                continue;
-            }
             let path = entry.path();
-            remove_instance(&path).map_err(at(&path))?;
-            cleaned.removed.push(pid);
+            match remove_instance(&path) {
+                Ok(()) => cleaned.removed.push(pid),
+                Err(error) if error.kind() == ErrorKind::ResourceBusy => cleaned.alive.push(pid),
+                Err(error) => return Err(at(&path)(error)),
+            }
         }
     }
     if cleaned.alive.is_empty() {
@@ -226,12 +219,6 @@ pub fn cleanup() -> Result<Cleaned, CaptureError> {
         unmount_ours().map_err(at(place))?;
     }
     Ok(cleaned)
-}
-
-/// Whether a process of this number is there and has one of our names.
-fn is_alive(pid: u32) -> bool {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    pid != std::process::id() && name.trim_end().starts_with("iosonar")
 }
 
 #[cfg(test)]

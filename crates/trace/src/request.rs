@@ -104,18 +104,18 @@ impl Process {
         Process { pid, name: kept }
     }
 
-    /// Whether anything is told.
-    pub fn is_told(&self) -> bool {
-        *self != Process::default()
+    /// Its name; empty: not told. Bytes that are no UTF-8 are replaced.
+    pub fn name(&self) -> std::borrow::Cow<'_, str> {
+        let length = self.name.iter().position(|b| *b == 0).unwrap_or(16);
+        String::from_utf8_lossy(&self.name[..length])
     }
 }
 
 impl fmt::Display for Process {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let length = self.name.iter().position(|b| *b == 0).unwrap_or(16);
-        match &self.name[..length] {
-            [] => write!(f, "{}", self.pid),
-            name => write!(f, "{}-{}", String::from_utf8_lossy(name), self.pid),
+        match &*self.name() {
+            "" => write!(f, "{}", self.pid),
+            name => write!(f, "{name}-{}", self.pid),
         }
     }
 }

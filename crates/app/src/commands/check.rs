@@ -4,6 +4,7 @@ use crate::check_args::CheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::traces::{Reading, Trace, open};
+use anyhow::anyhow;
 use iosonar_archive::Archive;
 use iosonar_plan::{Nanos, SECTOR};
 use iosonar_trace::kernel::Timing;
@@ -20,6 +21,13 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let span = span(&args.replay, &args.recording)?;
     let (wanted, bad, _) = keys(&mut replay, None)?;
     let (seen, bad_too, outside) = keys(&mut recording, span)?;
+    if wanted.is_empty() && seen.is_empty() {
+        return Err(Failure::refused(anyhow!(
+            "{} and {} hold no read or write that could be compared",
+            replay.name,
+            recording.name
+        )));
+    }
     let found = Differences::between(wanted, seen);
     let lost: u64 = recording
         .requests

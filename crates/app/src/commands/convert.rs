@@ -7,7 +7,6 @@ use crate::traces::{Form, Output, Outputs, Reading, Trace, open};
 use anyhow::anyhow;
 use iosonar_trace::fio::Version;
 use iosonar_trace::kernel::Timing;
-use iosonar_trace::{Process, Traced};
 use std::path::PathBuf;
 
 /// Converts; says what was written and what was left out.
@@ -84,25 +83,29 @@ fn sentence((what, count): (String, u64)) -> String {
 }
 
 fn copy(args: &ConvertArgs, trace: &mut Trace, outputs: &mut Outputs) -> Result<u64, Failure> {
+    let mut written: Vec<String> = Vec::new();
+    let mut note = |device: &str| {
+        if written.last().is_none_or(|last| last != device) && !written.iter().any(|known| known == device) {
+            written.push(device.to_string());
+        }
+    };
     let bad = trace.each(|request, device| match args.split {
-        None => outputs.push("", request, device),
+        None => {
+            note(device);
+            outputs.push("", request, device)
+        }
         Some(SplitArg::Device) => outputs.push(device, request, device),
-        Some(SplitArg::Process) => outputs.push(&process_name(request), request, device),
+        Some(SplitArg::Process) => outputs.push(&request.process.name(), request, device),
     })?;
-    refuse_mixture(args, &trace.requests.devices())?;
+    refuse_mixture(args, &written)?;
     Ok(bad)
-}
-
-fn process_name(request: &Traced) -> String {
-    let named = Process { pid: 0, ..request.process };
-    named.to_string().trim_end_matches("-0").to_string()
 }
 
 /// Several devices in one load would be taken for one.
 fn refuse_mixture(args: &ConvertArgs, devices: &[String]) -> Result<(), Failure> {
     let out = args.files.last().map_or_else(|| Form::Load, |out| Form::of_name(out));
     let keeps_devices = args.to.map_or(out, form).has_times();
-    if keeps_devices || args.split.is_some() || devices.len() < 2 || !args.reading.device.is_empty() {
+    if keeps_devices || args.split.is_some() || devices.len() < 2 {
         return Ok(());
     }
     Err(Failure::refused(anyhow!(

@@ -125,6 +125,18 @@ pub struct NewArchive {
     run: RunInfo,
     sequences: Vec<u64>,
     last: usize,
+    /// Removes a directory that did not become whole; none where it holds something else, too.
+    partial: Option<Partial>,
+}
+
+/// A directory that goes with this.
+struct Partial(PathBuf);
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // Nobody can be told any more.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 impl NewArchive {
@@ -134,7 +146,8 @@ impl NewArchive {
         let (plan, run) = recording(origin, 0);
         let environment = serde_json::json!({ "converted_from": origin });
         let writer = ArchiveWriter::create(&dir, &plan, &environment, &run).map_err(Failure::refused)?;
-        NewArchive::of(writer, plan, run)
+        let partial = Some(Partial(dir));
+        Ok(NewArchive { partial, ..NewArchive::of(writer, plan, run)? })
     }
 
     /// Of a directory whose run was killed before it had any record.
@@ -147,7 +160,7 @@ impl NewArchive {
     pub fn of(writer: ArchiveWriter, plan: Plan, run: RunInfo) -> Result<NewArchive, Failure> {
         let log = writer.record_log()?;
         let (frame, targets, sequences) = (Frame::default(), Vec::new(), Vec::new());
-        Ok(NewArchive { writer, log, frame, targets, plan, run, sequences, last: 0 })
+        Ok(NewArchive { writer, log, frame, targets, plan, run, sequences, last: 0, partial: None })
     }
 
     /// Whether the request became a record: reads and writes whose begin is known do.
@@ -155,7 +168,11 @@ impl NewArchive {
         let Some(op) = request.kind.op().filter(|_| request.pairing != Pairing::NoBegin) else {
             return Ok(false);
         };
-        let Some(target) = self.target(device) else { return Ok(false) };
+        let Some(target) = self.target(device) else {
+            return Err(std::io::Error::other(
+                "an archive has at most 65535 targets, and there are more devices",
+            ));
+        };
         let sequence = self.sequences[target];
         self.sequences[target] += 1;
         let end = &mut self.targets[target].max_requested_end;
@@ -206,8 +223,11 @@ impl NewArchive {
         self.writer.write_plan(&self.plan)?;
         self.writer.write_run(&self.run)?;
         let dir = self.writer.dir().to_path_buf();
+        let partial = self.partial.take();
         drop(self.log);
         let archive = self.writer.finish()?;
+        // From here on everything is there.
+        std::mem::forget(partial);
         if is_parquet {
             std::fs::rename(dir.join(RECORDS), path)
                 .with_context(|| format!("cannot write {}", path.display()))?;

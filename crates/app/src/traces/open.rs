@@ -312,15 +312,8 @@ impl Selected {
                 |name: &String| self.devices.is_empty() || self.devices.iter().any(|d| same(name, d));
             self.is_wanted = self.requests.devices().iter().map(wanted).collect();
         }
-        let name = || {
-            let text = request.process.to_string();
-            let name = text.rsplit_once('-').map(|(name, _)| name.to_string()).unwrap_or_default();
-            (name, request.process.pid.to_string())
-        };
-        let process = self.processes.is_empty() || {
-            let (name, pid) = name();
-            self.processes.iter().any(|p| *p == name || *p == pid)
-        };
+        let is_named = |p: &String| *p == request.process.name() || *p == request.process.pid.to_string();
+        let process = self.processes.is_empty() || self.processes.iter().any(is_named);
         process && self.is_wanted.get(device).copied().unwrap_or(self.devices.is_empty())
     }
 }

@@ -231,11 +231,19 @@ impl Outputs {
                 "--split would make more than {MOST_OUTPUTS} outputs: choose with --device or --process"
             )));
         }
-        let path = if self.is_split { named(&self.path, which) } else { self.path.clone() };
+        let path = if self.is_split { self.unused(which) } else { self.path.clone() };
         let sink = Sink::begin(&self.how, &path)?;
         self.all.push((which.to_string(), One { path, sink, written: Written::default() }));
         self.last = self.all.len() - 1;
         Ok(self.last)
+    }
+
+    /// A name that no other output has: names of files say less than those of devices.
+    fn unused(&self, which: &str) -> PathBuf {
+        let numbered = (2..).map(|n| named(&self.path, &format!("{which}-{n}")));
+        let mut names = std::iter::once(named(&self.path, which)).chain(numbered);
+        let is_used = |path: &PathBuf| self.all.iter().any(|(_, one)| one.path == *path);
+        names.find(|path| !is_used(path)).expect("names do not end")
     }
 
     /// Ends all outputs and tells what they hold. `remarks` goes into archives.

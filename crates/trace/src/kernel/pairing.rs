@@ -66,7 +66,7 @@ pub enum Timing {
 const LONGEST_EXACT: u64 = 120_000_000_000;
 const LONGEST_GUESSED: u64 = 10_000_000_000;
 /// Most requests that wait for their end, or for the end of an earlier one.
-const MOST_WAITING: usize = 1 << 18;
+const MOST_WAITING: usize = 1 << 20;
 
 /// A request that waits: for its end, or for its turn.
 #[derive(Debug)]

@@ -152,8 +152,9 @@ fn encode(event: &Event, before: &mut Before, out: &mut Vec<u8>) {
 }
 
 /// Reads segments, one after the other.
-pub struct Segments<R> {
-    inputs: std::vec::IntoIter<R>,
+pub struct Segments<'a, R> {
+    /// Opened one after the other: there may be more than a process may have open.
+    inputs: Box<dyn Iterator<Item = std::io::Result<R>> + 'a>,
     input: Option<R>,
     /// Bytes read of this segment.
     at: u64,
@@ -166,11 +167,11 @@ pub struct Segments<R> {
     inflate: Decompress,
 }
 
-impl<R: Read> Segments<R> {
+impl<'a, R: Read> Segments<'a, R> {
     /// Of segments in the order of time.
-    pub fn new(inputs: Vec<R>) -> Segments<R> {
+    pub fn new(inputs: impl IntoIterator<Item = std::io::Result<R>, IntoIter: 'a>) -> Segments<'a, R> {
         Segments {
-            inputs: inputs.into_iter(),
+            inputs: Box::new(inputs.into_iter()),
             input: None,
             at: 0,
             bytes: Vec::new(),
@@ -205,7 +206,8 @@ impl<R: Read> Segments<R> {
     }
 
     fn begin(&mut self) -> Result<bool, TraceError> {
-        self.input = self.inputs.next();
+        let opened = self.inputs.next().transpose();
+        self.input = opened.map_err(|error| TraceError::Io { at: Place::Byte(0), error })?;
         self.at = 0;
         if self.input.is_none() {
             return Ok(false);
@@ -308,7 +310,7 @@ impl<R: Read> Segments<R> {
     }
 }
 
-impl<R: Read> Events for Segments<R> {
+impl<R: Read> Events for Segments<'_, R> {
     fn next(&mut self) -> Next<Event> {
         while self.left == 0 {
             match self.frame()? {
@@ -364,7 +366,7 @@ mod tests {
     }
 
     fn read(bytes: &[Vec<u8>]) -> (Vec<Event>, Vec<String>, u64) {
-        let mut reader = Segments::new(bytes.iter().map(Vec::as_slice).collect());
+        let mut reader = Segments::new(bytes.iter().map(|b| Ok(b.as_slice())));
         let (mut events, mut bad) = (Vec::new(), Vec::new());
         while let Some(entry) = reader.next().unwrap() {
             match entry {
@@ -400,12 +402,12 @@ mod tests {
                 bytes[..8].copy_from_slice(&MAGIC);
                 bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
             }
-            let mut reader = Segments::new(vec![&bytes[..]]);
+            let mut reader = Segments::new([Ok(&bytes[..])]);
             while let Ok(Some(_)) = reader.next() {}
             let mut damaged = segment(&[events]);
             let at = at % damaged.len();
             damaged[at] ^= byte;
-            let mut reader = Segments::new(vec![&damaged[..]]);
+            let mut reader = Segments::new([Ok(&damaged[..])]);
             while let Ok(Some(_)) = reader.next() {}
         }
     }

@@ -131,8 +131,11 @@ impl Begun {
 impl Facts {
     fn keep(&self, dir: &Path) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(self)? + "\n";
-        fs::write(dir.join(FACTS), text)
-            .with_context(|| format!("cannot write {}", dir.join(FACTS).display()))?;
+        // What was there stays until the new is whole.
+        let (path, partial) = (dir.join(FACTS), dir.join(format!(".{FACTS}.partial")));
+        fs::write(&partial, text)
+            .and_then(|()| fs::rename(&partial, &path))
+            .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(())
     }
 
@@ -172,15 +175,16 @@ pub fn requests(dir: &Path, timing: Timing, at: Option<At>) -> Result<(Box<dyn R
     Ok((Box::new(paired(dir, &facts, timing, at)?), at))
 }
 
-type FromSegments = Paired<Segments<File>>;
+type FromSegments = Paired<Segments<'static, File>>;
 
 fn paired(dir: &Path, facts: &Facts, timing: Timing, at: At) -> Result<FromSegments, Failure> {
     let events = dir.join(EVENTS);
     let cannot = || format!("cannot read {}", events.display());
     let files = segment_files(&events).with_context(cannot).map_err(Failure::refused)?;
-    let files = files.iter().map(File::open).collect::<Result<Vec<_>, _>>().with_context(cannot)?;
     let names = facts.devices.clone();
-    Ok(Paired::new(Segments::new(files), at, timing).since(Nanos(facts.origin_monotonic_ns)).named(names))
+    Ok(Paired::new(Segments::new(files.into_iter().map(File::open)), at, timing)
+        .since(Nanos(facts.origin_monotonic_ns))
+        .named(names))
 }
 
 fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Failure> {

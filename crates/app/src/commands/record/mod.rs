@@ -26,10 +26,18 @@ const ROUND: Duration = Duration::from_millis(100);
 const TOGETHER: usize = 1 << 14;
 const LATEST: Duration = Duration::from_secs(1);
 
+/// Least size that a recording is limited to.
+const LEAST_SIZE: u64 = 1 << 20;
+
 /// Records, measures what that costs, or cleans up.
 pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     if args.cleanup {
         return clean(args);
+    }
+    if args.max_size.is_some_and(|size| size.0 < LEAST_SIZE) {
+        return Err(Failure::refused(anyhow!(
+            "--max-size: give 1MiB at least, or nothing would be left of a recording"
+        )));
     }
     let devices = devices(&args.devices)?;
     let settings = settings(args, &devices);

@@ -2,11 +2,14 @@
 
 use super::cpu_ns;
 use crate::exit::{Exit, Failure};
+use crate::signals;
 use anyhow::anyhow;
 use iosonar_capture::{Recorder, Settings};
 use iosonar_host::{BlockDevice, TargetFacts};
 use iosonar_plan::Nanos;
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How long a window is, and how often the buffers are emptied in one.
@@ -24,6 +27,7 @@ struct Sums {
 }
 
 /// A pair of windows, without and with recording.
+#[derive(Debug, Default)]
 struct Pair {
     off: Sums,
     on: Sums,
@@ -44,20 +48,28 @@ pub fn measure(
     let names: Vec<&str> = devices.iter().map(|(_, device)| device.name.as_str()).collect();
     let mut recorder = Recorder::start(settings).map_err(Failure::refused)?;
     let (mut found, mut events, mut own_ns, mut lost) = (Vec::new(), 0u64, 0u64, 0u64);
-    for _ in 0..pairs {
-        recorder.set_tracing(false)?;
-        recorder.round()?;
-        let off = window(&names, || Ok(()))?;
-        recorder.set_tracing(true)?;
-        let cpu = cpu_ns();
-        let on = window(&names, || {
-            let round = recorder.round()?;
-            events += recorder.events().len() as u64;
-            lost += round.lost;
-            Ok(())
-        })?;
-        own_ns += cpu_ns() - cpu;
-        found.push(Pair { off, on });
+    let end = Arc::new(AtomicI32::new(0));
+    signals::end_on_signal(end.clone())?;
+    for number in 0..pairs {
+        let mut pair = Pair::default();
+        // Drift falls on both alike: off, on, on, off.
+        for on in [number % 2 == 1, number % 2 == 0] {
+            recorder.set_events(on)?;
+            recorder.round()?;
+            let cpu = cpu_ns();
+            let sums = window(&names, || {
+                let round = recorder.round()?;
+                events += recorder.events().len() as u64;
+                lost += round.lost;
+                Ok(())
+            })?;
+            *(if on { &mut pair.on } else { &mut pair.off }) = sums;
+            own_ns += if on { cpu_ns() - cpu } else { 0 };
+        }
+        if end.load(Relaxed) != 0 {
+            break;
+        }
+        found.push(pair);
     }
     drop(recorder);
     if found.iter().all(|pair| pair.off.ios == 0.0) {
@@ -72,7 +84,8 @@ pub fn measure(
     println!("  requests per second  {}", spread(&found, |s| Some(s.ios)));
     println!("  mean latency         {}", spread(&found, |s| (s.ios > 0.0).then(|| s.io_ms / s.ios)));
     println!("  CPU for a request    {}", spread(&found, |s| (s.ios > 0.0).then(|| s.busy_s / s.ios)));
-    let seconds = pairs as f64;
+    let pairs = found.len();
+    let seconds = pairs.max(1) as f64;
     println!(
         "  this recorder        {:.2} % of a CPU, {:.0} ns for an event, {} events, {lost} lost",
         own_ns as f64 / 1e7 / seconds,
@@ -87,7 +100,8 @@ fn spread(pairs: &[Pair], of: impl Fn(&Sums) -> Option<f64>) -> String {
     let ratio = |pair: &Pair| Some(of(&pair.on)? / of(&pair.off).filter(|n| *n > 0.0)?);
     let mut ratios: Vec<f64> = pairs.iter().filter_map(ratio).collect();
     ratios.sort_by(f64::total_cmp);
-    match (ratios.first(), ratios.get(ratios.len() / 2), ratios.last()) {
+    let middle = ratios.get(ratios.len().saturating_sub(1) / 2).zip(ratios.get(ratios.len() / 2));
+    match (ratios.first(), middle.map(|(a, b)| (a + b) / 2.0), ratios.last()) {
         (Some(least), Some(median), Some(greatest)) => format!("{median:.3} ({least:.3} .. {greatest:.3})"),
         _ => "not known: no window had requests".to_string(),
     }
