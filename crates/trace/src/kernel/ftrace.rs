@@ -41,7 +41,7 @@ fn parts(line: &str) -> Option<(&str, &str, &str)> {
         from = at + 6;
         // perf says `block:block_rq_issue:`, the kernel itself only `block_rq_issue:`.
         let head = line[..at].strip_suffix("block:").unwrap_or(&line[..at]).trim_end();
-        let Some((name, fields)) = line[at..].split_once(':') else { return None };
+        let (name, fields) = line[at..].split_once(':')?;
         if head.ends_with(':') && !name.contains(' ') {
             return Some((head.trim_end_matches(':').trim_end(), name, fields.trim()));
         }
