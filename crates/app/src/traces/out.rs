@@ -122,7 +122,7 @@ enum Sink {
 
 /// Bytes that are handed over at once.
 const PIECE: usize = 1 << 16;
-/// A tenth larger than with zlib's default, in less than half the time.
+/// Of a load zlib makes a tenth more than at its default level, in less than half the time.
 const GZIP_LEVEL: u32 = 3;
 
 /// A text, compressed or not, to a file or standard output.
