@@ -4,6 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+/// Bytes that are written at once.
+const PIECE: usize = 1 << 16;
+
 /// A file that is being written. Until it is published, what was there before stays.
 pub struct Replacement {
     file: BufWriter<File>,
@@ -17,7 +20,7 @@ impl Replacement {
     pub fn begin(path: &Path) -> io::Result<Replacement> {
         let partial = if is_special(path) { None } else { Some(partial(path)?) };
         let file = File::create(partial.as_deref().unwrap_or(path))?;
-        Ok(Replacement { file: BufWriter::new(file), path: path.to_path_buf(), partial })
+        Ok(Replacement { file: BufWriter::with_capacity(PIECE, file), path: path.to_path_buf(), partial })
     }
 
     /// Bytes that were written; none are counted where nothing can be taken back.

@@ -1,10 +1,11 @@
 //! What `./bench` measures by itself, because a shell cannot: a bare spinning loop, the reading of loads, the clocks.
 //!
 //! `iosonar-bench bare RATE REQUESTS SPIN_US`, `iosonar-bench parse LINES ROUNDS`, `iosonar-bench clock`,
-//! `iosonar-bench archive DIR RECORDS`, `iosonar-bench statistic WHICH DIR`; each but the last but one prints one line of
-//! JSON. No part of the product.
+//! `iosonar-bench archive DIR RECORDS`, `iosonar-bench trace FORM FILE REQUESTS`, `iosonar-bench statistic WHICH DIR`; each
+//! that makes nothing prints one line of JSON. No part of the product.
 
 mod analysis;
+mod traces;
 
 use iosonar_os::usage::own_cpu_time;
 use iosonar_os::{Clock, monotonic_ns, set_timer_slack_1ns};
@@ -31,13 +32,16 @@ fn main() -> ExitCode {
         (Some(&"archive"), &[records]) if words.len() == 3 => {
             return end(analysis::make(Path::new(words[1]), records));
         }
+        (Some(&"trace"), &[requests]) if words.len() == 4 => {
+            return end(traces::make(words[1], Path::new(words[2]), requests));
+        }
         (Some(&"statistic"), []) if words.len() == 3 => {
             return end(analysis::measure(Path::new(words[2]), words[1]));
         }
         _ => {
             eprintln!(
                 "usage: iosonar-bench bare RATE REQUESTS SPIN_US | parse LINES ROUNDS | clock | pingpong ROUNDS | \
-                 archive DIR RECORDS | statistic WHICH DIR"
+                 archive DIR RECORDS | trace FORM FILE REQUESTS | statistic WHICH DIR"
             );
             return ExitCode::from(2);
         }

@@ -3,8 +3,9 @@
 //! blkreplay manual, appendix B; what a reader must bear is listed in the project's format page
 //! (`docs/formats.md`).
 
+use crate::digits::Line as TextLine;
 use crate::{TimedRequest, quick};
-use iosonar_plan::{Extent, Nanos, Op};
+use iosonar_plan::{Extent, Nanos, Op, SECTOR};
 use std::io::{BufRead, Read, Write};
 
 /// Longest line that is read; a longer one is no text anybody wrote.
@@ -218,21 +219,20 @@ fn parse_time(text: &str) -> Result<Nanos, &'static str> {
 
 /// Writes one result line, in blkreplay's columns.
 pub fn write_result(out: &mut impl Write, request: &TimedRequest) -> std::io::Result<()> {
-    let seconds = |n: Nanos| (n.0 / 1_000_000_000, n.0 % 1_000_000_000);
-    let (time, delay, latency) = (seconds(request.time), seconds(request.delay), seconds(request.latency));
-    let op = if request.pushed { request.op.letter().to_ascii_lowercase() } else { request.op.letter() };
-    writeln!(
-        out,
-        "{:4}.{:09} ; {:10} ; {:3} ; {op} ; {:3}.{:09} ; {:3}.{:09}",
-        time.0,
-        time.1,
-        request.extent.offset / iosonar_plan::SECTOR,
-        request.extent.length / iosonar_plan::SECTOR,
-        delay.0,
-        delay.1,
-        latency.0,
-        latency.1
-    )
+    let op = request.op.letter();
+    TextLine::new()
+        .seconds(request.time.0, 4)
+        .text(" ; ")
+        .number(request.extent.offset / SECTOR, 10)
+        .text(" ; ")
+        .number(request.extent.length / SECTOR, 3)
+        .text(" ; ")
+        .letter(if request.pushed { op.to_ascii_lowercase() } else { op })
+        .text(" ; ")
+        .seconds(request.delay.0, 3)
+        .text(" ; ")
+        .seconds(request.latency.0, 3)
+        .end(out)
 }
 
 /// Writes one load line; columns that a load does not know are 0.0.
@@ -243,8 +243,16 @@ pub fn write_load(
     sector: u64,
     length: u64,
 ) -> std::io::Result<()> {
-    let (seconds, nanos) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
-    writeln!(out, "{seconds:6}.{nanos:09} ; {sector:12} ; {length:4} ; {} ; 0.0 ; 0.0", op.letter())
+    TextLine::new()
+        .seconds(time.0, 6)
+        .text(" ; ")
+        .number(sector, 12)
+        .text(" ; ")
+        .number(length, 4)
+        .text(" ; ")
+        .letter(op.letter())
+        .text(" ; 0.0 ; 0.0")
+        .end(out)
 }
 
 /// Writes one line with what is known: a load's, or a result's where there are times of a run.
@@ -252,8 +260,7 @@ pub fn write_request(out: &mut impl Write, r: &TimedRequest) -> std::io::Result<
     if r.pushed || r.delay > Nanos(0) || r.latency > Nanos(0) {
         return write_result(out, r);
     }
-    let sectors = |bytes: u64| bytes / iosonar_plan::SECTOR;
-    write_load(out, r.time, r.op, sectors(r.extent.offset), sectors(r.extent.length))
+    write_load(out, r.time, r.op, r.extent.offset / SECTOR, r.extent.length / SECTOR)
 }
 
 /// The header line of a load.

@@ -4,6 +4,7 @@
 //! the start of the job. A wait of version 2 ends so many *milliseconds* after that start, where the manual says
 //! microseconds since the wait before.
 
+use crate::digits::Line;
 use crate::request::{Bad, Entry, Kind, Names, Next, Place, Requests, TraceError, Traced};
 use crate::text::{Lines, whole};
 use iosonar_plan::{Extent, Nanos};
@@ -192,11 +193,13 @@ impl<W: Write> FioWriter<W> {
         match self.version {
             Version::Two if time > self.now => writeln!(self.out, "{} wait {time} 0", self.file)?,
             Version::Two => {}
-            Version::Three => write!(self.out, "{time} ")?,
+            Version::Three => Line::new().number(time, 0).letter(' ').write(&mut self.out)?,
         }
         self.now = time;
+        self.out.write_all(self.file.as_bytes())?;
         let Extent { offset, length } = request.extent;
-        writeln!(self.out, "{} {action} {offset} {length}", self.file)?;
+        let line = Line::new().letter(' ').text(action).letter(' ');
+        line.number(offset, 0).letter(' ').number(length, 0).end(&mut self.out)?;
         Ok(true)
     }
 

@@ -4,7 +4,9 @@
 //! files ([`blkreplay`]), plain or gzip ([`decompress`]), and XDD's seek lists ([`read_seek_list`]).
 
 pub mod blkreplay;
+mod cursor;
 mod differences;
+mod digits;
 pub mod fio;
 mod format;
 mod input;

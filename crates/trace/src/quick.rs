@@ -2,115 +2,53 @@
 //! every variation and says what is wrong; where both read a line, they read the same.
 
 use crate::TimedRequest;
+use crate::cursor::Cursor;
 use iosonar_plan::{Extent, Nanos, Op};
 
-/// A number of so many digits fits into 64 bits whatever they are.
-const DIGITS: usize = 18;
-const FRACTION: u32 = 9;
-const POWERS: [u64; 10] =
-    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+const SEPARATOR: u8 = b';';
 
 /// The request of the line that `input` begins with, and the line's length with its end. None where the line is not
 /// of the usual form, or not whole.
 pub(crate) fn request(line: u64, input: &[u8]) -> Option<(TimedRequest, usize)> {
-    let mut at = Cursor { input, at: 0 };
+    let mut at = Cursor::new(input);
     let time = at.time()?;
-    at.separator()?;
+    at.sign(SEPARATOR)?;
     let sector = at.number()?;
-    at.separator()?;
+    at.sign(SEPARATOR)?;
     let length = at.number()?;
-    at.separator()?;
-    let (op, pushed) = at.operation()?;
+    at.sign(SEPARATOR)?;
+    let (op, pushed) = operation(&mut at)?;
     let (mut delay, mut latency) = (Nanos(0), Nanos(0));
-    if at.separator().is_some() {
+    if at.sign(SEPARATOR).is_some() {
         delay = at.time()?;
-        at.separator()?;
+        at.sign(SEPARATOR)?;
         latency = at.time()?;
     }
-    at.end()?;
+    end(&mut at)?;
     let extent = Extent::from_sectors(sector, length).filter(|_| length > 0)?;
-    Some((TimedRequest { line, time, op, extent, pushed, delay, latency }, at.at))
+    Some((TimedRequest { line, time, op, extent, pushed, delay, latency }, at.at()))
 }
 
-struct Cursor<'a> {
-    input: &'a [u8],
-    at: usize,
+#[inline(always)]
+fn operation(at: &mut Cursor<'_>) -> Option<(Op, bool)> {
+    at.blanks();
+    let operation = match at.peek()? {
+        b'R' => (Op::Read, false),
+        b'W' => (Op::Write, false),
+        b'r' => (Op::Read, true),
+        b'w' => (Op::Write, true),
+        _ => return None,
+    };
+    while at.peek()?.is_ascii_alphabetic() {
+        at.skip(1);
+    }
+    Some(operation)
 }
 
-impl Cursor<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.input.get(self.at).copied()
-    }
-
-    fn rest(&self) -> &[u8] {
-        self.input.get(self.at..).unwrap_or_default()
-    }
-
-    #[inline(always)]
-    fn blanks(&mut self) {
-        self.at += self.rest().iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
-    }
-
-    #[inline(always)]
-    fn separator(&mut self) -> Option<()> {
-        self.blanks();
-        (self.peek()? == b';').then(|| self.at += 1)
-    }
-
-    /// Digits as they stand here, and how many.
-    #[inline(always)]
-    fn digits(&mut self) -> (u64, usize) {
-        let (mut value, mut digits) = (0u64, 0);
-        for digit in self.rest().iter().map(|b| b.wrapping_sub(b'0')).take_while(|digit| *digit < 10) {
-            value = value.wrapping_mul(10).wrapping_add(digit.into());
-            digits += 1;
-        }
-        self.at += digits;
-        (value, digits)
-    }
-
-    #[inline(always)]
-    fn number(&mut self) -> Option<u64> {
-        self.blanks();
-        let (value, digits) = self.digits();
-        (1..=DIGITS).contains(&digits).then_some(value)
-    }
-
-    #[inline(always)]
-    fn time(&mut self) -> Option<Nanos> {
-        let seconds = self.number().filter(|seconds| *seconds < 1 << 33)?;
-        if self.peek()? != b'.' {
-            return Some(Nanos(seconds * 1_000_000_000));
-        }
-        self.at += 1;
-        let (fraction, digits) = self.digits();
-        let missing = FRACTION.checked_sub(digits as u32)?;
-        Some(Nanos(seconds * 1_000_000_000 + fraction * POWERS[missing as usize]))
-    }
-
-    #[inline(always)]
-    fn operation(&mut self) -> Option<(Op, bool)> {
-        self.blanks();
-        let operation = match self.peek()? {
-            b'R' => (Op::Read, false),
-            b'W' => (Op::Write, false),
-            b'r' => (Op::Read, true),
-            b'w' => (Op::Write, true),
-            _ => return None,
-        };
-        while self.peek()?.is_ascii_alphabetic() {
-            self.at += 1;
-        }
-        Some(operation)
-    }
-
-    fn end(&mut self) -> Option<()> {
-        self.blanks();
-        if self.peek()? == b'\r' {
-            self.at += 1;
-        }
-        (self.peek()? == b'\n').then(|| self.at += 1)
-    }
+fn end(at: &mut Cursor<'_>) -> Option<()> {
+    at.blanks();
+    let _ = at.byte(b'\r');
+    at.byte(b'\n')
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Seek lists: what is asked for, request by request, as a text that is saved, loaded and looked at.
 
+use crate::digits::Line;
 use crate::request::{Bad, Entry, Next, Requests, Traced};
-use crate::text::Lines;
+use crate::text::{Lines, words};
 use iosonar_plan::{Extent, Nanos, Op};
 use std::fmt::Write;
 use std::io::BufRead;
@@ -45,9 +46,9 @@ pub fn write_seek_list(entries: &[SeekEntry]) -> String {
     let mut text = format!(
         "# Longest seek={longest}, Shortest seek={shortest}, Average seek distance={average}\n{COLUMNS}"
     );
-    for entry in entries {
-        text += &row(entry);
-    }
+    let mut rows = Vec::new();
+    entries.iter().for_each(|entry| row(entry, &mut rows).expect("memory takes it"));
+    text += &String::from_utf8_lossy(&rows);
     text
 }
 
@@ -142,7 +143,7 @@ impl<W: std::io::Write> SeekListWriter<W> {
         let Some(op) = request.kind.op().filter(|_| whole) else { return Ok(false) };
         let (location, reqsize) = (offset / self.block, length / self.block);
         let entry = SeekEntry { ordinal: self.ordinal, location, reqsize, op, due: request.time };
-        self.out.write_all(row(&entry).as_bytes())?;
+        row(&entry, &mut self.out)?;
         self.ordinal += 1;
         Ok(true)
     }
@@ -153,21 +154,19 @@ impl<W: std::io::Write> SeekListWriter<W> {
     }
 }
 
-fn row(entry: &SeekEntry) -> String {
+/// Writes an entry; times are in picoseconds.
+fn row(entry: &SeekEntry, out: &mut impl std::io::Write) -> std::io::Result<()> {
     let SeekEntry { ordinal, location, reqsize, op, due } = *entry;
-    let letter = if op.is_write() { 'w' } else { 'r' };
-    let time = u128::from(due.0) * 1000;
-    format!("{ordinal:010} {location:012} {reqsize} {letter} {time:016} {:016}\n", 0)
+    let line = Line::new().zeros(ordinal, 10).letter(' ').zeros(location, 12).letter(' ').number(reqsize, 0);
+    let line = line.text(if op.is_write() { " w " } else { " r " });
+    // Nanoseconds with three zeros: their product has no room in 64 bits.
+    line.zeros(due.0, 13).text("000 ").zeros(0, 16).end(out)
 }
 
 fn read_entry(text: &str) -> Result<SeekEntry, String> {
-    let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    let [ordinal, location, reqsize, letter, due, unused] = words[..] else {
-        return Err(format!(
-            "it has {} fields, but needs 6: ordinal, location, request size, r or w, and two times",
-            words.len()
-        ));
-    };
+    let [ordinal, location, reqsize, letter, due, unused] = words(text).map_err(|count| {
+        format!("it has {count} fields, but needs 6: ordinal, location, request size, r or w, and two times")
+    })?;
     let entry = SeekEntry {
         ordinal: number("ordinal", ordinal)?,
         location: number("location", location)?,

@@ -1,7 +1,7 @@
 //! Traces that are tables, a request in a row: Windows DiskMon, MSR Cambridge (SNIA), Alibaba and Tencent block traces.
 
 use crate::request::{Bad, Entry, Kind, Names, Next, Pairing, Requests, Traced};
-use crate::text::{Lines, seconds, whole};
+use crate::text::{Lines, seconds, whole, words};
 use iosonar_plan::{Extent, Nanos};
 use std::io::BufRead;
 
@@ -106,10 +106,8 @@ fn ended(request: Traced, latency: Nanos) -> Traced {
 }
 
 fn disk_mon(at: u64, text: &str) -> Result<(Traced, Device<'_>), String> {
-    let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    let [row, begin, duration, disk, operation, sector, length] = words[..] else {
-        return Err(format!("it has {} columns, not 7", words.len()));
-    };
+    let [row, begin, duration, disk, operation, sector, length] =
+        words(text).map_err(|count| format!("it has {count} columns, not 7"))?;
     number("number", row)?;
     number("disk", disk)?;
     let begin = time(Some(seconds(begin).ok_or("the time is no number of seconds")?))?;

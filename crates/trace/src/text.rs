@@ -1,6 +1,7 @@
 //! Lines of a text trace.
 
 use crate::request::{Place, TraceError};
+use memchr::memchr;
 use std::io::{BufRead, ErrorKind, Read};
 
 /// Longest line that is read; a longer one is no text anybody wrote.
@@ -10,12 +11,15 @@ const MAX_LINE: usize = 1 << 16;
 pub(crate) struct Lines<R> {
     input: R,
     number: u64,
+    /// A line that does not lie in the input's own buffer as it shall be read.
     bytes: Vec<u8>,
+    /// Bytes of the input's buffer that were lent as a line, and are used up with the next one.
+    lent: usize,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(input: R) -> Lines<R> {
-        Lines { input, number: 0, bytes: Vec::with_capacity(256) }
+        Lines { input, number: 0, bytes: Vec::with_capacity(256), lent: 0 }
     }
 
     /// Number of the line that was read last, from 1.
@@ -25,6 +29,41 @@ impl<R: BufRead> Lines<R> {
 
     /// The next line without its end; none at the end of the text.
     pub(crate) fn next(&mut self) -> Result<Option<&str>, TraceError> {
+        self.input.consume(std::mem::take(&mut self.lent));
+        match self.lend() {
+            Some(length) => {
+                self.number += 1;
+                let buffer = self.input.fill_buf().unwrap_or_default();
+                Ok(std::str::from_utf8(&buffer[..length]).ok())
+            }
+            None => self.copy(),
+        }
+    }
+
+    /// What a reader of usual lines makes of the next line and its number, if the line lies in the buffer. Where that is
+    /// nothing, the line is still the next one.
+    pub(crate) fn usual<T>(&mut self, read: impl FnOnce(u64, &[u8]) -> Option<T>) -> Option<T> {
+        self.input.consume(std::mem::take(&mut self.lent));
+        let buffer = self.input.fill_buf().ok()?;
+        let line = &buffer[..memchr(b'\n', buffer)?];
+        let found = read(self.number + 1, line)?;
+        self.lent = line.len() + 1;
+        self.number += 1;
+        Some(found)
+    }
+
+    /// The length of the next line without its end, if it lies in the buffer and is plain text.
+    fn lend(&mut self) -> Option<usize> {
+        let buffer = self.input.fill_buf().ok()?;
+        let line = &buffer[..memchr(b'\n', buffer)?];
+        if line.len() >= MAX_LINE || line.ends_with(b"\r") || !line.is_ascii() || memchr(0, line).is_some() {
+            return None;
+        }
+        self.lent = line.len() + 1;
+        Some(line.len())
+    }
+
+    fn copy(&mut self) -> Result<Option<&str>, TraceError> {
         self.bytes.clear();
         let mut limited = self.input.by_ref().take(MAX_LINE as u64 + 1);
         let read = limited.read_until(b'\n', &mut self.bytes);
@@ -61,6 +100,18 @@ pub(crate) fn explain(error: std::io::Error) -> std::io::Error {
         ),
         _ => error,
     }
+}
+
+/// The words of a text that has exactly so many; else how many it has.
+pub(crate) fn words<const N: usize>(text: &str) -> Result<[&str; N], usize> {
+    let (mut found, mut count) = ([""; N], 0);
+    for word in text.split_ascii_whitespace() {
+        if let Some(place) = found.get_mut(count) {
+            *place = word;
+        }
+        count += 1;
+    }
+    if count == N { Ok(found) } else { Err(count) }
 }
 
 /// A whole number of digits only.

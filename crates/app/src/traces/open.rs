@@ -211,7 +211,7 @@ fn requests(path: &Path, opened: Opened, reading: &Reading) -> Result<(Boxed, Op
         Opened::Text(format, text) => (format, text),
     };
     if format.is_events() {
-        let at = chosen(reading, || Ok(events(format.clone(), again(path)?)))?;
+        let at = chosen(reading, || Ok(vec![events(format.clone(), again(path)?)]))?;
         let (paired, chosen) = paired(events(format, text), at, reading);
         return Ok((paired, Some(chosen)));
     }
@@ -251,16 +251,20 @@ fn again(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
 }
 
 /// The event that was told, or the most frequent one.
-fn chosen(reading: &Reading, open: impl FnOnce() -> Result<Box<dyn Events>, Failure>) -> Result<At, Failure> {
+fn chosen(
+    reading: &Reading,
+    open: impl FnOnce() -> Result<Vec<Box<dyn Events>>, Failure>,
+) -> Result<At, Failure> {
     if let Some(at) = reading.at {
         return Ok(at);
     }
-    let mut events = open()?;
     let mut counts = [0; Action::ALL.len()];
-    // What is damaged is told by the second reading.
-    while let Ok(Some(entry)) = events.next() {
-        if let Entry::One(event) = entry {
-            counts[event.action as usize] += 1;
+    for mut events in open()? {
+        // What is damaged is told by the second reading.
+        while let Ok(Some(entry)) = events.next() {
+            if let Entry::One(event) = entry {
+                counts[event.action as usize] += 1;
+            }
         }
     }
     Ok(At::most_frequent(&counts).unwrap_or(At::QUEUE))
@@ -268,10 +272,7 @@ fn chosen(reading: &Reading, open: impl FnOnce() -> Result<Box<dyn Events>, Fail
 
 fn blktrace(paths: &[PathBuf], opened: Vec<Opened>, reading: &Reading) -> Result<(Boxed, Chosen), Failure> {
     let one = |text| Box::new(Blktrace::new(text)) as Box<dyn Events>;
-    let at = chosen(reading, || {
-        let all = paths.iter().map(|path| again(path).map(one)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Box::new(Merged::new(all)))
-    })?;
+    let at = chosen(reading, || paths.iter().map(|path| again(path).map(one)).collect())?;
     let texts = opened.into_iter().filter_map(|o| match o {
         Opened::Text(_, text) => Some(one(text)),
         _ => None,

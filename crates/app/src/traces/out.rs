@@ -121,23 +121,30 @@ enum Sink {
     Archive(Box<NewArchive>),
 }
 
+/// Bytes that are handed over at once.
+const PIECE: usize = 1 << 16;
+/// Of a load zlib makes a tenth more than at its default level, in less than half the time.
+const GZIP_LEVEL: u32 = 3;
+
 /// A text, compressed or not, to a file or standard output.
 enum Plain {
     Stdout(BufWriter<std::io::Stdout>),
     File(Box<Replacement>),
-    Gzip(Box<GzEncoder<Replacement>>),
+    /// In large pieces: deflate is slow with small ones.
+    Gzip(Box<BufWriter<GzEncoder<Replacement>>>),
 }
 
 impl Plain {
     fn begin(path: &Path) -> Result<Plain, Failure> {
         if path.as_os_str() == "-" {
-            return Ok(Plain::Stdout(BufWriter::with_capacity(1 << 16, std::io::stdout())));
+            return Ok(Plain::Stdout(BufWriter::with_capacity(PIECE, std::io::stdout())));
         }
         refuse_existing(path)?;
         let cannot = || format!("cannot make {}", path.display());
         let file = Replacement::begin(path).with_context(cannot).map_err(Failure::refused)?;
         Ok(if path.extension().is_some_and(|e| e == "gz") {
-            Plain::Gzip(Box::new(GzEncoder::new(file, Compression::default())))
+            let gzip = GzEncoder::new(file, Compression::new(GZIP_LEVEL));
+            Plain::Gzip(Box::new(BufWriter::with_capacity(PIECE, gzip)))
         } else {
             Plain::File(Box::new(file))
         })
@@ -147,7 +154,7 @@ impl Plain {
         match self {
             Plain::Stdout(mut out) => out.flush(),
             Plain::File(file) => file.publish(),
-            Plain::Gzip(gzip) => gzip.finish()?.publish(),
+            Plain::Gzip(gzip) => gzip.into_inner().map_err(|e| e.into_error())?.finish()?.publish(),
         }
     }
 }

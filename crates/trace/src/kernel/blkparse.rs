@@ -4,6 +4,7 @@
 //! behind the form is passed over, so that the default form reads all the actions that it prints differently.
 
 use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
+use crate::cursor::Cursor;
 use crate::request::{Bad, Entry, Kind, Next, Place, Process, TraceError};
 use crate::text::{Lines, whole};
 use iosonar_plan::{Nanos, SECTOR};
@@ -82,6 +83,7 @@ enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
     parts: Vec<Part>,
+    is_default: bool,
 }
 
 impl Default for Form {
@@ -95,6 +97,7 @@ impl FromStr for Form {
 
     fn from_str(text: &str) -> Result<Form, String> {
         let mut parts = Vec::new();
+        let is_default = text == DEFAULT;
         let text = text.replace("\\n", " ").replace("\\t", " ");
         let mut bytes = text.trim().bytes().peekable();
         while let Some(byte) = bytes.next() {
@@ -125,7 +128,7 @@ impl FromStr for Form {
         if !has(Field::Seconds) {
             return Err("it needs the time, as %T.%t".into());
         }
-        Ok(Form { parts })
+        Ok(Form { parts, is_default })
     }
 }
 
@@ -281,6 +284,50 @@ impl Form {
     }
 }
 
+/// Seconds with all nine digits behind the point: fewer would not be a fraction here.
+fn time(cursor: &mut Cursor<'_>) -> Option<Nanos> {
+    let seconds = cursor.number().filter(|seconds| *seconds < 1 << 33)?;
+    cursor.byte(b'.')?;
+    let (nanos, digits) = cursor.digits();
+    (digits == 9).then_some(Nanos(seconds * 1_000_000_000 + nanos))
+}
+
+/// The event of a line of the default form, if it is one of a request's life and all is as usual.
+fn usual(at: u64, line: &[u8]) -> Option<Event> {
+    let mut cursor = Cursor::new(line);
+    let major = cursor.number()?;
+    cursor.byte(b',')?;
+    let minor = cursor.value()?;
+    let device = Device::new(u32::try_from(major).ok()?, u32::try_from(minor).ok()?)?;
+    cursor.gap()?;
+    let (_cpu, ()) = (cursor.number()?, cursor.gap()?);
+    let (_sequence, ()) = (cursor.number()?, cursor.gap()?);
+    let time = time(&mut cursor)?;
+    cursor.gap()?;
+    let (pid, ()) = (u32::try_from(cursor.number()?).ok()?, cursor.gap()?);
+    let action = match cursor.word()? {
+        [letter @ (b'Q' | b'G' | b'I' | b'D' | b'C')] => Action::of_letter(*letter),
+        _ => return None,
+    };
+    cursor.gap()?;
+    let (rwbs, ()) = (Rwbs::parse(cursor.word()?), cursor.gap()?);
+    let (sector, ()) = (cursor.number()?, cursor.gap()?);
+    cursor.byte(b'+')?;
+    let bytes = cursor.number()?.checked_mul(SECTOR)?;
+    let (_, ()) = (cursor.gap()?, cursor.byte(b'[')?);
+    let behind = cursor.rest().strip_suffix(b"]")?;
+    let is_plain = behind.iter().all(|b| matches!(b, b' '..=b'~') && *b != b']')
+        && behind.first().is_some_and(|b| *b != b' ');
+    let (name, error) = match (is_plain, action) {
+        (false, _) => return None,
+        (true, Action::Complete) => (&[][..], std::str::from_utf8(behind).ok()?.parse().ok()?),
+        (true, _) => (behind, 0),
+    };
+    let (process, error) = (Process::new(pid, name), errno(error));
+    let event = Event { at, time, action, device, sector, bytes, rwbs, process, error };
+    event.is_possible().then_some(event)
+}
+
 /// blkparse prints an errno as 16 bits without sign: 65475 is -61.
 fn errno(told: i32) -> i32 {
     if (1 << 15..1 << 16).contains(&told) { (1 << 16) - told } else { told.saturating_abs() }
@@ -294,12 +341,15 @@ pub struct Blkparse<R> {
     /// Numbers for names of devices that have no two numbers.
     summary: bool,
     names: HashMap<u32, [u8; 16]>,
+    /// The process whose name was kept last: mostly it is the next one's, too.
+    last: Process,
 }
 
 impl<R: BufRead> Blkparse<R> {
     /// Reads decompressed text of a form.
     pub fn new(input: R, form: Form) -> Blkparse<R> {
-        Blkparse { lines: Lines::new(input), form, others: 0, summary: false, names: HashMap::new() }
+        let (names, last) = (HashMap::new(), Process::default());
+        Blkparse { lines: Lines::new(input), form, others: 0, summary: false, names, last }
     }
 
     /// Lines that are no events.
@@ -311,6 +361,10 @@ impl<R: BufRead> Blkparse<R> {
     fn named(&mut self, mut event: Event) -> Event {
         let Process { pid, name } = event.process;
         if name != [0; 16] {
+            if self.last == event.process {
+                return event;
+            }
+            self.last = event.process;
             if self.names.len() < 1 << 16 {
                 self.names.insert(pid, name);
             }
@@ -324,6 +378,12 @@ impl<R: BufRead> Blkparse<R> {
 impl<R: BufRead> Events for Blkparse<R> {
     fn next(&mut self) -> Next<Event> {
         loop {
+            if self.form.is_default
+                && !self.summary
+                && let Some(event) = self.lines.usual(usual)
+            {
+                return Ok(Some(Entry::One(self.named(event))));
+            }
             let at = self.lines.number() + 1;
             let form = &self.form;
             let Some(line) = self.lines.next()? else { return Ok(None) };
@@ -403,6 +463,14 @@ CPU0 (8,0):
     }
 
     #[test]
+    fn usual_lines_are_read_at_once() {
+        for line in TEXT.lines().filter(|line| line.contains(" Q  WS ") || line.contains("D  WS")) {
+            assert!(usual(1, line.as_bytes()).is_some(), "{line}");
+        }
+        assert!(usual(1, b"  8,0  0  1  0.000500000  0  C  WS 64 + 8 [0]").is_some());
+    }
+
+    #[test]
     fn other_forms_are_read_by_their_text() {
         let form: Form = "%5T.%9t %p %C %a %d %S %n\\n".parse().unwrap();
         let (events, bad, _) = all("  0.000001234 1234 Web Content Q WS 64 8\n", form);
@@ -430,6 +498,15 @@ CPU0 (8,0):
     }
 
     proptest! {
+        #[test]
+        fn what_is_read_at_once_is_what_the_careful_reader_reads(
+            line in "[ ]{0,2}[0-9]{1,4},[0-9]{0,7}  ?[0-9x]{1,2} [0-9]{1,3} {1,3}[0-9]{1,10}[.,][0-9]{8,9} {1,2}[0-9]{1,10} {1,2}[QGIDCAMXm] {1,2}F?[RWDNF][SAMF]{0,2} [0-9]{1,19} ?\\+ [0-9]{1,3} \\[[a-z0-9 :/-]{0,17}\\]?\\]"
+        ) {
+            if let Some(event) = usual(1, line.as_bytes()) {
+                prop_assert_eq!(Form::default().read(1, &line), Ok(Some(event)));
+            }
+        }
+
         #[test]
         fn any_text_is_read_without_panic(text in "[0-9A-Zam ,.+\\[\\]é]{0,80}", form in "[%aCdDeMmNnpSsTtuc .x]{0,30}") {
             all(&text, Form::default());

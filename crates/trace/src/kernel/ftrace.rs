@@ -4,9 +4,11 @@
 //! the kernel's own format files give (`include/trace/events/block.h`).
 
 use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
+use crate::cursor::Cursor;
 use crate::request::{Bad, Entry, Next, Process};
 use crate::text::{Lines, seconds, whole};
 use iosonar_plan::{Nanos, SECTOR};
+use memchr::{memchr_iter, memrchr};
 use std::io::BufRead;
 
 /// The action of a tracepoint.
@@ -74,6 +76,9 @@ impl<R: BufRead> Ftrace<R> {
 impl<R: BufRead> Events for Ftrace<R> {
     fn next(&mut self) -> Next<Event> {
         loop {
+            if let Some(event) = self.lines.usual(usual) {
+                return Ok(Some(Entry::One(event)));
+            }
             let at = self.lines.number() + 1;
             let Some(line) = self.lines.next()? else { return Ok(None) };
             let text = line.trim();
@@ -98,6 +103,97 @@ impl<R: BufRead> Events for Ftrace<R> {
         let (lost, others) = ("lost events, as the kernel says", "lines of other events");
         vec![(lost.into(), self.lost), (others.into(), self.others)]
     }
+}
+
+/// The event of a line as the kernel itself writes it, if all is as usual:
+/// `fio-1234    [001] d..1.   123.456789: block_rq_issue: 7,0 WS 4096 () 1000 + 8 none,0,0 [fio]`.
+fn usual(at: u64, line: &[u8]) -> Option<Event> {
+    // Without an early end, this takes many bytes at a time.
+    if !line.iter().fold(true, |is_plain, b| is_plain & matches!(b, b' '..=b'~')) {
+        return None;
+    }
+    let (head, behind) = usual_parts(line)?;
+    let (process, time) = usual_head(head)?;
+    let mut cursor = Cursor::new(behind);
+    let name = cursor.word()?.strip_suffix(b":")?;
+    let action = usual_action(name)?;
+    cursor.blanks();
+    let device = usual_device(&mut cursor)?;
+    let rwbs = Rwbs::parse(cursor.word()?);
+    cursor.gap()?;
+    if name.starts_with(b"block_rq_") {
+        usual_command(&mut cursor)?;
+    }
+    let (sector, ()) = (cursor.number()?, cursor.gap()?);
+    cursor.byte(b'+')?;
+    cursor.gap()?;
+    let bytes = cursor.number()?.checked_mul(SECTOR)?;
+    cursor.gap()?;
+    let (_, last) = cursor.rest().split_at_checked(memrchr(b'[', cursor.rest())? + 1)?;
+    let last = std::str::from_utf8(last.strip_suffix(b"]")?).ok()?;
+    let rwbs = Rwbs { kind: rwbs.kind_in_events(bytes), ..rwbs };
+    let mut event = Event { at, time, action, device, sector, bytes, rwbs, process, error: 0 };
+    if action == Action::Complete {
+        event.error = last.parse::<i32>().ok()?.saturating_abs();
+    } else if process.name == [0; 16] {
+        event.process.name = Process::new(0, last.as_bytes()).name;
+    }
+    event.is_possible().then_some(event)
+}
+
+/// What stands before and behind the colon and the blank that the event's name follows.
+fn usual_parts(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = memchr_iter(b':', line).find(|at| line[at + 1..].starts_with(b" block_"))?;
+    Some((&line[..colon], &line[colon + 2..]))
+}
+
+fn usual_head(head: &[u8]) -> Option<(Process, Nanos)> {
+    let bracket = memrchr(b'[', head).filter(|at| *at > 0 && head[at - 1] == b' ')?;
+    let mut cursor = Cursor::new(&head[bracket + 1..]);
+    let (_cpu, ()) = (cursor.number()?, cursor.byte(b']')?);
+    cursor.gap()?;
+    let (_flags, ()) = (cursor.word()?, cursor.gap()?);
+    let time = cursor.time()?;
+    let task = head[..bracket].trim_ascii();
+    let dash = memrchr(b'-', task)?;
+    let (name, mut number) = (&task[..dash], Cursor::new(&task[dash + 1..]));
+    let (pid, digits) = number.digits();
+    let is_whole = (1..=9).contains(&digits) && number.rest().is_empty() && cursor.rest().is_empty();
+    // A comment, or what may be the head of another event, is not usual.
+    let is_plain = name.iter().all(|b| b.is_ascii_graphic()) && name.first() != Some(&b'#');
+    if !is_whole || !is_plain {
+        return None;
+    }
+    let name = if name == b"<...>" { &[] } else { name };
+    Some((Process::new(pid as u32, name), time))
+}
+
+fn usual_action(name: &[u8]) -> Option<Action> {
+    Some(match name {
+        b"block_bio_queue" => Action::Queue,
+        b"block_rq_issue" => Action::Issue,
+        b"block_rq_complete" | b"block_bio_complete" => Action::Complete,
+        _ => return None,
+    })
+}
+
+fn usual_device(cursor: &mut Cursor<'_>) -> Option<Device> {
+    let major = cursor.value()?;
+    cursor.byte(b',')?;
+    let minor = cursor.value()?;
+    cursor.gap()?;
+    Device::new(u32::try_from(major).ok()?, u32::try_from(minor).ok()?)
+}
+
+/// The length of a command, which some kinds of events have, and its bytes, of which there are mostly none.
+fn usual_command(cursor: &mut Cursor<'_>) -> Option<()> {
+    if cursor.peek()? != b'(' {
+        cursor.number()?;
+        cursor.gap()?;
+    }
+    cursor.byte(b'(')?;
+    cursor.byte(b')')?;
+    cursor.gap()
 }
 
 /// `CPU:1 [LOST 17 EVENTS]`.
@@ -260,7 +356,33 @@ mod tests {
         assert_eq!((text.lost(), text.others()), (17, 1));
     }
 
+    #[test]
+    fn usual_lines_are_read_at_once() {
+        for line in [
+            "             fio-1234    [001] d..2.  1234.567890: block_rq_issue: 7,0 WFS 4096 () 1000 + 8 none,0,0 [fio]",
+            "           <...>-77      [000] ..... 5.000001: block_bio_queue: 8,16 RA 64 + 256 [tar]",
+            "    kworker/0:1H-77      [000] ..... 5.000001: block_bio_queue: 8,16 RA 64 + 256 [kworker/0:1H]",
+            "          <idle>-0       [000] ..s1. 5.0: block_rq_complete: 8,0 R () 64 + 8 none,0,0 [0]",
+        ] {
+            assert!(usual(1, line.as_bytes()).is_some(), "{line}");
+        }
+    }
+
+    fn carefully(line: &str) -> Option<Event> {
+        let (head, name, fields) = parts(line)?;
+        event(1, head, name, fields).ok()
+    }
+
     proptest! {
+        #[test]
+        fn what_is_read_at_once_is_what_the_careful_reader_reads(
+            line in "[ ]{0,2}[a-z<.>:#/ -]{0,8}-[0-9]{1,10} {1,3}\\[[0-9]{1,3}\\] ([a-zN.]{3,5})?  ?[0-9]{1,9}(\\.[0-9]{0,9})?: (block:)?(block_rq_issue|block_rq_complete|block_bio_queue|block_split): [0-9]{1,4},[0-9]{1,3} F?[RWDNF][SAMF]{0,2} ([0-9]{1,4} )?(\\([a-f0-9 ]{0,3}\\) )?[0-9]{1,19} [+/] [0-9]{1,3}( none,0,0)? \\[[a-z0-9 (:/-]{0,17}\\]"
+        ) {
+            if let Some(event) = usual(1, line.as_bytes()) {
+                prop_assert_eq!(carefully(&line), Some(event));
+            }
+        }
+
         #[test]
         fn any_text_is_read_without_panic(text in "[a-z0-9 ,.:()+/\\[\\]<>-]{0,20}(block_rq_issue|block_)?:[0-9A-Z ,.:()+/\\[\\]-]{0,40}") {
             let _ = one(&text);
