@@ -185,10 +185,10 @@ mod tests {
         let want = "\
             sequence,target,worker,pass,phase,op,outcome,load_time_ns,due_ns,released_ns,blocked_by,submitted_ns,\
             completed_ns,reap_lag_ns,requested_offset_bytes,requested_length_bytes,executed_offset_bytes,\
-            executed_length_bytes,result,pushed,ordered,wrapped,at_border,rounded,short,held,no_buffer,ramp,stamp\n\
+            executed_length_bytes,result,pushed,ordered,wrapped,at_border,rounded,short,held,no_buffer,ramp,ambiguous,stamp\n\
             7,1,2,3,4,write,failed,10,11,12,18446744073709551615,13,4611686018427387904,8,512,1024,0,4096,-28,\
-            true,false,false,false,true,false,false,false,false,\n\
-            0,0,0,0,0,read,dropped,0,5,,,,,0,0,0,0,0,0,false,false,false,false,false,false,false,false,false,\n";
+            true,false,false,false,true,false,false,false,false,false,\n\
+            0,0,0,0,0,read,dropped,0,5,,,,,0,0,0,0,0,0,false,false,false,false,false,false,false,false,false,false,\n";
         assert_eq!(csv(&[failed_write(), dropped_read()], ""), want);
         assert_eq!(csv(&[], "").lines().count(), 1);
     }
@@ -202,7 +202,7 @@ mod tests {
             "completed_ns": 1u64 << 62, "reap_lag_ns": 8, "requested_offset_bytes": 512, "requested_length_bytes": 1024,
             "executed_offset_bytes": 0, "executed_length_bytes": 4096, "result": -28, "pushed": true,
             "ordered": false, "wrapped": false, "at_border": false, "rounded": true, "short": false,
-            "held": false, "no_buffer": false, "ramp": false,
+            "held": false, "no_buffer": false, "ramp": false, "ambiguous": false,
             "stamp": null,
         });
         assert_eq!(lines[0], want);

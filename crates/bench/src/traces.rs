@@ -64,7 +64,7 @@ pub fn make(form: &str, path: &Path, count: u64) -> Result<()> {
     match form {
         "load" => load(&mut out, all)?,
         "seek-list" => return seek_list(out, all),
-        "diskmon" => each(&mut out, all, |out, n, r| disk_mon(out, n, r))?,
+        "diskmon" => each(&mut out, all, disk_mon)?,
         "msr" => each(&mut out, all, |out, _, r| msr(out, r))?,
         "alibaba" => each(&mut out, all, |out, _, r| alibaba(out, r))?,
         "tencent" => each(&mut out, all, |out, _, r| tencent(out, r))?,
