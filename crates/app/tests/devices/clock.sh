@@ -1,9 +1,9 @@
 # Runs in the machine of lab/vm.sh, whose wall clock disturbs nobody: it jumps an hour ahead and two back under a run.
 # What came of it is judged by bad_luck.rs.
-iosonar run -t /dev/vda --destroy --rw randwrite --bs 4k --iodepth 4 --rate-iops 200 --number-ios 800 --no-progress -o /out &
+iosonar run -t /dev/vda --destroy --rw randwrite --bs 4k --iodepth 4 --rate-iops 200 --number-ios 800 --no-progress -o /ran &
 run=$!
 turns=0
-until [ "$(stat -c %s /out/records.log 2>/dev/null || echo 0)" -gt 16 ] || [ "$turns" = 200 ]; do
+until [ "$(stat -c %s /ran/records.log 2>/dev/null || echo 0)" -gt 16 ] || [ "$turns" = 200 ]; do
     sleep 0.1
     turns=$((turns + 1))
 done
@@ -12,5 +12,5 @@ sleep 1
 date -s "@$(($(date +%s) - 7200))"
 wait "$run"
 echo "== status $?"
-iosonar export /out --to csv
+iosonar export /ran --to csv
 echo "== end"

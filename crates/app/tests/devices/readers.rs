@@ -67,7 +67,7 @@ fn pandas_polars_and_duckdb_agree_with_us() {
                     "target" | "worker" | "pass" | "phase" => "u32",
                     "result" => "i64",
                     "pushed" | "ordered" | "wrapped" | "at_border" | "rounded" | "short" | "held"
-                    | "no_buffer" | "ramp" => "bool",
+                    | "no_buffer" | "ramp" | "ambiguous" => "bool",
                     _ => "u64",
                 };
                 assert_eq!(kind, want, "{column} in {reader}");
