@@ -65,8 +65,9 @@ fn assert_sane(row: &Value) {
         usize::from(!other.is_empty() && (has_fio || !other.starts_with("fio"))),
         "{row}"
     );
-    // Lateness may be 0, and a difference below that.
-    let is_time = row["unit"] == "us" || row["unit"] == "ms";
+    // Lateness may be 0, and a difference below that; and nothing may be lost.
+    let is_time =
+        row["unit"] == "us" || row["unit"] == "ms" || row["what"].as_str().unwrap().contains("lost");
     for value in ours.iter().chain(theirs) {
         let value = value.as_f64().unwrap();
         assert!(value.is_finite() && value.abs() < 1e9 && (is_time || value > 0.0), "{row}");
