@@ -31,9 +31,15 @@ export async function launch(row: keyof typeof ROWS = "no rasterizer"): Promise<
     executablePath,
     args: [...ALWAYS, ...ROWS[row], `--user-data-dir=${profile}`],
   });
-  // The browser still writes for a moment after it has gone.
+  // The browser still writes for a moment after it has gone; what it leaves then is no failure of a test.
   browser.on("disconnected", () =>
-    setTimeout(() => rmSync(profile, { recursive: true, force: true, maxRetries: 5 }), 300),
+    setTimeout(() => {
+      try {
+        rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+      } catch (error) {
+        console.warn(`${profile} stays: ${String(error)}`);
+      }
+    }, 500),
   );
   return browser;
 }
