@@ -31,10 +31,7 @@ pub fn write_quietly(
     write: impl FnOnce(&mut dyn Write) -> Result<u64, Failure>,
 ) -> Result<u64, Failure> {
     let name = path.display();
-    if path.exists() && !is_special(path) {
-        let why = "it exists already, and nothing is ever overwritten: name another file";
-        return Err(Failure::refused(anyhow!("cannot make {name}: {why}")));
-    }
+    refuse_existing(path)?;
     let cannot = || format!("cannot write {name}");
     let mut file =
         Replacement::begin(path).with_context(|| format!("cannot make {name}")).map_err(Failure::refused)?;
@@ -48,4 +45,13 @@ pub fn write_quietly(
     };
     file.publish().with_context(cannot)?;
     Ok(count)
+}
+
+/// Refuses what exists, but for pipes and devices, which cannot be overwritten.
+pub fn refuse_existing(path: &Path) -> Result<(), Failure> {
+    if path.exists() && !is_special(path) {
+        let why = "it exists already, and nothing is ever overwritten: name another file";
+        return Err(Failure::refused(anyhow!("cannot make {}: {why}", path.display())));
+    }
+    Ok(())
 }

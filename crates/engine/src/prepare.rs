@@ -7,7 +7,7 @@ use iosonar_host::guard::{Guard, Intent, Permit};
 use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify, identify_growing};
 use iosonar_load::{
     Facts, Listed, LoadError, Notice, Opened, Pattern, Recorded, Room, Source as RequestSource, Steps, Text,
-    Unfit, scan,
+    Told, Unfit, scan,
 };
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{
@@ -20,7 +20,6 @@ use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Told of lines that are left out and of shifted times, with the path of the load.
 pub type NoticeSink = Arc<dyn Fn(&Path, &Notice) + Send + Sync>;
@@ -55,23 +54,6 @@ pub struct TargetReady {
     writes: bool,
     /// What reading its load tells during the run.
     pub(crate) told: Arc<Told>,
-}
-
-/// Notices of a load that are counted during the run: those of standard input, which was not scanned before.
-#[derive(Debug, Default)]
-pub(crate) struct Told {
-    pub(crate) bad_lines: AtomicU64,
-    pub(crate) back_shifts: AtomicU64,
-}
-
-impl Told {
-    fn count(&self, notice: &Notice) {
-        let counter = match notice {
-            Notice::Skipped { .. } => &self.bad_lines,
-            Notice::Shifted(_) => &self.back_shifts,
-        };
-        counter.fetch_add(1, Relaxed);
-    }
 }
 
 /// Checks everything and claims the targets. `notices` hears of bad lines and shifts in loads.

@@ -32,7 +32,7 @@ pub use demand::Demand;
 pub use filter::{FilterError, Filtered, Room, filtered};
 pub use issued::IssuedHash;
 pub use pattern::{Pattern, Unfit};
-pub use recorded::{BackShift, LoadError, Notice, Recorded};
+pub use recorded::{BackShift, LoadError, Notice, Recorded, Told};
 pub use scan::{Facts, scan};
 pub use steps::{Listed, Steps};
 pub use text::{Opened, Text};

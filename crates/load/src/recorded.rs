@@ -9,6 +9,7 @@ use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{BadLine, ReadError};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Why a load cannot be read on.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +83,26 @@ impl Notice {
                 format!("{load}: {at}: time runs backward to {time}: shifted by {delta}, in all by {total}")
             }
         }
+    }
+}
+
+/// How many notices of each kind there were.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Lines that were left out.
+    pub bad_lines: AtomicU64,
+    /// Shifts.
+    pub back_shifts: AtomicU64,
+}
+
+impl Told {
+    /// Counts one.
+    pub fn count(&self, notice: &Notice) {
+        let counter = match notice {
+            Notice::Skipped { .. } => &self.bad_lines,
+            Notice::Shifted(_) => &self.back_shifts,
+        };
+        counter.fetch_add(1, Relaxed);
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::demand::Demand;
 use crate::filter::Room;
-use crate::recorded::{LoadError, Notice, Ordered};
+use crate::recorded::{LoadError, Notice, Ordered, Told};
 use crate::text::Text;
 use iosonar_plan::{LoadSource, Nanos};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What a load holds, behind its filters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,23 +37,6 @@ pub struct Facts {
     pub held_bytes: u64,
     /// Requests by their time since the first of the window (if the load is sorted), at the load's own speed.
     pub demand: Demand,
-}
-
-/// What was told while reading.
-#[derive(Debug, Default)]
-struct Told {
-    bad_lines: AtomicU64,
-    back_shifts: AtomicU64,
-}
-
-impl Told {
-    fn count(&self, notice: &Notice) {
-        let counter = match notice {
-            Notice::Skipped { .. } => &self.bad_lines,
-            Notice::Shifted(_) => &self.back_shifts,
-        };
-        counter.fetch_add(1, Relaxed);
-    }
 }
 
 /// Reads the whole load through its filters, beyond the end of its window too. `notice` is told of each line that would

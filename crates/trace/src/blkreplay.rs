@@ -4,6 +4,7 @@
 //! (`docs/formats.md`).
 
 use crate::digits::Line as TextLine;
+use crate::text::explain;
 use crate::{TimedRequest, quick};
 use iosonar_plan::{Extent, Nanos, Op, SECTOR};
 use std::io::{BufRead, Read, Write};
@@ -108,19 +109,6 @@ impl<R: BufRead> Reader<R> {
             return Err(ReadError::Binary(self.line));
         }
         Ok(Some(parse_line(self.line, &String::from_utf8_lossy(&self.bytes))))
-    }
-}
-
-fn explain(error: std::io::Error) -> std::io::Error {
-    match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => {
-            std::io::Error::new(error.kind(), "the gzip stream is cut off: copy or make the file again")
-        }
-        std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => std::io::Error::new(
-            error.kind(),
-            format!("the gzip stream is damaged ({error}): copy or make the file again"),
-        ),
-        _ => error,
     }
 }
 

@@ -92,31 +92,25 @@ impl Differences {
     /// Finds runs of neighbours that cover the same bytes on both sides; which requests of each side are known by that.
     fn recognise(&mut self, missing: &[Key], added: &[Key]) -> (Vec<bool>, Vec<bool>) {
         let (mut known, mut known_too) = (vec![false; missing.len()], vec![false; added.len()]);
-        for (i, whole) in missing.iter().enumerate() {
-            if known[i] {
-                continue;
-            }
-            // One that was split: its parts lie one behind the other and end where it does.
-            if let Some(parts) = chain(added, &known_too, whole) {
-                self.split.0 += 1;
-                self.split.1 += parts.len() as u64;
-                known[i] = true;
-                parts.into_iter().for_each(|p| known_too[p] = true);
-            }
-        }
-        for (i, whole) in added.iter().enumerate() {
-            if known_too[i] {
-                continue;
-            }
-            if let Some(parts) = chain(missing, &known, whole) {
-                self.joined.0 += parts.len() as u64;
-                self.joined.1 += 1;
-                known_too[i] = true;
-                parts.into_iter().for_each(|p| known[p] = true);
-            }
-        }
+        self.split = cover(missing, &mut known, added, &mut known_too);
+        let (into, of) = cover(added, &mut known_too, missing, &mut known);
+        self.joined = (of, into);
         (known, known_too)
     }
+}
+
+/// Finds for each of `wholes` that is not known the `parts` that lie one behind the other and end where it does; what was found
+/// is known from then on. How many wholes, and of how many parts.
+fn cover(wholes: &[Key], known: &mut [bool], parts: &[Key], used: &mut [bool]) -> (u64, u64) {
+    let (mut found, mut of) = (0, 0);
+    for (whole, known) in wholes.iter().zip(known).filter(|(_, known)| !**known) {
+        if let Some(chain) = chain(parts, used, whole) {
+            (found, of) = (found + 1, of + chain.len() as u64);
+            *known = true;
+            chain.into_iter().for_each(|part| used[part] = true);
+        }
+    }
+    (found, of)
 }
 
 /// Numbers of keys that lie one behind the other and together are what `whole` is; those that are `used` are not taken.

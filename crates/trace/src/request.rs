@@ -329,11 +329,6 @@ impl Names {
         u32::try_from(self.last).ok()
     }
 
-    /// The name of a number.
-    pub fn name(&self, number: u32) -> Option<&str> {
-        self.names.get(number as usize).map(String::as_str)
-    }
-
     /// All of them.
     pub fn all(&self) -> Vec<String> {
         self.names.clone()

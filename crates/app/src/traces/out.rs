@@ -2,8 +2,9 @@
 
 use super::archive::NewArchive;
 use crate::exit::Failure;
+use crate::new_load::refuse_existing;
 use crate::output::tell;
-use crate::replace::{Replacement, is_special};
+use crate::replace::Replacement;
 use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
 use iosonar_plan::SECTOR;
@@ -175,14 +176,6 @@ impl Write for Plain {
             Plain::Gzip(gzip) => gzip.flush(),
         }
     }
-}
-
-fn refuse_existing(path: &Path) -> Result<(), Failure> {
-    if path.exists() && !is_special(path) {
-        let why = "it exists already, and nothing is ever overwritten: name another file";
-        return Err(Failure::refused(anyhow!("cannot make {}: {why}", path.display())));
-    }
-    Ok(())
 }
 
 /// Outputs, one or several, that requests are written to.

@@ -5,7 +5,7 @@
 
 use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
 use crate::cursor::Cursor;
-use crate::request::{Bad, Entry, Kind, Next, Place, Process, TraceError};
+use crate::request::{Bad, Entry, Kind, Next, Process};
 use crate::text::{Lines, whole};
 use iosonar_plan::{Nanos, SECTOR};
 use std::collections::HashMap;
@@ -404,12 +404,6 @@ impl<R: BufRead> Events for Blkparse<R> {
     fn besides(&self) -> Vec<(String, u64)> {
         vec![("lines that are no events".into(), self.others)]
     }
-}
-
-/// Why a form that was told reads nothing.
-pub fn no_event(form: &str) -> TraceError {
-    let why = format!("no line is of the form '{form}'");
-    TraceError::Broken { at: Place::Line(1), why }
 }
 
 #[cfg(test)]
