@@ -89,6 +89,25 @@ fn binary_files_of_blktrace_hold_what_blkparse_counts() {
     assert!(matches!(recognised("blktrace/mixed-be.blktrace.0.gz"), Some(Format::Blktrace)));
 }
 
+#[test]
+fn a_process_has_its_name_on_every_cpu() {
+    let events = blktrace(&["blktrace/mixed.blktrace.0", "blktrace/mixed.blktrace.1"]);
+    let asked = |events: &[Event]| {
+        events
+            .iter()
+            .filter(|e| e.action == Action::Queue)
+            .map(|e| e.process.name().into_owned())
+            .collect::<Vec<_>>()
+    };
+    let by = |names: &[String], name: &str| names.iter().filter(|n| *n == name).count();
+    let names = asked(&events);
+    assert_eq!(by(&names, ""), 0);
+    // It is named once, on one of two CPUs, and works on both.
+    let told = asked(&blkparse("blktrace/mixed.blkparse.gz"));
+    assert!(by(&told, "jbd2/sda1-8") > 50);
+    assert_eq!(by(&names, "jbd2/sda1-8"), by(&told, "jbd2/sda1-8"));
+}
+
 fn blkparse(name: &str) -> Vec<Event> {
     let Some(Format::Blkparse(form)) = recognised(name) else { panic!("{name} is not recognised") };
     all(Blkparse::new(text(name), form))

@@ -216,6 +216,10 @@ impl<R: Read> Events for Blktrace<R> {
         }
     }
 
+    fn name_of(&self, pid: u32) -> Option<[u8; 16]> {
+        self.names.get(&pid).copied()
+    }
+
     fn besides(&self) -> Vec<(String, u64)> {
         let Notes { processes, timestamps, messages, commands } = self.notes;
         let all = [

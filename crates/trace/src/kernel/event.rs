@@ -195,11 +195,20 @@ pub trait Events {
     fn besides(&self) -> Vec<(String, u64)> {
         Vec::new()
     }
+
+    /// The name of a process, where this source told it apart from events.
+    fn name_of(&self, _pid: u32) -> Option<[u8; 16]> {
+        None
+    }
 }
 
 impl<E: Events + ?Sized> Events for Box<E> {
     fn next(&mut self) -> Next<Event> {
         (**self).next()
+    }
+
+    fn name_of(&self, pid: u32) -> Option<[u8; 16]> {
+        (**self).name_of(pid)
     }
 
     fn besides(&self) -> Vec<(String, u64)> {

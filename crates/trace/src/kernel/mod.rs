@@ -11,5 +11,5 @@ pub mod ring;
 pub mod segment;
 
 pub use event::{Action, Device, Event, Events, Rwbs};
-pub use merge::Merged;
+pub use merge::{Merged, SharedNames};
 pub use pairing::{At, Paired, Timing};
