@@ -13,6 +13,10 @@ recording in order; whatever was changed in the kernel is undone, after a crash 
   --at queue   a request is what was asked for: bios, before the kernel joins and splits them. What replays need
   --at issue   a request is what the driver was given. What the device saw
 
+  --interface tracepoints   any number of recorders at a time
+  --interface blktrace      one user for each device; needs debugfs. Where tracing is used up or locked, or to compare with
+                            blktrace(8)
+
 Result: an archive (show, plot, report) with the events themselves in DIR/events, of which 'iosonar convert DIR x.load.gz'
 makes loads. Reads and writes become records; flushes, discards and the like stay in the events and are counted.
 
@@ -34,6 +38,9 @@ pub struct RecordArgs {
     /// Which kernel event counts as the request
     #[arg(long, value_enum, value_name = "EVENT", default_value = "queue")]
     pub at: WatchArg,
+    /// Where the kernel tells of them: its tracepoints, or the interface that blktrace uses
+    #[arg(long, value_enum, value_name = "NAME", default_value = "tracepoints")]
+    pub interface: InterfaceArg,
     /// Begin a new segment of events this often
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub segment: Nanos,
@@ -61,4 +68,13 @@ pub enum WatchArg {
     Queue,
     /// What the driver was given
     Issue,
+}
+
+/// Where the kernel tells of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum InterfaceArg {
+    /// Tracepoints, in an instance of tracing of its own
+    Tracepoints,
+    /// The blktrace interface
+    Blktrace,
 }

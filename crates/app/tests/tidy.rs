@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("archive", &["plan"]),
     ("record", &["archive", "os", "plan"]),
     ("host", &["os"]),
-    ("capture", &["plan", "trace"]),
+    ("capture", &["os", "plan", "trace"]),
     ("engine", &["archive", "backend", "host", "load", "os", "plan", "record", "sched", "trace"]),
     ("analyze", &["archive", "os", "plan"]),
     ("view", &["analyze", "archive", "plan"]),

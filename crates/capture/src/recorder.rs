@@ -1,32 +1,28 @@
-//! Reads the kernel's ring buffers in rounds, each of which gives all events up to its begin, in the order of time.
+//! Reads the kernel's buffers in rounds, each of which gives all events up to its begin, in the order of time.
 
-use crate::tracefs::{CaptureError, Instance, at};
-use iosonar_trace::kernel::ring::{Forms, Pages};
+use crate::blktrace::Blktrace;
+use crate::error::CaptureError;
+use crate::tracepoints::Tracepoints;
 use iosonar_trace::kernel::{Device, Event};
 use rustix::time::{ClockId, clock_gettime};
-use std::fs::File;
-use std::io::{ErrorKind, Read};
-use std::path::PathBuf;
 
 /// Which events are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watch {
-    /// What was asked for (`block_bio_queue`), before the kernel joins and splits it.
+    /// What was asked for (`block_bio_queue`, blktrace's Q), before the kernel joins and splits it.
     Queue,
-    /// What the driver was given (`block_rq_issue`), joined and split. Devices without requests (zram) have none.
+    /// What the driver was given (`block_rq_issue`, blktrace's D), joined and split. Devices without requests (zram) have
+    /// none.
     Issue,
 }
 
-/// Ends are told by requests, or, of devices that have none, by bios.
-const ENDS: [&str; 2] = ["block_rq_complete", "block_bio_complete"];
-
-impl Watch {
-    fn events(self) -> &'static [&'static str] {
-        match self {
-            Watch::Queue => &["block_bio_queue", ENDS[0], ENDS[1]],
-            Watch::Issue => &["block_rq_issue", "block_rq_requeue", ENDS[0]],
-        }
-    }
+/// Where the kernel tells of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interface {
+    /// Its tracepoints: any number of recorders at a time.
+    Tracepoints,
+    /// Its blktrace interface: one user for each device.
+    Blktrace,
 }
 
 /// What is recorded, and how.
@@ -36,7 +32,9 @@ pub struct Settings {
     pub devices: Vec<Device>,
     /// Which events.
     pub watch: Watch,
-    /// Bytes of each CPU's ring buffer.
+    /// Where they are read.
+    pub interface: Interface,
+    /// Bytes of each CPU's buffers.
     pub buffer_bytes: u64,
 }
 
@@ -45,37 +43,53 @@ pub struct Settings {
 pub struct Round {
     /// Events that were lost since the round before.
     pub lost: u64,
-    /// Pages that could not be read wholly.
-    pub damaged: u64,
-}
-
-/// What the kernel counted of the whole recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Events that were lost because a ring buffer was full.
-    pub lost: u64,
-    /// Pages that could not be read wholly.
+    /// Pages or events that could not be read wholly.
     pub damaged: u64,
 }
 
 /// Records while it lives; what it changed in the kernel is undone when it is dropped.
 pub struct Recorder {
-    cpus: Vec<Cpu>,
-    forms: Forms,
-    page: Vec<u8>,
+    source: Source,
     /// Read, but maybe later than what another CPU still has.
     waiting: Vec<Event>,
     ready: Vec<Event>,
-    counts: Counts,
-    events: Vec<&'static str>,
-    /// The last field: it goes when the buffers are closed.
-    instance: Instance,
+    /// Events that were lost so far.
+    lost: u64,
 }
 
-struct Cpu {
-    dir: PathBuf,
-    pipe: File,
-    lost: u64,
+enum Source {
+    Tracepoints(Tracepoints),
+    Blktrace(Blktrace),
+}
+
+impl Source {
+    fn set_events(&self, on: bool) -> Result<(), CaptureError> {
+        match self {
+            Source::Tracepoints(source) => source.set_events(on),
+            Source::Blktrace(source) => source.set_events(on),
+        }
+    }
+
+    fn drain(&mut self, out: &mut Vec<Event>) -> Result<u64, CaptureError> {
+        match self {
+            Source::Tracepoints(source) => source.drain(out),
+            Source::Blktrace(source) => source.drain(out),
+        }
+    }
+
+    fn lost(&self) -> Result<u64, CaptureError> {
+        match self {
+            Source::Tracepoints(source) => source.lost(),
+            Source::Blktrace(source) => source.lost(),
+        }
+    }
+
+    fn stop(&self) -> Result<(), CaptureError> {
+        match self {
+            Source::Tracepoints(source) => source.stop(),
+            Source::Blktrace(source) => source.set_events(false),
+        }
+    }
 }
 
 impl Recorder {
@@ -84,27 +98,11 @@ impl Recorder {
     /// # Errors
     /// What the kernel refuses or does not have.
     pub fn start(settings: &Settings) -> Result<Recorder, CaptureError> {
-        let instance = Instance::create()?;
-        let events = instance.known(settings.watch.events());
-        let begin = settings.watch.events()[0];
-        if !events.contains(&begin) {
-            return Err(CaptureError::Impossible(format!(
-                "this kernel has no event block:{begin}: it was built without CONFIG_BLK_DEV_IO_TRACE"
-            )));
-        }
-        // Times that can be compared with those of a run, and old events kept rather than new ones.
-        instance.write("trace_clock", "mono")?;
-        instance.write("options/overwrite", "0")?;
-        instance.write("buffer_size_kb", &(settings.buffer_bytes / 1024).max(64).to_string())?;
-        let (forms, page) = instance.forms(&events)?;
-        for event in &events {
-            instance.enable(event, &settings.devices)?;
-        }
-        let cpu = |(dir, pipe)| Cpu { dir, pipe, lost: 0 };
-        let cpus = instance.pipes()?.into_iter().map(cpu).collect();
-        instance.write("tracing_on", "1")?;
-        let (page, counts) = (vec![0; page], Counts::default());
-        Ok(Recorder { cpus, forms, page, waiting: Vec::new(), ready: Vec::new(), counts, events, instance })
+        let source = match settings.interface {
+            Interface::Tracepoints => Source::Tracepoints(Tracepoints::start(settings)?),
+            Interface::Blktrace => Source::Blktrace(Blktrace::start(settings)?),
+        };
+        Ok(Recorder { source, waiting: Vec::new(), ready: Vec::new(), lost: 0 })
     }
 
     /// Switches the kernel's events on or off, so that a kernel without them is the one of a machine without recording.
@@ -112,10 +110,7 @@ impl Recorder {
     /// # Errors
     /// What the kernel refuses.
     pub fn set_events(&self, on: bool) -> Result<(), CaptureError> {
-        let word = if on { "1" } else { "0" };
-        self.events
-            .iter()
-            .try_for_each(|event| self.instance.write(&format!("events/block/{event}/enable"), word))
+        self.source.set_events(on)
     }
 
     /// Reads what the buffers hold. The events up to the begin of this round are [`Recorder::events`] afterwards.
@@ -124,21 +119,16 @@ impl Recorder {
     /// Buffers that cannot be read.
     pub fn round(&mut self) -> Result<Round, CaptureError> {
         let before = monotonic_ns();
-        let mut round = Round::default();
-        for cpu in &mut self.cpus {
-            round.damaged += cpu.drain(&self.forms, &mut self.page, &mut self.waiting)?;
-            let lost = cpu.count_lost()?;
-            round.lost += lost - cpu.lost.min(lost);
-            cpu.lost = lost;
-        }
-        self.counts.lost += round.lost;
-        self.counts.damaged += round.damaged;
+        let damaged = self.source.drain(&mut self.waiting)?;
+        // A source that lost its counter, with its device, loses nothing that was counted.
+        let lost = self.source.lost()?.saturating_sub(self.lost);
+        self.lost += lost;
         // Each CPU's events are in order: sorting runs that are sorted is joining them.
         self.waiting.sort_by_key(|event| event.time);
         let ready = self.waiting.partition_point(|event| event.time.0 < before);
         self.ready.clear();
         self.ready.extend(self.waiting.drain(..ready));
-        Ok(round)
+        Ok(Round { lost, damaged })
     }
 
     /// Events of the last round, in the order of time.
@@ -150,43 +140,12 @@ impl Recorder {
     ///
     /// # Errors
     /// Buffers that cannot be read.
-    pub fn stop(mut self) -> Result<(Vec<Event>, Round, Counts), CaptureError> {
-        self.instance.write("tracing_on", "0")?;
+    pub fn stop(mut self) -> Result<(Vec<Event>, Round), CaptureError> {
+        self.source.stop()?;
         let round = self.round()?;
         let mut events = std::mem::take(&mut self.ready);
         events.append(&mut self.waiting);
-        Ok((events, round, self.counts))
-    }
-}
-
-impl Cpu {
-    /// Reads all pages; how many of them could not be read wholly.
-    fn drain(&mut self, forms: &Forms, page: &mut [u8], out: &mut Vec<Event>) -> Result<u64, CaptureError> {
-        let mut damaged = 0;
-        let mut pages = Pages::new(forms);
-        loop {
-            match self.pipe.read(page) {
-                Ok(0) => return Ok(damaged),
-                Ok(read) => {
-                    let facts = pages.decode(&page[..read], &mut |event| out.push(event));
-                    damaged += u64::from(facts.bad.is_some());
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(damaged),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(at(&self.dir.join("trace_pipe_raw"))(error)),
-            }
-        }
-    }
-
-    /// Events that this CPU could not keep, since the begin.
-    fn count_lost(&self) -> Result<u64, CaptureError> {
-        let path = self.dir.join("stats");
-        let text = std::fs::read_to_string(&path).map_err(at(&path))?;
-        let count = |name: &str| -> u64 {
-            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-            line.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
-        };
-        Ok(count("overrun") + count("commit overrun") + count("dropped events"))
+        Ok((events, round))
     }
 }
 

@@ -1,78 +1,25 @@
 //! The kernel's tracing as files: finding it, an instance of our own, and undoing everything.
 
+use crate::error::{CaptureError, at};
+use crate::mount::{InUse, TRACEFS};
 use iosonar_trace::kernel::Device;
-use iosonar_trace::kernel::ring::{FormError, Forms};
-use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use iosonar_trace::kernel::ring::Forms;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Where tracing is, by the kernel's documentation.
-const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+const PLACES: [&str; 2] = [TRACEFS.place, "/sys/kernel/debug/tracing"];
 /// How instances of ours begin; the number of the process follows.
 const NAME: &str = "iosonar-record-";
-/// Tells that the file system was mounted by us, for a cleanup after a crash.
-const MOUNTED_BY_US: &str = "/run/iosonar-mounted-tracefs";
 
-/// Why recording is not possible, or broke.
-#[derive(Debug, thiserror::Error)]
-pub enum CaptureError {
-    /// The kernel refused something.
-    #[error("{path}: {error}{}", remedy(.error))]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the kernel said.
-        error: io::Error,
-    },
-    /// This kernel cannot be recorded. Holds why.
-    #[error("{0}")]
-    Impossible(String),
-    /// The kernel's buffers are of a form that is not known.
-    #[error(transparent)]
-    Form(#[from] FormError),
-}
-
-fn remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::PermissionDenied => {
-            ": recording reads the kernel's trace buffers, which needs root (or CAP_SYS_ADMIN)"
-        }
-        ErrorKind::NotFound => {
-            ": this kernel was built without it (CONFIG_EVENT_TRACING, CONFIG_BLK_DEV_IO_TRACE)"
-        }
-        _ => "",
-    }
-}
-
-pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> CaptureError + '_ {
-    move |error| CaptureError::Io { path: path.to_path_buf(), error }
-}
-
-/// Finds the file system of tracing; mounts it where it belongs if it is nowhere. Whether that was done.
-fn find() -> Result<(PathBuf, bool), CaptureError> {
+/// Finds the file system of tracing; mounts it where it belongs if it is nowhere.
+fn find() -> Result<(PathBuf, InUse), CaptureError> {
     let is_there = |place: &&&str| Path::new(place).join("instances").is_dir();
-    if let Some(place) = PLACES.iter().find(is_there) {
-        return Ok((PathBuf::from(place), false));
-    }
-    let place = Path::new(PLACES[0]);
-    let none = c"";
-    mount("tracefs", place, "tracefs", MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::NODEV, none)
-        .map_err(|errno| CaptureError::Io { path: place.to_path_buf(), error: errno.into() })?;
-    // A cleanup without this leaves the file system mounted, which harms nobody.
-    let _ = fs::write(MOUNTED_BY_US, b"");
-    Ok((place.to_path_buf(), true))
-}
-
-fn unmount_ours() -> io::Result<()> {
-    if !Path::new(MOUNTED_BY_US).exists() {
-        return Ok(());
-    }
-    // Somebody else may have begun to use it meanwhile: then it stays.
-    match unmount(PLACES[0], UnmountFlags::empty()) {
-        Ok(()) | Err(rustix::io::Errno::BUSY | rustix::io::Errno::INVAL) => fs::remove_file(MOUNTED_BY_US),
-        Err(errno) => Err(errno.into()),
+    match PLACES.iter().find(is_there) {
+        Some(place) => Ok((PathBuf::from(place), TRACEFS.used())),
+        None => Ok((PathBuf::from(TRACEFS.place), TRACEFS.mount()?)),
     }
 }
 
@@ -81,17 +28,18 @@ fn unmount_ours() -> io::Result<()> {
 pub(crate) struct Instance {
     root: PathBuf,
     dir: PathBuf,
-    is_mounted_by_us: bool,
+    /// The last field: it goes when nothing of it is used any more.
+    _tracefs: InUse,
 }
 
 impl Instance {
     pub(crate) fn create() -> Result<Instance, CaptureError> {
-        let (root, is_mounted_by_us) = find()?;
+        let (root, tracefs) = find()?;
         let dir = root.join("instances").join(format!("{NAME}{}", std::process::id()));
         // A process of the same number may have been killed; what it left is of no use, and what is used stays.
         let _ = remove_instance(&dir);
         fs::create_dir(&dir).map_err(at(&dir))?;
-        let instance = Instance { root, dir, is_mounted_by_us };
+        let instance = Instance { root, dir, _tracefs: tracefs };
         instance.write("tracing_on", "0")?;
         Ok(instance)
     }
@@ -173,9 +121,6 @@ impl Drop for Instance {
     fn drop(&mut self) {
         // What cannot be undone here, a cleanup can.
         let _ = remove_instance(&self.dir);
-        if self.is_mounted_by_us {
-            let _ = unmount_ours();
-        }
     }
 }
 
@@ -185,21 +130,9 @@ fn remove_instance(dir: &Path) -> io::Result<()> {
     if dir.exists() { fs::remove_dir(dir) } else { Ok(()) }
 }
 
-/// What a cleanup found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Cleaned {
-    /// Numbers of processes that are gone, whose tracing was switched off and removed.
-    pub removed: Vec<u32>,
-    /// Numbers of processes that still record.
-    pub alive: Vec<u32>,
-}
-
-/// Removes what recorders that are gone left in the kernel.
-///
-/// # Errors
-/// What the kernel refuses.
-pub fn cleanup() -> Result<Cleaned, CaptureError> {
-    let mut cleaned = Cleaned::default();
+/// Removes the instances of recorders that are gone: their processes' numbers go to `removed`, those of living ones to
+/// `alive`.
+pub(crate) fn cleanup(removed: &mut Vec<u32>, alive: &mut Vec<u32>) -> Result<(), CaptureError> {
     for place in PLACES {
         let instances = Path::new(place).join("instances");
         let Ok(entries) = fs::read_dir(&instances) else { continue };
@@ -208,17 +141,13 @@ pub fn cleanup() -> Result<Cleaned, CaptureError> {
             let Some(pid) = name.strip_prefix(NAME).and_then(|pid| pid.parse::<u32>().ok()) else { continue };
             let path = entry.path();
             match remove_instance(&path) {
-                Ok(()) => cleaned.removed.push(pid),
-                Err(error) if error.kind() == ErrorKind::ResourceBusy => cleaned.alive.push(pid),
+                Ok(()) => removed.push(pid),
+                Err(error) if error.kind() == ErrorKind::ResourceBusy => alive.push(pid),
                 Err(error) => return Err(at(&path)(error)),
             }
         }
     }
-    if cleaned.alive.is_empty() {
-        let place = Path::new(PLACES[0]);
-        unmount_ours().map_err(at(place))?;
-    }
-    Ok(cleaned)
+    TRACEFS.unmount_if_ours().map_err(at(Path::new(TRACEFS.place)))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 pub mod aio;
 mod bell;
 pub mod blkid;
+pub mod blktrace;
 pub mod blockdev;
 mod buffer;
 mod clock;

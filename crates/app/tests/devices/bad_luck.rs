@@ -6,8 +6,6 @@ use crate::faults::assert_failed_with;
 use iosonar_archive::{Marks, Outcome, RunState};
 use iosonar_plan::Op;
 use iosonar_testkit::{CpuQuota, Ended, Image, LoopDevice, WITHOUT_IO_URING, tool};
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 fn assert_no_panic(ended: &Ended) {
@@ -387,17 +385,9 @@ fn many_targets_on_two_cpus_all_pass_their_barriers() {
 /// In a virtual machine: here the wall clock belongs to others, too.
 #[test]
 fn a_step_of_the_wall_clock_changes_no_time() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let machine = here.join("../../lab/vm.sh");
-    let missing = Command::new(&machine).arg("--missing").output().unwrap();
-    if !missing.status.success() {
-        let why = String::from_utf8_lossy(&missing.stdout).trim().to_owned();
-        return iosonar_testkit::skip("a_step_of_the_wall_clock_changes_no_time", &why);
-    }
+    let mut command = or_skip!(machine(&[]));
     let _turn = turn();
-    let mut command = Command::new(&machine);
-    command.args(["-p", env!("CARGO_BIN_EXE_iosonar"), "-d", "16", "-t", "100"]);
-    let ended = Ended::of(command.arg(here.join("tests/devices/clock.sh")).output().unwrap());
+    let ended = Ended::of(command.args(["-d", "16", "-t", "100"]).arg(script("clock.sh")).output().unwrap());
     assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
     assert!(ended.out.contains("== status 0"), "{}", ended.out);
     let csv = ended.out.split("== status 0").nth(1).and_then(|rest| rest.split("== end").next()).unwrap();

@@ -36,6 +36,24 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
+/// Starts the virtual machine of `lab/vm.sh` with our program and others in it; options and the script follow.
+pub fn machine(programs: &[&str]) -> Result<Command, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/vm.sh");
+    let missing = Command::new(&path).arg("--missing").args(programs).output().unwrap();
+    if !missing.status.success() {
+        return Err(String::from_utf8_lossy(&missing.stdout).trim().to_owned());
+    }
+    let mut command = Command::new(&path);
+    command.args(["-p", env!("CARGO_BIN_EXE_iosonar")]);
+    command.args(programs.iter().flat_map(|program| ["-p", program]));
+    Ok(command)
+}
+
+/// A script for the machine.
+pub fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/devices").join(name)
+}
+
 pub fn lab() -> Lab {
     Lab::new(env!("CARGO_BIN_EXE_iosonar"))
 }

@@ -255,3 +255,117 @@ fn what_cannot_be_recorded_is_refused_with_a_remedy() {
         assert!(!ended.status.success() && (told.contains("root") || told.contains("ermission")), "{told}");
     }
 }
+
+/// A read or write of a recording: time on the kernel's clock, place, length, operation, and who asked for it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Seen {
+    sector: u64,
+    length: u64,
+    is_write: bool,
+    time: u64,
+}
+
+/// What a recording holds, in the order of places; `facts` are its own.
+fn seen(lab: &Lab, name: &str) -> (Vec<Seen>, Value) {
+    let facts = std::fs::read_to_string(lab.path(name).join("recording.json")).unwrap();
+    let facts: Value = serde_json::from_str(&facts).unwrap();
+    let origin = facts["origin_monotonic_ns"].as_u64().unwrap();
+    let one = |r: &iosonar_archive::Record| Seen {
+        sector: r.requested.offset / 512,
+        length: r.requested.length,
+        is_write: r.op.is_write(),
+        time: origin + r.load_time.0,
+    };
+    let mut all: Vec<Seen> = lab.records(name).iter().map(one).collect();
+    all.sort();
+    (all, facts)
+}
+
+/// In a virtual machine: the kernel of this one need not have debugfs.
+#[test]
+fn through_blktraces_interface_the_same_is_seen() {
+    let programs = ["mkfs.ext4", "dd", "sync", "fstrim", "taskset", "blktrace"];
+    let mut command = or_skip!(machine(&programs));
+    let _turn = turn();
+    let lab = lab();
+    for module in [
+        "scsi_debug dev_size_mb=64 lbpu=1 lbpws=1 max_queue=16 delay=0 ndelay=300000",
+        "sd_mod",
+        "ext4",
+        "crc32c_generic",
+    ] {
+        command.args(["-m", module]);
+    }
+    let out = lab.path("");
+    command.args(["-c", "2", "-r", "1024", "-t", "180", "-o"]).arg(&out).arg(script("blktrace.sh"));
+    let ended = iosonar_testkit::Ended::of(command.output().unwrap());
+    assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
+    let answer = |name: &str| {
+        let answer = ended.out.split("== ").find(|answer| answer.lines().next() == Some(name));
+        answer.unwrap_or_else(|| panic!("the machine did not come to: {name}\n{}", ended.out))
+    };
+    let told = |name: &str| std::fs::read_to_string(lab.path(&format!("{name}.told"))).unwrap();
+
+    let same = answer("the same twice");
+    assert!(same.contains("is traced by blktrace already, and a device has one such trace"), "{same}");
+    assert!(
+        same.contains("-- status 2\n-- status 0\n-- status 0\n-- traced no more\n-- unmounted"),
+        "{same}"
+    );
+    let (through, facts) = seen(&lab, "blktrace");
+    let (other, other_facts) = seen(&lab, "tracepoints");
+    assert_eq!((&facts["interface"], &other_facts["interface"]), (&"blktrace".into(), &"tracepoints".into()));
+    assert_eq!((&facts["counts"]["lost_events"], &facts["counts"]["damaged_pages"]), (&0.into(), &0.into()));
+    // The interface has no word for writes of zeroes, which mkfs asks for: it tells of writes.
+    let place = |s: &Seen| (s.sector, s.length, s.is_write);
+    let mut rest = through.iter();
+    let mut apart: Vec<u64> = Vec::new();
+    for want in &other {
+        let found = rest.find(|s| place(s) == place(want)).unwrap_or_else(|| panic!("{want:?} is missing"));
+        apart.push(found.time.abs_diff(want.time));
+    }
+    assert!(other.len() > 100, "{}", other.len());
+    let zeroed = through.len() - other.len();
+    assert!(told("tracepoints").contains(&format!("{zeroed} write-zeroes")), "{}", told("tracepoints"));
+    // Both are of the same clock; in between others may have had the machine.
+    apart.sort_unstable();
+    println!(
+        "{} requests, {zeroed} of zeroes, times apart by {} ns in the middle",
+        through.len(),
+        apart[apart.len() / 2]
+    );
+    assert!(apart[apart.len() / 2] < 100_000_000, "{apart:?}");
+    // Who asked: the same names, though the interface tells each only once, on one CPU.
+    let names = |name: &str| -> Vec<String> {
+        lab.expect(0, &format!("convert {name} {name}-of.load --split process"));
+        let files =
+            std::fs::read_dir(&out).unwrap().flatten().map(|file| file.file_name().into_string().unwrap());
+        let mut names: Vec<String> =
+            files.filter_map(|file| Some(file.strip_prefix(&format!("{name}-of."))?.to_string())).collect();
+        names.sort();
+        names
+    };
+    let (found, want) = (names("blktrace"), names("tracepoints"));
+    assert_eq!(found.iter().filter(|name| want.contains(name)).count(), want.len(), "{found:?} {want:?}");
+    assert!(!found.iter().any(|name| name.contains("unknown")), "{found:?}");
+
+    assert!(answer("full buffers").contains("-- status 0"), "{}", ended.out);
+    let (_, facts) = seen(&lab, "full");
+    let count = |name: &str| facts["counts"][name].as_u64().unwrap();
+    // An event when it was asked for and one when it ended, and between them some that are not kept, but can be lost.
+    assert!(count("lost_events") > 0 && count("events") + count("lost_events") >= 8000, "{facts}");
+
+    let killed = answer("killed");
+    assert!(
+        killed.contains("-- still traced\n") && killed.contains("record --cleanup, if a recorder was killed"),
+        "{killed}"
+    );
+    assert!(killed.contains("is gone: its tracing was switched off and removed"), "{killed}");
+    assert!(
+        killed.contains("-- status 2\n") && killed.contains("-- status 0\n-- traced no more\n-- unmounted"),
+        "{killed}"
+    );
+    assert_eq!(lab.records("killed").len(), 500);
+    let theirs = answer("another's");
+    assert!(theirs.contains("-- status 0\n-- still traced\n"), "{theirs}");
+}

@@ -1,8 +1,6 @@
 //! The write guard in a virtual machine with a stock kernel: device mapper, LVM, MD and bcache for real.
 
 use crate::common::*;
-use std::path::Path;
-use std::process::Command;
 
 /// Where the capital words of a reason are, and what they stand for.
 type Words = &'static [(&'static str, &'static str)];
@@ -94,21 +92,13 @@ const DISKS: usize = 5;
 
 #[test]
 fn holders_of_every_kind_forbid_in_a_virtual_machine() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let machine = here.join("../../lab/vm.sh");
-    let missing = Command::new(&machine).arg("--missing").args(PROGRAMS).output().unwrap();
-    if !missing.status.success() {
-        let why = String::from_utf8_lossy(&missing.stdout).trim().to_owned();
-        return iosonar_testkit::skip("holders_of_every_kind_forbid_in_a_virtual_machine", &why);
-    }
+    let mut command = or_skip!(machine(&PROGRAMS));
     let _turn = turn();
     let lab = lab();
     let load = lab.file("load", load_text(&conflicting(20, 4096, 16, 0)));
-    let mut command = Command::new(&machine);
-    command.args(["-p", env!("CARGO_BIN_EXE_iosonar"), "-f", &format!("{}:/load", load.display())]);
-    command.args(PROGRAMS.iter().flat_map(|program| ["-p", program]));
+    command.args(["-f", &format!("{}:/load", load.display())]);
     command.args(MODULES.iter().flat_map(|module| ["-m", module]));
-    command.args(["-d", "48"].repeat(DISKS)).args(["-t", "120"]).arg(here.join("tests/devices/vm.sh"));
+    command.args(["-d", "48"].repeat(DISKS)).args(["-t", "120"]).arg(script("vm.sh"));
     let ended = iosonar_testkit::Ended::of(command.output().unwrap());
     println!("{}", ended.out);
     assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);

@@ -6,7 +6,7 @@ use crate::session::{TOOL, command_line};
 use crate::traces::NewArchive;
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TargetInfo};
-use iosonar_capture::{Watch, segment_files};
+use iosonar_capture::{Interface, Settings, Watch, segment_files};
 use iosonar_dialect_blkreplay::recording;
 use iosonar_host::{BlockDevice, Root, TargetFacts, environment};
 use iosonar_plan::{Nanos, Plan};
@@ -28,6 +28,9 @@ const FACTS: &str = "recording.json";
 struct Facts {
     /// Which event counts: `queue` or `issue`.
     at: String,
+    /// Where the kernel told them: `tracepoints` or `blktrace`; empty in older recordings, which are of tracepoints.
+    #[serde(default)]
+    interface: String,
     /// `CLOCK_MONOTONIC` at its begin, nanoseconds: the clock of the events.
     origin_monotonic_ns: u64,
     /// Devices by the kernel's numbers, with their paths.
@@ -69,7 +72,7 @@ impl Begun {
         dir: &Path,
         facts: &[TargetFacts],
         devices: &[(TargetFacts, BlockDevice)],
-        watch: Watch,
+        settings: &Settings,
     ) -> Result<Begun, Failure> {
         let (mut plan, mut run) = recording("recording", 0);
         let of = |(_, device): &(TargetFacts, BlockDevice)| TargetInfo {
@@ -95,7 +98,16 @@ impl Begun {
             (super::number(device).to_string(), device.dev_path().display().to_string())
         };
         let facts = Facts {
-            at: if watch == Watch::Queue { At::QUEUE.word() } else { At::ISSUE.word() }.to_string(),
+            at: match settings.watch {
+                Watch::Queue => At::QUEUE.word(),
+                Watch::Issue => At::ISSUE.word(),
+            }
+            .to_string(),
+            interface: match settings.interface {
+                Interface::Tracepoints => "tracepoints",
+                Interface::Blktrace => "blktrace",
+            }
+            .to_string(),
             origin_monotonic_ns: run.origin_monotonic_ns,
             devices: devices.iter().map(name).collect(),
             counts: None,

@@ -7,10 +7,10 @@ pub use archive::requests as recorded_requests;
 
 use crate::exit::{Exit, Failure};
 use crate::output::{self, tell};
-use crate::record_args::{RecordArgs, WatchArg};
+use crate::record_args::{InterfaceArg, RecordArgs, WatchArg};
 use crate::signals;
 use anyhow::{Context, anyhow};
-use iosonar_capture::{Recorder, Round, Segments, Settings, Stored, Watch, cleanup};
+use iosonar_capture::{Interface, Recorder, Round, Segments, Settings, Stored, Watch, cleanup};
 use iosonar_host::{BlockDevice, Role, Root, TargetFacts, TargetKind, identify};
 use iosonar_os::usage::own_cpu_time;
 use iosonar_trace::kernel::Device;
@@ -56,7 +56,7 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     // Nothing is made on disk before the kernel has agreed.
     let recorder = Recorder::start(&settings).map_err(Failure::refused)?;
     let facts: Vec<TargetFacts> = devices.iter().map(|(facts, _)| facts.clone()).collect();
-    let begun = archive::Begun::create(&dir, &facts, &devices, settings.watch)?;
+    let begun = archive::Begun::create(&dir, &facts, &devices, &settings)?;
     warn_of_itself(&dir, &devices);
     let recorded = Recording::new(args, recorder, &begun, &end)?.run()?;
     let summary = begun.conclude(&recorded)?;
@@ -111,7 +111,7 @@ impl<'a> Recording<'a> {
         let cpu = cpu_ns();
         let broken = self.until_the_end();
         let Recording { recorder, mut segments, begun, mut waiting, waiting_lost, mut sum, .. } = self;
-        let (events, last, _) = recorder.stop().map_err(Failure::broke)?;
+        let (events, last) = recorder.stop().map_err(Failure::broke)?;
         let took = begun.elapsed();
         sum.lost += last.lost;
         sum.damaged += last.damaged;
@@ -191,6 +191,10 @@ fn settings(args: &RecordArgs, devices: &[(TargetFacts, BlockDevice)]) -> Settin
         watch: match args.at {
             WatchArg::Queue => Watch::Queue,
             WatchArg::Issue => Watch::Issue,
+        },
+        interface: match args.interface {
+            InterfaceArg::Tracepoints => Interface::Tracepoints,
+            InterfaceArg::Blktrace => Interface::Blktrace,
         },
         buffer_bytes: args.buffer.0 / cpus,
     }

@@ -1,0 +1,40 @@
+//! Why recording is not possible, or broke.
+
+use iosonar_trace::kernel::ring::FormError;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Why recording is not possible, or broke.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The kernel refused something.
+    #[error("{path}: {error}{}", remedy(.error))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// This kernel cannot be recorded. Holds why.
+    #[error("{0}")]
+    Impossible(String),
+    /// The kernel's buffers are of a form that is not known.
+    #[error(transparent)]
+    Form(#[from] FormError),
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::PermissionDenied => {
+            ": recording reads the kernel's trace buffers, which needs root (or CAP_SYS_ADMIN)"
+        }
+        ErrorKind::NotFound => {
+            ": this kernel was built without it (CONFIG_EVENT_TRACING, CONFIG_BLK_DEV_IO_TRACE)"
+        }
+        _ => "",
+    }
+}
+
+pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> CaptureError + '_ {
+    move |error| CaptureError::Io { path: path.to_path_buf(), error }
+}
