@@ -368,6 +368,26 @@ mod tests {
 
     proptest! {
         #[test]
+        fn what_the_kernel_would_write_reads_back(
+            begin in 0u64..1 << 60,
+            events in prop::collection::vec((0u32..1 << 27, 0u64..1 << 50, 0u32..3), 0..60),
+        ) {
+            let (mut entries, mut want, mut time) = (Vec::new(), Vec::new(), begin);
+            for (delta, sector, longer) in events {
+                // A longer pause has an entry of its own before the event.
+                if longer > 0 {
+                    entries.push((TIME_EXTEND, 3, longer.to_le_bytes().to_vec()));
+                    time += 3 + (u64::from(longer) << 27);
+                }
+                entries.push((13, delta, queue(sector)));
+                time += u64::from(delta);
+                want.push((time, sector));
+            }
+            let whole = PageFacts { lost: None, others: 0, bad: None };
+            prop_assert_eq!(decode(&page(begin, 0, &entries, b"")), (want, whole));
+        }
+
+        #[test]
         fn any_page_is_read_without_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..300), length in 0u16..300) {
             if bytes.len() > 16 {
                 bytes[8..16].copy_from_slice(&u64::from(length).to_le_bytes());
