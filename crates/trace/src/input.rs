@@ -1,7 +1,7 @@
 //! Plain or compressed: seen from the first bytes, never from the name.
 
 use flate2::bufread::MultiGzDecoder;
-use std::io::{BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{BufRead, BufReader, Chain, Cursor, Error, ErrorKind, Read};
 
 /// Why an input cannot be opened for reading lines.
 #[derive(Debug, thiserror::Error)]
@@ -32,8 +32,59 @@ pub fn decompress(mut input: impl Read + Send + 'static) -> Result<Box<dyn BufRe
     let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(input);
     let buffered = BufReader::with_capacity(1 << 16, whole);
     Ok(if gzip {
-        Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(buffered)))
+        let text = Failing { input: MultiGzDecoder::new(buffered), failed: None };
+        Box::new(BufReader::with_capacity(1 << 16, text))
     } else {
         Box::new(buffered)
     })
+}
+
+/// Fails again each time once it has failed: behind damage a decoder may say that the text is over, and nobody would know.
+struct Failing<R> {
+    input: R,
+    failed: Option<(ErrorKind, String)>,
+}
+
+impl<R: Read> Read for Failing<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        if let Some((kind, why)) = &self.failed {
+            return Err(Error::new(*kind, why.clone()));
+        }
+        let read = self.input.read(bytes);
+        let failed = read.as_ref().err().filter(|error| is_damage(error));
+        self.failed = failed.map(|error| (error.kind(), error.to_string()));
+        read
+    }
+}
+
+/// Whether an input was read and what it holds cannot be unpacked, so that all before it is as it should be.
+pub fn is_damage(error: &Error) -> bool {
+    let of_decoder = [ErrorKind::UnexpectedEof, ErrorKind::InvalidData, ErrorKind::InvalidInput];
+    error.raw_os_error().is_none() && of_decoder.contains(&error.kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_text_that_was_cut_off_never_seems_to_be_over() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        (0..2000).for_each(|n| writeln!(gzip, "{}", n * 7919 % 100_003).unwrap());
+        let whole = gzip.finish().unwrap();
+        for length in (10..whole.len()).step_by(61).chain(whole.len() - 9..whole.len()) {
+            let cut = whole[..length].to_vec();
+            let mut text = decompress(Cursor::new(cut)).unwrap();
+            let mut out = Vec::new();
+            for _ in 0..3 {
+                let error = text.read_to_end(&mut out).unwrap_err();
+                assert!(is_damage(&error), "{length}: {error:?}");
+            }
+        }
+        let mut text = decompress(Cursor::new([&whole[..], b"rubbish behind it"].concat())).unwrap();
+        let mut out = Vec::new();
+        assert!(is_damage(&text.read_to_end(&mut out).unwrap_err()));
+        assert_eq!(out.iter().filter(|b| **b == b'\n').count(), 2000);
+    }
 }

@@ -11,6 +11,7 @@ pub mod fio;
 mod format;
 mod input;
 pub mod kernel;
+mod lasting;
 mod quick;
 mod request;
 mod seek_list;
@@ -20,7 +21,8 @@ mod text;
 
 pub use differences::{Differences, Key};
 pub use format::Format;
-pub use input::{InputError, decompress};
+pub use input::{InputError, decompress, is_damage};
+pub use lasting::Lasting;
 pub use request::{
     Bad, Entry, Flags, Kind, Names, Next, Pairing, Place, Process, Requests, TraceError, Traced,
 };

@@ -50,6 +50,8 @@ pub struct Notes {
     pub messages: u64,
     /// Events of commands of drivers, which are no reads or writes of blocks (`PC`).
     pub commands: u64,
+    /// Bytes that belong to no event.
+    pub damaged_bytes: u64,
 }
 
 /// Reads the file of one CPU.
@@ -116,25 +118,70 @@ impl<R: Read> Blktrace<R> {
     /// What is cut off is told once, and then the file is over.
     fn cut_off(&mut self, there: usize, wanted: usize) -> Bad {
         let at = self.place();
+        self.notes.damaged_bytes += (self.to - self.from) as u64;
         self.from = self.to;
         Bad { at, why: format!("the trace is cut off: {there} bytes of an event of {wanted}"), text: None }
     }
 
-    fn magic(&mut self, found: [u8; 4]) -> Result<(), TraceError> {
-        if self.events == 0 {
-            self.big_endian = u32::from_be_bytes(found) & !0xff == MAGIC;
-        }
+    /// Whether an event begins so. The first one tells the byte order.
+    fn begins(&self, found: [u8; 4]) -> bool {
+        let wanted = MAGIC | u32::from(VERSION);
+        self.number(found) == wanted || self.events == 0 && found == wanted.to_be_bytes()
+    }
+
+    /// Goes on with the next event behind bytes that are none.
+    fn resume(&mut self) -> Result<Bad, TraceError> {
+        let (at, begin) = (self.place(), self.before + self.from as u64);
+        let found: [u8; 4] = self.buffer[self.from..self.from + 4].try_into().expect("the head was read");
         let magic = self.number(found);
-        let why = match (magic & !0xff == MAGIC, magic as u8) {
-            (true, VERSION) => return Ok(()),
-            (true, other) => {
-                format!("it is of version {other} of blktrace's format; version {VERSION} is read")
-            }
-            (false, _) => format!(
-                "here should be an event, with the number {MAGIC:x}, but there is {magic:08x}: the trace is damaged"
-            ),
+        let is_found = self.seek()?;
+        let end = self.before + self.from as u64;
+        if self.events == 0 && !is_found {
+            return Err(TraceError::Broken { at, why: foreign(magic) });
+        }
+        let bytes = end - begin;
+        self.notes.damaged_bytes += bytes;
+        let why = if is_found {
+            format!(
+                "the trace is damaged: {bytes} bytes, up to the next event at byte {end}, are none and left out"
+            )
+        } else {
+            format!("the trace is damaged: here and in the last {bytes} bytes is no event")
         };
-        Err(TraceError::Broken { at: self.place(), why })
+        Ok(Bad { at, why, text: None })
+    }
+
+    /// Moves on to where an event begins, one byte further on at least; if there is none, to the end.
+    fn seek(&mut self) -> Result<bool, TraceError> {
+        loop {
+            self.from += 1;
+            if self.fill(4)? < 4 {
+                self.from = self.to;
+                return Ok(false);
+            }
+            let mut fours = self.buffer[self.from..self.to].windows(4);
+            let found = fours.position(|four| self.begins([four[0], four[1], four[2], four[3]]));
+            if let Some(bytes) = found {
+                self.from += bytes;
+                return Ok(true);
+            }
+            self.from = self.to - 4;
+        }
+    }
+
+    /// Whether an event begins in these bytes of the buffer, from the present place.
+    fn is_hidden(&self, from: usize, to: usize) -> bool {
+        let mut fours = self.buffer[self.from + from..self.from + to].windows(4);
+        fours.any(|four| self.begins([four[0], four[1], four[2], four[3]]))
+    }
+
+    /// Whether so many bytes further on an event begins or the file ends: the length of an event's data can be damaged,
+    /// too, and would take events with it.
+    fn is_followed(&mut self, bytes: usize) -> Result<bool, TraceError> {
+        let there = self.fill(bytes + 4)?;
+        let next = self.buffer[self.from..self.from + there].get(bytes..bytes + 4);
+        let begins = |four: &[u8]| self.begins([four[0], four[1], four[2], four[3]]);
+        Ok(next.map_or(there == bytes, begins))
     }
 
     fn number(&self, bytes: [u8; 4]) -> u32 {
@@ -170,7 +217,12 @@ impl<R: Read> Events for Blktrace<R> {
             }
             let head: [u8; HEAD] = self.buffer[self.from..self.from + HEAD].try_into().expect("the head");
             let word = |i: usize| [head[i], head[i + 1], head[i + 2], head[i + 3]];
-            self.magic(word(0))?;
+            if !self.begins(word(0)) {
+                return Ok(Some(Entry::Bad(self.resume()?)));
+            }
+            if self.events == 0 {
+                self.big_endian = u32::from_be_bytes(word(0)) & !0xff == MAGIC;
+            }
             let long = |i: usize| {
                 let bytes: [u8; 8] = head[i..i + 8].try_into().expect("eight bytes");
                 if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
@@ -182,19 +234,22 @@ impl<R: Read> Events for Blktrace<R> {
             let (time, sector) = (long(8), long(16));
             let [bytes, action, pid, device] = [24, 28, 32, 36].map(|i| self.number(word(i)));
             let (error, data) = (short(44), usize::from(short(46)));
-            let there = self.fill(HEAD + data)?;
-            if there < HEAD + data {
+            // Most events have no data.
+            let is_followed = data == 0 || self.is_followed(HEAD + data)?;
+            let there = self.to - self.from;
+            if there < HEAD + data && !self.is_hidden(HEAD, there) {
                 return Ok(Some(Entry::Bad(self.cut_off(there, HEAD + data))));
             }
-            let data = (self.from + HEAD, self.from + HEAD + data);
+            let data = (self.from + HEAD, self.from + HEAD + data.min(there - HEAD));
+            let next = if is_followed { data.1 } else { data.0 };
             self.events += 1;
             let category = action >> 16;
             if category & category::NOTIFY != 0 {
                 self.notice(action, pid, data);
-                self.from = data.1;
+                self.from = next;
                 continue;
             }
-            self.from = data.1;
+            self.from = next;
             self.notes.commands += u64::from(category & category::PC != 0);
             let name = self.names.get(&pid).copied().unwrap_or_default();
             let event = Event {
@@ -221,14 +276,26 @@ impl<R: Read> Events for Blktrace<R> {
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
-        let Notes { processes, timestamps, messages, commands } = self.notes;
+        let Notes { processes, timestamps, messages, commands, damaged_bytes } = self.notes;
         let all = [
             ("names of processes", processes),
             ("times of day", timestamps),
             ("messages", messages),
             ("drivers' commands, among the events", commands),
+            ("bytes of the trace are damaged and were left out", damaged_bytes),
         ];
         all.map(|(what, count)| (what.to_string(), count)).into()
+    }
+}
+
+/// Why a file without any event of ours is not read.
+fn foreign(magic: u32) -> String {
+    if magic & !0xff == MAGIC {
+        format!("it is of version {} of blktrace's format; version {VERSION} is read", magic as u8)
+    } else {
+        format!(
+            "here should be an event, with the number {MAGIC:x}, but there is {magic:08x}, and none follows"
+        )
     }
 }
 
@@ -339,9 +406,62 @@ mod tests {
         let mut bad = [&one[..], &one[..]].concat();
         bad[49] = 0;
         let (events, why) = all(&bad);
-        assert!(events.len() == 1 && why.as_ref().unwrap().starts_with("byte 48: here should be"), "{why:?}");
+        assert!(events.len() == 1 && why.as_ref().unwrap().starts_with("byte 48: the trace is damaged"));
         bad[0] = 9;
         assert!(all(&bad).1.unwrap().contains("version 9"));
+        bad[1] = 1;
+        assert!(all(&bad).1.unwrap().starts_with("byte 0: here should be an event"));
+    }
+
+    /// Sectors of the events that are read, what is told of damage, and how many bytes were left out.
+    fn kept(bytes: &[u8]) -> (Vec<u64>, Vec<String>, u64) {
+        let mut reader = Blktrace::new(bytes);
+        let (mut sectors, mut told) = (Vec::new(), Vec::new());
+        while let Some(entry) = reader.next().unwrap() {
+            match entry {
+                Entry::One(event) => sectors.push(event.sector),
+                Entry::Bad(bad) => told.push(bad.to_string()),
+            }
+        }
+        (sectors, told, reader.notes().damaged_bytes)
+    }
+
+    #[test]
+    fn behind_damage_the_next_event_goes_on() {
+        for big in [false, true] {
+            let one = |sector, data: &[u8]| event(big, sector, sector, 4096, category::READ << 16 | 1, data);
+            let whole = [one(1, b""), one(2, b"abc"), one(3, b""), one(4, b"")].concat();
+            assert_eq!(kept(&whole), (vec![1, 2, 3, 4], vec![], 0));
+            // The number of each event in turn, the first one's, too; the data goes with the event behind it.
+            for (at, left, bytes) in [
+                (0, vec![2, 3, 4], 48),
+                (48, vec![1, 3, 4], 51),
+                (99, vec![1, 2, 4], 51),
+                (147, vec![1, 2, 3], 48),
+            ] {
+                let mut bad = whole.clone();
+                bad[at + 1] ^= 0x10;
+                let (sectors, told, skipped) = kept(&bad);
+                assert_eq!((sectors, told.len(), skipped), (left, 1, bytes), "{big} {at} {told:?}");
+            }
+            // The length of data: larger than it is, smaller, and beyond the end.
+            let length = 48 + 46 + usize::from(big);
+            for value in [90, 1, 0, 255] {
+                let mut bad = whole.clone();
+                bad[length] = value;
+                let (sectors, told, skipped) = kept(&bad);
+                assert_eq!((sectors, told.len()), (vec![1, 2, 3, 4], 1), "{value} {told:?}");
+                assert!(skipped <= 3 && told[0].starts_with("byte 96"), "{told:?}");
+            }
+            // A hole, and rubbish larger than what is read at a time.
+            let mut bad = whole.clone();
+            bad.drain(50..110);
+            assert_eq!(kept(&bad).0, [1, 4]);
+            let bad = [&whole[..99], &vec![0x65; 3 * CHUNK][..], &whole[99..]].concat();
+            let (sectors, told, skipped) = kept(&bad);
+            assert_eq!((sectors, skipped), (vec![1, 2, 3, 4], 3 * CHUNK as u64 + 3));
+            assert!(told[0].contains("up to the next event at byte"), "{told:?}");
+        }
     }
 
     proptest! {

@@ -2,8 +2,8 @@
 //!
 //! A segment is a head of 16 bytes (magic, version) and frames. A frame is a head of 32 bytes (number of events, events lost
 //! before it, length, length as compressed, checksum of what follows) and its events, deflated. Of an event only what differs
-//! from the one before is told, in numbers of variable length (LEB128). What is cut off or damaged ends the reading with its
-//! place; everything before it is whole.
+//! from the one before is told, in numbers of variable length (LEB128). What is damaged is told with its place, and reading goes
+//! on with the next frame that is whole.
 
 use super::event::{Action, Device, Event, Events, Rwbs};
 use crate::request::{Bad, Entry, Flags, Kind, Next, Place, Process, TraceError};
@@ -18,6 +18,8 @@ const FRAME_HEAD: usize = 32;
 /// Most events of a frame, and most bytes that they can have.
 pub const FRAME_EVENTS: usize = 1 << 14;
 const MOST_BYTES: usize = FRAME_EVENTS * 96;
+/// Bytes in which a frame is looked for at a time, behind damage.
+const LOOKED_AT: usize = 1 << 16;
 
 /// Whether a file begins as a segment.
 pub fn recognises(head: &[u8]) -> bool {
@@ -151,19 +153,47 @@ fn encode(event: &Event, before: &mut Before, out: &mut Vec<u8>) {
     (before.device, before.pid) = (device.0, process.pid);
 }
 
+/// What stands before the events of a frame.
+struct FrameHead {
+    events: u32,
+    length: usize,
+    packed: usize,
+    sum: u32,
+    lost: u64,
+}
+
+impl FrameHead {
+    /// Of bytes that are a head: their checksum says so.
+    fn of(head: &[u8; FRAME_HEAD]) -> Option<FrameHead> {
+        let word = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
+        let (events, length, packed) = (word(0), word(4) as usize, word(8) as usize);
+        let is_sound = events as usize <= FRAME_EVENTS
+            && length <= MOST_BYTES
+            && packed <= 2 * MOST_BYTES
+            && crc32fast::hash(&head[..24]) == word(24);
+        let lost = u64::from_le_bytes(head[16..24].try_into().expect("eight bytes"));
+        is_sound.then_some(FrameHead { events, length, packed, sum: word(12), lost })
+    }
+}
+
 /// Reads segments, one after the other.
 pub struct Segments<'a, R> {
     /// Opened one after the other: there may be more than a process may have open.
     inputs: Box<dyn Iterator<Item = std::io::Result<R>> + 'a>,
     input: Option<R>,
+    /// Number of this segment, from 1, of those that are there.
+    number: u64,
     /// Bytes read of this segment.
     at: u64,
+    /// Read already, and to be read again.
+    again: Vec<u8>,
     bytes: Vec<u8>,
     used: usize,
     left: u32,
     before: Before,
     events: u64,
     lost: u64,
+    damaged_bytes: u64,
     inflate: Decompress,
 }
 
@@ -173,13 +203,16 @@ impl<'a, R: Read> Segments<'a, R> {
         Segments {
             inputs: Box::new(inputs.into_iter()),
             input: None,
+            number: 0,
             at: 0,
+            again: Vec::new(),
             bytes: Vec::new(),
             used: 0,
             left: 0,
             before: Before::default(),
             events: 0,
             lost: 0,
+            damaged_bytes: 0,
             inflate: Decompress::new(false),
         }
     }
@@ -192,7 +225,9 @@ impl<'a, R: Read> Segments<'a, R> {
     /// Reads so many bytes; fewer only at the end.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, TraceError> {
         let Some(input) = &mut self.input else { return Ok(0) };
-        let mut read = 0;
+        let mut read = self.again.len().min(buffer.len());
+        buffer[..read].copy_from_slice(&self.again[..read]);
+        self.again.drain(..read);
         while read < buffer.len() {
             match input.read(&mut buffer[read..]) {
                 Ok(0) => break,
@@ -205,30 +240,38 @@ impl<'a, R: Read> Segments<'a, R> {
         Ok(read)
     }
 
-    fn begin(&mut self) -> Result<bool, TraceError> {
-        let opened = self.inputs.next().transpose();
-        self.input = opened.map_err(|error| TraceError::Io { at: Place::Byte(0), error })?;
-        self.at = 0;
-        if self.input.is_none() {
-            return Ok(false);
+    /// Opens the next segment that is not empty, and reads its head; none behind the last one.
+    fn begin(&mut self) -> Result<Option<Option<Bad>>, TraceError> {
+        loop {
+            let opened = self.inputs.next().transpose();
+            self.input = opened.map_err(|error| TraceError::Io { at: Place::Byte(0), error })?;
+            (self.at, self.number) = (0, self.number + 1);
+            self.again.clear();
+            if self.input.is_none() {
+                return Ok(None);
+            }
+            let mut head = [0; HEAD];
+            let read = self.fill(&mut head)?;
+            let version = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
+            return match (read == HEAD && head.starts_with(&MAGIC), version) {
+                // A recorder that was killed at once leaves nothing.
+                _ if read == 0 => continue,
+                (true, VERSION) => Ok(Some(None)),
+                (true, other) => {
+                    self.input = None;
+                    let why =
+                        format!("it is of version {other}, and version {VERSION} is read: it is left out");
+                    Ok(Some(Some(self.bad(0, &why))))
+                }
+                (false, _) => self.resume(0, &head[..read], "its head is damaged").map(|bad| Some(Some(bad))),
+            };
         }
-        let mut head = [0; HEAD];
-        let read = self.fill(&mut head)?;
-        let version = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
-        let why = match (read == HEAD && head.starts_with(&MAGIC), version) {
-            // A recorder that was killed at once leaves nothing.
-            _ if read == 0 => return self.begin(),
-            (true, VERSION) => return Ok(true),
-            (true, other) => format!("a segment of version {other}; version {VERSION} is read"),
-            (false, _) => "it is no segment of a recording".into(),
-        };
-        Err(TraceError::Broken { at: Place::Byte(0), why })
     }
 
-    /// The next frame; a damaged end of a segment is told and passed over.
+    /// The next frame; what is damaged is told and passed over.
     fn frame(&mut self) -> Result<Option<Option<Bad>>, TraceError> {
-        if self.input.is_none() && !self.begin()? {
-            return Ok(None);
+        if self.input.is_none() {
+            return self.begin();
         }
         let begin = self.at;
         let mut head = [0; FRAME_HEAD];
@@ -237,36 +280,70 @@ impl<'a, R: Read> Segments<'a, R> {
             self.input = None;
             return Ok(Some(None));
         }
-        let word = |i: usize| u32::from_le_bytes([head[i], head[i + 1], head[i + 2], head[i + 3]]);
-        let (events, length, packed) = (word(0), word(4) as usize, word(8) as usize);
-        let is_sound = read == FRAME_HEAD
-            && crc32fast::hash(&head[..24]) == word(24)
-            && events as usize <= FRAME_EVENTS
-            && length <= MOST_BYTES
-            && packed <= 2 * MOST_BYTES;
-        if !is_sound {
-            return Ok(Some(Some(self.give_up(begin, "the head of a frame is cut off or damaged"))));
+        let Some(told) = FrameHead::of(&head).filter(|_| read == FRAME_HEAD) else {
+            let bad = self.resume(begin, &head[..read], "the head of a frame is cut off or damaged")?;
+            return Ok(Some(Some(bad)));
+        };
+        let mut bytes = head.to_vec();
+        bytes.resize(FRAME_HEAD + told.packed, 0);
+        let read = FRAME_HEAD + self.fill(&mut bytes[FRAME_HEAD..])?;
+        if read < bytes.len() || !self.unpack(&told, &bytes[FRAME_HEAD..]) {
+            let why = format!("a frame of {} events is cut off or damaged", told.events);
+            return Ok(Some(Some(self.resume(begin, &bytes[..read], &why)?)));
         }
-        let mut bytes = vec![0; packed];
-        if self.fill(&mut bytes)? < packed || crc32fast::hash(&bytes) != word(12) {
-            return Ok(Some(Some(self.give_up(begin, "a frame is cut off or damaged"))));
-        }
-        self.bytes.clear();
-        self.bytes.reserve(length);
-        self.inflate.reset(false);
-        let inflated = self.inflate.decompress_vec(&bytes, &mut self.bytes, FlushDecompress::Finish);
-        if !matches!(inflated, Ok(Status::StreamEnd)) || self.bytes.len() != length {
-            return Ok(Some(Some(self.give_up(begin, "a frame is damaged"))));
-        }
-        self.lost += u64::from_le_bytes(head[16..24].try_into().expect("eight bytes"));
-        (self.used, self.left, self.before) = (0, events, Before::default());
+        self.lost += told.lost;
+        (self.used, self.left, self.before) = (0, told.events, Before::default());
         Ok(Some(None))
     }
 
-    fn give_up(&mut self, begin: u64, why: &str) -> Bad {
-        self.input = None;
-        self.left = 0;
-        Bad { at: Place::Byte(begin), why: format!("{why}: the rest of the segment is left out"), text: None }
+    /// Whether a frame's events are as they were written; then they lie in `bytes`.
+    fn unpack(&mut self, told: &FrameHead, packed: &[u8]) -> bool {
+        if crc32fast::hash(packed) != told.sum {
+            return false;
+        }
+        self.bytes.clear();
+        self.bytes.reserve(told.length);
+        self.inflate.reset(false);
+        let inflated = self.inflate.decompress_vec(packed, &mut self.bytes, FlushDecompress::Finish);
+        matches!(inflated, Ok(Status::StreamEnd)) && self.bytes.len() == told.length
+    }
+
+    /// Goes on with the first frame behind `begin`, of which `seen` was read; tells what is left out.
+    fn resume(&mut self, begin: u64, seen: &[u8], why: &str) -> Result<Bad, TraceError> {
+        self.again.splice(..0, seen.iter().copied());
+        self.at = begin;
+        let mut window = vec![0; 1];
+        self.fill(&mut window)?;
+        let is_found = loop {
+            window.clear();
+            window.resize(LOOKED_AT, 0);
+            let from = self.at;
+            let read = self.fill(&mut window)?;
+            window.truncate(read);
+            let is_head = |w: &[u8]| w.first_chunk().is_some_and(|head| FrameHead::of(head).is_some());
+            let found = window.windows(FRAME_HEAD).position(is_head);
+            // A head can lie across the end of what is looked at.
+            let passed = found.unwrap_or(if read < LOOKED_AT { read } else { read - (FRAME_HEAD - 1) });
+            self.again.splice(..0, window[passed..].iter().copied());
+            self.at = from + passed as u64;
+            if found.is_some() || read < LOOKED_AT {
+                break found.is_some();
+            }
+        };
+        let (end, bytes) = (self.at, self.at - begin);
+        self.damaged_bytes += bytes;
+        if !is_found {
+            self.input = None;
+            return Ok(
+                self.bad(begin, &format!("{why}: the rest of the segment, {bytes} bytes, is left out"))
+            );
+        }
+        Ok(self
+            .bad(begin, &format!("{why}: {bytes} bytes, up to the next frame at byte {end}, are left out")))
+    }
+
+    fn bad(&self, at: u64, why: &str) -> Bad {
+        Bad { at: Place::Byte(at), why: format!("of segment {}: {why}", self.number), text: None }
     }
 
     fn number(&mut self) -> Option<u64> {
@@ -323,14 +400,19 @@ impl<R: Read> Events for Segments<'_, R> {
         match self.decode() {
             Some(event) => Ok(Some(Entry::One(event))),
             None => {
-                let at = self.at;
-                Ok(Some(Entry::Bad(self.give_up(at, "an event is damaged"))))
+                let left = 1 + u64::from(std::mem::take(&mut self.left));
+                let why =
+                    format!("before this an event makes no sense: {left} events of its frame are left out");
+                Ok(Some(Entry::Bad(self.bad(self.at, &why))))
             }
         }
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
-        vec![("lost events, as the kernel says".into(), self.lost)]
+        vec![
+            ("lost events, as the kernel says".into(), self.lost),
+            ("bytes of the recording are damaged and were left out".into(), self.damaged_bytes),
+        ]
     }
 }
 
@@ -394,6 +476,29 @@ mod tests {
             prop_assert_eq!(found.len(), (frames + 1) * events.len());
             let between = length == whole.len() || length == first || length == HEAD;
             prop_assert_eq!(bad.is_empty(), between, "{:?}", bad);
+        }
+
+        #[test]
+        fn a_damaged_byte_costs_its_frame_alone(events in prop::collection::vec(event(), 1..40), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+            let frames = [events.clone(), events.clone(), events.clone()];
+            let mut damaged = segment(&frames);
+            // The end of a frame's head means nothing yet, nor does that of a segment's.
+            let first = segment(&frames[..1]).len() - HEAD;
+            let at = at.index(damaged.len());
+            let is_used = if at < HEAD { at < 12 } else { (at - HEAD) % first < 28 };
+            let is_body = at >= HEAD && (at - HEAD) % first >= FRAME_HEAD;
+            damaged[at] ^= 1 << bit;
+            let (found, bad, lost) = read(&[damaged, segment(&frames[..1])]);
+            let wants = match (at, is_used || is_body) {
+                (_, false) => 4,
+                (0..8, true) => 4,
+                // Of another version nothing is known.
+                (8..HEAD, true) => 1,
+                (_, true) => 3,
+            };
+            prop_assert_eq!(found.len(), wants * events.len(), "{:?}", bad);
+            prop_assert_eq!(bad.len(), usize::from(is_used || is_body), "{:?}", bad);
+            prop_assert!(lost <= 3);
         }
 
         #[test]

@@ -1,0 +1,152 @@
+//! What was read of a trace outlasts damage behind it.
+
+use crate::input::is_damage;
+use crate::kernel::{Event, Events};
+use crate::request::{Bad, Entry, Next, Requests, TraceError, Traced};
+
+/// A trace that is told as damaged where it would end with an error, and keeps what came before: a compressed file that is
+/// cut off, a line that is no text. A trace that breaks before its first entry is none, and its error stays one.
+pub struct Lasting<T> {
+    trace: T,
+    /// Which of several files this is.
+    file: Option<String>,
+    is_begun: bool,
+    is_over: bool,
+}
+
+impl<T> Lasting<T> {
+    /// Of a reader of one file; `file` is told where there are several.
+    pub fn new(trace: T, file: Option<String>) -> Lasting<T> {
+        Lasting { trace, file, is_begun: false, is_over: false }
+    }
+
+    /// What is to be made of an entry that was just read.
+    fn heed<E>(&mut self, next: Next<E>) -> Next<E> {
+        match next {
+            Ok(Some(Entry::One(one))) => {
+                self.is_begun = true;
+                Ok(Some(Entry::One(one)))
+            }
+            Ok(Some(Entry::Bad(bad))) => Ok(Some(Entry::Bad(Bad { why: self.named(bad.why), ..bad }))),
+            Ok(None) => Ok(None),
+            Err(TraceError::Io { at, error }) if self.is_begun && is_damage(&error) => {
+                self.is_over = true;
+                let why = self.named(format!("behind this {error}; all before it is kept, and nothing more"));
+                Ok(Some(Entry::Bad(Bad { at, why, text: None })))
+            }
+            Err(TraceError::Broken { at, why }) if self.is_begun => {
+                Ok(Some(Entry::Bad(Bad { at, why: self.named(why), text: None })))
+            }
+            Err(TraceError::Broken { at, why }) => Err(TraceError::Broken { at, why: self.named(why) }),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn named(&self, why: String) -> String {
+        match &self.file {
+            Some(file) => format!("of {file}: {why}"),
+            None => why,
+        }
+    }
+}
+
+impl<T: Events> Events for Lasting<T> {
+    fn next(&mut self) -> Next<Event> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let next = self.trace.next();
+        self.heed(next)
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        self.trace.besides()
+    }
+}
+
+impl<T: Requests> Requests for Lasting<T> {
+    fn next(&mut self) -> Next<Traced> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let next = self.trace.next();
+        self.heed(next)
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.trace.devices()
+    }
+
+    fn besides(&self) -> Vec<(String, u64)> {
+        self.trace.besides()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::blktrace::Blktrace;
+    use crate::{Load, decompress};
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::{Cursor, Write};
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut out = GzEncoder::new(Vec::new(), Compression::none());
+        out.write_all(bytes).unwrap();
+        out.finish().unwrap()
+    }
+
+    /// How many requests were read, and what was told.
+    fn read(mut requests: impl Requests) -> Result<(u64, Vec<String>), String> {
+        let (mut count, mut told) = (0, Vec::new());
+        while let Some(entry) = requests.next().map_err(|e| e.to_string())? {
+            match entry {
+                Entry::One(_) => count += 1,
+                Entry::Bad(bad) => told.push(bad.to_string()),
+            }
+        }
+        Ok((count, told))
+    }
+
+    #[test]
+    fn whole_lines_before_the_end_of_a_cut_off_file_are_kept() {
+        let line = "0.5 ; 16 ; 8 ; R ; 0.0 ; 0.0\n";
+        let whole = gzip(line.repeat(100).as_bytes());
+        let load = |bytes: &[u8], file| {
+            let text = decompress(Cursor::new(bytes.to_vec())).unwrap();
+            read(Lasting::new(Load::new(text), file))
+        };
+        assert_eq!(load(&whole, None).unwrap(), (100, vec![]));
+        let (count, told) = load(&whole[..30 + 7 * line.len()], Some("b.gz".into())).unwrap();
+        assert!((6..=7).contains(&count), "{count}");
+        assert_eq!(told.len(), 1);
+        assert!(
+            told[0].starts_with(&format!("line {count}: of b.gz: behind this the gzip stream is cut off")),
+            "{told:?}"
+        );
+        // The checksum at the end stands for everything.
+        let mut bad = whole.clone();
+        *bad.iter_mut().nth_back(6).unwrap() ^= 1;
+        let (count, told) = load(&bad, None).unwrap();
+        assert!(count == 100 && told[0].contains("is damaged"), "{told:?}");
+        assert!(load(&whole[..12], None).unwrap_err().contains("is cut off"));
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_costs_itself_alone() {
+        let line = "0.5 ; 16 ; 8 ; R ; 0.0 ; 0.0\n";
+        let mut text = line.repeat(3).into_bytes();
+        text[line.len() + 4] = 0;
+        let (count, told) = read(Lasting::new(Load::new(&text[..]), None)).unwrap();
+        assert_eq!((count, told.len()), (2, 1));
+        assert!(told[0].contains("line 2"), "{told:?}");
+        assert!(read(Lasting::new(Load::new(&b"\0\n"[..]), None)).is_err());
+    }
+
+    #[test]
+    fn what_is_no_trace_at_all_stays_an_error() {
+        let mut events = Lasting::new(Blktrace::new(&[7u8; 100][..]), Some("x".into()));
+        let error = Events::next(&mut events).unwrap_err().to_string();
+        assert!(error.starts_with("byte 0: of x: here should be an event"), "{error}");
+    }
+}
