@@ -3,6 +3,9 @@
 use crate::input::is_damage;
 use crate::kernel::{Event, Events};
 use crate::request::{Bad, Entry, Next, Requests, TraceError, Traced};
+use std::io::ErrorKind;
+
+const DOUBT: &str = "gzip streams are damaged: requests that were read of them can be wrong";
 
 /// A trace that is told as damaged where it would end with an error, and keeps what came before: a compressed file that is
 /// cut off, a line that is no text. A trace that breaks before its first entry is none, and its error stays one.
@@ -12,12 +15,14 @@ pub struct Lasting<T> {
     file: Option<String>,
     is_begun: bool,
     is_over: bool,
+    /// A checksum failed: what was unpacked before can be wrong, too, and still look like requests.
+    is_doubtful: bool,
 }
 
 impl<T> Lasting<T> {
     /// Of a reader of one file; `file` is told where there are several.
     pub fn new(trace: T, file: Option<String>) -> Lasting<T> {
-        Lasting { trace, file, is_begun: false, is_over: false }
+        Lasting { trace, file, is_begun: false, is_over: false, is_doubtful: false }
     }
 
     /// What is to be made of an entry that was just read.
@@ -31,7 +36,8 @@ impl<T> Lasting<T> {
             Ok(None) => Ok(None),
             Err(TraceError::Io { at, error }) if self.is_begun && is_damage(&error) => {
                 self.is_over = true;
-                let why = self.named(format!("behind this {error}; all before it is kept, and nothing more"));
+                self.is_doubtful = error.kind() != ErrorKind::UnexpectedEof;
+                let why = self.named(format!("what follows this is lost, because {error}"));
                 Ok(Some(Entry::Bad(Bad { at, why, text: None })))
             }
             Err(TraceError::Broken { at, why }) if self.is_begun => {
@@ -40,6 +46,11 @@ impl<T> Lasting<T> {
             Err(TraceError::Broken { at, why }) => Err(TraceError::Broken { at, why: self.named(why) }),
             Err(error) => Err(error),
         }
+    }
+
+    fn doubts(&self, mut besides: Vec<(String, u64)>) -> Vec<(String, u64)> {
+        besides.push((DOUBT.into(), self.is_doubtful.into()));
+        besides
     }
 
     fn named(&self, why: String) -> String {
@@ -60,7 +71,7 @@ impl<T: Events> Events for Lasting<T> {
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
-        self.trace.besides()
+        self.doubts(self.trace.besides())
     }
 }
 
@@ -78,7 +89,7 @@ impl<T: Requests> Requests for Lasting<T> {
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
-        self.trace.besides()
+        self.doubts(self.trace.besides())
     }
 }
 
@@ -96,7 +107,7 @@ mod tests {
         out.finish().unwrap()
     }
 
-    /// How many requests were read, and what was told.
+    /// How many requests were read, and what was told; a doubt at the end.
     fn read(mut requests: impl Requests) -> Result<(u64, Vec<String>), String> {
         let (mut count, mut told) = (0, Vec::new());
         while let Some(entry) = requests.next().map_err(|e| e.to_string())? {
@@ -105,6 +116,8 @@ mod tests {
                 Entry::Bad(bad) => told.push(bad.to_string()),
             }
         }
+        let doubts = requests.besides().into_iter().filter(|(what, n)| what == DOUBT && *n > 0);
+        told.extend(doubts.map(|(what, _)| what));
         Ok((count, told))
     }
 
@@ -121,14 +134,16 @@ mod tests {
         assert!((6..=7).contains(&count), "{count}");
         assert_eq!(told.len(), 1);
         assert!(
-            told[0].starts_with(&format!("line {count}: of b.gz: behind this the gzip stream is cut off")),
+            told[0].starts_with(&format!(
+                "line {count}: of b.gz: what follows this is lost, because the gzip stream is cut off"
+            )),
             "{told:?}"
         );
         // The checksum at the end stands for everything.
         let mut bad = whole.clone();
         *bad.iter_mut().nth_back(6).unwrap() ^= 1;
         let (count, told) = load(&bad, None).unwrap();
-        assert!(count == 100 && told[0].contains("is damaged"), "{told:?}");
+        assert!(count == 100 && told.len() == 2 && told[0].contains("is damaged"), "{told:?}");
         assert!(load(&whole[..12], None).unwrap_err().contains("is cut off"));
     }
 

@@ -32,6 +32,7 @@ pub use seek_list::{
 };
 
 pub use stream::{FromFirst, InOrder, Joined, Load};
+pub use text::explain;
 
 use iosonar_plan::{Extent, Nanos, Op};
 

@@ -90,7 +90,7 @@ impl<R: BufRead> Lines<R> {
 }
 
 /// Says of a compressed input what its damage means.
-pub(crate) fn explain(error: std::io::Error) -> std::io::Error {
+pub fn explain(error: std::io::Error) -> std::io::Error {
     match error.kind() {
         _ if !is_damage(&error) => error,
         ErrorKind::UnexpectedEof => {

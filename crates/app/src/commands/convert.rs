@@ -75,7 +75,8 @@ fn counted_as(at: iosonar_trace::kernel::At, timing: Timing) -> String {
 
 /// Lines of text of a load, and lines that open files, are nothing to speak of.
 fn is_worth_telling((what, count): &(String, u64)) -> bool {
-    *count > 0 && ["requests", "lost events"].iter().any(|begin| what.starts_with(begin))
+    let begins = ["requests", "lost events", "bytes of", "gzip streams"];
+    *count > 0 && begins.iter().any(|begin| what.starts_with(begin))
 }
 
 fn sentence((what, count): (String, u64)) -> String {

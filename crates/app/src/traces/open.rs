@@ -14,7 +14,8 @@ use iosonar_trace::kernel::ftrace::Ftrace;
 use iosonar_trace::kernel::{Action, At, Events, Merged, Paired, Timing};
 use iosonar_trace::tables::Rows;
 use iosonar_trace::{
-    Entry, Format, FromFirst, InOrder, Joined, Load, Next, Requests, SeekList, TraceError, Traced, decompress,
+    Entry, Format, FromFirst, InOrder, Joined, Lasting, Load, Next, Requests, SeekList, TraceError, Traced,
+    decompress, explain, is_damage,
 };
 use std::fs::File;
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
@@ -98,20 +99,22 @@ pub fn open(paths: &[PathBuf], reading: &Reading) -> Result<Trace, Failure> {
         return Err(Failure::refused(anyhow!("- stands for standard input, which can be read only once")));
     }
     let opened = paths.iter().map(|path| look(path, reading)).collect::<Result<Vec<_>, _>>()?;
+    let file = |path: &Path| (paths.len() > 1).then(|| path.display().to_string());
     let name = paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
     let format = described(&opened);
     let is_blktrace = |o: &Opened| matches!(o, Opened::Text(Format::Blktrace, _));
     let (requests, at) = if opened.iter().all(is_blktrace) {
-        let (requests, at) = blktrace(&paths, opened, reading)?;
+        let names = paths.iter().map(|path| file(path)).collect();
+        let (requests, at) = blktrace(&paths, names, opened, reading)?;
         (requests, Some(at))
     } else if opened.len() == 1 {
         let (path, one) = (&paths[0], opened.into_iter().next().expect("there is one"));
-        requests(path, one, reading)?
+        requests(path, None, one, reading)?
     } else {
         let mut at = None;
         let mut all = Vec::new();
         for (path, one) in paths.iter().zip(opened) {
-            let (requests, of_events) = requests(path, one, reading)?;
+            let (requests, of_events) = requests(path, file(path), one, reading)?;
             at = at.or(of_events);
             all.push(requests);
         }
@@ -164,11 +167,11 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
     }
     let mut text = crate::inputs::text(path)?;
     let mut head = Vec::new();
-    text.by_ref()
-        .take(LOOKED_AT as u64)
-        .read_to_end(&mut head)
-        .with_context(name)
-        .map_err(Failure::refused)?;
+    match text.by_ref().take(LOOKED_AT as u64).read_to_end(&mut head) {
+        // What is cut off is told where it ends, and what was read before is kept.
+        Err(error) if is_damage(&error) && !head.is_empty() => {}
+        read => read.map(drop).map_err(explain).with_context(name).map_err(Failure::refused)?,
+    }
     let format = match &reading.from {
         Some(format) => format.clone(),
         // A CPU that had nothing to do has an empty file.
@@ -197,7 +200,13 @@ type Boxed = Box<dyn Requests>;
 /// Which event counts, and how ends are found.
 type Chosen = (At, Timing);
 
-fn requests(path: &Path, opened: Opened, reading: &Reading) -> Result<(Boxed, Option<Chosen>), Failure> {
+/// The requests of one input; `file` is its name where it is not the only one.
+fn requests(
+    path: &Path,
+    file: Option<String>,
+    opened: Opened,
+    reading: &Reading,
+) -> Result<(Boxed, Option<Chosen>), Failure> {
     let (format, text) = match opened {
         Opened::Archive(archive) => return Ok((Box::new(Recorded::of_archive(*archive)), None)),
         Opened::Recording(dir) => {
@@ -211,15 +220,15 @@ fn requests(path: &Path, opened: Opened, reading: &Reading) -> Result<(Boxed, Op
         Opened::Text(format, text) => (format, text),
     };
     if format.is_events() {
-        let at = chosen(reading, || Ok(vec![events(format.clone(), again(path)?)]))?;
-        let (paired, chosen) = paired(events(format, text), at, reading);
+        let at = chosen(reading, || Ok(vec![events(format.clone(), again(path)?, None)]))?;
+        let (paired, chosen) = paired(events(format, text, file), at, reading);
         return Ok((paired, Some(chosen)));
     }
     let requests: Boxed = match &format {
-        Format::Load => Box::new(Load::new(text)),
-        Format::Fio(_) => Box::new(FioLog::new(text)),
-        Format::SeekList => Box::new(SeekList::new(text, reading.block)),
-        Format::Table(table) => Box::new(Rows::new(text, *table)),
+        Format::Load => Box::new(Lasting::new(Load::new(text), file)),
+        Format::Fio(_) => Box::new(Lasting::new(FioLog::new(text), file)),
+        Format::SeekList => Box::new(Lasting::new(SeekList::new(text, reading.block), file)),
+        Format::Table(table) => Box::new(Lasting::new(Rows::new(text, *table), file)),
         _ => unreachable!("events and records are read elsewhere"),
     };
     Ok((in_order(requests, format.is_dated(), reading), None))
@@ -230,11 +239,11 @@ fn in_order(requests: Boxed, is_dated: bool, reading: &Reading) -> Boxed {
     if is_dated { Box::new(FromFirst::new(requests)) } else { requests }
 }
 
-fn events(format: Format, text: Box<dyn BufRead + Send>) -> Box<dyn Events> {
+fn events(format: Format, text: Box<dyn BufRead + Send>, file: Option<String>) -> Box<dyn Events> {
     match format {
-        Format::Blkparse(form) => Box::new(Blkparse::new(text, form)),
-        Format::Ftrace => Box::new(Ftrace::new(text)),
-        _ => Box::new(Blktrace::new(text)),
+        Format::Blkparse(form) => Box::new(Lasting::new(Blkparse::new(text, form), file)),
+        Format::Ftrace => Box::new(Lasting::new(Ftrace::new(text), file)),
+        _ => Box::new(Lasting::new(Blktrace::new(text), file)),
     }
 }
 
@@ -270,11 +279,17 @@ fn chosen(
     Ok(At::most_frequent(&counts).unwrap_or(At::QUEUE))
 }
 
-fn blktrace(paths: &[PathBuf], opened: Vec<Opened>, reading: &Reading) -> Result<(Boxed, Chosen), Failure> {
-    let one = |text| Box::new(Blktrace::new(text)) as Box<dyn Events>;
+/// The files of all CPUs; `names` are what they are called in messages.
+fn blktrace(
+    paths: &[PathBuf],
+    names: Vec<Option<String>>,
+    opened: Vec<Opened>,
+    reading: &Reading,
+) -> Result<(Boxed, Chosen), Failure> {
+    let one = |text| events(Format::Blktrace, text, None);
     let at = chosen(reading, || paths.iter().map(|path| again(path).map(one)).collect())?;
-    let texts = opened.into_iter().filter_map(|o| match o {
-        Opened::Text(_, text) => Some(one(text)),
+    let texts = opened.into_iter().zip(names).filter_map(|(opened, name)| match opened {
+        Opened::Text(format, text) => Some(events(format, text, name)),
         _ => None,
     });
     Ok(paired(Box::new(Merged::new(texts.collect::<Vec<_>>())), at, reading))

@@ -170,6 +170,49 @@ fn what_is_damaged_is_told_counted_and_refused_when_strict() {
 }
 
 #[test]
+fn what_is_read_before_and_behind_damage_is_kept() {
+    let lab = lab();
+    tiny(&lab);
+    let mut damaged = std::fs::read(lab.path("tiny.blktrace.0")).unwrap();
+    damaged[480] ^= 0xff;
+    lab.file("bad.blktrace.0", damaged);
+    lab.file("bad.blktrace.1", std::fs::read(lab.path("tiny.blktrace.1")).unwrap());
+    let ended = lab.expect(0, "convert bad -");
+    assert_eq!(rows(&ended.out).len(), 9);
+    let place =
+        "byte 480: of bad.blktrace.0: the trace is damaged: 48 bytes, up to the next event at byte 528";
+    assert!(ended.err.contains(place), "{}", ended.err);
+    assert!(ended.err.contains("48 bytes of the trace are damaged"), "{}", ended.err);
+    lab.expect(3, "convert --strict bad bad.load");
+    lab.expect(3, "info --strict bad");
+}
+
+#[test]
+fn of_a_compressed_trace_that_is_cut_off_its_whole_lines_are_kept() {
+    let lab = lab();
+    let line = |n: u64| format!("128166372{n:09},hm,1,Read,{},4096,413\n", n * 7919 % 100_003 * 4096);
+    let text: String = (0..20_000).map(line).collect();
+    let whole = gzip(text.as_bytes());
+    lab.file("cut.csv.gz", &whole[..whole.len() / 2]);
+    let ended = lab.expect(0, "convert cut.csv.gz -");
+    let kept = rows(&ended.out);
+    assert!(kept.len() > 1000, "{}", kept.len());
+    let place = format!("line {}: what follows this is lost, because the gzip stream is cut off", kept.len());
+    assert!(ended.err.contains(&place), "{}", ended.err);
+    lab.expect(3, "convert --strict cut.csv.gz cut.load");
+    lab.expect(3, "info --strict cut.csv.gz");
+    // Where the checksum fails, nobody knows what is wrong.
+    let mut damaged = whole.clone();
+    *damaged.iter_mut().nth_back(7).unwrap() ^= 1;
+    lab.file("sum.csv.gz", damaged);
+    let ended = lab.expect(0, "convert sum.csv.gz -");
+    assert_eq!(rows(&ended.out).len(), 20_000);
+    assert!(ended.err.contains("requests that were read of them can be wrong"), "{}", ended.err);
+    lab.file("none.csv.gz", &whole[..11]);
+    assert!(lab.expect(2, "convert none.csv.gz -").err.contains("cut off"));
+}
+
+#[test]
 fn time_that_runs_backward_is_brought_into_order_and_told() {
     let lab = lab();
     let row = |t: u64, sector: u64| format!("1,R,{},4096,{}\n", sector * 512, 1_577_808_144_000_000 + t);

@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 pub const EVENTS: &str = "events";
 /// Facts about the recording.
 const FACTS: &str = "recording.json";
+/// Damaged places that are told one by one.
+const TOLD: u64 = 20;
 
 /// What is known of a recording beside its requests.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -202,7 +204,7 @@ fn paired(dir: &Path, facts: &Facts, timing: Timing, at: At) -> Result<FromSegme
 fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Failure> {
     let mut requests = paired(dir, facts, Timing::Exact, facts.at())?;
     let (mut kinds, mut pairings, mut remarks) = ([0u64; Kind::ALL.len()], [0u64; 5], Vec::new());
-    let mut names = Vec::new();
+    let (mut names, mut damaged) = (Vec::new(), 0);
     while let Some(entry) = requests.next().with_context(|| dir.display().to_string())? {
         match entry {
             Entry::One(request) => {
@@ -213,8 +215,16 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
                 }
                 archive.push(&request, &names[request.device as usize])?;
             }
-            Entry::Bad(bad) => remarks.push(format!("{}: {bad}", dir.join(EVENTS).display())),
+            Entry::Bad(bad) => {
+                damaged += 1;
+                if damaged <= TOLD {
+                    remarks.push(format!("{}: {bad}", dir.join(EVENTS).display()));
+                }
+            }
         }
+    }
+    if damaged > TOLD {
+        remarks.push(format!("{} more places of the events are damaged", damaged - TOLD));
     }
     let lost = facts.counts.as_ref().map_or(requests.events().lost(), |counts| counts.lost_events);
     let told = Told { kinds, pairings, lost, facts };
