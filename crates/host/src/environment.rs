@@ -80,6 +80,9 @@ pub struct Clock {
     pub source: Fact<String>,
     /// By how many nanoseconds the kernel may delay this process's timers.
     pub timer_slack_ns: Fact<u64>,
+    /// Differs for each start of a machine: only within one can times of `CLOCK_MONOTONIC` be compared.
+    #[serde(default = "untold")]
+    pub boot_id: Fact<String>,
 }
 
 /// Memory, in bytes.
@@ -189,10 +192,15 @@ fn governors(root: &Root) -> Fact<Vec<String>> {
     if found.is_empty() { Fact::absent(format!("{policies} names no governor")) } else { Fact::Known(found) }
 }
 
+fn untold() -> Fact<String> {
+    Fact::absent("archives of earlier versions do not tell it")
+}
+
 fn clock(root: &Root) -> Clock {
     Clock {
         source: root.fact("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         timer_slack_ns: root.fact("/proc/self/timerslack_ns").parse(),
+        boot_id: root.fact("/proc/sys/kernel/random/boot_id"),
     }
 }
 
@@ -333,6 +341,10 @@ mod tests {
         let found = capture(&[], &Root::default());
         let text = serde_json::to_string_pretty(&found).unwrap();
         assert_eq!(serde_json::from_str::<Environment>(&text).unwrap(), found);
+        let mut earlier: serde_json::Value = serde_json::from_str(&text).unwrap();
+        earlier["clock"].as_object_mut().unwrap().remove("boot_id").unwrap();
+        let earlier: Environment = serde_json::from_value(earlier).unwrap();
+        assert!(earlier.clock.boot_id.known().is_none() && found.clock.boot_id.known().is_some(), "{text}");
         assert!(found.kernel.release.known().is_some() && found.memory.total.known().is_some(), "{text}");
     }
 }
