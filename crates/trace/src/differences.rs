@@ -12,6 +12,8 @@ pub struct Key {
     pub offset: u64,
     /// Bytes; at most 2^63, told in units of a byte.
     length: u32,
+    /// Number of the device: places of two devices are never the same.
+    pub device: u16,
     op: u8,
 }
 
@@ -19,7 +21,13 @@ impl Key {
     /// Of a request; longer ones than 4 GiB count as so long.
     pub fn new(op: Op, extent: Extent) -> Key {
         let length = u32::try_from(extent.length).unwrap_or(u32::MAX);
-        Key { offset: extent.offset, length, op: op as u8 }
+        Key { offset: extent.offset, length, device: 0, op: op as u8 }
+    }
+
+    /// The same request on this device.
+    #[must_use]
+    pub fn on(self, device: u16) -> Key {
+        Key { device, ..self }
     }
 
     /// Read or write.
@@ -55,7 +63,7 @@ pub struct Differences {
 impl Differences {
     /// Between these requests, in any order.
     pub fn between(mut first: Vec<Key>, mut second: Vec<Key>) -> Differences {
-        let order = |k: &Key| (k.op, k.offset, k.length);
+        let order = |k: &Key| (k.device, k.op, k.offset, k.length);
         first.sort_unstable_by_key(order);
         second.sort_unstable_by_key(order);
         let mut found = Differences::default();
@@ -117,8 +125,9 @@ fn cover(wholes: &[Key], known: &mut [bool], parts: &[Key], used: &mut [bool]) -
 fn chain(keys: &[Key], used: &[bool], whole: &Key) -> Option<Vec<usize>> {
     let (mut at, mut parts) = (whole.offset, Vec::new());
     while at < whole.end() {
-        let from = keys.partition_point(|k| (k.op, k.offset) < (whole.op, at));
-        let same_place = keys[from..].iter().take_while(|k| k.op == whole.op && k.offset == at);
+        let wanted = (whole.device, whole.op, at);
+        let from = keys.partition_point(|k| (k.device, k.op, k.offset) < wanted);
+        let same_place = keys[from..].iter().take_while(|k| (k.device, k.op, k.offset) == wanted);
         let fitting = same_place.enumerate().map(|(i, k)| (from + i, k));
         // Of those that begin here the longest that still fits.
         let (index, part) =
@@ -162,6 +171,20 @@ mod tests {
         assert_eq!(found.missing, [key(r, 900, 8), key(w, 500, 8)]);
         assert_eq!(found.added, [key(w, 700, 8), key(w, 900, 8)]);
         assert!(!found.are_none());
+    }
+
+    #[test]
+    fn places_of_two_devices_are_two_places() {
+        let one = |device, offset, length| key(Op::Read, offset, length).on(device);
+        let first = vec![one(0, 0, 8), one(1, 64, 16)];
+        let second = vec![one(1, 0, 8), one(1, 64, 8), one(0, 72, 8)];
+        let found = Differences::between(first.clone(), second);
+        assert_eq!((found.same, found.split), (0, (0, 0)));
+        assert_eq!((found.missing.len(), found.added.len()), (2, 3));
+        let second = vec![one(1, 64, 8), one(1, 72, 8), one(0, 0, 8)];
+        let found = Differences::between(first, second);
+        assert!((found.same, found.split) == (1, (1, 2)) && found.are_none(), "{found:?}");
+        assert_eq!(size_of::<Key>(), 16);
     }
 
     proptest! {
