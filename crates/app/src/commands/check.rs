@@ -3,32 +3,48 @@
 use crate::check_args::CheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::traces::{Reading, Trace, open};
+use crate::traces::{Matched, Reading, Trace, matched, open};
 use anyhow::anyhow;
 use iosonar_archive::Archive;
 use iosonar_plan::{Nanos, SECTOR};
 use iosonar_trace::kernel::Timing;
 use iosonar_trace::{Differences, Key};
 use serde_json::json;
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
 /// Compares; 5 if they differ.
 pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    let reading = Reading::of(&args.reading, Timing::None)?;
+    let reading = Reading::of(&args.reading, Timing::None)?.keeping_nameless();
     let mut replay = open(std::slice::from_ref(&args.replay), &reading)?;
     let mut recording = open(std::slice::from_ref(&args.recording), &reading)?;
-    let span = span(&args.replay, &args.recording)?;
-    let (wanted, bad, _) = keys(&mut replay, None)?;
-    let (seen, bad_too, outside) = keys(&mut recording, span)?;
-    if wanted.is_empty() && seen.is_empty() {
+    let clock = Clock::of(&args.replay, &args.recording)?;
+    let mut wanted = Seen::of(&mut replay, None)?;
+    let mut seen = Seen::of(&mut recording, clock.span())?;
+    if wanted.keys.is_empty() && seen.keys.is_empty() {
         return Err(Failure::refused(anyhow!(
             "{} and {} hold no read or write that could be compared",
             replay.name,
             recording.name
         )));
     }
-    let found = Differences::between(wanted, seen);
+    let names = replay.names.clone().and(&recording.names);
+    let (devices, note) = match matched(&wanted.devices, &seen.devices, &names) {
+        Ok(Matched::AsOne(why)) => {
+            wanted.renumber(|_| 0);
+            seen.renumber(|_| 0);
+            (Vec::new(), why)
+        }
+        Ok(Matched::ByName { first, second, names }) => {
+            wanted.renumber(|device| first[device]);
+            seen.renumber(|device| second[device]);
+            (names, None)
+        }
+        Err(error) => return Err(Failure::refused(error)),
+    };
+    let damaged = wanted.bad + seen.bad;
+    let outside = seen.outside;
     let lost: u64 = recording
         .requests
         .besides()
@@ -36,59 +52,175 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         .filter(|(what, _)| what.starts_with("lost"))
         .map(|(_, n)| n)
         .sum();
-    let beside = Beside { lost, outside };
-    let text =
-        if args.json { as_json(&found, beside) } else { as_text(args, &replay, &recording, &found, beside) };
+    let found = Differences::between(wanted.keys, seen.keys);
+    let notes = note.into_iter().chain(clock.note()).collect();
+    let beside = Beside { lost, outside, devices, notes, clock: clock.word() };
+    let text = if args.json {
+        as_json(&found, &beside)
+    } else {
+        as_text(args, &replay, &recording, &found, &beside)
+    };
     print(&text)?;
     Ok(match found.are_none() {
-        true if args.reading.strict && bad + bad_too > 0 => Exit::Cautioned,
+        true if args.reading.strict && damaged > 0 => Exit::Cautioned,
         true => Exit::Fine,
         false => Exit::Miscompared,
     })
 }
 
 /// What is told beside the comparison.
-#[derive(Clone, Copy)]
 struct Beside {
     /// Events that the recording lost.
     lost: u64,
     /// Requests that were recorded before and behind the run.
     outside: u64,
+    /// Names of the devices, by number; empty where all are taken for one.
+    devices: Vec<String>,
+    /// What the reader should know, as sentences.
+    notes: Vec<String>,
+    /// How the clocks of both compare.
+    clock: Option<&'static str>,
 }
 
-/// From the time zero of a run to its end, on the clock of a recording: of archives that were made on the same machine
-/// since it was started. What looks at a device before a run is none of it.
-fn span(replay: &Path, recording: &Path) -> Result<Option<(Nanos, Nanos)>, Failure> {
-    let (Ok(ran), Ok(seen)) = (Archive::open(replay), Archive::open(recording)) else { return Ok(None) };
-    let origin = |archive: &Archive| Some(archive.run().origin_monotonic_ns).filter(|ns| *ns > 0);
-    let (Some(from), Some(zero)) = (origin(&ran), origin(&seen)) else { return Ok(None) };
-    let Some(begin) = from.checked_sub(zero) else { return Ok(None) };
-    let mut end = Nanos(0);
-    ran.for_each_record(&mut |record| end = end.max(record.completed.unwrap_or_default()))
-        .map_err(Failure::refused)?;
-    Ok(Some((Nanos(begin), Nanos(begin.saturating_add(end.0)))))
+impl Beside {
+    fn device(&self, key: &Key) -> Option<&str> {
+        self.devices.get(usize::from(key.device)).map(String::as_str)
+    }
 }
 
-/// The reads and writes of a trace within a span, what was bad, and how many lay outside.
-fn keys(trace: &mut Trace, span: Option<(Nanos, Nanos)>) -> Result<(Vec<Key>, u64, u64), Failure> {
-    let (mut keys, mut outside) = (Vec::new(), 0);
-    let is_inside = |time: Nanos| span.is_none_or(|(from, to)| (from..=to).contains(&time));
-    let bad = trace.each(|request, _| {
-        match request.kind.op() {
-            Some(op) if is_inside(request.time) => keys.push(Key::new(op, request.extent)),
-            Some(_) => outside += 1,
-            None => {}
+/// From the time zero of a run to its end, on the clock of a recording.
+type Span = (Nanos, Nanos);
+
+/// Whether the times of a run and of a recording can be compared. What looks at a device before a run is none of it.
+enum Clock {
+    /// One of them tells no times of a clock that both could have.
+    Apart,
+    /// Both are of one start of one machine.
+    Same(Span),
+    /// Of different ones.
+    Different,
+    /// One of them is of a version that did not tell.
+    Untold(Span),
+}
+
+impl Clock {
+    fn of(replay: &Path, recording: &Path) -> Result<Clock, Failure> {
+        let (Ok(ran), Ok(seen)) = (Archive::open(replay), Archive::open(recording)) else {
+            return Ok(Clock::Apart);
+        };
+        let origin = |archive: &Archive| Some(archive.run().origin_monotonic_ns).filter(|ns| *ns > 0);
+        let (Some(from), Some(zero)) = (origin(&ran), origin(&seen)) else { return Ok(Clock::Apart) };
+        let boot = |archive: &Archive| {
+            archive.environment().pointer("/clock/boot_id").and_then(|v| v.as_str()).map(str::to_string)
+        };
+        let boots = (boot(&ran), boot(&seen));
+        if matches!(&boots, (Some(one), Some(other)) if one != other) {
+            return Ok(Clock::Different);
         }
-        Ok(())
-    })?;
-    Ok((keys, bad, outside))
+        let Some(begin) = from.checked_sub(zero) else { return Ok(Clock::Apart) };
+        let mut end = Nanos(0);
+        ran.for_each_record(&mut |record| end = end.max(record.completed.unwrap_or_default()))
+            .map_err(Failure::refused)?;
+        let span = (Nanos(begin), Nanos(begin.saturating_add(end.0)));
+        Ok(if boots.0.is_some() && boots.1.is_some() { Clock::Same(span) } else { Clock::Untold(span) })
+    }
+
+    fn span(&self) -> Option<Span> {
+        match self {
+            Clock::Same(span) | Clock::Untold(span) => Some(*span),
+            Clock::Apart | Clock::Different => None,
+        }
+    }
+
+    fn word(&self) -> Option<&'static str> {
+        match self {
+            Clock::Apart => None,
+            Clock::Same(_) => Some("same"),
+            Clock::Different => Some("different"),
+            Clock::Untold(_) => Some("unknown"),
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        match self {
+            Clock::Apart | Clock::Same(_) => None,
+            Clock::Different => Some(
+                "they are of different starts of a machine, or of two machines: their times cannot be compared, and all that \
+                 was recorded counts"
+                    .into(),
+            ),
+            Clock::Untold(_) => Some(
+                "whether they are of one start of one machine is not known (an earlier version wrote one of them): it is taken \
+                 for granted, and only what was recorded during the run counts"
+                    .into(),
+            ),
+        }
+    }
 }
 
-fn as_json(found: &Differences, beside: Beside) -> String {
-    let list = |keys: &[Key]| -> Vec<serde_json::Value> {
-        let one = |k: &Key| json!({"sector": k.offset / SECTOR, "sectors": k.length() / SECTOR, "op": k.op().name()});
-        keys.iter().map(one).collect()
+/// The reads and writes of a trace.
+struct Seen {
+    keys: Vec<Key>,
+    /// Names of the devices that they are of, which the keys have as numbers.
+    devices: Vec<String>,
+    /// What was damaged.
+    bad: u64,
+    /// Reads and writes that are outside of the span.
+    outside: u64,
+}
+
+impl Seen {
+    fn of(trace: &mut Trace, span: Option<Span>) -> Result<Seen, Failure> {
+        let (mut keys, mut devices, mut outside) = (Vec::new(), Devices::default(), 0);
+        let is_inside = |time: Nanos| span.is_none_or(|(from, to)| (from..=to).contains(&time));
+        let bad = trace.each(|request, device| {
+            match request.kind.op() {
+                Some(op) if is_inside(request.time) => {
+                    keys.push(Key::new(op, request.extent).on(devices.number(request.device, device)));
+                }
+                Some(_) => outside += 1,
+                None => {}
+            }
+            Ok(())
+        })?;
+        Ok(Seen { keys, devices: devices.names, bad, outside })
+    }
+
+    fn renumber(&mut self, number: impl Fn(usize) -> u16) {
+        self.keys.iter_mut().for_each(|key| key.device = number(key.device.into()));
+    }
+}
+
+/// Devices that have reads or writes, numbered as they are met.
+#[derive(Default)]
+struct Devices {
+    /// By the trace's own number.
+    numbers: HashMap<u32, u16>,
+    names: Vec<String>,
+}
+
+impl Devices {
+    /// A trace that is joined of several has no more names than a number holds: those beyond are taken for the last one.
+    fn number(&mut self, device: u32, name: &str) -> u16 {
+        *self.numbers.entry(device).or_insert_with(|| {
+            if self.names.len() < usize::from(u16::MAX) {
+                self.names.push(name.to_string());
+            }
+            (self.names.len() - 1) as u16
+        })
+    }
+}
+
+fn as_json(found: &Differences, beside: &Beside) -> String {
+    let one = |key: &Key| {
+        let (sector, sectors) = (key.offset / SECTOR, key.length() / SECTOR);
+        let mut one = json!({"sector": sector, "sectors": sectors, "op": key.op().name()});
+        if let Some(device) = beside.device(key) {
+            one["device"] = device.into();
+        }
+        one
     };
+    let list = |keys: &[Key]| -> Vec<serde_json::Value> { keys.iter().map(one).collect() };
     let value = json!({
         "same": found.same,
         "split": {"requests": found.split.0, "parts": found.split.1},
@@ -97,6 +229,8 @@ fn as_json(found: &Differences, beside: Beside) -> String {
         "added": list(&found.added),
         "lost_events": beside.lost,
         "outside": beside.outside,
+        "clock": beside.clock,
+        "notes": beside.notes,
     });
     format!("{value:#}\n")
 }
@@ -106,7 +240,7 @@ fn as_text(
     replay: &Trace,
     recording: &Trace,
     found: &Differences,
-    beside: Beside,
+    beside: &Beside,
 ) -> String {
     let mut text =
         format!("{} ({}) against {} ({})\n", replay.name, replay.format, recording.name, recording.format);
@@ -121,13 +255,14 @@ fn as_text(
         let _ = writeln!(text, "  {name:<10} {} requests", keys.len());
         for key in keys.iter().take(args.list) {
             let (sector, sectors) = (key.offset / SECTOR, key.length() / SECTOR);
-            let _ = writeln!(text, "             {} at sector {sector}, {sectors} sectors", key.op());
+            let device = beside.device(key).map(|device| format!(" of {device}")).unwrap_or_default();
+            let _ = writeln!(text, "             {} at sector {sector}, {sectors} sectors{device}", key.op());
         }
         if keys.len() > args.list {
             let _ = writeln!(text, "             and {} more: --list tells more", keys.len() - args.list);
         }
     }
-    let Beside { lost, outside } = beside;
+    let Beside { lost, outside, .. } = *beside;
     if outside > 0 {
         let _ = writeln!(text, "  outside    {outside} requests before and behind the run");
     }
@@ -136,6 +271,9 @@ fn as_text(
             text,
             "  note       the recording lost {lost} events: what is missing may have been among them"
         );
+    }
+    for note in &beside.notes {
+        let _ = writeln!(text, "  note       {note}");
     }
     let verdict = if found.are_none() { "every request was issued, and nothing else" } else { "they differ" };
     let _ = writeln!(text, "  {verdict}");

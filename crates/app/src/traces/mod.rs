@@ -1,9 +1,11 @@
 //! Traces of all forms as requests: what `convert`, `info` and `check` read.
 
 mod archive;
+mod devices;
 mod open;
 mod out;
 
 pub use archive::NewArchive;
+pub use devices::{Matched, matched};
 pub use open::{Reading, Trace, open};
 pub use out::{Form, Output, Outputs};

@@ -1,6 +1,7 @@
 //! Finding out what traces are, and reading them.
 
 use super::archive::Recorded;
+use super::devices::{DeviceNames, refuse_unknown};
 use crate::commands::recorded_requests;
 use crate::convert_args::{ReadingArgs, TimingArg};
 use crate::exit::Failure;
@@ -29,6 +30,8 @@ pub struct Reading {
     block: u64,
     keep_order: bool,
     devices: Vec<String>,
+    /// Whether requests of traces that name no devices are wanted, whatever was chosen.
+    keep_nameless: bool,
     processes: Vec<String>,
 }
 
@@ -66,8 +69,14 @@ impl Reading {
             block: args.block_size.0,
             keep_order: args.keep_order,
             devices: args.device.clone(),
+            keep_nameless: false,
             processes: args.process.clone(),
         })
+    }
+
+    /// The same; of a trace that names no devices everything is wanted.
+    pub fn keeping_nameless(self) -> Reading {
+        Reading { keep_nameless: true, ..self }
     }
 }
 
@@ -81,6 +90,11 @@ pub struct Trace {
     pub at: Option<(At, Timing)>,
     /// Its requests, in the order of time.
     pub requests: Box<dyn Requests>,
+    /// Which names of its devices belong together.
+    pub names: DeviceNames,
+    /// Devices that were chosen, as typed.
+    wanted: Vec<String>,
+    keep_nameless: bool,
 }
 
 /// What lies at a path.
@@ -120,8 +134,10 @@ pub fn open(paths: &[PathBuf], reading: &Reading) -> Result<Trace, Failure> {
         }
         (Box::new(Joined::new(all)) as Box<dyn Requests>, at)
     };
-    let requests = selected(requests, reading);
-    Ok(Trace { name, format, at, requests })
+    let names = DeviceNames::of(&paths);
+    let requests = selected(requests, reading, &names);
+    let (wanted, keep_nameless) = (reading.devices.clone(), reading.keep_nameless);
+    Ok(Trace { name, format, at, requests, names, wanted, keep_nameless })
 }
 
 /// A name that is no file but the beginning of those of a blktrace stands for them.
@@ -305,27 +321,31 @@ fn paired(events: Box<dyn Events>, at: At, reading: &Reading) -> (Boxed, Chosen)
 struct Selected {
     requests: Boxed,
     devices: Vec<String>,
+    names: DeviceNames,
+    keep_nameless: bool,
     processes: Vec<String>,
     /// By number of the device, as far as they were met.
     is_wanted: Vec<bool>,
     left_out: u64,
 }
 
-fn selected(requests: Boxed, reading: &Reading) -> Boxed {
+fn selected(requests: Boxed, reading: &Reading, names: &DeviceNames) -> Boxed {
     let (devices, processes) = (reading.devices.clone(), reading.processes.clone());
     if devices.is_empty() && processes.is_empty() {
         return requests;
     }
-    Box::new(Selected { requests, devices, processes, is_wanted: Vec::new(), left_out: 0 })
+    let (names, keep_nameless, is_wanted) = (names.clone(), reading.keep_nameless, Vec::new());
+    Box::new(Selected { requests, devices, names, keep_nameless, processes, is_wanted, left_out: 0 })
 }
 
 impl Selected {
     fn is_wanted(&mut self, request: &Traced) -> bool {
         let device = request.device as usize;
         if self.is_wanted.len() <= device {
-            let same = |name: &String, wanted: &String| name.replace(':', ",") == wanted.replace(':', ",");
-            let wanted =
-                |name: &String| self.devices.is_empty() || self.devices.iter().any(|d| same(name, d));
+            let chosen = |name: &String| self.devices.iter().any(|d| self.names.are_same(name, d));
+            let wanted = |name: &String| {
+                self.devices.is_empty() || name.is_empty() && self.keep_nameless || chosen(name)
+            };
             self.is_wanted = self.requests.devices().iter().map(wanted).collect();
         }
         let is_named = |p: &String| *p == request.process.name() || *p == request.process.pid.to_string();
@@ -383,7 +403,17 @@ impl Trace {
         if bad > TOLD {
             tell(format_args!("{}: {} more are wrong like these: skipped", self.name, bad - TOLD));
         }
+        self.refuse_unknown().map_err(Failure::refused)?;
         Ok(bad)
+    }
+
+    /// What was chosen must be there.
+    fn refuse_unknown(&self) -> anyhow::Result<()> {
+        let devices = self.requests.devices();
+        if self.keep_nameless && devices.iter().all(String::is_empty) {
+            return Ok(());
+        }
+        refuse_unknown(&self.wanted, &devices, &self.names, &self.name)
     }
 }
 

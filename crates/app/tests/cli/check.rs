@@ -53,6 +53,70 @@ fn a_run_is_checked_by_what_it_really_did() {
 }
 
 #[test]
+fn places_of_one_device_are_none_of_another() {
+    let lab = lab();
+    let row = |device: u32, sector: u64| {
+        format!("{device},R,{},4096,{}\n", sector * 512, 1_577_808_144_000_000 + sector)
+    };
+    lab.file("a.csv", row(1, 8) + &row(2, 64) + &row(2, 72));
+    lab.file("b.csv", row(2, 8) + &row(1, 64) + &row(2, 72));
+    lab.expect(0, "check a.csv a.csv");
+    let differs = lab.expect(5, "check a.csv b.csv");
+    assert!(differs.out.contains("in both    1 requests"), "{}", differs.out);
+    assert!(differs.out.contains("read at sector 64, 8 sectors of 2\n"), "{}", differs.out);
+    let json: Value = serde_json::from_str(&lab.expect(5, "check --json a.csv b.csv").out).unwrap();
+    assert_eq!(
+        json["missing"][1],
+        serde_json::json!({"op": "read", "sector": 8, "sectors": 8, "device": "1"})
+    );
+    // Nothing tells which of these is which.
+    lab.file("c.csv", row(7, 8) + &row(8, 64) + &row(8, 72));
+    assert!(lab.expect(2, "check a.csv c.csv").err.contains("--split device"));
+    // A load has one device without a name.
+    lab.file("a.load", "0 ; 64 ; 8 ; R\n1 ; 72 ; 8 ; R\n");
+    let one = lab.expect(5, "check a.load a.csv");
+    assert!(one.out.contains("all are taken for one; choose with --device"), "{}", one.out);
+    lab.expect(0, "check --device 2 a.load a.csv");
+    assert!(lab.expect(2, "check --device 3 a.load a.csv").err.contains("those that it has: 1  2"));
+}
+
+#[test]
+fn times_of_two_starts_of_a_machine_are_not_compared() {
+    let lab = lab();
+    lab.file("a.load", ROWS.join("\n") + "\n");
+    for name in ["ran", "seen"] {
+        lab.expect(0, &format!("replay a.load {SIM} --start-grace 0 -o {name}"));
+    }
+    let edit = |file: &str, change: &dyn Fn(&mut Value)| {
+        let mut value = serde_json::from_str(&std::fs::read_to_string(lab.path(file)).unwrap()).unwrap();
+        change(&mut value);
+        lab.file(file, value.to_string());
+    };
+    let boot = |name: &str, boot: Value| {
+        edit(&format!("{name}/environment.json"), &|v| v["clock"]["boot_id"] = boot.clone());
+    };
+    let origin = |name: &str, ns: u64| {
+        edit(&format!("{name}/run.json"), &|v| v["origin_monotonic_ns"] = ns.into());
+    };
+    // A run an hour behind what the other clock tells: on one clock nothing was seen during the run.
+    origin("ran", 3_600 * S);
+    origin("seen", S);
+    let same = lab.expect(5, "check ran seen").out;
+    assert!(same.contains("outside    6 requests") && !same.contains("note"), "{same}");
+    boot("seen", serde_json::json!({"absent": "an earlier version"}));
+    let unknown = lab.expect(5, "check ran seen").out;
+    assert!(unknown.contains("outside    6 requests") && unknown.contains("is not known"), "{unknown}");
+    boot("seen", "another".into());
+    let different = lab.expect(0, "check ran seen").out;
+    assert!(
+        different.contains("in both    6 requests") && different.contains("cannot be compared"),
+        "{different}"
+    );
+    let json: Value = serde_json::from_str(&lab.expect(0, "check --json ran seen").out).unwrap();
+    assert_eq!(json["clock"], "different");
+}
+
+#[test]
 fn no_request_is_lost_between_a_load_an_archive_and_a_load() {
     let lab = lab();
     let rows: String = (0..20_000u64)

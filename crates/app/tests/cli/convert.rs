@@ -170,6 +170,29 @@ fn what_is_damaged_is_told_counted_and_refused_when_strict() {
 }
 
 #[test]
+fn a_device_that_is_not_there_is_refused_with_those_that_are() {
+    let lab = lab();
+    fixture(&lab, "diskmon.log.gz");
+    tiny(&lab);
+    for (command, words) in [
+        (
+            "convert --device disk7 diskmon.log.gz x.load",
+            "diskmon.log.gz has no such device; those that it has: disk0  disk1",
+        ),
+        ("convert --device 7:4 --device 9,9 tiny x.load", "--device 9,9: "),
+        ("info --device disk7 diskmon.log.gz", "disk0  disk1"),
+    ] {
+        let refused = lab.expect(2, command).err;
+        assert!(refused.contains(words), "{command}: {refused}");
+    }
+    lab.file("a.load", LOAD);
+    assert!(lab.expect(2, "convert --device sda a.load x.load").err.contains("names no devices"));
+    assert!(!lab.path("x.load").exists());
+    lab.expect(0, &format!("replay a.load {SIM} --start-grace 0 -o ran"));
+    lab.expect(0, "convert --device dev ran x.load");
+}
+
+#[test]
 fn what_is_read_before_and_behind_damage_is_kept() {
     let lab = lab();
     tiny(&lab);
