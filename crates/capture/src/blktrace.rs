@@ -4,7 +4,7 @@
 //! below `/run`, so that [`cleanup`] removes that and no other.
 
 use crate::error::{CaptureError, at};
-use crate::mount::{DEBUGFS, InUse};
+use crate::mount::{DEBUGFS, turn};
 use crate::recorder::{Settings, Watch};
 use iosonar_os::blktrace;
 use iosonar_trace::Entry;
@@ -60,7 +60,7 @@ pub(crate) struct Blktrace {
     actions: &'static [Action],
     mark: Mark,
     /// The last field: it goes when nothing is traced any more.
-    _debugfs: InUse,
+    _debugfs: Debugfs,
 }
 
 /// A trace of one device. It is stopped and removed when this is dropped.
@@ -78,7 +78,7 @@ struct CpuFile {
 
 impl Blktrace {
     pub(crate) fn start(settings: &Settings) -> Result<Blktrace, CaptureError> {
-        let debugfs = debugfs()?;
+        let debugfs = Debugfs::find()?;
         let mark = Mark::create()?;
         let mut all = Blktrace {
             files: Vec::new(),
@@ -206,21 +206,35 @@ fn traces() -> PathBuf {
     Path::new(DEBUGFS.place).join(TRACES)
 }
 
-/// Finds debugfs, or mounts it.
-fn debugfs() -> Result<InUse, CaptureError> {
-    if traces().is_dir() {
-        return Ok(DEBUGFS.used());
-    }
-    DEBUGFS.mount().map_err(|error| match error {
-        CaptureError::Io { error, .. } if error.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {
-            CaptureError::Impossible(
-                "this kernel has no debugfs (CONFIG_DEBUG_FS), in which blktrace's events are: record with --interface \
-                 tracepoints"
-                    .into(),
-            )
+/// Debugfs, as long as it is used.
+struct Debugfs;
+
+impl Debugfs {
+    /// Finds it, or mounts it.
+    fn find() -> Result<Debugfs, CaptureError> {
+        let _turn = turn();
+        if !traces().is_dir() {
+            DEBUGFS.mount().map_err(|error| match error {
+                CaptureError::Io { error, .. } if Errno::from_io_error(&error) == Some(Errno::NODEV) => {
+                    CaptureError::Impossible(
+                        "this kernel has no debugfs (CONFIG_DEBUG_FS), in which blktrace's events are: record with \
+                         --interface tracepoints"
+                            .into(),
+                    )
+                }
+                error => error,
+            })?;
         }
-        error => error,
-    })
+        Ok(Debugfs)
+    }
+}
+
+impl Drop for Debugfs {
+    fn drop(&mut self) {
+        let _turn = turn();
+        // What cannot be undone here, a cleanup can.
+        let _ = DEBUGFS.unmount_if_ours();
+    }
 }
 
 impl Drop for Trace {
@@ -297,13 +311,14 @@ pub(crate) fn cleanup(removed: &mut Vec<u32>, alive: &mut Vec<u32>) -> Result<()
             Err(TryLockError::Error(error)) => return Err(at(&path)(error)),
             Ok(()) => {
                 // Where a trace is told from a later one.
-                let _debugfs = debugfs();
+                let _debugfs = Debugfs::find();
                 fs::read_to_string(&path).map_err(at(&path))?.lines().for_each(end_trace);
                 fs::remove_file(&path).map_err(at(&path))?;
                 removed.push(pid);
             }
         }
     }
+    let _turn = turn();
     DEBUGFS.unmount_if_ours().map_err(at(Path::new(DEBUGFS.place)))
 }
 

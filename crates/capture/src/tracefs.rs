@@ -1,7 +1,7 @@
 //! The kernel's tracing as files: finding it, an instance of our own, and undoing everything.
 
 use crate::error::{CaptureError, at};
-use crate::mount::{InUse, TRACEFS};
+use crate::mount::{TRACEFS, turn};
 use iosonar_trace::kernel::Device;
 use iosonar_trace::kernel::ring::Forms;
 use std::fs::{self, File};
@@ -15,12 +15,24 @@ const PLACES: [&str; 2] = [TRACEFS.place, "/sys/kernel/debug/tracing"];
 const NAME: &str = "iosonar-record-";
 
 /// Finds the file system of tracing; mounts it where it belongs if it is nowhere.
-fn find() -> Result<(PathBuf, InUse), CaptureError> {
+fn find() -> Result<PathBuf, CaptureError> {
     let is_there = |place: &&&str| Path::new(place).join("instances").is_dir();
-    match PLACES.iter().find(is_there) {
-        Some(place) => Ok((PathBuf::from(place), TRACEFS.used())),
-        None => Ok((PathBuf::from(TRACEFS.place), TRACEFS.mount()?)),
+    if let Some(place) = PLACES.iter().find(is_there) {
+        return Ok(PathBuf::from(place));
     }
+    TRACEFS.mount()?;
+    Ok(PathBuf::from(TRACEFS.place))
+}
+
+/// Unmounts what is a recorder's, if none is left.
+fn unmount_ours() -> io::Result<()> {
+    if has_recorders() { Ok(()) } else { TRACEFS.unmount_if_ours() }
+}
+
+/// Whether there are instances of recorders, of killed ones, too.
+fn has_recorders() -> bool {
+    let entries = fs::read_dir(Path::new(TRACEFS.place).join("instances"));
+    entries.into_iter().flatten().flatten().any(|e| e.file_name().to_string_lossy().starts_with(NAME))
 }
 
 /// An instance of tracing of our own. It is switched off and removed when this is dropped.
@@ -28,18 +40,22 @@ fn find() -> Result<(PathBuf, InUse), CaptureError> {
 pub(crate) struct Instance {
     root: PathBuf,
     dir: PathBuf,
-    /// The last field: it goes when nothing of it is used any more.
-    _tracefs: InUse,
 }
 
 impl Instance {
     pub(crate) fn create() -> Result<Instance, CaptureError> {
-        let (root, tracefs) = find()?;
+        let turn = turn();
+        let root = find()?;
         let dir = root.join("instances").join(format!("{NAME}{}", std::process::id()));
         // A process of the same number may have been killed; what it left is of no use, and what is used stays.
         let _ = remove_instance(&dir);
-        fs::create_dir(&dir).map_err(at(&dir))?;
-        let instance = Instance { root, dir, _tracefs: tracefs };
+        if let Err(error) = fs::create_dir(&dir) {
+            // The error matters more than what is left mounted.
+            let _ = unmount_ours();
+            return Err(at(&dir)(error));
+        }
+        drop(turn);
+        let instance = Instance { root, dir };
         instance.write("tracing_on", "0")?;
         Ok(instance)
     }
@@ -120,7 +136,9 @@ fn page_bytes(header: &str) -> usize {
 impl Drop for Instance {
     fn drop(&mut self) {
         // What cannot be undone here, a cleanup can.
+        let _turn = turn();
         let _ = remove_instance(&self.dir);
+        let _ = unmount_ours();
     }
 }
 
@@ -133,6 +151,7 @@ fn remove_instance(dir: &Path) -> io::Result<()> {
 /// Removes the instances of recorders that are gone: their processes' numbers go to `removed`, those of living ones to
 /// `alive`.
 pub(crate) fn cleanup(removed: &mut Vec<u32>, alive: &mut Vec<u32>) -> Result<(), CaptureError> {
+    let _turn = turn();
     for place in PLACES {
         let instances = Path::new(place).join("instances");
         let Ok(entries) = fs::read_dir(&instances) else { continue };
@@ -147,7 +166,7 @@ pub(crate) fn cleanup(removed: &mut Vec<u32>, alive: &mut Vec<u32>) -> Result<()
             }
         }
     }
-    TRACEFS.unmount_if_ours().map_err(at(Path::new(TRACEFS.place)))
+    unmount_ours().map_err(at(Path::new(TRACEFS.place)))
 }
 
 #[cfg(test)]

@@ -174,6 +174,54 @@ fn a_killed_recorder_leaves_a_readable_recording_and_after_a_cleanup_nothing_in_
     assert!(again.err.contains("is whole already"), "{}", again.err);
 }
 
+/// In a namespace of mounts without tracing: the recorder mounts it, and the last one that leaves takes it away.
+const MOUNTS: &str = r#"
+set -e
+mount -t tmpfs none /run
+for place in /sys/kernel/debug/tracing /sys/kernel/debug /sys/kernel/tracing; do
+    while mountpoint -q $place; do umount $place; done
+done
+begin() { # NAME
+    "$IOSONAR" record "$DEVICE" --duration 60s --no-progress -o "$1" >/dev/null 2>&1 &
+    eval "$1=$!"
+    for _ in $(seq 100); do [ -e "$1/recording.json" ] && return; sleep 0.1; done
+    exit 9
+}
+# A shell lets what runs in the background ignore Ctrl-C.
+leave() { kill -TERM "$1"; wait "$1"; }
+begin first
+mountpoint -q /sys/kernel/tracing
+begin second
+leave $first
+mountpoint -q /sys/kernel/tracing
+[ -e /run/iosonar-mounted-tracefs ]
+leave $second
+! mountpoint -q /sys/kernel/tracing
+! [ -e /run/iosonar-mounted-tracefs ]
+# Somebody else uses it when the recorder leaves: it stays, and a cleanup takes it away.
+begin third
+(cd /sys/kernel/tracing && exec sleep 60) &
+other=$!
+sleep 0.2
+leave $third
+mountpoint -q /sys/kernel/tracing
+kill $other; wait $other || true
+"$IOSONAR" record --cleanup 2>/dev/null
+! mountpoint -q /sys/kernel/tracing
+"#;
+
+#[test]
+fn the_last_recorder_to_leave_unmounts_what_the_first_one_mounted() {
+    needs!("unshare", "mountpoint");
+    let (lab, device) = (lab(), LoopDevice::random(8));
+    or_skip!(check_kernel(&lab, &device));
+    let mut command = Command::new("unshare");
+    command.args(["-m", "bash", "-xec", MOUNTS]).current_dir(lab.path(""));
+    command.env("IOSONAR", env!("CARGO_BIN_EXE_iosonar")).env("DEVICE", device.text());
+    let ended = command.output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
 #[test]
 fn what_the_buffers_cannot_hold_is_counted_exactly() {
     needs!("dd");
