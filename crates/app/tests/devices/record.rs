@@ -170,8 +170,31 @@ fn a_killed_recorder_leaves_a_readable_recording_and_after_a_cleanup_nothing_in_
     assert!(cleaned.err.contains("is gone: its tracing was switched off and removed"), "{}", cleaned.err);
     assert!(!is_in_kernel(process));
     assert_eq!(lab.records("killed").len(), 500);
-    let again = lab.expect(2, "record --cleanup killed");
-    assert!(again.err.contains("is whole already"), "{}", again.err);
+    let again = lab.expect(0, "record --cleanup killed");
+    assert!(again.err.contains("killed is whole already: there is nothing to do"), "{}", again.err);
+}
+
+#[test]
+fn a_device_that_goes_while_it_is_recorded_is_told_and_noted() {
+    needs!("dd", "losetup");
+    let (lab, device) = (lab(), LoopDevice::random(8));
+    or_skip!(check_kernel(&lab, &device));
+    let running = recorder(&lab, &device, "--at issue", "rec");
+    let input = format!("if={}", device.text());
+    tool("dd", &[&input, "of=/dev/null", "bs=4k", "count=100", "iflag=direct", "status=none"]);
+    tool("losetup", &["-d", device.text()]);
+    // It is looked for once a second.
+    std::thread::sleep(Duration::from_millis(2500));
+    let process = running.id();
+    running.signal("INT");
+    let ended = running.wait();
+    assert!(ended.code == 0 && !is_in_kernel(process), "{}", ended.err);
+    assert!(ended.err.contains(&format!("WARNING: {} is gone", device.text())), "{}", ended.err);
+    assert_eq!(ended.err.matches("is gone").count(), 1);
+    assert!(ended.out.contains(&format!("{} was gone", device.text())), "{}", ended.out);
+    assert_eq!(lab.records("rec").len(), 100);
+    let notices = run_info(&lab.path("rec")).means.notices;
+    assert!(notices.iter().any(|notice| notice.contains("was gone")), "{notices:?}");
 }
 
 /// In a namespace of mounts without tracing: the recorder mounts it, and the last one that leaves takes it away.
@@ -270,6 +293,23 @@ fn latencies_are_those_that_the_kernel_counts() {
     let sectors: u64 = records.iter().map(|r| r.executed.length / 512).sum();
     assert_eq!(sectors, after[2] - before[2]);
     assert!(records.iter().all(|r| r.latency().is_some_and(|l| l.0 > 0)));
+}
+
+#[test]
+fn a_device_without_requests_is_recorded_where_they_are_asked_for() {
+    needs!();
+    // The kernel makes a new one of these and tells its number.
+    let control = Path::new("/sys/class/zram-control");
+    or_skip!(std::fs::read_to_string(control.join("hot_add")).map_err(|_| "this kernel has no zram".to_string()));
+    let number = std::fs::read_dir("/sys/block").unwrap().flatten().filter_map(|entry| {
+        entry.file_name().to_string_lossy().strip_prefix("zram")?.parse::<u32>().ok()
+    });
+    let number = number.max().unwrap();
+    std::fs::write(format!("/sys/block/zram{number}/disksize"), "8388608").unwrap();
+    let lab = lab();
+    let refused = lab.run(&format!("record /dev/zram{number} --at issue -o x"));
+    std::fs::write(control.join("hot_remove"), number.to_string()).unwrap();
+    assert!(refused.code == 2 && refused.err.contains("use --at queue"), "{}", refused.err);
 }
 
 #[test]

@@ -55,6 +55,9 @@ struct Counts {
     /// CPU time of the recorder, and per event.
     cpu_seconds: f64,
     cpu_ns_per_event: f64,
+    /// Devices that went while they were recorded, and seconds since the begin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    gone: Vec<(String, f64)>,
 }
 
 /// A recording whose archive was begun.
@@ -131,6 +134,7 @@ impl Begun {
             removed_events: stored.removed_events,
             cpu_seconds: recorded.cpu_ns as f64 / 1e9,
             cpu_ns_per_event: recorded.cpu_ns as f64 / stored.events.max(1) as f64,
+            gone: recorded.gone.iter().map(|gone| (gone.path.clone(), gone.after.as_secs_f64())).collect(),
         });
         self.facts.keep(&self.dir)?;
         self.run.state = match &recorded.broken {
@@ -170,16 +174,16 @@ impl Facts {
     }
 }
 
-/// A recording that was killed: its segments become records.
-pub fn conclude_cut_off(dir: &Path) -> Result<String, Failure> {
+/// A recording that was killed: its segments become records. None if it is whole.
+pub fn conclude_cut_off(dir: &Path) -> Result<Option<String>, Failure> {
     let facts = Facts::of(dir)?;
     let archive = Archive::open(dir).map_err(Failure::refused)?;
     if archive.record_file().map_err(Failure::refused)?.is_some() {
-        return Err(Failure::refused(anyhow!("{} is whole already", dir.display())));
+        return Ok(None);
     }
     let (plan, mut run) = (archive.plan().clone(), archive.run().clone());
     run.state = RunState::Broken("the recorder was killed; everything up to its last second is there".into());
-    make(dir, &facts, NewArchive::again(dir, plan, run)?)
+    make(dir, &facts, NewArchive::again(dir, plan, run)?).map(Some)
 }
 
 /// The requests of a recording's events, since its begin.
@@ -267,6 +271,11 @@ impl Told<'_> {
         if no_end + no_begin > 0 {
             remarks.push(format!(
                 "{no_end} requests have no end in the recording and stand as cancelled; {no_begin} ends have no begin and were left out"
+            ));
+        }
+        for (device, seconds) in self.facts.counts.iter().flat_map(|counts| &counts.gone) {
+            remarks.push(format!(
+                "{device} was gone {seconds:.0} s after the begin: what followed is not of it"
             ));
         }
         if let Some(counts) = self.facts.counts.as_ref().filter(|c| c.removed_segments > 0) {

@@ -2,6 +2,7 @@
 
 mod archive;
 mod overhead;
+mod presence;
 
 pub use archive::requests as recorded_requests;
 
@@ -14,7 +15,8 @@ use iosonar_capture::{Interface, Recorder, Round, Segments, Settings, Stored, Wa
 use iosonar_host::{BlockDevice, Role, Root, TargetFacts, TargetKind, identify};
 use iosonar_os::usage::own_cpu_time;
 use iosonar_trace::kernel::Device;
-use std::io::{IsTerminal, Write};
+use presence::{Gone, Presence};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -40,6 +42,7 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         )));
     }
     let devices = devices(&args.devices)?;
+    refuse_without_requests(args, &devices)?;
     let settings = settings(args, &devices);
     if args.measure_overhead {
         return overhead::measure(&settings, &devices, args.duration);
@@ -58,7 +61,8 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     let facts: Vec<TargetFacts> = devices.iter().map(|(facts, _)| facts.clone()).collect();
     let begun = archive::Begun::create(&dir, &facts, &devices, &settings)?;
     warn_of_itself(&dir, &devices);
-    let recorded = Recording::new(args, recorder, &begun, &end)?.run()?;
+    let presence = Presence::of(devices.iter().map(|(_, device)| device));
+    let recorded = Recording::new(args, recorder, presence, &begun, &end)?.run()?;
     let summary = begun.conclude(&recorded)?;
     print!("{summary}");
     println!("{}", dir.display());
@@ -78,12 +82,18 @@ pub struct Recorded {
     pub cpu_ns: u64,
     /// Why it ended early.
     pub broken: Option<String>,
+    /// Devices that went meanwhile.
+    pub gone: Vec<Gone>,
 }
 
 struct Recording<'a> {
     args: &'a RecordArgs,
     recorder: Recorder,
+    presence: Presence,
+    gone: Vec<Gone>,
     segments: Segments,
+    /// Where the segments lie.
+    events: &'a Path,
     end: &'a AtomicI32,
     begun: Instant,
     waiting: Vec<iosonar_trace::kernel::Event>,
@@ -96,31 +106,59 @@ impl<'a> Recording<'a> {
     fn new(
         args: &'a RecordArgs,
         recorder: Recorder,
-        begun: &archive::Begun,
+        presence: Presence,
+        begun: &'a archive::Begun,
         end: &'a AtomicI32,
     ) -> Result<Recording<'a>, Failure> {
         let every = Duration::from_nanos(args.segment.0);
         let segments = Segments::begin(&begun.events, every, args.max_size.map(|size| size.0));
         let segments = segments.with_context(|| format!("cannot write in {}", begun.events.display()))?;
-        let (begun, waiting) = (Instant::now(), Vec::new());
-        let sum = Round::default();
-        Ok(Recording { args, recorder, segments, end, begun, waiting, waiting_lost: 0, written: begun, sum })
+        let events = begun.events.as_path();
+        let (begun, waiting, gone) = (Instant::now(), Vec::new(), Vec::new());
+        let (sum, waiting_lost, written) = (Round::default(), 0, begun);
+        Ok(Recording {
+            args,
+            recorder,
+            presence,
+            gone,
+            segments,
+            events,
+            end,
+            begun,
+            waiting,
+            waiting_lost,
+            written,
+            sum,
+        })
     }
 
     fn run(mut self) -> Result<Recorded, Failure> {
         let cpu = cpu_ns();
         let broken = self.until_the_end();
-        let Recording { recorder, mut segments, begun, mut waiting, waiting_lost, mut sum, .. } = self;
+        let Recording {
+            recorder,
+            mut segments,
+            events: dir,
+            begun,
+            mut waiting,
+            waiting_lost,
+            mut sum,
+            gone,
+            ..
+        } = self;
         let (events, last) = recorder.stop().map_err(Failure::broke)?;
         let took = begun.elapsed();
         sum.lost += last.lost;
         sum.damaged += last.damaged;
         waiting.extend(events);
         let kept = segments.append(&waiting, waiting_lost + last.lost);
-        let broken =
-            broken.or(kept.err().map(|error| format!("the last events could not be written: {error}")));
-        let stored = segments.end().context("cannot end the last segment")?;
-        Ok(Recorded { stored, lost: sum, took, cpu_ns: cpu_ns() - cpu, broken })
+        let broken = broken.or(kept.err().map(|error| cannot_write(dir, &error)));
+        let stored = segments.stored();
+        let broken = broken.or(segments.end().err().map(|error| cannot_write(dir, &error)));
+        if let Some(why) = &broken {
+            tell(format_args!("iosonar: {why}"));
+        }
+        Ok(Recorded { stored, lost: sum, took, cpu_ns: cpu_ns() - cpu, broken, gone })
     }
 
     /// Records until it is time, or until something breaks: then the reason.
@@ -152,12 +190,25 @@ impl<'a> Recording<'a> {
         self.waiting.extend_from_slice(self.recorder.events());
         if self.waiting.len() >= TOGETHER || self.written.elapsed() >= LATEST {
             let kept = self.segments.append(&self.waiting, self.waiting_lost);
-            kept.map_err(|error| format!("events can no longer be written: {error}"))?;
+            kept.map_err(|error| cannot_write(self.events, &error))?;
             self.waiting.clear();
             self.waiting_lost = 0;
             self.written = Instant::now();
+            self.look_after_devices();
         }
         Ok(())
+    }
+
+    /// What has gone is told at once: what comes later is of nothing, or of something else.
+    fn look_after_devices(&mut self) {
+        let gone = self.presence.gone(self.begun.elapsed());
+        for Gone { path, after } in &gone {
+            tell(format_args!(
+                "iosonar: WARNING: {path} is gone, {} s after the begin: it was detached or removed; the recording goes on until it is ended",
+                after.as_secs()
+            ));
+        }
+        self.gone.extend(gone);
     }
 
     fn show(&self, limit: Option<Duration>) {
@@ -176,6 +227,20 @@ impl<'a> Recording<'a> {
             tell(line);
         }
     }
+}
+
+/// What to do where a recording cannot be kept.
+fn cannot_write(events: &Path, error: &std::io::Error) -> String {
+    let remedy = match error.kind() {
+        ErrorKind::StorageFull => {
+            ": make room, record to another disk with --out, or keep less with --max-size"
+        }
+        _ => "",
+    };
+    format!(
+        "cannot write events in {}: {error}{remedy}; what was written until then is kept",
+        events.display()
+    )
 }
 
 /// CPU time of this process so far.
@@ -230,6 +295,20 @@ fn devices(paths: &[PathBuf]) -> Result<Vec<(TargetFacts, BlockDevice)>, Failure
     Ok(found)
 }
 
+/// Of a device without requests nothing would be recorded.
+fn refuse_without_requests(args: &RecordArgs, devices: &[(TargetFacts, BlockDevice)]) -> Result<(), Failure> {
+    if args.at == WatchArg::Queue {
+        return Ok(());
+    }
+    let Some((facts, _)) = devices.iter().find(|(_, device)| !presence::has_requests(device)) else {
+        return Ok(());
+    };
+    Err(Failure::refused(anyhow!(
+        "--at issue: {} has no requests, its driver takes bios as they are asked for, so there would be no event: use --at queue",
+        facts.path.display()
+    )))
+}
+
 /// A recording that is written to what it records, records itself.
 fn warn_of_itself(dir: &Path, devices: &[(TargetFacts, BlockDevice)]) {
     let Ok(below) = identify(&dir.join("run.json"), &Root::default()) else { return };
@@ -256,8 +335,10 @@ fn clean(args: &RecordArgs) -> Result<Exit, Failure> {
         tell("iosonar: nothing was left in the kernel");
     }
     for dir in &args.devices {
-        let summary = archive::conclude_cut_off(dir)?;
-        print!("{summary}");
+        match archive::conclude_cut_off(dir)? {
+            Some(summary) => print!("{summary}"),
+            None => tell(format_args!("iosonar: {} is whole already: there is nothing to do", dir.display())),
+        }
         println!("{}", dir.display());
     }
     Ok(Exit::Fine)
