@@ -18,8 +18,9 @@ fn stop_for_a_while() {
     screen::resume();
 }
 
-/// Ends what only shows something when a signal asks for it: `end` is set, to its number; the second one ends the program.
-pub fn end_on_signal(end: Arc<AtomicI32>) -> std::io::Result<()> {
+/// Ends what changes no target when a signal asks for it: `end` is set, to its number; the second one ends the program, once
+/// `abort` has done what must not be left undone.
+pub fn end_on_signal(end: Arc<AtomicI32>, abort: impl Fn() + Send + 'static) -> std::io::Result<()> {
     let wanted = [SIGINT, SIGTERM, SIGHUP, SIGTSTP].into_iter().filter(|s| !is_ignored(*s));
     let mut signals = Signals::new(wanted)?;
     let listen = move || {
@@ -28,6 +29,7 @@ pub fn end_on_signal(end: Arc<AtomicI32>) -> std::io::Result<()> {
                 stop_for_a_while();
             } else if end.swap(signal, Relaxed) != 0 {
                 screen::restore();
+                abort();
                 std::process::exit(128 + signal);
             }
         }

@@ -42,7 +42,7 @@ pub fn live(args: &LiveArgs) -> Result<Exit, Failure> {
         ))
     })?;
     let end = Arc::new(AtomicI32::new(0));
-    signals::end_on_signal(end.clone())?;
+    signals::end_on_signal(end.clone(), || {})?;
     let mut view = LiveView::new(setting(&archive, &source), screen, true);
     view.state.show_whole();
     let mut show = Show {

@@ -197,6 +197,32 @@ fn a_device_that_goes_while_it_is_recorded_is_told_and_noted() {
     assert!(notices.iter().any(|notice| notice.contains("was gone")), "{notices:?}");
 }
 
+#[test]
+fn a_second_ctrl_c_leaves_nothing_in_the_kernel_and_says_what_to_do() {
+    needs!("dd");
+    let (lab, device) = (lab(), LoopDevice::random(8));
+    or_skip!(check_kernel(&lab, &device));
+    let running = recorder(&lab, &device, "", "rec");
+    let input = format!("if={}", device.text());
+    tool("dd", &[&input, "of=/dev/null", "bs=4k", "count=100", "iflag=direct", "status=none"]);
+    let process = running.id();
+    running.signal("INT");
+    running.signal("INT");
+    let ended = running.wait();
+    assert!(!is_in_kernel(process), "{}", ended.err);
+    // It may have been through before the second one came.
+    if ended.code != 0 {
+        assert_eq!(ended.code, 130, "{}", ended.err);
+        assert!(
+            ended.err.contains("aborted") && ended.err.contains("iosonar record --cleanup rec"),
+            "{}",
+            ended.err
+        );
+        lab.expect(0, "record --cleanup rec");
+    }
+    assert_eq!(lab.records("rec").len(), 100);
+}
+
 /// In a namespace of mounts without tracing: the recorder mounts it, and the last one that leaves takes it away.
 const MOUNTS: &str = r#"
 set -e
@@ -300,15 +326,13 @@ fn a_device_without_requests_is_recorded_where_they_are_asked_for() {
     needs!();
     // The kernel makes a new one of these and tells its number.
     let control = Path::new("/sys/class/zram-control");
-    or_skip!(std::fs::read_to_string(control.join("hot_add")).map_err(|_| "this kernel has no zram".to_string()));
-    let number = std::fs::read_dir("/sys/block").unwrap().flatten().filter_map(|entry| {
-        entry.file_name().to_string_lossy().strip_prefix("zram")?.parse::<u32>().ok()
-    });
-    let number = number.max().unwrap();
+    let made = std::fs::read_to_string(control.join("hot_add"));
+    let number = or_skip!(made.map_err(|_| "this kernel has no zram".to_string()));
+    let number = number.trim();
     std::fs::write(format!("/sys/block/zram{number}/disksize"), "8388608").unwrap();
     let lab = lab();
     let refused = lab.run(&format!("record /dev/zram{number} --at issue -o x"));
-    std::fs::write(control.join("hot_remove"), number.to_string()).unwrap();
+    std::fs::write(control.join("hot_remove"), number).unwrap();
     assert!(refused.code == 2 && refused.err.contains("use --at queue"), "{}", refused.err);
 }
 

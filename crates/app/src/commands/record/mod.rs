@@ -19,7 +19,7 @@ use presence::{Gone, Presence};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How often the ring buffers are emptied.
@@ -27,6 +27,9 @@ const ROUND: Duration = Duration::from_millis(100);
 /// Events that are written at once, and how long the last ones wait at most: what a kill costs.
 const TOGETHER: usize = 1 << 14;
 const LATEST: Duration = Duration::from_secs(1);
+
+/// How often it is asked whether tracing is off, each 10 ms.
+const PATIENCE: u32 = 200;
 
 /// Least size that a recording is limited to.
 const LEAST_SIZE: u64 = 1 << 20;
@@ -55,19 +58,51 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         ))
     });
     let end = Arc::new(AtomicI32::new(0));
-    signals::end_on_signal(end.clone())?;
+    let kernel = InKernel::default();
+    let (in_kernel, aborted) = (kernel.clone(), dir.clone());
+    signals::end_on_signal(end.clone(), move || tell_aborted(in_kernel.is_left(), &aborted))?;
     // Nothing is made on disk before the kernel has agreed.
+    kernel.set(true);
     let recorder = Recorder::start(&settings).map_err(Failure::refused)?;
     let facts: Vec<TargetFacts> = devices.iter().map(|(facts, _)| facts.clone()).collect();
     let begun = archive::Begun::create(&dir, &facts, &devices, &settings)?;
     warn_of_itself(&dir, &devices);
     let presence = Presence::of(devices.iter().map(|(_, device)| device));
-    let recorded = Recording::new(args, recorder, presence, &begun, &end)?.run()?;
+    let recorded = Recording::new(args, recorder, presence, &begun, &end)?.run(&kernel)?;
     let summary = begun.conclude(&recorded)?;
     print!("{summary}");
     println!("{}", dir.display());
     // Ctrl-C is how a recording is ended: no failure.
     Ok(if recorded.broken.is_some() { Exit::Failed } else { Exit::Fine })
+}
+
+/// Whether tracing is switched on in the kernel, for who ends the program from beside.
+#[derive(Clone, Default)]
+pub struct InKernel(Arc<AtomicBool>);
+
+impl InKernel {
+    /// Says how it is.
+    pub fn set(&self, on: bool) {
+        self.0.store(on, Relaxed);
+    }
+
+    /// Waits until the recorder, which was asked to end, has switched off what it switched on; whether it has not. Nobody else
+    /// can, because its buffers are open.
+    pub fn is_left(&self) -> bool {
+        let is_on = |_| {
+            std::thread::sleep(Duration::from_millis(10));
+            self.0.load(Relaxed)
+        };
+        (0..PATIENCE).all(is_on)
+    }
+}
+
+fn tell_aborted(is_left: bool, dir: &Path) {
+    let left = if is_left { "switches tracing off, and " } else { "" };
+    tell(format_args!(
+        "\niosonar: aborted; what was recorded until now is kept: 'iosonar record --cleanup {}' {left}makes the archive of it",
+        dir.display()
+    ));
 }
 
 /// What a recording came to.
@@ -132,7 +167,7 @@ impl<'a> Recording<'a> {
         })
     }
 
-    fn run(mut self) -> Result<Recorded, Failure> {
+    fn run(mut self, kernel: &InKernel) -> Result<Recorded, Failure> {
         let cpu = cpu_ns();
         let broken = self.until_the_end();
         let Recording {
@@ -147,6 +182,7 @@ impl<'a> Recording<'a> {
             ..
         } = self;
         let (events, last) = recorder.stop().map_err(Failure::broke)?;
+        kernel.set(false);
         let took = begun.elapsed();
         sum.lost += last.lost;
         sum.damaged += last.damaged;

@@ -1,7 +1,8 @@
 //! What recording costs: windows with and without it by turns, while something uses the devices.
 
-use super::cpu_ns;
+use super::{InKernel, cpu_ns};
 use crate::exit::{Exit, Failure};
+use crate::output::tell;
 use crate::signals;
 use anyhow::anyhow;
 use iosonar_capture::{Recorder, Settings};
@@ -49,7 +50,14 @@ pub fn measure(
     let mut recorder = Recorder::start(settings).map_err(Failure::refused)?;
     let (mut found, mut events, mut own_ns, mut lost) = (Vec::new(), 0u64, 0u64, 0u64);
     let end = Arc::new(AtomicI32::new(0));
-    signals::end_on_signal(end.clone())?;
+    let kernel = InKernel::default();
+    kernel.set(true);
+    let in_kernel = kernel.clone();
+    signals::end_on_signal(end.clone(), move || {
+        if in_kernel.is_left() {
+            tell("\niosonar: aborted; 'iosonar record --cleanup' switches tracing off");
+        }
+    })?;
     for number in 0..pairs {
         let mut pair = Pair::default();
         // Drift falls on both alike: off, on, on, off.
@@ -57,7 +65,7 @@ pub fn measure(
             recorder.set_events(on)?;
             recorder.round()?;
             let cpu = cpu_ns();
-            let sums = window(&names, || {
+            let sums = window(&names, &end, || {
                 let round = recorder.round()?;
                 events += recorder.events().len() as u64;
                 lost += round.lost;
@@ -72,6 +80,7 @@ pub fn measure(
         found.push(pair);
     }
     drop(recorder);
+    kernel.set(false);
     if found.iter().all(|pair| pair.off.ios == 0.0) {
         return Err(Failure::refused(anyhow!(
             "nothing used {} meanwhile: start what shall be recorded first",
@@ -107,9 +116,14 @@ fn spread(pairs: &[Pair], of: impl Fn(&Sums) -> Option<f64>) -> String {
     }
 }
 
-fn window(names: &[&str], mut each: impl FnMut() -> Result<(), Failure>) -> Result<Sums, Failure> {
+/// What happens in a window; one that shall `end` ends at once, and does not count.
+fn window(
+    names: &[&str],
+    end: &AtomicI32,
+    mut each: impl FnMut() -> Result<(), Failure>,
+) -> Result<Sums, Failure> {
     let (begin, before) = (Instant::now(), sums(names)?);
-    while begin.elapsed() < WINDOW {
+    while begin.elapsed() < WINDOW && end.load(Relaxed) == 0 {
         std::thread::sleep(ROUND.min(WINDOW.saturating_sub(begin.elapsed())));
         each()?;
     }
