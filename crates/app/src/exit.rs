@@ -1,5 +1,7 @@
 //! Exit codes: one page lists them for users (`docs/exit-codes.md`).
 
+use iosonar_archive::ArchiveError;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 /// How the program ends.
@@ -40,9 +42,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Something that was typed, or an input, was refused before anything was touched.
+    /// Something that was typed, or an input, was refused before anything was touched. A disk that is full refuses nothing:
+    /// whenever that is met, the work broke.
     pub fn refused(error: impl Into<anyhow::Error>) -> Failure {
-        Failure { exit: Exit::Refused, error: error.into() }
+        let error = error.into();
+        let exit = if is_of_full_disk(&error) { Exit::Failed } else { Exit::Refused };
+        Failure { exit, error }
     }
 
     /// The work broke.
@@ -50,7 +55,8 @@ impl Failure {
         Failure { exit: Exit::Failed, error: error.into() }
     }
 
-    /// The error and its causes, each said once: some errors repeat their cause in their own words.
+    /// The error and its causes, each said once: some errors repeat their cause in their own words. What helps against a
+    /// full disk is the same wherever it is met.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for cause in self.error.chain().map(ToString::to_string) {
@@ -58,6 +64,9 @@ impl Failure {
                 let colon = if text.is_empty() { "" } else { ": " };
                 text = text + colon + &cause;
             }
+        }
+        if is_of_full_disk(&self.error) {
+            text += ": make room there, or write to another disk";
         }
         text
     }
@@ -69,9 +78,40 @@ impl Failure {
     }
 }
 
+/// Whether a disk is full, or as much of it as somebody may have.
+fn is_of_full_disk(error: &anyhow::Error) -> bool {
+    let is_full = |e: &std::io::Error| matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    error.chain().any(|cause| {
+        let of_archive = cause.downcast_ref::<ArchiveError>();
+        cause.downcast_ref::<std::io::Error>().is_some_and(is_full)
+            || matches!(of_archive, Some(ArchiveError::Io { error, .. }) if is_full(error))
+    })
+}
+
 /// Errors without a better code of their own: the work broke.
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure::broke(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_a_failure_with_a_remedy_wherever_it_is_met() {
+        let full = || std::io::Error::from(ErrorKind::StorageFull);
+        let of_archive = ArchiveError::Io { path: "out/run.json".into(), error: full() };
+        for failure in [
+            Failure::refused(of_archive),
+            Failure::refused(anyhow::Error::from(full()).context("cannot make x")),
+            Failure::broke(full()),
+        ] {
+            assert_eq!(failure.exit, Exit::Failed);
+            assert_eq!(failure.text().matches("make room").count(), 1, "{}", failure.text());
+        }
+        let other = Failure::refused(std::io::Error::from(ErrorKind::NotFound));
+        assert!(other.exit == Exit::Refused && !other.text().contains("make room"));
     }
 }

@@ -5,7 +5,7 @@ use crate::output::tell;
 use crate::replace::{Replacement, is_special};
 use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 /// Writes a load; the number of its requests, which `write` says and which is told of a file. Standard output where the path is `-`, gzip where it ends in `.gz`. A file that exists is
@@ -15,7 +15,7 @@ pub fn write(
     write: impl FnOnce(&mut dyn Write) -> Result<u64, Failure>,
 ) -> Result<u64, Failure> {
     if path.as_os_str() == "-" {
-        let mut out = BufWriter::new(std::io::stdout().lock());
+        let mut out = BufWriter::new(Named { out: std::io::stdout().lock(), name: "standard output".into() });
         let count = write(&mut out)?;
         out.flush()?;
         return Ok(count);
@@ -35,16 +35,42 @@ pub fn write_quietly(
     let cannot = || format!("cannot write {name}");
     let mut file =
         Replacement::begin(path).with_context(|| format!("cannot make {name}")).map_err(Failure::refused)?;
+    let mut named = Named { out: &mut file, name: name.to_string() };
     let count = if path.extension().is_some_and(|e| e == "gz") {
-        let mut out = GzEncoder::new(&mut file, Compression::default());
+        let mut out = GzEncoder::new(&mut named, Compression::default());
         let count = write(&mut out)?;
         out.finish().with_context(cannot)?;
         count
     } else {
-        write(&mut file)?
+        write(&mut named)?
     };
     file.publish().with_context(cannot)?;
     Ok(count)
+}
+
+/// Says in its errors what could not be written: the callers' closures have errors of many kinds.
+struct Named<W> {
+    out: W,
+    name: String,
+}
+
+impl<W> Named<W> {
+    fn named(&self, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("cannot write {}: {error}", self.name))
+    }
+}
+
+impl<W: Write> Write for Named<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes).map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => error,
+            _ => self.named(error),
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush().map_err(|error| self.named(error))
+    }
 }
 
 /// Refuses what exists, but for pipes and devices, which cannot be overwritten.

@@ -139,11 +139,19 @@ impl ArchiveWriter {
             other => other.map_err(|e| ArchiveError::io(dir, e))?,
         }
         let writer = ArchiveWriter { dir: dir.to_path_buf(), run_id: plan.run_id, stamp: plan.stamp() };
-        write_whole(&dir.join(PLAN), &plan.to_toml())?;
-        write_whole(&dir.join(ENVIRONMENT), &json(environment))?;
-        writer.write_run(run)?;
-        writer.reserve(run)?;
-        Ok(writer)
+        let written = writer.write_first(plan, environment, run);
+        if written.is_err() {
+            // What is not even begun is no result; the error matters more than what cannot be removed.
+            let _ = fs::remove_dir_all(dir);
+        }
+        written.map(|()| writer)
+    }
+
+    fn write_first(&self, plan: &Plan, environment: &serde_json::Value, run: &RunInfo) -> Result<()> {
+        write_whole(&self.dir.join(PLAN), &plan.to_toml())?;
+        write_whole(&self.dir.join(ENVIRONMENT), &json(environment))?;
+        self.write_run(run)?;
+        self.reserve(run)
     }
 
     /// Goes on with a directory whose records are made anew from something else that it holds: those of a log that was cut

@@ -156,6 +156,27 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_recorded() {
 }
 
 #[test]
+fn a_full_disk_ends_every_conversion_with_the_same_code_and_leaves_nothing() {
+    needs!("mount");
+    let lab = lab();
+    let load = lab.file("a.load", load_text(&conflicting(60_000, 32_768, 16, 0)));
+    for room_kib in [256, 8] {
+        let dir = lab.path(&format!("room{room_kib}"));
+        std::fs::create_dir(&dir).unwrap();
+        tool("mount", &["-t", "tmpfs", "-o", &format!("size={room_kib}k"), "none", dir.to_str().unwrap()]);
+        let ended = ["x.load", "x.iosonar", "x.parquet"]
+            .map(|name| lab.run(&format!("convert {} {}", load.display(), dir.join(name).display())));
+        let left = std::fs::read_dir(&dir).unwrap().count();
+        tool("umount", &[dir.to_str().unwrap()]);
+        for ended in ended {
+            assert_eq!(ended.code, 1, "{}", ended.err);
+            assert!(ended.err.contains("No space left") && ended.err.contains("make room"), "{}", ended.err);
+        }
+        assert_eq!(left, 0);
+    }
+}
+
+#[test]
 fn a_disk_that_is_full_only_after_the_run_costs_no_record() {
     needs!("mkfs.ext4");
     // Enough for the log, not for its conversion beside it.

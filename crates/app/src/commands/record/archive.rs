@@ -151,10 +151,12 @@ impl Facts {
         let text = serde_json::to_string_pretty(self)? + "\n";
         // What was there stays until the new is whole.
         let (path, partial) = (dir.join(FACTS), dir.join(format!(".{FACTS}.partial")));
-        fs::write(&partial, text)
-            .and_then(|()| fs::rename(&partial, &path))
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(())
+        let kept = fs::write(&partial, text).and_then(|()| fs::rename(&partial, &path));
+        if kept.is_err() {
+            // A full disk has no room for what is half written.
+            let _ = fs::remove_file(&partial);
+        }
+        Ok(kept.with_context(|| format!("cannot write {}", path.display()))?)
     }
 
     fn of(dir: &Path) -> Result<Facts, Failure> {
@@ -217,7 +219,8 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
                 if names.len() <= request.device as usize {
                     names = requests.devices();
                 }
-                archive.push(&request, &names[request.device as usize])?;
+                let kept = archive.push(&request, &names[request.device as usize]);
+                kept.with_context(|| format!("cannot write {}", dir.display()))?;
             }
             Entry::Bad(bad) => {
                 damaged += 1;

@@ -69,7 +69,12 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     warn_of_itself(&dir, &devices);
     let presence = Presence::of(devices.iter().map(|(_, device)| device));
     let recorded = Recording::new(args, recorder, presence, &begun, &end)?.run(&kernel)?;
-    let summary = begun.conclude(&recorded)?;
+    let summary = begun.conclude(&recorded).inspect_err(|_| {
+        tell(format_args!(
+            "iosonar: all that was recorded is kept; once what follows is mended, 'iosonar record --cleanup {}' makes the archive of it",
+            dir.display()
+        ));
+    })?;
     print!("{summary}");
     println!("{}", dir.display());
     // Ctrl-C is how a recording is ended: no failure.
