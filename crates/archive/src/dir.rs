@@ -1,7 +1,7 @@
 //! The directory: what lies where, how it is begun, finished and read.
 
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
-use crate::parquet::{KeyValues, RecordFile, RecordWriter, SeriesWriter};
+use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_plan::{Plan, Stamp};
 use std::fs::{self, File};
@@ -89,18 +89,40 @@ fn remove_quietly(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
-/// Makes a file that survives a loss of power, or none: `write` gives it back whole under the temporary name.
-fn make_durable(dir: &Path, name: &str, write: impl FnOnce(&Path) -> Result<File>) -> Result<()> {
-    let temporary = dir.join(format!("{name}.tmp"));
-    let made = write(&temporary).and_then(|file| {
-        file.sync_all().map_err(|e| ArchiveError::io(&temporary, e))?;
-        fs::rename(&temporary, dir.join(name)).map_err(|e| ArchiveError::io(&temporary, e))
-    });
-    if made.is_err() {
-        remove_quietly(&temporary);
+/// A file that is written under a temporary name, which goes with this if it does not become whole.
+#[derive(Debug)]
+struct Unfinished {
+    dir: PathBuf,
+    name: &'static str,
+    temporary: PathBuf,
+}
+
+impl Unfinished {
+    fn new(dir: &Path, name: &'static str) -> Unfinished {
+        Unfinished { dir: dir.to_path_buf(), name, temporary: dir.join(format!("{name}.tmp")) }
     }
-    made?;
-    sync_dir(dir).map_err(|e| ArchiveError::io(dir, e))
+
+    /// Gives the file, written wholly, its name; it survives a loss of power from then on.
+    fn publish(self, file: File) -> Result<()> {
+        file.sync_all().map_err(|e| ArchiveError::io(&self.temporary, e))?;
+        fs::rename(&self.temporary, self.dir.join(self.name))
+            .map_err(|e| ArchiveError::io(&self.temporary, e))?;
+        sync_dir(&self.dir).map_err(|e| ArchiveError::io(&self.dir, e))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // Nothing has that name any more if it was published.
+        remove_quietly(&self.temporary);
+    }
+}
+
+/// Makes a file that survives a loss of power, or none: `write` gives it back whole under the temporary name.
+fn make_durable(dir: &Path, name: &'static str, write: impl FnOnce(&Path) -> Result<File>) -> Result<()> {
+    let unfinished = Unfinished::new(dir, name);
+    let file = write(&unfinished.temporary)?;
+    unfinished.publish(file)
 }
 
 /// Flushes the names in a directory.
@@ -185,12 +207,6 @@ impl ArchiveWriter {
         }
     }
 
-    /// Writes the plan anew, where it is known only behind the records: of recordings and conversions.
-    pub fn write_plan(&mut self, plan: &Plan) -> Result<()> {
-        (self.run_id, self.stamp) = (plan.run_id, plan.stamp());
-        write_whole(&self.dir.join(PLAN), &plan.to_toml())
-    }
-
     /// Keeps room for what will be known about the run at its end: more than now, but not much.
     fn reserve(&self, run: &RunInfo) -> Result<()> {
         let path = self.dir.join(RESERVE);
@@ -202,6 +218,14 @@ impl ArchiveWriter {
     pub fn record_log(&self) -> Result<LogWriter> {
         let path = self.dir.join(LOG);
         LogWriter::create(&path).map_err(|e| ArchiveError::io(&path, e))
+    }
+
+    /// Opens the file of the records itself, for records that are made of something that stays and that a crash may
+    /// therefore cost. At most `together` of them are in memory, and in a part of the file.
+    pub fn made_records(&self, together: usize) -> Result<MadeRecords> {
+        let unfinished = Unfinished::new(&self.dir, RECORDS);
+        let writer = RecordWriter::create(&unfinished.temporary, self.key_values(), together)?;
+        Ok(MadeRecords { writer, unfinished })
     }
 
     /// Opens the file that holds the named time series while the run goes on.
@@ -230,6 +254,19 @@ impl ArchiveWriter {
         Archive::open(&self.dir)
     }
 
+    /// Ends an archive whose records were made: `plan` and `run` may only now be known. Until the records are there,
+    /// `run.json` says that the run goes on, whatever `run` says.
+    pub fn finish_made(self, records: MadeRecords, plan: &Plan, run: &RunInfo) -> Result<Archive> {
+        let MadeRecords { writer, unfinished } = records;
+        let file = writer.finish().map_err(|e| ArchiveError::parquet(&unfinished.temporary, e))?;
+        remove_quietly(&self.dir.join(RESERVE));
+        write_whole(&self.dir.join(PLAN), &plan.to_toml())?;
+        self.write_run(&RunInfo { state: RunState::Running, ..run.clone() })?;
+        unfinished.publish(file)?;
+        self.write_run(run)?;
+        Archive::open(&self.dir)
+    }
+
     fn finish_series(&self) -> Result<()> {
         let log = self.dir.join(SERIES_LOG);
         if !log.exists() {
@@ -250,8 +287,23 @@ impl ArchiveWriter {
     }
 }
 
+/// Records on their way into the file of a finished archive, without a log that would survive a crash. Dropped before the
+/// archive is finished with them, they leave nothing.
+pub struct MadeRecords {
+    writer: RecordWriter,
+    unfinished: Unfinished,
+}
+
+impl MadeRecords {
+    /// Takes one more record.
+    #[inline]
+    pub fn push(&mut self, record: &Record) -> Result<()> {
+        self.writer.push(record).map_err(|e| ArchiveError::parquet(&self.unfinished.temporary, e))
+    }
+}
+
 fn copy_records(log: &Path, to: &Path, key_values: KeyValues) -> Result<File> {
-    let mut writer = RecordWriter::create(to, key_values)?;
+    let mut writer = RecordWriter::create(to, key_values, ROW_GROUP)?;
     let mut written = Ok(());
     read_log(log, &mut |record| {
         if written.is_ok() {
@@ -634,6 +686,47 @@ mod tests {
             assert!(writer.finish().is_err());
             assert!(dir.join(log).exists() && !dir.join(format!("{name}.tmp")).exists(), "{name}");
         }
+    }
+
+    #[test]
+    fn made_records_are_there_only_when_the_run_says_how_it_ended() {
+        let scratch = tempfile::tempdir().unwrap();
+        let dir = scratch.path().join("a");
+        let writer = ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &run()).unwrap();
+        let ended = RunInfo { state: RunState::Finished, ..run() };
+        let record = |sequence| Record { sequence, ..Record::default() };
+        let given_up = {
+            let mut records = writer.made_records(ROW_GROUP).unwrap();
+            records.push(&record(9)).unwrap();
+            records.unfinished.temporary.clone()
+        };
+        assert!(!given_up.exists());
+        let mut records = writer.made_records(300).unwrap();
+        (0..1000).for_each(|n| records.push(&record(n)).unwrap());
+        let begun = Archive::open(&dir).unwrap();
+        assert!(begun.is_unfinished() && read_all(&begun).0.is_empty());
+        let archive = writer.finish_made(records, &plan(), &ended).unwrap();
+        assert_eq!(archive.run().state, RunState::Finished);
+        assert_eq!(read_all(&archive).0, (0..1000).map(record).collect::<Vec<_>>());
+        assert_eq!(
+            parquet_file(&dir.join(RECORDS)).num_row_groups(),
+            3,
+            "no more are held than was asked for"
+        );
+        assert!(!dir.join(RESERVE).exists() && !given_up.exists());
+    }
+
+    #[test]
+    fn made_records_that_cannot_take_their_place_leave_a_run_that_goes_on() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, writer, _) = new_archive(scratch.path(), &plan());
+        let records = writer.made_records(ROW_GROUP).unwrap();
+        // A directory stands in the way of the last step.
+        fs::create_dir(dir.join(RECORDS)).unwrap();
+        let ended = RunInfo { state: RunState::Finished, ..run() };
+        assert!(writer.finish_made(records, &plan(), &ended).is_err());
+        assert_eq!(Archive::open(&dir).unwrap().run().state, RunState::Running);
+        assert!(!dir.join(format!("{RECORDS}.tmp")).exists());
     }
 
     #[test]

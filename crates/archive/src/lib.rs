@@ -16,11 +16,13 @@ mod record;
 mod run;
 mod text;
 
-pub use dir::{Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, RECORDS, SUMMARY, SeriesLog, parse_sample};
+pub use dir::{
+    Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, MadeRecords, RECORDS, SUMMARY, SeriesLog, parse_sample,
+};
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};
 pub use log::{LogEnd, LogFollower, LogWriter, read_log_from};
-pub use parquet::{RecordFile, read_records_from};
+pub use parquet::{ROW_GROUP, RecordFile, read_records_from};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{
     ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Means, Miscompare, PassTimes, RECORDING, RunInfo, RunState,

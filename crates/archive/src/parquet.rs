@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows in a row group: what a writer or reader holds in memory at a time.
-const ROW_GROUP: usize = 1 << 17;
+pub const ROW_GROUP: usize = 1 << 17;
 
 /// Records whose fields are gathered at once: they lie in the cache meanwhile.
 const CHUNK: usize = 128;
@@ -254,13 +254,17 @@ pub(crate) struct RecordWriter {
     properties: WriterPropertiesPtr,
     /// Records in the columns.
     rows: usize,
+    /// That many make a row group.
+    most: usize,
 }
 
 impl RecordWriter {
     pub(crate) fn create(
         path: &Path,
         key_values: KeyValues,
+        most: usize,
     ) -> std::result::Result<RecordWriter, ArchiveError> {
+        let most = most.clamp(CHUNK, ROW_GROUP);
         let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
         let new = || -> Result<RecordWriter> {
             let types =
@@ -268,10 +272,10 @@ impl RecordWriter {
             let schema = Type::group_type_builder("record").with_fields(types).build()?;
             let properties = record_properties(key_values);
             let file = SerializedFileWriter::new(file, Arc::new(schema), properties.clone())?;
-            let columns = COLUMNS.iter().map(|(_, field)| field.values(ROW_GROUP)).collect();
+            let columns = COLUMNS.iter().map(|(_, field)| field.values(most)).collect();
             let constants = COLUMNS.iter().map(|_| None).collect();
             let chunk = Vec::with_capacity(CHUNK);
-            Ok(RecordWriter { file, chunk, columns, constants, properties, rows: 0 })
+            Ok(RecordWriter { file, chunk, columns, constants, properties, rows: 0, most })
         };
         new().map_err(|e| ArchiveError::parquet(path, e))
     }
@@ -287,7 +291,7 @@ impl RecordWriter {
         }
         self.rows += self.chunk.len();
         self.chunk.clear();
-        if self.rows >= ROW_GROUP { self.flush() } else { Ok(()) }
+        if self.rows >= self.most { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -664,7 +668,7 @@ mod cost {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("records.parquet");
         let before = cpu();
-        let mut writer = RecordWriter::create(&path, Vec::new()).unwrap();
+        let mut writer = RecordWriter::create(&path, Vec::new(), ROW_GROUP).unwrap();
         (0..COUNT).for_each(|n| writer.push(&closed_loop(n)).unwrap());
         writer.finish().unwrap();
         println!("write {} ns", (cpu() - before) / COUNT);

@@ -3,7 +3,7 @@
 use crate::check_args::CheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::traces::{Matched, Reading, Trace, matched, open};
+use crate::traces::{Device, Matched, Reading, Trace, matched, open};
 use anyhow::anyhow;
 use iosonar_archive::Archive;
 use iosonar_plan::{Nanos, SECTOR};
@@ -176,7 +176,7 @@ impl Seen {
         let bad = trace.each(|request, device| {
             match request.kind.op() {
                 Some(op) if is_inside(request.time) => {
-                    keys.push(Key::new(op, request.extent).on(devices.number(request.device, device)));
+                    keys.push(Key::new(op, request.extent).on(devices.number(device)));
                 }
                 Some(_) => outside += 1,
                 None => {}
@@ -201,10 +201,10 @@ struct Devices {
 
 impl Devices {
     /// A trace that is joined of several has no more names than a number holds: those beyond are taken for the last one.
-    fn number(&mut self, device: u32, name: &str) -> u16 {
-        *self.numbers.entry(device).or_insert_with(|| {
+    fn number(&mut self, device: Device<'_>) -> u16 {
+        *self.numbers.entry(device.number).or_insert_with(|| {
             if self.names.len() < usize::from(u16::MAX) {
-                self.names.push(name.to_string());
+                self.names.push(device.name.to_string());
             }
             (self.names.len() - 1) as u16
         })

@@ -84,22 +84,33 @@ fn sentence((what, count): (String, u64)) -> String {
 }
 
 fn copy(args: &ConvertArgs, trace: &mut Trace, outputs: &mut Outputs) -> Result<u64, Failure> {
-    let mut written: Vec<String> = Vec::new();
-    let mut note = |device: &str| {
-        if written.last().is_none_or(|last| last != device) && !written.iter().any(|known| known == device) {
-            written.push(device.to_string());
-        }
-    };
+    // By number, because names are dear to compare for each request.
+    let mut is_written: Vec<bool> = Vec::new();
     let bad = trace.each(|request, device| match args.split {
         None => {
-            note(device);
+            let number = device.number as usize;
+            if is_written.get(number) != Some(&true) {
+                is_written.resize(is_written.len().max(number + 1), false);
+                is_written[number] = true;
+            }
             outputs.push("", request, device)
         }
-        Some(SplitArg::Device) => outputs.push(device, request, device),
+        Some(SplitArg::Device) => outputs.push(device.name, request, device),
         Some(SplitArg::Process) => outputs.push(&request.process.name(), request, device),
     })?;
-    refuse_mixture(args, &written)?;
+    refuse_mixture(args, &written_devices(trace.requests.devices(), &is_written))?;
     Ok(bad)
+}
+
+/// The names of those that were written, each once: several numbers may have the same.
+fn written_devices(names: Vec<String>, is_written: &[bool]) -> Vec<String> {
+    let mut written: Vec<String> = Vec::new();
+    for (name, _) in names.into_iter().zip(is_written).filter(|(_, is_written)| **is_written) {
+        if !written.contains(&name) {
+            written.push(name);
+        }
+    }
+    written
 }
 
 /// Several devices in one load would be taken for one.

@@ -4,11 +4,12 @@ use crate::analysis::Figures;
 use crate::exit::Failure;
 use crate::inputs::Input;
 use crate::session;
-use anyhow::Context;
+use crate::traces::open::Device;
+use anyhow::{Context, bail};
 use iosonar_analyze::Limits;
 use iosonar_archive::{
-    Archive, ArchiveError, ArchiveWriter, Frame, LogWriter, Marks, Outcome, RECORDS, Record, RecordFile,
-    RunInfo, TargetInfo,
+    Archive, ArchiveError, ArchiveWriter, MadeRecords, Marks, Outcome, RECORDS, ROW_GROUP, Record,
+    RecordFile, RunInfo, RunState, TargetInfo,
 };
 use iosonar_dialect_blkreplay::recording;
 use iosonar_plan::{Plan, Target};
@@ -114,19 +115,115 @@ fn traced(at: u64, record: &Record) -> Option<Traced> {
     })
 }
 
+/// Records of an archive that is made: as many as are held, and lie in a part of its file.
+pub const TOGETHER_IN_FILE: usize = ROW_GROUP;
+/// The same where many archives are made at a time.
+pub const TOGETHER_IN_EACH: usize = 1 << 13;
+
 /// An archive that is made of requests.
 pub struct NewArchive {
     writer: ArchiveWriter,
-    log: LogWriter,
-    frame: Frame,
+    records: MadeRecords,
     /// One for each device, in the order in which they were met.
-    targets: Vec<TargetInfo>,
+    targets: Vec<Met>,
+    /// Targets by the trace's numbers of devices, as far as these were met.
+    numbers: Vec<Option<u16>>,
     plan: Plan,
     run: RunInfo,
-    sequences: Vec<u64>,
-    last: usize,
-    /// Removes a directory that did not become whole; none where it holds something else, too.
-    partial: Option<Partial>,
+}
+
+/// A device that was met.
+struct Met {
+    info: TargetInfo,
+    requests: u64,
+}
+
+impl NewArchive {
+    /// Of a directory whose run was killed before it had any record.
+    pub fn again(dir: &Path, plan: Plan, run: RunInfo) -> Result<NewArchive, Failure> {
+        let writer = ArchiveWriter::again(dir, &plan).map_err(Failure::refused)?;
+        NewArchive::of(writer, plan, run, TOGETHER_IN_FILE)
+    }
+
+    /// Of an archive that was begun; its one target stands for all that will be met.
+    pub fn of(
+        writer: ArchiveWriter,
+        plan: Plan,
+        run: RunInfo,
+        together: usize,
+    ) -> Result<NewArchive, Failure> {
+        let records = writer.made_records(together)?;
+        Ok(NewArchive { writer, records, targets: Vec::new(), numbers: Vec::new(), plan, run })
+    }
+
+    /// Whether the request became a record: reads and writes whose begin is known do.
+    pub fn push(&mut self, request: &Traced, device: Device<'_>) -> anyhow::Result<bool> {
+        let Some(op) = request.kind.op().filter(|_| request.pairing != Pairing::NoBegin) else {
+            return Ok(false);
+        };
+        let Some(target) = self.target(device) else {
+            bail!("an archive has at most 65535 targets, and there are more devices");
+        };
+        let Met { info, requests } = &mut self.targets[usize::from(target)];
+        info.max_requested_end = info.max_requested_end.max(request.extent.end());
+        let record = Record { op, target, sequence: *requests, ..of_request(request) };
+        *requests += 1;
+        self.records.push(&record)?;
+        Ok(true)
+    }
+
+    fn target(&mut self, device: Device<'_>) -> Option<u16> {
+        let number = device.number as usize;
+        if let Some(Some(known)) = self.numbers.get(number) {
+            return Some(*known);
+        }
+        // Traces that were joined may have one device under several numbers.
+        let known = self.targets.iter().position(|met| met.info.path == device.name);
+        let target = u16::try_from(known.unwrap_or(self.targets.len())).ok().filter(|n| *n < u16::MAX)?;
+        if known.is_none() {
+            let like = self.run.targets.iter().find(|t| t.path == device.name);
+            let like = like.unwrap_or(&self.run.targets[0]).clone();
+            let info = TargetInfo { path: device.name.to_string(), ..like };
+            self.targets.push(Met { info, requests: 0 });
+        }
+        if self.numbers.len() <= number {
+            self.numbers.resize(number + 1, None);
+        }
+        self.numbers[number] = Some(target);
+        Some(target)
+    }
+
+    /// Ends the records: they are there from now on, without a summary.
+    fn finish(mut self, remarks: &[String]) -> Result<(Archive, RunInfo), Failure> {
+        if !self.targets.is_empty() {
+            let target = self.plan.targets[0].clone();
+            let named = |met: &Met| Target { path: (&met.info.path).into(), ..target.clone() };
+            self.plan.targets = self.targets.iter().map(named).collect();
+            self.run.targets = self.targets.into_iter().map(|met| met.info).collect();
+        }
+        if !remarks.is_empty() {
+            self.run.means.notices = remarks.to_vec();
+        }
+        let archive = self.writer.finish_made(self.records, &self.plan, &self.run)?;
+        Ok((archive, self.run))
+    }
+
+    /// Ends it, and sums up.
+    pub fn end(self, remarks: &[String]) -> Result<(), Failure> {
+        let (archive, run) = self.finish(remarks)?;
+        let dir = archive.dir().to_path_buf();
+        let figures = Figures::of(&Input::of_archive(archive)?, &Limits::default())?;
+        session::keep(&dir, &figures, &run)?;
+        Ok(())
+    }
+}
+
+/// A trace that becomes an archive, or a file of records alone: it is made beside its place, and takes it when it is whole.
+pub struct Converted {
+    archive: NewArchive,
+    partial: Partial,
+    path: PathBuf,
+    is_parquet: bool,
 }
 
 /// A directory that goes with this.
@@ -139,111 +236,49 @@ impl Drop for Partial {
     }
 }
 
-impl NewArchive {
-    /// Begins at `path`; if it becomes a file of records, in a directory beside it.
-    pub fn begin(path: &Path, is_parquet: bool, origin: &str) -> Result<NewArchive, Failure> {
-        let dir = if is_parquet { beside(path) } else { path.to_path_buf() };
+impl Converted {
+    /// Begins what will be at `path`. At most `together` records are held.
+    pub fn begin(path: &Path, is_parquet: bool, origin: &str, together: usize) -> Result<Converted, Failure> {
         let (plan, run) = recording(origin, 0);
         let environment = serde_json::json!({ "converted_from": origin });
-        let writer = ArchiveWriter::create(&dir, &plan, &environment, &run).map_err(Failure::refused)?;
-        let partial = Some(Partial(dir));
-        Ok(NewArchive { partial, ..NewArchive::of(writer, plan, run)? })
+        let dir = beside(path);
+        let begun = RunInfo { state: RunState::Running, ..run.clone() };
+        let writer = ArchiveWriter::create(&dir, &plan, &environment, &begun).map_err(Failure::refused)?;
+        let partial = Partial(dir);
+        let archive = NewArchive::of(writer, plan, run, together)?;
+        Ok(Converted { archive, partial, path: path.to_path_buf(), is_parquet })
     }
 
-    /// Of a directory whose run was killed before it had any record.
-    pub fn again(dir: &Path, plan: Plan, run: RunInfo) -> Result<NewArchive, Failure> {
-        let writer = ArchiveWriter::again(dir, &plan).map_err(Failure::refused)?;
-        NewArchive::of(writer, plan, run)
+    /// Whether the request became a record.
+    #[inline]
+    pub fn push(&mut self, request: &Traced, device: Device<'_>) -> anyhow::Result<bool> {
+        self.archive.push(request, device)
     }
 
-    /// Of an archive that was begun; its one target stands for all that will be met.
-    pub fn of(writer: ArchiveWriter, plan: Plan, run: RunInfo) -> Result<NewArchive, Failure> {
-        let log = writer.record_log()?;
-        let (frame, targets, sequences) = (Frame::default(), Vec::new(), Vec::new());
-        Ok(NewArchive { writer, log, frame, targets, plan, run, sequences, last: 0, partial: None })
-    }
-
-    /// Whether the request became a record: reads and writes whose begin is known do.
-    pub fn push(&mut self, request: &Traced, device: &str) -> std::io::Result<bool> {
-        let Some(op) = request.kind.op().filter(|_| request.pairing != Pairing::NoBegin) else {
-            return Ok(false);
+    /// Ends it: Parquet and summary, or the records alone.
+    pub fn end(self, remarks: &[String]) -> Result<(), Failure> {
+        let Converted { archive, partial, path, is_parquet } = self;
+        let whole = if is_parquet {
+            archive.finish(remarks)?;
+            partial.0.join(RECORDS)
+        } else {
+            archive.end(remarks)?;
+            partial.0.clone()
         };
-        let Some(target) = self.target(device) else {
-            return Err(std::io::Error::other(
-                "an archive has at most 65535 targets, and there are more devices",
-            ));
-        };
-        let sequence = self.sequences[target];
-        self.sequences[target] += 1;
-        let end = &mut self.targets[target].max_requested_end;
-        *end = (*end).max(request.extent.end());
-        let record = Record { op, target: target as u16, sequence, ..of_request(request) };
-        // A frame that says no has taken the record, and is full.
-        if !self.frame.push(&record) {
-            self.log.append_frame(&mut self.frame)?;
-            self.frame.clear();
-        }
-        Ok(true)
-    }
-
-    fn target(&mut self, device: &str) -> Option<usize> {
-        if self.targets.get(self.last).is_none_or(|t| t.path != device) {
-            self.last = match self.targets.iter().position(|t| t.path == device) {
-                Some(known) => known,
-                None if self.targets.len() == usize::from(u16::MAX) => return None,
-                None => {
-                    let known = self.run.targets.iter().find(|t| t.path == device);
-                    let like = known.unwrap_or(&self.run.targets[0]).clone();
-                    self.targets.push(TargetInfo { path: device.to_string(), ..like });
-                    self.sequences.push(0);
-                    self.targets.len() - 1
-                }
-            };
-        }
-        Some(self.last)
-    }
-
-    /// Ends it: Parquet and summary, or the records alone at `path`.
-    pub fn end(
-        mut self: Box<Self>,
-        is_parquet: bool,
-        path: &Path,
-        remarks: &[String],
-    ) -> Result<(), Failure> {
-        self.log.append_frame(&mut self.frame)?;
-        if !self.targets.is_empty() {
-            let target = self.plan.targets[0].clone();
-            let named = |info: &TargetInfo| Target { path: (&info.path).into(), ..target.clone() };
-            self.plan.targets = self.targets.iter().map(named).collect();
-            self.run.targets = self.targets;
-        }
-        if !remarks.is_empty() {
-            self.run.means.notices = remarks.to_vec();
-        }
-        self.writer.write_plan(&self.plan)?;
-        self.writer.write_run(&self.run)?;
-        let dir = self.writer.dir().to_path_buf();
-        let partial = self.partial.take();
-        drop(self.log);
-        let archive = self.writer.finish()?;
-        // From here on everything is there.
-        std::mem::forget(partial);
-        if is_parquet {
-            std::fs::rename(dir.join(RECORDS), path)
-                .with_context(|| format!("cannot write {}", path.display()))?;
-            std::fs::remove_dir_all(&dir)?;
-            return Ok(());
-        }
-        let figures = Figures::of(&Input::of_archive(archive)?, &Limits::default())?;
-        session::keep(&dir, &figures, &self.run)?;
+        std::fs::rename(whole, &path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(())
     }
 }
 
-/// Where the archive lies while its records become a file.
+/// Where an archive lies until it is whole: always the same name, so that what a killed conversion left is no obstacle.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!(".{name}.partial"))
+    let dir = path.with_file_name(format!(".{name}.partial"));
+    if Archive::open(&dir).is_ok() {
+        // If it stays, nothing is made there.
+        let _ = std::fs::remove_dir_all(&dir);
+    }
+    dir
 }
 
 fn of_request(request: &Traced) -> Record {

@@ -19,7 +19,7 @@ use iosonar_trace::{
     decompress, explain, is_damage,
 };
 use std::fs::File;
-use std::io::{BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{BufRead, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 /// How traces are read.
@@ -203,8 +203,9 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
     if format == Format::Parquet {
         return Ok(Opened::Parquet(path.to_path_buf()));
     }
+    // Both lie in a buffer already: one around them would copy everything once more.
     let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(text);
-    Ok(Opened::Text(format, Box::new(BufReader::with_capacity(1 << 17, whole))))
+    Ok(Opened::Text(format, Box::new(whole)))
 }
 
 fn is_cpu_file(path: &Path) -> bool {
@@ -376,21 +377,34 @@ impl Requests for Selected {
     }
 }
 
+/// The device of a request: its number in the trace, and its name.
+#[derive(Debug, Clone, Copy)]
+pub struct Device<'a> {
+    /// From 0, in the order in which the trace met them.
+    pub number: u32,
+    /// Several numbers may have the same.
+    pub name: &'a str,
+}
+
 impl Trace {
-    /// Hands all requests over with the names of their devices; how many entries were bad. These are told: the first ones
-    /// with their text, the others by their number.
-    pub fn each(&mut self, mut f: impl FnMut(&Traced, &str) -> Result<(), Failure>) -> Result<u64, Failure> {
+    /// Hands all requests over with their devices; how many entries were bad. These are told: the first ones with their
+    /// text, the others by their number.
+    pub fn each(
+        &mut self,
+        mut f: impl FnMut(&Traced, Device<'_>) -> Result<(), Failure>,
+    ) -> Result<u64, Failure> {
         let (mut bad, mut devices) = (0, Vec::new());
         while let Some(entry) =
             self.requests.next().with_context(|| self.name.clone()).map_err(Failure::refused)?
         {
             match entry {
                 Entry::One(request) => {
-                    let device = request.device as usize;
-                    if devices.len() <= device {
+                    let number = request.device as usize;
+                    if devices.len() <= number {
                         devices = self.requests.devices();
+                        devices.resize(devices.len().max(number + 1), String::new());
                     }
-                    f(&request, devices.get(device).map_or("", String::as_str))?;
+                    f(&request, Device { number: request.device, name: &devices[number] })?;
                 }
                 Entry::Bad(found) => {
                     bad += 1;

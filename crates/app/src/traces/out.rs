@@ -1,6 +1,7 @@
 //! Writing requests in the forms that are written.
 
-use super::archive::NewArchive;
+use super::archive::{Converted, TOGETHER_IN_EACH, TOGETHER_IN_FILE};
+use super::open::Device;
 use crate::exit::Failure;
 use crate::new_load::refuse_existing;
 use crate::output::tell;
@@ -119,7 +120,7 @@ enum Sink {
     Load(Plain),
     Fio(FioWriter<Plain>),
     SeekList(SeekListWriter<Plain>),
-    Archive(Box<NewArchive>),
+    Archive(Box<Converted>),
 }
 
 /// Bytes that are handed over at once.
@@ -203,7 +204,7 @@ impl Outputs {
     }
 
     /// Writes a request to the output for `which`.
-    pub fn push(&mut self, which: &str, request: &Traced, device: &str) -> Result<(), Failure> {
+    pub fn push(&mut self, which: &str, request: &Traced, device: Device<'_>) -> Result<(), Failure> {
         let index = if self.is_split { self.output(which)? } else { 0 };
         let One { path, sink, written } = &mut self.all[index].1;
         written.pairings[request.pairing as usize] += 1;
@@ -232,7 +233,7 @@ impl Outputs {
             )));
         }
         let path = if self.is_split { self.unused(which) } else { self.path.clone() };
-        let sink = Sink::begin(&self.how, &path)?;
+        let sink = Sink::begin(&self.how, &path, self.is_split)?;
         self.all.push((which.to_string(), One { path, sink, written: Written::default() }));
         self.last = self.all.len() - 1;
         Ok(self.last)
@@ -252,7 +253,7 @@ impl Outputs {
         for (_, One { path, sink, written }) in self.all {
             let mut all = remarks.to_vec();
             all.extend(written.remarks());
-            sink.end(&self.how, &path, &all)?;
+            sink.end(&path, &all)?;
             sum.add(&written);
             if path.as_os_str() != "-" {
                 tell(format_args!("{}: {} requests", path.display(), written.requests));
@@ -273,7 +274,7 @@ fn named(path: &Path, which: &str) -> PathBuf {
 }
 
 impl Sink {
-    fn begin(how: &Output, path: &Path) -> Result<Sink, Failure> {
+    fn begin(how: &Output, path: &Path, is_split: bool) -> Result<Sink, Failure> {
         Ok(match how.form {
             Form::Load => {
                 let mut out = Plain::begin(path)?;
@@ -292,13 +293,20 @@ impl Sink {
             Form::SeekList => Sink::SeekList(SeekListWriter::new(Plain::begin(path)?, how.block)?),
             Form::Archive | Form::Parquet => {
                 refuse_existing(path)?;
-                Sink::Archive(Box::new(NewArchive::begin(path, how.form == Form::Parquet, &how.origin)?))
+                let together = if is_split { TOGETHER_IN_EACH } else { TOGETHER_IN_FILE };
+                let is_parquet = how.form == Form::Parquet;
+                Sink::Archive(Box::new(Converted::begin(path, is_parquet, &how.origin, together)?))
             }
         })
     }
 
     /// Whether the request was written.
-    fn push(&mut self, request: &Traced, device: &str, written: &mut Written) -> Result<bool, anyhow::Error> {
+    fn push(
+        &mut self,
+        request: &Traced,
+        device: Device<'_>,
+        written: &mut Written,
+    ) -> Result<bool, anyhow::Error> {
         let is_uneven =
             !request.extent.offset.is_multiple_of(SECTOR) || !request.extent.length.is_multiple_of(SECTOR);
         match self {
@@ -327,14 +335,14 @@ impl Sink {
                 written.uneven += u64::from(!done && request.kind.op().is_some());
                 Ok(done)
             }
-            Sink::Archive(archive) => Ok(archive.push(request, device)?),
+            Sink::Archive(archive) => archive.push(request, device),
         }
     }
 
-    fn end(self, how: &Output, path: &Path, remarks: &[String]) -> Result<(), Failure> {
+    fn end(self, path: &Path, remarks: &[String]) -> Result<(), Failure> {
         let cannot = || format!("cannot write {}", path.display());
         let text = match self {
-            Sink::Archive(archive) => return archive.end(how.form == Form::Parquet, path, remarks),
+            Sink::Archive(archive) => return archive.end(remarks),
             Sink::Load(out) => out,
             Sink::Fio(log) => log.end().with_context(cannot)?,
             Sink::SeekList(list) => list.end(),

@@ -1,6 +1,7 @@
 //! `iosonar convert` and `iosonar info`: traces of all forms, against what other programs made of the same traces.
 
 use crate::*;
+use std::io::Write;
 
 /// Time, sector, length, letter and latency of each line, in the words of `conv.expected.json`.
 fn rows(text: &str) -> Vec<(u64, u64, u64, String, u64)> {
@@ -272,4 +273,82 @@ fn fio_replays_what_is_written() {
         // The last request is due half a second after the first.
         assert!(job["job_runtime"].as_u64().is_some_and(|ms| ms > 100), "{told}");
     }
+}
+
+/// What lies in the directory, in the order of names.
+fn names(lab: &Lab) -> Vec<String> {
+    let entries = std::fs::read_dir(lab.path("")).unwrap();
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn records_of_several_devices_know_theirs() {
+    let lab = lab();
+    fixture(&lab, "diskmon.log.gz");
+    lab.expect(0, "convert diskmon.log.gz d.iosonar");
+    let run: Value =
+        serde_json::from_str(&std::fs::read_to_string(lab.path("d.iosonar/run.json")).unwrap()).unwrap();
+    assert_eq!(run["state"]["state"], "finished");
+    let targets: Vec<&str> =
+        run["targets"].as_array().unwrap().iter().map(|t| t["path"].as_str().unwrap()).collect();
+    assert_eq!(targets, ["disk0", "disk1"]);
+    let records = lab.records("d.iosonar");
+    for (number, disk) in targets.iter().enumerate() {
+        let of_disk: Vec<&Record> = records.iter().filter(|r| usize::from(r.target) == number).collect();
+        let numbers: Vec<u64> = of_disk.iter().map(|r| r.sequence).collect();
+        assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>(), "{disk}");
+        let alone = rows(&lab.expect(0, &format!("convert --device {disk} diskmon.log.gz -")).out);
+        let places = |of: &[&Record]| of.iter().map(|r| r.executed.offset / 512).collect::<Vec<_>>();
+        assert_eq!(places(&of_disk), alone.iter().map(|row| row.1).collect::<Vec<_>>(), "{disk}");
+        let end = of_disk.iter().map(|r| r.requested.end()).max();
+        assert_eq!(run["targets"][number]["max_requested_end"].as_u64(), end, "{disk}");
+    }
+    // The same device in two traces is one target.
+    lab.expect(0, "convert diskmon.log.gz diskmon.log.gz twice.iosonar");
+    assert_eq!(lab.records("twice.iosonar").len(), 2 * records.len());
+    let run = std::fs::read_to_string(lab.path("twice.iosonar/run.json")).unwrap();
+    let run: Value = serde_json::from_str(&run).unwrap();
+    assert_eq!(run["targets"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn what_does_not_become_whole_is_never_there() {
+    let lab = lab();
+    // Time runs backward over more requests than are held.
+    let row = |t: u64| format!("1,R,4096,4096,{}\n", 1_577_808_144_000_000 + t);
+    let late: String = (0..70_000).map(|n| row(n + 10)).chain([row(0)]).collect();
+    lab.file("late.csv", late);
+    for out in ["x.iosonar", "x.parquet", "x.load.gz"] {
+        let refused = lab.expect(2, &format!("convert late.csv {out}"));
+        assert!(refused.err.contains("time runs backward"), "{}", refused.err);
+        assert_eq!(names(&lab), ["late.csv"], "{out}");
+    }
+}
+
+#[test]
+fn a_killed_conversion_leaves_nothing_in_its_place_and_no_obstacle() {
+    let lab = lab();
+    lab.file("a.load", LOAD);
+    for out in ["x.iosonar", "x.parquet"] {
+        let mut killed =
+            lab.command(&format!("convert - {out}")).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let mut trace = killed.stdin.take().unwrap();
+        // More than is looked at to recognise the form.
+        trace.write_all(LOAD.repeat(400).as_bytes()).unwrap();
+        let begun = lab.path(&format!(".{out}.partial/records.parquet.tmp"));
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while !begun.exists() {
+            assert!(std::time::Instant::now() < deadline, "the archive was never begun");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        drop(trace);
+        assert!(begun.exists() && !lab.path(out).exists(), "{out}");
+        lab.expect(0, &format!("convert a.load {out}"));
+        assert_eq!(rows(&lab.expect(0, &format!("convert {out} -")).out), rows(LOAD));
+    }
+    assert_eq!(names(&lab), ["a.load", "x.iosonar", "x.parquet"]);
 }

@@ -3,7 +3,7 @@
 use super::Recorded;
 use crate::exit::Failure;
 use crate::session::{TOOL, command_line};
-use crate::traces::NewArchive;
+use crate::traces::{Device, NewArchive, TOGETHER_IN_FILE};
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TargetInfo};
 use iosonar_capture::{Interface, Settings, Watch, segment_files};
@@ -142,7 +142,7 @@ impl Begun {
             None => RunState::Finished,
         };
         let (dir, facts) = (self.dir, self.facts);
-        make(&dir, &facts, NewArchive::of(self.writer, self.plan, self.run)?)
+        make(&dir, &facts, NewArchive::of(self.writer, self.plan, self.run, TOGETHER_IN_FILE)?)
     }
 }
 
@@ -219,7 +219,8 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
                 if names.len() <= request.device as usize {
                     names = requests.devices();
                 }
-                let kept = archive.push(&request, &names[request.device as usize]);
+                let name = &names[request.device as usize];
+                let kept = archive.push(&request, Device { number: request.device, name });
                 kept.with_context(|| format!("cannot write {}", dir.display()))?;
             }
             Entry::Bad(bad) => {
@@ -238,7 +239,7 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
     remarks.extend(told.remarks());
     let text =
         told.text() + &remarks.iter().map(|r| format!("  note               {r}\n")).collect::<String>();
-    Box::new(archive).end(false, dir, &remarks)?;
+    archive.end(&remarks)?;
     Ok(text)
 }
 
