@@ -6,26 +6,26 @@
 use crate::{Marks, Outcome, Record};
 use iosonar_plan::{Nanos, Op};
 
-/// How values of a column are taken from records, and put back.
-pub(crate) struct Access<V> {
+/// How values of a column are taken from records, and put back. In the column they are of the type that Parquet stores.
+pub(crate) struct Access<V, P = V> {
     /// From one record.
     pub(crate) get: fn(&Record) -> V,
     /// From many, behind those that are there.
-    pub(crate) gather: fn(&[Record], &mut Vec<V>),
+    pub(crate) gather: fn(&[Record], &mut Vec<P>),
     /// Into as many records as there are values.
-    pub(crate) scatter: fn(&mut [Record], &[V]),
+    pub(crate) scatter: fn(&mut [Record], &[P]),
 }
 
 /// How a field of a record becomes a column.
 pub(crate) enum Field {
     /// Unsigned 64-bit.
-    Word(Access<u64>),
+    Word(Access<u64, i64>),
     /// Unsigned 64-bit, or absent.
     Optional(Access<Option<u64>>),
     /// Signed 64-bit.
     Signed(Access<i64>),
     /// Unsigned 32-bit.
-    Small(Access<u32>),
+    Small(Access<u32, i32>),
     /// A word out of a fixed list, by its index.
     Name(&'static [&'static str], Access<u8>),
     /// True or false.
@@ -33,6 +33,18 @@ pub(crate) enum Field {
 }
 
 macro_rules! access {
+    ($logical:ty as $physical:ty, |$r:ident| $get:expr, |$s:ident, $v:ident| $set:expr) => {
+        Access {
+            get: |$r| $get,
+            gather: |rows, out| out.extend(rows.iter().map(|$r| $get as $physical)),
+            scatter: |rows, values| {
+                for ($s, value) in rows.iter_mut().zip(values) {
+                    let $v = *value as $logical;
+                    $set;
+                }
+            },
+        }
+    };
     (|$r:ident| $get:expr, |$s:ident, $v:ident| $set:expr) => {
         Access {
             get: |$r| $get,
@@ -55,11 +67,11 @@ pub(crate) const COLUMN_COUNT: usize = 29;
 
 /// Every column of `records.parquet` and of the text forms, in order. `docs/archive.md` explains them.
 pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
-    ("sequence", Field::Word(access!(|r| r.sequence, |r, v| r.sequence = v))),
-    ("target", Field::Small(access!(|r| u32::from(r.target), |r, v| r.target = v as u16))),
-    ("worker", Field::Small(access!(|r| u32::from(r.worker), |r, v| r.worker = v as u16))),
-    ("pass", Field::Small(access!(|r| r.pass, |r, v| r.pass = v))),
-    ("phase", Field::Small(access!(|r| u32::from(r.phase), |r, v| r.phase = v as u16))),
+    ("sequence", Field::Word(access!(u64 as i64, |r| r.sequence, |r, v| r.sequence = v))),
+    ("target", Field::Small(access!(u32 as i32, |r| u32::from(r.target), |r, v| r.target = v as u16))),
+    ("worker", Field::Small(access!(u32 as i32, |r| u32::from(r.worker), |r, v| r.worker = v as u16))),
+    ("pass", Field::Small(access!(u32 as i32, |r| r.pass, |r, v| r.pass = v))),
+    ("phase", Field::Small(access!(u32 as i32, |r| u32::from(r.phase), |r, v| r.phase = v as u16))),
     ("op", Field::Name(&OP_NAMES, access!(|r| r.op as u8, |r, v| r.op = Op::ALL[usize::from(v)]))),
     (
         "outcome",
@@ -68,8 +80,8 @@ pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
             access!(|r| r.outcome as u8, |r, v| r.outcome = Outcome::ALL[usize::from(v)]),
         ),
     ),
-    ("load_time_ns", Field::Word(access!(|r| r.load_time.0, |r, v| r.load_time = Nanos(v)))),
-    ("due_ns", Field::Word(access!(|r| r.due.0, |r, v| r.due = Nanos(v)))),
+    ("load_time_ns", Field::Word(access!(u64 as i64, |r| r.load_time.0, |r, v| r.load_time = Nanos(v)))),
+    ("due_ns", Field::Word(access!(u64 as i64, |r| r.due.0, |r, v| r.due = Nanos(v)))),
     ("released_ns", Field::Optional(access!(|r| r.released.map(|t| t.0), |r, v| r.released = v.map(Nanos)))),
     ("blocked_by", Field::Optional(access!(|r| r.blocked_by, |r, v| r.blocked_by = v))),
     (
@@ -80,11 +92,23 @@ pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
         "completed_ns",
         Field::Optional(access!(|r| r.completed.map(|t| t.0), |r, v| r.completed = v.map(Nanos))),
     ),
-    ("reap_lag_ns", Field::Word(access!(|r| r.reap_lag.0, |r, v| r.reap_lag = Nanos(v)))),
-    ("requested_offset_bytes", Field::Word(access!(|r| r.requested.offset, |r, v| r.requested.offset = v))),
-    ("requested_length_bytes", Field::Word(access!(|r| r.requested.length, |r, v| r.requested.length = v))),
-    ("executed_offset_bytes", Field::Word(access!(|r| r.executed.offset, |r, v| r.executed.offset = v))),
-    ("executed_length_bytes", Field::Word(access!(|r| r.executed.length, |r, v| r.executed.length = v))),
+    ("reap_lag_ns", Field::Word(access!(u64 as i64, |r| r.reap_lag.0, |r, v| r.reap_lag = Nanos(v)))),
+    (
+        "requested_offset_bytes",
+        Field::Word(access!(u64 as i64, |r| r.requested.offset, |r, v| r.requested.offset = v)),
+    ),
+    (
+        "requested_length_bytes",
+        Field::Word(access!(u64 as i64, |r| r.requested.length, |r, v| r.requested.length = v)),
+    ),
+    (
+        "executed_offset_bytes",
+        Field::Word(access!(u64 as i64, |r| r.executed.offset, |r, v| r.executed.offset = v)),
+    ),
+    (
+        "executed_length_bytes",
+        Field::Word(access!(u64 as i64, |r| r.executed.length, |r, v| r.executed.length = v)),
+    ),
     ("result", Field::Signed(access!(|r| r.result, |r, v| r.result = v))),
     ("pushed", Field::Mark(Marks::PUSHED)),
     ("ordered", Field::Mark(Marks::ORDERED)),
@@ -101,10 +125,9 @@ pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
 /// Values of one column.
 #[derive(Debug)]
 pub(crate) enum Values {
-    Words(Vec<u64>),
+    Words(Vec<i64>),
     Optional(Vec<Option<u64>>),
-    Signed(Vec<i64>),
-    Small(Vec<u32>),
+    Small(Vec<i32>),
     Names(Vec<u8>),
     Flags(Vec<bool>),
 }
@@ -113,9 +136,8 @@ impl Field {
     /// A column without values, with room for `rows`.
     pub(crate) fn values(&self, rows: usize) -> Values {
         match self {
-            Field::Word(_) => Values::Words(Vec::with_capacity(rows)),
+            Field::Word(_) | Field::Signed(_) => Values::Words(Vec::with_capacity(rows)),
             Field::Optional(_) => Values::Optional(Vec::with_capacity(rows)),
-            Field::Signed(_) => Values::Signed(Vec::with_capacity(rows)),
             Field::Small(_) => Values::Small(Vec::with_capacity(rows)),
             Field::Name(..) => Values::Names(Vec::with_capacity(rows)),
             Field::Mark(_) => Values::Flags(Vec::with_capacity(rows)),
@@ -127,7 +149,7 @@ impl Field {
         match (self, values) {
             (Field::Word(a), Values::Words(out)) => (a.gather)(rows, out),
             (Field::Optional(a), Values::Optional(out)) => (a.gather)(rows, out),
-            (Field::Signed(a), Values::Signed(out)) => (a.gather)(rows, out),
+            (Field::Signed(a), Values::Words(out)) => (a.gather)(rows, out),
             (Field::Small(a), Values::Small(out)) => (a.gather)(rows, out),
             (Field::Name(_, a), Values::Names(out)) => (a.gather)(rows, out),
             (Field::Mark(mark), Values::Flags(out)) => out.extend(rows.iter().map(|r| r.marks.has(*mark))),
@@ -141,7 +163,7 @@ impl Field {
         match (self, values) {
             (Field::Word(a), Values::Words(v)) => (a.scatter)(rows, &v[range]),
             (Field::Optional(a), Values::Optional(v)) => (a.scatter)(rows, &v[range]),
-            (Field::Signed(a), Values::Signed(v)) => (a.scatter)(rows, &v[range]),
+            (Field::Signed(a), Values::Words(v)) => (a.scatter)(rows, &v[range]),
             (Field::Small(a), Values::Small(v)) => (a.scatter)(rows, &v[range]),
             (Field::Name(_, a), Values::Names(v)) => (a.scatter)(rows, &v[range]),
             (Field::Mark(mark), Values::Flags(v)) => {
@@ -152,51 +174,178 @@ impl Field {
     }
 }
 
+/// Whether a column is one of those that [`are_alike`] looks at.
+pub(crate) fn mostly_repeats(name: &str, field: &Field) -> bool {
+    let names = ["target", "worker", "pass", "phase", "outcome", "released_ns", "blocked_by"];
+    names.contains(&name) || matches!(field, Field::Mark(_))
+}
+
+/// Whether records have the same in all columns that mostly repeat: one look at each record instead of one for each column.
+pub(crate) fn are_alike(records: &[Record]) -> bool {
+    let facts = |r: &Record| {
+        (r.target, r.worker, r.pass, r.phase, r.outcome as u8, r.marks, r.released, r.blocked_by)
+    };
+    records.first().is_some_and(|first| records.iter().all(|record| facts(record) == facts(first)))
+}
+
 /// The value of a list in which all are equal.
 fn only<T: Copy + PartialEq>(values: &[T]) -> Option<T> {
     let first = *values.first()?;
     values.iter().all(|value| *value == first).then_some(first)
 }
 
+/// Calls a method of the list, whatever its type.
+macro_rules! of_any {
+    ($values:expr, $v:ident => $do:expr) => {
+        match $values {
+            Values::Words($v) => $do,
+            Values::Optional($v) => $do,
+            Values::Small($v) => $do,
+            Values::Names($v) => $do,
+            Values::Flags($v) => $do,
+        }
+    };
+}
+
 impl Values {
     pub(crate) fn len(&self) -> usize {
-        match self {
-            Values::Words(v) => v.len(),
-            Values::Optional(v) => v.len(),
-            Values::Signed(v) => v.len(),
-            Values::Small(v) => v.len(),
-            Values::Names(v) => v.len(),
-            Values::Flags(v) => v.len(),
-        }
+        of_any!(self, v => v.len())
     }
 
     /// The value, as a number or as absent, if all are equal.
     pub(crate) fn constant(&self) -> Option<Option<u64>> {
         match self {
-            Values::Words(v) => only(v).map(Some),
+            Values::Words(v) => only(v).map(|n| Some(n as u64)),
             Values::Optional(v) => only(v),
-            Values::Signed(v) => only(v).map(|n| Some(n as u64)),
-            Values::Small(v) => only(v).map(|n| Some(n.into())),
+            Values::Small(v) => only(v).map(|n| Some(n as u64)),
             Values::Names(v) => only(v).map(|n| Some(n.into())),
             Values::Flags(v) => only(v).map(|n| Some(n.into())),
         }
     }
 
+    /// Least and greatest of unsigned numbers.
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
+        let Values::Words(v) = self else { return None };
+        let unsigned = || v.iter().map(|n| *n as u64);
+        Some((unsigned().min()? as i64, unsigned().max()? as i64))
+    }
+
     pub(crate) fn clear(&mut self) {
-        match self {
-            Values::Words(v) => v.clear(),
-            Values::Optional(v) => v.clear(),
-            Values::Signed(v) => v.clear(),
-            Values::Small(v) => v.clear(),
-            Values::Names(v) => v.clear(),
-            Values::Flags(v) => v.clear(),
+        of_any!(self, v => v.clear());
+    }
+
+    /// Leaves the first value alone.
+    fn keep_first(&mut self) {
+        of_any!(self, v => v.truncate(1));
+    }
+
+    /// Repeats the first value, so that it stands `times` before the others.
+    fn repeat_first(&mut self, times: usize) {
+        of_any!(self, v => {
+            let first = v[0];
+            v.splice(..1, std::iter::repeat_n(first, times));
+        });
+    }
+}
+
+/// A column that is being gathered. While all its values are the same, one is kept.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    values: Values,
+    /// Records whose values these are: more than values, where one stands for all.
+    rows: usize,
+}
+
+impl Gathered {
+    pub(crate) fn new(field: &Field) -> Gathered {
+        Gathered { values: field.values(0), rows: 0 }
+    }
+
+    /// Takes this field of some more records.
+    pub(crate) fn gather(&mut self, field: &Field, records: &[Record]) {
+        let (was_same, before) = (self.values.len() < self.rows || self.rows == 0, self.rows);
+        field.gather(records, &mut self.values);
+        self.rows += records.len();
+        if !was_same {
+            return;
         }
+        if self.values.constant().is_some() {
+            self.values.keep_first();
+        } else if before > 0 {
+            self.values.repeat_first(before);
+        }
+    }
+
+    /// Takes this field of some more records, in which it is the same.
+    pub(crate) fn gather_same(&mut self, field: &Field, records: &[Record]) {
+        let known = self.values.len();
+        if known == 1 && known < self.rows {
+            field.gather(&records[..1], &mut self.values);
+            let is_same = self.values.constant().is_some();
+            self.values.keep_first();
+            if is_same {
+                self.rows += records.len();
+                return;
+            }
+        }
+        self.gather(field, records);
+    }
+
+    /// The value of all records, as a number or as absent, if it is the same.
+    pub(crate) fn constant(&self) -> Option<Option<u64>> {
+        self.values.constant()
+    }
+
+    /// One for each record.
+    pub(crate) fn all(&mut self) -> &Values {
+        if self.values.len() < self.rows {
+            self.values.repeat_first(self.rows);
+        }
+        &self.values
+    }
+
+    /// Whether another column has the same values, none of them absent, and stores them alike.
+    pub(crate) fn is_same_as(&self, other: &Gathered) -> bool {
+        match (&self.values, &other.values) {
+            (Values::Words(a), Values::Words(b)) => self.rows == other.rows && a == b,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.rows = 0;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_gathered_is_what_the_records_hold() {
+        let mut records = vec![Record::default(); 40];
+        records[7].released = Some(Nanos(3));
+        records[20].marks = Marks::HELD.with(Marks::RAMP, true);
+        records[33].target = 5;
+        records[34].target = 5;
+        for size in [1, 2, 5, 8, 40] {
+            for (name, field) in &COLUMNS {
+                let mut gathered = Gathered::new(field);
+                for some in records.chunks(size) {
+                    if mostly_repeats(name, field) && are_alike(some) {
+                        gathered.gather_same(field, some);
+                    } else {
+                        gathered.gather(field, some);
+                    }
+                }
+                let mut want = field.values(records.len());
+                field.gather(&records, &mut want);
+                assert_eq!(gathered.constant(), want.constant(), "{name}");
+                assert_eq!(format!("{:?}", gathered.all()), format!("{want:?}"), "{name} by {size}");
+            }
+        }
+    }
 
     #[test]
     fn the_name_lists_follow_the_enums() {

@@ -6,11 +6,12 @@
 //! This room knows no engine and no statistics.
 
 mod columns;
-mod constant;
 mod dir;
+mod encoded;
 mod fields;
 mod frame;
 mod log;
+mod names;
 mod parquet;
 mod record;
 mod run;
@@ -22,7 +23,7 @@ pub use dir::{
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};
 pub use log::{LogEnd, LogFollower, LogWriter, read_log_from};
-pub use parquet::{ROW_GROUP, RecordFile, read_records_from};
+pub use parquet::{Part, ROW_GROUP, RecordFile, read_records_from};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{
     ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Means, Miscompare, PassTimes, RECORDING, RunInfo, RunState,

@@ -8,26 +8,56 @@ use crate::traces::open::Device;
 use anyhow::{Context, bail};
 use iosonar_analyze::Limits;
 use iosonar_archive::{
-    Archive, ArchiveError, ArchiveWriter, MadeRecords, Marks, Outcome, RECORDS, ROW_GROUP, Record,
-    RecordFile, RunInfo, RunState, TargetInfo,
+    Archive, ArchiveError, ArchiveWriter, Fields, MadeRecords, Marks, Outcome, Part, RECORDS, ROW_GROUP,
+    Record, RecordFile, RunInfo, RunState, TargetInfo,
 };
 use iosonar_dialect_blkreplay::recording;
 use iosonar_plan::{Plan, Target};
 use iosonar_trace::{Entry, Next, Pairing, Place, Requests, TraceError, Traced};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Records that are handed over at once, and how often that is ahead.
-const TOGETHER: usize = 1 << 10;
+/// Records of a log that are handed over at once, and how often that is ahead.
+const TOGETHER: usize = 1 << 8;
 const AHEAD: usize = 16;
 
-type Batch = Result<Vec<Record>, ArchiveError>;
+/// Records as they come from the thread that reads them.
+enum Batch {
+    /// Columns become records only where they are used: to hand records to another CPU costs more than to make them.
+    Part(Box<Part>),
+    Records(Vec<Record>),
+}
+
+impl Batch {
+    /// Records that can be used.
+    fn shown(&self) -> &[Record] {
+        match self {
+            Batch::Part(part) => part.shown(),
+            Batch::Records(records) => records,
+        }
+    }
+
+    /// Shows others; whether there are any.
+    fn go_on(&mut self) -> bool {
+        match self {
+            Batch::Part(part) => part.next_some().is_some(),
+            Batch::Records(records) => {
+                records.clear();
+                false
+            }
+        }
+    }
+}
+
+type Batches = SyncSender<Result<Batch, ArchiveError>>;
 
 /// Requests that a run handed over, at their due times; what it did not hand over is counted.
 pub struct Recorded {
-    batches: Receiver<Batch>,
-    batch: std::vec::IntoIter<Record>,
+    batches: Receiver<Result<Batch, ArchiveError>>,
+    batch: Batch,
+    /// Those of the batch that are used up.
+    used: usize,
     devices: Vec<String>,
     read: u64,
     unsent: u64,
@@ -35,54 +65,77 @@ pub struct Recorded {
 
 impl Recorded {
     /// Of a whole archive.
-    pub fn of_archive(archive: Archive) -> Recorded {
+    pub fn of_archive(archive: Archive) -> Result<Recorded, ArchiveError> {
         let devices = archive.run().targets.iter().map(|t| t.path.clone()).collect();
-        Recorded::start(devices, move |f| archive.for_each_record(f).map(drop))
+        Ok(match archive.record_file()? {
+            Some(file) => Recorded::start(devices, 0, move |to| read_file(&file, to)),
+            None => Recorded::start(devices, AHEAD, move |to| read_log(&archive, to)),
+        })
     }
 
     /// Of a file of records alone.
     pub fn of_parquet(path: &Path) -> Result<Recorded, ArchiveError> {
         let file = RecordFile::open(path)?;
-        Ok(Recorded::start(Vec::new(), move |f| file.for_each(f).map(drop)))
+        Ok(Recorded::start(Vec::new(), 0, move |to| read_file(&file, to)))
     }
 
+    /// Reads in a thread of its own, so many batches ahead beside the one that is being read.
     fn start(
         devices: Vec<String>,
-        read: impl FnOnce(&mut dyn FnMut(&Record)) -> Result<(), ArchiveError> + Send + 'static,
+        ahead: usize,
+        read: impl FnOnce(&Batches) -> Result<(), ArchiveError> + Send + 'static,
     ) -> Recorded {
-        let (sender, batches) = sync_channel::<Batch>(AHEAD);
+        let (sender, batches) = sync_channel(ahead);
         thread::spawn(move || {
-            let mut batch = Vec::with_capacity(TOGETHER);
-            let ended = read(&mut |record| {
-                batch.push(*record);
-                if batch.len() == TOGETHER {
-                    // Nobody listens any more where this fails; the reader's end is all that is left to do.
-                    let _ = sender.send(Ok(std::mem::replace(&mut batch, Vec::with_capacity(TOGETHER))));
-                }
-            });
-            let _ = sender.send(Ok(batch));
-            if let Err(error) = ended {
+            if let Err(error) = read(&sender) {
+                // Nobody listens any more where this fails.
                 let _ = sender.send(Err(error));
             }
         });
-        Recorded { batches, batch: Vec::new().into_iter(), devices, read: 0, unsent: 0 }
+        Recorded { batches, batch: Batch::Records(Vec::new()), used: 0, devices, read: 0, unsent: 0 }
     }
+}
+
+fn read_file(file: &RecordFile, to: &Batches) -> Result<(), ArchiveError> {
+    for part in 0..file.parts() {
+        if to.send(Ok(Batch::Part(Box::new(file.part(part, Fields::ALL)?)))).is_err() {
+            // Nobody listens any more.
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn read_log(archive: &Archive, to: &Batches) -> Result<(), ArchiveError> {
+    let mut batch = Vec::with_capacity(TOGETHER);
+    let ended = archive.for_each_record(&mut |record| {
+        batch.push(*record);
+        if batch.len() == TOGETHER {
+            // Nobody listens any more where this fails; the reader's end is all that is left to do.
+            let full = std::mem::replace(&mut batch, Vec::with_capacity(TOGETHER));
+            let _ = to.send(Ok(Batch::Records(full)));
+        }
+    });
+    let _ = to.send(Ok(Batch::Records(batch)));
+    ended.map(drop)
 }
 
 impl Requests for Recorded {
     fn next(&mut self) -> Next<Traced> {
         loop {
-            let Some(record) = self.batch.next() else {
+            if let Some(record) = self.batch.shown().get(self.used) {
+                (self.used, self.read) = (self.used + 1, self.read + 1);
+                match traced(self.read, record) {
+                    Some(request) => return Ok(Some(Entry::One(request))),
+                    None => self.unsent += 1,
+                }
+                continue;
+            }
+            self.used = 0;
+            if !self.batch.go_on() {
                 let Ok(batch) = self.batches.recv() else { return Ok(None) };
                 let at = Place::Line(self.read);
-                let batch = batch.map_err(|error| TraceError::Broken { at, why: error.to_string() })?;
-                self.batch = batch.into_iter();
-                continue;
-            };
-            self.read += 1;
-            match traced(self.read, &record) {
-                Some(request) => return Ok(Some(Entry::One(request))),
-                None => self.unsent += 1,
+                self.batch = batch.map_err(|error| TraceError::Broken { at, why: error.to_string() })?;
             }
         }
     }

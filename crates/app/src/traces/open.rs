@@ -225,7 +225,10 @@ fn requests(
     reading: &Reading,
 ) -> Result<(Boxed, Option<Chosen>), Failure> {
     let (format, text) = match opened {
-        Opened::Archive(archive) => return Ok((Box::new(Recorded::of_archive(*archive)), None)),
+        Opened::Archive(archive) => {
+            let records = Recorded::of_archive(*archive).map_err(Failure::refused)?;
+            return Ok((Box::new(records), None));
+        }
         Opened::Recording(dir) => {
             let (requests, at) = recorded_requests(&dir, reading.timing, reading.at)?;
             return Ok((requests, Some((at, reading.timing))));
