@@ -153,7 +153,8 @@ impl Blktrace {
             let _ = sched_setaffinity(None, &home);
         }
         for event in out {
-            self.names.complete(&mut event.process, self.files.iter().map(|file| &file.events));
+            let missing = self.names.missing(event.process, self.files.iter().map(|file| &file.events));
+            event.process.name = missing.unwrap_or(event.process.name);
         }
         Ok(damaged)
     }
@@ -250,7 +251,7 @@ impl CpuFile {
         let mut damaged = 0;
         loop {
             match self.events.next() {
-                Ok(Some(Entry::One(event))) if actions.contains(&event.action) => out.push(event),
+                Ok(Some(Entry::One(event))) if actions.contains(&event.action) => out.push(*event),
                 Ok(Some(Entry::One(_))) => {}
                 Ok(Some(Entry::Bad(_))) => damaged += 1,
                 // The file is at its end as long as nothing new is there.

@@ -7,7 +7,18 @@ use std::io::Write;
 const MOST: usize = 256;
 const SECOND: u64 = 1_000_000_000;
 
-/// A line that is being made.
+/// The digits of all numbers below 100.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
+
+/// A line that is being made, where it lies: to hand it on from call to call would copy it each time.
 pub(crate) struct Line {
     bytes: [u8; MOST],
     used: usize,
@@ -19,7 +30,8 @@ impl Line {
     }
 
     /// Appends text.
-    pub(crate) fn text(mut self, text: &str) -> Line {
+    #[inline]
+    pub(crate) fn text(&mut self, text: &str) -> &mut Line {
         let end = self.used + text.len();
         self.bytes[self.used..end].copy_from_slice(text.as_bytes());
         self.used = end;
@@ -27,38 +39,44 @@ impl Line {
     }
 
     /// Appends a character of ASCII.
-    pub(crate) fn letter(mut self, letter: char) -> Line {
+    #[inline]
+    pub(crate) fn letter(&mut self, letter: char) -> &mut Line {
         self.bytes[self.used] = letter as u8;
         self.used += 1;
         self
     }
 
     /// Appends a number, with blanks before it if it has fewer digits than `width`.
-    pub(crate) fn number(self, number: u64, width: usize) -> Line {
+    #[inline]
+    pub(crate) fn number(&mut self, number: u64, width: usize) -> &mut Line {
         self.filled(number, width, b' ')
     }
 
     /// Appends a number, with zeros before it if it has fewer digits than `width`.
-    pub(crate) fn zeros(self, number: u64, width: usize) -> Line {
+    #[inline]
+    pub(crate) fn zeros(&mut self, number: u64, width: usize) -> &mut Line {
         self.filled(number, width, b'0')
     }
 
     /// Appends nanoseconds as seconds with a fraction; blanks before it up to `width` digits of whole seconds.
-    pub(crate) fn seconds(self, nanos: u64, width: usize) -> Line {
+    #[inline]
+    pub(crate) fn seconds(&mut self, nanos: u64, width: usize) -> &mut Line {
         self.number(nanos / SECOND, width).letter('.').zeros(nanos % SECOND, 9)
     }
 
-    fn filled(mut self, mut number: u64, width: usize, fill: u8) -> Line {
+    fn filled(&mut self, mut number: u64, width: usize, fill: u8) -> &mut Line {
         let length = digits(number).max(width);
         let field = &mut self.bytes[self.used..self.used + length];
         let mut at = length;
-        loop {
+        while number >= 10 {
+            let pair = &PAIRS[(number % 100) as usize];
+            number /= 100;
+            at -= 2;
+            field[at..at + 2].copy_from_slice(pair);
+        }
+        if number > 0 || at == length {
             at -= 1;
-            field[at] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                break;
-            }
+            field[at] = b'0' + number as u8;
         }
         field[..at].fill(fill);
         self.used += length;
@@ -66,7 +84,8 @@ impl Line {
     }
 
     /// Ends the line and hands it over at once.
-    pub(crate) fn end(self, out: &mut impl Write) -> std::io::Result<()> {
+    #[inline]
+    pub(crate) fn end(&mut self, out: &mut impl Write) -> std::io::Result<()> {
         self.letter('\n').write(out)
     }
 
@@ -89,7 +108,8 @@ mod tests {
         #[test]
         fn lines_are_what_the_standard_library_makes(number: u64, nanos: u64, width in 0usize..14) {
             let mut made = Vec::new();
-            let line = Line::new().number(number, width).letter(';').zeros(number, width).text(" + ");
+            let mut line = Line::new();
+            line.number(number, width).letter(';').zeros(number, width).text(" + ");
             line.seconds(nanos, width).end(&mut made).unwrap();
             let (whole, part) = (nanos / SECOND, nanos % SECOND);
             let want = format!("{number:width$};{number:0width$} + {whole:width$}.{part:09}\n");

@@ -198,7 +198,8 @@ impl<W: Write> FioWriter<W> {
         self.now = time;
         self.out.write_all(self.file.as_bytes())?;
         let Extent { offset, length } = request.extent;
-        let line = Line::new().letter(' ').text(action).letter(' ');
+        let mut line = Line::new();
+        line.letter(' ').text(action).letter(' ');
         line.number(offset, 0).letter(' ').number(length, 0).end(&mut self.out)?;
         Ok(true)
     }

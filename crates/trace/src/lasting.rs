@@ -1,7 +1,7 @@
 //! What was read of a trace outlasts damage behind it.
 
 use crate::input::is_damage;
-use crate::kernel::{Event, Events};
+use crate::kernel::{Counts, Event, Events};
 use crate::request::{Bad, Entry, Next, Requests, TraceError, Traced};
 use std::io::ErrorKind;
 
@@ -62,12 +62,29 @@ impl<T> Lasting<T> {
 }
 
 impl<T: Events> Events for Lasting<T> {
-    fn next(&mut self) -> Next<Event> {
+    fn next(&mut self) -> Next<&Event> {
         if self.is_over {
             return Ok(None);
         }
-        let next = self.trace.next();
-        self.heed(next)
+        let next = self.trace.next().map(|entry| entry.map(|entry| entry.map(|_| ())));
+        let entry = self.heed(next)?;
+        Ok(entry.map(|entry| entry.map(|()| self.trace.shown())))
+    }
+
+    fn shown(&self) -> &Event {
+        self.trace.shown()
+    }
+
+    fn count(&mut self, counts: &mut Counts) {
+        self.trace.count(counts);
+    }
+
+    fn name_of(&self, pid: u32) -> Option<[u8; 16]> {
+        self.trace.name_of(pid)
+    }
+
+    fn name_shown(&mut self, name: [u8; 16]) {
+        self.trace.name_shown(name);
     }
 
     fn besides(&self) -> Vec<(String, u64)> {

@@ -262,6 +262,16 @@ pub enum Entry<T> {
     Bad(Bad),
 }
 
+impl<T> Entry<T> {
+    /// Makes something else of what was looked for.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Entry<U> {
+        match self {
+            Entry::One(one) => Entry::One(f(one)),
+            Entry::Bad(bad) => Entry::Bad(bad),
+        }
+    }
+}
+
 /// Why reading a trace had to end before its end.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {

@@ -157,8 +157,9 @@ impl<W: std::io::Write> SeekListWriter<W> {
 /// Writes an entry; times are in picoseconds.
 fn row(entry: &SeekEntry, out: &mut impl std::io::Write) -> std::io::Result<()> {
     let SeekEntry { ordinal, location, reqsize, op, due } = *entry;
-    let line = Line::new().zeros(ordinal, 10).letter(' ').zeros(location, 12).letter(' ').number(reqsize, 0);
-    let line = line.text(if op.is_write() { " w " } else { " r " });
+    let mut line = Line::new();
+    line.zeros(ordinal, 10).letter(' ').zeros(location, 12).letter(' ').number(reqsize, 0);
+    line.text(if op.is_write() { " w " } else { " r " });
     // Nanoseconds with three zeros: their product has no room in 64 bits.
     line.zeros(due.0, 13).text("000 ").zeros(0, 16).end(out)
 }

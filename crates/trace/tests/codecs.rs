@@ -114,7 +114,7 @@ fn read(mut events: impl Events) -> Vec<Event> {
     let mut all = Vec::new();
     while let Some(entry) = events.next().unwrap() {
         match entry {
-            Entry::One(event) => all.push(Event { at: 0, ..event }),
+            Entry::One(event) => all.push(Event { at: 0, ..*event }),
             Entry::Bad(bad) => panic!("{bad}"),
         }
     }

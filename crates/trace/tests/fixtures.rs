@@ -5,7 +5,7 @@ use iosonar_trace::kernel::blkparse::Blkparse;
 use iosonar_trace::kernel::blktrace::Blktrace;
 use iosonar_trace::kernel::ftrace::Ftrace;
 use iosonar_trace::kernel::ring::{Forms, Pages};
-use iosonar_trace::kernel::{Action, Event, Events, Merged};
+use iosonar_trace::kernel::{Action, Counts, Event, Events, Merged};
 use iosonar_trace::{Entry, Format, Kind, Requests, decompress};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ fn all(mut events: impl Events) -> Vec<Event> {
     let mut all = Vec::new();
     while let Some(entry) = events.next().unwrap() {
         match entry {
-            Entry::One(event) => all.push(event),
+            Entry::One(event) => all.push(*event),
             Entry::Bad(bad) => panic!("{bad}"),
         }
     }
@@ -212,6 +212,44 @@ fn texts_of_tracefs_and_perf_hold_what_these_count() {
         assert_eq!(reader.others(), 0, "{name}");
     }
     assert_eq!(recognised("tracefs/mixed.context.trace.gz"), None);
+}
+
+/// Events by action, where they are only counted.
+fn at_a_glance(mut events: impl Events) -> BTreeMap<&'static str, u64> {
+    let mut counts = Counts::default();
+    events.count(&mut counts);
+    let met = Action::ALL.iter().zip(counts).filter(|(_, count)| *count > 0);
+    met.map(|(action, count)| (action.name(), count)).collect()
+}
+
+#[test]
+fn events_are_as_many_when_they_are_only_counted() {
+    for names in [
+        ["blktrace/mixed.blktrace.0", "blktrace/mixed.blktrace.1"],
+        ["blktrace/mixed-be.blktrace.0.gz", "blktrace/mixed-be.blktrace.1.gz"],
+        ["blktrace/cgroup.blktrace.0", "blktrace/cgroup.blktrace.1"],
+    ] {
+        let files = || Merged::new(names.iter().map(|name| Blktrace::new(text(name))));
+        assert_eq!(at_a_glance(files()), by_action(&all(files())), "{names:?}");
+    }
+    for name in
+        ["blktrace/mixed.blkparse.gz", "blktrace/mixed-plain.blkparse.gz", "blktrace/mixed.tracked.gz"]
+    {
+        let Some(Format::Blkparse(form)) = recognised(name) else { panic!("{name} is not recognised") };
+        assert_eq!(at_a_glance(Blkparse::new(text(name), form)), by_action(&blkparse(name)), "{name}");
+    }
+    for name in [
+        "tracefs/mixed.trace.gz",
+        "tracefs/mixed.latency.trace.gz",
+        "tracefs/mixed.irq.trace.gz",
+        "tracefs/unnamed.pipe.gz",
+        "tracefs/lost.trace.gz",
+        "perf/mixed.script.gz",
+        "perf/mixed.fields.script.gz",
+    ] {
+        let read = by_action(&all(Ftrace::new(text(name))));
+        assert_eq!(at_a_glance(Ftrace::new(text(name))), read, "{name}");
+    }
 }
 
 #[test]

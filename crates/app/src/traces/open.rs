@@ -12,7 +12,7 @@ use iosonar_trace::fio::FioLog;
 use iosonar_trace::kernel::blkparse::{Blkparse, Form};
 use iosonar_trace::kernel::blktrace::Blktrace;
 use iosonar_trace::kernel::ftrace::Ftrace;
-use iosonar_trace::kernel::{Action, At, Events, Merged, Paired, Timing};
+use iosonar_trace::kernel::{At, Counts, Events, Merged, Paired, Timing};
 use iosonar_trace::tables::Rows;
 use iosonar_trace::{
     Entry, Format, FromFirst, InOrder, Joined, Lasting, Load, Next, Requests, SeekList, TraceError, Traced,
@@ -287,15 +287,9 @@ fn chosen(
     if let Some(at) = reading.at {
         return Ok(at);
     }
-    let mut counts = [0; Action::ALL.len()];
-    for mut events in open()? {
-        // What is damaged is told by the second reading.
-        while let Ok(Some(entry)) = events.next() {
-            if let Entry::One(event) = entry {
-                counts[event.action as usize] += 1;
-            }
-        }
-    }
+    let mut counts = Counts::default();
+    // What is damaged is told by the second reading.
+    open()?.iter_mut().for_each(|events| events.count(&mut counts));
     Ok(At::most_frequent(&counts).unwrap_or(At::QUEUE))
 }
 
@@ -309,7 +303,7 @@ fn blktrace(
     let one = |text| events(Format::Blktrace, text, None);
     let at = chosen(reading, || paths.iter().map(|path| again(path).map(one)).collect())?;
     let texts = opened.into_iter().zip(names).filter_map(|(opened, name)| match opened {
-        Opened::Text(format, text) => Some(events(format, text, name)),
+        Opened::Text(_, text) => Some(Lasting::new(Blktrace::new(text), name)),
         _ => None,
     });
     Ok(paired(Box::new(Merged::new(texts.collect::<Vec<_>>())), at, reading))

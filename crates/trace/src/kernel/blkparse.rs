@@ -3,7 +3,7 @@
 //! The form is a text with fields (`%D`, `%T` …); a line is read by finding its fields again. What is left of a line
 //! behind the form is passed over, so that the default form reads all the actions that it prints differently.
 
-use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
+use super::event::{Action, BEYOND, Counts, Device, Event, Events, Rwbs};
 use crate::cursor::Cursor;
 use crate::request::{Bad, Entry, Kind, Next, Process};
 use crate::text::{Lines, whole};
@@ -328,6 +328,18 @@ fn usual(at: u64, line: &[u8]) -> Option<Event> {
     event.is_possible().then_some(event)
 }
 
+/// The action of a line that seems to be of the default form: the first letter, which stands alone behind numbers.
+fn glance(line: &[u8]) -> Option<Action> {
+    const AT_ONCE: usize = 16;
+    let has_letter = |some: &[u8]| some.iter().fold(false, |found, b| found | (*b >= b'A'));
+    let before = AT_ONCE * line.chunks_exact(AT_ONCE).take_while(|some| !has_letter(some)).count();
+    let at = before + line[before..].iter().position(|b| *b >= b'A')?;
+    match line.get(at.checked_sub(1)?..at + 2)? {
+        [b' ', letter @ (b'Q' | b'G' | b'I' | b'D' | b'C'), b' '] => Some(Action::of_letter(*letter)),
+        _ => None,
+    }
+}
+
 /// blkparse prints an errno as 16 bits without sign: 65475 is -61.
 fn errno(told: i32) -> i32 {
     if (1 << 15..1 << 16).contains(&told) { (1 << 16) - told } else { told.saturating_abs() }
@@ -343,13 +355,15 @@ pub struct Blkparse<R> {
     names: HashMap<u32, [u8; 16]>,
     /// The process whose name was kept last: mostly it is the next one's, too.
     last: Process,
+    event: Event,
 }
 
 impl<R: BufRead> Blkparse<R> {
     /// Reads decompressed text of a form.
     pub fn new(input: R, form: Form) -> Blkparse<R> {
         let (names, last) = (HashMap::new(), Process::default());
-        Blkparse { lines: Lines::new(input), form, others: 0, summary: false, names, last }
+        let (lines, event) = (Lines::new(input), Event::default());
+        Blkparse { lines, form, others: 0, summary: false, names, last, event }
     }
 
     /// Lines that are no events.
@@ -358,31 +372,31 @@ impl<R: BufRead> Blkparse<R> {
     }
 
     /// Completions do not tell who began; the name of the number is that of its other events.
-    fn named(&mut self, mut event: Event) -> Event {
+    fn show(&mut self, event: Event) -> &Event {
+        self.event = event;
         let Process { pid, name } = event.process;
-        if name != [0; 16] {
-            if self.last == event.process {
-                return event;
+        if name == [0; 16] {
+            if let Some(known) = self.names.get(&pid) {
+                self.event.process.name = *known;
             }
+        } else if self.last != event.process {
             self.last = event.process;
             if self.names.len() < 1 << 16 {
                 self.names.insert(pid, name);
             }
-        } else if let Some(known) = self.names.get(&pid) {
-            event.process.name = *known;
         }
-        event
+        &self.event
     }
 }
 
 impl<R: BufRead> Events for Blkparse<R> {
-    fn next(&mut self) -> Next<Event> {
+    fn next(&mut self) -> Next<&Event> {
         loop {
             if self.form.is_default
                 && !self.summary
                 && let Some(event) = self.lines.usual(usual)
             {
-                return Ok(Some(Entry::One(self.named(event))));
+                return Ok(Some(Entry::One(self.show(event))));
             }
             let at = self.lines.number() + 1;
             let form = &self.form;
@@ -394,10 +408,30 @@ impl<R: BufRead> Events for Blkparse<R> {
                 continue;
             }
             match form.read(at, line) {
-                Ok(Some(event)) => return Ok(Some(Entry::One(self.named(event)))),
+                Ok(Some(event)) => return Ok(Some(Entry::One(self.show(event)))),
                 Ok(None) => self.others += 1,
                 Err(why) => return Ok(Some(Entry::Bad(Bad::line(at, why, line)))),
             }
+        }
+    }
+
+    fn shown(&self) -> &Event {
+        &self.event
+    }
+
+    fn count(&mut self, counts: &mut Counts) {
+        loop {
+            let is_usual = self.form.is_default && !self.summary;
+            let glanced = is_usual.then(|| self.lines.usual(|_, line| glance(line))).flatten();
+            let action = match glanced {
+                Some(action) => action,
+                None => match self.next() {
+                    Ok(Some(Entry::One(event))) => event.action,
+                    Ok(Some(Entry::Bad(_))) => continue,
+                    Ok(None) | Err(_) => return,
+                },
+            };
+            counts[action as usize] += 1;
         }
     }
 
@@ -432,7 +466,7 @@ CPU0 (8,0):
         let (mut events, mut bad) = (Vec::new(), Vec::new());
         while let Some(entry) = reader.next().unwrap() {
             match entry {
-                Entry::One(event) => events.push(event),
+                Entry::One(event) => events.push(*event),
                 Entry::Bad(b) => bad.push(b.to_string()),
             }
         }

@@ -3,19 +3,20 @@
 //! `struct blk_io_trace` and the categories are those of the kernel's `include/uapi/linux/blktrace_api.h`. A write of
 //! zeroes has no category of its own in this version: it counts as a write.
 
-use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
+use super::event::{Action, BEYOND, Counts, Device, Event, Events, Rwbs};
 use crate::request::{Bad, Entry, Flags, Kind, Next, Place, Process, TraceError};
 use crate::text::explain;
 use iosonar_plan::Nanos;
 use std::collections::HashMap;
 use std::io::Read;
+use std::ops::Range;
 
 /// The magic number, without the version in its lowest byte.
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u8 = 7;
 const HEAD: usize = 48;
 /// Bytes that are read at a time.
-const CHUNK: usize = 1 << 16;
+const CHUNK: usize = 1 << 17;
 /// Processes whose names are kept; a machine has no more at a time.
 const MOST_PROCESSES: usize = 1 << 16;
 
@@ -65,8 +66,13 @@ pub struct Blktrace<R> {
     before: u64,
     big_endian: bool,
     events: u64,
+    /// Where the data of the last head lie in the buffer.
+    data: Range<usize>,
     names: HashMap<u32, [u8; 16]>,
+    /// The process of the last event.
+    last: Option<Process>,
     notes: Notes,
+    event: Event,
 }
 
 impl<R: Read> Blktrace<R> {
@@ -80,8 +86,11 @@ impl<R: Read> Blktrace<R> {
             before: 0,
             big_endian: false,
             events: 0,
+            data: 0..0,
             names: HashMap::new(),
+            last: None,
             notes: Notes::default(),
+            event: Event::default(),
         }
     }
 
@@ -121,6 +130,51 @@ impl<R: Read> Blktrace<R> {
         self.notes.damaged_bytes += (self.to - self.from) as u64;
         self.from = self.to;
         Bad { at, why: format!("the trace is cut off: {there} bytes of an event of {wanted}"), text: None }
+    }
+
+    /// The head of the next event, which is used up with its data; these lie in the buffer before what is not.
+    #[inline(always)]
+    fn head(&mut self) -> Result<Found, TraceError> {
+        if self.to - self.from < HEAD {
+            match self.fill(HEAD)? {
+                0 => return Ok(Found::Nothing),
+                there if there < HEAD => return Ok(Found::Bad(self.cut_off(there, HEAD))),
+                _ => {}
+            }
+        }
+        if self.events == 0 {
+            self.big_endian = self.begins_in_big_endian();
+        }
+        let head = self.buffer[self.from..].first_chunk().expect("the head");
+        let head = if self.big_endian { Head::big_endian(head) } else { Head::little_endian(head) };
+        if head.magic != MAGIC | u32::from(VERSION) {
+            return Ok(Found::Bad(self.resume()?));
+        }
+        // Most events have no data.
+        if head.data == 0 {
+            self.data = self.from + HEAD..self.from + HEAD;
+            self.from = self.data.end;
+        } else if let Some(bad) = self.take_data(head.data)? {
+            return Ok(Found::Bad(bad));
+        }
+        self.events += 1;
+        Ok(Found::Head(head))
+    }
+
+    /// Uses up a head with `length` bytes of data, or with fewer if that is damaged: then no event follows.
+    fn take_data(&mut self, length: usize) -> Result<Option<Bad>, TraceError> {
+        let is_followed = self.is_followed(HEAD + length)?;
+        let there = self.to - self.from;
+        if there < HEAD + length && !self.is_hidden(HEAD, there) {
+            return Ok(Some(self.cut_off(there, HEAD + length)));
+        }
+        self.data = self.from + HEAD..self.from + HEAD + length.min(there - HEAD);
+        self.from = if is_followed { self.data.end } else { self.data.start };
+        Ok(None)
+    }
+
+    fn begins_in_big_endian(&self) -> bool {
+        self.buffer[self.from..].starts_with(&(MAGIC | u32::from(VERSION)).to_be_bytes())
     }
 
     /// Whether an event begins so. The first one tells the byte order.
@@ -188,91 +242,149 @@ impl<R: Read> Blktrace<R> {
         if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
     }
 
-    fn notice(&mut self, action: u32, pid: u32, data: (usize, usize)) {
+    fn notice(&mut self, head: &Head) {
+        let Head { action, pid, .. } = *head;
         // Bit 8 tells that the number of a control group stands before the data.
         let group = if action & 0x100 == 0 { 0 } else { 8 };
-        let data = ((data.0 + group).min(data.1), data.1);
+        let data = (self.data.start + group).min(self.data.end)..self.data.end;
         match action & 0xff {
             0 => {
                 self.notes.processes += 1;
-                let bytes = &self.buffer[data.0..data.1];
+                let bytes = &self.buffer[data];
                 let length = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
                 if self.names.len() < MOST_PROCESSES || self.names.contains_key(&pid) {
                     self.names.insert(pid, Process::new(pid, &bytes[..length]).name);
+                    self.last = None;
                 }
             }
             1 => self.notes.timestamps += 1,
             _ => self.notes.messages += 1,
         }
     }
+
+    /// A process by its number. Mostly it is that of the event before.
+    #[inline]
+    fn process(&mut self, pid: u32) -> Process {
+        match self.last {
+            Some(last) if last.pid == pid => last,
+            _ => {
+                let process = Process { pid, name: self.names.get(&pid).copied().unwrap_or_default() };
+                self.last = Some(process);
+                process
+            }
+        }
+    }
+}
+
+/// What comes next in a file.
+enum Found {
+    Nothing,
+    Bad(Bad),
+    Head(Head),
+}
+
+/// `struct blk_io_trace`, as far as it is needed.
+struct Head {
+    magic: u32,
+    time: u64,
+    sector: u64,
+    bytes: u32,
+    action: u32,
+    pid: u32,
+    device: u32,
+    error: u16,
+    /// Bytes that follow it.
+    data: usize,
+}
+
+macro_rules! head_of {
+    ($head:ident, $long:path, $word:path, $short:path) => {{
+        let long = |at: usize| $long($head[at..at + 8].try_into().expect("eight bytes"));
+        let word = |at: usize| $word($head[at..at + 4].try_into().expect("four bytes"));
+        let short = |at: usize| $short($head[at..at + 2].try_into().expect("two bytes"));
+        Head {
+            magic: word(0),
+            time: long(8),
+            sector: long(16),
+            bytes: word(24),
+            action: word(28),
+            pid: word(32),
+            device: word(36),
+            error: short(44),
+            data: short(46).into(),
+        }
+    }};
+}
+
+impl Head {
+    #[inline(always)]
+    fn little_endian(head: &[u8; HEAD]) -> Head {
+        head_of!(head, u64::from_le_bytes, u32::from_le_bytes, u16::from_le_bytes)
+    }
+
+    fn big_endian(head: &[u8; HEAD]) -> Head {
+        head_of!(head, u64::from_be_bytes, u32::from_be_bytes, u16::from_be_bytes)
+    }
+
+    fn is_notice(&self) -> bool {
+        self.action >> 16 & category::NOTIFY != 0
+    }
 }
 
 impl<R: Read> Events for Blktrace<R> {
-    fn next(&mut self) -> Next<Event> {
+    fn next(&mut self) -> Next<&Event> {
         loop {
-            match self.fill(HEAD)? {
-                0 => return Ok(None),
-                there if there < HEAD => return Ok(Some(Entry::Bad(self.cut_off(there, HEAD)))),
-                _ => {}
-            }
-            let head: [u8; HEAD] = self.buffer[self.from..self.from + HEAD].try_into().expect("the head");
-            let word = |i: usize| [head[i], head[i + 1], head[i + 2], head[i + 3]];
-            if !self.begins(word(0)) {
-                return Ok(Some(Entry::Bad(self.resume()?)));
-            }
-            if self.events == 0 {
-                self.big_endian = u32::from_be_bytes(word(0)) & !0xff == MAGIC;
-            }
-            let long = |i: usize| {
-                let bytes: [u8; 8] = head[i..i + 8].try_into().expect("eight bytes");
-                if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+            let head = match self.head()? {
+                Found::Head(head) => head,
+                Found::Bad(bad) => return Ok(Some(Entry::Bad(bad))),
+                Found::Nothing => return Ok(None),
             };
-            let short = |i: usize| {
-                let bytes = [head[i], head[i + 1]];
-                if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
-            };
-            let (time, sector) = (long(8), long(16));
-            let [bytes, action, pid, device] = [24, 28, 32, 36].map(|i| self.number(word(i)));
-            let (error, data) = (short(44), usize::from(short(46)));
-            // Most events have no data.
-            let is_followed = data == 0 || self.is_followed(HEAD + data)?;
-            let there = self.to - self.from;
-            if there < HEAD + data && !self.is_hidden(HEAD, there) {
-                return Ok(Some(Entry::Bad(self.cut_off(there, HEAD + data))));
-            }
-            let data = (self.from + HEAD, self.from + HEAD + data.min(there - HEAD));
-            let next = if is_followed { data.1 } else { data.0 };
-            self.events += 1;
-            let category = action >> 16;
-            if category & category::NOTIFY != 0 {
-                self.notice(action, pid, data);
-                self.from = next;
+            if head.is_notice() {
+                self.notice(&head);
                 continue;
             }
-            self.from = next;
+            let category = head.action >> 16;
             self.notes.commands += u64::from(category & category::PC != 0);
-            let name = self.names.get(&pid).copied().unwrap_or_default();
-            let event = Event {
+            self.event = Event {
                 at: self.events,
-                time: Nanos(time),
-                action: act(action),
-                device: Device(device),
-                sector,
-                bytes: bytes.into(),
-                rwbs: rwbs(category, bytes),
-                process: Process { pid, name },
-                error: i32::from(error as i16).abs(),
+                time: Nanos(head.time),
+                action: act(head.action),
+                device: Device(head.device),
+                sector: head.sector,
+                bytes: head.bytes.into(),
+                rwbs: rwbs(category, head.bytes),
+                process: self.process(head.pid),
+                error: i32::from(head.error as i16).abs(),
             };
-            if !event.is_possible() {
-                let at = Place::Byte(self.before + (data.0 - HEAD) as u64);
+            if !self.event.is_possible() {
+                let at = Place::Byte(self.before + (self.data.start - HEAD) as u64);
                 return Ok(Some(Entry::Bad(Bad { at, why: BEYOND.into(), text: None })));
             }
-            return Ok(Some(Entry::One(event)));
+            return Ok(Some(Entry::One(&self.event)));
+        }
+    }
+
+    fn shown(&self) -> &Event {
+        &self.event
+    }
+
+    fn count(&mut self, counts: &mut Counts) {
+        loop {
+            match self.head() {
+                Ok(Found::Head(head)) => counts[act(head.action) as usize] += u64::from(!head.is_notice()),
+                Ok(Found::Bad(_)) => {}
+                Ok(Found::Nothing) | Err(_) => return,
+            }
         }
     }
 
     fn name_of(&self, pid: u32) -> Option<[u8; 16]> {
         self.names.get(&pid).copied()
+    }
+
+    fn name_shown(&mut self, name: [u8; 16]) {
+        self.event.process.name = name;
+        self.last = Some(self.event.process);
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
@@ -372,7 +484,7 @@ mod tests {
         let mut events = Vec::new();
         loop {
             match reader.next() {
-                Ok(Some(Entry::One(event))) => events.push(event),
+                Ok(Some(Entry::One(event))) => events.push(*event),
                 Ok(Some(Entry::Bad(bad))) => return (events, Some(bad.to_string())),
                 Err(error) => return (events, Some(error.to_string())),
                 Ok(None) => return (events, None),

@@ -1,6 +1,6 @@
 //! One event of the block layer.
 
-use crate::request::{Flags, Kind, Next, Process};
+use crate::request::{Entry, Flags, Kind, Next, Process};
 use iosonar_plan::{Nanos, SECTOR};
 use std::fmt;
 
@@ -186,10 +186,43 @@ impl Event {
 /// What is wrong with an event that is not possible.
 pub(crate) const BEYOND: &str = "it ends beyond 2^63 bytes, the largest place that Linux knows";
 
-/// Events of a trace, one after the other.
+impl Default for Event {
+    /// Nothing, at time zero: what is shown before the first event.
+    fn default() -> Event {
+        Event {
+            at: 0,
+            time: Nanos(0),
+            action: Action::Other,
+            device: Device::default(),
+            sector: 0,
+            bytes: 0,
+            rwbs: Rwbs::parse(b""),
+            process: Process::default(),
+            error: 0,
+        }
+    }
+}
+
+/// How often each action was met, in the order of [`Action::ALL`].
+pub type Counts = [u64; Action::ALL.len()];
+
+/// Events of a trace, one after the other. They are shown where they lie: to hand them on would copy them each time.
 pub trait Events {
     /// The next one.
-    fn next(&mut self) -> Next<Event>;
+    fn next(&mut self) -> Next<&Event>;
+
+    /// The one that `next` showed last.
+    fn shown(&self) -> &Event;
+
+    /// Adds up what is left, by action, up to the end or to what cannot be read over. Damaged entries may count as what
+    /// they seem to be.
+    fn count(&mut self, counts: &mut Counts) {
+        while let Ok(Some(entry)) = self.next() {
+            if let Entry::One(event) = entry {
+                counts[event.action as usize] += 1;
+            }
+        }
+    }
 
     /// What was met beside events so far, and how often.
     fn besides(&self) -> Vec<(String, u64)> {
@@ -200,15 +233,30 @@ pub trait Events {
     fn name_of(&self, _pid: u32) -> Option<[u8; 16]> {
         None
     }
+
+    /// Gives the process of the event that is shown its name, where another source told it.
+    fn name_shown(&mut self, _name: [u8; 16]) {}
 }
 
 impl<E: Events + ?Sized> Events for Box<E> {
-    fn next(&mut self) -> Next<Event> {
+    fn next(&mut self) -> Next<&Event> {
         (**self).next()
+    }
+
+    fn shown(&self) -> &Event {
+        (**self).shown()
+    }
+
+    fn count(&mut self, counts: &mut Counts) {
+        (**self).count(counts);
     }
 
     fn name_of(&self, pid: u32) -> Option<[u8; 16]> {
         (**self).name_of(pid)
+    }
+
+    fn name_shown(&mut self, name: [u8; 16]) {
+        (**self).name_shown(name);
     }
 
     fn besides(&self) -> Vec<(String, u64)> {

@@ -3,12 +3,12 @@
 //! Head: name of the task, its number, the CPU, the time in seconds; then the event's name and its fields, in the form that
 //! the kernel's own format files give (`include/trace/events/block.h`).
 
-use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
+use super::event::{Action, BEYOND, Counts, Device, Event, Events, Rwbs};
 use crate::cursor::Cursor;
 use crate::request::{Bad, Entry, Next, Process};
 use crate::text::{Lines, seconds, whole};
 use iosonar_plan::{Nanos, SECTOR};
-use memchr::{memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 use std::io::BufRead;
 
 /// The action of a tracepoint.
@@ -54,12 +54,13 @@ pub struct Ftrace<R> {
     lines: Lines<R>,
     others: u64,
     lost: u64,
+    event: Event,
 }
 
 impl<R: BufRead> Ftrace<R> {
     /// Reads decompressed text.
     pub fn new(input: R) -> Ftrace<R> {
-        Ftrace { lines: Lines::new(input), others: 0, lost: 0 }
+        Ftrace { lines: Lines::new(input), others: 0, lost: 0, event: Event::default() }
     }
 
     /// Lines of other events.
@@ -74,10 +75,11 @@ impl<R: BufRead> Ftrace<R> {
 }
 
 impl<R: BufRead> Events for Ftrace<R> {
-    fn next(&mut self) -> Next<Event> {
+    fn next(&mut self) -> Next<&Event> {
         loop {
             if let Some(event) = self.lines.usual(usual) {
-                return Ok(Some(Entry::One(event)));
+                self.event = event;
+                return Ok(Some(Entry::One(&self.event)));
             }
             let at = self.lines.number() + 1;
             let Some(line) = self.lines.next()? else { return Ok(None) };
@@ -93,9 +95,30 @@ impl<R: BufRead> Events for Ftrace<R> {
                 continue;
             };
             return Ok(Some(match event(at, head, name, fields) {
-                Ok(event) => Entry::One(event),
+                Ok(event) => {
+                    self.event = event;
+                    Entry::One(&self.event)
+                }
                 Err(why) => Entry::Bad(Bad::line(at, why, line)),
             }));
+        }
+    }
+
+    fn shown(&self) -> &Event {
+        &self.event
+    }
+
+    fn count(&mut self, counts: &mut Counts) {
+        loop {
+            let action = match self.lines.usual(|_, line| glance(line)) {
+                Some(action) => action,
+                None => match self.next() {
+                    Ok(Some(Entry::One(event))) => event.action,
+                    Ok(Some(Entry::Bad(_))) => continue,
+                    Ok(None) | Err(_) => return,
+                },
+            };
+            counts[action as usize] += 1;
         }
     }
 
@@ -103,6 +126,19 @@ impl<R: BufRead> Events for Ftrace<R> {
         let (lost, others) = ("lost events, as the kernel says", "lines of other events");
         vec![(lost.into(), self.lost), (others.into(), self.others)]
     }
+}
+
+/// The action of a line that seems to be as the kernel itself writes it, or perf.
+fn glance(line: &[u8]) -> Option<Action> {
+    let mut colons = memchr_iter(b':', line);
+    let begins = colons.find_map(|at| {
+        let behind = line[at + 1..].trim_ascii_start();
+        let behind = behind.strip_prefix(b"block:").unwrap_or(behind);
+        behind.starts_with(b"block_").then_some(behind)
+    })?;
+    // The first of all colons is behind the time; a comment has one, too.
+    let name = std::str::from_utf8(&begins[..memchr(b':', begins)?]).ok()?;
+    action(name).filter(|_| !name.contains(' ') && line.first() != Some(&b'#'))
 }
 
 /// The event of a line as the kernel itself writes it, if all is as usual:
@@ -171,6 +207,8 @@ fn usual_head(head: &[u8]) -> Option<(Process, Nanos)> {
 fn usual_action(name: &[u8]) -> Option<Action> {
     Some(match name {
         b"block_bio_queue" => Action::Queue,
+        b"block_getrq" => Action::GetRequest,
+        b"block_rq_insert" => Action::Insert,
         b"block_rq_issue" => Action::Issue,
         b"block_rq_complete" | b"block_bio_complete" => Action::Complete,
         _ => return None,
@@ -303,7 +341,7 @@ mod tests {
 
     fn one(line: &str) -> Result<Event, String> {
         match Ftrace::new(line.as_bytes()).next().unwrap() {
-            Some(Entry::One(event)) => Ok(event),
+            Some(Entry::One(event)) => Ok(*event),
             Some(Entry::Bad(bad)) => Err(bad.to_string()),
             None => Err("nothing".into()),
         }

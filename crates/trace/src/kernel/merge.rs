@@ -1,13 +1,18 @@
 //! Events of several files of one trace, by time.
 
-use super::event::{Event, Events};
+use super::event::{Counts, Event, Events};
 use crate::request::{Bad, Entry, Next, Process, TraceError};
+use iosonar_plan::Nanos;
 use std::collections::HashMap;
 
 /// Joins sources by the times of their events; of equal times the earlier source's comes first. What is bad comes as soon
 /// as it is met.
 pub struct Merged<E> {
     sources: Vec<Head<E>>,
+    /// Sources that were asked for their first event.
+    begun: usize,
+    /// The source whose event was shown last: it has to go on.
+    last: Option<usize>,
     names: SharedNames,
 }
 
@@ -20,81 +25,106 @@ pub struct SharedNames(HashMap<u32, [u8; 16]>);
 const MOST_NAMES: usize = 1 << 16;
 
 impl SharedNames {
-    /// Gives the process of an event its name, if it has none and a source knows one.
-    pub fn complete<'a, E: Events + 'a>(
+    /// The name of a process that has none, if a source knows one.
+    pub fn missing<'a, E: Events + 'a>(
         &mut self,
-        process: &mut Process,
+        process: Process,
         mut sources: impl Iterator<Item = &'a E>,
-    ) {
+    ) -> Option<[u8; 16]> {
         // Number 0 is that of every CPU's idle process: each has its own name, and none asked for anything.
         if process.name[0] != 0 || process.pid == 0 {
-            return;
+            return None;
         }
         // Asked once for each process: a machine may have many CPUs.
         if let Some(known) = self.0.get(&process.pid) {
-            process.name = *known;
-        } else if let Some(told) = sources.find_map(|source| source.name_of(process.pid)) {
-            process.name = told;
-            if self.0.len() < MOST_NAMES {
-                self.0.insert(process.pid, told);
-            }
+            return Some(*known);
         }
+        let told = sources.find_map(|source| source.name_of(process.pid))?;
+        if self.0.len() < MOST_NAMES {
+            self.0.insert(process.pid, told);
+        }
+        Some(told)
     }
 }
 
 struct Head<E> {
     source: E,
-    next: Option<Event>,
-    is_begun: bool,
+    /// When the event is that it shows; none at its end.
+    time: Option<Nanos>,
 }
 
 impl<E: Events> Merged<E> {
     /// Of sources that each are in order.
     pub fn new(sources: impl IntoIterator<Item = E>) -> Merged<E> {
-        let head = |source| Head { source, next: None, is_begun: false };
-        Merged { sources: sources.into_iter().map(head).collect(), names: SharedNames::default() }
+        let head = |source| Head { source, time: None };
+        Merged {
+            sources: sources.into_iter().map(head).collect(),
+            begun: 0,
+            last: None,
+            names: SharedNames::default(),
+        }
     }
 
     /// The sources, in their order.
     pub fn sources(&self) -> impl Iterator<Item = &E> {
         self.sources.iter().map(|head| &head.source)
     }
-}
 
-impl<E: Events> Head<E> {
-    fn advance(&mut self) -> Result<Option<Bad>, TraceError> {
-        self.is_begun = true;
-        match self.source.next()? {
-            Some(Entry::One(event)) => self.next = Some(event),
-            Some(Entry::Bad(bad)) => {
-                self.is_begun = false;
+    /// Makes each source show its next event; what is bad ends that before its turn is over.
+    fn go_on(&mut self) -> Result<Option<Bad>, TraceError> {
+        while let Some(head) = self.sources.get_mut(self.begun) {
+            if let Some(bad) = head.advance()? {
                 return Ok(Some(bad));
             }
-            None => self.next = None,
+            self.begun += 1;
+        }
+        if let Some(last) = self.last {
+            if let Some(bad) = self.sources[last].advance()? {
+                return Ok(Some(bad));
+            }
+            self.last = None;
         }
         Ok(None)
     }
 }
 
+impl<E: Events> Head<E> {
+    fn advance(&mut self) -> Result<Option<Bad>, TraceError> {
+        self.time = match self.source.next()? {
+            Some(Entry::One(event)) => Some(event.time),
+            Some(Entry::Bad(bad)) => return Ok(Some(bad)),
+            None => None,
+        };
+        Ok(None)
+    }
+}
+
 impl<E: Events> Events for Merged<E> {
-    fn next(&mut self) -> Next<Event> {
-        for head in self.sources.iter_mut().filter(|head| !head.is_begun) {
-            if let Some(bad) = head.advance()? {
-                return Ok(Some(Entry::Bad(bad)));
-            }
+    fn next(&mut self) -> Next<&Event> {
+        if let Some(bad) = self.go_on()? {
+            return Ok(Some(Entry::Bad(bad)));
         }
         // A machine has few CPUs: looking at each is as fast as a heap.
-        let earliest = self
-            .sources
-            .iter_mut()
-            .filter(|head| head.next.is_some())
-            .min_by_key(|head| head.next.map(|e| e.time));
-        let Some(head) = earliest else { return Ok(None) };
-        head.is_begun = false;
-        let Some(mut event) = head.next.take() else { return Ok(None) };
-        // Every source stands at a later event: what it told before has been read.
-        self.names.complete(&mut event.process, self.sources.iter().map(|head| &head.source));
-        Ok(Some(Entry::One(event)))
+        let times = self.sources.iter().enumerate().filter_map(|(index, head)| Some((head.time?, index)));
+        // Of equal times the least index.
+        self.last = times.min().map(|(_, index)| index);
+        let Some(last) = self.last else { return Ok(None) };
+        // Every source shows a later event: what it told before has been read.
+        let process = self.sources[last].source.shown().process;
+        let name = self.names.missing(process, self.sources.iter().map(|head| &head.source));
+        let source = &mut self.sources[last].source;
+        if let Some(name) = name {
+            source.name_shown(name);
+        }
+        Ok(Some(Entry::One(source.shown())))
+    }
+
+    fn shown(&self) -> &Event {
+        self.sources[self.last.unwrap_or(0)].source.shown()
+    }
+
+    fn count(&mut self, counts: &mut Counts) {
+        self.sources.iter_mut().for_each(|head| head.source.count(counts));
     }
 
     fn besides(&self) -> Vec<(String, u64)> {

@@ -10,6 +10,6 @@ mod pairing;
 pub mod ring;
 pub mod segment;
 
-pub use event::{Action, Device, Event, Events, Rwbs};
+pub use event::{Action, Counts, Device, Event, Events, Rwbs};
 pub use merge::{Merged, SharedNames};
 pub use pairing::{At, Paired, Timing};

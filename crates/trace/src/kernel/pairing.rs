@@ -1,6 +1,6 @@
 //! From events to requests: which event counts as the request, and which completion belongs to it.
 
-use super::event::{Action, Device, Event, Events};
+use super::event::{Action, Counts, Device, Event, Events};
 use crate::request::{Entry, Kind, Next, Pairing, Requests, Traced};
 use iosonar_plan::{Extent, Nanos, SECTOR};
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -32,7 +32,7 @@ impl At {
 
     /// The most frequent of the first four, as blkreplay's conversion chooses it; of equally frequent ones the earliest in
     /// a request's life. None if there is none of them.
-    pub fn most_frequent(counts: &[u64; Action::ALL.len()]) -> Option<At> {
+    pub fn most_frequent(counts: &Counts) -> Option<At> {
         let count = |at: &At| counts[at.0 as usize];
         let begins = At::ALL[..4].iter().map(|(at, _)| *at).rev();
         begins.filter(|at| count(at) > 0).max_by_key(count)
@@ -77,12 +77,31 @@ struct Waiting {
     begun: u64,
 }
 
-/// Requests in flight by device, kind, first sector and number.
-type Key = (Device, Kind, u64, u64);
+/// Requests in flight by device, kind, first sector and number: the first three are the place, which is compared as one
+/// number.
+type Key = (Place, u64);
+
+/// Device, kind and first sector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(u128);
+
+impl Place {
+    fn new(device: Device, kind: Kind, sector: u64) -> Place {
+        Place(u128::from(device.0) << 72 | u128::from(kind as u8) << 64 | u128::from(sector))
+    }
+}
 
 /// Makes requests of events.
 pub struct Paired<E> {
     events: E,
+    pairs: Pairs,
+    /// What counts as time zero; none: that of the trace.
+    origin: Option<Nanos>,
+    from_first: bool,
+}
+
+/// Requests, as far as their events have come.
+struct Pairs {
     at: At,
     timing: Timing,
     /// In the order of their begins; the first has the number `first`.
@@ -94,18 +113,14 @@ pub struct Paired<E> {
     /// The most sectors of a request so far: how far before a completion those lie that it can end.
     longest: u64,
     is_over: bool,
-    /// What counts as time zero; none: that of the trace.
-    origin: Option<Nanos>,
-    from_first: bool,
     devices: Devices,
-    counts: [u64; Action::ALL.len()],
+    counts: Counts,
 }
 
 impl<E: Events> Paired<E> {
     /// Of events in the order of time. With a timing other than none, `at` is not the completion.
     pub fn new(events: E, at: At, timing: Timing) -> Paired<E> {
-        Paired {
-            events,
+        let pairs = Pairs {
             at,
             timing: if at == At::COMPLETE { Timing::None } else { timing },
             waiting: VecDeque::new(),
@@ -114,11 +129,10 @@ impl<E: Events> Paired<E> {
             open: BTreeSet::new(),
             longest: 0,
             is_over: false,
-            origin: None,
-            from_first: false,
             devices: Devices::default(),
             counts: [0; Action::ALL.len()],
-        }
+        };
+        Paired { events, pairs, origin: None, from_first: false }
     }
 
     /// Lets time begin with the first event, as blkparse does.
@@ -138,22 +152,24 @@ impl<E: Events> Paired<E> {
     /// Gives devices other names than their two numbers: pairs of these and the name.
     #[must_use]
     pub fn named(mut self, names: Vec<(String, String)>) -> Paired<E> {
-        self.devices.names = names;
+        self.pairs.devices.names = names;
         self
     }
 
     /// Events met so far, in the order of [`Action::ALL`].
-    pub fn counts(&self) -> [u64; Action::ALL.len()] {
-        self.counts
+    pub fn counts(&self) -> Counts {
+        self.pairs.counts
     }
 
     /// Where the events come from.
     pub fn events(&self) -> &E {
         &self.events
     }
+}
 
-    /// The request that an event tells of.
-    fn request(&mut self, event: &Event) -> Traced {
+impl Pairs {
+    /// The request that an event tells of, at this time.
+    fn request(&mut self, event: &Event, time: Nanos) -> Traced {
         // Requests without a place, such as flushes, have the last sector of all: codecs let no other such place pass.
         let offset = if event.is_possible() && event.sector < 1 << 54 { event.sector * SECTOR } else { 0 };
         let extent = Extent { offset, length: event.bytes };
@@ -164,7 +180,7 @@ impl<E: Events> Paired<E> {
             device,
             process: event.process,
             error: event.error,
-            ..Traced::new(event.at, event.time, rwbs.kind, extent)
+            ..Traced::new(event.at, time, rwbs.kind, extent)
         }
     }
 
@@ -177,8 +193,9 @@ impl<E: Events> Paired<E> {
         }
     }
 
-    /// Takes an event; the request that it is, where ends are not looked for.
-    fn take(&mut self, event: &Event) -> Option<Traced> {
+    /// Takes an event of this time; the request that it is, where ends are not looked for.
+    fn take(&mut self, event: &Event, time: Nanos) -> Option<Traced> {
+        self.expire(time.0);
         self.counts[event.action as usize] += 1;
         // The kernel ends flushes with data, and what failed, once more without a length.
         let kind = event.rwbs.of_length(event.bytes).kind;
@@ -186,49 +203,44 @@ impl<E: Events> Paired<E> {
             return None;
         }
         if self.timing == Timing::None {
-            return (event.action == self.at.0).then(|| self.request(event));
+            return (event.action == self.at.0).then(|| self.request(event, time));
         }
         if self.is_begin(event.action) {
-            self.begin(event);
+            self.begin(event, time);
         } else if event.action == Action::Complete {
-            self.end(event);
+            self.end(event, time);
         } else if event.action == Action::Requeue && self.at == At::ISSUE {
             self.give_back(event);
         }
         None
     }
 
-    fn begin(&mut self, event: &Event) {
-        let request = self.request(event);
-        let begun = Begun::of(event.device, &request);
+    fn begin(&mut self, event: &Event, time: Nanos) {
+        let begun = Begun::of(event);
         if self.timing == Timing::Guessed && self.exactly(begun).next().is_some() {
             return;
         }
         let number = self.first + self.waiting.len() as u64;
         self.longest = self.longest.max(begun.sectors);
-        self.open.insert((begun.device, begun.kind, begun.sector, number));
-        let pairing = Pairing::NoEnd;
-        let begun_at = request.time.0;
-        self.waiting.push_back(Waiting {
-            request: Traced { pairing, ..request },
-            open: Some(begun.sectors),
-            begun: begun_at,
-        });
+        self.open.insert((begun.place(), number));
+        let request = Traced { pairing: Pairing::NoEnd, ..self.request(event, time) };
+        self.waiting.push_back(Waiting { request, open: Some(begun.sectors), begun: time.0 });
     }
 
     /// Numbers of the open requests of exactly this place and length.
     fn exactly(&self, b: Begun) -> impl Iterator<Item = u64> + '_ {
-        let keys = self.open.range((b.device, b.kind, b.sector, 0)..=(b.device, b.kind, b.sector, u64::MAX));
-        keys.map(|key| key.3).filter(move |n| self.waiting(*n).open == Some(b.sectors))
+        let place = b.place();
+        // To look up where they end would cost as much as all the rest.
+        let keys = self.open.range((place, 0)..).take_while(move |key| key.0 == place);
+        keys.map(|key| key.1).filter(move |n| self.waiting(*n).open == Some(b.sectors))
     }
 
     fn waiting(&self, number: u64) -> &Waiting {
         &self.waiting[(number - self.first) as usize]
     }
 
-    fn end(&mut self, event: &Event) {
-        let request = self.request(event);
-        let ended = Begun::of(event.device, &request);
+    fn end(&mut self, event: &Event, time: Nanos) {
+        let ended = Begun::of(event);
         let mut same = self.exactly(ended);
         let (oldest, another) = (same.next(), same.next());
         drop(same);
@@ -238,15 +250,14 @@ impl<E: Events> Paired<E> {
                     let all: Vec<u64> = self.exactly(ended).collect();
                     all.into_iter().for_each(|n| self.mark_ambiguous(n));
                 }
-                self.close(number, event);
+                self.close(number, event, time);
             }
-            None if self.timing == Timing::Exact && self.end_parts(ended, event) => {}
+            None if self.timing == Timing::Exact && self.end_parts(ended, event, time) => {}
             // The kernel's own flushes before and after data, and drivers' commands, are nobody's requests.
-            None if matches!(request.kind, Kind::Flush | Kind::Other) => {}
+            None if matches!(ended.kind, Kind::Flush | Kind::Other) => {}
             None => {
-                let request = Traced { pairing: Pairing::NoBegin, ..request };
-                let begun = request.time.0;
-                self.waiting.push_back(Waiting { request, open: None, begun });
+                let request = Traced { pairing: Pairing::NoBegin, ..self.request(event, time) };
+                self.waiting.push_back(Waiting { request, open: None, begun: time.0 });
             }
         }
     }
@@ -256,11 +267,12 @@ impl<E: Events> Paired<E> {
     }
 
     /// Ends whatever a completion covers, wholly or in part; whether there was something.
-    fn end_parts(&mut self, ended: Begun, event: &Event) -> bool {
+    fn end_parts(&mut self, ended: Begun, event: &Event, time: Nanos) -> bool {
         let (from, to) = (ended.sector, ended.sector + ended.sectors);
         let lowest = from.saturating_sub(self.longest);
-        let range = (ended.device, ended.kind, lowest, 0)..(ended.device, ended.kind, to, 0);
-        let numbers: Vec<u64> = self.open.range(range).map(|key| key.3).collect();
+        let place = |sector| Place::new(ended.device, ended.kind, sector);
+        let range = (place(lowest), 0)..(place(to), 0);
+        let numbers: Vec<u64> = self.open.range(range).map(|key| key.1).collect();
         let mut found = false;
         for number in numbers {
             let waiting = &mut self.waiting[(number - self.first) as usize];
@@ -270,7 +282,7 @@ impl<E: Events> Paired<E> {
             found = true;
             let left = open.saturating_sub(shared);
             if left == 0 {
-                self.close(number, event);
+                self.close(number, event, time);
             } else {
                 waiting.open = Some(left);
                 waiting.request.error = waiting.request.error.max(event.error);
@@ -279,25 +291,24 @@ impl<E: Events> Paired<E> {
         found
     }
 
-    fn close(&mut self, number: u64, event: &Event) {
+    fn close(&mut self, number: u64, event: &Event, time: Nanos) {
         let waiting = &mut self.waiting[(number - self.first) as usize];
         let request = &mut waiting.request;
         waiting.open = None;
-        request.latency = Some(event.time.saturating_sub(request.time));
+        request.latency = Some(time.saturating_sub(request.time));
         request.error = request.error.max(event.error);
         if request.pairing == Pairing::NoEnd {
             request.pairing = Pairing::Exact;
         }
-        let (sector, kind) = (request.extent.offset / SECTOR, request.kind);
-        self.open.remove(&(event.device, kind, sector, number));
+        let place = Place::new(event.device, request.kind, request.extent.offset / SECTOR);
+        self.open.remove(&(place, number));
     }
 
     /// The driver gave it back: it will be issued anew, and that will be its begin.
     fn give_back(&mut self, event: &Event) {
-        let request = self.request(event);
-        let begun = Begun::of(event.device, &request);
+        let begun = Begun::of(event);
         let Some(number) = self.exactly(begun).last() else { return };
-        self.open.remove(&(begun.device, begun.kind, begun.sector, number));
+        self.open.remove(&(begun.place(), number));
         let waiting = &mut self.waiting[(number - self.first) as usize];
         (waiting.open, waiting.request.kind, waiting.request.pairing) = (None, Kind::Other, Pairing::Untold);
     }
@@ -341,7 +352,7 @@ impl<E: Events> Paired<E> {
     fn forget(&mut self, request: &Traced, number: u64) {
         let sector = request.extent.offset / SECTOR;
         let device = self.devices.all[request.device as usize];
-        self.open.remove(&(device, request.kind, sector, number));
+        self.open.remove(&(Place::new(device, request.kind, sector), number));
     }
 }
 
@@ -385,44 +396,53 @@ struct Begun {
 }
 
 impl Begun {
-    fn of(device: Device, request: &Traced) -> Begun {
-        let (sector, sectors) = request.sectors();
-        Begun { device, kind: request.kind, sector, sectors }
+    /// What [`Pairs::request`] makes of an event, as far as it is matched.
+    #[inline]
+    fn of(event: &Event) -> Begun {
+        let sector = if event.is_possible() && event.sector < 1 << 54 { event.sector } else { 0 };
+        let kind = event.rwbs.of_length(event.bytes).kind;
+        Begun { device: event.device, kind, sector, sectors: event.bytes.div_ceil(SECTOR) }
+    }
+
+    fn place(&self) -> Place {
+        Place::new(self.device, self.kind, self.sector)
     }
 }
 
 impl<E: Events> Requests for Paired<E> {
     fn next(&mut self) -> Next<Traced> {
         loop {
-            if let Some(request) = self.due() {
+            if let Some(request) = self.pairs.due() {
                 return Ok(Some(Entry::One(request)));
             }
-            if self.is_over {
+            if self.pairs.is_over {
                 return Ok(None);
             }
             match self.events.next()? {
-                Some(Entry::One(mut event)) => {
-                    if self.from_first {
-                        let origin = *self.origin.get_or_insert(event.time);
-                        event.time = event.time.saturating_sub(origin);
-                    }
-                    self.expire(event.time.0);
-                    if let Some(request) = self.take(&event) {
+                Some(Entry::One(event)) => {
+                    let time = if self.from_first {
+                        event.time.saturating_sub(*self.origin.get_or_insert(event.time))
+                    } else {
+                        event.time
+                    };
+                    if let Some(request) = self.pairs.take(event, time) {
                         return Ok(Some(Entry::One(request)));
                     }
                 }
                 Some(Entry::Bad(bad)) => return Ok(Some(Entry::Bad(bad))),
-                None => self.is_over = true,
+                None => self.pairs.is_over = true,
             }
         }
     }
 
     fn devices(&self) -> Vec<String> {
-        self.devices.all.iter().map(|device| self.devices.name(*device)).collect()
+        let devices = &self.pairs.devices;
+        devices.all.iter().map(|device| devices.name(*device)).collect()
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
-        let all = Action::ALL.iter().map(|a| (format!("events {}", a.name()), self.counts[*a as usize]));
+        let counts = self.counts();
+        let all = Action::ALL.iter().map(|a| (format!("events {}", a.name()), counts[*a as usize]));
         all.chain(self.events.besides()).filter(|(_, count)| *count > 0).collect()
     }
 }
@@ -435,11 +455,17 @@ mod tests {
     use proptest::prelude::*;
 
     /// Events as `Q 10 W 1000 8`: action, time, letters, sector, sectors.
-    struct Told(std::vec::IntoIter<Event>);
+    struct Told(std::vec::IntoIter<Event>, Event);
 
     impl Events for Told {
-        fn next(&mut self) -> Next<Event> {
-            Ok(self.0.next().map(Entry::One))
+        fn next(&mut self) -> Next<&Event> {
+            let Some(next) = self.0.next() else { return Ok(None) };
+            self.1 = next;
+            Ok(Some(Entry::One(&self.1)))
+        }
+
+        fn shown(&self) -> &Event {
+            &self.1
         }
     }
 
@@ -466,6 +492,7 @@ mod tests {
                 .map(event)
                 .collect::<Vec<_>>()
                 .into_iter(),
+            Event::default(),
         )
     }
 
@@ -477,7 +504,7 @@ mod tests {
             let latency = r.latency.map_or("-".to_string(), |l| l.0.to_string());
             all.push(format!("{} {} {latency} {:?}", r.time.0, r.sectors().0, r.pairing));
         }
-        assert!(paired.open.is_empty(), "{:?}", paired.open);
+        assert!(paired.pairs.open.is_empty(), "{:?}", paired.pairs.open);
         all
     }
 

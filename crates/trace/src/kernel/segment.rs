@@ -195,6 +195,7 @@ pub struct Segments<'a, R> {
     lost: u64,
     damaged_bytes: u64,
     inflate: Decompress,
+    event: Event,
 }
 
 impl<'a, R: Read> Segments<'a, R> {
@@ -214,6 +215,7 @@ impl<'a, R: Read> Segments<'a, R> {
             lost: 0,
             damaged_bytes: 0,
             inflate: Decompress::new(false),
+            event: Event::default(),
         }
     }
 
@@ -388,7 +390,7 @@ impl<'a, R: Read> Segments<'a, R> {
 }
 
 impl<R: Read> Events for Segments<'_, R> {
-    fn next(&mut self) -> Next<Event> {
+    fn next(&mut self) -> Next<&Event> {
         while self.left == 0 {
             match self.frame()? {
                 None => return Ok(None),
@@ -398,7 +400,10 @@ impl<R: Read> Events for Segments<'_, R> {
         }
         self.left -= 1;
         match self.decode() {
-            Some(event) => Ok(Some(Entry::One(event))),
+            Some(event) => {
+                self.event = event;
+                Ok(Some(Entry::One(&self.event)))
+            }
             None => {
                 let left = 1 + u64::from(std::mem::take(&mut self.left));
                 let why =
@@ -406,6 +411,10 @@ impl<R: Read> Events for Segments<'_, R> {
                 Ok(Some(Entry::Bad(self.bad(self.at, &why))))
             }
         }
+    }
+
+    fn shown(&self) -> &Event {
+        &self.event
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
@@ -452,7 +461,7 @@ mod tests {
         let (mut events, mut bad) = (Vec::new(), Vec::new());
         while let Some(entry) = reader.next().unwrap() {
             match entry {
-                Entry::One(event) => events.push(Event { at: 0, ..event }),
+                Entry::One(event) => events.push(Event { at: 0, ..*event }),
                 Entry::Bad(b) => bad.push(b.to_string()),
             }
         }
