@@ -137,8 +137,9 @@ fn glance(line: &[u8]) -> Option<Action> {
         behind.starts_with(b"block_").then_some(behind)
     })?;
     // The first of all colons is behind the time; a comment has one, too.
-    let name = std::str::from_utf8(&begins[..memchr(b':', begins)?]).ok()?;
-    action(name).filter(|_| !name.contains(' ') && line.first() != Some(&b'#'))
+    let name = &begins[..memchr(b':', begins)?];
+    let other = || action(std::str::from_utf8(name).ok().filter(|name| !name.contains(' '))?);
+    usual_action(name).or_else(other).filter(|_| line.first() != Some(&b'#'))
 }
 
 /// The event of a line as the kernel itself writes it, if all is as usual:
@@ -166,13 +167,14 @@ fn usual(at: u64, line: &[u8]) -> Option<Event> {
     let bytes = cursor.number()?.checked_mul(SECTOR)?;
     cursor.gap()?;
     let (_, last) = cursor.rest().split_at_checked(memrchr(b'[', cursor.rest())? + 1)?;
-    let last = std::str::from_utf8(last.strip_suffix(b"]")?).ok()?;
+    let last = last.strip_suffix(b"]")?;
     let rwbs = Rwbs { kind: rwbs.kind_in_events(bytes), ..rwbs };
     let mut event = Event { at, time, action, device, sector, bytes, rwbs, process, error: 0 };
     if action == Action::Complete {
-        event.error = last.parse::<i32>().ok()?.saturating_abs();
+        let error = || std::str::from_utf8(last).ok()?.parse::<i32>().ok();
+        event.error = if last == b"0" { 0 } else { error()?.saturating_abs() };
     } else if process.name == [0; 16] {
-        event.process.name = Process::new(0, last.as_bytes()).name;
+        event.process.name = Process::new(0, last).name;
     }
     event.is_possible().then_some(event)
 }
