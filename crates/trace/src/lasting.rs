@@ -49,7 +49,9 @@ impl<T> Lasting<T> {
     }
 
     fn doubts(&self, mut besides: Vec<(String, u64)>) -> Vec<(String, u64)> {
-        besides.push((DOUBT.into(), self.is_doubtful.into()));
+        if self.is_doubtful {
+            besides.push((DOUBT.into(), 1));
+        }
         besides
     }
 

@@ -18,7 +18,7 @@ pub struct Demand {
     /// First sector of 512 bytes.
     pub sector: u64,
     /// Number of sectors.
-    pub sectors: u32,
+    pub sectors: u64,
     /// Address space: requests of different devices never share a place.
     pub device: u16,
     /// Read or write.
@@ -37,12 +37,12 @@ impl Demand {
         let (offset, length) = (extent.offset, extent.length);
         let sector = offset / SECTOR_BYTES;
         let sectors = offset.saturating_add(length).div_ceil(SECTOR_BYTES) - sector;
-        Demand { time_ns, sector, sectors: u32::try_from(sectors).unwrap_or(u32::MAX), device, op }
+        Demand { time_ns, sector, sectors, device, op }
     }
 
     /// First sector behind it.
     pub fn end(&self) -> u64 {
-        self.sector.saturating_add(u64::from(self.sectors))
+        self.sector.saturating_add(self.sectors)
     }
 }
 
@@ -60,6 +60,7 @@ mod tests {
             (512, 0, 1, 0),
             (1, 0, 0, 1),
             (4096, 8192, 8, 16),
+            (512, 1 << 42, 1, 1 << 33),
             (u64::MAX, 9, u64::MAX / 512, 1),
         ] {
             let mut r = record(3, Op::Write, 7, 8, 9);

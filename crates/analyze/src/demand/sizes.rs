@@ -8,27 +8,29 @@ use std::collections::BTreeMap;
 const SHORT: usize = 1024;
 /// Different longer lengths that are told apart; any others are counted by power of two.
 const MOST_LENGTHS: usize = 1 << 16;
+/// No length in bytes that 64 bits hold has more sectors than this power of two.
+const CLASSES: usize = 56;
 
 /// Reads and writes of each length.
 #[derive(Debug, Clone)]
 pub(super) struct Sizes {
     short: Vec<[u64; 2]>,
-    long: BTreeMap<u32, [u64; 2]>,
+    long: BTreeMap<u64, [u64; 2]>,
     /// By binary logarithm.
-    classes: [[u64; 2]; 32],
+    classes: [[u64; 2]; CLASSES],
 }
 
 impl Sizes {
     pub(super) fn new() -> Sizes {
-        Sizes { short: vec![[0; 2]; SHORT], long: BTreeMap::new(), classes: [[0; 2]; 32] }
+        Sizes { short: vec![[0; 2]; SHORT], long: BTreeMap::new(), classes: [[0; 2]; CLASSES] }
     }
 
-    pub(super) fn add(&mut self, sectors: u32, op: Op) {
+    pub(super) fn add(&mut self, sectors: u64, op: Op) {
         self.at(sectors)[op as usize] += 1;
     }
 
-    fn at(&mut self, sectors: u32) -> &mut [u64; 2] {
-        if (sectors as usize) < SHORT {
+    fn at(&mut self, sectors: u64) -> &mut [u64; 2] {
+        if sectors < SHORT as u64 {
             return &mut self.short[sectors as usize];
         }
         if self.long.len() < MOST_LENGTHS || self.long.contains_key(&sectors) {
@@ -48,7 +50,7 @@ impl Sizes {
     pub(super) fn counts(&self) -> Vec<SizeCount> {
         let one = |first: u64, last: u64, [reads, writes]: [u64; 2]| SizeCount { first, last, reads, writes };
         let short = self.short.iter().enumerate().map(|(n, counts)| one(n as u64, n as u64, *counts));
-        let long = self.long.iter().map(|(n, counts)| one(u64::from(*n), u64::from(*n), *counts));
+        let long = self.long.iter().map(|(n, counts)| one(*n, *n, *counts));
         let classes = self.classes.iter().enumerate().map(|(log, c)| one(1 << log, (2 << log) - 1, *c));
         let mut counts: Vec<SizeCount> = short.chain(long).chain(classes).collect();
         counts.retain(|c| c.reads + c.writes > 0);
@@ -80,8 +82,8 @@ mod tests {
     #[test]
     fn many_lengths_are_counted_in_classes() {
         let mut sizes = Sizes::new();
-        (0..200_000u32).for_each(|n| sizes.add(n, Op::Read));
-        sizes.add(u32::MAX, Op::Write);
+        (0..200_000u64).for_each(|n| sizes.add(n, Op::Read));
+        sizes.add(u64::from(u32::MAX), Op::Write);
         let counts = sizes.counts();
         assert_eq!(counts.iter().map(|c| c.reads + c.writes).sum::<u64>(), 200_001);
         assert!(counts.len() <= SHORT + MOST_LENGTHS + 32);

@@ -162,7 +162,7 @@ impl DemandTally {
     fn count(&mut self, d: &Demand) {
         let volume = &mut self.volume[d.op as usize];
         volume.requests += 1;
-        volume.sectors += u64::from(d.sectors);
+        volume.sectors += d.sectors;
         let span = self.span.get_or_insert(DemandSpan { first_ns: d.time_ns, last_ns: d.time_ns });
         (span.first_ns, span.last_ns) = (span.first_ns.min(d.time_ns), span.last_ns.max(d.time_ns));
         let (low, high) = self.bounds.get_or_insert((d.sector, d.end()));
@@ -179,7 +179,7 @@ impl DemandTally {
 
     fn count_rates(&mut self, d: &Demand, device: usize) {
         let op = d.op as usize;
-        let sectors = u64::from(d.sectors);
+        let sectors = d.sectors;
         let count = |row: &mut [u64]| {
             row[op] += 1;
             row[2 + op] += sectors;

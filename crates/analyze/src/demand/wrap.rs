@@ -24,7 +24,7 @@ impl Wrap {
         self.remapped += 1;
         // A device without a sector holds nothing.
         let place = d.sector.checked_rem(self.sectors).unwrap_or(0);
-        self.crossing += u64::from(place + u64::from(d.sectors) > self.sectors);
+        self.crossing += u64::from(place + d.sectors > self.sectors);
     }
 
     pub(super) fn merge(&mut self, other: &Wrap) {

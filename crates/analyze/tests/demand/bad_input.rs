@@ -58,7 +58,7 @@ fn places_at_the_end_of_all_addresses() {
     let load = [
         demand(0, 0, 8, Op::Read),
         demand(1, far, 8, Op::Write),
-        demand(2, u64::MAX, u32::MAX >> 8, Op::Read),
+        demand(2, u64::MAX, u64::from(u32::MAX >> 8), Op::Read),
     ];
     let f = of(&load).facts;
     assert!(f.positions.unwrap().highest_end_sector > far && f.positions.unwrap().cell_gib > 1);
@@ -85,7 +85,7 @@ fn times_that_go_backward() {
     let load: Vec<Demand> = (0..5000)
         .map(|i| {
             let op = if i % 2 == 0 { Op::Read } else { Op::Write };
-            demand(random.below(100 * S), random.below(2000), random.below(40) as u32, op)
+            demand(random.below(100 * S), random.below(2000), random.below(40), op)
         })
         .collect();
     let late = of(&load);

@@ -14,7 +14,7 @@ fn options() -> DemandOptions {
 
 /// Small loads in the order of time, on two devices.
 fn loads() -> impl Strategy<Value = Vec<Demand>> {
-    let one = (0u64..20, 0u64..80, 0u32..20, 0u16..2, any::<bool>());
+    let one = (0u64..20, 0u64..80, 0u64..20, 0u16..2, any::<bool>());
     let build = |(s, sector, sectors, device, write)| {
         let op = if write { Op::Write } else { Op::Read };
         Demand { time_ns: s * S + sector, sector, sectors, device, op }

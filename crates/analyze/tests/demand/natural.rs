@@ -32,7 +32,7 @@ fn requests(load: &str) -> Option<Vec<Demand>> {
         demands.push(Demand {
             time_ns: r.time.0,
             sector: r.extent.offset / 512,
-            sectors: (r.extent.length / 512) as u32,
+            sectors: r.extent.length / 512,
             device: 0,
             op: r.op,
         });

@@ -13,7 +13,7 @@ fn load(seed: u64, pick: impl Fn(&mut Random) -> u64) -> Vec<Demand> {
     let one = |i: u64| {
         let (page, low) = (pick(&mut random), random.below(4));
         let op = if random.below(3) == 0 { Op::Write } else { Op::Read };
-        demand(i * (120 * S / REQUESTS), page * 8 + low, 4 + random.below(9) as u32, op)
+        demand(i * (120 * S / REQUESTS), page * 8 + low, 4 + random.below(9), op)
     };
     (0..REQUESTS).map(one).collect()
 }

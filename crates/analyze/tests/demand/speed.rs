@@ -51,7 +51,7 @@ fn time_per_request() {
         let page = (2_000_000.0 * random.fraction().powi(4)) as u64 * 4;
         let pages = if random.below(20) == 0 { 32 } else { 1 + random.below(4) };
         let op = if random.below(4) == 0 { Op::Write } else { Op::Read };
-        demand(i * (3600 * S / 270_000), page * 8, pages as u32 * 8, op)
+        demand(i * (3600 * S / 270_000), page * 8, pages * 8, op)
     };
     measure("web, 270 000", 270_000, web);
     let mut random = Random(2);

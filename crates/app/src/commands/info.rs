@@ -23,6 +23,7 @@ pub fn info(args: &InfoArgs) -> Result<Exit, Failure> {
 
 /// How counts of kernel events begin.
 const EVENTS: &str = "events ";
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// What a trace holds.
 struct Shape {
@@ -32,33 +33,54 @@ struct Shape {
     besides: Vec<(String, u64)>,
     bad: u64,
     demand: DemandAnalysis,
+    busiest: Busiest,
+}
+
+/// The second with most requests, of requests in the order of time.
+#[derive(Default)]
+struct Busiest {
+    second: u64,
+    requests: u64,
+    most: u64,
+}
+
+impl Busiest {
+    fn add(&mut self, time: Nanos) {
+        let second = time.0 / SECOND_NS;
+        if second != self.second {
+            (self.second, self.requests) = (second, 0);
+        }
+        self.requests += 1;
+        self.most = self.most.max(self.requests);
+    }
 }
 
 impl Shape {
     fn of(trace: &mut Trace) -> Result<Shape, Failure> {
-        let options = DemandOptions {
-            windows_s: vec![1, 60],
-            throughput_window_ns: 1_000_000_000,
-            ..Default::default()
-        };
+        let options =
+            DemandOptions { windows_s: vec![1, 60], throughput_window_ns: SECOND_NS, ..Default::default() };
         let mut tally = DemandTally::new(&options);
-        let (mut kinds, mut pairings) = ([0; Kind::ALL.len()], [0; 5]);
+        let (mut kinds, mut pairings, mut busiest) = ([0; Kind::ALL.len()], [0; 5], Busiest::default());
         let bad = trace.each(|request, _| {
             kinds[request.kind as usize] += 1;
             pairings[request.pairing as usize] += 1;
             if let Some(op) = request.kind.op() {
                 let device = u16::try_from(request.device).unwrap_or(u16::MAX);
+                busiest.add(request.time);
                 tally.add(&Demand::at(request.time.0, device, op, request.extent));
             }
             Ok(())
         })?;
         let (devices, besides) = (trace.requests.devices(), trace.requests.besides());
-        Ok(Shape { kinds, pairings, devices, besides, bad, demand: tally.finish() })
+        Ok(Shape { kinds, pairings, devices, besides, bad, demand: tally.finish(), busiest })
     }
 
-    /// Most requests in a second.
+    /// Most requests in a second. Of a trace that is longer than three days the analysis takes longer windows, whose
+    /// rates are none of a second.
     fn peak(&self) -> f64 {
-        self.demand.facts.throughput.iops.all.max
+        let throughput = &self.demand.facts.throughput;
+        let is_exact = throughput.window_ns == SECOND_NS;
+        if is_exact { throughput.iops.all.max } else { self.busiest.most as f64 }
     }
 
     fn json(&self, trace: &Trace) -> String {
