@@ -192,6 +192,9 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
         Some(format) => format.clone(),
         // A CPU that had nothing to do has an empty file.
         None if head.is_empty() && is_cpu_file(path) => Format::Blktrace,
+        None if head.is_empty() => {
+            return Err(Failure::refused(anyhow!("{}: it is empty, so there is nothing to read", name())));
+        }
         None => Format::recognise(&head).ok_or_else(|| {
             let forms = Format::NAMES.join(", ");
             Failure::refused(anyhow!(
@@ -200,6 +203,12 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
             ))
         })?,
     };
+    if format == Format::Parquet && !path.is_file() {
+        return Err(Failure::refused(anyhow!(
+            "{}: Parquet is read from its end, and only a file has one from the begin on: write it into a file, and name that",
+            name()
+        )));
+    }
     if format == Format::Parquet {
         return Ok(Opened::Parquet(path.to_path_buf()));
     }

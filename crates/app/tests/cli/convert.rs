@@ -166,8 +166,29 @@ fn what_is_damaged_is_told_counted_and_refused_when_strict() {
     let refused = lab.expect(2, "convert text x.load");
     assert!(refused.err.contains("--from") && refused.err.contains("blktrace"), "{}", refused.err);
     lab.file("empty", "");
-    lab.expect(2, "info empty");
+    lab.file("empty.gz", gzip(b""));
+    for command in ["info empty", "info empty.gz", "convert empty.gz x.load"] {
+        assert!(lab.expect(2, command).err.contains("it is empty"), "{command}");
+    }
+    lab.file("a.load", LOAD);
+    lab.expect(0, "convert a.load a.parquet");
+    let mut command = lab.command("convert - x.load");
+    let ended = iosonar_testkit::Ended::of(
+        command.stdin(std::fs::File::open(lab.path("a.parquet")).unwrap()).output().unwrap(),
+    );
+    assert!(ended.code == 2 && ended.err.contains("-: Parquet is read from its end"), "{}", ended.err);
     lab.expect(2, "info missing");
+}
+
+#[test]
+fn long_requests_and_late_times_are_told_as_they_are() {
+    let lab = lab();
+    let late = "9000000000.0 ; 0 ; 8 ; R\n9000000000.5 ; 8 ; 8 ; R\n";
+    lab.file("long.load", format!("0.0 ; 0 ; 8 ; R\n1.0 ; 8 ; 8589934592 ; R\n{late}"));
+    let told = lab.expect(0, "info long.load").out;
+    assert!(told.contains("peak               2 requests in a second"), "{told}");
+    assert!(told.contains("length             8 .. 8589934592 sectors"), "{told}");
+    assert!(told.contains("sectors            0 .. 8589934600\n"), "{told}");
 }
 
 #[test]
