@@ -205,6 +205,8 @@ fn a_killed_run_keeps_what_was_recorded() {
     assert_eq!(count(&json, "all", "completed"), records.len() as u64);
     lab.expect(0, "plot r --svg --only sonar");
     lab.expect(0, "report r");
+    lab.expect(0, "convert r r.iosonar");
+    assert_eq!(lab.records("r.iosonar").len(), records.len());
 
     // A machine that loses power may cut off the last write: then the records of that write are lost, no others.
     let log = lab.path("r/records.log");
