@@ -110,6 +110,10 @@ impl<R: BufRead> Requests for FioLog<R> {
         self.files.all()
     }
 
+    fn device(&self, number: u32) -> Option<String> {
+        self.files.get(number)
+    }
+
     fn besides(&self) -> Vec<(String, u64)> {
         vec![("lines that add, open and close files".into(), self.files_handled)]
     }

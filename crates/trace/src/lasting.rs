@@ -107,6 +107,10 @@ impl<T: Requests> Requests for Lasting<T> {
         self.trace.devices()
     }
 
+    fn device(&self, number: u32) -> Option<String> {
+        self.trace.device(number)
+    }
+
     fn besides(&self) -> Vec<(String, u64)> {
         self.doubts(self.trace.besides())
     }

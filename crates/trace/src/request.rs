@@ -2,6 +2,7 @@
 
 use crate::TimedRequest;
 use iosonar_plan::{Extent, Nanos, Op, SECTOR};
+use std::collections::HashMap;
 use std::fmt;
 
 /// What a request does. Only reads and writes can be replayed; the others are kept as what they are.
@@ -306,6 +307,11 @@ pub trait Requests {
         vec![String::new()]
     }
 
+    /// The name of one of them.
+    fn device(&self, number: u32) -> Option<String> {
+        self.devices().into_iter().nth(number as usize)
+    }
+
     /// What else was met so far, and how often: texts, events of other kinds.
     fn besides(&self) -> Vec<(String, u64)> {
         Vec::new()
@@ -316,6 +322,7 @@ pub trait Requests {
 #[derive(Debug, Default)]
 pub struct Names {
     names: Vec<String>,
+    numbers: HashMap<String, usize>,
     last: usize,
 }
 
@@ -327,16 +334,22 @@ impl Names {
     pub fn number(&mut self, name: &str) -> Option<u32> {
         // Requests of one device mostly follow each other.
         if self.names.get(self.last).is_none_or(|n| n != name) {
-            self.last = match self.names.iter().position(|n| n == name) {
-                Some(known) => known,
+            self.last = match self.numbers.get(name) {
+                Some(known) => *known,
                 None if self.names.len() == MOST_NAMES => return None,
                 None => {
                     self.names.push(name.to_string());
+                    self.numbers.insert(name.to_string(), self.names.len() - 1);
                     self.names.len() - 1
                 }
             };
         }
         u32::try_from(self.last).ok()
+    }
+
+    /// The one of a number.
+    pub fn get(&self, number: u32) -> Option<String> {
+        self.names.get(number as usize).cloned()
     }
 
     /// All of them.

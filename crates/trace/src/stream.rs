@@ -2,7 +2,7 @@
 
 use crate::request::{Bad, Entry, Next, Place, Requests, TraceError, Traced};
 use iosonar_plan::Nanos;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// A load as a trace: blkreplay's `.load` and `.replay`.
 pub struct Load<R> {
@@ -51,8 +51,10 @@ impl<R: std::io::BufRead> Requests for Load<R> {
 /// trace come behind those of the first.
 pub struct Joined<'a> {
     traces: Vec<Waiting<'a>>,
-    /// Device numbers of each trace's devices among all.
+    /// Traces and numbers in them of all devices.
     devices: Vec<(usize, u32)>,
+    /// The other way round.
+    numbers: HashMap<(usize, u32), u32>,
 }
 
 struct Waiting<'a> {
@@ -65,16 +67,18 @@ impl<'a> Joined<'a> {
     /// Of traces that are each in order.
     pub fn new(traces: Vec<Box<dyn Requests + 'a>>) -> Joined<'a> {
         let waiting = |trace| Waiting { trace, next: None, is_asked: false };
-        Joined { traces: traces.into_iter().map(waiting).collect(), devices: Vec::new() }
+        Joined {
+            traces: traces.into_iter().map(waiting).collect(),
+            devices: Vec::new(),
+            numbers: HashMap::new(),
+        }
     }
 
-    fn device(&mut self, trace: usize, device: u32) -> u32 {
-        let known = self.devices.iter().position(|d| *d == (trace, device));
-        let number = known.unwrap_or_else(|| {
+    fn number(&mut self, trace: usize, device: u32) -> u32 {
+        *self.numbers.entry((trace, device)).or_insert_with(|| {
             self.devices.push((trace, device));
-            self.devices.len() - 1
-        });
-        number as u32
+            (self.devices.len() - 1) as u32
+        })
     }
 }
 
@@ -85,6 +89,10 @@ impl<R: Requests + ?Sized> Requests for Box<R> {
 
     fn devices(&self) -> Vec<String> {
         (**self).devices()
+    }
+
+    fn device(&self, number: u32) -> Option<String> {
+        (**self).device(number)
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
@@ -105,7 +113,7 @@ impl Requests for Joined<'_> {
         let Some((index, request)) = with_next.min_by_key(|(_, r)| r.time) else { return Ok(None) };
         let waiting = &mut self.traces[index];
         (waiting.next, waiting.is_asked) = (None, false);
-        let device = self.device(index, request.device);
+        let device = self.number(index, request.device);
         Ok(Some(Entry::One(Traced { device, ..request })))
     }
 
@@ -113,6 +121,11 @@ impl Requests for Joined<'_> {
         let names: Vec<Vec<String>> = self.traces.iter().map(|w| w.trace.devices()).collect();
         let name = |(trace, device): &(usize, u32)| names[*trace].get(*device as usize).cloned();
         self.devices.iter().map(|d| name(d).unwrap_or_default()).collect()
+    }
+
+    fn device(&self, number: u32) -> Option<String> {
+        let (trace, device) = self.devices.get(number as usize)?;
+        self.traces[*trace].trace.device(*device)
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
@@ -147,6 +160,10 @@ impl<R: Requests> Requests for FromFirst<R> {
 
     fn devices(&self) -> Vec<String> {
         self.requests.devices()
+    }
+
+    fn device(&self, number: u32) -> Option<String> {
+        self.requests.device(number)
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
@@ -225,6 +242,10 @@ impl<R: Requests> Requests for InOrder<R> {
 
     fn devices(&self) -> Vec<String> {
         self.requests.devices()
+    }
+
+    fn device(&self, number: u32) -> Option<String> {
+        self.requests.device(number)
     }
 
     fn besides(&self) -> Vec<(String, u64)> {

@@ -194,6 +194,10 @@ impl<R: BufRead> Requests for Rows<R> {
     fn devices(&self) -> Vec<String> {
         self.devices.all()
     }
+
+    fn device(&self, number: u32) -> Option<String> {
+        self.devices.get(number)
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::traces::{Form, Output, Outputs, Reading, Trace, open};
 use anyhow::anyhow;
 use iosonar_trace::fio::Version;
 use iosonar_trace::kernel::Timing;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Converts; says what was written and what was left out.
@@ -104,13 +105,9 @@ fn copy(args: &ConvertArgs, trace: &mut Trace, outputs: &mut Outputs) -> Result<
 
 /// The names of those that were written, each once: several numbers may have the same.
 fn written_devices(names: Vec<String>, is_written: &[bool]) -> Vec<String> {
-    let mut written: Vec<String> = Vec::new();
-    for (name, _) in names.into_iter().zip(is_written).filter(|(_, is_written)| **is_written) {
-        if !written.contains(&name) {
-            written.push(name);
-        }
-    }
-    written
+    let mut known = HashSet::new();
+    let written = names.into_iter().zip(is_written).filter(|(_, is_written)| **is_written);
+    written.map(|(name, _)| name).filter(|name| known.insert(name.clone())).collect()
 }
 
 /// Several devices in one load would be taken for one.

@@ -348,12 +348,11 @@ fn selected(requests: Boxed, reading: &Reading, names: &DeviceNames) -> Boxed {
 impl Selected {
     fn is_wanted(&mut self, request: &Traced) -> bool {
         let device = request.device as usize;
-        if self.is_wanted.len() <= device {
-            let chosen = |name: &String| self.devices.iter().any(|d| self.names.are_same(name, d));
-            let wanted = |name: &String| {
-                self.devices.is_empty() || name.is_empty() && self.keep_nameless || chosen(name)
-            };
-            self.is_wanted = self.requests.devices().iter().map(wanted).collect();
+        while self.is_wanted.len() <= device {
+            let name = self.requests.device(self.is_wanted.len() as u32).unwrap_or_default();
+            let chosen = self.devices.iter().any(|d| self.names.are_same(&name, d));
+            let is_kept = self.devices.is_empty() || name.is_empty() && self.keep_nameless;
+            self.is_wanted.push(is_kept || chosen);
         }
         let is_named = |p: &String| *p == request.process.name() || *p == request.process.pid.to_string();
         let process = self.processes.is_empty() || self.processes.iter().any(is_named);
@@ -374,6 +373,10 @@ impl Requests for Selected {
 
     fn devices(&self) -> Vec<String> {
         self.requests.devices()
+    }
+
+    fn device(&self, number: u32) -> Option<String> {
+        self.requests.device(number)
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
@@ -399,16 +402,15 @@ impl Trace {
         &mut self,
         mut f: impl FnMut(&Traced, Device<'_>) -> Result<(), Failure>,
     ) -> Result<u64, Failure> {
-        let (mut bad, mut devices) = (0, Vec::new());
+        let (mut bad, mut devices) = (0, Vec::<String>::new());
         while let Some(entry) =
             self.requests.next().with_context(|| self.name.clone()).map_err(Failure::refused)?
         {
             match entry {
                 Entry::One(request) => {
                     let number = request.device as usize;
-                    if devices.len() <= number {
-                        devices = self.requests.devices();
-                        devices.resize(devices.len().max(number + 1), String::new());
+                    while devices.len() <= number {
+                        devices.push(self.requests.device(devices.len() as u32).unwrap_or_default());
                     }
                     f(&request, Device { number: request.device, name: &devices[number] })?;
                 }

@@ -192,6 +192,20 @@ fn long_requests_and_late_times_are_told_as_they_are() {
 }
 
 #[test]
+fn a_trace_may_have_as_many_devices_as_a_cloud() {
+    let lab = lab();
+    let row = |n: u64| format!("{},R,{},4096,{}\n", n * 7919 % 70_001, n * 4096, 1_577_808_144_000_000 + n);
+    lab.file("many.csv", (0..200_000).map(row).collect::<String>());
+    let begun = std::time::Instant::now();
+    let refused = lab.expect(2, "convert many.csv x.load");
+    assert!(refused.err.contains("the trace has 65536 devices"), "{}", refused.err);
+    assert!(refused.err.contains("there are more than 65536 devices: '"), "{}", refused.err);
+    lab.expect(0, "convert --keep-order --device 7919 many.csv x.load");
+    // Where each name is looked for among all, it takes minutes.
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+}
+
+#[test]
 fn a_device_that_is_not_there_is_refused_with_those_that_are() {
     let lab = lab();
     fixture(&lab, "diskmon.log.gz");

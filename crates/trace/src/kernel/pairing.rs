@@ -440,6 +440,11 @@ impl<E: Events> Requests for Paired<E> {
         devices.all.iter().map(|device| devices.name(*device)).collect()
     }
 
+    fn device(&self, number: u32) -> Option<String> {
+        let devices = &self.pairs.devices;
+        devices.all.get(number as usize).map(|device| devices.name(*device))
+    }
+
     fn besides(&self) -> Vec<(String, u64)> {
         let counts = self.counts();
         let all = Action::ALL.iter().map(|a| (format!("events {}", a.name()), counts[*a as usize]));
