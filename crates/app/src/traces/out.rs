@@ -11,7 +11,7 @@ use flate2::{Compression, write::GzEncoder};
 use iosonar_plan::SECTOR;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_load, write_result};
 use iosonar_trace::fio::{FioWriter, Version};
-use iosonar_trace::{Kind, Pairing, SeekListWriter, Traced};
+use iosonar_trace::{Flags, Kind, Pairing, SeekListWriter, Traced};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -73,6 +73,8 @@ pub struct Written {
     pub left_out: [u64; Kind::ALL.len()],
     /// Those that were widened to whole sectors, or left out because a list has whole blocks only.
     pub uneven: u64,
+    /// Writes that came with a flush before or behind them, which no form has a word for: they stand as plain ones.
+    pub plain_writes: u64,
     /// Those whose end is not unique, or not known, or whose begin is not: by [`Pairing`].
     pub pairings: [u64; 5],
 }
@@ -81,6 +83,7 @@ impl Written {
     fn add(&mut self, other: &Written) {
         self.requests += other.requests;
         self.uneven += other.uneven;
+        self.plain_writes += other.plain_writes;
         self.left_out.iter_mut().zip(other.left_out).for_each(|(a, b)| *a += b);
         self.pairings.iter_mut().zip(other.pairings).for_each(|(a, b)| *a += b);
     }
@@ -95,6 +98,12 @@ impl Written {
         }
         if self.uneven > 0 {
             remarks.push(format!("{} requests do not lie on whole sectors or blocks", self.uneven));
+        }
+        if self.plain_writes > 0 {
+            remarks.push(format!(
+                "{} writes had FUA or a preflush, for which this form has no word: they are plain writes here",
+                self.plain_writes
+            ));
         }
         let count = |p: Pairing| self.pairings[p as usize];
         let (exact, ambiguous) = (count(Pairing::Exact), count(Pairing::Ambiguous));
@@ -212,6 +221,8 @@ impl Outputs {
         let done = done.with_context(|| format!("cannot write {}", path.display()))?;
         if done {
             written.requests += 1;
+            let is_flushing = request.flags.has(Flags::FUA) || request.flags.has(Flags::PREFLUSH);
+            written.plain_writes += u64::from(is_flushing && request.kind == Kind::Write);
         } else {
             written.left_out[request.kind as usize] += u64::from(request.kind.op().is_none());
         }

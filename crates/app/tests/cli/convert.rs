@@ -49,6 +49,23 @@ fn a_trace_of_blktrace_becomes_a_load() {
     assert_eq!(info["kinds"]["flushes"], 1);
 }
 
+#[test]
+fn writes_that_flush_become_plain_ones_and_are_counted() {
+    let lab = lab();
+    let line = |n: u64, what: &str| {
+        format!("  8,0    1 {n:8}     0.00000{n}000   42  Q {what} {} + 8 [db]\n", n * 8)
+    };
+    let text: String = (1..).zip(["WS", "WFS", "FWS", "FWFS", "RA"]).map(|(n, what)| line(n, what)).collect();
+    lab.file("trace", text);
+    let ended = lab.expect(0, "convert trace -");
+    assert_eq!(rows(&ended.out).iter().filter(|(_, _, _, op, _)| op == "W").count(), 4);
+    assert!(
+        ended.err.contains("3 writes had FUA or a preflush, for which this form has no word"),
+        "{}",
+        ended.err
+    );
+}
+
 // 67
 #[test]
 fn guessed_timing_is_that_of_blkreplays_script() {
