@@ -119,6 +119,19 @@ fn every_module_says_what_it_is_for_and_nothing_is_left_over() {
     }
 }
 
+/// Fuzz targets are not built with everything else: they need another toolchain.
+#[test]
+fn the_fuzzed_command_line_has_every_module_of_options() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let (target, main) = (read("fuzz/fuzz_targets/options.rs"), read("crates/app/src/main.rs"));
+    let modules = |text: &str| -> BTreeSet<String> {
+        let names = text.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix("args;"));
+        names.map(String::from).collect()
+    };
+    assert!(modules(&main).len() > 10);
+    assert_eq!(modules(&target), modules(&main));
+}
+
 /// Lines of the longest function of a file's product part, and its name.
 fn longest_function(text: &str) -> (usize, String) {
     let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();

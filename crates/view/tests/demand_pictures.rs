@@ -15,7 +15,7 @@ fn analyzed(demands: &[Demand], options: &DemandOptions) -> DemandAnalysis {
     tally.finish()
 }
 
-fn demand(time_ns: u64, sector: u64, sectors: u32, op: Op) -> Demand {
+fn demand(time_ns: u64, sector: u64, sectors: u64, op: Op) -> Demand {
     Demand { time_ns, sector, sectors, device: 0, op }
 }
 
