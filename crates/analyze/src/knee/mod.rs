@@ -82,8 +82,23 @@ pub enum Doubt {
     TooShort,
     /// What it delivered while it was overloaded varied too much.
     Unsteady,
-    /// Hardly anything was asked for.
+    /// Hardly anything was asked for, or delivered.
     TooFew,
+    /// It was ended from outside before it had shown anything.
+    Stopped,
+}
+
+impl KneeVerdict {
+    /// What a ramp has shown that was ended from outside: that its end was not reached says nothing then.
+    #[must_use]
+    pub fn when_stopped(self) -> KneeVerdict {
+        let at_least_per_second = match self {
+            KneeVerdict::Found(_) => return self,
+            KneeVerdict::NotReached { at_least_per_second } => Some(at_least_per_second),
+            KneeVerdict::Unclear { at_least_per_second, .. } => at_least_per_second,
+        };
+        KneeVerdict::Unclear { why: Doubt::Stopped, at_least_per_second }
+    }
 }
 
 impl Doubt {
@@ -100,15 +115,16 @@ impl Doubt {
                 "what the target delivered while it was overloaded varies too much: let the ramp last longer, or look for \
                  what disturbs the target"
             }
-            Doubt::TooFew => "there were too few requests: let the ramp last longer",
+            Doubt::TooFew => "too few requests ended: let the ramp last longer, and begin lower",
+            Doubt::Stopped => "it was stopped before it had shown a knee: let it run to its end",
         }
     }
 }
 
 /// Fewest intervals in which it is overloaded.
 const FEWEST_ROWS: usize = 5;
-/// Fewest requests that it delivers meanwhile.
-const FEWEST_REQUESTS: u64 = 50;
+/// Fewest requests that it delivers meanwhile, or nothing is said.
+pub const FEWEST_REQUESTS: u64 = 50;
 /// A backlog of less than so many times the normal one is normal.
 const NORMAL: f64 = 3.0;
 /// A backlog of more than so many normal ones is more than what comes and goes in a queue that is nearly full.

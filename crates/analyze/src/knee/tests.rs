@@ -185,6 +185,10 @@ fn what_is_too_short_or_ends_there_is_unclear() {
     assert_eq!(why(slow.knee(&ramp(1, 200, 3))), Doubt::TooShort);
     assert_eq!(why(EVEN.knee(&ramp(1, 2, 3))), Doubt::TooFew);
     assert_eq!(why(find_knee(&[])), Doubt::TooFew);
+    let stopped = KneeVerdict::NotReached { at_least_per_second: 7.0 }.when_stopped();
+    assert_eq!(stopped, KneeVerdict::Unclear { why: Doubt::Stopped, at_least_per_second: Some(7.0) });
+    let found = EVEN.knee(&ramp(250, 3000, 20));
+    assert!(matches!(found, KneeVerdict::Found(_)) && found.clone().when_stopped() == found);
     let KneeVerdict::Unclear { at_least_per_second, .. } = EVEN.knee(&ramp(900, 1040, 20)) else { panic!() };
     assert!((900.0..1010.0).contains(&at_least_per_second.unwrap()));
 }

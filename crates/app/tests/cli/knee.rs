@@ -87,6 +87,45 @@ fn without_a_knee_or_without_clarity_it_says_so() {
 }
 
 #[test]
+fn a_very_slow_target_is_told_the_ramp_that_it_needs() {
+    let lab = lab();
+    let device = "--sim-service 1s --sim-channels 1";
+    let told = knee(&lab, 1, &format!("{device} --out slow"));
+    assert_eq!(told["verdict"]["why"], "too_few");
+    // It is not asked for ever more.
+    assert_eq!(told["ramps"].as_array().unwrap().len(), 1);
+    let sentence = told["sentences"][1].as_str().unwrap();
+    let (_, options) = sentence.split_once("iosonar knee -t dev ").unwrap_or_else(|| panic!("{sentence}"));
+    let found = knee(&lab, 0, &format!("{device} {options} --out found"));
+    let rate = found["verdict"]["sustained_per_second"].as_f64().unwrap();
+    assert!((rate - 1.0).abs() < 0.1, "{found:#}");
+    assert_eq!(found["stopped_by"], Value::Null);
+}
+
+#[test]
+fn a_search_that_is_stopped_says_so() {
+    let lab = lab();
+    lab.target("a.img", 1 << 20);
+    let mut command =
+        lab.command("knee -t a.img --buffered --from 10 --to 50 --duration 60s --no-progress --json --out k");
+    let child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let log = lab.path("k/ramp/records.log");
+    while !log.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let id = child.id().to_string();
+    std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+    let ended = iosonar_testkit::Ended::of(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, 130, "{}", ended.err);
+    let told: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((&told["verdict"]["result"], &told["verdict"]["why"]), (&"unclear".into(), &"stopped".into()));
+    assert_eq!((&told["stopped_by"], &told["ramps"][0]["stopped_by"]), (&"SIGINT".into(), &"SIGINT".into()));
+    assert!(told["sentences"].to_string().contains("the search was stopped in ramp: SIGINT"), "{told:#}");
+}
+
+#[test]
 fn a_load_is_asked_for_in_its_order_at_the_times_of_the_ramp() {
     let lab = lab();
     lab.expect(0, "generate mixed l.load.gz --rate 300 --duration 60s --size 64MiB");

@@ -1,29 +1,67 @@
 //! `iosonar knee` on a loop device that the kernel throttles: what was set is what is found.
 
-use crate::common::lab;
-use iosonar_testkit::{Ended, Image, LoopDevice, ReadLimit};
+use crate::common::{lab, run_info};
+use iosonar_archive::RunState;
+use iosonar_testkit::{Ended, Image, Lab, LoopDevice, ReadLimit};
+use serde_json::Value;
+
+/// A machine that others use, too, may disturb a ramp: then the verdict says so, and it is tried again.
+const TRIES: u32 = 4;
+
+/// `knee` on a device of so many reads per second; an error where the kernel does not limit.
+fn limited(per_second: u32, args: &str) -> Result<(Lab, Value), String> {
+    let device = LoopDevice::of(Image::random(32), &[]);
+    let group = ReadLimit::new(device.name(), per_second)?;
+    let words = group.words();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    for left in (0..TRIES).rev() {
+        let lab = lab();
+        let args = format!("knee -t {} {args} --no-progress --json --out k", device.text());
+        let ended = Ended::of(lab.command_under(&words, &args).output().unwrap());
+        let told: Value = serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}", ended.err));
+        if ended.code == 1 && told["verdict"]["why"] == "unsteady" && left > 0 {
+            println!("{per_second} set, but it was disturbed");
+            continue;
+        }
+        assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
+        let rate = told["verdict"]["sustained_per_second"].as_f64().unwrap_or_else(|| panic!("{told:#}"));
+        println!("{per_second} set, {rate} found");
+        assert!((rate / f64::from(per_second) - 1.0).abs() < 0.1, "{per_second}: {told:#}");
+        return Ok((lab, told));
+    }
+    unreachable!("the last try returns")
+}
 
 #[test]
 fn a_limit_of_the_kernel_is_found() {
     needs!();
     for limit in [400, 1500] {
-        let device = LoopDevice::of(Image::random(32), &[]);
-        let group = or_skip!(ReadLimit::new(device.name(), limit));
-        let lab = lab();
-        let words = group.words();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         // Where it begins is told, so that the test does not last longer than it has to.
         let (from, to) = (limit / 2, limit * 3 / 2);
-        let args = format!(
-            "knee -t {} --from {from} --to {to} --duration 12s --no-progress --json --out k",
-            device.text()
-        );
-        let ended = Ended::of(lab.command_under(&words, &args).output().unwrap());
-        assert_eq!(ended.code, 0, "{}\n{}", ended.out, ended.err);
-        let told: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
-        let rate = told["verdict"]["sustained_per_second"].as_f64().unwrap_or_else(|| panic!("{told:#}"));
-        println!("{limit} set, {rate} found");
-        assert!((rate / f64::from(limit) - 1.0).abs() < 0.1, "{limit}: {told:#}");
+        let (lab, _) = or_skip!(limited(limit, &format!("--from {from} --to {to} --duration 12s")));
         assert!(lab.path("k/knee.png").exists() && lab.path("k/ramp/records.parquet").exists());
     }
+}
+
+#[test]
+fn a_search_finds_a_limit_of_the_kernel_by_itself() {
+    needs!();
+    let (_lab, told) = or_skip!(limited(400, "--from 20 --duration 5s"));
+    let ramps = told["ramps"].as_array().unwrap();
+    let names: Vec<&str> = ramps.iter().map(|ramp| ramp["name"].as_str().unwrap()).collect();
+    let has_both = names.starts_with(&["coarse-1", "coarse-2"]) && names.last().unwrap().starts_with("fine-");
+    assert!(has_both, "{names:?}");
+    // The first one ends at half of what the device may do.
+    assert_ne!(ramps[0]["verdict"]["result"], "found");
+}
+
+#[test]
+fn a_ramp_ends_early_once_it_is_clear_that_the_target_cannot_follow() {
+    needs!();
+    let (lab, _) = or_skip!(limited(400, "--from 200 --to 4000 --duration 14s"));
+    let info = run_info(&lab.path("k/ramp"));
+    let RunState::Interrupted(why) = &info.state else { panic!("{:?}", info.state) };
+    assert!(why.contains("its end time"), "{why}");
+    let last = lab.records("k/ramp").iter().filter_map(|record| record.submitted).max().unwrap();
+    assert!((4.0..11.0).contains(&last.as_secs_f64()), "{last}");
 }

@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::knee_args::{DemandArgs, KneeArgs};
 use crate::output::{tell, utc_stamp};
 use anyhow::anyhow;
-use iosonar_analyze::knee::KneeVerdict;
+use iosonar_analyze::knee::{Doubt, KneeVerdict};
 use iosonar_archive::RunState;
 use iosonar_plan::{Nanos, Rising, RisingShape};
 use ramp::Ramp;
@@ -120,6 +120,12 @@ impl Search<'_> {
                 None => return Ok(None),
                 Some(KneeVerdict::Found(knee)) => return Ok(Some(knee.sustained_per_second)),
                 Some(_) if to >= demand.most => return Ok(None),
+                // Asking ten times as much of a target that hardly answers shows nothing.
+                Some(KneeVerdict::Unclear { why: Doubt::TooFew, .. })
+                    if self.ramps.last().is_some_and(Ramp::is_far_behind) =>
+                {
+                    return Ok(None);
+                }
                 Some(_) => from = to,
             }
         }
@@ -142,9 +148,7 @@ impl Search<'_> {
                 Some(KneeVerdict::NotReached { at_least_per_second }) => {
                     rate = at_least_per_second.max(1.0) * 1.5
                 }
-                Some(KneeVerdict::Unclear { why: iosonar_analyze::knee::Doubt::EndedThere, .. }) => {
-                    rate *= 1.3
-                }
+                Some(KneeVerdict::Unclear { why: Doubt::EndedThere, .. }) => rate *= 1.3,
                 _ => return Ok(()),
             }
         }

@@ -49,8 +49,35 @@ pub struct Ramp {
 impl Ramp {
     /// Whether it came to an end that tells something: its own, or that of a clear answer.
     pub fn is_whole(&self) -> bool {
-        !is_signal(&self.info.state) && !matches!(self.info.state, RunState::Broken(_))
+        is_whole(&self.info.state)
     }
+
+    /// What ended it from outside: a signal, or why it broke.
+    pub fn stopped_by(&self) -> Option<&str> {
+        match &self.info.state {
+            RunState::Interrupted(why) | RunState::Broken(why) if !self.is_whole() => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Requests that ended, in a second.
+    pub fn delivered_per_second(&self) -> f64 {
+        let seconds = self.rows.iter().map(RampRow::seconds).sum::<f64>();
+        self.delivered() / seconds.max(1e-9)
+    }
+
+    /// Whether far less ended than was asked for, of however few requests.
+    pub fn is_far_behind(&self) -> bool {
+        self.delivered() < FAR_BEHIND * self.rows.iter().map(|row| row.demanded).sum::<f64>()
+    }
+
+    fn delivered(&self) -> f64 {
+        self.rows.iter().map(|row| row.delivered as f64).sum()
+    }
+}
+
+fn is_whole(state: &RunState) -> bool {
+    !is_signal(state) && !matches!(state, RunState::Broken(_))
 }
 
 /// Carries a ramp out. `run_id` is that of the first one.
@@ -159,8 +186,12 @@ const ENOUGH: u64 = 500;
 /// Above this part of the demand the target keeps up.
 const KEEPS_UP: f64 = 0.95;
 
+/// Below this part of the demand a target is far behind.
+const FAR_BEHIND: f64 = 0.5;
+
 /// Ends a ramp when it has been clear for some time that the target cannot follow: more waits than may be in flight, and
-/// less is delivered than demanded.
+/// less is delivered than demanded. What is still not done when as much time again has passed is not waited for: it may be
+/// hours.
 fn stop_when_clear(scene: &Scene<'_>, rising: Rising, depth: u32) {
     let hold = match rising.shape {
         RisingShape::Linear => Nanos(rising.over.0 / 4).max(Nanos::from_secs(4)),
@@ -177,8 +208,9 @@ fn stop_when_clear(scene: &Scene<'_>, rising: Rising, depth: u32) {
         }
         let (since, before) = *behind_since.get_or_insert((now, ended));
         let (delivered, demanded) = (ended - before, rising.until(now) - rising.until(since));
+        let is_overdue = now.0 > rising.over.0.saturating_mul(2);
         let is_clear = delivered >= ENOUGH && (delivered as f64) < KEEPS_UP * demanded;
-        if is_clear && now.saturating_sub(since) >= hold {
+        if is_overdue || is_clear && now.saturating_sub(since) >= hold {
             scene.control.stop_at(now);
             return;
         }
@@ -209,9 +241,10 @@ fn judge(name: &str, dir: PathBuf, rising: Rising, info: RunInfo, summary: Summa
         finder.count(record);
     })?;
     let rows = |number: usize| tally.rows(ROWS / number, |time| rising.until(time));
+    let verdict = find_knee(&rows(ROWS));
     Ok(Ramp {
         name: name.to_string(),
-        verdict: find_knee(&rows(ROWS)),
+        verdict: if is_whole(&info.state) { verdict } else { verdict.when_stopped() },
         rows: rows(PICTURE),
         steps: rows(TABLE),
         overload: finder.result(),

@@ -8,7 +8,7 @@ use crate::knee_args::KneeArgs;
 use crate::output::{print, tell};
 use crate::session::{TOOL, exit};
 use anyhow::Context;
-use iosonar_analyze::knee::{KneeVerdict, RampRow};
+use iosonar_analyze::knee::{Doubt, FEWEST_REQUESTS, KneeVerdict, RampRow};
 use iosonar_archive::{Archive, RunState};
 use iosonar_plan::RisingShape;
 use iosonar_view::units::{Charset, duration, grouped, request_rate};
@@ -27,7 +27,7 @@ pub fn report(args: &KneeArgs, out: &Path, ramps: &[Ramp]) -> Result<Exit, Failu
     let pictures = draw(ramp, out)?;
     match args.result.json {
         true => print(&format!("{json:#}\n"))?,
-        false => print(&text(args, ramp, out, &pictures))?,
+        false => print(&text(args, ramp, ramps, out, &pictures))?,
     }
     Ok(how_it_ended(ramp, ramps))
 }
@@ -77,6 +77,7 @@ fn to_json(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Value {
             "name": ramp.name,
             "demand": ramp.rising,
             "verdict": ramp.verdict,
+            "stopped_by": ramp.stopped_by(),
             "load_was_over": ramp.load_was_over,
             "ramped_overload": ramp.overload,
             "ramped_overload_iops": ramp.overload.iops(),
@@ -88,7 +89,8 @@ fn to_json(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Value {
         "target": args.target,
         "depth": args.demand.depth,
         "verdict": ramp.verdict,
-        "sentences": knee_sentences(&ramp.verdict),
+        "sentences": sentences(args, ramp, ramps),
+        "stopped_by": ramps.last().and_then(Ramp::stopped_by),
         "stamps": ramp.summary.stamps.iter().map(|stamp| stamp.text()).collect::<Vec<_>>(),
         "answer": ramp.name,
         "ramps": ramps.iter().map(of).collect::<Vec<_>>(),
@@ -96,10 +98,38 @@ fn to_json(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Value {
     })
 }
 
-fn text(args: &KneeArgs, ramp: &Ramp, out: &Path, pictures: &[PathBuf]) -> String {
+/// What was found, what stopped the search, and what to type where a target is too slow for it.
+fn sentences(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Vec<String> {
+    let mut sentences = knee_sentences(&ramp.verdict);
+    if let Some((last, why)) = ramps.last().and_then(|last| Some((last, last.stopped_by()?))) {
+        sentences.push(format!("the search was stopped in {}: {why}", last.name));
+    }
+    let is_slow =
+        matches!(ramp.verdict, KneeVerdict::Unclear { why: Doubt::TooFew, .. }) && ramp.is_far_behind();
+    if is_slow {
+        let target = args.target.display();
+        sentences.push(slow(ramp.delivered_per_second(), &format!("iosonar knee -t {target}")));
+    }
+    sentences
+}
+
+/// The ramp that a target needs which ends so few requests in a second.
+fn slow(per_second: f64, command: &str) -> String {
+    let rate = per_second.max(0.01);
+    let (from, to) = ((rate / 2.0).floor().max(1.0), (rate * 3.0).ceil().max(2.0));
+    // Two thirds of the ramp ask for more than the target can do, and some of that is lost in finding out.
+    let seconds = (3.0 * FEWEST_REQUESTS as f64 / rate).ceil();
+    format!(
+        "it ends about {} requests/s, and a rate is told of {FEWEST_REQUESTS} at least: {command} --from {from} --to {to} \
+         --duration {seconds}s",
+        request_rate(per_second)
+    )
+}
+
+fn text(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp], out: &Path, pictures: &[PathBuf]) -> String {
     let source = ramp.summary.targets.first().map_or("", |target| target.source.as_str());
     let mut text = format!("knee of {}: {source}, depth {}\n", args.target.display(), args.demand.depth);
-    for sentence in knee_sentences(&ramp.verdict) {
+    for sentence in sentences(args, ramp, ramps) {
         let _ = writeln!(text, "  {sentence}");
     }
     if ramp.load_was_over {
