@@ -14,6 +14,7 @@ use iosonar_archive::{
 use iosonar_dialect_blkreplay::recording;
 use iosonar_plan::{Plan, Target};
 use iosonar_trace::{Entry, Next, Pairing, Place, Requests, TraceError, Traced};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -144,6 +145,10 @@ impl Requests for Recorded {
         self.devices.clone()
     }
 
+    fn device(&self, number: u32) -> Option<String> {
+        self.devices.get(number as usize).cloned()
+    }
+
     fn besides(&self) -> Vec<(String, u64)> {
         vec![("requests that were not handed over".into(), self.unsent)]
     }
@@ -181,6 +186,8 @@ pub struct NewArchive {
     targets: Vec<Met>,
     /// Targets by the trace's numbers of devices, as far as these were met.
     numbers: Vec<Option<u16>>,
+    /// And by their names, of which there may be as many as a cloud has volumes.
+    by_name: HashMap<String, u16>,
     plan: Plan,
     run: RunInfo,
 }
@@ -206,7 +213,8 @@ impl NewArchive {
         together: usize,
     ) -> Result<NewArchive, Failure> {
         let records = writer.made_records(together)?;
-        Ok(NewArchive { writer, records, targets: Vec::new(), numbers: Vec::new(), plan, run })
+        let (targets, numbers, by_name) = (Vec::new(), Vec::new(), HashMap::new());
+        Ok(NewArchive { writer, records, targets, numbers, by_name, plan, run })
     }
 
     /// Whether the request became a record: reads and writes whose begin is known do.
@@ -231,9 +239,11 @@ impl NewArchive {
             return Some(*known);
         }
         // Traces that were joined may have one device under several numbers.
-        let known = self.targets.iter().position(|met| met.info.path == device.name);
-        let target = u16::try_from(known.unwrap_or(self.targets.len())).ok().filter(|n| *n < u16::MAX)?;
+        let known = self.by_name.get(device.name).copied();
+        let new = || u16::try_from(self.targets.len()).ok().filter(|n| *n < u16::MAX);
+        let target = known.or_else(new)?;
         if known.is_none() {
+            self.by_name.insert(device.name.to_string(), target);
             let like = self.run.targets.iter().find(|t| t.path == device.name);
             let like = like.unwrap_or(&self.run.targets[0]).clone();
             let info = TargetInfo { path: device.name.to_string(), ..like };
