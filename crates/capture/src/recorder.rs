@@ -34,8 +34,18 @@ pub struct Settings {
     pub watch: Watch,
     /// Where they are read.
     pub interface: Interface,
-    /// Bytes of each CPU's buffers.
+    /// Bytes of the buffers of all CPUs together.
     pub buffer_bytes: u64,
+}
+
+impl Settings {
+    /// Each CPU of the machine has buffers, those that this process may not use, too.
+    pub(crate) fn buffer_bytes_of_cpu(&self) -> u64 {
+        let entries = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
+        let is_cpu = |name: &str| name.strip_prefix("cpu").is_some_and(|n| n.parse::<u32>().is_ok());
+        let cpus = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_cpu)).count();
+        self.buffer_bytes / cpus.max(1) as u64
+    }
 }
 
 /// What a round gave.
@@ -77,7 +87,7 @@ impl Source {
         }
     }
 
-    fn lost(&self) -> Result<u64, CaptureError> {
+    fn lost(&mut self) -> Result<u64, CaptureError> {
         match self {
             Source::Tracepoints(source) => source.lost(),
             Source::Blktrace(source) => source.lost(),
@@ -120,7 +130,6 @@ impl Recorder {
     pub fn round(&mut self) -> Result<Round, CaptureError> {
         let before = monotonic_ns();
         let damaged = self.source.drain(&mut self.waiting)?;
-        // A source that lost its counter, with its device, loses nothing that was counted.
         let lost = self.source.lost()?.saturating_sub(self.lost);
         self.lost += lost;
         // Each CPU's events are in order: sorting runs that are sorted is joining them.

@@ -48,7 +48,7 @@ impl Tracepoints {
         // Times that can be compared with those of a run, and old events kept rather than new ones.
         instance.write("trace_clock", "mono")?;
         instance.write("options/overwrite", "0")?;
-        instance.write("buffer_size_kb", &(settings.buffer_bytes / 1024).max(64).to_string())?;
+        instance.write("buffer_size_kb", &(settings.buffer_bytes_of_cpu() / 1024).max(64).to_string())?;
         let (forms, page) = instance.forms(&events)?;
         for event in &events {
             instance.enable(event, &settings.devices)?;

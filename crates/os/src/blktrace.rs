@@ -29,7 +29,10 @@ struct UserTraceSetup {
 /// # Errors
 /// `BUSY` where the device is traced already, `NOTTY` in a kernel without blktrace, `PERM` without privilege.
 pub fn setup(device: impl AsFd, mask: u16, bytes: u32, buffers: u32) -> io::Result<String> {
-    let mut setup = UserTraceSetup { act_mask: mask, buf_size: bytes, buf_nr: buffers, ..Default::default() };
+    // Without an end the kernel takes the size of now, and tells nothing behind it of a device that grows.
+    let end_lba = u64::MAX;
+    let mut setup =
+        UserTraceSetup { act_mask: mask, buf_size: bytes, buf_nr: buffers, end_lba, ..Default::default() };
     // SAFETY: BLKTRACESETUP reads and writes one `struct blk_user_trace_setup`, which `UserTraceSetup` mirrors field for
     // field; all its fields are integers, so whatever the kernel writes is a valid value.
     let updater = unsafe { Updater::<BLKTRACESETUP, UserTraceSetup>::new(&mut setup) };

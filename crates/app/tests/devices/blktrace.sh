@@ -97,4 +97,15 @@ blktrace -d /dev/sda -k > /dev/null 2>&1
 # A signal at its begin makes blktrace wait for itself.
 kill -KILL "$theirs"
 wait "$theirs"
-true
+
+echo "== vanished"
+record vanished blktrace
+one=$!
+until_recording vanished
+read_direct 100
+sleep 1.5
+echo 1 > /sys/block/sda/device/delete
+sleep 2.5
+kill -TERM "$one"
+wait "$one"
+echo "-- status $?"

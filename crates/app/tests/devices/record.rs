@@ -480,4 +480,9 @@ fn through_blktraces_interface_the_same_is_seen() {
     assert_eq!(lab.records("killed").len(), 500);
     let theirs = answer("another's");
     assert!(theirs.contains("-- status 0\n-- still traced\n"), "{theirs}");
+    // What was there until the device went is kept.
+    let vanished = answer("vanished");
+    assert!(vanished.contains("-- status 0\n"), "{vanished}\n{}", told("vanished"));
+    assert!(told("vanished").contains("/dev/sda is gone"), "{}", told("vanished"));
+    assert!(lab.records("vanished").len() >= 100);
 }

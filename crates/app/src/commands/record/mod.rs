@@ -186,7 +186,12 @@ impl<'a> Recording<'a> {
             gone,
             ..
         } = self;
-        let (events, last) = recorder.stop().map_err(Failure::broke)?;
+        let (stopped, broken) = match recorder.stop() {
+            Ok(stopped) => (stopped, broken),
+            // What was read before is kept.
+            Err(error) => (Default::default(), broken.or(Some(error.to_string()))),
+        };
+        let (events, last) = stopped;
         kernel.set(false);
         let took = begun.elapsed();
         sum.lost += last.lost;
@@ -291,7 +296,6 @@ fn cpu_ns() -> u64 {
 }
 
 fn settings(args: &RecordArgs, devices: &[(TargetFacts, BlockDevice)]) -> Settings {
-    let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
     Settings {
         devices: devices.iter().map(|(_, device)| number(device)).collect(),
         watch: match args.at {
@@ -302,7 +306,7 @@ fn settings(args: &RecordArgs, devices: &[(TargetFacts, BlockDevice)]) -> Settin
             InterfaceArg::Tracepoints => Interface::Tracepoints,
             InterfaceArg::Blktrace => Interface::Blktrace,
         },
-        buffer_bytes: args.buffer.0 / cpus,
+        buffer_bytes: args.buffer.0,
     }
 }
 
