@@ -4,6 +4,7 @@ use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_plan::{Plan, Stamp};
+use parquet::errors::ParquetError;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -67,12 +68,40 @@ impl ArchiveError {
         ArchiveError::Damaged { path: path.display().to_string(), why: why.into() }
     }
 
-    pub(crate) fn parquet(path: &Path, error: parquet::errors::ParquetError) -> ArchiveError {
-        ArchiveError::damaged(path, error.to_string())
+    pub(crate) fn parquet(path: &Path, error: ParquetError) -> ArchiveError {
+        // A full disk, for example: what the system says is no damage.
+        match error {
+            ParquetError::External(error) => match error.downcast::<std::io::Error>() {
+                Ok(error) => ArchiveError::io(path, *error),
+                Err(error) => ArchiveError::damaged(path, error.to_string()),
+            },
+            error => ArchiveError::damaged(path, error.to_string()),
+        }
     }
 }
 
 type Result<T> = std::result::Result<T, ArchiveError>;
+
+/// Whether an archive has all that a finished one has: records, the summary, and a run that does not go on. A writer that
+/// was killed on its last steps leaves less.
+///
+/// # Errors
+/// What is no archive.
+pub fn is_whole(dir: &Path) -> Result<bool> {
+    let is_running = Archive::open(dir)?.run().state == RunState::Running;
+    Ok(!is_running && dir.join(RECORDS).exists() && dir.join(SUMMARY).exists())
+}
+
+/// Whether a directory holds nothing but files of an archive, which may be a part of one only.
+pub fn is_part_of_archive(dir: &Path) -> bool {
+    let names = [PLAN, ENVIRONMENT, RUN, LOG, RECORDS, SERIES_LOG, SERIES, RESERVE, SUMMARY, HISTOGRAMS];
+    let is_known = |entry: std::io::Result<fs::DirEntry>| {
+        let name = entry.map(|entry| entry.file_name()).unwrap_or_default();
+        let name = name.to_string_lossy();
+        names.contains(&&*name) || name.ends_with(".tmp")
+    };
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.all(is_known))
+}
 
 /// Replaces a file as a whole, so that a reader sees the old or the new one.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
@@ -182,9 +211,8 @@ impl ArchiveWriter {
     /// # Errors
     /// A directory that is whole.
     pub fn again(dir: &Path, plan: &Plan) -> Result<ArchiveWriter> {
-        let records = dir.join(RECORDS);
-        if records.exists() {
-            return Err(ArchiveError::Exists(records.display().to_string()));
+        if is_whole(dir)? {
+            return Err(ArchiveError::Exists(dir.join(RECORDS).display().to_string()));
         }
         remove_quietly(&dir.join(LOG));
         Ok(ArchiveWriter { dir: dir.to_path_buf(), run_id: plan.run_id, stamp: plan.stamp() })

@@ -18,7 +18,8 @@ mod run;
 mod text;
 
 pub use dir::{
-    Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, MadeRecords, RECORDS, SUMMARY, SeriesLog, parse_sample,
+    Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, MadeRecords, RECORDS, SUMMARY, SeriesLog,
+    is_part_of_archive, is_whole, parse_sample,
 };
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};

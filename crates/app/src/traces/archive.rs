@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use iosonar_analyze::Limits;
 use iosonar_archive::{
     Archive, ArchiveError, ArchiveWriter, Fields, MadeRecords, Marks, Outcome, Part, RECORDS, ROW_GROUP,
-    Record, RecordFile, RunInfo, RunState, TargetInfo,
+    Record, RecordFile, RunInfo, RunState, TargetInfo, is_part_of_archive,
 };
 use iosonar_dialect_blkreplay::recording;
 use iosonar_plan::{Plan, Target};
@@ -337,7 +337,7 @@ impl Converted {
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let dir = path.with_file_name(format!(".{name}.partial"));
-    if Archive::open(&dir).is_ok() {
+    if is_part_of_archive(&dir) {
         // If it stays, nothing is made there.
         let _ = std::fs::remove_dir_all(&dir);
     }

@@ -286,6 +286,8 @@ impl<'a, R: Read> Segments<'a, R> {
             let bad = self.resume(begin, &head[..read], "the head of a frame is cut off or damaged")?;
             return Ok(Some(Some(bad)));
         };
+        // The head is sound, whatever its events are.
+        self.lost += told.lost;
         let mut bytes = head.to_vec();
         bytes.resize(FRAME_HEAD + told.packed, 0);
         let read = FRAME_HEAD + self.fill(&mut bytes[FRAME_HEAD..])?;
@@ -293,7 +295,6 @@ impl<'a, R: Read> Segments<'a, R> {
             let why = format!("a frame of {} events is cut off or damaged", told.events);
             return Ok(Some(Some(self.resume(begin, &bytes[..read], &why)?)));
         }
-        self.lost += told.lost;
         (self.used, self.left, self.before) = (0, told.events, Before::default());
         Ok(Some(None))
     }

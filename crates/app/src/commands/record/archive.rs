@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::session::{TOOL, command_line};
 use crate::traces::{Device, NewArchive, TOGETHER_IN_FILE};
 use anyhow::{Context, anyhow};
-use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TargetInfo};
+use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TargetInfo, is_whole};
 use iosonar_capture::{Interface, Settings, Watch, segment_files};
 use iosonar_dialect_blkreplay::recording;
 use iosonar_host::{BlockDevice, Root, TargetFacts, environment};
@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// Where the events lie.
 pub const EVENTS: &str = "events";
+/// The word for blktrace's interface.
+const BLKTRACE: &str = "blktrace";
 /// Facts about the recording.
 const FACTS: &str = "recording.json";
 /// Damaged places that are told one by one.
@@ -55,6 +57,9 @@ struct Counts {
     /// CPU time of the recorder, and per event.
     cpu_seconds: f64,
     cpu_ns_per_event: f64,
+    /// Why it ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    broken: Option<String>,
     /// Devices that went while they were recorded, and seconds since the begin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     gone: Vec<(String, f64)>,
@@ -110,7 +115,7 @@ impl Begun {
             .to_string(),
             interface: match settings.interface {
                 Interface::Tracepoints => "tracepoints",
-                Interface::Blktrace => "blktrace",
+                Interface::Blktrace => BLKTRACE,
             }
             .to_string(),
             origin_monotonic_ns: run.origin_monotonic_ns,
@@ -134,15 +139,19 @@ impl Begun {
             removed_events: stored.removed_events,
             cpu_seconds: recorded.cpu_ns as f64 / 1e9,
             cpu_ns_per_event: recorded.cpu_ns as f64 / stored.events.max(1) as f64,
+            broken: recorded.broken.clone(),
             gone: recorded.gone.iter().map(|gone| (gone.path.clone(), gone.after.as_secs_f64())).collect(),
         });
         self.facts.keep(&self.dir)?;
-        self.run.state = match &recorded.broken {
-            Some(why) => RunState::Broken(why.clone()),
-            None => RunState::Finished,
-        };
+        self.run.state = self.facts.counts.as_ref().map_or(RunState::Finished, Counts::state);
         let (dir, facts) = (self.dir, self.facts);
         make(&dir, &facts, NewArchive::of(self.writer, self.plan, self.run, TOGETHER_IN_FILE)?)
+    }
+}
+
+impl Counts {
+    fn state(&self) -> RunState {
+        self.broken.clone().map_or(RunState::Finished, RunState::Broken)
     }
 }
 
@@ -180,11 +189,15 @@ impl Facts {
 pub fn conclude_cut_off(dir: &Path) -> Result<Option<String>, Failure> {
     let facts = Facts::of(dir)?;
     let archive = Archive::open(dir).map_err(Failure::refused)?;
-    if archive.record_file().map_err(Failure::refused)?.is_some() {
+    if is_whole(dir).map_err(Failure::refused)? {
         return Ok(None);
     }
     let (plan, mut run) = (archive.plan().clone(), archive.run().clone());
-    run.state = RunState::Broken("the recorder was killed; everything up to its last second is there".into());
+    run.state = match &facts.counts {
+        // It had ended; only the archive was not made.
+        Some(counts) => counts.state(),
+        None => RunState::Broken("the recorder was killed; everything up to its last second is there".into()),
+    };
     make(dir, &facts, NewArchive::again(dir, plan, run)?).map(Some)
 }
 
@@ -254,8 +267,10 @@ impl Told<'_> {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.lost > 0 {
+            // blktrace counts joins, plugs and the like, too, which are not kept.
+            let most = if self.facts.interface == BLKTRACE { "up to " } else { "" };
             remarks.push(format!(
-                "{} events were lost because a ring buffer was full: give more with --buffer; requests are missing, and some have no end",
+                "{most}{} events were lost because a ring buffer was full: give more with --buffer; requests are missing, and some have no end",
                 self.lost
             ));
         }
