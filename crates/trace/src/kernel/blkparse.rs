@@ -3,7 +3,7 @@
 //! The form is a text with fields (`%D`, `%T` …); a line is read by finding its fields again. What is left of a line
 //! behind the form is passed over, so that the default form reads all the actions that it prints differently.
 
-use super::event::{Action, BEYOND, Counts, Device, Event, Events, Rwbs};
+use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
 use crate::cursor::Cursor;
 use crate::request::{Bad, Entry, Kind, Next, Process};
 use crate::text::{Lines, whole};
@@ -419,20 +419,9 @@ impl<R: BufRead> Events for Blkparse<R> {
         &self.event
     }
 
-    fn count(&mut self, counts: &mut Counts) {
-        loop {
-            let is_usual = self.form.is_default && !self.summary;
-            let glanced = is_usual.then(|| self.lines.usual(|_, line| glance(line))).flatten();
-            let action = match glanced {
-                Some(action) => action,
-                None => match self.next() {
-                    Ok(Some(Entry::One(event))) => event.action,
-                    Ok(Some(Entry::Bad(_))) => continue,
-                    Ok(None) | Err(_) => return,
-                },
-            };
-            counts[action as usize] += 1;
-        }
+    fn glance(&mut self) -> Option<Action> {
+        let is_usual = self.form.is_default && !self.summary;
+        is_usual.then(|| self.lines.usual(|_, line| glance(line))).flatten()
     }
 
     fn besides(&self) -> Vec<(String, u64)> {

@@ -217,11 +217,22 @@ pub trait Events {
     /// Adds up what is left, by action, up to the end or to what cannot be read over. Damaged entries may count as what
     /// they seem to be.
     fn count(&mut self, counts: &mut Counts) {
-        while let Ok(Some(entry)) = self.next() {
-            if let Entry::One(event) = entry {
-                counts[event.action as usize] += 1;
-            }
+        loop {
+            let action = match self.glance() {
+                Some(action) => action,
+                None => match self.next() {
+                    Ok(Some(Entry::One(event))) => event.action,
+                    Ok(Some(Entry::Bad(_))) => continue,
+                    Ok(None) | Err(_) => return,
+                },
+            };
+            counts[action as usize] += 1;
         }
+    }
+
+    /// Passes over the next event and tells its action, where that can be seen without the rest. None: `next` has to look.
+    fn glance(&mut self) -> Option<Action> {
+        None
     }
 
     /// What was met beside events so far, and how often.

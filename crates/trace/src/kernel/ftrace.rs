@@ -3,7 +3,7 @@
 //! Head: name of the task, its number, the CPU, the time in seconds; then the event's name and its fields, in the form that
 //! the kernel's own format files give (`include/trace/events/block.h`).
 
-use super::event::{Action, BEYOND, Counts, Device, Event, Events, Rwbs};
+use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
 use crate::cursor::Cursor;
 use crate::request::{Bad, Entry, Next, Process};
 use crate::text::{Lines, seconds, whole};
@@ -108,18 +108,8 @@ impl<R: BufRead> Events for Ftrace<R> {
         &self.event
     }
 
-    fn count(&mut self, counts: &mut Counts) {
-        loop {
-            let action = match self.lines.usual(|_, line| glance(line)) {
-                Some(action) => action,
-                None => match self.next() {
-                    Ok(Some(Entry::One(event))) => event.action,
-                    Ok(Some(Entry::Bad(_))) => continue,
-                    Ok(None) | Err(_) => return,
-                },
-            };
-            counts[action as usize] += 1;
-        }
+    fn glance(&mut self) -> Option<Action> {
+        self.lines.usual(|_, line| glance(line))
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
