@@ -16,6 +16,7 @@ mod loops;
 mod mounts;
 mod node;
 mod number;
+pub mod output;
 mod root;
 pub mod sample;
 mod size;

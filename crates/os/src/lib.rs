@@ -9,6 +9,7 @@ pub mod blktrace;
 pub mod blockdev;
 mod buffer;
 mod clock;
+pub mod create;
 mod file;
 pub mod flight;
 mod huge;

@@ -1,0 +1,275 @@
+//! The output gate: it judges every file that a user names for output before it is opened.
+//!
+//! An output is a new regular file, a pipe, standard output or `/dev/null`. It is never a device, and never a file
+//! that is read by the same command, is its target or its other output, lies below a device, or is swap space. What
+//! becomes of another file that exists is the caller's [`Existing`].
+
+mod error;
+mod folder;
+mod reserved;
+
+pub use error::{OutputError, Role};
+pub use folder::OutputFolder;
+pub use reserved::Reserved;
+
+use crate::guard::{Guard, Intent, Refusal};
+use crate::{DevNumber, Root, identify_growing};
+use iosonar_os::create::Unfinished;
+use std::fs::{File, Metadata};
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// What becomes of a regular file that exists where an output is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and the output is refused.
+    Keep,
+    /// The same of a command that has `--force`, which was not given.
+    KeepUnlessForced,
+    /// A complete new file takes its place.
+    Replace,
+}
+
+/// How the path of an output was given: the option (`--out`, `-csvout`), or the name of the argument (`OUT`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputName {
+    /// As the help spells it.
+    pub option: String,
+    /// As typed.
+    pub path: PathBuf,
+}
+
+impl OutputName {
+    /// An option or argument with its value.
+    pub fn new(option: impl Into<String>, path: impl Into<PathBuf>) -> OutputName {
+        OutputName { option: option.into(), path: path.into() }
+    }
+}
+
+/// A file, whatever its names are: device and inode.
+type Identity = (u64, u64);
+
+/// The gate of one command, which knows what else the command reads and writes.
+#[derive(Debug)]
+pub struct Gate<'a> {
+    root: &'a Root,
+    taken: Vec<(Identity, Role)>,
+}
+
+/// What is there where an output is to be.
+enum Found {
+    /// Nothing.
+    Nothing,
+    /// The standard output of this process.
+    StandardOutput,
+    /// A pipe or `/dev/null`: what is there cannot be overwritten.
+    Stream,
+    /// A regular file that may be written.
+    File(Metadata),
+}
+
+impl<'a> Gate<'a> {
+    /// One that knows of no other file yet.
+    pub fn new(root: &'a Root) -> Gate<'a> {
+        Gate { root, taken: Vec::new() }
+    }
+
+    /// Remembers a file that no output may be. What does not exist or is no file cannot be lost.
+    pub fn forbid(&mut self, path: &Path, role: Role) {
+        if let Ok(facts) = path.metadata()
+            && (facts.is_file() || facts.file_type().is_block_device())
+        {
+            self.taken.push((identity(&facts), role));
+        }
+    }
+
+    /// Opens an output that is written from its beginning to its end, and is there when it is complete.
+    ///
+    /// # Errors
+    /// The path is no output, or the file cannot be created.
+    pub fn create(&self, name: &OutputName, existing: Existing) -> Result<Output, OutputError> {
+        let failed = |error| OutputError::of_io(name, error);
+        let sink = match (self.look(name)?, existing) {
+            (Found::StandardOutput, _) => Sink::Standard(io::stdout()),
+            (Found::Stream, _) => Sink::Stream(File::options().write(true).open(&name.path).map_err(failed)?),
+            (Found::Nothing, _) => Sink::New(Unfinished::begin(parent(&name.path)).map_err(failed)?),
+            (Found::File(facts), Existing::Replace) => {
+                let place = name.path.canonicalize().map_err(failed)?;
+                let mut new = Unfinished::begin(parent(&place)).map_err(failed)?;
+                new.file().set_permissions(facts.permissions()).map_err(failed)?;
+                Sink::Replacing(new, place)
+            }
+            (Found::File(_), Existing::Keep | Existing::KeepUnlessForced) => {
+                return Err(OutputError::exists(name, existing));
+            }
+        };
+        Ok(Output { sink: BufWriter::with_capacity(PIECE, sink), path: name.path.clone() })
+    }
+
+    /// Tests an output that is written later, in place: the file is there from now on. One that exists keeps its content
+    /// until it is opened.
+    ///
+    /// # Errors
+    /// The path is no output, or the file cannot be created.
+    pub fn reserve(&mut self, name: &OutputName, at_end: bool) -> Result<Reserved, OutputError> {
+        let failed = |error| OutputError::of_io(name, error);
+        let reserved = match self.look(name)? {
+            Found::StandardOutput => Reserved::standard_output(name),
+            Found::Stream => {
+                Reserved::stream(name, File::options().write(true).open(&name.path).map_err(failed)?)
+            }
+            Found::Nothing => Reserved::new(name, at_end).map_err(failed)?,
+            Found::File(_) => Reserved::existing(name, at_end).map_err(failed)?,
+        };
+        self.forbid(&name.path, Role::Output(name.option.clone()));
+        Ok(reserved)
+    }
+
+    /// Refuses a path where a file exists or nothing can be created, before time is spent on what is to be in it.
+    ///
+    /// # Errors
+    /// The path is no output.
+    pub fn check(&self, name: &OutputName, existing: Existing) -> Result<(), OutputError> {
+        self.create(name, existing).map(drop)
+    }
+
+    fn look(&self, name: &OutputName) -> Result<Found, OutputError> {
+        if is_standard_output(&name.path) {
+            return Ok(Found::StandardOutput);
+        }
+        let facts = match name.path.metadata() {
+            Ok(facts) => facts,
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(OutputError::of_io(name, error)),
+            Err(_) if name.path.symlink_metadata().is_ok() => {
+                return Err(OutputError::special(name, "a symbolic link that leads nowhere"));
+            }
+            Err(_) => return Ok(Found::Nothing),
+        };
+        let kind = facts.file_type();
+        if let Some((_, role)) = self.taken.iter().find(|(taken, _)| *taken == identity(&facts)) {
+            return Err(OutputError::Taken { name: name.clone(), role: role.clone() });
+        }
+        if kind.is_fifo() || kind.is_char_device() && is_null(&facts) {
+            return Ok(Found::Stream);
+        }
+        if !kind.is_file() {
+            return Err(OutputError::special(name, kind_in_words(&facts)));
+        }
+        match self.use_of(&name.path) {
+            Some(refusal) => Err(OutputError::InUse { name: name.clone(), refusal: Box::new(refusal) }),
+            None => Ok(Found::File(facts)),
+        }
+    }
+
+    /// Why a file that exists must not be written.
+    fn use_of(&self, path: &Path) -> Option<Refusal> {
+        let facts = identify_growing(path, self.root).ok()?;
+        Guard::new(self.root).check(&facts, Intent::Write, false).err()
+    }
+}
+
+/// Bytes that are written at once.
+const PIECE: usize = 1 << 16;
+
+/// An output that is being written. Nothing is left of a new one, and nothing changes where another is replaced, until
+/// it is published.
+#[derive(Debug)]
+pub struct Output {
+    sink: BufWriter<Sink>,
+    path: PathBuf,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Standard(Stdout),
+    Stream(File),
+    New(Unfinished),
+    Replacing(Unfinished, PathBuf),
+}
+
+impl Output {
+    /// Bytes that were written; none of what cannot be taken back.
+    ///
+    /// # Errors
+    /// What is held back cannot be written.
+    pub fn size(&mut self) -> io::Result<u64> {
+        self.sink.flush()?;
+        match self.sink.get_mut() {
+            Sink::New(file) | Sink::Replacing(file, _) => Ok(file.file().metadata()?.len()),
+            Sink::Standard(_) | Sink::Stream(_) => Ok(0),
+        }
+    }
+
+    /// Gives the file, which is complete, its name.
+    ///
+    /// # Errors
+    /// The rest cannot be written, or something else has the name by now.
+    pub fn publish(self) -> io::Result<()> {
+        match self.sink.into_inner().map_err(io::IntoInnerError::into_error)? {
+            Sink::Standard(mut out) => out.flush(),
+            Sink::Stream(mut out) => out.flush(),
+            Sink::New(file) => file.name_new(&self.path),
+            Sink::Replacing(file, place) => file.name_over(&place),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.sink.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Sink::Standard(out) => out.write(bytes),
+            Sink::Stream(out) => out.write(bytes),
+            Sink::New(file) | Sink::Replacing(file, _) => file.file().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Sink::Standard(out) => out.flush(),
+            Sink::Stream(_) | Sink::New(_) | Sink::Replacing(..) => Ok(()),
+        }
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
+}
+
+fn identity(facts: &Metadata) -> Identity {
+    (facts.dev(), facts.ino())
+}
+
+/// Whether the path is a name of the open standard output: opening it again would lose the position in a file.
+fn is_standard_output(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// `/dev/null`, whatever it is called.
+fn is_null(facts: &Metadata) -> bool {
+    DevNumber::from_raw(facts.rdev()) == DevNumber { major: 1, minor: 3 }
+}
+
+fn kind_in_words(facts: &Metadata) -> &'static str {
+    let kind = facts.file_type();
+    match () {
+        () if kind.is_block_device() => "a block device",
+        () if kind.is_char_device() => "a character device",
+        () if kind.is_dir() => "a directory",
+        () if kind.is_socket() => "a socket",
+        () => "no file",
+    }
+}
+
+#[cfg(test)]
+mod tests;

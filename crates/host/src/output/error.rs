@@ -1,0 +1,107 @@
+//! Why an output is refused.
+
+use super::{Existing, OutputName};
+use crate::guard::Refusal;
+use std::fmt;
+use std::io;
+
+/// What a file is to the command already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// A target, by its number.
+    Target(usize),
+    /// It is read; by which option or argument.
+    Input(String),
+    /// It is written; by which option or argument.
+    Output(String),
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Role::Target(number) => write!(f, "target {number}, whose data would be lost"),
+            Role::Input(option) => write!(f, "read by {option}, and would be lost"),
+            Role::Output(option) => write!(f, "the output of {option}, too"),
+        }
+    }
+}
+
+impl fmt::Display for OutputName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.option, self.path.display())
+    }
+}
+
+/// Why an output is refused. Each message names the option, the path as typed, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// It is neither a regular file nor a pipe nor `/dev/null`.
+    #[error("{name}: it is {what}, and an output is a new file, a pipe or /dev/null: name another file")]
+    Special {
+        /// Option and path.
+        name: OutputName,
+        /// What it is.
+        what: &'static str,
+    },
+    /// It exists, and the command overwrites nothing.
+    #[error("{name}: it exists already, and nothing is ever overwritten: name another file")]
+    Exists {
+        /// Option and path.
+        name: OutputName,
+    },
+    /// It exists, and the command overwrites only on request.
+    #[error("{name}: it exists already: name another file, or replace it with --force")]
+    ExistsUnforced {
+        /// Option and path.
+        name: OutputName,
+    },
+    /// The command uses it for something else.
+    #[error("{name}: it is {role}: name another file")]
+    Taken {
+        /// Option and path.
+        name: OutputName,
+        /// For what.
+        role: Role,
+    },
+    /// It lies below a device, is swap space, or cannot be written.
+    #[error("{option}: {refusal}", option = name.option)]
+    InUse {
+        /// Option and path.
+        name: OutputName,
+        /// What the write guard says.
+        refusal: Box<Refusal>,
+    },
+    /// A directory is wanted, and it is something else.
+    #[error("{name}: it is no directory: name another one")]
+    NoDirectory {
+        /// Option and path.
+        name: OutputName,
+    },
+    /// It cannot be created.
+    #[error("{name}: it cannot be written: {error}")]
+    Io {
+        /// Option and path.
+        name: OutputName,
+        /// What happened.
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl OutputError {
+    pub(super) fn special(name: &OutputName, what: &'static str) -> OutputError {
+        OutputError::Special { name: name.clone(), what }
+    }
+
+    pub(super) fn of_io(name: &OutputName, error: io::Error) -> OutputError {
+        OutputError::Io { name: name.clone(), error }
+    }
+
+    pub(super) fn exists(name: &OutputName, existing: Existing) -> OutputError {
+        let name = name.clone();
+        match existing {
+            Existing::KeepUnlessForced => OutputError::ExistsUnforced { name },
+            Existing::Keep | Existing::Replace => OutputError::Exists { name },
+        }
+    }
+}

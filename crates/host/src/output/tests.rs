@@ -1,0 +1,150 @@
+//! Tests of the output gate. Block devices and mounted images: `app/tests/devices/outputs.rs`.
+
+use super::*;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn out(path: impl Into<PathBuf>) -> OutputName {
+    OutputName::new("--out", path)
+}
+
+#[test]
+fn a_new_output_is_there_when_it_is_published() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Root::default();
+    let gate = Gate::new(&root);
+    let name = out(dir.path().join("x"));
+    let mut dropped = gate.create(&name, Existing::Keep).unwrap();
+    dropped.write_all(b"half").unwrap();
+    assert_eq!(dropped.size().unwrap(), 4);
+    drop(dropped);
+    assert!(names(dir.path()).is_empty());
+    let mut whole = gate.create(&name, Existing::Keep).unwrap();
+    whole.write_all(b"whole").unwrap();
+    assert!(names(dir.path()).is_empty());
+    whole.publish().unwrap();
+    assert_eq!(fs::read(&name.path).unwrap(), b"whole");
+}
+
+#[test]
+fn a_file_that_exists_is_refused_or_replaced_as_a_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Root::default();
+    let gate = Gate::new(&root);
+    let (path, link) = (dir.path().join("x"), dir.path().join("link"));
+    fs::write(&path, "old").unwrap();
+    symlink(&path, &link).unwrap();
+    for name in [out(&path), out(&link)] {
+        let refused = gate.create(&name, Existing::Keep).unwrap_err().to_string();
+        assert!(refused.contains("nothing is ever overwritten"), "{refused}");
+        let refused = gate.create(&name, Existing::KeepUnlessForced).unwrap_err().to_string();
+        assert!(refused.contains("--force"), "{refused}");
+    }
+    let mut new = gate.create(&out(&link), Existing::Replace).unwrap();
+    new.write_all(b"new").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    new.publish().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+    assert!(link.is_symlink());
+    assert_eq!(names(dir.path()), ["link", "x"]);
+}
+
+#[test]
+fn only_files_pipes_and_null_are_outputs() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Root::default();
+    let gate = Gate::new(&root);
+    symlink(dir.path().join("nowhere"), dir.path().join("dangling")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(dir.path().join("socket")).unwrap();
+    for (path, what) in [
+        ("/dev/zero".into(), "a character device"),
+        ("/dev/full".into(), "a character device"),
+        (dir.path().to_path_buf(), "a directory"),
+        (dir.path().join("dangling"), "a symbolic link that leads nowhere"),
+        (dir.path().join("socket"), "a socket"),
+    ] {
+        let refused = gate.create(&out(&path), Existing::Replace).unwrap_err().to_string();
+        let expected = format!("--out {}: it is {what}", path.display());
+        assert!(refused.starts_with(&expected), "{refused}");
+    }
+    assert!(gate.create(&out(dir.path().join("none/x")), Existing::Keep).is_err());
+    gate.create(&out("/dev/null"), Existing::Keep).unwrap().publish().unwrap();
+}
+
+#[test]
+fn what_the_command_uses_already_is_no_output() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Root::default();
+    let mut gate = Gate::new(&root);
+    let path = |name: &str| dir.path().join(name);
+    for name in ["target", "list"] {
+        fs::write(path(name), "data").unwrap();
+    }
+    fs::hard_link(path("target"), path("alias")).unwrap();
+    gate.forbid(&path("target"), Role::Target(0));
+    gate.forbid(&path("list"), Role::Input("-seek load".into()));
+    let kept = gate.reserve(&OutputName::new("-csvout", path("csv")), false).unwrap();
+    for (name, why) in [("alias", "target 0"), ("list", "read by -seek load"), ("csv", "-csvout")] {
+        let refused = gate.reserve(&OutputName::new("-output", path(name)), false).unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+        assert!(gate.create(&out(path(name)), Existing::Replace).is_err());
+    }
+    drop(kept);
+    assert_eq!(names(dir.path()), ["alias", "list", "target"]);
+}
+
+#[test]
+fn a_reserved_output_keeps_what_is_there_until_it_is_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Root::default();
+    let path = |name: &str| dir.path().join(name);
+    for name in ["a", "b"] {
+        fs::write(path(name), "old").unwrap();
+    }
+    let mut gate = Gate::new(&root);
+    let mut reserve = |name: &str, at_end| gate.reserve(&out(path(name)), at_end).unwrap();
+    let [a, b, c] = [("a", false), ("b", true), ("c", false)].map(|(name, at_end)| reserve(name, at_end));
+    assert_eq!(fs::read(path("a")).unwrap(), b"old");
+    for file in [a, b, c] {
+        file.open().unwrap().write_all(b"new").unwrap();
+    }
+    let content = ["a", "b", "c"].map(|name| fs::read_to_string(path(name)).unwrap());
+    assert_eq!(content, ["new", "oldnew", "new"]);
+    let mut gate = Gate::new(&root);
+    let a = gate.reserve(&out(path("a")), false).unwrap();
+    fs::rename(path("b"), path("a")).unwrap();
+    assert!(a.open().is_err());
+    assert_eq!(fs::read(path("a")).unwrap(), b"oldnew");
+}
+
+#[test]
+fn a_folder_that_is_not_kept_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Root::default();
+    let gate = Gate::new(&root);
+    let write = |folder: &OutputFolder<'_>, name: &str| {
+        folder.write(name, &mut |out: &mut dyn Write| out.write_all(b"x"))
+    };
+    let folder = OutputFolder::open(&gate, out(dir.path().join("a/b")), Existing::KeepUnlessForced).unwrap();
+    write(&folder, "one").unwrap();
+    assert!(write(&folder, "one").unwrap_err().to_string().contains("--force"));
+    drop(folder);
+    assert!(names(dir.path()).is_empty());
+    let folder = OutputFolder::open(&gate, out(dir.path().join("a")), Existing::Replace).unwrap();
+    write(&folder, "one").unwrap();
+    write(&folder, "one").unwrap();
+    folder.keep();
+    let folder = OutputFolder::open(&gate, out(dir.path().join("a")), Existing::Replace).unwrap();
+    write(&folder, "one").unwrap();
+    assert!(folder.check("two").is_ok());
+    drop(folder);
+    assert_eq!(names(&dir.path().join("a")), ["one"]);
+    assert!(OutputFolder::open(&gate, out(dir.path().join("a/one")), Existing::Keep).is_err());
+}

@@ -1,0 +1,289 @@
+//! Files and directories that are created: the only place in the product where that happens.
+//!
+//! A new file never takes the place of something else: it is created exclusively, or stays without a name until
+//! it is complete. Replacing a file means to rename a complete new one over it.
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Creates a file for writing (`O_EXCL`).
+///
+/// # Errors
+/// `AlreadyExists` for whatever has that name, a symbolic link too.
+pub fn new_file(path: &Path) -> io::Result<File> {
+    File::options().write(true).create_new(true).open(path)
+}
+
+/// Opens a regular file that exists, for writing in place; at its end if `at_end`. Its content stays.
+///
+/// # Errors
+/// `InvalidInput` for what is no regular file (any more).
+pub fn existing_file(path: &Path, at_end: bool) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::options().write(true).append(at_end).custom_flags(flags.bits() as i32).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(ErrorKind::InvalidInput.into()) }
+}
+
+/// Creates a directory.
+///
+/// # Errors
+/// `AlreadyExists` for whatever has that name.
+pub fn new_dir(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
+}
+
+/// Creates a directory with all that are missing above it; returns those that were created, outermost first.
+///
+/// # Errors
+/// Those of mkdir(2). What was created before is removed again.
+pub fn new_dirs(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+    let mut made: Vec<PathBuf> = Vec::new();
+    for dir in missing.into_iter().rev() {
+        if let Err(error) = new_dir(dir) {
+            made.iter().rev().for_each(|dir| drop(fs::remove_dir(dir)));
+            return Err(error);
+        }
+        made.push(dir.to_path_buf());
+    }
+    Ok(made)
+}
+
+/// Gives a file or directory another name.
+///
+/// # Errors
+/// `AlreadyExists` where something has that name.
+pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Some file systems do not know the flag.
+        Err(Errno::INVAL | Errno::NOSYS) if to.symlink_metadata().is_err() => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) => Err(ErrorKind::AlreadyExists.into()),
+        other => Ok(other?),
+    }
+}
+
+/// Gives a complete file the name of another, which is gone then: a reader sees the old or the new one.
+///
+/// # Errors
+/// Those of rename(2).
+pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
+/// Replaces a file, or creates it, as a whole. `temporary` is the new file's name until then; what an earlier, killed
+/// program left there is removed.
+///
+/// # Errors
+/// The file cannot be written; nothing is left of it then.
+pub fn write_whole(path: &Path, temporary: &Path, bytes: &[u8]) -> io::Result<()> {
+    let _ = fs::remove_file(temporary);
+    let written = new_file(temporary).and_then(|mut file| file.write_all(bytes));
+    let renamed = written.and_then(|()| rename_over(temporary, path));
+    // A full disk must not stay full.
+    renamed.inspect_err(|_| drop(fs::remove_file(temporary)))
+}
+
+/// Writes an attribute of the kernel, which must exist.
+///
+/// # Errors
+/// Those of open(2) and write(2).
+pub fn write_attribute(path: &Path, text: &str) -> io::Result<()> {
+    File::options().write(true).truncate(true).open(path)?.write_all(text.as_bytes())
+}
+
+/// Opens a file that several processes lock and append to; creates it if it does not exist.
+///
+/// # Errors
+/// Those of open(2); symbolic links are not followed.
+pub fn shared_file(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW.bits() as i32;
+    File::options().create(true).append(true).custom_flags(flags).open(path)
+}
+
+/// A file that has no name, or a temporary one, until it is complete. Nothing is left of one that is dropped before.
+#[derive(Debug)]
+pub struct Unfinished {
+    file: File,
+    /// Where the file system cannot hold files without names.
+    temporary: Option<Temporary>,
+    dir: PathBuf,
+}
+
+impl Unfinished {
+    /// Begins a file that will be in the directory `dir`.
+    ///
+    /// # Errors
+    /// No file can be created there.
+    pub fn begin(dir: &Path) -> io::Result<Unfinished> {
+        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+        if let Some(file) = unnamed(dir)? {
+            return Ok(Unfinished { file, temporary: None, dir: dir.to_path_buf() });
+        }
+        let temporary = Temporary(dir.join(temporary_name()));
+        let file = new_file(&temporary.0)?;
+        Ok(Unfinished { file, temporary: Some(temporary), dir: dir.to_path_buf() })
+    }
+
+    /// The file.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// `AlreadyExists` where something has that name.
+    pub fn name_new(self, path: &Path) -> io::Result<()> {
+        match &self.temporary {
+            None => link(&self.file, path),
+            Some(temporary) => rename_new(&temporary.0, path),
+        }
+    }
+
+    /// Gives the file the name of another in the same directory, which is gone then.
+    ///
+    /// # Errors
+    /// Those of linkat(2) and rename(2).
+    pub fn name_over(self, path: &Path) -> io::Result<()> {
+        let linked;
+        let temporary = match &self.temporary {
+            Some(temporary) => temporary,
+            None => {
+                linked = Temporary(self.dir.join(temporary_name()));
+                link(&self.file, &linked.0)?;
+                &linked
+            }
+        };
+        rename_over(&temporary.0, path)
+    }
+}
+
+/// A name that goes with this.
+#[derive(Debug)]
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After a rename nothing has that name.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// A hidden name that no other process uses, and no other file of this one.
+fn temporary_name() -> OsString {
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!(".iosonar-{}-{}.partial", std::process::id(), NEXT.fetch_add(1, Relaxed)).into()
+}
+
+/// Where the kernel shows the open files of this process: a file without a name is reached through it.
+const OPEN_FILES: &str = "/proc/self/fd";
+
+/// A file without a name (`O_TMPFILE`); none where the file system has no such files, or where it could not get one later.
+fn unnamed(dir: &Path) -> io::Result<Option<File>> {
+    if !Path::new(OPEN_FILES).exists() {
+        return Ok(None);
+    }
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    match openat(CWD, dir, flags, Mode::from_raw_mode(0o666)) {
+        Ok(file) => Ok(Some(file.into())),
+        // What old kernels and file systems without such files answer.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    let open = format!("{OPEN_FILES}/{}", file.as_raw_fd());
+    Ok(linkat(CWD, open, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn both(dir: &Path) -> [Unfinished; 2] {
+        let temporary = Temporary(dir.join(temporary_name()));
+        let file = new_file(&temporary.0).unwrap();
+        let named = Unfinished { file, temporary: Some(temporary), dir: dir.to_path_buf() };
+        [Unfinished::begin(dir).unwrap(), named]
+    }
+
+    #[test]
+    fn an_unfinished_file_leaves_nothing_and_replaces_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        for mut file in both(dir.path()) {
+            file.file().write_all(b"half").unwrap();
+        }
+        assert_eq!(names(dir.path()), [""; 0]);
+        fs::write(&path, "old").unwrap();
+        for file in both(dir.path()) {
+            assert_eq!(file.name_new(&path).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        }
+        assert_eq!((names(dir.path()), fs::read(&path).unwrap()), (vec!["out".to_string()], b"old".to_vec()));
+    }
+
+    #[test]
+    fn a_finished_file_has_its_name_and_the_usual_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        for (number, mut file) in both(dir.path()).into_iter().enumerate() {
+            let path = dir.path().join(number.to_string());
+            file.file().write_all(b"whole").unwrap();
+            file.name_new(&path).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"whole");
+            let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
+            let plain = dir.path().join("plain");
+            fs::write(&plain, "").unwrap();
+            assert_eq!(mode(&path), mode(&plain));
+        }
+        for mut file in both(dir.path()) {
+            file.file().write_all(b"new").unwrap();
+            file.name_over(&dir.path().join("0")).unwrap();
+        }
+        assert_eq!(fs::read(dir.path().join("0")).unwrap(), b"new");
+        assert_eq!(names(dir.path()), ["0", "1", "plain"]);
+    }
+
+    #[test]
+    fn what_exists_is_not_created_and_what_is_missing_is_not_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(dir.path().join("nowhere"), &link).unwrap();
+        assert_eq!(new_file(&link).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert!(write_attribute(&dir.path().join("none"), "1").is_err());
+        assert!(existing_file(Path::new("/dev/null"), false).is_err());
+        assert_eq!(names(dir.path()), ["link"]);
+        let made = new_dirs(&dir.path().join("a/b")).unwrap();
+        assert_eq!(made, [dir.path().join("a"), dir.path().join("a/b")]);
+        assert!(new_dirs(&dir.path().join("a/b")).unwrap().is_empty());
+        fs::write(dir.path().join("a/f"), "").unwrap();
+        assert!(new_dirs(&dir.path().join("a/f/c")).is_err());
+    }
+
+    #[test]
+    fn a_name_is_not_taken_twice() {
+        let dir = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| dir.path().join(name));
+        fs::write(&a, "a").unwrap();
+        fs::write(&b, "b").unwrap();
+        assert_eq!(rename_new(&a, &b).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        write_whole(&b, &dir.path().join("t"), b"c").unwrap();
+        assert_eq!((fs::read(&b).unwrap(), names(dir.path()).len()), (b"c".to_vec(), 2));
+    }
+}
