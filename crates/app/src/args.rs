@@ -368,6 +368,9 @@ pub struct ReportArgs {
     /// The page. Default: DIR/report.html, or NAME.html here
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long, conflicts_with = "text")]
+    pub force: bool,
     /// Two runs on one page, A and B
     #[arg(long, conflicts_with = "text")]
     pub compare: bool,

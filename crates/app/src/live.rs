@@ -4,9 +4,11 @@ use crate::progress::clock;
 use crate::screen::{self, Screen, last_said};
 use iosonar_analyze::is_wraparound_suspicious;
 use iosonar_archive::TargetInfo;
+use iosonar_os::create::new_file;
 use iosonar_plan::{OverlapPolicy, Plan, Source};
 use iosonar_view::live::{Filter, LEAST, LiveState, Ramp, Setting, draw};
 use iosonar_view::units::Charset;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -142,7 +144,8 @@ impl LiveView {
         let written = [dir, Path::new(".")].into_iter().find_map(|dir| {
             let path = unused(dir, &stem);
             let picture = path.with_extension("png");
-            let written = std::fs::write(&path, &text).and_then(|()| std::fs::write(picture, &png));
+            let write = |path: &Path, bytes: &[u8]| new_file(path)?.write_all(bytes);
+            let written = write(&path, text.as_bytes()).and_then(|()| write(&picture, &png));
             written.is_ok().then_some(path)
         });
         match written {

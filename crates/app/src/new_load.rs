@@ -2,15 +2,18 @@
 
 use crate::exit::Failure;
 use crate::output::tell;
-use crate::replace::{Replacement, is_special};
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use flate2::{Compression, write::GzEncoder};
+use iosonar_host::Root;
+use iosonar_host::output::{Existing, Gate, Output, OutputName};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
-/// Writes a load; the number of its requests, which `write` says and which is told of a file. Standard output where the path is `-`, gzip where it ends in `.gz`. A file that exists is
-/// refused, and one that does not become whole is never there.
+/// Writes a load and reports the number of its requests, which `write` returns. The load goes to standard output where
+/// the path is `-`, and is compressed with gzip where the path ends in `.gz`. A file that exists is refused, and a load that
+/// does not become complete leaves no file. `option` is how the path was given.
 pub fn write(
+    option: &str,
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<u64, Failure>,
 ) -> Result<u64, Failure> {
@@ -20,22 +23,20 @@ pub fn write(
         out.flush()?;
         return Ok(count);
     }
-    let count = write_quietly(path, write)?;
+    let count = write_quietly(option, path, write)?;
     tell(format_args!("{}: {count} requests", path.display()));
     Ok(count)
 }
 
-/// The same of a file, and nothing is told.
+/// The same for a file, without a report.
 pub fn write_quietly(
+    option: &str,
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<u64, Failure>,
 ) -> Result<u64, Failure> {
-    let name = path.display();
-    refuse_existing(path)?;
-    let cannot = || format!("cannot write {name}");
-    let mut file =
-        Replacement::begin(path).with_context(|| format!("cannot make {name}")).map_err(Failure::refused)?;
-    let mut named = Named { out: &mut file, name: name.to_string() };
+    let cannot = || format!("cannot write {}", path.display());
+    let mut file = create(option, path)?;
+    let mut named = Named { out: &mut file, name: path.display().to_string() };
     let count = if path.extension().is_some_and(|e| e == "gz") {
         let mut out = GzEncoder::new(&mut named, Compression::default());
         let count = write(&mut out)?;
@@ -44,11 +45,26 @@ pub fn write_quietly(
     } else {
         write(&mut named)?
     };
-    file.publish().with_context(cannot)?;
+    // The command fails then, and leaves no file.
+    if count > 0 {
+        file.publish().with_context(cannot)?;
+    }
     Ok(count)
 }
 
-/// Says in its errors what could not be written: the callers' closures have errors of many kinds.
+/// Opens an output that must not exist.
+pub fn create(option: &str, path: &Path) -> Result<Output, Failure> {
+    let root = Root::default();
+    Gate::new(&root).create(&OutputName::new(option, path), Existing::Keep).map_err(Failure::refused)
+}
+
+/// Refuses a path where anything exists: for what is put in place by renaming.
+pub fn check_absent(option: &str, path: &Path) -> Result<(), Failure> {
+    let root = Root::default();
+    Gate::new(&root).check_absent(&OutputName::new(option, path)).map_err(Failure::refused)
+}
+
+/// Names the output in its errors: the callers' closures have errors of many kinds.
 struct Named<W> {
     out: W,
     name: String,
@@ -71,13 +87,4 @@ impl<W: Write> Write for Named<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush().map_err(|error| self.named(error))
     }
-}
-
-/// Refuses what exists, but for pipes and devices, which cannot be overwritten.
-pub fn refuse_existing(path: &Path) -> Result<(), Failure> {
-    if path.exists() && !is_special(path) {
-        let why = "it exists already, and nothing is ever overwritten: name another file";
-        return Err(Failure::refused(anyhow!("cannot make {}: {why}", path.display())));
-    }
-    Ok(())
 }

@@ -25,6 +25,9 @@ pub struct PlotArgs {
     /// Where the pictures go. Default: DIR/plots, or FILE.plots here
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long, conflicts_with = "text")]
+    pub force: bool,
     /// Only these: sheet, sonar, delay, inflight, ws_log …; a wrong name lists all
     #[arg(long, value_name = "PICTURE,...", value_delimiter = ',')]
     pub only: Vec<String>,

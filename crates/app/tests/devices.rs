@@ -26,6 +26,8 @@ mod kernel;
 mod knee;
 #[path = "devices/natural.rs"]
 mod natural;
+#[path = "devices/outputs.rs"]
+mod outputs;
 #[path = "devices/readers.rs"]
 mod readers;
 #[path = "devices/record.rs"]

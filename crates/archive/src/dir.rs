@@ -3,6 +3,7 @@
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
+use iosonar_os::create;
 use iosonar_plan::{Plan, Stamp};
 use parquet::errors::ParquetError;
 use std::fs::{self, File};
@@ -106,11 +107,7 @@ pub fn is_part_of_archive(dir: &Path) -> bool {
 /// Replaces a file as a whole, so that a reader sees the old or the new one.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
     let temporary = path.with_extension("tmp");
-    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        remove_quietly(&temporary);
-    }
-    written.map_err(|e| ArchiveError::io(path, e))
+    create::write_whole(path, &temporary, text.as_bytes()).map_err(|e| ArchiveError::io(path, e))
 }
 
 /// Removes what could not be finished: a full disk must not stay full. The caller has the error that matters.
@@ -128,13 +125,16 @@ struct Unfinished {
 
 impl Unfinished {
     fn new(dir: &Path, name: &'static str) -> Unfinished {
-        Unfinished { dir: dir.to_path_buf(), name, temporary: dir.join(format!("{name}.tmp")) }
+        let temporary = dir.join(format!("{name}.tmp"));
+        // A writer that was killed may have left one.
+        remove_quietly(&temporary);
+        Unfinished { dir: dir.to_path_buf(), name, temporary }
     }
 
     /// Gives the file, written wholly, its name; it survives a loss of power from then on.
     fn publish(self, file: File) -> Result<()> {
         file.sync_all().map_err(|e| ArchiveError::io(&self.temporary, e))?;
-        fs::rename(&self.temporary, self.dir.join(self.name))
+        create::rename_over(&self.temporary, &self.dir.join(self.name))
             .map_err(|e| ArchiveError::io(&self.temporary, e))?;
         sync_dir(&self.dir).map_err(|e| ArchiveError::io(&self.dir, e))
     }
@@ -183,7 +183,7 @@ impl ArchiveWriter {
         environment: &serde_json::Value,
         run: &RunInfo,
     ) -> Result<ArchiveWriter> {
-        match fs::create_dir(dir) {
+        match create::new_dir(dir) {
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
                 return Err(ArchiveError::Exists(dir.display().to_string()));
             }
@@ -223,6 +223,12 @@ impl ArchiveWriter {
         &self.dir
     }
 
+    /// Removes the directory: what it was made for has failed, and nothing in it is a result.
+    pub fn discard(self) {
+        // The error that ends the command matters more than what cannot be removed.
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+
     /// Writes the facts about the run anew. A full disk has room for that once.
     pub fn write_run(&self, run: &RunInfo) -> Result<()> {
         let (path, text) = (self.dir.join(RUN), json(run));
@@ -239,7 +245,9 @@ impl ArchiveWriter {
     fn reserve(&self, run: &RunInfo) -> Result<()> {
         let path = self.dir.join(RESERVE);
         let room = vec![b'.'; 2 * json(run).len() + 8192];
-        fs::write(&path, room).map_err(|e| ArchiveError::io(&path, e))
+        create::new_file(&path)
+            .and_then(|mut file| file.write_all(&room))
+            .map_err(|e| ArchiveError::io(&path, e))
     }
 
     /// Opens the log that holds the records while the run goes on.
@@ -259,7 +267,8 @@ impl ArchiveWriter {
     /// Opens the file that holds the named time series while the run goes on.
     pub fn series_log(&self) -> Result<SeriesLog> {
         let path = self.dir.join(SERIES_LOG);
-        File::create(&path)
+        remove_quietly(&path);
+        create::new_file(&path)
             .map(|file| SeriesLog { file, line: String::new() })
             .map_err(|e| ArchiveError::io(&path, e))
     }

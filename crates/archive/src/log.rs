@@ -22,7 +22,7 @@ pub struct LogWriter {
 
 impl LogWriter {
     pub(crate) fn create(path: &Path) -> std::io::Result<LogWriter> {
-        let mut file = File::options().write(true).create_new(true).open(path)?;
+        let mut file = iosonar_os::create::new_file(path)?;
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(&MAGIC);
         header[8..12].copy_from_slice(&LOG_VERSION.to_le_bytes());

@@ -7,6 +7,7 @@ use crate::encoded::Encoded;
 use crate::names;
 use crate::{ArchiveError, Fields, Marks, Record};
 use bytes::Bytes;
+use iosonar_os::create::new_file;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::column::writer::{ColumnWriter, get_typed_column_writer_mut};
@@ -334,7 +335,7 @@ impl RecordWriter {
         most: usize,
     ) -> std::result::Result<RecordWriter, ArchiveError> {
         let most = most.clamp(CHUNK, ROW_GROUP);
-        let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
+        let file = new_file(path).map_err(|e| ArchiveError::io(path, e))?;
         let new = || -> Result<RecordWriter> {
             let types =
                 COLUMNS.iter().map(|(name, field)| column_type(name, field)).collect::<Result<Vec<_>>>()?;
@@ -651,7 +652,7 @@ impl SeriesWriter {
         path: &Path,
         key_values: KeyValues,
     ) -> std::result::Result<SeriesWriter, ArchiveError> {
-        let file = File::create(path).map_err(|e| ArchiveError::io(path, e))?;
+        let file = new_file(path).map_err(|e| ArchiveError::io(path, e))?;
         let properties = Arc::new(common_properties(key_values).build());
         let file = series_schema().and_then(|schema| SerializedFileWriter::new(file, schema, properties));
         let file = file.map_err(|e| ArchiveError::parquet(path, e))?;

@@ -7,6 +7,7 @@ use crate::error::{CaptureError, at};
 use crate::mount::{DEBUGFS, turn};
 use crate::recorder::{Settings, Watch};
 use iosonar_os::blktrace;
+use iosonar_os::create::shared_file;
 use iosonar_trace::Entry;
 use iosonar_trace::kernel::blktrace::Blktrace as Events;
 use iosonar_trace::kernel::{Action, Device, Event, Events as _, SharedNames};
@@ -362,7 +363,7 @@ impl Mark {
     fn create() -> Result<Mark, CaptureError> {
         let path = Path::new(MARKS).join(format!("{MARK}{}", std::process::id()));
         let _turn = turn();
-        let file = File::options().create(true).append(true).open(&path).map_err(at(&path))?;
+        let file = shared_file(&path).map_err(at(&path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::Error(error)) => return Err(at(&path)(error)),

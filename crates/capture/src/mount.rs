@@ -1,6 +1,7 @@
 //! File systems of the kernel that recording needs, and that not every machine has mounted.
 
 use crate::error::{CaptureError, at};
+use iosonar_os::create::write_whole;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::fs::{self, File};
@@ -46,7 +47,9 @@ impl KernelFs {
         mount(self.name, self.place, self.name, flags, c"")
             .map_err(|errno| at(Path::new(self.place))(errno.into()))?;
         // Without this it stays mounted, which harms nobody.
-        let _ = fs::write(self.note, self.mount_number().unwrap_or_default());
+        let number = self.mount_number().unwrap_or_default();
+        let temporary = format!("{}.{}", self.note, std::process::id());
+        let _ = write_whole(Path::new(self.note), Path::new(&temporary), number.as_bytes());
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Segments on disk: a new one now and then, and no more than fit.
 
+use iosonar_os::create::new_file;
 use iosonar_trace::kernel::Event;
 use iosonar_trace::kernel::segment::SegmentWriter;
 use std::collections::VecDeque;
@@ -123,7 +124,7 @@ fn path(dir: &Path, number: u64) -> PathBuf {
 }
 
 fn create(dir: &Path, number: u64) -> io::Result<SegmentWriter<File>> {
-    SegmentWriter::new(File::create_new(path(dir, number))?)
+    SegmentWriter::new(new_file(&path(dir, number))?)
 }
 
 /// The segments of a directory, in the order of time.

@@ -2,6 +2,7 @@
 
 use crate::error::{CaptureError, at};
 use crate::mount::{TRACEFS, turn};
+use iosonar_os::create;
 use iosonar_trace::kernel::Device;
 use iosonar_trace::kernel::ring::Forms;
 use std::fs::{self, File};
@@ -49,7 +50,7 @@ impl Instance {
         let dir = root.join("instances").join(format!("{NAME}{}", std::process::id()));
         // A process of the same number may have been killed; what it left is of no use, and what is used stays.
         let _ = remove_instance(&dir);
-        if let Err(error) = fs::create_dir(&dir) {
+        if let Err(error) = create::new_dir(&dir) {
             // The error matters more than what is left mounted.
             let _ = unmount_ours();
             return Err(at(&dir)(error));
@@ -62,7 +63,7 @@ impl Instance {
 
     pub(crate) fn write(&self, file: &str, text: &str) -> Result<(), CaptureError> {
         let path = self.dir.join(file);
-        fs::write(&path, text).map_err(at(&path))
+        create::write_attribute(&path, text).map_err(at(&path))
     }
 
     pub(crate) fn read(&self, file: &str) -> Result<String, CaptureError> {

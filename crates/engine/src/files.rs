@@ -15,6 +15,14 @@ pub(crate) fn options(access: Access, writes: bool) -> fs::OpenOptions {
     options_with(access, writes, 0)
 }
 
+/// Creates a target for writing.
+///
+/// # Errors
+/// `AlreadyExists` for whatever has that name.
+pub(crate) fn create(path: &Path, access: Access) -> io::Result<File> {
+    options(access, true).create_new(true).open(path)
+}
+
 fn options_with(access: Access, writes: bool, mut flags: i32) -> fs::OpenOptions {
     if !access.buffered {
         flags |= libc::O_DIRECT;

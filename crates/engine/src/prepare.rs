@@ -1,7 +1,7 @@
 //! Everything that can be found out before the first I/O.
 
 use crate::error::PrepareError;
-use crate::files::{TargetFile, name_of_pass, options, preallocate};
+use crate::files::{TargetFile, create, name_of_pass, options, preallocate};
 use crate::means::Part;
 use iosonar_host::guard::{Guard, Intent, Permit};
 use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify, identify_growing};
@@ -788,7 +788,7 @@ impl TargetReady {
     /// Makes the file, which was not there when it was looked for.
     fn make(&mut self, access: Access, root: &Root) -> Result<File, PrepareError> {
         let first = self.first_name();
-        let made = options(access, true).create_new(true).open(&first);
+        let made = create(&first, access);
         let file = made.map_err(|error| self.not_opened(error, access))?;
         self.made = true;
         self.facts = identify_growing(&first, root).ok();

@@ -134,6 +134,17 @@ impl<'a> Gate<'a> {
         self.create(name, existing).map(drop)
     }
 
+    /// Refuses a path where anything exists: for directories, and for files that are put in place by renaming.
+    ///
+    /// # Errors
+    /// Something exists there.
+    pub fn check_absent(&self, name: &OutputName) -> Result<(), OutputError> {
+        match name.path.symlink_metadata() {
+            Ok(_) => Err(OutputError::exists(name, Existing::Keep)),
+            Err(_) => Ok(()),
+        }
+    }
+
     fn look(&self, name: &OutputName) -> Result<Found, OutputError> {
         if is_standard_output(&name.path) {
             return Ok(Found::StandardOutput);

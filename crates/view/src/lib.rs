@@ -27,10 +27,10 @@ pub use charts::{
     RunMaterial, Subject, compare_subject, knee_sentences, plot_compare, plot_knee,
 };
 pub use compare::compare;
-pub use data::{DataOptions, data_stems, write_data, write_data_files};
+pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files};
 pub use demand_text::{show_demand, show_findings};
 pub use palette::Theme;
-pub use plot::{Format, PlotError, PlotOptions, Plotted, Scale, Style, plot};
+pub use plot::{Folder, Format, PlotOptions, Plotted, Scale, Style, picture_files, plot};
 pub use raster::png;
 pub use svg::{escape, svg};
 pub use text::{show, show_deskew};

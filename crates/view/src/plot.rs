@@ -3,9 +3,8 @@
 use crate::scene::Scene;
 use crate::{Material, Picture, Theme, raster, svg};
 use iosonar_analyze::findings::TimeRange;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Form of a picture file.
@@ -71,25 +70,17 @@ impl Default for PlotOptions {
     }
 }
 
-/// A file that could not be written.
-#[derive(Debug)]
-pub struct PlotError {
-    /// Which.
-    pub path: PathBuf,
-    /// Why.
-    pub source: io::Error,
-}
-
-impl std::fmt::Display for PlotError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "cannot write {}: {}", self.path.display(), self.source)
-    }
-}
-
-impl std::error::Error for PlotError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
-    }
+/// Where pictures and tables go. It decides whether a file may be created: this room only fills it.
+pub trait Folder: Sync {
+    /// Writes a file of this name with what `fill` writes; its path.
+    ///
+    /// # Errors
+    /// The file cannot be created, or `fill` fails.
+    fn write(
+        &self,
+        name: &str,
+        fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<PathBuf>;
 }
 
 /// What became of it.
@@ -102,21 +93,21 @@ pub struct Plotted {
     pub skipped: Vec<(Picture, String)>,
 }
 
-/// Draws pictures and writes them into `directory`, which must exist. Uses two cores where there are: each takes the
+/// Draws pictures and writes them into `folder`. Uses two cores where there are: each takes the
 /// next picture that nobody draws yet.
-pub fn plot(material: &Material<'_>, directory: &Path, options: &PlotOptions) -> Result<Plotted, PlotError> {
+pub fn plot(material: &Material<'_>, folder: &dyn Folder, options: &PlotOptions) -> io::Result<Plotted> {
     let wanted = |p: &Picture| options.only.is_empty() || options.only.contains(p);
     let pictures: Vec<Picture> = Picture::all().filter(wanted).collect();
     let next = AtomicUsize::new(0);
     let draw_some = || {
         let mut done = Vec::new();
         while let Some(picture) = pictures.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push((*picture, write_picture(*picture, material, directory, options)));
+            done.push((*picture, write_picture(*picture, material, folder, options)));
         }
         done
     };
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
-    let mut done: Vec<(Picture, Result<Written, PlotError>)> = std::thread::scope(|scope| {
+    let mut done: Vec<(Picture, io::Result<Written>)> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(draw_some)).collect();
         let mut done = draw_some();
         for other in others {
@@ -148,9 +139,9 @@ struct Written {
 fn write_picture(
     picture: Picture,
     material: &Material<'_>,
-    directory: &Path,
+    folder: &dyn Folder,
     options: &PlotOptions,
-) -> Result<Written, PlotError> {
+) -> io::Result<Written> {
     let Some(scene) = picture.draw(material, &options.style) else {
         let why = picture.lacks(material).unwrap_or("there is nothing to draw it from");
         return Ok(Written { why_not: Some(why.to_string()), ..Written::default() });
@@ -160,27 +151,39 @@ fn write_picture(
     {
         written.why_not = Some("no request completed: the picture only says so".to_string());
     }
-    written.files = write_scene(&scene, directory, picture.stem(), options)?;
+    written.files = write_scene(&scene, folder, picture.stem(), options)?;
     Ok(written)
+}
+
+/// Name of the file of a picture.
+fn file_name(stem: &str, format: Format) -> String {
+    format!("{stem}.{}", format.extension())
+}
+
+/// Names of all files that [`plot`] may write: those that have nothing to show are not written.
+pub fn picture_files(options: &PlotOptions) -> impl Iterator<Item = String> + '_ {
+    let wanted = |p: &Picture| options.only.is_empty() || options.only.contains(p);
+    Picture::all()
+        .filter(wanted)
+        .flat_map(|p| options.formats.iter().map(move |format| file_name(p.stem(), *format)))
 }
 
 /// Writes a scene in all forms; the files.
 pub(crate) fn write_scene(
     scene: &Scene,
-    directory: &Path,
+    folder: &dyn Folder,
     stem: &str,
     options: &PlotOptions,
-) -> Result<Vec<PathBuf>, PlotError> {
+) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for format in &options.formats {
-        let path = directory.join(format!("{stem}.{}", format.extension()));
         let bytes = match format {
             Format::Png if options.style.scale == Scale::Double => raster::png(&scene.doubled()),
             Format::Png => raster::png(scene),
             Format::Svg => svg::svg(scene).into_bytes(),
         };
-        fs::write(&path, bytes).map_err(|source| PlotError { path: path.clone(), source })?;
-        files.push(path);
+        let name = file_name(stem, *format);
+        files.push(folder.write(&name, &mut |out: &mut dyn Write| out.write_all(&bytes))?);
     }
     Ok(files)
 }

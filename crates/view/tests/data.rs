@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Run, empty, replay};
+use common::{Plain, Run, empty, replay};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use iosonar_view::{
     DataOptions, Headline, Material, Picture, RunMaterial, Subject, data_stems, write_data, write_data_files,
@@ -139,7 +139,7 @@ fn files_have_the_names_of_the_pictures_and_are_the_same_each_time() {
     let directory = tempfile::tempdir().unwrap();
     with_material(&run, true, |m| {
         let only = ["g01.latency.realtime", "g44.freq.bins"];
-        let write = || write_data_files(m, directory.path(), &only, &DataOptions::default()).unwrap();
+        let write = || write_data_files(m, &Plain(directory.path()), &only, &DataOptions::default()).unwrap();
         let files = write();
         let names: Vec<_> = files.iter().map(|p| p.file_name().unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["g01.latency.realtime.csv", "g44.freq.bins.csv"]);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Run, empty, extreme, replay, with_findings};
+use common::{Plain, Run, empty, extreme, replay, with_findings};
 use iosonar_analyze::LimitResult;
 use iosonar_analyze::findings::TimeRange;
 use iosonar_plan::{Engine, LoadPace, Source};
@@ -347,7 +347,8 @@ fn plot_writes_stable_names() {
         only: vec![Picture::SONAR, Picture::IN_FLIGHT],
         ..Default::default()
     };
-    let plotted = with_material(&run, &Headline::default(), |m| plot(m, directory.path(), &options).unwrap());
+    let plotted =
+        with_material(&run, &Headline::default(), |m| plot(m, &Plain(directory.path()), &options).unwrap());
     let names: Vec<_> = plotted.written.iter().map(|p| p.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(
         names,
@@ -379,7 +380,7 @@ fn pictures_to_look_at() {
             std::fs::create_dir_all(&directory).unwrap();
             let options =
                 PlotOptions { formats: vec![Format::Png, Format::Svg], style, ..Default::default() };
-            with_material(&run, &Headline::default(), |m| plot(m, &directory, &options).unwrap());
+            with_material(&run, &Headline::default(), |m| plot(m, &Plain(&directory), &options).unwrap());
         }
     }
 }

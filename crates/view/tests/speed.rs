@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{replay, with_findings};
+use common::{Plain, replay, with_findings};
 use iosonar_view::{
     Format, Headline, Material, Picture, PlotOptions, RunMaterial, Style, Subject, plot, png, svg,
 };
@@ -43,7 +43,7 @@ fn every_picture_of_a_run_is_drawn_once() {
     let directory = tempfile::tempdir().unwrap();
     let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..PlotOptions::default() };
     let start = Instant::now();
-    let plotted = plot(&material, directory.path(), &options).unwrap();
+    let plotted = plot(&material, &Plain(directory.path()), &options).unwrap();
     println!("all pictures, both forms: {:.1?}", start.elapsed());
     assert_eq!(plotted.written.len(), 2 * drawn);
     assert!(plotted.written.is_sorted_by_key(|p| p.exists()));

@@ -4,12 +4,15 @@ use crate::args::{BackwardArg, LoadArgs};
 use crate::derive_args::{AdjacentArgs, Derive, DeriveArgs, OverloadArgs, RampArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{print, tell};
+use crate::outputs::gate_of;
 use crate::{inputs, new_load};
 use anyhow::{Context, anyhow};
+use iosonar_host::output::{Existing, OutputFolder, OutputName};
 use iosonar_load::derive::adjacent::{merged, side_by_side, touched};
 use iosonar_load::derive::overload::{Cutter, Snippets};
 use iosonar_load::derive::{in_time, ramp};
 use iosonar_load::{LoadError, Notice, Room, Text, filtered};
+use iosonar_os::create::{new_dir, rename_new};
 use iosonar_plan::{Backward, Nanos, Pipeline, SECTOR};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_load, write_request};
@@ -62,11 +65,21 @@ fn overload(args: &OverloadArgs) -> Result<Exit, Failure> {
     }
     let splits = splits(args)?;
     let snippets = cut(args)?;
-    fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
+    let gate = gate_of(&[]);
+    let folder = OutputFolder::open(&gate, OutputName::new("--out", &args.out), Existing::Keep);
+    let folder = folder.map_err(Failure::refused)?;
     let mut lines = words(args, &snippets);
+    let mut written = Vec::new();
     for split in &splits {
-        lines += &split.write(&snippets)?;
+        let (partial, line) = split.write(&snippets)?;
+        written.push((split, partial));
+        lines += &line;
     }
+    // All directories, or none.
+    for (split, partial) in written {
+        rename_new(&partial.0, &split.dir).with_context(|| format!("cannot make {}", split.dir.display()))?;
+    }
+    folder.keep();
     print(&lines)?;
     Ok(Exit::Fine)
 }
@@ -79,10 +92,7 @@ fn splits(args: &OverloadArgs) -> Result<Vec<Split>, Failure> {
     numbers.dedup();
     let split = |loads: u32| {
         let dir = args.out.join(format!("{base}.derived.split.{loads:03}"));
-        if dir.symlink_metadata().is_ok() {
-            let why = "it exists already, and nothing is ever overwritten: name another directory with --out";
-            return Err(Failure::refused(anyhow!("cannot make {}: {why}", dir.display())));
-        }
+        new_load::check_absent("--out", &dir)?;
         Ok(Split { base: base.clone(), loads: loads as usize, dir })
     };
     numbers.into_iter().map(split).collect()
@@ -152,8 +162,9 @@ struct Split {
 }
 
 impl Split {
-    /// Writes its loads; the directory is there when all of them are whole. Where there are fewer snippets, so are the loads.
-    fn write(&self, snippets: &Snippets) -> Result<String, Failure> {
+    /// Writes its loads; the directory of the complete ones, and a line about it. Where there are fewer snippets, so are the
+    /// loads.
+    fn write(&self, snippets: &Snippets) -> Result<(Partial, String), Failure> {
         let dir = self.dir.display();
         let cannot = || format!("cannot make {dir}");
         let partial = Partial::begin(&self.dir).with_context(cannot)?;
@@ -162,14 +173,15 @@ impl Split {
         for number in 0..loads {
             let name = format!("{}.derived.{number:03}.of.{}.load.gz", self.base, self.loads);
             let path = partial.0.join(name);
-            requests += new_load::write_quietly(&path, |out| write_part(out, snippets, number, self.loads))?;
+            requests +=
+                new_load::write_quietly("--out", &path, |out| write_part(out, snippets, number, self.loads))?;
         }
-        fs::rename(&partial.0, &self.dir).with_context(cannot)?;
         let fewer = match self.loads - loads {
             0 => String::new(),
             missing => format!(" ({missing} more would hold nothing: there are not so many snippets)"),
         };
-        Ok(format!("{dir}: {requests} requests in {}{fewer}\n", loads_in_words(loads)))
+        let line = format!("{dir}: {requests} requests in {}{fewer}\n", loads_in_words(loads));
+        Ok((partial, line))
     }
 }
 
@@ -182,7 +194,7 @@ impl Partial {
         let path = dir.with_file_name(format!(".{name}.partial"));
         let partial = Partial(path);
         partial.remove();
-        fs::create_dir(&partial.0)?;
+        new_dir(&partial.0)?;
         Ok(partial)
     }
 
@@ -235,7 +247,7 @@ fn adjacent(args: &AdjacentArgs) -> Result<Exit, Failure> {
     let places = side_by_side(&all).ok_or_else(|| {
         Failure::refused(anyhow!("side by side, these loads need more than 2^63 bytes: use fewer"))
     })?;
-    new_load::write(&args.out, |mut out| {
+    new_load::write("--out", &args.out, |mut out| {
         let mut loads = Vec::new();
         for ((file, _), place) in kept.iter().zip(&places) {
             loads.push((read(file, &args.load, false)?, *place));
@@ -272,7 +284,7 @@ fn ramp_of(args: &RampArgs) -> Result<Exit, Failure> {
     let requests =
         filtered(Text::once(input), &Pipeline::default(), args.skip_bad, &Room::default(), tell_skipped);
     let requests = requests.map_err(Failure::refused)?;
-    let count = new_load::write(&args.out, |mut out| {
+    let count = new_load::write("--out", &args.out, |mut out| {
         writeln!(out, "{LOAD_HEADER}")?;
         let mut count = 0;
         for (request, time) in requests.zip(ramp::times(args.growth)) {

@@ -3,42 +3,50 @@
 use super::open;
 use crate::args::{ExportArg, ExportArgs};
 use crate::exit::{Exit, Failure};
+use crate::new_load;
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, ArchiveError, CsvWriter, JsonWriter, Record};
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 /// Writes records to a file or to standard output.
 pub fn export(args: ExportArgs) -> Result<Exit, Failure> {
     let archive = open(&args.dir)?;
     let target = target(&args, &archive)?;
-    let mut out: Box<dyn Write> = match &args.out {
-        Some(path) => {
-            let file = File::create_new(path).with_context(|| {
-                format!("cannot make {}; what exists is never overwritten: name another file", path.display())
-            });
-            Box::new(BufWriter::new(file.map_err(Failure::refused)?))
-        }
-        None => Box::new(BufWriter::new(io::stdout().lock())),
+    let Some(path) = &args.out else {
+        let mut out = BufWriter::new(io::stdout().lock());
+        write(&args, &archive, target, &mut out)?;
+        out.flush()?;
+        return Ok(Exit::Fine);
     };
+    let mut out = new_load::create("--out", path)?;
+    write(&args, &archive, target, &mut out)?;
+    out.publish().with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Exit::Fine)
+}
+
+fn write(
+    args: &ExportArgs,
+    archive: &Archive,
+    target: Option<u16>,
+    mut out: &mut dyn Write,
+) -> Result<(), Failure> {
     let stamp = archive.plan().stamp().map_or("", iosonar_plan::Stamp::text);
     match args.to {
         ExportArg::Replay => {
-            iosonar_dialect_blkreplay::export(&archive, target.unwrap_or(0), &mut out)?;
+            iosonar_dialect_blkreplay::export(archive, target.unwrap_or(0), &mut out)?;
         }
         ExportArg::Csv => {
             let mut csv = CsvWriter::new(&mut out, stamp)?;
-            each(&archive, target, &mut |record| csv.push(record))?;
+            each(archive, target, &mut |record| csv.push(record))?;
             csv.finish()?;
         }
         ExportArg::Json => {
             let mut json = JsonWriter::new(&mut out, stamp);
-            each(&archive, target, &mut |record| json.push(record))?;
+            each(archive, target, &mut |record| json.push(record))?;
             json.finish()?;
         }
     }
-    out.flush()?;
-    Ok(Exit::Fine)
+    Ok(())
 }
 
 /// The one target that is wanted; none: all of them, in a form that tells them apart.

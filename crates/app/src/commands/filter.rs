@@ -18,7 +18,7 @@ pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
     let (text, path) = (text(&args.load)?, args.load.clone());
     let tell_skipped = move |notice: iosonar_load::Notice| tell(notice.text(&path));
     let room = filter_room(&Root::default());
-    let count = new_load::write(&args.out, |mut out| {
+    let count = new_load::write("--out", &args.out, |mut out| {
         let requests = filtered(text, &args.steps, args.skip_bad, &room, tell_skipped);
         writeln!(out, "{LOAD_HEADER}")?;
         let mut count = 0u64;

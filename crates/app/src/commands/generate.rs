@@ -21,6 +21,6 @@ pub fn generate(args: GenerateArgs) -> Result<Exit, Failure> {
         ShapeArg::Mixed => Shape::Mixed { rate: args.rate },
     };
     let spec = Spec { shape, duration: args.duration, sectors, read_percent: args.reads, seed: args.seed };
-    new_load::write(&args.out, |mut out| Ok(write_load(&spec, &mut out)?))?;
+    new_load::write("FILE", &args.out, |mut out| Ok(write_load(&spec, &mut out)?))?;
     Ok(Exit::Fine)
 }

@@ -33,15 +33,21 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let environment = serde_json::json!({ "imported_from": name });
     let archive =
         ArchiveWriter::create(&dir, &imported.plan, &environment, &imported.run).map_err(Failure::refused)?;
-    let mut log = archive.record_log()?;
-    copy(&args.file, &name, &mut log)?;
-    drop(log);
-    conclude(archive, &imported.run)
+    conclude(archive, &imported.run, |log| copy(&args.file, &name, log))
 }
 
-/// Sums up, and says where the archive is.
-fn conclude(archive: ArchiveWriter, run: &RunInfo) -> Result<Exit, Failure> {
+/// Writes the records, sums up, and reports where the archive is. Nothing is left of one that does not become complete.
+fn conclude(
+    archive: ArchiveWriter,
+    run: &RunInfo,
+    write: impl FnOnce(&mut LogWriter) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
     let dir = archive.dir().to_path_buf();
+    let written = archive.record_log().map_err(Failure::from).and_then(|mut log| write(&mut log));
+    if let Err(failure) = written {
+        archive.discard();
+        return Err(failure);
+    }
     let archive = archive.finish()?;
     let figures = Figures::of(&Input::of_archive(archive)?, &Limits::default())?;
     session::keep(&dir, &figures, run)?;
@@ -68,11 +74,8 @@ fn import_dump(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
     let dir = args.out.clone().unwrap_or_else(|| output::unused_name(stem.trim_end_matches(".bin")));
     let environment = serde_json::json!({ "imported_from": name });
     let archive = ArchiveWriter::create(&dir, &plan, &environment, &run).map_err(Failure::refused)?;
-    let mut log = archive.record_log()?;
     let records: Vec<Record> = dump.records().collect();
-    records.chunks(TOGETHER).try_for_each(|some| log.append(some))?;
-    drop(log);
-    conclude(archive, &run)
+    conclude(archive, &run, |log| Ok(records.chunks(TOGETHER).try_for_each(|some| log.append(some))?))
 }
 
 fn copy(path: &Path, name: &str, log: &mut LogWriter) -> Result<(), Failure> {

@@ -5,39 +5,61 @@ use crate::analysis::Analysis;
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{print, tell};
+use crate::outputs::{PictureFolder, existing, gate_of};
 use crate::plot_args::{PlotArgs, ThemeArg};
 use crate::progress::while_reading;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use iosonar_analyze::findings::TimeRange;
+use iosonar_host::output::Gate;
 use iosonar_plan::Nanos;
 use iosonar_view::{
     CompareMaterial, DataOptions, Format, Material, Needs, Picture, PlotOptions, Style, TextOptions, Theme,
-    compare_subject, plot_compare, write_data_files,
+    compare_subject, data_files, picture_files, plot_compare, write_data_files,
 };
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Draws the pictures; says where they are.
 pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     let only = args.only.iter().map(|name| picture(name)).collect::<Result<Vec<_>, _>>()?;
     let options = PlotOptions { formats: formats(args), only, style: style(args)? };
     let inputs = Input::open_all(&args.inputs)?;
+    let gate = gate_of(&args.inputs);
     if args.compare {
-        return compare(args, &inputs, &options);
+        return compare(args, &inputs, &options, folder(args, &gate)?);
     }
+    if args.text {
+        return in_text(args, &inputs);
+    }
+    let folder = folder(args, &gate)?;
+    folder.check(names(args, &options))?;
     let (limits, needs) = ((&args.limits).into(), needs(args, &options.only));
     let analyse = || Analysis::of(&inputs, &limits, &args.demand, needs);
     let analysis = while_reading(&args.progress, &inputs, analyse)?;
-    if args.text {
-        print(&analysis.to_mail(TextOptions::default()))?;
-    } else {
-        check_range(args, &analysis)?;
-        let out = directory(args)?;
-        if !analysis.with_material(|material| draw(args, material, &out, &options))? {
-            return Ok(Exit::Failed);
-        }
+    check_range(args, &analysis)?;
+    if !analysis.with_material(|material| draw(args, material, &folder, &options))? {
+        return Ok(Exit::Failed);
     }
+    folder.keep();
+    Ok(concluded(&analysis))
+}
+
+fn in_text(args: &PlotArgs, inputs: &[Input]) -> Result<Exit, Failure> {
+    let limits = (&args.limits).into();
+    let analyse = || Analysis::of(inputs, &limits, &args.demand, Needs::EVERYTHING);
+    let analysis = while_reading(&args.progress, inputs, analyse)?;
+    print(&analysis.to_mail(TextOptions::default()))?;
+    Ok(concluded(&analysis))
+}
+
+fn concluded(analysis: &Analysis) -> Exit {
     analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
-    Ok(if analysis.requests() == 0 { Exit::Failed } else { Exit::Fine })
+    if analysis.requests() == 0 { Exit::Failed } else { Exit::Fine }
+}
+
+/// Names of the files that may be written.
+fn names<'a>(args: &PlotArgs, options: &'a PlotOptions) -> impl Iterator<Item = String> + 'a {
+    let tables = args.data.then(|| data_files(&options.only)).into_iter().flatten();
+    picture_files(options).chain(tables)
 }
 
 /// What has to be known: for a few pictures less than for all of them, and their numbers, or a text.
@@ -52,15 +74,15 @@ fn needs(args: &PlotArgs, only: &[Picture]) -> Needs {
 fn draw(
     args: &PlotArgs,
     material: &Material<'_>,
-    out: &Path,
+    folder: &PictureFolder<'_>,
     options: &PlotOptions,
 ) -> Result<bool, Failure> {
-    let plotted = iosonar_view::plot(material, out, options)?;
+    let plotted = iosonar_view::plot(material, folder, options)?;
     let mut written = plotted.written;
     if args.data {
         let only: Vec<&str> = options.only.iter().map(|picture| picture.stem()).collect();
         let data = DataOptions { smooth_window_ns: args.smooth_window.0 };
-        written.extend(write_data_files(material, out, &only, &data)?);
+        written.extend(write_data_files(material, folder, &only, &data)?);
     }
     for path in &written {
         print(&format!("{}\n", path.display()))?;
@@ -94,7 +116,12 @@ fn tell_skipped(skipped: &[(Picture, String)]) {
 }
 
 /// Pictures of two runs side by side.
-fn compare(args: &PlotArgs, inputs: &[Input], options: &PlotOptions) -> Result<Exit, Failure> {
+fn compare(
+    args: &PlotArgs,
+    inputs: &[Input],
+    options: &PlotOptions,
+    folder: PictureFolder<'_>,
+) -> Result<Exit, Failure> {
     let [first, second] = inputs else {
         return Err(Failure::refused(anyhow!(
             "--compare takes two inputs, the baseline first, and there are {}: iosonar plot --compare A B",
@@ -122,9 +149,10 @@ fn compare(args: &PlotArgs, inputs: &[Input], options: &PlotOptions) -> Result<E
         b: run_b.material(),
         comparison: compared.first(),
     };
-    for path in plot_compare(&material, &directory(args)?, options)? {
+    for path in plot_compare(&material, &folder, options)? {
         print(&format!("{}\n", path.display()))?;
     }
+    folder.keep();
     Ok(Exit::Fine)
 }
 
@@ -148,8 +176,12 @@ fn style(args: &PlotArgs) -> Result<Style, Failure> {
 }
 
 /// Where the pictures go: beside the records of a run, else in a directory named after the input.
-fn directory(args: &PlotArgs) -> Result<PathBuf, Failure> {
-    let out = match (&args.out, args.inputs.as_slice()) {
+fn folder<'a>(args: &PlotArgs, gate: &'a Gate<'a>) -> Result<PictureFolder<'a>, Failure> {
+    PictureFolder::open(gate, &directory(args), existing(args.force))
+}
+
+fn directory(args: &PlotArgs) -> PathBuf {
+    match (&args.out, args.inputs.as_slice()) {
         (Some(out), _) => out.clone(),
         (None, [dir]) if dir.is_dir() => dir.join("plots"),
         (None, inputs) => {
@@ -158,9 +190,7 @@ fn directory(args: &PlotArgs) -> Result<PathBuf, Failure> {
             let stem = name.trim_end_matches(".gz").trim_end_matches(".load").trim_end_matches(".replay");
             PathBuf::from(format!("{stem}.plots"))
         }
-    };
-    std::fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
-    Ok(out)
+    }
 }
 
 fn picture(name: &str) -> Result<Picture, Failure> {

@@ -6,18 +6,18 @@ use crate::args::{PointsArg, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{print, tell};
+use crate::outputs::{existing, gate_of};
 use crate::places;
 use crate::progress::while_reading;
-use crate::replace::{Replacement, is_special};
 use crate::session::TOOL;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::compare::{Comparison, Judged};
 use iosonar_analyze::{Choice, Kept, Records};
 use iosonar_archive::Record;
-use iosonar_view::report::{Detail, Facts, Place, PointWriter, Report, ReportRun, SideCar, write};
-use iosonar_view::{Material, Needs, TextOptions};
+use iosonar_host::output::{Existing, Gate, Output, OutputError, OutputName};
+use iosonar_view::report::{Detail, Facts, PointWriter, Report, ReportRun, SideCar, write};
+use iosonar_view::{Material, Needs, TextOptions, report};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Requests of which a page has all the facts.
@@ -32,7 +32,8 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         return in_text(args, &inputs);
     }
     let out = page_path(args)?;
-    check_names(args, &out)?;
+    let place = Place { gate: gate_of(&args.inputs), existing: existing(args.force), page: out.clone() };
+    place.check(args)?;
     let groups: Vec<&[Input]> = if args.compare { inputs.chunks(1).collect() } else { vec![&inputs] };
     if args.compare && groups.len() != 2 {
         return Err(Failure::refused(anyhow!(
@@ -58,11 +59,11 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let mut side_cars = Vec::new();
     if args.side_car {
         for ((group, analysis), path) in groups.iter().zip(&analyses).zip(side_car_paths(&out)) {
-            side_cars.extend(side_car(group, analysis, &path)?);
+            side_cars.extend(side_car(group, analysis, &place, &path)?);
         }
     }
     let names: Vec<String> = side_cars.iter().map(|(name, _)| name.clone()).collect();
-    let page = fitting(args.max_html.0, wanted, &out, |points| {
+    let page = fitting(args.max_html.0, wanted, &place, |points| {
         let mut details = Vec::new();
         for (i, (group, analysis)) in groups.iter().zip(&analyses).enumerate() {
             details
@@ -95,19 +96,21 @@ const GUESSES: usize = 4;
 fn fitting<'a>(
     largest: u64,
     mut points: Option<u64>,
-    out: &Path,
+    place: &Place,
     page: impl Fn(Option<u64>) -> Result<Page<'a>, Failure>,
-) -> Result<Replacement, Failure> {
+) -> Result<Output, Failure> {
     for guess in 0..=GUESSES {
         let page = page(points)?;
-        let (size, file) = page.write(out)?;
+        let (size, file) = page.write(place)?;
         let embedded = page.details.iter().map(|detail| detail.embedded).sum();
         if size <= largest {
             return Ok(file);
         }
         if embedded == 0 {
-            let told =
-                format!("{} is larger than --max-html, although it has no single requests", out.display());
+            let told = format!(
+                "{} is larger than --max-html, although it has no single requests",
+                place.page.display()
+            );
             tell(format_args!("iosonar: {told}"));
             return Ok(file);
         }
@@ -131,36 +134,37 @@ fn side_car_paths(out: &Path) -> [PathBuf; 2] {
     ["trace", "b.trace"].map(|extension| out.with_extension(extension))
 }
 
-/// Nothing that is read may be overwritten, and the page and its side-cars need names of their own.
-fn check_names(args: &ReportArgs, out: &Path) -> Result<(), Failure> {
-    let side_cars = if args.side_car { side_car_paths(out).to_vec() } else { Vec::new() };
-    if args.side_car && is_special(out) {
-        let why = "it is no file, and --side-car writes beside the page: name a file";
-        return Err(Failure::refused(anyhow!("--out {}: {why}", out.display())));
-    }
-    if side_cars.iter().any(|path| path == out) {
-        let why = "--side-car writes a file of this very name: give the page another one, say .html";
-        return Err(Failure::refused(anyhow!("--out {}: {why}", out.display())));
-    }
-    for path in side_cars.iter().map(PathBuf::as_path).chain([out]) {
-        if let Some(input) = args.inputs.iter().find(|input| reads(input, path)) {
-            return Err(Failure::refused(anyhow!(
-                "{} belongs to {}, which is read: writing there would destroy it; name another file with --out",
-                path.display(),
-                input.display()
-            )));
-        }
-    }
-    Ok(())
+/// Where the page and its side-cars go.
+struct Place {
+    gate: Gate<'static>,
+    existing: Existing,
+    page: PathBuf,
 }
 
-/// Whether a file is an input, or belongs to one that is a directory. Earlier pages do not count.
-fn reads(input: &Path, path: &Path) -> bool {
-    let identity = |path: &Path| path.metadata().ok().map(|facts| (facts.dev(), facts.ino()));
-    let Some(file) = identity(path).filter(|_| !is_special(path)) else { return false };
-    let is_page = |path: &Path| path.extension().is_some_and(|e| e == "html" || e == "trace");
-    let Ok(entries) = input.read_dir() else { return identity(input) == Some(file) };
-    entries.flatten().map(|entry| entry.path()).any(|of| !is_page(&of) && identity(&of) == Some(file))
+impl Place {
+    /// Refuses names that may not be written, before anything is read.
+    fn check(&self, args: &ReportArgs) -> Result<(), Failure> {
+        let side_cars = if args.side_car { side_car_paths(&self.page).to_vec() } else { Vec::new() };
+        let refuse = |why| Err(Failure::refused(anyhow!("--out {}: {why}", self.page.display())));
+        if args.side_car && self.page.metadata().is_ok_and(|facts| !facts.is_file()) {
+            return refuse("it is no file, and --side-car writes beside the page: name a file");
+        }
+        if side_cars.contains(&self.page) {
+            return refuse(
+                "--side-car writes a file of this very name: give the page another one, say .html",
+            );
+        }
+        let mut paths = side_cars.iter().chain([&self.page]);
+        paths.try_for_each(|path| self.gate.check(&name(path), self.existing)).map_err(Failure::refused)
+    }
+
+    fn create(&self, path: &Path) -> Result<Output, OutputError> {
+        self.gate.create(&name(path), self.existing)
+    }
+}
+
+fn name(path: &Path) -> OutputName {
+    OutputName::new("--out", path)
 }
 
 fn in_text(args: &ReportArgs, inputs: &[Input]) -> Result<Exit, Failure> {
@@ -189,7 +193,7 @@ fn page_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
 
 /// Of each input, which parts of its target have names: those of `--places` before those that the run has recorded. Several
 /// inputs that are merged have no places in common.
-fn places_of(args: &ReportArgs, inputs: &[Input]) -> Result<Vec<Vec<Place>>, Failure> {
+fn places_of(args: &ReportArgs, inputs: &[Input]) -> Result<Vec<Vec<report::Place>>, Failure> {
     let is_merged = inputs.len() > 1 && !args.compare;
     if let Some(path) = &args.places {
         let targets = inputs[0].archive().map_or(1, |archive| archive.plan().targets.len());
@@ -242,16 +246,18 @@ fn chosen(input: &Input, run: &Run, facts: Facts, wanted: u64) -> io::Result<Det
 fn side_car(
     inputs: &[Input],
     analysis: &Analysis,
+    place: &Place,
     path: &Path,
-) -> Result<Option<(String, Replacement)>, Failure> {
+) -> Result<Option<(String, Output)>, Failure> {
     let (Some(run), [input]) = (&analysis.run, inputs) else { return Ok(None) };
-    let file = write_side_car(input, &run.summary.run.run_id, path)
+    let file = place.create(path).map_err(Failure::refused)?;
+    let file = write_side_car(input, &run.summary.run.run_id, file)
         .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path.file_name().map(|name| (name.to_string_lossy().into_owned(), file)))
 }
 
-fn write_side_car(input: &Input, run_id: &str, path: &Path) -> io::Result<Replacement> {
-    let mut file = SideCar::begin(Replacement::begin(path)?)?;
+fn write_side_car(input: &Input, run_id: &str, file: Output) -> io::Result<Output> {
+    let mut file = SideCar::begin(file)?;
     let mut writer = PointWriter::new(Facts::All, |block| file.add(&block));
     for_each(input, |record| writer.add(record, false))?;
     writer.finish()?;
@@ -275,15 +281,15 @@ struct Page<'a> {
     analyses: &'a [Analysis],
     details: Vec<Detail>,
     /// Of each input, parts of the space that have names.
-    places: &'a [Vec<Place>],
+    places: &'a [Vec<report::Place>],
     comparison: Option<&'a Comparison>,
 }
 
 impl Page<'_> {
     /// Writes it; its size, and what is left to be published.
-    fn write(&self, out: &Path) -> Result<(u64, Replacement), Failure> {
-        let cannot = || format!("cannot write {}", out.display());
-        let mut file = Replacement::begin(out).with_context(cannot)?;
+    fn write(&self, place: &Place) -> Result<(u64, Output), Failure> {
+        let cannot = || format!("cannot write {}", place.page.display());
+        let mut file = place.create(&place.page).map_err(Failure::refused)?;
         self.with_materials(&mut |materials| self.page(materials, &mut file)).with_context(cannot)?;
         let size = file.size().with_context(cannot)?;
         Ok((size, file))

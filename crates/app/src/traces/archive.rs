@@ -12,6 +12,7 @@ use iosonar_archive::{
     Record, RecordFile, RunInfo, RunState, TargetInfo, is_part_of_archive,
 };
 use iosonar_dialect_blkreplay::recording;
+use iosonar_os::create;
 use iosonar_plan::{Plan, Target};
 use iosonar_trace::{Entry, Next, Pairing, Place, Requests, TraceError, Traced};
 use std::collections::HashMap;
@@ -328,7 +329,7 @@ impl Converted {
             archive.end(remarks)?;
             partial.0.clone()
         };
-        std::fs::rename(whole, &path).with_context(|| format!("cannot write {}", path.display()))?;
+        create::rename_new(&whole, &path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(())
     }
 }

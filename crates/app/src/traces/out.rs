@@ -3,11 +3,11 @@
 use super::archive::{Converted, TOGETHER_IN_EACH, TOGETHER_IN_FILE};
 use super::open::Device;
 use crate::exit::Failure;
-use crate::new_load::refuse_existing;
+use crate::new_load;
 use crate::output::tell;
-use crate::replace::Replacement;
 use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
+use iosonar_host::output::Output as OutputFile;
 use iosonar_plan::SECTOR;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_load, write_result};
 use iosonar_trace::fio::{FioWriter, Version};
@@ -132,6 +132,8 @@ enum Sink {
     Archive(Box<Converted>),
 }
 
+/// The argument that names the output.
+const OUT: &str = "OUT";
 /// Bytes that are handed over at once.
 const PIECE: usize = 1 << 16;
 /// Of a load zlib makes an eighth more than at its default level, in a third of the time.
@@ -140,9 +142,9 @@ const GZIP_LEVEL: u32 = 2;
 /// A text, compressed or not, to a file or standard output.
 enum Plain {
     Stdout(BufWriter<std::io::Stdout>),
-    File(Box<Replacement>),
+    File(Box<OutputFile>),
     /// In large pieces: deflate is slow with small ones.
-    Gzip(Box<BufWriter<GzEncoder<Replacement>>>),
+    Gzip(Box<BufWriter<GzEncoder<OutputFile>>>),
 }
 
 impl Plain {
@@ -150,9 +152,7 @@ impl Plain {
         if path.as_os_str() == "-" {
             return Ok(Plain::Stdout(BufWriter::with_capacity(PIECE, std::io::stdout())));
         }
-        refuse_existing(path)?;
-        let cannot = || format!("cannot make {}", path.display());
-        let file = Replacement::begin(path).with_context(cannot).map_err(Failure::refused)?;
+        let file = new_load::create(OUT, path)?;
         Ok(if path.extension().is_some_and(|e| e == "gz") {
             let gzip = GzEncoder::new(file, Compression::new(GZIP_LEVEL));
             Plain::Gzip(Box::new(BufWriter::with_capacity(PIECE, gzip)))
@@ -258,14 +258,17 @@ impl Outputs {
         names.find(|path| !is_used(path)).expect("names do not end")
     }
 
-    /// Ends all outputs and tells what they hold. `remarks` goes into archives.
+    /// Completes all outputs and reports their requests; none is there if no request was written. `remarks` goes into archives.
     pub fn end(self, remarks: &[String]) -> Result<Written, Failure> {
         let mut sum = Written::default();
+        self.all.iter().for_each(|(_, one)| sum.add(&one.written));
+        if sum.requests == 0 {
+            return Ok(sum);
+        }
         for (_, One { path, sink, written }) in self.all {
             let mut all = remarks.to_vec();
             all.extend(written.remarks());
             sink.end(&path, &all)?;
-            sum.add(&written);
             if path.as_os_str() != "-" {
                 tell(format_args!("{}: {} requests", path.display(), written.requests));
             }
@@ -303,7 +306,7 @@ impl Sink {
             }
             Form::SeekList => Sink::SeekList(SeekListWriter::new(Plain::begin(path)?, how.block)?),
             Form::Archive | Form::Parquet => {
-                refuse_existing(path)?;
+                new_load::check_absent(OUT, path)?;
                 let together = if is_split { TOGETHER_IN_EACH } else { TOGETHER_IN_FILE };
                 let is_parquet = how.form == Form::Parquet;
                 Sink::Archive(Box::new(Converted::begin(path, is_parquet, &how.origin, together)?))

@@ -121,7 +121,7 @@ fn a_run_its_export_and_its_load_agree() {
 
 /// Every picture that has something to show, as file names without the extension.
 fn pictures(lab: &Lab, args: &str) -> Vec<String> {
-    let out = lab.expect(0, &format!("plot {args} --svg -o pictures")).out;
+    let out = lab.expect(0, &format!("plot {args} --svg --force -o pictures")).out;
     out.lines()
         .map(|line| line.trim_start_matches("pictures/").trim_end_matches(".svg").to_string())
         .collect()

@@ -66,7 +66,7 @@ fn what_exists_is_not_overwritten_and_what_is_no_result_is_refused() {
     fixture(&lab, "conflict7.load.gz");
     lab.expect(0, "replay conflict7.load.gz -t x --size 1GiB --engine sim -o r");
     lab.file("there.csv", "mine");
-    assert!(lab.expect(2, "export r --to csv -o there.csv").err.contains("never overwritten"));
+    assert!(lab.expect(2, "export r --to csv -o there.csv").err.contains("ever overwritten"));
     assert_eq!(std::fs::read(lab.path("there.csv")).unwrap(), b"mine");
     lab.expect(2, "export r --to replay --target 1");
     lab.file("text.replay", "no result\n");

@@ -158,7 +158,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_touched() {
         ("-t none.img", "none.img"),
         ("l.load -t a.img --bs 8k", "--bs"),
         ("- -t a.img", "standard input"),
-        ("-t a.img --out there", "there exists already"),
+        ("-t a.img --out there", "--out there: it exists already"),
     ] {
         let told = lab.expect(2, &format!("knee {args} --no-progress")).err;
         assert!(told.contains(why), "{args}: {told}");

@@ -20,6 +20,7 @@ mod live;
 mod live_view;
 mod loads;
 mod output;
+mod outputs;
 mod patterns;
 mod plans;
 mod refused;

@@ -91,13 +91,11 @@ fn a_full_disk_behind_standard_output_is_told() {
 fn a_full_disk_is_told_with_what_could_not_be_written_and_what_helps() {
     let lab = lab();
     fixture(&lab, "conflict7.load.gz");
-    for command in
-        ["filter scale:2 conflict7.load.gz -o /dev/full", "convert --to load conflict7.load.gz /dev/full"]
-    {
-        let ended = lab.expect(1, command);
-        let told =
-            ended.err.contains("cannot write /dev/full: No space left") && ended.err.contains("make room");
-        assert!(told, "{command}: {}", ended.err);
+    for command in ["filter scale:2 conflict7.load.gz", "convert --to load conflict7.load.gz -"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+        let ended = with_stdout(&lab, command, full.into());
+        let told = ended.err.contains("No space left") && ended.err.contains("make room");
+        assert!(ended.code == 1 && told, "{command}: {}", ended.err);
     }
 }
 

@@ -59,7 +59,7 @@ fn a_page_is_as_small_as_wanted_and_the_rest_lies_beside_it() {
     lab.expect(0, "report a -o some.html --points 2000");
     lab.expect(0, "report a -o none.html --points 0");
     let limit = (size(&lab, "all.html") + size(&lab, "none.html")) / 2;
-    lab.expect(0, &format!("report a -o limited.html --max-html {limit}"));
+    lab.expect(0, &format!("report a --force -o limited.html --max-html {limit}"));
     let counts =
         ["all", "some", "none", "limited"].map(|name| embedded(&text(&lab, &format!("{name}.html"))));
     assert_eq!(counts[2], 0);
@@ -109,7 +109,7 @@ fn what_cannot_be_shown_is_refused() {
     };
     refused(2, "report a --compare", "--compare needs exactly two runs");
     refused(2, "report nothing", "nothing");
-    refused(1, "report a -o missing/page.html", "cannot write missing/page.html");
+    refused(2, "report a -o missing/page.html", "--out missing/page.html: it cannot be written");
     assert!(!lab.path("missing").exists());
     lab.file("empty.load", "");
     lab.expect(1, "report empty.load");
@@ -133,9 +133,9 @@ fn what_is_read_is_never_overwritten() {
     }
     assert_eq!(std::fs::read(lab.path("leg.trace")).unwrap(), before);
     lab.expect(0, "show a");
-    // A page that is already there is replaced.
+    // A page that is already there is replaced on request.
     lab.expect(0, "report a");
-    lab.expect(0, "report a --side-car");
+    lab.expect(0, "report a --side-car --force");
     let left: Vec<_> = std::fs::read_dir(lab.path("a")).unwrap().flatten().map(|e| e.file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains("partial")), "{left:?}");
 }
@@ -152,10 +152,10 @@ fn a_page_becomes_small_enough_in_a_few_steps_whatever_is_in_it() {
     assert_eq!(run["detail"]["requests"], run["detail"]["embedded"]);
     for part in 1..8 {
         let limit = none + (all - none) * part / 8 + 3;
-        lab.expect(0, &format!("report a -o limited.html --max-html {limit}"));
+        lab.expect(0, &format!("report a --force -o limited.html --max-html {limit}"));
         assert!(size(&lab, "limited.html") <= limit);
     }
-    lab.expect(0, &format!("report a -o limited.html --points 3 --max-html {}", none + 20));
+    lab.expect(0, &format!("report a --force -o limited.html --points 3 --max-html {}", none + 20));
 }
 
 #[test]

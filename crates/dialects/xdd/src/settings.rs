@@ -150,6 +150,13 @@ pub struct TimeStampSettings {
     pub trigger_time: Option<Nanos>,
 }
 
+impl TimeStampSettings {
+    /// Whether there is a report for people.
+    pub fn has_text(&self) -> bool {
+        self.summary || self.detailed
+    }
+}
+
 /// What happens when the table of time stamps is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhenFull {

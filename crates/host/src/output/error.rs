@@ -44,7 +44,7 @@ pub enum OutputError {
         what: &'static str,
     },
     /// It exists, and the command overwrites nothing.
-    #[error("{name}: it exists already, and nothing is ever overwritten: name another file")]
+    #[error("{name}: it exists already, and nothing is ever overwritten: name another")]
     Exists {
         /// Option and path.
         name: OutputName,

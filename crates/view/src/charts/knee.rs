@@ -5,12 +5,13 @@ use super::{
     BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, SIDE_LEFT, SIDE_WIDTH, Subject, View, page,
 };
 use crate::fonts::{self, Weight};
-use crate::plot::{PlotError, PlotOptions, write_scene};
+use crate::plot::{Folder, PlotOptions, write_scene};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::{Style, units};
 use iosonar_analyze::knee::{Knee, KneeVerdict, RampRow, RowTimes};
 use iosonar_analyze::row_of;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 /// A ramp, and what was found in it.
 #[derive(Clone, Copy)]
@@ -29,13 +30,13 @@ pub struct KneeMaterial<'a> {
 const STEM: &str = "knee";
 const TITLE: &str = "Delivered requests and delay over a rising demand";
 
-/// Draws the picture into `directory`, which must exist; the files.
+/// Draws the picture into `folder`; the files.
 pub fn plot_knee(
     material: &KneeMaterial<'_>,
-    directory: &Path,
+    folder: &dyn Folder,
     options: &PlotOptions,
-) -> Result<Vec<PathBuf>, PlotError> {
-    write_scene(&draw_knee(material, &options.style), directory, STEM, options)
+) -> io::Result<Vec<PathBuf>> {
+    write_scene(&draw_knee(material, &options.style), folder, STEM, options)
 }
 
 /// What was found, in plain sentences.

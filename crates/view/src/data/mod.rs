@@ -6,11 +6,10 @@ mod csv;
 mod demand;
 mod run;
 
-use crate::{Material, PlotError, RunMaterial};
+use crate::{Folder, Material, Picture, RunMaterial};
 use iosonar_analyze::demand::DemandAnalysis;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 /// Choices for the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,23 +120,27 @@ pub fn write_data(
     Ok(true)
 }
 
-/// Writes all tables that the material has, or those of `only`, as `STEM.csv` into a directory, which must exist.
+/// Names of all files that [`write_data_files`] may write for these pictures, or for all if there is none.
+pub fn data_files(only: &[Picture]) -> impl Iterator<Item = String> + '_ {
+    let wanted = |table: &&Table| only.is_empty() || only.iter().any(|p| p.stem() == table.stem);
+    TABLES.iter().filter(wanted).map(|table| file_name(table.stem))
+}
+
+fn file_name(stem: &str) -> String {
+    format!("{stem}.csv")
+}
+
+/// Writes all tables that the material has, or those of `only`, as `STEM.csv` into `folder`.
 pub fn write_data_files(
     material: &Material<'_>,
-    directory: &Path,
+    folder: &dyn Folder,
     only: &[&str],
     options: &DataOptions,
-) -> Result<Vec<PathBuf>, PlotError> {
+) -> io::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for stem in data_stems(material).filter(|stem| only.is_empty() || only.contains(stem)) {
-        let path = directory.join(format!("{stem}.csv"));
-        let write = || -> io::Result<()> {
-            let mut out = BufWriter::new(File::create(&path)?);
-            write_data(stem, material, options, &mut out)?;
-            out.flush()
-        };
-        write().map_err(|source| PlotError { path: path.clone(), source })?;
-        written.push(path);
+        let mut fill = |out: &mut dyn Write| write_data(stem, material, options, out).map(drop);
+        written.push(folder.write(&file_name(stem), &mut fill)?);
     }
     Ok(written)
 }

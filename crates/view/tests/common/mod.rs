@@ -312,3 +312,18 @@ pub fn extreme() -> Run {
     }
     run
 }
+
+/// A directory without a gate.
+pub struct Plain<'a>(pub &'a std::path::Path);
+
+impl iosonar_view::Folder for Plain<'_> {
+    fn write(
+        &self,
+        name: &str,
+        fill: &mut dyn FnMut(&mut dyn std::io::Write) -> std::io::Result<()>,
+    ) -> std::io::Result<std::path::PathBuf> {
+        let path = self.0.join(name);
+        fill(&mut std::fs::File::create(&path)?)?;
+        Ok(path)
+    }
+}

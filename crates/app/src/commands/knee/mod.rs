@@ -5,12 +5,15 @@ mod report;
 
 use crate::exit::{Exit, Failure};
 use crate::knee_args::{DemandArgs, KneeArgs};
+use crate::new_load;
 use crate::output::{tell, utc_stamp};
 use anyhow::anyhow;
 use iosonar_analyze::knee::{Doubt, KneeVerdict};
 use iosonar_archive::RunState;
+use iosonar_os::create::new_dirs;
 use iosonar_plan::{Nanos, Rising, RisingShape};
 use ramp::Ramp;
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 /// Where the search begins, in requests per second.
@@ -26,13 +29,9 @@ const FINE: u32 = 3;
 pub fn knee(args: &KneeArgs) -> Result<Exit, Failure> {
     check(args)?;
     let out = args.result.out.clone().unwrap_or_else(new_name);
-    if out.symlink_metadata().is_ok() {
-        return Err(Failure::refused(anyhow!(
-            "{} exists already: name another directory with --out, or remove it",
-            out.display()
-        )));
-    }
-    let ramps = Search { args, out: out.clone(), run_id: None, ramps: Vec::new() }.carry_out()?;
+    new_load::check_absent("--out", &out)?;
+    let folder = Folder { path: out.clone(), made: RefCell::default() };
+    let ramps = Search { args, out: &folder, run_id: None, ramps: Vec::new() }.carry_out()?;
     report::report(args, &out, &ramps)
 }
 
@@ -75,10 +74,31 @@ fn told(demand: &DemandArgs) -> Option<Rising> {
     Some(Rising { from, to: to.max(from + 1), over: demand.duration, shape: RisingShape::Linear })
 }
 
+/// The directory of the results. It is created when the first ramp starts, and goes if nothing is in it.
+struct Folder {
+    path: PathBuf,
+    /// Directories that were created, outermost first.
+    made: RefCell<Vec<PathBuf>>,
+}
+
+impl Folder {
+    fn create(&self) {
+        // The archive, which cannot be created in it then, reports the error.
+        self.made.borrow_mut().extend(new_dirs(&self.path).unwrap_or_default());
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Only empty directories can be removed so.
+        self.made.get_mut().iter().rev().for_each(|dir| drop(std::fs::remove_dir(dir)));
+    }
+}
+
 /// Ramps, each of which tells what the next one is.
 struct Search<'a> {
     args: &'a KneeArgs,
-    out: PathBuf,
+    out: &'a Folder,
     /// The number that written blocks carry; of all ramps the same.
     run_id: Option<u64>,
     ramps: Vec<Ramp>,
@@ -103,7 +123,7 @@ impl Search<'_> {
             "iosonar: {name}: {} to {} requests/s, {shape} in {}",
             rising.from, rising.to, rising.over
         ));
-        let ramp = ramp::carry_out(self.args, &self.out, name, rising, &mut self.run_id)?;
+        let ramp = ramp::carry_out(self.args, self.out, name, rising, &mut self.run_id)?;
         let verdict = ramp.is_whole().then(|| ramp.verdict.clone());
         self.ramps.push(ramp);
         Ok(verdict)

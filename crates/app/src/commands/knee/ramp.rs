@@ -1,6 +1,6 @@
 //! One ramp: carried out, kept, and judged.
 
-use super::is_signal;
+use super::{Folder, is_signal};
 use crate::args::BackwardArg;
 use crate::commands::means;
 use crate::commands::replay::new_run_id;
@@ -83,7 +83,7 @@ fn is_whole(state: &RunState) -> bool {
 /// Carries a ramp out. `run_id` is that of the first one.
 pub fn carry_out(
     args: &KneeArgs,
-    out: &Path,
+    out: &Folder,
     name: &str,
     rising: Rising,
     run_id: &mut Option<u64>,
@@ -92,13 +92,12 @@ pub fn carry_out(
     let plan = plan(args, rising, id)?;
     plan.validate().map_err(Failure::refused)?;
     let is_timed = !matches!(plan.engine, Engine::Sim(_));
-    let dir = out.join(name);
+    let dir = out.path.join(name);
     let late_limit = Limits::default().bad_delay;
     let wish = Wish { progress: &args.result.progress, live: false, late_limit };
     let mut timings = Timings::new();
     let named = |_: &_| {
-        // What is wrong with it is told when the archive is made in it.
-        let _ = std::fs::create_dir_all(out);
+        out.create();
         dir.clone()
     };
     let show = |scene: &Scene<'_>| {

@@ -6,15 +6,18 @@ use crate::commands::headline;
 use crate::exit::{Exit, Failure};
 use crate::knee_args::KneeArgs;
 use crate::output::{print, tell};
+use crate::outputs::{PictureFolder, existing, gate_of};
 use crate::session::{TOOL, exit};
 use anyhow::Context;
 use iosonar_analyze::knee::{Doubt, FEWEST_REQUESTS, KneeVerdict, RampRow};
 use iosonar_archive::{Archive, RunState};
+use iosonar_os::create::new_file;
 use iosonar_plan::RisingShape;
 use iosonar_view::units::{Charset, duration, grouped, request_rate};
 use iosonar_view::{Format, KneeMaterial, PlotOptions, Subject, knee_sentences, plot_knee};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Tells what was found, keeps it in `out`, and draws it.
@@ -22,7 +25,8 @@ pub fn report(args: &KneeArgs, out: &Path, ramps: &[Ramp]) -> Result<Exit, Failu
     let Some(ramp) = answer(ramps) else { return Ok(Exit::Failed) };
     let json = to_json(args, ramp, ramps);
     let path = out.join("knee.json");
-    std::fs::write(&path, format!("{json:#}\n"))
+    new_file(&path)
+        .and_then(|mut file| file.write_all(format!("{json:#}\n").as_bytes()))
         .with_context(|| format!("cannot write {}", path.display()))?;
     let pictures = draw(ramp, out)?;
     match args.result.json {
@@ -68,7 +72,11 @@ fn draw(ramp: &Ramp, out: &Path) -> Result<Vec<PathBuf>, Failure> {
         is_exponential: ramp.rising.shape == RisingShape::Exponential,
     };
     let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..PlotOptions::default() };
-    Ok(plot_knee(&material, out, &options)?)
+    let gate = gate_of(&[]);
+    let folder = PictureFolder::open(&gate, out, existing(false))?;
+    let pictures = plot_knee(&material, &folder, &options)?;
+    folder.keep();
+    Ok(pictures)
 }
 
 fn to_json(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp]) -> Value {

@@ -9,6 +9,7 @@ use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TargetInfo, is_
 use iosonar_capture::{Interface, Settings, Watch, segment_files};
 use iosonar_dialect_blkreplay::recording;
 use iosonar_host::{BlockDevice, Root, TargetFacts, environment};
+use iosonar_os::create::{new_dir, write_whole};
 use iosonar_plan::{Nanos, Plan};
 use iosonar_trace::kernel::segment::Segments;
 use iosonar_trace::kernel::{At, Paired, Timing};
@@ -101,9 +102,6 @@ impl Begun {
         run.state = RunState::Running;
         let environment = environment::capture(facts, &Root::default()).by(TOOL);
         let environment = serde_json::to_value(environment)?;
-        let writer = ArchiveWriter::create(dir, &plan, &environment, &run).map_err(Failure::refused)?;
-        let events = dir.join(EVENTS);
-        fs::create_dir(&events).with_context(|| format!("cannot make {}", events.display()))?;
         let name = |(_, device): &(TargetFacts, BlockDevice)| {
             (super::number(device).to_string(), device.dev_path().display().to_string())
         };
@@ -122,8 +120,21 @@ impl Begun {
             devices: devices.iter().map(name).collect(),
             counts: None,
         };
-        facts.keep(dir)?;
-        Ok(Begun { dir: dir.to_path_buf(), events, facts, plan, run, writer })
+        let writer = ArchiveWriter::create(dir, &plan, &environment, &run).map_err(Failure::refused)?;
+        let events = dir.join(EVENTS);
+        let made = new_dir(&events).with_context(|| format!("cannot make {}", events.display()));
+        match made.map_err(Failure::from).and_then(|()| facts.keep(dir)) {
+            Ok(()) => Ok(Begun { dir: dir.to_path_buf(), events, facts, plan, run, writer }),
+            Err(failure) => {
+                writer.discard();
+                Err(failure)
+            }
+        }
+    }
+
+    /// Removes the directory of a recording that did not start.
+    pub fn discard(self) {
+        self.writer.discard();
     }
 
     /// Makes records of the events, and sums up: what to tell.
@@ -160,12 +171,9 @@ impl Facts {
         let text = serde_json::to_string_pretty(self)? + "\n";
         // What was there stays until the new is whole.
         let (path, partial) = (dir.join(FACTS), dir.join(format!(".{FACTS}.partial")));
-        let kept = fs::write(&partial, text).and_then(|()| fs::rename(&partial, &path));
-        if kept.is_err() {
-            // A full disk has no room for what is half written.
-            let _ = fs::remove_file(&partial);
-        }
-        Ok(kept.with_context(|| format!("cannot write {}", path.display()))?)
+        write_whole(&path, &partial, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(())
     }
 
     fn of(dir: &Path) -> Result<Facts, Failure> {

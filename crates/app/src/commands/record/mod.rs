@@ -68,7 +68,14 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     let begun = archive::Begun::create(&dir, &facts, &devices, &settings)?;
     warn_of_itself(&dir, &devices);
     let presence = Presence::of(devices.iter().map(|(_, device)| device));
-    let recorded = Recording::new(args, recorder, presence, &begun, &end)?.run(&kernel)?;
+    let recording = match Recording::new(args, recorder, presence, &begun, &end) {
+        Ok(recording) => recording,
+        Err(failure) => {
+            begun.discard();
+            return Err(failure);
+        }
+    };
+    let recorded = recording.run(&kernel)?;
     let summary = begun.conclude(&recorded).inspect_err(|_| {
         tell(format_args!(
             "iosonar: all that was recorded is kept; once what follows is mended, 'iosonar record --cleanup {}' makes the archive of it",

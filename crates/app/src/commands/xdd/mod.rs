@@ -17,7 +17,7 @@ use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState};
 use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
 use reports::Reports;
-use sinks::Sinks;
+use sinks::Reservations;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -38,15 +38,20 @@ pub fn xdd(args: &[OsString]) -> Result<Exit, Failure> {
         print(&full_help())?;
         return Ok(if args.is_empty() { Exit::Refused } else { Exit::Fine });
     }
-    match parse(&args, &mut |file| std::fs::read_to_string(file)).map_err(Failure::refused)? {
+    let mut setups = Vec::new();
+    let read = &mut |file: &str| {
+        setups.push(file.to_string());
+        std::fs::read_to_string(file)
+    };
+    match parse(&args, read).map_err(Failure::refused)? {
         Command::FullHelp => print(&full_help())?,
         Command::Version => print(&format!("{TOOL}, XDD 6.5's command line\n"))?,
-        Command::Run(settings) => return carry_out(&settings),
+        Command::Run(settings) => return carry_out(&settings, &setups),
     }
     Ok(Exit::Fine)
 }
 
-fn carry_out(settings: &Settings) -> Result<Exit, Failure> {
+fn carry_out(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     let plan = settings.plan(new_run_id()).map_err(Failure::refused)?;
     plan.validate().map_err(Failure::refused)?;
     if settings.global.show_plan {
@@ -61,17 +66,17 @@ fn carry_out(settings: &Settings) -> Result<Exit, Failure> {
     ask_privileges(&settings.global);
     let scratch = tempfile::tempdir()?;
     let dir = settings.global.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
-    let sinks = RefCell::new(None);
+    let reservations = RefCell::new(None);
     let mut timings = Timings::new();
     let open = |prepared: &iosonar_engine::Prepared| {
         // Not before it is sure that the run is possible: nothing is lost by one that is refused.
-        *sinks.borrow_mut() = Some(Sinks::open(&settings.global, prepared.targets())?);
+        *reservations.borrow_mut() = Some(Reservations::of(settings, setups, prepared.targets())?);
         Ok(())
     };
     let show = |scene: &Scene<'_>| heartbeat::show(settings, scene);
     let ran = session::perform(plan, open, |_| dir.clone(), show, &mut timings)?;
-    let sinks = sinks.into_inner().ok_or_else(|| anyhow!("the run ended before it began"))?;
-    report(settings, ran, sinks, &mut timings)
+    let reservations = reservations.into_inner().ok_or_else(|| anyhow!("the run ended before it began"))?;
+    report(settings, ran, reservations, &mut timings)
 }
 
 /// A directory and a name are put one behind the other as they are; where that can hardly be meant, it is said.
@@ -96,7 +101,12 @@ fn ask_privileges(global: &GlobalSettings) {
     }
 }
 
-fn report(settings: &Settings, ran: Ran, mut sinks: Sinks, timings: &mut Timings) -> Result<Exit, Failure> {
+fn report(
+    settings: &Settings,
+    ran: Ran,
+    reservations: Reservations,
+    timings: &mut Timings,
+) -> Result<Exit, Failure> {
     let Ran { archive, info, listener: _listener, .. } = ran;
     let dir = archive.dir().to_path_buf();
     let kept = settings.global.out.as_deref();
@@ -105,7 +115,7 @@ fn report(settings: &Settings, ran: Ran, mut sinks: Sinks, timings: &mut Timings
     }
     info.means.notices.iter().for_each(|notice| tell(format_args!("xdd: {notice}")));
     let stored = Archive::open(&dir)?;
-    sinks.begin()?;
+    let mut sinks = reservations.open()?;
     let failed = Reports { settings, info: &info, archive: &stored }.write(&mut sinks)?;
     if let RunState::Broken(why) = &info.state {
         sinks.error(&format!("the run could not go on: {why}"))?;

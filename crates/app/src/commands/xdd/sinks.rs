@@ -1,70 +1,139 @@
-//! Where XDD's output goes: results, comma-separated results, the combined line, errors.
+//! Where XDD's output goes: results, comma-separated results, the combined line, errors, and the files of single queue threads.
 
 use crate::exit::Failure;
 use crate::output::tell;
-use anyhow::anyhow;
-use iosonar_dialect_xdd::GlobalSettings;
+use iosonar_dialect_xdd::{SeekOrder, Settings, TargetSettings};
 use iosonar_engine::TargetReady;
-use std::fs::File;
+use iosonar_host::Root;
+use iosonar_host::output::{Gate, OutputName, Reserved, Role};
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// Every place that output goes to, open.
+/// A file of one queue thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Report {
+    /// `-ts output`
+    Stamps,
+    /// `-ts dump`
+    Dump,
+    /// `-seek save`
+    Seeks,
+}
+
+impl Report {
+    const ALL: [Report; 3] = [Report::Stamps, Report::Dump, Report::Seeks];
+
+    fn option(self) -> &'static str {
+        match self {
+            Report::Stamps => "-ts output",
+            Report::Dump => "-ts dump",
+            Report::Seeks => "-seek save",
+        }
+    }
+
+    /// Name of the file of a queue thread, if the target has such reports.
+    fn file(self, target: &TargetSettings, number: u16, queue: u16) -> Option<String> {
+        let ts = &target.timestamps;
+        let stamped = |prefix: &String, ending: &str| {
+            format!("{prefix}.target.{number:04}.qthread.{queue:04}.{ending}")
+        };
+        match self {
+            Report::Stamps => {
+                ts.output.as_ref().filter(|_| ts.on && ts.has_text()).map(|prefix| stamped(prefix, "csv"))
+            }
+            Report::Dump => ts.dump.as_ref().filter(|_| ts.on).map(|prefix| stamped(prefix, "bin")),
+            Report::Seeks => {
+                target.seek.save.as_ref().map(|prefix| format!("{prefix}.T{number}Q{queue}.txt"))
+            }
+        }
+    }
+}
+
+type Thread = (Report, u16, u16);
+
+/// Every file that output goes to, tested before the run: no target and no input is among them, and none is named twice.
+/// What an earlier run left in them stays until they are opened.
+pub struct Reservations {
+    output: Option<Reserved>,
+    csv: Option<Reserved>,
+    errors: Option<Reserved>,
+    combined: Option<Reserved>,
+    reports: BTreeMap<Thread, Reserved>,
+}
+
+impl Reservations {
+    /// Tests all files that the command line names. `setups` are the setup files that were read.
+    pub fn of(
+        settings: &Settings,
+        setups: &[String],
+        targets: &[TargetReady],
+    ) -> Result<Reservations, Failure> {
+        let root = Root::default();
+        let mut gate = Gate::new(&root);
+        targets.iter().enumerate().for_each(|(number, t)| gate.forbid(t.path(), Role::Target(number)));
+        for file in setups {
+            gate.forbid(Path::new(file), Role::Input("-setup".into()));
+        }
+        for target in &settings.targets {
+            if let SeekOrder::Load(file) = &target.seek.order {
+                gate.forbid(Path::new(file), Role::Input("-seek load".into()));
+            }
+        }
+        let global = &settings.global;
+        let mut reserve = |option: &str, name: &Option<String>, at_end: bool| {
+            let reserve = |name: &String| gate.reserve(&OutputName::new(option, name), at_end);
+            name.as_ref().map(reserve).transpose().map_err(Failure::refused)
+        };
+        let mut reservations = Reservations {
+            output: reserve("-output", &global.output, false)?,
+            csv: reserve("-csvout", &global.csvout, false)?,
+            errors: reserve("-errout", &global.errout, false)?,
+            combined: reserve("-combined", &global.combined, true)?,
+            reports: BTreeMap::new(),
+        };
+        for ((report, number, queue), file, at_end) in reports(settings) {
+            let reserved = reserve(report.option(), &Some(file), at_end)?;
+            reservations.reports.extend(reserved.map(|it| ((report, number, queue), it)));
+        }
+        Ok(reservations)
+    }
+
+    /// Opens what every run writes to. What an earlier run left there is gone; the combined line is added to it.
+    pub fn open(self) -> io::Result<Sinks> {
+        let open = |reserved: Option<Reserved>| reserved.map(Reserved::open).transpose();
+        Ok(Sinks {
+            results: BufWriter::new(open(self.output)?.unwrap_or_else(|| Box::new(io::stdout()))),
+            csv: open(self.csv)?.map(BufWriter::new),
+            combined: open(self.combined)?,
+            errors: open(self.errors)?,
+            reports: self.reports,
+        })
+    }
+}
+
+/// The files of all queue threads, and whether they are appended to.
+fn reports(settings: &Settings) -> impl Iterator<Item = (Thread, String, bool)> + '_ {
+    (0u16..).zip(&settings.targets).flat_map(|(number, target)| {
+        let threads =
+            (0..target.queuedepth as u16).flat_map(|queue| Report::ALL.map(|report| (report, queue)));
+        threads.filter_map(move |(report, queue)| {
+            let at_end = report == Report::Stamps && target.timestamps.append;
+            Some(((report, number, queue), report.file(target, number, queue)?, at_end))
+        })
+    })
+}
+
+/// Every place that output goes to.
 pub struct Sinks {
-    results: Box<dyn Write>,
-    csv: Option<BufWriter<File>>,
-    combined: Option<File>,
-    errors: Option<File>,
-    /// What an earlier run left in these is lost when there is something new.
-    rewritten: Vec<File>,
+    results: BufWriter<Box<dyn Write>>,
+    csv: Option<BufWriter<Box<dyn Write>>>,
+    combined: Option<Box<dyn Write>>,
+    errors: Option<Box<dyn Write>>,
+    reports: BTreeMap<Thread, Reserved>,
 }
 
 impl Sinks {
-    /// Opens all that the command line names, and changes nothing yet. None of it may be a target, or any
-    /// block device.
-    pub fn open(global: &GlobalSettings, targets: &[TargetReady]) -> Result<Sinks, Failure> {
-        check_apart(global, targets)?;
-        let create = |option: &str, name: &Option<String>| -> Result<Option<File>, Failure> {
-            let open = |name: &String| {
-                let file = File::options().write(true).create(true).truncate(false).open(name);
-                file.map_err(|error| refuse(option, name, &error))
-            };
-            name.as_ref().map(open).transpose()
-        };
-        let append = |name: &String| {
-            let file = File::options().append(true).create(true).open(name);
-            file.map_err(|error| refuse("-combined", name, &error))
-        };
-        let output = create("-output", &global.output)?;
-        let csv = create("-csvout", &global.csvout)?;
-        let errors = create("-errout", &global.errout)?;
-        let combined = global.combined.as_ref().map(append).transpose()?;
-        let files = [&output, &csv, &errors].into_iter().flatten();
-        let rewritten: io::Result<Vec<File>> = files.map(File::try_clone).collect();
-        Ok(Sinks {
-            results: match output {
-                Some(file) => Box::new(BufWriter::new(file)),
-                None => Box::new(BufWriter::new(io::stdout())),
-            },
-            csv: csv.map(BufWriter::new),
-            combined,
-            errors,
-            rewritten: rewritten?,
-        })
-    }
-
-    /// Empties the files of an earlier run; the combined line is added to what is there.
-    pub fn begin(&mut self) -> io::Result<()> {
-        for file in self.rewritten.drain(..) {
-            // What is no file has nothing to lose.
-            if file.metadata()?.is_file() {
-                file.set_len(0)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Results as text. A reader that has seen enough is no failure.
     pub fn result(&mut self, text: &str) -> io::Result<()> {
         quiet(self.results.write_all(text.as_bytes()))
@@ -83,7 +152,7 @@ impl Sinks {
     /// An error message, without a newline.
     pub fn error(&mut self, text: &str) -> io::Result<()> {
         match &mut self.errors {
-            Some(file) => writeln!(file, "xdd: {text}"),
+            Some(file) => file.write_all(format!("xdd: {text}\n").as_bytes()),
             None => {
                 tell(format_args!("xdd: {text}"));
                 Ok(())
@@ -96,42 +165,26 @@ impl Sinks {
         &mut self.results
     }
 
+    /// Writes a report of one queue thread, if it has a file of its own; whether it has.
+    pub fn report(
+        &mut self,
+        report: Report,
+        target: u16,
+        queue: u16,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        let Some(reserved) = self.reports.remove(&(report, target, queue)) else { return Ok(false) };
+        let mut file = BufWriter::new(reserved.open()?);
+        write(&mut file)?;
+        file.flush()?;
+        Ok(true)
+    }
+
     /// Writes out what is held back.
     pub fn flush(&mut self) -> io::Result<()> {
         quiet(self.results.flush())?;
         self.csv.as_mut().map_or(Ok(()), |csv| csv.flush())
     }
-}
-
-/// Refuses output that would go onto a target, or onto any block device.
-fn check_apart(global: &GlobalSettings, targets: &[TargetReady]) -> Result<(), Failure> {
-    let options = [
-        ("-output", &global.output),
-        ("-csvout", &global.csvout),
-        ("-errout", &global.errout),
-        ("-combined", &global.combined),
-    ];
-    for (option, name) in options.into_iter().filter_map(|(option, name)| Some((option, name.as_ref()?))) {
-        let why = if std::fs::metadata(name).is_ok_and(|m| m.file_type().is_block_device()) {
-            "it is a block device: name a file".to_string()
-        } else if let Some(number) = targets.iter().position(|t| is_same(Path::new(name), t.path())) {
-            format!("it is target {number}, whose data would be lost: name another file")
-        } else {
-            continue;
-        };
-        return Err(Failure::refused(anyhow!("{option} {name}: {why}")));
-    }
-    Ok(())
-}
-
-/// Whether two names are those of one file.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
-    identity(one).is_some_and(|one| identity(other) == Some(one))
-}
-
-fn refuse(option: &str, name: &str, error: &io::Error) -> Failure {
-    Failure::refused(anyhow!("{option} {name}: it cannot be written: {error}"))
 }
 
 fn quiet(written: io::Result<()>) -> io::Result<()> {

@@ -1,9 +1,8 @@
 //! XDD's time stamp reports and dumps, and seek lists that are saved.
 
 use super::reports::Reports;
-use super::sinks::Sinks;
+use super::sinks::{Report, Sinks};
 use crate::exit::Failure;
-use anyhow::Context;
 use iosonar_archive::Record;
 use iosonar_dialect_xdd::{
     Dump, DumpHead, StampEntry, StampHead, StampMode, StampReport, StampWindow, TargetSettings, WhenFull,
@@ -11,36 +10,24 @@ use iosonar_dialect_xdd::{
 };
 use iosonar_plan::{Nanos, Source};
 use iosonar_trace::{SeekEntry, distance_histogram, seek_histogram, write_seek_list};
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 /// Writes the reports of every queue thread of every target that has time stamps.
 pub fn write(reports: &Reports<'_>, sections: &str, sinks: &mut Sinks) -> Result<(), Failure> {
     for (number, target) in (0u16..).zip(&reports.settings.targets) {
         let ts = &target.timestamps;
-        if !ts.on || !(ts.summary || ts.detailed || ts.dump.is_some() || ts.output.is_some()) {
+        if !ts.on || !(ts.has_text() || ts.dump.is_some() || ts.output.is_some()) {
             continue;
         }
         for queue in 0..target.queuedepth as u16 {
             let entries: Vec<StampEntry> = select(reports, target, number, queue)?;
-            let has_text = ts.summary || ts.detailed;
-            match &ts.output {
-                Some(prefix) if has_text => {
-                    let name = format!("{prefix}.target.{number:04}.qthread.{queue:04}.csv");
-                    // O_APPEND and O_TRUNC exclude each other.
-                    let mut how = File::options();
-                    how.create(true).write(true).append(ts.append).truncate(!ts.append);
-                    let file = how.open(&name).with_context(|| format!("-ts output {name}"))?;
-                    let mut file = BufWriter::new(file);
-                    report(reports, target, (number, queue), &entries, sections, &mut file)?;
-                    file.flush().with_context(|| name.clone())?;
-                }
-                None if has_text => report(reports, target, (number, queue), &entries, "", sinks.results())?,
-                _ => {}
+            let thread = (number, queue);
+            let to_file = |out: &mut dyn Write| report(reports, target, thread, &entries, sections, out);
+            let is_written = sinks.report(Report::Stamps, number, queue, to_file)?;
+            if ts.has_text() && !is_written {
+                report(reports, target, thread, &entries, "", sinks.results())?;
             }
-            if let Some(prefix) = &ts.dump {
-                dump(reports, target, (number, queue), entries, prefix)?;
-            }
+            sinks.report(Report::Dump, number, queue, |out| dump(reports, target, thread, entries, out))?;
         }
     }
     Ok(())
@@ -108,7 +95,7 @@ fn dump(
     target: &TargetSettings,
     (number, queue_thread): (u16, u16),
     entries: Vec<StampEntry>,
-    prefix: &str,
+    out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let head = DumpHead {
         target: number,
@@ -118,9 +105,7 @@ fn dump(
         id: reports.settings.global.id.clone(),
         clock: reports.clock(),
     };
-    let name = format!("{prefix}.target.{number:04}.qthread.{queue_thread:04}.bin");
-    std::fs::write(&name, Dump { head, entries }.to_bytes()).with_context(|| format!("-ts dump {name}"))?;
-    Ok(())
+    Ok(out.write_all(&Dump { head, entries }.to_bytes())?)
 }
 
 /// Saves the locations that were asked for, and shows their histograms.
@@ -140,13 +125,10 @@ pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failur
             if let Some(buckets) = seek.disthist {
                 histograms += &distance_histogram(&entries, buckets);
             }
-            match &seek.save {
-                Some(prefix) => {
-                    let name = format!("{prefix}.T{number}Q{queue}.txt");
-                    std::fs::write(&name, write_seek_list(&entries) + &histograms)
-                        .with_context(|| format!("-seek save {name}"))?;
-                }
-                None => sinks.error(histograms.trim_end())?,
+            let list = || write_seek_list(&entries) + &histograms;
+            let to_file = |out: &mut dyn Write| Ok(out.write_all(list().as_bytes())?);
+            if !sinks.report(Report::Seeks, number, queue, to_file)? {
+                sinks.error(histograms.trim_end())?;
             }
         }
     }

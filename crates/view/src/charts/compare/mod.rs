@@ -10,12 +10,13 @@ mod sonars;
 use super::axes::{LogScale, TimeScale, words};
 use super::{BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, RunMaterial, Subject, View, page};
 use crate::fonts::{self, Weight};
-use crate::plot::{PlotError, PlotOptions, write_scene};
+use crate::plot::{Folder, PlotOptions, write_scene};
 use crate::scene::{Anchor, Rect, Scene};
 use crate::{Headline, Style, units};
 use iosonar_analyze::compare::{Comparison, Difference};
 use iosonar_analyze::{CountGrid, Summary};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 /// Two runs to show side by side.
 #[derive(Clone, Copy)]
@@ -127,16 +128,16 @@ impl ComparePicture {
     }
 }
 
-/// Draws all pictures of two runs and writes them into `directory`, which must exist.
+/// Draws all pictures of two runs and writes them into `folder`.
 pub fn plot_compare(
     material: &CompareMaterial<'_>,
-    directory: &Path,
+    folder: &dyn Folder,
     options: &PlotOptions,
-) -> Result<Vec<PathBuf>, PlotError> {
+) -> io::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for picture in ComparePicture::all() {
         let scene = picture.draw(material, &options.style);
-        written.extend(write_scene(&scene, directory, picture.stem(), options)?);
+        written.extend(write_scene(&scene, folder, picture.stem(), options)?);
     }
     Ok(written)
 }

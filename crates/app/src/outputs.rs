@@ -1,0 +1,63 @@
+//! The output gate of commands that read archives and loads, and the folders that pictures go into.
+
+use crate::exit::Failure;
+use iosonar_host::Root;
+use iosonar_host::output::{Existing, Gate, OutputFolder, OutputName, Role};
+use iosonar_view::Folder;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+static ROOT: LazyLock<Root> = LazyLock::new(Root::default);
+
+/// A gate that refuses what is read: files, and what directories hold. Earlier pages in a directory are no input.
+pub fn gate_of(inputs: &[PathBuf]) -> Gate<'static> {
+    let mut gate = Gate::new(&ROOT);
+    for input in inputs {
+        let role = Role::Input(input.display().to_string());
+        files_of(input).iter().for_each(|file| gate.forbid(file, role.clone()));
+    }
+    gate
+}
+
+fn files_of(input: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = input.read_dir() else { return vec![input.to_path_buf()] };
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|e| e == "html" || e == "trace");
+    entries.flatten().map(|entry| entry.path()).filter(|path| !is_page(path)).collect()
+}
+
+/// What becomes of files that exist, where a command has `--force`.
+pub fn existing(force: bool) -> Existing {
+    if force { Existing::Replace } else { Existing::KeepUnlessForced }
+}
+
+/// A directory of pictures and tables.
+pub struct PictureFolder<'a>(OutputFolder<'a>);
+
+impl<'a> PictureFolder<'a> {
+    /// Takes the directory, or creates it.
+    pub fn open(gate: &'a Gate<'a>, path: &Path, existing: Existing) -> Result<PictureFolder<'a>, Failure> {
+        let folder = OutputFolder::open(gate, OutputName::new("--out", path), existing);
+        folder.map(PictureFolder).map_err(Failure::refused)
+    }
+
+    /// Refuses files that may not be written, before anything is drawn.
+    pub fn check(&self, names: impl Iterator<Item = String>) -> Result<(), Failure> {
+        names.into_iter().try_for_each(|name| self.0.check(&name)).map_err(Failure::refused)
+    }
+
+    /// Lets everything stay that was written.
+    pub fn keep(self) {
+        self.0.keep();
+    }
+}
+
+impl Folder for PictureFolder<'_> {
+    fn write(
+        &self,
+        name: &str,
+        fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<PathBuf> {
+        self.0.write(name, fill).map_err(io::Error::other)
+    }
+}
