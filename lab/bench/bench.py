@@ -283,7 +283,7 @@ def analyze_load(bench):
     web_load(load, requests, seconds)
     rows = [Row("analyze", "web server's load of 270 000 requests: figures", "s", "<= 0.1", digits=3),
             Row("analyze", "figures and all static pictures (PNG)", "s", "<= 0.7", digits=3)]
-    commands = [["analyze", load], ["plot", load, "--png", "--out", bench.path("plots")]]
+    commands = [["analyze", load], ["plot", load, "--png", "--force", "--out", bench.path("plots")]]
     for row, limit, command in zip(rows, (0.1, 0.7), commands):
         row.verdict = at_most(limit)
         for _ in range(bench.pairs):
@@ -312,7 +312,7 @@ def analyze_records(bench):
             rows.append(row)
         if millions == 100 or bench.tiny:
             begin = time.monotonic()
-            bench.run([bench.iosonar, "plot", archive, "--png", "--only", "sonar", "--out", bench.path("sonar")], limit=900)
+            bench.run([bench.iosonar, "plot", archive, "--png", "--force", "--only", "sonar", "--out", bench.path("sonar")], limit=900)
             row = Row("analyze", f"{millions} M records: iosonar plot --only sonar", "s", digits=1)
             row.add(time.monotonic() - begin)
             rows.append(row)
@@ -359,7 +359,7 @@ def report_written(bench, millions, archive, page, peaks):
     row.verdict, peak = at_least(5), 0
     for _ in range(1 if millions >= 100 else bench.pairs):
         times = []
-        for command in (["analyze", archive], ["report", archive, "-o", page]):
+        for command in (["analyze", archive], ["report", archive, "--force", "-o", page]):
             begin = time.monotonic()
             told = bench.run([sys.executable, "-c", WITH_PEAK, bench.iosonar, *command], limit=900)[0]
             times.append(time.monotonic() - begin)
