@@ -12,7 +12,7 @@ pub use error::{OutputError, Role};
 pub use folder::OutputFolder;
 pub use reserved::Reserved;
 
-use crate::guard::{Guard, Intent, Refusal};
+use crate::guard::{Guard, Intent};
 use crate::{DevNumber, Root, identify_growing};
 use iosonar_os::create::Unfinished;
 use std::fs::{File, Metadata};
@@ -167,16 +167,18 @@ impl<'a> Gate<'a> {
         if !kind.is_file() {
             return Err(OutputError::special(name, kind_in_words(&facts)));
         }
-        match self.use_of(&name.path) {
-            Some(refusal) => Err(OutputError::InUse { name: name.clone(), refusal: Box::new(refusal) }),
-            None => Ok(Found::File(facts)),
-        }
+        self.check_unused(name)?;
+        Ok(Found::File(facts))
     }
 
-    /// Why a file that exists must not be written.
-    fn use_of(&self, path: &Path) -> Option<Refusal> {
-        let facts = identify_growing(path, self.root).ok()?;
-        Guard::new(self.root).check(&facts, Intent::Write, false).err()
+    /// Refuses a file that exists and must not be written, also where nobody can find that out.
+    fn check_unused(&self, name: &OutputName) -> Result<(), OutputError> {
+        let unfit = |error| OutputError::Unfit { name: name.clone(), error: Box::new(error) };
+        let facts = identify_growing(&name.path, self.root).map_err(unfit)?;
+        let refused = Guard::new(self.root).check(&facts, Intent::Write, false).err();
+        refused.map_or(Ok(()), |refusal| {
+            Err(OutputError::InUse { name: name.clone(), refusal: Box::new(refusal) })
+        })
     }
 }
 

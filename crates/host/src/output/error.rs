@@ -1,6 +1,7 @@
 //! Why an output is refused.
 
 use super::{Existing, OutputName};
+use crate::TargetError;
 use crate::guard::Refusal;
 use std::fmt;
 use std::io;
@@ -76,6 +77,14 @@ pub enum OutputError {
     NoDirectory {
         /// Option and path.
         name: OutputName,
+    },
+    /// It is no file that can be written like others.
+    #[error("{option}: {error}", option = name.option)]
+    Unfit {
+        /// Option and path.
+        name: OutputName,
+        /// What it is.
+        error: Box<TargetError>,
     },
     /// It cannot be created.
     #[error("{name}: it cannot be written: {error}")]
