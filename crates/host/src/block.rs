@@ -1,14 +1,18 @@
 //! Block devices as sysfs describes them.
 
+use crate::kernel_fs::KernelFs;
 use crate::target::{BlockDevice, Layer, PartitionPlace, Queue, Role};
 use crate::{DevNumber, Fact, Root, file, loops};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Sysfs counts in these, whatever the device's block size is.
-const SECTOR: u64 = 512;
+pub(crate) const SECTOR: u64 = 512;
 /// Devices are followed down to this depth: deeper than any sensible stack, and an end for a broken one.
 const MAX_DEPTH: usize = 12;
+
+/// Where sysfs describes every mounted btrfs.
+pub(crate) const BTRFS: &str = "/sys/fs/btrfs";
 
 /// Where sysfs describes the device with this number.
 pub(crate) fn entry(number: DevNumber) -> String {
@@ -33,6 +37,11 @@ pub(crate) fn number_of(name: &str, root: &Root) -> Option<DevNumber> {
     root.read(class_entry(name).join("dev")).ok()?.parse().ok()
 }
 
+/// Size in bytes of the device with this kernel name.
+pub(crate) fn size_of(name: &str, root: &Root) -> Option<u64> {
+    in_bytes(class_entry(name).join("size"), root).known().copied()
+}
+
 /// Number of the device that `path`, for example `/dev/mapper/home`, leads to.
 pub(crate) fn number_at(path: &str, root: &Root) -> Option<DevNumber> {
     let name = Path::new(path).strip_prefix("/dev").ok()?.to_str()?.replace('/', "!");
@@ -42,10 +51,13 @@ pub(crate) fn number_at(path: &str, root: &Root) -> Option<DevNumber> {
 }
 
 /// Kernel names of the partitions of the disk with this kernel name.
-pub(crate) fn partitions(name: &str, root: &Root) -> Vec<String> {
+///
+/// # Errors
+/// Sysfs does not describe the disk.
+pub(crate) fn partitions(name: &str, root: &Root) -> io::Result<Vec<String>> {
     let disk = class_entry(name);
-    let names = root.list(&disk).unwrap_or_default();
-    names.into_iter().filter(|name| root.exists(disk.join(name).join("partition"))).collect()
+    let names = root.list(&disk)?;
+    Ok(names.into_iter().filter(|name| root.exists(disk.join(name).join("partition"))).collect())
 }
 
 /// What sysfs tells in sectors.
@@ -61,14 +73,18 @@ fn partition_places(disk: &str, root: &Root) -> Vec<PartitionPlace> {
         let bytes = |file| in_bytes(class_entry(disk).join(&name).join(file), root).known().copied();
         Some(PartitionPlace { start: bytes("start")?, size: bytes("size")?, name })
     };
-    let mut places: Vec<PartitionPlace> = partitions(disk, root).into_iter().filter_map(place).collect();
+    let names = partitions(disk, root).unwrap_or_default();
+    let mut places: Vec<PartitionPlace> = names.into_iter().filter_map(place).collect();
     places.sort_by_key(|place| place.start);
     places
 }
 
 /// Kernel names of the devices that lie on the one with this kernel name.
-pub(crate) fn holders(name: &str, root: &Root) -> Vec<String> {
-    root.list(class_entry(name).join("holders")).unwrap_or_default()
+///
+/// # Errors
+/// The directory `holders`, which the kernel makes for each device, can't be read.
+pub(crate) fn holders(name: &str, root: &Root) -> io::Result<Vec<String>> {
+    root.list(class_entry(name).join("holders"))
 }
 
 /// A device's kernel name, and the name that device mapper was given for it: `dm-3 (vg-home)`.
@@ -91,13 +107,33 @@ pub(crate) struct BtrfsVolume {
     pub members: Vec<DevNumber>,
 }
 
-/// Every mounted btrfs: mountinfo shows them under an anonymous number and names only one device.
-pub(crate) fn btrfs_volumes(root: &Root) -> Vec<BtrfsVolume> {
-    let volume = |uuid: String| {
-        let devices = root.list(format!("/sys/fs/btrfs/{uuid}/devices")).ok()?;
-        Some(BtrfsVolume { members: devices.iter().filter_map(|name| number_of(name, root)).collect(), uuid })
+/// Every mounted btrfs: mountinfo shows them under an anonymous number and names only one device. A kernel without
+/// btrfs has no directory for it.
+///
+/// # Errors
+/// Sysfs does not show what it has of btrfs.
+pub(crate) fn btrfs_volumes(root: &Root) -> io::Result<Vec<BtrfsVolume>> {
+    let names = match root.list(BTRFS) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
     };
-    root.list("/sys/fs/btrfs").unwrap_or_default().into_iter().filter_map(volume).collect()
+    root.require(BTRFS, KernelFs::Sys)?;
+    names.into_iter().filter_map(|name| btrfs_volume(name, root).transpose()).collect()
+}
+
+/// The volume that a directory of sysfs describes; others, such as `features`, have no devices.
+fn btrfs_volume(uuid: String, root: &Root) -> io::Result<Option<BtrfsVolume>> {
+    let devices = match root.list(format!("{BTRFS}/{uuid}/devices")) {
+        Ok(devices) => devices,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let number = |name: &String| {
+        number_of(name, root)
+            .ok_or_else(|| io::Error::other(format!("no number of {name}, a device of {uuid}")))
+    };
+    Ok(Some(BtrfsVolume { members: devices.iter().map(number).collect::<io::Result<_>>()?, uuid }))
 }
 
 /// As [`describe`], `depth` layers below the target.
@@ -165,7 +201,10 @@ fn role(directory: &Path, root: &Root, depth: usize) -> io::Result<Role> {
     if let Ok(backing_file) = root.read(directory.join("loop/backing_file")) {
         return Ok(looped(directory, &backing_file, root, depth));
     }
-    let slaves = root.list(directory.join("slaves")).unwrap_or_default();
+    let slaves = match root.list(directory.join("slaves")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        slaves => slaves.unwrap_or_default(),
+    };
     if slaves.is_empty() { Ok(Role::Disk) } else { stacked(&slaves, root, depth) }
 }
 
@@ -261,7 +300,7 @@ mod tests {
         assert_eq!(device.model, Fact::Known("QM 1".into()));
         let Role::Partition { disk, index, .. } = device.role else { panic!("{device:?}") };
         assert_eq!((disk.name.as_str(), index), ("sda", Fact::Known(1)));
-        assert_eq!(partitions("sda", &tree.root()), ["sda1"]);
+        assert_eq!(partitions("sda", &tree.root()).unwrap(), ["sda1"]);
     }
 
     #[test]
@@ -272,7 +311,7 @@ mod tests {
         let device = describe("252:0".parse().unwrap(), &tree.root()).unwrap();
         let Role::Stacked { slaves } = device.role else { panic!("{device:?}") };
         assert_eq!(slaves.iter().map(|slave| slave.name.as_str()).collect::<Vec<_>>(), ["sda", "sdb"]);
-        assert_eq!(holders("sda", &tree.root()), ["dm-0"]);
+        assert_eq!(holders("sda", &tree.root()).unwrap(), ["dm-0"]);
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn overlay(mount: &Mount, root: &Root, depth: usize) -> Option<Layer> {
 
 /// Every device of the btrfs that this one belongs to; only itself for other file systems.
 fn btrfs_members(number: crate::DevNumber, root: &Root) -> Vec<crate::DevNumber> {
-    let members = block::btrfs_volumes(root).into_iter().map(|volume| volume.members);
+    let members = block::btrfs_volumes(root).unwrap_or_default().into_iter().map(|volume| volume.members);
     members.into_iter().find(|members| members.contains(&number)).unwrap_or_else(|| vec![number])
 }
 

@@ -11,9 +11,12 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// An empty tree with no mounts and no swap.
+    /// An empty tree with no mounts, no swap and no block devices.
     pub fn new() -> Self {
         let tree = Self { directory: tempfile::tempdir().unwrap() };
+        for directory in ["/sys/block", "/sys/class/block", "/sys/fs"] {
+            fs::create_dir_all(tree.path(directory)).unwrap();
+        }
         tree.mountinfo("self", "").file("/proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n");
         tree
     }
@@ -66,11 +69,14 @@ impl Tree {
 
     /// Attaches a loop device, which has been made with [`Tree::disk`], to a path in the tree.
     pub fn attach(&self, name: &str, backing_file: &str) -> &Self {
+        self.file(&format!("/sys/class/block/{name}/loop/offset"), "0\n");
+        self.file(&format!("/sys/class/block/{name}/loop/sizelimit"), "0\n");
         self.file(&format!("/sys/class/block/{name}/loop/backing_file"), &format!("{backing_file}\n"))
     }
 
     fn device(&self, directory: &str, name: &str, number: &str, sectors: u64) -> &Self {
         number.parse::<DevNumber>().unwrap();
+        fs::create_dir_all(self.path(&format!("/sys/{directory}/holders"))).unwrap();
         self.file(&format!("/sys/{directory}/dev"), &format!("{number}\n"))
             .file(&format!("/sys/{directory}/size"), &format!("{sectors}\n"))
             .file(&format!("/sys/{directory}/ro"), "0\n")

@@ -25,7 +25,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use usage::Machine;
+use usage::{Machine, Unreadable};
 
 /// What a run does to a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,15 +100,14 @@ pub enum Refusal {
         contents: Box<Contents>,
     },
     /// Whether it is in use could not be found out.
-    #[error("{path} is not written, since {source_of_truth} can't be read ({error}), and so nobody knows whether it is in use; mount /proc and /sys", path = path.display())]
+    #[error("{path} is not written: {why}, so nobody knows whether it is in use; {remedy}", path = path.display())]
     Unknown {
         /// Path as typed.
         path: PathBuf,
-        /// The file that should tell.
-        source_of_truth: &'static str,
-        /// What happened.
-        #[source]
-        error: io::Error,
+        /// What could not be found out.
+        why: String,
+        /// What to do about it.
+        remedy: &'static str,
     },
     /// The path leads to something else now.
     #[error("{path} is no longer what it was a moment ago; start again", path = path.display())]
@@ -167,16 +166,16 @@ impl<'a> Guard<'a> {
     }
 
     fn unused(&mut self, facts: &TargetFacts) -> Result<(), Refusal> {
+        if matches!(facts.kind, TargetKind::MemoryDevice(_)) {
+            return Ok(());
+        }
         let looked = match self.seen.take().filter(|(_, since)| since.elapsed() < FRESH) {
             Some(seen) => Ok(seen),
             None => Machine::look(self.root).map(|machine| (machine, Instant::now())),
         };
-        let (machine, since) = looked.map_err(|unreadable| Refusal::Unknown {
-            path: facts.path.clone(),
-            source_of_truth: unreadable.source_of_truth,
-            error: unreadable.error,
-        })?;
-        let uses = usage::find(&machine, facts, self.root);
+        let unknown = |Unreadable { why, remedy }| Refusal::Unknown { path: facts.path.clone(), why, remedy };
+        let (machine, since) = looked.map_err(unknown)?;
+        let uses = usage::find(&machine, facts, self.root).map_err(unknown)?;
         self.seen = Some((machine, since));
         if uses.is_empty() { Ok(()) } else { Err(Refusal::InUse { path: facts.path.clone(), uses }) }
     }
@@ -261,6 +260,12 @@ fn permit_file(facts: &TargetFacts, file: &RegularFile) -> Result<WritePermit, R
     let stat = rustix::fs::fstat(&opened).map_err(refused)?;
     if (DevNumber::from_raw(stat.st_dev), stat.st_ino) != (file.device, file.inode) {
         return Err(Refusal::Changed { path: facts.path.clone() });
+    }
+    // The kernel refuses each write to a swap file, also an empty one: it knows them where `/proc/swaps` names a path of
+    // another mount namespace.
+    if rustix::io::pwrite(&opened, &[], 0) == Err(Errno::TXTBSY) {
+        let uses = vec![Use { of: file.path.display().to_string(), what: What::Swap }];
+        return Err(Refusal::InUse { path: facts.path.clone(), uses });
     }
     let statement = format!(
         "{} will be overwritten: a regular file of {}{}",

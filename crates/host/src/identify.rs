@@ -33,6 +33,17 @@ pub enum TargetError {
         /// What to do about it.
         remedy: &'static str,
     },
+    /// It is a file by which the kernel describes itself.
+    #[error(
+        "{path} is a file of {file_system}, by which the kernel shows and sets its own state, and holds no data; give a regular file on a disk, or a block device",
+        path = path.display()
+    )]
+    Attribute {
+        /// Path as typed.
+        path: PathBuf,
+        /// Which file system it is in.
+        file_system: &'static str,
+    },
     /// There is nothing in it.
     #[error("{path} is {what} of 0 bytes, so there is nothing to read or overwrite; {remedy}", path = path.display())]
     Empty {

@@ -12,6 +12,7 @@ mod file;
 mod fixture;
 pub mod guard;
 mod identify;
+mod kernel_fs;
 mod loops;
 mod mounts;
 mod node;

@@ -1,7 +1,7 @@
 //! What stat(2) and its relatives say about a path: the part of identification that does not come from `/sys`.
 
 use crate::target::DirectIo;
-use crate::{DevNumber, TargetError};
+use crate::{DevNumber, TargetError, kernel_fs};
 use rustix::fs::{Access, FileType, Stat};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,10 @@ impl Node {
         let number = DevNumber::from_raw(stat.st_rdev);
         let kind = match FileType::from_raw_mode(stat.st_mode) {
             FileType::BlockDevice => NodeKind::Block(number),
-            FileType::RegularFile => NodeKind::Regular(file_node(path, &stat)),
+            FileType::RegularFile => {
+                refuse_attribute(path)?;
+                NodeKind::Regular(file_node(path, &stat))
+            }
             FileType::CharacterDevice if MEMORY_DEVICES.contains(&number) => NodeKind::Memory(number),
             other => return Err(TargetError::wrong_kind(path, other)),
         };
@@ -67,6 +70,12 @@ impl Node {
             kind,
         })
     }
+}
+
+/// A file of sysfs, procfs and the like has no blocks: reading it asks the kernel, writing it changes the kernel.
+fn refuse_attribute(path: &Path) -> Result<(), TargetError> {
+    let held_by = kernel_fs::holding(path).map_err(|errno| TargetError::unreachable(path, errno.into()))?;
+    held_by.map_or(Ok(()), |file_system| Err(TargetError::Attribute { path: path.to_owned(), file_system }))
 }
 
 fn file_node(path: &Path, stat: &Stat) -> FileNode {

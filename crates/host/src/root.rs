@@ -1,6 +1,7 @@
 //! The prefix below which `/proc` and `/sys` are read.
 
 use crate::Fact;
+use crate::kernel_fs::{self, KernelFs};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -76,6 +77,19 @@ impl Root {
     /// Whether there is such a file.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.path(path).exists()
+    }
+
+    /// Makes sure that the kernel answers at `path`: the path exists, and no other file system covers it. A tree that a
+    /// test made has no such file systems; there the path has to exist.
+    ///
+    /// # Errors
+    /// Those of statfs(2), and a path that another file system holds.
+    pub(crate) fn require(&self, path: impl AsRef<Path>, held_by: KernelFs) -> io::Result<()> {
+        let found = kernel_fs::holding(&self.path(path))?;
+        if self.is_real() && found != Some(held_by.name()) {
+            return Err(io::Error::other(format!("{} is not mounted there", held_by.name())));
+        }
+        Ok(())
     }
 
     /// Absolute path, below this root, with every symbolic link followed.

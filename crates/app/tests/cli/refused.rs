@@ -369,3 +369,22 @@ fn standard_input_stops_at_a_bad_line_and_keeps_what_was_done() {
     assert!(cautions(&s).contains(&"run-broken"));
     assert!(ended.out.contains("line 4"), "{}", ended.out);
 }
+
+#[test]
+fn files_of_the_kernel_are_no_targets() {
+    let lab = lab();
+    lab.file("load", rows(&[("0", 0, 1, 'R')]));
+    lab.file("writes", rows(&[("0", 0, 1, 'W')]));
+    for (path, file_system) in [
+        ("/proc/sys/vm/swappiness", "proc"),
+        ("/sys/kernel/uevent_seqnum", "sysfs"),
+        ("/proc/self/stat", "proc"),
+    ] {
+        for load in ["load", "writes"] {
+            let ended = lab.expect(2, &format!("replay {load} -t {path} --buffered --start-grace 0 -o out"));
+            let words = format!("{path} is a file of {file_system}");
+            assert!(ended.err.contains(&words), "no {words:?} in {}", ended.err);
+            assert!(!lab.path("out").exists());
+        }
+    }
+}

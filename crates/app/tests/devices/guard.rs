@@ -298,3 +298,78 @@ fn odd_contents_are_no_trouble() {
         assert!(!refused.err.contains("panicked"), "{}", refused.err);
     }
 }
+
+/// A replay of writes to `target` in a mount namespace of its own, in which `hide` has run.
+fn replay_hidden(hide: &str, target: &Path) -> (Ended, bool) {
+    let lab = lab();
+    lab.file("load", load_text(&conflicting(50, 4096, 16, 0)));
+    let script = format!(r#"set -e; {hide}; exec "$0" "$@""#);
+    let words = ["unshare", "-m", "--propagation", "private", "sh", "-c", &script];
+    let args = format!("replay load -t {} --destroy --start-grace 0 --no-progress -o out", target.display());
+    let ended = Ended::of(lab.command_under(&words, &args).output().unwrap());
+    let has_result = lab.path("out").exists();
+    (ended, has_result)
+}
+
+#[test]
+fn without_what_the_guard_needs_nothing_is_written() {
+    needs!("mkfs.ext4", "unshare");
+    let image = Image::random(16);
+    let device = LoopDevice::on(&image.path(), &[]);
+    tool("mkfs.ext4", &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0", device.text()]);
+    let mounted = Mounted::new(device.path(), "rw");
+    let before = hash(&image.path());
+    for (hide, source) in [
+        ("umount -l /sys", "/sys"),
+        ("mount -t tmpfs none /sys", "/sys"),
+        ("mount -t tmpfs none /sys/block", "/sys/block"),
+        ("mount -t tmpfs none /sys/class/block", "/sys/class/block"),
+        ("mount -t tmpfs none /sys/devices/virtual/block", "/sys/block/loop*"),
+        ("mount -t tmpfs none /sys/fs", "/sys/fs"),
+        ("mount -t tmpfs none /proc", "/proc/self/mountinfo"),
+        ("mount --bind /dev/null /proc/swaps", "/proc/swaps"),
+        ("mount -t proc -o subset=pid none /proc", "/proc/swaps"),
+    ] {
+        let (ended, has_result) = replay_hidden(hide, &image.path());
+        assert!(hash(&image.path()) == before, "{hide}: the image was touched");
+        assert!(ended.code == 2 && !has_result, "{hide}: {}", ended.err);
+        assert_says(&ended, &format!("{source} can't be read"));
+        assert_says(&ended, "nobody knows whether it is in use; mount /proc and /sys");
+    }
+    drop(mounted);
+}
+
+#[test]
+fn a_loop_device_that_nobody_can_ask_forbids_files_that_may_be_below_it() {
+    needs!("mkfs.ext4", "unshare");
+    let (image, other, free) = (Image::random(16), Image::sparse(0), Image::random(8));
+    let device = LoopDevice::on(&image.path(), &[]);
+    tool("mkfs.ext4", &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0", device.text()]);
+    let mounted = Mounted::new(device.path(), "rw");
+    let before = hash(&image.path());
+    // The backing file under another name, and neither its own name nor the device.
+    let hide = format!(
+        "mount --bind {} {}; mount -t tmpfs none {}; mount -t tmpfs none /dev; mknod /dev/null c 1 3",
+        image.path().display(),
+        other.path().display(),
+        image.path().parent().unwrap().display()
+    );
+    let (ended, has_result) = replay_hidden(&hide, &other.path());
+    assert!(hash(&image.path()) == before, "the image was touched");
+    assert!(ended.code == 2 && !has_result, "{}", ended.err);
+    assert_says(&ended, &format!("what {} lies on is unknown", device.name()));
+    // A file of another size is not below it.
+    let (ended, _) = replay_hidden(&hide, &free.path());
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    drop(mounted);
+}
+
+#[test]
+fn in_a_container_with_sysfs_read_only_a_file_is_written() {
+    needs!("unshare");
+    let image = Image::random(8);
+    let before = hash(&image.path());
+    let (ended, _) = replay_hidden("mount -o remount,bind,ro /sys", &image.path());
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(hash(&image.path()) != before);
+}

@@ -51,7 +51,7 @@ pub(super) fn of(device: &BlockDevice, root: &Root) -> Vec<Opener> {
 fn related(device: &BlockDevice, root: &Root) -> Vec<(String, DevNumber)> {
     let numbered = |name: String| block::number_of(&name, root).map(|number| (name, number));
     let mut all = vec![(device.name.clone(), device.number)];
-    all.extend(block::partitions(&device.name, root).into_iter().filter_map(numbered));
+    all.extend(block::partitions(&device.name, root).unwrap_or_default().into_iter().filter_map(numbered));
     if let Role::Partition { disk, .. } = &device.role {
         all.push((disk.name.clone(), disk.number));
     }

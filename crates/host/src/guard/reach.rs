@@ -1,7 +1,9 @@
 //! What a write to a target reaches.
 
+use super::usage::Unreadable;
 use crate::target::{BlockDevice, Layer, RegularFile, Role, TargetFacts, TargetKind};
 use crate::{DevNumber, Root, block};
+use std::io;
 
 /// A device that a write to the target reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,30 +30,44 @@ pub(super) struct File<'a> {
 pub(super) struct Reach<'a> {
     pub devices: Vec<Device>,
     pub files: Vec<File<'a>>,
+    /// Loop devices of the target's stack whose backing file no path leads to, each with the reason.
+    pub hidden: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Reach<'a> {
     /// Of a target.
-    pub fn of(facts: &'a TargetFacts, root: &Root) -> Self {
+    ///
+    /// # Errors
+    /// Sysfs does not describe the parts of a device.
+    pub fn of(facts: &'a TargetFacts, root: &Root) -> Result<Self, Unreadable> {
         let mut reach = Self::default();
         match &facts.kind {
-            TargetKind::BlockDevice(device) => reach.add(device, None, true, root),
+            TargetKind::BlockDevice(device) => reach.add(device, None, true, root)?,
             TargetKind::RegularFile(file) => reach.files.push(File { file, above: None }),
             TargetKind::MemoryDevice(_) => {}
         }
-        reach
+        Ok(reach)
     }
 
     /// Adds a device with its parts, with the disk that it is a part of, and with what lies below.
-    fn add(&mut self, device: &'a BlockDevice, above: Option<&str>, holders_matter: bool, root: &Root) {
+    fn add(
+        &mut self,
+        device: &'a BlockDevice,
+        above: Option<&str>,
+        holders_matter: bool,
+        root: &Root,
+    ) -> Result<(), Unreadable> {
         self.push(&device.name, device.number, above, holders_matter);
-        for part in block::partitions(&device.name, root) {
-            if let Some(number) = block::number_of(&part, root) {
-                self.push(&part, number, above, holders_matter);
-            }
+        let unreadable =
+            |name: &str, error| Unreadable::file(block::class_entry(name).display().to_string(), error);
+        let parts = block::partitions(&device.name, root).map_err(|e| unreadable(&device.name, e))?;
+        for part in parts {
+            let number = block::number_of(&part, root)
+                .ok_or_else(|| unreadable(&part, io::Error::other("no number in dev")))?;
+            self.push(&part, number, above, holders_matter);
         }
         let whole = self.add_whole(device, above, holders_matter);
-        self.add_below(whole, root);
+        self.add_below(whole, root)
     }
 
     /// Adds the disk that `device` is a part of, but not its other parts. Returns the disk, else the device.
@@ -66,19 +82,21 @@ impl<'a> Reach<'a> {
         disk
     }
 
-    fn add_below(&mut self, device: &'a BlockDevice, root: &Root) {
+    fn add_below(&mut self, device: &'a BlockDevice, root: &Root) -> Result<(), Unreadable> {
         let name = device.name.as_str();
         match &device.role {
             Role::Disk | Role::Partition { .. } => {}
             Role::Stacked { slaves } => {
-                slaves.iter().for_each(|slave| self.add(slave, Some(name), false, root))
+                slaves.iter().try_for_each(|slave| self.add(slave, Some(name), false, root))?;
             }
             Role::Loop { below, .. } => match &**below {
-                Layer::BlockDevice(backing) => self.add(backing, Some(name), true, root),
+                Layer::BlockDevice(backing) => self.add(backing, Some(name), true, root)?,
                 Layer::RegularFile(file) => self.files.push(File { file, above: Some(name) }),
-                Layer::FileSystem(_) | Layer::Unknown(_) => {}
+                Layer::FileSystem(_) => {}
+                Layer::Unknown(why) => self.hidden.push((name, why)),
             },
         }
+        Ok(())
     }
 
     fn push(&mut self, name: &str, number: DevNumber, above: Option<&str>, holders_matter: bool) {

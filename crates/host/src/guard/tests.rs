@@ -268,3 +268,64 @@ fn file_of_another_device_with_the_same_inode_is_not_swap() {
     let refusal = check(&target, Intent::Write, false, &tree.root()).unwrap_err();
     assert!(matches!(refusal, Refusal::Changed { .. }), "{refusal}");
 }
+
+/// Every source that the guard needs, and a target that needs it.
+#[test]
+fn without_a_source_nothing_is_written() {
+    for (source, is_for_files) in [
+        ("/proc/self/mountinfo", true),
+        ("/proc/swaps", true),
+        ("/sys", true),
+        ("/sys/block", true),
+        ("/sys/class/block", true),
+        ("/sys/fs", true),
+        ("/sys/devices/virtual/block/loop3", true),
+        ("/sys/devices/virtual/block/sda/sda1/holders", false),
+    ] {
+        let tree = tree();
+        tree.disk("loop3", "7:3", 100);
+        let targets = [device("8:0", &tree), file("/f", &tree)];
+        let path = tree.path(source);
+        if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }.unwrap();
+        for target in &targets[..if is_for_files { 2 } else { 1 }] {
+            let refusal = check(target, Intent::Write, true, &tree.root()).unwrap_err();
+            assert!(matches!(refusal, Refusal::Unknown { .. }), "{source}: {refusal}");
+            let says = source.strip_prefix("/sys/devices/virtual").unwrap_or(source);
+            let says =
+                says.replace("/block/loop3", "/sys/block/loop*").replace("/block/sda/sda1", "block/sda1");
+            assert!(refusal.to_string().contains(&says), "{source}: {refusal}");
+        }
+    }
+}
+
+#[test]
+fn a_kernel_without_swap_has_no_list_of_it() {
+    let tree = Tree::new();
+    let target = file("/f", &tree);
+    std::fs::remove_file(tree.path("/proc/swaps")).unwrap();
+    let is_free = || check(&target, Intent::Write, false, &tree.root()).is_ok();
+    assert!(!is_free());
+    tree.file("/proc/meminfo", "MemTotal: 9 kB\nSwapTotal:             0 kB\n");
+    assert!(is_free());
+    tree.file("/proc/meminfo", "MemTotal: 9 kB\nSwapTotal:          4096 kB\n");
+    assert!(!is_free());
+    tree.file("/proc/swaps", "");
+    assert!(!is_free());
+}
+
+#[test]
+fn a_mounted_btrfs_that_sysfs_does_not_describe_forbids() {
+    let tree = Tree::new();
+    let target = file("/f", &tree);
+    tree.mountinfo("self", "1 0 0:33 / / rw - btrfs /dev/sda rw\n");
+    let refusal = check(&target, Intent::Write, false, &tree.root()).unwrap_err();
+    assert!(refusal.to_string().contains("/sys/fs/btrfs can't be read"), "{refusal}");
+}
+
+#[test]
+fn what_keeps_nothing_needs_no_source() {
+    let tree = Tree::new();
+    std::fs::remove_dir_all(tree.path("/sys")).unwrap();
+    let null = crate::identify(Path::new("/dev/null"), &tree.root()).unwrap();
+    assert!(check(&null, Intent::Write, false, &tree.root()).is_ok());
+}

@@ -3,7 +3,8 @@
 use super::openers::Opener;
 use super::reach::{Device, File, Reach};
 use crate::block::{self, BtrfsVolume};
-use crate::loops::{self, Attached};
+use crate::kernel_fs::KernelFs;
+use crate::loops::{self, Attached, Backs};
 use crate::mounts::{self, Foreign, Mount};
 use crate::{DevNumber, Root, TargetFacts};
 use std::fmt;
@@ -104,11 +105,31 @@ impl fmt::Display for Use {
     }
 }
 
-/// A file without which nobody knows whether a target is in use.
+/// A fact without which nobody knows whether a target is in use.
 #[derive(Debug)]
 pub(super) struct Unreadable {
-    pub source_of_truth: &'static str,
-    pub error: io::Error,
+    /// What is not known, and why.
+    pub why: String,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+impl Unreadable {
+    /// A file or directory of `/proc` or `/sys`.
+    pub fn file(source_of_truth: impl fmt::Display, error: io::Error) -> Unreadable {
+        Unreadable {
+            why: format!("{source_of_truth} can't be read ({error})"),
+            remedy: "mount /proc and /sys (read-only is enough)",
+        }
+    }
+
+    /// The file or device below a loop device.
+    fn backing(loop_device: &str, why: &str) -> Unreadable {
+        Unreadable {
+            why: format!("what {loop_device} lies on is unknown ({why})"),
+            remedy: "detach that loop device, or run as a user and in a container that may open it",
+        }
+    }
 }
 
 /// Everything that is in use on this machine.
@@ -131,33 +152,47 @@ struct Swap {
 }
 
 /// Every use that forbids writing to the target.
-pub(super) fn find(machine: &Machine, facts: &TargetFacts, root: &Root) -> Vec<Use> {
-    let reach = Reach::of(facts, root);
+///
+/// # Errors
+/// A fact that is needed and can't be read. A use that was found is reported first: ending it may be all that is needed.
+pub(super) fn find(machine: &Machine, facts: &TargetFacts, root: &Root) -> Result<Vec<Use>, Unreadable> {
+    let reach = Reach::of(facts, root)?;
     let mut uses = Vec::new();
-    for device in &reach.devices {
-        machine.uses_of_device(device, root, &mut uses);
+    let devices = reach.devices.iter().map(|device| machine.uses_of_device(device, root, &mut uses));
+    let of_devices = devices.fold(Ok(()), Result::and);
+    let files = reach.files.iter().map(|file| machine.uses_of_file(file, &mut uses));
+    let of_files = files.fold(Ok(()), Result::and);
+    let hidden = reach.hidden.iter().map(|(name, why)| machine.uses_below(name, why, &mut uses));
+    let of_hidden = hidden.fold(Ok(()), Result::and);
+    if uses.is_empty() {
+        of_devices.and(of_files).and(of_hidden)?;
     }
-    for file in &reach.files {
-        machine.uses_of_file(file, &mut uses);
-    }
-    uses
+    Ok(uses)
 }
 
 impl Machine {
+    /// Looks at every source that the guard needs.
     pub(super) fn look(root: &Root) -> Result<Self, Unreadable> {
-        let mounts = mounts::own(root)
-            .map_err(|error| Unreadable { source_of_truth: "/proc/self/mountinfo", error })?;
-        let swaps = swaps(root).map_err(|error| Unreadable { source_of_truth: "/proc/swaps", error })?;
+        let mounts = own_mounts(root).map_err(|error| Unreadable::file("/proc/self/mountinfo", error))?;
+        for (directory, held_by) in [
+            ("/proc", KernelFs::Proc),
+            ("/sys", KernelFs::Sys),
+            ("/sys/block", KernelFs::Sys),
+            ("/sys/class/block", KernelFs::Sys),
+            ("/sys/fs", KernelFs::Sys),
+        ] {
+            root.require(directory, held_by).map_err(|error| Unreadable::file(directory, error))?;
+        }
         Ok(Self {
-            mounts,
+            swaps: swaps(root).map_err(|error| Unreadable::file("/proc/swaps", error))?,
+            loops: loops::attached(root).map_err(|error| Unreadable::file("/sys/block/loop*", error))?,
+            volumes: volumes(&mounts, root).map_err(|error| Unreadable::file(block::BTRFS, error))?,
             foreign: mounts::foreign(root),
-            swaps,
-            loops: loops::attached(root),
-            volumes: block::btrfs_volumes(root),
+            mounts,
         })
     }
 
-    fn uses_of_device(&self, device: &Device, root: &Root, uses: &mut Vec<Use>) {
+    fn uses_of_device(&self, device: &Device, root: &Root, uses: &mut Vec<Use>) -> Result<(), Unreadable> {
         let mut add = |what| uses.push(Use { of: device.name.clone(), what });
         self.mounts_of(device.number).into_iter().for_each(&mut add);
         self.served_mounts(device.number, root).for_each(&mut add);
@@ -167,23 +202,63 @@ impl Machine {
             add(What::Swap);
         }
         if device.holders_matter {
-            let holders = block::holders(&device.name, root);
+            let source = || format!("{}/holders", block::class_entry(&device.name).display());
+            let holders = block::holders(&device.name, root).map_err(|e| Unreadable::file(source(), e))?;
             let foreign = holders.into_iter().filter(|by| Some(by) != device.above.as_ref());
             foreign.for_each(|by| add(What::Held { by: block::given_name(&by, root) }));
         }
-        let loops = self.loops.iter().filter(|it| it.is_on_device(device.number, root));
-        let foreign = loops.filter(|it| Some(&it.name) != device.above.as_ref());
-        foreign.for_each(|it| add(What::BacksLoop { loop_device: it.name.clone() }));
+        let backs = |it: &Attached| match it.name == device.name {
+            true => Backs::No,
+            false => it.is_on_device(device.number, &device.name, root),
+        };
+        self.loops_on(&device.name, device.above.as_deref(), backs, uses)
     }
 
-    fn uses_of_file(&self, File { file, above }: &File, uses: &mut Vec<Use>) {
-        let mut add = |what| uses.push(Use { of: file.path.display().to_string(), what });
+    fn uses_of_file(&self, File { file, above }: &File, uses: &mut Vec<Use>) -> Result<(), Unreadable> {
+        let of = file.path.display().to_string();
         if self.swaps.iter().any(|swap| swap.file == Some((file.device, file.inode))) {
-            add(What::Swap);
+            uses.push(Use { of: of.clone(), what: What::Swap });
         }
-        let loops = self.loops.iter().filter(|it| it.is_on_file(file.device, file.inode));
-        let foreign = loops.filter(|it| Some(it.name.as_str()) != *above);
-        foreign.for_each(|it| add(What::BacksLoop { loop_device: it.name.clone() }));
+        let backs = |it: &Attached| it.is_on_file(file.device, file.inode, file.size);
+        self.loops_on(&of, *above, backs, uses)
+    }
+
+    /// Loop devices other than `above` that lie on the same thing.
+    fn loops_on(
+        &self,
+        of: &str,
+        above: Option<&str>,
+        backs: impl Fn(&Attached) -> Backs,
+        uses: &mut Vec<Use>,
+    ) -> Result<(), Unreadable> {
+        let mut known = Ok(());
+        for it in self.loops.iter().filter(|it| Some(it.name.as_str()) != above) {
+            match backs(it) {
+                Backs::Yes => {
+                    let what = What::BacksLoop { loop_device: it.name.clone() };
+                    uses.push(Use { of: of.to_owned(), what });
+                }
+                Backs::No => {}
+                Backs::Unknown => {
+                    let why =
+                        format!("{} is not found here, and /dev/{} can't be asked", it.backing_file, it.name);
+                    known = Err(Unreadable::backing(&it.name, &why));
+                }
+            }
+        }
+        known
+    }
+
+    /// Uses of what lies below a loop device of the target, where no path leads to it: the driver's numbers have to do.
+    fn uses_below(&self, name: &str, why: &str, uses: &mut Vec<Use>) -> Result<(), Unreadable> {
+        let own = self.loops.iter().find(|it| it.name == name && it.is_known_to_be_on_a_file());
+        let own = own.ok_or_else(|| Unreadable::backing(name, why))?;
+        let beside = self.loops.iter().filter(|it| it.is_beside(own));
+        uses.extend(beside.map(|it| Use {
+            of: own.backing_file.clone(),
+            what: What::BacksLoop { loop_device: it.name.clone() },
+        }));
+        Ok(())
     }
 
     /// Mounted file systems that say by an option that this device serves them.
@@ -215,13 +290,41 @@ impl Machine {
     }
 }
 
-/// Reads `/proc/swaps`, which a kernel without swap support does not have.
+/// Mounts of our own namespace, from the kernel itself.
+fn own_mounts(root: &Root) -> io::Result<Vec<Mount>> {
+    root.require("/proc/self/mountinfo", KernelFs::Proc)?;
+    mounts::own(root)
+}
+
+/// Every mounted btrfs. Where mountinfo shows one, sysfs has to describe it.
+fn volumes(mounts: &[Mount], root: &Root) -> io::Result<Vec<BtrfsVolume>> {
+    let volumes = block::btrfs_volumes(root)?;
+    if volumes.is_empty() && mounts.iter().any(|mount| mount.kind == "btrfs") {
+        return Err(io::Error::other("a btrfs is mounted, and nothing describes it"));
+    }
+    Ok(volumes)
+}
+
+/// Reads `/proc/swaps`. A kernel without swap support does not have it; then `/proc/meminfo` says that there is no swap.
+/// A container's own version of the file is believed: a swap device is claimed exclusively, and the kernel refuses writes
+/// to a swap file (see `permit_file`).
 fn swaps(root: &Root) -> io::Result<Vec<Swap>> {
     match root.read("/proc/swaps") {
-        Ok(text) => Ok(text.lines().skip(1).filter_map(|line| swap(line, root)).collect()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && root.exists("/proc/self") => Ok(Vec::new()),
+        Ok(text) if text.starts_with("Filename") => {
+            Ok(text.lines().skip(1).filter_map(|line| swap(line, root)).collect())
+        }
+        Ok(_) => Err(io::Error::other("it lacks its header")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && has_no_swap(root) => Ok(Vec::new()),
         Err(error) => Err(error),
     }
+}
+
+fn has_no_swap(root: &Root) -> bool {
+    let total = |text: String| {
+        let line = text.lines().find_map(|line| line.strip_prefix("SwapTotal:").map(str::to_owned));
+        line.is_some_and(|line| line.split_whitespace().next() == Some("0"))
+    };
+    root.read("/proc/meminfo").is_ok_and(total)
 }
 
 /// `/dev/sda2  partition  65532  0  -2`

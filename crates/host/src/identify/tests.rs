@@ -41,6 +41,17 @@ fn what_has_no_blocks_is_refused() {
 }
 
 #[test]
+fn what_the_kernel_shows_of_itself_is_no_target() {
+    for (path, file_system) in [
+        ("/proc/sys/vm/swappiness", "proc"),
+        ("/proc/self/stat", "proc"),
+        ("/sys/kernel/uevent_seqnum", "sysfs"),
+    ] {
+        assert_says(Path::new(path), &[&format!("is a file of {file_system},"), "give a regular file"]);
+    }
+}
+
+#[test]
 fn a_device_that_keeps_nothing_is_a_target() {
     for name in ["/dev/null", "/dev/zero", "/dev/full"] {
         let facts = identify(Path::new(name), &Root::default()).unwrap();
