@@ -9,6 +9,7 @@ use iosonar_load::{
     Facts, Listed, LoadError, Notice, Opened, Pattern, Recorded, Room, Source as RequestSource, Steps, Text,
     Told, Unfit, scan,
 };
+use iosonar_os::bounded::{LIST_LIMIT, read_text};
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{
     Access, BetweenPasses, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, Overlap, OverlapPolicy,
@@ -505,7 +506,7 @@ fn read_list(target: &Target) -> Result<Option<Arc<[Listed]>>, PrepareError> {
         return Ok(None);
     };
     let refuse = |why: String| PrepareError::SeekList { path: name(file), why };
-    let text = std::fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
+    let text = read_text(file, LIST_LIMIT).map_err(|error| refuse(error.to_string()))?;
     let entries = iosonar_trace::read_seek_list(&text).map_err(|error| refuse(error.to_string()))?;
     let listed = |entry: &iosonar_trace::SeekEntry| {
         let (offset, length) = (entry.location.checked_mul(unit.0)?, entry.reqsize.checked_mul(unit.0)?);

@@ -7,6 +7,7 @@ mod bell;
 pub mod blkid;
 pub mod blktrace;
 pub mod blockdev;
+pub mod bounded;
 mod buffer;
 mod clock;
 pub mod create;

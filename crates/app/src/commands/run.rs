@@ -6,6 +6,7 @@ use crate::output::tell;
 use crate::run_args::RunArgs;
 use crate::session;
 use anyhow::{Context, anyhow};
+use iosonar_os::bounded::{Kind, TEXT_LIMIT, Unread, read_text};
 use iosonar_plan::{Plan, Source};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -65,8 +66,18 @@ fn read(file: &Path, args: &RunArgs) -> Result<Plan, Failure> {
              and say everything with options"
         )));
     }
-    let text =
-        std::fs::read_to_string(file).with_context(|| format!("plan {name}")).map_err(Failure::refused)?;
+    let text = read_text(file, TEXT_LIMIT).map_err(|unread| Failure::refused(not_read(file, &unread)))?;
     let plan = Plan::from_toml(&text).with_context(|| format!("plan {name}")).map_err(Failure::refused)?;
     Ok(Plan { destroy: plan.destroy || args.io.destroy, ..plan })
+}
+
+/// Whoever names a device means the target.
+fn not_read(file: &Path, unread: &Unread) -> anyhow::Error {
+    let name = file.display();
+    match unread {
+        Unread::Kind(kind @ Kind::BlockDevice) => {
+            anyhow!("plan {name}: it is {kind}, and no plan; to run on it, use '-t {name}'")
+        }
+        _ => anyhow!("plan {name}: {unread}"),
+    }
 }

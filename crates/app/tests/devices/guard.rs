@@ -373,3 +373,15 @@ fn in_a_container_with_sysfs_read_only_a_file_is_written() {
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(hash(&image.path()) != before);
 }
+
+#[test]
+fn a_device_in_place_of_a_plan_is_not_read() {
+    needs!();
+    let device = LoopDevice::random(8);
+    let lab = lab();
+    let ended = lab.expect(2, &format!("run {}", device.text()));
+    assert_says(
+        &ended,
+        &format!("plan {0}: it is a block device, and no plan; to run on it, use '-t {0}'", device.text()),
+    );
+}

@@ -9,6 +9,7 @@ use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TargetInfo, is_
 use iosonar_capture::{Interface, Settings, Watch, segment_files};
 use iosonar_dialect_blkreplay::recording;
 use iosonar_host::{BlockDevice, Root, TargetFacts, environment};
+use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::create::{new_dir, write_whole};
 use iosonar_plan::{Nanos, Plan};
 use iosonar_trace::kernel::segment::Segments;
@@ -178,7 +179,7 @@ impl Facts {
 
     fn of(dir: &Path) -> Result<Facts, Failure> {
         let path = dir.join(FACTS);
-        let text = fs::read_to_string(&path).map_err(|_| {
+        let text = read_text(&path, TEXT_LIMIT).map_err(|_| {
             anyhow!(
                 "{} is no recording: it has no {FACTS}; name a directory that 'iosonar record' made",
                 dir.display()

@@ -16,6 +16,7 @@ use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState};
 use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
+use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use reports::Reports;
 use sinks::Reservations;
 use std::cell::RefCell;
@@ -39,11 +40,11 @@ pub fn xdd(args: &[OsString]) -> Result<Exit, Failure> {
         return Ok(if args.is_empty() { Exit::Refused } else { Exit::Fine });
     }
     let mut setups = Vec::new();
-    let read = &mut |file: &str| {
+    let mut read = |file: &str| {
         setups.push(file.to_string());
-        std::fs::read_to_string(file)
+        Ok(read_text(Path::new(file), TEXT_LIMIT)?)
     };
-    match parse(&args, read).map_err(Failure::refused)? {
+    match parse(&args, &mut read).map_err(Failure::refused)? {
         Command::FullHelp => print(&full_help())?,
         Command::Version => print(&format!("{TOOL}, XDD 6.5's command line\n"))?,
         Command::Run(settings) => return carry_out(&settings, &setups),
