@@ -1,6 +1,6 @@
 //! Options of `analyze`, and those that it shares with what draws.
 
-use crate::args::{LimitArgs, ProgressArgs};
+use crate::args::{LimitArgs, ProgressArgs, SpoolArgs};
 use clap::Args;
 use iosonar_analyze::demand::{DemandOptions, PAGE_BYTES};
 use iosonar_plan::{ByteSize, Nanos};
@@ -37,6 +37,8 @@ pub struct AnalyzeArgs {
     /// End with exit code 3 if input was skipped, or if there were cautions
     #[arg(long)]
     pub strict: bool,
+    #[command(flatten)]
+    pub spool: SpoolArgs,
     #[command(flatten)]
     pub demand: DemandArgs,
     #[command(flatten)]

@@ -358,6 +358,14 @@ impl std::str::FromStr for PointsArg {
     }
 }
 
+/// How an input that is read more than once, and comes from a pipe, is kept.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct SpoolArgs {
+    /// Keep at most SIZE of a pipe in a temporary file. Default: half of the free space of TMPDIR
+    #[arg(long, value_name = "SIZE")]
+    pub spool_limit: Option<ByteSize>,
+}
+
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -394,6 +402,8 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub demand: crate::analyze_args::DemandArgs,
     #[command(flatten)]
+    pub spool: SpoolArgs,
+    #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
     pub progress: ProgressArgs,
@@ -425,6 +435,8 @@ pub struct ImportArgs {
     /// Directory of the archive, which must not exist. Default: a new name here
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub spool: SpoolArgs,
 }
 
 /// Options of `generate`.

@@ -1,5 +1,6 @@
 //! What can be typed about comparisons.
 
+use crate::args::SpoolArgs;
 use clap::Args;
 use iosonar_analyze::compare::Condition;
 use std::path::PathBuf;
@@ -28,4 +29,6 @@ pub struct CompareArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub spool: SpoolArgs,
 }

@@ -1,6 +1,6 @@
 //! What can be typed about loads that are derived from loads.
 
-use crate::args::LoadArgs;
+use crate::args::{LoadArgs, SpoolArgs};
 use clap::{Args, Subcommand};
 use iosonar_load::derive::ramp::MAX_GROWTH;
 use iosonar_plan::Nanos;
@@ -77,6 +77,8 @@ pub struct AdjacentArgs {
     /// The new load; gzip if it ends in .gz; - is standard output. What exists is never overwritten
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub spool: SpoolArgs,
     #[command(flatten)]
     pub load: LoadArgs,
 }

@@ -1,7 +1,7 @@
 //! Options of `plot`.
 
 use crate::analyze_args::DemandArgs;
-use crate::args::{LimitArgs, ProgressArgs};
+use crate::args::{LimitArgs, ProgressArgs, SpoolArgs};
 use clap::{Args, ValueEnum};
 use iosonar_plan::Nanos;
 use iosonar_view::Scale;
@@ -58,6 +58,8 @@ pub struct PlotArgs {
     /// Window of the smoothed curves in the CSV
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub smooth_window: Nanos,
+    #[command(flatten)]
+    pub spool: SpoolArgs,
     #[command(flatten)]
     pub demand: DemandArgs,
     #[command(flatten)]

@@ -12,10 +12,27 @@ pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes)?)
 }
 
+/// Bytes that this user may still write to the file system of an open file.
+///
+/// # Errors
+/// Those of fstatvfs(3).
+pub fn free_space(file: &File) -> io::Result<u64> {
+    let found = rustix::fs::fstatvfs(file)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::allocate;
+    use super::{allocate, free_space};
+    use std::fs::File;
     use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn free_space_is_that_of_the_file_system() {
+        assert!(free_space(&tempfile::tempfile().unwrap()).unwrap() > 0);
+        let full = File::open("/proc/self/stat").unwrap();
+        assert_eq!(free_space(&full).unwrap(), 0);
+    }
 
     #[test]
     fn space_is_there_and_the_length_stays() {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// Prints what the inputs come to.
 pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
-    let inputs = Input::open_all(&args.inputs)?;
+    let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
     let groups: Vec<&[Input]> = if args.each { inputs.chunks(1).collect() } else { vec![&inputs] };
     let mut analyses = Vec::new();
     for group in groups {

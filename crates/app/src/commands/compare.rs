@@ -12,7 +12,7 @@ use std::io;
 
 /// Prints one comparison for each run behind the first.
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
-    let inputs = Input::open_all(&args.runs)?;
+    let inputs = Input::open_all(&args.runs, args.spool.spool_limit)?;
     let judge = |comparison| Judged::new(comparison, &args.fail_if);
     let judged: Vec<Judged> = comparisons(&inputs)?.into_iter().map(judge).collect();
     print(&if args.json { compare::to_json(&judged) } else { iosonar_view::compare(&judged) })?;

@@ -3,6 +3,7 @@
 use crate::args::{BackwardArg, LoadArgs};
 use crate::derive_args::{AdjacentArgs, Derive, DeriveArgs, OverloadArgs, RampArgs};
 use crate::exit::{Exit, Failure};
+use crate::inputs::Source;
 use crate::output::{print, tell};
 use crate::outputs::gate_of;
 use crate::{inputs, new_load};
@@ -17,7 +18,7 @@ use iosonar_plan::{Backward, Nanos, Pipeline, SECTOR};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_load, write_request};
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
 /// Makes loads of loads.
@@ -32,6 +33,7 @@ pub fn derive(args: &DeriveArgs) -> Result<Exit, Failure> {
 /// The requests of a file, by time. What is left out or shifted is told, if anybody wants to know.
 fn read(
     path: &Path,
+    text: Box<dyn BufRead + Send>,
     args: &LoadArgs,
     is_told: bool,
 ) -> Result<impl Iterator<Item = Result<TimedRequest, LoadError>> + use<>, Failure> {
@@ -46,8 +48,7 @@ fn read(
             tell(notice.text(&name));
         }
     };
-    let text = Text::once(inputs::text(path)?);
-    in_time(text, backward, args.skip_bad, notice).map_err(Failure::refused)
+    in_time(Text::once(text), backward, args.skip_bad, notice).map_err(Failure::refused)
 }
 
 /// Standard input can be read once.
@@ -112,7 +113,7 @@ fn base_of(load: &Path) -> String {
 fn cut(args: &OverloadArgs) -> Result<Snippets, Failure> {
     let mut cutter = Cutter::new(args.window).context("cannot make a temporary file; set TMPDIR")?;
     for path in &args.loads {
-        let load = read(path, &args.load, true)?;
+        let load = read(path, inputs::text(path)?, &args.load, true)?;
         cutter.add(load).with_context(|| path.display().to_string()).map_err(Failure::refused)?;
     }
     let snippets = cutter.finish(args.keep_rest).context("cannot keep the requests in a temporary file")?;
@@ -237,20 +238,19 @@ fn adjacent(args: &AdjacentArgs) -> Result<Exit, Failure> {
     let mut all = Vec::new();
     for path in &args.loads {
         let name = || path.display().to_string();
-        let spooled = inputs::spool(path).with_context(name).map_err(Failure::refused)?;
-        let file = spooled.as_ref().map_or(path.clone(), |file| file.path().to_path_buf());
-        let load = read(&file, &args.load, true)?;
+        let source = Source::open(path, args.spool.spool_limit)?;
+        let load = read(path, source.text()?, &args.load, true)?;
         let found = touched(load).with_context(name).map_err(Failure::refused)?;
         all.push(found.ok_or_else(|| Failure::refused(anyhow!("{}: it contains no request", name())))?);
-        kept.push((file, spooled));
+        kept.push(source);
     }
     let places = side_by_side(&all).ok_or_else(|| {
         Failure::refused(anyhow!("side by side, these loads need more than 2^63 bytes: use fewer"))
     })?;
     new_load::write("--out", &args.out, |mut out| {
         let mut loads = Vec::new();
-        for ((file, _), place) in kept.iter().zip(&places) {
-            loads.push((read(file, &args.load, false)?, *place));
+        for (source, place) in kept.iter().zip(&places) {
+            loads.push((read(source.path(), source.text()?, &args.load, false)?, *place));
         }
         writeln!(out, "{LOAD_HEADER}")?;
         let mut count = 0;

@@ -3,7 +3,7 @@
 use crate::analysis::Figures;
 use crate::args::ImportArgs;
 use crate::exit::{Exit, Failure};
-use crate::inputs::{Input, text};
+use crate::inputs::{Input, Source};
 use crate::output;
 use crate::session;
 use anyhow::Context;
@@ -11,6 +11,7 @@ use iosonar_analyze::Limits;
 use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
 use iosonar_dialect_xdd::{is_dump, read_dump};
+use iosonar_os::bounded;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -25,7 +26,8 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
         return import_dump(&args, &name);
     }
     // The plan stands before the records, and what it is made from behind them: the file is read twice.
-    let imported = read(text(&args.file)?, &name, &mut |_| Ok(())).map_err(Failure::refused)?;
+    let source = Source::open(&args.file, args.spool.spool_limit)?;
+    let imported = read(source.text()?, &name, &mut |_| Ok(())).map_err(Failure::refused)?;
     tell(&imported, &name);
     let stem = args.file.file_name().map_or("import".into(), |f| f.to_string_lossy());
     let stem = stem.trim_end_matches(".gz").trim_end_matches(".replay");
@@ -33,7 +35,7 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let environment = serde_json::json!({ "imported_from": name });
     let archive =
         ArchiveWriter::create(&dir, &imported.plan, &environment, &imported.run).map_err(Failure::refused)?;
-    conclude(archive, &imported.run, |log| copy(&args.file, &name, log))
+    conclude(archive, &imported.run, |log| copy(&source, &name, log))
 }
 
 /// Writes the records, sums up, and reports where the archive is. Nothing is left of one that does not become complete.
@@ -57,16 +59,18 @@ fn conclude(
 
 fn begins_as_dump(path: &Path) -> Result<bool, Failure> {
     let mut begin = Vec::new();
-    let file = File::open(path).with_context(|| path.display().to_string()).map_err(Failure::refused)?;
     // What can be read only once is no dump: it would be used up by looking.
-    if file.metadata()?.is_file() {
+    if path.is_file() {
+        let file = File::open(path).with_context(|| path.display().to_string()).map_err(Failure::refused)?;
         file.take(16).read_to_end(&mut begin)?;
     }
     Ok(is_dump(&begin))
 }
 
 fn import_dump(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
-    let bytes = std::fs::read(&args.file).with_context(|| name.to_string()).map_err(Failure::refused)?;
+    let bytes = bounded::read(&args.file, bounded::DUMP_LIMIT)
+        .with_context(|| name.to_string())
+        .map_err(Failure::refused)?;
     let dump = read_dump(&bytes).with_context(|| name.to_string()).map_err(Failure::refused)?;
     let (plan, mut run) = recording(name, dump.end());
     run.started_unix_ns = dump.head.clock.epoch_unix_ns;
@@ -78,7 +82,7 @@ fn import_dump(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
     conclude(archive, &run, |log| Ok(records.chunks(TOGETHER).try_for_each(|some| log.append(some))?))
 }
 
-fn copy(path: &Path, name: &str, log: &mut LogWriter) -> Result<(), Failure> {
+fn copy(source: &Source, name: &str, log: &mut LogWriter) -> Result<(), Failure> {
     let mut waiting: Vec<Record> = Vec::with_capacity(TOGETHER);
     let mut keep = |record: &Record| -> io::Result<()> {
         waiting.push(*record);
@@ -88,7 +92,7 @@ fn copy(path: &Path, name: &str, log: &mut LogWriter) -> Result<(), Failure> {
         }
         Ok(())
     };
-    read(text(path)?, name, &mut keep)?;
+    read(source.text()?, name, &mut keep)?;
     log.append(&waiting)?;
     Ok(())
 }

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 pub fn plot(args: &PlotArgs) -> Result<Exit, Failure> {
     let only = args.only.iter().map(|name| picture(name)).collect::<Result<Vec<_>, _>>()?;
     let options = PlotOptions { formats: formats(args), only, style: style(args)? };
-    let inputs = Input::open_all(&args.inputs)?;
+    let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
     let gate = gate_of(&args.inputs);
     if args.compare {
         return compare(args, &inputs, &options, folder(args, &gate)?);

@@ -27,7 +27,7 @@ const SOME_POINTS: u64 = 200_000;
 
 /// Writes the page; says where it is.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
-    let inputs = Input::open_all(&args.inputs)?;
+    let inputs = Input::open_all(&args.inputs, args.spool.spool_limit)?;
     if args.text {
         return in_text(args, &inputs);
     }

@@ -1,6 +1,6 @@
 //! A load, read as records: what was recorded about its requests is what happened to them.
 
-use super::{Pieces, text};
+use super::{Pieces, Source};
 use crate::exit::Failure;
 use iosonar_analyze::DISPLACEMENT;
 use iosonar_archive::{Marks, Outcome, Record, RunInfo};
@@ -8,7 +8,6 @@ use iosonar_plan::{Nanos, Plan};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{Line, Reader};
 use std::io::{self, BufRead, Read};
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -23,7 +22,7 @@ const BLOCKS: usize = 8;
 
 /// A load in blkreplay's form.
 pub(super) struct LoadFile {
-    path: PathBuf,
+    source: Source,
     seen: Mutex<Seen>,
 }
 
@@ -41,10 +40,10 @@ struct Seen {
 }
 
 impl LoadFile {
-    pub(super) fn open(path: &Path) -> Result<LoadFile, Failure> {
+    pub(super) fn open(source: Source) -> Result<LoadFile, Failure> {
         // What cannot be opened is told before anything else is done.
-        text(path)?;
-        Ok(LoadFile { path: path.to_path_buf(), seen: Mutex::default() })
+        source.text()?;
+        Ok(LoadFile { source, seen: Mutex::default() })
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -92,9 +91,9 @@ impl LoadFile {
     pub(super) fn read(&self, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
         let (mut seen, has_times) = (Seen::default(), self.has_times());
         let mut out = Pieces::new(f);
-        let text = text(&self.path).map_err(|failure| io::Error::other(failure.text()))?;
+        let text = self.source.text().map_err(|failure| io::Error::other(failure.text()))?;
         let mut reader = Reader::new(Ahead::new(text));
-        let cannot = |error| io::Error::other(format!("{}: {error}", self.path.display()));
+        let cannot = |error| io::Error::other(format!("{}: {error}", self.source.path().display()));
         while let Some(line) = reader.next_line().map_err(cannot)? {
             match line {
                 Line::Request(request) => {

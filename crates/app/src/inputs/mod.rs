@@ -3,22 +3,23 @@
 mod load;
 mod merged;
 mod result;
+mod source;
 
 use crate::exit::Failure;
 use crate::session::TOOL;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::{DISPLACEMENT, Limits, Records, SUMMARY_VERSION, Summary, Tally};
 use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState};
-use iosonar_plan::Plan;
+use iosonar_plan::{ByteSize, Plan};
 use load::LoadFile;
 pub use merged::Merged;
 use result::ResultFile;
+pub use source::Source;
 use std::fs::{self, File};
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use tempfile::NamedTempFile;
 
 /// Something that can be analysed.
 pub struct Input {
@@ -27,8 +28,6 @@ pub struct Input {
     kind: Kind,
     /// Records that were handed over, in all readings together.
     read: AtomicU64,
-    /// What came from a pipe; it is removed with this.
-    _stream: Option<NamedTempFile>,
 }
 
 enum Kind {
@@ -48,31 +47,30 @@ struct Opened {
 }
 
 impl Input {
-    /// Opens all inputs; standard input may be one of them.
-    pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
+    /// Opens all inputs; standard input may be one of them. Of each pipe, `spool_limit` is kept at most.
+    pub fn open_all(paths: &[PathBuf], spool_limit: Option<ByteSize>) -> Result<Vec<Input>, Failure> {
         if paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
             return Err(Failure::refused(anyhow!(
                 "- stands for standard input, which can be read only once"
             )));
         }
-        paths.iter().map(|path| Input::open(path)).collect()
+        paths.iter().map(|path| Input::open(path, spool_limit)).collect()
     }
 
     /// Opens a directory or a file; `-` is standard input. What cannot be read twice is kept in a temporary file. A load
     /// is not read yet.
-    pub fn open(path: &Path) -> Result<Input, Failure> {
+    fn open(path: &Path, spool_limit: Option<ByteSize>) -> Result<Input, Failure> {
         if path.is_dir() {
             return Input::of_archive(Archive::open(path).map_err(Failure::refused)?);
         }
         let name = path.display().to_string();
-        let stream = spool(path).with_context(|| name.clone()).map_err(Failure::refused)?;
-        let path = stream.as_ref().map_or(path, |file| file.path());
-        let kind = if result::is_result(path)? {
-            Kind::Result(Box::new(ResultFile::open(path, &name)?))
+        let source = Source::open(path, spool_limit)?;
+        let kind = if result::is_result(&source)? {
+            Kind::Result(Box::new(ResultFile::open(source, &name)?))
         } else {
-            Kind::Load(LoadFile::open(path)?)
+            Kind::Load(LoadFile::open(source)?)
         };
-        Ok(Input { name, kind, read: AtomicU64::new(0), _stream: stream })
+        Ok(Input { name, kind, read: AtomicU64::new(0) })
     }
 
     /// The records of an archive that is open already.
@@ -80,7 +78,7 @@ impl Input {
         let name = archive.dir().display().to_string();
         let file = archive.record_file().map_err(Failure::refused)?;
         let opened = Opened { archive, file, log_end: OnceLock::new() };
-        Ok(Input { name, kind: Kind::Archive(Box::new(opened)), read: AtomicU64::new(0), _stream: None })
+        Ok(Input { name, kind: Kind::Archive(Box::new(opened)), read: AtomicU64::new(0) })
     }
 
     /// Records that were read so far.
@@ -244,22 +242,6 @@ impl Records for Input {
             Kind::Result(_) => None,
         }
     }
-}
-
-/// Keeps what comes from standard input or a pipe; nothing for a file, which can be read again.
-pub fn spool(path: &Path) -> io::Result<Option<NamedTempFile>> {
-    let mut source: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        let file = File::open(path)?;
-        if file.metadata()?.is_file() {
-            return Ok(None);
-        }
-        Box::new(file)
-    };
-    let mut kept = NamedTempFile::new()?;
-    io::copy(&mut source, &mut kept)?;
-    Ok(Some(kept))
 }
 
 /// Hands records over some at a time.

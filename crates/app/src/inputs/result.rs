@@ -1,25 +1,24 @@
 //! A result in blkreplay's form, read as the records of a run.
 
-use super::{Pieces, text};
+use super::{Pieces, Source};
 use crate::exit::Failure;
 use iosonar_archive::Record;
 use iosonar_dialect_blkreplay::{Imported, import};
 use iosonar_trace::blkreplay::{Line, REPLAY_HEADER, parse_line};
 use std::io::{self, BufRead, Read};
-use std::path::{Path, PathBuf};
 
 /// How far into a file its header is looked for.
 const HEAD_BYTES: u64 = 1 << 20;
 
 /// A result that was read once, for what stands at its end.
 pub(super) struct ResultFile {
-    path: PathBuf,
+    source: Source,
     pub(super) imported: Imported,
 }
 
 /// Whether a file is a result: a result's header stands before the first request.
-pub(super) fn is_result(path: &Path) -> Result<bool, Failure> {
-    let mut head = text(path)?.take(HEAD_BYTES);
+pub(super) fn is_result(source: &Source) -> Result<bool, Failure> {
+    let mut head = source.text()?.take(HEAD_BYTES);
     let mut line = Vec::new();
     while matches!(head.read_until(b'\n', &mut line), Ok(read) if read > 0) {
         let words = String::from_utf8_lossy(&line);
@@ -35,9 +34,9 @@ pub(super) fn is_result(path: &Path) -> Result<bool, Failure> {
 }
 
 impl ResultFile {
-    pub(super) fn open(path: &Path, name: &str) -> Result<ResultFile, Failure> {
-        let imported = import(text(path)?, name, &mut |_| Ok(())).map_err(Failure::refused)?;
-        Ok(ResultFile { path: path.to_path_buf(), imported })
+    pub(super) fn open(source: Source, name: &str) -> Result<ResultFile, Failure> {
+        let imported = import(source.text()?, name, &mut |_| Ok(())).map_err(Failure::refused)?;
+        Ok(ResultFile { source, imported })
     }
 
     pub(super) fn read(&self, name: &str, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
@@ -46,7 +45,7 @@ impl ResultFile {
             out.push(*record);
             Ok(())
         };
-        let text = text(&self.path).map_err(|failure| io::Error::other(failure.text()))?;
+        let text = self.source.text().map_err(|failure| io::Error::other(failure.text()))?;
         import(text, name, &mut keep).map_err(io::Error::other)?;
         out.end();
         Ok(())

@@ -15,6 +15,7 @@ mod engines;
 mod examples;
 mod exchange;
 mod filter;
+mod inputs;
 mod knee;
 mod live;
 mod live_view;

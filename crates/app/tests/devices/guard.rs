@@ -375,7 +375,7 @@ fn in_a_container_with_sysfs_read_only_a_file_is_written() {
 }
 
 #[test]
-fn a_device_in_place_of_a_plan_is_not_read() {
+fn a_device_in_place_of_a_plan_or_an_input_is_not_read() {
     needs!();
     let device = LoopDevice::random(8);
     let lab = lab();
@@ -384,4 +384,29 @@ fn a_device_in_place_of_a_plan_is_not_read() {
         &ended,
         &format!("plan {0}: it is a block device, and no plan; to run on it, use '-t {0}'", device.text()),
     );
+    for args in
+        [format!("analyze {}", device.text()), format!("derive adjacent {} -o new.load", device.text())]
+    {
+        let ended = lab.expect(2, &args);
+        assert_says(&ended, &format!("{}: it is a block device, and no input", device.text()));
+    }
+}
+
+#[test]
+fn a_pipe_that_has_no_room_is_refused() {
+    needs!("unshare");
+    let lab = lab();
+    std::fs::create_dir(lab.path("tmp")).unwrap();
+    let script = r#"mount -t tmpfs -o size=1m none tmp && dd if=/dev/zero of=tmp/full bs=64k count=15 2>/dev/null
+        yes "0.0 ; 0 ; 8 ; R ; 0.0 ; 0.0" | TMPDIR=$PWD/tmp "$0" "$@"; code=$?; ls -A tmp; exit $code"#;
+    let words = ["unshare", "-m", "--propagation", "private", "sh", "-c", script];
+    let ended = Ended::of(lab.command_under(&words, "analyze -").output().unwrap());
+    assert_eq!(ended.code, 2, "{}", ended.err);
+    assert_says(&ended, "half of the free space of");
+    assert_says(&ended, "set TMPDIR to a directory with more space");
+    assert_eq!(ended.out, "full\n");
+    let ended = Ended::of(lab.command_under(&words, "analyze - --spool-limit 1g").output().unwrap());
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    assert_says(&ended, "cannot keep it in a temporary file in");
+    assert_eq!(ended.out, "full\n");
 }

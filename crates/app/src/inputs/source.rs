@@ -1,0 +1,182 @@
+//! Inputs that are read more than once. What comes from a pipe is kept in a file without a name, so that nothing of it
+//! stays, however the program ends.
+
+use crate::exit::Failure;
+use anyhow::{Context, anyhow};
+use iosonar_os::bounded::Kind;
+use iosonar_os::free_space;
+use iosonar_plan::ByteSize;
+use std::fs::{File, Metadata};
+use std::io::{self, BufRead, IsTerminal, Read, Seek, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes that are copied at once.
+const TOGETHER: usize = 1 << 20;
+/// Device number of `/dev/null`.
+const NULL: u64 = 0x103;
+
+/// An input that can be read from its begin as often as needed.
+#[derive(Debug, Clone)]
+pub struct Source {
+    path: PathBuf,
+    /// What has no path that leads to it again, and where it begins.
+    kept: Option<(Arc<File>, u64)>,
+}
+
+impl Source {
+    /// The input at `path`; `-` is standard input. A pipe is read to its end and kept, up to `limit` or half of the free
+    /// space of the directory for temporary files.
+    pub fn open(path: &Path, limit: Option<ByteSize>) -> Result<Source, Failure> {
+        let is_stdin = path.as_os_str() == "-";
+        let opened =
+            if is_stdin { io::stdin().as_fd().try_clone_to_owned().map(File::from) } else { open(path) };
+        let name = || path.display().to_string();
+        let mut file = opened.with_context(name).map_err(Failure::refused)?;
+        let metadata = file.metadata().with_context(name).map_err(Failure::refused)?;
+        refuse_endless(path, &file, &metadata)?;
+        let kept = if !metadata.is_file() {
+            Some((Arc::new(keep(&mut file, path, limit)?), 0))
+        } else if is_stdin {
+            let begin = file.stream_position().with_context(name).map_err(Failure::refused)?;
+            Some((Arc::new(file), begin))
+        } else {
+            None
+        };
+        Ok(Source { path: path.to_path_buf(), kept })
+    }
+
+    /// Its text from the begin, decompressed.
+    pub fn text(&self) -> Result<Box<dyn BufRead + Send>, Failure> {
+        let Some((file, begin)) = &self.kept else { return super::text(&self.path) };
+        let bytes = FromStart { file: file.clone(), at: *begin };
+        iosonar_trace::decompress(bytes)
+            .with_context(|| self.path.display().to_string())
+            .map_err(Failure::refused)
+    }
+
+    /// As typed.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// What has no end is not even opened: opening some devices does something to them.
+fn open(path: &Path) -> io::Result<File> {
+    match Kind::of(path.metadata()?.file_type()) {
+        Some(kind @ (Kind::BlockDevice | Kind::Directory)) => Err(no_input(kind)),
+        _ => File::open(path),
+    }
+}
+
+fn no_input(kind: Kind) -> io::Error {
+    let why = format!("it is {kind}, and no input; give a regular file or a pipe");
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
+fn refuse_endless(path: &Path, file: &File, metadata: &Metadata) -> Result<(), Failure> {
+    let is_harmless = || file.is_terminal() || metadata.rdev() == NULL;
+    match Kind::of(metadata.file_type()) {
+        None | Some(Kind::Other) => Ok(()),
+        Some(Kind::CharacterDevice) if is_harmless() => Ok(()),
+        Some(kind) => Err(Failure::refused(anyhow!(no_input(kind)).context(path.display().to_string()))),
+    }
+}
+
+/// Copies a stream to a file without a name.
+fn keep(stream: &mut File, path: &Path, limit: Option<ByteSize>) -> Result<File, Failure> {
+    let directory = std::env::temp_dir();
+    let cannot =
+        || format!("{}: cannot keep it in a temporary file in {}", path.display(), directory.display());
+    let mut kept = tempfile::tempfile()
+        .with_context(|| cannot() + "; set TMPDIR to another directory")
+        .map_err(Failure::refused)?;
+    let most = match limit {
+        Some(limit) => limit.0,
+        None => free_space(&kept).with_context(cannot).map_err(Failure::refused)? / 2,
+    };
+    let (mut bytes, mut total) = (vec![0; TOGETHER], 0u64);
+    loop {
+        let read = match stream.read(&mut bytes) {
+            Ok(0) => return Ok(kept),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                return Err(Failure::refused(anyhow!(error).context(path.display().to_string())));
+            }
+        };
+        total += read as u64;
+        if total > most {
+            return Err(Failure::refused(too_long(path, &directory, most, limit.is_some())));
+        }
+        kept.write_all(&bytes[..read]).with_context(cannot).map_err(Failure::refused)?;
+    }
+}
+
+fn too_long(path: &Path, directory: &Path, most: u64, is_typed: bool) -> anyhow::Error {
+    let (path, directory) = (path.display(), directory.display());
+    let rule = match is_typed {
+        true => format!("--spool-limit {}", ByteSize(most)),
+        false => format!("the default of --spool-limit, half of the free space of {directory}: {most} bytes"),
+    };
+    anyhow!(
+        "{path}: it comes from a pipe, is read more than once, and is longer than a temporary file may be ({rule}); \
+         raise --spool-limit, set TMPDIR to a directory with more space, or store the input in a file and name that"
+    )
+}
+
+/// Reads a file that others read, too.
+struct FromStart {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for FromStart {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(bytes, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    fn piped(limit: Option<u64>) -> Result<Source, Failure> {
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(b"words").unwrap();
+        drop(writer);
+        Source::open(Path::new(&format!("/proc/self/fd/{}", reader.as_raw_fd())), limit.map(ByteSize))
+    }
+
+    #[test]
+    fn a_pipe_is_read_again_and_again() {
+        for limit in [None, Some(5)] {
+            let source = piped(limit).unwrap();
+            for _ in 0..2 {
+                let mut text = String::new();
+                source.text().unwrap().read_to_string(&mut text).unwrap();
+                assert_eq!(text, "words");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pipe_that_is_too_long_is_refused_with_the_remedies() {
+        let text = piped(Some(4)).unwrap_err().text();
+        for part in ["--spool-limit 4", "raise --spool-limit", "TMPDIR", "store the input in a file"] {
+            assert!(text.contains(part), "{text} lacks {part}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_end_is_no_input() {
+        let text = Source::open(Path::new("/dev/zero"), None).unwrap_err().text();
+        assert!(text.contains("/dev/zero: it is a character device"), "{text}");
+        assert!(Source::open(Path::new("/dev/null"), None).is_ok());
+    }
+}
