@@ -7,8 +7,8 @@ use iosonar_engine::Control;
 use iosonar_os::is_ignored;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1};
 use signal_hook::iterator::{Handle, Signals};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
+use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 
 /// Ctrl-Z: stops with a terminal that is as it was, and shows again what was shown when it goes on.
@@ -18,9 +18,27 @@ fn stop_for_a_while() {
     screen::resume();
 }
 
+/// Says once that SIGINT does not end the program, where it was ignored before the program began, and which signal does. A
+/// shell without job control ignores it for each command that it starts in the background.
+fn tell_ignored_interrupt() {
+    static TOLD: Once = Once::new();
+    if !is_ignored(SIGINT) {
+        return;
+    }
+    let pid = std::process::id();
+    let remedy = match is_ignored(SIGTERM) {
+        false => format!("to end this command in order, send SIGTERM: kill {pid}"),
+        true => format!("SIGTERM is ignored, too, so only SIGKILL ends this command: kill -KILL {pid}"),
+    };
+    TOLD.call_once(|| {
+        tell(format_args!("iosonar: SIGINT is ignored, as in each background command of a script; {remedy}"))
+    });
+}
+
 /// Ends what changes no target when a signal asks for it: `end` is set, to its number; the second one ends the program, once
 /// `abort` has done what must not be left undone.
 pub fn end_on_signal(end: Arc<AtomicI32>, abort: impl Fn() + Send + 'static) -> std::io::Result<()> {
+    tell_ignored_interrupt();
     let wanted = [SIGINT, SIGTERM, SIGHUP, SIGTSTP].into_iter().filter(|s| !is_ignored(*s));
     let mut signals = Signals::new(wanted)?;
     let listen = move || {
@@ -61,6 +79,7 @@ impl Listener {
     /// Starts listening; `status` is set when a status line is wanted. A signal that is ignored stays ignored: a run
     /// under `nohup` survives its terminal.
     pub fn start(control: Arc<Control>, status: Arc<AtomicBool>) -> std::io::Result<Listener> {
+        tell_ignored_interrupt();
         let wanted = [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGTSTP].into_iter().filter(|s| !is_ignored(*s));
         let mut signals = Signals::new(wanted)?;
         let handle = signals.handle();

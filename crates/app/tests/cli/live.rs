@@ -422,3 +422,31 @@ fn a_thousand_targets_start_in_time_that_grows_with_them_at_most() {
     // Ten times the targets: what grows with their square would take a hundred times as long. Other tests run beside.
     assert!(many < 50 * few, "{many} ns are more than 50 times {few}");
 }
+
+/// A script without job control: what it starts in the background ignores SIGINT.
+#[test]
+fn a_run_that_ignores_sigint_says_so_and_ends_by_sigterm() {
+    let lab = lab();
+    long_load(&lab);
+    lab.file("short.load", rows(&[("0", 0, 8, 'R')]));
+    let script = ["sh", "-c", r#""$0" "$@" & wait $!"#];
+    let mut running = Running::of(&mut lab.command_under(&script, &format!("replay long.load {NULL}")));
+    let told = running.until(|line| line.contains("SIGINT is ignored"));
+    let process = told.trim().rsplit_once("send SIGTERM: kill ").expect("the remedy").1.to_string();
+    running.until_records();
+    let kill =
+        |signal: &str| assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+    kill("-INT");
+    running.until_records();
+    kill("-TERM");
+    let ended = running.end();
+    assert_eq!(ended.code, 143, "{}", ended.err);
+    assert_eq!(ended.err.matches("SIGINT is ignored").count(), 1, "{}", ended.err);
+    assert_eq!(state(&lab), serde_json::json!({"state": "interrupted", "why": "SIGTERM"}));
+    assert!(!sorted(&lab, "r").is_empty());
+    // Nobody is told who can press Ctrl-C: a shell that gives the signal back to its command.
+    let script = ["env", "--default-signal=INT"];
+    let mut heard = lab.command_under(&script, "replay short.load --engine null --size 1GiB -t dev -o s");
+    let heard = Ended::of(heard.output().expect("env starts"));
+    assert!(heard.code == 0 && !heard.err.contains("SIGINT"), "{}", heard.err);
+}

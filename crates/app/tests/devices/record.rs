@@ -486,3 +486,28 @@ fn through_blktraces_interface_the_same_is_seen() {
     assert!(told("vanished").contains("/dev/sda is gone"), "{}", told("vanished"));
     assert!(lab.records("vanished").len() >= 100);
 }
+
+#[test]
+fn a_recorder_of_a_script_says_that_it_ignores_sigint_and_ends_by_sigterm() {
+    needs!();
+    let lab = lab();
+    let device = LoopDevice::random(8);
+    or_skip!(check_kernel(&lab, &device));
+    let script = ["sh", "-c", r#""$0" "$@" 2>err & wait $!"#];
+    let args = format!("record {} --no-progress --duration 60s -o rec", device.text());
+    let running = Background::start(lab.command_under(&script, &args));
+    until("the recording", || lab.path("rec/recording.json").exists());
+    let told = std::fs::read_to_string(lab.path("err")).unwrap();
+    let remedy = told.lines().find_map(|line| Some(line.split_once("SIGINT is ignored")?.1));
+    let process = remedy.and_then(|it| it.rsplit_once("send SIGTERM: kill ")).expect("the remedy").1;
+    tool("dd", &[&format!("if={}", device.text()), "of=/dev/null", "bs=4k", "count=10", "iflag=direct"]);
+    std::thread::sleep(Duration::from_millis(300));
+    tool("kill", &["-INT", process]);
+    assert!(is_in_kernel(process.parse().unwrap()));
+    tool("kill", &["-TERM", process]);
+    let ended = running.wait();
+    let err = std::fs::read_to_string(lab.path("err")).unwrap();
+    assert_eq!(ended.code, 0, "{err}");
+    assert!(!is_in_kernel(process.parse().unwrap()), "what was changed in the kernel is undone");
+    assert_eq!(lab.records("rec").len(), 10, "{err}");
+}
