@@ -336,7 +336,7 @@ impl<'a> Worker<'a> {
                     }
                 }
                 Decision::Drop(request, by) => self.record_unsent(&request, Outcome::Dropped, Some(by), now),
-                Decision::Cancel(request) => self.record_unsent(&request, Outcome::Cancelled, None, now),
+                Decision::Cancel(request) => self.cancel(&request, now),
                 Decision::Sleep(until) => {
                     self.sleep(until);
                     return true;
@@ -708,6 +708,14 @@ impl<'a> Worker<'a> {
         let marks = request.facts.marks;
         let record = Record { outcome, marks, due, blocked_by, ..self.blank(request) };
         self.keep(&record, now);
+    }
+
+    /// Records a request that a stop kept from going. One that was not due yet belongs to the part after the stop: no figure
+    /// may count it.
+    fn cancel(&mut self, request: &Request<Origin>, now: Nanos) {
+        if request.due.is_none_or(|due| due <= now) {
+            self.record_unsent(request, Outcome::Cancelled, None, now);
+        }
     }
 
     fn blank(&self, request: &Request<Origin>) -> Record {

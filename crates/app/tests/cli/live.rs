@@ -142,6 +142,39 @@ fn a_signal_stops_a_run_and_its_result_is_whole() {
     }
 }
 
+/// Point 16 of issue 17: no figure covers what was due after the stop.
+#[test]
+fn figures_of_a_stopped_run_end_at_the_stop() {
+    let lab = lab();
+    lab.file(
+        "gap.load",
+        rows(&[("0", 8, 8, 'R'), ("0.1", 16, 8, 'W'), ("600", 24, 8, 'R'), ("601", 8, 8, 'R')]),
+    );
+    let mut running = Running::start(&lab, &format!("replay gap.load {NULL}"), Stdio::null());
+    let two = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|v| v["completed"] == 2);
+    running.until(two);
+    running.signal("INT");
+    assert_eq!(running.end().code, 130);
+    assert_eq!(lab.records("r").len(), 2, "nobody asked for what was not due yet");
+    let shown: Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();
+    let analysed: Value = serde_json::from_str(&lab.expect(0, "analyze r --json").out).unwrap();
+    for s in [&summary(&lab, "r"), &shown, &analysed["summary"]] {
+        assert_eq!((count(s, "all", "total"), count(s, "all", "cancelled")), (2, 0));
+        assert_eq!(s["span"]["last_due_ns"], 100 * MS);
+        assert_eq!(s["throughput"]["demanded"]["duration_ns"], 100 * MS);
+        assert!(cautions(s).contains(&"run-interrupted"));
+    }
+    assert_eq!(analysed["demand"]["counts"]["all"]["requests"], 2);
+    assert_eq!(analysed["demand"]["span"]["last_ns"], 100 * MS);
+    lab.expect(0, "plot r --data --svg --only thrp -o p");
+    let table = std::fs::read_to_string(lab.path("p/g000.overview.thrp.csv")).unwrap();
+    let end = |line: &str| line.split(',').nth(1).and_then(|cell| cell.parse::<u64>().ok());
+    assert!(table.lines().skip(1).all(|line| end(line).is_some_and(|end| end < 60 * S)), "{table}");
+    let compared: Value = serde_json::from_str(&lab.expect(0, "compare r r --json").out).unwrap();
+    assert_eq!(compared["comparisons"][0]["a"]["requests"], 2);
+    lab.expect(0, "report r -o page.html");
+}
+
 #[test]
 fn a_signal_before_time_zero_ends_the_run_at_once() {
     let lab = lab();
