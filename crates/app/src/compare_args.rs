@@ -17,6 +17,7 @@ judged.
 
 Examples:
   iosonar compare before after
+  iosonar compare baseline run1 run2 run3 --markdown
   iosonar compare before after --fail-if 'p99 > +10%' --fail-if 'iops < -3%'")]
 pub struct CompareArgs {
     /// The baseline, and the runs that are compared with it: directories of results, results in
@@ -27,8 +28,14 @@ pub struct CompareArgs {
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
     pub fail_if: Vec<Condition>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["csv", "markdown"])]
     pub json: bool,
+    /// Print CSV: one line for each figure of each run
+    #[arg(long, conflicts_with = "markdown")]
+    pub csv: bool,
+    /// Print Markdown: one table with a column for each run
+    #[arg(long)]
+    pub markdown: bool,
     #[command(flatten)]
     pub spool: SpoolArgs,
 }

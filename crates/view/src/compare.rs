@@ -1,16 +1,22 @@
 //! A comparison as plain ASCII text, at most 79 columns wide: the answer first.
 
+mod table;
+
+pub use table::{csv, markdown};
+
 use crate::lines::Lines;
 use crate::units::{self, Charset};
 use iosonar_analyze::compare::{
-    Comparison, Difference, Facts, Figure, Judged, Judgement, Pairs, SameLoad, Stretch, Unit, percent_text,
-    signed_text,
+    Comparison, Difference, Facts, Figure, Judged, Judgement, OverTime, Pairs, SameLoad, Unit, interval_text,
+    percent_text, signed_text,
 };
 
 /// Width of the longest bar of a histogram.
 const BAR: f64 = 40.0;
 /// Width of the text.
 const COLUMNS: usize = 79;
+/// Runs that have room beside the baseline.
+const SIDE_BY_SIDE: usize = 3;
 /// Differences of one kind that are shown; JSON has them all.
 const SHOWN: usize = 30;
 /// Borders of the ratios B ÷ A that the histogram shows, as base-2 logarithms.
@@ -25,17 +31,51 @@ const BORDERS: [(f64, &str); 8] = [
     (f64::INFINITY, "above 2.00"),
 ];
 
-/// All comparisons, one after the other.
+/// All comparisons, one after the other; of several first a table of all of them.
 pub fn compare(comparisons: &[Judged]) -> String {
     let mut out = Lines::new(COLUMNS);
+    if comparisons.len() > 1 {
+        overview(&mut out, comparisons);
+    }
     for (i, judged) in comparisons.iter().enumerate() {
-        if i > 0 {
-            out.line("");
-            out.line(&"=".repeat(79));
+        if comparisons.len() > 1 {
+            out.heading(&"=".repeat(COLUMNS));
+            out.line(&format!("#{}  {}", i + 1, judged.comparison.b.name));
         }
         one(&mut out, judged);
     }
     out.finish()
+}
+
+/// Changes of all runs from the same baseline, in one table.
+fn overview(out: &mut Lines, comparisons: &[Judged]) {
+    out.paragraph("Baseline A  ", &comparisons[0].comparison.a.name);
+    for (i, judged) in comparisons.iter().enumerate() {
+        out.paragraph(&format!("  #{:<8} ", i + 1), &judged.comparison.b.name);
+        out.paragraph("             ", &judged.comparison.answer.text);
+    }
+    let rows = table::rows(comparisons);
+    for (block, numbers) in comparisons.chunks(SIDE_BY_SIDE).zip((0..).step_by(SIDE_BY_SIDE)) {
+        let heads: String =
+            (0..block.len()).map(|i| format!("{:>12}", format!("#{} %", numbers + i + 1))).collect();
+        out.heading(&format!("{:22}{:>10}{heads}", "Change from A", "A"));
+        for row in &rows {
+            let cells = row.cells[numbers..numbers + block.len()].iter().map(|figure| {
+                let Some(figure) = figure else { return format!("{:>12}", "-") };
+                let mark = if figure.shown { "*" } else { " " };
+                let change = match figure.too_noisy {
+                    true => "too noisy".to_string(),
+                    false => signed_text(figure.change_percent),
+                };
+                format!("{change:>11}{mark}")
+            });
+            out.line(&format!("  {:20}{:>10}{}", row.name, row.baseline(), cells.collect::<String>()));
+        }
+    }
+    out.paragraph(
+        "  ",
+        "* the change is more than noise. Below, each run is compared with A by itself, as B.",
+    );
 }
 
 fn one(out: &mut Lines, judged: &Judged) {
@@ -52,7 +92,7 @@ fn one(out: &mut Lines, judged: &Judged) {
     figures(out, &c.figures);
     effects(out, c);
     c.pairs.iter().for_each(|p| pairs(out, p));
-    ranges(out, &c.over_time.ranges);
+    over_time(out, &c.over_time);
 }
 
 fn conditions(out: &mut Lines, judged: &Judged) {
@@ -120,11 +160,9 @@ fn figures(out: &mut Lines, figures: &[Figure]) {
         "Figure", "A", "B", "change %", "95 % interval", "visible"
     ));
     for f in figures.iter().filter(|f| f.a > 0.0 || f.b > 0.0) {
-        let interval = match (f.low_percent, f.high_percent) {
-            (Some(low), Some(high)) => format!("{} .. {}", signed_text(Some(low)), signed_text(Some(high))),
-            _ => "-".to_string(),
-        };
-        let visible = f.smallest_visible_percent.map_or("-".to_string(), percent_text);
+        let interval = interval_text(f, " .. ");
+        let visible = f.smallest_visible_percent.filter(|_| !f.too_noisy);
+        let visible = visible.map_or("-".to_string(), percent_text);
         let mark = if f.shown { "*" } else { " " };
         let change = f.change_percent.map_or("-".to_string(), |p| signed_text(Some(p)));
         out.line(&format!(
@@ -137,11 +175,13 @@ fn figures(out: &mut Lines, figures: &[Figure]) {
     out.paragraph(
         "  ",
         "* the change is more than noise. All intervals hold together, 95 times in 100. visible: the change in percent \
-         that would be shown 8 times in 10. -: too few requests, or no interval by nature.",
+         that would be shown 8 times in 10. -: too few requests, or no interval by nature. too noisy: the interval spans \
+         more than a factor of 10. > or <: the other end lies farther away than that.",
     );
 }
 
-fn value(unit: Unit, value: f64) -> String {
+/// A figure's value with its unit.
+pub(crate) fn value(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Time => units::duration(value.round() as u64, Charset::Ascii),
         Unit::Requests => units::request_rate(value),
@@ -190,14 +230,14 @@ fn pairs(out: &mut Lines, p: &Pairs) {
     }
 }
 
-fn ranges(out: &mut Lines, ranges: &[Stretch]) {
-    if ranges.is_empty() {
-        out.heading("Over time: nowhere a difference that is more than noise");
+fn over_time(out: &mut Lines, course: &OverTime) {
+    if course.ranges.is_empty() {
+        no_stretch(out, course);
         return;
     }
-    out.heading("Over time, where the difference is more than noise");
+    out.heading("Over time: stretches in which B differs from A by more than their own noise");
     let time = |ns| units::moment(ns, Charset::Ascii);
-    for r in ranges {
+    for r in &course.ranges {
         let change = signed_text(Some(r.change_percent));
         out.line(&format!(
             "  {:12} {:>10} .. {:>10}   {change} %",
@@ -206,6 +246,29 @@ fn ranges(out: &mut Lines, ranges: &[Stretch]) {
             time(r.end_ns)
         ));
     }
+}
+
+/// What it means that no stretch is shown: that is no statement about the whole run.
+fn no_stretch(out: &mut Lines, course: &OverTime) {
+    let compared =
+        |name: &str| course.stretches.iter().filter(|s| s.figure == name && s.low_percent.is_some()).count();
+    let most = compared("latency.p50").max(compared("latency.p99"));
+    if most == 0 {
+        out.heading("Over time: not compared");
+        out.paragraph(
+            "  ",
+            "Fewer than 8 stretches of time hold enough requests of both runs. This says nothing about the whole run.",
+        );
+        return;
+    }
+    out.heading("Over time: no single stretch differs by more than its own noise");
+    out.paragraph(
+        "  ",
+        &format!(
+            "{most} stretches of equal length were compared, each by itself. A stretch holds few requests and is noisier \
+             than the whole run: a change of the whole run, above, may show in none of them."
+        ),
+    );
 }
 
 #[cfg(test)]
@@ -257,9 +320,12 @@ mod tests {
 
     #[test]
     fn the_answer_comes_first_and_everything_fits() {
-        let text = compare(&[judged(15, 5), judged(10, 5)]);
+        let text = compare(&[judged(15, 5)]);
         fits(&text);
         assert!(text.starts_with("B is slower: latency.p50 +50"), "{text}");
+        let text = compare(&[judged(15, 5), judged(10, 5), judged(15, 5), judged(15, 0)]);
+        fits(&text);
+        assert!(text.contains("Change from A") && text.contains("#4  the second"), "{text}");
         assert!(text.contains("p50 > +10%: SHOWN, the condition FAILED"), "{text}");
         assert!(text.contains("kernel: the first"), "{text}");
         assert!(text.contains("B/A  1.41 - 2.00"), "{text}");

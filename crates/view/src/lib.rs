@@ -26,7 +26,7 @@ pub use charts::{
     CompareMaterial, ComparePicture, Headline, KneeMaterial, Material, NOT_DRAWN, Needs, Picture,
     RunMaterial, Subject, compare_subject, knee_sentences, plot_compare, plot_knee,
 };
-pub use compare::compare;
+pub use compare::{compare, csv as compare_csv, markdown as compare_markdown};
 pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files};
 pub use demand_text::{show_demand, show_findings};
 pub use palette::Theme;

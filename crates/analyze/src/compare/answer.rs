@@ -125,18 +125,36 @@ fn list(figures: &[&Figure]) -> String {
 
 fn with_interval(figure: &Figure) -> String {
     let change = signed_text(figure.change_percent);
-    let (low, high) = (signed_text(figure.low_percent), signed_text(figure.high_percent));
     let name = if figure.unit == Unit::Ratio { "the same requests" } else { &figure.name };
-    format!("{name} {change} % (95 % interval {low} ... {high} %)")
+    format!("{name} {change} % (95 % interval {} %)", interval_text(figure, " ... "))
+}
+
+/// The interval of a change in percent, its ends joined by `to`. Of a wide one only the end that means something is told:
+/// `> +20` if it is shown, else `too noisy`. `-` without an interval.
+pub fn interval_text(figure: &Figure, to: &str) -> String {
+    let (low, high) = (signed_text(figure.low_percent), signed_text(figure.high_percent));
+    match (figure.low_percent, figure.high_percent) {
+        (None, _) | (_, None) => "-".to_string(),
+        _ if figure.too_noisy => "too noisy".to_string(),
+        (Some(least), _) if figure.is_wide() && least > 0.0 => format!("> {low}"),
+        _ if figure.is_wide() => format!("< {high}"),
+        _ => format!("{low}{to}{high}"),
+    }
 }
 
 fn not_shown(figures: &[Figure]) -> String {
+    const TOLD: [&str; 3] = ["latency.p50", "latency.mean", "latency.p99"];
+    if figures.iter().any(|f| f.too_noisy && TOLD.contains(&f.name.as_str()))
+        && !figures.iter().any(|f| f.name == TOLD[0] && !f.too_noisy)
+    {
+        return "No difference shown; the runs are too noisy to tell how small a one would be seen"
+            .to_string();
+    }
     let visible = |name: &str| {
-        let percent = figures.iter().find(|f| f.name == name)?.smallest_visible_percent?;
-        Some(format!("{} % of {name}", percent_text(percent)))
+        let figure = figures.iter().find(|f| f.name == name && !f.too_noisy)?;
+        Some(format!("{} % of {name}", percent_text(figure.smallest_visible_percent?)))
     };
-    let known: Vec<String> =
-        ["latency.p50", "latency.mean", "latency.p99"].into_iter().filter_map(visible).collect();
+    let known: Vec<String> = TOLD.into_iter().filter_map(visible).collect();
     if known.is_empty() {
         return "No difference shown; the runs are too short to tell how small a one would be seen"
             .to_string();

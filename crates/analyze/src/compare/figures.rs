@@ -48,9 +48,20 @@ pub struct Figure {
     pub smallest_visible_percent: Option<f64>,
     /// Whether a change is shown: the interval does not hold 0.
     pub shown: bool,
+    /// Whether the interval holds 0 and is so wide that it says nothing.
+    pub too_noisy: bool,
 }
 
+/// An interval whose upper end is more than this many times its lower end says little.
+const WIDE: f64 = 10.0;
+
 impl Figure {
+    /// Whether the ends of the interval lie so far apart that the farther one means nothing.
+    pub(super) fn is_wide(&self) -> bool {
+        let ends = self.low_percent.zip(self.high_percent);
+        ends.is_some_and(|(low, high)| 100.0 + high > WIDE * (100.0 + low))
+    }
+
     /// Whether it has no interval by its nature: a greatest value is one request.
     pub(super) fn is_bare(&self) -> bool {
         self.name.ends_with(".max")
@@ -65,7 +76,7 @@ impl Figure {
     fn new(name: String, unit: Unit, pair: &Pair, interval: Option<Interval>) -> Figure {
         let shown = interval.is_some_and(|i| i.low > 0.0 || i.high < 0.0);
         let scale = if unit == Unit::Ratio { 1.0 / pair.a.value } else { 1.0 };
-        Figure {
+        let figure = Figure {
             name,
             unit,
             a: pair.a.value * scale,
@@ -75,7 +86,9 @@ impl Figure {
             high_percent: interval.map(|i| percent(i.high)),
             smallest_visible_percent: interval.map(|i| percent(i.visible)),
             shown,
-        }
+            too_noisy: false,
+        };
+        Figure { too_noisy: !shown && figure.is_wide(), ..figure }
     }
 
     fn max(name: String, a: u64, b: u64) -> Figure {
@@ -90,6 +103,7 @@ impl Figure {
             high_percent: None,
             smallest_visible_percent: None,
             shown: false,
+            too_noisy: false,
         }
     }
 }

@@ -18,7 +18,7 @@ mod random;
 mod simulation;
 pub(crate) mod student;
 
-pub use answer::{Answer, Outcome, percent_text, signed_text};
+pub use answer::{Answer, Outcome, interval_text, percent_text, signed_text};
 pub use blocks::{Blocks, Quantity, Who};
 pub use condition::{Condition, ConditionError, Judgement};
 pub use differences::Difference;

@@ -15,7 +15,12 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let inputs = Input::open_all(&args.runs, args.spool.spool_limit)?;
     let judge = |comparison| Judged::new(comparison, &args.fail_if);
     let judged: Vec<Judged> = comparisons(&inputs)?.into_iter().map(judge).collect();
-    print(&if args.json { compare::to_json(&judged) } else { iosonar_view::compare(&judged) })?;
+    print(&match (args.json, args.csv, args.markdown) {
+        (true, ..) => compare::to_json(&judged),
+        (_, true, _) => iosonar_view::compare_csv(&judged),
+        (.., true) => iosonar_view::compare_markdown(&judged),
+        _ => iosonar_view::compare(&judged),
+    })?;
     exit(&judged)
 }
 

@@ -82,3 +82,96 @@ fn runs_that_are_not_whole_are_told() {
     let cut = lab.expect(2, "compare a cut");
     assert!(cut.out.is_empty() && cut.err.contains("records.parquet"), "{}", cut.err);
 }
+
+/// Point 11 of issue 17: a change of the whole run, and stretches that are too short to be compared.
+#[test]
+fn what_is_said_about_stretches_is_no_contradiction() {
+    let lab = lab();
+    let short =
+        "run --engine sim -t dev --size 1g --rw randread --rate-iops 1000 --number-ios 150 --no-progress";
+    lab.expect(0, &format!("{short} --sim-service 1ms -o a"));
+    lab.expect(0, &format!("{short} --sim-service 180us -o b"));
+    let text = lab.expect(0, "compare a b").out;
+    assert!(text.starts_with("B is faster: latency.p50 -82"), "{text}");
+    assert!(text.contains("Over time: not compared") && !text.contains("nowhere"), "{text}");
+    assert!(text.contains("This says"), "{text}");
+    // Equal runs: their stretches are compared, and the text says what that means.
+    run(&lab, "c", "--seed 1 --sim-service 100us");
+    run(&lab, "d", "--seed 2 --sim-service 100us");
+    let text = lab.expect(0, "compare c d").out;
+    assert!(text.contains("Over time: no single stretch differs by more than its own noise"), "{text}");
+    assert!(text.contains("stretches of equal length were compared"), "{text}");
+}
+
+/// Point 11 of issue 17: `x64889` is no interval that says anything.
+#[test]
+fn an_interval_that_says_nothing_is_called_too_noisy() {
+    let lab = lab();
+    // Most requests take 100 us, and now and then many at once take a thousand times as long.
+    let load = |name: &str, slow: &dyn Fn(u64) -> bool| {
+        let row = |i: u64| {
+            let latency = if slow(i) { "0.1" } else { "0.0001" };
+            format!("{}.{:03} ; {} ; 8 ; R ; 0.0 ; {latency}\n", i / 100, i % 100 * 10, i * 8)
+        };
+        lab.file(name, (0..4_000).map(row).collect::<String>());
+    };
+    load("a.load", &|i| i % 1_000 < 90);
+    load("b.load", &|i| i % 1_100 < 110);
+    let text = lab.expect(0, "compare a.load b.load").out;
+    let json = json(&lab, "a.load b.load");
+    let figures = json["comparisons"][0]["figures"].as_array().unwrap();
+    let noisy: Vec<&Value> = figures.iter().filter(|f| f["too_noisy"] == true).collect();
+    assert!(!noisy.is_empty(), "{text}");
+    for figure in &noisy {
+        assert!(figure["high_percent"].as_f64() > Some(100.0) && figure["shown"] == false, "{figure}");
+        let name = figure["name"].as_str().unwrap();
+        let line = text.lines().find(|line| line.contains(&format!(" {name} "))).unwrap();
+        assert!(line.contains("too noisy") && !line.contains('x'), "{line}");
+    }
+    assert!(text.lines().all(|line| line.len() <= 79), "{text}");
+    let csv = lab.expect(0, "compare a.load b.load --csv").out;
+    assert_eq!(csv.lines().filter(|line| line.ends_with(",false,true")).count(), noisy.len(), "{csv}");
+}
+
+/// Point 11 of issue 17.
+#[test]
+fn several_runs_stand_in_one_table() {
+    let lab = lab();
+    run(&lab, "a", "--seed 1 --sim-service 100us");
+    run(&lab, "b", "--seed 2 --sim-service 100us");
+    run(&lab, "c", "--seed 1 --sim-service 150us");
+    let both = json(&lab, "a b c");
+    let p50 = |run: usize| {
+        let figures = both["comparisons"][run]["figures"].as_array().unwrap();
+        figures.iter().find(|f| f["name"] == "latency.p50").unwrap()["change_percent"].as_f64().unwrap()
+    };
+    let csv = lab.expect(0, "compare a b c --csv").out;
+    let mut lines = csv.lines();
+    assert!(lines.next().unwrap().starts_with("baseline,run,figure,unit,a,b,change_percent,"), "{csv}");
+    let all = both["comparisons"].as_array().unwrap();
+    let figures: usize = all.iter().map(|c| c["figures"].as_array().unwrap().len()).sum();
+    assert_eq!(lines.clone().count(), figures);
+    for (run, name) in [(0, "b"), (1, "c")] {
+        let begin = format!("\"a\",\"{name}\",latency.p50,ns,");
+        let line = lines.clone().find(|line| line.starts_with(&begin)).unwrap_or_else(|| panic!("{csv}"));
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!((cells.len(), cells[6].parse::<f64>().unwrap()), (12, p50(run)), "{line}");
+        assert_eq!(cells[10] == "true", run == 1, "{line}");
+    }
+    let markdown = lab.expect(0, "compare a b c --markdown").out;
+    let table: Vec<&str> = markdown.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(
+        table.iter().any(|line| line.starts_with("| B2 | c |") && line.contains("B is slower")),
+        "{markdown}"
+    );
+    let row = table.iter().find(|line| line.starts_with("| latency.p50 |")).unwrap();
+    assert_eq!(row.matches('|').count(), 5, "{row}");
+    assert!(row.contains("**+"), "{row}");
+    let text = lab.expect(0, "compare a b c").out;
+    assert!(text.starts_with("Baseline A  a\n"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("  latency.p50")).unwrap();
+    assert!(row.trim_end().ends_with('*') && row.len() <= 79, "{row}");
+    assert!(lab.expect(0, "compare a c --markdown").out.contains("| B | c |"));
+    lab.expect(2, "compare a c --markdown --csv");
+    lab.expect(2, "compare a c --json --csv");
+}

@@ -1,0 +1,119 @@
+//! Several runs beside the same baseline, in one table: for people as Markdown, for programs as CSV.
+
+use super::value;
+use iosonar_analyze::compare::{Facts, Figure, Judged, Unit, interval_text, signed_text};
+
+/// A figure of all runs.
+pub(super) struct Row<'a> {
+    pub(super) name: &'a str,
+    unit: Unit,
+    /// One for each run beside the baseline; absent where it has no such figure.
+    pub(super) cells: Vec<Option<&'a Figure>>,
+}
+
+impl Row<'_> {
+    /// The value of the baseline. Comparisons that cut the baseline off differ in it: the first one counts.
+    pub(super) fn baseline(&self) -> String {
+        let first = self.cells.iter().flatten().next();
+        first.map_or("-".to_string(), |figure| value(self.unit, figure.a))
+    }
+}
+
+/// All figures, in the order in which they come first.
+pub(super) fn rows(comparisons: &[Judged]) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for (run, judged) in comparisons.iter().enumerate() {
+        for figure in judged.comparison.figures.iter().filter(|f| f.a > 0.0 || f.b > 0.0) {
+            let at = rows.iter().position(|row| row.name == figure.name).unwrap_or_else(|| {
+                rows.push(Row {
+                    name: &figure.name,
+                    unit: figure.unit,
+                    cells: vec![None; comparisons.len()],
+                });
+                rows.len() - 1
+            });
+            rows[at].cells[run] = Some(figure);
+        }
+    }
+    rows
+}
+
+/// One table with a row for each figure and a column for each run.
+pub fn markdown(comparisons: &[Judged]) -> String {
+    let Some(first) = comparisons.first() else { return String::new() };
+    let mut out = String::from("| run | name | requests completed | answer |\n|---|---|---:|---|\n");
+    let mut run = |letter: &str, facts: &Facts, answer: &str| {
+        out += &format!("| {letter} | {} | {} | {} |\n", cell(&facts.name), facts.completed, cell(answer));
+    };
+    run("A", &first.comparison.a, "baseline");
+    for (i, judged) in comparisons.iter().enumerate() {
+        let answer = &judged.comparison.answer.text;
+        run(&letters(comparisons.len(), i), &judged.comparison.b, answer);
+    }
+    let names: Vec<String> = (0..comparisons.len()).map(|i| letters(comparisons.len(), i)).collect();
+    out += &format!("\n| figure | A | {} |\n|---|---:|{}\n", names.join(" | "), "---:|".repeat(names.len()));
+    for row in rows(comparisons) {
+        let cells = row.cells.iter().map(|figure| figure.map_or("-".to_string(), change));
+        out +=
+            &format!("| {} | {} | {} |\n", row.name, row.baseline(), cells.collect::<Vec<_>>().join(" | "));
+    }
+    out + "\nChanges are from A; in brackets the 95 % interval. **Bold**: more than noise. In each answer, B is that run.\n"
+}
+
+/// What a run is called: `B` where there is only one.
+fn letters(runs: usize, index: usize) -> String {
+    if runs == 1 { "B".to_string() } else { format!("B{}", index + 1) }
+}
+
+fn change(figure: &Figure) -> String {
+    let changed = format!("{} %", signed_text(figure.change_percent));
+    let changed = if figure.shown { format!("**{changed}**") } else { changed };
+    let interval = match interval_text(figure, " .. ").as_str() {
+        "-" => String::new(),
+        interval => format!(" ({interval})"),
+    };
+    cell(&format!("{}, {changed}{interval}", value(figure.unit, figure.b)))
+}
+
+/// Text that stays in its cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+}
+
+/// One line for each figure of each run.
+pub fn csv(comparisons: &[Judged]) -> String {
+    let mut out = String::from(
+        "baseline,run,figure,unit,a,b,change_percent,low_percent,high_percent,smallest_visible_percent,shown,too_noisy\n",
+    );
+    for judged in comparisons {
+        let c = &judged.comparison;
+        for f in &c.figures {
+            let unit = match f.unit {
+                Unit::Time => "ns",
+                Unit::Requests => "requests/s",
+                Unit::Bytes => "bytes/s",
+                Unit::Ratio => "ratio",
+            };
+            let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
+            out += &format!(
+                "{},{},{},{unit},{},{},{},{},{},{},{},{}\n",
+                quoted(&c.a.name),
+                quoted(&c.b.name),
+                f.name,
+                f.a,
+                f.b,
+                number(f.change_percent),
+                number(f.low_percent),
+                number(f.high_percent),
+                number(f.smallest_visible_percent),
+                f.shown,
+                f.too_noisy
+            );
+        }
+    }
+    out
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
