@@ -38,6 +38,8 @@ pub enum CautionId {
     RunInterrupted,
     /// It was killed, or is still running.
     RunUnfinished,
+    /// The result has not got its finished form.
+    Unconverted,
     /// No request completed.
     NothingCompleted,
     /// The kernel refused requests.
@@ -178,6 +180,14 @@ fn state(list: &mut List, info: &RunInfo, summary: &Summary) {
         RunState::Broken(why) => {
             list.push(CautionId::RunBroken, Severity::Severe, format!("The run could not go on: {why}"));
         }
+        RunState::Unconverted(why) => list.push(
+            CautionId::Unconverted,
+            Severity::Warning,
+            format!(
+                "The result could not be converted at the end of the run: {why}. No record is lost, and the figures cover \
+                 all of them. Make room; then 'iosonar show' converts the result."
+            ),
+        ),
     }
 }
 

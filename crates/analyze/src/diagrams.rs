@@ -42,9 +42,10 @@ pub struct Diagrams {
     pub waiting: ClassOccupancy,
     /// Latency over the delay of the same request.
     pub latency_delay: Correlation,
-    /// Delay of completed requests that nothing held, over due time: the replayer's own lateness.
+    /// Delay of submitted requests that nothing held, over due time: the replayer's own lateness. Failed requests count,
+    /// as in the summary's health.
     pub issue_error: CountGrid,
-    /// How much earlier completed requests may have ended than was seen, over due time.
+    /// How much earlier submitted requests may have ended than was seen, over due time; failed ones too.
     pub reap_lag: CountGrid,
     /// Latency over the number of requests of the same operation in flight just after the submission, the request
     /// itself included.
@@ -54,11 +55,32 @@ pub struct Diagrams {
     pub delay_waiting: Correlation,
     /// Completed requests that lie before the one that was completed before them.
     pub turns: TurnSeries,
+    /// Throughput in windows that the user chose.
+    windows: Option<Box<Windows>>,
     /// Last time at which anything was due or done.
     end_ns: u64,
     /// Number of records.
     records: u64,
     detail: Detail,
+}
+
+/// Throughput in windows of a chosen width. The axes count windows instead of nanoseconds, so that any width is exact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Windows {
+    width_ns: u64,
+    demanded: ClassSeries,
+    delivered: ClassSeries,
+}
+
+/// Demanded and delivered throughput, as pictures and their tables show it.
+#[derive(Debug, Clone, Copy)]
+pub struct Rates<'a> {
+    /// Every request by its due time.
+    pub demanded: &'a ClassSeries,
+    /// Completed requests by their completion.
+    pub delivered: &'a ClassSeries,
+    /// Width of a column. With very many windows, neighbours are one column.
+    pub width_ns: u64,
 }
 
 /// How much is counted.
@@ -125,9 +147,35 @@ impl Diagrams {
             latency_in_flight: Correlation::new(Against::Number),
             delay_waiting: Correlation::new(Against::Number),
             turns: TurnSeries::new(axis),
+            windows: None,
             end_ns: 0,
             records: 0,
             detail,
+        }
+    }
+
+    /// The same, with throughput in windows of this width, where one is given.
+    pub fn with_throughput_windows(mut self, width_ns: Option<u64>) -> Diagrams {
+        self.windows = width_ns.map(|width_ns| {
+            let series = || ClassSeries::new(TimeAxis::new(0, SERIES_COLUMNS));
+            Box::new(Windows { width_ns: width_ns.max(1), demanded: series(), delivered: series() })
+        });
+        self
+    }
+
+    /// Throughput in the chosen windows, or else in columns that follow the run's length.
+    pub fn rates(&self) -> Rates<'_> {
+        match &self.windows {
+            Some(windows) => Rates {
+                demanded: &windows.demanded,
+                delivered: &windows.delivered,
+                width_ns: windows.width_ns.saturating_mul(windows.demanded.axis().width_ns()),
+            },
+            None => Rates {
+                demanded: &self.demanded,
+                delivered: &self.delivered,
+                width_ns: self.demanded.axis().width_ns(),
+            },
         }
     }
 
@@ -155,16 +203,29 @@ impl Diagrams {
         self.records = self.records.max(number + 1);
         self.end_ns = self.end_ns.max(record.due.0).max(record.completed.map_or(0, |t| t.0));
         self.demanded.add(class, record.due.0, record.requested.length);
+        if let Some(windows) = &mut self.windows {
+            windows.demanded.add(class, record.due.0 / windows.width_ns, record.requested.length);
+        }
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
         if self.detail >= Detail::Course {
             self.in_flight.add(class, submitted.0, completed.0);
         }
         if self.detail == Detail::Full {
             self.waiting.add(class, record.due.0, submitted.0);
+            self.add_health(class, record, submitted.0);
         }
         if record.is_completed() {
             self.add_completed(number, record, submitted.0, completed.0);
         }
+    }
+
+    /// What tells about the replayer itself: of every request that came back.
+    fn add_health(&mut self, class: Class, record: &Record, submitted: u64) {
+        let due = record.due.0;
+        if record.marks.0 & WAITED == 0 {
+            self.issue_error.add(class, due, submitted.saturating_sub(due));
+        }
+        self.reap_lag.add(class, due, record.reap_lag.0);
     }
 
     fn add_completed(&mut self, number: u64, record: &Record, submitted: u64, completed: u64) {
@@ -172,7 +233,11 @@ impl Diagrams {
         let (latency_ns, delay_ns) = (completed.saturating_sub(submitted), submitted.saturating_sub(due));
         let (latency, delay) = (row_of(latency_ns), row_of(delay_ns));
         self.latency.add_row(class, submitted, latency);
-        self.delivered.add(class, completed, u64::try_from(record.result).unwrap_or(0));
+        let bytes = u64::try_from(record.result).unwrap_or(0);
+        self.delivered.add(class, completed, bytes);
+        if let Some(windows) = &mut self.windows {
+            windows.delivered.add(class, completed / windows.width_ns, bytes);
+        }
         if self.detail < Detail::Full {
             return;
         }
@@ -182,10 +247,6 @@ impl Diagrams {
         self.delay.add_row(class, due, delay);
         self.delay_by_number.add_row(class, number, delay);
         self.latency_delay.add(class, delay_ns, latency_ns);
-        if record.marks.0 & WAITED == 0 {
-            self.issue_error.add_row(class, due, delay);
-        }
-        self.reap_lag.add(class, due, record.reap_lag.0);
     }
 
     /// Takes all of `other` into account too. Neither may be finished.
@@ -196,6 +257,10 @@ impl Diagrams {
         }
         self.demanded.merge(&other.demanded);
         self.delivered.merge(&other.delivered);
+        if let (Some(mine), Some(theirs)) = (&mut self.windows, &other.windows) {
+            mine.demanded.merge(&theirs.demanded);
+            mine.delivered.merge(&theirs.delivered);
+        }
         self.latency_delay.merge(&other.latency_delay);
         self.end_ns = self.end_ns.max(other.end_ns);
         self.records = self.records.max(other.records);
@@ -238,6 +303,10 @@ impl Diagrams {
         over_time.into_iter().for_each(|grid| grid.reach(end));
         self.demanded.reach(end);
         self.delivered.reach(end);
+        if let Some(windows) = &mut self.windows {
+            windows.demanded.reach(end / windows.width_ns);
+            windows.delivered.reach(end / windows.width_ns);
+        }
         self.in_flight.finish(end);
         self.waiting.finish(end);
         self.turns.reach(end);

@@ -43,6 +43,9 @@ pub struct PartStats {
     pub delay: Option<PartTimes>,
     /// Completed requests, from the part's first due time to its last completion; absent where that is no time at all.
     pub delivered: Option<Rate>,
+    /// Mean of the requests in flight over the same time, failed ones too; absent where nothing completed.
+    #[serde(default)]
+    pub in_flight_mean: Option<f64>,
 }
 
 /// Figures of the times of a part.
@@ -96,6 +99,8 @@ struct PartTally {
     bytes: u64,
     first_due: u64,
     last_completed: u64,
+    /// Sum of the times in flight, of failed requests too.
+    in_flight_ns: u128,
     latency: Times,
     delay: Times,
 }
@@ -108,6 +113,7 @@ impl Default for PartTally {
             bytes: 0,
             first_due: u64::MAX,
             last_completed: 0,
+            in_flight_ns: 0,
             latency: Times::default(),
             delay: Times::default(),
         }
@@ -120,6 +126,7 @@ impl PartTally {
         self.first_due = self.first_due.min(record.due.0);
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
         self.last_completed = self.last_completed.max(completed.0);
+        self.in_flight_ns += u128::from(completed.0.saturating_sub(submitted.0));
         if record.is_completed() {
             self.completed += 1;
             self.bytes = self.bytes.saturating_add(u64::try_from(record.result).unwrap_or(0));
@@ -136,6 +143,7 @@ impl PartTally {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.first_due = self.first_due.min(other.first_due);
         self.last_completed = self.last_completed.max(other.last_completed);
+        self.in_flight_ns += other.in_flight_ns;
         self.latency.merge(&other.latency);
         self.delay.merge(&other.delay);
     }
@@ -153,6 +161,9 @@ impl PartTally {
             delivered: duration
                 .filter(|_| self.completed > 0)
                 .map(|d| Rate::over(self.completed, self.bytes, d)),
+            in_flight_mean: duration
+                .filter(|_| self.completed > 0)
+                .map(|d| self.in_flight_ns as f64 / d as f64),
         }
     }
 }
@@ -341,6 +352,7 @@ mod tests {
         assert_eq!(even.delay.map(|d| (d.mean_ns, d.max_ns)), Some((10, 10)));
         let rate = odd.delivered.unwrap();
         assert_eq!((rate.requests, rate.bytes, rate.duration_ns), (200, 200 * 4096, 398_210));
+        assert_eq!(odd.in_flight_mean, Some(200.0 * 200.0 / 398_210.0));
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct Wanted {
     pub demand: Option<DemandOptions>,
     /// All targets are the same device: equal positions are the same place.
     pub one_device: bool,
+    /// Width of the windows in which throughput is counted for pictures; without it, columns follow the run's length.
+    pub throughput_window_ns: Option<u64>,
     /// Threads that read, at least one.
     pub readers: usize,
 }
@@ -44,7 +46,15 @@ impl Wanted {
     /// Nothing yet, with as many readers as there are processors.
     pub fn nothing() -> Wanted {
         let readers = thread::available_parallelism().map_or(1, |n| n.get().min(MOST_READERS));
-        Wanted { tally: false, diagrams: None, stalls: false, demand: None, one_device: false, readers }
+        Wanted {
+            tally: false,
+            diagrams: None,
+            stalls: false,
+            demand: None,
+            one_device: false,
+            throughput_window_ns: None,
+            readers,
+        }
     }
 
     fn fields(&self) -> Fields {
@@ -92,14 +102,9 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
             wanted.stalls.then(|| add(&mut consumers.endings, |endings| scope.spawn(|| stalls(endings))));
         let demand = wanted.demand.as_ref().map(|options| {
             let order = Reorder::keeping(records.displacement());
-            // A damaged archive may name more targets than its plan has.
-            let last =
-                if wanted.one_device { 0 } else { u16::try_from(targets.max(1) - 1).unwrap_or(u16::MAX) };
-            add(&mut consumers.steps, |steps| scope.spawn(move || demand(steps, order, options, last)))
+            add(&mut consumers.steps, |steps| scope.spawn(move || demand(steps, order, options)))
         });
-        let parts = records.parts();
-        let shared =
-            Shared { records, parts, wanted, consumers, next: AtomicUsize::new(0), turn: Turn::default() };
+        let shared = Shared::new(records, targets, wanted, consumers);
         // With the last reader the channels are closed, and the consumers come to their ends.
         let merged = read_all(shared, || Partial::new(targets, limits, wanted, records.end_hint_ns()));
         let mut found =
@@ -146,7 +151,9 @@ impl Partial {
     fn new(targets: usize, limits: &Limits, wanted: &Wanted, end_ns: Option<u64>) -> Partial {
         let end_ns = end_ns.unwrap_or(0);
         let tally = wanted.tally.then(|| Tally::new(targets, limits));
-        Partial { records: 0, tally, diagrams: wanted.diagrams.map(|detail| Diagrams::new(end_ns, detail)) }
+        let diagrams =
+            |detail| Diagrams::new(end_ns, detail).with_throughput_windows(wanted.throughput_window_ns);
+        Partial { records: 0, tally, diagrams: wanted.diagrams.map(diagrams) }
     }
 
     fn add(&mut self, number: u64, record: &Record) {
@@ -176,6 +183,8 @@ struct Shared<'a> {
     records: &'a dyn Records,
     /// How many parts there were at the begin: a load that is read for the first time has more of them afterwards.
     parts: usize,
+    /// Steps carry this device number at most.
+    last_device: u16,
     wanted: &'a Wanted,
     consumers: Consumers,
     /// The part that the next free reader takes.
@@ -183,7 +192,27 @@ struct Shared<'a> {
     turn: Turn,
 }
 
-impl Shared<'_> {
+impl<'a> Shared<'a> {
+    fn new(records: &'a dyn Records, targets: usize, wanted: &'a Wanted, consumers: Consumers) -> Shared<'a> {
+        // A damaged archive may name more targets than its plan has.
+        let last_target = u16::try_from(targets.max(1) - 1).unwrap_or(u16::MAX);
+        Shared {
+            records,
+            parts: records.parts(),
+            last_device: if wanted.one_device { 0 } else { last_target },
+            wanted,
+            consumers,
+            next: AtomicUsize::new(0),
+            turn: Turn::default(),
+        }
+    }
+
+    /// The step of a record, on the device that its target stands for.
+    fn step(&self, record: &Record) -> Step {
+        let step = Step::of(record);
+        Step { target: step.target.min(self.last_device), ..step }
+    }
+
     fn read_parts(&self, mut partial: Partial) -> io::Result<Partial> {
         loop {
             let part = self.next.fetch_add(1, Ordering::Relaxed);
@@ -205,7 +234,7 @@ impl Shared<'_> {
                 number += 1;
             }
             if !self.consumers.steps.is_empty() {
-                next.steps.extend(piece.iter().map(Step::of));
+                next.steps.extend(piece.iter().map(|record| self.step(record)));
             }
             if !self.consumers.endings.is_empty() {
                 next.endings.extend(piece.iter().filter_map(Ending::of));
@@ -338,7 +367,6 @@ fn demand(
     steps: Receiver<Arc<Vec<Step>>>,
     mut order: Reorder<(u64, u64), Demand>,
     options: &DemandOptions,
-    last_device: u16,
 ) -> (DemandAnalysis, u64) {
     thread::scope(|scope| {
         let (to_pages, pieces) = sync_channel(AHEAD);
@@ -355,9 +383,7 @@ fn demand(
         };
         for steps in steps {
             for step in steps.iter() {
-                let mut demand = step.demand();
-                demand.device = demand.device.min(last_device);
-                order.push((step.due_ns, step.sequence), demand, &mut next);
+                order.push((step.due_ns, step.sequence), step.demand(), &mut next);
             }
         }
         order.finish(&mut next);

@@ -73,12 +73,12 @@ pub struct RunFacts {
     /// How far the run came.
     #[serde(flatten)]
     pub state: RunState,
-    /// Name of the engine.
-    pub engine: String,
+    /// Name of the engine; absent where nobody knows it.
+    pub engine: Option<String>,
     /// Through the page cache.
     pub buffered: bool,
-    /// The most requests in flight on one target.
-    pub depth: u32,
+    /// The most requests in flight that the plan allows on one target; absent where nobody knows it.
+    pub depth: Option<u32>,
     /// Passes asked for.
     pub passes: u32,
     /// What happens to requests that conflict.
@@ -163,10 +163,10 @@ pub struct TargetSummary {
     pub wraparound_factor: Option<f64>,
     /// Hash of what was issued; equal sequences have equal hashes. Absent where it is not known.
     pub issued_hash: Option<String>,
-    /// Counted by the engine.
-    pub max_in_flight: u64,
-    /// Counted by the engine.
-    pub max_waiting: u64,
+    /// Counted by the engine; absent where it is not known.
+    pub max_in_flight: Option<u64>,
+    /// Counted by the engine; absent where it is not known.
+    pub max_waiting: Option<u64>,
     /// Its requests.
     pub counts: CountsByOp,
     /// What came of checking data; absent where none was checked.
@@ -218,8 +218,9 @@ impl Summary {
         let delay = stats(&tally.delay());
         // The engine tells its counters at the end; of a run without one they are unknown, not 0.
         let has_ended = info.state != RunState::Running;
-        let most = |f: fn(&iosonar_archive::TargetInfo) -> u64| {
-            has_ended.then(|| info.targets.iter().map(f).max().unwrap_or(0))
+        let most = |f: fn(&iosonar_archive::TargetInfo) -> Option<u64>| {
+            let of_each: Option<Vec<u64>> = info.targets.iter().map(f).collect();
+            of_each.filter(|_| has_ended).map(|of_each| of_each.into_iter().max().unwrap_or(0))
         };
         let max = |s: &ByScope<Option<TimeStats>>| s.all.map(|s| s.max_ns);
         let mut summary = Summary {
@@ -259,7 +260,8 @@ impl Summary {
 
     /// Takes back what the summary says about the means of the run: of a recording nobody knows them.
     pub fn forget_means(&mut self) {
-        self.run.engine = RECORDED.to_string();
+        self.run.engine = Some(RECORDED.to_string());
+        self.run.depth = None;
         self.in_flight.max_on_one_target = None;
         self.waiting.max_for_conflict_on_one_target = None;
     }
@@ -289,7 +291,7 @@ impl Summary {
 impl RunFacts {
     /// Whether it was recorded, so that engine, depth, access and conflicts are not known.
     pub fn is_recording(&self) -> bool {
-        self.engine == RECORDED
+        self.engine.as_deref() == Some(RECORDED)
     }
 
     fn new(plan: &Plan, info: &RunInfo, has_timetable: bool) -> RunFacts {
@@ -299,9 +301,10 @@ impl RunFacts {
             run_id: format!("{:012x}", plan.run_id),
             started_unix_ns: info.started_unix_ns,
             state: info.state.clone(),
-            engine: plan.engine.name().to_string(),
+            // A dry run or a simulation is told; which real engine it was is not.
+            engine: (!info.is_import || !plan.engine.is_real()).then(|| plan.engine.name().to_string()),
             buffered: plan.access.buffered,
-            depth: plan.depth,
+            depth: (!info.is_import).then_some(plan.depth),
             passes: plan.passes,
             policy: plan.overlap.policy,
             has_timetable,

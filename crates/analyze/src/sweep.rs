@@ -34,6 +34,11 @@ impl Sweep {
         self.inside
     }
 
+    /// Whether all numbers were exact.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.shift == 0
+    }
+
     fn coarsen(&mut self) {
         self.shift += 1;
         let mut ends: Vec<(u64, u64)> = self.ends.drain().map(|Reverse((end, n))| (end >> 1, n)).collect();

@@ -35,7 +35,7 @@ pub struct Tally {
 
 impl Tally {
     /// The fields of records that are needed.
-    pub const FIELDS: Fields = Diagrams::FIELDS.and(Fields::EXECUTED);
+    pub const FIELDS: Fields = Diagrams::FIELDS.and(Fields::SEQUENCE).and(Fields::EXECUTED);
 
     /// Nothing yet.
     pub fn new(targets: usize, limits: &Limits) -> Tally {

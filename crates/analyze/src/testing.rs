@@ -23,8 +23,8 @@ fn target(path: &str) -> TargetInfo {
         input_lines: 1000,
         bad_lines: 0,
         back_shifts: 0,
-        max_waiting: 3,
-        max_in_flight: 7,
+        max_waiting: Some(3),
+        max_in_flight: Some(7),
         expected_requests: None,
         hole_bytes: 0,
         checks: None,
@@ -121,6 +121,7 @@ impl Fixture {
             buffer_stalls: Stalls::default(),
             means: Means { engine: "threads".into(), ..Means::default() },
             cpu: Default::default(),
+            is_import: false,
             passes: Vec::new(),
         };
         Fixture { plan: plan(), info, records }

@@ -3,14 +3,14 @@
 use crate::analyze_args::DemandArgs;
 use crate::commands::headline;
 use crate::exit::Failure;
-use crate::inputs::{Input, Merged};
+use crate::inputs::{self, Input, Member, Merged};
 use crate::session::{TOOL, command_line};
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::{
     Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Records, Severity,
     SkewWindows, Summary, Tally, Wanted, pass,
 };
-use iosonar_archive::Archive;
+use iosonar_archive::{Archive, RunInfo};
 use iosonar_view::{
     Headline, LoadText, Material, Needs, RunMaterial, Subject, TextOptions, TextReport, text_report, units,
 };
@@ -27,6 +27,8 @@ pub struct Analysis {
     pub demand: Option<DemandAnalysis>,
     /// What happened, where anything is known about it.
     pub run: Option<Run>,
+    /// The inputs that are merged; none where there is only one.
+    members: Vec<Member>,
     /// What was left out of the inputs, or does not fit.
     pub remarks: Vec<String>,
     /// What is known about the machine.
@@ -42,10 +44,15 @@ pub struct Figures {
 impl Figures {
     /// Reads a run once.
     pub fn of(input: &Input, limits: &Limits) -> Result<Figures, Failure> {
-        let (plan, info) = input.run();
+        Figures::of_run(input, limits, &input.run().1)
+    }
+
+    /// The same with facts about the run that are newer than those of the archive.
+    pub fn of_run(input: &Input, limits: &Limits, info: &RunInfo) -> Result<Figures, Failure> {
+        let plan = input.run().0;
         let wanted = Wanted { tally: true, ..Wanted::nothing() };
         let tally = pass(input, plan.targets.len(), limits, &wanted)?.tally.expect("it was wanted");
-        Ok(Figures { summary: Summary::new(&tally, &plan, &info), tally })
+        Ok(Figures { summary: Summary::new(&tally, &plan, info), tally })
     }
 }
 
@@ -72,6 +79,7 @@ impl Analysis {
         let wanted = Wanted {
             demand: (needs.demand || !is_run).then(|| demand.options()),
             one_device: demand.one_device,
+            throughput_window_ns: demand.throughput_window.map(|window| window.0),
             ..if is_run { Run::wanted(needs.detail, kept.is_none()) } else { Wanted::nothing() }
         };
         let read = || pass(&merged, merged.targets(), limits, &wanted).map_err(Failure::refused);
@@ -87,8 +95,12 @@ impl Analysis {
             run = Run::of(found, &merged, kept);
         } else if inputs.iter().any(Input::has_times) {
             let timed = Merged::new(inputs.iter().filter(|input| input.has_times()))?;
-            let found =
-                pass(&timed, timed.targets(), limits, &Run::everything()).map_err(Failure::refused)?;
+            let wanted = Wanted {
+                one_device: wanted.one_device,
+                throughput_window_ns: wanted.throughput_window_ns,
+                ..Run::everything()
+            };
+            let found = pass(&timed, timed.targets(), limits, &wanted).map_err(Failure::refused)?;
             late = late.max(found.late);
             run = Run::of(found, &timed, None);
         }
@@ -103,6 +115,7 @@ impl Analysis {
             names: inputs.iter().map(|input| input.name.clone()).collect(),
             demand,
             run,
+            members: inputs::members(inputs),
             remarks,
             headline: inputs.iter().find_map(Input::archive).map(headline).unwrap_or_default(),
         })
@@ -140,6 +153,7 @@ impl Analysis {
             "version": VERSION,
             "tool": TOOL,
             "inputs": self.names,
+            "merged": self.members,
             "demand": self.demand.as_ref().map(|demand| &demand.facts),
             "summary": self.run.as_ref().map(|run| &run.summary),
             "correlations": self.run.as_ref().map(|run| correlations(&run.diagrams)),
@@ -211,7 +225,7 @@ impl Analysis {
 
     /// As text for a terminal.
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
+        let mut text = inputs::text_of_members(&self.members);
         if let Some(run) = &self.run {
             text += &iosonar_view::show(&run.summary);
             text += &iosonar_view::show_findings(&run.findings);

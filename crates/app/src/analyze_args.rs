@@ -54,9 +54,9 @@ pub struct DemandArgs {
     /// Windows of the working sets, in whole seconds; the infinite one is always there
     #[arg(long, value_name = "TIME,...", value_delimiter = ',', default_value = "1s,6s,60s,600s", value_parser = whole_seconds)]
     pub windows: Vec<u64>,
-    /// Window in which throughput is told
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = some_time)]
-    pub throughput_window: Nanos,
+    /// Set the window of throughput figures and pictures [default: 3s; pictures of runs: as fine as they can show]
+    #[arg(long, value_name = "TIME", value_parser = some_time)]
+    pub throughput_window: Option<Nanos>,
     /// Window in which turns are told
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = some_time)]
     pub turn_window: Nanos,
@@ -77,7 +77,7 @@ impl Default for DemandArgs {
         let options = DemandOptions::default();
         DemandArgs {
             windows: options.windows_s,
-            throughput_window: Nanos(options.throughput_window_ns),
+            throughput_window: None,
             turn_window: Nanos(options.turn_window_ns),
             device_size: Vec::new(),
             exact_footprint: ByteSize(options.exact_pages as u64 * PAGE_BYTES),
@@ -89,9 +89,12 @@ impl Default for DemandArgs {
 impl DemandArgs {
     /// What the analysis is told.
     pub fn options(&self) -> DemandOptions {
+        let default = DemandOptions::default();
         DemandOptions {
             windows_s: self.windows.clone(),
-            throughput_window_ns: self.throughput_window.0,
+            throughput_window_ns: self
+                .throughput_window
+                .map_or(default.throughput_window_ns, |window| window.0),
             turn_window_ns: self.turn_window.0,
             exact_pages: (self.exact_footprint.0 / PAGE_BYTES).clamp(1, MOST_PAGES) as usize,
             device_bytes: self.device_size.iter().map(|size| size.0).collect(),

@@ -9,7 +9,7 @@ use crate::progress::{self, Wish};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
 use anyhow::anyhow;
-use iosonar_analyze::Limits;
+use iosonar_analyze::{Limits, Summary};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
 use iosonar_engine::{Control, NoticeSink, Prepared, Progress, TargetReady, prepare};
 use iosonar_host::{Root, environment};
@@ -45,10 +45,11 @@ pub fn carry_out(
     }
     let wish = Wish { progress: &args.progress, live: args.live, late_limit: args.bad_delay };
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
-    let Ran { archive, info, skipped, listener: _listener } = perform(plan, check, name, show, &mut timings)?;
+    let Ran { archive, mut info, skipped, listener: _listener } =
+        perform(plan, check, name, show, &mut timings)?;
     let dir = archive.dir().to_path_buf();
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
-    let figures = conclude(archive, &info, &limits, &mut timings)?;
+    let figures = conclude(archive, &mut info, &limits, &mut timings)?;
     if let RunState::Broken(why) = &info.state {
         tell(format_args!("iosonar: the run could not go on: {why}"));
     }
@@ -213,10 +214,11 @@ fn run(
     Ok(info)
 }
 
-/// Turns the log into Parquet and sums up. A disk that is full ends this, but loses no record: the log stays.
+/// Turns the log into Parquet and sums up. If that fails, for example because the disk is full, no record is lost: the log
+/// stays, and the state in `info` and in the archive says so.
 pub fn conclude(
     archive: ArchiveWriter,
-    info: &RunInfo,
+    info: &mut RunInfo,
     limits: &Limits,
     timings: &mut Timings,
 ) -> Result<Figures, Failure> {
@@ -224,23 +226,60 @@ pub fn conclude(
     if archive.log_bytes() > TOLD_ABOVE {
         tell("iosonar: the run is over; its records are turned into Parquet and summed up");
     }
-    let archive = match archive.finish() {
-        Ok(archive) => archive,
-        Err(error) => {
-            tell(format_args!(
-                "iosonar: {error}; the records stay in their log, and 'iosonar show' reads them"
-            ));
-            Archive::open(&dir)?
-        }
-    };
+    if let Err(error) = archive.finish() {
+        tell(format_args!(
+            "iosonar: {error}; the records stay in their log: make room, then 'iosonar show {}' converts them",
+            dir.display()
+        ));
+        leave_unconverted(&archive, info, &error);
+    }
     timings.end("encode");
-    let input = Input::of_archive(archive)?;
-    let figures = Figures::of(&input, limits)?;
+    let input = Input::of_archive(Archive::open(&dir)?)?;
+    let mut figures = Figures::of_run(&input, limits, info)?;
     if let Err(error) = keep(&dir, &figures, info) {
-        tell(format_args!("iosonar: {error}; 'iosonar show' computes the summary anew"));
+        tell(format_args!(
+            "iosonar: {error}; the summary is not kept: make room, then 'iosonar show {}' writes it",
+            dir.display()
+        ));
+        leave_unconverted(&archive, info, &error);
+        figures.summary = Summary::new(&figures.tally, &input.run().0, info);
     }
     timings.end("summary");
     Ok(figures)
+}
+
+/// Writes into the run's state that its result has not got its finished form. The first reason counts; a run that was
+/// stopped or broke off keeps its own.
+fn leave_unconverted(archive: &ArchiveWriter, info: &mut RunInfo, error: &ArchiveError) {
+    if info.state != RunState::Finished {
+        return;
+    }
+    info.state = RunState::Unconverted(error.to_string());
+    if let Err(error) = archive.write_run(info) {
+        tell(format_args!("iosonar: {error}; run.json still says that the run finished"));
+    }
+}
+
+/// Converts a result whose disk was full at the end of its run, and keeps its summary.
+pub fn conclude_late(archive: &Archive) -> Result<Archive, Failure> {
+    // A damaged log holds more than its conversion would.
+    if archive.is_unfinished() && archive.for_each_record(&mut |_| {})?.lost_bytes > 0 {
+        return Err(Failure::broke(anyhow!(
+            "{}: its log is damaged and stays as it is",
+            archive.dir().display()
+        )));
+    }
+    let writer = ArchiveWriter::resume(archive);
+    writer.finish()?;
+    let mut info = archive.run().clone();
+    if info.state.is_complete() {
+        info.state = RunState::Finished;
+    }
+    let input = Input::of_archive(Archive::open(archive.dir())?)?;
+    let figures = Figures::of_run(&input, &Limits::default(), &info)?;
+    keep(archive.dir(), &figures, &info)?;
+    writer.write_run(&info)?;
+    Ok(Archive::open(archive.dir())?)
 }
 
 /// Keeps what was computed beside the records.
@@ -264,7 +303,7 @@ pub fn exit(info: &RunInfo, failed: bool, doubtful: bool) -> Exit {
     match &info.state {
         RunState::Interrupted(name) => Exit::Signal(signal(name)),
         _ if miscompared => Exit::Miscompared,
-        RunState::Broken(_) | RunState::Running => Exit::Failed,
+        RunState::Broken(_) | RunState::Running | RunState::Unconverted(_) => Exit::Failed,
         RunState::Finished if failed || info.targets.iter().any(|t| t.ended_early.is_some()) => Exit::Failed,
         RunState::Finished if doubtful => Exit::Cautioned,
         RunState::Finished => Exit::Fine,

@@ -65,6 +65,11 @@ impl ArchiveError {
         ArchiveError::Io { path: path.display().to_string(), error }
     }
 
+    /// Whether another process is at the same work.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, ArchiveError::Io { error, .. } if error.kind() == std::io::ErrorKind::WouldBlock)
+    }
+
     pub(crate) fn damaged(path: &Path, why: impl Into<String>) -> ArchiveError {
         ArchiveError::Damaged { path: path.display().to_string(), why: why.into() }
     }
@@ -278,17 +283,35 @@ impl ArchiveWriter {
         fs::metadata(self.dir.join(LOG)).map_or(0, |m| m.len())
     }
 
+    /// Goes on with the conversion of an archive whose run is over; see [`Archive::awaits_conversion`].
+    pub fn resume(archive: &Archive) -> ArchiveWriter {
+        let plan = archive.plan();
+        ArchiveWriter { dir: archive.dir.clone(), run_id: plan.run_id, stamp: plan.stamp() }
+    }
+
     /// Turns the logs into Parquet and removes them. Call it when every log is closed.
     ///
     /// A log is removed only when what takes its place is on the disk: neither an error nor a loss of power costs
-    /// a record.
-    pub fn finish(self) -> Result<Archive> {
-        remove_quietly(&self.dir.join(RESERVE));
-        let log = self.dir.join(LOG);
-        make_durable(&self.dir, RECORDS, |path| copy_records(&log, path, self.key_values()))?;
-        fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))?;
+    /// a record. The room that is kept for the last words stays until all is done: an error is written there.
+    pub fn finish(&self) -> Result<Archive> {
+        self.finish_records()?;
         self.finish_series()?;
+        remove_quietly(&self.dir.join(RESERVE));
         Archive::open(&self.dir)
+    }
+
+    fn finish_records(&self) -> Result<()> {
+        let log = self.dir.join(LOG);
+        // Two processes would write to the same temporary file: only the one that has the lock converts.
+        let lock = File::open(&log).map_err(|e| ArchiveError::io(&log, e));
+        if lock.is_err() && self.dir.join(RECORDS).exists() {
+            // An earlier attempt came this far.
+            return Ok(());
+        }
+        let lock = lock?;
+        lock.try_lock().map_err(|error| ArchiveError::io(&log, error.into()))?;
+        make_durable(&self.dir, RECORDS, |path| copy_records(&log, path, self.key_values()))?;
+        fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))
     }
 
     /// Ends an archive whose records were made: `plan` and `run` may only now be known. Until the records are there,
@@ -449,7 +472,18 @@ impl Archive {
         serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)
     }
 
-    /// Whether the records are still in the log: the run goes on, or it was killed.
+    /// Whether the run is over, but its result did not get its finished form: the disk was full.
+    pub fn awaits_conversion(&self) -> bool {
+        let is_there = |name: &str| self.dir.join(name).exists();
+        let is_left = || is_there(LOG) || is_there(SERIES_LOG);
+        match self.run.state {
+            RunState::Running => false,
+            RunState::Unconverted(_) => true,
+            RunState::Finished | RunState::Interrupted(_) | RunState::Broken(_) => is_left(),
+        }
+    }
+
+    /// Whether the records are still in the log: the run goes on, it was killed, or the disk was full at its end.
     pub fn is_unfinished(&self) -> bool {
         !self.dir.join(RECORDS).exists()
     }
@@ -523,6 +557,7 @@ mod tests {
             buffer_stalls: Stalls::default(),
             means: Default::default(),
             cpu: Default::default(),
+            is_import: false,
             passes: Vec::new(),
         }
     }
@@ -723,6 +758,41 @@ mod tests {
             assert!(writer.finish().is_err());
             assert!(dir.join(log).exists() && !dir.join(format!("{name}.tmp")).exists(), "{name}");
         }
+    }
+
+    #[test]
+    fn what_could_not_be_finished_is_finished_later() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, writer, mut log) = new_archive(scratch.path(), &plan());
+        log.append(&[Record::default(); 9]).unwrap();
+        drop(log);
+        writer.series_log().unwrap().append(1, [("a", 1.0)].into_iter()).unwrap();
+        let awaits = || Archive::open(&dir).unwrap().awaits_conversion();
+        assert!(!awaits(), "it goes on");
+        writer.write_run(&RunInfo { state: RunState::Finished, ..run() }).unwrap();
+        // A directory stands in the way of the last step, once of the records and once of the series.
+        for name in [RECORDS, SERIES] {
+            fs::create_dir(dir.join(name)).unwrap();
+            assert!(writer.finish().is_err() && awaits() && dir.join(RESERVE).exists(), "{name}");
+            fs::remove_dir(dir.join(name)).unwrap();
+        }
+        writer.write_run(&RunInfo { state: RunState::Unconverted("full".into()), ..run() }).unwrap();
+        let archive = Archive::open(&dir).unwrap();
+        let finished = ArchiveWriter::resume(&archive).finish().unwrap();
+        assert_eq!(read_all(&finished).0.len(), 9);
+        assert!(!dir.join(LOG).exists() && dir.join(SERIES).exists() && !dir.join(RESERVE).exists());
+        assert!(awaits(), "the state is for the caller to write");
+    }
+
+    #[test]
+    fn only_one_process_converts_at_a_time() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, writer, _) = new_archive(scratch.path(), &plan());
+        let other = File::open(dir.join(LOG)).unwrap();
+        other.try_lock().unwrap();
+        assert!(writer.finish().is_err_and(|error| error.is_busy()));
+        drop(other);
+        writer.finish().unwrap();
     }
 
     #[test]

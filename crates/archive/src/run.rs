@@ -37,6 +37,9 @@ pub struct RunInfo {
     pub means: Means,
     /// CPU time of the whole process from time zero until the last target had ended, in nanoseconds.
     pub cpu: CpuUse,
+    /// The archive was made from a text that names neither engine nor depth: those of the plan are assumptions.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_import: bool,
     /// When each issuing loop carried out each pass; of series only (plan sources of kind `steps`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<PassTimes>,
@@ -149,6 +152,10 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
+fn is_false(is: &bool) -> bool {
+    !is
+}
+
 /// How far a run came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", content = "why", rename_all = "kebab-case")]
@@ -161,6 +168,16 @@ pub enum RunState {
     Interrupted(String),
     /// It could not go on. Holds the reason.
     Broken(String),
+    /// Every request of the plan was dealt with, but the result could not be written in its finished form, for example
+    /// because the disk was full. No record is lost. Holds the reason.
+    Unconverted(String),
+}
+
+impl RunState {
+    /// Whether every request of the plan was dealt with.
+    pub fn is_complete(&self) -> bool {
+        matches!(self, RunState::Finished | RunState::Unconverted(_))
+    }
 }
 
 /// What is known about a target when the run starts, and what was counted on the way.
@@ -182,11 +199,12 @@ pub struct TargetInfo {
     pub bad_lines: u64,
     /// Where the load's time ran backward and was shifted.
     pub back_shifts: u64,
-    /// Most requests that waited for a conflict at the same time.
-    pub max_waiting: u64,
+    /// Most requests that waited for a conflict at the same time; absent where it is not known.
+    pub max_waiting: Option<u64>,
     /// Most requests that were handed to the engine at the same time; of several jobs the sum, which is an upper bound.
     /// With `threads` that includes those whose thread had not woken up yet, so fewer may have been with the kernel.
-    pub max_in_flight: u64,
+    /// Absent where it is not known.
+    pub max_in_flight: Option<u64>,
     /// Requests that the whole plan has for it, where that is known.
     #[serde(default)]
     pub expected_requests: Option<u64>,

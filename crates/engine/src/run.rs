@@ -67,8 +67,8 @@ impl Prepared {
             input_lines: 0,
             bad_lines: t.load.as_ref().map_or(0, |l| l.bad_lines),
             back_shifts: t.load.as_ref().map_or(0, |l| l.back_shifts),
-            max_waiting: 0,
-            max_in_flight: 0,
+            max_waiting: None,
+            max_in_flight: None,
             expected_requests: t.expected_requests(self.plan.passes),
             ended_early: None,
             issued_hash: String::new(),
@@ -88,6 +88,7 @@ impl Prepared {
             buffer_stalls: Stalls::default(),
             means: Means::default(),
             cpu: CpuUse::default(),
+            is_import: false,
             passes: Vec::new(),
         }
     }
@@ -293,8 +294,9 @@ impl Prepared {
 fn add_tally(target: &mut TargetInfo, tally: &Tally) {
     target.max_requested_end = target.max_requested_end.max(tally.max_requested_end);
     target.input_lines = target.input_lines.max(tally.lines);
-    target.max_waiting = target.max_waiting.max(tally.counters.max_waiting.into());
-    target.max_in_flight += u64::from(tally.counters.max_in_flight);
+    target.max_waiting = target.max_waiting.max(Some(tally.counters.max_waiting.into()));
+    let in_flight = target.max_in_flight.unwrap_or(0) + u64::from(tally.counters.max_in_flight);
+    target.max_in_flight = Some(in_flight);
     if tally.checks.requests > 0 {
         target.checks.get_or_insert_default().merge(tally.checks.clone());
     }

@@ -216,7 +216,7 @@ fn all_there(ran: &Ran, plan: &Plan, requests: u64, stopped: bool, what: &str) {
             Part { records: &records, plan, stopped }.holds(what);
         }
         let info = &ran.info.targets[target as usize];
-        assert!(info.max_in_flight <= plan.depth.into(), "{what}");
+        assert!(info.max_in_flight <= Some(plan.depth.into()), "{what}");
     }
     let failed = ran.records.iter().filter(|r| r.outcome == Outcome::Failed).count();
     let faulty =

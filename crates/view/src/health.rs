@@ -36,7 +36,7 @@ pub(crate) fn facts(s: &Summary, charset: Charset) -> Vec<(&'static str, String)
     }
     facts.extend(health.cpu.as_ref().map(|cpu| ("CPU", words.cpu(cpu))));
     if let Some(means) = &health.means {
-        facts.push(("engine", words.engine(means, &s.run.engine)));
+        facts.push(("engine", words.engine(means, s.run.engine.as_deref().unwrap_or_default())));
         facts.extend((!means.clock.is_empty()).then(|| ("clock", words.clock(means))));
     }
     facts

@@ -13,6 +13,7 @@ mod health;
 mod lines;
 pub mod live;
 pub mod palette;
+mod parts;
 mod plot;
 mod raster;
 pub mod report;

@@ -2,9 +2,10 @@
 
 use crate::health;
 use crate::lines::{Lines, ascii, shorten};
+use crate::parts;
 use crate::units::{self, Charset};
 use iosonar_analyze::{
-    ByScope, Counts, Deskew, LimitResult, LimitVerdict, Rate, Scope, Severity, Summary, TimeStats,
+    ByScope, Counts, Deskew, LimitResult, LimitVerdict, Rate, RunFacts, Scope, Severity, Summary, TimeStats,
 };
 use iosonar_archive::RunState;
 use iosonar_plan::OverlapPolicy;
@@ -19,6 +20,7 @@ pub fn show(summary: &Summary) -> String {
     counts(&mut out, summary);
     times(&mut out, summary);
     throughput(&mut out, summary);
+    parts::tables(&mut out, summary);
     health_lines(&mut out, summary);
     limits(&mut out, summary);
     errors(&mut out, summary);
@@ -37,6 +39,7 @@ fn state(state: &RunState) -> String {
         RunState::Finished => "finished".to_string(),
         RunState::Interrupted(signal) => format!("stopped by {signal}"),
         RunState::Broken(_) => "broken off".to_string(),
+        RunState::Unconverted(_) => "finished, not converted".to_string(),
     }
 }
 
@@ -55,7 +58,8 @@ fn header(out: &mut Lines, s: &Summary) {
     let text = if run.is_recording() {
         "recorded: what carried the requests out, and how, is not known".to_string()
     } else {
-        format!("engine {}, {access}, depth {}, conflicts {policy}{passes}", run.engine, run.depth)
+        let (engine, depth) = engine_and_depth(run);
+        format!("engine {engine}, {access}, depth {depth}, conflicts {policy}{passes}")
     };
     out.line(&format!("  {text}"));
     for stamp in &s.stamps {
@@ -146,18 +150,18 @@ fn throughput(out: &mut Lines, s: &Summary) {
     row("demanded", s.throughput.demanded, if s.run.has_timetable { "-" } else { "no timetable" });
     row("delivered", s.throughput.delivered, "nothing");
     let mean = |mean: Option<f64>| mean.map_or("-".to_string(), units::request_rate);
-    let count = |n: Option<u64>| n.map_or("-".to_string(), units::grouped);
-    let (flying, waiting) = (&s.in_flight, &s.waiting);
-    let most = count(flying.max_on_one_target);
-    out.line(&format!(
-        "  in flight     mean over time {}, most handed out at once {most}",
-        mean(flying.mean_time_weighted)
-    ));
-    let most = count(waiting.max_for_conflict_on_one_target);
-    out.line(&format!(
-        "  waiting       mean over time {}, most for a conflict {most}",
-        mean(waiting.mean_time_weighted)
-    ));
+    let count = |n: Option<u64>| n.map_or("unknown".to_string(), units::grouped);
+    let (flying, waiting) = (mean(s.in_flight.mean_time_weighted), mean(s.waiting.mean_time_weighted));
+    if parts::has_several_targets(s) {
+        // Maxima are those of one target: they stand in the table of the targets.
+        out.line(&format!("  in flight     mean over time {flying}, all targets together"));
+        out.line(&format!("  waiting       mean over time {waiting}, all targets together"));
+        return;
+    }
+    let most = count(s.in_flight.max_on_one_target);
+    out.line(&format!("  in flight     mean over time {flying}, max queue depth {most}"));
+    let most = count(s.waiting.max_for_conflict_on_one_target);
+    out.line(&format!("  waiting       mean over time {waiting}, max for a conflict {most}"));
 }
 
 fn health_lines(out: &mut Lines, s: &Summary) {
@@ -181,6 +185,12 @@ fn limits(out: &mut Lines, s: &Summary) {
     out.heading("Limits");
     out.line(&format!("  {:10}{}", "latency", limit_words(&s.limits.latency)));
     out.line(&format!("  {:10}{}", "delay", limit_words(&s.limits.delay)));
+}
+
+/// Names of the engine and of the depth; `unknown` where nobody knows them.
+pub(crate) fn engine_and_depth(run: &RunFacts) -> (String, String) {
+    let engine = run.engine.clone().unwrap_or_else(|| "unknown".to_string());
+    (engine, run.depth.map_or("unknown".to_string(), |depth| depth.to_string()))
 }
 
 /// What became of a limit, in words.
@@ -231,6 +241,11 @@ fn targets(out: &mut Lines, s: &Summary) {
             units::bytes(t.size_bytes),
             t.block_bytes
         ));
+        if parts::has_several_targets(s)
+            && let Some(most) = t.max_waiting.filter(|most| *most > 0)
+        {
+            out.line(&format!("     at most {} requests waited for a conflict", units::grouped(most)));
+        }
         if let Some(checked) = t.checked {
             let requests = units::grouped(checked.requests);
             let found = match checked.miscompared {

@@ -105,6 +105,8 @@ fn counts_in_every_picture_add_up() {
         // Pictures show the ramp too, which the figures leave out.
         let total = run.records.len() as u64;
         let completed = run.records.iter().filter(|r| r.is_completed()).count() as u64;
+        let came_back =
+            run.records.iter().filter(|r| r.submitted.is_some() && r.completed.is_some()).count() as u64;
         if completed == 0 {
             continue;
         }
@@ -116,7 +118,8 @@ fn counts_in_every_picture_add_up() {
                 "g000.overview.thrp" if !timely => Some(completed),
                 "g000.overview.thrp" | "g000.overview.thrs" => Some(total),
                 "g00.thrp.setpoint" | "g00.thrs.setpoint" => Some(total),
-                "g53.submit_lag" => scene.counted.filter(|n| *n <= completed),
+                "g53.submit_lag" => scene.counted.filter(|n| *n <= came_back),
+                "g54.answer_lag" => Some(came_back),
                 "g20.response.percentiles" => run.summary().latency.all.map(|s| s.count),
                 _ => Some(completed),
             };

@@ -33,7 +33,7 @@ pub(super) fn means(list: &mut List, summary: &Summary) {
             "Engine {} carried the requests out instead of {}: {}. Other engines cost other times; compare only with \
              runs of the same engine.",
             means.engine,
-            summary.run.engine,
+            summary.run.engine.as_deref().unwrap_or("the plan's"),
             why.trim_end_matches('.')
         );
         list.push(CautionId::EngineFallback, Severity::Warning, text);
@@ -143,15 +143,16 @@ fn drift(list: &mut List, summary: &Summary) {
 
 /// Why requests had to wait for their turn, and what helps.
 fn obstacle(summary: &Summary) -> (String, &'static str) {
-    let depth = summary.run.depth;
     // Without an end nobody knows how many were in flight.
-    if summary.in_flight.max_on_one_target.is_none_or(|most| most >= depth.into()) {
-        (format!("all {depth} slots were in use"), "raise --depth")
-    } else {
-        (
+    let (depth, most) = (summary.run.depth, summary.in_flight.max_on_one_target);
+    let was_used_up = depth.zip(most).is_none_or(|(depth, most)| most >= depth.into());
+    match depth {
+        Some(depth) if was_used_up => (format!("all {depth} slots were in use"), "raise --depth"),
+        None => ("all slots were in use".to_string(), "raise --depth"),
+        Some(_) => (
             "an earlier one waited for a conflict and held up all behind it".to_string(),
             "choose another --overlap",
-        )
+        ),
     }
 }
 
@@ -308,7 +309,7 @@ mod tests {
         assert_eq!(found(&straggler, CautionId::BehindDemand), None);
         let mut full = behind(0.25);
         full.records.iter_mut().for_each(|r| r.marks = Marks::HELD);
-        full.info.targets[0].max_in_flight = 64;
+        full.info.targets[0].max_in_flight = Some(64);
         assert!(found(&full, CautionId::BehindDemand).unwrap().1.contains("all 64 slots"));
         full.records.iter_mut().for_each(|r| r.marks = Marks::NO_BUFFER);
         assert!(found(&full, CautionId::BehindDemand).unwrap().1.contains("--buffer-memory"));
@@ -322,7 +323,7 @@ mod tests {
         f.records.iter_mut().step_by(90).for_each(|r| r.marks = Marks::HELD);
         let (_, text) = found(&f, CautionId::HeldUp).unwrap();
         assert!(text.contains("an earlier one") && text.contains("Choose another --overlap"), "{text}");
-        f.info.targets[0].max_in_flight = 64;
+        f.info.targets[0].max_in_flight = Some(64);
         let (_, text) = found(&f, CautionId::HeldUp).unwrap();
         assert!(text.contains("all 64 slots") && text.contains("Raise --depth"), "{text}");
     }

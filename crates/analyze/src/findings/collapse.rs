@@ -107,6 +107,11 @@ struct Windows {
     allowed: u64,
 }
 
+/// In flight on one target at most: as the plan says, or as it was seen.
+fn allowed_in_flight(summary: &Summary) -> u64 {
+    summary.run.depth.map(u64::from).or(summary.in_flight.max_on_one_target).unwrap_or(1)
+}
+
 impl Windows {
     fn of(requests: &Requests, range: TimeRange, summary: &Summary) -> Windows {
         let longest = (range.length_ns() / LEAST_WINDOWS)
@@ -120,7 +125,7 @@ impl Windows {
             waiting
         });
         let all = &summary.counts.all;
-        let depth = u64::from(summary.run.depth) * summary.targets.len().max(1) as u64;
+        let depth = allowed_in_flight(summary) * summary.targets.len().max(1) as u64;
         Windows {
             backlog: backlog.collect(),
             range,

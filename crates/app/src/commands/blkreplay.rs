@@ -141,7 +141,7 @@ fn in_own_words(device: &str, failure: Failure) -> Failure {
 
 /// Writes the result. What cannot be written is not lost.
 fn conclude(settings: &Settings, ran: Ran, place: Place, timings: &mut Timings) -> Result<Exit, Failure> {
-    let Ran { archive, info, listener: _listener, .. } = ran;
+    let Ran { archive, mut info, listener: _listener, .. } = ran;
     info.means.notices.iter().for_each(|notice| tell(format_args!("blkreplay: {notice}")));
     let stored = Archive::open(archive.dir())?;
     let counts = match write(&stored, settings.replay_out) {
@@ -156,7 +156,7 @@ fn conclude(settings: &Settings, ran: Ran, place: Place, timings: &mut Timings) 
         tell("blkreplay: no request was read: the load has none, or none in the window");
     }
     if let Some(dir) = &place.kept {
-        session::conclude(archive, &info, &Limits::default(), timings)?;
+        session::conclude(archive, &mut info, &Limits::default(), timings)?;
         tell(format_args!("result: {}", dir.display()));
     }
     Ok(session::exit(&info, counts.failed > 0 || counts.completed == 0, false))

@@ -76,7 +76,7 @@ fn setting(archive: &Archive, source: &Source) -> Setting {
     let factors =
         run.targets.iter().filter(|t| t.size > 0).map(|t| t.max_requested_end as f64 / t.size as f64);
     let state = match &run.state {
-        RunState::Finished => "",
+        RunState::Finished | RunState::Unconverted(_) => "",
         RunState::Interrupted(_) => "interrupted: ",
         RunState::Broken(_) => "broken: ",
         RunState::Running => "unfinished: ",

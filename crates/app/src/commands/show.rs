@@ -6,6 +6,8 @@ use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{print, tell};
+use crate::session;
+use iosonar_archive::Archive;
 
 /// Prints the summary, computed anew from the records, and what was found in them.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
@@ -14,6 +16,7 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
         print(&archive.plan().to_toml())?;
         return Ok(Exit::Fine);
     }
+    let archive = if archive.awaits_conversion() { finished(archive)? } else { archive };
     let skew = args.deskew.then(|| deskew(&archive)).transpose()?;
     let input = Input::of_archive(archive)?;
     let text = if args.json {
@@ -26,4 +29,18 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     print(&text)?;
     input.remarks().iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
     Ok(Exit::Fine)
+}
+
+/// Finishes what a full disk left unfinished; where that is still not possible, the records are read from their log.
+fn finished(archive: Archive) -> Result<Archive, Failure> {
+    match session::conclude_late(&archive) {
+        Ok(archive) => {
+            tell(format_args!("iosonar: {}: the result is converted now", archive.dir().display()));
+            Ok(archive)
+        }
+        Err(failure) => {
+            tell(format_args!("iosonar: the result is not converted: {}", failure.text()));
+            Ok(Archive::open(archive.dir())?)
+        }
+    }
 }

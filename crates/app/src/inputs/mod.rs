@@ -4,6 +4,7 @@ mod load;
 mod merged;
 mod result;
 mod source;
+mod together;
 
 use crate::exit::Failure;
 use crate::session::TOOL;
@@ -20,6 +21,7 @@ use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+pub use together::{Member, members, text as text_of_members};
 
 /// Something that can be analysed.
 pub struct Input {
@@ -161,7 +163,7 @@ impl Input {
         };
         match self.run().1.state {
             _ if lost > 0 => Some(format!("it did not end; the last {lost} bytes of its log are cut off")),
-            RunState::Finished => None,
+            RunState::Finished | RunState::Unconverted(_) => None,
             RunState::Running => Some("it did not end, or it still goes on".to_string()),
             RunState::Interrupted(signal) => Some(format!("it was stopped by {signal}")),
             RunState::Broken(why) => Some(format!("it broke off: {why}")),

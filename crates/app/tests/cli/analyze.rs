@@ -306,3 +306,176 @@ fn an_archive_that_is_cut_off_or_newer_is_told() {
         failing(&lab, 2, args, "version 99");
     }
 }
+
+/// The sum of a column of a table that `plot --data` wrote.
+#[track_caller]
+fn column_sum(lab: &Lab, table: &str, column: &str) -> u64 {
+    let text = std::fs::read_to_string(lab.path(table)).expect("a table");
+    let mut lines = text.lines();
+    let place = lines.next().expect("a head").split(',').position(|name| name == column).expect(column);
+    let value = |line: &str| line.split(',').nth(place).and_then(|cell| cell.parse::<u64>().ok());
+    lines.map(|line| value(line).unwrap_or_else(|| panic!("{table}: {line}"))).sum()
+}
+
+/// Point 15 of issue 17.
+#[test]
+fn an_error_carries_the_number_of_its_first_request() {
+    let lab = lab();
+    lab.expect(1, "run --engine sim -t dev --size 1g --rw randread --rate-iops 1000 --number-ios 2000 --no-progress --sim-errors 300 --seed 5 -o run");
+    let failed = sorted(&lab, "run").into_iter().filter(|r| r.result == -5);
+    let first = failed.min_by_key(|r| (r.due, r.sequence)).expect("one failed");
+    assert!(first.sequence > 0, "the case shows nothing");
+    let shown: Value = serde_json::from_str(&lab.expect(0, "show run --json").out).unwrap();
+    for s in [shown, summary(&lab, "run"), analysis(&lab, "run")["summary"].clone()] {
+        assert_eq!(number(&s, "/errors/0/first_sequence"), first.sequence as f64);
+        assert_eq!(number(&s, "/errors/0/first_due_ns"), first.due.0 as f64);
+    }
+}
+
+/// Point 15 of issue 17.
+#[test]
+fn turns_of_completed_requests_are_those_of_one_device_if_asked() {
+    let lab = lab();
+    let run = |out: &str| {
+        format!(
+            "run --engine sim -t one -t other --size 1g --rw randread --rate-iops 1000 --number-ios 400 --no-progress \
+             --sim-jitter 3ms -o {out}"
+        )
+    };
+    lab.expect(0, &run("run"));
+    let mut records = lab.records("run");
+    records.sort_by_key(|r| r.completed);
+    let turns =
+        |records: &[Record]| records.windows(2).filter(|w| sector(&w[1]) < sector(&w[0])).count() as u64;
+    let apart = (0..2).map(|target| {
+        let of: Vec<Record> = records.iter().filter(|r| r.target == target).copied().collect();
+        turns(&of)
+    });
+    let apart: u64 = apart.sum();
+    for (option, want) in [("", apart), ("--one-device", turns(&records))] {
+        lab.expect(0, &format!("plot run {option} --only turns.completed --svg --data -o turns{option}"));
+        assert_eq!(
+            column_sum(&lab, &format!("turns{option}/g43.turns.completed.csv"), "turns"),
+            want,
+            "{option}"
+        );
+    }
+    assert_ne!(apart, turns(&records), "the case shows nothing");
+    // Loads that carry latencies are read a second time.
+    lab.file("a.load", timed(&[("0", 100, 8, "R", "0", "0.1"), ("2", 300, 8, "R", "0", "0.1")]));
+    lab.file("b.load", timed(&[("1", 50, 8, "R", "0", "0.1"), ("3", 200, 8, "R", "0", "0.1")]));
+    lab.expect(0, "plot a.load b.load --one-device --only turns.completed --svg --data -o loads");
+    assert_eq!(column_sum(&lab, "loads/g43.turns.completed.csv", "turns"), 2);
+}
+
+/// Point 15 of issue 17.
+#[test]
+fn pictures_of_runs_follow_the_throughput_window() {
+    let lab = lab();
+    lab.expect(0, "run --engine sim -t dev --size 1g --rw randread --rate-iops 1000 --number-ios 3000 --no-progress -o run");
+    let plot = |args: &str, out: &str| {
+        lab.expect(
+            0,
+            &format!("plot run {args} --only thrp,thrp.setpoint,thrp.completed --svg --data -o {out}"),
+        )
+    };
+    plot("--throughput-window 700ms", "wide");
+    plot("", "fine");
+    for (stem, requests) in
+        [("g000.overview.thrp", 6_000), ("g00.thrp.setpoint", 3_000), ("g00.thrp.completed", 3_000)]
+    {
+        let table = std::fs::read_to_string(lab.path(&format!("wide/{stem}.csv"))).unwrap();
+        for line in table.lines().skip(1) {
+            let time = |at: usize| line.split(',').nth(at).unwrap().parse::<u64>().unwrap();
+            assert_eq!((time(0) % (700 * MS), time(1) - time(0)), (0, 700 * MS), "{stem}: {line}");
+        }
+        for out in ["wide", "fine"] {
+            assert_eq!(column_sum(&lab, &format!("{out}/{stem}.csv"), "requests"), requests, "{out} {stem}");
+        }
+        let svg = std::fs::read_to_string(lab.path(&format!("wide/{stem}.svg"))).unwrap();
+        assert!(svg.contains("one step is 700 ms"), "{stem}");
+    }
+    // A part of the time is widened to whole windows.
+    lab.expect(0, "plot run --throughput-window 700ms --range 1s..2s --only thrp --svg -o part");
+}
+
+/// Point 15 of issue 17.
+#[test]
+fn pictures_of_health_hold_the_requests_that_the_summary_counts() {
+    let lab = lab();
+    lab.expect(1, "run --engine sim -t dev --size 1g --rw randrw --rate-iops 1000 --number-ios 2000 --no-progress --sim-errors 9 -o run");
+    lab.expect(0, "plot run --only submit_lag,answer_lag --svg --data -o lags");
+    let s = summary(&lab, "run");
+    assert!(count(&s, "all", "failed") > 100);
+    for (stem, pointer) in
+        [("g53.submit_lag", "/health/issue_error/count"), ("g54.answer_lag", "/health/reap_lag/count")]
+    {
+        let counted = column_sum(&lab, &format!("lags/{stem}.csv"), "requests");
+        assert_eq!(counted as f64, number(&s, pointer), "{stem}");
+    }
+}
+
+/// Point 10 of issue 17: each target and each job has a row, and no line has a mean of all beside a maximum of one.
+#[test]
+fn each_target_and_each_job_has_a_row() {
+    let lab = lab();
+    let words = "--size 1g --rw randread --bs 4k --number-ios 500 --sim-jitter 3ms --no-progress";
+    lab.expect(0, &format!("run --engine sim -t one -t other --iodepth 4 {words} -o targets"));
+    lab.expect(0, &format!("run --engine sim -t one --numjobs 3 --iodepth 2 {words} -o jobs"));
+    lab.expect(0, &format!("run --engine sim -t one --iodepth 4 {words} -o single"));
+    let lines = |name: &str| -> Vec<String> {
+        lab.expect(0, &format!("show {name}")).out.lines().map(String::from).collect()
+    };
+    let rows = |name: &str, of: &str| lines(name).iter().filter(|line| line.starts_with(of)).count();
+    assert_eq!((rows("targets", "Each target"), rows("targets", "  target ")), (1, 2));
+    assert_eq!(rows("targets", "Each job"), 0, "each target has one job");
+    assert_eq!((rows("jobs", "Each job"), rows("jobs", "  job "), rows("jobs", "Each target")), (1, 3, 0));
+    assert_eq!((rows("single", "Each"), rows("single", "  in flight")), (0, 1));
+    let is_mean = |line: &&String| line.starts_with("  in flight ") || line.starts_with("  waiting ");
+    for line in lines("targets").iter().filter(is_mean) {
+        assert!(!line.contains("max queue depth") && !line.contains("max for a conflict"), "{line}");
+    }
+    assert!(lines("targets").iter().all(|line| line.len() <= 79));
+    // The row is that of its target alone.
+    let (s, records) = (summary(&lab, "targets"), lab.records("targets"));
+    for target in 0..2u16 {
+        let of: Vec<Record> = records.iter().filter(|r| r.target == target).copied().collect();
+        let first = of.iter().map(|r| r.due.0).min().unwrap();
+        let end = of.iter().filter_map(|r| r.completed).max().unwrap().0;
+        let sum: u64 = of.iter().filter_map(|r| r.latency()).map(|latency| latency.0).sum();
+        let mean = number(&s, &format!("/parts/targets/{target}/in_flight_mean"));
+        assert!((mean - sum as f64 / (end - first) as f64).abs() < 1e-9, "{mean}");
+        let text = lines("targets")
+            .into_iter()
+            .find(|line| line.starts_with(&format!("  target {target}")))
+            .unwrap();
+        assert!(text.contains("500") && text.trim_end().ends_with(" 4"), "{text}");
+    }
+}
+
+/// Point 10 of issue 17: runs that are merged are called so, each with its date.
+#[test]
+fn runs_that_are_merged_say_when_each_started() {
+    let lab = lab();
+    let words = "run --engine sim -t dev --size 1g --rw randread --number-ios 50 --no-progress";
+    lab.expect(0, &format!("{words} -o a"));
+    lab.expect(0, &format!("{words} -o b"));
+    let earlier = lab.path("a/run.json");
+    let mut info: Value = serde_json::from_str(&std::fs::read_to_string(&earlier).unwrap()).unwrap();
+    info["started_unix_ns"] = 1_000_000_000_000_000_000_u64.into();
+    std::fs::write(&earlier, info.to_string()).unwrap();
+    lab.file("c.load", rows(&[("0", 0, 8, 'R')]));
+    let text = lab.expect(0, "analyze a b c.load").out;
+    assert!(text.starts_with("Merged: 3 inputs on one time axis"), "{text}");
+    assert!(text.contains("  a\n    started 2001-09-09 01:46:40 UTC\n"), "{text}");
+    assert!(
+        text.contains(" s after the first\n") && text.contains("  c.load\n    start unknown\n"),
+        "{text}"
+    );
+    let merged = analysis(&lab, "a b");
+    assert_eq!(merged["merged"][0]["name"], "a");
+    assert_eq!(merged["merged"][0]["started_unix_ns"], 1_000_000_000_000_000_000_u64);
+    assert_eq!(analysis(&lab, "a")["merged"], serde_json::json!([]));
+    assert!(!lab.expect(0, "analyze a").out.contains("Merged"));
+    assert!(!lab.expect(0, "analyze a b --each").out.contains("Merged"));
+}

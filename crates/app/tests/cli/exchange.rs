@@ -74,3 +74,48 @@ fn what_exists_is_not_overwritten_and_what_is_no_result_is_refused() {
     assert!(!lab.path("i").exists());
     lab.expect(2, "import missing.replay -o i");
 }
+
+/// Point 17 of issue 17: a text of blkreplay itself names neither engine nor depth, and may lack its maxima.
+#[test]
+fn what_a_result_does_not_tell_is_unknown() {
+    let lab = lab();
+    fixture(&lab, "conflict400.load.gz");
+    lab.expect(
+        0,
+        "replay conflict400.load.gz -t x --size 1GiB --engine sim --sim-jitter 3ms --depth 17 -o r",
+    );
+    lab.expect(0, "export r --to replay -o whole.replay");
+    let whole = std::fs::read_to_string(lab.path("whole.replay")).unwrap();
+    let foreign = whole.replace("dry_run=1", "dry_run=0").replace("INFO: simulate_io=", "INFO: was=");
+    let without = |names: &[&str]| -> String {
+        let stays = |line: &&str| !names.iter().any(|name| line.starts_with(name));
+        foreign.lines().filter(stays).map(|line| format!("{line}\n")).collect()
+    };
+    lab.file("told.replay", without(&["# tool", "# run_id"]));
+    lab.file("untold.replay", without(&["# tool", "# run_id", "max_submitted", "max_pushback"]));
+    let most = most_in_flight(&lab.records("r"));
+    assert!(most > 1);
+    for (name, waited) in [("told", true), ("untold", false)] {
+        lab.expect(0, &format!("import {name}.replay -o {name}"));
+        let read: Value =
+            serde_json::from_str(&lab.expect(0, &format!("analyze {name}.replay --json")).out).unwrap();
+        for s in [&summary(&lab, name), &read["summary"]] {
+            assert_eq!((&s["run"]["engine"], &s["run"]["depth"]), (&Value::Null, &Value::Null), "{name}");
+            assert_eq!(s["in_flight"]["max_on_one_target"], most, "{name}");
+            assert_eq!(s["targets"][0]["max_in_flight"], most, "{name}");
+            assert_eq!(s["waiting"]["max_for_conflict_on_one_target"].is_u64(), waited, "{name}");
+        }
+        let shown = lab.expect(0, &format!("show {name}")).out;
+        assert!(shown.contains("engine unknown") && shown.contains("depth unknown"), "{shown}");
+        assert_eq!(shown.contains("for a conflict unknown"), !waited, "{shown}");
+        lab.expect(0, &format!("plot {name} --svg -o {name}.plots"));
+        lab.expect(0, &format!("report {name} -o {name}.html"));
+        // The way back keeps what is not known unknown.
+        lab.expect(0, &format!("export {name} --to replay -o again.{name}"));
+        let again = std::fs::read_to_string(lab.path(&format!("again.{name}"))).unwrap();
+        assert_eq!(again.contains("max_pushback"), waited);
+    }
+    // A simulation says so itself.
+    lab.expect(0, "import whole.replay -o ours");
+    assert_eq!(summary(&lab, "ours")["run"]["engine"], "sim");
+}

@@ -5,7 +5,7 @@ use iosonar_archive::{Outcome, RunState};
 use iosonar_plan::Op;
 use iosonar_testkit::{Ended, Image, Lab, LoopDevice, Mounted, tool};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Every failed record carries `errno`; counters, latency and the list of errors say the same.
@@ -176,20 +176,64 @@ fn a_full_disk_ends_every_conversion_with_the_same_code_and_leaves_nothing() {
     }
 }
 
+/// Point 8 of issue 17.
 #[test]
 fn a_disk_that_is_full_only_after_the_run_costs_no_record() {
     needs!("mkfs.ext4");
     // Enough for the log, not for its conversion beside it.
     let (ended, out, (lab, _disk, _mounted)) = with_room_for(1200);
-    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert_eq!(ended.code, 1, "{}", ended.err);
     assert!(ended.err.contains("No space left on device") && ended.err.contains("stay in their log"));
+    is_unconverted(&lab, &ended, &out, 40_000);
+}
+
+/// Point 8 of issue 17.
+#[test]
+fn a_result_that_could_not_be_converted_is_finished_when_there_is_room() {
+    needs!("mount");
+    let lab = lab();
+    let dir = lab.path("small");
+    std::fs::create_dir(&dir).unwrap();
+    tool("mount", &["-t", "tmpfs", "-o", "size=480k", "none", dir.to_str().unwrap()]);
+    let out = dir.join("out");
+    let ended = lab.run(&format!(
+        "run --engine null --size 1g -t dev --rw randrw --bs 4k --iodepth 8 --number-ios 20000 \
+         --no-progress -o {}",
+        out.display()
+    ));
+    let check = std::panic::catch_unwind(|| {
+        is_unconverted(&lab, &ended, &out, 20_000);
+        tool("mount", &["-o", "remount,size=64m", dir.to_str().unwrap()]);
+        let shown = lab.expect(0, &format!("show {}", out.display()));
+        assert!(shown.err.contains("converted now"), "{}", shown.err);
+        assert!(shown.out.contains("finished") && !shown.out.contains("not converted"), "{}", shown.out);
+        assert!(!out.join("records.log").exists() && !out.join("reserve").exists());
+        assert!(out.join("records.parquet").exists() && out.join("summary.json").exists());
+        assert_eq!(run_info(&out).state, RunState::Finished);
+        assert_eq!(in_order(iosonar_testkit::records(&out)).len(), 20_000);
+        let again = lab.expect(0, &format!("show {}", out.display()));
+        assert!(again.out == shown.out && again.err.is_empty(), "{}", again.err);
+    });
+    tool("umount", &[dir.to_str().unwrap()]);
+    check.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
+/// A run that ended with 1 and says that its records are all there, in their log.
+fn is_unconverted(lab: &Lab, ended: &Ended, out: &Path, requests: u64) {
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    assert!(ended.out.contains("finished, not converted"), "{}", ended.out);
+    assert!(ended.out.contains("No record is lost"), "{}", ended.out);
     assert!(out.join("records.log").exists() && !out.join("records.parquet").exists());
-    assert_eq!(run_info(&out).state, RunState::Finished);
-    let records = in_order(iosonar_testkit::records(&out));
-    assert!(records.iter().enumerate().all(|(i, r)| r.sequence == i as u64) && records.len() == 40_000);
+    assert!(matches!(run_info(out).state, RunState::Unconverted(why) if why.contains("No space left")));
+    let records = in_order(iosonar_testkit::records(out));
+    assert!(records.iter().enumerate().all(|(i, r)| r.sequence == i as u64));
+    assert_eq!(records.len() as u64, requests);
+    // There is still no room: the log is read.
     let shown = lab.expect(0, &format!("show {} --json", out.display()));
     let summary: Value = serde_json::from_str(&shown.out).unwrap();
-    assert_eq!(summary["counts"]["all"]["completed"], 40_000);
+    assert_eq!(summary["counts"]["all"]["completed"], requests);
+    assert_eq!(summary["run"]["state"], "unconverted");
+    assert!(caution(&summary, "unconverted").is_some(), "{}", summary["cautions"]);
 }
 
 #[test]

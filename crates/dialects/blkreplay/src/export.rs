@@ -188,10 +188,14 @@ impl<'a> Head<'a> {
             (form::CONFLICT_MODE, conflict_mode(plan.overlap.policy)),
             (form::STRONG_MODE, u8::from(plan.overlap.strong).into()),
             (form::VERIFY_MODE, 0),
-            (form::MAX_SUBMITTED, info.max_in_flight),
-            (form::MAX_PUSHBACK, info.max_waiting),
         ] {
             writeln!(out, "{name} : {value}")?;
+        }
+        // What is not known has no line.
+        for (name, value) in
+            [(form::MAX_SUBMITTED, info.max_in_flight), (form::MAX_PUSHBACK, info.max_waiting)]
+        {
+            value.map_or(Ok(()), |value| writeln!(out, "{name} : {value}"))?;
         }
         writeln!(out, "{}: {}", form::SIZE, blocks(info.size / SECTOR))?;
         writeln!(out, "{}: {}", form::MAX_BLOCK, blocks(info.max_requested_end.div_ceil(SECTOR)))?;

@@ -29,8 +29,8 @@ pub(crate) struct Facts {
     size: Option<u64>,
     max_end: Option<u64>,
     input_lines: u64,
-    max_submitted: u64,
-    max_pushback: u64,
+    max_submitted: Option<u64>,
+    max_pushback: Option<u64>,
     /// Counts of the tail.
     pub completed: Option<u64>,
     pub failed: Option<u64>,
@@ -53,6 +53,8 @@ pub(crate) struct Seen {
     pub max_end: u64,
     pub bad_lines: u64,
     pub back_shifts: u64,
+    /// Most requests in flight at once, as far as their times tell.
+    pub max_in_flight: Option<u64>,
 }
 
 impl Facts {
@@ -118,21 +120,16 @@ impl Facts {
             (form::SKIPPED, &mut self.skipped),
             (form::RUN_ID, &mut self.next_block.run_id),
             (form::STARTED, &mut self.next_block.started_unix_ns),
+            (form::MAX_SUBMITTED, &mut self.max_submitted),
+            (form::MAX_PUSHBACK, &mut self.max_pushback),
         ] {
             if is(known) {
                 *place = number;
             }
         }
-        for (known, place) in [
-            (form::INPUT_LINES, &mut self.input_lines),
-            (form::MAX_SUBMITTED, &mut self.max_submitted),
-            (form::MAX_PUSHBACK, &mut self.max_pushback),
-        ] {
-            if is(known) {
-                *place = number.unwrap_or_default();
-            }
-        }
-        if is(form::TOOL) {
+        if is(form::INPUT_LINES) {
+            self.input_lines = number.unwrap_or_default();
+        } else if is(form::TOOL) {
             self.next_block.tool = Some(value.to_string());
         } else if is(form::STATE) {
             self.state = form::parse_state(value);
@@ -159,7 +156,8 @@ impl Facts {
         }
     }
 
-    /// The plan that would do this again, as far as the text tells. It allows no writing to devices.
+    /// The plan that would do this again, as far as the text tells. It allows no writing to devices. The text names neither
+    /// engine nor depth; the summary does not show those of this plan.
     pub(crate) fn plan(&self, name: &str) -> Plan {
         let default = Overlap::default();
         let engine = self.engine();
@@ -178,7 +176,7 @@ impl Facts {
             seed: 0,
             start_grace: Nanos::default(),
             passes: 1,
-            depth: self.max_submitted.clamp(1, 65_536) as u32,
+            depth: self.max_submitted.unwrap_or(1).clamp(1, 65_536) as u32,
             destroy: false,
             engine,
             access: self.access,
@@ -186,7 +184,7 @@ impl Facts {
             overlap: Overlap {
                 policy: self.policy.unwrap_or(default.policy),
                 strong: self.strong.unwrap_or(default.strong),
-                max_waiting: self.max_pushback.clamp(default.max_waiting.into(), 1 << 24) as u32,
+                max_waiting: self.max_pushback.unwrap_or(0).clamp(default.max_waiting.into(), 1 << 24) as u32,
             },
             pacing: Default::default(),
             memory: Default::default(),
@@ -221,7 +219,7 @@ impl Facts {
                 bad_lines: seen.bad_lines,
                 back_shifts: seen.back_shifts,
                 max_waiting: self.max_pushback,
-                max_in_flight: self.max_submitted,
+                max_in_flight: self.max_submitted.or(seen.max_in_flight),
                 expected_requests: None,
                 hole_bytes: 0,
                 checks: None,
@@ -233,6 +231,7 @@ impl Facts {
             buffer_stalls: Stalls::default(),
             means: Default::default(),
             cpu: Default::default(),
+            is_import: true,
             passes: Vec::new(),
         }
     }

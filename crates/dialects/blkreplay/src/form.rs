@@ -55,7 +55,8 @@ pub(crate) fn plain(text: &str) -> String {
 pub(crate) fn state(state: &RunState) -> String {
     match state {
         RunState::Running => "running".into(),
-        RunState::Finished => "finished".into(),
+        // How an archive is stored is nothing that its text tells.
+        RunState::Finished | RunState::Unconverted(_) => "finished".into(),
         RunState::Interrupted(signal) => format!("interrupted ({})", plain(signal)),
         RunState::Broken(why) => format!("broken ({})", plain(why)),
     }

@@ -3,6 +3,7 @@
 use crate::facts::{Facts, Seen};
 use crate::form;
 use crate::lines::{Lines, TextLine};
+use iosonar_analyze::Peak;
 use iosonar_archive::{Marks, Outcome, Record, RunInfo};
 use iosonar_plan::{Extent, InvalidPlan, Nanos, Op, Plan, SECTOR};
 use iosonar_trace::TimedRequest;
@@ -195,6 +196,8 @@ struct Import<'a> {
     each: &'a mut dyn FnMut(&Record) -> io::Result<()>,
     facts: Facts,
     seen: Seen,
+    /// In flight, from the times of the results.
+    peak: Peak,
     has_header: bool,
     /// The last result: an ERROR line behind it may still make it a failed one.
     held: Option<Record>,
@@ -213,6 +216,7 @@ impl<'a> Import<'a> {
             each,
             facts: Facts::default(),
             seen: Seen::default(),
+            peak: Peak::default(),
             has_header: false,
             held: None,
             early: Early::default(),
@@ -312,6 +316,7 @@ impl<'a> Import<'a> {
         self.records += 1;
         self.counts[record.outcome as usize] += 1;
         self.seen.max_end = self.seen.max_end.max(record.executed.end());
+        self.peak.add(&record);
         (self.each)(&record).map_err(ImportProblem::Keep)
     }
 
@@ -322,8 +327,9 @@ impl<'a> Import<'a> {
         }
         let plan = self.facts.plan(name);
         plan.validate()?;
-        let run = self.facts.run(name, self.seen);
         let doubts = self.doubts();
+        let seen = Seen { max_in_flight: self.peak.finish(), ..self.seen };
+        let run = self.facts.run(name, seen);
         Ok(Imported { plan, run, records: self.records, bad_lines: self.bad_lines, doubts })
     }
 

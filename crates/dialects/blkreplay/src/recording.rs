@@ -10,6 +10,8 @@ pub fn recording(name: &str, max_end: u64) -> (Plan, RunInfo) {
     let facts = Facts::default();
     let mut run = facts.run(name, Seen { max_end, ..Seen::default() });
     run.tool = RECORDING.into();
+    // That nothing is known about its engine, the tool's name says.
+    run.is_import = false;
     run.state = RunState::Finished;
     run.targets[0].path = "recorded device".into();
     (facts.plan(name), run)

@@ -34,17 +34,21 @@ fn draw(view: &RunView<'_>, chart: &Chart, occupancy: &ClassOccupancy, has_depth
 
 fn facts(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     let s = view.summary;
-    let count = |n: Option<u64>| n.map_or("–".to_string(), units::grouped);
+    let count = |n: Option<u64>| n.map_or("unknown".to_string(), units::grouped);
     let mean = |m: Option<f64>| m.map_or("–".to_string(), units::request_rate);
+    let (all, one) = match s.targets.len() {
+        0 | 1 => ("", ""),
+        _ => (" of all targets together", " on one target"),
+    };
     let lines = [
         format!(
-            "in flight: mean over time {}; most handed out at once {} of a depth of {}",
+            "in flight: mean over time {}{all}; max queue depth{one} {} of {}",
             mean(s.in_flight.mean_time_weighted),
             count(s.in_flight.max_on_one_target),
-            units::grouped(s.run.depth.into())
+            count(s.run.depth.map(u64::from))
         ),
         format!(
-            "waiting for submission: mean over time {}, most for a conflict on one target {}",
+            "waiting for submission: mean over time {}{all}; most for a conflict on one target {}",
             mean(s.waiting.mean_time_weighted),
             count(s.waiting.max_for_conflict_on_one_target)
         ),
@@ -66,7 +70,7 @@ pub(super) struct Seen {
 /// The steps that are seen, each at least `pixels` pixels wide, and how long each is.
 pub(super) fn seen_bands(occupancy: &Occupancy, time: &TimeScale, pixels: i32) -> (Vec<Seen>, u64) {
     let axis = occupancy.axis();
-    let group = super::steps::group(axis, time, pixels);
+    let group = super::steps::group(axis.width_ns(), time, pixels);
     let most = axis.columns().div_ceil(group);
     let step = occupancy.band_ns(most);
     let seen = |(i, band): (usize, Band)| {
@@ -157,13 +161,14 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, lane: &Lane, time: &TimeScal
 fn depth_line(scene: &mut Scene, view: &RunView<'_>, lane: &Lane, scale: &CountScale, plot: Rect) {
     let p = view.palette;
     let targets = view.summary.targets.len().max(1) as u64;
-    let depth = u64::from(view.summary.run.depth) * targets;
+    let Some(depth_of_one) = view.summary.run.depth.map(u64::from) else { return };
+    let depth = depth_of_one * targets;
     if !scale.reaches(depth) || lane.scope != Scope::All || !lane.has_depth {
         return;
     }
     let y = scale.y(depth as f64);
     scene.horizontal(y, (plot.x, plot.right()), Stroke::dashed(p.bad, 1));
-    let words_of_line = format!("dashed: depth {} × {targets} targets", view.summary.run.depth);
+    let words_of_line = format!("dashed: depth {depth_of_one} × {targets} targets");
     let text = if targets == 1 { format!("dashed: depth {depth}") } else { words_of_line };
     let fitted = fonts::fit(&text, 12.0, Weight::Regular, f64::from(SIDE_WIDTH));
     let mut text = words(fitted, SIDE_LEFT, (y + 4).clamp(plot.y + 8, plot.y + 12), 12.0, p, Anchor::Start);

@@ -86,7 +86,8 @@ fn how_it_was_run(s: &Summary) -> String {
     let how = if run.is_recording() {
         "a recording".to_string()
     } else {
-        format!("engine {} · {access} · depth {} · conflicts: {policy}", run.engine, run.depth)
+        let (engine, depth) = crate::text::engine_and_depth(run);
+        format!("engine {engine} · {access} · depth {depth} · conflicts: {policy}")
     };
     let duration = s.span.duration_ns().map_or("no duration".to_string(), time);
     format!("{how} · {duration} · {} requests", units::grouped(s.counts.all.total))
@@ -156,9 +157,13 @@ impl<'a> RunView<'a> {
 impl RunView<'_> {
     /// The time that is shown, in whole stored columns, so that what is counted is what is seen.
     pub(super) fn time(&self, area: Rect) -> TimeScale {
+        self.time_in(self.diagrams.demanded.axis().width_ns(), area)
+    }
+
+    /// The same in whole columns of this width.
+    pub(super) fn time_in(&self, width: u64, area: Rect) -> TimeScale {
         let d = self.diagrams;
         let end = d.latency.axis().end_ns().max(d.demanded.axis().end_ns());
-        let width = d.demanded.axis().width_ns();
         let (begin, end) = match self.range {
             None => (0, end),
             Some(range) => {

@@ -118,17 +118,17 @@ struct Lines {
 }
 
 pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect, unit: Unit) {
-    let d = view.diagrams;
+    let rates = view.diagrams.rates();
     let plot = plot_area(area);
     if view.summary.counts.all.total == 0 {
         page::nothing(scene, view, plot, "Nothing to show: the run has no requests.");
         return;
     }
-    let time = view.time(plot);
+    let time = view.time_in(rates.width_ns, plot);
     let (plot, strip) = overlay::reserve(view, &time, plot);
     let time = time.within(plot);
-    let steps = |series: &CountSeries| steps::sums(unit.of(series), series.axis(), &time, STEP_PIXELS);
-    let (demanded, delivered) = (d.demanded.scope(Scope::All), d.delivered.scope(Scope::All));
+    let steps = |series: &CountSeries| steps::sums(unit.of(series), rates.width_ns, &time, STEP_PIXELS);
+    let (demanded, delivered) = (rates.demanded.scope(Scope::All), rates.delivered.scope(Scope::All));
     let has_timetable = view.summary.run.has_timetable;
     let lines = Lines {
         demanded: has_timetable.then(|| steps(&demanded)),
@@ -137,10 +137,10 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect, unit: Unit
     };
     panel(scene, view, &lines, &time, unit.label());
     overlay::above(scene, view, &time, strip, plot);
-    let group = steps::group(delivered.axis(), &time, STEP_PIXELS) as u64;
-    side(scene, view, plot, delivered.axis().width_ns() * group);
+    let group = steps::group(rates.width_ns, &time, STEP_PIXELS) as u64;
+    side(scene, view, plot, rates.width_ns.saturating_mul(group));
     let counted = if has_timetable { &demanded } else { &delivered };
-    let steps = steps::sums(&counted.requests, counted.axis(), &time, STEP_PIXELS);
+    let steps = steps::sums(&counted.requests, rates.width_ns, &time, STEP_PIXELS);
     scene.counted = Some(steps.iter().map(|s| s.sum).sum());
 }
 

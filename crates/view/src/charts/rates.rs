@@ -18,7 +18,7 @@ pub(super) static REQUESTS_DUE: Chart = Chart {
     title: "Demanded requests per second by class, over the time when they were due",
     draw: Draw::Either(
         Detail::Sonar,
-        |view| draw(view, &REQUESTS_DUE, &view.diagrams.demanded, Unit::Requests),
+        |view| draw(view, &REQUESTS_DUE, view.diagrams.rates().demanded, Unit::Requests),
         |view| demand::throughput::by_op(view, &REQUESTS_DUE, Unit::Requests),
     ),
 };
@@ -29,7 +29,7 @@ pub(super) static BYTES_DUE: Chart = Chart {
     title: "Demanded bytes per second by class, over the time when they were due",
     draw: Draw::Either(
         Detail::Sonar,
-        |view| draw(view, &BYTES_DUE, &view.diagrams.demanded, Unit::Bytes),
+        |view| draw(view, &BYTES_DUE, view.diagrams.rates().demanded, Unit::Bytes),
         |view| demand::throughput::by_op(view, &BYTES_DUE, Unit::Bytes),
     ),
 };
@@ -39,7 +39,7 @@ pub(super) static REQUESTS_COMPLETED: Chart = Chart {
     keywords: &["thrp.completed"],
     title: "Completed requests per second by class, over the time of completion",
     draw: Draw::Run(Detail::Sonar, |view| {
-        draw(view, &REQUESTS_COMPLETED, &view.diagrams.delivered, Unit::Requests)
+        draw(view, &REQUESTS_COMPLETED, view.diagrams.rates().delivered, Unit::Requests)
     }),
 };
 
@@ -48,7 +48,7 @@ pub(super) static BYTES_COMPLETED: Chart = Chart {
     keywords: &["thrs.completed"],
     title: "Completed bytes per second by class, over the time of completion",
     draw: Draw::Run(Detail::Sonar, |view| {
-        draw(view, &BYTES_COMPLETED, &view.diagrams.delivered, Unit::Bytes)
+        draw(view, &BYTES_COMPLETED, view.diagrams.rates().delivered, Unit::Bytes)
     }),
 };
 
@@ -94,12 +94,13 @@ struct Lane {
 }
 
 fn body(scene: &mut Scene, view: &RunView<'_>, series: &ClassSeries, unit: Unit, area: Rect) {
-    let time = view.time(plot_area(area));
+    let width = view.diagrams.rates().width_ns;
+    let time = view.time_in(width, plot_area(area));
     let of = |scope| {
         let series = series.scope(scope);
-        (scope, steps::sums(unit.of(&series), series.axis(), &time, STEP_PIXELS), series.requests)
+        (scope, steps::sums(unit.of(&series), width, &time, STEP_PIXELS), series.requests)
     };
-    let counted = steps::sums(&of(Scope::All).2, series.axis(), &time, STEP_PIXELS);
+    let counted = steps::sums(&of(Scope::All).2, width, &time, STEP_PIXELS);
     scene.counted = Some(counted.iter().map(|s| s.sum).sum());
     let lanes: Vec<Lane> = Scope::ALL
         .into_iter()
@@ -122,7 +123,7 @@ fn body(scene: &mut Scene, view: &RunView<'_>, series: &ClassSeries, unit: Unit,
         time.draw(scene, view.palette, (i + 1 == lanes.len()).then_some("Time since the start of the run"));
         draw_lane(scene, view, lane, unit, &LinearScale::new(most, plot), &time);
     }
-    let step = series.axis().width_ns() * steps::group(series.axis(), &time, STEP_PIXELS) as u64;
+    let step = width.saturating_mul(steps::group(width, &time, STEP_PIXELS) as u64);
     side(scene, view, area, height, &lanes, step);
 }
 

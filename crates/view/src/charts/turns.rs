@@ -44,8 +44,8 @@ fn draw(view: &RunView<'_>) -> Scene {
 fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     let (p, plot, series) = (view.palette, plot_area(area), &view.diagrams.turns);
     let time = view.time(plot);
-    let requests = steps::sums(series.requests(), series.axis(), &time, STEP_PIXELS);
-    let turns = steps::sums(series.turns(), series.axis(), &time, STEP_PIXELS);
+    let requests = steps::sums(series.requests(), series.axis().width_ns(), &time, STEP_PIXELS);
+    let turns = steps::sums(series.turns(), series.axis().width_ns(), &time, STEP_PIXELS);
     let total: u64 = requests.iter().map(|s| s.sum).sum();
     scene.counted = Some(total);
     if total == 0 {
@@ -76,7 +76,7 @@ fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     }
     scene.steps(points, end, stroke);
     axes::frame(scene, p, plot);
-    let step = series.axis().width_ns() * steps::group(series.axis(), &time, STEP_PIXELS) as u64;
+    let step = series.axis().width_ns() * steps::group(series.axis().width_ns(), &time, STEP_PIXELS) as u64;
     let line = format!("one step is {}", axes::time(step));
     let fitted = fonts::fit(&line, 13.0, Weight::Regular, f64::from(SIDE_WIDTH));
     let mut text = words(fitted, SIDE_LEFT, plot.y + 14, 13.0, p, Anchor::Start);

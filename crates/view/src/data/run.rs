@@ -40,24 +40,26 @@ pub(super) fn overview_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn
 
 fn overview(m: &RunMaterial<'_>, name: &str, of: Unit, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time_begin_ns", "time_end_ns", "side", name])?;
-    let demanded = m.summary.run.has_timetable.then_some(("demanded", &m.diagrams.demanded));
-    for (side, series) in demanded.into_iter().chain([("delivered", &m.diagrams.delivered)]) {
+    let rates = m.diagrams.rates();
+    let demanded = m.summary.run.has_timetable.then_some(("demanded", rates.demanded));
+    for (side, series) in demanded.into_iter().chain([("delivered", rates.delivered)]) {
         let sum = series.scope(Scope::All);
-        let width = sum.axis().width_ns();
         for (i, n) in of(&sum).iter().enumerate() {
-            let begin = (i as u64).saturating_mul(width);
-            row!(csv, begin, begin.saturating_add(width), side, *n)?;
+            let begin = (i as u64).saturating_mul(rates.width_ns);
+            row!(csv, begin, begin.saturating_add(rates.width_ns), side, *n)?;
         }
     }
     Ok(())
 }
 
 pub(super) fn demanded_requests(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
-    by_class(&m.diagrams.demanded, "requests", of_requests, out)
+    let rates = m.diagrams.rates();
+    by_class(rates.demanded, rates.width_ns, "requests", of_requests, out)
 }
 
 pub(super) fn demanded_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
-    by_class(&m.diagrams.demanded, "bytes", of_bytes, out)
+    let rates = m.diagrams.rates();
+    by_class(rates.demanded, rates.width_ns, "bytes", of_bytes, out)
 }
 
 pub(super) fn delivered_requests(
@@ -65,19 +67,19 @@ pub(super) fn delivered_requests(
     _: &DataOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    by_class(&m.diagrams.delivered, "requests", of_requests, out)
+    let rates = m.diagrams.rates();
+    by_class(rates.delivered, rates.width_ns, "requests", of_requests, out)
 }
 
 pub(super) fn delivered_bytes(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
-    by_class(&m.diagrams.delivered, "bytes", of_bytes, out)
+    let rates = m.diagrams.rates();
+    by_class(rates.delivered, rates.width_ns, "bytes", of_bytes, out)
 }
 
-fn by_class(series: &ClassSeries, name: &str, of: Unit, out: &mut dyn Write) -> io::Result<()> {
+fn by_class(series: &ClassSeries, width: u64, name: &str, of: Unit, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time_begin_ns", "time_end_ns", "class", name])?;
     for class in Class::ALL {
-        let series = series.of(class);
-        let width = series.axis().width_ns();
-        for (i, n) in of(series).iter().enumerate().filter(|(_, n)| **n > 0) {
+        for (i, n) in of(series.of(class)).iter().enumerate().filter(|(_, n)| **n > 0) {
             let begin = (i as u64).saturating_mul(width);
             row!(csv, begin, begin.saturating_add(width), class.name(), *n)?;
         }

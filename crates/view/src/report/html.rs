@@ -507,8 +507,8 @@ fn targets_table(out: &mut String, run: &str, s: &Summary) {
             units::bytes(t.size_bytes),
             t.block_bytes.to_string(),
             t.wraparound_factor.map_or("–".to_string(), units::number),
-            units::grouped(t.max_in_flight),
-            units::grouped(t.max_waiting),
+            t.max_in_flight.map_or("–".to_string(), units::grouped),
+            t.max_waiting.map_or("–".to_string(), units::grouped),
         ]
     };
     let rows: Vec<_> = s.targets.iter().map(row).collect();

@@ -127,7 +127,8 @@ fn run_head(s: &Summary) -> Vec<String> {
     head.push(if run.is_recording() {
         "a recording".to_string()
     } else {
-        format!("engine {}, {access}, depth {}", run.engine, run.depth)
+        let (engine, depth) = crate::text::engine_and_depth(run);
+        format!("engine {engine}, {access}, depth {depth}")
     });
     head.push(format!("{total} requests in {}", over.map_or("no time".to_string(), time)));
     head

@@ -81,8 +81,8 @@ pub fn empty(targets: &[&str]) -> Run {
         input_lines: 0,
         bad_lines: 0,
         back_shifts: 0,
-        max_waiting: 0,
-        max_in_flight: 0,
+        max_waiting: Some(0),
+        max_in_flight: Some(0),
         expected_requests: None,
         hole_bytes: 0,
         checks: None,
@@ -127,6 +127,7 @@ pub fn empty(targets: &[&str]) -> Run {
                 ..Means::default()
             },
             cpu: Default::default(),
+            is_import: false,
             passes: Vec::new(),
         },
         records: Vec::new(),
@@ -263,8 +264,8 @@ pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
     }
     run.records.sort_by_key(|r| r.completed);
     run.info.cpu = CpuUse { user_ns: count * 4_200, system_ns: count * 7_900, watching_ns: 0 };
-    run.info.targets[0].max_in_flight = if collapse { 128 } else { 117 };
-    run.info.targets[0].max_waiting = 4_210;
+    run.info.targets[0].max_in_flight = Some(if collapse { 128 } else { 117 });
+    run.info.targets[0].max_waiting = Some(4_210);
     run
 }
 
@@ -278,7 +279,7 @@ pub fn extreme() -> Run {
         target.source = path.clone();
         target.size = 1 << 20;
         target.max_requested_end = u64::MAX >> (i * 7);
-        target.max_in_flight = 65_536;
+        target.max_in_flight = Some(65_536);
         target.bad_lines = 123_456_789_012;
     }
     run.plan.access.buffered = true;

@@ -107,8 +107,8 @@ pub fn carry_out(
             progress::show(&wish, scene);
         });
     };
-    let Ran { archive, info, .. } = perform(plan, |_| Ok(()), named, show, &mut timings)?;
-    let figures = conclude(archive, &info, &Limits::default(), &mut timings)?;
+    let Ran { archive, mut info, .. } = perform(plan, |_| Ok(()), named, show, &mut timings)?;
+    let figures = conclude(archive, &mut info, &Limits::default(), &mut timings)?;
     judge(name, dir, rising, info, figures.summary)
 }
 
@@ -227,7 +227,7 @@ fn judge(name: &str, dir: PathBuf, rising: Rising, info: RunInfo, summary: Summa
         last_submitted = last_submitted.max(record.submitted.unwrap_or_default());
         finder.find(record);
     })?;
-    let is_over = info.state == RunState::Finished;
+    let is_over = info.state.is_complete();
     let load_was_over = is_over && records < rising.requests();
     let end = match is_over {
         true if load_was_over => last_due,

@@ -108,11 +108,11 @@ fn report(
     reservations: Reservations,
     timings: &mut Timings,
 ) -> Result<Exit, Failure> {
-    let Ran { archive, info, listener: _listener, .. } = ran;
+    let Ran { archive, mut info, listener: _listener, .. } = ran;
     let dir = archive.dir().to_path_buf();
     let kept = settings.global.out.as_deref();
     if kept.is_some() {
-        session::conclude(archive, &info, &Limits::default(), timings)?;
+        session::conclude(archive, &mut info, &Limits::default(), timings)?;
     }
     info.means.notices.iter().for_each(|notice| tell(format_args!("xdd: {notice}")));
     let stored = Archive::open(&dir)?;

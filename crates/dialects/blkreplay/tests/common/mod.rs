@@ -43,8 +43,8 @@ fn target(path: &str) -> TargetInfo {
         input_lines: 12,
         bad_lines: 0,
         back_shifts: 0,
-        max_waiting: 3,
-        max_in_flight: 4,
+        max_waiting: Some(3),
+        max_in_flight: Some(4),
         expected_requests: None,
         hole_bytes: 0,
         checks: None,
@@ -67,6 +67,7 @@ pub fn run(plan: &Plan) -> RunInfo {
         buffer_stalls: Stalls::default(),
         means: Default::default(),
         cpu: Default::default(),
+        is_import: false,
         passes: Vec::new(),
     }
 }

@@ -1,0 +1,63 @@
+//! Most requests in flight at once, from the times of records alone.
+
+use crate::Reorder;
+use crate::sweep::Sweep;
+use iosonar_archive::Record;
+
+/// Takes records in the order of an archive, in bounded memory.
+#[derive(Debug, Clone, Default)]
+pub struct Peak {
+    /// Ends by submission.
+    order: Reorder<u64, u64>,
+    inside: Sweep,
+    most: u64,
+}
+
+impl Peak {
+    /// The next record.
+    pub fn add(&mut self, record: &Record) {
+        let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
+        let Peak { order, inside, most } = self;
+        order.push(submitted.0, completed.0, &mut |begin, end| *most = inside.enter(begin, end).max(*most));
+    }
+
+    /// The number; `None` where no request was submitted, or where too many requests overtook one for an exact number.
+    pub fn finish(mut self) -> Option<u64> {
+        let Peak { order, inside, most } = &mut self;
+        order.finish(&mut |begin, end| *most = inside.enter(begin, end).max(*most));
+        (*most > 0 && order.late() == 0 && inside.is_exact()).then_some(*most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DISPLACEMENT;
+    use crate::testing::record;
+    use iosonar_plan::Op;
+
+    fn of(times: &[(u64, u64)]) -> Option<u64> {
+        let mut peak = Peak::default();
+        for (i, (submitted, completed)) in (0..).zip(times) {
+            peak.add(&record(i, Op::Read, *submitted, *submitted, *completed));
+        }
+        peak.finish()
+    }
+
+    #[test]
+    fn requests_are_counted_between_submission_and_completion() {
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[(0, 10), (10, 20)]), Some(1));
+        // In order of completion, as results stand in a text.
+        assert_eq!(of(&[(5, 10), (6, 11), (0, 12), (11, 13)]), Some(3));
+    }
+
+    #[test]
+    fn a_number_that_may_be_wrong_is_none() {
+        let mut times: Vec<(u64, u64)> = (10..10 + 3 * DISPLACEMENT as u64).map(|t| (t, t + 1)).collect();
+        assert_eq!(of(&times), Some(1));
+        // It was in flight all the time, and is met too late.
+        times.push((0, 1 << 40));
+        assert_eq!(of(&times), None);
+    }
+}
