@@ -7,9 +7,11 @@ mod event;
 pub mod ftrace;
 mod merge;
 mod pairing;
+mod retry;
 pub mod ring;
 pub mod segment;
 
 pub use event::{Action, Counts, Device, Event, Events, Rwbs};
 pub use merge::{Merged, SharedNames};
 pub use pairing::{At, Paired, Timing};
+pub use retry::RETRIED;

@@ -1,7 +1,8 @@
 //! From events to requests: which event counts as the request, and which completion belongs to it.
 
 use super::event::{Action, Counts, Device, Event, Events};
-use crate::request::{Entry, Kind, Next, Pairing, Requests, Traced};
+use super::retry::{EAGAIN, HELD, HELD_NS, RETRIED, Refused, is_retry};
+use crate::request::{Entry, Kind, Next, Pairing, Process, Requests, Traced};
 use iosonar_plan::{Extent, Nanos, SECTOR};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -67,23 +68,47 @@ const LONGEST_EXACT: u64 = 120_000_000_000;
 const LONGEST_GUESSED: u64 = 10_000_000_000;
 /// Most requests that wait for their end, or for the end of an earlier one.
 const MOST_WAITING: usize = 1 << 20;
+/// Requests among which EAGAIN is looked for where ends are not: it comes within the call that queued one.
+const LOOKED_BACK: usize = 1 << 12;
 
-/// A request that waits: for its end, or for its turn.
+/// A request that waits: for its end, for a second try, or for its turn.
 #[derive(Debug)]
 struct Waiting {
     request: Traced,
-    /// Sectors that have not ended. None: it has ended, or never will.
-    open: Option<u64>,
+    state: State,
     begun: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// So many of its sectors have not ended.
+    Open(u64),
+    /// It ended with EAGAIN: the kernel may issue it again.
+    Refused,
+    /// It ended, or it never will: only its turn is waited for.
+    Settled,
+    /// It is no request of its own: the driver gave it back, or the kernel issued it again.
+    Dropped,
+}
+
+impl Waiting {
+    /// Whether this ends a part of it, or all of it.
+    fn covers(&self, part: Begun, device: u32) -> bool {
+        let Traced { kind, device: own, .. } = self.request;
+        let (sector, sectors) = self.request.sectors();
+        (own, kind) == (device, part.kind)
+            && sector <= part.sector
+            && part.sector + part.sectors <= sector + sectors
+    }
 }
 
 /// Requests in flight by device, kind, first sector and number: the first three are the place, which is compared as one
 /// number.
-type Key = (Place, u64);
+pub(super) type Key = (Place, u64);
 
 /// Device, kind and first sector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u128);
+pub(super) struct Place(u128);
 
 impl Place {
     fn new(device: Device, kind: Kind, sector: u64) -> Place {
@@ -110,6 +135,11 @@ struct Pairs {
     /// Those with a lower number are not waited for any more.
     expired: u64,
     open: BTreeSet<Key>,
+    refused: Refused,
+    /// Tries that are no requests of their own, because the kernel issued the request again.
+    retried: u64,
+    /// The latest time so far.
+    now: u64,
     /// The most sectors of a request so far: how far before a completion those lie that it can end.
     longest: u64,
     is_over: bool,
@@ -127,6 +157,9 @@ impl<E: Events> Paired<E> {
             first: 0,
             expired: 0,
             open: BTreeSet::new(),
+            refused: Refused::default(),
+            retried: 0,
+            now: 0,
             longest: 0,
             is_over: false,
             devices: Devices::default(),
@@ -195,6 +228,7 @@ impl Pairs {
 
     /// Takes an event of this time; the request that it is, where ends are not looked for.
     fn take(&mut self, event: &Event, time: Nanos) -> Option<Traced> {
+        self.now = self.now.max(time.0);
         self.expire(time.0);
         self.counts[event.action as usize] += 1;
         // The kernel ends flushes with data, and what failed, once more without a length.
@@ -203,7 +237,7 @@ impl Pairs {
             return None;
         }
         if self.timing == Timing::None {
-            return (event.action == self.at.0).then(|| self.request(event, time));
+            return self.take_without_end(event, time);
         }
         if self.is_begin(event.action) {
             self.begin(event, time);
@@ -215,6 +249,62 @@ impl Pairs {
         None
     }
 
+    /// The same where ends are not looked for: only what is queued can end with EAGAIN and come again.
+    fn take_without_end(&mut self, event: &Event, time: Nanos) -> Option<Traced> {
+        if self.at != At::QUEUE {
+            return (event.action == self.at.0).then(|| self.request(event, time));
+        }
+        if event.action == Action::Queue {
+            let process = self.first_try(Begun::of(event), event.process);
+            let request = Traced { process, ..self.request(event, time) };
+            self.waiting.push_back(Waiting { request, state: State::Settled, begun: time.0 });
+        } else if event.action == Action::Complete && event.error == EAGAIN {
+            self.refuse_held(event, time);
+        }
+        None
+    }
+
+    /// EAGAIN ends what this process queued just now.
+    fn refuse_held(&mut self, event: &Event, time: Nanos) {
+        let ended = Begun::of(event);
+        let device = self.devices.number(event.device);
+        let recent = self.waiting.iter().enumerate().rev().take(LOOKED_BACK);
+        let mut fitting = recent.filter(|(_, w)| w.state == State::Settled && w.covers(ended, device));
+        let youngest = fitting.clone().next();
+        let own = fitting.find(|(_, w)| w.request.process.pid == event.process.pid);
+        if let Some((index, _)) = own.or(youngest) {
+            self.refuse(self.first + index as u64, time.0);
+        }
+    }
+
+    /// Waits for the second try of what ended with EAGAIN.
+    fn refuse(&mut self, number: u64, now: u64) {
+        let waiting = &mut self.waiting[(number - self.first) as usize];
+        waiting.state = State::Refused;
+        let request = waiting.request;
+        self.refused.add((self.place(&request), number), now);
+    }
+
+    /// Who issued a request first that begins now: whoever had the try that ended with EAGAIN, which is dropped. io_uring
+    /// leaves the second try to a worker, whose name says nothing about the program.
+    fn first_try(&mut self, begun: Begun, process: Process) -> Process {
+        if self.refused.is_empty() {
+            return process;
+        }
+        let is_same = |number: u64| {
+            let first = &self.waiting(number).request;
+            first.sectors().1 == begun.sectors && is_retry(&first.process, &process)
+        };
+        let Some(number) = self.refused.at(begun.place()).find(|number| is_same(*number)) else {
+            return process;
+        };
+        self.refused.remove((begun.place(), number));
+        self.retried += 1;
+        let first = &mut self.waiting[(number - self.first) as usize];
+        first.state = State::Dropped;
+        first.request.process
+    }
+
     fn begin(&mut self, event: &Event, time: Nanos) {
         let begun = Begun::of(event);
         if self.timing == Timing::Guessed && self.exactly(begun).next().is_some() {
@@ -223,8 +313,10 @@ impl Pairs {
         let number = self.first + self.waiting.len() as u64;
         self.longest = self.longest.max(begun.sectors);
         self.open.insert((begun.place(), number));
-        let request = Traced { pairing: Pairing::NoEnd, ..self.request(event, time) };
-        self.waiting.push_back(Waiting { request, open: Some(begun.sectors), begun: time.0 });
+        let process = self.first_try(begun, event.process);
+        let request = Traced { pairing: Pairing::NoEnd, process, ..self.request(event, time) };
+        let state = State::Open(begun.sectors);
+        self.waiting.push_back(Waiting { request, state, begun: time.0 });
     }
 
     /// Numbers of the open requests of exactly this place and length.
@@ -232,7 +324,7 @@ impl Pairs {
         let place = b.place();
         // To look up where they end would cost as much as all the rest.
         let keys = self.open.range((place, 0)..).take_while(move |key| key.0 == place);
-        keys.map(|key| key.1).filter(move |n| self.waiting(*n).open == Some(b.sectors))
+        keys.map(|key| key.1).filter(move |n| self.waiting(*n).state == State::Open(b.sectors))
     }
 
     fn waiting(&self, number: u64) -> &Waiting {
@@ -241,6 +333,9 @@ impl Pairs {
 
     fn end(&mut self, event: &Event, time: Nanos) {
         let ended = Begun::of(event);
+        if event.error == EAGAIN && self.end_refused(ended, event, time) {
+            return;
+        }
         let mut same = self.exactly(ended);
         let (oldest, another) = (same.next(), same.next());
         drop(same);
@@ -257,9 +352,25 @@ impl Pairs {
             None if matches!(ended.kind, Kind::Flush | Kind::Other) => {}
             None => {
                 let request = Traced { pairing: Pairing::NoBegin, ..self.request(event, time) };
-                self.waiting.push_back(Waiting { request, open: None, begun: time.0 });
+                self.waiting.push_back(Waiting { request, state: State::Settled, begun: time.0 });
             }
         }
+    }
+
+    /// Ends what the kernel would have had to wait for; whether there is nothing more to do. The kernel does this within the
+    /// call that queued the request, so it is the process's youngest one. It never gets as far as the driver: where requests
+    /// count later than that, this is the end of none.
+    fn end_refused(&mut self, ended: Begun, event: &Event, time: Nanos) -> bool {
+        let is_own = |n: &u64| self.waiting(*n).request.process.pid == event.process.pid;
+        let own = self.exactly(ended).filter(is_own).last();
+        if let Some(number) = own.or_else(|| self.exactly(ended).last().filter(|_| self.at == At::QUEUE)) {
+            self.close(number, event, time);
+        } else if self.at != At::QUEUE && self.timing == Timing::Exact {
+            self.retried += 1;
+        } else {
+            return false;
+        }
+        true
     }
 
     fn mark_ambiguous(&mut self, number: u64) {
@@ -278,13 +389,16 @@ impl Pairs {
             let waiting = &mut self.waiting[(number - self.first) as usize];
             let (sector, sectors) = waiting.request.sectors();
             let shared = to.min(sector + sectors).saturating_sub(from.max(sector));
-            let Some(open) = waiting.open.filter(|_| shared > 0) else { continue };
+            let State::Open(open) = waiting.state else { continue };
+            if shared == 0 {
+                continue;
+            }
             found = true;
             let left = open.saturating_sub(shared);
             if left == 0 {
                 self.close(number, event, time);
             } else {
-                waiting.open = Some(left);
+                waiting.state = State::Open(left);
                 waiting.request.error = waiting.request.error.max(event.error);
             }
         }
@@ -294,14 +408,18 @@ impl Pairs {
     fn close(&mut self, number: u64, event: &Event, time: Nanos) {
         let waiting = &mut self.waiting[(number - self.first) as usize];
         let request = &mut waiting.request;
-        waiting.open = None;
+        waiting.state = State::Settled;
         request.latency = Some(time.saturating_sub(request.time));
         request.error = request.error.max(event.error);
         if request.pairing == Pairing::NoEnd {
             request.pairing = Pairing::Exact;
         }
+        let was_refused = request.error == EAGAIN;
         let place = Place::new(event.device, request.kind, request.extent.offset / SECTOR);
         self.open.remove(&(place, number));
+        if was_refused {
+            self.refuse(number, time.0);
+        }
     }
 
     /// The driver gave it back: it will be issued anew, and that will be its begin.
@@ -309,20 +427,28 @@ impl Pairs {
         let begun = Begun::of(event);
         let Some(number) = self.exactly(begun).last() else { return };
         self.open.remove(&(begun.place(), number));
-        let waiting = &mut self.waiting[(number - self.first) as usize];
-        (waiting.open, waiting.request.kind, waiting.request.pairing) = (None, Kind::Other, Pairing::Untold);
+        self.waiting[(number - self.first) as usize].state = State::Dropped;
     }
 
-    /// What has not ended for so long is not waited for any more.
+    /// What has not ended, or was not issued again, for so long is not waited for any more.
     fn expire(&mut self, now: u64) {
-        let longest = if self.timing == Timing::Guessed { LONGEST_GUESSED } else { LONGEST_EXACT };
+        while let Some((_, number)) = self.refused.expired(now) {
+            self.waiting[(number - self.first) as usize].state = State::Settled;
+        }
+        let longest = match self.timing {
+            // Nothing is open.
+            Timing::None => return,
+            Timing::Guessed => LONGEST_GUESSED,
+            Timing::Exact => LONGEST_EXACT,
+        };
         self.expired = self.expired.max(self.first);
         while let Some(waiting) = self.waiting.get_mut((self.expired - self.first) as usize) {
             if now.saturating_sub(waiting.begun) <= longest {
                 return;
             }
-            let (was_open, request) = (waiting.open.take().is_some(), waiting.request);
-            if was_open {
+            if let State::Open(_) = waiting.state {
+                waiting.state = State::Settled;
+                let request = waiting.request;
                 self.forget(&request, self.expired);
             }
             self.expired += 1;
@@ -333,26 +459,40 @@ impl Pairs {
     fn due(&mut self) -> Option<Traced> {
         loop {
             let front = self.waiting.front()?;
-            if front.open.is_some() && !self.is_over && self.waiting.len() < MOST_WAITING {
+            if !self.is_over && self.has_to_wait(front) {
                 return None;
             }
             let number = self.first;
             let front = self.waiting.pop_front()?;
             self.first += 1;
-            if front.open.is_some() {
-                self.forget(&front.request, number);
+            match front.state {
+                State::Open(_) => self.forget(&front.request, number),
+                State::Refused => self.refused.remove((self.place(&front.request), number)),
+                State::Settled => {}
+                State::Dropped => continue,
             }
-            // What was given back is no request of its own.
-            if (front.request.kind, front.request.pairing) != (Kind::Other, Pairing::Untold) {
-                return Some(front.request);
-            }
+            return Some(front.request);
         }
     }
 
-    fn forget(&mut self, request: &Traced, number: u64) {
-        let sector = request.extent.offset / SECTOR;
+    fn has_to_wait(&self, front: &Waiting) -> bool {
+        match front.state {
+            State::Open(_) | State::Refused => self.waiting.len() < MOST_WAITING,
+            // Whether it ends with EAGAIN shows at once; it is held until then.
+            State::Settled if self.timing == Timing::None => {
+                self.now.saturating_sub(front.begun) <= HELD_NS && self.waiting.len() <= HELD
+            }
+            State::Settled | State::Dropped => false,
+        }
+    }
+
+    fn place(&self, request: &Traced) -> Place {
         let device = self.devices.all[request.device as usize];
-        self.open.remove(&(Place::new(device, request.kind, sector), number));
+        Place::new(device, request.kind, request.extent.offset / SECTOR)
+    }
+
+    fn forget(&mut self, request: &Traced, number: u64) {
+        self.open.remove(&(self.place(request), number));
     }
 }
 
@@ -448,7 +588,8 @@ impl<E: Events> Requests for Paired<E> {
     fn besides(&self) -> Vec<(String, u64)> {
         let counts = self.counts();
         let all = Action::ALL.iter().map(|a| (format!("events {}", a.name()), counts[*a as usize]));
-        all.chain(self.events.besides()).filter(|(_, count)| *count > 0).collect()
+        let retried = [(RETRIED.to_string(), self.pairs.retried)];
+        all.chain(self.events.besides()).chain(retried).filter(|(_, count)| *count > 0).collect()
     }
 }
 
@@ -459,7 +600,7 @@ mod tests {
     use crate::request::Process;
     use proptest::prelude::*;
 
-    /// Events as `Q 10 W 1000 8`: action, time, letters, sector, sectors.
+    /// Events as `Q 10 W 1000 8 fio:7 11`: action, time, letters, sector, sectors; and, if told, process and error.
     struct Told(std::vec::IntoIter<Event>, Event);
 
     impl Events for Told {
@@ -477,7 +618,7 @@ mod tests {
     fn events(text: &str) -> Told {
         let event = |(at, line): (u64, &str)| {
             let words: Vec<&str> = line.split_whitespace().collect();
-            let [action, time, letters, sector, sectors] = words[..] else { panic!("{line}") };
+            let [action, time, letters, sector, sectors, ref more @ ..] = words[..] else { panic!("{line}") };
             let number = |w: &str| w.parse::<u64>().unwrap();
             Event {
                 at,
@@ -487,8 +628,8 @@ mod tests {
                 sector: number(sector),
                 bytes: number(sectors) * SECTOR,
                 rwbs: Rwbs::parse(letters.as_bytes()),
-                process: Process::default(),
-                error: 0,
+                process: more.first().map_or(Process::default(), |p| process(p)),
+                error: more.get(1).map_or(0, |error| error.parse().unwrap()),
             }
         };
         Told(
@@ -501,6 +642,11 @@ mod tests {
         )
     }
 
+    fn process(text: &str) -> Process {
+        let (name, pid) = text.split_once(':').unwrap();
+        Process::new(pid.parse().unwrap(), name.as_bytes())
+    }
+
     /// Requests as `time sector latency pairing`.
     fn requests(text: &str, at: At, timing: Timing) -> Vec<String> {
         let mut paired = Paired::new(events(text), at, timing);
@@ -510,7 +656,92 @@ mod tests {
             all.push(format!("{} {} {latency} {:?}", r.time.0, r.sectors().0, r.pairing));
         }
         assert!(paired.pairs.open.is_empty(), "{:?}", paired.pairs.open);
+        assert!(paired.pairs.refused.is_empty());
         all
+    }
+
+    /// Requests as `time sector process error`, and how many tries were dropped.
+    fn tried(text: &str, timing: Timing) -> (Vec<String>, u64) {
+        let mut paired = Paired::new(events(text), At::QUEUE, timing);
+        let mut all = Vec::new();
+        while let Some(Entry::One(r)) = paired.next().unwrap() {
+            all.push(format!("{} {} {} {}", r.time.0, r.sectors().0, r.process, r.error));
+        }
+        let told = paired.besides().into_iter().find(|(what, _)| what == RETRIED);
+        (all, told.map_or(0, |(_, count)| count))
+    }
+
+    fn all(requests: &[&str]) -> Vec<String> {
+        requests.iter().map(|r| r.to_string()).collect()
+    }
+
+    #[test]
+    fn what_was_tried_twice_counts_once_at_its_second_try() {
+        // The second try is split by the kernel, and ends by parts.
+        let twice = "Q 1 R 0 16 fio:10; C 2 R 0 16 fio:10 11; Q 5 R 0 16 iou-wrk-10:12; C 8 R 0 8; C 9 R 8 8";
+        for timing in [Timing::Exact, Timing::None] {
+            assert_eq!(tried(twice, timing), (all(&["5 0 fio-10 0"]), 1), "{timing:?}");
+        }
+        assert_eq!(requests(twice, At::QUEUE, Timing::Exact), ["5 0 4 Exact"]);
+        let thrice = "Q 1 W 0 8 fio:10; C 2 W 0 8 fio:10 11; Q 3 W 0 8 iou-wrk-10:12; C 4 W 0 8 iou-wrk-10:12 11; \
+                      Q 5 W 0 8 iou-wrk-10:13; C 9 W 0 8";
+        for timing in [Timing::Exact, Timing::None] {
+            assert_eq!(tried(thrice, timing), (all(&["5 0 fio-10 0"]), 2), "{timing:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_issued_again_stays_a_failed_request() {
+        let never = "Q 1 R 0 8 fio:10; C 2 R 0 8 fio:10 11; Q 3 R 8 8 fio:10; C 4 R 8 8";
+        assert_eq!(tried(never, Timing::Exact), (all(&["1 0 fio-10 11", "3 8 fio-10 0"]), 0));
+        assert_eq!(tried(never, Timing::None), (all(&["1 0 fio-10 0", "3 8 fio-10 0"]), 0));
+        for other in [
+            // Another length, place, direction, thread, a worker of another thread, too late.
+            "Q 5 R 0 16 iou-wrk-10:12",
+            "Q 5 R 8 8 iou-wrk-10:12",
+            "Q 5 W 0 8 iou-wrk-10:12",
+            "Q 5 R 0 8 cat:11",
+            "Q 5 R 0 8 iou-wrk-11:12",
+            "Q 10000000003 R 0 8 iou-wrk-10:12",
+        ] {
+            for timing in [Timing::Exact, Timing::None] {
+                let text = format!("Q 1 R 0 8 fio:10; C 2 R 0 8 fio:10 11; {other}");
+                let (all, dropped) = tried(&text, timing);
+                assert_eq!((all.len(), dropped), (2, 0), "{other} {timing:?}");
+            }
+        }
+        // Another error is one, whoever comes afterwards.
+        let failed = "Q 1 R 0 8 fio:10; C 2 R 0 8 fio:10 5; Q 3 R 0 8 fio:10; C 4 R 0 8";
+        assert_eq!(tried(failed, Timing::Exact), (all(&["1 0 fio-10 5", "3 0 fio-10 0"]), 0));
+    }
+
+    #[test]
+    fn tries_of_several_threads_do_not_mix() {
+        // Somebody else's request of the same place is in flight all the time.
+        let text = "Q 1 R 0 8 cat:9; Q 2 R 0 8 a:10; C 3 R 0 8 a:10 11; Q 4 R 0 8 b:11; C 5 R 0 8 b:11 11; \
+                    Q 6 R 0 8 iou-wrk-11:21; Q 7 R 0 8 iou-wrk-10:20; C 8 R 0 8; C 9 R 0 8; C 10 R 0 8";
+        for timing in [Timing::Exact, Timing::None] {
+            let wants = all(&["1 0 cat-9 0", "6 0 b-11 0", "7 0 a-10 0"]);
+            assert_eq!(tried(text, timing), (wants, 2), "{timing:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_that_ends_with_eagain_is_the_whole_request() {
+        // Before Linux 6.1 the first part of a split request was issued.
+        let text = "Q 1 R 0 16 a:10; D 2 R 0 8 a:10; C 3 R 8 8 a:10 11; C 6 R 0 8; Q 7 R 0 16 iou-wrk-10:20; C 9 R 0 16";
+        for timing in [Timing::Exact, Timing::None] {
+            assert_eq!(tried(text, timing), (all(&["7 0 a-10 0"]), 1), "{timing:?}");
+        }
+    }
+
+    #[test]
+    fn a_try_that_never_became_a_request_of_the_driver_is_none_there() {
+        let text = "Q 1 R 0 16 a:10; C 2 R 0 16 a:10 11; Q 3 R 0 16 iou-wrk-10:20; D 4 R 0 8; D 5 R 8 8; C 8 R 0 8; C 9 R 8 8";
+        assert_eq!(requests(text, At::ISSUE, Timing::Exact), ["4 0 4 Exact", "5 8 4 Exact"]);
+        let mut paired = Paired::new(events(text), At::ISSUE, Timing::Exact);
+        while paired.next().unwrap().is_some() {}
+        assert!(paired.besides().contains(&(RETRIED.to_string(), 1)), "{:?}", paired.besides());
     }
 
     #[test]
@@ -553,17 +784,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_begin_is_lost_or_doubled(list in prop::collection::vec((0u8..3, 0u64..6, 1u64..4, any::<bool>()), 0..80)) {
-            let letter = ["Q", "D", "C"];
-            let text: Vec<String> = list.iter().zip(1..).map(|((a, sector, sectors, write), time)| {
+        fn no_begin_is_lost_or_doubled(
+            list in prop::collection::vec((0u8..4, 0u64..6, 1u64..4, any::<bool>(), 0u8..3), 0..80),
+        ) {
+            let letter = ["Q", "D", "C", "C"];
+            let text: Vec<String> = list.iter().zip(1..).map(|((a, sector, sectors, write, process), time)| {
                 let letters = if *write { "W" } else { "R" };
-                format!("{} {time} {letters} {sector} {sectors}", letter[usize::from(*a)])
+                let process = ["a:10", "b:11", "iou-wrk-10:12"][usize::from(*process)];
+                let error = if *a == 3 { EAGAIN } else { 0 };
+                format!("{} {time} {letters} {sector} {sectors} {process} {error}", letter[usize::from(*a)])
             }).collect();
-            let all = requests(&text.join(";"), At::QUEUE, Timing::Exact);
+            let text = text.join(";");
+            let all = requests(&text, At::QUEUE, Timing::Exact);
             let begins = list.iter().filter(|(a, ..)| *a == 0).count();
-            prop_assert_eq!(all.iter().filter(|r| !r.ends_with("NoBegin")).count(), begins);
+            let dropped = tried(&text, Timing::Exact).1 as usize;
+            prop_assert_eq!(all.iter().filter(|r| !r.ends_with("NoBegin")).count(), begins - dropped);
             let times: Vec<u64> = all.iter().map(|r| r.split(' ').next().unwrap().parse().unwrap()).collect();
             prop_assert!(times.is_sorted());
+            // Without ends, too, each begin is a request or was issued again.
+            let (untimed, dropped) = tried(&text, Timing::None);
+            prop_assert_eq!(untimed.len(), begins - dropped as usize);
         }
     }
 }
