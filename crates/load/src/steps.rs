@@ -3,7 +3,7 @@
 use crate::draws::{Draws, Purpose, below};
 use crate::recorded::LoadError;
 use crate::{Item, Source};
-use iosonar_plan::{Extent, Nanos, Op, StepOrder, StepsSource, Throttle};
+use iosonar_plan::{Extent, Nanos, Op, ReadMix, StepOrder, StepsSource, Throttle};
 use std::sync::Arc;
 
 /// A request of a list.
@@ -27,6 +27,7 @@ pub struct Steps {
     /// Bytes after which locations begin anew, of a target that does not grow.
     room: Option<u64>,
     draws: Draws,
+    mix: ReadMix,
     /// Number of the next request, and from one to the next of this job.
     sequence: u64,
     stride: u64,
@@ -55,6 +56,7 @@ impl Steps {
             draws: Draws::new(seed, stream, Purpose::Address),
             sequence: 0,
             stride: 1,
+            mix: series.mix(),
             requests: series.count().unwrap_or(u64::MAX).min(listed),
             series: series.clone(),
         }
@@ -85,7 +87,7 @@ impl Steps {
             let offset = self.base.saturating_add(listed.extent.offset);
             return (listed.op, Extent { offset, length: listed.extent.length });
         }
-        let op = if self.series.is_read(number) { Op::Read } else { Op::Write };
+        let op = if self.mix.is_read(number) { Op::Read } else { Op::Write };
         let length = self.series.length(number);
         (op, Extent { offset: self.base.saturating_add(self.location(number, length)), length })
     }

@@ -1,14 +1,15 @@
 //! A counted series of requests at exact locations: XDD's access patterns (manual 4.3, 4.6 to 4.8).
 
-use crate::{ByteSize, Decimal, Nanos};
+use crate::{ByteSize, Decimal, Nanos, ReadMix};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
 
 /// A series of requests of one size, of which every location is known before the start.
 ///
-/// Its requests are numbered from 0, and each is a function of plan and number alone: neither jobs nor engine change
-/// what is asked for. Request i belongs to job i mod `jobs`.
+/// Its requests are numbered from 0, and each is a function of plan and number alone, never of timing or engine. Request
+/// i belongs to job i mod `jobs`. The number of jobs changes no location; where reads and writes are mixed it decides
+/// which requests are the reads, so that every job has the mix ([`ReadMix`]).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepsSource {
@@ -27,7 +28,8 @@ pub struct StepsSource {
     /// When a pass ends at the latest, counted from its start; what is in flight then is awaited and counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Nanos>,
-    /// Share of reads in percent, 0 to 100: after n requests exactly round(share · n ÷ 100) were reads.
+    /// Share of reads in percent, 0 to 100: of n requests of a pass, exactly round(share · n ÷ 100) are reads. Every job
+    /// has this share, exact to less than one request ([`ReadMix`]).
     pub read_percent: Decimal,
     /// Where the range begins.
     #[serde(default)]
@@ -45,10 +47,6 @@ pub struct StepsSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttle: Option<Throttle>,
 }
-
-/// Shares of reads in percent.
-const ONLY_READS: Decimal = Decimal::whole(100);
-const ONLY_WRITES: Decimal = Decimal::whole(0);
 
 fn one_job() -> u32 {
     1
@@ -113,25 +111,14 @@ impl StepsSource {
         self.bytes.map(|b| b.0).or_else(|| self.requests.map(|n| n.saturating_mul(self.request_size.0)))
     }
 
-    /// Whether request `number` is a read: after each n, round(share · n ÷ 100) were.
-    pub fn is_read(&self, number: u64) -> bool {
-        // This is asked for every request, and mostly there is only one answer.
-        match self.read_percent {
-            ONLY_WRITES => false,
-            ONLY_READS => true,
-            _ => self.reads_until(number + 1) > self.reads_until(number),
-        }
-    }
-
-    /// Reads among the first `count` requests.
-    pub fn reads_until(&self, count: u64) -> u64 {
-        let hundred = u128::from(ONLY_READS.parts());
-        ((u128::from(count) * u128::from(self.read_percent.parts()) + hundred / 2) / hundred) as u64
+    /// Which of its requests are reads; not of a list, which names the operation of each.
+    pub fn mix(&self) -> ReadMix {
+        ReadMix::new(self.read_percent, self.jobs, self.count())
     }
 
     /// Whether anything may be written. What a list asks for is known only once it is read.
     pub fn writes(&self) -> bool {
-        self.read_percent < ONLY_READS
+        self.read_percent < Decimal::whole(100)
     }
 
     /// Time between two requests of a throttled series.
@@ -206,15 +193,5 @@ pub(crate) mod tests {
         let s = steps();
         assert_eq!((s.count(), s.length(0), s.length(1), s.amount()), (Some(2), 65536, 36864, Some(102_400)));
         assert_eq!(s.end(3), Some(102_400));
-    }
-
-    #[test]
-    fn reads_are_counted_exactly_and_spread() {
-        for (percent, count, reads) in
-            [("30", 20, 6), ("30.2", 1000, 302), ("50", 7, 4), ("0", 9, 0), ("100", 9, 9), ("99.9", 10, 10)]
-        {
-            let s = StepsSource { read_percent: percent.parse().unwrap(), ..steps() };
-            assert_eq!((0..count).filter(|n| s.is_read(*n)).count() as u64, reads, "{percent}");
-        }
     }
 }

@@ -72,6 +72,27 @@ fn locations_are_those_of_the_order() {
     assert_eq!(offsets(&two), [0, 1 << 20]);
 }
 
+// The reads of an exact mix are shared among jobs, also where the number of jobs is a multiple of its period.
+#[test]
+fn every_job_has_the_mix() {
+    let lab = files();
+    for (jobs, percent, ios, want) in [(2, 50, 16, 8), (4, 25, 32, 8), (4, 50, 21, 11)] {
+        let words = format!("--steps fixed --rw rw --rwmixread {percent} --bs 512 --number-ios {ios}");
+        let records =
+            run(&lab, &format!("r{jobs}-{ios}"), &format!("-t a.img {words} --numjobs {jobs} --buffered"));
+        assert_eq!(records.iter().filter(|r| r.op == Op::Read).count(), want, "{words}");
+        for job in 0..jobs {
+            let own = records.iter().filter(|r| r.sequence % jobs == job);
+            let (issued, reads) =
+                own.fold((0, 0), |(n, reads), r| (n + 1, reads + i64::from(r.op == Op::Read)));
+            assert!(
+                (reads * 100 - issued * percent).abs() < 100,
+                "{words}: job {job} has {reads} of {issued}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_seek_list_is_gone_through() {
     let lab = files();

@@ -40,6 +40,31 @@ fn reads_and_writes_are_spread_evenly() {
     assert_eq!(shared, 30);
 }
 
+// Every thread has the mix, also where its period divides the queue depth; the total stays exact.
+#[test]
+fn every_queue_thread_has_the_mix() {
+    let lab = lab();
+    for (depth, percent, ops, want) in
+        [(2, 50, 16, 8), (4, 25, 32, 8), (8, 75, 60, 45), (4, 50, 21, 11), (5, 20, 33, 7), (1, 50, 9, 5)]
+    {
+        let args = format!("{TS} {REST} -rwratio {percent} -numreqs {ops} -queuedepth {depth}");
+        xdd(&lab, 0, &args);
+        let mut total = 0;
+        for thread in 0..depth {
+            let mut reads = 0;
+            let stamps = stamps_of(&lab, 0, thread);
+            for (issued, stamp) in (1..).zip(&stamps) {
+                reads += i64::from(stamp.op == "r");
+                let strays = (reads * 100 - percent * issued).abs();
+                assert!(strays < 100, "{args}: thread {thread} after {issued} operations: {reads} reads");
+            }
+            assert!(stamps.len() as i64 >= ops / i64::from(depth), "{args}");
+            total += reads;
+        }
+        assert_eq!(total, want, "{args}");
+    }
+}
+
 // Check 30.
 #[test]
 fn nothing_is_written_unless_asked_for() {
