@@ -99,6 +99,49 @@ def line_uring(bench):
     return closed_on_zram(bench, "uring", "io_uring", 32, ["--registerfiles=1", "--fixedbufs=1", "--hipri=0"])
 
 
+def line_fill(bench):
+    """writes to a file in memory: zeros, incompressible data, and fio's with scrambled and with refilled buffers"""
+    rows = []
+    for size, depth, label in ((4 << 10, 32, "4 KiB"), (1 << 20, 4, "1 MiB")):
+        rows += fill_of_size(bench, size, depth, label)
+    return rows
+
+
+def fill_of_size(bench, size, depth, label):
+    """The file lies in memory: the target takes hardly longer than the data, so this is the worst case for its maker."""
+    target = os.path.join("/dev/shm", f"iosonar-bench-{os.getpid()}")
+    region, total = 64 << 20, (64 << 20 if bench.tiny else 4 << 30)
+    shape = ["--rw", "randwrite", "--bs", str(size), "--iodepth", str(depth), "--size", str(region), "--norandommap"]
+    ours = ["run", "-t", target, "--buffered", "--overlap", "allow", "--number-ios", str(total // size), *shape]
+    theirs = [f"--filename={target}", "--ioengine=io_uring", f"--io_size={total}", "--fallocate=none", *shape]
+    rows = {}
+    for other, said in (("zeros", "ours, zeros"), ("scrambled", "fio, scrambled buffers"),
+                        ("refilled", "fio, --refill_buffers")):
+        speed = Row("fill", f"{label} incompressible writes to memory", "GB/s", higher=True, digits=2)
+        cost = Row("fill", f"{label} incompressible, run phase", "ns CPU/KiB")
+        speed.other = cost.other = said
+        rows[other] = (speed, cost)
+    rate = lambda result: None if result is None else result["requests"] * size / result["seconds"] / 1e9
+    busy = lambda result: None if result is None else result["run_cpu"] / result["requests"] / size * 1024e9
+    try:
+        with open(target, "wb") as file:
+            for _ in range(region >> 20):
+                file.write(bytes(1 << 20))
+        for turn in range(bench.pairs):
+            runs = [("full", lambda: bench.ours([*ours, "--fill-random", "100"])),
+                    ("zeros", lambda: bench.ours([*ours, "--fill-random", "0"])),
+                    ("scrambled", lambda: bench.fio(*theirs)),
+                    ("refilled", lambda: bench.fio(*theirs, "--refill_buffers"))]
+            done = {name: run() for name, run in (runs if turn % 2 == 0 else runs[::-1])}
+            for other, (speed, cost) in rows.items():
+                speed.add(rate(done["full"]), rate(done[other]))
+                cost.add(busy(done["full"]), busy(done[other]))
+    finally:
+        if os.path.exists(target):
+            os.remove(target)
+    return [row for pair in rows.values() for row in pair]
+
+
 def line_burst(bench):
     """a million requests due at once, push-back, all threads on one CPU"""
     count = 20_000 if bench.tiny else 1_000_000

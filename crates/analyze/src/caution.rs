@@ -86,6 +86,8 @@ pub enum CautionId {
     BackwardTime,
     /// Transfers were shorter than asked.
     ShortTransfers,
+    /// Written data can be compressed.
+    Compressible,
 }
 
 /// One caution.
@@ -121,6 +123,7 @@ pub(crate) fn cautions(summary: &Summary, plan: &Plan, info: &RunInfo) -> Vec<Ca
     checks(&mut list, info);
     state(&mut list, info, summary);
     holes(&mut list, info, summary);
+    compressible(&mut list, summary, plan);
     ended(&mut list, info);
     outcomes(&mut list, summary, plan);
     placement(&mut list, summary);
@@ -315,6 +318,20 @@ fn holes(list: &mut List, info: &RunInfo, summary: &Summary) {
     }
 }
 
+/// Devices that compress write zeros, and data that repeats, faster than data of users.
+fn compressible(list: &mut List, summary: &Summary, plan: &Plan) {
+    let percent = plan.fill.random_percent;
+    let has_named_data = plan.targets.iter().all(|target| target.handling.data.is_some());
+    if percent >= 100 || has_named_data || summary.counts.write.total == 0 || !summary.stamps.is_empty() {
+        return;
+    }
+    let text = format!(
+        "Written data was compressible: {percent} % of each sector was random, the rest zeros. A target that compresses or \
+         deduplicates looks faster than with data of users: write with --fill-random 100 there."
+    );
+    list.push(CautionId::Compressible, Severity::Note, text);
+}
+
 fn placement(list: &mut List, summary: &Summary) {
     // A recording's device is the one that the load is of.
     for target in summary.targets.iter().filter(|_| !summary.run.is_recording()) {
@@ -458,6 +475,18 @@ mod tests {
         assert!(
             cautions[0].text.contains("/dev/b") && cautions[0].text.contains("more than 0 requests failed")
         );
+    }
+
+    #[test]
+    fn compressible_data_is_noted_where_storage_was_written() {
+        let mut f = Fixture::mixed();
+        assert!(!ids(&f).contains(&CautionId::Compressible));
+        f.plan.fill.random_percent = 40;
+        let cautions = f.summary().cautions;
+        let caution = cautions.iter().find(|c| c.id == CautionId::Compressible).expect("a caution");
+        assert!(caution.text.contains("40 %") && caution.severity == Severity::Note, "{caution:?}");
+        f.plan.access.buffered = true;
+        assert!(!ids(&f).contains(&CautionId::Compressible));
     }
 
     #[test]

@@ -200,8 +200,9 @@ pub struct IoArgs {
     /// Open targets with O_SYNC
     #[arg(long)]
     pub sync: bool,
-    /// Incompressible share of written data in percent; the rest is zeros
-    #[arg(long, value_name = "PCT", default_value = "0", value_parser = clap::value_parser!(u8).range(0..=100))]
+    /// Make this share of written data incompressible, in percent; the rest is zeros. Less than 100 flatters devices that
+    /// compress or deduplicate
+    #[arg(long, value_name = "PCT", default_value = "100", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub fill_random: u8,
     /// Number that written blocks carry; equal numbers write equal bytes. Default: a new one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..1 << 63))]

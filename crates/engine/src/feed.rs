@@ -48,6 +48,14 @@ impl Feed {
         Ok(Answer::Seen)
     }
 
+    /// The next request, where it can be known without waiting; it stays the next, and may still not go.
+    pub(crate) fn upcoming(&mut self, now: Nanos) -> Option<Item> {
+        match self {
+            Feed::Direct(source) => source.upcoming(now),
+            Feed::Ahead(ahead) => ahead.peek().copied(),
+        }
+    }
+
     pub(crate) fn lines(&self) -> u64 {
         match self {
             Feed::Direct(source) => source.lines(),

@@ -80,6 +80,7 @@ impl Prepared {
             placement: target.placement,
             spin,
             max_errors: self.plan.faults.max_errors,
+            writes: target.writes,
             // Of a load with a rising rate not all may be asked for.
             expected: target.load.as_ref().and_then(|_| target.expected_requests(1)),
             rules: PassRules::new(&self.plan, part.target),

@@ -17,13 +17,30 @@ pub(crate) struct Author {
 }
 
 /// What of a request its data depends on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Content {
     pub(crate) sequence: u64,
     pub(crate) op: Op,
     pub(crate) extent: Extent,
     /// From the start of the pass; 0 without a time of its own. Nothing of the clock: equal runs write equal bytes.
     pub(crate) due: Nanos,
+}
+
+/// Bytes that are made at a time, some microseconds: completions are looked at in between.
+pub(crate) const SLICE: usize = 16 << 10;
+
+/// Data of the next write, as far as it is made.
+#[derive(Debug)]
+struct Ahead {
+    content: Content,
+    buffer: Buffer,
+    made: usize,
+}
+
+impl Ahead {
+    fn is_whole(&self) -> bool {
+        self.made == self.buffer.len()
+    }
 }
 
 /// Memory for the data of one worker's requests, bounded by the plan.
@@ -33,8 +50,7 @@ pub(crate) struct Payloads {
     pass: u32,
     /// None where the backend needs no data.
     pool: Option<BufferPool>,
-    /// Data of the next write, made while there was time.
-    ahead: Option<(u64, Buffer)>,
+    ahead: Option<Ahead>,
 }
 
 impl Payloads {
@@ -42,15 +58,15 @@ impl Payloads {
         Payloads { author, pass: 0, pool, ahead: None }
     }
 
-    /// Sequence numbers begin anew: what was made ahead for the last pass must not meet its namesake.
+    /// Sequence numbers start again: data made ahead for the last pass must not meet its namesake.
     pub(crate) fn begin(&mut self, pass: u32) {
         self.pass = pass;
         self.forget_ahead();
     }
 
     fn forget_ahead(&mut self) {
-        if let Some((_, buffer)) = self.ahead.take() {
-            self.give(buffer);
+        if let Some(ahead) = self.ahead.take() {
+            self.give(ahead.buffer);
         }
     }
 
@@ -66,51 +82,81 @@ impl Payloads {
     }
 
     /// Whether the data of a request still has to be made: that takes time.
-    pub(crate) fn is_to_be_made(&self, op: Op, sequence: u64) -> bool {
-        op == Op::Write
-            && self.pool.is_some()
-            && self.ahead.as_ref().is_none_or(|(made, _)| *made != sequence)
+    pub(crate) fn is_to_be_made(&self, content: &Content) -> bool {
+        let is_made = |ahead: &Ahead| ahead.is_whole() && ahead.content == *content;
+        content.op == Op::Write && self.pool.is_some() && !self.ahead.as_ref().is_some_and(is_made)
     }
 
-    /// Makes the data of the next write while there is time, so that it costs no delay.
-    pub(crate) fn prepare(&mut self, content: Content) {
-        if self.is_to_be_made(content.op, content.sequence) {
-            // What was made for another is of no use: that one was dropped, or waits.
-            self.forget_ahead();
-            self.ahead = self.make(content).map(|buffer| (content.sequence, buffer));
+    /// Whether data can be made slice by slice while requests are in flight, and none is made yet. Data by name is made
+    /// in one go: completions would be noticed late.
+    pub(crate) fn has_room_ahead(&self) -> bool {
+        self.pool.is_some() && self.author.data.is_none() && !self.ahead.as_ref().is_some_and(Ahead::is_whole)
+    }
+
+    /// Makes the next slice of a write's data; `true` when no more can be made: all is made, or no memory is free.
+    pub(crate) fn prepare(&mut self, content: Content) -> bool {
+        if !self.is_to_be_made(&content) {
+            return true;
         }
+        let (mut buffer, made) = match self.ahead.take() {
+            Some(ahead) if ahead.content == content => (ahead.buffer, ahead.made),
+            other => {
+                // The other request was dropped, or waits: its data is of no use now.
+                self.ahead = other;
+                self.forget_ahead();
+                let Some(buffer) = self.buffer(content) else { return true };
+                (buffer, 0)
+            }
+        };
+        let made = self.make(&mut buffer, content, made);
+        self.ahead.insert(Ahead { content, buffer, made }).is_whole()
     }
 
     /// The data of a request; none: all memory is in use, and some comes back with the next completion.
     pub(crate) fn take(&mut self, content: Content) -> Option<Buffer> {
-        match self.ahead.take() {
-            Some((sequence, buffer)) if sequence == content.sequence => return Some(buffer),
-            other => self.ahead = other,
-        }
-        self.make(content).or_else(|| {
-            // What was made for another must not keep this one from going.
-            self.forget_ahead();
-            self.make(content)
-        })
-    }
-
-    fn make(&mut self, content: Content) -> Option<Buffer> {
-        let Some(pool) = &mut self.pool else { return Some(Buffer::empty()) };
-        let mut buffer = pool.take(content.extent.length as usize)?;
-        if let (Op::Write, Some(data)) = (content.op, &self.author.data) {
-            content::fill(&mut buffer, data, content.extent.offset, self.seed_of(content.sequence));
-        } else if content.op == Op::Write {
-            let first = SectorHeader {
-                run_id: self.author.run_id,
-                target: self.author.target.into(),
-                pass: self.pass,
-                sector: content.extent.offset / SECTOR,
-                sequence: content.sequence,
-                due_ns: content.due.0,
-            };
-            fill(&mut buffer, first, self.author.fill);
+        let (mut buffer, mut made) = match self.ahead.take() {
+            Some(ahead) if ahead.content == content => (ahead.buffer, ahead.made),
+            other => {
+                self.ahead = other;
+                let buffer = self.buffer(content).or_else(|| {
+                    // What was made for another must not keep this one from going.
+                    self.forget_ahead();
+                    self.buffer(content)
+                })?;
+                (buffer, 0)
+            }
+        };
+        while content.op == Op::Write && made < buffer.len() {
+            made = self.make(&mut buffer, content, made);
         }
         Some(buffer)
+    }
+
+    /// Memory for a request, with any content.
+    fn buffer(&mut self, content: Content) -> Option<Buffer> {
+        match &mut self.pool {
+            Some(pool) => pool.take(content.extent.length as usize),
+            None => Some(Buffer::empty()),
+        }
+    }
+
+    /// Makes the next slice of the data behind `made` bytes; returns how much is made then.
+    fn make(&self, buffer: &mut Buffer, content: Content, made: usize) -> usize {
+        if let Some(data) = &self.author.data {
+            content::fill(buffer, data, content.extent.offset, self.seed_of(content.sequence));
+            return buffer.len();
+        }
+        let end = buffer.len().min(made + SLICE);
+        let first = SectorHeader {
+            run_id: self.author.run_id,
+            target: self.author.target.into(),
+            pass: self.pass,
+            sector: content.extent.offset / SECTOR,
+            sequence: content.sequence,
+            due_ns: content.due.0,
+        };
+        fill(&mut buffer[made..end], first.after(made as u64 / SECTOR), self.author.fill);
+        end
     }
 
     /// Tells random requests apart: a different seed for each request of a run, the same in an equal run.
@@ -158,11 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_ahead_is_taken_or_gives_way() {
+    fn data_made_ahead_is_taken_or_gives_way() {
         let mut payloads = payloads(8192);
-        payloads.prepare(write(1));
-        assert!(!payloads.is_to_be_made(Op::Write, 1) && payloads.is_to_be_made(Op::Write, 2));
-        let buffer = payloads.take(write(2)).expect("what was made for 1 gives way");
+        assert!(payloads.prepare(write(1)));
+        assert!(!payloads.is_to_be_made(&write(1)) && payloads.is_to_be_made(&write(2)));
+        let buffer = payloads.take(write(2)).expect("data made for 1 gives way");
         assert!(payloads.take(write(1)).is_none());
         payloads.give(buffer);
         let header = |b: &Buffer| SectorHeader::decode(b[..512].try_into().unwrap()).unwrap().sequence;
@@ -177,5 +223,22 @@ mod tests {
         let buffer = payloads.take(write(1)).unwrap();
         assert_eq!(SectorHeader::decode(buffer[..512].try_into().unwrap()).unwrap().pass, 1);
         assert!(payloads.can_hold(1 << 20) && !payloads.can_hold(1 + (1 << 20)));
+    }
+
+    #[test]
+    fn slices_give_the_same_bytes_as_one_go() {
+        let content =
+            Content { extent: Extent { offset: 4096, length: 3 * SLICE as u64 + 1000 }, ..write(5) };
+        let mut payloads = payloads(1 << 20);
+        let whole = payloads.take(content).unwrap().to_vec();
+        let slices = (0..).take_while(|_| !payloads.prepare(content)).count();
+        assert_eq!(slices, 3, "the fourth slice is the last");
+        assert!(payloads.take(content).unwrap().to_vec() == whole);
+        // Half-made data is finished when its request goes.
+        payloads.prepare(content);
+        assert!(payloads.is_to_be_made(&content) && payloads.take(content).unwrap().to_vec() == whole);
+        for (i, sector) in whole.as_chunks::<512>().0.iter().enumerate() {
+            assert_eq!(SectorHeader::decode(sector).unwrap().sector, 8 + i as u64);
+        }
     }
 }

@@ -52,7 +52,7 @@ pub struct TargetReady {
     pub placement: Placement,
     /// What its load holds; none for standard input and patterns.
     pub load: Option<Facts>,
-    writes: bool,
+    pub(crate) writes: bool,
     /// What reading its load tells during the run.
     pub(crate) told: Arc<Told>,
 }

@@ -2,14 +2,15 @@
 //!
 //! One thread runs it for one target, or for one job of several on a target. Each turn looks for completions, asks for
 //! the time once, and then does whatever the scheduler finds due, up to a batch; the backend hands a batch over at
-//! once. Between due times it sleeps, and spins at the end of a sleep; both see completions.
+//! once. Between due times it sleeps, and spins at the end of a sleep; both see completions. Before it sleeps or waits it
+//! makes the data of the next write, slice by slice, with a look for completions after each slice.
 
 use crate::conductor::{Next, Permit};
 use crate::control::Control;
 use crate::feed::{Answer, Feed};
 use crate::gate::Member;
 use crate::passes::{Company, PassRules};
-use crate::payload::{Content, Payloads};
+use crate::payload::{Content, Payloads, SLICE};
 use crate::progress::Gauge;
 use iosonar_archive::{Checks, Marks, Miscompare, Outcome, PassTimes, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
@@ -45,6 +46,8 @@ pub(crate) struct Settings {
     /// How long before a due time to stop sleeping.
     pub(crate) spin: Nanos,
     pub(crate) max_errors: Option<u64>,
+    /// Whether any of its requests may be a write.
+    pub(crate) writes: bool,
     /// Requests of a pass, where a scan has counted them.
     pub(crate) expected: Option<u64>,
     pub(crate) rules: PassRules,
@@ -56,6 +59,17 @@ struct Origin {
     load_time: Nanos,
     requested: Extent,
     marks: Marks,
+}
+
+/// What became of a request that the scheduler issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Issued {
+    /// The backend has it.
+    Gone,
+    /// It has to wait for memory.
+    NeedsMemory,
+    /// More of its data has to be made.
+    NeedsData,
 }
 
 /// Why a worker stopped before its end.
@@ -122,6 +136,10 @@ pub(crate) struct Worker<'a> {
     done: Vec<Completion>,
     /// A request that has its slot and waits for memory, and since when.
     stalled: Option<(Slot, Nanos)>,
+    /// A request that has its slot, and memory whose data is not whole yet.
+    unmade: Option<Slot>,
+    /// Bytes of data made since requests were handed over last.
+    made: u64,
     /// Which slots' requests had to wait for memory.
     without_buffer: Vec<bool>,
     /// Requests of the pass that its source has given.
@@ -158,6 +176,8 @@ impl<'a> Worker<'a> {
             scheduler: Scheduler::new(settings.depth, settings.overlap),
             done: Vec::with_capacity(depth),
             stalled: None,
+            unmade: None,
+            made: 0,
             without_buffer: vec![false; depth],
             offered: 0,
             tally: Tally::default(),
@@ -307,17 +327,23 @@ impl<'a> Worker<'a> {
         self.reap(Wait::No);
         let now = self.backend.now();
         if self.control.is_stopped(now) {
-            self.tally.stopped |= self.scheduler.has_more() || self.stalled.is_some() || !self.is_last_pass;
+            let is_held = self.stalled.is_some() || self.unmade.is_some();
+            self.tally.stopped |= self.scheduler.has_more() || is_held || !self.is_last_pass;
             self.stop(now);
         } else if let Some(why) = self.company.fellows.over() {
             self.end_early(why, now);
         }
         let goes_on = self.act(feed, now);
-        self.backend.submit();
+        self.submit();
         if let Err(gone) = self.recorder.tick(now) {
             self.fail(gone.into());
         }
         goes_on
+    }
+
+    fn submit(&mut self) {
+        self.backend.submit();
+        self.made = 0;
     }
 
     /// Does what the scheduler finds due at this moment, up to a batch; `false` when the pass is over.
@@ -329,12 +355,14 @@ impl<'a> Worker<'a> {
                         return true;
                     }
                 }
-                Decision::Issue(slot) => {
-                    if !self.issue(slot, now) {
+                Decision::Issue(slot) => match self.issue(slot, now) {
+                    Issued::Gone => {}
+                    Issued::NeedsMemory => {
                         self.wait(Nanos(u64::MAX));
                         return true;
                     }
-                }
+                    Issued::NeedsData => return true,
+                },
                 Decision::Drop(request, by) => self.record_unsent(&request, Outcome::Dropped, Some(by), now),
                 Decision::Cancel(request) => self.cancel(&request, now),
                 Decision::Sleep(until) => {
@@ -342,7 +370,9 @@ impl<'a> Worker<'a> {
                     return true;
                 }
                 Decision::Wait => {
-                    self.wait(Nanos(u64::MAX));
+                    if !self.make_next(feed, now) {
+                        self.wait(Nanos(u64::MAX));
+                    }
                     return true;
                 }
                 Decision::Finished => return false,
@@ -351,25 +381,32 @@ impl<'a> Worker<'a> {
         true
     }
 
-    /// A request that waits for memory goes before all others: it has its slot already.
+    /// A request that waits for memory or data goes before all others: it has its slot already.
     fn next(&mut self, now: Nanos) -> Decision<Origin> {
-        match self.stalled {
-            Some((slot, _)) => Decision::Issue(slot),
+        match self.held() {
+            Some(slot) => Decision::Issue(slot),
             None => self.scheduler.next(now),
         }
+    }
+
+    fn held(&self) -> Option<Slot> {
+        self.stalled.map(|(slot, _)| slot).or(self.unmade)
     }
 
     /// Sleeps until shortly before `until`, then spins.
     fn sleep(&mut self, until: Nanos) {
         // What is due already must not wait for what is due next.
-        self.backend.submit();
-        let now = self.backend.now();
+        self.submit();
+        let mut now = self.backend.now();
         if until <= now {
             return;
         }
         if let Some(head) = self.scheduler.head() {
             let content = self.content(head);
-            self.payloads.prepare(content);
+            if self.make_ahead(content) {
+                return;
+            }
+            now = self.backend.now();
         }
         let spin = self.settings.spin;
         if !self.backend.is_timed() || until.saturating_sub(now) > spin {
@@ -377,6 +414,44 @@ impl<'a> Worker<'a> {
         } else {
             self.spin(until);
         }
+    }
+
+    /// Makes the data of the request that goes after the next completion; `true` if one came meanwhile.
+    fn make_next(&mut self, feed: &mut Feed, now: Nanos) -> bool {
+        if !self.settings.writes || !self.payloads.has_room_ahead() {
+            return false;
+        }
+        let next = match self.scheduler.head() {
+            Some(head) => Some(self.content(head)),
+            None => feed.upcoming(now.saturating_sub(self.start)).and_then(|item| self.content_of(&item)),
+        };
+        next.is_some_and(|content| self.make_ahead(content))
+    }
+
+    /// Makes data while nothing else is to be done; `true` if a completion or a stop ends that.
+    fn make_ahead(&mut self, content: Content) -> bool {
+        if !self.payloads.is_to_be_made(&content) {
+            return false;
+        }
+        self.submit();
+        while !self.payloads.prepare(content) {
+            if self.reap(Wait::No) {
+                return true;
+            }
+            let now = self.backend.now();
+            if self.control.is_stopped(now) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The content of a request that has not been offered yet, if it can go.
+    fn content_of(&self, item: &Item) -> Option<Content> {
+        let extent = self.settings.placement.place(item.extent)?.extent;
+        let fits = self.payloads.can_hold(extent.length);
+        let due = item.due.unwrap_or_default();
+        fits.then_some(Content { sequence: item.sequence, op: item.op, extent, due })
     }
 
     /// Spins until `until`, but not so long that a stop would go unnoticed.
@@ -404,11 +479,15 @@ impl<'a> Worker<'a> {
         self.reap(Wait::Until(until.min(latest)));
     }
 
-    /// Lets nothing more go. A request that only waits for memory goes no more either.
+    /// Lets nothing more go. A request that only waits for memory or data goes no more either.
     fn stop(&mut self, now: Nanos) {
         self.scheduler.stop(now);
-        if let Some((slot, since)) = self.stalled.take() {
+        let held = self.held();
+        self.unmade = None;
+        if let Some((_, since)) = self.stalled.take() {
             self.tally.buffer_stalls.add(now.saturating_sub(since));
+        }
+        if let Some(slot) = held {
             let Issue { request, due, .. } = *self.scheduler.issued(slot);
             self.scheduler.complete(slot, now);
             self.record_unsent(&request, Outcome::Cancelled, None, due);
@@ -533,21 +612,22 @@ impl<'a> Worker<'a> {
         Content { sequence: request.sequence, op: request.op, extent: request.extent, due }
     }
 
-    /// Hands a slot's request to the backend; `false` if it has to wait for memory.
-    fn issue(&mut self, slot: Slot, now: Nanos) -> bool {
+    /// Hands a slot's request to the backend, once it has memory and data.
+    fn issue(&mut self, slot: Slot, now: Nanos) -> Issued {
         if self.payloads.are_empty() {
             self.push(slot, Buffer::empty(), now);
-            return true;
+            return Issued::Gone;
         }
         let request = &self.scheduler.issued(slot).request;
         let content = self.content(request);
-        if self.payloads.is_to_be_made(content.op, content.sequence) {
-            // Making data takes its time, which must not be the delay of those before.
-            self.backend.submit();
+        if self.payloads.is_to_be_made(&content) && !self.make_now(content) {
+            self.unmade = Some(slot);
+            return Issued::NeedsData;
         }
+        self.unmade = None;
         let Some(buffer) = self.payloads.take(content) else {
             self.stalled.get_or_insert((slot, now));
-            return false;
+            return Issued::NeedsMemory;
         };
         let stalled = self.stalled.take();
         if let Some((_, since)) = stalled {
@@ -555,7 +635,19 @@ impl<'a> Worker<'a> {
         }
         self.without_buffer[slot.0 as usize] = stalled.is_some();
         self.push(slot, buffer, now);
-        true
+        Issued::Gone
+    }
+
+    /// Makes a slice of the data of a request that is due; `false` if more has to be made after a look at completions.
+    ///
+    /// Data takes time, which must not be the delay of requests before this one: they are handed over after each slice,
+    /// and not before each request, because that would end batches of small ones.
+    fn make_now(&mut self, content: Content) -> bool {
+        if self.made >= SLICE as u64 || content.extent.length > SLICE as u64 {
+            self.submit();
+        }
+        self.made += content.extent.length.min(SLICE as u64);
+        self.payloads.prepare(content)
     }
 
     #[inline]

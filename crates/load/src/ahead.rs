@@ -82,6 +82,14 @@ impl ReadAhead {
         }
     }
 
+    /// The next request, if it has been read; it stays the next.
+    pub fn peek(&mut self) -> Option<&Item> {
+        if self.first.is_none() {
+            self.first = self.answers.pop().ok();
+        }
+        self.first.as_ref().and_then(|answer| answer.as_ref().ok())
+    }
+
     /// Lines of input read so far; it may be ahead of what was asked for.
     pub fn lines(&self) -> u64 {
         self.lines.load(Relaxed)
@@ -145,6 +153,13 @@ mod tests {
         let mut ahead = ReadAhead::start(|| Ok(Box::new(Counter(0)))).unwrap();
         assert!(ahead.prime(Duration::from_secs(60)));
         assert!(matches!(ahead.poll(), Ok(Next::Item(Item { sequence: 0, .. }))));
+        let peeked = loop {
+            match ahead.peek() {
+                Some(item) => break item.sequence,
+                None => std::thread::yield_now(),
+            }
+        };
+        assert_eq!((peeked, ahead.peek().map(|item| item.sequence)), (1, Some(1)));
         let mut expected = 1;
         loop {
             match ahead.poll().unwrap() {

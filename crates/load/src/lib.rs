@@ -61,6 +61,12 @@ pub trait Source: Send {
     /// The next request; `now` is the time since the start of the pass, for sources that end by time.
     fn next(&mut self, now: Nanos) -> Result<Option<Item>, LoadError>;
 
+    /// The request that [`Source::next`] would return at `now`, where a source knows it without reading on. It is a
+    /// hint: nothing is consumed, and the source may end before that request.
+    fn upcoming(&self, _now: Nanos) -> Option<Item> {
+        None
+    }
+
     /// Lines of input read so far, text included; 0 where there are none.
     fn lines(&self) -> u64 {
         0

@@ -128,6 +128,14 @@ impl Pattern {
     /// The next request; `now` is the time since the start of the pass.
     #[inline]
     pub fn next_item(&mut self, now: Nanos) -> Option<Item> {
+        let item = self.item(now)?;
+        let steps = self.share.step();
+        self.advance(steps);
+        Some(item)
+    }
+
+    #[inline]
+    fn item(&self, now: Nanos) -> Option<Item> {
         let (shape, sequence, due) = (&self.shape, self.sequence, self.timetable.due());
         let time = due.unwrap_or(now);
         if sequence >= shape.requests || shape.end.is_some_and(|end| time >= end) {
@@ -141,10 +149,7 @@ impl Pattern {
             self.addresses.block(sequence, self.index, shape.blocks) * shape.unit
         };
         let extent = Extent { offset: shape.offset + from, length };
-        let item = Item { sequence, load_time: time, due, op, extent, ramp: time < shape.ramp };
-        let steps = self.share.step();
-        self.advance(steps);
-        Some(item)
+        Some(Item { sequence, load_time: time, due, op, extent, ramp: time < shape.ramp })
     }
 
     #[inline]
@@ -217,6 +222,10 @@ fn check_zones(order: &Order, region: u64) -> Result<(), Unfit> {
 impl Source for Pattern {
     fn next(&mut self, now: Nanos) -> Result<Option<Item>, LoadError> {
         Ok(self.next_item(now))
+    }
+
+    fn upcoming(&self, now: Nanos) -> Option<Item> {
+        self.item(now)
     }
 }
 

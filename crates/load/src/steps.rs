@@ -71,13 +71,18 @@ impl Steps {
 
     /// The next request; `now` is the time since the start of the pass.
     pub fn next_item(&mut self, now: Nanos) -> Option<Item> {
+        let item = self.item(now)?;
+        self.sequence = item.sequence.saturating_add(self.stride);
+        Some(item)
+    }
+
+    fn item(&self, now: Nanos) -> Option<Item> {
         let number = self.sequence;
         let due = self.due(number);
         let time = due.map_or(now, |due| due.max(now));
         if number >= self.requests || self.series.time_limit.is_some_and(|limit| time >= limit) {
             return None;
         }
-        self.sequence = number.saturating_add(self.stride);
         let (op, extent) = self.request(number);
         Some(Item { sequence: number, load_time: due.unwrap_or(now), due, op, extent, ramp: false })
     }
@@ -141,6 +146,10 @@ impl Steps {
 impl Source for Steps {
     fn next(&mut self, now: Nanos) -> Result<Option<Item>, LoadError> {
         Ok(self.next_item(now))
+    }
+
+    fn upcoming(&self, now: Nanos) -> Option<Item> {
+        self.item(now)
     }
 }
 

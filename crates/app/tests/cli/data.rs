@@ -65,11 +65,11 @@ fn headers_are_right(lab: &Lab, name: &str, bytes: &[u8], run_id: u64) {
 
 fn fills(access: &str) {
     let lab = lab();
-    let zeros = written(&lab, "zeros", &format!("{access} --run-id 5"));
+    let zeros = written(&lab, "zeros", &format!("{access} --run-id 5 --fill-random 0"));
     headers_are_right(&lab, "zeros", &zeros, 5);
     assert!(sectors(&zeros).iter().all(|s| s[HEADER..].iter().all(|b| *b == 0)));
 
-    let full = written(&lab, "full", &format!("{access} --run-id 6 --fill-random 100"));
+    let full = written(&lab, "full", &format!("{access} --run-id 6"));
     headers_are_right(&lab, "full", &full, 6);
     let share = share_after_zlib(&full);
     assert!(share > 0.98, "{share}");
@@ -111,6 +111,85 @@ fn equal_run_ids_write_equal_bytes_and_others_do_not() {
         let other = run(&format!("c{fill}"), 12);
         assert!(sectors(&first).iter().zip(sectors(&other)).all(|(a, b)| a != b));
     }
+}
+
+/// Whether no compressor finds anything, and no block of 4 KiB appears twice in all of `contents`.
+fn is_incompressible_and_unique(contents: &[Vec<u8>]) {
+    let mut blocks = std::collections::HashSet::new();
+    for (number, bytes) in contents.iter().enumerate() {
+        let share = share_after_zlib(bytes);
+        assert!(share > 0.95, "content {number}: {share}");
+        assert!(bytes.chunks(4096).all(|block| blocks.insert(block)), "content {number} has a block again");
+    }
+}
+
+// Small requests, large ones that are made in slices, several loops, due times, and a mix with reads.
+#[test]
+fn runs_write_incompressible_data_by_default_and_never_the_same_twice() {
+    for (name, pattern) in [
+        ("small", "--rw randwrite --bs 4k --iodepth 8"),
+        ("large", "--rw write --bs 1m --iodepth 4"),
+        ("odd", "--rw write --bs 68k --iodepth 2"),
+        ("jobs", "--rw randwrite --bs 16k --numjobs 3 --overlap allow"),
+        ("due", "--rw write --bs 64k --rate-iops 4000 --iodepth 2"),
+        ("steps", "--steps sequential --rw write --bs 32k"),
+    ] {
+        let lab = lab();
+        let run = |target: &str, more: &str| {
+            let path = lab.target(target, 0);
+            std::fs::write(&path, vec![0; 17 * 68 << 12]).unwrap();
+            lab.expect(
+                0,
+                &format!(
+                    "run -t {target} --size {} {pattern} --buffered --no-progress {more} -o {target}.result",
+                    17 * 68 << 12
+                ),
+            );
+            std::fs::read(path).unwrap()
+        };
+        let once = run("once", "--run-id 5");
+        assert!(once == run("again", "--run-id 5"), "{name}: equal ids write different bytes");
+        let twice = run("twice", "--run-id 5 --passes 2");
+        let other = run("other", "");
+        for bytes in [&once, &twice, &other] {
+            let headers = sectors(bytes).iter().map(|s| SectorHeader::decode(s).expect(name));
+            assert!(headers.enumerate().all(|(at, header)| header.sector == at as u64), "{name}");
+        }
+        is_incompressible_and_unique(&[once, twice, other]);
+    }
+}
+
+#[test]
+fn replays_and_plans_are_incompressible_by_default_and_plans_that_say_otherwise_keep_theirs() {
+    let lab = lab();
+    is_incompressible_and_unique(&[written(&lab, "a", "--buffered"), written(&lab, "b", "--buffered")]);
+    let shown = lab.expect(0, "run -t t.img --rw write --bs 4k --size 1m --buffered --show-plan").out;
+    assert!(shown.contains("[fill]\nrandom_percent = 100\n"), "{shown}");
+    for (name, fill, random) in
+        [("full", "", true), ("empty", "[fill]\n", true), ("zeros", "[fill]\nrandom_percent = 0\n", false)]
+    {
+        lab.file("t.img", vec![0; 1 << 20]);
+        lab.file("plan.toml", shown.replace("[fill]\nrandom_percent = 100\n", fill));
+        lab.expect(0, &format!("run plan.toml --no-progress -o {name}"));
+        let share = share_after_zlib(&std::fs::read(lab.path("t.img")).unwrap());
+        assert!(if random { share > 0.95 } else { share < 0.1 }, "{name}: {share}");
+    }
+}
+
+#[test]
+fn front_ends_of_other_tools_keep_their_own_data() {
+    let lab = lab();
+    let path = lab.file("t.img", vec![0xff; 1 << 20]);
+    let plan = lab.expect(0, "blkreplay t.img --show-plan").out;
+    assert!(plan.contains("[fill]\nrandom_percent = 0\n"), "{plan}");
+    let xdd = "xdd -target t.img -op write -reqsize 8 -blocksize 4096 -numreqs 8";
+    let plan = lab.expect(0, &format!("{xdd} -show-plan")).out;
+    assert!(plan.contains("random_percent = 0\n") && plan.contains("byte = 0\n"), "{plan}");
+    lab.expect(0, xdd);
+    let bytes = std::fs::read(path).unwrap();
+    assert!(
+        bytes[..8 * 8 * 4096].iter().all(|b| *b == 0) && bytes[8 * 8 * 4096..].iter().all(|b| *b == 0xff)
+    );
 }
 
 #[test]

@@ -21,7 +21,8 @@ pub(crate) struct Facts {
     /// As `ctime` gave it, in seconds since 1970.
     started: Option<u64>,
     access: Access,
-    fill: Fill,
+    /// 0 where the text does not name it: the default of the program that wrote it.
+    random_percent: u8,
     service: Nanos,
     is_dry: bool,
     policy: Option<OverlapPolicy>,
@@ -102,7 +103,7 @@ impl Facts {
             "use_o_sync" => self.access.sync = value == "1",
             "fill_random" => {
                 let percent = value.parse().ok().filter(|p| *p <= 100);
-                self.fill.random_percent = percent.unwrap_or_default();
+                self.random_percent = percent.unwrap_or_default();
             }
             "simulate_io" => self.service = value.parse().unwrap_or_default(),
             "dry_run" => self.is_dry = value == "1",
@@ -180,7 +181,7 @@ impl Facts {
             destroy: false,
             engine,
             access: self.access,
-            fill: self.fill,
+            fill: Fill { random_percent: self.random_percent },
             overlap: Overlap {
                 policy: self.policy.unwrap_or(default.policy),
                 strong: self.strong.unwrap_or(default.strong),

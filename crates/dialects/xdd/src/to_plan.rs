@@ -38,7 +38,8 @@ impl Settings {
             destroy: global.destroy,
             engine: Engine::Threads,
             access: Access { buffered: true, sync: false },
-            fill: Fill::default(),
+            // Targets name their data, as XDD does; nothing else is written.
+            fill: Fill { random_percent: 0 },
             overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },
             pacing: Pacing { realtime: global.maxpri.then_some(MAX_PRIORITY), ..Pacing::default() },
             memory: self.memory(),
