@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Builds the fuzz targets and runs each of them for a while. They need a nightly compiler; without one the script says so
+# and exits with 0. cargo-fuzz is not needed.
+#
+#     lab/fuzz.sh                          every target, ten minutes each
+#     lab/fuzz.sh SECONDS [TARGET...]      these targets, SECONDS each
+#
+# Environment:
+#     LAB_FUZZ_DIR    where corpora, logs and findings are kept (default: target/fuzz)
+#     LAB_FUZZ_JOBS   targets that run at the same time (default: 1)
+#
+# One line for each target says how many inputs it ran, how many features of the program they covered at the start and
+# at the end, and what was found. Each finding is a file below LAB_FUZZ_DIR/findings; a target repeats it with
+# `LAB_FUZZ_DIR/bin/TARGET FILE`. Exits with 1 if something was found, and with 2 if the command line is wrong.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+export RUSTUP_AUTO_INSTALL=0
+if ! cargo +nightly --version > /dev/null 2>&1; then
+    echo "SKIPPED: fuzz targets, because there is no nightly compiler (rustup toolchain install nightly)"
+    exit 0
+fi
+
+seconds=${1:-600}
+if ! [[ $seconds =~ ^[1-9][0-9]*$ ]]; then
+    echo "usage: lab/fuzz.sh [SECONDS [TARGET...]]" >&2
+    exit 2
+fi
+shift $(($# > 0))
+mapfile -t known < <(basename -s .rs fuzz/fuzz_targets/*.rs)
+for target; do
+    if [[ " ${known[*]} " != *" $target "* ]]; then
+        printf 'there is no fuzz target %s; the targets are: %s\n' "$target" "${known[*]}" >&2
+        exit 2
+    fi
+done
+(($#)) || set -- "${known[@]}"
+
+dir=${LAB_FUZZ_DIR:-$PWD/target/fuzz}
+host=$(rustc -vV | sed -n 's/^host: //p')
+mkdir -p "$dir"/{bin,corpus,findings,log}
+dir=$(cd "$dir" && pwd)
+
+# The instrumentation that libFuzzer needs, as cargo-fuzz sets it. `--target` keeps it away from build scripts.
+build() {
+    local coverage='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
+        -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
+        -Cllvm-args=-sanitizer-coverage-trace-compares'
+    local target bins=()
+    for target; do bins+=(--bin "$target"); done
+    RUSTFLAGS="$(xargs <<< "$coverage") --cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1" \
+        cargo +nightly build --quiet --release --manifest-path fuzz/Cargo.toml --target "$host" \
+        --target-dir "$dir/target" "${bins[@]}"
+    # Copies, so that a later build does not exchange a program that runs.
+    for target; do cp --remove-destination "$dir/target/$host/release/$target" "$dir/bin/$target"; done
+}
+
+# What libFuzzer reports in its first and last status lines: `#123 INITED cov: 45 ft: 67 …`.
+features() { # WHICH-END LOG
+    grep -oE '\bft: [0-9]+' "$2" | "$1" -n 1 | grep -oE '[0-9]+' || echo 0
+}
+
+fuzz() { # TARGET
+    local target=$1 log=$dir/log/$1 seeds=() dictionary=() found
+    mkdir -p "$dir/corpus/$target" "$dir/findings/$target"
+    [[ ! -d fuzz/seeds/$target ]] || seeds=("fuzz/seeds/$target")
+    [[ ! -f fuzz/dictionaries/$target ]] || dictionary=("-dict=fuzz/dictionaries/$target")
+    # A finding ends the program, and another one takes the time that is left.
+    local end=$((SECONDS + seconds)) runs=0
+    while ((SECONDS < end)); do
+        nice -n 19 "$dir/bin/$target" -max_total_time=$((end - SECONDS)) -timeout=20 -rss_limit_mb=2048 \
+            -print_final_stats=1 -artifact_prefix="$dir/findings/$target/" "${dictionary[@]}" \
+            "$dir/corpus/$target" "${seeds[@]}" > "$log" 2>&1 || true
+        runs=$((runs + $(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)))
+        grep -qE '^SUMMARY|deadly signal' "$log" || break
+    done
+    found=$(find "$dir/findings/$target" -type f | wc -l)
+    printf '%-18s %10d runs, features %5d → %5d, findings %d\n' \
+        "$target" "$runs" "$(features head "$log")" "$(features tail "$log")" "$found"
+    ((found == 0))
+}
+
+build "$@"
+printf '%d targets, %d s each\n' $# "$seconds"
+failed=0
+running=0
+for target; do
+    if ((running == ${LAB_FUZZ_JOBS:-1})); then
+        wait -n || failed=1
+        running=$((running - 1))
+    fi
+    fuzz "$target" &
+    running=$((running + 1))
+done
+while ((running)); do
+    wait -n || failed=1
+    running=$((running - 1))
+done
+exit "$failed"
