@@ -444,7 +444,15 @@ mod tests {
 
     fn everything(readers: usize) -> Wanted {
         let demand = Some(DemandOptions::default());
-        Wanted { tally: true, diagrams: Some(Detail::Full), stalls: true, demand, one_device: false, readers }
+        Wanted {
+            tally: true,
+            diagrams: Some(Detail::Full),
+            throughput_window_ns: None,
+            stalls: true,
+            demand,
+            one_device: false,
+            readers,
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use iosonar_trace::kernel::{At, Paired, Timing};
 use iosonar_trace::{Entry, Kind, Pairing, Requests};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Where the events lie.
