@@ -121,7 +121,12 @@ fn every_module_says_what_it_is_for_and_nothing_is_left_over() {
 
 /// The product's part of a file: without its tests.
 fn product(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
+    let is_module = |(at, mark): &(usize, &str)| {
+        let line = text[at + mark.len()..].lines().next().unwrap_or_default();
+        line.ends_with('{')
+    };
+    let tests = text.match_indices("#[cfg(test)]\nmod ").find(is_module);
+    tests.map_or(text, |(at, _)| &text[..at])
 }
 
 /// Whatever creates a file could overwrite one. `os::create` creates exclusively, `host::output` judges what users name;

@@ -339,7 +339,7 @@ fn turns_of_completed_requests_are_those_of_one_device_if_asked() {
     let run = |out: &str| {
         format!(
             "run --engine sim -t one -t other --size 1g --rw randread --rate-iops 1000 --number-ios 400 --no-progress \
-             --sim-jitter 3ms -o {out}"
+             --sim-jitter 3ms --seed 3 --run-id 3 -o {out}"
         )
     };
     lab.expect(0, &run("run"));
