@@ -3,9 +3,9 @@
 //! A block device or `/dev/zero` in place of a text would otherwise be read until memory is full.
 
 use std::fmt;
-use std::fs::{File, FileType, Metadata};
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 /// Plans, setup files, lists of places and other texts that people write.
@@ -14,6 +14,9 @@ pub const TEXT_LIMIT: u64 = 16 << 20;
 pub const LIST_LIMIT: u64 = 256 << 20;
 /// Binary results of other programs.
 pub const DUMP_LIMIT: u64 = 4 << 30;
+
+/// Device number of `/dev/null`.
+const NULL: u64 = 0x103;
 
 /// Why an input was not read.
 #[derive(Debug)]
@@ -45,10 +48,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What a file of this type is; none for what can be read to its end.
-    pub fn of(file_type: FileType) -> Option<Kind> {
-        match file_type {
+    /// What a file is; none for what can be read to its end: a regular file, a pipe, and `/dev/null`, which is empty.
+    pub fn of(metadata: &Metadata) -> Option<Kind> {
+        match metadata.file_type() {
             it if it.is_file() || it.is_fifo() => None,
+            it if it.is_char_device() && metadata.rdev() == NULL => None,
             it if it.is_block_device() => Some(Kind::BlockDevice),
             it if it.is_char_device() => Some(Kind::CharacterDevice),
             it if it.is_dir() => Some(Kind::Directory),
@@ -127,7 +131,7 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String, Unread> {
 }
 
 fn refuse(metadata: &Metadata, limit: u64) -> Result<(), Unread> {
-    match Kind::of(metadata.file_type()) {
+    match Kind::of(metadata) {
         Some(kind) => Err(Unread::Kind(kind)),
         None if metadata.len() > limit => Err(Unread::TooLarge { limit }),
         None => Ok(()),
@@ -164,6 +168,7 @@ mod tests {
     #[test]
     fn what_has_no_end_is_not_read() {
         assert!(matches!(read(Path::new("/dev/zero"), 1), Err(Unread::Kind(Kind::CharacterDevice))));
+        assert_eq!(read(Path::new("/dev/null"), 0).unwrap(), b"");
         assert!(matches!(read(Path::new("/"), 1), Err(Unread::Kind(Kind::Directory))));
         assert!(matches!(read(Path::new("/nowhere"), 1), Err(Unread::Io(_))));
     }

@@ -9,14 +9,12 @@ use iosonar_plan::ByteSize;
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, IsTerminal, Read, Seek, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes that are copied at once.
 const TOGETHER: usize = 1 << 20;
-/// Device number of `/dev/null`.
-const NULL: u64 = 0x103;
 
 /// An input that can be read from its begin as often as needed.
 #[derive(Debug, Clone)]
@@ -65,7 +63,7 @@ impl Source {
 
 /// What has no end is not even opened: opening some devices does something to them.
 fn open(path: &Path) -> io::Result<File> {
-    match Kind::of(path.metadata()?.file_type()) {
+    match Kind::of(&path.metadata()?) {
         Some(kind @ (Kind::BlockDevice | Kind::Directory)) => Err(no_input(kind)),
         _ => File::open(path),
     }
@@ -77,10 +75,9 @@ fn no_input(kind: Kind) -> io::Error {
 }
 
 fn refuse_endless(path: &Path, file: &File, metadata: &Metadata) -> Result<(), Failure> {
-    let is_harmless = || file.is_terminal() || metadata.rdev() == NULL;
-    match Kind::of(metadata.file_type()) {
+    match Kind::of(metadata) {
         None | Some(Kind::Other) => Ok(()),
-        Some(Kind::CharacterDevice) if is_harmless() => Ok(()),
+        Some(Kind::CharacterDevice) if file.is_terminal() => Ok(()),
         Some(kind) => Err(Failure::refused(anyhow!(no_input(kind)).context(path.display().to_string()))),
     }
 }

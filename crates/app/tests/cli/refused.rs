@@ -195,18 +195,6 @@ fn targets_that_are_none() {
 
 // A file of sysfs stands for a file system without direct I/O; it is only read.
 #[test]
-fn a_target_without_direct_io() {
-    let target = Path::new("/sys/kernel/uevent_seqnum");
-    if !target.is_file() || crate::data::opens_directly(target) {
-        return iosonar_testkit::skip("a_target_without_direct_io", "there is no file that has none");
-    }
-    let lab = ready();
-    lab.file("reads.load", rows(&[("0", 0, 8, 'R')]));
-    let args = format!("replay reads.load -t {} --start-grace 0 -o out", target.display());
-    refuses(&lab, &args, &["uevent_seqnum", "no direct I/O", "--buffered"]);
-}
-
-#[test]
 fn a_target_that_is_too_small() {
     let lab = ready();
     lab.file("large.load", rows(&[("0", 8, 8, 'W'), ("1", 0, 4_096, 'W')]));

@@ -408,3 +408,22 @@ fn a_step_of_the_wall_clock_changes_no_time() {
     assert!(longest < 1_000_000_000_000, "{longest} ns");
     println!("longest response {} ms", longest / 1_000_000);
 }
+
+#[test]
+fn a_target_without_direct_io_is_refused_with_the_remedy() {
+    needs!("unshare");
+    let lab = lab();
+    std::fs::create_dir(lab.path("mem")).unwrap();
+    lab.file("load", load_text(&[Line { time: 0, sector: 0, length: 8, op: Op::Read }]));
+    let script = r#"mount -t ramfs none mem && head -c 65536 /dev/zero >mem/file && exec "$0" "$@""#;
+    let words = ["unshare", "-m", "--propagation", "private", "sh", "-c", script];
+    let command = "replay load -t mem/file --start-grace 0 --no-progress -o out";
+    let ended = Ended::of(lab.command_under(&words, command).output().unwrap());
+    assert_eq!(ended.code, 2, "{}", ended.err);
+    for words in ["mem/file", "no direct I/O", "--buffered"] {
+        assert!(ended.err.contains(words), "no {words:?} in {}", ended.err);
+    }
+    assert!(!lab.path("out").exists());
+    let ended = Ended::of(lab.command_under(&words, &format!("{command} --buffered")).output().unwrap());
+    assert_eq!(ended.code, 0, "{}", ended.err);
+}
