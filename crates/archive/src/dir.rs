@@ -365,11 +365,15 @@ impl MadeRecords {
 fn copy_records(log: &Path, to: &Path, key_values: KeyValues) -> Result<File> {
     let mut writer = RecordWriter::create(to, key_values, ROW_GROUP)?;
     let mut written = Ok(());
-    read_log(log, &mut |record| {
+    let end = read_log(log, &mut |record| {
         if written.is_ok() {
             written = writer.push(record);
         }
     })?;
+    // The log goes when its records are copied: it stays where some would go with it.
+    if end.damage.places > 0 {
+        return Err(ArchiveError::damaged(log, end.damage.to_string()));
+    }
     written.and_then(|()| writer.finish()).map_err(|e| ArchiveError::parquet(to, e))
 }
 
@@ -491,7 +495,7 @@ impl Archive {
     /// Calls `f` with every record, in the order in which their completions were seen.
     pub fn for_each_record(&self, f: &mut dyn FnMut(&Record)) -> Result<LogEnd> {
         if let Some(file) = self.record_file()? {
-            return Ok(LogEnd { records: file.for_each(f)?, lost_bytes: 0 });
+            return Ok(LogEnd { records: file.for_each(f)?, ..LogEnd::default() });
         }
         let log = self.dir.join(LOG);
         let may_be_missing = matches!(self.run.state, RunState::Running | RunState::Broken(_));
@@ -522,6 +526,7 @@ impl Archive {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::Damage;
     use crate::{Marks, Outcome, Stalls};
     use iosonar_plan::{Engine, Extent, Nanos, Op};
     use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -685,6 +690,57 @@ mod tests {
             assert_eq!((read.len(), end.records), (records, records as u64), "cut {cut}");
             assert_eq!(end.lost_bytes > 0, cut != LAST, "cut {cut}");
         }
+    }
+
+    #[test]
+    fn what_follows_damage_is_read_and_the_damage_is_placed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (dir, writer, mut log) = new_archive(scratch.path(), &plan());
+        let (path, mut begins) = (dir.join(LOG), Vec::new());
+        for frame in 0..4u64 {
+            begins.push(fs::metadata(&path).unwrap().len());
+            log.append(&[0, 1, 2].map(|n| Record { sequence: 3 * frame + n, ..Record::default() })).unwrap();
+        }
+        let whole = fs::read(&path).unwrap();
+        let read = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            let (records, end) = read_all(&Archive::open(&dir).unwrap());
+            let sequences: Vec<u64> = records.iter().map(|r| r.sequence).collect();
+            (sequences, end)
+        };
+        assert_eq!(read(&whole).1.damage, Damage::default());
+        let length = begins[2] - begins[1];
+        let wants = Damage { places: 1, bytes: length, first: begins[1] };
+        // Its count, its length, its checksum, its records: each byte of a frame costs this frame alone.
+        for at in begins[1]..begins[2] {
+            let mut damaged = whole.clone();
+            damaged[at as usize] ^= 0xff;
+            let (sequences, end) = read(&damaged);
+            assert_eq!(sequences, [0, 1, 2, 6, 7, 8, 9, 10, 11], "byte {at}");
+            assert_eq!((end.damage, end.lost_bytes, end.records), (wants, 0, 9), "byte {at}");
+        }
+        // Bytes that went, and the end of the log, too.
+        let mut cut = [&whole[..begins[1] as usize + 5], &whole[begins[2] as usize - 3..]].concat();
+        cut.truncate(cut.len() - 7);
+        let (sequences, end) = read(&cut);
+        assert_eq!(sequences, [0, 1, 2, 6, 7, 8]);
+        assert_eq!((end.damage, end.lost_bytes), (Damage { bytes: 8, ..wants }, length - 7));
+        let told = end.remarks().join("; ");
+        assert!(
+            told.starts_with(&format!("8 bytes of its log are damaged, at byte {}:", begins[1])),
+            "{told}"
+        );
+        assert!(told.contains("cut off"), "{told}");
+        // A whole last frame that does not match is damaged; zeros behind the end were never written.
+        let mut last = whole.clone();
+        *last.last_mut().unwrap() ^= 1;
+        assert_eq!(read(&last).1.damage.first, begins[3]);
+        let zeros = [&whole[..], &[0; 100]].concat();
+        assert_eq!((read(&zeros).1.lost_bytes, read(&zeros).1.damage.places), (100, 0));
+        // What cannot be copied whole stays where it is.
+        read(&last);
+        assert!(writer.finish().unwrap_err().to_string().contains("are damaged"));
+        assert!(path.exists());
     }
 
     #[test]

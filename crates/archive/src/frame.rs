@@ -188,6 +188,33 @@ impl Frame {
     }
 }
 
+/// What stands before the records of a frame.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameHead {
+    /// Records.
+    pub count: u32,
+    /// Bytes of the payload.
+    pub length: usize,
+    checksum: u32,
+}
+
+impl FrameHead {
+    /// None if no frame begins so.
+    pub(crate) fn of(head: &[u8; FRAME_HEADER]) -> Option<FrameHead> {
+        let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
+        let (count, length, checksum) = (word(0), word(4) as usize, word(8));
+        // The shortest record has a control word. So zeros are no frame, either.
+        let has_room =
+            count > 0 && length <= FRAME_BYTES && (count as usize).saturating_mul(CONTROL) <= length;
+        has_room.then_some(FrameHead { count, length, checksum })
+    }
+
+    /// Whether this is the payload that was written.
+    pub(crate) fn is_of(&self, payload: &[u8]) -> bool {
+        crc32fast::hash(payload) == self.checksum
+    }
+}
+
 /// The records of a frame's payload.
 #[derive(Debug)]
 pub(crate) struct Records<'a> {

@@ -23,7 +23,7 @@ pub use dir::{
 };
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};
-pub use log::{LogEnd, LogFollower, LogWriter, read_log_from};
+pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};
 pub use parquet::{Part, ROW_GROUP, RecordFile, read_records_from};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{

@@ -1,11 +1,13 @@
 //! The append-only log that holds the records while a run goes on.
 //!
 //! A header, then frames: each a count, a length, a checksum and that many packed records. Each frame is handed to the
-//! kernel by one call, so that after `kill -9` everything up to the last frame is there; the reader stops at the first
-//! frame that is cut off or does not match its checksum, and says how much it left.
+//! kernel by one call, so that after `kill -9` everything up to the last frame is there. A log that ends within a frame is
+//! cut off. Any other frame that does not match its checksum is damaged: the reader counts its bytes and goes on with the
+//! next frame that matches.
 
-use crate::frame::{FRAME_BYTES, FRAME_HEADER, Frame, Records};
+use crate::frame::{FRAME_BYTES, FRAME_HEADER, Frame, FrameHead, Records};
 use crate::{ArchiveError, Record};
+use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +15,8 @@ use std::path::{Path, PathBuf};
 const MAGIC: [u8; 8] = *b"iosonarL";
 const LOG_VERSION: u32 = 2;
 const HEADER: usize = 16;
+/// Bytes that a reader asks for.
+const READ_AT_ONCE: u64 = 1 << 18;
 
 /// Appends frames of records to the log of a running archive.
 #[derive(Debug)]
@@ -56,6 +60,54 @@ pub struct LogEnd {
     pub records: u64,
     /// Bytes behind the last whole frame: what was being written when the run was killed.
     pub lost_bytes: u64,
+    /// What was passed over because it is damaged.
+    pub damage: Damage,
+}
+
+/// Bytes of a log that belong to no frame that matches its checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Damage {
+    /// How many stretches of them.
+    pub places: u64,
+    /// How many, in all.
+    pub bytes: u64,
+    /// Where the first one begins, in bytes from the start of the log.
+    pub first: u64,
+}
+
+impl Damage {
+    fn add(&mut self, at: u64, bytes: u64) {
+        if self.places == 0 {
+            self.first = at;
+        }
+        (self.places, self.bytes) = (self.places + 1, self.bytes + bytes);
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Damage { places, bytes, first } = self;
+        let where_ = if *places == 1 {
+            format!("at byte {first}")
+        } else {
+            format!("in {places} places, first at byte {first}")
+        };
+        write!(f, "{bytes} bytes of its log are damaged, {where_}: the records in them are missing")
+    }
+}
+
+impl LogEnd {
+    /// What a reader should know, as sentences.
+    pub fn remarks(&self) -> Vec<String> {
+        let damaged = (self.damage.places > 0).then(|| self.damage.to_string());
+        let cut_off = (self.lost_bytes > 0).then(|| {
+            format!(
+                "the run did not end; the last {} bytes of its log are cut off and were left out",
+                self.lost_bytes
+            )
+        });
+        damaged.into_iter().chain(cut_off).collect()
+    }
 }
 
 /// Calls `f` with every record of the log at `path`, frame by frame.
@@ -63,13 +115,13 @@ pub(crate) fn read_log(path: &Path, f: &mut dyn FnMut(&Record)) -> Result<LogEnd
     let io = |error| ArchiveError::io(path, error);
     let file = File::open(path).map_err(io)?;
     let size = file.metadata().map_err(io)?.len();
-    read_log_from(BufReader::with_capacity(1 << 16, file), size, path, f)
+    read_log_from(file, size, path, f)
 }
 
 /// The same for a log of `size` bytes that lies anywhere; `path` is what an error names.
 ///
 /// # Errors
-/// What is no log, or cannot be read. A log that is cut off is none.
+/// What is no log, or cannot be read. A log that is cut off or damaged is no error.
 pub fn read_log_from(
     mut input: impl Read,
     size: u64,
@@ -79,19 +131,123 @@ pub fn read_log_from(
     let io = |error| ArchiveError::io(path, error);
     // A run that was killed at its very beginning has no record yet.
     if size < HEADER as u64 {
-        return Ok(LogEnd { records: 0, lost_bytes: size });
+        return Ok(LogEnd { lost_bytes: size, ..LogEnd::default() });
     }
     check_header(&mut input, path)?;
     let mut end = LogEnd::default();
-    let mut good_bytes = HEADER as u64;
-    let mut payload = Vec::new();
-    while let Some(count) = read_frame(&mut input, &mut payload).map_err(io)? {
-        hand_over(&payload, count, path, f)?;
-        end.records += u64::from(count);
-        good_bytes += (FRAME_HEADER + payload.len()) as u64;
+    let mut frames = Frames { input, bytes: Vec::new(), at: 0, before: HEADER as u64, is_over: false };
+    loop {
+        match frames.next().map_err(io)? {
+            Found::Frame(count, payload) => {
+                hand_over(payload, count, path, f)?;
+                end.records += u64::from(count);
+            }
+            Found::Damage { at, bytes } => end.damage.add(at, bytes),
+            Found::CutOff(bytes) => end.lost_bytes = bytes,
+            Found::End => return Ok(end),
+        }
     }
-    end.lost_bytes = size.saturating_sub(good_bytes);
-    Ok(end)
+}
+
+/// What comes next in a log.
+enum Found<'a> {
+    /// So many records, and their payload.
+    Frame(u32, &'a [u8]),
+    /// Bytes up to the next frame, or to the end.
+    Damage {
+        at: u64,
+        bytes: u64,
+    },
+    /// The last bytes are the beginning of a frame.
+    CutOff(u64),
+    End,
+}
+
+/// Looks for the frames of a log.
+struct Frames<R> {
+    input: R,
+    /// Bytes that were read; those before `at` are used up.
+    bytes: Vec<u8>,
+    at: usize,
+    /// Bytes of the log before these.
+    before: u64,
+    is_over: bool,
+}
+
+impl<R: Read> Frames<R> {
+    fn next(&mut self) -> std::io::Result<Found<'_>> {
+        if !self.has(1)? {
+            return Ok(Found::End);
+        }
+        if let Some(head) = self.frame()? {
+            let begin = self.at + FRAME_HEADER;
+            self.at = begin + head.length;
+            return Ok(Found::Frame(head.count, &self.bytes[begin..self.at]));
+        }
+        self.pass_over()
+    }
+
+    /// Passes over everything up to the next whole frame.
+    fn pass_over(&mut self) -> std::io::Result<Found<'_>> {
+        let begin = self.before + self.at as u64;
+        let mut is_beginning =
+            !self.has(FRAME_HEADER)? || self.head().is_some_and(|head| self.ends_within(&head));
+        // After a loss of power a file can have its length, but not its last bytes.
+        let mut is_zero = true;
+        loop {
+            is_zero &= self.bytes[self.at] == 0;
+            self.at += 1;
+            if !self.has(1)? {
+                break;
+            }
+            if self.frame()?.is_some() {
+                (is_beginning, is_zero) = (false, false);
+                break;
+            }
+        }
+        let bytes = self.before + self.at as u64 - begin;
+        let is_cut_off = is_beginning || is_zero;
+        Ok(if is_cut_off { Found::CutOff(bytes) } else { Found::Damage { at: begin, bytes } })
+    }
+
+    /// The frame that lies here, if it is whole and matches its checksum.
+    fn frame(&mut self) -> std::io::Result<Option<FrameHead>> {
+        if !self.has(FRAME_HEADER)? {
+            return Ok(None);
+        }
+        let Some(head) = self.head() else { return Ok(None) };
+        let length = FRAME_HEADER + head.length;
+        let is_whole = self.has(length)? && head.is_of(&self.bytes[self.at + FRAME_HEADER..self.at + length]);
+        Ok(is_whole.then_some(head))
+    }
+
+    /// What may be the head of a frame, of bytes that are there.
+    fn head(&self) -> Option<FrameHead> {
+        FrameHead::of(self.bytes[self.at..].first_chunk()?)
+    }
+
+    /// Whether the log ends before such a frame does. Its payload was asked for already.
+    fn ends_within(&self, head: &FrameHead) -> bool {
+        self.bytes.len() - self.at < FRAME_HEADER + head.length
+    }
+
+    /// Whether so many bytes are left; reads them.
+    fn has(&mut self, wanted: usize) -> std::io::Result<bool> {
+        if self.bytes.len() - self.at >= wanted {
+            return Ok(true);
+        }
+        self.bytes.drain(..self.at);
+        self.before += self.at as u64;
+        self.at = 0;
+        while self.bytes.len() < wanted && !self.is_over {
+            let mut some = self.input.by_ref().take(READ_AT_ONCE);
+            match some.read_to_end(&mut self.bytes) {
+                Ok(read) => self.is_over = read == 0,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.bytes.len() >= wanted)
+    }
 }
 
 /// Reads a log that still grows: each time what has come since.
@@ -173,14 +329,10 @@ fn read_frame(input: &mut impl Read, payload: &mut Vec<u8>) -> std::io::Result<O
     if !read_whole(input, &mut header)? {
         return Ok(None);
     }
-    let word = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
-    let (count, length, checksum) = (word(0), word(4) as usize, word(8));
-    if count == 0 || length > FRAME_BYTES {
-        return Ok(None);
-    }
-    payload.resize(length, 0);
-    let whole = read_whole(input, payload)? && crc32fast::hash(payload) == checksum;
-    Ok(whole.then_some(count))
+    let Some(head) = FrameHead::of(&header) else { return Ok(None) };
+    payload.resize(head.length, 0);
+    let whole = read_whole(input, payload)? && head.is_of(payload);
+    Ok(whole.then_some(head.count))
 }
 
 fn read_whole(input: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<bool> {

@@ -4,6 +4,7 @@ use super::open;
 use crate::args::{ExportArg, ExportArgs};
 use crate::exit::{Exit, Failure};
 use crate::new_load;
+use crate::output::tell;
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, ArchiveError, CsvWriter, JsonWriter, Record};
 use std::io::{self, BufWriter, Write};
@@ -79,6 +80,8 @@ fn each(
         }
     });
     written?;
-    read?;
+    for remark in read?.remarks() {
+        tell(format_args!("iosonar: {}: {remark}", archive.dir().display()));
+    }
     Ok(())
 }

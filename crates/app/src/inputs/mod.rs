@@ -157,11 +157,13 @@ impl Input {
 
     /// Why it is not a whole run, where it is not. Complete once it has been read.
     pub fn incomplete(&self) -> Option<String> {
-        let lost = match &self.kind {
-            Kind::Archive(opened) => opened.log_end.get().map_or(0, |end| end.lost_bytes),
-            _ => 0,
+        let end = match &self.kind {
+            Kind::Archive(opened) => opened.log_end.get().copied().unwrap_or_default(),
+            _ => LogEnd::default(),
         };
+        let lost = end.lost_bytes;
         match self.run().1.state {
+            _ if end.damage.places > 0 => Some(format!("it did not end, and {}", end.damage)),
             _ if lost > 0 => Some(format!("it did not end; the last {lost} bytes of its log are cut off")),
             RunState::Finished | RunState::Unconverted(_) => None,
             RunState::Running => Some("it did not end, or it still goes on".to_string()),
@@ -173,7 +175,7 @@ impl Input {
     /// Lines of it that were left out, and what else does not fit, as sentences. Complete once it has been read.
     pub fn remarks(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Archive(opened) => opened.log_end.get().map(lost).into_iter().flatten().collect(),
+            Kind::Archive(opened) => opened.log_end.get().map(LogEnd::remarks).unwrap_or_default(),
             Kind::Load(load) => load.remarks(),
             Kind::Result(result) => {
                 let bad = result.imported.bad_lines.iter().map(|bad| format!("{bad}: skipped"));
@@ -181,15 +183,6 @@ impl Input {
             }
         }
     }
-}
-
-fn lost(end: &LogEnd) -> Option<String> {
-    (end.lost_bytes > 0).then(|| {
-        format!(
-            "the run did not end; the last {} bytes of its log are cut off and were left out",
-            end.lost_bytes
-        )
-    })
 }
 
 impl Records for Input {

@@ -8,13 +8,13 @@ use crate::traces::open::Device;
 use anyhow::{Context, bail};
 use iosonar_analyze::Limits;
 use iosonar_archive::{
-    Archive, ArchiveError, ArchiveWriter, Fields, MadeRecords, Marks, Outcome, Part, RECORDS, ROW_GROUP,
-    Record, RecordFile, RunInfo, RunState, TargetInfo, is_part_of_archive,
+    Archive, ArchiveError, ArchiveWriter, Fields, LogEnd, MadeRecords, Marks, Outcome, Part, RECORDS,
+    ROW_GROUP, Record, RecordFile, RunInfo, RunState, TargetInfo, is_part_of_archive,
 };
 use iosonar_dialect_blkreplay::recording;
 use iosonar_os::create;
 use iosonar_plan::{Plan, Target};
-use iosonar_trace::{Entry, Next, Pairing, Place, Requests, TraceError, Traced};
+use iosonar_trace::{Bad, Entry, Next, Pairing, Place, Requests, TraceError, Traced};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -29,6 +29,8 @@ enum Batch {
     /// Columns become records only where they are used: to hand records to another CPU costs more than to make them.
     Part(Box<Part>),
     Records(Vec<Record>),
+    /// What was found beside the records, behind the last ones.
+    End(LogEnd),
 }
 
 impl Batch {
@@ -37,6 +39,7 @@ impl Batch {
         match self {
             Batch::Part(part) => part.shown(),
             Batch::Records(records) => records,
+            Batch::End(_) => &[],
         }
     }
 
@@ -48,6 +51,7 @@ impl Batch {
                 records.clear();
                 false
             }
+            Batch::End(_) => false,
         }
     }
 }
@@ -63,6 +67,8 @@ pub struct Recorded {
     devices: Vec<String>,
     read: u64,
     unsent: u64,
+    /// What is to be told as damage, the next one last.
+    damage: Vec<String>,
 }
 
 impl Recorded {
@@ -94,7 +100,15 @@ impl Recorded {
                 let _ = sender.send(Err(error));
             }
         });
-        Recorded { batches, batch: Batch::Records(Vec::new()), used: 0, devices, read: 0, unsent: 0 }
+        Recorded {
+            batches,
+            batch: Batch::Records(Vec::new()),
+            used: 0,
+            devices,
+            read: 0,
+            unsent: 0,
+            damage: Vec::new(),
+        }
     }
 }
 
@@ -119,7 +133,8 @@ fn read_log(archive: &Archive, to: &Batches) -> Result<(), ArchiveError> {
         }
     });
     let _ = to.send(Ok(Batch::Records(batch)));
-    ended.map(drop)
+    let _ = to.send(Ok(Batch::End(ended?)));
+    Ok(())
 }
 
 impl Requests for Recorded {
@@ -134,10 +149,16 @@ impl Requests for Recorded {
                 continue;
             }
             self.used = 0;
+            let at = Place::Line(self.read);
+            if let Some(why) = self.damage.pop() {
+                return Ok(Some(Entry::Bad(Bad { at, why, text: None })));
+            }
             if !self.batch.go_on() {
                 let Ok(batch) = self.batches.recv() else { return Ok(None) };
-                let at = Place::Line(self.read);
                 self.batch = batch.map_err(|error| TraceError::Broken { at, why: error.to_string() })?;
+                if let Batch::End(end) = &self.batch {
+                    self.damage = end.remarks();
+                }
             }
         }
     }

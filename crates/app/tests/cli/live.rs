@@ -254,7 +254,21 @@ fn a_killed_run_keeps_what_was_recorded() {
     let mut damaged = whole.clone();
     *damaged.last_mut().unwrap() ^= 1;
     std::fs::write(&log, damaged).unwrap();
-    assert!(lab.expect(0, "show r").err.contains("bytes of its log"));
+    assert!(lab.expect(0, "show r").err.contains("bytes of its log are damaged"));
+    // Damage in the middle costs its frame alone, and everybody says so, with its place.
+    let mut damaged = whole.clone();
+    damaged[16 + 12 + 20] ^= 1;
+    std::fs::write(&log, damaged).unwrap();
+    let told = "bytes of its log are damaged, at byte 16: the records in them are missing";
+    for args in ["show r", "analyze r", "export r --to csv", "convert r damaged.iosonar", "info r"] {
+        let ended = lab.expect(0, args);
+        assert!(ended.err.contains(told) && !ended.err.contains("cut off"), "{args}: {}", ended.err);
+    }
+    for args in ["analyze r --strict", "convert r strict.iosonar --strict", "info r --strict"] {
+        lab.expect(3, args);
+    }
+    let left = sorted(&lab, "r");
+    assert!(left.len() < records.len() && left[..] == records[records.len() - left.len()..]);
     std::fs::write(&log, &whole[..16]).unwrap();
     assert!(lab.expect(0, "show r").out.contains("No request completed"));
     std::fs::write(&log, &whole[..10]).unwrap();
