@@ -1,6 +1,6 @@
 //! Plain or compressed: seen from the first bytes, never from the name.
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use std::io::{BufRead, BufReader, Chain, Cursor, Error, ErrorKind, Read};
 
 /// Why an input cannot be opened for reading lines.
@@ -32,27 +32,119 @@ pub fn decompress(mut input: impl Read + Send + 'static) -> Result<Box<dyn BufRe
     let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(input);
     let buffered = BufReader::with_capacity(1 << 16, whole);
     Ok(if gzip {
-        let text = Failing { input: MultiGzDecoder::new(buffered), failed: None };
+        let text = Failing { input: Members::new(buffered), failed: None };
         Box::new(BufReader::with_capacity(1 << 16, text))
     } else {
         Box::new(buffered)
     })
 }
 
+/// Something that is no gzip follows a gzip stream. The stream was unpacked wholly, and its checksum is right.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error(
+    "trailing garbage follows the gzip stream; the stream itself is whole: unpack it with 'gzip -dc' and compress it again"
+)]
+struct TrailingGarbage;
+
+impl From<TrailingGarbage> for Error {
+    fn from(garbage: TrailingGarbage) -> Error {
+        Error::new(ErrorKind::InvalidData, garbage)
+    }
+}
+
+/// Whether an input was unpacked wholly, and only what follows it is not gzip.
+pub(crate) fn is_trailing_garbage(error: &Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<TrailingGarbage>())
+}
+
+/// The members of a gzip file, one after the other. Zeros behind the last one are padding, as for gzip(1).
+struct Members<R> {
+    /// None behind the last one.
+    member: Option<GzDecoder<R>>,
+    is_first: bool,
+}
+
+impl<R: BufRead> Members<R> {
+    fn new(input: R) -> Members<R> {
+        Members { member: Some(GzDecoder::new(input)), is_first: true }
+    }
+
+    /// Begins what follows a member that has ended.
+    fn go_on(&mut self) -> std::io::Result<()> {
+        let Some(member) = self.member.take() else { return Ok(()) };
+        let mut input = member.into_inner();
+        let mut is_padded = false;
+        loop {
+            let bytes = input.fill_buf()?;
+            let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+            match bytes.get(zeros) {
+                Some(0x1f) if !is_padded && zeros == 0 => break,
+                Some(_) => return Err(TrailingGarbage.into()),
+                None if bytes.is_empty() => return Ok(()),
+                None => (is_padded, _) = (true, input.consume(zeros)),
+            }
+        }
+        (self.member, self.is_first) = (Some(GzDecoder::new(input)), false);
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            match member.read(bytes) {
+                Ok(0) if !bytes.is_empty() => self.go_on()?,
+                // What has no head of a member is none.
+                Err(e)
+                    if !self.is_first && member.header().is_none() && e.kind() == ErrorKind::InvalidInput =>
+                {
+                    return Err(TrailingGarbage.into());
+                }
+                read => return read,
+            }
+        }
+        Ok(0)
+    }
+}
+
 /// Fails again each time once it has failed: behind damage a decoder may say that the text is over, and nobody would know.
 struct Failing<R> {
     input: R,
-    failed: Option<(ErrorKind, String)>,
+    failed: Option<Failed>,
+}
+
+#[derive(Clone)]
+enum Failed {
+    Garbage(TrailingGarbage),
+    Damaged(ErrorKind, String),
+}
+
+impl Failed {
+    fn of(error: &Error) -> Failed {
+        match is_trailing_garbage(error) {
+            true => Failed::Garbage(TrailingGarbage),
+            false => Failed::Damaged(error.kind(), error.to_string()),
+        }
+    }
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Error {
+        match failed {
+            Failed::Garbage(garbage) => garbage.into(),
+            Failed::Damaged(kind, why) => Error::new(kind, why),
+        }
+    }
 }
 
 impl<R: Read> Read for Failing<R> {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        if let Some((kind, why)) = &self.failed {
-            return Err(Error::new(*kind, why.clone()));
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone().into());
         }
         let read = self.input.read(bytes);
         let failed = read.as_ref().err().filter(|error| is_damage(error));
-        self.failed = failed.map(|error| (error.kind(), error.to_string()));
+        self.failed = failed.map(Failed::of);
         read
     }
 }
@@ -82,9 +174,37 @@ mod tests {
                 assert!(is_damage(&error), "{length}: {error:?}");
             }
         }
-        let mut text = decompress(Cursor::new([&whole[..], b"rubbish behind it"].concat())).unwrap();
-        let mut out = Vec::new();
-        assert!(is_damage(&text.read_to_end(&mut out).unwrap_err()));
-        assert_eq!(out.iter().filter(|b| **b == b'\n').count(), 2000);
+    }
+
+    #[test]
+    fn what_follows_a_gzip_stream_is_told_apart_from_damage() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        (0..2000).for_each(|n| writeln!(gzip, "{}", n * 7919 % 100_003).unwrap());
+        let whole = gzip.finish().unwrap();
+        let lines = |out: &[u8]| out.iter().filter(|b| **b == b'\n').count();
+        let read = |parts: &[&[u8]]| {
+            let mut out = Vec::new();
+            let ended = decompress(Cursor::new(parts.concat())).unwrap().read_to_end(&mut out);
+            (lines(&out), ended)
+        };
+        for garbage in [&b"rubbish behind it"[..], b"x", b"\x1fother than gzip", b"\0\0\0x", &[0x1f; 20]] {
+            let (lines, ended) = read(&[&whole, garbage]);
+            let error = ended.unwrap_err();
+            assert!(is_damage(&error) && is_trailing_garbage(&error), "{garbage:?}: {error:?}");
+            assert_eq!(lines, 2000, "{garbage:?}");
+            let mut text = decompress(Cursor::new([&whole[..], garbage].concat())).unwrap();
+            let mut out = Vec::new();
+            for _ in 0..3 {
+                assert!(is_trailing_garbage(&text.read_to_end(&mut out).unwrap_err()));
+            }
+        }
+        // Members follow each other, and zeros fill up the blocks of a tape.
+        let (lines, ended) = read(&[&whole, &whole, &[0; 1000]]);
+        assert!(lines == 4000 && ended.is_ok(), "{lines} {ended:?}");
+        // A member that is cut off or damaged is no garbage.
+        for second in [&whole[..9], &whole[..whole.len() / 2]] {
+            let error = read(&[&whole, second]).1.unwrap_err();
+            assert!(is_damage(&error) && !is_trailing_garbage(&error), "{error:?}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What was read of a trace outlasts damage behind it.
 
-use crate::input::is_damage;
+use crate::input::{is_damage, is_trailing_garbage};
 use crate::kernel::{Counts, Event, Events};
 use crate::request::{Bad, Entry, Next, Requests, TraceError, Traced};
 use std::io::ErrorKind;
@@ -36,8 +36,10 @@ impl<T> Lasting<T> {
             Ok(None) => Ok(None),
             Err(TraceError::Io { at, error }) if self.is_begun && is_damage(&error) => {
                 self.is_over = true;
-                self.is_doubtful = error.kind() != ErrorKind::UnexpectedEof;
-                let why = self.named(format!("what follows this is lost, because {error}"));
+                let is_whole = is_trailing_garbage(&error);
+                self.is_doubtful = !is_whole && error.kind() != ErrorKind::UnexpectedEof;
+                let lost = if is_whole { "" } else { "what follows this is lost, because " };
+                let why = self.named(format!("{lost}{error}"));
                 Ok(Some(Entry::Bad(Bad { at, why, text: None })))
             }
             Err(TraceError::Broken { at, why }) if self.is_begun => {
@@ -168,6 +170,10 @@ mod tests {
         let (count, told) = load(&bad, None).unwrap();
         assert!(count == 100 && told.len() == 2 && told[0].contains("is damaged"), "{told:?}");
         assert!(load(&whole[..12], None).unwrap_err().contains("is cut off"));
+        // What is behind a whole stream makes nobody doubt it.
+        let (count, told) = load(&[&whole[..], b"rubbish"].concat(), None).unwrap();
+        assert!(count == 100 && told.len() == 1, "{told:?}");
+        assert!(told[0].starts_with("line 100: trailing garbage follows the gzip stream"), "{told:?}");
     }
 
     #[test]

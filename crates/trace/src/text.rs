@@ -1,6 +1,6 @@
 //! Lines of a text trace.
 
-use crate::input::is_damage;
+use crate::input::{is_damage, is_trailing_garbage};
 use crate::request::{Place, TraceError};
 use memchr::memchr;
 use std::io::{BufRead, ErrorKind, Read};
@@ -92,7 +92,7 @@ impl<R: BufRead> Lines<R> {
 /// Says of a compressed input what its damage means.
 pub fn explain(error: std::io::Error) -> std::io::Error {
     match error.kind() {
-        _ if !is_damage(&error) => error,
+        _ if !is_damage(&error) || is_trailing_garbage(&error) => error,
         ErrorKind::UnexpectedEof => {
             std::io::Error::new(error.kind(), "the gzip stream is cut off: copy or make the file again")
         }

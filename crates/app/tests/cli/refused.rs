@@ -115,6 +115,7 @@ fn compressed_loads_that_are_broken_or_foreign() {
         damaged
     };
     refuses_load(damaged_at(10), &["gzip", "damaged", "copy or make"]);
+    refuses_load([&whole[..], b"more"].concat(), &["trailing garbage follows the gzip stream", "gzip -dc"]);
     // Damage in the middle may still decompress to something; then it is its checksum that does not match.
     let lab = ready();
     lab.file("bad.load", damaged_at(whole.len() / 2));
