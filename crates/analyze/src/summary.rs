@@ -3,8 +3,8 @@
 use crate::caution::{self, Caution, Stamp};
 use crate::health::{Circumstances, Health};
 use crate::{
-    ByScope, Counts, CountsByOp, Distribution, ErrorCount, Limits, Parts, Records, Span, Tally, TimeStats,
-    Verdicts,
+    ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Parts, Records, Span, Tally,
+    TimeStats, Verdicts,
 };
 use iosonar_archive::{RECORDING, RunInfo, RunState};
 use iosonar_plan::{Engine, OverlapPolicy, Pace, Plan, Source};
@@ -264,6 +264,22 @@ impl Summary {
         self.run.depth = None;
         self.in_flight.max_on_one_target = None;
         self.waiting.max_for_conflict_on_one_target = None;
+        // A trace tells when requests were issued, not when they were due. A load that carries delays does.
+        if self.delay.all.is_none_or(|delay| delay.max_ns == 0) {
+            self.forget_delay();
+        }
+    }
+
+    fn forget_delay(&mut self) {
+        (self.delay, self.response) = (ByScope::from_fn(|_| None), ByScope::from_fn(|_| None));
+        self.health.at_end = None;
+        let delay = &mut self.limits.delay;
+        (delay.result, delay.max_ns) = (LimitResult::NotApplicable, None);
+    }
+
+    /// Whether it is known how late requests were issued. Of a recording it is not.
+    pub fn knows_delay(&self) -> bool {
+        !self.run.is_recording() || self.delay.all.is_some()
     }
 
     /// As indented JSON with a line end.
@@ -352,8 +368,8 @@ fn targets(tally: &Tally, info: &RunInfo) -> Vec<TargetSummary> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Tally;
     use crate::testing::{Fixture, any_records};
-    use crate::{LimitResult, Tally};
     use proptest::prelude::*;
 
     #[test]

@@ -104,7 +104,7 @@ fn times(out: &mut Lines, s: &Summary) {
     }
     out.heading(&format!("{:19}{}", "Times", time_heads()));
     quantity(out, "latency  (submission to completion)", &s.latency);
-    if s.run.has_timetable {
+    if s.run.has_timetable && s.knows_delay() {
         quantity(out, "delay    (due to submission)", &s.delay);
         quantity(out, "response (due to completion)", &s.response);
     }

@@ -225,6 +225,9 @@ impl Picture {
 
     /// Why it cannot be drawn from this material, if so.
     pub fn lacks(self, material: &Material<'_>) -> Option<&'static str> {
+        if lacks_delay(self.stem(), material) {
+            return Some("a recording does not tell when requests were due, so their delays are not known");
+        }
         match self.0.draw {
             Draw::Run(..) | Draw::Figures(_) => {
                 material.run.is_none().then_some("a load has no times of a run")
@@ -245,6 +248,9 @@ impl Picture {
 
     /// Draws it, if the material has what it needs.
     pub fn draw(self, material: &Material<'_>, style: &Style) -> Option<Scene> {
+        if lacks_delay(self.stem(), material) {
+            return None;
+        }
         let view = View::new(material, style);
         let mut scene = match self.0.draw {
             Draw::Run(_, draw) | Draw::Figures(draw) => draw(&RunView::new(view, material.run.as_ref()?)),
@@ -260,6 +266,12 @@ impl Picture {
         scene.facts.extend(scene.counted.map(|n| ("Requests".to_string(), n.to_string())));
         Some(scene)
     }
+}
+
+/// Whether this picture or table shows delays, and the run does not know them.
+pub(crate) fn lacks_delay(stem: &str, material: &Material<'_>) -> bool {
+    let shows_delay = stem.contains("delay") || stem == replayer::ISSUE_ERROR.stem;
+    shows_delay && material.run.is_some_and(|run| !run.summary.knows_delay())
 }
 
 fn facts(title: &str, subject: &Subject) -> Vec<(String, String)> {

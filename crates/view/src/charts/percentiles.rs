@@ -228,14 +228,18 @@ fn hatch_color(view: &RunView<'_>) -> Rgb {
 fn side(scene: &mut Scene, view: &RunView<'_>, plot: Rect) {
     let p = view.palette;
     let mut lines = vec![("solid: service time,", None), ("submission → completion", None)];
-    if view.summary.run.has_timetable {
+    if view.summary.run.has_timetable && view.summary.knows_delay() {
         lines.extend([
             ("dashed: response time,", None),
             ("due time → completion", None),
             ("what a closed loop would hide", Some(Fill::Hatch(hatch_color(view)))),
         ]);
     } else {
-        lines.push(("no timetable: no response time", None));
+        let timetable = view.summary.run.has_timetable;
+        lines.push((
+            if timetable { "no due times: no response time" } else { "no timetable: no response time" },
+            None,
+        ));
     }
     if view.range.is_some() {
         lines.push(("all requests of the run", None));

@@ -12,6 +12,10 @@ use iosonar_analyze::Detail;
 
 /// Height of the page.
 const HEIGHT: u32 = 2000;
+/// Of the part that shows delays, which recordings do not know.
+const DELAY_HEIGHT: i32 = 440;
+/// Between two parts.
+const GAP: i32 = 6;
 
 type Body = fn(&mut Scene, &RunView<'_>, Rect);
 
@@ -23,7 +27,9 @@ pub(super) static CHART: Chart = Chart {
 };
 
 fn draw(view: &RunView<'_>) -> Scene {
-    let mut scene = Scene::new(PAGE_WIDTH, HEIGHT, view.palette.background);
+    let knows_delay = view.summary.knows_delay();
+    let height = if knows_delay { HEIGHT } else { HEIGHT - DELAY_HEIGHT as u32 - GAP as u32 };
+    let mut scene = Scene::new(PAGE_WIDTH, height, view.palette.background);
     page::head(&mut scene, view, CHART.title);
     page::time_legend(&mut scene, view, &view.summary.latency, 102);
     page::counts_note(&mut scene, view, 102);
@@ -35,7 +41,7 @@ fn draw(view: &RunView<'_>) -> Scene {
             |scene, view, area| {
                 delay_setpoint::body(scene, view, area);
             },
-            440,
+            DELAY_HEIGHT,
         ),
         (
             &percentiles::CHART,
@@ -48,13 +54,16 @@ fn draw(view: &RunView<'_>) -> Scene {
     let mut y = 214;
     let mut plots = Vec::new();
     for (chart, body, height) in parts {
+        if chart.stem == delay_setpoint::CHART.stem && !knows_delay {
+            continue;
+        }
         let mut title = words(chart.title, 110, y, 15.0, view.palette, Anchor::Start);
         title.weight = Weight::Bold;
         scene.text(title);
         let area = Rect { x: 0, y: y + 14, w: PAGE_WIDTH as i32, h: height - 40 };
         body(&mut scene, view, area);
         plots.push(plot_area(area));
-        y += height + 6;
+        y += height + GAP;
     }
     scene.counted = None;
     // Each plot has its own stamp: parts of a sheet are cut out and passed on.

@@ -6,6 +6,7 @@ mod csv;
 mod demand;
 mod run;
 
+use crate::charts::lacks_delay;
 use crate::{Folder, Material, Picture, RunMaterial};
 use iosonar_analyze::demand::DemandAnalysis;
 use std::io::{self, Write};
@@ -96,7 +97,7 @@ static TABLES: &[Table] = &[
 /// Stems of all tables that the material has, in the order of the pictures.
 pub fn data_stems<'a>(material: &'a Material<'a>) -> impl Iterator<Item = &'static str> + 'a {
     let has = |table: &&Table| match table.source {
-        Source::Run(_) => material.run.is_some(),
+        Source::Run(_) => material.run.is_some() && !lacks_delay(table.stem, material),
         Source::Demand(_) => material.demand.is_some(),
         Source::Either(..) => material.run.is_some() || material.demand.is_some(),
     };
@@ -111,6 +112,9 @@ pub fn write_data(
     out: &mut dyn Write,
 ) -> io::Result<bool> {
     let Some(table) = TABLES.iter().find(|t| t.stem == stem) else { return Ok(false) };
+    if lacks_delay(stem, material) {
+        return Ok(false);
+    }
     let (run, demand) = (&material.run, material.demand);
     match (&table.source, run, demand) {
         (Source::Run(write) | Source::Either(write, _), Some(run), _) => write(run, options, out)?,

@@ -203,7 +203,8 @@ pub(super) fn against(name: &str, counts: &Correlation, out: &mut dyn Write) -> 
 pub(super) fn percentiles(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = Csv::new(out, &["time", "scope", "value_ns", "requests_up_to", "percent"])?;
     let Some(tally) = m.tally else { return Ok(()) };
-    let response = m.summary.run.has_timetable.then(|| ("response", tally.response()));
+    let has_response = m.summary.run.has_timetable && m.summary.knows_delay();
+    let response = has_response.then(|| ("response", tally.response()));
     for (name, distributions) in [("service", tally.latency())].into_iter().chain(response) {
         for scope in [Scope::All, Scope::Read, Scope::Write] {
             let distribution = distributions.get(scope);

@@ -69,7 +69,7 @@ impl ReportRun<'_> {
             for (id, _, grid) in grids(run) {
                 blocks.grid(id, grid)?;
             }
-            for (id, relation) in relations(run.diagrams) {
+            for (id, relation) in relations(run) {
                 blocks.relation(id, relation)?;
             }
         }
@@ -122,7 +122,7 @@ impl ReportRun<'_> {
             grids: run.map(|run| grids(&run).iter().map(grid).collect()).unwrap_or_default(),
             series: self.series().iter().map(described).collect(),
             relations: run
-                .map(|run| relations(run.diagrams).iter().map(|(id, r)| relation(id, r)).collect())
+                .map(|run| relations(&run).iter().map(|(id, r)| relation(id, r)).collect())
                 .unwrap_or_default(),
             seek: demand.map(|demand| self.seek(demand)).filter(|seek| seek.columns > 0),
             percentiles: run.map(|run| percentiles::all(&run)).unwrap_or_default(),
@@ -237,11 +237,13 @@ fn grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a CountGri
         ("latency.number", PageBase::Number, &d.latency_by_number),
     ];
     if run.summary.run.has_timetable {
-        all.extend([
-            ("latency.due", PageBase::Due, &d.latency_by_due),
-            ("delay.due", PageBase::Due, &d.delay),
-            ("issue_error", PageBase::Due, &d.issue_error),
-        ]);
+        all.push(("latency.due", PageBase::Due, &d.latency_by_due));
+        if run.summary.knows_delay() {
+            all.extend([
+                ("delay.due", PageBase::Due, &d.delay),
+                ("issue_error", PageBase::Due, &d.issue_error),
+            ]);
+        }
     }
     all.push(("reap_lag", PageBase::Due, &d.reap_lag));
     all.retain(|(_, _, grid)| Class::ALL.into_iter().any(|class| grid.total(class) > 0));
@@ -258,13 +260,12 @@ fn grid((id, base, grid): &(&'static str, PageBase, &CountGrid)) -> PageGrid {
     }
 }
 
-fn relations(d: &Diagrams) -> Vec<(&'static str, &Correlation)> {
-    let all = [
-        ("latency.in-flight", &d.latency_in_flight),
-        ("delay.waiting", &d.delay_waiting),
-        ("latency.delay", &d.latency_delay),
-    ];
-    all.into_iter().filter(|(_, relation)| totals(relation).iter().any(|n| *n > 0)).collect()
+fn relations<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, &'a Correlation)> {
+    let d = run.diagrams;
+    let of_delay = [("delay.waiting", &d.delay_waiting), ("latency.delay", &d.latency_delay)];
+    let of_delay = of_delay.into_iter().filter(|_| run.summary.knows_delay());
+    let all = std::iter::once(("latency.in-flight", &d.latency_in_flight)).chain(of_delay);
+    all.filter(|(_, relation)| totals(relation).iter().any(|n| *n > 0)).collect()
 }
 
 fn totals(relation: &Correlation) -> [u64; 4] {

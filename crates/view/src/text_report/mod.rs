@@ -54,7 +54,7 @@ impl<'a> TextReport<'a> {
     /// The text of a run. `latency` is the run's grid by submission.
     pub fn of_run(summary: &'a Summary, latency: &'a CountGrid, findings: &'a [String]) -> TextReport<'a> {
         let mut times = vec![("latency", &summary.latency)];
-        if summary.run.has_timetable {
+        if summary.run.has_timetable && summary.knows_delay() {
             times.extend([("delay", &summary.delay), ("response", &summary.response)]);
         }
         let latency = LatencyText {
