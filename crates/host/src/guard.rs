@@ -12,7 +12,7 @@ mod openers;
 mod reach;
 mod usage;
 
-pub use contents::{Contents, Look, Part};
+pub use contents::{Contents, Look, Part, SIGNATURES_THREAD};
 pub use openers::Opener;
 pub use usage::{Use, What};
 

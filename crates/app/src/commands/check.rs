@@ -3,12 +3,13 @@
 use crate::check_args::CheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::traces::{Device, Matched, Reading, Trace, matched, open};
+use crate::traces::{Device, Matched, OTHERS, Reading, Trace, matched, open};
 use anyhow::anyhow;
 use iosonar_archive::Archive;
-use iosonar_plan::{Nanos, SECTOR};
-use iosonar_trace::kernel::Timing;
-use iosonar_trace::{Differences, Key};
+use iosonar_host::guard::SIGNATURES_THREAD;
+use iosonar_plan::{Nanos, Op, SECTOR};
+use iosonar_trace::kernel::{RETRIED, Timing};
+use iosonar_trace::{Differences, Key, Traced};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -16,12 +17,13 @@ use std::path::Path;
 
 /// Compares; 5 if they differ.
 pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    let reading = Reading::of(&args.reading, Timing::None)?.keeping_nameless();
-    let mut replay = open(std::slice::from_ref(&args.replay), &reading)?;
-    let mut recording = open(std::slice::from_ref(&args.recording), &reading)?;
+    let reading = || Ok::<_, Failure>(Reading::of(&args.reading, Timing::None)?.keeping_nameless());
+    // A replay names no processes.
+    let mut replay = open(std::slice::from_ref(&args.replay), &reading()?.of_all_processes())?;
+    let mut recording = open(std::slice::from_ref(&args.recording), &reading()?)?;
     let clock = Clock::of(&args.replay, &args.recording)?;
-    let mut wanted = Seen::of(&mut replay, None)?;
-    let mut seen = Seen::of(&mut recording, clock.span())?;
+    let mut wanted = Seen::of(&mut replay, None, &[])?;
+    let mut seen = Seen::of(&mut recording, clock.span(), &[SIGNATURES_THREAD])?;
     if wanted.keys.is_empty() && seen.keys.is_empty() {
         return Err(Failure::refused(anyhow!(
             "{} and {} hold no read or write that could be compared",
@@ -44,17 +46,10 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         Err(error) => return Err(Failure::refused(error)),
     };
     let damaged = wanted.bad + seen.bad;
-    let outside = seen.outside;
-    let lost: u64 = recording
-        .requests
-        .besides()
-        .iter()
-        .filter(|(what, _)| what.starts_with("lost"))
-        .map(|(_, n)| n)
-        .sum();
+    let aside = Aside::of(args, &recording, &seen);
     let found = Differences::between(wanted.keys, seen.keys);
-    let notes = note.into_iter().chain(clock.note()).collect();
-    let beside = Beside { lost, outside, devices, notes, clock: clock.word() };
+    let notes = note.into_iter().chain(clock.note()).chain(aside.notes()).collect();
+    let beside = Beside { aside, devices, notes, clock: clock.word() };
     let text = if args.json {
         as_json(&found, &beside)
     } else {
@@ -68,12 +63,67 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// What is told beside the comparison.
-struct Beside {
+/// What was recorded and not compared.
+struct Aside {
     /// Events that the recording lost.
     lost: u64,
-    /// Requests that were recorded before and behind the run.
+    /// Requests that were recorded before and after the run.
     outside: u64,
+    /// Reads of this tool that look for signatures.
+    own: u64,
+    /// Requests that the kernel issued again.
+    retried: u64,
+    /// Processes that were chosen, and how many requests of others were left out.
+    chosen: Vec<String>,
+    others: u64,
+}
+
+impl Aside {
+    fn of(args: &CheckArgs, recording: &Trace, seen: &Seen) -> Aside {
+        let besides = recording.requests.besides();
+        let count =
+            |is: &dyn Fn(&str) -> bool| besides.iter().filter(|(what, _)| is(what)).map(|(_, n)| n).sum();
+        Aside {
+            lost: count(&|what| what.starts_with("lost")),
+            outside: seen.outside,
+            own: seen.own,
+            retried: count(&|what| what == RETRIED),
+            chosen: args.reading.process.clone(),
+            others: count(&|what| what == OTHERS),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.retried > 0 {
+            notes.push(format!("of the recording {} {RETRIED}", self.retried));
+        }
+        if self.own > 0 {
+            notes.push(format!(
+                "{} reads of this tool, which looks for signatures before it writes, are left out (thread '{SIGNATURES_THREAD}')",
+                self.own
+            ));
+        }
+        if !self.chosen.is_empty() {
+            notes.push(format!(
+                "--process {} applies to the recording only, because a replay names no processes: {} of its requests are left out",
+                self.chosen.join(" --process "),
+                self.others
+            ));
+        }
+        if self.lost > 0 {
+            notes.push(format!(
+                "the recording lost {} events: what is missing may have been among them",
+                self.lost
+            ));
+        }
+        notes
+    }
+}
+
+/// What is told beside the comparison.
+struct Beside {
+    aside: Aside,
     /// Names of the devices, by number; empty where all are taken for one.
     devices: Vec<String>,
     /// What the reader should know, as sentences.
@@ -167,23 +217,28 @@ struct Seen {
     bad: u64,
     /// Reads and writes that are outside of the span.
     outside: u64,
+    /// Reads of threads that were not wanted.
+    own: u64,
 }
 
 impl Seen {
-    fn of(trace: &mut Trace, span: Option<Span>) -> Result<Seen, Failure> {
-        let (mut keys, mut devices, mut outside) = (Vec::new(), Devices::default(), 0);
+    /// What lies within the span, without the reads of `own` threads.
+    fn of(trace: &mut Trace, span: Option<Span>, own: &[&str]) -> Result<Seen, Failure> {
+        let (mut keys, mut devices, mut outside, mut own_reads) = (Vec::new(), Devices::default(), 0, 0);
+        let is_own = |request: &Traced| !own.is_empty() && own.contains(&&*request.process.name());
         let is_inside = |time: Nanos| span.is_none_or(|(from, to)| (from..=to).contains(&time));
         let bad = trace.each(|request, device| {
             match request.kind.op() {
-                Some(op) if is_inside(request.time) => {
+                Some(_) if !is_inside(request.time) => outside += 1,
+                Some(Op::Read) if is_own(request) => own_reads += 1,
+                Some(op) => {
                     keys.push(Key::new(op, request.extent).on(devices.number(device)));
                 }
-                Some(_) => outside += 1,
                 None => {}
             }
             Ok(())
         })?;
-        Ok(Seen { keys, devices: devices.names, bad, outside })
+        Ok(Seen { keys, devices: devices.names, bad, outside, own: own_reads })
     }
 
     fn renumber(&mut self, number: impl Fn(usize) -> u16) {
@@ -227,8 +282,11 @@ fn as_json(found: &Differences, beside: &Beside) -> String {
         "joined": {"requests": found.joined.0, "into": found.joined.1},
         "missing": list(&found.missing),
         "added": list(&found.added),
-        "lost_events": beside.lost,
-        "outside": beside.outside,
+        "lost_events": beside.aside.lost,
+        "outside": beside.aside.outside,
+        "own_reads": beside.aside.own,
+        "retried": beside.aside.retried,
+        "other_processes": beside.aside.others,
         "clock": beside.clock,
         "notes": beside.notes,
     });
@@ -262,15 +320,9 @@ fn as_text(
             let _ = writeln!(text, "             and {} more: --list tells more", keys.len() - args.list);
         }
     }
-    let Beside { lost, outside, .. } = *beside;
+    let outside = beside.aside.outside;
     if outside > 0 {
-        let _ = writeln!(text, "  outside    {outside} requests before and behind the run");
-    }
-    if lost > 0 {
-        let _ = writeln!(
-            text,
-            "  note       the recording lost {lost} events: what is missing may have been among them"
-        );
+        let _ = writeln!(text, "  outside    {outside} requests before and after the run");
     }
     for note in &beside.notes {
         let _ = writeln!(text, "  note       {note}");

@@ -78,6 +78,11 @@ impl Reading {
     pub fn keeping_nameless(self) -> Reading {
         Reading { keep_nameless: true, ..self }
     }
+
+    /// The same, of all processes.
+    pub fn of_all_processes(self) -> Reading {
+        Reading { processes: Vec::new(), ..self }
+    }
 }
 
 /// A trace that is being read.
@@ -324,6 +329,9 @@ fn paired(events: Box<dyn Events>, at: At, reading: &Reading) -> (Boxed, Chosen)
     (in_order(Box::new(paired.from_first()), false, reading), (at, timing))
 }
 
+/// What [`Requests::besides`] calls the requests that were not chosen.
+pub const OTHERS: &str = "requests of other devices and processes";
+
 /// Requests of some devices and processes only.
 struct Selected {
     requests: Boxed,
@@ -381,7 +389,7 @@ impl Requests for Selected {
 
     fn besides(&self) -> Vec<(String, u64)> {
         let mut all = self.requests.besides();
-        all.push(("requests of other devices and processes".into(), self.left_out));
+        all.push((OTHERS.into(), self.left_out));
         all
     }
 }

@@ -127,3 +127,47 @@ fn no_request_is_lost_between_a_load_an_archive_and_a_load() {
     let same = lab.expect(0, "check many.iosonar many.load");
     assert!(same.out.contains("in both    20000 requests"), "{}", same.out);
 }
+
+#[test]
+fn processes_are_chosen_of_the_recording_alone() {
+    let lab = lab();
+    lab.file("a.load", "0 ; 64 ; 8 ; R\n1 ; 72 ; 8 ; R\n");
+    lab.expect(0, &format!("replay a.load {SIM} --start-grace 0 -o ran"));
+    let event = |n: u64, name: &str, sector: u64| {
+        format!("{name}-{n} [001] ..... 2.{n:06}: block_bio_queue: 7,0 R {sector} + 8 [{name}]\n")
+    };
+    let run = event(20, "issue-0", 64) + &event(21, "issue-0", 72);
+    lab.file("seen.ftrace", event(19, "cat", 8) + &run + &event(22, "cat", 16));
+    assert!(lab.expect(5, "check ran seen.ftrace").out.contains("added      2 requests"));
+    let same = lab.expect(0, "check --process issue-0 ran seen.ftrace").out;
+    assert!(same.contains("in both    2 requests") && same.contains("and nothing else"), "{same}");
+    let told = "--process issue-0 applies to the recording only, because a replay names no processes: 2 of its requests";
+    assert!(same.contains(told), "{same}");
+    let json: Value =
+        serde_json::from_str(&lab.expect(0, "check --json --process issue-0 ran seen.ftrace").out).unwrap();
+    assert_eq!((&json["same"], &json["other_processes"]), (&2.into(), &2.into()));
+    // Nothing of a process that is not there: everything is missing.
+    assert!(lab.expect(5, "check --process dd ran seen.ftrace").out.contains("missing    2 requests"));
+}
+
+#[test]
+fn reads_that_look_for_signatures_are_none_of_the_replay() {
+    let lab = lab();
+    lab.file("a.load", "0 ; 0 ; 8 ; R\n1 ; 72 ; 8 ; W\n");
+    lab.expect(0, &format!("replay a.load {SIM} --start-grace 0 -o ran"));
+    let event = |n: u64, name: &str, rwbs: &str, sector: u64| {
+        format!("{name}-{n} [001] ..... 2.{n:06}: block_bio_queue: 7,0 {rwbs} {sector} + 8 [{name}]\n")
+    };
+    // One of them lies where the replay reads, too.
+    let look: String = [0, 8, 4096].iter().map(|sector| event(10, "signatures", "RA", *sector)).collect();
+    let run = event(20, "issue-0", "R", 0) + &event(21, "issue-0", "WS", 72);
+    lab.file("seen.ftrace", look + &run);
+    let same = lab.expect(0, "check ran seen.ftrace").out;
+    assert!(same.contains("in both    2 requests") && same.contains("and nothing else"), "{same}");
+    assert!(same.contains("3 reads of this tool, which looks for signatures before it writes"), "{same}");
+    let json: Value = serde_json::from_str(&lab.expect(0, "check --json ran seen.ftrace").out).unwrap();
+    assert_eq!(json["own_reads"], 3);
+    // Reads of others are.
+    lab.file("other.ftrace", event(10, "blkid", "RA", 8) + &run);
+    assert!(lab.expect(5, "check ran other.ftrace").out.contains("read at sector 8, 8 sectors"));
+}

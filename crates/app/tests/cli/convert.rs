@@ -404,3 +404,103 @@ fn a_killed_conversion_leaves_nothing_in_its_place_and_no_obstacle() {
     }
     assert_eq!(names(&lab), ["a.load", "x.iosonar", "x.parquet"]);
 }
+
+/// Three requests through io_uring, as tracefs tells them: the first one is tried twice, the second one at once, the third
+/// one fails and does not come again.
+pub const TRIED_TWICE: &str = "\
+fio-10 [001] ..... 2.000100: block_bio_queue: 7,0 R 0 + 1536 [fio]
+fio-10 [001] ..... 2.000105: block_bio_complete: 7,0 R 0 + 1536 [-11]
+fio-10 [001] ..... 2.000200: block_bio_queue: 7,0 R 2048 + 8 [fio]
+iou-wrk-10-12 [000] ..... 2.000500: block_bio_queue: 7,0 R 0 + 1536 [iou-wrk-10]
+iou-wrk-10-12 [000] ..... 2.000510: block_split: 7,0 R 0 / 1024 [iou-wrk-10]
+<idle>-0 [001] ..s.. 2.000900: block_rq_complete: 7,0 R () 2048 + 8 be,0,2 [0]
+<idle>-0 [001] ..s.. 2.001500: block_rq_complete: 7,0 R () 0 + 1024 be,0,2 [0]
+<idle>-0 [001] ..s.. 2.002500: block_rq_complete: 7,0 R () 1024 + 512 be,0,2 [0]
+fio-10 [001] ..... 2.003000: block_bio_queue: 7,0 R 4096 + 8 [fio]
+fio-10 [001] ..... 2.003005: block_bio_complete: 7,0 R 4096 + 8 [-11]
+";
+
+#[test]
+fn what_the_kernel_issued_twice_counts_once() {
+    let lab = lab();
+    lab.file("twice.ftrace", TRIED_TWICE);
+    let told = "1 requests were first tried without waiting, ended with EAGAIN, and were issued again: each counts once";
+    let ended = lab.expect(0, "convert twice.ftrace -");
+    let seen: Vec<(u64, u64)> = rows(&ended.out).iter().map(|r| (r.0, r.1)).collect();
+    assert_eq!(seen, [(100_000, 2048), (400_000, 0), (2_900_000, 4096)]);
+    assert!(ended.err.contains(told), "{}", ended.err);
+    // With latencies: from the second try to the end of its last part. What never came again has failed.
+    let ended = lab.expect(0, "convert twice.ftrace ar");
+    assert!(ended.err.contains(told), "{}", ended.err);
+    let records = sorted(&lab, "ar");
+    let latency = |n: usize| records[n].latency().map(|l| l.0);
+    assert_eq!((records.len(), latency(0), latency(1)), (3, Some(700_000), Some(2_000_000)));
+    let shown: Value = serde_json::from_str(&lab.expect(0, "show ar --json").out).unwrap();
+    assert_eq!((count(&shown, "all", "completed"), count(&shown, "all", "failed")), (2, 1));
+    let info: Value = serde_json::from_str(&lab.expect(0, "info --json twice.ftrace").out).unwrap();
+    assert_eq!(info["requests"], 3);
+    assert!(lab.expect(0, "info twice.ftrace").out.contains(told));
+    // The worker's name says nothing about who asked.
+    let of_fio = rows(&lab.expect(0, "convert twice.ftrace - --process fio").out);
+    assert_eq!(of_fio.len(), 3);
+    let checked = lab.expect(0, "check ar twice.ftrace");
+    assert!(checked.out.contains("and nothing else") && checked.out.contains("EAGAIN"), "{}", checked.out);
+}
+
+#[test]
+fn a_recording_shows_no_delay() {
+    let lab = lab();
+    lab.file("twice.ftrace", TRIED_TWICE);
+    lab.expect(0, "convert twice.ftrace ar");
+    let shown = lab.expect(0, "show ar").out;
+    assert!(!shown.contains("due to submission") && shown.contains("does not apply"), "{shown}");
+    assert!(!shown.contains("delay p50"), "{shown}");
+    for (args, at) in [("show ar --json", ""), ("analyze ar --json", "/summary")] {
+        let json: Value = serde_json::from_str(&lab.expect(0, args).out).unwrap();
+        let of =
+            |path: &str| json.pointer(&format!("{at}{path}")).unwrap_or_else(|| panic!("{args}: {path}"));
+        assert_eq!(of("/delay/all"), &Value::Null, "{args}");
+        assert_eq!(of("/limits/delay/result"), "not-applicable", "{args}");
+        assert_eq!(of("/limits/latency/result"), "passed", "{args}");
+        assert_eq!(of("/health/at_end"), &Value::Null, "{args}");
+    }
+    assert!(!lab.expect(0, "analyze ar").out.contains("due to submission"));
+    let ended = lab.expect(0, "plot ar --svg -o pictures --data");
+    assert!(ended.err.contains("delays are not known: g04.delay.setpoint"), "{}", ended.err);
+    let names: Vec<String> = std::fs::read_dir(lab.path("pictures"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    assert!(
+        names.iter().any(|name| name == "sheet.svg") && names.iter().any(|name| name.contains("latency"))
+    );
+    assert!(!names.iter().any(|name| name.starts_with("g04.delay")), "{names:?}");
+    lab.expect(0, "report ar -o page.html");
+    let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(!page.contains("Delay: due to submission") && !page.contains("\"id\":\"delay.due\""));
+    // A result that tells delays keeps them.
+    lab.file("r.load", "0.0 ; 8 ; 8 ; R ; 0.001 ; 0.002\n1.0 ; 16 ; 8 ; R ; 0.003 ; 0.002\n");
+    lab.expect(0, "convert r.load known");
+    let json: Value = serde_json::from_str(&lab.expect(0, "show known --json").out).unwrap();
+    assert_eq!(
+        (&json["delay"]["all"]["max_ns"], &json["limits"]["delay"]["result"]),
+        (&3_000_000.into(), &"passed".into())
+    );
+}
+
+#[test]
+fn bytes_behind_a_gzip_stream_are_called_so_and_cost_nothing() {
+    let lab = lab();
+    let line = |n: u64| format!("128166372{n:09},hm,1,Read,{},4096,413\n", n * 7919 % 100_003 * 4096);
+    let whole = gzip((0..5_000).map(line).collect::<String>().as_bytes());
+    lab.file("more.csv.gz", [&whole[..], b"trailing bytes"].concat());
+    let ended = lab.expect(0, "convert more.csv.gz -");
+    assert_eq!(rows(&ended.out).len(), 5_000);
+    assert!(ended.err.contains("line 5000: trailing garbage follows the gzip stream"), "{}", ended.err);
+    assert!(!ended.err.contains("can be wrong"), "{}", ended.err);
+    lab.expect(3, "convert --strict more.csv.gz more.load");
+    lab.expect(3, "info --strict more.csv.gz");
+    // Zeros fill up the blocks of a tape.
+    lab.file("tape.csv.gz", [&whole[..], &[0; 700]].concat());
+    assert_eq!(rows(&lab.expect(0, "convert --strict tape.csv.gz -").out).len(), 5_000);
+}

@@ -2,6 +2,7 @@
 //! left in the kernel.
 
 use crate::common::*;
+use iosonar_archive::Outcome;
 use iosonar_testkit::{Image, Lab, LoopDevice, Mounted, tool};
 use serde_json::Value;
 use std::path::Path;
@@ -139,6 +140,36 @@ fn a_program_is_recorded_replayed_recorded_again_and_every_request_is_found() {
         (checked["missing"].as_array().unwrap().len(), &checked["missing"][0]["sector"]),
         (1, &sector.into())
     );
+}
+
+/// Both interfaces see the first try of a request that io_uring cannot issue without waiting.
+#[test]
+fn large_requests_that_the_kernel_tries_twice_are_recorded_once() {
+    needs!("dd");
+    let (lab, device) = (lab(), LoopDevice::random(64));
+    or_skip!(check_kernel(&lab, &device));
+    let rows: String = (0..64).map(|n| format!("0.{:03} ; {} ; 1536 ; R\n", n * 3, n * 1536)).collect();
+    lab.file("big.load", rows);
+    let running = recorder(&lab, &device, "", "seen");
+    lab.expect(0, &format!("replay big.load -t {} --engine uring --start-grace 0.2 -o ran", device.text()));
+    stop(running);
+    let checked = lab.expect(0, "check ran seen").out;
+    assert!(checked.contains("in both    64 requests"), "{checked}");
+    assert!(checked.contains("every request was issued, and nothing else"), "{checked}");
+    let json: Value = serde_json::from_str(&lab.expect(0, "check --json ran seen").out).unwrap();
+    let retried = json["retried"].as_u64().unwrap();
+    let records = lab.records("seen");
+    let outside = json["outside"].as_u64().unwrap() as usize;
+    assert_eq!(count(&records, Outcome::Completed), 64 + outside, "none has failed, and none is there twice");
+    // Where the queue takes requests of this size at once, there is no second try.
+    let queue = format!("/sys/block/{}/queue/max_sectors_kb", device.name());
+    let largest: u64 = std::fs::read_to_string(queue).unwrap().trim().parse().unwrap();
+    assert!(retried >= 64 || largest >= 768, "{retried} of 64; the queue takes {largest} KiB");
+    let notices = run_info(&lab.path("seen")).means.notices;
+    assert!(retried == 0 || notices.iter().any(|n| n.contains("ended with EAGAIN")), "{notices:?}");
+    lab.expect(0, "convert seen seen.load");
+    lab.expect(0, "check ran seen.load");
+    assert_eq!(read_load(&lab.path("seen.load")).len(), 64 + outside);
 }
 
 // Done when 4

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+/// The name of the thread that looks for signatures: traces of a device tell it with each read.
+pub const SIGNATURES_THREAD: &str = "signatures";
+
 /// At most so many partitions are looked at; the others are counted.
 const MAX_PARTS: usize = 64;
 /// How long the search of a device with all its partitions may take: one that has lost its disk may never answer.
@@ -119,7 +122,7 @@ fn search_by(signatures: fn(&Path) -> Look, device: PathBuf, deadline: Instant) 
         return Look::CouldNot("no time is left for it".to_owned());
     }
     let (answer, answered) = mpsc::sync_channel(1);
-    let thread = std::thread::Builder::new().name("signatures".to_owned());
+    let thread = std::thread::Builder::new().name(SIGNATURES_THREAD.to_owned());
     // Nobody listens any more to an answer that comes too late.
     let spawned = thread.spawn(move || drop(answer.send(signatures(&device))));
     if let Err(error) = spawned {

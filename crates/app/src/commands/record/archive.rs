@@ -13,7 +13,7 @@ use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_os::create::{new_dir, write_whole};
 use iosonar_plan::{Nanos, Plan};
 use iosonar_trace::kernel::segment::Segments;
-use iosonar_trace::kernel::{At, Paired, Timing};
+use iosonar_trace::kernel::{At, Paired, RETRIED, Timing};
 use iosonar_trace::{Entry, Kind, Pairing, Requests};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -257,6 +257,8 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
         remarks.push(format!("{} more places of the events are damaged", damaged - TOLD));
     }
     let lost = facts.counts.as_ref().map_or(requests.events().lost(), |counts| counts.lost_events);
+    let retried = requests.besides().into_iter().find(|(what, _)| what == RETRIED);
+    remarks.extend(retried.map(|(what, count)| format!("{count} {what}")));
     let told = Told { kinds, pairings, lost, facts };
     remarks.extend(told.remarks());
     let text =
