@@ -273,6 +273,8 @@ impl Summary {
     fn forget_delay(&mut self) {
         (self.delay, self.response) = (ByScope::from_fn(|_| None), ByScope::from_fn(|_| None));
         self.health.at_end = None;
+        let Parts { targets, workers, passes } = &mut self.parts;
+        [targets, workers, passes].into_iter().flatten().for_each(|part| part.delay = None);
         let delay = &mut self.limits.delay;
         (delay.result, delay.max_ns) = (LimitResult::NotApplicable, None);
     }
