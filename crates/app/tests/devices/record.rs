@@ -142,7 +142,7 @@ fn a_program_is_recorded_replayed_recorded_again_and_every_request_is_found() {
     );
 }
 
-/// Both interfaces see the first try of a request that io_uring cannot issue without waiting.
+/// io_uring tries a request without waiting first, and the queue of a loop device does not take these at once.
 #[test]
 fn large_requests_that_the_kernel_tries_twice_are_recorded_once() {
     needs!("dd");
