@@ -445,13 +445,12 @@ mod tests {
     fn everything(readers: usize) -> Wanted {
         let demand = Some(DemandOptions::default());
         Wanted {
+            readers,
             tally: true,
             diagrams: Some(Detail::Full),
-            throughput_window_ns: None,
             stalls: true,
             demand,
-            one_device: false,
-            readers,
+            ..Wanted::nothing()
         }
     }
 

@@ -185,8 +185,8 @@ fn unused(dir: &Path, stem: &str) -> PathBuf {
     names.find(|path| !path.exists() && !path.with_extension("png").exists()).unwrap_or_default()
 }
 
-/// Source and target, how conflicts are met, and how many requests may be in flight.
-pub fn title_of(targets: &[TargetInfo], plan: &Plan) -> String {
+/// Source and target, how conflicts are met, and how many requests may be in flight, where that is known.
+pub fn title_of(targets: &[TargetInfo], plan: &Plan, depth: Option<u32>) -> String {
     let name = |path: &str| {
         let name = Path::new(path).file_name().map(|n| n.to_string_lossy().into_owned());
         name.unwrap_or_else(|| path.to_string())
@@ -206,7 +206,8 @@ pub fn title_of(targets: &[TargetInfo], plan: &Plan) -> String {
         OverlapPolicy::PushBack => "  push-back",
         OverlapPolicy::Order => "  order",
     };
-    format!("{what}{more}{policy}  depth {}", plan.depth)
+    let depth = depth.map_or("unknown".to_string(), |depth| depth.to_string());
+    format!("{what}{more}{policy}  depth {depth}")
 }
 
 /// What is known before the start and makes figures doubtful.

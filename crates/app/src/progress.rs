@@ -198,7 +198,7 @@ fn setting(wish: &Wish<'_>, scene: &Scene<'_>) -> Setting {
     let targets = prepared.info("", "").targets;
     let factors = prepared.targets().iter().filter_map(|t| t.wraparound_factor());
     Setting {
-        title: title_of(&targets, prepared.plan()),
+        title: title_of(&targets, prepared.plan(), Some(prepared.plan().depth)),
         span,
         depth: Some(u64::from(prepared.plan().depth) * prepared.workers() as u64),
         late_limit: Some(wish.late_limit),

@@ -394,6 +394,7 @@ fn of_passes(values: &[f64]) -> PassFindings {
             requests_per_second: 1e9 / value,
             bytes_per_second: 0.0,
         }),
+        in_flight_mean: None,
     };
     summary.parts.passes = values.iter().enumerate().map(part).collect();
     passes::passes(&summary).unwrap()

@@ -9,7 +9,7 @@ use crate::playback::{Player, Slices};
 use crate::screen::Screen;
 use crate::signals;
 use anyhow::anyhow;
-use iosonar_archive::{Archive, LogFollower, RunState};
+use iosonar_archive::{Archive, LogFollower, RECORDING, RunState};
 use iosonar_plan::{Nanos, Plan};
 use iosonar_view::live::{LiveState, Ramp, Setting, draw};
 use std::path::Path;
@@ -81,9 +81,10 @@ fn setting(archive: &Archive, source: &Source) -> Setting {
         RunState::Broken(_) => "broken: ",
         RunState::Running => "unfinished: ",
     };
+    let depth = (!run.is_import && run.tool != RECORDING).then_some(archive.plan().depth);
     let is_load = archive.plan().targets.iter().any(|t| matches!(t.source, iosonar_plan::Source::Load(_)));
     Setting {
-        title: format!("{state}{}", title_of(&run.targets, archive.plan())),
+        title: format!("{state}{}", title_of(&run.targets, archive.plan(), depth)),
         span: Some(source.slices.end()).filter(|_| !source.is_growing()),
         depth: None,
         late_limit: None,
