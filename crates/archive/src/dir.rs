@@ -6,7 +6,7 @@ use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_os::create;
 use iosonar_plan::{Plan, Stamp};
 use parquet::errors::ParquetError;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
@@ -309,7 +309,10 @@ impl ArchiveWriter {
             return Ok(());
         }
         let lock = lock?;
-        lock.try_lock().map_err(|error| ArchiveError::io(&log, error.into()))?;
+        // Where the file system has no locks, nothing better is to be had.
+        if let Err(error @ TryLockError::WouldBlock) = lock.try_lock() {
+            return Err(ArchiveError::io(&log, error.into()));
+        }
         make_durable(&self.dir, RECORDS, |path| copy_records(&log, path, self.key_values()))?;
         fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))
     }
