@@ -190,6 +190,19 @@ impl<'c, 'r> Call<'c, 'r> {
         }
     }
 
+    /// Whole seconds above 0; `10.0` is one way to write 10.
+    pub(crate) fn whole_seconds(&mut self) -> Result<Nanos, UsageError> {
+        match self.some_seconds()? {
+            time if time.0 % Nanos::SECOND.0 == 0 => Ok(time),
+            time => Err(self.wrong(&format!("{time} is no whole number of seconds: give 1 or more"))),
+        }
+    }
+
+    /// This option does what an operator of `option` does: messages about that one name this option.
+    pub(crate) fn stands_for(&mut self, option: &'static str) {
+        self.draft.typed.insert(option, &self.typed);
+    }
+
     /// Changes the named target or, without one, each, also those that are named later.
     pub(crate) fn each(&mut self, change: impl Fn(&mut TargetSettings) + 'static) -> Result<(), UsageError> {
         self.numbered(self.target, move |_, target| change(target))

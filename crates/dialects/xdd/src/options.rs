@@ -7,7 +7,7 @@ use crate::operands::{Call, MAX_WHOLE};
 use crate::parse::{Command, UsageError};
 use crate::setup::plain_dashes;
 use crate::suboptions as sub;
-use iosonar_plan::{BetweenPasses, Nanos};
+use iosonar_plan::BetweenPasses;
 
 /// An option.
 pub(crate) struct Opt {
@@ -46,6 +46,14 @@ pub(crate) fn find(word: &str) -> Option<&'static Opt> {
     name.strip_prefix('-').map_or_else(|| with(name, false), |name| with(name, true))
 }
 
+/// Names that XDD 7 gave to options of XDD 6.5, with the first name that these have here.
+const NAMES_OF_XDD_7: [(&str, &str); 2] = [("memalign", "align"), ("passdelay", "delay")];
+
+/// What XDD 6.5 calls an option that has this name in XDD 7 only; without dashes.
+pub(crate) fn name_for_xdd_7(name: &str) -> Option<&'static str> {
+    NAMES_OF_XDD_7.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name)).map(|(_, ours)| *ours)
+}
+
 /// What is not on this machine alone comes with the time service.
 const LATER: &str =
     "it belongs to what several machines do together, which comes with a later version: leave it out";
@@ -82,9 +90,9 @@ pub(crate) static TABLE: &[Opt] = table! {
         "Not on devices, and only where something is written. Of -createnewfiles, -recreatefiles and -reopen the \
          last one holds."
         |c| c.each(|t| t.between_passes = BetweenPasses::NewFile);
-    Run ["csvout", "csvo"] "FILE"
+    Run ["csvout", "csvo", "cvs"] "FILE"
         "Write all results to FILE as comma-separated values, too."
-        "What FILE held before is lost."
+        "What FILE held before is lost. An example of the manual spells it -cvs."
         |c| { let f = c.file()?; c.run(|g| g.csvout = Some(f)) };
     Each ["datapattern", "dp", "pattern"] "CHARACTER | random | sequenced | ascii TEXT | hex DIGITS"
         "What is written; zeros unless given."
@@ -156,9 +164,9 @@ pub(crate) static TABLE: &[Opt] = table! {
         "Amount of a pass in 1048576 bytes."
         "See -kbytes."
         |c| { let n = c.integer(1, MAX_MEBI)?; c.each(move |t| (t.mbytes, t.kbytes) = (Some(n), None)) };
-    Run ["minall"] ""
+    Run ["minall", "miall"] ""
         "The same as -nomemlock -noproclock."
-        "" |c| c.run(|g| (g.nomemlock, g.noproclock, g.processlock) = (true, true, false));
+        "The manual's history spells it -miall." |c| c.run(|g| (g.nomemlock, g.noproclock, g.processlock) = (true, true, false));
     Run ["nobarrier", "nb"] ""
         "Targets do not wait for each other between passes."
         "" |c| c.run(|g| g.nobarrier = true);
@@ -219,6 +227,14 @@ pub(crate) static TABLE: &[Opt] = table! {
         "Each pass has random locations of its own."
         "It needs -seek random."
         |c| c.each(|t| t.randomize = true);
+    Each ["range"] "BLOCKS"
+        "The same as -seek range BLOCKS."
+        "Section 4.7 of the manual spells it so."
+        |c| {
+            let n = c.integer(1, MAX_WHOLE)?;
+            c.stands_for("seek");
+            c.each(move |t| t.seek.range = Some(n))
+        };
     Each ["readafterwrite", "raw"] "..."
         "Not possible yet: a reader that follows a writer on another machine."
         "On one machine -lockstep does it."
@@ -232,9 +248,9 @@ pub(crate) static TABLE: &[Opt] = table! {
         "Delete the file and make it again between passes."
         "Not on devices, and only where something is written. See -createnewfiles."
         |c| c.each(|t| t.between_passes = BetweenPasses::Recreate);
-    Each ["reopen", "reop"] ""
+    Each ["reopen", "reop", "reopenfiles"] ""
         "Close and open the target between passes."
-        "See -createnewfiles."
+        "See -createnewfiles. The manual's history spells it -reopenfiles."
         |c| c.each(|t| t.between_passes = BetweenPasses::Reopen);
     Each ["report_threshold", "reportthreshold", "rept"] "SECONDS"
         "Report each operation that takes longer."
@@ -323,9 +339,11 @@ pub(crate) static TABLE: &[Opt] = table! {
     Each ["targetdir", "td"] "DIR"
         "What is put before the names of targets, as it is: end it with a slash."
         "" |c| { let dir = c.word("a directory")?; c.each(move |t| t.targetdir = dir.clone()) };
-    Run ["targetoffset", "to"] "BLOCKS"
+    Run ["targetoffset", "to", "procoffset"] "BLOCKS"
         "Target k adds k times so many blocks to every location."
-        "" |c| { let n = c.integer(0, MAX_WHOLE)?; c.run(|g| g.targetoffset = n) };
+        "It holds for the whole run, although the manual's synopsis shows a target: -startoffset target N moves one \
+         target. Its former name is -procoffset."
+        |c| { let n = c.integer(0, MAX_WHOLE)?; c.run(|g| g.targetoffset = n) };
     Run ["targets"] "N NAME1 ... NAMEN | -N NAME | NAME"
         "The targets, numbered from 0; more may follow."
         "With -N the same target N times."
@@ -339,11 +357,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         sub::throttle;
     Each ["timelimit", "tl"] "SECONDS"
         "A pass ends after so many whole seconds at the latest."
-        "What is in flight then completes and counts."
-        |c| {
-            let n = c.integer(1, (1 << 62) / 1_000_000_000)?;
-            c.each(move |t| t.timelimit = Some(Nanos::from_secs(n)))
-        };
+        "What is in flight then completes and counts. 10.0 means 10; fractions of a second are those of XDD 7 only."
+        |c| { let s = c.whole_seconds()?; c.each(move |t| t.timelimit = Some(s)) };
     Run ["timerinfo", "ti"] ""
         "Show what reading the clock costs."
         "" |c| c.run(|g| g.timerinfo = true);
@@ -392,6 +407,9 @@ mod tests {
         names.dedup();
         assert_eq!((names.len(), TABLE.len() > 70), (count, true));
         assert!(TABLE.is_sorted_by_key(|o| o.names[0]));
+        for (theirs, ours) in NAMES_OF_XDD_7 {
+            assert!(!names.contains(&theirs) && TABLE.iter().any(|o| o.names[0] == ours), "{theirs}");
+        }
         assert!(TABLE.iter().all(|o| !o.brief.is_empty() && o.brief.ends_with('.')));
     }
 

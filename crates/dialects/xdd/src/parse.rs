@@ -83,7 +83,10 @@ fn unknown(typed: &str, last: &str) -> UsageError {
             format!("write -{name}, and its value as a word of its own")
         }
         Some(name) => format!("write -{name}"),
-        None => "-fullhelp lists all".into(),
+        None => match options::name_for_xdd_7(name) {
+            Some(ours) => format!("XDD 7's -{name} is -{ours} here, as in XDD 6.5"),
+            None => "-fullhelp lists all".into(),
+        },
     };
     let option: String = typed.chars().take(200).collect();
     UsageError::new(&option, &format!("there is no such option: {remedy}"))
@@ -103,8 +106,17 @@ impl Call<'_, '_> {
                 self.target = Some(number);
                 Ok(())
             }
-            _ if is_number => Err(self
-                .wrong("it holds for the whole run, not for one target: leave out 'target' and its number")),
+            _ if is_number => {
+                let option = self.option.names[0];
+                let remedy = match option {
+                    // The manual's synopsis shows a target, its text and the real program know none.
+                    "targetoffset" => ", or move one target with -startoffset target N",
+                    _ => "",
+                };
+                let text =
+                    "it holds for the whole run, not for one target: leave out 'target' and its number";
+                Err(self.wrong(&format!("{text}{remedy}")))
+            }
             // A file may be called so.
             _ => Ok(()),
         }

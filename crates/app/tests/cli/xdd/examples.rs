@@ -57,6 +57,27 @@ fn random_reads_over_a_range() {
     assert!(changed[..2048] == first[..2048] && changed[2048..4096] != first[..2048]);
 }
 
+// Section 9.1 without the options that need a privilege or a time server; and every other spelling in the manual.
+#[test]
+fn other_spellings_of_the_manual_are_taken() {
+    let lab = lab();
+    let args = "-op write -targets 2 targetfile1 targetfile2 -reqsize 64 -numreqs 10 -verbose –dio -passes 3 \
+                -cvs csvoutput.csv -output output.txt –errout erroroutput.txt -ts output timestamp.csv -ts detailed \
+                -syncwrite –deletefile";
+    assert!(xdd(&lab, 0, args).out.is_empty());
+    let table = std::fs::read_to_string(lab.path("csvoutput.csv")).unwrap();
+    assert!(table.contains("T PASS0003"), "{table}");
+
+    let read = "-op read -reqsize 1 -numreqs 3";
+    xdd(&lab, 0, &format!("{TS} {read} -targets 2 F F -procoffset 100 -miall -timelimit 10.0"));
+    let starts = |target| stamps(&lab, target).iter().map(|s| s.location).collect::<Vec<_>>();
+    assert_eq!((starts(0), starts(1)), (vec![0, 1, 2], vec![100, 101, 102]));
+    let both = |args: &str| locations(&lab, &format!("{read} -targets 1 F -seek random {args}"));
+    assert_eq!(both("-range 4000"), both("-seek range 4000"));
+    let reopened = xdd(&lab, 0, &format!("{read} -targets 1 F -passes 2 -reopenfiles -verbose")).out;
+    assert!(reopened.contains("OpenTime"), "{reopened}");
+}
+
 // Section 5.3, with less to do.
 #[test]
 fn a_reader_follows_a_writer_on_one_target() {

@@ -135,6 +135,8 @@ pub const GOOD: &[(&str, Check)] = &[
     }),
     ("-throttle ops 7.8", |_, p| steps(p, 0).throttle == Some(Throttle::Ops("7.8".parse().unwrap()))),
     ("-throttle bw 87.2", |_, p| steps(p, 0).throttle == Some(Throttle::Bytes(Decimal::whole(87_200_000)))),
+    ("-range 64", |s, p| s.targets[1].seek.range == Some(64) && steps(p, 0).range == Some(ByteSize(65536))),
+    ("-timelimit 10.0", |_, p| steps(p, 0).time_limit == Some(Nanos::from_secs(10))),
     ("-timelimit 10", |_, p| steps(p, 0).time_limit == Some(Nanos::from_secs(10))),
     ("-timerinfo", |s, _| s.global.timerinfo),
     ("-timestamps detailed", |s, _| {
