@@ -19,7 +19,8 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(
     name = "iosonar",
-    version,
+    // With the commit, where there is one: build.rs.
+    version = env!("IOSONAR_VERSION"),
     arg_required_else_help = true,
     after_help = "\
 Start here:

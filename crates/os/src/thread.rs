@@ -56,7 +56,10 @@ pub fn set_nice(nice: i8) -> std::io::Result<()> {
 /// # Errors
 /// It needs a privilege (`CAP_SYS_NICE`, or `RLIMIT_RTPRIO`).
 pub fn set_realtime(priority: u8) -> std::io::Result<()> {
-    let parameter = libc::sched_param { sched_priority: priority.into() };
+    // musl's has more fields than glibc's, which only `SCHED_SPORADIC` reads.
+    // SAFETY: a `sched_param` holds integers only, for which all bits zero is a value.
+    let mut parameter: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameter.sched_priority = priority.into();
     // SAFETY: the pointer is to a `sched_param` that outlives the call, which only reads it; 0 is the calling thread.
     match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) } {
         0 => Ok(()),

@@ -290,7 +290,8 @@ impl Pair {
         };
         let ((a_low, a_high), (b_low, b_high)) = (sides(&self.a)?, sides(&self.b)?);
         let least = least * critical;
-        let (down, up) = (b_low.hypot(a_high).max(least), b_high.hypot(a_low).max(least));
+        // libm's: the standard library's hypot needs glibc 2.35.
+        let (down, up) = (libm::hypot(b_low, a_high).max(least), libm::hypot(b_high, a_low).max(least));
         let ratio = self.log_ratio();
         let visible = down.max(up) * (1.0 + super::student::POWER_80 / critical);
         Some(Interval { low: ratio - down, high: ratio + up, visible })

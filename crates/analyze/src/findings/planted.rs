@@ -379,7 +379,6 @@ fn of_passes(values: &[f64]) -> PassFindings {
         number: Some(i as u32),
         completed: 1_000,
         failed: 0,
-        in_flight_mean: None,
         latency: Some(PartTimes {
             mean_ns: 0,
             p50_ns: *value as u64,

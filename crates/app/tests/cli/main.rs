@@ -16,6 +16,7 @@ mod examples;
 mod exchange;
 mod filter;
 mod inputs;
+mod install;
 mod knee;
 mod live;
 mod live_view;
