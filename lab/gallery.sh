@@ -12,7 +12,7 @@ keep_docs=
 out=$(realpath -m "${1:-$here/target/gallery}")
 iosonar=${IOSONAR:-$here/target/release/iosonar}
 [[ $(id -u) == 0 ]] || { echo "lab/gallery.sh needs root: it makes loop devices" >&2; exit 2; }
-[[ -x $iosonar ]] || (cd "$here" && cargo build --release --locked --quiet)
+[[ -x $iosonar ]] || (cd "$here" && cargo build --release --locked --quiet -p iosonar)
 # Only what an earlier gallery made is replaced.
 if [[ -e $out && ! -e $out/.iosonar-gallery ]]; then
     echo "$out exists and was not made by lab/gallery.sh: name another directory" >&2
