@@ -15,12 +15,17 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_plan::{ByteSize, Nanos, Pipeline, Speed};
 use std::path::PathBuf;
 
+/// The version, and the commit where there is one. A fuzz target takes this module without the build script.
+const VERSION: &str = match option_env!("IOSONAR_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// Measures storage by replaying recorded loads at their own timing, and shows what happened to every request.
 #[derive(Debug, Parser)]
 #[command(
     name = "iosonar",
-    // With the commit, where there is one: build.rs.
-    version = env!("IOSONAR_VERSION"),
+    version = VERSION,
     arg_required_else_help = true,
     after_help = "\
 Start here:
