@@ -126,25 +126,19 @@ fn is_incompressible_and_unique(contents: &[Vec<u8>]) {
 // Small requests, large ones that are made in slices, several loops, due times, and a mix with reads.
 #[test]
 fn runs_write_incompressible_data_by_default_and_never_the_same_twice() {
-    for (name, pattern) in [
-        ("small", "--rw randwrite --bs 4k --iodepth 8"),
-        ("large", "--rw write --bs 1m --iodepth 4"),
-        ("odd", "--rw write --bs 68k --iodepth 2"),
-        ("jobs", "--rw randwrite --bs 16k --numjobs 3 --overlap allow"),
-        ("due", "--rw write --bs 64k --rate-iops 4000 --iodepth 2"),
-        ("steps", "--steps sequential --rw write --bs 32k"),
+    for (name, size, pattern) in [
+        ("small", 1 << 20, "--rw randwrite --bs 4k --iodepth 8"),
+        ("large", 4 << 20, "--rw write --bs 1m --iodepth 4"),
+        ("odd", 17 * (68 << 10), "--rw write --bs 68k --iodepth 2"),
+        ("jobs", 1 << 20, "--rw randwrite --bs 16k --numjobs 3 --overlap allow"),
+        ("due", 1 << 20, "--rw write --bs 64k --rate-iops 4000 --iodepth 2"),
+        ("steps", 1 << 20, "--steps sequential --rw write --bs 32k"),
     ] {
         let lab = lab();
         let run = |target: &str, more: &str| {
-            let path = lab.target(target, 0);
-            std::fs::write(&path, vec![0; 17 * 68 << 12]).unwrap();
-            lab.expect(
-                0,
-                &format!(
-                    "run -t {target} --size {} {pattern} --buffered --no-progress {more} -o {target}.result",
-                    17 * 68 << 12
-                ),
-            );
+            let path = lab.target(target, size);
+            let args = format!("run -t {target} --size {size} {pattern} --buffered --no-progress {more}");
+            lab.expect(0, &format!("{args} -o {target}.result"));
             std::fs::read(path).unwrap()
         };
         let once = run("once", "--run-id 5");
