@@ -58,6 +58,8 @@ LARGEST_FILE = 256 << 20
 NOBODY = 64999
 
 RUNNERS = {"run", "replay", "knee", "xdd", "blkreplay", "record", "live"}
+# Commands whose standard output is for people, or JSON.
+PRINTERS = {"show", "info", "analyze", "compare", "check", "plot", "report", "knee", "live"}
 
 HUGE = [b"0", b"-1", b"1", b"4294967295", b"2147483648", b"9223372036854775807", b"9223372036854775808",
         b"18446744073709551615", b"18446744073709551616", b"1e308", b"-1e308", b"NaN", b"inf", b"1e-320", b"0.0000000001",
@@ -669,6 +671,8 @@ class Ended:
             find("was refused without a message that names the program")
         if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", self.err.replace("\r", "")):
             find("control characters in a message")
+        if self.words and self.words[0] in PRINTERS and re.search(r"[\x00-\x08\x0b-\x1f\x7f]", self.out):
+            find("control characters on standard output")
         self.judge_files(before, after, temporary)
 
     def judge_files(self, before, after, temporary):
