@@ -40,7 +40,7 @@ fn table(
     most: Option<Most<'_>>,
 ) {
     let last = if most.is_some() { "depth" } else { "" };
-    let heads = ["completed", "failed", "req/s", "p50", "p99", "max", "in flight", last];
+    let heads = ["completed", "failed", "req/s", "p50", "p99", "max", "mean", last];
     out.heading(&row(title, &heads.map(String::from)));
     for part in parts.iter().take(SHOWN) {
         let cells = cells(part, most.map(|most| most(part).map_or("unknown".to_string(), units::grouped)));
@@ -51,7 +51,7 @@ fn table(
         out.line(&format!("  ... and {} more; --json has them all", parts.len() - SHOWN));
     }
     let depth = if most.is_some() { " depth: max queue depth." } else { "" };
-    out.paragraph("  ", &format!("p50, p99, max: latency. in flight: mean over time.{depth}"));
+    out.paragraph("  ", &format!("p50, p99, max: latency. mean: requests in flight, over time.{depth}"));
 }
 
 fn cells(part: &PartStats, most: Option<String>) -> [String; 8] {
@@ -64,13 +64,22 @@ fn cells(part: &PartStats, most: Option<String>) -> [String; 8] {
         time(part.latency.map(|l| l.p50_ns)),
         time(part.latency.and_then(|l| l.p99_ns)),
         time(part.latency.map(|l| l.max_ns)),
-        rate(part.in_flight_mean),
+        part.in_flight_mean.map_or("-".to_string(), in_flight),
         most.unwrap_or_default(),
     ]
 }
 
+/// A mean number in flight: what is below a hundredth is next to none.
+fn in_flight(mean: f64) -> String {
+    if mean < 100.0 { format!("{mean:.2}") } else { units::request_rate(mean) }
+}
+
 fn row(name: &str, cells: &[String; 8]) -> String {
-    const WIDTHS: [usize; 8] = [10, 7, 8, 8, 8, 8, 10, 7];
-    let cells = cells.iter().zip(WIDTHS).map(|(cell, width)| format!("{cell:>width$}"));
-    format!("{name:13}{}", cells.collect::<String>())
+    const WIDTHS: [usize; 8] = [10, 7, 9, 9, 9, 9, 7, 7];
+    let cell = |(cell, width): (&String, usize)| {
+        // What would touch its neighbour does without the gaps between its digits.
+        let cell = if cell.len() < width { cell.clone() } else { cell.replacen(' ', "", 1) };
+        format!("{cell:>width$}")
+    };
+    format!("{name:12}{}", cells.iter().zip(WIDTHS).map(cell).collect::<String>())
 }
