@@ -112,7 +112,7 @@ def fill_of_size(bench, size, depth, label):
     if not os.access("/dev/shm", os.W_OK):
         raise Skip("there is no /dev/shm to write to")
     target = os.path.join("/dev/shm", f"iosonar-bench-{os.getpid()}")
-    region, total = 64 << 20, (64 << 20 if bench.tiny else 4 << 30)
+    region, total = 64 << 20, (64 << 20 if bench.tiny else 2 << 30)
     shape = ["--rw", "randwrite", "--bs", str(size), "--iodepth", str(depth), "--size", str(region), "--norandommap"]
     ours = ["run", "-t", target, "--buffered", "--overlap", "allow", "--number-ios", str(total // size), *shape]
     theirs = [f"--filename={target}", "--ioengine=io_uring", f"--io_size={total}", "--fallocate=none", *shape]
