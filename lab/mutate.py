@@ -10,7 +10,8 @@ directory, damages one of them, the command line, or both, and runs the command 
   - within the time limit. A command that issues requests may run long if that is what it was told; SIGINT must end it;
   - with a message if it fails, which begins with the program's name, or is one of the argument parser's;
   - without a trace if it was refused (code 2): no new file, no new directory, no changed byte. A command that only
-    converts or prints leaves nothing if it breaks (code 1), either. No command changes its inputs;
+    converts or prints leaves nothing if it breaks (code 1), either; plot and report may, because they also end with 1
+    where no request completed. No command changes its inputs;
   - without temporary files.
 
 Run I of seed N is always the same. A finding is kept with its inputs and a script that repeats it. The exit code is 1 if
@@ -682,7 +683,7 @@ class Ended:
         command = self.words[0] if self.words else ""
         if self.code == 2 and (new or changed or any(after.get(p) != before.get(p) for p in targets)):
             self.findings.append("left behind or changed after a refusal: " + ", ".join(generic(p) for p in [*new, *changed] or sorted(targets))[:200])
-        elif self.code == 1 and new and command not in RUNNERS and command != "plot":
+        elif self.code == 1 and new and command not in RUNNERS and command not in ("plot", "report"):
             self.findings.append("left behind after a failure: " + ", ".join(generic(p) for p in new)[:200])
         if changed and self.code != 2:
             self.findings.append("changed an input: " + ", ".join(changed)[:200])
