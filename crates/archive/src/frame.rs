@@ -5,6 +5,7 @@
 //! packing costs some nanoseconds. Whatever is unusual (failed, dropped, pushed back, moved) has the long form of fixed
 //! width. `docs/archive.md` gives both.
 
+use crate::record::BEYOND;
 use crate::record::RECORD_BYTES;
 use crate::{Outcome, Record};
 use iosonar_plan::{Extent, Nanos, Op};
@@ -234,6 +235,9 @@ impl<'a> Records<'a> {
     pub(crate) fn next(&mut self) -> Result<Option<Record>, &'static str> {
         let Some(form) = self.payload.first() else { return Ok(None) };
         let record = if u64::from(*form) & LONG != 0 { self.long()? } else { self.short()? };
+        if !record.is_possible() {
+            return Err(BEYOND);
+        }
         self.before = Before::of(&record);
         Ok(Some(record))
     }
@@ -322,9 +326,28 @@ mod tests {
         assert_eq!(unpack(&mut frame), [closed_loop(5)]);
     }
 
+    // Readers add offsets and lengths without looking.
+    #[test]
+    fn requests_beyond_the_largest_offset_are_damage() {
+        for executed in [Extent { offset: u64::MAX, length: 1 }, Extent { offset: 1 << 63, length: 512 }] {
+            for requested in [executed, Extent::default()] {
+                let mut frame = Frame::default();
+                frame.push(&Record { requested, executed, ..closed_loop(1) });
+                let payload = frame.seal()[FRAME_HEADER..].to_vec();
+                assert_eq!(Records::new(&payload).next(), Err(BEYOND));
+            }
+        }
+    }
+
     fn any_record() -> impl Strategy<Value = Record> {
         let word = || prop_oneof![any::<u64>(), 0u64..5, (0u64..1 << 40).prop_map(|n| n << 9)];
-        let extent = move || (word(), word()).prop_map(|(offset, length)| Extent { offset, length });
+        let end = 1 << 63;
+        let extent = move || {
+            (word(), word()).prop_map(move |(offset, length)| {
+                let offset = offset % end;
+                Extent { offset, length: length.min(end - offset) }
+            })
+        };
         let time = move || proptest::option::of((0..u64::MAX).prop_map(Nanos));
         let small = (any::<u16>(), 0u16..3, 0u32..3, any::<u16>(), 0usize..2, 0usize..4);
         (small, [word(), word(), word(), word()], time(), time(), (extent(), extent()), any::<bool>())

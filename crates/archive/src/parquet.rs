@@ -5,9 +5,11 @@
 use crate::columns::{COLUMNS, Field, Gathered, Values, are_alike, mostly_repeats};
 use crate::encoded::Encoded;
 use crate::names;
+use crate::record::BEYOND;
 use crate::{ArchiveError, Fields, Marks, Record};
 use bytes::Bytes;
 use iosonar_os::create::new_file;
+use iosonar_plan::Extent;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::column::writer::{ColumnWriter, get_typed_column_writer_mut};
@@ -560,6 +562,7 @@ impl Read for From {
 
 /// A wanted column of a part.
 struct Column {
+    name: &'static str,
     field: &'static Field,
     /// One for each record, or a single one.
     values: Values,
@@ -602,17 +605,37 @@ fn read_group(
     wanted: Fields,
 ) -> Result<Vec<Column>> {
     let group = reader.get_row_group(group)?;
-    let read = |(number, ((_, field), index)): (usize, (&'static (_, Field), &Option<usize>))| {
-        let index = index.as_ref()?;
-        wanted.has(number).then(|| {
-            if let Some(values) = known_value(field, group.metadata().column(*index)) {
-                return Ok(Column { field, values, is_constant: true });
-            }
-            let values = read_values(field, *index, group.as_ref(), rows)?;
-            Ok(Column { field, is_constant: values.constant().is_some(), values })
-        })
+    let read =
+        |(number, ((name, field), index)): (usize, (&'static (&'static str, Field), &Option<usize>))| {
+            let index = index.as_ref()?;
+            wanted.has(number).then(|| {
+                if let Some(values) = known_value(field, group.metadata().column(*index)) {
+                    return Ok(Column { name, field, values, is_constant: true });
+                }
+                let values = read_values(field, *index, group.as_ref(), rows)?;
+                Ok(Column { name, field, is_constant: values.constant().is_some(), values })
+            })
+        };
+    let columns = COLUMNS.iter().zip(indices).enumerate().filter_map(read).collect::<Result<Vec<_>>>()?;
+    check_extents(&columns, "requested_offset_bytes", "requested_length_bytes")?;
+    check_extents(&columns, "executed_offset_bytes", "executed_length_bytes")?;
+    Ok(columns)
+}
+
+/// Refuses requests that no file has room for: readers compute ends without looking. A column that is not wanted is zero
+/// in each record.
+fn check_extents(columns: &[Column], offset: &str, length: &str) -> Result<()> {
+    let words = |name| match columns.iter().find(|column| column.name == name).map(|column| &column.values) {
+        Some(Values::Words(words)) => words.as_slice(),
+        _ => &[],
     };
-    COLUMNS.iter().zip(indices).enumerate().filter_map(read).collect()
+    let (offsets, lengths) = (words(offset), words(length));
+    let at = |words: &[i64], i| words.get(i).copied().unwrap_or_default() as u64;
+    let fits = |i| Extent::new(at(offsets, i), at(lengths, i)).is_some();
+    match (0..offsets.len().max(lengths.len())).all(fits) {
+        true => Ok(()),
+        false => Err(ParquetError::General(BEYOND.into())),
+    }
 }
 
 /// The value of every record, if the file itself says that there is only one.
@@ -717,7 +740,7 @@ fn series_schema() -> Result<TypePtr> {
 mod cost {
     use super::*;
     use iosonar_os::usage::own_cpu_time;
-    use iosonar_plan::{Extent, Nanos};
+    use iosonar_plan::Nanos;
 
     fn closed_loop(n: u64) -> Record {
         let place = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;

@@ -2,6 +2,9 @@
 
 use iosonar_plan::{Extent, Nanos, Op};
 
+/// Why a record is called damaged whose bytes lie where no file has any.
+pub(crate) const BEYOND: &str = "a request ends beyond 2^63 bytes, the largest offset that Linux knows";
+
 /// What happened to one request of the window.
 ///
 /// Times are nanoseconds on the run's own clock: monotonic, zero at the run's time zero (after
@@ -219,6 +222,13 @@ impl Record {
         w.put(&self.reap_lag.0.to_le_bytes());
         let at = w.at;
         out[at..].fill(0);
+    }
+
+    /// Whether its bytes lie where a file can have some. Those of a damaged record need not, and readers compute ends
+    /// without looking.
+    pub(crate) fn is_possible(&self) -> bool {
+        let fits = |extent: Extent| Extent::new(extent.offset, extent.length).is_some();
+        fits(self.requested) && fits(self.executed)
     }
 
     /// The record of a log form; `None` where an operation or outcome is unknown.

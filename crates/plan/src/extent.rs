@@ -11,12 +11,22 @@ pub struct Extent {
     pub length: u64,
 }
 
+/// The largest file offset that Linux knows, plus one.
+const LIMIT: u64 = 1 << 63;
+
 impl Extent {
-    /// The extent of `sectors` 512-byte sectors from `sector`; `None` if it ends beyond 2^63 bytes, the
-    /// largest file offset that Linux knows.
+    /// The extent of `length` bytes from `offset`; `None` if it ends beyond 2^63 bytes, the largest file offset that
+    /// Linux knows.
+    pub const fn new(offset: u64, length: u64) -> Option<Extent> {
+        match offset.checked_add(length) {
+            Some(..=LIMIT) => Some(Extent { offset, length }),
+            _ => None,
+        }
+    }
+
+    /// The extent of `sectors` 512-byte sectors from `sector`; `None` if it ends beyond 2^63 bytes.
     pub fn from_sectors(sector: u64, sectors: u64) -> Option<Extent> {
-        let end = sector.checked_add(sectors)?;
-        (end <= (1 << 63) / SECTOR).then(|| Extent { offset: sector * SECTOR, length: sectors * SECTOR })
+        Extent::new(sector.checked_mul(SECTOR)?, sectors.checked_mul(SECTOR)?)
     }
 
     /// First byte behind the extent.

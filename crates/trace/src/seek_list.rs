@@ -112,9 +112,8 @@ impl<R: BufRead> Requests for SeekList<R> {
 
 fn traced(at: u64, entry: SeekEntry, block: u64) -> Result<Traced, String> {
     let extent = entry.location.checked_mul(block).zip(entry.reqsize.checked_mul(block));
-    let extent = extent.map(|(offset, length)| Extent { offset, length });
-    let fits = extent.filter(|e| e.offset.checked_add(e.length).is_some_and(|end| end <= 1 << 63));
-    let extent = fits.ok_or("it ends beyond 2^63 bytes, the largest offset that Linux knows")?;
+    let extent = extent.and_then(|(offset, length)| Extent::new(offset, length));
+    let extent = extent.ok_or("it ends beyond 2^63 bytes, the largest offset that Linux knows")?;
     if entry.due.0 >= 1 << 63 {
         return Err("the time is too large".into());
     }

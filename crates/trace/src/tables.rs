@@ -74,8 +74,7 @@ fn bytes(offset: u64, length: u64) -> Result<Extent, String> {
     if length == 0 {
         return Err("the length is 0".into());
     }
-    let fits = offset.checked_add(length).is_some_and(|end| end <= 1 << 63);
-    fits.then_some(Extent { offset, length }).ok_or_else(beyond)
+    Extent::new(offset, length).ok_or_else(beyond)
 }
 
 fn beyond() -> String {
