@@ -1,6 +1,8 @@
 //! The output gate of commands that read archives and loads, and the folders that pictures go into.
 
 use crate::exit::Failure;
+use anyhow::anyhow;
+use iosonar_engine::TargetReady;
 use iosonar_host::Root;
 use iosonar_host::output::{Existing, Gate, OutputFolder, OutputName, Role};
 use iosonar_view::Folder;
@@ -18,6 +20,21 @@ pub fn gate_of(inputs: &[PathBuf]) -> Gate<'static> {
         files_of(input).iter().for_each(|file| gate.forbid(file, role.clone()));
     }
     gate
+}
+
+/// Refuses targets that would be overwritten and that the command reads: `option` is how the file was given.
+pub fn refuse_read_targets(
+    targets: &[TargetReady],
+    option: &str,
+    files: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> Result<(), Failure> {
+    let mut gate = Gate::new(&ROOT);
+    files.into_iter().for_each(|file| gate.forbid(file.as_ref(), Role::Input(option.into())));
+    let written = targets.iter().filter(|target| target.statement().is_some());
+    let read = written.filter_map(|target| Some((target.path(), gate.role_of(target.path())?))).next();
+    read.map_or(Ok(()), |(path, role)| {
+        Err(Failure::refused(anyhow!("target {}: it is {role}: name another target", path.display())))
+    })
 }
 
 fn files_of(input: &Path) -> Vec<PathBuf> {

@@ -84,6 +84,12 @@ impl<'a> Gate<'a> {
         }
     }
 
+    /// What a file is to the command already.
+    pub fn role_of(&self, path: &Path) -> Option<&Role> {
+        let facts = identity(&path.metadata().ok()?);
+        self.taken.iter().find(|(taken, _)| *taken == facts).map(|(_, role)| role)
+    }
+
     /// Opens an output that is written from its beginning to its end, and is there when it is complete.
     ///
     /// # Errors
@@ -158,7 +164,7 @@ impl<'a> Gate<'a> {
             Err(_) => return Ok(Found::Nothing),
         };
         let kind = facts.file_type();
-        if let Some((_, role)) = self.taken.iter().find(|(taken, _)| *taken == identity(&facts)) {
+        if let Some(role) = self.role_of(&name.path) {
             return Err(OutputError::Taken { name: name.clone(), role: role.clone() });
         }
         if kind.is_fifo() || kind.is_char_device() && is_null(&facts) {

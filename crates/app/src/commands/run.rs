@@ -3,6 +3,7 @@
 use super::pattern;
 use crate::exit::{Exit, Failure};
 use crate::output::tell;
+use crate::outputs::refuse_read_targets;
 use crate::run_args::RunArgs;
 use crate::session;
 use anyhow::{Context, anyhow};
@@ -20,7 +21,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if args.plan.is_some() && !args.session.show_plan {
         tell_commands(&plan);
     }
-    session::carry_out(plan, &args.session, |_| Ok(()))
+    session::carry_out(plan, &args.session, |prepared| {
+        refuse_read_targets(prepared.targets(), "PLAN", &args.plan)
+    })
 }
 
 /// Says which commands of the shell a plan file is about to run: who starts it may not have written it.

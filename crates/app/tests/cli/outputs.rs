@@ -2,7 +2,6 @@
 //! Devices and mounted images: `tests/devices/outputs.rs`.
 
 use super::*;
-use iosonar_testkit::Ended;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -195,10 +194,26 @@ fn xdd_replaces_ordinary_results_and_nothing_else() {
 }
 
 #[test]
-fn a_load_is_no_target_of_its_own_replay() {
+fn a_file_that_is_read_is_no_target_of_writes() {
     let lab = lab();
     fixture(&lab, "conflict7.load.gz");
-    let args = "replay conflict7.load.gz -t conflict7.load.gz --start-grace 0 --buffered -o out";
-    let ended: Ended = lab.run(args);
-    assert_eq!(ended.code, 2, "{}", ended.err);
+    lab.file("setup", "-blocksize 1 -reqsize 8 -numreqs 2\n");
+    lab.file("list", "0 0 8 w 0 0\n1 8 8 w 0 0\n");
+    let plan =
+        lab.expect(0, "run -t plan.toml --rw write --bs 512 --number-ios 1 --buffered --show-plan").out;
+    lab.file("plan.toml", plan);
+    for (command, words) in [
+        (
+            "replay conflict7.load.gz -t conflict7.load.gz --start-grace 0 --buffered -o out",
+            ["load", "the same"],
+        ),
+        ("xdd -op write -targets 1 setup -setup setup", ["target setup", "-setup"]),
+        (
+            "xdd -op write -targets 1 list -blocksize 1 -reqsize 8 -numreqs 2 -seek load list",
+            ["list", "the same"],
+        ),
+        ("run plan.toml -o out", ["target plan.toml", "PLAN"]),
+    ] {
+        leaves_nothing(&lab, 2, command, &words);
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::output::tell;
+use crate::outputs::refuse_read_targets;
 use iosonar_dialect_xdd::{SeekOrder, Settings, TargetSettings};
 use iosonar_engine::TargetReady;
 use iosonar_host::Root;
@@ -69,6 +70,7 @@ impl Reservations {
         setups: &[String],
         targets: &[TargetReady],
     ) -> Result<Reservations, Failure> {
+        refuse_read_targets(targets, "-setup", setups)?;
         let root = Root::default();
         let mut gate = Gate::new(&root);
         targets.iter().enumerate().for_each(|(number, t)| gate.forbid(t.path(), Role::Target(number)));
