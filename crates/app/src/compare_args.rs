@@ -22,7 +22,7 @@ Examples:
 pub struct CompareArgs {
     /// The baseline, and the runs that are compared with it: directories of results, results in
     /// blkreplay's form, loads that carry latencies
-    #[arg(required = true, num_args = 2.., value_names = ["A", "B"])]
+    #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// End with exit code 1 if this is shown, for example 'p99 > +10%'; can be repeated
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]

@@ -26,7 +26,7 @@ Examples:
   iosonar convert --split device diskmon.log.gz windows.load.gz   windows.disk0.load.gz, windows.disk1.load.gz")]
 pub struct ConvertArgs {
     /// Traces, loads, archives; the last one is what is made. - is standard input, and as the last standard output
-    #[arg(required = true, num_args = 2.., value_name = "IN… OUT")]
+    #[arg(required = true, value_name = "IN… OUT")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingArgs,

@@ -48,10 +48,13 @@ fn main() -> ExitCode {
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let exit = if error.use_stderr() { Exit::Refused } else { Exit::Fine };
-            let _ = error.print();
-            return exit.into();
+        Err(error) if error.use_stderr() => {
+            output::tell(error.render().to_string().trim_end());
+            return Exit::Refused.into();
+        }
+        Err(help) => {
+            let _ = help.print();
+            return Exit::Fine.into();
         }
     };
     ended(run(cli.command))

@@ -18,14 +18,26 @@ pub fn print(text: &str) -> std::io::Result<()> {
 /// Tells something on standard error; while the live view is shown there, when that is over. A terminal that is gone must
 /// not end a run.
 pub fn tell(text: impl Display) {
-    if let Some(text) = screen::keep(text.to_string()) {
+    if let Some(text) = screen::keep(harmless(&text.to_string())) {
         say(text);
     }
 }
 
-/// Tells something on standard error, whatever is shown there.
+/// Prints a message to standard error, whatever is shown there.
 pub fn say(text: impl Display) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", harmless(&text.to_string()));
+}
+
+/// `text` with its control characters escaped. Messages quote lines and names of files that others have written, and a
+/// terminal would obey them.
+fn harmless(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
+        match c.is_control() && !"\n\t".contains(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+        shown
+    })
 }
 
 /// `20261121-023000` in UTC.

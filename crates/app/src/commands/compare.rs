@@ -12,6 +12,11 @@ use std::io;
 
 /// Prints one comparison for each run behind the first.
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
+    if args.runs.len() < 2 {
+        return Err(Failure::refused(anyhow!(
+            "only one run is named: name the baseline, then the runs to compare with it"
+        )));
+    }
     let inputs = Input::open_all(&args.runs, args.spool.spool_limit)?;
     let judge = |comparison| Judged::new(comparison, &args.fail_if);
     let judged: Vec<Judged> = comparisons(&inputs)?.into_iter().map(judge).collect();

@@ -12,7 +12,15 @@ use std::path::PathBuf;
 
 /// Converts; says what was written and what was left out.
 pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
-    let (out, inputs) = args.files.split_last().expect("there are two files at least");
+    // Not clap's `num_args = 2..`: it counts the files on each side of an option apart.
+    let (out, inputs) = match args.files.split_last() {
+        Some((out, inputs)) if !inputs.is_empty() => (out, inputs),
+        _ => {
+            return Err(Failure::refused(anyhow!(
+                "only one file is named: name the traces, then the new file"
+            )));
+        }
+    };
     let form = args.to.map_or_else(|| Form::of_name(out), form);
     let timing = if form.has_times() { Timing::Exact } else { Timing::None };
     let reading = Reading::of(&args.reading, timing)?;

@@ -100,9 +100,9 @@ fn copy(source: &Source, name: &str, log: &mut LogWriter) -> Result<(), Failure>
 /// What could not be read, or does not fit together.
 fn tell(imported: &Imported, name: &str) {
     for bad in &imported.bad_lines {
-        eprintln!("{name}: {bad}: skipped");
+        output::say(format_args!("{name}: {bad}: skipped"));
     }
     for doubt in &imported.doubts {
-        eprintln!("{name}: {doubt}");
+        output::say(format_args!("{name}: {doubt}"));
     }
 }

@@ -49,6 +49,36 @@ fn a_trace_of_blktrace_becomes_a_load() {
     assert_eq!(info["kinds"]["flushes"], 1);
 }
 
+// Files may stand on both sides of an option.
+#[test]
+fn the_new_file_may_follow_an_option() {
+    let lab = lab();
+    tiny(&lab);
+    lab.expect(0, "convert tiny --to fio new.log");
+    assert!(std::fs::read_to_string(lab.path("new.log")).unwrap().starts_with("fio version 3"));
+    lab.expect(0, "generate bursts a.load --duration 1s");
+    lab.expect(0, "replay a.load -t t --engine sim --size 1GiB --start-grace 0 -o a");
+    lab.expect(0, "compare a --json a");
+    assert!(lab.expect(2, "convert tiny").err.contains("only one file"));
+    assert!(lab.expect(2, "compare a").err.contains("only one run"));
+}
+
+// Escape sequences in a trace must not reach the terminal.
+#[test]
+fn messages_about_damaged_lines_have_no_control_characters() {
+    let lab = lab();
+    let line = |time: &str| format!("{time} ; 8 ; 8 ; R ; 0.0 ; 0.0\n");
+    lab.file("bad.load", [line("0.0"), line("0.\u{1b}[2J\u{9b}1"), line("2.0")].concat());
+    let refused = lab.expect(2, "replay bad.load -t t --engine sim --size 1GiB");
+    let skipped = lab.expect(0, "convert bad.load -");
+    let imported = lab.run("import bad.load -o imported");
+    for ended in [refused, skipped, imported] {
+        let is_obeyed = |c: char| c.is_control() && c != '\n';
+        assert!(!ended.err.contains(is_obeyed), "{:?}", ended.err);
+        assert!(ended.err.contains("\\u{1b}[2J\\u{9b}"), "{}", ended.err);
+    }
+}
+
 #[test]
 fn writes_that_flush_become_plain_ones_and_are_counted() {
     let lab = lab();
