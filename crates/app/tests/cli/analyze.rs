@@ -317,7 +317,6 @@ fn column_sum(lab: &Lab, table: &str, column: &str) -> u64 {
     lines.map(|line| value(line).unwrap_or_else(|| panic!("{table}: {line}"))).sum()
 }
 
-/// Point 15 of issue 17.
 #[test]
 fn an_error_carries_the_number_of_its_first_request() {
     let lab = lab();
@@ -332,7 +331,6 @@ fn an_error_carries_the_number_of_its_first_request() {
     }
 }
 
-/// Point 15 of issue 17.
 #[test]
 fn turns_of_completed_requests_are_those_of_one_device_if_asked() {
     let lab = lab();
@@ -368,7 +366,6 @@ fn turns_of_completed_requests_are_those_of_one_device_if_asked() {
     assert_eq!(column_sum(&lab, "loads/g43.turns.completed.csv", "turns"), 2);
 }
 
-/// Point 15 of issue 17.
 #[test]
 fn pictures_of_runs_follow_the_throughput_window() {
     let lab = lab();
@@ -399,7 +396,6 @@ fn pictures_of_runs_follow_the_throughput_window() {
     lab.expect(0, "plot run --throughput-window 700ms --range 1s..2s --only thrp --svg -o part");
 }
 
-/// Point 15 of issue 17.
 #[test]
 fn pictures_of_health_hold_the_requests_that_the_summary_counts() {
     let lab = lab();
@@ -415,7 +411,7 @@ fn pictures_of_health_hold_the_requests_that_the_summary_counts() {
     }
 }
 
-/// Point 10 of issue 17: each target and each job has a row, and no line has a mean of all beside a maximum of one.
+/// Each target and each job has a row, and no line has a mean of all beside a maximum of one.
 #[test]
 fn each_target_and_each_job_has_a_row() {
     let lab = lab();
@@ -453,7 +449,7 @@ fn each_target_and_each_job_has_a_row() {
     }
 }
 
-/// Point 10 of issue 17: runs that are merged are called so, each with its date.
+/// Runs that are merged are called so, each with its date.
 #[test]
 fn runs_that_are_merged_say_when_each_started() {
     let lab = lab();

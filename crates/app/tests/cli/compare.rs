@@ -83,7 +83,7 @@ fn runs_that_are_not_whole_are_told() {
     assert!(cut.out.is_empty() && cut.err.contains("records.parquet"), "{}", cut.err);
 }
 
-/// Point 11 of issue 17: a change of the whole run, and stretches that are too short to be compared.
+/// A change of the whole run, and stretches that are too short to be compared.
 #[test]
 fn what_is_said_about_stretches_is_no_contradiction() {
     let lab = lab();
@@ -103,7 +103,7 @@ fn what_is_said_about_stretches_is_no_contradiction() {
     assert!(text.contains("stretches of equal length were compared"), "{text}");
 }
 
-/// Point 11 of issue 17: `x64889` is no interval that says anything.
+/// `x64889` is no interval that says anything.
 #[test]
 fn an_interval_that_says_nothing_is_called_too_noisy() {
     let lab = lab();
@@ -133,7 +133,6 @@ fn an_interval_that_says_nothing_is_called_too_noisy() {
     assert_eq!(csv.lines().filter(|line| line.ends_with(",false,true")).count(), noisy.len(), "{csv}");
 }
 
-/// Point 11 of issue 17.
 #[test]
 fn several_runs_stand_in_one_table() {
     let lab = lab();

@@ -75,7 +75,7 @@ fn what_exists_is_not_overwritten_and_what_is_no_result_is_refused() {
     lab.expect(2, "import missing.replay -o i");
 }
 
-/// Point 17 of issue 17: a text of blkreplay itself names neither engine nor depth, and may lack its maxima.
+/// A text of blkreplay itself names neither engine nor depth, and may lack its maxima.
 #[test]
 fn what_a_result_does_not_tell_is_unknown() {
     let lab = lab();

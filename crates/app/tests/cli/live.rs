@@ -142,7 +142,7 @@ fn a_signal_stops_a_run_and_its_result_is_whole() {
     }
 }
 
-/// Point 16 of issue 17: no figure covers what was due after the stop.
+/// No figure covers what was due after the stop.
 #[test]
 fn figures_of_a_stopped_run_end_at_the_stop() {
     let lab = lab();

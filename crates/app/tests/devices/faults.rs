@@ -176,7 +176,6 @@ fn a_full_disk_ends_every_conversion_with_the_same_code_and_leaves_nothing() {
     }
 }
 
-/// Point 8 of issue 17.
 #[test]
 fn a_disk_that_is_full_only_after_the_run_costs_no_record() {
     needs!("mkfs.ext4");
@@ -187,7 +186,6 @@ fn a_disk_that_is_full_only_after_the_run_costs_no_record() {
     is_unconverted(&lab, &ended, &out, 40_000);
 }
 
-/// Point 8 of issue 17.
 #[test]
 fn a_result_that_could_not_be_converted_is_finished_when_there_is_room() {
     needs!("mount");
