@@ -71,7 +71,9 @@ fn messages_about_damaged_lines_have_no_control_characters() {
     lab.file("bad.load", [line("0.0"), line("0.\u{1b}[2J\u{9b}1"), line("2.0")].concat());
     let refused = lab.expect(2, "replay bad.load -t t --engine sim --size 1GiB");
     let skipped = lab.expect(0, "convert bad.load -");
-    let imported = lab.run("import bad.load -o imported");
+    let head = "orig_start ; sector ; length ; op ; replay_delay ; replay_duration\n";
+    lab.file("bad.replay", [head, &line("0.0"), &line("0.\u{1b}[2J\u{9b}1")].concat());
+    let imported = lab.run("import bad.replay -o imported");
     for ended in [refused, skipped, imported] {
         let is_obeyed = |c: char| c.is_control() && c != '\n';
         assert!(!ended.err.contains(is_obeyed), "{:?}", ended.err);

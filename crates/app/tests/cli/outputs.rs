@@ -196,7 +196,7 @@ fn xdd_replaces_ordinary_results_and_nothing_else() {
 #[test]
 fn a_file_that_is_read_is_no_target_of_writes() {
     let lab = lab();
-    fixture(&lab, "conflict7.load.gz");
+    lab.expect(0, "generate bursts a.load --duration 2s --size 1MiB");
     lab.file("setup", "-blocksize 1 -reqsize 8 -numreqs 2\n");
     lab.file("list", "0 0 8 w 0 0\n1 8 8 w 0 0\n");
     let plan =
@@ -204,7 +204,7 @@ fn a_file_that_is_read_is_no_target_of_writes() {
     lab.file("plan.toml", plan);
     for (command, words) in [
         (
-            "replay conflict7.load.gz -t conflict7.load.gz --start-grace 0 --buffered -o out",
+            "replay a.load -t a.load --start-grace 0 --buffered -o out",
             ["load", "the same"],
         ),
         ("xdd -op write -targets 1 setup -setup setup", ["target setup", "-setup"]),
