@@ -111,10 +111,8 @@ impl Aio {
     }
 
     fn get(&mut self, least: usize, wait: Duration, arrived: &mut Vec<Arrival>) -> io::Result<()> {
-        let mut time = libc::timespec {
-            tv_sec: wait.as_secs() as _,
-            tv_nsec: libc::c_long::from(wait.subsec_nanos()),
-        };
+        let mut time =
+            libc::timespec { tv_sec: wait.as_secs() as _, tv_nsec: libc::c_long::from(wait.subsec_nanos()) };
         let (events, room) = (self.events.as_mut_ptr(), self.events.len());
         // SAFETY: the kernel writes at most `room` events to `events`, which has that many; it reads the time.
         let count = unsafe {

@@ -203,10 +203,7 @@ fn a_file_that_is_read_is_no_target_of_writes() {
         lab.expect(0, "run -t plan.toml --rw write --bs 512 --number-ios 1 --buffered --show-plan").out;
     lab.file("plan.toml", plan);
     for (command, words) in [
-        (
-            "replay a.load -t a.load --start-grace 0 --buffered -o out",
-            ["load", "the same"],
-        ),
+        ("replay a.load -t a.load --start-grace 0 --buffered -o out", ["load", "the same"]),
         ("xdd -op write -targets 1 setup -setup setup", ["target setup", "-setup"]),
         (
             "xdd -op write -targets 1 list -blocksize 1 -reqsize 8 -numreqs 2 -seek load list",
