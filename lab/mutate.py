@@ -672,7 +672,8 @@ class Ended:
             find("was refused without a message that names the program")
         if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", self.err.replace("\r", "")):
             find("control characters in a message")
-        if self.words and self.words[0] in PRINTERS and re.search(r"[\x00-\x08\x0b-\x1f\x7f]", self.out):
+        # JSON may have DEL as it is.
+        if self.words and self.words[0] in PRINTERS and re.search(r"[\x00-\x08\x0b-\x1f]", self.out):
             find("control characters on standard output")
         self.judge_files(before, after, temporary)
 
