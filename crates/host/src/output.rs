@@ -137,7 +137,11 @@ impl<'a> Gate<'a> {
     /// # Errors
     /// The path is no output.
     pub fn check(&self, name: &OutputName, existing: Existing) -> Result<(), OutputError> {
-        self.create(name, existing).map(drop)
+        match self.look(name)? {
+            // A pipe that is opened and closed ends for its reader.
+            Found::StandardOutput | Found::Stream => Ok(()),
+            Found::Nothing | Found::File(_) => self.create(name, existing).map(drop),
+        }
     }
 
     /// Refuses a path where anything exists: for directories, and for files that are put in place by renaming.

@@ -112,9 +112,14 @@ fn pipes_and_standard_output_are_outputs() {
     assert_eq!(lab.expect(0, "export run --to csv -o /dev/stdout").out, direct);
     let pipe = lab.path("pipe");
     iosonar_testkit::tool("mkfifo", &[&pipe]);
-    let reader = std::thread::spawn(move || std::fs::read_to_string(pipe).unwrap());
-    lab.expect(0, "export run --to csv -o pipe");
-    assert_eq!(reader.join().unwrap(), direct);
+    let through_pipe = |command: &str| {
+        let pipe = pipe.clone();
+        let reader = std::thread::spawn(move || std::fs::read_to_string(pipe).unwrap());
+        lab.expect(0, command);
+        reader.join().unwrap()
+    };
+    assert_eq!(through_pipe("export run --to csv -o pipe"), direct);
+    assert!(through_pipe("report run -o pipe").ends_with("</html>\n"));
 }
 
 #[test]
