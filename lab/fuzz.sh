@@ -57,7 +57,7 @@ build() {
 
 # What libFuzzer reports in its first and last status lines: `#123 INITED cov: 45 ft: 67 …`.
 features() { # WHICH-END LOG
-    grep -oE '\bft: [0-9]+' "$2" | "$1" -n 1 | grep -oE '[0-9]+' || echo 0
+    { grep -oE "\bft: [0-9]+" "$2" || echo "ft: 0"; } | "$1" -n 1 | grep -oE "[0-9]+"
 }
 
 fuzz() { # TARGET
