@@ -2,10 +2,10 @@
 
 use crate::exit::Failure;
 use crate::output::tell;
+use crate::outputs::gate_of;
 use anyhow::Context;
 use flate2::{Compression, write::GzEncoder};
-use iosonar_host::Root;
-use iosonar_host::output::{Existing, Gate, Output, OutputName};
+use iosonar_host::output::{Existing, Output, OutputName};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -54,14 +54,12 @@ pub fn write_quietly(
 
 /// Opens an output that must not exist.
 pub fn create(option: &str, path: &Path) -> Result<Output, Failure> {
-    let root = Root::default();
-    Gate::new(&root).create(&OutputName::new(option, path), Existing::Keep).map_err(Failure::refused)
+    gate_of(&[]).create(&OutputName::new(option, path), Existing::Keep).map_err(Failure::refused)
 }
 
 /// Refuses a path where anything exists: for what is put in place by renaming.
 pub fn check_absent(option: &str, path: &Path) -> Result<(), Failure> {
-    let root = Root::default();
-    Gate::new(&root).check_absent(&OutputName::new(option, path)).map_err(Failure::refused)
+    gate_of(&[]).check_absent(&OutputName::new(option, path)).map_err(Failure::refused)
 }
 
 /// Names the output in its errors: the callers' closures have errors of many kinds.

@@ -59,8 +59,8 @@ impl<'a> PictureFolder<'a> {
     }
 
     /// Refuses files that may not be written, before anything is drawn.
-    pub fn check(&self, names: impl Iterator<Item = String>) -> Result<(), Failure> {
-        names.into_iter().try_for_each(|name| self.0.check(&name)).map_err(Failure::refused)
+    pub fn check(&self, mut names: impl Iterator<Item = String>) -> Result<(), Failure> {
+        names.try_for_each(|name| self.0.check(&name)).map_err(Failure::refused)
     }
 
     /// Lets everything stay that was written.
