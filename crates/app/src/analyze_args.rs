@@ -12,8 +12,8 @@ const MOST_PAGES: u64 = 1 << 29;
 /// Options of `analyze`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A load is analysed for what it demands: sizes, places, working sets, turns, page frequencies, the miss ratio of a
-cache. A run, a result, and a load that carries latencies are analysed for what happened, too: latency, delay,
+A load is analysed for what it demands: sizes, places, working sets, turns, page frequencies, the miss ratio of a \
+cache. A run, a result, and a load that carries latencies are analysed for what happened, too: latency, delay, \
 response time, throughput, limits, findings.
 
 Examples:

@@ -36,7 +36,7 @@ Start here:
   iosonar plot first                                      the pictures
   iosonar analyze demo.load                               what a load demands
   iosonar compare first second                            what differs
-'iosonar COMMAND --help' explains each option. Exit codes: 0 fine, 1 requests failed or the run broke,
+'iosonar COMMAND --help' explains each option. Exit codes: 0 fine, 1 requests failed or the run broke, \
 2 refused, 3 with --strict: cautions, 128+n signal n."
 )]
 pub struct Cli {
@@ -102,7 +102,7 @@ pub struct XddArgs {
 /// Options of a replay.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Writing destroys what is on a target. A device that is mounted, held or in use is never written; any other
+Writing destroys what is on a target. A device that is mounted, held or in use is never written; any other \
 block device needs --destroy. Times are seconds unless they carry a unit: 0.5, 30s, 100us, 2m.
 
 Examples:
@@ -111,9 +111,9 @@ Examples:
   iosonar replay web.load.gz --target a.img --filter 'select:300..600 | spread:2.0,align=8'
   iosonar replay web.load.gz --target a.img --dry-run --show-plan
 
-The progress line: done, elapsed/total, delivered/demanded requests per second and their ratio, bytes per second,
-response times (due to completion) of the last interval, how late the latest request was, q: requests in flight,
-wait: requests that wait for a conflict, stalls: times of a second and more without a completion, !: failed and dropped
+The progress line: done, elapsed/total, delivered/demanded requests per second and their ratio, bytes per second, \
+response times (due to completion) of the last interval, how late the latest request was, q: requests in flight, \
+wait: requests that wait for a conflict, stalls: times of a second and more without a completion, !: failed and dropped \
 requests. On a terminal v switches to the live view and back.")]
 pub struct ReplayArgs {
     /// Loads in blkreplay's form, plain or gzip; - is standard input. Target i gets load i mod number of loads
@@ -291,9 +291,9 @@ pub struct ShowArgs {
 /// Options of `live`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Keys: q ends, space or p pauses, the arrows left and right go back and on, + and - change how much time is shown, r and w
+Keys: q ends, space or p pauses, the arrows left and right go back and on, + and - change how much time is shown, r and w \
 show reads or writes alone, l a logarithmic scale, s saves the picture as text, ? helps.
-A run that goes on is followed, unless --at or --speed is given; what it did not record yet (requests in flight) is not
+A run that goes on is followed, unless --at or --speed is given; what it did not record yet (requests in flight) is not \
 known then.
 
 Examples:
@@ -478,7 +478,7 @@ pub struct GenerateArgs {
 /// Options of `filter`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Steps, in the order in which they stand, divided by |. Places and lengths are sectors of 512 bytes; times are seconds unless
+Steps, in the order in which they stand, divided by |. Places and lengths are sectors of 512 bytes; times are seconds unless \
 they carry a unit. Words without a name come first; what is not told is as shown here.
 
   select:FROM..TO                  FROM <= t < TO; times stay

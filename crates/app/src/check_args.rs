@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// Options of `check`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Compares which requests there are, not when and in which order. What the kernel split into several or joined into one is
-recognised and counted apart. --process chooses requests of RECORDING only, because a replay names no processes. Exit code 0:
+Compares which requests there are, not when and in which order. What the kernel split into several or joined into one is \
+recognised and counted apart. --process chooses requests of RECORDING only, because a replay names no processes. Exit code 0: \
 all the same, but for that; 5: something is missing or was added.
 
 Examples:

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 /// Options of `compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A condition names a figure and a change from A to the other run; it fails if that change is shown, that is, if the whole
+A condition names a figure and a change from A to the other run; it fails if that change is shown, that is, if the whole \
 interval lies beyond it.
-  FIGURE: [latency.|delay.|response.][read.|write.] and mean, p50, p90, p99, p99.9 or max;
+  FIGURE  [latency.|delay.|response.][read.|write.] and mean, p50, p90, p99, p99.9 or max; \
           [read.|write.] and iops or throughput; pairs (the same requests in both runs)
-Exit codes: 0 every condition holds, 1 one failed or there is nothing to compare, 2 refused, or a condition cannot be
+Exit codes: 0 every condition holds, 1 one failed or there is nothing to compare, 2 refused, or a condition cannot be \
 judged.
 
 Examples:

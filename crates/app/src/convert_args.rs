@@ -7,15 +7,15 @@ use std::path::PathBuf;
 /// Options of `convert`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What a trace is, its content says, not its name; gzip is unpacked. Several inputs are joined by time; the files of all CPUs of
+What a trace is, its content says, not its name; gzip is unpacked. Several inputs are joined by time; the files of all CPUs of \
 a blktrace are one trace, and their common beginning (NAME of NAME.blktrace.0) stands for all of them.
 
-The form of OUT: --to, or else by its name: .load, .iolog (fio), .seek (XDD), .parquet, each with .gz behind it but the last;
+The form of OUT: --to, or else by its name: .load, .iolog (fio), .seek (XDD), .parquet, each with .gz behind it but the last; \
 what has no such ending is an archive (a directory). - is standard output.
 
-  kernel events  one of them counts as the request: queue (asked for), issue (handed to the driver, joined and split);
+  kernel events  one of them counts as the request: queue (asked for), issue (handed to the driver, joined and split); \
                  by default the most frequent of queue, get-request, insert and issue. Ends are told with --timing
-  --timing       none: no latencies (what replays need). exact: a completion ends what it covers; what is not unique is
+  --timing       none: no latencies (what replays need). exact: a completion ends what it covers; what is not unique is \
                  counted and marked. guessed: as blkreplay's script does. An archive has exact ones
 
 Examples:

@@ -27,9 +27,9 @@ pub enum Derive {
 /// Options of `derive overload`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Loads are taken one behind the other. Snippet j of the order goes to load j mod M, and begins there at the last time of the
-snippet before. The loads of a split into M are DIR/BASE.derived.split.MMM/BASE.derived.JJJ.of.M.load.gz, where BASE is the
-name of the first load. Replay them at the same time on M targets: the overload comes first, then it can be seen whether
+Loads are taken one behind the other. Snippet j of the order goes to load j mod M, and begins there at the last time of the \
+snippet before. The loads of a split into M are DIR/BASE.derived.split.MMM/BASE.derived.JJJ.of.M.load.gz, where BASE is the \
+name of the first load. Replay them at the same time on M targets: the overload comes first, then it can be seen whether \
 and how fast the targets recover.
 
 Examples:
@@ -65,7 +65,7 @@ pub struct OverloadArgs {
 /// Options of `derive adjacent`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each load begins where the one before ends, at the next multiple of 4 KiB; the first begins at 0. Times, delays and latencies
+Each load begins where the one before ends, at the next multiple of 4 KiB; the first begins at 0. Times, delays and latencies \
 stay, and of equal times that of the earlier load comes first.
 
 Example:
@@ -86,8 +86,8 @@ pub struct AdjacentArgs {
 /// Options of `derive ramp`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Request 0 comes at 0, and request k+1 comes 1 / max(1, growth * t) seconds behind request k, which comes at t. So N requests
-need about the square root of 2 N / growth seconds, and the last rate is about the square root of 2 N * growth in each second.
+Request 0 comes at 0, and request k+1 comes 1 / max(1, growth * t) seconds behind request k, which comes at t. So N requests \
+need about the square root of 2 N / growth seconds, and the last rate is about the square root of 2 N * growth in each second. \
 'iosonar knee' makes a ramp and finds the rate that a target sustains.
 
 Example:

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 /// Options of `knee`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The demand rises until the target cannot follow; what it delivers then is what it sustains. Without --to or --growth, short
-ramps find roughly where that is (each ten times as high as the one before), then a slow one from half of it to half as much
+The demand rises until the target cannot follow; what it delivers then is what it sustains. Without --to or --growth, short \
+ramps find roughly where that is (each ten times as high as the one before), then a slow one from half of it to half as much \
 again measures it. A ramp ends early once the answer is clear.
-Without a LOAD, requests read 4 KiB at random places, so nothing is written. With --reads below 100, or a LOAD that
+Without a LOAD, requests read 4 KiB at random places, so nothing is written. With --reads below 100, or a LOAD that \
 writes, what is on the target is lost: a block device needs --destroy.
-DIR gets one archive for each ramp, knee.json, knee.png and knee.svg. The rate is that of this --depth: take it from the
+DIR gets one archive for each ramp, knee.json, knee.png and knee.svg. The rate is that of this --depth: take it from the \
 application that you model. docs/knee.md says how the rate and its interval are found.
 Exit codes: 0 the rate was found, or the target followed to the end, 1 it is not clear, or requests failed, 2 refused.
 

@@ -13,6 +13,7 @@ mod compare_args;
 mod convert_args;
 mod derive_args;
 mod exit;
+mod help;
 mod inputs;
 mod knee_args;
 mod live;
@@ -35,7 +36,7 @@ mod traces;
 mod watch;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::FromArgMatches;
 use exit::{Exit, Failure};
 use std::process::ExitCode;
 
@@ -46,7 +47,8 @@ fn main() -> ExitCode {
     if let Some(options) = commands::as_blkreplay(std::env::args_os()) {
         return ended(commands::blkreplay(&options));
     }
-    let cli = match Cli::try_parse() {
+    let parsed = help::command(help::width()).try_get_matches();
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
             output::tell(error.render().to_string().trim_end());

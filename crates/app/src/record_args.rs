@@ -7,17 +7,17 @@ use std::path::PathBuf;
 /// Options of `record`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Needs root: it reads the kernel's trace buffers, in an instance of its own that nobody else is disturbed by. Ctrl-C ends a
+Needs root: it reads the kernel's trace buffers, in an instance of its own that nobody else is disturbed by. Ctrl-C ends a \
 recording in order; whatever was changed in the kernel is undone, after a crash by --cleanup.
 
   --at queue   a request is what was asked for: bios, before the kernel joins and splits them. What replays need
   --at issue   a request is what the driver was given. What the device saw
 
   --interface tracepoints   any number of recorders at a time
-  --interface blktrace      one user for each device; needs debugfs. Where tracing is used up or locked, or to compare with
+  --interface blktrace      one user for each device; needs debugfs. Where tracing is used up or locked, or to compare with \
                             blktrace(8)
 
-Result: an archive (show, plot, report) with the events themselves in DIR/events, of which 'iosonar convert DIR x.load.gz'
+Result: an archive (show, plot, report) with the events themselves in DIR/events, of which 'iosonar convert DIR x.load.gz' \
 makes loads. Reads and writes become records; flushes, discards and the like stay in the events and are counted.
 
 Examples:

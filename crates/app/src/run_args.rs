@@ -12,21 +12,21 @@ use std::path::PathBuf;
 /// Options of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without a plan, the pattern options say what to do, in fio's words; fio's spellings with _ are
-understood too. docs/patterns.md lists fio's options and what differs. Writing destroys what is on a
-target: a block device needs --destroy, and one that is mounted, held or in use is never written.
+Without a plan, the pattern options say what to do, in fio's words; fio's spellings with _ are \
+understood too. docs/patterns.md lists fio's options and what differs. Writing destroys what is on a \
+target: a block device needs --destroy, and one that is mounted, held or in use is never written. \
 Times are seconds unless they carry a unit; sizes are bytes unless they do (4k = 4096).
 
 Examples:
   iosonar run plan.toml --out again
   iosonar run -t /dev/sdx --rw randread --bs 4k --iodepth 32 --runtime 60 --ramp-time 5
-  iosonar run -t a.img --rw randrw --rwmixread 70 --bssplit 4k/60:64k/40 --rate-iops 500 \\
+  iosonar run -t a.img --rw randrw --rwmixread 70 --bssplit 4k/60:64k/40 --rate-iops 500 \
               --rate-process poisson --runtime 30
   iosonar run -t a.img --rw randwrite --bs 8k --random-distribution zipf:1.1 --number-ios 100000
   iosonar run -t a.img --rw write --bs 1m --size 10g --show-plan
-  iosonar run -t new.img --steps sequential --rw write --bs 64k --io-size 1g --create --passes 3 \\
+  iosonar run -t new.img --steps sequential --rw write --bs 64k --io-size 1g --create --passes 3 \
               --data sequenced --verify contents --verify-immediate
-  iosonar run -t a.img b.img --steps sequential --rw read --bs 64k --number-ios 1000 \\
+  iosonar run -t a.img b.img --steps sequential --rw read --bs 64k --number-ios 1000 \
               --lockstep master=0,slave=1,every=ops:2,task=ops:1")]
 pub struct RunArgs {
     // First, because reading the others takes them out.

@@ -29,7 +29,7 @@ pub use clock::{Clock, monotonic_ns, realtime_ns};
 pub use file::{allocate, free_space};
 pub use huge::vec_for_huge_pages;
 pub use pool::{BufferPool, TooLong};
-pub use terminal::{Terminal, stderr_columns};
+pub use terminal::{Terminal, stderr_columns, terminal_columns};
 pub use thread::{
     is_ignored, lock_memory, pin_to, raise_file_limit, set_nice, set_realtime, set_timer_slack_1ns,
 };

@@ -3,13 +3,25 @@
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 /// Its width in columns now; it changes when the window does. None where standard error is no terminal, or one that
 /// does not tell.
 pub fn stderr_columns() -> Option<u16> {
-    let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).ok()?;
+    columns_of(rustix::stdio::stderr())
+}
+
+/// The width of the terminal that what is printed is read on: standard output's, or that of another standard stream where
+/// output goes through a pager.
+pub fn terminal_columns() -> Option<u16> {
+    let (output, input) = (rustix::stdio::stdout(), rustix::stdio::stdin());
+    columns_of(output).or_else(stderr_columns).or_else(|| columns_of(input))
+}
+
+fn columns_of(stream: BorrowedFd<'_>) -> Option<u16> {
+    let size = termios::tcgetwinsize(stream).ok()?;
     (size.ws_col > 0).then_some(size.ws_col)
 }
 

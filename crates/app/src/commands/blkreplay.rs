@@ -5,6 +5,7 @@ use super::called_as;
 use super::replay::new_run_id;
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
+use crate::help;
 use crate::output::{print, tell};
 use crate::progress::{self, Wish};
 use crate::session::{self, Ran, Scene};
@@ -36,11 +37,11 @@ pub fn blkreplay(args: &[OsString]) -> Result<Exit, Failure> {
         Command::Run(settings) => carry_out(&settings),
         // Where a result is expected on standard output, help is none.
         Command::Usage if args.is_empty() => {
-            tell(usage().trim_end());
+            tell(help::fill(&usage(), help::width()).trim_end());
             Ok(Exit::Refused)
         }
         Command::Usage => {
-            print(&usage())?;
+            print(&help::fill(&usage(), help::width()))?;
             Ok(Exit::Fine)
         }
     }

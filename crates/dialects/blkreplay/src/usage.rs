@@ -50,9 +50,9 @@ pub(crate) fn synopsis(option: &Opt) -> String {
 pub fn usage() -> String {
     let mut text = String::from(
         "blkreplay [OPTION]... DEVICE <LOAD >RESULT\n\n\
-         Replays a load from standard input, plain or gzip, on DEVICE, a block device or a file. The result goes to\n\
+         Replays a load from standard input, plain or gzip, on DEVICE, a block device or a file. The result goes to \
          standard output, everything else to standard error.\n\n\
-         A value stands behind its option, with or without '=': --threads=64, --threads64. Later options win.\n\
+         A value stands behind its option, with or without '=': --threads=64, --threads64. Later options win. \
          Times are seconds, so that 0.5 is half a second, or have a unit: 500ms.\n\n",
     );
     for origin in [Origin::Original, Origin::Ours] {

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 /// Every option in one line: its spellings, what it takes, what it does.
 pub fn full_help() -> String {
-    let mut text =
-        String::from("xdd [option]...\n\nOptions are read from left to right, and later ones win.\n");
-    text +=
-        "[target N] behind a name makes an option hold for target N alone; targets are numbered from 0.\n\n";
+    let mut text = String::from(
+        "xdd [option]...\n\nOptions are read from left to right, and later ones win. \
+         [target N] behind a name makes an option hold for target N alone; targets are numbered from 0.\n\n",
+    );
     for option in TABLE {
         let _ = writeln!(text, "  {}: {}", synopsis(option), option.brief);
     }

@@ -9,6 +9,7 @@ mod stamps;
 use super::called_as;
 use super::replay::new_run_id;
 use crate::exit::{Exit, Failure};
+use crate::help;
 use crate::output::{print, tell};
 use crate::session::{self, Ran, Scene, TOOL};
 use crate::timings::Timings;
@@ -36,7 +37,7 @@ pub fn xdd(args: &[OsString]) -> Result<Exit, Failure> {
     if matches!(&args[..], [] | [_])
         && args.iter().all(|arg| matches!(arg.as_str(), "--help" | "-help" | "-h"))
     {
-        print(&full_help())?;
+        print(&help::fill(&full_help(), help::width()))?;
         return Ok(if args.is_empty() { Exit::Refused } else { Exit::Fine });
     }
     let mut setups = Vec::new();
@@ -45,7 +46,7 @@ pub fn xdd(args: &[OsString]) -> Result<Exit, Failure> {
         Ok(read_text(Path::new(file), TEXT_LIMIT)?)
     };
     match parse(&args, &mut read).map_err(Failure::refused)? {
-        Command::FullHelp => print(&full_help())?,
+        Command::FullHelp => print(&help::fill(&full_help(), help::width()))?,
         Command::Version => print(&format!("{TOOL}, XDD 6.5's command line\n"))?,
         Command::Run(settings) => return carry_out(&settings, &setups),
     }
