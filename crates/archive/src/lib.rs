@@ -12,6 +12,7 @@ mod fields;
 mod frame;
 mod log;
 mod names;
+mod pages;
 mod parquet;
 mod record;
 mod run;

@@ -5,13 +5,14 @@
 use crate::columns::{COLUMNS, Field, Gathered, Values, are_alike, mostly_repeats};
 use crate::encoded::Encoded;
 use crate::names;
+use crate::pages::Bounded;
 use crate::record::BEYOND;
 use crate::{ArchiveError, Fields, Marks, Record};
 use bytes::Bytes;
 use iosonar_os::create::new_file;
 use iosonar_plan::Extent;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
-use parquet::column::reader::get_typed_column_reader;
+use parquet::column::reader::ColumnReaderImpl;
 use parquet::column::writer::{ColumnWriter, get_typed_column_writer_mut};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
@@ -26,7 +27,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, ColumnPath, Type, TypePtr};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -114,7 +115,7 @@ fn read_values(field: &Field, index: usize, group: &dyn RowGroupReader, rows: us
                 let word = as_numbers(word);
                 known.iter().position(|name| *name == word).filter(|_| word.is_some()).map(|n| n as u8)
             };
-            if let Some(numbers) = names::decode(group.get_column_page_reader(index)?, rows, number)? {
+            if let Some(numbers) = names::decode(Bounded::pages(group, index, rows)?, rows, number)? {
                 return Ok(Values::Names(numbers));
             }
             let (values, _) = read_column::<ByteArrayType>(index, group, rows)?;
@@ -149,7 +150,8 @@ fn read_column<T: DataType>(
     group: &dyn RowGroupReader,
     rows: usize,
 ) -> Result<(Vec<T::T>, Vec<i16>)> {
-    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(index)?);
+    let description = group.metadata().column(index).column_descr_ptr();
+    let mut reader = ColumnReaderImpl::<T>::new(description, Bounded::pages(group, index, rows)?);
     let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let (records, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
     if records != rows {
@@ -555,6 +557,11 @@ struct From {
 impl Read for From {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.file.read_at(buffer, self.at)?;
+        // Behind each page comes the file's footer. A damaged head may count far more fields than there are bytes, and the
+        // library goes on counting where an input is empty.
+        if read == 0 && !buffer.is_empty() {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
         self.at += read as u64;
         Ok(read)
     }
@@ -734,6 +741,22 @@ fn series_schema() -> Result<TypePtr> {
         column("value", Physical::DOUBLE, None)?,
     ];
     Type::group_type_builder("series").with_fields(columns).build().map(Arc::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Found by a fuzz target: a dictionary that claims 2^29 values took 4 GB, and a head with a list of 2^31 fields minutes.
+    #[test]
+    fn claims_of_damaged_heads_are_not_believed() {
+        for name in ["huge-dictionary", "endless-head"] {
+            let path =
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/record_parquet").join(name);
+            let file = File::open(&path).unwrap();
+            assert!(read_records_from(file, &path, &mut |_| {}).is_err(), "{name}");
+        }
+    }
 }
 
 #[cfg(test)]
