@@ -30,7 +30,7 @@ const VERSION: &str = match option_env!("IOSONAR_VERSION") {
     after_help = "\
 Start here:
   iosonar generate bursts demo.load                       make an artificial load
-  iosonar replay demo.load --target FILE --out first      replay it on a file or device
+  iosonar replay demo.load --target a.img --out first     replay it on a file or device
   iosonar show first                                      the figures
   iosonar live first                                      the run once more, faster
   iosonar plot first                                      the pictures
