@@ -116,7 +116,7 @@ pub struct PaceArgs {
     /// Requests of this time at the beginning are carried out, but left out of the figures
     #[arg(long, value_name = "TIME", alias = "ramp_time", default_value = "0s")]
     pub ramp_time: Nanos,
-    /// End after this many requests on each target. Default without --runtime: once through --size
+    /// End after this many requests on each target. Default with --size and one --bs, but no --runtime: once through the region
     #[arg(long, value_name = "N", alias = "number_ios", value_parser = clap::value_parser!(u64).range(1..))]
     pub number_ios: Option<u64>,
     /// Do all of that so many times; targets wait for each other in between
