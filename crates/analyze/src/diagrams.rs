@@ -6,7 +6,7 @@ use crate::health::WAITED;
 use crate::{
     Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, Ordered, Records, Step, TimeAxis, TurnSeries,
 };
-use iosonar_archive::{Fields, Record};
+use iosonar_archive::{Fields, Outcome, Record};
 use std::io;
 
 /// Most time columns of the latency picture, which is the one to zoom into.
@@ -32,6 +32,8 @@ pub struct Diagrams {
     pub delay: CountGrid,
     /// The same over the number of the record.
     pub delay_by_number: CountGrid,
+    /// Failed requests, in the same ways as the completed ones.
+    pub failed: FailedGrids,
     /// Every request by its due time.
     pub demanded: ClassSeries,
     /// Completed requests by their completion.
@@ -62,6 +64,59 @@ pub struct Diagrams {
     /// Number of records.
     records: u64,
     detail: Detail,
+}
+
+/// Times of failed requests: those that were submitted and came back, but not with all their bytes. They are in no other
+/// grid, because they are no answer of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedGrids {
+    /// Latency over submission.
+    pub latency: CountGrid,
+    /// Latency over due time.
+    pub latency_by_due: CountGrid,
+    /// Latency over the time when they came back.
+    pub latency_by_completion: CountGrid,
+    /// Latency over the number of the record.
+    pub latency_by_number: CountGrid,
+    /// Delay over due time.
+    pub delay: CountGrid,
+    /// Delay over the number of the record.
+    pub delay_by_number: CountGrid,
+}
+
+impl FailedGrids {
+    fn new(axis: TimeAxis, numbers: TimeAxis) -> FailedGrids {
+        let grid = || CountGrid::new(axis);
+        let by_number = || CountGrid::new(numbers);
+        FailedGrids {
+            latency: grid(),
+            latency_by_due: grid(),
+            latency_by_completion: grid(),
+            latency_by_number: by_number(),
+            delay: grid(),
+            delay_by_number: by_number(),
+        }
+    }
+
+    fn add(&mut self, number: u64, record: &Record, submitted: u64, completed: u64) {
+        let (class, due) = (Class::of(record), record.due.0);
+        let latency = row_of(completed.saturating_sub(submitted));
+        let delay = row_of(submitted.saturating_sub(due));
+        self.latency.add_row(class, submitted, latency);
+        self.latency_by_due.add_row(class, due, latency);
+        self.latency_by_completion.add_row(class, completed, latency);
+        self.latency_by_number.add_row(class, number, latency);
+        self.delay.add_row(class, due, delay);
+        self.delay_by_number.add_row(class, number, delay);
+    }
+
+    fn over_time(&mut self) -> [&mut CountGrid; 4] {
+        [&mut self.latency, &mut self.latency_by_due, &mut self.latency_by_completion, &mut self.delay]
+    }
+
+    fn by_number(&mut self) -> [&mut CountGrid; 2] {
+        [&mut self.latency_by_number, &mut self.delay_by_number]
+    }
 }
 
 /// Throughput in windows of a chosen width. The axes count windows instead of nanoseconds, so that any width is exact.
@@ -137,6 +192,7 @@ impl Diagrams {
             latency_by_number: CountGrid::new(numbers),
             delay: CountGrid::new(axis),
             delay_by_number: CountGrid::new(numbers),
+            failed: FailedGrids::new(axis, numbers),
             demanded: ClassSeries::new(axis),
             delivered: ClassSeries::new(axis),
             in_flight: occupancy(),
@@ -216,6 +272,8 @@ impl Diagrams {
         }
         if record.is_completed() {
             self.add_completed(number, record, submitted.0, completed.0);
+        } else if record.outcome == Outcome::Failed {
+            self.failed.add(number, record, submitted.0, completed.0);
         }
     }
 
@@ -255,6 +313,10 @@ impl Diagrams {
         for (mine, theirs) in self.grids_mut().into_iter().zip(other.grids_mut()) {
             mine.merge(std::mem::replace(theirs, empty()));
         }
+        let (mine, theirs) = (self.failed.over_time(), other.failed.over_time());
+        mine.into_iter().zip(theirs).for_each(|(m, t)| m.merge(std::mem::replace(t, empty())));
+        let (mine, theirs) = (self.failed.by_number(), other.failed.by_number());
+        mine.into_iter().zip(theirs).for_each(|(m, t)| m.merge(std::mem::replace(t, empty())));
         self.demanded.merge(&other.demanded);
         self.delivered.merge(&other.delivered);
         if let (Some(mine), Some(theirs)) = (&mut self.windows, &other.windows) {
@@ -292,6 +354,8 @@ impl Diagrams {
         let (end, last) = (self.end_ns, self.records.saturating_sub(1));
         self.latency_by_number.reach(last);
         self.delay_by_number.reach(last);
+        self.failed.by_number().into_iter().for_each(|grid| grid.reach(last));
+        self.failed.over_time().into_iter().for_each(|grid| grid.reach(end));
         let over_time = [
             &mut self.latency,
             &mut self.latency_by_due,
@@ -335,6 +399,10 @@ mod tests {
             assert_eq!(Class::ALL.map(|c| grid.total(c)).iter().sum::<u64>(), s.counts.all.completed);
             let pushed = grid.total(Class::ReadPushed) + grid.total(Class::WritePushed);
             assert_eq!(pushed, s.latency.read_pushed.unwrap().count + s.latency.write_pushed.unwrap().count);
+        }
+        let failed = [&d.failed.latency, &d.failed.delay_by_number, &d.failed.latency_by_completion];
+        for grid in failed {
+            assert_eq!(Class::ALL.map(|c| grid.total(c)).iter().sum::<u64>(), s.counts.all.failed);
         }
         assert_eq!(d.demanded.scope(Scope::All).requests.iter().sum::<u64>(), s.counts.all.total);
         assert_eq!(d.delivered.scope(Scope::Read).requests.iter().sum::<u64>(), s.counts.read.completed);

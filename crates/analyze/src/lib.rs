@@ -49,7 +49,7 @@ pub use class::{ByScope, Class, Scope};
 pub use correlation::{Against, Correlation};
 pub use counts::{Counts, CountsByOp};
 pub use detail::{Choice, Kept};
-pub use diagrams::{Detail, Diagrams, HEALTH_COLUMNS, Rates, SERIES_COLUMNS, SONAR_COLUMNS};
+pub use diagrams::{Detail, Diagrams, FailedGrids, HEALTH_COLUMNS, Rates, SERIES_COLUMNS, SONAR_COLUMNS};
 pub use distribution::{Distribution, TimeStats};
 pub use errors::ErrorCount;
 pub use findings::Findings;
