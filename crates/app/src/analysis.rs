@@ -11,6 +11,7 @@ use iosonar_analyze::{
     SkewWindows, Summary, Tally, Wanted, pass,
 };
 use iosonar_archive::{Archive, RunInfo};
+use iosonar_view::scene::Figure;
 use iosonar_view::{
     Headline, LoadText, Material, Needs, RunMaterial, Subject, TextOptions, TextReport, text_report, units,
 };
@@ -196,6 +197,10 @@ impl Analysis {
                 units::grouped(self.requests()),
                 units::moment(self.demand_span_end_ns(), units::Charset::Unicode)
             ),
+            figures: vec![
+                Figure { path: "demand.counts.all.requests".into(), value: self.requests().into() },
+                Figure { path: "demand.span.last_ns".into(), value: self.demand_span_end_ns().into() },
+            ],
             tool: TOOL.into(),
             command: command_line(),
             cautions: self.skipped().into_iter().collect(),

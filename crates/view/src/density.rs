@@ -134,8 +134,8 @@ impl<'a> Density<'a> {
     }
 }
 
-/// Widens pixels that stand alone to two by two, or they would be lost on a large screen. Nothing but empty pixels
-/// is covered.
+/// Widens pixels that stand alone, or they would be lost on a large screen: to two by two, and to three by three where
+/// nothing is near. Nothing but empty pixels is covered.
 fn grow(pixels: &mut [u8], width: usize, height: usize) {
     let before = pixels.to_vec();
     let lit = |x: usize, y: usize| x < width && y < height && before[y * width + x] != 0;
@@ -149,10 +149,19 @@ fn grow(pixels: &mut [u8], width: usize, height: usize) {
             let stacked = [left, x, x + 1].iter().any(|x| lit(*x, up) || lit(*x, y + 1));
             let wide = !beside && x + 1 < width;
             let high = !stacked && y + 1 < height;
-            for (wanted, px, py) in [(wide, x + 1, y), (high, x, y + 1), (wide && high, x + 1, y + 1)] {
-                if wanted && !lit(px, py) {
+            let grown = [(wide, x + 1, y), (high, x, y + 1), (wide && high, x + 1, y + 1)];
+            let mut paint = |px: usize, py: usize| {
+                if px < width && py < height && !lit(px, py) {
                     pixels[py * width + px] = before[y * width + x];
                 }
+            };
+            grown.into_iter().filter(|(wanted, ..)| *wanted).for_each(|(_, px, py)| paint(px, py));
+            let near = |d: usize| [x.wrapping_add(d).wrapping_sub(2), y.wrapping_add(d).wrapping_sub(2)];
+            let alone = wide
+                && high
+                && (0..5).all(|dy| (0..5).all(|dx| (dx, dy) == (2, 2) || !lit(near(dx)[0], near(dy)[1])));
+            if alone {
+                (0..9).for_each(|i| paint(left.wrapping_add(i % 3), up.wrapping_add(i / 3)));
             }
         }
     }

@@ -65,6 +65,30 @@ pub fn fit(text: &str, size: f64, weight: Weight, room: f64) -> String {
     cut(keep)
 }
 
+/// The text in lines that are no wider than `room`, broken between words; a word that is wider is broken inside.
+pub fn wrap(text: &str, size: f64, weight: Weight, room: f64) -> Vec<String> {
+    let fits = |text: &str| width(text, size, weight) <= room;
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let longer = if line.is_empty() { word.to_string() } else { format!("{line} {word}") };
+        if fits(&longer) {
+            line = longer;
+            continue;
+        }
+        lines.extend((!line.is_empty()).then(|| std::mem::take(&mut line)));
+        for c in word.chars() {
+            line.push(c);
+            if !fits(&line) && line.chars().count() > 1 {
+                line.pop();
+                lines.push(std::mem::replace(&mut line, c.to_string()));
+            }
+        }
+    }
+    lines.extend((!line.is_empty() || lines.is_empty()).then_some(line));
+    lines
+}
+
 /// Coverage of a text drawn from the origin to the right: calls `ink` with pixel offsets from the start of the
 /// base line and a coverage from 0 to 1.
 pub fn draw(text: &str, size: f64, weight: Weight, mut ink: impl FnMut(i32, i32, f32)) {
@@ -95,6 +119,20 @@ mod tests {
                 assert_ne!(font(weight).glyph_id(c).0, 0, "{c} {weight:?}");
             }
         }
+    }
+
+    #[test]
+    fn wrapping_loses_nothing_and_keeps_to_the_room() {
+        let long = "x".repeat(90);
+        for text in
+            ["", "one", "a few words that need several lines here", &long, &format!("before {long} behind")]
+        {
+            let lines = wrap(text, 13.0, Weight::Regular, 120.0);
+            assert!(lines.iter().all(|l| width(l, 13.0, Weight::Regular) <= 120.0), "{lines:?}");
+            let bare = |text: &str| text.replace(' ', "");
+            assert_eq!(bare(&lines.concat()), bare(text));
+        }
+        assert_eq!(wrap("a b", 13.0, Weight::Regular, 120.0), ["a b"]);
     }
 
     #[test]

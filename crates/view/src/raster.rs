@@ -52,6 +52,11 @@ impl Canvas {
             Mark::Steps { points, end, stroke } => self.steps(points, *end, *stroke),
             Mark::Text(text) => self.text(text),
             Mark::Image(image) => self.image(image),
+            Mark::Crosses { at, arm, color, halo } => {
+                let scale = self.scale;
+                at.iter().for_each(|at| self.cross(*at, *arm, scale, *halo));
+                at.iter().for_each(|at| self.cross(*at, *arm, 0, *color));
+            }
             Mark::Stamp { text, center, size, color } => self.stamp(text, *center, *size, *color),
         }
     }
@@ -73,6 +78,16 @@ impl Canvas {
                 if on(x, y) {
                     self.set(x, y, color);
                 }
+            }
+        }
+    }
+
+    /// Both diagonals, two pixels wide; `around`: so many more on each side.
+    fn cross(&mut self, (x, y): (i32, i32), arm: i32, around: i32, color: Rgb) {
+        for along in -arm - around..=arm + around {
+            for across in -around..=around + self.scale {
+                self.set(x + along + across, y + along, color);
+                self.set(x - along + across, y + along, color);
             }
         }
     }

@@ -4,6 +4,64 @@
 
 use crate::fonts::{self, ASCENT, DESCENT, Weight};
 use crate::palette::Rgb;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A figure that words show.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Where it stands in `iosonar show --json`; what that does not have (`demand.`, `findings.`, `correlations.`) in
+    /// `iosonar analyze --json`. `picture.`: counted for this picture alone.
+    pub path: String,
+    /// Its value there, not rounded.
+    pub value: Value,
+}
+
+/// Words, and the figures that they show.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Caption {
+    /// The words.
+    pub text: String,
+    /// The figures in them.
+    pub figures: Vec<Figure>,
+}
+
+impl Caption {
+    /// Adds a figure that the words show.
+    pub fn of(mut self, path: impl Into<String>, value: impl Into<Value>) -> Caption {
+        self.figures.push(Figure { path: path.into(), value: value.into() });
+        self
+    }
+
+    /// Words that show one figure.
+    pub fn figure(text: impl Into<String>, path: impl Into<String>, value: impl Into<Value>) -> Caption {
+        Caption::from(text.into()).of(path, value)
+    }
+
+    /// The same in lines that are no wider than `room`.
+    pub fn wrapped(self, size: f64, weight: Weight, room: f64) -> Vec<Caption> {
+        let lines = fonts::wrap(&self.text, size, weight, room);
+        lines.into_iter().map(|text| Caption { text, figures: self.figures.clone() }).collect()
+    }
+}
+
+impl From<String> for Caption {
+    fn from(text: String) -> Caption {
+        Caption { text, figures: Vec::new() }
+    }
+}
+
+impl From<&String> for Caption {
+    fn from(text: &String) -> Caption {
+        text.clone().into()
+    }
+}
+
+impl From<&str> for Caption {
+    fn from(text: &str) -> Caption {
+        text.to_string().into()
+    }
+}
 
 /// A picture.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +148,17 @@ pub enum Mark {
     Text(Text),
     /// Coloured pixels.
     Image(Image),
+    /// Slanted crosses, on the background so that they are seen in front of anything.
+    Crosses {
+        /// Their middles.
+        at: Vec<(i32, i32)>,
+        /// Pixels from the middle to an end, along each axis.
+        arm: i32,
+        /// Their colour.
+        color: Rgb,
+        /// The colour around them.
+        halo: Rgb,
+    },
     /// Large slanted words over everything, which let the picture through.
     Stamp {
         /// The words.
@@ -126,10 +195,12 @@ impl Mark {
                 let points = points.iter().map(|(x, y)| (x * 2 + odd, y * 2 + odd)).collect();
                 Mark::Steps { points, end: end * 2 + odd, stroke: wide(stroke) }
             }
-            Mark::Text(t) => {
-                Mark::Text(Text { text: t.text.clone(), x: t.x * 2, y: t.y * 2, size: t.size * 2.0, ..*t })
-            }
+            Mark::Text(t) => Mark::Text(Text { x: t.x * 2, y: t.y * 2, size: t.size * 2.0, ..t.clone() }),
             Mark::Image(image) => Mark::Image(image.doubled()),
+            Mark::Crosses { at, arm, color, halo } => {
+                let at = at.iter().map(|(x, y)| (x * 2 + 1, y * 2 + 1)).collect();
+                Mark::Crosses { at, arm: arm * 2, color: *color, halo: *halo }
+            }
             Mark::Stamp { text, center, size, color } => {
                 Mark::Stamp { text: text.clone(), center: two(*center), size: size * 2.0, color: *color }
             }
@@ -237,6 +308,8 @@ pub struct Text {
     pub anchor: Anchor,
     /// Turned by a quarter, running from below to above.
     pub upright: bool,
+    /// The figures that they show.
+    pub figures: Vec<Figure>,
 }
 
 impl Text {
@@ -347,6 +420,18 @@ impl Scene {
             facts: self.facts.clone(),
             ..*self
         }
+    }
+
+    /// Draws a cross at each place.
+    pub fn crosses(&mut self, at: Vec<(i32, i32)>, arm: i32, color: Rgb) {
+        if !at.is_empty() {
+            self.marks.push(Mark::Crosses { at, arm, color, halo: self.background });
+        }
+    }
+
+    /// Every figure that words of the picture show, by its path.
+    pub fn figures(&self) -> BTreeMap<&str, &Value> {
+        self.texts().flat_map(|t| &t.figures).map(|f| (f.path.as_str(), &f.value)).collect()
     }
 
     /// Every text of the picture, stamps excepted.

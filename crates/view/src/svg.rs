@@ -99,6 +99,7 @@ fn mark(out: &mut String, mark: &Mark) {
         Mark::Steps { points, end, stroke } => steps(out, points, *end, *stroke),
         Mark::Text(t) => text(out, t),
         Mark::Image(i) => image(out, i),
+        Mark::Crosses { at, arm, color, halo } => crosses(out, at, *arm, [*halo, *color]),
         Mark::Stamp { text, center: (x, y), size, color } => {
             _ = writeln!(
                 out,
@@ -143,6 +144,29 @@ fn steps(out: &mut String, points: &[(i32, i32)], end: i32, stroke: Stroke) {
     _ = writeln!(out, "<path d=\"{path}H{end}\" {}/>", stroke_attributes(stroke));
 }
 
+/// Wide in the colour around them, then narrow in their own.
+fn crosses(out: &mut String, at: &[(i32, i32)], arm: i32, colors: [Rgb; 2]) {
+    let mut path = String::new();
+    for (x, y) in at {
+        let (left, top, side) = (x - arm, y - arm, 2 * arm);
+        _ = write!(path, "M{left} {top}l{side} {side}m0 -{side}l-{side} {side}");
+    }
+    let id = format!("crosses{}", out.len());
+    _ = writeln!(out, "<defs><path id=\"{id}\" d=\"{path}\" fill=\"none\" shape-rendering=\"auto\"/></defs>");
+    for (color, width) in colors.into_iter().zip([4, 2]) {
+        _ = writeln!(out, "<use href=\"#{id}\" stroke=\"{}\" stroke-width=\"{width}\"/>", color.css());
+    }
+}
+
+/// The figures that words show, as an attribute: `path=value`, one after the other.
+fn figures(t: &Text) -> String {
+    if t.figures.is_empty() {
+        return String::new();
+    }
+    let pairs: Vec<String> = t.figures.iter().map(|f| format!("{}={}", f.path, f.value)).collect();
+    format!(" data-figures=\"{}\"", escape(&pairs.join(" ")))
+}
+
 fn text(out: &mut String, t: &Text) {
     let anchor = match t.anchor {
         Anchor::Start => "start",
@@ -159,10 +183,11 @@ fn text(out: &mut String, t: &Text) {
     _ = writeln!(
         out,
         "<text {place} text-anchor=\"{anchor}\" font-size=\"{}\"{weight} fill=\"{}\" textLength=\"{:.1}\" \
-         lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\">{}</text>",
+         lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\"{}>{}</text>",
         t.size,
         t.color.css(),
         t.width(),
+        figures(t),
         escape(&t.text)
     );
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{Plain, Run, empty, extreme, replay, with_findings};
 use iosonar_analyze::LimitResult;
 use iosonar_analyze::findings::TimeRange;
-use iosonar_plan::{Engine, LoadPace, Source};
+use iosonar_plan::{Engine, LoadPace, Nanos, Op, Source};
 use iosonar_view::palette::Rgb;
 use iosonar_view::scene::{Fill, Mark, Scene};
 use iosonar_view::{
@@ -68,6 +68,19 @@ fn crowded(scene: &Scene) -> Vec<String> {
     found
 }
 
+/// Texts that were shortened, in words: of those, `…` touches a letter. Names in the head and the command at the foot
+/// may be of any length; the facts of the file have them wholly.
+fn shortened(scene: &Scene) -> Vec<String> {
+    let is_cut = |text: &str| {
+        let chars: Vec<char> = text.chars().collect();
+        let blank = |i: usize| chars.get(i).is_none_or(|c| *c == ' ');
+        (0..chars.len()).any(|i| chars[i] == '…' && !(i > 0 && blank(i - 1) && blank(i + 1)))
+    };
+    let foot = scene.height as i32 - 20;
+    let body = |t: &&iosonar_view::scene::Text| (80..foot).contains(&t.y);
+    scene.texts().filter(body).filter(|t| is_cut(&t.text)).map(|t| format!("'{}' is cut", t.text)).collect()
+}
+
 fn styles(run: &Run) -> Vec<(&'static str, Style)> {
     let end = run.records.iter().filter_map(|r| r.completed).max().map_or(1_000, |t| t.0);
     let range = |from: f64, to: f64| {
@@ -84,14 +97,15 @@ fn styles(run: &Run) -> Vec<(&'static str, Style)> {
 }
 
 #[test]
-fn no_two_texts_overlap_and_none_leaves_the_page() {
+fn no_two_texts_overlap_none_leaves_the_page_and_none_is_cut() {
     let mut found = Vec::new();
     for (name, run) in runs() {
         // Every style with the fullest runs, the first of them with all.
         let full = ["findings", "extreme", "one"].contains(&name);
         for (how, style) in styles(&run).into_iter().take(if full { 9 } else { 1 }) {
             for (picture, scene) in draw_all(&run, &style) {
-                found.extend(crowded(&scene).into_iter().map(|f| format!("{name}, {how}, {picture:?}: {f}")));
+                let wrong = [crowded(&scene), shortened(&scene)].concat();
+                found.extend(wrong.into_iter().map(|f| format!("{name}, {how}, {picture:?}: {f}")));
             }
         }
     }
@@ -265,6 +279,88 @@ fn the_sonar_shows_where_held_requests_lie() {
     assert!(points.windows(2).all(|p| p[0].0 + 1 == p[1].0 && p[0].1 <= p[1].1), "{points:?}");
     let completed = Picture::from_keyword("g03.latency.completed").unwrap();
     assert!(curves(completed).is_empty(), "over the time of completion they lie elsewhere");
+}
+
+/// How many crosses a picture has.
+fn crosses(scene: &Scene) -> usize {
+    let of = |mark: &Mark| if let Mark::Crosses { at, .. } = mark { at.len() } else { 0 };
+    scene.marks.iter().map(of).sum()
+}
+
+#[test]
+fn failed_requests_are_marked_in_every_picture_of_times() {
+    let mut run = replay(2_000, 10.0, false);
+    let stems = [
+        "sheet",
+        "g01.latency.realtime",
+        "g02.latency.setpoint",
+        "g03.latency.completed",
+        "g03.latency.points",
+        "g04.delay.setpoint",
+        "g05.delay.points",
+        "g06.latency.bins",
+        "g07.delay.bins",
+    ];
+    let drawn = |run: &Run, theme| {
+        let of = |stem: &&str| draw(run, Picture::from_keyword(stem).unwrap(), theme);
+        stems.iter().map(of).collect::<Vec<_>>()
+    };
+    run.records.iter_mut().for_each(|r| (r.outcome, r.result) = (iosonar_archive::Outcome::Completed, 4096));
+    assert!(drawn(&run, Theme::Light).iter().all(|scene| crosses(scene) == 0), "nothing failed");
+    for r in run.records.iter_mut().step_by(500) {
+        (r.outcome, r.result) = (iosonar_archive::Outcome::Failed, -5);
+    }
+    for theme in [Theme::Light, Theme::Gray] {
+        for (stem, scene) in stems.iter().zip(drawn(&run, theme)) {
+            // One for each, one in the legend; in histograms several share a row.
+            let least = if stem.ends_with("bins") { 2 } else { 5 };
+            assert!(crosses(&scene) >= least, "{stem} {theme:?}: {}", crosses(&scene));
+            assert!(scene.texts().any(|t| t.text == "failed, marked"), "{stem} {theme:?}");
+        }
+    }
+    for r in &mut run.records {
+        (r.outcome, r.result) = (iosonar_archive::Outcome::Failed, -5);
+    }
+    assert!(crosses(&draw(&run, Picture::SONAR, Theme::Light)) > 100, "where all fail, they are seen");
+}
+
+#[test]
+fn titles_say_every_request_where_that_is_true() {
+    let mut run = replay(200, 10.0, false);
+    let title = |run: &Run| draw(run, Picture::SONAR, Theme::Light).texts().next().unwrap().text.clone();
+    assert_eq!(title(&run), "Latency of every request over real start time");
+    let r = &mut run.records[7];
+    (r.outcome, r.submitted, r.completed) = (iosonar_archive::Outcome::Dropped, None, None);
+    assert_eq!(title(&run), "Latency of every submitted request over real start time");
+}
+
+#[test]
+fn a_limit_far_from_the_data_is_an_arrow_at_the_edge() {
+    let run = replay(2_000, 10.0, false);
+    let sonar = draw(&run, Picture::SONAR, Theme::Light);
+    let limit = sonar.texts().find(|t| t.text.contains("limit 5 s")).expect("the limit is named");
+    assert!(sonar.texts().all(|t| t.x > 110 || t.text != "5 s"), "the axis ends where the data ends");
+    // The stem of the arrow, and the words at the upper edge.
+    let ok = Theme::Light.palette().ok;
+    assert_eq!(width_of(&sonar, ok, 5), 3);
+    assert!(limit.y < 240, "{limit:?}");
+    let mut slow = replay(2_000, 10.0, false);
+    slow.records.iter_mut().for_each(|r| r.completed = r.submitted.map(|s| Nanos(s.0 + 1_500_000_000)));
+    let sonar = draw(&slow, Picture::SONAR, Theme::Light);
+    assert_eq!(width_of(&sonar, ok, 5), 0, "a limit within the scale is a line");
+}
+
+#[test]
+fn empty_panels_say_why() {
+    let mut run = replay(200, 10.0, false);
+    run.records.iter_mut().for_each(|r| {
+        r.submitted = Some(r.due);
+        (r.op, r.outcome) = (Op::Read, iosonar_archive::Outcome::Completed);
+    });
+    let says = |picture, theme, what: &str| draw(&run, picture, theme).texts().any(|t| t.text.contains(what));
+    assert!(says(Picture::DELAY, Theme::Light, "Every completed request was on time"));
+    assert!(says(Picture::SONAR, Theme::Gray, "There is no completed write."));
+    assert!(!says(Picture::SONAR, Theme::Light, "There is no"));
 }
 
 #[test]

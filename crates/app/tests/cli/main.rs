@@ -15,6 +15,7 @@ mod documented;
 mod engines;
 mod examples;
 mod exchange;
+mod figures;
 mod filter;
 mod inputs;
 mod install;

@@ -2,7 +2,7 @@
 
 use crate::fonts::Weight;
 use crate::palette::Palette;
-use crate::scene::{Anchor, Rect, Scene, Stroke, Text};
+use crate::scene::{Anchor, Caption, Rect, Scene, Stroke, Text};
 use crate::units::{self, Charset};
 use iosonar_analyze::{ROWS, ROWS_PER_DECADE, row_lower_edge};
 
@@ -20,15 +20,16 @@ pub(super) const LABEL_SIZE: f64 = 13.0;
 
 /// Words in the usual style.
 pub(super) fn words(
-    text: impl Into<String>,
+    text: impl Into<Caption>,
     x: i32,
     y: i32,
     size: f64,
     palette: &Palette,
     anchor: Anchor,
 ) -> Text {
-    let text = text.into();
-    Text { text, x, y, size, weight: Weight::Regular, color: palette.text, anchor, upright: false }
+    let Caption { text, figures } = text.into();
+    let (weight, color, upright) = (Weight::Regular, palette.text, false);
+    Text { text, x, y, size, weight, color, anchor, upright, figures }
 }
 
 /// Time, or the number of a request, from left to right.
@@ -161,15 +162,9 @@ pub(super) struct LogScale {
 const GUTTER: i32 = 20;
 
 impl LogScale {
-    /// Shows every slot for which `lit` says so, and `limit_ns`.
-    pub(super) fn new(
-        area: Rect,
-        lit: impl Fn(usize) -> bool,
-        always_under: bool,
-        limit_ns: Option<u64>,
-    ) -> LogScale {
-        let limit = limit_ns.map(|ns| (0..ROWS).rposition(|r| row_lower_edge(r) <= ns).unwrap_or(0));
-        let shown = |row: &usize| lit(row + 1) || Some(*row) == limit;
+    /// Shows every slot for which `lit` says so.
+    pub(super) fn new(area: Rect, lit: impl Fn(usize) -> bool, always_under: bool) -> LogScale {
+        let shown = |row: &usize| lit(row + 1);
         let first = (0..ROWS).find(shown).unwrap_or(0);
         let last = (0..ROWS).rfind(shown).unwrap_or(0);
         let begin = (first / ROWS_PER_DECADE).min(ROWS / ROWS_PER_DECADE - 2);
@@ -200,6 +195,18 @@ impl LogScale {
         let inner = self.inner();
         let least = row_lower_edge(self.rows.start);
         self.y(ns).unwrap_or(if ns < least { inner.bottom() } else { inner.y })
+    }
+
+    /// The middle of a slot, in its gutter if it has no row.
+    pub(super) fn slot_y(&self, slot: usize) -> i32 {
+        match slot {
+            0 => self.area.bottom() - GUTTER / 2,
+            s if s > ROWS => self.area.y + GUTTER / 2,
+            s => {
+                let (low, high) = (row_lower_edge(s - 1), row_lower_edge(s.min(ROWS)));
+                self.y_clamped(low / 2 + high / 2)
+            }
+        }
     }
 
     /// Slots that belong into each row of pixels of the area, from its top; none in the line beside a gutter.
@@ -285,12 +292,19 @@ fn round_duration(ns: u64) -> String {
     format!("{} {unit}", ns / factor)
 }
 
-/// What a vertical axis means, upright at its left.
+/// Pixels from one upright line of words to the next.
+const LABEL_LINE: i32 = 16;
+
+/// What a vertical axis means, upright at its left; in two lines where the axis is short.
 pub(super) fn axis_label(scene: &mut Scene, palette: &Palette, area: Rect, label: &str) {
-    let mut text = words(label, 26, area.y + area.h / 2, LABEL_SIZE, palette, Anchor::Middle);
-    text.upright = true;
-    text.text = crate::fonts::fit(label, LABEL_SIZE, text.weight, f64::from(area.h));
-    scene.text(text);
+    let lines = crate::fonts::wrap(label, LABEL_SIZE, Weight::Regular, f64::from(area.h));
+    let first = 26 - LABEL_LINE / 2 * (lines.len() as i32 - 1);
+    for (i, line) in lines.into_iter().enumerate() {
+        let (x, y) = (first + LABEL_LINE * i as i32, area.y + area.h / 2);
+        let mut text = words(line, x, y, LABEL_SIZE, palette, Anchor::Middle);
+        text.upright = true;
+        scene.text(text);
+    }
 }
 
 /// Durations from left to right, with a strip at the left for those below 1 µs.

@@ -1,20 +1,22 @@
 //! The density panel of latency and delay: image, limit line, findings, histogram at the right on the same scale.
 
 use super::axes::{self, LogScale, TimeScale, words};
-use super::{BELOW, RunView, SIDE_LEFT, SIDE_WIDTH, View, limit_words, overlay, page, plot_area, shares};
+use super::limit::{self, Limit};
+use super::{BELOW, RunView, SIDE_LEFT, SIDE_WIDTH, View, overlay, page, plot_area, shares};
 use crate::density::{Density, Shades, Strips};
-use crate::fonts;
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::SLOTS;
-use iosonar_analyze::{Cell, Class, CountGrid, LimitResult, LimitVerdict, ROWS, Scope, row_lower_edge};
+use iosonar_analyze::{Cell, Class, CountGrid, ROWS, Scope, row_lower_edge};
 
 /// What distinguishes the panels.
 pub(super) struct Panel<'a> {
     pub(super) grid: &'a CountGrid,
+    /// Failed requests on the same axes, each marked with a cross.
+    pub(super) failed: Option<&'a CountGrid>,
     /// The limit, if one holds for this quantity.
-    pub(super) verdict: Option<&'a LimitVerdict>,
+    pub(super) limit: Option<Limit<'a>>,
     /// Name of the strip for times below 1 µs.
     pub(super) under: &'static str,
     /// Whether that strip is shown even if empty.
@@ -80,7 +82,8 @@ pub(super) fn draw(
     let (plot, strip) =
         if with_times { overlay::reserve(view, &time, plot) } else { (plot, Rect { h: 0, ..plot }) };
     let all = strips(panel.grid, &time);
-    let sums = all.marginal();
+    let failed = panel.failed.map(|grid| strips(grid, &time));
+    let shown = Shown { sums: all.marginal(), all, failed };
     let lanes = lanes(view);
     let height = plot.h / lanes.len() as i32;
     let mut most = 0;
@@ -88,7 +91,7 @@ pub(super) fn draw(
         let gap = if i + 1 < lanes.len() { LANE_GAP } else { 0 };
         let lane = Rect { y: plot.y + height * i as i32, h: height - gap, ..plot };
         let lane = Lane { plot: lane, time: time.within(lane), scope: *scope };
-        most = most.max(draw_lane(scene, view, panel, (&all, &sums), &lane));
+        most = most.max(draw_lane(scene, view, panel, &shown, &lane));
     }
     if with_times {
         overlay::above(scene, view, &time, strip, plot);
@@ -105,7 +108,16 @@ pub(super) fn draw(
             key(scene, view, most, plot.bottom() + BELOW - 10);
         }
     }
-    sums.iter().flatten().sum()
+    shown.sums.iter().flatten().sum()
+}
+
+/// What is counted in the part of the axis that is shown.
+struct Shown {
+    /// Completed requests.
+    all: Strips,
+    /// Their sums over the axis.
+    sums: Vec<Cell>,
+    failed: Option<Strips>,
 }
 
 struct Lane {
@@ -115,39 +127,88 @@ struct Lane {
 }
 
 /// Returns the most requests in one cell.
-fn draw_lane(
-    scene: &mut Scene,
-    view: &RunView<'_>,
-    panel: &Panel<'_>,
-    (strips, sums): (&Strips, &[Cell]),
-    lane: &Lane,
-) -> u64 {
+fn draw_lane(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, shown: &Shown, lane: &Lane) -> u64 {
     let (p, plot) = (view.palette, lane.plot);
     // Lanes have one scale.
-    let lit = |slot: usize| sums[slot].iter().sum::<u64>() > 0;
-    let judged = panel.verdict.filter(|v| v.result != LimitResult::NotApplicable);
-    let scale = LogScale::new(plot, lit, panel.always_under, judged.map(|v| v.limit_ns));
+    let failures = shown.failed.as_ref().map_or(vec![[0; 4]; SLOTS], Strips::marginal);
+    let lit = |slot: usize| shown.sums[slot].iter().chain(&failures[slot]).sum::<u64>() > 0;
+    let scale = LogScale::new(plot, lit, panel.always_under);
     lane.time.draw_grid(scene, p);
     scale.draw(scene, p, panel.under, &lane_label(lane.scope, panel.y_label));
     if panel.overlay != Overlay::Nothing {
         overlay::behind(scene, view, &lane.time, plot);
     }
-    let density = Density::of(strips, &scale.pixel_rows(), lane.scope);
+    let density = Density::of(&shown.all, &scale.pixel_rows(), lane.scope);
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
     if panel.with_p99 {
-        p99_line(scene, view, strips, lane.scope, &scale, plot);
+        p99_line(scene, view, &shown.all, lane.scope, &scale, plot);
+    }
+    if let Some(failed) = &shown.failed {
+        scene.crosses(crosses(failed, lane, &scale), page::ARM, p.bad);
     }
     axes::frame(scene, p, plot);
-    marginal(scene, view, panel, sums, lane, &scale);
+    say_why_empty(scene, view, panel, shown, lane);
+    marginal(scene, view, panel, &shown.sums, lane, &scale);
     let mut taken = Vec::new();
-    if let Some(verdict) = panel.verdict {
-        limit_line(scene, view, verdict, &scale, lane, &mut taken);
+    if let Some(limit) = panel.limit {
+        limit::draw(scene, view, limit, &scale, (&lane.time, lane.scope), &mut taken);
     }
     if panel.overlay == Overlay::TimesAndBands {
         overlay::held(scene, view, &lane.time, &scale, lane.scope);
         overlay::bands(scene, view, &scale, lane.scope, plot, taken);
     }
     density.most()
+}
+
+/// Crosses lie no closer than this, or they would be one blot.
+const APART: i32 = 6;
+
+/// Where failed requests of a lane are marked.
+fn crosses(failed: &Strips, lane: &Lane, scale: &LogScale) -> Vec<(i32, i32)> {
+    let mut taken = std::collections::BTreeSet::new();
+    let mut at = Vec::new();
+    for (span, cells) in failed.pixels.iter().zip(failed.cells.chunks_exact(SLOTS)) {
+        let x = lane.plot.x + (span.start + span.end) as i32 / 2;
+        for (slot, _) in cells.iter().enumerate().filter(|(_, cell)| of_scope(cell, lane.scope) > 0) {
+            let y = scale.slot_y(slot);
+            if taken.insert((x / APART, y / APART)) {
+                at.push((x, y));
+            }
+        }
+    }
+    at
+}
+
+/// Requests of a scope in a cell.
+fn of_scope(cell: &Cell, scope: Scope) -> u64 {
+    Class::ALL.into_iter().filter(|c| scope.contains(*c)).map(|c| cell[c.index()]).sum()
+}
+
+/// Words in place of requests, where none has a row: an empty plot must not look like a broken one.
+fn say_why_empty(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, shown: &Shown, lane: &Lane) {
+    let count = |slots: std::ops::Range<usize>| -> u64 {
+        shown.sums[slots].iter().map(|cell| of_scope(cell, lane.scope)).sum()
+    };
+    if count(1..SLOTS) > 0 || shown.failed.as_ref().is_some_and(|f| f.total() > 0) {
+        return;
+    }
+    let who = match lane.scope {
+        Scope::Read | Scope::ReadPushed => "read",
+        Scope::Write | Scope::WritePushed => "write",
+        Scope::All => "request",
+    };
+    let what =
+        if panel.under == "on time" { "was on time (less than 1 µs late)" } else { "took less than 1 µs" };
+    let why = match count(0..1) {
+        0 if view.range.is_some() => format!("No {who} lies in this part of the time."),
+        0 => format!("There is no completed {who}."),
+        _ if panel.failed.is_none() => format!("Every {who} counted here is below 1 µs."),
+        _ => format!("Every completed {who} {what}."),
+    };
+    let (x, y) = (lane.plot.x + lane.plot.w / 2, lane.plot.y + lane.plot.h / 2);
+    let mut text = words(why, x, y, 15.0, view.palette, Anchor::Middle);
+    text.color = view.palette.faint_text;
+    scene.text(text);
 }
 
 /// Least width of a step of the line at the 99th percentile, and the least requests in it.
@@ -181,9 +242,7 @@ fn p99_line(scene: &mut Scene, view: &View<'_>, strips: &Strips, scope: Scope, s
 
 /// The middle of the slot that holds a quantile of the requests of a scope; `None` with fewer than `least`.
 pub(super) fn quantile_of(cells: &[Cell], scope: Scope, quantile: f64, least: u64) -> Option<u64> {
-    let of = |cell: &Cell| -> u64 {
-        Class::ALL.into_iter().filter(|c| scope.contains(*c)).map(|c| cell[c.index()]).sum()
-    };
+    let of = |cell: &Cell| of_scope(cell, scope);
     let total: u64 = cells.iter().map(of).sum();
     if total < least.max(1) {
         return None;
@@ -283,59 +342,6 @@ fn bar(row: &mut [u8], read: usize, write: usize) {
     row[write.saturating_sub(2)..write].fill(5);
 }
 
-/// The limit in the plot, its words at the right end, and where it was exceeded first. `taken`: gets the words.
-fn limit_line(
-    scene: &mut Scene,
-    view: &RunView<'_>,
-    verdict: &LimitVerdict,
-    scale: &LogScale,
-    lane: &Lane,
-    taken: &mut Vec<Rect>,
-) {
-    let (p, plot) = (view.palette, lane.plot);
-    let color = match verdict.result {
-        LimitResult::Passed => p.ok,
-        LimitResult::Failed => p.bad,
-        LimitResult::NotApplicable => return does_not_apply(scene, view, verdict, plot),
-    };
-    if let (Some(first), LimitResult::Failed, false) =
-        (verdict.first_due_ns, verdict.result, lane.time.is_number)
-        && lane.time.shows(first..first + 1)
-    {
-        scene.vertical(lane.time.x(first), (plot.y, plot.bottom() - 1), Stroke::dashed(color, 2));
-    }
-    let Some(y) = scale.y(verdict.limit_ns) else { return };
-    scene.horizontal(y, (plot.x, SIDE_LEFT + SIDE_WIDTH), Stroke::solid(color, 2));
-    if lane.scope == Scope::Write {
-        return;
-    }
-    let lines = limit_words(verdict);
-    // Above the line, or below it where the plot ends too soon.
-    let above = y - 6 - 17 * (lines.len() as i32 - 1);
-    let first = if above - 12 >= plot.y { above } else { y + 16 };
-    for (i, line) in lines.iter().enumerate() {
-        let fitted = fonts::fit(line, 13.0, fonts::Weight::Bold, f64::from(SIDE_WIDTH));
-        let base = first + 17 * i as i32;
-        let mut text = words(fitted, SIDE_LEFT + 4, base, 13.0, p, Anchor::Start);
-        text.weight = fonts::Weight::Bold;
-        // Teal is a colour for lines; as small words it would be too faint.
-        text.color = if verdict.result == LimitResult::Failed { p.bad } else { p.text };
-        let b = text.bounds();
-        scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, Fill::Solid(p.background));
-        scene.text(text);
-        taken.push(b);
-    }
-}
-
-/// In place of a limit line.
-fn does_not_apply(scene: &mut Scene, view: &RunView<'_>, verdict: &LimitVerdict, plot: Rect) {
-    let text = format!("{}: no timetable", limit_words(verdict).join(" "));
-    let fitted = fonts::fit(&text, axes::TICK_SIZE, fonts::Weight::Regular, f64::from(SIDE_WIDTH));
-    let mut text = words(fitted, SIDE_LEFT + 4, plot.y - 6, axes::TICK_SIZE, view.palette, Anchor::Start);
-    text.color = view.palette.faint_text;
-    scene.text(text);
-}
-
 /// What a shade means, in real counts.
 pub(super) fn key(scene: &mut Scene, view: &View<'_>, most: u64, y: i32) {
     if most == 0 {
@@ -357,6 +363,11 @@ pub(super) fn key(scene: &mut Scene, view: &View<'_>, most: u64, y: i32) {
         n => format!("1 … {} per cell", units::grouped(n)),
     };
     scene.text(words(text, x + 2, y, axes::TICK_SIZE, p, Anchor::Start));
+}
+
+/// Whether there is anything to show of completed or failed requests; if not, the reason is written.
+pub(super) fn or_nothing_at_all(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> bool {
+    view.summary.counts.all.failed > 0 || or_nothing(scene, view, area)
 }
 
 /// Whether there is anything to show; if not, the reason is written.

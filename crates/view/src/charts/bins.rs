@@ -1,13 +1,13 @@
 //! Histograms of latency and delay: outlines by class, and below them the share of requests up to each time.
 
 use super::axes::{self, CountScale, LinearScale, LogTimeScale, TICK_SIZE, words};
-use super::{Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
-use crate::fonts::{self, Weight};
+use super::{Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, figures, page, plot_area, single};
+use crate::fonts::Weight;
 use crate::palette::Rgb;
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::findings::LatencyBand;
-use iosonar_analyze::{Cell, Class, CountGrid, Detail, ROWS, Scope};
+use iosonar_analyze::{ByScope, Cell, Class, CountGrid, Detail, ROWS, Scope, TimeStats};
 use iosonar_plan::Op;
 
 pub(super) static LATENCY: Chart = Chart {
@@ -16,13 +16,16 @@ pub(super) static LATENCY: Chart = Chart {
     title: "How many requests had which latency",
     draw: Draw::Run(Detail::Sonar, |view| {
         let legend = |scene: &mut Scene, y| {
-            page::time_legend(scene, view, &view.summary.latency, y);
-            page::counts_note(scene, view, y);
+            page::time_legend(scene, view, "latency", &view.summary.latency, y);
+            page::counts_and_marks(scene, view, y);
         };
         let bins = Bins {
             grid: &view.diagrams.latency,
+            failed: &view.diagrams.failed.latency,
             under: "< 1 µs",
             x_label: "Latency (submission → completion), log",
+            name: "latency",
+            stats: &view.summary.latency,
             bands: view.findings.map_or(&[], |f| &f.bands),
         };
         single(view, &LATENCY, legend, |scene, area| body(scene, view, &bins, area))
@@ -35,13 +38,16 @@ pub(super) static DELAY: Chart = Chart {
     title: "How many requests were submitted how late",
     draw: Draw::Run(Detail::Full, |view| {
         let legend = |scene: &mut Scene, y| {
-            page::time_legend(scene, view, &view.summary.delay, y);
-            page::counts_note(scene, view, y);
+            page::time_legend(scene, view, "delay", &view.summary.delay, y);
+            page::counts_and_marks(scene, view, y);
         };
         let bins = Bins {
             grid: &view.diagrams.delay,
+            failed: &view.diagrams.failed.delay,
             under: "on time",
             x_label: "Delay (due → submission), log",
+            name: "delay",
+            stats: &view.summary.delay,
             bands: &[],
         };
         single(view, &DELAY, legend, |scene, area| body(scene, view, &bins, area))
@@ -51,9 +57,14 @@ pub(super) static DELAY: Chart = Chart {
 /// What distinguishes the two.
 struct Bins<'a> {
     grid: &'a CountGrid,
+    /// Failed requests on the same axis.
+    failed: &'a CountGrid,
     /// Name of the strip below 1 µs.
     under: &'static str,
     x_label: &'static str,
+    /// Its name in the summary, and its figures there.
+    name: &'static str,
+    stats: &'a ByScope<Option<TimeStats>>,
     bands: &'a [LatencyBand],
 }
 
@@ -69,7 +80,7 @@ fn of(cell: &Cell, scope: Scope) -> u64 {
 const LINE: i32 = 16;
 
 fn body(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, area: Rect) {
-    if !band::or_nothing(scene, view, area) {
+    if !band::or_nothing_at_all(scene, view, area) {
         return;
     }
     let whole = plot_area(area);
@@ -78,7 +89,8 @@ fn body(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, area: Rect) {
     let sums = band::strips(bins.grid, &time).marginal();
     let total = sums.iter().flatten().sum::<u64>();
     scene.counted = Some(total);
-    if total == 0 {
+    let failed = band::strips(bins.failed, &time).marginal();
+    if total + failed.iter().flatten().sum::<u64>() == 0 {
         page::nothing(scene, view, whole, "Nothing to show in this part of the time.");
         return;
     }
@@ -86,9 +98,9 @@ fn body(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, area: Rect) {
     let height = (whole.h - room) * 68 / 100;
     let upper = Rect { y: whole.y + room, h: height, ..whole };
     let lower = Rect { y: upper.bottom() + 14, h: whole.bottom() - upper.bottom() - 14, ..whole };
-    let scale = LogTimeScale::new(upper, |slot| sums[slot].iter().sum::<u64>() > 0);
+    let scale = LogTimeScale::new(upper, |slot| sums[slot].iter().chain(&failed[slot]).sum::<u64>() > 0);
     scale.draw(scene, view.palette, bins.under, None);
-    outlines(scene, view, &sums, &scale, upper);
+    outlines(scene, view, (&sums, &failed), &scale, upper);
     brackets(scene, view, bins.bands, &scale, upper, room);
     let lower_scale = scale.within(lower);
     lower_scale.draw(scene, view.palette, bins.under, Some(bins.x_label));
@@ -96,9 +108,16 @@ fn body(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, area: Rect) {
     side(scene, view, bins, &sums, upper, lower);
 }
 
-fn outlines(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogTimeScale, plot: Rect) {
+fn outlines(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    (sums, failed): (&[Cell], &[Cell]),
+    scale: &LogTimeScale,
+    plot: Rect,
+) {
     let p = view.palette;
     let most = OUTLINES.iter().flat_map(|scope| sums.iter().map(|c| of(c, *scope))).max().unwrap_or(0);
+    let most = failed.iter().map(|cell| cell.iter().sum()).max().unwrap_or(0).max(most);
     let counts = CountScale::new(most, plot);
     counts.draw(scene, p, "Requests per row of 3.7 % (log)");
     let present = OUTLINES.into_iter().filter(|scope| sums.iter().any(|c| of(c, *scope) > 0));
@@ -117,6 +136,12 @@ fn outlines(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogTim
         let stroke = line(view, scope, color);
         scene.steps(points, end, stroke);
     }
+    let cross = |(slot, cell): (usize, &Cell)| {
+        let n = cell.iter().sum::<u64>();
+        let (x, end) = scale.pixels(slot).filter(|_| n > 0)?;
+        Some(((x + end) / 2, counts.y(n as f64)))
+    };
+    scene.crosses(failed.iter().enumerate().filter_map(cross).collect(), page::ARM, p.bad);
     axes::frame(scene, p, plot);
 }
 
@@ -154,14 +179,14 @@ fn brackets(
     room: i32,
 ) {
     let mut taken: Vec<Rect> = Vec::new();
-    for band in bands {
+    for (index, band) in bands.iter().enumerate() {
         let (color, line) = match band.op {
             Op::Read => (view.palette.read, 0),
             Op::Write => (view.palette.write, 1),
         };
         let base = plot.y - room + LINE * (line + 1) - 4;
         let (x, end) = (scale.x(band.low_ns) + 1, scale.x(band.high_ns) - 1);
-        let name = format!("{} {}", band.op.name(), band.label());
+        let name = figures::band(index, band);
         let middle = (x + end) / 2;
         let mut text = words(name, middle, base - 2, TICK_SIZE, view.palette, Anchor::Middle);
         (text.color, text.weight) = (color, Weight::Bold);
@@ -183,7 +208,7 @@ fn brackets(
 fn cumulative(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogTimeScale, plot: Rect) {
     let p = view.palette;
     let percent = LinearScale::new(100.0, plot);
-    percent.draw(scene, p, "up to here, %", units::plain);
+    percent.draw(scene, p, "Share up to here, %", units::plain);
     for scope in [Scope::Read, Scope::Write] {
         let total: u64 = sums.iter().map(|c| of(c, scope)).sum();
         if total == 0 {
@@ -205,22 +230,35 @@ fn cumulative(scene: &mut Scene, view: &RunView<'_>, sums: &[Cell], scale: &LogT
     axes::frame(scene, p, plot);
 }
 
+/// The number of requests of a scope: that of the summary, or of the part of the time that is shown.
+fn of_scope(view: &RunView<'_>, bins: &Bins<'_>, scope: Scope, counted: u64) -> Caption {
+    let key = figures::key(scope);
+    match bins.stats.get(scope) {
+        Some(stats) if view.range.is_none() => {
+            figures::count(format!("{}.{key}.count", bins.name), stats.count)
+        }
+        _ => figures::count(format!("picture.{key}"), counted),
+    }
+}
+
 fn side(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, sums: &[Cell], upper: Rect, lower: Rect) {
     let p = view.palette;
     let mut y = upper.y + 14;
-    let mut line = |text: String, color: Rgb, weight: Weight| {
-        let fitted = fonts::fit(&text, 13.0, weight, f64::from(SIDE_WIDTH));
-        let mut text = words(fitted, SIDE_LEFT, y, 13.0, p, Anchor::Start);
-        (text.color, text.weight) = (color, weight);
-        scene.text(text);
-        y += 19;
+    let mut line = |text: Caption, color: Rgb, weight: Weight| {
+        for text in text.wrapped(13.0, weight, f64::from(SIDE_WIDTH)) {
+            let mut text = words(text, SIDE_LEFT, y, 13.0, p, Anchor::Start);
+            (text.color, text.weight) = (color, weight);
+            scene.text(text);
+            y += 19;
+        }
     };
     let total: u64 = sums.iter().flatten().sum();
     for scope in OUTLINES {
         let n: u64 = sums.iter().map(|c| of(c, scope)).sum();
         if n > 0 {
             let name = page::scope_name(scope).trim_start_matches("of these, ");
-            line(format!("{name}: {}", units::grouped(n)), page::color(view, scope), Weight::Bold);
+            let told = figures::joined([format!("{name}: ").into(), of_scope(view, bins, scope, n)]);
+            line(told, page::color(view, scope), Weight::Bold);
         }
     }
     for (slot, name) in [(0, bins.under), (ROWS + 1, "> 100 s")] {
@@ -228,10 +266,12 @@ fn side(scene: &mut Scene, view: &RunView<'_>, bins: &Bins<'_>, sums: &[Cell], u
         if n > 0 {
             let share = units::share(n, total);
             let name = if slot == 0 && name == "on time" { "on time (< 1 µs late)" } else { name };
-            line(format!("{name}: {}, {share}", units::grouped(n)), p.text, Weight::Regular);
+            let path = if slot == 0 { "picture.below_1us" } else { "picture.above_100s" };
+            let told = [format!("{name}: ").into(), figures::count(path, n), format!(", {share}").into()];
+            line(figures::joined(told), p.text, Weight::Regular);
         }
     }
-    line("64 rows for each factor of ten".to_string(), p.faint_text, Weight::Regular);
+    line("64 rows for each factor of ten".into(), p.faint_text, Weight::Regular);
     for (i, text) in ["share of the reads and of the writes", "that took at most so long"].iter().enumerate()
     {
         let y = lower.y + 14 + 19 * i as i32;

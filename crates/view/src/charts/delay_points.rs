@@ -14,12 +14,13 @@ pub(super) static CHART: Chart = Chart {
 
 fn draw(view: &RunView<'_>) -> Scene {
     let legend = |scene: &mut Scene, y| {
-        page::time_legend(scene, view, &view.summary.delay, y);
-        page::counts_note(scene, view, y);
+        page::time_legend(scene, view, "delay", &view.summary.delay, y);
+        page::counts_and_marks(scene, view, y);
     };
     let panel = Panel {
         grid: &view.diagrams.delay_by_number,
-        verdict: Some(&view.summary.limits.delay),
+        failed: Some(&view.diagrams.failed.delay_by_number),
+        limit: Some(("delay", &view.summary.limits.delay)),
         under: "on time",
         always_under: true,
         by_number: true,
@@ -29,7 +30,7 @@ fn draw(view: &RunView<'_>) -> Scene {
         y_label: "Delay (due → submission), log",
     };
     single(view, &CHART, legend, |scene, area| {
-        if band::or_nothing(scene, view, area) {
+        if band::or_nothing_at_all(scene, view, area) {
             scene.counted = Some(band::draw(scene, view, &panel, area, true));
         }
     })

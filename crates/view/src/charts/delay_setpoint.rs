@@ -3,8 +3,8 @@
 use super::axes::{self, CountScale, words};
 use super::band::{self, Overlay, Panel};
 use super::flying::seen_bands;
-use super::{Chart, Draw, RunView, SIDE_LEFT, page, plot_area, single};
-use crate::scene::{Anchor, Fill, Rect, Scene};
+use super::{Chart, Draw, RunView, SIDE_LEFT, figures, page, plot_area, single};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene};
 use crate::units;
 use iosonar_analyze::{Detail, Scope};
 
@@ -20,15 +20,15 @@ pub(super) static CHART: Chart = Chart {
 
 fn draw(view: &RunView<'_>) -> Scene {
     let legend = |scene: &mut Scene, y| {
-        page::time_legend(scene, view, &view.summary.delay, y);
-        page::counts_note(scene, view, y);
+        page::time_legend(scene, view, "delay", &view.summary.delay, y);
+        page::counts_and_marks(scene, view, y);
     };
     single(view, &CHART, legend, |scene, area| scene.counted = body(scene, view, area))
 }
 
 /// Returns how many requests it is drawn from.
 pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<u64> {
-    if !band::or_nothing(scene, view, area) {
+    if !band::or_nothing_at_all(scene, view, area) {
         return None;
     }
     let waiting_height = (f64::from(area.h) * WAITING_SHARE) as i32 + super::BELOW;
@@ -36,7 +36,8 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<
     let lower = Rect { y: upper.bottom() + 8, h: waiting_height - 8, ..area };
     let panel = Panel {
         grid: &view.diagrams.delay,
-        verdict: Some(&view.summary.limits.delay),
+        failed: Some(&view.diagrams.failed.delay),
+        limit: Some(("delay", &view.summary.limits.delay)),
         under: "on time",
         always_under: true,
         by_number: false,
@@ -50,6 +51,12 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<
     Some(counted)
 }
 
+fn mean_of_run(view: &RunView<'_>) -> Caption {
+    let mean = view.summary.waiting.mean_time_weighted;
+    let told = |mean| Caption::figure(units::request_rate(mean), "waiting.mean_time_weighted", mean);
+    figures::joined(["mean of the run: ".into(), mean.map_or("–".into(), told)])
+}
+
 /// Requests whose time had come and that were not submitted: the backlog.
 fn waiting(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     let p = view.palette;
@@ -60,7 +67,7 @@ fn waiting(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     // The mean is exact, and does not blow up waits of a microsecond as the greatest number would.
     let scale = CountScale::new(most, plot);
     time.draw(scene, p, Some("Time when the request was due, since the start of the run"));
-    scale.draw(scene, p, "Waiting (log)");
+    scale.draw(scene, p, "Requests waiting, log");
     for seen in &bands {
         let (x, end) = (time.x(seen.begin_ns), time.x(seen.end_ns));
         let top = scale.y(seen.band.mean);
@@ -70,12 +77,10 @@ fn waiting(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
         }
     }
     axes::frame(scene, p, plot);
-    let facts = &view.summary.waiting;
-    let mean = facts.mean_time_weighted.map_or("–".to_string(), units::request_rate);
     let lines = [
-        "requests due but not submitted:".to_string(),
-        format!("mean in each step of {}", axes::time(step)),
-        format!("most: {} · mean of the run: {mean}", units::grouped(most)),
+        "requests due but not submitted:".into(),
+        format!("mean in each step of {}", axes::time(step)).into(),
+        mean_of_run(view),
     ];
     for (i, line) in lines.into_iter().enumerate() {
         scene.text(words(line, SIDE_LEFT, plot.y + 14 + 18 * i as i32, 13.0, p, Anchor::Start));

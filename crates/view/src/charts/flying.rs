@@ -1,9 +1,9 @@
 //! How many requests are in some state over time: all, reads and writes as lanes on one scale.
 
 use super::axes::{self, CountScale, TimeScale, words};
-use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, overlay, page, plot_area, single};
-use crate::fonts::{self, Weight};
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, figures, overlay, page, plot_area, single};
+use crate::fonts::Weight;
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::{Band, ClassOccupancy, Detail, Occupancy, Scope};
 
@@ -34,26 +34,31 @@ fn draw(view: &RunView<'_>, chart: &Chart, occupancy: &ClassOccupancy, has_depth
 
 fn facts(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     let s = view.summary;
-    let count = |n: Option<u64>| n.map_or("unknown".to_string(), units::grouped);
-    let mean = |m: Option<f64>| m.map_or("–".to_string(), units::request_rate);
+    let count = |path: &str, n: Option<u64>| n.map_or("unknown".into(), |n| figures::count(path, n));
+    let mean = |path: &str, mean: Option<f64>| {
+        mean.map_or("–".into(), |mean| Caption::figure(units::request_rate(mean), path, mean))
+    };
     let (all, one) = match s.targets.len() {
         0 | 1 => ("", ""),
         _ => (" of all targets together", " on one target"),
     };
     let lines = [
-        format!(
-            "in flight: mean over time {}{all}; max queue depth{one} {} of {}",
-            mean(s.in_flight.mean_time_weighted),
-            count(s.in_flight.max_on_one_target),
-            count(s.run.depth.map(u64::from))
-        ),
-        format!(
-            "waiting for submission: mean over time {}{all}; most for a conflict on one target {}",
-            mean(s.waiting.mean_time_weighted),
-            count(s.waiting.max_for_conflict_on_one_target)
-        ),
+        figures::joined([
+            "in flight: mean over time ".into(),
+            mean("in_flight.mean_time_weighted", s.in_flight.mean_time_weighted),
+            format!("{all}; max queue depth{one} ").into(),
+            count("in_flight.max_on_one_target", s.in_flight.max_on_one_target),
+            " of ".into(),
+            count("run.depth", s.run.depth.map(u64::from)),
+        ]),
+        figures::joined([
+            "waiting for submission: mean over time ".into(),
+            mean("waiting.mean_time_weighted", s.waiting.mean_time_weighted),
+            format!("{all}; most for a conflict on one target ").into(),
+            count("waiting.max_for_conflict_on_one_target", s.waiting.max_for_conflict_on_one_target),
+        ]),
         "This is the view of the generator; layers below may let fewer requests through at the same time."
-            .to_string(),
+            .into(),
     ];
     for (i, line) in lines.into_iter().enumerate() {
         scene.text(words(line, 110, y + 4 + 20 * i as i32, 13.0, view.palette, Anchor::Start));
@@ -124,7 +129,7 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, lane: &Lane, time: &TimeScal
     let color = page::color(view, lane.scope);
     let scale = CountScale::new(lane.most, plot);
     time.draw(scene, p, x_label);
-    scale.draw(scene, p, "requests (log)");
+    scale.draw(scene, p, "Requests, log");
     overlay::behind(scene, view, time, plot);
     let edges = |seen: &Seen| (time.x(seen.begin_ns), time.x(seen.end_ns));
     for seen in lane.bands.iter().filter(|s| s.band.max > 0) {
@@ -138,10 +143,8 @@ fn draw_lane(scene: &mut Scene, view: &RunView<'_>, lane: &Lane, time: &TimeScal
     scene.steps(points, end, Stroke::solid(color, 2));
     axes::frame(scene, p, plot);
     depth_line(scene, view, lane, &scale, plot);
-    let most = lane.bands.iter().map(|s| s.band.max).max().unwrap_or(0);
-    let name = page::scope_name(lane.scope).trim_start_matches("of these, ");
     let lines = [
-        format!("{name}: most {}", units::grouped(most)),
+        page::scope_name(lane.scope).trim_start_matches("of these, ").to_string(),
         "line: median of the step".to_string(),
         "band: least to most".to_string(),
         format!("one step is {}", axes::time(lane.step)),
@@ -170,8 +173,8 @@ fn depth_line(scene: &mut Scene, view: &RunView<'_>, lane: &Lane, scale: &CountS
     scene.horizontal(y, (plot.x, plot.right()), Stroke::dashed(p.bad, 1));
     let words_of_line = format!("dashed: depth {depth_of_one} × {targets} targets");
     let text = if targets == 1 { format!("dashed: depth {depth}") } else { words_of_line };
-    let fitted = fonts::fit(&text, 12.0, Weight::Regular, f64::from(SIDE_WIDTH));
-    let mut text = words(fitted, SIDE_LEFT, (y + 4).clamp(plot.y + 8, plot.y + 12), 12.0, p, Anchor::Start);
+    let text = Caption::figure(text, "run.depth", depth_of_one);
+    let mut text = words(text, SIDE_LEFT, (y + 4).clamp(plot.y + 8, plot.y + 12), 12.0, p, Anchor::Start);
     text.color = p.bad;
     scene.text(text);
 }

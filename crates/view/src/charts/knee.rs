@@ -1,9 +1,7 @@
 //! A rising demand, what was delivered and how late requests got: with the knee marked.
 
 use super::axes::{self, LinearScale, LogScale, NumberScale, TICK_SIZE, TimeScale, words};
-use super::{
-    BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, SIDE_LEFT, SIDE_WIDTH, Subject, View, page,
-};
+use super::{BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, SIDE_LEFT, Subject, View, page};
 use crate::fonts::{self, Weight};
 use crate::plot::{Folder, PlotOptions, write_scene};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
@@ -89,14 +87,17 @@ fn draw_knee(material: &KneeMaterial<'_>, style: &Style) -> Scene {
     let view = View::new(&all, style);
     let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, view.palette.background);
     page::head(&mut scene, &view, TITLE);
-    for (i, line) in knee_sentences(material.verdict).into_iter().enumerate() {
-        let fitted = fonts::fit(&line, 14.0, Weight::Bold, 1460.0);
-        let mut text = words(fitted, PLOT_LEFT, 104 + 19 * i as i32, 14.0, view.palette, Anchor::Start);
+    let wrapped = |line: String| fonts::wrap(&line, 14.0, Weight::Bold, 1460.0);
+    let lines: Vec<String> = knee_sentences(material.verdict).into_iter().flat_map(wrapped).collect();
+    let higher = 19 * lines.len().saturating_sub(3) as i32;
+    scene.height += higher as u32;
+    for (i, line) in lines.into_iter().enumerate() {
+        let mut text = words(line, PLOT_LEFT, 104 + 19 * i as i32, 14.0, view.palette, Anchor::Start);
         text.weight = if i == 0 { Weight::Bold } else { Weight::Regular };
         scene.text(text);
     }
-    let top = 172;
-    let height = PAGE_HEIGHT as i32 - top - page::BOTTOM - 8 - BELOW;
+    let top = 172 + higher;
+    let height = scene.height as i32 - top - page::BOTTOM - 8 - BELOW;
     let upper = Rect { x: PLOT_LEFT, y: top, w: PLOT_WIDTH, h: height * 9 / 20 };
     let lower = Rect { y: upper.bottom() + 18, h: height - upper.h - 18, ..upper };
     if material.rows.is_empty() {
@@ -200,7 +201,7 @@ impl Drawing<'_> {
             X::Linear(x) => x.draw(scene, p, Some("Demanded requests per second")),
             X::Logarithmic(x) => x.draw(scene, p, "Demanded requests per second, log"),
         }
-        let scale = LogScale::new(plot, |slot| slots.contains(&slot), false, None);
+        let scale = LogScale::new(plot, |slot| slots.contains(&slot), false);
         scale.draw(scene, p, "on time", "Time from when a request was due, log");
         let height = |ns: u64| match ns {
             // In the middle of the strip for those on time.
@@ -251,8 +252,7 @@ impl Drawing<'_> {
         for (i, (name, stroke)) in keys.iter().enumerate() {
             let y = plot.y + 16 + 20 * i as i32;
             scene.horizontal(y - 4, (SIDE_LEFT, SIDE_LEFT + 24), *stroke);
-            let fitted = fonts::fit(name, 13.0, Weight::Regular, f64::from(SIDE_WIDTH - 32));
-            scene.text(words(fitted, SIDE_LEFT + 32, y, 13.0, self.view.palette, Anchor::Start));
+            scene.text(words(*name, SIDE_LEFT + 32, y, 13.0, self.view.palette, Anchor::Start));
         }
     }
 }

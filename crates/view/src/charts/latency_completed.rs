@@ -10,6 +10,15 @@ pub(super) static CHART: Chart = Chart {
     title: "Latency of every request over the time of its completion",
     draw: Draw::Run(Detail::Full, |view| {
         let label = "Time of completion since the start of the run";
-        draw(view, &CHART, &over(view, &view.diagrams.latency_by_completion, label))
+        draw(
+            view,
+            &CHART,
+            &over(
+                view,
+                &view.diagrams.latency_by_completion,
+                &view.diagrams.failed.latency_by_completion,
+                label,
+            ),
+        )
     }),
 };

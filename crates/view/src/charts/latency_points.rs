@@ -11,7 +11,8 @@ pub(super) static CHART: Chart = Chart {
     title: "Latency of every request, one after the other in order of completion",
     draw: Draw::Run(Detail::Full, |view| {
         let label = "Number of the request in order of completion";
-        let panel = over(view, &view.diagrams.latency_by_number, label);
+        let panel =
+            over(view, &view.diagrams.latency_by_number, &view.diagrams.failed.latency_by_number, label);
         draw(view, &CHART, &Panel { by_number: true, overlay: Overlay::Nothing, ..panel })
     }),
 };

@@ -15,21 +15,27 @@ pub(super) static CHART: Chart = Chart {
 /// A single picture of latencies.
 pub(super) fn draw(view: &RunView<'_>, chart: &Chart, panel: &Panel<'_>) -> Scene {
     let legend = |scene: &mut Scene, y| {
-        page::time_legend(scene, view, &view.summary.latency, y);
-        page::counts_note(scene, view, y);
+        page::time_legend(scene, view, "latency", &view.summary.latency, y);
+        page::counts_and_marks(scene, view, y);
     };
     single(view, chart, legend, |scene, area| {
-        if band::or_nothing(scene, view, area) {
+        if band::or_nothing_at_all(scene, view, area) {
             scene.counted = Some(band::draw(scene, view, panel, area, true));
         }
     })
 }
 
 /// Latencies over some axis.
-pub(super) fn over<'a>(view: &RunView<'a>, grid: &'a CountGrid, x_label: &'static str) -> Panel<'a> {
+pub(super) fn over<'a>(
+    view: &RunView<'a>,
+    grid: &'a CountGrid,
+    failed: &'a CountGrid,
+    x_label: &'static str,
+) -> Panel<'a> {
     Panel {
         grid,
-        verdict: Some(&view.summary.limits.latency),
+        failed: Some(failed),
+        limit: Some(("latency", &view.summary.limits.latency)),
         under: "< 1 µs",
         always_under: false,
         by_number: false,
@@ -41,12 +47,17 @@ pub(super) fn over<'a>(view: &RunView<'a>, grid: &'a CountGrid, x_label: &'stati
 }
 
 fn panel<'a>(view: &RunView<'a>) -> Panel<'a> {
-    let panel = over(view, &view.diagrams.latency, "Time of submission since the start of the run");
+    let panel = over(
+        view,
+        &view.diagrams.latency,
+        &view.diagrams.failed.latency,
+        "Time of submission since the start of the run",
+    );
     Panel { overlay: Overlay::TimesAndBands, ..panel }
 }
 
 pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
-    if band::or_nothing(scene, view, area) {
+    if band::or_nothing_at_all(scene, view, area) {
         band::draw(scene, view, &panel(view), area, true);
     }
 }

@@ -10,6 +10,10 @@ pub(super) static CHART: Chart = Chart {
     title: "Latency of every request over the time when it was due",
     draw: Draw::Run(Detail::Full, |view| {
         let label = "Time when the request was due, since the start of the run";
-        draw(view, &CHART, &over(view, &view.diagrams.latency_by_due, label))
+        draw(
+            view,
+            &CHART,
+            &over(view, &view.diagrams.latency_by_due, &view.diagrams.failed.latency_by_due, label),
+        )
     }),
 };

@@ -1,10 +1,11 @@
 //! What pictures are made from: a subject, and the analyses that there are of it.
 
 use super::axes::{TimeScale, time};
+use super::figures;
 use crate::Style;
 use crate::fonts::{self, Weight};
 use crate::palette::Palette;
-use crate::scene::Rect;
+use crate::scene::{Caption, Figure, Rect};
 use crate::units;
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::findings::{Findings, TimeRange};
@@ -26,6 +27,8 @@ pub struct Subject {
     pub what: String,
     /// Second line: how it was run, or what is in the load, and the number of requests.
     pub how: String,
+    /// The figures in that line.
+    pub figures: Vec<Figure>,
     /// Name and version of the program.
     pub tool: String,
     /// The run's id; a load has none.
@@ -34,6 +37,8 @@ pub struct Subject {
     pub command: String,
     /// Highest requested end ÷ size, for each target whose size is known.
     pub wraparound: Vec<Option<f64>>,
+    /// Where these factors stand in JSON.
+    pub wraparound_paths: Vec<String>,
     /// Why the figures are no storage result; empty if they are.
     pub stamps: Vec<Stamp>,
     /// What to know before believing a picture, most severe first.
@@ -43,13 +48,18 @@ pub struct Subject {
 impl Subject {
     /// The words on a run.
     pub fn of_run(s: &Summary, headline: &Headline) -> Subject {
+        let how = how_it_was_run(s);
         Subject {
             what: sources_and_targets(s, headline),
-            how: how_it_was_run(s),
+            how: how.text,
+            figures: how.figures,
             tool: s.run.tool.clone(),
             run_id: Some(s.run.run_id.clone()),
             command: s.run.command.clone(),
             wraparound: s.targets.iter().map(|t| t.wraparound_factor).collect(),
+            wraparound_paths: (0..s.targets.len())
+                .map(|i| format!("targets.{i}.wraparound_factor"))
+                .collect(),
             stamps: s.stamps.clone(),
             cautions: s.cautions.clone(),
         }
@@ -74,7 +84,7 @@ fn sources_and_targets(s: &Summary, headline: &Headline) -> String {
     what
 }
 
-fn how_it_was_run(s: &Summary) -> String {
+fn how_it_was_run(s: &Summary) -> Caption {
     let run = &s.run;
     let policy = match run.policy {
         OverlapPolicy::Allow => "allow",
@@ -83,14 +93,22 @@ fn how_it_was_run(s: &Summary) -> String {
         OverlapPolicy::Order => "keep order",
     };
     let access = if run.buffered { "page cache" } else { "direct I/O" };
-    let how = if run.is_recording() {
-        "a recording".to_string()
+    let mut how = if run.is_recording() {
+        Caption::from("a recording")
     } else {
         let (engine, depth) = crate::text::engine_and_depth(run);
-        format!("engine {engine} · {access} · depth {depth} · conflicts: {policy}")
+        format!("engine {engine} · {access} · depth {depth} · conflicts: {policy}").into()
     };
-    let duration = s.span.duration_ns().map_or("no duration".to_string(), time);
-    format!("{how} · {duration} · {} requests", units::grouped(s.counts.all.total))
+    if let Some(depth) = run.depth.filter(|_| !run.is_recording()) {
+        how = how.of("run.depth", depth);
+    }
+    let mut duration = Caption::from(s.span.duration_ns().map_or("no duration".to_string(), time));
+    if let Some(delivered) = s.throughput.delivered {
+        // The same time: from the first due time to the last completion.
+        duration = figures::time("throughput.delivered.duration_ns", delivered.duration_ns);
+    }
+    let total = figures::count("counts.all.total", s.counts.all.total);
+    figures::joined([how, " · ".into(), duration, " · ".into(), total, " requests".into()])
 }
 
 /// Everything that pictures can be drawn from. What is absent leaves out the pictures that need it.
@@ -124,11 +142,17 @@ pub(super) struct View<'a> {
     pub(super) palette: &'static Palette,
     /// The part of the time that is shown; all of it if absent.
     pub(super) range: Option<TimeRange>,
+    /// Whether no request was dropped or cancelled.
+    pub(super) all_submitted: bool,
 }
 
 impl<'a> View<'a> {
     pub(super) fn new(material: &Material<'a>, style: &Style) -> View<'a> {
-        View { subject: material.subject, palette: style.theme.palette(), range: style.range }
+        let all_submitted = material.run.is_none_or(|run| {
+            let c = &run.summary.counts.all;
+            c.dropped + c.cancelled == 0
+        });
+        View { subject: material.subject, palette: style.theme.palette(), range: style.range, all_submitted }
     }
 }
 

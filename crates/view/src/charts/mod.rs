@@ -9,12 +9,14 @@ mod compare;
 mod delay_points;
 mod delay_setpoint;
 mod demand;
+mod figures;
 mod flying;
 mod knee;
 mod latency_completed;
 mod latency_points;
 mod latency_realtime;
 mod latency_setpoint;
+mod limit;
 mod material;
 mod overlay;
 mod overview;
@@ -33,9 +35,9 @@ pub use knee::{KneeMaterial, knee_sentences, plot_knee};
 pub use material::{Headline, Material, RunMaterial, Subject};
 pub(crate) use percentiles::of_summary;
 
+use crate::Style;
 use crate::scene::{Rect, Scene};
-use crate::{Style, units};
-use iosonar_analyze::{Detail, LimitResult, LimitVerdict};
+use iosonar_analyze::Detail;
 use material::{DemandView, RunView, View};
 
 /// Width of every picture.
@@ -260,10 +262,11 @@ impl Picture {
                 None => of_demand(&DemandView { view, demand: material.demand? }),
             },
         };
-        scene.facts = facts(self.title(), material.subject);
+        scene.facts = facts(&page::title(&view, self.title()), material.subject);
         let range = scene.shown_ns.filter(|_| style.range.is_some());
         scene.facts.extend(range.map(|(begin, end)| ("Range".to_string(), format!("{begin}..{end} ns"))));
         scene.facts.extend(scene.counted.map(|n| ("Requests".to_string(), n.to_string())));
+        scene.facts.push(figures_of(&scene));
         Some(scene)
     }
 }
@@ -272,6 +275,12 @@ impl Picture {
 pub(crate) fn lacks_delay(stem: &str, material: &Material<'_>) -> bool {
     let shows_delay = stem.contains("delay") || stem == replayer::ISSUE_ERROR.stem;
     shows_delay && material.run.is_some_and(|run| !run.summary.knows_delay())
+}
+
+/// Every figure of the picture as JSON: path and value.
+fn figures_of(scene: &Scene) -> (String, String) {
+    let json = serde_json::to_string(&scene.figures()).expect("paths and numbers can be told as JSON");
+    ("Figures".to_string(), json)
 }
 
 fn facts(title: &str, subject: &Subject) -> Vec<(String, String)> {
@@ -305,23 +314,4 @@ fn single(
 /// Where the plot lies inside the area of a body.
 fn plot_area(area: Rect) -> Rect {
     Rect { x: PLOT_LEFT, y: area.y, w: PLOT_WIDTH, h: area.h - BELOW }
-}
-
-/// The words at a limit line: one line, or two where the first exceeding is named.
-fn limit_words(verdict: &LimitVerdict) -> Vec<String> {
-    let limit = units::limit(verdict.limit_ns);
-    let max = verdict.max_ns.map_or(String::new(), |m| format!(", max {}", axes::time(m)));
-    match verdict.result {
-        LimitResult::Passed => vec![format!("✓ limit {limit}: passed{max}")],
-        LimitResult::Failed => {
-            let first = verdict
-                .first_due_ns
-                .map_or(String::new(), |t| format!("first at {}", units::moment(t, units::Charset::Unicode)));
-            vec![
-                format!("✕ limit {limit}: FAILED{max}"),
-                format!("{} above, {first}", units::grouped(verdict.above)),
-            ]
-        }
-        LimitResult::NotApplicable => vec![format!("limit {limit}: does not apply")],
-    }
 }

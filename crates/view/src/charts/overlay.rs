@@ -1,10 +1,10 @@
 //! Findings in a picture: bands at the right margin, stalls as curtains with numbers, the collapse as a line.
 
 use super::axes::{LogScale, TICK_SIZE, TimeScale, words};
-use super::{RunView, SIDE_LEFT, SIDE_WIDTH};
+use super::{RunView, SIDE_LEFT, SIDE_WIDTH, figures};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use iosonar_analyze::findings::{CompletionStall, LatencyBand, Overload};
 use iosonar_analyze::{PartStats, Scope};
 use iosonar_plan::Op;
@@ -28,7 +28,8 @@ fn collapse<'a>(view: &RunView<'a>, time: &TimeScale) -> Option<&'a Overload> {
 
 /// The plot without the room for words above it, and that room.
 pub(super) fn reserve(view: &RunView<'_>, time: &TimeScale, plot: Rect) -> (Rect, Rect) {
-    let lines = i32::from(collapse(view, time).is_some()) + i32::from(!stalls(view, time).is_empty());
+    let sentence = collapse(view, time).map_or(0, |found| told(found, plot).len() as i32);
+    let lines = sentence + i32::from(!stalls(view, time).is_empty());
     let strip = Rect { h: LINE * lines, ..plot };
     (Rect { y: plot.y + strip.h, h: plot.h - strip.h, ..plot }, strip)
 }
@@ -111,16 +112,24 @@ fn sentence(
     strip: Rect,
 ) {
     let p = view.palette;
-    let room = f64::from(SIDE_LEFT + SIDE_WIDTH - strip.x);
-    let fitted = fonts::fit(&found.sentence(), TICK_SIZE, Weight::Bold, room);
-    let width = fonts::width(&fitted, TICK_SIZE, Weight::Bold).ceil() as i32;
+    let lines = told(found, strip);
+    let width = |line: &Caption| fonts::width(&line.text, TICK_SIZE, Weight::Bold).ceil() as i32;
+    let width = lines.iter().map(width).max().unwrap_or(0);
     // At the line where it fits there, so that the eye finds it.
     let x = (time.x(found.range.from_ns) + 6).min(SIDE_LEFT + SIDE_WIDTH - width).max(strip.x);
-    let mut text = words(fitted, x, strip.y + 12, TICK_SIZE, p, Anchor::Start);
-    (text.color, text.weight) = (color, Weight::Bold);
-    let b = text.bounds();
-    scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, Fill::Solid(p.background));
-    scene.text(text);
+    for (i, line) in lines.into_iter().enumerate() {
+        let mut text = words(line, x, strip.y + 12 + LINE * i as i32, TICK_SIZE, p, Anchor::Start);
+        (text.color, text.weight) = (color, Weight::Bold);
+        let b = text.bounds();
+        scene.area(Rect { x: b.x - 2, w: b.w + 4, ..b }, Fill::Solid(p.background));
+        scene.text(text);
+    }
+}
+
+/// The sentence on a collapse, in lines that reach from the left edge of the plot to the right edge of the page.
+fn told(found: &Overload, plot: Rect) -> Vec<Caption> {
+    let room = f64::from(SIDE_LEFT + SIDE_WIDTH - plot.x);
+    figures::collapse(found).wrapped(TICK_SIZE, Weight::Bold, room)
 }
 
 /// Every stall has a tick; the longest have a number, as many as there is room for.
@@ -169,7 +178,7 @@ pub(super) fn bands(
 ) {
     let mut taken = taken;
     let all = view.findings.map_or(&[] as &[LatencyBand], |f| &f.bands);
-    for band in all.iter().filter(|b| of_scope(scope, b.op)) {
+    for (index, band) in all.iter().enumerate().filter(|(_, b)| of_scope(scope, b.op)) {
         let color = if band.op == Op::Read { view.palette.read } else { view.palette.write };
         let x = SIDE_LEFT + SIDE_WIDTH + if band.op == Op::Read { 4 } else { 12 };
         let (top, low) = (scale.y_clamped(band.high_ns), scale.y_clamped(band.low_ns));
@@ -177,7 +186,7 @@ pub(super) fn bands(
         scene.vertical(x, (top + 1, low - 1), stroke);
         scene.horizontal(top + 1, (x - 3, x), stroke);
         scene.horizontal(low - 1, (x - 3, x), stroke);
-        label(scene, view, band, color, scale.y_clamped(band.peak_ns), plot, &mut taken);
+        label(scene, view, (index, band), color, scale.y_clamped(band.peak_ns), plot, &mut taken);
     }
 }
 
@@ -185,16 +194,15 @@ pub(super) fn bands(
 fn label(
     scene: &mut Scene,
     view: &RunView<'_>,
-    band: &LatencyBand,
+    (index, band): (usize, &LatencyBand),
     color: Rgb,
     peak: i32,
     plot: Rect,
     taken: &mut Vec<Rect>,
 ) {
     let p = view.palette;
-    let name = format!("{} {}", band.op.name(), band.label());
-    let fitted = fonts::fit(&name, TICK_SIZE, Weight::Bold, f64::from(SIDE_WIDTH - 20));
-    let mut text = words(fitted, SIDE_LEFT + SIDE_WIDTH - 4, peak + 4, TICK_SIZE, p, Anchor::End);
+    let mut text =
+        words(figures::band(index, band), SIDE_LEFT + SIDE_WIDTH - 4, peak + 4, TICK_SIZE, p, Anchor::End);
     (text.color, text.weight) = (color, Weight::Bold);
     let shifts = (0..40).flat_map(|i| [-i * 4, i * 4]);
     for shift in shifts {

@@ -2,9 +2,8 @@
 
 use super::axes::{self, LinearScale, TimeScale, words};
 use super::steps::{self, Step};
-use super::{Chart, Draw, RunView, SIDE_LEFT, demand, overlay, page, plot_area, single};
-use crate::fonts::{self, Weight};
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use super::{Chart, Draw, RunView, SIDE_LEFT, demand, figures, overlay, page, plot_area, single};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::{CountSeries, Detail, Rate, Scope};
 
@@ -82,10 +81,10 @@ fn rates(scene: &mut Scene, view: &RunView<'_>, y: i32) {
         scene.text(text);
     }
     let rows = [
-        ("demanded, by due time", t.demanded, p.demanded),
-        ("delivered, by completion", t.delivered, p.actual),
+        ("demanded, by due time", "demanded", t.demanded, p.demanded),
+        ("delivered, by completion", "delivered", t.delivered, p.actual),
     ];
-    for (i, (name, rate, color)) in rows.into_iter().enumerate() {
+    for (i, (name, key, rate, color)) in rows.into_iter().enumerate() {
         let base = y + 20 + 20 * i as i32;
         page::swatch(scene, color, 110, base);
         scene.text(words(name, 130, base, 13.0, p, Anchor::Start));
@@ -94,18 +93,24 @@ fn rates(scene: &mut Scene, view: &RunView<'_>, y: i32) {
             scene.text(words(why, 470, base, 13.0, p, Anchor::End));
             continue;
         };
+        let path = |field: &str| format!("throughput.{key}.{field}");
+        let (per_second, bytes_rate) =
+            (units::request_rate(requests_per_second), units::byte_rate(bytes_per_second));
         let cells = [
-            (units::grouped(requests), 470),
-            (units::bytes(bytes), 590),
-            (axes::time(duration_ns), 700),
-            (units::request_rate(requests_per_second), 810),
-            (units::byte_rate(bytes_per_second), 940),
+            (figures::count(path("requests"), requests), 470),
+            (figures::bytes(path("bytes"), bytes), 590),
+            (figures::time(path("duration_ns"), duration_ns), 700),
+            (Caption::figure(per_second, path("requests_per_second"), requests_per_second), 810),
+            (Caption::figure(bytes_rate, path("bytes_per_second"), bytes_per_second), 940),
         ];
         cells.into_iter().for_each(|(cell, x)| scene.text(words(cell, x, base, 13.0, p, Anchor::End)));
     }
     if let (Some(demanded), Some(delivered)) = (t.demanded, t.delivered) {
         let ratio = delivered.requests_per_second / demanded.requests_per_second * 100.0;
         let text = format!("delivered / demanded: {} % of the requests per second", units::number(ratio));
+        let path = |key: &str| format!("throughput.{key}.requests_per_second");
+        let text = Caption::figure(text, path("delivered"), delivered.requests_per_second)
+            .of(path("demanded"), demanded.requests_per_second);
         scene.text(words(text, 130, y + 62, 13.0, p, Anchor::Start));
     }
 }
@@ -181,9 +186,7 @@ fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, step_ns: u64) {
             scene.area(Rect { x: SIDE_LEFT, y: y - 10, w: 24, h: 12 }, fill);
         }
         let x = SIDE_LEFT + if fill.is_some() { 32 } else { 0 };
-        let room = f64::from(super::SIDE_WIDTH - (x - SIDE_LEFT));
-        let fitted = fonts::fit(&text, 13.0, Weight::Regular, room);
-        scene.text(words(fitted, x, y, 13.0, p, Anchor::Start));
+        scene.text(words(text, x, y, 13.0, p, Anchor::Start));
         y += 20;
     };
     line(scene, "delivered (completions)".into(), Some(Fill::Solid(p.actual)));

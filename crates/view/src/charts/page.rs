@@ -1,10 +1,10 @@
 //! What every picture has around its plot: title, legend, cautions, foot, stamp.
 
-use super::axes::{time, words};
-use super::{PAGE_WIDTH, RunView, View};
+use super::axes::words;
+use super::{PAGE_WIDTH, RunView, Subject, View, figures};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
-use crate::scene::{Anchor, Fill, Mark, Rect, Scene, Text};
+use crate::scene::{Anchor, Caption, Fill, Mark, Rect, Scene, Text};
 use crate::units;
 use iosonar_analyze::{ByScope, Scope, Severity, TimeStats};
 
@@ -16,15 +16,26 @@ const RIGHT: i32 = PAGE_WIDTH as i32 - 24;
 pub(super) const BOTTOM: i32 = 78;
 const SMALL: f64 = 13.0;
 
+/// A title in which "every request" is true: requests that were never submitted have no times.
+pub(super) fn title(view: &View<'_>, title: &str) -> String {
+    if view.all_submitted {
+        title.to_string()
+    } else {
+        title.replace("every request", "every submitted request")
+    }
+}
+
 /// Title and two lines on what was run.
 pub(super) fn head(scene: &mut Scene, view: &View<'_>, title: &str) {
     let p = view.palette;
     let room = f64::from(RIGHT - LEFT);
-    let mut text = words(title, LEFT, 34, 22.0, p, Anchor::Start);
+    let mut text = words(self::title(view, title), LEFT, 34, 22.0, p, Anchor::Start);
     text.weight = Weight::Bold;
     scene.text(text);
-    for (line, y) in [&view.subject.what, &view.subject.how].into_iter().zip([58, 77]) {
-        let fitted = fonts::fit(line, 14.0, Weight::Regular, room);
+    let Subject { what, how, figures, .. } = view.subject;
+    let how = Caption { text: how.clone(), figures: figures.clone() };
+    for (line, y) in [Caption::from(what), how].into_iter().zip([58, 77]) {
+        let fitted = Caption { text: fonts::fit(&line.text, 14.0, Weight::Regular, room), ..line };
         scene.text(words(fitted, LEFT, y, 14.0, p, Anchor::Start));
     }
 }
@@ -55,20 +66,21 @@ pub(super) fn scope_name(scope: Scope) -> &'static str {
 pub(super) fn time_legend(
     scene: &mut Scene,
     view: &View<'_>,
+    path: &str,
     stats: &ByScope<Option<TimeStats>>,
     y: i32,
 ) -> i32 {
-    const COLUMNS: [(&str, i32); 7] = [
-        ("requests", 420),
-        ("share", 510),
-        ("avg", 600),
-        ("p50", 690),
-        ("p99", 780),
-        ("p99.9", 870),
-        ("max", 960),
+    const COLUMNS: [(&str, &str, i32); 6] = [
+        ("requests", "count", 420),
+        ("avg", "mean_ns", 600),
+        ("p50", "p50_ns", 690),
+        ("p99", "p99_ns", 780),
+        ("p99.9", "p99_9_ns", 870),
+        ("max", "max_ns", 960),
     ];
+    const SHARE: i32 = 510;
     let p = view.palette;
-    for (name, x) in COLUMNS {
+    for (name, _, x) in COLUMNS.into_iter().chain([("share", "", SHARE)]) {
         let mut text = words(name, x, y, 12.0, p, Anchor::End);
         text.color = p.faint_text;
         scene.text(text);
@@ -80,17 +92,12 @@ pub(super) fn time_legend(
         base += 18;
         swatch(scene, color(view, scope), 110, base);
         scene.text(words(scope_name(scope), 130, base, SMALL, p, Anchor::Start));
-        let optional = |t: Option<u64>| t.map_or("–".to_string(), time);
-        let cells = [
-            units::grouped(s.count),
-            units::share(s.count, all),
-            time(s.mean_ns),
-            time(s.p50_ns),
-            optional(s.p99_ns),
-            optional(s.p99_9_ns),
-            time(s.max_ns),
-        ];
-        for (cell, (_, x)) in cells.into_iter().zip(COLUMNS) {
+        let of_scope = format!("{path}.{}", figures::key(scope));
+        let part = (format!("{of_scope}.count"), s.count);
+        let share = figures::share(part, (format!("{path}.all.count"), all));
+        scene.text(words(share, SHARE, base, SMALL, p, Anchor::End));
+        let cells = figures::of_times(&of_scope, s, &COLUMNS.map(|(_, field, _)| field));
+        for (cell, (_, _, x)) in cells.into_iter().zip(COLUMNS) {
             scene.text(words(cell, x, base, SMALL, p, Anchor::End));
         }
     }
@@ -104,20 +111,40 @@ pub(super) fn swatch(scene: &mut Scene, color: Rgb, x: i32, y: i32) {
 
 /// How the requests ended, at the right of the legend. The pictures show the ramp, which the figures leave out.
 pub(super) fn counts_note(scene: &mut Scene, view: &RunView<'_>, y: i32) {
+    counts(scene, view, y, "failed");
+}
+
+/// The same for a picture that marks failed requests.
+pub(super) fn counts_and_marks(scene: &mut Scene, view: &RunView<'_>, y: i32) {
+    let c = &view.summary.counts.all;
+    if c.failed + c.ramp_failed == 0 {
+        return counts_note(scene, view, y);
+    }
+    counts(scene, view, y, "failed, marked");
+    scene.crosses(vec![(MARK_LEFT, y + 18 - 5)], ARM, view.palette.bad);
+}
+
+/// Pixels from the middle of a cross at a failed request to its ends.
+pub(super) const ARM: i32 = 3;
+/// Where the legend has this cross.
+const MARK_LEFT: i32 = 1079;
+
+fn counts(scene: &mut Scene, view: &RunView<'_>, y: i32, failed: &str) {
     let c = &view.summary.counts.all;
     let p = view.palette;
     let mut rows = vec![
-        ("completed", c.completed, p.text),
-        ("failed", c.failed, if c.failed > 0 { p.bad } else { p.text }),
-        ("dropped", c.dropped, p.text),
-        ("cancelled", c.cancelled, p.text),
-        ("pushed back", c.pushed, p.text),
+        ("completed", "completed", c.completed, p.text),
+        (failed, "failed", c.failed, if c.failed > 0 { p.bad } else { p.text }),
+        ("dropped", "dropped", c.dropped, p.text),
+        ("cancelled", "cancelled", c.cancelled, p.text),
+        ("pushed back", "pushed", c.pushed, p.text),
     ];
-    rows.extend((c.ramp > 0).then_some(("in the ramp", c.ramp, p.text)));
-    for (i, (name, count, color)) in rows.into_iter().enumerate() {
+    rows.extend((c.ramp > 0).then_some(("in the ramp", "ramp", c.ramp, p.text)));
+    for (i, (name, field, count, color)) in rows.into_iter().enumerate() {
         let base = y + 18 * i as i32;
         let mut label = words(name, 1090, base, SMALL, p, Anchor::Start);
-        let mut number = words(units::grouped(count), 1290, base, SMALL, p, Anchor::End);
+        let count = figures::count(format!("counts.all.{field}"), count);
+        let mut number = words(count, 1290, base, SMALL, p, Anchor::End);
         (label.color, number.color) = (color, color);
         scene.text(label);
         scene.text(number);
@@ -128,11 +155,13 @@ pub(super) fn counts_note(scene: &mut Scene, view: &RunView<'_>, y: i32) {
 pub(super) fn range_note(scene: &mut Scene, view: &View<'_>) {
     let lines = match scene.shown_ns {
         Some((begin, end)) => [
-            format!("{} – {} s", seconds(begin), seconds(end)),
-            scene.counted.map_or(String::new(), |n| format!("{} requests in the plot", units::grouped(n))),
-            "the figures are of the whole run".to_string(),
+            format!("{} – {} s", seconds(begin), seconds(end)).into(),
+            scene.counted.map_or(Caption::default(), |n| {
+                Caption::figure(format!("{} requests in the plot", units::grouped(n)), "picture.requests", n)
+            }),
+            "the figures are of the whole run".into(),
         ],
-        None => ["the whole run:".to_string(), "this picture has no time axis".into(), String::new()],
+        None => ["the whole run:".into(), "this picture has no time axis".into(), Caption::default()],
     };
     for (i, line) in lines.into_iter().enumerate() {
         let mut text =
@@ -150,55 +179,76 @@ fn seconds(ns: u64) -> String {
         .to_string()
 }
 
-/// Caution strip, foot line and stamps; to be called last, so that stamps lie over the plots.
+/// Most lines of cautions; a single one is always told wholly.
+const MOST_LINES: usize = 6;
+/// Lines that have room without making the picture higher.
+const LINES: usize = 2;
+const LINE: i32 = 18;
+
+/// Caution strip, foot line and stamps; to be called last, so that stamps lie over the plots. Where cautions need more
+/// room than the strip has, the picture becomes higher: none is cut.
 pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
     let p = view.palette;
     let top = scene.height as i32 - BOTTOM;
-    let strip = Rect { x: LEFT, y: top, w: RIGHT - LEFT, h: 44 };
+    let factor = wraparound(view);
+    let factor_width = fonts::width(&factor.text, SMALL, Weight::Regular);
+    let beside = if factor.text.is_empty() { 0.0 } else { factor_width + 24.0 };
+    let lines = caution_lines(view, f64::from(RIGHT - LEFT) - 20.0 - beside);
+    let higher = LINE * lines.len().saturating_sub(LINES) as i32;
+    scene.height += higher as u32;
+    let strip = Rect { x: LEFT, y: top, w: RIGHT - LEFT, h: 44 + higher };
     // The room is always kept, the colour of a warning only where there is one.
     let is_clean = view.subject.cautions.is_empty();
     let ground = if is_clean { p.background.mix(p.axis, 0.06) } else { p.caution_background };
     scene.area(strip, Fill::Solid(ground));
-    let caution = |text: String, x, y, anchor| {
+    let caution = |text: Caption, x, y, anchor| {
         let mut words = words(text, x, y, SMALL, p, anchor);
         if !is_clean {
             words.color = p.caution;
         }
         words
     };
-    let factor = wraparound(view);
-    let factor_width = fonts::width(&factor, SMALL, Weight::Regular);
     scene.text(caution(factor, RIGHT - 10, top + 18, Anchor::End));
-    let room = f64::from(strip.w) - 20.0;
-    for (i, line) in caution_lines(view).into_iter().enumerate() {
-        let room = if i == 0 { room - factor_width - 24.0 } else { room };
-        let fitted = fonts::fit(&line, SMALL, Weight::Regular, room);
-        scene.text(caution(fitted, LEFT + 10, top + 18 + 18 * i as i32, Anchor::Start));
+    for (i, line) in lines.into_iter().enumerate() {
+        scene.text(caution(line.into(), LEFT + 10, top + 18 + LINE * i as i32, Anchor::Start));
     }
     foot(scene, view);
     plots.iter().for_each(|plot| stamp(scene, view, *plot));
 }
 
-fn wraparound(view: &View<'_>) -> String {
-    let word = |factor: &Option<f64>| factor.map_or("–".to_string(), units::number);
-    let factors: Vec<_> = view.subject.wraparound.iter().map(word).collect();
-    match factors.len() {
-        0 => String::new(),
-        1..=4 => format!("wraparound factor {}", factors.join(" : ")),
-        n => format!("wraparound factor {} : … ({n} targets)", factors[..3].join(" : ")),
+fn wraparound(view: &View<'_>) -> Caption {
+    const MOST: usize = 4;
+    let factors = &view.subject.wraparound;
+    let shown = if factors.len() > MOST { MOST - 1 } else { factors.len() };
+    let word = |(factor, path): (&Option<f64>, &String)| {
+        factor.map_or("–".into(), |factor| Caption::figure(units::number(factor), path, factor))
+    };
+    let mut parts: Vec<Caption> = Vec::new();
+    for factor in factors.iter().zip(&view.subject.wraparound_paths).take(shown) {
+        parts.push(if parts.is_empty() { "wraparound factor ".into() } else { " : ".into() });
+        parts.push(word(factor));
     }
+    parts.extend((factors.len() > shown).then(|| format!(" : … ({} targets)", factors.len()).into()));
+    figures::joined(parts)
 }
 
-/// Two lines: the two most severe cautions, and how many more there are.
-fn caution_lines(view: &View<'_>) -> Vec<String> {
+/// The most severe cautions, each in as many lines as it needs, and how many more there are.
+fn caution_lines(view: &View<'_>, room: f64) -> Vec<String> {
     let cautions = &view.subject.cautions;
-    let mut lines: Vec<String> = cautions.iter().take(2).map(|c| format!("⚠ {}", c.text)).collect();
-    let more = cautions.iter().skip(2).filter(|c| c.severity > Severity::Note).count();
-    if more > 0
-        && let Some(last) = lines.last_mut()
-    {
+    let mut lines: Vec<String> = Vec::new();
+    let mut told = 0;
+    for caution in cautions {
+        let wrapped = fonts::wrap(&format!("⚠ {}", caution.text), SMALL, Weight::Regular, room);
+        if told > 0 && lines.len() + wrapped.len() > MOST_LINES {
+            break;
+        }
+        lines.extend(wrapped);
+        told += 1;
+    }
+    let more = cautions.iter().skip(told).filter(|c| c.severity > Severity::Note).count();
+    if more > 0 {
         let cautions = if more == 1 { "caution" } else { "cautions" };
-        *last = format!("⚠ {} (and {more} more {cautions} in the summary)", &last["⚠ ".len()..]);
+        lines.push(format!("⚠ and {more} more {cautions} in the summary"));
     }
     if lines.is_empty() {
         lines.push("No cautions.".to_string());

@@ -2,11 +2,9 @@
 //! the time when the request was due. No correction is needed, for the plan is known.
 
 use super::axes::{self, LogScale, words};
-use super::{Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
-use crate::fonts::{self, Weight};
+use super::{Chart, Draw, RunView, SIDE_LEFT, band, figures, page, plot_area, single};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
-use crate::units;
 use iosonar_analyze::{ByScope, Distribution, Scope, TimeStats, row_of};
 
 pub(super) static CHART: Chart = Chart {
@@ -41,17 +39,17 @@ fn rows<'a>(view: &RunView<'a>) -> Vec<(Scope, bool, &'a TimeStats)> {
 }
 
 fn table(scene: &mut Scene, view: &RunView<'_>, y: i32) {
-    const COLUMNS: [(&str, i32); 7] = [
-        ("requests", 400),
-        ("avg", 490),
-        ("p50", 580),
-        ("p99", 670),
-        ("p99.9", 760),
-        ("p99.99", 850),
-        ("max", 950),
+    const COLUMNS: [(&str, &str, i32); 7] = [
+        ("requests", "count", 400),
+        ("avg", "mean_ns", 490),
+        ("p50", "p50_ns", 580),
+        ("p99", "p99_ns", 670),
+        ("p99.9", "p99_9_ns", 760),
+        ("p99.99", "p99_99_ns", 850),
+        ("max", "max_ns", 950),
     ];
     let p = view.palette;
-    for (name, x) in COLUMNS {
+    for (name, _, x) in COLUMNS {
         let mut text = words(name, x, y, 12.0, p, Anchor::End);
         text.color = p.faint_text;
         scene.text(text);
@@ -62,17 +60,9 @@ fn table(scene: &mut Scene, view: &RunView<'_>, y: i32) {
         scene.horizontal(base - 4, (110, 133), stroke);
         let what = if is_response { "response" } else { "service" };
         scene.text(words(format!("{}, {what}", page::scope_name(scope)), 142, base, 12.0, p, Anchor::Start));
-        let optional = |t: Option<u64>| t.map_or("–".to_string(), axes::time);
-        let cells = [
-            units::grouped(s.count),
-            axes::time(s.mean_ns),
-            axes::time(s.p50_ns),
-            optional(s.p99_ns),
-            optional(s.p99_9_ns),
-            optional(s.p99_99_ns),
-            axes::time(s.max_ns),
-        ];
-        for (cell, (_, x)) in cells.into_iter().zip(COLUMNS) {
+        let path = format!("{}.{}", if is_response { "response" } else { "latency" }, figures::key(scope));
+        let cells = figures::of_times(&path, s, &COLUMNS.map(|(_, field, _)| field));
+        for (cell, (_, _, x)) in cells.into_iter().zip(COLUMNS) {
             scene.text(words(cell, x, base, 12.0, p, Anchor::End));
         }
     }
@@ -186,9 +176,9 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<
         })
         .collect();
     let values: Vec<u64> = curves.iter().flat_map(|c| &c.2).map(|(_, ns)| *ns).collect();
-    let scale = LogScale::new(plot, |slot| values.iter().any(|ns| row_of(*ns).slot() == slot), false, None);
+    let scale = LogScale::new(plot, |slot| values.iter().any(|ns| row_of(*ns).slot() == slot), false);
     nines.draw(scene, view);
-    scale.draw(scene, view.palette, "< 1 µs", "Time (log)");
+    scale.draw(scene, view.palette, "< 1 µs", "Time, log");
     hidden(scene, view, &curves, &nines, &scale);
     for (scope, is_response, curve) in &curves {
         let points: Vec<(i32, i32)> =
@@ -250,7 +240,6 @@ fn side(scene: &mut Scene, view: &RunView<'_>, plot: Rect) {
         if let Some(fill) = fill {
             scene.area(Rect { x: SIDE_LEFT, y: y - 10, w: 24, h: 12 }, fill);
         }
-        let fitted = fonts::fit(line, 13.0, Weight::Regular, f64::from(SIDE_WIDTH - (x - SIDE_LEFT)));
-        scene.text(words(fitted, x, y, 13.0, p, Anchor::Start));
+        scene.text(words(line, x, y, 13.0, p, Anchor::Start));
     }
 }

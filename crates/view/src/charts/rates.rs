@@ -3,11 +3,11 @@
 use super::axes::{self, LinearScale, words};
 use super::overview::Unit;
 use super::steps::{self, Step};
-use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, demand, page, plot_area, single};
-use crate::fonts::{self, Weight};
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, demand, figures, page, plot_area, single};
+use crate::fonts::Weight;
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::{ClassSeries, Detail, Scope};
+use iosonar_analyze::{ClassSeries, Counts, Detail, Scope};
 
 /// Pixels of a step.
 const STEP_PIXELS: i32 = 3;
@@ -18,7 +18,7 @@ pub(super) static REQUESTS_DUE: Chart = Chart {
     title: "Demanded requests per second by class, over the time when they were due",
     draw: Draw::Either(
         Detail::Sonar,
-        |view| draw(view, &REQUESTS_DUE, view.diagrams.rates().demanded, Unit::Requests),
+        |view| draw(view, &REQUESTS_DUE, When::Due, Unit::Requests),
         |view| demand::throughput::by_op(view, &REQUESTS_DUE, Unit::Requests),
     ),
 };
@@ -29,7 +29,7 @@ pub(super) static BYTES_DUE: Chart = Chart {
     title: "Demanded bytes per second by class, over the time when they were due",
     draw: Draw::Either(
         Detail::Sonar,
-        |view| draw(view, &BYTES_DUE, view.diagrams.rates().demanded, Unit::Bytes),
+        |view| draw(view, &BYTES_DUE, When::Due, Unit::Bytes),
         |view| demand::throughput::by_op(view, &BYTES_DUE, Unit::Bytes),
     ),
 };
@@ -38,51 +38,90 @@ pub(super) static REQUESTS_COMPLETED: Chart = Chart {
     stem: "g00.thrp.completed",
     keywords: &["thrp.completed"],
     title: "Completed requests per second by class, over the time of completion",
-    draw: Draw::Run(Detail::Sonar, |view| {
-        draw(view, &REQUESTS_COMPLETED, view.diagrams.rates().delivered, Unit::Requests)
-    }),
+    draw: Draw::Run(Detail::Sonar, |view| draw(view, &REQUESTS_COMPLETED, When::Completed, Unit::Requests)),
 };
 
 pub(super) static BYTES_COMPLETED: Chart = Chart {
     stem: "g00.thrs.completed",
     keywords: &["thrs.completed"],
     title: "Completed bytes per second by class, over the time of completion",
-    draw: Draw::Run(Detail::Sonar, |view| {
-        draw(view, &BYTES_COMPLETED, view.diagrams.rates().delivered, Unit::Bytes)
-    }),
+    draw: Draw::Run(Detail::Sonar, |view| draw(view, &BYTES_COMPLETED, When::Completed, Unit::Bytes)),
 };
 
-fn draw(view: &RunView<'_>, chart: &Chart, series: &ClassSeries, unit: Unit) -> Scene {
+/// The time at which requests are counted, and so which of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Every request when it was due.
+    Due,
+    /// Completed requests when they completed.
+    Completed,
+}
+
+fn draw(view: &RunView<'_>, chart: &Chart, when: When, unit: Unit) -> Scene {
+    let rates = view.diagrams.rates();
+    let series = if when == When::Due { rates.demanded } else { rates.delivered };
     let legend = |scene: &mut Scene, y| {
-        table(scene, view, series, y);
+        table(scene, view, when, y);
         page::counts_note(scene, view, y);
     };
     single(view, chart, legend, |scene, area| body(scene, view, series, unit, area))
 }
 
+/// A figure of the summary: its path and its value.
+type Told = (String, u64);
+
+/// Requests and bytes of a scope, as the summary has them: bytes of those that were pushed back are in none.
+fn amounts(view: &RunView<'_>, when: When, scope: Scope) -> Option<(Told, Option<Told>)> {
+    let s = view.summary;
+    let of_op = |key: &str, c: &Counts| {
+        let [requests, bytes] = match when {
+            When::Due => [("total", c.total), ("demanded_bytes", c.demanded_bytes)],
+            When::Completed => [("completed", c.completed), ("transferred_bytes", c.transferred_bytes)],
+        }
+        .map(|(field, n)| (format!("counts.{key}.{field}"), n));
+        (requests, Some(bytes))
+    };
+    let pushed = |key: &str, c: &Counts| match when {
+        When::Due => Some((format!("counts.{key}.pushed"), c.pushed)),
+        When::Completed => {
+            let count = s.latency.get(scope).as_ref()?.count;
+            Some((format!("latency.{}.count", figures::key(scope)), count))
+        }
+    };
+    Some(match scope {
+        Scope::All => of_op("all", &s.counts.all),
+        Scope::Read => of_op("read", &s.counts.read),
+        Scope::Write => of_op("write", &s.counts.write),
+        Scope::ReadPushed => (pushed("read", &s.counts.read)?, None),
+        Scope::WritePushed => (pushed("write", &s.counts.write)?, None),
+    })
+}
+
 /// Requests and bytes of each scope.
-fn table(scene: &mut Scene, view: &RunView<'_>, series: &ClassSeries, y: i32) {
+fn table(scene: &mut Scene, view: &RunView<'_>, when: When, y: i32) {
     let p = view.palette;
     for (name, x) in [("requests", 420), ("share", 510), ("bytes", 620), ("mean size", 720)] {
         let mut text = words(name, x, y, 12.0, p, Anchor::End);
         text.color = p.faint_text;
         scene.text(text);
     }
-    let sums = Scope::ALL.map(|scope| {
-        let series = series.scope(scope);
-        (scope, series.requests.iter().sum::<u64>(), series.bytes.iter().sum::<u64>())
-    });
-    let all = sums[0].1;
+    let of = |scope| amounts(view, when, scope).filter(|(requests, _)| requests.1 > 0);
+    let rows: Vec<_> = Scope::ALL.into_iter().filter_map(|scope| Some((scope, of(scope)?))).collect();
+    let Some((_, (all, _))) = rows.first().cloned() else { return };
     let mut base = y;
-    for (scope, requests, bytes) in sums.into_iter().filter(|(_, requests, _)| *requests > 0) {
+    for (scope, (requests, bytes)) in rows {
         base += 18;
         page::swatch(scene, page::color(view, scope), 110, base);
         scene.text(words(page::scope_name(scope), 130, base, 13.0, p, Anchor::Start));
+        let mean = |(path, n): &Told| {
+            Caption::figure(units::bytes((n + requests.1 / 2) / requests.1), path, *n)
+                .of(&requests.0, requests.1)
+        };
         let cells = [
-            (units::grouped(requests), 420),
-            (units::share(requests, all), 510),
-            (units::bytes(bytes), 620),
-            (units::bytes(bytes / requests), 720),
+            (figures::count(&requests.0, requests.1), 420),
+            (figures::share(requests.clone(), all.clone()), 510),
+            (bytes.as_ref().map_or("–".into(), |(path, n)| figures::bytes(path, *n)), 620),
+            (bytes.as_ref().map_or("–".into(), mean), 720),
         ];
         cells.into_iter().for_each(|(cell, x)| scene.text(words(cell, x, base, 13.0, p, Anchor::End)));
     }
@@ -159,8 +198,7 @@ fn side(scene: &mut Scene, view: &RunView<'_>, area: Rect, height: i32, lanes: &
     let mut own_scale = false;
     for (i, lane) in lanes.iter().enumerate() {
         let y = area.y + height * i as i32 + 16;
-        let name = fonts::fit(page::scope_name(lane.scope), 13.0, Weight::Bold, f64::from(SIDE_WIDTH));
-        let mut text = words(name, SIDE_LEFT, y, 13.0, p, Anchor::Start);
+        let mut text = words(page::scope_name(lane.scope), SIDE_LEFT, y, 13.0, p, Anchor::Start);
         (text.weight, text.color) = (Weight::Bold, page::color(view, lane.scope));
         scene.text(text);
         own_scale |= matches!(lane.scope, Scope::ReadPushed | Scope::WritePushed);

@@ -1,10 +1,9 @@
 //! The health of the replayer: how late it was by itself, and how late it saw completions.
 
-use super::axes::{time, words};
+use super::axes::words;
 use super::band::{self, Overlay, Panel};
-use super::{Chart, Draw, RunView, page, single};
-use crate::scene::{Anchor, Scene};
-use crate::units;
+use super::{Chart, Draw, RunView, figures, page, single};
+use crate::scene::{Anchor, Caption, Scene};
 use iosonar_analyze::{CountGrid, Detail, TimeStats};
 
 pub(super) static ISSUE_ERROR: Chart = Chart {
@@ -16,6 +15,7 @@ pub(super) static ISSUE_ERROR: Chart = Chart {
             grid: &view.diagrams.issue_error,
             stats: view.summary.health.issue_error,
             name: "issue error",
+            path: "health.issue_error",
             what: "Delay of requests that nothing held: neither a conflict, nor their turn, nor the depth. Line: p99 of each step.",
             under: "on time",
             y_label: "Issue error (due → submission), log",
@@ -33,6 +33,7 @@ pub(super) static REAP_LAG: Chart = Chart {
             grid: &view.diagrams.reap_lag,
             stats: view.summary.health.reap_lag,
             name: "reap lag",
+            path: "health.reap_lag",
             what: "Time since the generator looked before: latencies may be too long by at most this much. Line: p99 of each step.",
             under: "< 1 µs",
             y_label: "Reap lag, log",
@@ -46,6 +47,8 @@ struct Health<'a> {
     grid: &'a CountGrid,
     stats: Option<TimeStats>,
     name: &'static str,
+    /// Where its figures stand in the summary.
+    path: &'static str,
     what: &'static str,
     under: &'static str,
     y_label: &'static str,
@@ -58,7 +61,8 @@ fn draw(view: &RunView<'_>, chart: &Chart, health: &Health<'_>) -> Scene {
     };
     let panel = Panel {
         grid: health.grid,
-        verdict: None,
+        failed: None,
+        limit: None,
         under: health.under,
         always_under: true,
         by_number: false,
@@ -75,25 +79,23 @@ fn draw(view: &RunView<'_>, chart: &Chart, health: &Health<'_>) -> Scene {
 }
 
 fn figures(scene: &mut Scene, view: &RunView<'_>, health: &Health<'_>, y: i32) {
-    let optional = |t: Option<u64>| t.map_or("–".to_string(), time);
-    let mut lines = vec![health.what.to_string()];
+    let mut lines = vec![Caption::from(health.what)];
     match health.stats {
         Some(s) => {
-            lines.push(format!(
-                "{}: {} requests, avg {}, p50 {}, p99 {}, p99.9 {}, max {}",
-                health.name,
-                units::grouped(s.count),
-                time(s.mean_ns),
-                time(s.p50_ns),
-                optional(s.p99_ns),
-                optional(s.p99_9_ns),
-                time(s.max_ns)
-            ));
+            let wanted = ["count", "mean_ns", "p50_ns", "p99_ns", "p99_9_ns", "max_ns"];
+            let names = [": ", " requests, avg ", ", p50 ", ", p99 ", ", p99.9 ", ", max "];
+            let told = figures::of_times(health.path, &s, &wanted);
+            let told = names.into_iter().map(Caption::from).zip(told).flat_map(|(name, told)| [name, told]);
+            lines.push(figures::joined([Caption::from(health.name)].into_iter().chain(told)));
             lines.extend(s.p99_9_ns.map(|ns| {
-                format!("The replayer's own part is at most {} in 99.9 % of the requests.", time(ns))
+                figures::joined([
+                    "The replayer's own part is at most ".into(),
+                    figures::time(format!("{}.p99_9_ns", health.path), ns),
+                    " in 99.9 % of the requests.".into(),
+                ])
             }));
         }
-        None => lines.push(format!("{}: there are no figures for this run", health.name)),
+        None => lines.push(format!("{}: there are no figures for this run", health.name).into()),
     }
     for (i, line) in lines.into_iter().enumerate() {
         scene.text(words(line, 110, y + 4 + 20 * i as i32, 13.0, view.palette, Anchor::Start));

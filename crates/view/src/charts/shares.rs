@@ -79,17 +79,20 @@ fn name(scene: &mut Scene, view: &RunView<'_>, bands: &[&LatencyBand], strip: Re
     let base = strip.y + HEIGHT / 2 + 4;
     scene.text(words(format!("{} bands", op.name()), strip.x - 8, base, TICK_SIZE, p, Anchor::End));
     let (mut x, right) = (SIDE_LEFT, SIDE_LEFT + SIDE_WIDTH);
+    let label = "share over time";
+    let label_width = fonts::width(label, TICK_SIZE, Weight::Regular).ceil() as i32;
+    // As many bands as there is room for, closer together if there are many.
+    let pitch = ((right - x - label_width) / bands.len() as i32).clamp(24, 36);
     for (rank, band) in bands.iter().enumerate() {
-        if x + 40 > right {
+        if x + pitch + label_width > right {
             break;
         }
         let shade = color(view, op, rank, bands.len());
         scene.area(Rect { x, y: strip.y + 3, w: 12, h: 10 }, Fill::Solid(shade));
-        scene.text(words(band.letter.to_string(), x + 16, base, TICK_SIZE, p, Anchor::Start));
-        x += 36;
+        scene.text(words(band.letter.to_string(), x + 14, base, TICK_SIZE, p, Anchor::Start));
+        x += pitch;
     }
-    let text = fonts::fit("share over time", TICK_SIZE, Weight::Regular, f64::from(right - x));
-    let mut text = words(text, x, base, TICK_SIZE, p, Anchor::Start);
+    let mut text = words(label, x, base, TICK_SIZE, p, Anchor::Start);
     text.color = p.faint_text;
     scene.text(text);
 }

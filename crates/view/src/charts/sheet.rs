@@ -31,8 +31,8 @@ fn draw(view: &RunView<'_>) -> Scene {
     let height = if knows_delay { HEIGHT } else { HEIGHT - DELAY_HEIGHT as u32 - GAP as u32 };
     let mut scene = Scene::new(PAGE_WIDTH, height, view.palette.background);
     page::head(&mut scene, view, CHART.title);
-    page::time_legend(&mut scene, view, &view.summary.latency, 102);
-    page::counts_note(&mut scene, view, 102);
+    page::time_legend(&mut scene, view, "latency", &view.summary.latency, 102);
+    page::counts_and_marks(&mut scene, view, 102);
     let parts: [(&Chart, Body, i32); 4] = [
         (&overview::REQUESTS, |scene, view, area| overview::body(scene, view, area, Unit::Requests), 360),
         (&latency_realtime::CHART, latency_realtime::body, 520),
@@ -57,7 +57,7 @@ fn draw(view: &RunView<'_>) -> Scene {
         if chart.stem == delay_setpoint::CHART.stem && !knows_delay {
             continue;
         }
-        let mut title = words(chart.title, 110, y, 15.0, view.palette, Anchor::Start);
+        let mut title = words(page::title(view, chart.title), 110, y, 15.0, view.palette, Anchor::Start);
         title.weight = Weight::Bold;
         scene.text(title);
         let area = Rect { x: 0, y: y + 14, w: PAGE_WIDTH as i32, h: height - 40 };

@@ -2,8 +2,7 @@
 
 use super::axes::{self, LinearScale, words};
 use super::steps;
-use super::{Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, page, plot_area, single};
-use crate::fonts::{self, Weight};
+use super::{Chart, Draw, RunView, SIDE_LEFT, figures, page, plot_area, single};
 use crate::scene::{Anchor, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::Detail;
@@ -24,14 +23,14 @@ fn draw(view: &RunView<'_>) -> Scene {
         let (requests, all): (u64, u64) = (turns.requests().iter().sum(), turns.turns().iter().sum());
         let share = units::share(all, requests);
         let lines = [
-            format!(
-                "{} turns of {} completed requests: {share}",
-                units::grouped(all),
-                units::grouped(requests)
-            ),
-            "In order of completion, each target by itself. A disk must move its arm back for each."
-                .to_string(),
-            "Random positions make one of two requests a turn; an ascending scan makes none.".to_string(),
+            figures::joined([
+                figures::count("picture.turns", all),
+                " turns of ".into(),
+                figures::count("picture.completed", requests),
+                format!(" completed requests: {share}").into(),
+            ]),
+            "In order of completion, each target by itself. A disk must move its arm back for each.".into(),
+            "Random positions make one of two requests a turn; an ascending scan makes none.".into(),
         ];
         for (i, line) in lines.into_iter().enumerate() {
             scene.text(words(line, 110, y + 4 + 20 * i as i32, 13.0, view.palette, Anchor::Start));
@@ -78,8 +77,7 @@ fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
     axes::frame(scene, p, plot);
     let step = series.axis().width_ns() * steps::group(series.axis().width_ns(), &time, STEP_PIXELS) as u64;
     let line = format!("one step is {}", axes::time(step));
-    let fitted = fonts::fit(&line, 13.0, Weight::Regular, f64::from(SIDE_WIDTH));
-    let mut text = words(fitted, SIDE_LEFT, plot.y + 14, 13.0, p, Anchor::Start);
+    let mut text = words(line, SIDE_LEFT, plot.y + 14, 13.0, p, Anchor::Start);
     text.color = p.faint_text;
     scene.text(text);
 }

@@ -3,8 +3,8 @@
 use super::axes::{self, LogScale, LogTimeScale, NumberScale, TICK_SIZE, words};
 use super::{BELOW, Chart, Draw, RunView, SIDE_LEFT, SIDE_WIDTH, band, page, plot_area, single};
 use crate::density::{Density, Strips};
-use crate::fonts::{self, Weight};
-use crate::scene::{Anchor, Mark, Rect, Scene, Stroke};
+use crate::fonts::Weight;
+use crate::scene::{Anchor, Caption, Mark, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::{ByScope, Cell, Correlation, Detail, Scope, TimeStats};
 
@@ -20,8 +20,9 @@ pub(super) static LATENCY_IN_FLIGHT: Chart = Chart {
             ),
             y_label: "Latency (submission → completion), log",
             under: "< 1 µs",
+            correlation: Some("latency_in_flight"),
         };
-        draw(view, &LATENCY_IN_FLIGHT, &pair, &view.summary.latency)
+        draw(view, &LATENCY_IN_FLIGHT, &pair, ("latency", &view.summary.latency))
     }),
 };
 
@@ -37,8 +38,9 @@ pub(super) static DELAY_WAITING: Chart = Chart {
             ),
             y_label: "Delay (due → submission), log",
             under: "on time",
+            correlation: Some("delay_waiting"),
         };
-        draw(view, &DELAY_WAITING, &pair, &view.summary.delay)
+        draw(view, &DELAY_WAITING, &pair, ("delay", &view.summary.delay))
     }),
 };
 
@@ -52,8 +54,9 @@ pub(super) static LATENCY_DELAY: Chart = Chart {
             x: X::Time("Delay (due → submission), log"),
             y_label: "Latency (submission → completion), log",
             under: "< 1 µs",
+            correlation: Some("latency_delay"),
         };
-        draw(view, &LATENCY_DELAY, &pair, &view.summary.latency)
+        draw(view, &LATENCY_DELAY, &pair, ("latency", &view.summary.latency))
     }),
 };
 
@@ -63,6 +66,8 @@ pub(super) struct Pair<'a> {
     pub(super) x: X,
     pub(super) y_label: &'static str,
     pub(super) under: &'static str,
+    /// Name of its rank correlation among those of the analysis.
+    pub(super) correlation: Option<&'static str>,
 }
 
 /// The horizontal quantity and its words.
@@ -74,9 +79,12 @@ pub(super) enum X {
     Same(&'static str),
 }
 
-fn draw(view: &RunView<'_>, chart: &Chart, pair: &Pair<'_>, stats: &ByScope<Option<TimeStats>>) -> Scene {
+/// A time of the summary: its name and its figures.
+type Times<'a> = (&'static str, &'a ByScope<Option<TimeStats>>);
+
+fn draw(view: &RunView<'_>, chart: &Chart, pair: &Pair<'_>, (path, stats): Times<'_>) -> Scene {
     let legend = |scene: &mut Scene, y| {
-        page::time_legend(scene, view, stats, y);
+        page::time_legend(scene, view, path, stats, y);
         page::counts_note(scene, view, y);
     };
     single(view, chart, legend, |scene, area| body(scene, view, pair, area))
@@ -181,7 +189,7 @@ fn draw_lane(
         }
     }
     let sums = strips.marginal();
-    let scale = LogScale::new(plot, |slot| sums[slot].iter().sum::<u64>() > 0, false, None);
+    let scale = LogScale::new(plot, |slot| sums[slot].iter().sum::<u64>() > 0, false);
     scale.draw(scene, p, pair.under, &band::lane_label(scope, pair.y_label));
     let density = Density::of(&strips, &scale.pixel_rows(), scope);
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
@@ -268,30 +276,35 @@ fn guides(scene: &mut Scene, view: &RunView<'_>, x: &NumberScale, y: &LogScale, 
 fn side(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, plot: Rect) {
     let p = view.palette;
     let mut lines = vec![
-        ("median, where 10 or more are".to_string(), Some(false)),
-        ("p99, where 100 or more are".to_string(), Some(true)),
+        (Caption::from("median, where 10 or more are"), Some(false)),
+        (Caption::from("p99, where 100 or more are"), Some(true)),
     ];
     if let Some(tau) = pair.counts.rank_correlation() {
-        lines.push((format!("rank correlation (Kendall): {tau:.2}"), None));
+        let text = format!("rank correlation (Kendall): {tau:.2}");
+        let path = pair.correlation.map(|name| format!("correlations.{name}"));
+        lines.push((path.map_or(text.as_str().into(), |path| Caption::figure(&text, path, tau)), None));
     }
     if matches!(pair.x, X::Same(_)) {
-        lines.push(("purple: as long in both".to_string(), None));
+        lines.push(("purple: as long in both".into(), None));
     }
     if matches!(pair.x, X::Number(_)) {
-        lines.push(("grey lines: constant throughput".to_string(), None));
-        lines.push(("of one operation (Little's law)".to_string(), None));
+        lines.push(("grey lines: constant throughput".into(), None));
+        lines.push(("of one operation (Little's law)".into(), None));
     }
     if view.range.is_some() {
-        lines.push(("all requests of the run".to_string(), None));
+        lines.push(("all requests of the run".into(), None));
     }
-    for (i, (line, dashed)) in lines.into_iter().enumerate() {
-        let y = plot.y + 14 + 20 * i as i32;
+    let mut y = plot.y + 14;
+    for (line, dashed) in lines {
         let x = SIDE_LEFT + if dashed.is_some() { 32 } else { 0 };
         if let Some(dashed) = dashed {
             scene.horizontal(y - 4, (SIDE_LEFT, SIDE_LEFT + 24), Stroke { color: p.text, width: 2, dashed });
         }
         let room = f64::from(SIDE_WIDTH - (x - SIDE_LEFT));
-        let fitted = fonts::fit(&line, 13.0, Weight::Regular, room);
-        scene.text(words(fitted, x, y, 13.0, p, Anchor::Start));
+        for line in line.wrapped(13.0, Weight::Regular, room) {
+            scene.text(words(line, x, y, 13.0, p, Anchor::Start));
+            y += 18;
+        }
+        y += 4;
     }
 }

@@ -77,6 +77,7 @@ fn draw(scene: &mut Scene, area: Rect, cell: &Cell, ink: Rgb) {
             color: ink,
             anchor: Anchor::Middle,
             upright: false,
+            figures: Vec::new(),
         }),
     }
 }

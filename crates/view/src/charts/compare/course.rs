@@ -35,6 +35,7 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
         let lane = Rect { y: plot.y + (height + GAP) * i as i32, h: height, ..plot };
         let mine: Vec<&Stretch> = stretches.iter().filter(|s| s.figure == *figure).collect();
         draw_lane(view, scene, &Lane { time: time.within(lane), plot: lane, most }, &mine);
+        axes::axis_label(scene, p, lane, "Change, %, log");
         scene.text(words(
             format!("{name}, B against A"),
             lane.x,
@@ -45,6 +46,9 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
         ));
     }
     time.draw_labels(scene, p);
+    let (x, y) = (plot.x + plot.w / 2, plot.bottom() + 36);
+    let (_, _, label) = super::grids(view);
+    scene.text(words(label, x, y, axes::LABEL_SIZE, p, Anchor::Middle));
     key(view, scene, SIDE_LEFT - 340, plot.y - 8);
 }
 

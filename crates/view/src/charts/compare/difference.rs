@@ -1,9 +1,8 @@
 //! Where B has more or fewer requests than A: neighbouring cells are pooled until there is something to say.
 
+use super::super::SIDE_LEFT;
 use super::super::axes::{self, words};
-use super::super::{SIDE_LEFT, SIDE_WIDTH};
 use super::{Chart, CompareView};
-use crate::fonts::{self, Weight};
 use crate::palette::{Palette, Rgb};
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene};
 use iosonar_analyze::{CountGrid, ROWS};
@@ -209,8 +208,7 @@ fn key(scene: &mut Scene, p: &Palette, plot: Rect) {
             scene.area(Rect { x: SIDE_LEFT + 12 * i as i32, y: y - 10, w: 12, h: 12 }, Fill::Solid(*color));
         }
         y += 18;
-        let fitted = fonts::fit(&name, 13.0, Weight::Regular, f64::from(SIDE_WIDTH));
-        scene.text(words(fitted, SIDE_LEFT, y, 13.0, p, Anchor::Start));
+        scene.text(words(name, SIDE_LEFT, y, 13.0, p, Anchor::Start));
         y += 30;
     }
     let lines = [
@@ -221,8 +219,7 @@ fn key(scene: &mut Scene, p: &Palette, plot: Rect) {
         "has a colour by chance alone.".to_string(),
     ];
     for line in lines {
-        let fitted = fonts::fit(&line, 12.0, Weight::Regular, f64::from(SIDE_WIDTH));
-        let mut text = words(fitted, SIDE_LEFT, y, 12.0, p, Anchor::Start);
+        let mut text = words(line, SIDE_LEFT, y, 12.0, p, Anchor::Start);
         text.color = p.faint_text;
         scene.text(text);
         y += 17;

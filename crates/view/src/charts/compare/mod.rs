@@ -8,10 +8,12 @@ mod shift;
 mod sonars;
 
 use super::axes::{LogScale, TimeScale, words};
-use super::{BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, RunMaterial, Subject, View, page};
+use super::{
+    BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, RunMaterial, Subject, View, figures, page,
+};
 use crate::fonts::{self, Weight};
 use crate::plot::{Folder, PlotOptions, write_scene};
-use crate::scene::{Anchor, Rect, Scene};
+use crate::scene::{Anchor, Caption, Rect, Scene};
 use crate::{Headline, Style, units};
 use iosonar_analyze::compare::{Comparison, Difference};
 use iosonar_analyze::{CountGrid, Summary};
@@ -35,6 +37,7 @@ pub struct CompareMaterial<'a> {
 pub fn compare_subject(a: &Summary, b: &Summary, command: &str) -> Subject {
     let [of_a, of_b] = [a, b].map(|s| Subject::of_run(s, &Headline::default()));
     let name = |letter: &str, s: &Subject| format!("{letter}: {} · {}", s.what, s.how);
+    let figures_of_b = Caption { figures: of_b.figures.clone(), ..Caption::default() };
     let mut cautions: Vec<_> = [("A", &a.cautions), ("B", &b.cautions)]
         .into_iter()
         .flat_map(|(letter, list)| list.iter().map(move |c| (letter, c.clone())))
@@ -46,17 +49,27 @@ pub fn compare_subject(a: &Summary, b: &Summary, command: &str) -> Subject {
     cautions.sort_by_key(|c| std::cmp::Reverse(c.severity));
     let mut stamps = of_a.stamps.clone();
     stamps.extend(of_b.stamps.iter().filter(|s| !of_a.stamps.contains(s)));
+    let wraparound_paths = [("a", &of_a), ("b", &of_b)]
+        .into_iter()
+        .flat_map(|(run, s)| s.wraparound_paths.iter().map(move |path| format!("{run}.{path}")))
+        .collect();
     Subject {
         what: name("A", &of_a),
         how: name("B", &of_b),
+        figures: figures::of_one("B", figures_of_b).figures,
         tool: of_a.tool,
         run_id: of_a.run_id.zip(of_b.run_id).map(|(a, b)| format!("{a} and {b}")),
         command: command.to_string(),
+        wraparound_paths,
         wraparound: of_a.wraparound.into_iter().chain(of_b.wraparound).collect(),
         stamps,
         cautions,
     }
 }
+
+/// Height of a line of words above the plot, and how many have room; more make the picture higher.
+const LINE: i32 = 18;
+const LINES: usize = 4;
 
 /// A picture of two runs.
 struct Chart {
@@ -114,16 +127,20 @@ impl ComparePicture {
         let p = view.view.palette;
         let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, p.background);
         page::head(&mut scene, &view.view, self.title());
-        for (i, line) in sentences(&view).into_iter().enumerate() {
-            let fitted = fonts::fit(&line, 13.0, Weight::Regular, 1460.0);
-            scene.text(words(fitted, 110, 102 + 18 * i as i32, 13.0, p, Anchor::Start));
+        let wrapped = |line: String| fonts::wrap(&line, 13.0, Weight::Regular, 1460.0);
+        let lines: Vec<String> = sentences(&view).into_iter().flat_map(wrapped).collect();
+        let higher = LINE * lines.len().saturating_sub(LINES) as i32;
+        scene.height += higher as u32;
+        for (i, line) in lines.into_iter().enumerate() {
+            scene.text(words(line, 110, 102 + 18 * i as i32, 13.0, p, Anchor::Start));
         }
-        let top = 192;
-        let h = PAGE_HEIGHT as i32 - top - page::BOTTOM - 8;
+        let top = 192 + higher;
+        let h = scene.height as i32 - top - page::BOTTOM - 8;
         let area = Rect { x: 0, y: top, w: PAGE_WIDTH as i32, h };
         (self.0.draw)(&view, &mut scene, area);
         page::bottom(&mut scene, &view.view, &[plot_area(area)]);
         scene.facts = super::facts(self.title(), material.subject);
+        scene.facts.push(super::figures_of(&scene));
         scene
     }
 }
@@ -195,7 +212,7 @@ fn latency_scale(view: &CompareView<'_>, plot: Rect) -> LogScale {
     let (a, b, _) = grids(view);
     let sums = [a.marginal(), b.marginal()];
     let lit = |slot: usize| sums.iter().any(|s| s[slot].iter().sum::<u64>() > 0);
-    LogScale::new(plot, lit, false, None)
+    LogScale::new(plot, lit, false)
 }
 
 /// Whether there is anything to compare; if not, the reason is written.

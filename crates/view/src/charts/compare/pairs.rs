@@ -22,6 +22,7 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
         x: X::Same("Latency in A (submission → completion), log"),
         y_label: "Latency in B, log",
         under: "< 1 µs",
+        correlation: None,
     };
     xy::body(scene, &RunView::new(view.view, &view.a), &pair, area);
 }

@@ -1,9 +1,8 @@
 //! Each request against itself: how much longer or shorter it took in B.
 
 use super::super::axes::{self, LinearScale, TICK_SIZE, words};
-use super::super::{SIDE_LEFT, SIDE_WIDTH, page};
+use super::super::{SIDE_LEFT, page};
 use super::{Chart, CompareView};
-use crate::fonts::{self, Weight};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::compare::{Pairs, RatioBin};
@@ -96,7 +95,6 @@ fn side(view: &CompareView<'_>, scene: &mut Scene, plot: Rect, pairs: &Pairs) {
         if let Some(color) = color {
             page::swatch(scene, color, SIDE_LEFT, y);
         }
-        let fitted = fonts::fit(&line, 13.0, Weight::Regular, f64::from(SIDE_WIDTH - 20));
-        scene.text(words(fitted, SIDE_LEFT + 20, y, 13.0, p, Anchor::Start));
+        scene.text(words(line, SIDE_LEFT + 20, y, 13.0, p, Anchor::Start));
     }
 }

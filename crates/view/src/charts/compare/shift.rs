@@ -3,7 +3,6 @@
 use super::super::axes::{self, TICK_SIZE, words};
 use super::super::page;
 use super::{Chart, CompareView, signed_percent};
-use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
@@ -137,8 +136,7 @@ fn row(
         (true, true) => p.bad,
         (true, false) => p.ok,
     };
-    let name = fonts::fit(&figure.name, 13.0, Weight::Regular, f64::from(NAMES - 10));
-    scene.text(words(name, 24, y, 13.0, p, Anchor::Start));
+    scene.text(words(&figure.name, 24, y, 13.0, p, Anchor::Start));
     let change = figure.change_percent.unwrap_or(0.0);
     if let (Some(low), Some(high)) = (figure.low_percent, figure.high_percent) {
         scene.horizontal(y - 4, (x(low), x(high)), Stroke::solid(color, 2));
@@ -154,8 +152,7 @@ fn row(
     let cells =
         [value(figure.unit, figure.a), value(figure.unit, figure.b), signed_percent(change), interval];
     for (cell, (_, at)) in cells.into_iter().zip(columns(plot)) {
-        let fitted = fonts::fit(&cell, 13.0, Weight::Regular, 210.0);
-        scene.text(words(fitted, at, y, 13.0, p, Anchor::End));
+        scene.text(words(cell, at, y, 13.0, p, Anchor::End));
     }
 }
 

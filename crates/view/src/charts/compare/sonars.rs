@@ -1,16 +1,18 @@
 //! Both sonars, one above the other, on the same axes.
 
 use super::super::axes::{self, LABEL_SIZE, words};
-use super::super::{BELOW, PLOT_LEFT, PLOT_WIDTH, SIDE_LEFT, SIDE_WIDTH, band};
+use super::super::{BELOW, PLOT_LEFT, PLOT_WIDTH, SIDE_LEFT, band, figures};
 use super::{Chart, CompareView};
 use crate::density::Density;
-use crate::fonts::{self, Weight};
+use crate::fonts::Weight;
 use crate::scene::{Anchor, Mark, Rect, Scene};
-use crate::units;
 use iosonar_analyze::{CountGrid, Summary, TimeStats};
 
-pub(super) static CHART: Chart =
-    Chart { stem: "compare.sonar", title: "Latency of every request in A and in B, on the same axes", draw };
+pub(super) static CHART: Chart = Chart {
+    stem: "compare.sonar",
+    title: "Latency of completed requests in A and in B, on the same axes",
+    draw,
+};
 
 fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     if !super::or_nothing(view, scene, area) {
@@ -44,23 +46,26 @@ fn panel(view: &CompareView<'_>, scene: &mut Scene, (name, grid): (&str, &CountG
 /// Name and figures of a run.
 fn side(view: &CompareView<'_>, scene: &mut Scene, name: &str, s: &Summary, plot: Rect) {
     let p = view.view.palette;
-    let optional = |t: Option<u64>| t.map_or("–".to_string(), axes::time);
-    let figures = |t: &TimeStats| {
-        vec![
-            format!("avg {}", axes::time(t.mean_ns)),
-            format!("p50 {}", axes::time(t.p50_ns)),
-            format!("p99 {}", optional(t.p99_ns)),
-            format!("p99.9 {}", optional(t.p99_9_ns)),
-            format!("max {}", axes::time(t.max_ns)),
-        ]
+    let of_times = |t: &TimeStats| {
+        let wanted = ["mean_ns", "p50_ns", "p99_ns", "p99_9_ns", "max_ns"];
+        let names = ["avg ", "p50 ", "p99 ", "p99.9 ", "max "];
+        let told = names.into_iter().zip(figures::of_times("latency.all", t, &wanted));
+        told.map(|(name, told)| figures::joined([name.into(), told])).collect::<Vec<_>>()
     };
-    let mut lines = vec![name.to_string(), format!("{} completed", units::grouped(s.counts.all.completed))];
-    lines.extend(s.latency.all.as_ref().map(figures).unwrap_or_default());
-    lines.push("blue: reads, red: writes".to_string());
+    let completed = figures::count("counts.all.completed", s.counts.all.completed);
+    let mut lines = vec![name.into(), figures::joined([completed, " completed".into()])];
+    lines.extend(s.latency.all.as_ref().map(of_times).unwrap_or_default());
+    lines.push("blue: reads, red: writes".into());
     for (i, line) in lines.into_iter().enumerate() {
         let weight = if i == 0 { Weight::Bold } else { Weight::Regular };
-        let fitted = fonts::fit(&line, 13.0, weight, f64::from(SIDE_WIDTH));
-        let mut text = words(fitted, SIDE_LEFT, plot.y + 14 + 18 * i as i32, 13.0, p, Anchor::Start);
+        let mut text = words(
+            figures::of_one(name, line),
+            SIDE_LEFT,
+            plot.y + 14 + 18 * i as i32,
+            13.0,
+            p,
+            Anchor::Start,
+        );
         text.weight = weight;
         scene.text(text);
     }

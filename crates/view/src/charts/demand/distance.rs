@@ -1,11 +1,11 @@
 //! How far apart the requests of a window lie: span, average distance, mean gap.
 
-use super::super::{Chart, DemandView, Draw, axes, plot_area};
+use super::super::{Chart, DemandView, Draw, axes, figures, plot_area};
 use super::scales::{Direction, LogScale};
 use super::{Entry, TIME_LABEL};
-use crate::scene::{Rect, Scene, Stroke};
+use crate::scene::{Caption, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_analyze::demand::{ConsecutiveSeries, SECTOR_BYTES};
+use iosonar_analyze::demand::{ConsecutiveSeries, Extremes, FractionExtremes, SECTOR_BYTES};
 
 pub(in super::super) static SPAN: Chart = Chart {
     stem: "g32.sum_dist",
@@ -78,12 +78,17 @@ struct Curve {
 }
 
 fn draw(view: &DemandView<'_>, chart: &Chart, shown: &[Distance]) -> Scene {
-    let mut lines: Vec<String> = shown.iter().map(|d| d.definition().to_string()).collect();
-    lines.push("Windows [k·d, (k + 1)·d) of d ≥ 6 seconds; no line where the distance is zero.".to_string());
+    let mut lines: Vec<Caption> = shown.iter().map(|d| d.definition().into()).collect();
+    lines.push("Windows [k·d, (k + 1)·d) of d ≥ 6 seconds; no line where the distance is zero.".into());
     if view.demand.facts.devices > 1 {
-        lines.push(format!("Spans of {} devices are added up.", view.demand.facts.devices));
+        let devices = view.demand.facts.devices;
+        lines.push(Caption::figure(
+            format!("Spans of {devices} devices are added up."),
+            "demand.devices",
+            devices,
+        ));
     }
-    super::picture(view, chart, &lines, |scene, area| body(scene, view, area, shown))
+    super::picture(view, chart, lines, |scene, area| body(scene, view, area, shown))
 }
 
 fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, shown: &[Distance]) {
@@ -133,9 +138,21 @@ fn stroke(view: &DemandView<'_>, curve: &Curve) -> Stroke {
 }
 
 fn entry(view: &DemandView<'_>, curve: &Curve) -> Entry {
-    let count = curve.bytes.len().max(1) as f64;
-    let (sum, max) = curve.bytes.iter().fold((0.0, 0.0f64), |(s, m), v| (s + v, m.max(*v)));
-    let size = |bytes: f64| units::bytes(bytes.round() as u64);
+    let facts = &view.demand.facts.working_sets[curve.index];
+    let of_span = |e: &Extremes| (e.mean, e.max as f64);
+    let of_mean = |e: &FractionExtremes| (e.mean, e.max);
+    let (field, told) = match curve.distance {
+        Distance::Span => ("sum_dist", facts.sum_dist.as_ref().map(of_span)),
+        Distance::Average => ("avg_dist", facts.avg_dist.as_ref().map(of_mean)),
+        Distance::MeanGap => ("mean_gap", facts.mean_gap.as_ref().map(of_mean)),
+    };
+    let path = |name: &str| format!("demand.working_sets.{}.{field}.{name}", curve.index);
     let name = format!("{} s: {}", units::grouped(curve.window_s), curve.distance.name());
-    Entry::line(stroke(view, curve), vec![name, format!("avg {}, max {}", size(sum / count), size(max))])
+    let name = Caption::figure(name, format!("demand.working_sets.{}.window_s", curve.index), curve.window_s);
+    let mut lines = vec![name];
+    lines.extend(told.map(|(mean, max)| {
+        let (mean, max) = (figures::sectors(path("mean"), mean), figures::sectors(path("max"), max));
+        figures::joined(["avg ".into(), mean, ", max ".into(), max])
+    }));
+    Entry::line(stroke(view, curve), lines)
 }

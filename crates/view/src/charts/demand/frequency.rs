@@ -1,11 +1,11 @@
 //! How often pages are used, by rank.
 
 use super::super::axes::{self, words};
-use super::super::{Chart, DemandView, Draw, page, plot_area};
+use super::super::{Chart, DemandView, Draw, figures, page, plot_area};
 use super::scales::{Direction, LogScale};
 use super::{Entry, thinned};
 use crate::palette::{Palette, Rgb};
-use crate::scene::{Anchor, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::demand::{FrequencyFacts, RankPoint};
 
@@ -22,22 +22,31 @@ const MARKER_ROOM: i32 = 40;
 fn draw(view: &DemandView<'_>) -> Scene {
     let facts = &view.demand.facts;
     let mut lines = vec![
-        "Each request uses every page that it touches once. Marks: fewest pages that hold a share of all accesses."
-            .to_string(),
-        format!(
-            "{} of {} accesses go to pages that were used before; {} pages are used once only",
-            units::share(facts.repetitions.page_accesses, facts.frequency.all.accesses),
-            units::grouped(facts.frequency.all.accesses),
-            units::grouped(facts.repetitions.pages_used_once)
+        Caption::from(
+            "Each request uses every page that it touches once. Marks: fewest pages that hold a share of all accesses.",
         ),
+        figures::joined([
+            figures::share(
+                ("demand.repetitions.page_accesses".into(), facts.repetitions.page_accesses),
+                ("demand.frequency.all.accesses".into(), facts.frequency.all.accesses),
+            ),
+            " of ".into(),
+            figures::count("demand.frequency.all.accesses", facts.frequency.all.accesses),
+            " accesses go to pages that were used before; ".into(),
+            figures::count("demand.repetitions.pages_used_once", facts.repetitions.pages_used_once),
+            " pages are used once only".into(),
+        ]),
     ];
-    lines.extend(super::sampled(&facts.sampling, facts.sampling.relative_error.pages));
-    super::picture(view, &CHART, &lines, |scene, area| body(scene, view, area))
+    let error = facts.sampling.relative_error.pages;
+    lines.extend(super::sampled(&facts.sampling, "relative_error.pages", error));
+    super::picture(view, &CHART, lines, |scene, area| body(scene, view, area))
 }
 
 /// A line of the picture.
 struct Curve<'a> {
     name: &'static str,
+    /// Its name among the figures.
+    key: &'static str,
     color: Rgb,
     points: &'a [(u64, u64)],
     facts: &'a FrequencyFacts,
@@ -48,9 +57,9 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let plot = plot_area(area);
     let plot = Rect { y: plot.y + 18, h: plot.h - 18, ..plot };
     let curves = [
-        Curve { name: "all", color: p.text, points: &series.all, facts: &facts.all },
-        Curve { name: "reads", color: p.read, points: &series.read, facts: &facts.read },
-        Curve { name: "writes", color: p.write, points: &series.write, facts: &facts.write },
+        Curve { name: "all", key: "all", color: p.text, points: &series.all, facts: &facts.all },
+        Curve { name: "reads", key: "read", color: p.read, points: &series.read, facts: &facts.read },
+        Curve { name: "writes", key: "write", color: p.write, points: &series.write, facts: &facts.write },
     ];
     let most = |f: fn(&(u64, u64)) -> u64| series.all.iter().map(f).max().unwrap_or(0);
     let ranks = LogScale::counts(most(|p| p.0) as f64, plot, Direction::Across);
@@ -71,7 +80,7 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     axes::frame(scene, p, plot);
     let mut entries: Vec<Entry> = curves.iter().filter_map(entry).collect();
     if facts.all.zipf_exponent.is_some() {
-        entries.push(Entry::line(Stroke::dashed(p.bad, 1), vec!["Zipf fit of all".to_string()]));
+        entries.push(Entry::line(Stroke::dashed(p.bad, 1), vec!["Zipf fit of all".into()]));
     }
     entries.extend(marked);
     super::legend(scene, p, plot, &entries);
@@ -102,14 +111,20 @@ fn zipf(scene: &mut Scene, p: &Palette, curve: &Curve<'_>, ranks: &LogScale, use
 
 fn entry(curve: &Curve<'_>) -> Option<Entry> {
     let facts = curve.facts;
+    let path = |field: &str| format!("demand.frequency.{}.{field}", curve.key);
     (facts.distinct_pages > 0).then(|| {
         let mut lines = vec![
-            curve.name.to_string(),
-            format!("{} pages", units::grouped(facts.distinct_pages)),
-            format!("{} accesses", units::grouped(facts.accesses)),
+            curve.name.into(),
+            figures::joined([figures::count(path("distinct_pages"), facts.distinct_pages), " pages".into()]),
+            figures::joined([figures::count(path("accesses"), facts.accesses), " accesses".into()]),
         ];
-        lines.extend(facts.hottest.first().map(|h| format!("at most {} to one", units::grouped(h.accesses))));
-        lines.extend(facts.zipf_exponent.map(|s| format!("Zipf slope {}", units::number(s))));
+        lines.extend(facts.hottest.first().map(|h| {
+            let most = figures::count(path("hottest.0.accesses"), h.accesses);
+            figures::joined(["at most ".into(), most, " to one".into()])
+        }));
+        lines.extend(facts.zipf_exponent.map(|slope| {
+            Caption::figure(format!("Zipf slope {}", units::number(slope)), path("zipf_exponent"), slope)
+        }));
         Entry::line(Stroke::solid(curve.color, 2), lines)
     })
 }
@@ -122,10 +137,15 @@ fn markers(
     ranks: &LogScale,
     plot: Rect,
 ) -> Option<Entry> {
-    let labels: Vec<(u64, RankPoint)> =
-        facts.markers.iter().filter(|m| m.one_of > 1).filter_map(|m| Some((m.one_of, m.label?))).collect();
+    let labels: Vec<(usize, u64, RankPoint)> = facts
+        .markers
+        .iter()
+        .enumerate()
+        .filter(|(_, m)| m.one_of > 1)
+        .filter_map(|(i, m)| Some((i, m.one_of, m.label?)))
+        .collect();
     let mut free_from = i32::MIN;
-    for (one_of, point) in &labels {
+    for (_, one_of, point) in &labels {
         let x = ranks.at(point.rank as f64);
         scene.vertical(x, (plot.y, plot.y + 10), Stroke::solid(p.text, 2));
         scene.vertical(x, (plot.y + 11, plot.bottom() - 1), Stroke::dashed(p.grid, 1));
@@ -135,11 +155,18 @@ fn markers(
             free_from = x + MARKER_ROOM;
         }
     }
-    let line = |(one_of, point): &(u64, RankPoint)| {
+    let line = |(index, one_of, point): &(usize, u64, RankPoint)| {
         let percent = units::number(point.pages_percent);
-        format!("1/{one_of}: {} pages ({percent} %), × {:.2}", units::grouped(point.rank), point.speedup)
+        let text =
+            format!("1/{one_of}: {} pages ({percent} %), × {:.2}", units::grouped(point.rank), point.speedup);
+        let path = |field: &str| format!("demand.frequency.all.markers.{index}.{field}");
+        Caption::from(text)
+            .of(path("one_of"), *one_of)
+            .of(path("label.rank"), point.rank)
+            .of(path("label.pages_percent"), point.pages_percent)
+            .of(path("label.speedup"), point.speedup)
     };
-    let mut lines = vec!["share of accesses: pages, speedup".to_string()];
+    let mut lines = vec![Caption::from("share of accesses: pages, speedup")];
     lines.extend(labels.iter().map(line));
     (lines.len() > 1).then(|| Entry::words(lines))
 }

@@ -1,11 +1,11 @@
 //! The miss-ratio curve: what an LRU cache of each size would miss.
 
 use super::super::axes::{self, LinearScale};
-use super::super::{Chart, DemandView, Draw, page, plot_area};
+use super::super::{Chart, DemandView, Draw, figures, page, plot_area};
 use super::Entry;
 use super::scales::{Direction, LogScale};
 use crate::palette::{Palette, Rgb};
-use crate::scene::{Fill, Rect, Scene, Stroke};
+use crate::scene::{Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::demand::{ByOp, FrequencyFacts, Knee, MissRatioPoint, PAGE_BYTES};
 
@@ -18,25 +18,38 @@ pub(in super::super) static CHART: Chart = Chart {
 
 fn draw(view: &DemandView<'_>) -> Scene {
     let facts = &view.demand.facts;
-    let first = facts.miss_ratio.first_use.map(|share| units::number(share * 100.0));
+    let first = &facts.miss_ratio.first_use;
+    let percent = |key: &str, share: f64| {
+        let text = format!("{} %", units::number(share * 100.0));
+        Caption::figure(text, format!("demand.miss_ratio.first_use.{key}"), share)
+    };
     let mut lines = vec![
-        "Pages of 4 KiB, least recently used replaced first; reads and writes share the cache. Parts of their own accesses."
-            .to_string(),
-        format!(
-            "First uses, which every cache misses: {} % of all, {} % of reads, {} % of writes",
-            first.all, first.read, first.write
+        Caption::from(
+            "Pages of 4 KiB, least recently used replaced first; reads and writes share the cache. Parts of their own accesses.",
         ),
+        figures::joined([
+            "First uses, which every cache misses: ".into(),
+            percent("all", first.all),
+            " of all, ".into(),
+            percent("read", first.read),
+            " of reads, ".into(),
+            percent("write", first.write),
+            " of writes".into(),
+        ]),
     ];
     if facts.devices > 1 {
-        lines.push(format!("Each of the {} devices has a cache of its own of that size.", facts.devices));
+        let text = format!("Each of the {} devices has a cache of its own of that size.", facts.devices);
+        lines.push(Caption::figure(text, "demand.devices", facts.devices));
     }
-    lines.extend(super::sampled(&facts.sampling, facts.sampling.miss_ratio_error));
-    super::picture(view, &CHART, &lines, |scene, area| body(scene, view, area))
+    lines.extend(super::sampled(&facts.sampling, "miss_ratio_error", facts.sampling.miss_ratio_error));
+    super::picture(view, &CHART, lines, |scene, area| body(scene, view, area))
 }
 
 /// A line of the picture.
 struct Curve {
     name: &'static str,
+    /// Its name among the figures.
+    key: &'static str,
     color: Rgb,
     of: fn(&ByOp<f64>) -> f64,
     knee: Option<Knee>,
@@ -48,10 +61,25 @@ fn curves(view: &DemandView<'_>) -> [Curve; 3] {
     let (knee, f) = (&facts.miss_ratio.knee, &facts.frequency);
     let any = |f: &FrequencyFacts| f.accesses > 0;
     [
-        Curve { name: "all", color: p.text, of: |m| m.all, knee: knee.all, has_accesses: any(&f.all) },
-        Curve { name: "reads", color: p.read, of: |m| m.read, knee: knee.read, has_accesses: any(&f.read) },
+        Curve {
+            name: "all",
+            key: "all",
+            color: p.text,
+            of: |m| m.all,
+            knee: knee.all,
+            has_accesses: any(&f.all),
+        },
+        Curve {
+            name: "reads",
+            key: "read",
+            color: p.read,
+            of: |m| m.read,
+            knee: knee.read,
+            has_accesses: any(&f.read),
+        },
         Curve {
             name: "writes",
+            key: "write",
             color: p.write,
             of: |m| m.write,
             knee: knee.write,
@@ -97,12 +125,10 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
         scene.vertical(across.at(device as f64), (plot.y, plot.bottom() - 1), Stroke::dashed(p.bad, 1));
     }
     axes::frame(scene, p, plot);
-    let mut entries: Vec<Entry> = shown().map(|c| entry(c, points)).collect();
-    entries.extend(
-        devices()
-            .filter(|d| across.reaches(*d as f64))
-            .map(|d| Entry::line(Stroke::dashed(p.bad, 1), vec![format!("device of {}", units::bytes(d))])),
-    );
+    let mut entries: Vec<Entry> = shown().map(|c| entry(view, c)).collect();
+    entries.extend(devices().filter(|d| across.reaches(*d as f64)).map(|d| {
+        Entry::line(Stroke::dashed(p.bad, 1), vec![format!("device of {}", units::bytes(d)).into()])
+    }));
     if !sampling.exact {
         entries.push(Entry::words(vec!["light ribbons".into(), "two standard errors".into()]));
     }
@@ -126,17 +152,26 @@ fn ribbon(
     }
 }
 
-fn entry(curve: &Curve, points: &[MissRatioPoint]) -> Entry {
-    let mut lines = vec![curve.name.to_string()];
+fn entry(view: &DemandView<'_>, curve: &Curve) -> Entry {
+    let mut lines = vec![Caption::from(curve.name)];
+    let path = |field: &str| format!("demand.miss_ratio.knee.{}.{field}", curve.key);
     match curve.knee {
-        Some(knee) => lines.push(format!(
-            "knee at {}: {} % missed",
-            units::bytes(knee.cache_bytes),
-            units::number(knee.miss * 100.0)
-        )),
-        None => lines.push("no knee: nothing is used again".to_string()),
+        Some(knee) => {
+            let missed = format!("{} % missed", units::number(knee.miss * 100.0));
+            lines.push(figures::joined([
+                "knee at ".into(),
+                figures::bytes(path("cache_bytes"), knee.cache_bytes),
+                ": ".into(),
+                Caption::figure(missed, path("miss"), knee.miss),
+            ]));
+        }
+        None => lines.push("no knee: nothing is used again".into()),
     }
-    let last = points.last().map_or(0.0, |m| (curve.of)(&m.miss));
-    lines.push(format!("at least {} % missed", units::number(last * 100.0)));
+    let at = &view.demand.facts.miss_ratio.at;
+    lines.extend(at.last().map(|last| {
+        let miss = (curve.of)(&last.miss);
+        let path = format!("demand.miss_ratio.at.{}.miss.{}", at.len() - 1, curve.key);
+        Caption::figure(format!("at least {} % missed", units::number(miss * 100.0)), path, miss)
+    }));
     Entry::line(Stroke::solid(curve.color, 2), lines)
 }

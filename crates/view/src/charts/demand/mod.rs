@@ -13,9 +13,9 @@ pub(super) mod working_set;
 
 use super::axes::{TimeScale, words};
 use super::{Chart, DemandView, SIDE_LEFT, SIDE_WIDTH, page, plot_area, single};
-use crate::fonts::{self, Weight};
+use crate::fonts::Weight;
 use crate::palette::{Palette, Rgb};
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::demand::SamplingFacts;
 
@@ -28,13 +28,13 @@ const SMALL: f64 = 13.0;
 fn picture(
     view: &DemandView<'_>,
     chart: &Chart,
-    lines: &[String],
+    lines: Vec<Caption>,
     body: impl FnOnce(&mut Scene, Rect),
 ) -> Scene {
     let above = |scene: &mut Scene, y: i32| {
-        for (i, line) in lines.iter().take(6).enumerate() {
-            let fitted = fonts::fit(line, SMALL, Weight::Regular, 1460.0);
-            scene.text(words(fitted, 110, y + 18 * i as i32, SMALL, view.palette, Anchor::Start));
+        let lines = lines.into_iter().flat_map(|line| line.wrapped(SMALL, Weight::Regular, 1460.0));
+        for (i, line) in lines.take(6).enumerate() {
+            scene.text(words(line, 110, y + 18 * i as i32, SMALL, view.palette, Anchor::Start));
         }
     };
     single(view, chart, above, |scene, area| {
@@ -65,19 +65,19 @@ enum Key {
 /// An entry of the legend beside the plot: its first line is bold.
 struct Entry {
     key: Key,
-    lines: Vec<String>,
+    lines: Vec<Caption>,
 }
 
 impl Entry {
-    fn line(stroke: Stroke, lines: Vec<String>) -> Entry {
+    fn line(stroke: Stroke, lines: Vec<Caption>) -> Entry {
         Entry { key: Key::Line(stroke), lines }
     }
 
-    fn fill(color: Rgb, lines: Vec<String>) -> Entry {
+    fn fill(color: Rgb, lines: Vec<Caption>) -> Entry {
         Entry { key: Key::Fill(Fill::Solid(color)), lines }
     }
 
-    fn words(lines: Vec<String>) -> Entry {
+    fn words(lines: Vec<Caption>) -> Entry {
         Entry { key: Key::None, lines }
     }
 }
@@ -87,7 +87,14 @@ fn legend(scene: &mut Scene, palette: &Palette, plot: Rect, entries: &[Entry]) {
     const LINE: i32 = 17;
     let mut y = plot.y + 12;
     for (i, entry) in entries.iter().enumerate() {
-        let height = LINE * entry.lines.len() as i32;
+        let x = SIDE_LEFT + if matches!(entry.key, Key::None) { 0 } else { 34 };
+        let room = f64::from(SIDE_WIDTH - (x - SIDE_LEFT));
+        let weight = |n: usize| if n == 0 { Weight::Bold } else { Weight::Regular };
+        let wrapped = |(n, line): (usize, &Caption)| {
+            line.clone().wrapped(SMALL, weight(n), room).into_iter().map(move |line| (weight(n), line))
+        };
+        let lines: Vec<(Weight, Caption)> = entry.lines.iter().enumerate().flat_map(wrapped).collect();
+        let height = LINE * lines.len() as i32;
         if y + height > plot.bottom() - LINE && i + 1 < entries.len() {
             let more = format!("and {} more", entries.len() - i);
             scene.text(words(more, SIDE_LEFT, y, SMALL, palette, Anchor::Start));
@@ -98,11 +105,8 @@ fn legend(scene: &mut Scene, palette: &Palette, plot: Rect, entries: &[Entry]) {
             Key::Line(stroke) => scene.horizontal(y - 4, (SIDE_LEFT, SIDE_LEFT + 26), stroke),
             Key::Fill(fill) => scene.area(Rect { x: SIDE_LEFT, y: y - 10, w: 26, h: 12 }, fill),
         }
-        for (n, line) in entry.lines.iter().enumerate() {
-            let x = SIDE_LEFT + if matches!(entry.key, Key::None) { 0 } else { 34 };
-            let weight = if n == 0 { Weight::Bold } else { Weight::Regular };
-            let fitted = fonts::fit(line, SMALL, weight, f64::from(SIDE_WIDTH - (x - SIDE_LEFT)));
-            let mut text = words(fitted, x, y, SMALL, palette, Anchor::Start);
+        for (weight, line) in lines {
+            let mut text = words(line, x, y, SMALL, palette, Anchor::Start);
             text.weight = weight;
             scene.text(text);
             y += LINE;
@@ -189,10 +193,14 @@ fn thinned(points: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
     out
 }
 
-/// `sampled 1:8, ± 0.3 %`, where pages were sampled.
-fn sampled(facts: &SamplingFacts, error: f64) -> Option<String> {
+/// `sampled 1:8, ± 0.3 %`, where pages were sampled. `field`: the name of the error among the figures of the sampling.
+fn sampled(facts: &SamplingFacts, field: &str, error: f64) -> Option<Caption> {
     let percent = units::number(error * 100.0);
-    (!facts.exact).then(|| format!("sampled 1:{}, ± {percent} %", units::grouped(facts.one_of)))
+    (!facts.exact).then(|| {
+        Caption::from(format!("sampled 1:{}, ± {percent} %", units::grouped(facts.one_of)))
+            .of("demand.sampling.one_of", facts.one_of)
+            .of(format!("demand.sampling.{field}"), error)
+    })
 }
 
 /// Colours of the windows of working sets, shortest first; the infinite one is drawn in the colour of words.
@@ -241,8 +249,8 @@ mod tests {
     #[test]
     fn exact_figures_have_no_mark() {
         let mut facts = SamplingFacts { exact: true, ..Default::default() };
-        assert_eq!(sampled(&facts, 0.1), None);
+        assert_eq!(sampled(&facts, "miss_ratio_error", 0.1), None);
         (facts.exact, facts.one_of) = (false, 8);
-        assert_eq!(sampled(&facts, 0.003).unwrap(), "sampled 1:8, ± 0.300 %");
+        assert_eq!(sampled(&facts, "miss_ratio_error", 0.003).unwrap().text, "sampled 1:8, ± 0.300 %");
     }
 }

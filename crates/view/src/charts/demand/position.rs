@@ -1,11 +1,11 @@
 //! Where requests lie: how many begin in each GiB of the device.
 
 use super::super::axes::{self, LinearScale, TICK_SIZE, words};
-use super::super::{Chart, DemandView, Draw, plot_area};
+use super::super::{Chart, DemandView, Draw, figures, plot_area};
 use super::Entry;
 use super::scales::{Direction, LogScale, label_below};
 use crate::palette::Palette;
-use crate::scene::{Anchor, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::demand::SECTOR_BYTES;
 
@@ -24,26 +24,41 @@ const STEP_PIXELS: usize = 2;
 fn draw(view: &DemandView<'_>) -> Scene {
     let mut lines = Vec::new();
     if let Some(at) = view.demand.facts.positions {
-        let gib = |sector: u64| units::number(sector as f64 / GIB);
-        lines.push(format!(
-            "From {} GiB to {} GiB; {} of {} requests do not begin and end at multiples of 4 KiB",
-            gib(at.lowest_sector),
-            gib(at.highest_end_sector),
-            units::grouped(at.not_page_aligned),
-            units::grouped(view.demand.facts.counts.all.requests)
-        ));
-        lines.push(format!("{} cells of {} GiB are used", units::grouped(at.cells_used), at.cell_gib));
+        let path = |field: &str| format!("demand.positions.{field}");
+        let gib = |field: &str, sector: u64| {
+            Caption::figure(format!("{} GiB", units::number(sector as f64 / GIB)), path(field), sector)
+        };
+        lines.push(figures::joined([
+            "From ".into(),
+            gib("lowest_sector", at.lowest_sector),
+            " to ".into(),
+            gib("highest_end_sector", at.highest_end_sector),
+            "; ".into(),
+            figures::count(path("not_page_aligned"), at.not_page_aligned),
+            " of ".into(),
+            figures::count("demand.counts.all.requests", view.demand.facts.counts.all.requests),
+            " requests do not begin and end at multiples of 4 KiB".into(),
+        ]));
+        lines.push(figures::joined([
+            figures::count(path("cells_used"), at.cells_used),
+            Caption::figure(format!(" cells of {} GiB are used", at.cell_gib), path("cell_gib"), at.cell_gib),
+        ]));
     }
-    for w in &view.demand.facts.wraparound {
-        lines.push(format!(
-            "On a device of {}: wraparound factor {}, {} requests moved, {} cross its end",
-            units::bytes(w.device_bytes),
-            units::number(w.factor),
-            units::grouped(w.remapped),
-            units::grouped(w.crossing)
-        ));
+    for (i, w) in view.demand.facts.wraparound.iter().enumerate() {
+        let path = |field: &str| format!("demand.wraparound.{i}.{field}");
+        lines.push(figures::joined([
+            "On a device of ".into(),
+            figures::bytes(path("device_bytes"), w.device_bytes),
+            ": wraparound factor ".into(),
+            Caption::figure(units::number(w.factor), path("factor"), w.factor),
+            ", ".into(),
+            figures::count(path("remapped"), w.remapped),
+            " requests moved, ".into(),
+            figures::count(path("crossing"), w.crossing),
+            " cross its end".into(),
+        ]));
     }
-    super::picture(view, &CHART, &lines, |scene, area| body(scene, view, area))
+    super::picture(view, &CHART, lines, |scene, area| body(scene, view, area))
 }
 
 fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
@@ -96,16 +111,26 @@ fn across(scene: &mut Scene, p: &Palette, plot: Rect, end: f64, x: &dyn Fn(f64) 
 
 fn entries(view: &DemandView<'_>, curves: &[(&str, Vec<u64>, crate::palette::Rgb)], end: f64) -> Vec<Entry> {
     let p = view.palette;
+    let demanded = &view.demand.facts.counts;
     let of_op = |(name, counts, color): &(&str, Vec<u64>, crate::palette::Rgb)| {
-        let most = counts.iter().max().copied().unwrap_or(0);
-        let sum = format!("{} requests", units::grouped(counts.iter().sum()));
-        let most = format!("at most {} in a step", units::grouped(most));
-        Entry::line(Stroke::solid(*color, 2), vec![name.to_string(), sum, most])
+        let (key, requests) = match *name {
+            "reads" => ("read", demanded.read.requests),
+            _ => ("write", demanded.write.requests),
+        };
+        let sum = figures::count(format!("demand.counts.{key}.requests"), requests);
+        let most = figures::count(
+            format!("picture.{key}.most_in_a_step"),
+            counts.iter().max().copied().unwrap_or(0),
+        );
+        let sum = figures::joined([sum, " requests".into()]);
+        let most = figures::joined(["at most ".into(), most, " in a step".into()]);
+        Entry::line(Stroke::solid(*color, 2), vec![(*name).into(), sum, most])
     };
     let device = |w: &iosonar_analyze::demand::Wraparound| {
         let name = format!("end of a device of {}", units::bytes(w.device_bytes));
         let outside = gib_up(w.device_bytes) > end;
-        let lines = if outside { vec![name, "lies outside the scale".into()] } else { vec![name] };
+        let lines =
+            if outside { vec![name.into(), "lies outside the scale".into()] } else { vec![name.into()] };
         if outside { Entry::words(lines) } else { Entry::line(Stroke::dashed(p.bad, 1), lines) }
     };
     let mut entries: Vec<Entry> = curves.iter().map(of_op).collect();

@@ -1,11 +1,11 @@
 //! Where requests lie over time.
 
 use super::super::axes::{self, LinearScale, TimeScale};
-use super::super::{Chart, DemandView, Draw, band, page, plot_area};
+use super::super::{Chart, DemandView, Draw, band, figures, page, plot_area};
 use super::scales::{label_below, unit_of};
 use super::{Entry, TIME_LABEL};
 use crate::density::{Density, Strips};
-use crate::scene::{Mark, Rect, Scene};
+use crate::scene::{Caption, Mark, Rect, Scene};
 use crate::units;
 use iosonar_analyze::demand::{SECTOR_BYTES, SeekMap};
 use iosonar_analyze::{Class, Scope};
@@ -20,15 +20,18 @@ pub(in super::super) static CHART: Chart = Chart {
 
 fn draw(view: &DemandView<'_>) -> Scene {
     let facts = &view.demand.facts;
-    let mut lines = vec![format!(
-        "Every request counts once, at its first sector: {} reads and {} writes",
-        units::grouped(facts.counts.read.requests),
-        units::grouped(facts.counts.write.requests)
-    )];
+    let mut lines = vec![figures::joined([
+        "Every request counts once, at its first sector: ".into(),
+        figures::count("demand.counts.read.requests", facts.counts.read.requests),
+        " reads and ".into(),
+        figures::count("demand.counts.write.requests", facts.counts.write.requests),
+        " writes".into(),
+    ])];
     if facts.devices > 1 {
-        lines.push(format!("The {} devices lie over each other.", facts.devices));
+        let text = format!("The {} devices lie over each other.", facts.devices);
+        lines.push(Caption::figure(text, "demand.devices", facts.devices));
     }
-    super::picture(view, &CHART, &lines, |scene, area| body(scene, view, area))
+    super::picture(view, &CHART, lines, |scene, area| body(scene, view, area))
 }
 
 fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
@@ -52,7 +55,7 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
         Entry::fill(p.write, vec!["writes".into()]),
         Entry::words(vec![
             "stronger: more requests, log".into(),
-            format!("1 … {} in one cell", units::grouped(most)),
+            format!("1 … {} in one cell", units::grouped(most)).into(),
         ]),
     ];
     super::legend(scene, p, plot, &entries);

@@ -1,13 +1,13 @@
 //! Lengths of requests: how many have each, and how many bytes they move.
 
 use super::super::axes::{self, LinearScale, words};
-use super::super::{BELOW, Chart, DemandView, Draw, PLOT_LEFT, PLOT_WIDTH};
+use super::super::{BELOW, Chart, DemandView, Draw, PLOT_LEFT, PLOT_WIDTH, figures};
 use super::Entry;
 use super::scales::{Direction, LogScale, round_bytes};
 use crate::fonts::Weight;
-use crate::scene::{Anchor, Fill, Rect, Scene};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene};
 use crate::units;
-use iosonar_analyze::demand::{SECTOR_BYTES, SizeCount};
+use iosonar_analyze::demand::{DemandCounts, SECTOR_BYTES, SizeCount, SizeFacts};
 
 pub(in super::super) static CHART: Chart = Chart {
     stem: "g40.rqsize.bins",
@@ -23,20 +23,30 @@ const LEAST_PIXELS: i32 = 2;
 
 fn draw(view: &DemandView<'_>) -> Scene {
     let facts = &view.demand.facts;
-    let row = |name: &str, sizes: &Option<iosonar_analyze::demand::SizeFacts>| {
+    let row = |(name, key, sizes): (&str, &str, &Option<SizeFacts>)| {
         let s = (*sizes)?;
-        let most = s.most_frequent_sectors.map_or(String::new(), |m| format!(", most frequent {}", bytes(m)));
-        Some(format!(
-            "{name}: {} lengths, {} to {}, mean {}{most}",
-            units::grouped(s.distinct),
-            bytes(s.min_sectors),
-            bytes(s.max_sectors),
-            units::bytes((s.mean_sectors * SECTOR_BYTES as f64).round() as u64)
-        ))
+        let path = |field: &str| format!("demand.sizes.{key}.{field}");
+        let length = |field: &str, sectors: u64| Caption::figure(bytes(sectors), path(field), sectors);
+        let mut parts = vec![
+            format!("{name}: ").into(),
+            figures::count(path("distinct"), s.distinct),
+            " lengths, ".into(),
+            length("min_sectors", s.min_sectors),
+            " to ".into(),
+            length("max_sectors", s.max_sectors),
+            ", mean ".into(),
+            figures::sectors(path("mean_sectors"), s.mean_sectors),
+        ];
+        if let Some(most) = s.most_frequent_sectors {
+            parts.extend([", most frequent ".into(), length("most_frequent_sectors", most)]);
+        }
+        Some(figures::joined(parts))
     };
-    let rows = [("all", &facts.sizes.all), ("reads", &facts.sizes.read), ("writes", &facts.sizes.write)];
-    let lines: Vec<String> = rows.into_iter().filter_map(|(name, sizes)| row(name, sizes)).collect();
-    super::picture(view, &CHART, &lines, |scene, area| body(scene, view, area))
+    let sizes = &facts.sizes;
+    let rows =
+        [("all", "all", &sizes.all), ("reads", "read", &sizes.read), ("writes", "write", &sizes.write)];
+    let lines: Vec<Caption> = rows.into_iter().filter_map(row).collect();
+    super::picture(view, &CHART, lines, |scene, area| body(scene, view, area))
 }
 
 fn bytes(sectors: u64) -> String {
@@ -97,20 +107,24 @@ fn panel(scene: &mut Scene, view: &DemandView<'_>, plot: Rect, (label, weigh): W
 fn side(scene: &mut Scene, view: &DemandView<'_>, plot: Rect) {
     let p = view.palette;
     let counts = &view.demand.facts.counts;
-    let of_op = |name: &str, count: &iosonar_analyze::demand::DemandCounts| {
+    let of_op = |name: &str, key: &str, count: &DemandCounts| {
+        let path = |key: &str, field: &str| format!("demand.counts.{key}.{field}");
+        let share = |field: &str, part: u64, whole: u64| {
+            figures::share((path(key, field), part), (path("all", field), whole))
+        };
+        let requests = figures::count(path(key, "requests"), count.requests);
+        let bytes = figures::bytes(path(key, "bytes"), count.bytes);
+        let of_requests = share("requests", count.requests, counts.all.requests);
+        let of_bytes = share("bytes", count.bytes, counts.all.bytes);
         vec![
-            name.to_string(),
-            format!(
-                "{} requests, {}",
-                units::grouped(count.requests),
-                units::share(count.requests, counts.all.requests)
-            ),
-            format!("{}, {}", units::bytes(count.bytes), units::share(count.bytes, counts.all.bytes)),
+            name.into(),
+            figures::joined([requests, " requests, ".into(), of_requests]),
+            figures::joined([bytes, ", ".into(), of_bytes]),
         ]
     };
     let entries = [
-        Entry::fill(p.read, of_op("reads", &counts.read)),
-        Entry::fill(p.write, of_op("writes", &counts.write)),
+        Entry::fill(p.read, of_op("reads", "read", &counts.read)),
+        Entry::fill(p.write, of_op("writes", "write", &counts.write)),
     ];
     super::legend(scene, p, plot, &entries);
     let mut sizes: Vec<&SizeCount> = view.demand.series.sizes.iter().collect();
@@ -127,8 +141,10 @@ fn side(scene: &mut Scene, view: &DemandView<'_>, plot: Rect) {
             format!("{} … {}", bytes(s.first), bytes(s.last))
         };
         let count = s.reads + s.writes;
+        let name = Caption::figure(name, format!("picture.sizes.{}.requests", s.first), count);
         scene.text(words(name, super::SIDE_LEFT, y, 13.0, p, Anchor::Start));
         let share = format!("{}  {}", units::grouped(count), units::share(count, counts.all.requests));
+        let share = Caption::figure(share, format!("picture.sizes.{}.requests", s.first), count);
         scene.text(words(share, super::SIDE_LEFT + super::SIDE_WIDTH, y, 13.0, p, Anchor::End));
     }
 }

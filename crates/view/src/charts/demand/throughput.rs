@@ -2,10 +2,10 @@
 
 use super::super::axes::{self, LinearScale};
 use super::super::overview::Unit;
-use super::super::{Chart, DemandView, plot_area};
+use super::super::{Chart, DemandView, figures, plot_area};
 use super::{Entry, TIME_LABEL};
 use crate::palette::Rgb;
-use crate::scene::{Rect, Scene, Stroke};
+use crate::scene::{Caption, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::demand::{DemandCounts, FractionExtremes, RateSeries, SECTOR_BYTES};
 
@@ -22,6 +22,8 @@ pub(in super::super) fn by_op(view: &DemandView<'_>, chart: &Chart, unit: Unit) 
 /// A line of the picture.
 struct Curve {
     name: &'static str,
+    /// Its name among the figures.
+    key: &'static str,
     color: Rgb,
     /// Requests or bytes in each stored window.
     amounts: Vec<f64>,
@@ -32,23 +34,20 @@ struct Curve {
 
 fn draw(view: &DemandView<'_>, chart: &Chart, unit: Unit, by_op: bool) -> Scene {
     let facts = &view.demand.facts;
-    let duration = facts.span.map_or(0, |s| s.last_ns.saturating_sub(s.first_ns));
+    let span = facts.span.map_or((0, 0), |s| (s.first_ns, s.last_ns));
     let all = &facts.counts.all;
-    let mut lines = vec![format!(
-        "Demanded by due time: {} requests, {}, in {}; nothing was run",
-        units::grouped(all.requests),
-        units::bytes(all.bytes),
-        axes::time(duration)
-    )];
-    if duration > 0 {
-        let seconds = duration as f64 / 1e9;
-        lines.push(format!(
-            "Mean {} requests/s, {}",
-            units::request_rate(all.requests as f64 / seconds),
-            units::byte_rate(all.bytes as f64 / seconds)
-        ));
-    }
-    super::picture(view, chart, &lines, |scene, area| body(scene, view, area, unit, by_op))
+    let lines = vec![figures::joined([
+        "Demanded by due time: ".into(),
+        figures::count("demand.counts.all.requests", all.requests),
+        " requests, ".into(),
+        figures::bytes("demand.counts.all.bytes", all.bytes),
+        ", from ".into(),
+        figures::time("demand.span.first_ns", span.0),
+        " to ".into(),
+        figures::time("demand.span.last_ns", span.1),
+        "; nothing was run".into(),
+    ])];
+    super::picture(view, chart, lines, |scene, area| body(scene, view, area, unit, by_op))
 }
 
 fn curves(view: &DemandView<'_>, unit: Unit, by_op: bool) -> Vec<Curve> {
@@ -64,6 +63,7 @@ fn curves(view: &DemandView<'_>, unit: Unit, by_op: bool) -> Vec<Curve> {
     let rates = if unit == Unit::Requests { facts.throughput.iops } else { facts.throughput.sectors_per_s };
     let mut curves = vec![Curve {
         name: "demanded, all",
+        key: "all",
         color: if by_op { p.axis } else { p.demanded },
         amounts: all,
         counts: facts.counts.all,
@@ -71,9 +71,17 @@ fn curves(view: &DemandView<'_>, unit: Unit, by_op: bool) -> Vec<Curve> {
     }];
     if by_op {
         let (read, write) = (facts.counts.read, facts.counts.write);
-        curves.push(Curve { name: "reads", color: p.read, amounts: reads, counts: read, rates: rates.read });
+        curves.push(Curve {
+            name: "reads",
+            key: "read",
+            color: p.read,
+            amounts: reads,
+            counts: read,
+            rates: rates.read,
+        });
         curves.push(Curve {
             name: "writes",
+            key: "write",
             color: p.write,
             amounts: writes,
             counts: write,
@@ -110,7 +118,7 @@ fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, unit: Unit, by_op:
     axes::frame(scene, p, plot);
     let window = view.demand.facts.throughput.window_ns;
     let mut entries: Vec<Entry> = curves.iter().map(|c| entry(c, unit, window)).collect();
-    entries.push(Entry::words(vec!["steps".into(), format!("one step is {}", axes::time(width_ns))]));
+    entries.push(Entry::words(vec!["steps".into(), format!("one step is {}", axes::time(width_ns)).into()]));
     super::legend(scene, p, plot, &entries);
 }
 
@@ -119,15 +127,25 @@ fn entry(curve: &Curve, unit: Unit, window_ns: u64) -> Entry {
         Unit::Requests => format!("{} requests/s", units::request_rate(value)),
         Unit::Bytes => units::byte_rate(value * SECTOR_BYTES as f64),
     };
+    let path = |field: &str| format!("demand.counts.{}.{field}", curve.key);
     let total = match unit {
-        Unit::Requests => format!("{} requests", units::grouped(curve.counts.requests)),
-        Unit::Bytes => units::bytes(curve.counts.bytes),
+        Unit::Requests => {
+            figures::joined([figures::count(path("requests"), curve.counts.requests), " requests".into()])
+        }
+        Unit::Bytes => figures::bytes(path("bytes"), curve.counts.bytes),
     };
+    let quantity = if unit == Unit::Requests { "iops" } else { "sectors_per_s" };
+    let path = |field: &str| format!("demand.throughput.{quantity}.{}.{field}", curve.key);
     let lines = vec![
-        curve.name.to_string(),
+        curve.name.into(),
         total,
-        format!("avg {}", rate(curve.rates.mean)),
-        format!("max {} in {}", rate(curve.rates.max), axes::time(window_ns)),
+        Caption::figure(format!("avg {}", rate(curve.rates.mean)), path("mean"), curve.rates.mean),
+        Caption::figure(
+            format!("max {} in {}", rate(curve.rates.max), axes::time(window_ns)),
+            path("max"),
+            curve.rates.max,
+        )
+        .of("demand.throughput.window_ns", window_ns),
     ];
     Entry::line(Stroke::solid(curve.color, 2), lines)
 }

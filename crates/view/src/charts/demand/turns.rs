@@ -1,10 +1,10 @@
 //! Turns: how often a request begins lower than the one before it.
 
 use super::super::axes::{self, LinearScale};
-use super::super::{Chart, DemandView, Draw, plot_area};
+use super::super::{Chart, DemandView, Draw, figures, plot_area};
 use super::{Entry, TIME_LABEL};
 use crate::palette::Palette;
-use crate::scene::{Rect, Scene, Stroke};
+use crate::scene::{Caption, Rect, Scene, Stroke};
 use crate::units;
 
 pub(in super::super) static CHART: Chart = Chart {
@@ -19,18 +19,21 @@ const STEP_PIXELS: usize = 2;
 
 fn draw(view: &DemandView<'_>) -> Scene {
     let total = &view.demand.facts.turns.total;
-    let row = |name: &str, t: &iosonar_analyze::demand::TurnCount| {
-        format!(
-            "{name}: {} turns of {} requests, {} %",
-            units::grouped(t.turns),
-            units::grouped(t.requests),
-            units::number(t.percent)
-        )
+    let row = |name: &str, key: &str, t: &iosonar_analyze::demand::TurnCount| {
+        let path = |field: &str| format!("demand.turns.total.{key}.{field}");
+        figures::joined([
+            format!("{name}: ").into(),
+            figures::count(path("turns"), t.turns),
+            " turns of ".into(),
+            figures::count(path("requests"), t.requests),
+            " requests, ".into(),
+            Caption::figure(format!("{} %", units::number(t.percent)), path("percent"), t.percent),
+        ])
     };
-    let mut lines = vec![row("all", &total.all)];
-    lines.extend((total.read.requests > 0).then(|| row("reads among reads alone", &total.read)));
-    lines.extend((total.write.requests > 0).then(|| row("writes among writes alone", &total.write)));
-    super::picture(view, &CHART, &lines, |scene, area| body(scene, view, area))
+    let mut lines = vec![row("all", "all", &total.all)];
+    lines.extend((total.read.requests > 0).then(|| row("reads among reads alone", "read", &total.read)));
+    lines.extend((total.write.requests > 0).then(|| row("writes among writes alone", "write", &total.write)));
+    super::picture(view, &CHART, lines, |scene, area| body(scene, view, area))
 }
 
 fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
@@ -65,7 +68,7 @@ fn entries(p: &Palette, step_ns: u64) -> Vec<Entry> {
     vec![
         Entry::line(
             Stroke::solid(p.axis, 2),
-            vec!["turns, all requests".into(), format!("one step is {}", axes::time(step_ns))],
+            vec!["turns, all requests".into(), format!("one step is {}", axes::time(step_ns)).into()],
         ),
         Entry::line(
             Stroke::dashed(p.bad, 1),

@@ -1,11 +1,11 @@
 //! Working sets: how much of the device was used during the last seconds.
 
 use super::super::axes::{self, LinearScale, TICK_SIZE, words};
-use super::super::{BELOW, Chart, DemandView, Draw, PLOT_LEFT, PLOT_WIDTH};
+use super::super::{BELOW, Chart, DemandView, Draw, PLOT_LEFT, PLOT_WIDTH, figures};
 use super::scales::{Direction, LogScale, unit_of};
 use super::{Entry, TIME_LABEL};
 use crate::palette::Palette;
-use crate::scene::{Anchor, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::demand::{PAGE_BYTES, WindowFacts, WindowSeries};
 
@@ -57,22 +57,31 @@ impl Scale {
 }
 
 fn draw(view: &DemandView<'_>, chart: &Chart, is_log: bool) -> Scene {
-    super::picture(view, chart, &sentences(view), |scene, area| body(scene, view, area, is_log))
+    super::picture(view, chart, sentences(view), |scene, area| body(scene, view, area, is_log))
 }
 
-fn sentences(view: &DemandView<'_>) -> Vec<String> {
+fn sentences(view: &DemandView<'_>) -> Vec<Caption> {
     let facts = &view.demand.facts;
     let mut lines =
         vec!["One step for each second t: distinct pages that the requests of [t − d, t) touched.".into()];
     if let Some(all) = facts.working_sets.last() {
-        lines.push(format!(
-            "In all {} ({} pages); in the last tenth of the time {} of new data",
-            units::bytes(all.sliding.pages.max.saturating_mul(PAGE_BYTES)),
-            units::grouped(all.sliding.pages.max),
-            units::byte_rate(facts.growth.last_tenth_bytes_per_s)
-        ));
+        let path = format!("demand.working_sets.{}.sliding.pages.max", facts.working_sets.len() - 1);
+        let (most, growth) = (all.sliding.pages.max, facts.growth.last_tenth_bytes_per_s);
+        lines.push(figures::joined([
+            "In all ".into(),
+            figures::pages(&path, most as f64),
+            " (".into(),
+            figures::count(&path, most),
+            " pages); in the last tenth of the time ".into(),
+            Caption::figure(units::byte_rate(growth), "demand.growth.last_tenth_bytes_per_s", growth),
+            " of new data".into(),
+        ]));
     }
-    lines.extend(super::sampled(&facts.sampling, facts.sampling.relative_error.pages));
+    lines.extend(super::sampled(
+        &facts.sampling,
+        "relative_error.pages",
+        facts.sampling.relative_error.pages,
+    ));
     lines
 }
 
@@ -126,7 +135,7 @@ fn right_axis(scene: &mut Scene, p: &Palette, plot: Rect, scale: &Scale) {
             free_above = y - 14;
         }
     }
-    let text = "4 KiB blocks";
+    let text = "pages of 4 KiB";
     scene.text(words(text, plot.right() + 9, plot.y - 14, TICK_SIZE, p, Anchor::Start));
 }
 
@@ -141,14 +150,23 @@ fn pages_label(pages: f64) -> String {
 
 fn windows(p: &Palette, series: &[WindowSeries], facts: &[WindowFacts]) -> Vec<Entry> {
     let entry = |(i, (series, facts)): (usize, (&WindowSeries, &WindowFacts))| {
-        let size = |pages: f64| units::bytes((pages * PAGE_BYTES as f64) as u64);
+        let size = |field: &str, pages: f64| {
+            figures::pages(format!("demand.working_sets.{i}.sliding.pages.{field}"), pages)
+        };
         let pages = &facts.sliding.pages;
         let stroke = super::window_stroke(p, i, series.window_s.is_none());
-        let figures = match series.window_s {
-            Some(_) => format!("avg {}, max {}", size(pages.mean), size(pages.max as f64)),
-            None => format!("in the end {}", size(pages.max as f64)),
+        let told = match series.window_s {
+            Some(_) => {
+                let [mean, max] = [size("mean", pages.mean), size("max", pages.max as f64)];
+                figures::joined(["avg ".into(), mean, ", max ".into(), max])
+            }
+            None => figures::joined(["in the end ".into(), size("max", pages.max as f64)]),
         };
-        Entry::line(stroke, vec![super::window_name(series.window_s), figures])
+        let mut name = Caption::from(super::window_name(series.window_s));
+        if let Some(window_s) = series.window_s {
+            name = name.of(format!("demand.working_sets.{i}.window_s"), window_s);
+        }
+        Entry::line(stroke, vec![name, told])
     };
     // The infinite one, drawn last, is told first: it must not be among those without room.
     let mut entries: Vec<Entry> = series.iter().zip(facts).enumerate().map(entry).collect();
@@ -165,7 +183,10 @@ fn devices(scene: &mut Scene, view: &DemandView<'_>, plot: Rect, scale: &Scale) 
             super::device_line(scene, view.palette, plot, y, w.device_bytes);
         } else {
             let size = units::bytes(w.device_bytes);
-            outside.push(Entry::words(vec![format!("device of {size}"), "lies outside the scale".into()]));
+            outside.push(Entry::words(vec![
+                format!("device of {size}").into(),
+                "lies outside the scale".into(),
+            ]));
         }
     }
     outside

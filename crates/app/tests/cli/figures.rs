@@ -1,0 +1,256 @@
+//! One source for every number in a picture: what a PNG or SVG says is what `show --json` and `analyze --json` say.
+
+use crate::*;
+
+/// A text of an SVG: where, what, and the figures that it claims to show.
+#[derive(Debug, Clone)]
+struct Shown {
+    x: f64,
+    y: f64,
+    text: String,
+    figures: Vec<(String, Value)>,
+}
+
+fn unescape(text: &str) -> String {
+    text.replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&#39;", "'")
+        .replace("&amp;", "&")
+}
+
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let begin = tag.find(&format!(" {name}=\""))? + name.len() + 3;
+    Some(&tag[begin..begin + tag[begin..].find('"')?])
+}
+
+/// Every text of a picture. Neighbours with the same figures are the lines of one text.
+fn texts(svg: &str) -> Vec<Shown> {
+    let mut all: Vec<Shown> = Vec::new();
+    for part in svg.split("<text ").skip(1) {
+        let (tag, rest) = part.split_once('>').expect("a tag ends");
+        let tag = format!(" {tag}");
+        let text = unescape(rest.split_once("</text>").expect("a text ends").0);
+        let pairs = attribute(&tag, "data-figures").map(unescape).unwrap_or_default();
+        let pair = |pair: &str| {
+            let (path, value) = pair.split_once('=').expect("a path and a value");
+            (path.to_string(), serde_json::from_str(value).expect("a value is JSON"))
+        };
+        let figures: Vec<(String, Value)> = pairs.split_whitespace().map(pair).collect();
+        // Upright words name axes.
+        let place = |name| attribute(&tag, name).map_or(0.0, |v| v.parse().expect("a number"));
+        match all.last_mut() {
+            Some(last) if !figures.is_empty() && last.figures == figures => last.text += &format!(" {text}"),
+            _ => all.push(Shown { x: place("x"), y: place("y"), text, figures }),
+        }
+    }
+    all
+}
+
+/// A number in a text: its value, how far rounding may have moved it, and the word behind it.
+fn numbers(text: &str) -> Vec<(f64, f64, String)> {
+    let chars: Vec<char> = text.chars().collect();
+    let digit = |i: usize| chars.get(i).is_some_and(char::is_ascii_digit);
+    let (mut found, mut i) = (Vec::new(), 0);
+    while i < chars.len() {
+        if !digit(i) {
+            i += 1;
+            continue;
+        }
+        let mut word = String::new();
+        while digit(i) || (chars.get(i) == Some(&'.') && digit(i + 1) && !word.contains('.')) {
+            word.push(chars[i]);
+            i += 1;
+            // Blanks stand between groups of three digits.
+            let group = chars.get(i) == Some(&' ') && (1..=3).all(|n| digit(i + n)) && !digit(i + 4);
+            i += usize::from(group && !word.contains('.'));
+        }
+        let decimals = word.split_once('.').map_or(0, |(_, after)| after.len());
+        let rest: String = chars[i..].iter().collect();
+        let unit: String = rest.trim_start().chars().take_while(|c| !", ;:)(".contains(*c)).collect();
+        found.push((word.parse().expect("a number"), 0.5 * 10f64.powi(-(decimals as i32)), unit));
+    }
+    found
+}
+
+/// How much one of a unit is in what JSON counts; `None` for a word that is no unit.
+fn factor(unit: &str) -> Option<f64> {
+    let bytes = |power: i32| 1024f64.powi(power);
+    Some(match unit {
+        "ns" => 1.0,
+        "µs" | "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "B" | "B/s" => 1.0,
+        "KiB" => bytes(1),
+        "MiB" => bytes(2),
+        "GiB" => bytes(3),
+        "TiB" => bytes(4),
+        "kB/s" => 1e3,
+        "MB/s" => 1e6,
+        "GB/s" => 1e9,
+        _ => return None,
+    })
+}
+
+/// Whether a text shows a value: one of its numbers is the value, rounded, or its share of another figure of the text.
+fn shows(shown: &Shown, path: &str, value: f64) -> bool {
+    let value = value.abs();
+    let value = match path {
+        p if p.ends_with("window_s") => value * 1e9,
+        p if p.contains("sector") || p.contains("_dist") || p.contains("mean_gap") => value * 512.0,
+        _ => value,
+    };
+    let near = |number: f64, slack: f64, wanted: f64| {
+        (number - wanted).abs() <= slack * 1.000_001 + wanted.abs() * 1e-12
+    };
+    let others: Vec<f64> = shown.figures.iter().filter_map(|(_, v)| v.as_f64()).collect();
+    numbers(&shown.text).into_iter().any(|(number, slack, unit)| {
+        let plain = near(number, slack, value);
+        let ratio = |of: f64| {
+            others.iter().any(|o| near(number, slack, value / o * of) || near(number, slack, o / value * of))
+        };
+        match (unit.as_str(), factor(&unit)) {
+            ("%", _) => {
+                plain || near(number, slack, value * 100.0) || ratio(100.0) || shown.text.contains(['<', '>'])
+            }
+            (_, Some(factor)) => {
+                let pages = path.contains("pages") && near(number, slack, value * 4096.0 / factor);
+                pages || near(number, slack, value / factor) || ratio(1.0 / factor)
+            }
+            _ => plain,
+        }
+    })
+}
+
+/// What stands behind a path, in the JSON of `show` and of `analyze`.
+fn looked_up<'a>(show: &'a Value, analysis: &'a Value, path: &str) -> Option<&'a Value> {
+    let of_analysis = ["demand.", "findings.", "correlations."].iter().any(|p| path.starts_with(p));
+    let pointer = format!("/{}", path.replace('.', "/"));
+    if of_analysis { analysis.pointer(&pointer) } else { show.pointer(&pointer) }
+}
+
+fn same(a: &Value, b: &Value) -> bool {
+    match (a.as_f64(), b.as_f64()) {
+        (Some(a), Some(b)) => (a - b).abs() <= a.abs().max(b.abs()) * 1e-12,
+        _ => a == b,
+    }
+}
+
+/// The embedded figures of an SVG, and of the PNG of the same name.
+fn embedded(svg: &str, png: &[u8]) -> [Value; 2] {
+    let line = svg.lines().find_map(|l| l.strip_prefix("Figures: ")).expect("an SVG has figures");
+    let keyword = b"iTXtFigures\0\0\0\0\0";
+    let at = png.windows(keyword.len()).position(|w| w == keyword).expect("a PNG has figures");
+    let length = u32::from_be_bytes(png[at - 4..at].try_into().expect("four bytes")) as usize;
+    let text = &png[at + keyword.len()..at + 4 + length];
+    [unescape(line).as_bytes(), text].map(|json| serde_json::from_slice(json).expect("figures are JSON"))
+}
+
+/// Numbers beside a plot that are no figures of the run: what scales and marks mean.
+fn explains(text: &str) -> bool {
+    let heads = ["p50", "p99", "p99.9", "p99.99", "blue: reads, red: writes"];
+    let parts = [
+        "one step is",
+        "rows for each factor",
+        "requests per row",
+        "per cell",
+        "in one cell",
+        "where 10 or more",
+        "where 100 or more",
+        "each step",
+        "random: 50 %",
+        "0 %: places",
+        "ascending: 0 %",
+        "k·d",
+        "4 KiB",
+        "99.9 % of the requests",
+        "; 0 ",
+    ];
+    heads.contains(&text) || parts.iter().any(|p| text.contains(p))
+}
+
+/// Every picture of `what`, drawn by `plot WHAT`: each figure is that of `show` and `analyze`, and its words are this
+/// value, rounded. Returns how many figures were compared.
+#[track_caller]
+fn compare(lab: &Lab, what: &str, show: &Value) -> usize {
+    let analysis: Value =
+        serde_json::from_str(&lab.expect(0, &format!("analyze {what} --json")).out).expect("JSON");
+    lab.expect(0, &format!("plot {what} -o {what}.pictures"));
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for entry in std::fs::read_dir(lab.path(&format!("{what}.pictures"))).expect("pictures") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|e| e != "svg") {
+            continue;
+        }
+        let name = path.file_stem().and_then(|n| n.to_str()).expect("a name").to_string();
+        let svg = std::fs::read_to_string(&path).expect("a picture");
+        let [of_svg, of_png] = embedded(&svg, &std::fs::read(path.with_extension("png")).expect("a PNG"));
+        assert_eq!(of_svg, of_png, "{name}");
+        let all = texts(&svg);
+        for shown in &all {
+            let beside = shown.x >= 1_300.0 || (95.0..=204.0).contains(&shown.y) && name != "sheet";
+            let bottom = if name == "sheet" { 1_900.0 } else { 800.0 };
+            let has_number = shown.text.contains(|c: char| c.is_ascii_digit());
+            if beside && shown.y < bottom && has_number && shown.figures.is_empty() && !explains(&shown.text)
+            {
+                wrong.push(format!("{name}: '{}' has no source", shown.text));
+            }
+            for (path, value) in &shown.figures {
+                compared += 1;
+                if !same(&of_svg[path], value) {
+                    wrong.push(format!("{name}: {path} is not embedded"));
+                }
+                if path.starts_with("picture.") {
+                    continue;
+                }
+                match looked_up(show, &analysis, path) {
+                    Some(known) if same(known, value) => {}
+                    known => wrong.push(format!("{name}: {path} is {value}, and in JSON {known:?}")),
+                }
+                if !value.as_f64().is_some_and(|value| shows(shown, path, value)) {
+                    wrong.push(format!("{name}: '{}' does not show {path} = {value}", shown.text));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{what}: {} of {compared}\n{}", wrong.len(), wrong.join("\n"));
+    compared
+}
+
+/// A run of a small load with these options, and its pictures.
+#[track_caller]
+fn compare_run(name: &str, options: &str) {
+    let lab = lab();
+    lab.expect(0, "generate mixed a.load --duration 4s --rate 300 --size 64MiB --seed 5");
+    lab.run(&format!("replay a.load --engine sim --size 1GiB --no-progress -t dev {options} -o {name}"));
+    let show = serde_json::from_str(&lab.expect(0, &format!("show {name} --json")).out).expect("JSON");
+    assert!(compare(&lab, name, &show) > 200);
+}
+
+#[test]
+fn figures_of_a_run_are_those_of_its_summary() {
+    compare_run("ok", "--sim-service 90us --sim-jitter 60us");
+}
+
+#[test]
+fn figures_of_an_overload_are_those_of_its_summary() {
+    compare_run("over", "--sim-service 20ms --sim-channels 1 --depth 16");
+}
+
+#[test]
+fn figures_of_a_run_with_errors_are_those_of_its_summary() {
+    compare_run("failed", "--sim-service 90us --sim-jitter 600us --sim-errors 50 --sim-short 70");
+}
+
+#[test]
+fn figures_of_a_run_with_a_stall_are_those_of_its_summary() {
+    compare_run("stall", "--sim-service 90us --sim-jitter 60us --sim-stall 300ms/1s");
+}
+
+#[test]
+fn figures_of_a_load_are_those_of_its_analysis() {
+    let lab = lab();
+    lab.expect(0, "generate mixed a.load --duration 20s --rate 300 --size 64MiB --seed 5");
+    assert!(compare(&lab, "a.load", &Value::Null) > 80);
+}
