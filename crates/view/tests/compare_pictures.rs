@@ -87,6 +87,42 @@ fn no_two_texts_overlap_and_none_leaves_the_page() {
 }
 
 #[test]
+fn equal_latencies_are_a_straight_line() {
+    // B is slower by so much that its axis alone would have other decades.
+    let (a, mut b) = (replay(2_000, 10.0, false), replay(2_000, 10.0, false));
+    for r in &mut b.records {
+        r.completed = r.submitted.zip(r.completed).map(|(s, c)| Nanos(s.0 + 900 * (c.0 - s.0)));
+    }
+    let drawn = scenes(&a, &b, &Style::default());
+    let (_, scene) = drawn.iter().find(|(p, _)| p.stem() == "compare.pairs").unwrap();
+    let bad = Style::default().theme.palette().bad;
+    let of = |mark: &Mark| match mark {
+        Mark::Steps { points, stroke, .. } if stroke.color == bad => Some(points.clone()),
+        _ => None,
+    };
+    let diagonal = scene.marks.iter().find_map(of).expect("a diagonal");
+    let (first, last) = (diagonal[0], diagonal[diagonal.len() - 1]);
+    assert!(last.0 - first.0 > 1_000, "{first:?} {last:?}");
+    for (x, y) in &diagonal {
+        let share = f64::from(x - first.0) / f64::from(last.0 - first.0);
+        let line = f64::from(first.1) + share * f64::from(last.1 - first.1);
+        assert!((f64::from(*y) - line).abs() <= 1.5, "{x} {y}: {line}");
+    }
+    // Decades named below are those at the left.
+    let decades = |left: bool| -> Vec<String> {
+        let at = |t: &&iosonar_view::scene::Text| if left { t.x == 100 } else { t.y > 700 && t.x > 100 };
+        let is_decade =
+            |t: &str| t.starts_with('1') && t.trim_start_matches(['1', '0']).len() <= 3 && t.len() <= 7;
+        let mut all: Vec<String> =
+            scene.texts().filter(at).map(|t| t.text.clone()).filter(|t| is_decade(t)).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(decades(true), decades(false));
+    assert!(decades(true).len() >= 4, "{:?}", decades(true));
+}
+
+#[test]
 fn files_are_small_and_the_same_each_time() {
     let (a, b) = (replay(100_000, 1_100.0, false), replay(100_000, 1_100.0, true));
     let twice = [(); 2].map(|()| scenes(&a, &b, &Style::default()));

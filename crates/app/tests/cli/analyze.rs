@@ -135,6 +135,7 @@ fn every_diagram_is_made_under_its_name_or_told_why_not() {
     lab.expect(0, &format!("replay conflict400.load.gz {SIM} --sim-jitter 3ms -o run"));
     let of_load = pictures(&lab, "conflict400.load.gz");
     for stem in [
+        "sheet",
         "g000.overview.thrp",
         "g30.ws_log",
         "g31.ws_lin",

@@ -320,6 +320,21 @@ pub(super) struct LogTimeScale {
 const STRIP: i32 = 64;
 
 impl LogTimeScale {
+    /// The same decades as another scale.
+    pub(super) fn like(area: Rect, other: &LogScale) -> LogTimeScale {
+        LogTimeScale {
+            rows: other.rows.clone(),
+            area,
+            under: if other.under > 0 { STRIP } else { 0 },
+            over: if other.over > 0 { STRIP } else { 0 },
+        }
+    }
+
+    /// From the least to the greatest duration that has a row.
+    pub(super) fn span_ns(&self) -> (u64, u64) {
+        (row_lower_edge(self.rows.start), row_lower_edge(self.rows.end))
+    }
+
     /// Shows every slot for which `lit` says so.
     pub(super) fn new(area: Rect, lit: impl Fn(usize) -> bool) -> LogTimeScale {
         let first = (0..ROWS).find(|r| lit(r + 1)).unwrap_or(0);

@@ -77,6 +77,12 @@ fn waiting(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
         }
     }
     axes::frame(scene, p, plot);
+    if most == 0 {
+        let (x, y) = (plot.x + plot.w / 2, plot.y + plot.h / 2);
+        let mut text = words("No request waited.", x, y, 15.0, p, Anchor::Middle);
+        text.color = p.faint_text;
+        scene.text(text);
+    }
     let lines = [
         "requests due but not submitted:".into(),
         format!("mean in each step of {}", axes::time(step)).into(),

@@ -144,6 +144,8 @@ pub(super) struct View<'a> {
     pub(super) range: Option<TimeRange>,
     /// Whether no request was dropped or cancelled.
     pub(super) all_submitted: bool,
+    /// Whether nothing was run.
+    pub(super) is_load: bool,
 }
 
 impl<'a> View<'a> {
@@ -152,7 +154,13 @@ impl<'a> View<'a> {
             let c = &run.summary.counts.all;
             c.dropped + c.cancelled == 0
         });
-        View { subject: material.subject, palette: style.theme.palette(), range: style.range, all_submitted }
+        View {
+            subject: material.subject,
+            palette: style.theme.palette(),
+            range: style.range,
+            all_submitted,
+            is_load: material.run.is_none(),
+        }
     }
 }
 

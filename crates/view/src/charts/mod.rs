@@ -180,7 +180,7 @@ impl std::fmt::Debug for Picture {
 }
 
 impl Picture {
-    /// Overview, latency, delay and percentiles on one page.
+    /// Overview, latency, delay and percentiles of a run on one page; of a load what it demands.
     pub const SHEET: Picture = Picture(&sheet::CHART);
     /// Demanded and delivered requests per second.
     pub const THROUGHPUT: Picture = Picture(&overview::REQUESTS);
@@ -245,7 +245,7 @@ impl Picture {
     /// Whether it is empty where nothing completed.
     pub(crate) fn shows_completed_requests(self) -> bool {
         matches!(self.0.draw, Draw::Run(..) | Draw::Figures(_)) && !self.stem().ends_with("setpoint")
-            || self == Picture::DELAY
+            || [Picture::DELAY, Picture::SHEET].contains(&self)
     }
 
     /// Draws it, if the material has what it needs.

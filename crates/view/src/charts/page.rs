@@ -16,13 +16,13 @@ const RIGHT: i32 = PAGE_WIDTH as i32 - 24;
 pub(super) const BOTTOM: i32 = 78;
 const SMALL: f64 = 13.0;
 
-/// A title in which "every request" is true: requests that were never submitted have no times.
+/// A title that is true: requests that were never submitted have no times, and a load was not run.
 pub(super) fn title(view: &View<'_>, title: &str) -> String {
-    if view.all_submitted {
-        title.to_string()
-    } else {
-        title.replace("every request", "every submitted request")
-    }
+    let title = match view.is_load {
+        true => title.replace("of the run", "of the load").replace("Demanded and delivered", "Demanded"),
+        false => title.to_string(),
+    };
+    if view.all_submitted { title } else { title.replace("every request", "every submitted request") }
 }
 
 /// Title and two lines on what was run.

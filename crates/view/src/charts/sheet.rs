@@ -3,7 +3,7 @@
 use super::axes::words;
 use super::overview::Unit;
 use super::{
-    Chart, Draw, PAGE_WIDTH, RunView, delay_setpoint, latency_realtime, overview, page, percentiles,
+    Chart, Draw, PAGE_WIDTH, RunView, delay_setpoint, demand, latency_realtime, overview, page, percentiles,
     plot_area,
 };
 use crate::fonts::Weight;
@@ -23,7 +23,7 @@ pub(super) static CHART: Chart = Chart {
     stem: "sheet",
     keywords: &["sheet"],
     title: "Overview of the run",
-    draw: Draw::Run(Detail::Full, draw),
+    draw: Draw::Either(Detail::Full, draw, |view| demand::sheet::draw(view, CHART.title)),
 };
 
 fn draw(view: &RunView<'_>) -> Scene {

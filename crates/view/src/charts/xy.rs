@@ -127,11 +127,17 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area:
             scale.draw(scene, view.palette, label);
             XScale::Number(scale)
         }
-        X::Time(label) | X::Same(label) => {
+        X::Time(label) => {
             // A column of durations holds two slots.
             let scale = LogTimeScale::new(plot, |slot| requests(pair.counts.column(slot / 2)) > 0);
-            let under = if matches!(pair.x, X::Same(_)) { pair.under } else { "on time" };
-            scale.draw(scene, view.palette, under, Some(label));
+            scale.draw(scene, view.palette, "on time", Some(label));
+            XScale::Time(scale)
+        }
+        X::Same(label) => {
+            // What either axis needs is on both, so that equal times are a straight line.
+            let scale =
+                LogTimeScale::like(plot, &LogScale::new(plot, |slot| lit_in_either(pair, slot), false));
+            scale.draw(scene, view.palette, pair.under, Some(label));
             XScale::Time(scale)
         }
     };
@@ -149,6 +155,12 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, area:
     }
     side(scene, view, pair, plot);
     scene.counted = Some(lit.iter().map(|c| requests(pair.counts.column(*c))).sum());
+}
+
+/// Whether requests lie in a slot of one of two axes with the same quantity.
+fn lit_in_either(pair: &Pair<'_>, slot: usize) -> bool {
+    let in_row = |column: usize| pair.counts.count(column, slot).iter().sum::<u64>() > 0;
+    requests(pair.counts.column(slot / 2)) > 0 || (0..pair.counts.columns()).any(in_row)
 }
 
 fn place(scale: &XScale, counts: &Correlation, index: usize) -> Column {
@@ -189,13 +201,18 @@ fn draw_lane(
         }
     }
     let sums = strips.marginal();
-    let scale = LogScale::new(plot, |slot| sums[slot].iter().sum::<u64>() > 0, false);
+    let is_same = matches!(pair.x, X::Same(_));
+    let lit = |slot: usize| match is_same {
+        true => lit_in_either(pair, slot),
+        false => sums[slot].iter().sum::<u64>() > 0,
+    };
+    let scale = LogScale::new(plot, lit, false);
     scale.draw(scene, p, pair.under, &band::lane_label(scope, pair.y_label));
     let density = Density::of(&strips, &scale.pixel_rows(), scope);
     scene.marks.push(Mark::Image(density.image(p, plot.x, plot.y)));
     axes::frame(scene, p, plot);
-    if matches!(pair.x, X::Same(_)) {
-        diagonal(scene, view, pair, columns, &scale);
+    if let (true, XScale::Time(x)) = (is_same, x) {
+        diagonal(scene, view, x, &scale, plot);
     }
     for (quantile, least, dashed) in [(0.5, 10, false), (0.99, 100, true)] {
         quantile_line(scene, view, pair, columns, &scale, scope, (quantile, least, dashed));
@@ -233,12 +250,16 @@ fn quantile_line(
     scene.steps(points, end.unwrap_or(0), stroke);
 }
 
-/// Where both quantities are equal.
-fn diagonal(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, columns: &[Column], scale: &LogScale) {
-    let place = |column: &Column| Some((column.begin, scale.y(pair.counts.lower_edge(column.index))?));
-    let points: Vec<(i32, i32)> = columns.iter().filter_map(place).collect();
-    let end = columns.last().map_or(0, |column| column.end);
-    scene.steps(points, end, Stroke::solid(view.palette.bad, 2));
+/// Where both quantities are equal: a straight line, since both axes have the same decades.
+fn diagonal(scene: &mut Scene, view: &RunView<'_>, x: &LogTimeScale, y: &LogScale, plot: Rect) {
+    let (least, most) = x.span_ns();
+    let (begin, end) = ((x.x(least), y.y_clamped(least)), (x.x(most), y.y_clamped(most)));
+    let height = |at: i32| {
+        let share = f64::from(at - begin.0) / f64::from((end.0 - begin.0).max(1));
+        begin.1 + (share * f64::from(end.1 - begin.1)).round() as i32
+    };
+    let points = (begin.0..end.0).map(|at| (at, height(at).min(plot.bottom() - 1))).collect();
+    scene.steps(points, end.0, Stroke::solid(view.palette.bad, 2));
 }
 
 /// Little's law: at a constant throughput the time grows with the number, time = number ÷ throughput. On two

@@ -88,7 +88,7 @@ fn curves(view: &DemandView<'_>) -> [Curve; 3] {
     ]
 }
 
-fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
+pub(in super::super) fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let (p, plot, points) = (view.palette, plot_area(area), &view.demand.series.miss_ratio);
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         page::nothing(scene, view, plot, "Nothing to show: no page is used.");

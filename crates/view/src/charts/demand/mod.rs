@@ -6,6 +6,7 @@ pub(super) mod miss_ratio;
 pub(super) mod position;
 mod scales;
 pub(super) mod seek_map;
+pub(super) mod sheet;
 pub(super) mod size;
 pub(super) mod throughput;
 pub(super) mod turns;

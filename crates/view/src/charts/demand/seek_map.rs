@@ -34,7 +34,7 @@ fn draw(view: &DemandView<'_>) -> Scene {
     super::picture(view, &CHART, lines, |scene, area| body(scene, view, area))
 }
 
-fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
+pub(in super::super) fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let (p, plot, map) = (view.palette, plot_area(area), &view.demand.series.seek_map);
     let time = super::time_scale(view, map.column_ns.saturating_mul(map.columns as u64), plot);
     let lanes = band::lanes(view);

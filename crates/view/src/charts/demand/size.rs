@@ -53,7 +53,7 @@ fn bytes(sectors: u64) -> String {
     round_bytes(sectors as f64 * SECTOR_BYTES as f64)
 }
 
-fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
+pub(in super::super) fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect) {
     let sizes = &view.demand.series.sizes;
     let half = (area.h - BELOW) / 2;
     let upper = Rect { x: PLOT_LEFT, y: area.y, w: PLOT_WIDTH, h: half - 14 };

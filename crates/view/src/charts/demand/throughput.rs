@@ -96,7 +96,7 @@ fn source<'a>(view: &DemandView<'a>) -> &'a RateSeries {
     &view.demand.series.throughput
 }
 
-fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, unit: Unit, by_op: bool) {
+pub(in super::super) fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, unit: Unit, by_op: bool) {
     let (p, plot, width_ns) = (view.palette, plot_area(area), source(view).width_ns);
     let curves = curves(view, unit, by_op);
     let windows = curves[0].amounts.len().max(1);

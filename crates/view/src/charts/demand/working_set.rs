@@ -85,7 +85,7 @@ fn sentences(view: &DemandView<'_>) -> Vec<Caption> {
     lines
 }
 
-fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, is_log: bool) {
+pub(in super::super) fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rect, is_log: bool) {
     let (p, series) = (view.palette, &view.demand.series.working_sets);
     let plot = Rect { x: PLOT_LEFT, y: area.y, w: PLOT_WIDTH - RIGHT_AXIS, h: area.h - BELOW };
     let bytes = |pages: &u64| *pages as f64 * PAGE_BYTES as f64;
