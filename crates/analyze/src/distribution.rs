@@ -14,6 +14,8 @@ const DIGITS: u8 = 3;
 pub struct Distribution {
     histogram: Histogram<u64>,
     sum: u128,
+    /// Exact as long as it is below 2^128: for a million times of half a day each.
+    squares: u128,
     min: u64,
     max: u64,
 }
@@ -21,7 +23,7 @@ pub struct Distribution {
 impl Default for Distribution {
     fn default() -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("the bounds are valid");
-        Distribution { histogram, sum: 0, min: u64::MAX, max: 0 }
+        Distribution { histogram, sum: 0, squares: 0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -30,6 +32,7 @@ impl Distribution {
     pub fn add(&mut self, ns: u64) {
         self.histogram.saturating_record(ns);
         self.sum += u128::from(ns);
+        self.squares = self.squares.saturating_add(u128::from(ns) * u128::from(ns));
         self.min = self.min.min(ns);
         self.max = self.max.max(ns);
     }
@@ -38,6 +41,7 @@ impl Distribution {
     pub fn merge(&mut self, other: &Distribution) {
         self.histogram.add(&other.histogram).expect("both have the same bounds");
         self.sum += other.sum;
+        self.squares = self.squares.saturating_add(other.squares);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
@@ -68,14 +72,29 @@ impl Distribution {
             count,
             min_ns: self.min,
             mean_ns: u64::try_from(mean).expect("a mean lies below the greatest value"),
+            stddev_ns: self.standard_deviation(),
             p50_ns: self.quantile(0.5),
             p90_ns: self.resolved(10, 0.9),
+            p95_ns: self.resolved(20, 0.95),
             p99_ns: self.resolved(100, 0.99),
             p99_9_ns: self.resolved(1_000, 0.999),
             p99_99_ns: self.resolved(10_000, 0.999_9),
             p99_999_ns: self.resolved(100_000, 0.999_99),
             max_ns: self.max,
         })
+    }
+
+    /// Of a sample: the squares of the differences from the mean, summed and divided by one less than the number, as in
+    /// fio. The difference of two large integers is taken before anything is rounded.
+    fn standard_deviation(&self) -> Option<u64> {
+        let count = u128::from(self.count());
+        let others = count.checked_sub(1).filter(|others| *others > 0)?;
+        let of_mean = self.sum.checked_mul(self.sum).map(|square| square / count);
+        let deviations = match of_mean {
+            Some(of_mean) => self.squares.saturating_sub(of_mean) as f64,
+            None => (self.squares as f64 - (self.sum as f64).powi(2) / count as f64).max(0.0),
+        };
+        Some((deviations / others as f64).sqrt().round() as u64)
     }
 
     /// A histogram bucket ends above its values, so the exact bounds are kept.
@@ -99,10 +118,16 @@ pub struct TimeStats {
     pub min_ns: u64,
     /// Exact sum divided by the number, rounded.
     pub mean_ns: u64,
+    /// Standard deviation of the sample, from exact sums, rounded; absent below 2 requests.
+    #[serde(default)]
+    pub stddev_ns: Option<u64>,
     /// Half of the requests took no longer; right to 0.1 %, as are all percentiles.
     pub p50_ns: u64,
     /// Absent below 10 requests.
     pub p90_ns: Option<u64>,
+    /// Absent below 20 requests.
+    #[serde(default)]
+    pub p95_ns: Option<u64>,
     /// Absent below 100 requests.
     pub p99_ns: Option<u64>,
     /// Absent below 1 000 requests.
@@ -161,6 +186,17 @@ mod tests {
         (0..11).for_each(|_| d.add(days));
         let s = d.stats().unwrap();
         assert_eq!((s.min_ns, s.p50_ns, s.max_ns), (0, days, days));
+    }
+
+    #[test]
+    fn the_standard_deviation_is_that_of_a_sample() {
+        let mut d = Distribution::default();
+        d.add(1_000_000_000_000);
+        assert_eq!(d.stats().unwrap().stddev_ns, None);
+        // 2, 4, 4, 4, 5, 5, 7, 9 beyond a million seconds: the squares differ in their last digits only.
+        let mut d = Distribution::default();
+        [2, 4, 4, 4, 5, 5, 7, 9].iter().for_each(|n| d.add(1_000_000_000_000_000 + n * 1000));
+        assert_eq!(d.stats().unwrap().stddev_ns, Some(2138));
     }
 
     proptest! {

@@ -7,6 +7,7 @@
 //! This room opens no files and draws nothing.
 
 mod axis;
+mod backlog;
 mod caution;
 mod class;
 pub mod compare;

@@ -3,6 +3,7 @@
 //! Readers take parts as they come and keep partials of their own, which merge at the end. What needs an order has a
 //! thread of its own, to which every part is handed in its turn.
 
+use crate::backlog::{Backlog, Wait};
 use crate::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use crate::findings::{CompletionFacts, Completions};
 use crate::ordered::Ending;
@@ -100,6 +101,8 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
             .then(|| add(&mut consumers.steps, |steps| scope.spawn(|| in_order(steps))));
         let stalls =
             wanted.stalls.then(|| add(&mut consumers.endings, |endings| scope.spawn(|| stalls(endings))));
+        let waits =
+            wanted.tally.then(|| add(&mut consumers.waits, |waits| scope.spawn(|| most_waiting(waits))));
         let demand = wanted.demand.as_ref().map(|options| {
             let order = Reorder::keeping(records.displacement());
             add(&mut consumers.steps, |steps| scope.spawn(move || demand(steps, order, options)))
@@ -116,7 +119,11 @@ pub fn pass(records: &dyn Records, targets: usize, limits: &Limits, wanted: &Wan
         if let Some((facts, late)) = demand.map(|thread| thread.join().expect("counting does not panic")) {
             (found.demand, found.late) = (Some(facts), found.late.max(late));
         }
-        let merged = merged?;
+        let most_waiting = waits.map(|thread| thread.join().expect("counting does not panic"));
+        let mut merged = merged?;
+        if let Some(tally) = &mut merged.tally {
+            tally.most_waiting = most_waiting;
+        }
         (found.records, found.tally, found.diagrams) = (merged.records, merged.tally, merged.diagrams);
         if let Some(diagrams) = &mut found.diagrams {
             found.late = found.late.max(diagrams.finish(ordered.unwrap_or_default()));
@@ -239,8 +246,13 @@ impl<'a> Shared<'a> {
             if !self.consumers.endings.is_empty() {
                 next.endings.extend(piece.iter().filter_map(Ending::of));
             }
+            if !self.consumers.waits.is_empty() {
+                next.waits.extend(piece.iter().filter_map(Wait::of));
+            }
             // Whose turn it is not keeps on reading: parts are small where there are several.
-            if next.steps.len().max(next.endings.len()) >= TOGETHER && self.turn.is_of(part) {
+            if next.steps.len().max(next.endings.len()).max(next.waits.len()) >= TOGETHER
+                && self.turn.is_of(part)
+            {
                 self.hand_over(part, &mut next);
             }
         })?;
@@ -309,6 +321,7 @@ impl Turn {
 struct InOrder {
     steps: Vec<Step>,
     endings: Vec<Ending>,
+    waits: Vec<Wait>,
 }
 
 /// Threads that take everything in order.
@@ -316,16 +329,18 @@ struct InOrder {
 struct Consumers {
     steps: Vec<SyncSender<Arc<Vec<Step>>>>,
     endings: Vec<SyncSender<Arc<Vec<Ending>>>>,
+    waits: Vec<SyncSender<Arc<Vec<Wait>>>>,
 }
 
 impl Consumers {
     fn are_some(&self) -> bool {
-        !self.steps.is_empty() || !self.endings.is_empty()
+        !self.steps.is_empty() || !self.endings.is_empty() || !self.waits.is_empty()
     }
 
     fn send(&self, next: InOrder) {
         send(&self.steps, next.steps);
         send(&self.endings, next.endings);
+        send(&self.waits, next.waits);
     }
 }
 
@@ -361,6 +376,14 @@ fn stalls(endings: Receiver<Arc<Vec<Ending>>>) -> (CompletionFacts, u64) {
     }
     order.finish(&mut next);
     (completions.facts(), order.late())
+}
+
+fn most_waiting(waits: Receiver<Arc<Vec<Wait>>>) -> u64 {
+    let mut backlog = Backlog::default();
+    for piece in waits {
+        piece.iter().for_each(|wait| backlog.add(*wait));
+    }
+    backlog.most()
 }
 
 fn demand(

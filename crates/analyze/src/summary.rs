@@ -1,5 +1,6 @@
 //! The Summary: what a run comes to, as plain versioned data (`summary.json`).
 
+use crate::backlog::{Backlog, Wait};
 use crate::caution::{self, Caution, Stamp};
 use crate::health::{Circumstances, Health};
 use crate::{
@@ -123,6 +124,10 @@ pub struct Throughput {
     pub demanded: Option<Rate>,
     /// Completed requests, from the first due time to the last completion. Absent where nothing completed.
     pub delivered: Option<Rate>,
+    /// Delivered ÷ demanded requests per second. Failed requests are not delivered. Absent without a timetable, and of a
+    /// recording, which demanded nothing.
+    #[serde(default)]
+    pub delivered_share: Option<f64>,
 }
 
 /// How many requests were in some state at the same time.
@@ -143,6 +148,10 @@ pub struct WaitingFacts {
     /// most 1, since all behind it wait too. Others wait because the generator was late, or because the depth was
     /// reached. Absent for a run without an end.
     pub max_for_conflict_on_one_target: Option<u64>,
+    /// The most that waited at the same time, for whatever reason, of all targets together, without the ramp. Exact up to
+    /// 131 072, then right to 1 %.
+    #[serde(default)]
+    pub max: Option<u64>,
     /// Mean over time of all that waited, for whatever reason, of all targets together; exact. Absent where
     /// nothing completed.
     pub mean_time_weighted: Option<f64>,
@@ -186,22 +195,16 @@ pub struct CheckedFacts {
 /// Reads all records once and sums them up.
 pub fn summarize(records: &dyn Records, plan: &Plan, info: &RunInfo, limits: &Limits) -> io::Result<Summary> {
     let mut tally = Tally::new(plan.targets.len(), limits);
-    records.for_each(&mut |r| tally.add(r))?;
+    let mut backlog = Backlog::default();
+    records.for_each(&mut |r| {
+        tally.add(r);
+        Wait::of(r).into_iter().for_each(|wait| backlog.add(wait));
+    })?;
+    tally.most_waiting = Some(backlog.most());
     Ok(Summary::new(&tally, plan, info))
 }
 
 impl Summary {
-    /// Share of the demanded rate that was reached; absent without a timetable. A single request that ends late does not
-    /// make a run slow: the typical request of its end has to be late too.
-    pub fn reached(&self) -> Option<f64> {
-        let (demanded, delivered) = (self.throughput.demanded?, self.throughput.delivered?);
-        let by_rate = delivered.requests_per_second / demanded.requests_per_second;
-        let Some((end, latency)) = self.health.at_end.zip(self.latency.all) else { return Some(by_rate) };
-        let late = end.response_p50_ns.saturating_sub(latency.p50_ns) as f64;
-        let duration = demanded.duration_ns as f64;
-        Some(by_rate.max(duration / (duration + late)))
-    }
-
     /// The summary of a whole run's tally.
     pub fn new(tally: &Tally, plan: &Plan, info: &RunInfo) -> Summary {
         let has_timetable = plan.targets.iter().any(|t| has_timetable(&t.source));
@@ -238,6 +241,7 @@ impl Summary {
             },
             waiting: WaitingFacts {
                 max_for_conflict_on_one_target: most(|t| t.max_waiting),
+                max: tally.most_waiting.filter(|_| has_timetable),
                 mean_time_weighted: mean_over_time(tally.waiting_ns, &tally.span),
             },
             health: Health::new(&tally.health, &circumstances),
@@ -264,6 +268,8 @@ impl Summary {
         self.run.depth = None;
         self.in_flight.max_on_one_target = None;
         self.waiting.max_for_conflict_on_one_target = None;
+        // Nobody demanded a rate: requests were recorded as they came.
+        self.throughput.delivered_share = None;
         // A trace tells when requests were issued, not when they were due. A load that carries delays does.
         if self.delay.all.is_none_or(|delay| delay.max_ns == 0) {
             self.forget_delay();
@@ -272,6 +278,7 @@ impl Summary {
 
     fn forget_delay(&mut self) {
         (self.delay, self.response) = (ByScope::from_fn(|_| None), ByScope::from_fn(|_| None));
+        self.waiting.max = None;
         self.health.at_end = None;
         let Parts { targets, workers, passes } = &mut self.parts;
         [targets, workers, passes].into_iter().flatten().for_each(|part| part.delay = None);
@@ -341,10 +348,11 @@ pub(crate) fn has_timetable(source: &Source) -> bool {
 fn throughput(all: &Counts, span: &Span, has_timetable: bool) -> Throughput {
     let demanded = span.demanded_ns().filter(|_| has_timetable);
     let delivered = span.duration_ns().filter(|_| all.completed > 0);
-    Throughput {
-        demanded: demanded.map(|d| Rate::over(all.total, all.demanded_bytes, d)),
-        delivered: delivered.map(|d| Rate::over(all.completed, all.transferred_bytes, d)),
-    }
+    let demanded = demanded.map(|d| Rate::over(all.total, all.demanded_bytes, d));
+    let delivered = delivered.map(|d| Rate::over(all.completed, all.transferred_bytes, d));
+    let share =
+        |(delivered, demanded): (Rate, Rate)| delivered.requests_per_second / demanded.requests_per_second;
+    Throughput { demanded, delivered, delivered_share: delivered.zip(demanded).map(share) }
 }
 
 fn mean_over_time(sum_ns: u128, span: &Span) -> Option<f64> {

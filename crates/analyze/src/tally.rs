@@ -26,6 +26,8 @@ pub struct Tally {
     pub(crate) in_flight_ns: u128,
     /// Sum of the times from due to submission of the same requests.
     pub(crate) waiting_ns: u128,
+    /// The most of them that waited at the same time. It needs their order, so a pass adds it at the end.
+    pub(crate) most_waiting: Option<u64>,
     pub(crate) health: HealthTally,
     pub(crate) parts: PartsTally,
     latency: ByClass,
@@ -48,6 +50,7 @@ impl Tally {
             above_delay: LimitCount::new(limits.bad_delay, limits.bad_ignore),
             in_flight_ns: 0,
             waiting_ns: 0,
+            most_waiting: None,
             health: HealthTally::default(),
             parts: PartsTally::default(),
             latency: ByClass::default(),
@@ -95,6 +98,7 @@ impl Tally {
         self.above_delay.merge(&other.above_delay);
         self.in_flight_ns += other.in_flight_ns;
         self.waiting_ns += other.waiting_ns;
+        self.most_waiting = None;
         self.health.merge(&other.health);
         self.parts.merge(&other.parts);
         self.latency.merge(&other.latency);

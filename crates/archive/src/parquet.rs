@@ -115,7 +115,7 @@ fn read_values(field: &Field, index: usize, group: &dyn RowGroupReader, rows: us
                 let word = as_numbers(word);
                 known.iter().position(|name| *name == word).filter(|_| word.is_some()).map(|n| n as u8)
             };
-            if let Some(numbers) = names::decode(Bounded::pages(group, index, rows)?, rows, number)? {
+            if let Some(numbers) = names::decode(Bounded::pages(group, index)?, rows, number)? {
                 return Ok(Values::Names(numbers));
             }
             let (values, _) = read_column::<ByteArrayType>(index, group, rows)?;
@@ -151,7 +151,7 @@ fn read_column<T: DataType>(
     rows: usize,
 ) -> Result<(Vec<T::T>, Vec<i16>)> {
     let description = group.metadata().column(index).column_descr_ptr();
-    let mut reader = ColumnReaderImpl::<T>::new(description, Bounded::pages(group, index, rows)?);
+    let mut reader = ColumnReaderImpl::<T>::new(description, Bounded::pages(group, index)?);
     let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let (records, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
     if records != rows {

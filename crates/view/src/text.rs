@@ -102,7 +102,8 @@ fn times(out: &mut Lines, s: &Summary) {
         out.heading("Times: none, because no request completed");
         return;
     }
-    out.heading(&format!("{:19}{}", "Times", time_heads()));
+    let heads = ["min", "mean", "stddev", "p50", "p95", "p99", "p99.9", "p99.99", "max"];
+    out.heading(&format!("{:7}{}", "Times", columns(&heads)));
     quantity(out, "latency  (submission to completion)", &s.latency);
     if s.run.has_timetable && s.knows_delay() {
         quantity(out, "delay    (due to submission)", &s.delay);
@@ -110,30 +111,59 @@ fn times(out: &mut Lines, s: &Summary) {
     }
 }
 
-fn time_heads() -> String {
+/// The times of the replayer, which have long names.
+fn few_heads() -> String {
     ["mean", "p50", "p99", "p99.9", "p99.99", "max"].map(|h| format!("{h:>10}")).concat()
 }
 
 fn quantity(out: &mut Lines, name: &str, stats: &ByScope<Option<TimeStats>>) {
     out.line(&format!("  {name}"));
     for scope in Scope::ALL {
-        if let Some(t) = stats.get(scope) {
-            out.line(&format!("    {:15}{}", scope.name(), cells(t)));
+        let Some(t) = stats.get(scope) else { continue };
+        let row = match scope {
+            Scope::All => "all",
+            Scope::Read | Scope::ReadPushed => "read",
+            Scope::Write | Scope::WritePushed => "write",
+        };
+        if scope == Scope::ReadPushed || scope == Scope::WritePushed && stats.read_pushed.is_none() {
+            out.line("  of these, pushed back");
         }
+        out.line(&format!("  {row:5}{}", columns(&cells(t))));
     }
 }
 
-fn cells(t: &TimeStats) -> String {
-    let optional = |t: Option<u64>| t.map_or("-".to_string(), time);
-    let cells = [
-        time(t.mean_ns),
-        time(t.p50_ns),
+fn columns(cells: &[impl AsRef<str>; 9]) -> String {
+    cells.iter().map(|cell| format!("{:>8}", cell.as_ref())).collect()
+}
+
+/// A time in a narrow column: more than 10 000 s are told in hours or days.
+fn short_time(ns: u64) -> String {
+    const HOUR: f64 = 3_600e9;
+    match ns as f64 {
+        exact if exact < 9_999.5e9 => time(ns),
+        exact if exact < 999.5 * HOUR => format!("{} h", units::number(exact / HOUR)),
+        exact => format!("{:.0} d", exact / HOUR / 24.0),
+    }
+}
+
+fn cells(t: &TimeStats) -> [String; 9] {
+    let optional = |t: Option<u64>| t.map_or("-".to_string(), short_time);
+    [
+        short_time(t.min_ns),
+        short_time(t.mean_ns),
+        optional(t.stddev_ns),
+        short_time(t.p50_ns),
+        optional(t.p95_ns),
         optional(t.p99_ns),
         optional(t.p99_9_ns),
         optional(t.p99_99_ns),
-        time(t.max_ns),
-    ];
-    cells.map(|c| format!("{c:>10}")).concat()
+        short_time(t.max_ns),
+    ]
+}
+
+fn few_cells(t: &TimeStats) -> String {
+    let [_, mean, _, p50, _, p99, p99_9, p99_99, max] = cells(t);
+    [mean, p50, p99, p99_9, p99_99, max].map(|c| format!("{c:>10}")).concat()
 }
 
 fn throughput(out: &mut Lines, s: &Summary) {
@@ -149,19 +179,24 @@ fn throughput(out: &mut Lines, s: &Summary) {
     };
     row("demanded", s.throughput.demanded, if s.run.has_timetable { "-" } else { "no timetable" });
     row("delivered", s.throughput.delivered, "nothing");
+    if let Some(share) = s.throughput.delivered_share {
+        out.line(&format!("  {:14}{:>12} %  delivered / demanded", "share", units::number(share * 100.0)));
+    }
     let mean = |mean: Option<f64>| mean.map_or("-".to_string(), units::request_rate);
     let count = |n: Option<u64>| n.map_or("unknown".to_string(), units::grouped);
     let (flying, waiting) = (mean(s.in_flight.mean_time_weighted), mean(s.waiting.mean_time_weighted));
     if parts::has_several_targets(s) {
         // Maxima are those of one target: they stand in the table of the targets.
         out.line(&format!("  in flight     mean over time {flying}, all targets together"));
-        out.line(&format!("  waiting       mean over time {waiting}, all targets together"));
+        let most = s.waiting.max.map_or(String::new(), |most| format!(", max {}", units::grouped(most)));
+        out.line(&format!("  waiting       mean over time {waiting}{most}, all targets together"));
         return;
     }
     let most = count(s.in_flight.max_on_one_target);
     out.line(&format!("  in flight     mean over time {flying}, max queue depth {most}"));
-    let most = count(s.waiting.max_for_conflict_on_one_target);
-    out.line(&format!("  waiting       mean over time {waiting}, max for a conflict {most}"));
+    let conflict = count(s.waiting.max_for_conflict_on_one_target);
+    let most = s.waiting.max.map_or(String::new(), |most| format!(", max {}", units::grouped(most)));
+    out.line(&format!("  waiting       mean over time {waiting}{most}, max for a conflict {conflict}"));
 }
 
 fn health_lines(out: &mut Lines, s: &Summary) {
@@ -171,10 +206,10 @@ fn health_lines(out: &mut Lines, s: &Summary) {
     } else if times.is_empty() {
         out.heading("Replayer");
     } else {
-        out.heading(&format!("{:19}{}", "Replayer", time_heads()));
+        out.heading(&format!("{:19}{}", "Replayer", few_heads()));
     }
     for (name, t) in times {
-        out.line(&format!("  {name:17}{}", cells(&t)));
+        out.line(&format!("  {name:17}{}", few_cells(&t)));
     }
     for (name, text) in facts {
         out.paragraph(&format!("  {name:17}"), &text);

@@ -70,7 +70,10 @@ pub(super) fn timing(list: &mut List, summary: &Summary) {
 }
 
 fn behind_demand(list: &mut List, summary: &Summary) {
-    let Some(reached) = summary.reached().filter(|reached| *reached < BEHIND) else { return };
+    let Some(share) = summary.throughput.delivered_share.filter(|share| *share < BEHIND) else { return };
+    if catches_up(summary) {
+        return;
+    }
     let held = summary.health.held.unwrap_or_default();
     let all = summary.health.reap_lag.map_or(0, |s| s.count).max(1) as f64;
     let (turn, memory) = (held.turn.requests, held.no_buffer.requests);
@@ -86,10 +89,21 @@ fn behind_demand(list: &mut List, summary: &Summary) {
         "Only {} % of the demanded rate was reached. Delays grow as long as that lasts: the figures show the \
          capacity of the target, or of the generator, not the response to this load. Slow the load down to see its \
          response.{cause}",
-        three_digits(reached * 100.0)
+        three_digits(share * 100.0)
     );
-    let severity = if reached < FAR_BEHIND { Severity::Severe } else { Severity::Warning };
+    let severity = if share < FAR_BEHIND { Severity::Severe } else { Severity::Warning };
     list.push(CautionId::BehindDemand, severity, text);
+}
+
+/// Whether the target followed to the end, although it delivered less: requests failed, or a single one ended late. In a run
+/// that fell behind, the typical request of its end is late, too.
+fn catches_up(summary: &Summary) -> bool {
+    let ends = summary.throughput.demanded.zip(summary.health.at_end).zip(summary.latency.all);
+    ends.is_some_and(|((demanded, end), latency)| {
+        let late = end.response_p50_ns.saturating_sub(latency.p50_ns) as f64;
+        let duration = demanded.duration_ns as f64;
+        duration / (duration + late) >= BEHIND
+    })
 }
 
 /// The generator's own lateness; of a result that does not tell what held its requests, all lateness.

@@ -247,8 +247,8 @@ fn tiles(out: &mut String, run: &str, s: &Summary) {
             units::byte_rate(r.bytes_per_second)
         )
     });
-    let met =
-        s.reached().map_or("no timetable".to_string(), |share| format!("{} %", units::number(share * 100.0)));
+    let share = s.throughput.delivered_share;
+    let met = share.map_or("no timetable".to_string(), |share| format!("{} %", units::number(share * 100.0)));
     let failed = format!("{}<br>failed {}", units::grouped(c.completed), units::grouped(c.failed));
     _ = writeln!(out, "<section class=\"tiles\" aria-label=\"{run}Figures\">");
     let issue_error = match s.health.means {
