@@ -13,7 +13,7 @@ const FIRST: u64 = 100_000_000;
 const SECOND: u64 = 1_000_000_000;
 
 /// What happened in a slice.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Slice {
     completed: u64,
     failed: u64,
@@ -27,6 +27,24 @@ struct Slice {
     /// Response times: buckets that are not empty.
     responses: [BTreeMap<u16, u64>; CLASSES],
     latencies: [[u64; LIVE_ROWS]; CLASSES],
+}
+
+impl Default for Slice {
+    fn default() -> Slice {
+        Slice {
+            completed: 0,
+            failed: 0,
+            dropped: 0,
+            bytes: 0,
+            demanded: 0,
+            submitted: 0,
+            ended: 0,
+            late: Nanos(0),
+            longest: [Nanos(0); CLASSES],
+            responses: Default::default(),
+            latencies: [[0; LIVE_ROWS]; CLASSES],
+        }
+    }
 }
 
 impl Slice {

@@ -1,25 +1,33 @@
 //! What has been, in columns of time: bounded, so that a run of days takes no more memory than one of an hour.
 
 use iosonar_plan::Nanos;
+use std::sync::LazyLock;
 
 /// Reads, writes, and requests that were pushed back.
 pub const CLASSES: usize = 3;
-/// Rows of the sonar: below 1 µs, two for each decade up to 100 s, and what is above.
-pub const LIVE_ROWS: usize = 18;
+/// Rows of a decade.
+pub(super) const ROWS_OF_DECADE: usize = 8;
+/// Rows of the sonar: below 1 µs, eight for each decade up to 100 s, and what is above.
+pub const LIVE_ROWS: usize = 2 + 8 * ROWS_OF_DECADE;
 /// Most columns that are kept; then two become one.
 const MOST: usize = 8192;
 
 /// The row of a latency.
 pub fn live_row(latency: Nanos) -> usize {
-    // 10^3, 10^3.5, 10^4 … ns.
-    let half = |row: usize| if row % 2 == 1 { 10f64.sqrt() } else { 1.0 };
-    let edge = |row: usize| 10f64.powi(3 + row as i32 / 2) * half(row);
-    let ns = latency.0 as f64;
-    (0..LIVE_ROWS - 1).find(|row| ns < edge(*row)).unwrap_or(LIVE_ROWS - 1)
+    EDGES.partition_point(|edge| *edge <= latency.0)
 }
 
+/// Where each row but the first begins: 10^3, 10^3.125, 10^3.25 … 10^11 ns.
+static EDGES: LazyLock<[u64; LIVE_ROWS - 1]> = LazyLock::new(|| {
+    std::array::from_fn(|row| {
+        let (decade, part) = (row / ROWS_OF_DECADE, row % ROWS_OF_DECADE);
+        let begin = 10u64.pow(3 + decade as u32) as f64;
+        (begin * 10f64.powf(part as f64 / ROWS_OF_DECADE as f64)).ceil() as u64
+    })
+});
+
 /// What happened in an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     /// Its begin on the run's own clock.
     pub from: Nanos,
@@ -33,8 +41,20 @@ pub struct Interval {
     pub latencies: [[u64; LIVE_ROWS]; CLASSES],
 }
 
+impl Default for Interval {
+    fn default() -> Interval {
+        Interval {
+            from: Nanos(0),
+            to: Nanos(0),
+            completed: 0,
+            demanded: None,
+            latencies: [[0; LIVE_ROWS]; CLASSES],
+        }
+    }
+}
+
 /// A column of time.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Column {
     /// How much of it has been told.
     pub covered_ns: f64,
@@ -43,6 +63,18 @@ pub(super) struct Column {
     /// Whether anybody knows what was demanded.
     pub has_demand: bool,
     pub latencies: [[u64; LIVE_ROWS]; CLASSES],
+}
+
+impl Default for Column {
+    fn default() -> Column {
+        Column {
+            covered_ns: 0.0,
+            completed: 0.0,
+            demanded: 0.0,
+            has_demand: false,
+            latencies: [[0; LIVE_ROWS]; CLASSES],
+        }
+    }
 }
 
 impl Column {

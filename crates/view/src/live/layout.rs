@@ -75,19 +75,23 @@ pub fn draw(state: &LiveState, size: (usize, usize), ramp: Ramp, charset: Charse
     if columns >= BESIDE {
         let left = columns - panel::WIDTH - 1;
         let height = rows - 5;
-        // The sonar has a line for each decade, or one for each half of a decade, or what is left.
-        let sonar = if height >= 30 { 18 } else { (height * 11 / 20 + 1).min(10) };
+        let sonar = height_of_sonar(height);
         pictures(&mut frame, state, left, (height - sonar, sonar), look);
         panel::beside(&mut frame, state, (left + 1, 1), rows - 2, look);
     } else {
         let height = rows - 9;
-        let sonar = if height >= 30 { 18 } else { (height * 11 / 20 + 1).min(10) };
+        let sonar = height_of_sonar(height);
         pictures(&mut frame, state, columns - 1, (height - sonar, sonar), look);
         panel::below(&mut frame, state, rows - 5, look);
     }
     footer(&mut frame, state, rows - 1, look);
     help(&mut frame, state, look);
     frame
+}
+
+/// Lines of the sonar of all lines for pictures: the most that tell more are two for each row of three decades.
+fn height_of_sonar(height: usize) -> usize {
+    (height * 11 / 20 + 1).min(24)
 }
 
 /// Both pictures, up to column `right`.
@@ -166,9 +170,7 @@ fn heading_of_latencies(frame: &mut Frame, state: &LiveState, row: usize, look: 
     }
     let mut at = 10;
     for (class, name) in ["read", "write", "pushed"].iter().enumerate() {
-        let mut counts = [0; 3];
-        counts[class] = 1;
-        frame.put(at, row, "█", look.ramp.sonar(counts, 0.5).unwrap_or_default());
+        frame.put(at, row, "█", look.ramp.class(class));
         frame.put(at + 1, row, name, Ink::Plain);
         at += name.len() + 3;
     }

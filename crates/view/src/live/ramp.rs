@@ -44,6 +44,14 @@ impl Ramp {
         Theme::Dark.palette()
     }
 
+    /// The colour of a class, the same as in pictures and on the page; that of requests pushed back lies between those of
+    /// reads and writes that were.
+    pub(super) fn class(self, class: usize) -> Ink {
+        let mut counts = [0; CLASSES];
+        counts[class] = 1;
+        self.sonar(counts, 1.0).unwrap_or_default()
+    }
+
     /// A cell of the sonar: `counts` by class, `share` how much it is of the most, 0 to 1. None where nothing is.
     pub(super) fn sonar(self, counts: [u64; CLASSES], share: f64) -> Option<Ink> {
         let total: u64 = counts.iter().sum();
@@ -53,38 +61,26 @@ impl Ramp {
         if self == Ramp::Colours16 {
             return Some(Ink::Basic(basic(counts, total) + if share > 0.5 { 8 } else { 0 }));
         }
-        if self == Ramp::Mono {
-            return Some(Ink::Plain);
-        }
-        let level = (share * LEVELS as f64) as usize;
-        Some(Ink::Indexed(HUES[hue(counts, total)][level.min(LEVELS - 1)]))
+        let palette = Ramp::palette();
+        // Few steps: neighbours that differ by a request shall not flicker.
+        let level = (share * LEVELS as f64).floor().min((LEVELS - 1) as f64) / (LEVELS - 1) as f64;
+        Some(self.ink(palette.background.mix(hue(counts, total), FAINTEST + (1.0 - FAINTEST) * level)))
     }
 }
 
 /// Steps from few requests to many.
 const LEVELS: usize = 5;
-/// Colours of the cube that keep their hue from the faintest, which is still seen, to the brightest: reads, mostly reads,
-/// both, mostly writes, writes, and what was pushed back.
-const HUES: [[u8; LEVELS]; 6] = [
-    [26, 27, 33, 75, 153],
-    [61, 62, 63, 105, 147],
-    [90, 127, 164, 207, 219],
-    [125, 161, 198, 205, 218],
-    [124, 160, 196, 203, 217],
-    [29, 36, 43, 85, 158],
-];
+/// How strong the colour of a single request is; no other is fainter.
+const FAINTEST: f64 = 0.45;
 
-fn hue([read, write, pushed]: [u64; CLASSES], total: u64) -> usize {
+fn hue([read, write, pushed]: [u64; CLASSES], total: u64) -> Rgb {
+    let p = Ramp::palette();
     if 3 * pushed > total {
-        return HUES.len() - 1;
+        return p.read_pushed.mix(p.write_pushed, 0.5);
     }
-    match write as f64 / (read + write) as f64 {
-        w if w < 0.15 => 0,
-        w if w < 0.4 => 1,
-        w if w < 0.6 => 2,
-        w if w < 0.85 => 3,
-        _ => 4,
-    }
+    // In quarters, as lone requests of the other class shall not change a colour.
+    let share = (write as f64 / (read + write) as f64 * 4.0).round() / 4.0;
+    p.read.mix(p.write, share)
 }
 
 /// Blue reads, red writes, magenta where both are; what was pushed back is cyan.

@@ -2,78 +2,73 @@
 
 use super::Filter;
 use super::cells::{Cell, Frame, Ink};
-use super::history::{CLASSES, Column, LIVE_ROWS};
+use super::history::{CLASSES, Column, LIVE_ROWS, ROWS_OF_DECADE};
 use super::layout::{Area, Look};
 use super::ramp::Ramp;
 use crate::text_report::shade;
 use crate::units::Charset;
+use std::ops::Range;
 
 /// From one request to the most.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Lines of two rows each that hold all rows: what is below, eight decades, what is above.
-const ALL_LINES: usize = LIVE_ROWS / 2 + 1;
+/// Least rows that are shown: latencies that are all alike must not fill the picture.
+const LEAST_ROWS: usize = ROWS_OF_DECADE;
+/// Lines of a decade from which on its middle has a label, too.
+const LINES_FOR_MIDDLE: usize = 5;
 
-/// Rows of one line, the upper and the lower; several where they share a half.
-type Halves = [Vec<usize>; 2];
+/// Rows of one line, the upper half and the lower; a row may be in several halves, and a half may hold several.
+pub(super) type Halves = [Range<usize>; 2];
 
-/// Which rows stand in which line, from above to below.
+/// Which rows stand in which line, from above to below: those in which anything was, and no others, so that the data
+/// fills the picture.
 pub(super) fn lines(height: usize, lit: Option<(usize, usize)>) -> Vec<Halves> {
-    if height >= LIVE_ROWS {
-        let line = |row: usize| [vec![row], vec![row]];
-        return (0..LIVE_ROWS).rev().map(line).collect();
-    }
-    // Line n from below holds rows 2n - 1 and 2n; line 0 only what is below 1 µs.
-    let line_of = |row: usize| row.div_ceil(2);
-    let height = height.clamp(1, ALL_LINES);
-    let (low, high) = lit.map_or((3, 6), |(low, high)| (line_of(low), line_of(high)));
-    let (mut low, mut high) = (low.max((high + 1).saturating_sub(height)), high);
-    while high + 1 - low < height {
-        // What is missing is added in turn, above first.
-        let missing = height - (high + 1 - low);
-        if high + 1 < ALL_LINES && (missing.is_multiple_of(2) || low == 0) {
-            high += 1;
-        } else if low > 0 {
-            low -= 1;
-        } else {
-            high += 1;
-        }
-    }
-    let upper = |n: usize| vec![2 * n].into_iter().filter(|r| *r < LIVE_ROWS).collect::<Vec<_>>();
-    let lower = |n: usize| if n == 0 { Vec::new() } else { vec![2 * n - 1] };
-    let mut lines: Vec<Halves> = (low..=high).rev().map(|n| [upper(n), lower(n)]).collect();
-    // What has no line of its own is not lost.
-    let bottom = lines.len() - 1;
-    lines[bottom][1].extend(0..(2 * low).saturating_sub(1));
-    lines
+    let (low, end) = shown(lit);
+    let (halves, rows) = (2 * height.max(1), end - low);
+    let begin = |half: usize| low + half * rows / halves;
+    let half = |half: usize| begin(half)..begin(half + 1).max(begin(half) + 1);
+    (0..height.max(1)).rev().map(|line| [half(2 * line + 1), half(2 * line)]).collect()
 }
 
-/// The label of the decade that begins with a row.
-fn label(row: usize, charset: Charset) -> &'static str {
-    const ASCII: [&str; 9] = ["1us", "10us", "100us", "1ms", "10ms", "100ms", "1s", "10s", ">100s"];
-    const UNICODE: [&str; 9] = ["1µs", "10µs", "100µs", "1ms", "10ms", "100ms", "1s", "10s", ">100s"];
-    let texts = if charset == Charset::Ascii { ASCII } else { UNICODE };
-    match row {
-        0 => {
-            if charset == Charset::Ascii {
-                "<1us"
-            } else {
-                "<1µs"
-            }
-        }
-        row if row % 2 == 1 => texts[row / 2],
-        _ => "",
+/// The first row that is shown, and the one after the last.
+fn shown(lit: Option<(usize, usize)>) -> (usize, usize) {
+    // Before the first request: a decade around a millisecond.
+    let (mut low, mut end) = lit.map_or((LIVE_ROWS / 2 - 8, LIVE_ROWS / 2), |(low, high)| (low, high + 1));
+    while end - low < LEAST_ROWS {
+        end = (end + 1).min(LIVE_ROWS);
+        low = if end - low < LEAST_ROWS { low.saturating_sub(1) } else { low };
+    }
+    (low, end)
+}
+
+/// The latency at which a row begins, where it is one to name: that of a decade, or of its middle.
+fn label(row: usize, charset: Charset) -> Option<(String, bool)> {
+    const MANTISSAS: [&str; 6] = ["1", "10", "100", "3.16", "31.6", "316"];
+    let micro = if charset == Charset::Ascii { "us" } else { "µs" };
+    if row == 0 {
+        return Some((format!("<1{micro}"), true));
+    }
+    if row == LIVE_ROWS - 1 {
+        return Some((">100s".to_string(), true));
+    }
+    let (decade, part) = ((row - 1) / ROWS_OF_DECADE, (row - 1) % ROWS_OF_DECADE);
+    let unit = [micro, "ms", "s"][decade / 3];
+    match part {
+        0 => Some((format!("{}{unit}", MANTISSAS[decade % 3]), true)),
+        p if 2 * p == ROWS_OF_DECADE => Some((format!("{}{unit}", MANTISSAS[3 + decade % 3]), false)),
+        _ => None,
     }
 }
 
-fn line_label(halves: &Halves, charset: Charset) -> String {
-    if halves[1].len() > 1 {
-        // More than a decade: everything below the one above.
-        let above = halves.iter().flatten().max().map_or(0, |row| row + 1);
-        return format!("<{}", label(above | 1, charset));
-    }
-    let own = |half: &Vec<usize>| half.first().map_or("", |row| label(*row, charset));
-    let (upper, lower) = (own(&halves[0]), own(&halves[1]));
-    if lower.is_empty() { upper } else { lower }.to_string()
+/// What stands in front of a line: the latency of a row that begins in it. `below`: the line below.
+fn line_label(halves: &Halves, below: Option<&Halves>, with_middle: bool, charset: Charset) -> String {
+    let known = below.map_or(0, |[upper, _]| upper.end);
+    let [upper, lower] = halves;
+    let rows = lower.start.max(known)..upper.end;
+    let labels = rows.filter_map(|row| label(row, charset));
+    // Whole decades come first.
+    let mut labels: Vec<(String, bool)> = labels.filter(|(_, whole)| *whole || with_middle).collect();
+    labels.sort_by_key(|(_, whole)| !whole);
+    labels.into_iter().next().map_or(String::new(), |(text, _)| text)
 }
 
 /// Draws `columns` into an area, and its scale in front of it.
@@ -86,30 +81,29 @@ pub(super) fn draw(
     look: Look,
 ) {
     let lines = lines(area.height, lit);
-    let counts = |column: &Column, rows: &[usize]| -> [u64; CLASSES] {
-        let of = |class: usize| rows.iter().map(|row| column.latencies[class][*row]).sum();
+    let (low, end) = shown(lit);
+    let with_middle = area.height * ROWS_OF_DECADE / (end - low) >= LINES_FOR_MIDDLE;
+    let counts = |column: &Column, rows: Range<usize>| -> [u64; CLASSES] {
+        let of = |class: usize| column.latencies[class][rows.clone()].iter().sum();
         match filter {
             Filter::All => [of(0), of(1), of(2)],
             Filter::Reads => [of(0), 0, 0],
             Filter::Writes => [0, of(1), 0],
         }
     };
-    let all: Vec<Vec<[[u64; CLASSES]; 2]>> = lines
-        .iter()
-        .map(|[upper, lower]| columns.iter().map(|c| [counts(c, upper), counts(c, lower)]).collect())
-        .collect();
-    let sum = |c: &[u64; CLASSES]| c.iter().sum::<u64>();
-    let most = all.iter().flatten().flatten().map(sum).max().unwrap_or(0);
-    let is_doubled = area.height >= LIVE_ROWS;
-    for (i, (halves, counts)) in lines.iter().zip(&all).enumerate() {
-        look.label(frame, area, i, &line_label(halves, look.charset), look.faint());
-        for (x, [upper, lower]) in counts.iter().enumerate() {
+    let sum = |c: [u64; CLASSES]| c.iter().sum::<u64>();
+    let halves = || lines.iter().flatten();
+    let most =
+        columns.iter().flat_map(|c| halves().map(|rows| sum(counts(c, rows.clone())))).max().unwrap_or(0);
+    for (i, [upper, lower]) in lines.iter().enumerate() {
+        let label = line_label(&lines[i], lines.get(i + 1), with_middle, look.charset);
+        look.label(frame, area, i, &label, look.faint());
+        for (x, column) in columns.iter().enumerate() {
             let cell = match (look.charset, look.ramp) {
                 (Charset::Unicode, Ramp::Mono) | (Charset::Ascii, _) => {
-                    let lower = if is_doubled { &[0; CLASSES] } else { lower };
-                    one(sum(upper) + sum(lower), 2 * most, look)
+                    one(sum(counts(column, lower.start..upper.end)), 2 * most, look)
                 }
-                _ => two(*upper, *lower, most, look.ramp),
+                _ => two(counts(column, upper.clone()), counts(column, lower.clone()), most, look.ramp),
             };
             frame.set(area.left + x, area.top + i, cell);
         }
