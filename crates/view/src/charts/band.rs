@@ -189,7 +189,9 @@ fn say_why_empty(scene: &mut Scene, view: &RunView<'_>, panel: &Panel<'_>, shown
     let count = |slots: std::ops::Range<usize>| -> u64 {
         shown.sums[slots].iter().map(|cell| of_scope(cell, lane.scope)).sum()
     };
-    if count(1..SLOTS) > 0 || shown.failed.as_ref().is_some_and(|f| f.total() > 0) {
+    let failed_above =
+        |failed: &Strips| failed.marginal()[1..].iter().any(|cell| of_scope(cell, lane.scope) > 0);
+    if count(1..SLOTS) > 0 || shown.failed.as_ref().is_some_and(failed_above) {
         return;
     }
     let who = match lane.scope {

@@ -124,6 +124,14 @@ pub(super) fn counts_and_marks(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     scene.crosses(vec![(MARK_LEFT, y + 18 - 5)], ARM, view.palette.bad);
 }
 
+/// That failed requests have no mark in a picture, where there are some.
+pub(super) fn failed_are_absent(view: &RunView<'_>) -> Option<Caption> {
+    let failed = view.summary.counts.all.failed;
+    let told =
+        |failed| figures::joined([figures::count("counts.all.failed", failed), " failed: not shown".into()]);
+    (failed > 0).then(|| told(failed))
+}
+
 /// Pixels from the middle of a cross at a failed request to its ends.
 pub(super) const ARM: i32 = 3;
 /// Where the legend has this cross.

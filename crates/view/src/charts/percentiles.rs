@@ -4,7 +4,7 @@
 use super::axes::{self, LogScale, words};
 use super::{Chart, Draw, RunView, SIDE_LEFT, band, figures, page, plot_area, single};
 use crate::palette::Rgb;
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use iosonar_analyze::{ByScope, Distribution, Scope, TimeStats, row_of};
 
 pub(super) static CHART: Chart = Chart {
@@ -217,22 +217,25 @@ fn hatch_color(view: &RunView<'_>) -> Rgb {
 
 fn side(scene: &mut Scene, view: &RunView<'_>, plot: Rect) {
     let p = view.palette;
-    let mut lines = vec![("solid: service time,", None), ("submission → completion", None)];
+    let mut lines: Vec<(Caption, Option<Fill>)> =
+        vec![("solid: service time,".into(), None), ("submission → completion".into(), None)];
     if view.summary.run.has_timetable && view.summary.knows_delay() {
         lines.extend([
-            ("dashed: response time,", None),
-            ("due time → completion", None),
-            ("what a closed loop would hide", Some(Fill::Hatch(hatch_color(view)))),
+            ("dashed: response time,".into(), None),
+            ("due time → completion".into(), None),
+            ("what a closed loop would hide".into(), Some(Fill::Hatch(hatch_color(view)))),
         ]);
     } else {
         let timetable = view.summary.run.has_timetable;
         lines.push((
-            if timetable { "no due times: no response time" } else { "no timetable: no response time" },
+            if timetable { "no due times: no response time" } else { "no timetable: no response time" }
+                .into(),
             None,
         ));
     }
+    lines.extend(page::failed_are_absent(view).map(|told| (told, None)));
     if view.range.is_some() {
-        lines.push(("all requests of the run", None));
+        lines.push(("all requests of the run".into(), None));
     }
     for (i, (line, fill)) in lines.into_iter().enumerate() {
         let y = plot.y + 14 + 20 * i as i32;

@@ -312,6 +312,9 @@ fn side(scene: &mut Scene, view: &RunView<'_>, pair: &Pair<'_>, plot: Rect) {
         lines.push(("grey lines: constant throughput".into(), None));
         lines.push(("of one operation (Little's law)".into(), None));
     }
+    if !matches!(pair.x, X::Same(_)) {
+        lines.extend(page::failed_are_absent(view).map(|told| (told, None)));
+    }
     if view.range.is_some() {
         lines.push(("all requests of the run".into(), None));
     }

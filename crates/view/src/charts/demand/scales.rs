@@ -114,7 +114,10 @@ impl LogScale {
                 Direction::Across => {
                     scene.vertical(at, (area.y, area.bottom() - 1), grid);
                     scene.vertical(at, (area.bottom(), area.bottom() + 4), axis);
-                    scene.text(words(text, at, area.bottom() + 18, TICK_SIZE, palette, Anchor::Middle));
+                    let mut text = words(text, at, area.bottom() + 18, TICK_SIZE, palette, Anchor::Middle);
+                    // The last must not reach what stands beside the plot.
+                    text.x -= (text.bounds().right() - area.right() - 12).max(0);
+                    scene.text(text);
                 }
             }
         }

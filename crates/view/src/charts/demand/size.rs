@@ -68,7 +68,7 @@ pub(in super::super) fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rec
     panel(scene, view, upper, ("Share of requests, %", &requests), false);
     panel(scene, view, lower, ("Share of bytes, %", &moved), true);
     scene.counted = Some(sizes.iter().map(|s| s.reads + s.writes).sum());
-    side(scene, view, upper);
+    side(scene, view, upper, lower.bottom());
 }
 
 type Weigh<'a> = (&'static str, &'a dyn Fn(&SizeCount) -> [f64; 2]);
@@ -104,7 +104,7 @@ fn panel(scene: &mut Scene, view: &DemandView<'_>, plot: Rect, (label, weigh): W
 }
 
 /// The most frequent lengths.
-fn side(scene: &mut Scene, view: &DemandView<'_>, plot: Rect) {
+fn side(scene: &mut Scene, view: &DemandView<'_>, plot: Rect, bottom: i32) {
     let p = view.palette;
     let counts = &view.demand.facts.counts;
     let of_op = |name: &str, key: &str, count: &DemandCounts| {
@@ -134,6 +134,10 @@ fn side(scene: &mut Scene, view: &DemandView<'_>, plot: Rect) {
     head.weight = Weight::Bold;
     scene.text(head);
     for s in sizes.into_iter().take(NAMED) {
+        // As many as there is room for beside both plots.
+        if y + 18 > bottom {
+            break;
+        }
         y += 18;
         let name = if s.first == s.last {
             bytes(s.first)
