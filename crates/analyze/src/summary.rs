@@ -4,8 +4,8 @@ use crate::backlog::{Backlog, Wait};
 use crate::caution::{self, Caution, Stamp};
 use crate::health::{Circumstances, Health};
 use crate::{
-    ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Parts, Records, Span, Tally,
-    TimeStats, Verdicts,
+    ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Machine, Parts, Records,
+    Span, Tally, TimeStats, Verdicts,
 };
 use iosonar_archive::{RECORDING, RunInfo, RunState};
 use iosonar_plan::{Engine, OverlapPolicy, Pace, Plan, Source};
@@ -28,6 +28,9 @@ pub struct Summary {
     pub version: u32,
     /// What was run, and how far it came.
     pub run: RunFacts,
+    /// Where it took place. Absent where nothing notes that, and of several inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
     /// Why the figures are no storage result; empty if they are.
     pub stamps: Vec<Stamp>,
     /// How many requests.
@@ -229,6 +232,7 @@ impl Summary {
         let mut summary = Summary {
             version: SUMMARY_VERSION,
             run: RunFacts::new(plan, info, has_timetable),
+            machine: None,
             stamps: caution::stamps(plan),
             counts,
             errors: tally.errors.list(),

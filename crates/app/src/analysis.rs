@@ -7,8 +7,8 @@ use crate::inputs::{self, Input, Member, Merged};
 use crate::session::{TOOL, command_line};
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::{
-    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Records, Severity,
-    SkewWindows, Summary, Tally, Wanted, pass,
+    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine, Records,
+    Severity, SkewWindows, Summary, Tally, Wanted, pass,
 };
 use iosonar_archive::{Archive, RunInfo};
 use iosonar_view::scene::Figure;
@@ -53,7 +53,8 @@ impl Figures {
         let plan = input.run().0;
         let wanted = Wanted { tally: true, ..Wanted::nothing() };
         let tally = pass(input, plan.targets.len(), limits, &wanted)?.tally.expect("it was wanted");
-        Ok(Figures { summary: Summary::new(&tally, &plan, info), tally })
+        let summary = Summary { machine: machine(&[input])?, ..Summary::new(&tally, &plan, info) };
+        Ok(Figures { summary, tally })
     }
 }
 
@@ -104,6 +105,9 @@ impl Analysis {
             let found = pass(&timed, timed.targets(), limits, &wanted).map_err(Failure::refused)?;
             late = late.max(found.late);
             run = Run::of(found, &timed, None);
+        }
+        if let Some(run) = &mut run {
+            run.summary.machine = machine(&inputs.iter().collect::<Vec<_>>())?;
         }
         let mut remarks = remarks(inputs);
         if late > 0 {
@@ -273,7 +277,9 @@ impl Run {
     pub fn read(input: &Input, limits: &Limits) -> Result<Run, Failure> {
         let merged = Merged::new([input])?;
         let found = pass(&merged, merged.targets(), limits, &Run::everything()).map_err(Failure::refused)?;
-        Ok(Run::of(found, &merged, None).expect("it was wanted"))
+        let mut run = Run::of(found, &merged, None).expect("it was wanted");
+        run.summary.machine = machine(&[input])?;
+        Ok(run)
     }
 
     /// What pictures of it are drawn from.
@@ -293,6 +299,13 @@ impl Run {
         let findings = Findings::of(&diagrams, &stalls, &summary);
         Some(Run { tally, summary, diagrams, findings })
     }
+}
+
+/// Where a run took place, if there is one run and its archive notes that.
+fn machine(inputs: &[&Input]) -> Result<Option<Machine>, Failure> {
+    let [input] = inputs else { return Ok(None) };
+    let machine = input.archive().map(Machine::of).transpose()?;
+    Ok(machine.filter(|machine| *machine != Machine::default()))
 }
 
 /// What all targets of an archive moved while all of them were active. The records are read twice.

@@ -1,7 +1,7 @@
 //! The directory: what lies where, how it is begun, finished and read.
 
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
-use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter};
+use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
 use iosonar_os::create;
 use iosonar_plan::{Plan, Stamp};
@@ -477,6 +477,25 @@ impl Archive {
     pub fn environment(&self) -> serde_json::Value {
         let text = fs::read_to_string(self.dir.join(ENVIRONMENT)).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)
+    }
+
+    /// Hands over every sample of the named time series: time on the run's clock, name, value. An archive without samples has
+    /// none.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn for_each_sample(&self, f: &mut dyn FnMut(u64, &str, f64)) -> Result<()> {
+        let (log, series) = (self.dir.join(SERIES_LOG), self.dir.join(SERIES));
+        if series.exists() {
+            return read_series(&series, f);
+        }
+        let Ok(log) = fs::read(&log) else { return Ok(()) };
+        for line in String::from_utf8_lossy(&log).split_inclusive('\n') {
+            if let Some((time, value, name)) = parse_sample(line) {
+                f(time, name, value);
+            }
+        }
+        Ok(())
     }
 
     /// Whether the run is over, but its result did not get its finished form: the disk was full.

@@ -721,6 +721,29 @@ impl SeriesWriter {
     }
 }
 
+/// Hands over every sample of a named time series.
+pub(crate) fn read_series(
+    path: &Path,
+    f: &mut dyn FnMut(u64, &str, f64),
+) -> std::result::Result<(), ArchiveError> {
+    let mut read = || {
+        let file = File::open(path)?;
+        let reader = SerializedFileReader::new(Shared(Arc::new(file)))?;
+        for number in 0..reader.num_row_groups() {
+            let group = reader.get_row_group(number)?;
+            let rows = checked_rows(group.metadata().num_rows())?;
+            let (times, _) = read_column::<Int64Type>(0, group.as_ref(), rows)?;
+            let (names, _) = read_column::<ByteArrayType>(1, group.as_ref(), rows)?;
+            let (values, _) = read_column::<DoubleType>(2, group.as_ref(), rows)?;
+            for ((time, name), value) in times.iter().zip(&names).zip(&values) {
+                f(*time as u64, name.as_utf8()?, *value);
+            }
+        }
+        Ok(())
+    };
+    guarded(&mut read).map_err(|e| ArchiveError::parquet(path, e))
+}
+
 fn write_samples(rows: &[Sample], group: &mut SerializedRowGroupWriter<'_, File>) -> Result<()> {
     let times: Vec<i64> = rows.iter().map(|r| r.time).collect();
     write_column::<Int64Type>(group, &times, None)?;

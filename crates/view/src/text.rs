@@ -20,6 +20,7 @@ pub fn show(summary: &Summary) -> String {
     counts(&mut out, summary);
     times(&mut out, summary);
     throughput(&mut out, summary);
+    devices(&mut out, summary);
     parts::tables(&mut out, summary);
     health_lines(&mut out, summary);
     limits(&mut out, summary);
@@ -46,6 +47,7 @@ fn state(state: &RunState) -> String {
 fn header(out: &mut Lines, s: &Summary) {
     let run = &s.run;
     out.line(&format!("{}   run {}   {}", run.tool, run.run_id, state(&run.state)));
+    out.paragraph("  ", &place(s));
     out.paragraph("  ", &run.command);
     let policy = match run.policy {
         OverlapPolicy::Allow => "allowed",
@@ -64,6 +66,46 @@ fn header(out: &mut Lines, s: &Summary) {
     out.line(&format!("  {text}"));
     for stamp in &s.stamps {
         out.heading(&format!("  *** {} ***", stamp.text()));
+    }
+}
+
+/// When and where: date, host, kernel, devices.
+fn place(s: &Summary) -> String {
+    let machine = s.machine.clone().unwrap_or_default();
+    let devices = machine.devices.iter().map(|device| {
+        let model = device.model.as_ref().map(|model| format!(" {model}")).unwrap_or_default();
+        let size = device.size_bytes.map(|size| format!(" ({})", units::bytes(size))).unwrap_or_default();
+        format!("{}{model}{size}", device.name)
+    });
+    let devices = devices.collect::<Vec<_>>().join(", ");
+    let words = [
+        (s.run.started_unix_ns > 0).then(|| units::date(s.run.started_unix_ns)),
+        machine.host.map(|host| format!("host {host}")),
+        machine.kernel.map(|kernel| format!("Linux {kernel}")),
+        Some(devices).filter(|devices| !devices.is_empty()),
+    ];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What the kernel counted on the devices, whoever used them.
+fn devices(out: &mut Lines, s: &Summary) {
+    let Some(machine) = s.machine.as_ref().filter(|machine| !machine.devices.is_empty()) else { return };
+    let row = |cells: [String; 6]| {
+        let [name, rest @ ..] = cells;
+        format!("{name:16}{}", rest.iter().map(|cell| format!("{cell:>12}")).collect::<String>())
+    };
+    let heads = ["Devices", "util %", "mean queue", "requests", "merged", "over"];
+    out.heading(&row(heads.map(String::from)));
+    let figure = |value: Option<f64>| value.map_or("-".to_string(), units::number);
+    for device in &machine.devices {
+        out.line(&row([
+            format!("  {}", shorten(&device.name, 13)),
+            figure(device.utilization_percent),
+            figure(device.mean_queue),
+            units::grouped(device.reads + device.writes),
+            units::grouped(device.merged_reads + device.merged_writes),
+            time(device.sampled_ns),
+        ]));
     }
 }
 

@@ -69,6 +69,12 @@ pub fn limit(ns: u64) -> String {
     format!("{} {unit}", plain(ns as f64 / factor))
 }
 
+/// A date of the calendar: `2026-11-21 02:30:00 UTC`.
+pub fn date(unix_ns: u64) -> String {
+    let time = jiff::Timestamp::from_nanosecond(unix_ns.into()).unwrap_or(jiff::Timestamp::MAX);
+    time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
 /// A point in time on the run's clock, to a hundredth of a second where that is fine enough.
 pub fn moment(ns: u64, charset: Charset) -> String {
     if ns < 1_000_000_000 { duration(ns, charset) } else { format!("{:.2} s", ns as f64 / 1e9) }

@@ -249,3 +249,26 @@ fn holes_in_a_target_are_cautioned() {
     assert!(cautions("sparse.img").contains("never written"));
     assert!(!cautions("full.img").contains("never written"));
 }
+
+#[test]
+fn a_result_begins_with_when_and_where() {
+    let lab = lab();
+    lab.target("t", 1 << 20);
+    lab.expect(0, "run -t t --rw randread --bs 4k --number-ios 50 --no-progress -o r");
+    let text = lab.expect(0, "show r").out;
+    let environment: Value =
+        serde_json::from_str(&std::fs::read_to_string(lab.path("r/environment.json")).unwrap()).unwrap();
+    let host = environment["hostname"].as_str().unwrap();
+    let place = text.lines().nth(1).unwrap();
+    assert!(place.starts_with("  20") && place.contains(&format!(" UTC, host {host}, Linux ")), "{place}");
+    let shown: Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();
+    assert_eq!(shown, summary(&lab, "r"), "the run keeps what is computed from its archive");
+    assert_eq!(shown["machine"]["kernel"], environment["kernel"]["release"]);
+    for device in shown["machine"]["devices"].as_array().unwrap() {
+        let (utilization, queue) = (&device["utilization_percent"], &device["mean_queue"]);
+        assert!(
+            utilization.as_f64().is_some_and(|u| (0.0..=200.0).contains(&u)) && queue.is_f64(),
+            "{device}"
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! Where a run took place: host, kernel and devices, and what the kernel counted on the devices meanwhile.
+
+use iosonar_archive::{Archive, ArchiveError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Host, kernel and devices of a run, as its archive notes them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// The host's name.
+    pub host: Option<String>,
+    /// Release of the kernel.
+    pub kernel: Option<String>,
+    /// Block devices of the targets and below them, in the order of the series.
+    pub devices: Vec<DeviceFacts>,
+}
+
+/// A block device, and what the kernel counted on it from the first sample of the run to the last, whoever used it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// Its name: `nvme0n1`.
+    pub name: String,
+    /// Its model, where the driver tells it.
+    pub model: Option<String>,
+    /// Its size.
+    pub size_bytes: Option<u64>,
+    /// Time between the two samples.
+    pub sampled_ns: u64,
+    /// Requests that the driver completed.
+    pub reads: u64,
+    /// The same for writes.
+    pub writes: u64,
+    /// Requests that were joined with one that waited already.
+    pub merged_reads: u64,
+    /// The same for writes.
+    pub merged_writes: u64,
+    /// Share of the time in which the device had requests; %util of `iostat`. A device that works on several at a time may
+    /// take more than it has at 100 %.
+    pub utilization_percent: Option<f64>,
+    /// Mean number of requests in the device and its queue; `aqu-sz` of `iostat`.
+    pub mean_queue: Option<f64>,
+}
+
+/// First and last sample of the counters of one device.
+#[derive(Debug, Default)]
+struct Counters {
+    first: Vec<(String, u64, f64)>,
+    last: Vec<(u64, f64)>,
+}
+
+impl Counters {
+    fn add(&mut self, counter: &str, time_ns: u64, value: f64) {
+        match self.first.iter().position(|(name, ..)| name == counter) {
+            Some(known) => self.last[known] = (time_ns, value),
+            None => {
+                self.first.push((counter.to_string(), time_ns, value));
+                self.last.push((time_ns, value));
+            }
+        }
+    }
+
+    /// How much a counter grew, and in what time.
+    fn growth(&self, counter: &str) -> Option<(f64, u64)> {
+        let known = self.first.iter().position(|(name, ..)| name == counter)?;
+        let ((_, begin, first), (end, last)) = (&self.first[known], self.last[known]);
+        Some(((last - first).max(0.0), end.saturating_sub(*begin)))
+    }
+}
+
+impl Machine {
+    /// What an archive notes.
+    ///
+    /// # Errors
+    /// What cannot be read of the samples.
+    pub fn of(archive: &Archive) -> Result<Machine, ArchiveError> {
+        let environment = archive.environment();
+        let text = |pointer: &str| environment.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let mut devices: Vec<(String, Counters)> = Vec::new();
+        archive.for_each_sample(&mut |time_ns, name, value| {
+            let Some((device, counter)) = name.rsplit_once('.') else { return };
+            if ["cpu", "memory", "self"].contains(&device) {
+                return;
+            }
+            let known = devices.iter().position(|(name, _)| name == device).unwrap_or_else(|| {
+                devices.push((device.to_string(), Counters::default()));
+                devices.len() - 1
+            });
+            devices[known].1.add(counter, time_ns, value);
+        })?;
+        let devices = devices.iter().map(|(name, counters)| device(name, counters, &environment));
+        Ok(Machine { host: text("/hostname"), kernel: text("/kernel/release"), devices: devices.collect() })
+    }
+}
+
+fn device(name: &str, counters: &Counters, environment: &Value) -> DeviceFacts {
+    let known = find(environment, name);
+    let count = |counter: &str| counters.growth(counter).map_or(0, |(growth, _)| growth as u64);
+    // The kernel counts milliseconds.
+    let over_time = |counter: &str, unit: f64| {
+        let (growth, time) = counters.growth(counter).filter(|(_, time)| *time > 0)?;
+        Some(growth * 1e6 / time as f64 * unit)
+    };
+    DeviceFacts {
+        name: name.to_string(),
+        model: known.and_then(|device| device["model"].as_str()).map(|model| model.trim().to_string()),
+        size_bytes: known.and_then(|device| device["size"].as_u64()),
+        sampled_ns: counters.growth("io_ticks_ms").map_or(0, |(_, time)| time),
+        reads: count("read_ios"),
+        writes: count("write_ios"),
+        merged_reads: count("read_merges"),
+        merged_writes: count("write_merges"),
+        utilization_percent: over_time("io_ticks_ms", 100.0),
+        mean_queue: over_time("time_in_queue_ms", 1.0),
+    }
+}
+
+/// The facts about the block device of this name, wherever in the stack of a target it lies.
+fn find<'a>(facts: &'a Value, name: &str) -> Option<&'a Value> {
+    match facts {
+        Value::Object(fields) => {
+            let device = fields.get("block-device").filter(|device| device["name"] == name);
+            device.or_else(|| fields.values().find_map(|below| find(below, name)))
+        }
+        Value::Array(items) => items.iter().find_map(|item| find(item, name)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn rates_are_differences_over_the_time_between_samples() {
+        let mut counters = Counters::default();
+        for (time_s, ticks, queue) in [(1, 500, 9_000), (2, 700, 9_100), (5, 2_500, 17_000)] {
+            counters.add("io_ticks_ms", time_s * 1_000_000_000, f64::from(ticks));
+            counters.add("time_in_queue_ms", time_s * 1_000_000_000, f64::from(queue));
+            counters.add("read_merges", time_s * 1_000_000_000, time_s as f64);
+        }
+        let below = json!([{"block-device": {"name": "sda", "model": "Disk ", "size": 512}}]);
+        let facts = device("sda", &counters, &json!({"targets": [{"kind": {"file": {"below": below}}}]}));
+        assert_eq!((facts.model.as_deref(), facts.size_bytes), (Some("Disk"), Some(512)));
+        assert_eq!((facts.utilization_percent, facts.mean_queue), (Some(50.0), Some(2.0)));
+        assert_eq!((facts.merged_reads, facts.reads, facts.sampled_ns), (4, 0, 4_000_000_000));
+        let once = device("sdb", &Counters::default(), &Value::Null);
+        assert_eq!((once.model, once.utilization_percent, once.mean_queue), (None, None, None));
+    }
+}
