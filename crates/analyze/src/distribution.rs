@@ -2,6 +2,7 @@
 
 use crate::{ByScope, Class};
 use hdrhistogram::Histogram;
+use iosonar_plan::Decimal;
 use serde::{Deserialize, Serialize};
 
 /// 146 years: longer than any run, so that no percentile is cut off.
@@ -102,6 +103,17 @@ impl Distribution {
         self.histogram.value_at_quantile(q).clamp(self.min, self.max)
     }
 
+    /// A percentile, where at least one request lies above it; 100 is the greatest value.
+    fn percentile(&self, percent: Decimal) -> Option<u64> {
+        let above = Decimal::whole(100).parts().checked_sub(percent.parts())?;
+        if above == 0 {
+            return (self.count() > 0).then_some(self.max);
+        }
+        let whole = Decimal::whole(100).parts();
+        // One division, so that 99.9 % is the same number as 0.999.
+        self.resolved(whole.div_ceil(above), percent.parts() as f64 / whole as f64)
+    }
+
     /// The quantile if at least one of `least` requests lies above it; with fewer it would only repeat the
     /// greatest value under a better-sounding name.
     fn resolved(&self, least: u64, q: f64) -> Option<u64> {
@@ -138,6 +150,28 @@ pub struct TimeStats {
     pub p99_999_ns: Option<u64>,
     /// Greatest, exact.
     pub max_ns: u64,
+}
+
+/// A percentile of the latency, of all requests, of reads and of writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Percentile {
+    /// So many percent of the requests took no longer.
+    pub percent: Decimal,
+    /// In nanoseconds; absent where there are too few requests, as in [`TimeStats`].
+    pub all_ns: Option<u64>,
+    /// The same of reads.
+    pub read_ns: Option<u64>,
+    /// The same of writes.
+    pub write_ns: Option<u64>,
+}
+
+impl Percentile {
+    /// Of these latencies.
+    pub(crate) fn of(latency: &ByScope<Distribution>, percent: Decimal) -> Percentile {
+        let of = |distribution: &Distribution| distribution.percentile(percent);
+        let [all_ns, read_ns, write_ns] = [&latency.all, &latency.read, &latency.write].map(of);
+        Percentile { percent, all_ns, read_ns, write_ns }
+    }
 }
 
 /// A distribution for each class.

@@ -52,7 +52,7 @@ pub use correlation::{Against, Correlation};
 pub use counts::{Counts, CountsByOp};
 pub use detail::{Choice, Kept};
 pub use diagrams::{Detail, Diagrams, FailedGrids, HEALTH_COLUMNS, Rates, SERIES_COLUMNS, SONAR_COLUMNS};
-pub use distribution::{Distribution, TimeStats};
+pub use distribution::{Distribution, Percentile, TimeStats};
 pub use errors::ErrorCount;
 pub use findings::Findings;
 pub use grid::{Cell, CountGrid, TILE_COLUMNS};

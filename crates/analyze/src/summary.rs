@@ -4,8 +4,8 @@ use crate::backlog::{Backlog, Wait};
 use crate::caution::{self, Caution, Stamp};
 use crate::health::{Circumstances, Health};
 use crate::{
-    ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Machine, Parts, Records,
-    Span, Tally, TimeStats, Verdicts,
+    ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Machine, Parts, Percentile,
+    Records, Span, Tally, TimeStats, Verdicts,
 };
 use iosonar_archive::{RECORDING, RunInfo, RunState};
 use iosonar_plan::{Engine, OverlapPolicy, Pace, Plan, Source};
@@ -41,6 +41,9 @@ pub struct Summary {
     pub span: Span,
     /// completed − submitted: how long the target took. Absent where nothing completed.
     pub latency: ByScope<Option<TimeStats>>,
+    /// Percentiles of the latency that were asked for, in that order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles: Vec<Percentile>,
     /// submitted − due: how late requests were handed over.
     pub delay: ByScope<Option<TimeStats>>,
     /// completed − due: what an application with this timing would have seen.
@@ -237,6 +240,7 @@ impl Summary {
             counts,
             errors: tally.errors.list(),
             span: tally.span,
+            percentiles: Vec::new(),
             response: stats(&tally.response()),
             throughput: throughput(&counts.all, &tally.span, has_timetable),
             in_flight: OccupancyFacts {

@@ -7,8 +7,9 @@ use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
 use crate::parts::PartsTally;
 use crate::span::Span;
-use crate::{ByScope, Class, Diagrams, Distribution};
+use crate::{ByScope, Class, Diagrams, Distribution, Percentile};
 use iosonar_archive::{Fields, Marks, Record};
+use iosonar_plan::Decimal;
 
 /// Counts and distributions of any part of a run. Parts merge in any order.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,6 +122,12 @@ impl Tally {
     /// Distribution of completed − submitted, of completed requests.
     pub fn latency(&self) -> ByScope<Distribution> {
         self.latency.by_scope()
+    }
+
+    /// These percentiles of the latency.
+    pub fn percentiles(&self, percents: &[Decimal]) -> Vec<Percentile> {
+        let latency = self.latency();
+        percents.iter().map(|percent| Percentile::of(&latency, *percent)).collect()
     }
 
     /// Distribution of submitted − due, of completed requests.

@@ -19,6 +19,7 @@ pub fn show(summary: &Summary) -> String {
     header(&mut out, summary);
     counts(&mut out, summary);
     times(&mut out, summary);
+    percentiles(&mut out, summary);
     throughput(&mut out, summary);
     devices(&mut out, summary);
     parts::tables(&mut out, summary);
@@ -150,6 +151,19 @@ fn times(out: &mut Lines, s: &Summary) {
     if s.run.has_timetable && s.knows_delay() {
         quantity(out, "delay    (due to submission)", &s.delay);
         quantity(out, "response (due to completion)", &s.response);
+    }
+}
+
+/// Percentiles that were asked for.
+fn percentiles(out: &mut Lines, s: &Summary) {
+    if s.percentiles.is_empty() {
+        return;
+    }
+    out.heading(&format!("{:16}{:>20}{:>20}{:>20}", "Latency", "all", "read", "write"));
+    let cell = |t: Option<u64>| t.map_or("-".to_string(), time);
+    for p in &s.percentiles {
+        let [all, read, write] = [p.all_ns, p.read_ns, p.write_ns].map(cell);
+        out.line(&format!("  {:14}{all:>20}{read:>20}{write:>20}", format!("p{}", p.percent)));
     }
 }
 
