@@ -19,6 +19,8 @@ pub enum Format {
     Ftrace,
     /// fio's I/O log.
     Fio(Version),
+    /// fio's log of latencies.
+    FioLatency,
     /// XDD's seek list.
     SeekList,
     /// A table.
@@ -29,12 +31,13 @@ pub enum Format {
 
 impl Format {
     /// The names by which a form is chosen.
-    pub const NAMES: [&str; 11] = [
+    pub const NAMES: [&str; 12] = [
         "load",
         "blktrace",
         "blkparse",
         "ftrace",
         "fio",
+        "fio-latency",
         "seek-list",
         "diskmon",
         "msr",
@@ -51,6 +54,7 @@ impl Format {
             "blkparse" => Format::Blkparse(blkparse::Form::default()),
             "ftrace" => Format::Ftrace,
             "fio" => Format::Fio(Version::Three),
+            "fio-latency" => Format::FioLatency,
             "seek-list" => Format::SeekList,
             "diskmon" => Format::Table(Table::DiskMon),
             "msr" => Format::Table(Table::Msr),
@@ -103,6 +107,7 @@ impl Format {
             (Format::Load, count(&is_load)),
             (Format::Ftrace, count(&ftrace::recognises)),
             (Format::SeekList, count(&crate::seek_list::recognises)),
+            (Format::FioLatency, count(&crate::fio_latency::recognises)),
         ];
         scores.extend(Table::ALL.map(|t| (Format::Table(t), count(&|line| t.recognises(line)))));
         if let Some(form) = blkparse::recognise(lines.clone()) {
@@ -132,6 +137,7 @@ impl fmt::Display for Format {
             Format::Ftrace => "text of the kernel's block tracepoints",
             Format::Fio(Version::Two) => "an I/O log of fio, version 2",
             Format::Fio(Version::Three) => "an I/O log of fio, version 3",
+            Format::FioLatency => "a latency log of fio",
             Format::SeekList => "a seek list of XDD",
             Format::Table(Table::DiskMon) => "a log of DiskMon",
             Format::Table(Table::Msr) => "a table of MSR Cambridge (SNIA)",
@@ -155,6 +161,8 @@ mod tests {
             ("Copyright\n 0.5 ; 1 ; 8 ; R ; 0.0 ; 0.0\n", "a load"),
             ("fio version 2 iolog\nx add\n", "an I/O log of fio, version 2"),
             ("fio version 3 iolog\n0 x add\n", "an I/O log of fio, version 3"),
+            ("1, 108742, 0, 4096, 0\n1, 124897, 1, 8192, 0\n", "a latency log of fio"),
+            ("1, 108742, 0, 4096, 4096, 0x0000\n", "a latency log of fio"),
             (
                 "# tracer: nop\n fio-1 [000] d..1. 5.000001: block_rq_issue: 8,0 R 0 () 1 + 8 [fio]\n",
                 "text of the kernel's",

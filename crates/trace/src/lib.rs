@@ -8,6 +8,7 @@ mod cursor;
 mod differences;
 mod digits;
 pub mod fio;
+pub mod fio_latency;
 mod format;
 mod input;
 pub mod kernel;

@@ -1,4 +1,5 @@
-//! `iosonar import`: an archive from a result in blkreplay's form, or from a dump of time stamps (`iosonar xdd -ts dump`).
+//! `iosonar import`: an archive from a result in blkreplay's form, from a latency log of fio, or from a dump of time stamps
+//! (`iosonar xdd -ts dump`).
 
 use crate::analysis::Figures;
 use crate::args::ImportArgs;
@@ -6,24 +7,31 @@ use crate::exit::{Exit, Failure};
 use crate::inputs::{Input, Source};
 use crate::output;
 use crate::session;
+use crate::traces::{Form, Output, Outputs, Reading, open};
 use anyhow::Context;
 use iosonar_analyze::Limits;
 use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
 use iosonar_dialect_xdd::{is_dump, read_dump};
 use iosonar_os::bounded;
-use std::fs::File;
+use iosonar_trace::Format;
 use std::io::{self, Read};
 use std::path::Path;
 
+/// Bytes by which a form is recognised.
+const LOOKED_AT: u64 = 1 << 12;
 /// Records that are appended at once.
 const TOGETHER: usize = 1024;
 
 /// Makes the archive; says where it is.
 pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     let name = args.file.display().to_string();
-    if begins_as_dump(&args.file)? {
+    let head = head(&args.file);
+    if is_dump(&head) {
         return import_dump(&args, &name);
+    }
+    if Format::recognise(&head) == Some(Format::FioLatency) {
+        return import_latencies(&args, &name);
     }
     // The plan stands before the records, and what it is made from behind them: the file is read twice.
     let source = Source::open(&args.file, args.spool.spool_limit)?;
@@ -57,14 +65,39 @@ fn conclude(
     Ok(Exit::Fine)
 }
 
-fn begins_as_dump(path: &Path) -> Result<bool, Failure> {
-    let mut begin = Vec::new();
-    // What can be read only once is no dump: it would be used up by looking.
+/// The begin of a file, decompressed. What can be read only once is a result: it would be used up by looking.
+fn head(path: &Path) -> Vec<u8> {
+    let mut head = Vec::new();
     if path.is_file() {
-        let file = File::open(path).with_context(|| path.display().to_string()).map_err(Failure::refused)?;
-        file.take(16).read_to_end(&mut begin)?;
+        // What cannot be opened, or is damaged, is told by whoever reads all of it.
+        if let Ok(text) = crate::inputs::text(path) {
+            let _ = text.take(LOOKED_AT).read_to_end(&mut head);
+        }
     }
-    Ok(is_dump(&begin))
+    head
+}
+
+/// A latency log of fio: the same as a conversion of it.
+fn import_latencies(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
+    let mut trace = open(std::slice::from_ref(&args.file), &Reading::plain())?;
+    let stem = args.file.file_name().map_or("import".into(), |f| f.to_string_lossy());
+    let stem = stem.trim_end_matches(".gz").trim_end_matches(".log");
+    let dir = args.out.clone().unwrap_or_else(|| output::unused_name(stem));
+    let origin = format!("made by iosonar import of {name} ({})", trace.format);
+    let how = Output { form: Form::Archive, block: 512, fio_file: String::new(), origin };
+    let mut outputs = Outputs::new(how, &dir, false)?;
+    let bad = trace.each(|request, device| outputs.push("", request, device))?;
+    let besides =
+        trace.requests.besides().into_iter().filter(|(what, count)| *count > 0 && what.contains("place"));
+    let mut remarks: Vec<String> = besides.map(|(what, count)| format!("{count} {what}")).collect();
+    if bad > 0 {
+        remarks.push(format!("{bad} entries are damaged and were left out"));
+    }
+    let written = outputs.end(&remarks)?;
+    remarks.extend(written.remarks());
+    remarks.iter().for_each(|remark| output::tell(format_args!("iosonar: {name}: {remark}")));
+    println!("{}", dir.display());
+    Ok(if written.requests == 0 { Exit::Failed } else { Exit::Fine })
 }
 
 fn import_dump(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {

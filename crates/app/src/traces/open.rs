@@ -9,6 +9,7 @@ use crate::output::tell;
 use anyhow::{Context, anyhow};
 use iosonar_archive::Archive;
 use iosonar_trace::fio::FioLog;
+use iosonar_trace::fio_latency::LatencyLog;
 use iosonar_trace::kernel::blkparse::{Blkparse, Form};
 use iosonar_trace::kernel::blktrace::Blktrace;
 use iosonar_trace::kernel::ftrace::Ftrace;
@@ -72,6 +73,20 @@ impl Reading {
             keep_nameless: false,
             processes: args.process.clone(),
         })
+    }
+
+    /// What is read where nothing was typed.
+    pub fn plain() -> Reading {
+        Reading {
+            from: None,
+            at: None,
+            timing: Timing::Exact,
+            block: 1024,
+            keep_order: false,
+            devices: Vec::new(),
+            keep_nameless: false,
+            processes: Vec::new(),
+        }
     }
 
     /// The same; of a trace that names no devices everything is wanted.
@@ -208,6 +223,9 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
             ))
         })?,
     };
+    if format == Format::FioLatency {
+        refuse_other_logs(path)?;
+    }
     if format == Format::Parquet && !path.is_file() {
         return Err(Failure::refused(anyhow!(
             "{}: Parquet is read from its end, and only a file has one from the begin on: write it into a file, and name that",
@@ -220,6 +238,18 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
     // Both lie in a buffer already: one around them would copy everything once more.
     let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(text);
     Ok(Opened::Text(format, Box::new(whole)))
+}
+
+/// fio's logs of other figures look the same: only their names tell what stands in them.
+fn refuse_other_logs(path: &Path) -> Result<(), Failure> {
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let other = ["_bw.", "_iops.", "_slat."].into_iter().find(|part| name.contains(part));
+    other.map_or(Ok(()), |part| {
+        Err(Failure::refused(anyhow!(
+            "{}: '{part}' in its name says that it is no log of latencies: name the log with _clat. or _lat.",
+            path.display()
+        )))
+    })
 }
 
 fn is_cpu_file(path: &Path) -> bool {
@@ -261,6 +291,7 @@ fn requests(
     let requests: Boxed = match &format {
         Format::Load => Box::new(Lasting::new(Load::new(text), file)),
         Format::Fio(_) => Box::new(Lasting::new(FioLog::new(text), file)),
+        Format::FioLatency => Box::new(Lasting::new(LatencyLog::new(text), file)),
         Format::SeekList => Box::new(Lasting::new(SeekList::new(text, reading.block), file)),
         Format::Table(table) => Box::new(Lasting::new(Rows::new(text, *table), file)),
         _ => unreachable!("events and records are read elsewhere"),
