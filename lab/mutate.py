@@ -229,7 +229,7 @@ def make_seeds(program, seeds):
 
 def make_cut_archives(program, seeds):
     """Archives of runs that were killed: one whose log is whole, and one whose log ends within a frame."""
-    words = ["run", "--rw", "read", "--bs", "4k", "--rate-iops", "500", "--runtime", "60", "-t", TARGET, "--engine", "threads", "--no-progress", "-o", "killed"]
+    words = ["run", "--rw", "read", "--bs", "4k", "--rate-iops", "500", "--time-based", "--runtime", "60", "-t", TARGET, "--engine", "threads", "--no-progress", "-o", "killed"]
     running = subprocess.Popen([program, *words], cwd=seeds, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     log = seeds / "killed/records.log"
     end = time.monotonic() + 60

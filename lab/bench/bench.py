@@ -73,7 +73,7 @@ def closed_on_zram(bench, line, engine, depth, flags):
     device = bench.zram()
     milliseconds = 100 if bench.tiny else 3_000
     ours_args = ["run", "-t", device, "--engine", line, "--rw", "randread", "--bs", "4k", "--iodepth", str(depth),
-                 "--runtime", f"{milliseconds}ms"]
+                 "--time-based", "--runtime", f"{milliseconds}ms"]
     fio_args = [f"--filename={device}", "--readonly", f"--ioengine={engine}", "--direct=1", "--rw=randread", "--bs=4k",
                 f"--iodepth={depth}", "--time_based", f"--runtime={milliseconds}ms", *flags]
     speed = Row(line, f"4 KiB random reads on zram, depth {depth}", "k requests/s", "ratio >= 1", higher=True)
@@ -175,7 +175,7 @@ def line_burst(bench):
 
 def poisson_args(milliseconds):
     return ["run", "-t", "nothing", "--engine", "null", "--size", "2g", "--rw", "randread", "--bs", "4k", "--iodepth",
-            "32", "--rate-iops", str(POISSON_RATE), "--rate-process", "poisson", "--spin", f"{SPIN_US}us", "--runtime",
+            "32", "--rate-iops", str(POISSON_RATE), "--rate-process", "poisson", "--spin", f"{SPIN_US}us", "--time-based", "--runtime",
             f"{milliseconds}ms"]
 
 
@@ -530,7 +530,7 @@ def line_live(bench):
     closed = ["run", "-t", "nothing", "--engine", "null", "--size", "40g", "--rw", "randread", "--bs", "4k",
               "--iodepth", "32", "--number-ios", str(count)]
     paced = ["run", "-t", "nothing", "--engine", "null", "--size", "1g", "--rw", "randrw", "--rate-iops", "1000",
-             "--spin", "0us", "--runtime", str(seconds)]
+             "--spin", "0us", "--time-based", "--runtime", str(seconds)]
     speed = Row("live", "requests per second, closed loop", "M requests/s", "ratio 1 +- 0.01", higher=True, digits=2)
     speed.verdict = lambda ours, theirs, ratio: abs(ratio - 1) - 0.01
     cost = Row("live", "run phase", "ns CPU/request")

@@ -12,7 +12,7 @@ use crate::plot_args::PlotArgs;
 use crate::record_args::RecordArgs;
 use crate::run_args::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use iosonar_plan::{ByteSize, Nanos, Pipeline, Speed};
+use iosonar_plan::{ByteSize, Decimal, Nanos, Pipeline, Space, Speed};
 use std::path::PathBuf;
 
 /// The version, and the commit where there is one. A fuzz target takes this module without the build script.
@@ -67,7 +67,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Write the records of a run in another form
     Export(ExportArgs),
-    /// Make an archive from a result in blkreplay's form
+    /// Make an archive from a result in blkreplay's form, or from a latency log of fio
     Import(ImportArgs),
     /// Make an artificial load
     Generate(GenerateArgs),
@@ -199,7 +199,7 @@ pub struct IoArgs {
     pub engine: EngineArgs,
     /// Pretended size of targets, for --engine null and sim
     #[arg(long, value_name = "SIZE")]
-    pub size: Option<ByteSize>,
+    pub size: Option<Space>,
     /// Go through the page cache instead of O_DIRECT. The result is no storage result
     #[arg(long)]
     pub buffered: bool,
@@ -224,7 +224,7 @@ pub struct IoArgs {
 }
 
 /// Where results go, and what is shown meanwhile.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Result and progress")]
 pub struct SessionArgs {
     /// Directory of the result, which must not exist. Default: a new name here
@@ -245,6 +245,12 @@ pub struct SessionArgs {
     /// Delay above which the delay limit is marked as failed
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub bad_delay: Nanos,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print these percentiles of the latency, too, parted by colons: 50:99:99.9
+    #[arg(long, value_name = "PCT:...", value_delimiter = ':', value_parser = percentile)]
+    pub percentile_list: Vec<Decimal>,
     /// Tell the CPU time of each phase as JSON on standard error
     #[arg(long, hide = true)]
     pub timings: bool,
@@ -256,7 +262,7 @@ pub struct SessionArgs {
 }
 
 /// What is shown while something goes on.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ProgressArgs {
     /// How progress is shown on standard error
     #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
@@ -281,11 +287,22 @@ pub struct ShowArgs {
     /// Tell the rate of the time in which all targets were active, too: from the begin of the last to the end of the first
     #[arg(long, conflicts_with = "json")]
     pub deskew: bool,
+    /// Print these percentiles of the latency, too, parted by colons: 50:99:99.9
+    #[arg(long, value_name = "PCT:...", value_delimiter = ':', value_parser = percentile)]
+    pub percentile_list: Vec<Decimal>,
     /// Print the plan as TOML and stop
     #[arg(long)]
     pub show_plan: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
+}
+
+/// A number of percent.
+fn percentile(text: &str) -> Result<Decimal, String> {
+    let number: Decimal = text.parse().map_err(|e: iosonar_plan::ParseUnitError| e.to_string())?;
+    let fits = number > Decimal::whole(0) && number <= Decimal::whole(100);
+    fits.then_some(number)
+        .ok_or_else(|| format!("{number} is no percentile: give numbers above 0 and up to 100"))
 }
 
 /// Options of `live`.
@@ -436,8 +453,8 @@ pub struct ExportArgs {
 /// Options of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// A result in blkreplay's form, plain or gzip
-    #[arg(value_name = "FILE.replay")]
+    /// A result in blkreplay's form, a latency log of fio (NAME_clat.1.log), plain or gzip, or a dump of XDD's time stamps
+    #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Directory of the archive, which must not exist. Default: a new name here
     #[arg(long, short = 'o', value_name = "DIR")]

@@ -26,9 +26,13 @@ pub fn command(width: usize) -> Command {
 
 fn filled(command: Command, width: usize) -> Command {
     let after = command.get_after_help().map(|text| fill(&text.to_string(), width));
-    let command = command.mut_subcommands(|sub| filled(sub, width));
-    match after {
-        Some(text) => command.after_help(text),
+    let after_long = command.get_after_long_help().map(|text| fill(&text.to_string(), width));
+    let mut command = command.mut_subcommands(|sub| filled(sub, width));
+    if let Some(text) = after {
+        command = command.after_help(text);
+    }
+    match after_long {
+        Some(text) => command.after_long_help(text),
         None => command,
     }
 }

@@ -13,6 +13,7 @@ mod compare_args;
 mod convert_args;
 mod derive_args;
 mod exit;
+mod fio_words;
 mod help;
 mod inputs;
 mod knee_args;
@@ -47,7 +48,11 @@ fn main() -> ExitCode {
     if let Some(options) = commands::as_blkreplay(std::env::args_os()) {
         return ended(commands::blkreplay(&options));
     }
-    let parsed = help::command(help::width()).try_get_matches();
+    let typed = match fio_words::translate(std::env::args_os()) {
+        Ok(typed) => typed,
+        Err(why) => return ended(Err(Failure::refused(anyhow::anyhow!("{why}")))),
+    };
+    let parsed = help::command(help::width()).try_get_matches_from(typed.args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
@@ -59,6 +64,7 @@ fn main() -> ExitCode {
             return Exit::Fine.into();
         }
     };
+    typed.notes.iter().for_each(|note| output::tell(format_args!("iosonar: {note}")));
     ended(run(cli.command))
 }
 

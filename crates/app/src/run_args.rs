@@ -11,11 +11,11 @@ use std::path::PathBuf;
 
 /// Options of `run`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Without a plan, the pattern options say what to do, in fio's words; fio's spellings with _ are \
-understood too. docs/patterns.md lists fio's options and what differs. Writing destroys what is on a \
+#[command(after_long_help = "\
+Without a plan, the pattern options say what to do, in fio's words. A command line of fio can be typed behind \
+'iosonar run' as it is: fio's options become ours or are refused by name; docs/patterns.md lists what differs. Writing destroys what is on a \
 target: a block device needs --destroy, and one that is mounted, held or in use is never written. \
-Times are seconds unless they carry a unit; sizes are bytes unless they do (4k = 4096).
+Times are seconds unless they carry a unit; sizes are bytes unless they do (4k = 4KB = 4KiB = 4096, as in fio).
 
 Examples:
   iosonar run plan.toml --out again
@@ -52,6 +52,9 @@ pub struct RunArgs {
     pub io: IoArgs,
     #[command(flatten)]
     pub session: SessionArgs,
+    /// Begin the name of the result directory with this, where --out does not name it
+    #[arg(long, value_name = "LABEL", help_heading = "Result and progress")]
+    pub name: Option<String>,
     // Last, because it rewords what others define.
     #[command(flatten)]
     pub reworded: Reworded,
@@ -110,18 +113,28 @@ pub struct PaceArgs {
     /// How due times are spread. Default: linear
     #[arg(long, value_enum, value_name = "HOW", alias = "rate_process")]
     pub rate_process: Option<ProcessArg>,
-    /// End after this time, which begins when the ramp ends
+    /// End after this time, counted from the end of the ramp, or earlier by --size
     #[arg(long, value_name = "TIME")]
     pub runtime: Option<Nanos>,
+    /// Go through --size again and again until --runtime is over
+    #[arg(long, requires = "runtime")]
+    pub time_based: bool,
     /// Requests of this time at the beginning are carried out, but left out of the figures
     #[arg(long, value_name = "TIME", alias = "ramp_time", default_value = "0s")]
     pub ramp_time: Nanos,
-    /// End after this many requests on each target. Default with --size and one --bs, but no --runtime: once through the region
+    /// End after requests of so many bytes on each target, or after this share of --size: 10g, 50%. Default: once through
+    /// --size
+    #[arg(long, value_name = "SIZE|PCT%", conflicts_with = "time_based")]
+    pub io_size: Option<Space>,
+    /// End after this many requests on each target, however often they go through --size
     #[arg(long, value_name = "N", alias = "number_ios", value_parser = clap::value_parser!(u64).range(1..))]
     pub number_ios: Option<u64>,
     /// Do all of that so many times; targets wait for each other in between
     #[arg(long, value_name = "N", alias = "loops", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub passes: u32,
+    /// Wait this long before the first request
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub start_delay: Nanos,
 }
 
 /// Kinds of patterns.
@@ -338,6 +351,36 @@ impl Args for Typed {
     }
 }
 
+/// What `-h` shows: the options that most runs have.
+const COMMON: [&str; 18] = [
+    "plan",
+    "targets",
+    "rw",
+    "bs",
+    "rwmixread",
+    "iodepth",
+    "numjobs",
+    "size",
+    "runtime",
+    "time_based",
+    "number_ios",
+    "rate_iops",
+    "engine",
+    "buffered",
+    "destroy",
+    "out",
+    "json",
+    "show_plan",
+];
+
+/// What `-h` shows behind the options.
+const SHORT_HELP: &str = "\
+fio's options are understood as fio has them. 'iosonar run --help' lists all options.
+
+Examples:
+  iosonar run -t /dev/sdx --rw randread --bs 4k --iodepth 32 --runtime 60
+  iosonar run plan.toml --out again";
+
 /// Options that `replay` has too, in the words of `run`.
 #[derive(Debug, Default)]
 pub struct Reworded;
@@ -354,13 +397,19 @@ impl FromArgMatches for Reworded {
 
 impl Args for Reworded {
     fn augment_args(command: Command) -> Command {
-        let size = "Length of the region, from --offset on; for --engine null and sim targets pretend to be as long. \
+        let size = "Length of the region, in bytes or percent of the target (50%), from --offset on; for --engine \
+                    null and sim targets pretend to be as long. \
                     Default: to the end of the target";
         let destroy = "Allow writing to block devices: what is on them is lost. Goes with a plan, too";
         command
             .mut_arg("size", |arg| arg.help(size))
             .mut_arg("seed", |arg| arg.alias("randseed").help("Seed of everything random; --randseed in fio"))
             .mut_arg("destroy", |arg| arg.help(destroy))
+            .mut_args(|arg| {
+                let is_common = COMMON.contains(&arg.get_id().as_str());
+                arg.hide_short_help(!is_common)
+            })
+            .after_help(SHORT_HELP)
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -53,15 +53,22 @@ pub fn carry_out(
     if let RunState::Broken(why) = &info.state {
         tell(format_args!("iosonar: the run could not go on: {why}"));
     }
-    output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&figures.summary), dir.display()))?;
+    let summary =
+        Summary { percentiles: figures.tally.percentiles(&args.percentile_list), ..figures.summary };
+    if args.json {
+        output::print(&summary.to_json())?;
+        tell(format_args!("result: {}", dir.display()));
+    } else {
+        output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&summary), dir.display()))?;
+    }
     if args.deskew {
         output::print(&iosonar_view::show_deskew(&deskew(&Archive::open(&dir)?)?))?;
     }
     if args.timings {
         timings.tell();
     }
-    let counts = &figures.summary.counts.all;
-    let doubtful = args.strict && (skipped > 0 || !figures.summary.cautions.is_empty());
+    let counts = &summary.counts.all;
+    let doubtful = args.strict && (skipped > 0 || !summary.cautions.is_empty());
     Ok(exit(&info, counts.failed > 0 || counts.completed == 0, doubtful))
 }
 

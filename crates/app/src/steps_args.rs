@@ -21,9 +21,6 @@ pub struct StepsArgs {
     /// Random and staggered locations are multiples of this. Default: --bs
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<ByteSize>,
-    /// Bytes of a pass; the last request is what is left. Without it, --number-ios, or once through --size
-    #[arg(long, value_name = "SIZE", alias = "io_size")]
-    pub io_size: Option<ByteSize>,
     /// A pass begins no request after this time
     #[arg(long, value_name = "TIME")]
     pub time_limit: Option<Nanos>,
@@ -70,9 +67,6 @@ pub struct HandlingArgs {
     /// Memory for data is shared memory
     #[arg(long)]
     pub shared_memory: bool,
-    /// Begin the first pass so much later than targets without a delay; plans can give each target its own
-    #[arg(long, value_name = "TIME", default_value = "0s", alias = "startdelay")]
-    pub start_delay: Nanos,
 }
 
 /// How targets wait for each other. They are counted from 0, in the order of --target.

@@ -13,7 +13,7 @@ use iosonar_os::bounded::{LIST_LIMIT, read_text};
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{
     Access, BetweenPasses, ByteSize, Engine, LoadPace, LoadSource, Nanos, Op, Overlap, OverlapPolicy,
-    Placement, Plan, SECTOR, Source, StepOrder, StepsSource, Strong, Target,
+    Placement, Plan, SECTOR, Source, Space, StepOrder, StepsSource, Strong, Target,
 };
 use iosonar_record::bytes_each;
 use iosonar_trace::decompress;
@@ -537,7 +537,11 @@ fn check_fits(target: &Target, placement: &Placement, load: Option<&Facts>) -> R
             if !p.is_aligned(placement.block()) {
                 return Err(PrepareError::Unaligned { path: path(), block: placement.block() });
             }
-            let end = p.offset.0.saturating_add(p.region.map_or(p.longest(), |region| region.0));
+            let length = match p.region {
+                Some(Space::Bytes(bytes)) => bytes.0,
+                Some(Space::Percent(_)) | None => p.longest(),
+            };
+            let end = p.offset.0.saturating_add(length);
             if end > size {
                 return Err(PrepareError::Region { path: path(), end, size });
             }
@@ -630,7 +634,7 @@ impl TargetReady {
             }
             Source::Load(_) => self.load.as_ref().map(|l| l.requests),
             // A pass that may end by time first has no certain number.
-            Source::Pattern(p) => p.stop.requests.filter(|_| p.stop.runtime.is_none()),
+            Source::Pattern(p) => p.requests_on(self.size()).filter(|_| p.stop.runtime.is_none()),
             Source::Steps(s) => {
                 let listed = self.list.as_ref().map(|list| list.len() as u64);
                 let least = s.count().into_iter().chain(listed).min();

@@ -47,6 +47,8 @@ pub struct Pattern {
     lap: u64,
     /// Where it begins, counted from the beginning of the region, if it is sequential and lengths differ.
     position: u64,
+    /// Bytes of all requests before it, where they end the pass.
+    issued: u64,
 }
 
 /// What does not change from request to request.
@@ -73,6 +75,8 @@ struct Shape {
     /// Whether requests between one's own have to be walked over.
     is_walked: bool,
     requests: u64,
+    /// Bytes after which the pass ends, where lengths differ.
+    bytes: Option<u64>,
     end: Option<Nanos>,
     ramp: Nanos,
 }
@@ -82,8 +86,7 @@ impl Pattern {
     /// requests, until [`Pattern::part`] takes a share.
     pub fn new(pattern: &PatternSource, target_size: u64, seed: u64, stream: u64) -> Result<Pattern, Unfit> {
         let timetable = Timetable::new(pattern, Draws::new(seed, stream, Purpose::Arrival));
-        let room = target_size.saturating_sub(pattern.offset.0);
-        let region = pattern.region.map_or(room, |r| r.0.min(room));
+        let region = pattern.region_on(target_size);
         let (unit, length) = (pattern.smallest(), pattern.longest());
         if region < length || length == 0 {
             return Err(Unfit::Region { length });
@@ -91,6 +94,8 @@ impl Pattern {
         check_zones(&pattern.order, region)?;
         let blocks = (region - length) / unit + 1;
         let is_stream = pattern.order == Order::Sequential && pattern.fixed_size().is_none();
+        // Requests of one length are counted.
+        let bytes = pattern.bytes_on(target_size).filter(|_| pattern.fixed_size().is_none());
         let shape = Shape {
             offset: pattern.offset.0,
             region,
@@ -103,14 +108,25 @@ impl Pattern {
             size_draws: Draws::new(seed, stream, Purpose::Size),
             has_laps: matches!(pattern.order, Order::Sequential | Order::Shuffled) && !is_stream,
             is_stream,
-            is_walked: is_stream || timetable.is_walked(),
-            requests: pattern.stop.requests.unwrap_or(u64::MAX),
+            is_walked: is_stream || bytes.is_some() || timetable.is_walked(),
+            requests: pattern.requests_on(target_size).unwrap_or(u64::MAX),
+            bytes,
             end: pattern.stop.end(),
             ramp: pattern.stop.ramp,
         };
         let addresses = Addresses::new(&pattern.order, blocks, unit, seed, stream);
         let share = Share::new(0, 1);
-        Ok(Pattern { shape, addresses, share, timetable, sequence: 0, index: 0, lap: 0, position: 0 })
+        Ok(Pattern {
+            shape,
+            addresses,
+            share,
+            timetable,
+            sequence: 0,
+            index: 0,
+            lap: 0,
+            position: 0,
+            issued: 0,
+        })
     }
 
     /// The share of job `job`, from 0, of `jobs`, before the first request is asked for: all jobs together issue what
@@ -138,7 +154,8 @@ impl Pattern {
     fn item(&self, now: Nanos) -> Option<Item> {
         let (shape, sequence, due) = (&self.shape, self.sequence, self.timetable.due());
         let time = due.unwrap_or(now);
-        if sequence >= shape.requests || shape.end.is_some_and(|end| time >= end) {
+        let is_enough = shape.bytes.is_some_and(|bytes| self.issued >= bytes);
+        if sequence >= shape.requests || is_enough || shape.end.is_some_and(|end| time >= end) {
             return None;
         }
         let op = shape.op(sequence);
@@ -171,9 +188,10 @@ impl Pattern {
     /// Passes over one request.
     fn walk(&mut self, number: u64) {
         let shape = &self.shape;
-        let needs_length = shape.is_stream || self.timetable.needs_sizes();
+        let needs_length = shape.is_stream || shape.bytes.is_some() || self.timetable.needs_sizes();
         let length = if needs_length { shape.length(number, shape.op(number)) } else { 0 };
         self.timetable.walk(number, length);
+        self.issued = self.issued.saturating_add(length);
         if shape.is_stream {
             self.position = shape.fit(self.position, length) + length;
         }

@@ -2,7 +2,7 @@
 
 use crate::sizes::BlockSizes;
 use crate::strict::no_fields;
-use crate::{ByteSize, Decimal, Nanos, Op, Rising, Zone};
+use crate::{ByteSize, Decimal, Nanos, Op, Rising, Space, Zone};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -25,9 +25,9 @@ pub struct PatternSource {
     /// Where the region begins.
     #[serde(default)]
     pub offset: ByteSize,
-    /// Length of the region; none: to the end of the target.
+    /// Length of the region, in bytes or as a share of the target; none: to the end of the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub region: Option<ByteSize>,
+    pub region: Option<Space>,
     /// How many issuing loops share the requests, 1 to 1024. The plan's depth holds for each of them.
     #[serde(default = "one_job", skip_serializing_if = "is_one_job")]
     pub jobs: u32,
@@ -125,13 +125,17 @@ pub enum Process {
     Poisson,
 }
 
-/// When a pass over a pattern ends: at the first of `requests` and `runtime`; at least one is given.
+/// When a pass over a pattern ends: at the first of `requests`, `bytes` and `runtime`; at least one is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
     /// After this many requests, those of the ramp included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
+    /// After requests of so many bytes, those of the ramp included; the last request may go beyond. A share is that of the
+    /// region, rounded down to whole requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Space>,
     /// When this much time has passed since the end of the ramp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Nanos>,
@@ -193,6 +197,31 @@ impl PatternSource {
     pub fn mean_size(&self) -> f64 {
         let reads = f64::from(self.read_percent);
         (reads * self.sizes(Op::Read).mean() + (100.0 - reads) * self.sizes(Op::Write).mean()) / 100.0
+    }
+
+    /// Length of the region on a target of `size` bytes.
+    pub fn region_on(&self, size: u64) -> u64 {
+        let room = size.saturating_sub(self.offset.0);
+        self.region.map_or(room, |region| region.of(size).min(room))
+    }
+
+    /// Bytes after which a pass ends on a target of `size` bytes, if it does.
+    pub fn bytes_on(&self, size: u64) -> Option<u64> {
+        let region = self.region_on(size);
+        Some(match self.stop.bytes? {
+            Space::Bytes(bytes) => bytes.0,
+            share => {
+                let bytes = share.of(region);
+                bytes - bytes % self.fixed_size().unwrap_or(1).max(1)
+            }
+        })
+    }
+
+    /// Requests after which a pass ends on a target of `size` bytes, where a number is known before the start.
+    pub fn requests_on(&self, size: u64) -> Option<u64> {
+        let of_bytes = self.bytes_on(size).zip(self.fixed_size().filter(|length| *length > 0));
+        let of_bytes = of_bytes.map(|(bytes, length)| bytes.div_ceil(length));
+        self.stop.requests.into_iter().chain(of_bytes).min()
     }
 
     /// Whether each request begins and ends at multiples of `block` bytes.

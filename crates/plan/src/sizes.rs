@@ -144,10 +144,20 @@ pub struct Zone {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Space {
-    /// In percent of the region, 1 to 100.
+    /// In percent of the whole (the region, the target), 1 to 100.
     Percent(u8),
     /// In bytes.
     Bytes(ByteSize),
+}
+
+impl Space {
+    /// Bytes of `whole`, rounded down.
+    pub fn of(self, whole: u64) -> u64 {
+        match self {
+            Space::Percent(percent) => (u128::from(whole) * u128::from(percent) / 100) as u64,
+            Space::Bytes(bytes) => bytes.0,
+        }
+    }
 }
 
 impl FromStr for Space {

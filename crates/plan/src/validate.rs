@@ -243,7 +243,8 @@ pub(crate) mod tests {
             ("offset + block_size", |p| pattern(p).offset = ByteSize(u64::MAX)),
             ("offset + block_size", |p| pattern(p).offset = ByteSize((1 << 63) - 4095)),
             ("offset + region", |p| {
-                (pattern(p).offset, pattern(p).region) = (ByteSize(1), Some(ByteSize(u64::MAX)));
+                (pattern(p).offset, pattern(p).region) =
+                    (ByteSize(1), Some(Space::Bytes(ByteSize(u64::MAX))));
             }),
             ("2^53", |p| (p.passes, pattern(p).stop.requests) = (2, Some((1 << 52) + 1))),
             ("2^53", |p| (p.passes, pattern(p).stop.requests) = (u32::MAX, Some(u64::MAX))),
@@ -277,9 +278,14 @@ pub(crate) mod tests {
         load(&mut plan).file = "a \"quoted\"\n\u{1}\\name".into();
         plan.targets[1].size = Some(ByteSize(MAX_BYTES));
         let p = pattern(&mut plan);
-        (p.offset, p.region) = (ByteSize(MAX_BYTES - 4096), Some(ByteSize(4096)));
+        (p.offset, p.region) = (ByteSize(MAX_BYTES - 4096), Some(Space::Bytes(ByteSize(4096))));
         p.pace = Pace::Rate { iops: 1_000_000_000, process: Process::Constant };
-        p.stop = Stop { requests: Some(MAX_REQUESTS), runtime: Some(Nanos(MAX_TIME.0 - 1)), ramp: Nanos(1) };
+        p.stop = Stop {
+            requests: Some(MAX_REQUESTS),
+            bytes: None,
+            runtime: Some(Nanos(MAX_TIME.0 - 1)),
+            ramp: Nanos(1),
+        };
         plan.validate().unwrap();
         assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
     }

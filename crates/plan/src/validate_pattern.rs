@@ -24,7 +24,10 @@ pub(crate) fn validate_pattern(pattern: &PatternSource, plan: &Plan) -> Result {
         sizes("write_block_size", writes)?;
     }
     bytes("offset + block_size", pattern.offset, ByteSize(pattern.longest()))?;
-    bytes("offset + region", pattern.offset, pattern.region.unwrap_or_default())?;
+    if let Some(region) = pattern.region {
+        shares("region", region)?;
+        bytes("offset + region", pattern.offset, ByteSize(length(region).unwrap_or_default()))?;
+    }
     order(pattern)?;
     jobs(pattern, plan)?;
     end(pattern, plan.passes)
@@ -110,13 +113,19 @@ fn validate_zones(zones: &[Zone], pattern: &PatternSource) -> Result {
     })?;
     let sum = lengths.iter().fold(0u64, |sum, length| sum.saturating_add(*length));
     bytes("offset + zones", pattern.offset, ByteSize(sum))?;
-    let region = pattern.region.unwrap_or(ByteSize(u64::MAX));
-    require(sum <= region.0, || {
+    let region = pattern.region.and_then(length).unwrap_or(u64::MAX);
+    require(sum <= region, || {
         format!(
-            "order.zoned: the zones are {} long, and the region {region}: make them shorter",
-            ByteSize(sum)
+            "order.zoned: the zones are {} long, and the region {}: make them shorter",
+            ByteSize(sum),
+            ByteSize(region)
         )
     })
+}
+
+/// Shares lie between 1 and 100 percent.
+fn shares(name: &str, space: Space) -> Result {
+    share(space).map_or(Ok(()), |percent| within(name, percent, 1, 100))
 }
 
 fn share(space: Space) -> Option<u64> {
@@ -141,9 +150,14 @@ fn jobs(pattern: &PatternSource, plan: &Plan) -> Result {
 
 fn end(pattern: &PatternSource, passes: u32) -> Result {
     let stop = pattern.stop;
-    require(stop.requests.is_some() || stop.runtime.is_some(), || {
-        "stop: give requests or runtime, or the pass would never end".into()
+    require(stop.requests.is_some() || stop.bytes.is_some() || stop.runtime.is_some(), || {
+        "stop: give requests, bytes or runtime, or the pass would never end".into()
     })?;
+    if let Some(amount) = stop.bytes {
+        shares("stop.bytes", amount)?;
+        bytes("stop.bytes", ByteSize(0), ByteSize(length(amount).unwrap_or_default()))?;
+        require(length(amount) != Some(0), || "stop.bytes = 0: nothing would be done: give more".into())?;
+    }
     time("stop.runtime", stop.runtime.unwrap_or_default())?;
     time("stop.ramp", stop.ramp)?;
     time("stop.ramp + stop.runtime", stop.end().unwrap_or_default())?;
@@ -232,7 +246,7 @@ mod tests {
             let p = pattern(&mut plan);
             (p.order, p.block_size, p.jobs) = (order, sizes, 3);
             p.pace = Pace::Bandwidth { bytes_per_second: ByteSize(10 << 20), process: Process::Poisson };
-            p.stop = crate::Stop { requests: None, runtime: Some(Nanos::SECOND), ramp: Nanos(5) };
+            p.stop = crate::Stop { runtime: Some(Nanos::SECOND), ramp: Nanos(5), ..crate::Stop::default() };
             plan
         };
         orders.into_iter().map(plan).collect()
@@ -285,7 +299,8 @@ mod tests {
             ("either", |p| pattern(p).order = zones(&[(50, "90%"), (50, "1g")])),
             ("without space", |p| pattern(p).order = zones(&[(50, "100%"), (50, "0%")])),
             ("region", |p| {
-                (pattern(p).order, pattern(p).region) = (zones(&[(100, "2g")]), Some(ByteSize(1 << 30)));
+                let region = Some(Space::Bytes(ByteSize(1 << 30)));
+                (pattern(p).order, pattern(p).region) = (zones(&[(100, "2g")]), region);
             }),
             ("jobs", |p| pattern(p).jobs = 0),
             ("overlap.policy", |p| pattern(p).jobs = 2),

@@ -1,9 +1,12 @@
 //! What options say about the means of a run: engine, pacing, memory, faults.
 
+use crate::args::IoArgs;
 use crate::exit::Failure;
 use crate::means_args::{EngineArg, EngineArgs, MeansArgs, ShortArg};
 use anyhow::anyhow;
-use iosonar_plan::{Engine, Faults, Memory, Pacing, ShortPolicy, SimModel, SimStall, UringOptions};
+use iosonar_plan::{
+    ByteSize, Engine, Faults, Memory, Pacing, ShortPolicy, SimModel, SimStall, Space, UringOptions,
+};
 
 /// Refuses options of another engine than the chosen one.
 pub(super) fn check(args: &EngineArgs) -> Result<(), Failure> {
@@ -23,6 +26,19 @@ pub(super) fn check(args: &EngineArgs) -> Result<(), Failure> {
             "{name} has no effect without --engine {engine}: add that, or leave it out"
         ))),
         None => Ok(()),
+    }
+}
+
+/// The size that targets of an engine without I/O pretend to have.
+pub(super) fn pretended_size(args: &IoArgs) -> Result<Option<ByteSize>, Failure> {
+    match args.size {
+        _ if engine(&args.engine).is_real() => Ok(None),
+        None => Ok(None),
+        Some(Space::Bytes(size)) => Ok(Some(size)),
+        Some(share @ Space::Percent(_)) => Err(Failure::refused(anyhow!(
+            "--size {share}: with --engine {} there is no target to take a share of: give bytes",
+            engine(&args.engine).name()
+        ))),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, Process
 use anyhow::anyhow;
 use iosonar_plan::{
     Access, BlockSizes, ByteSize, Conduct, Fill, Handling, Nanos, Order, Overlap, OverlapPolicy,
-    PLAN_VERSION, Pace, PatternSource, Plan, Process, Source, Stop, Target,
+    PLAN_VERSION, Pace, PatternSource, Plan, Process, Source, Space, Stop, Target,
 };
 
 /// The plan that the options ask for.
@@ -32,7 +32,7 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     check_pattern(args, rw)?;
     let pattern = pattern(args, rw)?;
     // Where nothing is opened, a target is as long as its region needs.
-    let size = args.io.size.filter(|_| !engine(&args.io.engine).is_real());
+    let size = means::pretended_size(&args.io)?;
     let size = size.map(|size| ByteSize(size.0.saturating_add(args.pattern.offset.0)));
     let policy = policy(args, &pattern)?;
     let source = Source::Pattern(pattern);
@@ -42,7 +42,8 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
         handling: Handling::default(),
         source: source.clone(),
     };
-    Ok(common(args, policy, args.targets.iter().map(target).collect()))
+    let plan = common(args, policy, args.targets.iter().map(target).collect());
+    Ok(Plan { start_grace: args.pace.start_delay, ..plan })
 }
 
 /// What a pattern and a series have in common.
@@ -153,7 +154,7 @@ fn pattern(args: &RunArgs, rw: RwArg) -> Result<PatternSource, Failure> {
         stop: Stop::default(),
     };
     let order = order(p, rw, pattern.fixed_size().is_some());
-    let stop = stop(args, pattern.fixed_size())?;
+    let stop = stop(args, pattern.fixed_size());
     Ok(PatternSource { order, stop, ..pattern })
 }
 
@@ -185,16 +186,20 @@ fn pace(args: &PaceArgs) -> Pace {
     }
 }
 
-fn stop(args: &RunArgs, fixed_size: Option<u64>) -> Result<Stop, Failure> {
-    let (pace, size) = (&args.pace, args.io.size);
-    // Once through the region, as in fio, where that is a number of requests.
-    let once =
-        size.zip(fixed_size).map(|(size, block)| size.0 / block.max(1)).filter(|requests| *requests > 0);
-    let requests = pace.number_ios.or(once.filter(|_| pace.runtime.is_none()));
-    if requests.is_none() && pace.runtime.is_none() {
-        return refuse("nothing says when to end: give --runtime or --number-ios, or a --size and one --bs");
+fn stop(args: &RunArgs, fixed_size: Option<u64>) -> Stop {
+    let pace = &args.pace;
+    let stop =
+        Stop { requests: pace.number_ios, bytes: pace.io_size, runtime: pace.runtime, ramp: pace.ramp_time };
+    if pace.time_based || stop.requests.is_some() || stop.bytes.is_some() {
+        return stop;
     }
-    Ok(Stop { requests, runtime: pace.runtime, ramp: pace.ramp_time })
+    // Once through the region, as in fio.
+    match (args.io.size, fixed_size) {
+        (Some(Space::Bytes(size)), Some(block)) if size.0 >= block => {
+            Stop { requests: Some(size.0 / block), ..stop }
+        }
+        _ => Stop { bytes: Some(Space::Percent(100)), ..stop },
+    }
 }
 
 /// Several jobs that write cannot keep out of each other's way.

@@ -26,9 +26,10 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
         )));
     }
     check_options(args)?;
+    let size = means::pretended_size(&args.io)?;
     let target = |(index, path): (usize, &std::path::PathBuf)| Target {
         path: path.clone(),
-        size: args.io.size,
+        size,
         handling: Handling::default(),
         source: Source::Load(load(args, index)),
     };

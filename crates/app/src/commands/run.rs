@@ -1,16 +1,19 @@
 //! `iosonar run`: carries out a plan file, or a pattern that was typed in fio's words.
 
 use super::pattern;
+use crate::args::SessionArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::tell;
+use crate::fio_words::commands_of_job_file;
+use crate::output::{tell, unused_name, utc_stamp};
 use crate::outputs::refuse_read_targets;
 use crate::run_args::RunArgs;
 use crate::session;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use iosonar_os::bounded::{Kind, TEXT_LIMIT, Unread, read_text};
 use iosonar_plan::{Plan, Source};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Carries out a plan.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
@@ -21,9 +24,18 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if args.plan.is_some() && !args.session.show_plan {
         tell_commands(&plan);
     }
-    session::carry_out(plan, &args.session, |prepared| {
-        refuse_read_targets(prepared.targets(), "PLAN", &args.plan)
-    })
+    let session = SessionArgs { out: out(args), ..args.session.clone() };
+    session::carry_out(plan, &session, |prepared| refuse_read_targets(prepared.targets(), "PLAN", &args.plan))
+}
+
+/// Where the result goes, if the words say so.
+fn out(args: &RunArgs) -> Option<PathBuf> {
+    let named = |label: &String| {
+        let label: String = label.chars().map(|c| if " %/".contains(c) { '_' } else { c }).collect();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        unused_name(&format!("{}-{}", label.trim_start_matches(['-', '.']), utc_stamp(now.as_nanos() as u64)))
+    };
+    args.session.out.clone().or_else(|| args.name.as_ref().map(named))
 }
 
 /// Says which commands of the shell a plan file is about to run: who starts it may not have written it.
@@ -45,8 +57,11 @@ fn visible(text: &str) -> String {
 }
 
 /// Fields whose options go with a plan.
-const WITH_PLAN: [&str; 13] = [
+const WITH_PLAN: [&str; 16] = [
     "plan",
+    "name",
+    "json",
+    "percentile_list",
     "destroy",
     "out",
     "show_plan",
@@ -70,8 +85,20 @@ fn read(file: &Path, args: &RunArgs) -> Result<Plan, Failure> {
         )));
     }
     let text = read_text(file, TEXT_LIMIT).map_err(|unread| Failure::refused(not_read(file, &unread)))?;
-    let plan = Plan::from_toml(&text).with_context(|| format!("plan {name}")).map_err(Failure::refused)?;
+    let plan = Plan::from_toml(&text).map_err(|why| Failure::refused(no_plan(file, &text, why.into())))?;
     Ok(Plan { destroy: plan.destroy || args.io.destroy, ..plan })
+}
+
+/// A job file of fio is told as such, with the words that say the same.
+fn no_plan(file: &Path, text: &str, why: anyhow::Error) -> anyhow::Error {
+    let name = file.display();
+    match commands_of_job_file(text) {
+        None => why.context(format!("plan {name}")),
+        Some(commands) => anyhow!(
+            "{name} is a job file of fio, which run does not read: say its options behind run:\n  {}",
+            commands.join("\n  ")
+        ),
+    }
 }
 
 /// Whoever names a device means the target.

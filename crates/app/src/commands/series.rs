@@ -8,7 +8,7 @@ use crate::steps_args::{ConductArgs, HandlingArgs, StepsArgs};
 use clap::Args;
 use iosonar_plan::{
     BlockSizes, ByteSize, Conduct, Decimal, FileCare, Handling, InvalidPlan, Nanos, OverlapPolicy, Plan,
-    Source, StepOrder, StepsSource, Target, Throttle, Verify,
+    Source, Space, StepOrder, StepsSource, Target, Throttle, Verify,
 };
 use std::path::PathBuf;
 
@@ -39,14 +39,15 @@ pub(super) fn refuse_without_steps(args: &RunArgs) -> Result<(), Failure> {
 /// The plan of a series.
 pub(super) fn plan(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<Plan, Failure> {
     check(args, rw, order)?;
-    let steps = steps(args, rw, order)?;
+    let size = size(args)?;
+    let steps = steps(args, rw, order, size)?;
     let is_pretended = !engine(&args.io.engine).is_real();
     let target = |(number, path): (usize, &PathBuf)| {
         let moved = args.steps.target_offset.0.saturating_mul(number as u64);
         let offset = ByteSize(steps.offset.0.saturating_add(moved));
         let steps = StepsSource { offset, ..steps.clone() };
         // Where nothing is opened, a target is as long as its requests need.
-        let region = args.io.size.map(|size| size.0.saturating_add(offset.0));
+        let region = size.map(|size| size.0.saturating_add(offset.0));
         let size = region.max(steps.end(args.pace.passes)).filter(|_| is_pretended).map(ByteSize);
         Target { path: path.clone(), size, handling: handling(args), source: Source::Steps(steps) }
     };
@@ -54,13 +55,13 @@ pub(super) fn plan(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<Plan,
     // Locations are exact: what overlaps was asked for.
     let plan = Plan { conduct: conduct(args), ..common(args, OverlapPolicy::Allow, targets) };
     plan.validate().or_else(|InvalidPlan(why)| refuse(in_typed_words(&plan, &why)))?;
-    stays_inside(args, &steps)?;
+    stays_inside(size, &steps)?;
     Ok(plan)
 }
 
 /// A series in order goes where its requests go: not beyond the region that was named.
-fn stays_inside(args: &RunArgs, steps: &StepsSource) -> Result<(), Failure> {
-    let (Some(size), StepOrder::Sequential { .. }) = (args.io.size, &steps.order) else { return Ok(()) };
+fn stays_inside(size: Option<ByteSize>, steps: &StepsSource) -> Result<(), Failure> {
+    let (Some(size), StepOrder::Sequential { .. }) = (size, &steps.order) else { return Ok(()) };
     let span = steps.end(1).map(|end| ByteSize(end.saturating_sub(steps.offset.0)));
     match span {
         Some(span) if span > size => refuse(format!(
@@ -133,6 +134,9 @@ fn check(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<(), Failure> {
                 rw.word()
             )
         }),
+        (pace.time_based, {
+            "--time-based has no effect with --steps: a series does not begin again: leave it out".into()
+        }),
         (pace.iodepth > 1, {
             "--iodepth with --steps: each job of a series has one request in flight: use --numjobs".into()
         }),
@@ -154,14 +158,35 @@ fn check(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<(), Failure> {
         (args.steps.new_order_each_pass && !is_random, {
             "--new-order-each-pass has no effect without --steps random: leave it out".into()
         }),
-        (pace.number_ios.is_some() && args.steps.io_size.is_some(), {
+        (pace.number_ios.is_some() && pace.io_size.is_some(), {
             "--number-ios and --io-size both say how long a pass is: leave one of them out".into()
         }),
     ])
 }
 
-fn steps(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<StepsSource, Failure> {
+/// The region, and the bytes of a pass: a series names its locations before it knows the target.
+fn size(args: &RunArgs) -> Result<Option<ByteSize>, Failure> {
+    bytes_of("--size", args.io.size)
+}
+
+fn bytes_of(option: &str, space: Option<Space>) -> Result<Option<ByteSize>, Failure> {
+    match space {
+        Some(share @ Space::Percent(_)) => {
+            refuse(format!("{option} {share} with --steps: a series has exact locations: give bytes"))
+        }
+        Some(Space::Bytes(size)) => Ok(Some(size)),
+        None => Ok(None),
+    }
+}
+
+fn steps(
+    args: &RunArgs,
+    rw: RwArg,
+    order: &StepOrder,
+    size: Option<ByteSize>,
+) -> Result<StepsSource, Failure> {
     let (p, pace, io) = (&args.pattern, &args.pace, &args.io);
+    let io_size = bytes_of("--io-size", pace.io_size)?;
     let request_size = match &p.bs {
         None => DEFAULT_SIZE,
         Some(sizes) => match (&sizes.reads, &sizes.writes) {
@@ -177,8 +202,8 @@ fn steps(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<StepsSource, Fa
     };
     // Without an amount, once through the region, or as long as the run lasts; places that are spread evenly need one.
     let is_endless = pace.runtime.is_some() || args.steps.time_limit.is_some();
-    let has_amount = pace.number_ios.is_some() || args.steps.io_size.is_some();
-    let once = io.size.filter(|_| !has_amount && (!is_endless || order == StepOrder::Staggered));
+    let has_amount = pace.number_ios.is_some() || io_size.is_some();
+    let once = size.filter(|_| !has_amount && (!is_endless || order == StepOrder::Staggered));
     let (requests, bytes) = match order {
         StepOrder::Sequential { interleave } if interleave > 1 => {
             let step = request_size.0.saturating_mul(interleave.into()).max(1);
@@ -191,12 +216,12 @@ fn steps(args: &RunArgs, rw: RwArg, order: &StepOrder) -> Result<StepsSource, Fa
         unit: args.steps.unit.unwrap_or(request_size),
         request_size,
         requests: pace.number_ios.or(requests),
-        bytes: args.steps.io_size.or(bytes),
+        bytes: io_size.or(bytes),
         time_limit: args.steps.time_limit,
         read_percent: Decimal::whole(read_percent(args, rw).into()),
         offset: p.offset,
         pass_offset: args.steps.pass_offset,
-        range: io.size,
+        range: size,
         jobs: pace.numjobs,
         throttle: throttle(pace)?,
     })
@@ -227,7 +252,7 @@ fn handling(args: &RunArgs) -> Handling {
             sync_each_pass: h.end_fsync,
             delete: h.unlink,
         },
-        start_delay: h.start_delay,
+        start_delay: args.pace.start_delay,
         cpu: None,
         max_errors: None,
         shared_memory: h.shared_memory,

@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use crate::inputs::Input;
 use crate::output::{print, tell};
 use crate::session;
+use iosonar_analyze::Summary;
 use iosonar_archive::Archive;
 
 /// Prints the summary, computed anew from the records, and what was found in them.
@@ -20,9 +21,15 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let skew = args.deskew.then(|| deskew(&archive)).transpose()?;
     let input = Input::of_archive(archive)?;
     let text = if args.json {
-        Figures::of(&input, &(&args.limits).into())?.summary.to_json()
+        let figures = Figures::of(&input, &(&args.limits).into())?;
+        let percentiles = figures.tally.percentiles(&args.percentile_list);
+        Summary { percentiles, ..figures.summary }.to_json()
     } else {
-        let run = Run::read(&input, &(&args.limits).into())?;
+        let mut run = Run::read(&input, &(&args.limits).into())?;
+        if !args.percentile_list.is_empty() {
+            let tally = Figures::of(&input, &(&args.limits).into())?.tally;
+            run.summary.percentiles = tally.percentiles(&args.percentile_list);
+        }
         let skew = skew.map_or(String::new(), |skew| iosonar_view::show_deskew(&skew));
         iosonar_view::show(&run.summary) + &skew + &iosonar_view::show_findings(&run.findings)
     };

@@ -17,6 +17,7 @@ mod examples;
 mod exchange;
 mod figures;
 mod filter;
+mod fio_lines;
 mod inputs;
 mod install;
 mod knee;

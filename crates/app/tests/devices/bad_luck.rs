@@ -221,7 +221,7 @@ fn sigterm_drains_and_keeps_everything() {
         let (device, lab) = (LoopDevice::random(64), lab());
         let before = writes_in_kernel(&device);
         let run = Background::start(lab.command(&format!(
-            "run -t {} --destroy --rw randwrite --bs 4k --iodepth 32 --runtime 60 --engine {engine} -o out",
+            "run -t {} --destroy --rw randwrite --bs 4k --iodepth 32 --time-based --runtime 60 --engine {engine} -o out",
             device.text()
         )));
         until_records(&lab, "out");

@@ -102,8 +102,8 @@ prop_compose! {
         let mut p = PatternSource {
             order, block_size: reads, write_block_size: writes, read_percent, pace, jobs: 1,
             offset: ByteSize(offset * 512),
-            region: region.map(|blocks| ByteSize(300_000 + blocks * 512)),
-            stop: Stop { requests: Some(requests), runtime: runtime.map(Nanos), ramp: Nanos(ramp) },
+            region: region.map(|blocks| Space::Bytes(ByteSize(300_000 + blocks * 512))),
+            stop: Stop { requests: Some(requests), bytes: None, runtime: runtime.map(Nanos), ramp: Nanos(ramp) },
         };
         if p.fixed_size().is_none() && p.order == Order::Shuffled {
             p.order = Order::Random;
@@ -119,7 +119,7 @@ proptest! {
     #[test]
     fn every_request_is_what_the_plan_says(p in patterns(), seed: u64) {
         let all = items(&p, seed);
-        let end = p.region.map_or(MIB, |r| MIB.min(p.offset.0 + r.0));
+        let end = p.region.map_or(MIB, |r| MIB.min(p.offset.0 + r.of(MIB)));
         let limit = p.stop.end().unwrap_or(Nanos(u64::MAX));
         prop_assert!(all.len() as u64 == p.stop.requests.unwrap() || p.stop.runtime.is_some());
         for (i, item) in all.iter().enumerate() {
@@ -232,11 +232,49 @@ fn blocks_stay_inside_the_region() {
     assert_eq!(random, items(&pattern(Order::Random, Pace::Closed, 100), 1));
 }
 
+// The counts are those of fio 3.33 with size, io_size and offset on a file of 1 MiB, but for the offset of 8 KiB.
+#[test]
+fn a_pass_ends_after_its_bytes() {
+    let percent = |p| Some(Space::Percent(p));
+    let bytes = |b| Some(Space::Bytes(ByteSize(b)));
+    for (region, amount, requests) in [
+        (percent(50), percent(100), 128),
+        (percent(33), percent(100), 84),
+        (percent(50), percent(50), 64),
+        (percent(100), percent(100), 254),
+        (bytes(65536), bytes(3 * 65536), 48),
+        (None, bytes(10_000), 3),
+        (None, percent(50), 127),
+    ] {
+        let mut p = pattern(Order::Sequential, Pace::Closed, 100);
+        (p.region, p.stop) = (region, Stop { bytes: amount, ..Stop::default() });
+        assert_eq!(items(&p, 1).len(), requests, "{region:?} {amount:?}");
+        assert_eq!(p.requests_on(MIB), Some(requests as u64));
+        let end = items(&p, 1).iter().map(|i| i.extent.end()).max().unwrap();
+        assert!(end <= 8192 + p.region_on(MIB), "{region:?}");
+    }
+}
+
+#[test]
+fn different_lengths_are_added_up_by_every_job_alike() {
+    for seed in 0..20 {
+        let mut p = pattern(Order::Random, Pace::Closed, 60);
+        p.block_size = split(&[(4096, 50), (65536, 50)]);
+        p.stop = Stop { bytes: Some(Space::Bytes(ByteSize(3 * MIB))), ..Stop::default() };
+        let all = items(&p, seed);
+        let sum: u64 = all.iter().map(|i| i.extent.length).sum();
+        let last = all.last().unwrap().extent.length;
+        assert!(sum >= 3 * MIB && sum - last < 3 * MIB, "{sum}");
+        let parts: usize = (0..3).map(|job| part(&p, seed, job, 3).len()).sum();
+        assert_eq!(parts, all.len());
+    }
+}
+
 #[test]
 fn without_repeats_each_lap_visits_every_block_once() {
     for seed in 0..20 {
         let mut p = pattern(Order::Shuffled, Pace::Closed, 100);
-        p.region = Some(ByteSize(100 * 4096 + 77));
+        p.region = Some(Space::Bytes(ByteSize(100 * 4096 + 77)));
         let all = items(&p, seed);
         let laps: Vec<Vec<u64>> = all
             .chunks(100)
@@ -255,7 +293,7 @@ fn without_repeats_each_lap_visits_every_block_once() {
 fn random_addresses_are_uniform_and_independent() {
     for seed in 0..5 {
         let mut p = pattern(Order::Random, Pace::Closed, 100);
-        (p.region, p.stop.requests) = (Some(ByteSize(32 * 4096)), Some(100_000));
+        (p.region, p.stop.requests) = (Some(Space::Bytes(ByteSize(32 * 4096))), Some(100_000));
         let blocks: Vec<usize> =
             items(&p, seed).iter().map(|i| ((i.extent.offset - 8192) / 4096) as usize).collect();
         let mut pairs = vec![0; 1024];
@@ -308,7 +346,7 @@ fn zones_get_their_shares() {
     {
         let Order::Zoned(wanted) = &order else { unreachable!() };
         let mut p = pattern(order.clone(), Pace::Closed, 100);
-        (p.region, p.stop.requests) = (Some(ByteSize(200 * 4096)), Some(50_000));
+        (p.region, p.stop.requests) = (Some(Space::Bytes(ByteSize(200 * 4096))), Some(50_000));
         let mut seen = vec![0; 200];
         items(&p, 1).iter().for_each(|i| seen[((i.extent.offset - 8192) / 4096) as usize] += 1);
         let (mut expected, mut next) = (vec![0.0; 200], 0);
@@ -329,7 +367,7 @@ fn zones_get_their_shares() {
 #[test]
 fn hot_blocks_lie_scattered_and_keep_their_heat() {
     let mut p = pattern(Order::Zipf { theta: number("1.2") }, Pace::Closed, 100);
-    (p.region, p.stop.requests) = (Some(ByteSize(200 * 4096)), Some(50_000));
+    (p.region, p.stop.requests) = (Some(Space::Bytes(ByteSize(200 * 4096))), Some(50_000));
     let mut seen = vec![0u64; 200];
     items(&p, 1).iter().for_each(|i| seen[((i.extent.offset - 8192) / 4096) as usize] += 1);
     let hot: Vec<usize> = {
@@ -431,9 +469,9 @@ fn a_rising_rate_is_shared_by_jobs() {
 fn the_ramp_is_marked_and_nothing_begins_anew_at_its_end() {
     for process in [Process::Constant, Process::Poisson] {
         let mut p = pattern(Order::Random, iops(1000, process), 70);
-        p.stop = Stop { requests: None, runtime: Some(Nanos::from_secs(2)), ramp: Nanos::SECOND };
+        p.stop = Stop { runtime: Some(Nanos::from_secs(2)), ramp: Nanos::SECOND, ..Stop::default() };
         let with_ramp = items(&p, 1);
-        p.stop = Stop { requests: None, runtime: Some(Nanos::from_secs(3)), ramp: Nanos(0) };
+        p.stop = Stop { runtime: Some(Nanos::from_secs(3)), ramp: Nanos(0), ..Stop::default() };
         let without: Vec<Item> = items(&p, 1);
         assert_eq!(with_ramp.len(), without.len());
         for (a, b) in with_ramp.iter().zip(&without) {
@@ -449,7 +487,7 @@ fn the_ramp_is_marked_and_nothing_begins_anew_at_its_end() {
     }
     // In a closed loop the time of asking counts.
     let mut p = pattern(Order::Random, Pace::Closed, 70);
-    p.stop = Stop { requests: None, runtime: Some(Nanos(10)), ramp: Nanos(5) };
+    p.stop = Stop { runtime: Some(Nanos(10)), ramp: Nanos(5), ..Stop::default() };
     let mut source = Pattern::new(&p, MIB, 1, 0).unwrap();
     let mut ramp = |now| source.next_item(Nanos(now)).map(|i| i.ramp);
     assert_eq!(
@@ -525,7 +563,7 @@ fn cost() {
     };
     for order in orders {
         let mut p = pattern(order, Pace::Closed, 100);
-        p.stop = Stop { requests: None, runtime: Some(Nanos::from_secs(1_000_000)), ramp: Nanos(0) };
+        p.stop = Stop { runtime: Some(Nanos::from_secs(1_000_000)), ramp: Nanos(0), ..Stop::default() };
         measure(&format!("closed {}", p.order), &p, 1);
         if p.order == Order::Random {
             measure("closed random, job 0 of 4", &p, 4);

@@ -126,7 +126,7 @@ fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
         // What a pattern asks for is meant, overlaps too.
         None => (Source::Pattern(pattern(args, rising)), OverlapPolicy::Allow),
     };
-    let size = io.size.filter(|_| !engine.is_real());
+    let size = means::pretended_size(io)?;
     let target = Target { path: args.target.clone(), size, handling: Handling::default(), source };
     Ok(Plan {
         version: PLAN_VERSION,
@@ -174,7 +174,7 @@ fn pattern(args: &KneeArgs, rising: Rising) -> PatternSource {
         region: args.io.size,
         jobs: 1,
         pace: Pace::Rising(rising),
-        stop: Stop { requests: None, runtime: Some(rising.over), ramp: Nanos(0) },
+        stop: Stop { runtime: Some(rising.over), ..Stop::default() },
     }
 }
 

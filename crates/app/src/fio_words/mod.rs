@@ -1,0 +1,151 @@
+//! fio's words behind `run`: each option of fio becomes ours, or is refused with a reason.
+//!
+//! This happens before the command line is parsed, so that an option of fio never ends in a suggestion about one of ours
+//! that only looks similar. The list of fio's options is [`table`].
+
+mod job_file;
+mod table;
+mod values;
+
+pub use job_file::commands as commands_of_job_file;
+
+use std::ffi::OsString;
+use table::{Meaning, WORDS, Word};
+
+/// A command line in our words.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Translated {
+    /// As the parser takes it.
+    pub args: Vec<OsString>,
+    /// What fio would do otherwise.
+    pub notes: Vec<String>,
+}
+
+/// Translates what was typed, if it is `iosonar run`.
+pub fn translate(args: impl Iterator<Item = OsString>) -> Result<Translated, String> {
+    let args: Vec<OsString> = args.collect();
+    if args.get(1).is_none_or(|command| command != "run") {
+        return Ok(Translated { args, notes: Vec::new() });
+    }
+    let mut typed = Typed { rest: args.into_iter().peekable(), seen: Vec::new() };
+    let mut translated = Translated::default();
+    translated.args.extend(typed.rest.by_ref().take(2));
+    while let Some(arg) = typed.rest.next() {
+        if arg == "--" {
+            translated.args.push(arg);
+            translated.args.extend(typed.rest.by_ref());
+            break;
+        }
+        match arg.to_str().and_then(|text| text.strip_prefix("--")) {
+            Some(option) => option_of(option, &mut typed, &mut translated)?,
+            None => translated.args.push(arg),
+        }
+    }
+    check_together(&typed.seen)?;
+    Ok(translated)
+}
+
+/// What is left of the command line, and which options of fio were in it.
+struct Typed {
+    rest: std::iter::Peekable<std::vec::IntoIter<OsString>>,
+    seen: Vec<&'static str>,
+}
+
+impl Typed {
+    /// The value of an option: behind `=`, or the next argument.
+    fn value(&mut self, name: &str, attached: Option<&str>) -> Result<String, String> {
+        if let Some(value) = attached {
+            return Ok(value.to_string());
+        }
+        let is_value = |arg: &OsString| arg.to_str().is_some_and(|text| !text.starts_with("--"));
+        match self.rest.next_if(is_value) {
+            Some(value) => Ok(value.to_string_lossy().into_owned()),
+            None => Err(format!("--{name} needs a value, for example --{name}=1")),
+        }
+    }
+
+    /// The value of a switch, which may stand alone.
+    fn switch(&mut self, name: &str, attached: Option<&str>, values: &[&str]) -> Result<String, String> {
+        let is_value = |arg: &OsString| arg.to_str().is_some_and(|text| values.contains(&text));
+        let value = match attached {
+            Some(value) => value.to_string(),
+            None => self.rest.next_if(is_value).map_or("1".into(), |v| v.to_string_lossy().into_owned()),
+        };
+        match values.contains(&value.as_str()) {
+            true => Ok(value),
+            false => Err(format!("--{name}={value}: known are {}", values.join(", "))),
+        }
+    }
+}
+
+/// The form in which names are compared: fio has `_` in all but one of them, we have `-`.
+fn underscored(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+/// The entry of an option of fio.
+fn word(name: &str) -> Option<&'static Word> {
+    let name = underscored(name);
+    WORDS.iter().find(|word| word.names.contains(&name.as_str()))
+}
+
+fn option_of(option: &str, typed: &mut Typed, to: &mut Translated) -> Result<(), String> {
+    let (name, attached) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+    let Some(word) = word(name) else {
+        // Ours: fio's way of writing it is understood.
+        let value = attached.map_or(String::new(), |value| format!("={value}"));
+        to.args.push(format!("--{}{value}", name.replace('_', "-")).into());
+        return Ok(());
+    };
+    typed.seen.push(word.names[0]);
+    let mut push = |ours: &str, value: &str| to.args.push(format!("--{ours}={value}").into());
+    match &word.meaning {
+        Meaning::Same(ours) => push(ours, &typed.value(name, attached)?),
+        Meaning::Size(ours) => push(ours, &values::size(&typed.value(name, attached)?)),
+        Meaning::Switch { on, off } => {
+            let is_on = typed.switch(name, attached, &["0", "1"])? == "1";
+            let ours = if is_on { on } else { off };
+            to.args.extend((!ours.is_empty()).then(|| format!("--{ours}").into()));
+        }
+        Meaning::Choice { values, or_else } => {
+            let known: Vec<&str> = values.iter().map(|(theirs, _)| *theirs).collect();
+            let is_switch = attached.is_none() && known.contains(&"1");
+            let value =
+                if is_switch { typed.switch(name, None, &known) } else { typed.value(name, attached) }?;
+            let chosen = values.iter().find(|(theirs, _)| *theirs == value);
+            let Some((_, ours)) = chosen else { return Err(format!("--{name}={value}: {or_else}")) };
+            to.args.extend((!ours.is_empty()).then(|| ours.into()));
+        }
+        Meaning::Ignored => drop(typed.value(name, attached)?),
+        Meaning::Read(read) => {
+            let value = typed.value(name, attached)?;
+            let read = read(&value).map_err(|why| format!("--{name}={value}: {why}"))?;
+            to.args.extend(read.args.into_iter().map(OsString::from));
+            to.notes.extend(read.note);
+        }
+        Meaning::None(why) => return Err(format!("--{name} is an option of fio that run has not: {why}")),
+        Meaning::Later(why) => {
+            return Err(format!("--{name} is an option of fio that run has not yet: {why}"));
+        }
+    }
+    Ok(())
+}
+
+/// Words that mean something else together than they do here.
+fn check_together(seen: &[&str]) -> Result<(), String> {
+    let has = |name: &str| seen.contains(&name);
+    if seen.iter().filter(|name| **name == "name").count() > 1 {
+        return Err("--name stands there twice, which means two jobs in fio: run has one job a run, with --numjobs workers: \
+                    make a run of each, or a plan with a target for each (--show-plan prints one to begin with)"
+            .into());
+    }
+    if has("loops") && has("runtime") {
+        return Err("--loops with --runtime: in fio all loops end after the runtime, here each has that time: say --passes \
+                    if that is meant, or leave --loops out"
+            .into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

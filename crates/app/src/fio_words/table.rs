@@ -1,0 +1,287 @@
+//! Every option of fio 3.33, and what it is behind `run`.
+//!
+//! Names are written with `_`, as fio has them; a hyphen in its place is understood. Options whose name is not fio's are not
+//! listed: they are ours.
+
+use super::values::{self, Read};
+
+/// An option of fio.
+pub struct Word {
+    /// Its name, then other names of the same option.
+    pub names: &'static [&'static str],
+    pub meaning: Meaning,
+}
+
+/// What becomes of an option.
+pub enum Meaning {
+    /// Our option of this name, with the same value.
+    Same(&'static str),
+    /// The same; the value has sizes as fio writes them.
+    Size(&'static str),
+    /// A switch, which may have the value 0 or 1, and our switches for both; "" where nothing has to be said.
+    Switch { on: &'static str, off: &'static str },
+    /// One of these values, and our words for each; for others the reason why there is nothing.
+    Choice { values: &'static [(&'static str, &'static str)], or_else: &'static str },
+    /// Its value makes no difference here.
+    Ignored,
+    /// What the value becomes.
+    Read(fn(&str) -> Result<Read, String>),
+    /// There is none: why, and what there is.
+    None(&'static str),
+    /// There is none yet.
+    Later(&'static str),
+}
+
+use Meaning::{Choice, Ignored, Later, None as No, Same, Size, Switch};
+
+const fn word(names: &'static [&'static str], meaning: Meaning) -> Word {
+    Word { names, meaning }
+}
+
+const BLOCKS: &str = "requests begin at multiples of --bs, counted from --offset";
+const FILES: &str = "name each target with --target; a file has to be there before (truncate -s 1g FILE), or made with --create \
+                     and --steps";
+const HANDED: &str = "each request is handed over as soon as fewer than --iodepth are in flight";
+const CHECKS: &str =
+    "checks are --verify contents with --steps: what differs is counted, and the exit code is 5";
+const RECORDED: &str = "every request is recorded: 'iosonar export DIR --to csv' prints all of them, 'iosonar plot DIR' draws \
+                        them over time";
+const REPLAYS: &str =
+    "recorded workloads are replayed by 'iosonar replay'; 'iosonar convert LOG x.load' reads logs of fio";
+const CPUS: &str = "use --pin 2,4-7, or numactl(8) around the command";
+const ZONES: &str =
+    "zoned devices are not supported; --random-distribution zoned:60/10:40/90 distributes requests";
+const TRIMS: &str = "run issues no trims";
+const THINKTIME: &str =
+    "pauses between requests are planned: leave it out, or use --rate-iops with --rate-process poisson";
+const SYNCS: &str =
+    "flushes in between are planned: leave it out, or use --sync, or --end-fsync with --steps";
+const CONTENT: &str =
+    "written data is unique and --fill-random percent of it incompressible; --data chooses it with --steps";
+const FAILS: &str = "use --max-errors N to stop a target after N failed requests";
+const LIMITS: &str = "use --bad-latency TIME to mark a run as failed, or 'iosonar knee' to find the rate that a target sustains";
+const JOBS: &str = "a run has one job: start one after the other in a shell, or write a plan with several targets \
+                    (docs/plan.md)";
+const FLOW: &str = "use --lockstep with --steps to let targets wait for each other";
+const PRIORITY: &str = "use --realtime, --nice, or ionice(1) around the command";
+const TIMES: &str = "every request has its times; they cost some nanoseconds (docs/performance.md)";
+const MERGES: &str = "use 'iosonar derive' to put workloads side by side, or 'iosonar filter merge:FILE'";
+const STEADY: &str = "use 'iosonar analyze DIR' after the run: it finds where the run is steady";
+const CLIENTS: &str = "a run is on one machine: use ssh";
+
+/// All of them. Those that people type most come first.
+pub const WORDS: &[Word] = &[
+    word(&["filename"], Meaning::Read(values::filename)),
+    word(&["name"], Same("name")),
+    word(&["rw", "readwrite"], Meaning::Read(values::rw)),
+    word(&["bs", "blocksize"], Size("bs")),
+    word(&["bsrange", "blocksize_range"], Size("bsrange")),
+    word(&["bssplit"], Size("bssplit")),
+    word(&["ioengine"], Meaning::Read(values::ioengine)),
+    word(&["iodepth"], Same("iodepth")),
+    word(&["direct"], Switch { on: "", off: "buffered" }),
+    word(&["buffered"], Switch { on: "buffered", off: "" }),
+    word(&["size"], Size("size")),
+    word(&["io_size", "io_limit"], Size("io-size")),
+    word(&["offset", "fileoffset"], Size("offset")),
+    word(&["number_ios"], Same("number-ios")),
+    word(&["numjobs"], Same("numjobs")),
+    word(&["runtime", "timeout"], Same("runtime")),
+    word(&["time_based"], Switch { on: "time-based", off: "" }),
+    word(&["ramp_time"], Same("ramp-time")),
+    word(&["startdelay"], Same("start-delay")),
+    word(&["loops"], Same("passes")),
+    word(&["rate"], Size("rate")),
+    word(&["rate_iops"], Same("rate-iops")),
+    word(&["rate_process"], Same("rate-process")),
+    word(&["rwmixread"], Same("rwmixread")),
+    word(&["rwmixwrite"], Meaning::Read(values::rwmixwrite)),
+    word(&["random_distribution"], Size("random-distribution")),
+    word(&["norandommap"], Switch { on: "norandommap", off: "" }),
+    word(&["randseed"], Same("seed")),
+    word(&["randrepeat", "allrandrepeat"], Meaning::Read(values::randrepeat)),
+    word(&["percentile_list"], Same("percentile-list")),
+    word(&["output_format"], Meaning::Read(values::output_format)),
+    word(&["nice"], Same("nice")),
+    word(&["cpus_allowed"], Same("pin")),
+    word(&["sync"], SYNC),
+    word(&["unlink"], Switch { on: "unlink", off: "" }),
+    word(&["end_fsync"], Switch { on: "end-fsync", off: "" }),
+    word(&["iomem_align", "mem_align"], Size("align")),
+    word(&["verify"], Meaning::Read(values::verify)),
+    word(&["zero_buffers"], Switch { on: "fill-random=0", off: "" }),
+    word(&["buffer_compress_percentage"], Meaning::Read(values::compressible)),
+    word(&["serialize_overlap"], Switch { on: "overlap=order", off: "" }),
+    word(&["continue_on_error"], CONTINUES),
+    word(&["fallocate"], Meaning::Read(values::fallocate)),
+    word(&["hipri"], Switch { on: "hipri", off: "" }),
+    word(&["sqthread_poll"], Switch { on: "sqpoll", off: "" }),
+    word(
+        &["eta"],
+        Choice {
+            values: &[("always", ""), ("auto", ""), ("never", "--no-progress")],
+            or_else: "known are always, auto and never",
+        },
+    ),
+    word(&["status_interval", "eta_newline"], Same("progress-every")),
+    // What is so anyhow, or makes no difference.
+    word(&["description", "random_generator", "unified_rw_reporting", "unit_base"], Ignored),
+    word(&["group_reporting", "thread", "invalidate", "refill_buffers", "scramble_buffers"], NOTHING),
+    word(&["clat_percentiles", "lat_percentiles", "slat_percentiles", "disk_util"], NOTHING),
+    word(&["overwrite", "exitall", "create_serialize"], NOTHING),
+    word(&["registerfiles", "fixedbufs", "nonvectored", "userspace_reap"], NOTHING),
+    word(
+        &["kb_base"],
+        Choice { values: &[("1024", "")], or_else: "there is 1024 alone: k and KB are 1024 bytes" },
+    ),
+    word(
+        &["io_submit_mode"],
+        Choice {
+            values: &[("inline", "")],
+            or_else: "with --rate-iops requests are due whether the target follows or not, which is what offload is for: leave it \
+                  out",
+        },
+    ),
+    word(&["zonemode"], Choice { values: &[("none", "")], or_else: ZONES }),
+    // What comes later.
+    word(&["thinktime", "thinktime_spin", "thinktime_blocks", "thinktime_blocks_type"], Later(THINKTIME)),
+    word(&["thinktime_iotime", "rate_ignore_thinktime"], Later(THINKTIME)),
+    word(&["fsync", "fdatasync"], Later(SYNCS)),
+    word(&["sync_file_range", "write_barrier"], Later(SYNCS)),
+    // What there is not.
+    word(
+        &["ba", "blockalign", "bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand", "offset_align"],
+        No(BLOCKS),
+    ),
+    word(
+        &["offset_increment"],
+        No("jobs share one sequence; use --target-offset with --steps to move targets apart"),
+    ),
+    word(
+        &["rw_sequencer", "percentage_random"],
+        No("requests are either sequential or random; use --steps for series"),
+    ),
+    word(&["directory", "filename_format", "unique_filename", "opendir", "lockfile", "nrfiles"], No(FILES)),
+    word(&["nr_files", "openfiles", "file_service_type", "filesize", "file_append", "filetype"], No(FILES)),
+    word(&["create_fsync", "create_on_open", "create_only", "allow_file_create"], No(FILES)),
+    word(
+        &["fill_device", "fill_fs"],
+        No("a run ends with the target; give --rw write without --size to write all of it"),
+    ),
+    word(&["unlink_each_loop"], No("use --between-passes recreate with --steps")),
+    word(&["fsync_on_close"], No("use --end-fsync with --steps")),
+    word(&["fadvise_hint"], No("runs go past the page cache; with --buffered the kernel decides")),
+    word(&["pre_read"], No("use --buffered and a first pass (--passes 2) to warm the page cache")),
+    word(&["write_hint"], No("writes have no lifetime")),
+    word(&["atomic"], No("there are no atomic writes")),
+    word(
+        &["allow_mounted_write"],
+        No("a device that is mounted, held or in use is never written; --destroy allows others"),
+    ),
+    word(&["mem", "iomem"], No("use --hugepages, or --shared-memory with --steps")),
+    word(&["hugepage_size"], No("--hugepages takes those of the kernel's default size")),
+    word(&["lockmem"], No("memory is not locked; --buffer-memory says how much data takes")),
+    word(&["iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete_min"], No(HANDED)),
+    word(&["iodepth_batch_complete", "iodepth_batch_complete_max", "iodepth_low"], No(HANDED)),
+    word(
+        &["sqthread_poll_cpu", "uncached", "nowait", "force_async", "cmd_type", "hipri_percentage"],
+        No(HANDED),
+    ),
+    word(&["cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit"], No(PRIORITY)),
+    word(&["prio", "prioclass"], No(PRIORITY)),
+    word(&["cpumask", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy"], No(CPUS)),
+    word(&["cgroup", "cgroup_nodelete", "cgroup_weight"], No("use 'systemd-run --scope' around the command")),
+    word(&["uid", "gid"], No("use sudo(8) or setpriv(1) around the command")),
+    word(&["exec_prerun", "exec_postrun"], No("use the shell: iosonar run … && COMMAND")),
+    word(&["ioscheduler"], No("write it to /sys/block/DEVICE/queue/scheduler before the run")),
+    word(
+        &["zonesize", "zonecapacity", "zonerange", "zoneskip", "read_beyond_wp", "max_open_zones"],
+        No(ZONES),
+    ),
+    word(
+        &["job_max_open_zones", "ignore_zone_limits", "zone_reset_threshold", "zone_reset_frequency"],
+        No(ZONES),
+    ),
+    word(&["trim_percentage", "trim_verify_zero", "trim_backlog", "trim_backlog_batch"], No(TRIMS)),
+    word(&["verify_only", "do_verify", "verify_interval", "verify_offset", "verify_pattern"], No(CHECKS)),
+    word(&["verify_fatal", "verify_dump", "verify_async", "verify_async_cpus", "verify_backlog"], No(CHECKS)),
+    word(
+        &["verify_backlog_batch", "experimental_verify", "verify_state_load", "verify_state_save"],
+        No(CHECKS),
+    ),
+    word(&["buffer_pattern", "buffer_compress_chunk", "dedupe_percentage", "dedupe_mode"], No(CONTENT)),
+    word(&["dedupe_working_set_percentage", "dedupe_global"], No(CONTENT)),
+    word(
+        &["read_iolog", "read_iolog_chunked", "replay_no_stall", "replay_redirect", "replay_scale"],
+        No(REPLAYS),
+    ),
+    word(&["replay_align", "replay_time_scale", "replay_skip"], No(REPLAYS)),
+    word(&["merge_blktrace_file", "merge_blktrace_scalars", "merge_blktrace_iters"], No(MERGES)),
+    word(&["write_iolog"], No("every request is recorded: 'iosonar convert DIR x.iolog' makes a log of fio")),
+    word(
+        &["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "per_job_logs"],
+        No(RECORDED),
+    ),
+    word(&["bwavgtime", "iopsavgtime", "log_entries", "log_avg_msec", "log_hist_msec"], No(RECORDED)),
+    word(
+        &["log_hist_coarseness", "log_max_value", "log_offset", "log_prio", "log_compression"],
+        No(RECORDED),
+    ),
+    word(
+        &["log_compression_cpus", "log_store_compressed", "log_unix_epoch", "log_alternate_epoch"],
+        No(RECORDED),
+    ),
+    word(&["log_alternate_epoch_clock_id", "bandwidth_log", "inflate_log"], No(RECORDED)),
+    word(&["rate_min", "ratemin", "rate_iops_min", "rate_cycle", "ratecycle"], No(LIMITS)),
+    word(
+        &["max_latency", "latency_target", "latency_window", "latency_percentile", "latency_run"],
+        No(LIMITS),
+    ),
+    word(&["ignore_error", "error_dump", "exitall_on_error"], No(FAILS)),
+    word(&["wait_for", "stonewall", "wait_for_previous", "new_group", "exit_what", "profile"], No(JOBS)),
+    word(&["flow_id", "flow", "flow_sleep"], No(FLOW)),
+    word(
+        &["clocksource", "gtod_reduce", "gtod_cpu", "disable_lat", "disable_clat", "disable_slat"],
+        No(TIMES),
+    ),
+    word(&["disable_bw_measurement", "disable_bw", "stats"], No(TIMES)),
+    word(&["significant_figures"], No("percentiles are right to 0.1 %; --json prints nanoseconds")),
+    word(&["block_error_percentiles"], No(TRIMS)),
+    word(
+        &["steadystate", "ss", "steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp"],
+        No(STEADY),
+    ),
+    // Options of the command itself.
+    word(&["output"], No("use the shell's > FILE; --out DIR names the directory of the result")),
+    word(
+        &["minimal", "terse_version", "append_terse"],
+        No("use --output-format json, or 'iosonar export DIR --to csv'"),
+    ),
+    word(&["parse_only", "showcmd"], No("use --show-plan: it prints the plan and stops")),
+    word(&["section", "max_jobs", "alloc_size", "aux_path", "warnings_fatal"], No(JOBS)),
+    word(
+        &["readonly"],
+        No("--rw read and randread write nothing; a block device is written with --destroy alone"),
+    ),
+    word(
+        &["debug", "cpuclock_test", "crctest", "idle_prof"],
+        No("'iosonar show DIR' says how well the run itself did"),
+    ),
+    word(&["cmdhelp", "enghelp"], No("use 'iosonar run --help'")),
+    word(&["server", "daemonize", "client", "remote_config", "trigger_file", "trigger_timeout"], No(CLIENTS)),
+    word(&["trigger", "trigger_remote"], No(CLIENTS)),
+    word(&["merge_blktrace_only"], No(MERGES)),
+];
+
+/// A switch that says what is so anyhow.
+const NOTHING: Meaning = Switch { on: "", off: "" };
+
+const SYNC: Meaning = Choice {
+    values: &[("1", "--sync"), ("sync", "--sync"), ("0", ""), ("none", "")],
+    or_else: "there are none and sync (O_SYNC): use --sync",
+};
+
+const CONTINUES: Meaning = Choice {
+    values: &[("none", "--max-errors=0"), ("all", ""), ("io", ""), ("read", ""), ("write", "")],
+    or_else: "known are none, read, write, io and all; --max-errors N stops a target after N failed requests",
+};

@@ -1,0 +1,96 @@
+//! Every option of fio is known, and what is typed becomes what is meant.
+
+use super::table::WORDS;
+use super::*;
+
+/// `fio --cmdhelp=all` of fio 3.33, names only.
+const OPTIONS: &str = include_str!("../../tests/fixtures/fio/options-3.33.txt");
+
+fn run(line: &str) -> Result<Translated, String> {
+    translate(["iosonar", "run"].into_iter().chain(line.split_whitespace()).map(OsString::from))
+}
+
+#[track_caller]
+fn ours(line: &str) -> String {
+    let args = run(line).unwrap().args;
+    args[2..].iter().map(|arg| arg.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_option_of_fio_is_in_the_table_once() {
+    let mut names: Vec<&str> = WORDS.iter().flat_map(|word| word.names).copied().collect();
+    for option in OPTIONS.lines() {
+        assert!(word(option).is_some(), "{option} is an option of fio, and the table has it not");
+    }
+    names.sort_unstable();
+    let count = names.len();
+    names.dedup();
+    assert_eq!(names.len(), count, "a name stands twice in the table");
+    assert!(OPTIONS.lines().count() > 200);
+}
+
+#[test]
+fn words_become_ours() {
+    for (fio, want) in [
+        ("--filename=/dev/sda:b\\:c --rw randread", "--target=/dev/sda --target=b:c --rw=randread"),
+        ("--bs 4KB --size=1GB --direct=1", "--bs=4K --size=1G"),
+        ("--bssplit=4kb/60:64kB/40 --bs=,8kb", "--bssplit=4k/60:64k/40 --bs=,8k"),
+        ("--bs=4KiB --bs=512b --bs=8s", "--bs=4KiB --bs=512b --bs=8s"),
+        ("--direct=0 --time_based --time_based=0", "--buffered --time-based"),
+        ("--time_based 1 plan.toml", "--time-based plan.toml"),
+        ("--rwmixwrite=30 --startdelay 5 --loops=3", "--rwmixread=70 --start-delay=5 --passes=3"),
+        ("--ioengine=libaio --ioengine=io_uring", "--engine=aio --engine=uring"),
+        ("--ioengine psync --group_reporting --thread --name=a", "--engine=threads --name=a"),
+        ("--sync --rw=read --sync=0 --sync 1", "--sync --rw=read --sync"),
+        ("--io_limit=50% --output-format=json", "--io-size=50% --json"),
+        ("--output-format=normal --eta=never --randseed=3", "--no-progress --seed=3"),
+        ("--zero_buffers --buffer_compress_percentage=30", "--fill-random=0 --fill-random=70"),
+        ("--nice -5 -t a b --fill_random=3", "--nice=-5 -t a b --fill-random=3"),
+        ("-t a -- --filename", "-t a -- --filename"),
+    ] {
+        assert_eq!(ours(fio), want, "{fio}");
+    }
+    assert!(run("--filename=a:b").unwrap().notes[0].contains("each of the 2 targets"));
+    assert!(run("--ioengine=sync").unwrap().notes[0].contains("--engine threads"));
+    let other = translate(["iosonar", "replay", "--filename=a"].into_iter().map(OsString::from)).unwrap();
+    assert_eq!(other.args[2], "--filename=a");
+}
+
+#[test]
+fn what_there_is_not_is_refused_by_name() {
+    for (line, why) in [
+        ("--thinktime=5", "run has not yet: pauses"),
+        ("--fsync 8", "run has not yet: flushes"),
+        ("--fdatasync=8", "run has not yet: flushes"),
+        ("--iodepth_batch=4", "run has not: each request"),
+        ("--iodepth-low=4", "run has not: each request"),
+        ("--ioengine=rbd", "--ioengine=rbd: there is no such engine"),
+        ("--output-format=terse", "there are normal and json"),
+        ("--verify=crc32c", "--verify contents"),
+        ("--rw=randtrim", "no trims"),
+        ("--sync=dsync", "O_SYNC"),
+        ("--name=a --rw=read --name=b", "two jobs"),
+        ("--loops=3 --runtime=5", "--passes"),
+        ("--bs", "--bs needs a value"),
+        ("--direct=2", "known are 0, 1"),
+        ("--rwmixwrite=101", "from 0 to 100"),
+    ] {
+        let error = run(line).unwrap_err();
+        assert!(error.contains(why), "{line}: {error}");
+    }
+}
+
+#[test]
+fn a_job_file_becomes_its_commands() {
+    let text = "; a comment\n[global]\nrw=randread\nbs = 4k # here, too\n\n[one]\nfilename=/dev/sdx\ntime_based\n[two]\n";
+    assert_eq!(
+        commands_of_job_file(text).unwrap(),
+        [
+            "iosonar run --name=one --rw=randread --bs=4k --filename=/dev/sdx --time_based",
+            "iosonar run --name=two --rw=randread --bs=4k"
+        ]
+    );
+    for text in ["", "[one]\n", "hello\n", "version = 1\n[engine]\nkind = \"null\"\n"] {
+        assert_eq!(commands_of_job_file(text), None, "{text}");
+    }
+}

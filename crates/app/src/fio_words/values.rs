@@ -1,0 +1,147 @@
+//! Values of fio's options that are written otherwise here.
+
+/// What becomes of a value.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    /// In our words.
+    pub args: Vec<String>,
+    /// What fio would do otherwise.
+    pub note: Option<String>,
+}
+
+type Result = std::result::Result<Read, String>;
+
+fn args(args: impl IntoIterator<Item = String>) -> Result {
+    Ok(Read { args: args.into_iter().collect(), note: None })
+}
+
+fn percent(value: &str) -> std::result::Result<u8, String> {
+    let number = value.trim_end_matches('%').parse().ok().filter(|percent| *percent <= 100);
+    number.ok_or_else(|| "it is no whole number of percent from 0 to 100".to_string())
+}
+
+/// Sizes as fio reads them: `KB` is 1024 bytes, as `k` is. `KiB` stays 1024, where fio by default means 1000.
+pub fn size(value: &str) -> String {
+    let bytes = value.as_bytes();
+    let is_power = |at: usize| bytes.get(at).is_some_and(|b| b"kmgtpe".contains(&b.to_ascii_lowercase()));
+    let follows_digit = |at: usize| at > 0 && bytes[at - 1].is_ascii_digit();
+    let is_dropped = |at: usize| {
+        bytes[at].eq_ignore_ascii_case(&b'b') && at > 0 && is_power(at - 1) && follows_digit(at - 1)
+    };
+    value.char_indices().filter(|(at, _)| !is_dropped(*at)).map(|(_, c)| c).collect()
+}
+
+/// A list of files, parted by colons that no backslash precedes.
+pub fn filename(value: &str) -> Result {
+    let mut files = vec![String::new()];
+    let mut chars = value.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, files.last_mut()) {
+            (':', _) => files.push(String::new()),
+            ('\\', Some(file)) if chars.peek() == Some(&':') => file.extend(chars.next()),
+            (c, Some(file)) => file.push(c),
+            (_, None) => {}
+        }
+    }
+    files.retain(|file| !file.is_empty());
+    if files.is_empty() {
+        return Err("it names no file".into());
+    }
+    let note = (files.len() > 1).then(|| {
+        format!("each of the {} targets gets the whole pattern; fio spreads it over all of them", files.len())
+    });
+    Ok(Read { args: files.into_iter().map(|file| format!("--target={file}")).collect(), note })
+}
+
+/// fio's engines, and ours.
+pub fn ioengine(value: &str) -> Result {
+    let (ours, note) = match value {
+        "io_uring" => ("uring", None),
+        "libaio" => ("aio", None),
+        "psync" | "null" | "uring" | "aio" | "threads" | "sim" => {
+            (if value == "psync" { "threads" } else { value }, None)
+        }
+        "sync" | "vsync" | "pvsync" | "pvsync2" | "posixaio" => {
+            let note =
+                format!("--ioengine={value} is --engine threads here: pread and pwrite in blocking threads");
+            ("threads", Some(note))
+        }
+        _ => {
+            let known = "there are io_uring, libaio, psync and null (ours: uring, aio, threads, null, sim)";
+            return Err(format!("there is no such engine: {known}"));
+        }
+    };
+    Ok(Read { args: vec![format!("--engine={ours}")], note })
+}
+
+/// The share of writes is what reads leave.
+pub fn rwmixwrite(value: &str) -> Result {
+    args([format!("--rwmixread={}", 100 - percent(value)?)])
+}
+
+/// What can be compressed is what is not random.
+pub fn compressible(value: &str) -> Result {
+    args([format!("--fill-random={}", 100 - percent(value)?)])
+}
+
+/// `randrepeat=0`: other numbers in every run.
+pub fn randrepeat(value: &str) -> Result {
+    match value {
+        "1" => args([]),
+        "0" => {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            args([format!("--seed={}", now.as_nanos() as u64 >> 1)])
+        }
+        _ => Err("known are 0 and 1".into()),
+    }
+}
+
+/// Where reports go.
+pub fn output_format(value: &str) -> Result {
+    match value {
+        "normal" => args([]),
+        "json" => args(["--json".to_string()]),
+        "json+" => {
+            Err("there is no json+: json has percentiles, and the result directory every request".into())
+        }
+        _ => Err("there are normal and json; 'iosonar export DIR --to csv' prints every request".into()),
+    }
+}
+
+/// Directions of requests.
+pub fn rw(value: &str) -> Result {
+    let (kind, modifier) = value.split_once(':').map_or((value, None), |(kind, n)| (kind, Some(n)));
+    if kind.contains("trim") {
+        return Err("run issues no trims: there are read, write, rw, randread, randwrite and randrw".into());
+    }
+    match modifier {
+        None => args([format!("--rw={kind}")]),
+        Some(_) => {
+            Err("run has no sequences inside of a pattern: leave out what stands behind the colon, or use \
+                        --steps interleaved:N"
+                .into())
+        }
+    }
+}
+
+/// Checks of data, in fio's words and in ours.
+pub fn verify(value: &str) -> Result {
+    match value {
+        "0" => args([]),
+        "contents" | "location" => args([format!("--verify={value}")]),
+        _ => Err("run has no checksums in blocks: the content of a block follows from its place: use --verify contents \
+                  with --steps"
+            .into()),
+    }
+}
+
+/// How the space of files is reserved.
+pub fn fallocate(value: &str) -> Result {
+    match value {
+        "none" | "0" => args([]),
+        _ => {
+            Err("run makes no files: use --preallocate SIZE with --steps, or fallocate(1) before the run"
+                .into())
+        }
+    }
+}
