@@ -37,7 +37,8 @@ pages() {
         quiet report hostile -o hostile.html
         # What the pages have to show, told by the product's other end: one line for each request.
         "$program" export a --to csv -o requests.csv > /dev/null
-        "$program" analyze a --json > run.json
+        local run
+        for run in a b over hostile; do "$program" show "$run" --json > "$run.summary.json"; done
         rm -f device.img page.log
     )
 }

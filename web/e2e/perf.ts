@@ -38,7 +38,7 @@ export async function perf(requests: number): Promise<void> {
         bubbles: true,
         cancelable: true,
       };
-      plot.dispatchEvent(new WheelEvent("wheel", at));
+      plot.dispatchEvent(new WheelEvent("wheel", { ...at, ctrlKey: true }));
       await new Promise((resolve) => requestAnimationFrame(resolve));
       times.push(performance.now() - last);
       last = performance.now();

@@ -32,6 +32,31 @@ function exported(): Request[] {
     }));
 }
 
+const UNITS: Record<string, number> = {
+  ns: 1, µs: 1e3, ms: 1e6, s: 1e9, "": 1, "/s": 1, "%": 0.01,
+  B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40,
+  "B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9,
+};
+
+/** Whether a text is a value, rounded to the digits that it shows. */
+function shownAs(value: number, text: string): boolean {
+  const [, digits, unit] = /^([\d\s.]+?)\s*([^\d\s.]*)$/.exec(text.trim()) ?? [];
+  const factor = UNITS[unit ?? "?"];
+  if (digits === undefined || factor === undefined) return false;
+  const number = digits.replace(/\s/g, "");
+  const last = 10 ** -(number.split(".")[1]?.length ?? 0);
+  return Math.abs(Number(number) - value / factor) <= last * 0.5000001;
+}
+
+/** Pages, and the runs that they show. */
+const PAGES_OF_RUNS: [string, string[]][] = [
+  ["run", ["a"]],
+  ["part", ["a"]],
+  ["overload", ["over"]],
+  ["hostile", ["hostile"]],
+  ["compare", ["a", "b"]],
+];
+
 describe.skipIf(PAGES === "")("pages of real runs", () => {
   let browser: Browser;
   beforeAll(async () => {
@@ -56,6 +81,34 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     expect(s.skipped).toBe(0);
     expect(s.drawn).toBe(s.gridTotal);
     expect(o.problems).toEqual([]);
+    await o.page.close();
+  });
+
+  it.each(PAGES_OF_RUNS)("%s: every figure is the one of show --json", async (name, runs) => {
+    const o = await opened(name);
+    const summaries = runs.map((run) => JSON.parse(readFileSync(join(PAGES, `${run}.summary.json`), "utf8")));
+    // Tables of panels are made when they are opened.
+    await o.page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+    await o.page.evaluate(() => window.__report!.set({}));
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    const found = await o.page.evaluate(() =>
+      [...document.querySelectorAll<HTMLElement>("[data-figure]")].map((e) => ({
+        path: e.dataset["figure"]!,
+        run: Number(e.dataset["run"]),
+        value: e.dataset["value"]!,
+        text: e.textContent!,
+        where: e.closest<HTMLElement>("[data-panel]")?.dataset["panel"] ?? "text",
+      })),
+    );
+    expect(new Set(found.map((f) => f.where))).toEqual(new Set(["text", "sonar", "delay", "percentiles", ...(runs.length > 1 ? ["sonar-b"] : [])]));
+    for (const { path, run, value, text } of found) {
+      const told = path.split(".").reduce((at, key) => at?.[key], summaries[run]);
+      expect(Number(value), path).toBe(told);
+      expect(shownAs(Number(value), text), `${path} = ${value} is shown as ${text}`).toBe(true);
+    }
+    const label = await o.page.evaluate(() => document.querySelector("[data-panel=percentiles] canvas")!.getAttribute("aria-label")!);
+    const half = /50 % at most ([^,;.]*(?:\.\d+)?[^,;.]*)/.exec(label)![1]!;
+    expect(shownAs(summaries[0].latency.all.p50_ns, half), label).toBe(true);
     await o.page.close();
   });
 

@@ -68,6 +68,13 @@ async function plot(page: Page): Promise<{ x: number; y: number; w: number; h: n
 }
 
 const settle = (page: Page) => page.evaluate(() => window.__report!.set({}));
+/** Turns the wheel with Ctrl. */
+const zoom = async (page: Page) => {
+  await page.keyboard.down("Control");
+  await page.mouse.wheel({ deltaY: -300 });
+  await page.keyboard.up("Control");
+  await settle(page);
+};
 
 describe.each(Object.keys(BROWSERS) as (keyof typeof BROWSERS)[])("browser: %s", (row) => {
   test("opens, shows every request, asks for nothing", async () => {
@@ -129,13 +136,24 @@ describe("sonar", () => {
     });
   });
 
-  test("the wheel zooms around the pointer and counts what is in sight", () =>
+  test("the wheel alone scrolls the page", () =>
+    shown(html, {}, async ({ page }) => {
+      const { x, y, w, h } = await plot(page);
+      await page.mouse.move(x + w / 2, y + h / 2);
+      const before = await stats(page);
+      const top = await page.evaluate(() => window.scrollY);
+      await page.mouse.wheel({ deltaY: 300 });
+      await page.waitForFunction((from) => window.scrollY > from, { timeout: 5000 }, top);
+      await settle(page);
+      expect((await stats(page)).domain).toEqual(before.domain);
+    }));
+
+  test("Ctrl and the wheel zoom around the pointer and count what is in sight", () =>
     shown(html, { hash: "#dots=off" }, async ({ page }) => {
       const { x, y, w, h } = await plot(page);
       await page.mouse.move(x + w * 0.25, y + h / 2);
       const before = await stats(page);
-      await page.mouse.wheel({ deltaY: -300 });
-      await settle(page);
+      await zoom(page);
       const after = await stats(page);
       const share = (range: readonly [number, number], at: number) => (at - range[0]) / (range[1] - range[0]);
       const at = before.domain.t[0] + 0.25 * (before.domain.t[1] - before.domain.t[0]);
@@ -148,15 +166,14 @@ describe("sonar", () => {
       expect((await stats(page)).domain).toEqual(before.domain);
     }));
 
-  test("Shift and the wheel zoom the durations, Ctrl and the wheel nothing", () =>
+  test("Ctrl, Shift and the wheel zoom the durations", () =>
     shown(html, {}, async ({ page }) => {
       const { x, y, w, h } = await plot(page);
       await page.mouse.move(x + w / 2, y + h / 2);
       const before = await stats(page);
       await page.keyboard.down("Shift");
-      await page.mouse.wheel({ deltaY: -300 });
+      await zoom(page);
       await page.keyboard.up("Shift");
-      await settle(page);
       const after = await stats(page);
       expect(after.domain.t).toEqual(before.domain.t);
       expect(Math.log(after.domain.y[1] / after.domain.y[0])).toBeLessThan(

@@ -14,8 +14,8 @@ describe("bundle", () => {
   }, 60_000);
 
   test("is small", () => {
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(150_000);
-    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(55_000);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(160_000);
+    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(60_000);
     // With the page's own it stands in the head.
     expect(Buffer.byteLength(style)).toBeLessThanOrEqual(6_000);
   });

@@ -559,6 +559,24 @@ function percentilesOf(r: Requests): PageRun["percentiles"] {
   });
 }
 
+/** The figures of a summary, exact. */
+function figuresOf(r: Requests): Record<string, number> {
+  const found: Record<string, number> = { "counts.all.completed": r.n, "counts.all.failed": 0 };
+  const delay = (i: number) => Math.max(0, r.submitted[i]! - r.due[i]!);
+  const times = { latency: (i: number) => r.latency[i]!, delay, response: (i: number) => r.latency[i]! + delay(i) };
+  for (const [what, value] of Object.entries(times))
+    for (const scope of ["all", "read", "write"]) {
+      const all = Array.from({ length: r.n }, (_, i) => i).filter((i) => scope === "all" || (r.cls[i]! & 1) === (scope === "read" ? 0 : 1));
+      const sorted = Float64Array.from(all.map(value)).sort();
+      if (sorted.length === 0) continue;
+      const at = (share: number) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]!;
+      const key = `${what}.${scope}`;
+      found[`${key}.count`] = sorted.length;
+      for (const [name, share] of [["p50", 0.5], ["p90", 0.9], ["p99", 0.99], ["max", 1]] as const) found[`${key}.${name}_ns`] = at(share);
+    }
+  return found;
+}
+
 function runOf(index: number, r: Requests, options: PageOptions): Part {
   const isLoad = options.kind === "load";
   const all = seriesOf(index, r, isLoad);
@@ -574,6 +592,7 @@ function runOf(index: number, r: Requests, options: PageOptions): Part {
     end_ns: r.endNs,
     requests: r.n,
     completed: isLoad ? 0 : r.n,
+    figures: isLoad ? {} : figuresOf(r),
     has_timetable: true,
     limits: isLoad
       ? []

@@ -165,6 +165,7 @@ export function sampleRun(name: string, slow: number): PageRun {
     end_ns: END,
     requests: 523_012,
     completed: 523_012,
+    figures: {},
     has_timetable: true,
     limits: [],
     stamps: [],

@@ -6,6 +6,7 @@
 import type { PageMeta } from "../format/page";
 import type { Box, Painter } from "../render/painter";
 import type { Palette } from "../render/palette";
+import type { Cell } from "./figures";
 
 export interface ChartContext {
   readonly meta: PageMeta;
@@ -38,6 +39,6 @@ export interface SmallChart {
   /** One sentence for whoever cannot see the picture. */
   readonly describe: (context: ChartContext) => string;
   /** The numbers as a table: head, then rows. */
-  readonly table: (context: ChartContext) => readonly (readonly string[])[];
+  readonly table: (context: ChartContext) => readonly (readonly Cell[])[];
   readonly draw: (painter: Painter, box: Box, context: ChartContext) => Hover;
 }

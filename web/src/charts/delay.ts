@@ -1,7 +1,8 @@
 /** How late requests were submitted, and how many were waiting. */
 
+import { FAILED } from "../format/points";
 import { delayNs } from "../model/point-store";
-import { timeInQuestion } from "../model/view";
+import { type Range, timeInQuestion } from "../model/view";
 import { addRange } from "../model/pyramid";
 import { slotBins } from "../render/density";
 import { durationAxis, timeAxis } from "../render/axis";
@@ -10,10 +11,11 @@ import { faded } from "../render/palette";
 import { LogScale } from "../render/scale";
 import { count, duration, moment } from "../render/units";
 import { columnsIn, fill, shadesOf, show } from "./density-picture";
-import { byOperation, figures, histogram, totalOf } from "./histogram";
+import { type Cell, figureOf } from "./figures";
+import { byOperation, type Figures, figures, figuresOfCodes, histogram, totalOf } from "./histogram";
 import { collapseLine, limitLine, stalls } from "./marks";
 import { DASHED_B, type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
-import { fewPoints, stampAll, words } from "./sonar";
+import { eachPoint, fewPoints, isOfSummary, MOST_COUNTED, stampAll, wholeCells, words } from "./sonar";
 import { largest, outlineOf, type Steps, stepsOf, sum, valueAt } from "./steps";
 
 const GRID = "delay.due";
@@ -185,20 +187,59 @@ function side(p: Painter, _box: Box, scene: Scene): (x: number, y: number) => st
   };
 }
 
-function describe(scene: Scene): string {
-  const counts = delays(scene);
-  const f = counts && figures(counts, scene.rows);
-  return f
-    ? `Delay of requests behind their timetable: median ${words(f.p50)}, at most ${words(f.max)} in sight.`
-    : "Delay of requests behind their timetable.";
+/** Figures of the delay: of the whole run those of the summary; of a part from single requests, else from stored columns. */
+interface DelayFigures extends Figures {
+  /** Width of a stored column, where the ends are those of columns and times are as wide as rows. */
+  readonly step?: number;
 }
 
-function table(scene: Scene): string[][] {
+function partFigures(scene: Scene): DelayFigures | undefined {
+  const range = timeInQuestion(scene.view);
+  return figuresOfPoints(scene, range) ?? figuresOfColumns(scene);
+}
+
+function figuresOfColumns(scene: Scene): DelayFigures | undefined {
   const counts = delays(scene);
-  if (!counts) return [["Not decoded yet"]];
-  const f = figures(counts, scene.rows);
-  return [
-    ["In sight", "Requests", "p50", "p99", "max"],
-    ["All", count(f.requests), words(f.p50), words(f.p99), words(f.max)],
-  ];
+  const step = scene.run.grids.find((g) => g.id === GRID)?.width;
+  return counts && step ? { ...figures(counts, scene.rows, longestOf(scene)), step } : undefined;
+}
+
+/** The longest delay of the run; a ramp is not in the summary. */
+function longestOf({ run }: Scene): number {
+  if (figureOf(run, "delay.all.count") !== run.completed) return Infinity;
+  return figureOf(run, "delay.all.max_ns") ?? Infinity;
+}
+
+function figuresOfPoints(scene: Scene, [from, to]: Range): Figures | undefined {
+  const { points } = scene.data;
+  if (!points.isSure("due") || points.near("due", [from, to]) > MOST_COUNTED) return undefined;
+  const blocks = points.get("due", [from, to]);
+  if (!blocks) return undefined;
+  const counts = new Float64Array(1 << 16);
+  eachPoint(blocks, scene, [from, to], (p, i) => p.classes[i]! & FAILED || counts[p.delay[i]!]!++, "due");
+  return figuresOfCodes(counts, longestOf(scene));
+}
+
+function describe(scene: Scene): string {
+  const what = "Delay of requests behind their timetable";
+  if (isOfSummary(scene, "delay.all.count") && !scene.view.brush) {
+    const time = (name: string) => words(figureOf(scene.run, `delay.all.${name}`));
+    return `${what}: median ${time("p50_ns")}, at most ${time("max_ns")}.`;
+  }
+  const f = partFigures(scene);
+  return f ? `${what}: median ${about(f, f.p50)}, at most ${about(f, f.max)} in sight.` : `${what}.`;
+}
+
+function about({ step }: DelayFigures, ns: number | undefined): string {
+  return `${step && ns ? "≈ " : ""}${words(ns)}`;
+}
+
+function table(scene: Scene): Cell[][] {
+  const head = ["Requests", "p50", "p99", "max"];
+  if (isOfSummary(scene, "delay.all.count") && !scene.view.brush)
+    return [["The whole run", ...head], wholeCells(scene, "All", "delay.all")];
+  const f = partFigures(scene);
+  if (!f) return [["Not decoded yet"]];
+  const name = `${scene.view.brush ? "Brushed" : "In sight"}${f.step ? ` (in steps of ${duration(f.step)})` : ""}`;
+  return [[name, ...head], ["All", count(f.requests), about(f, f.p50), about(f, f.p99), about(f, f.max)]];
 }

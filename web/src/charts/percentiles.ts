@@ -7,22 +7,42 @@ import { faded, type Palette } from "../render/palette";
 import { LinearScale, LogScale } from "../render/scale";
 import { count, duration } from "../render/units";
 import type { ChartContext, Hover, SmallChart } from "./chart";
+import { type Cell, figureCell, figureOf } from "./figures";
 
 const HALF = Math.log10(2);
 const DASH = [5, 3];
 /** Between two points of a curve, in nines. */
 const STEP = 0.06;
+/** Nines that differ less are the same share. */
+const SAME = 1e-6;
 
 interface Curve extends PagePercentiles {
   /** `A` or `B` where there are two, else empty. */
   readonly run: string;
+  readonly index: number;
+}
+
+/** Percentiles that the summary has, by their nines. */
+const NAMED: readonly (readonly [nines: number, name: string])[] = [
+  [HALF, "p50_ns"],
+  [1, "p90_ns"],
+  [2, "p99_ns"],
+  [3, "p99_9_ns"],
+  [4, "p99_99_ns"],
+  [5, "p99_999_ns"],
+];
+
+/** Where the summary has a percentile of a curve; undefined where it has none. */
+function pathOf({ of, scope }: PagePercentiles, nines: number): string | undefined {
+  const name = NAMED.find(([n]) => Math.abs(n - nines) < SAME)?.[1];
+  return name && `${of === "service" ? "latency" : of}.${scope}.${name}`;
 }
 
 function curves({ meta, showB }: ChartContext): Curve[] {
   const compares = showB && meta.runs.length > 1;
   const runs = meta.runs.slice(0, compares ? 2 : 1);
   const all = runs.flatMap(({ percentiles }, i) =>
-    percentiles.map((curve): Curve => ({ ...curve, run: compares ? (i === 0 ? "A" : "B") : "" })),
+    percentiles.map((curve): Curve => ({ ...curve, run: compares ? (i === 0 ? "A" : "B") : "", index: i })),
   );
   // Reads or writes alone repeat the whole; beside another run there is room for the whole only.
   const whole = (curve: Curve) => all.find((c) => c.run === curve.run && c.of === curve.of && c.scope === "all");
@@ -39,9 +59,16 @@ function share(nines: number): string {
   return percent.toFixed(Math.max(0, Math.ceil(nines - 2))).replace(/(\.\d*?)0+$/, "$1");
 }
 
-/** Time of the first point at or behind a share, which is true of the share as well. */
+/** Time of a share: of the point there, never of one beside it. */
 function timeAt(curve: Curve, nines: number): number | undefined {
-  return curve.points.find((point) => point[0] >= nines - 1e-3 && point[0] <= nines + STEP)?.[1];
+  return curve.points.find((point) => Math.abs(point[0] - nines) < SAME)?.[1];
+}
+
+/** The same from the summary, where it has this percentile. */
+function toldAt({ meta }: ChartContext, curve: Curve, nines: number): number | undefined {
+  const path = pathOf(curve, nines);
+  const told = path === undefined ? undefined : figureOf(meta.runs[curve.index], path);
+  return told ?? timeAt(curve, nines);
 }
 
 function name(curve: Curve): string {
@@ -121,7 +148,7 @@ function describe(context: ChartContext): string {
   const said = curves(context)
     .filter((curve) => curve.scope === "all")
     .map((curve) => {
-      const [half, most] = [timeAt(curve, HALF), timeAt(curve, 2)];
+      const [half, most] = [toldAt(context, curve, HALF), toldAt(context, curve, 2)];
       const parts = [
         ...(half === undefined ? [] : [`50 % at most ${duration(half)}`]),
         ...(most === undefined ? [] : [`99 % at most ${duration(most)}`]),
@@ -131,16 +158,21 @@ function describe(context: ChartContext): string {
   return `${said.join("; ")}.`.replace(/^./, (letter) => letter.toUpperCase());
 }
 
-function table(context: ChartContext): string[][] {
+function table(context: ChartContext): Cell[][] {
   const all = curves(context);
   const rows = stops(all).map((n) => [
     `${share(n)} %`,
-    ...all.map((curve) => {
-      const ns = timeAt(curve, n);
-      return ns === undefined ? "" : duration(ns);
-    }),
+    ...all.map((curve) => cellAt(context, curve, n)),
   ]);
   return [["of the requests", ...all.map(name)], ...rows];
+}
+
+function cellAt({ meta }: ChartContext, curve: Curve, nines: number): Cell {
+  const path = pathOf(curve, nines);
+  const run = meta.runs[curve.index];
+  if (path !== undefined && figureOf(run, path) !== undefined) return figureCell(run, curve.index, path, duration);
+  const ns = timeAt(curve, nines);
+  return ns === undefined ? "" : duration(ns);
 }
 
 export const PERCENTILES: SmallChart = {

@@ -8,6 +8,7 @@ import type { InkScale } from "../render/density";
 import type { Box, Color, Painter } from "../render/painter";
 import type { Palette } from "../render/palette";
 import type { Hover } from "./chart";
+import type { Cell } from "./figures";
 
 export interface Scene {
   readonly meta: PageMeta;
@@ -51,7 +52,7 @@ export interface TimeChart {
   readonly height: number;
   readonly has: (run: PageRun) => boolean;
   readonly describe: (scene: Scene) => string;
-  readonly table: (scene: Scene) => readonly (readonly string[])[];
+  readonly table: (scene: Scene) => readonly (readonly Cell[])[];
   readonly draw: (p: Painter, box: Box, scene: Scene) => Drawn;
   /** What stands beside it and shares its y axis. */
   readonly side?: (p: Painter, box: Box, scene: Scene) => Hover;

@@ -13,12 +13,13 @@ import { rgb } from "../render/palette";
 import { LinearScale } from "../render/scale";
 import { count, duration, moment } from "../render/units";
 import { cells, brush, columnsIn, fill, shadesOf, show } from "./density-picture";
+import { type Cell, figureCell, figureOf } from "./figures";
 import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, totalOf } from "./histogram";
 import { collapseLine, heldCurves, limitLine, MARKS, passMarks, stalls } from "./marks";
 import { type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
 
 /** Points that are counted on the fly, at most: 40 ms on a small machine. */
-const MOST_COUNTED = 2_000_000;
+export const MOST_COUNTED = 2_000_000;
 
 export const BASE_WORDS = {
   start: "submission",
@@ -462,11 +463,10 @@ function figuresOfGrid(scene: Scene, range: Range): SonarFigures | undefined {
   };
 }
 
-/** The longest latency of the run, where its targets tell theirs; they leave out what belongs to a ramp. */
+/** The longest latency of the run, by the summary. It leaves out what belongs to a ramp, and then does not bind. */
 function longestOf({ run }: Scene): number {
-  const known = run.parts.filter((part) => part.kind === "target");
-  if (known.reduce((n, part) => n + part.completed, 0) !== run.completed) return Infinity;
-  return Math.max(0, ...known.map((part) => part.max_ns ?? Infinity));
+  if (figureOf(run, "latency.all.count") !== run.completed) return Infinity;
+  return figureOf(run, "latency.all.max_ns") ?? Infinity;
 }
 
 /** A brush to the digits in which it is told, so that what is said is what was counted. */
@@ -492,10 +492,28 @@ function describe(scene: Scene): string {
   return `Latency of ${count(scene.run.completed)} requests over ${over}.${bandWords("read")}${bandWords("write")}${stallWords}${endWords}`;
 }
 
-function table(scene: Scene): string[][] {
+/** A row of the summary's figures, for the whole run. */
+export function wholeCells({ run, index }: Scene, name: string, path: string): Cell[] {
+  const times = ["p50_ns", "p99_ns", "max_ns"].map((figure) => figureCell(run, index, `${path}.${figure}`, duration));
+  return [name, figureCell(run, index, `${path}.count`, count), ...times];
+}
+
+/** Whether nothing but the whole run is asked for, so that the summary has the figures. */
+export function isOfSummary(scene: Scene, path: string): boolean {
+  const { read, write, pushed } = scene.view.on;
+  return isWhole(scene) && read && write && pushed && figureOf(scene.run, path) !== undefined;
+}
+
+function table(scene: Scene): Cell[][] {
+  if (isOfSummary(scene, "latency.all.count")) return [
+    ["The whole run", "Requests", "p50", "p99", "max"],
+    wholeCells(scene, "Reads", "latency.read"),
+    wholeCells(scene, "Writes", "latency.write"),
+    wholeCells(scene, "All", "latency.all"),
+  ];
   const found = sonarFigures(scene, told(scene, xRange(scene.view)).range);
   if (!found) return [["Not decoded yet"]];
-  const head = `In sight${found.step && !isWhole(scene) ? ` (in steps of ${stepWords(scene, found.step)})` : ""}`;
+  const head = `In sight${found.step ? ` (in steps of ${stepWords(scene, found.step)})` : ""}`;
   return [
     [head, "Requests", "p50", "p99", "max"],
     figureCells("Reads", found, found.read),

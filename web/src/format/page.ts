@@ -92,6 +92,11 @@ requests: number,
  */
 completed: number, 
 /**
+ * Figures of the summary by their path in `iosonar show --json`: `latency.read.p99_ns`. Whatever describes the whole
+ * run is shown from here, not from grids. Empty for a load.
+ */
+figures: { [key in string]: number }, 
+/**
  * Whether requests were due at times of their own, so that delay and demand mean something.
  */
 has_timetable: boolean, 

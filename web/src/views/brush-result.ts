@@ -11,12 +11,14 @@ const HEAD = ["Brushed", "Requests", "p50", "p99", "Longest"];
 export class BrushResult {
   readonly root = el("div", { class: "v-brush", hidden: "" });
   private readonly live = el("p", { role: "status", "aria-live": "polite", "data-role": "brush-words" });
+  private readonly exactness = el("p", { class: "v-note", "data-role": "exactness" });
   private readonly table = el("table", { "data-role": "brush" });
 
   constructor(clear: () => void) {
     this.root.append(
       this.live,
       this.table,
+      this.exactness,
       button("clear", "clear the brush (Esc)", { "data-role": "clear-brush" }, clear),
     );
   }
@@ -28,7 +30,9 @@ export class BrushResult {
     const rows = scenes.flatMap((scene) => rowsOf(scene, brush, scenes.length > 1, isFinal));
     this.table.replaceChildren(row("th", HEAD), ...rows.map((cells) => row("td", cells)));
     const first = scenes[0];
-    if (isFinal && first) setText(this.live, sentence(first, brush));
+    if (!first) return;
+    setText(this.exactness, exactness(first, brush, isFinal));
+    if (isFinal) setText(this.live, sentence(first, brush));
   }
 }
 
@@ -55,6 +59,15 @@ function rowsOf(scene: Scene, brush: Range, isOneOfTwo: boolean, isFinal: boolea
   ];
   if (pushed > 0) rows.push([name("of them pushed back"), count(pushed), "–", "–", "–"]);
   return rows;
+}
+
+/** Where the figures come from, and how right they are. */
+function exactness(scene: Scene, brush: Range, isFinal: boolean): string {
+  const found = sonarFigures(scene, told(scene, brush).range, isFinal ? undefined : MOST_WHILE_MOVING);
+  if (!found) return "";
+  if (found.step) return `from stored columns of ${stepWords(scene, found.step)}: numbers are exact for whole columns, times to 3.7 %`;
+  const about = found.isExact ? "" : "; a request at an end may lie on either side";
+  return `from single requests: numbers are exact, times to 0.1 %${about}`;
 }
 
 function sentence(scene: Scene, brush: Range): string {

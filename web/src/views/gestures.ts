@@ -110,9 +110,9 @@ class Listener {
     this.kind = undefined;
   }
 
-  /** Ctrl and the wheel are the browser's zoom. */
+  /** The wheel alone scrolls the page. Browsers report a pinch on a touchpad as the wheel with Ctrl. */
   private onWheel(e: WheelEvent): void {
-    if (e.ctrlKey) return;
+    if (!e.ctrlKey && !e.metaKey) return;
     e.preventDefault();
     const unit = e.deltaMode === 1 ? 33 : e.deltaMode === 2 ? 400 : 1;
     // With Shift some browsers turn the wheel sideways.

@@ -3,7 +3,7 @@
 import { el } from "./dom";
 
 const MOUSE: readonly (readonly [string, string])[] = [
-  ["wheel, pinch", "zoom time at the pointer; with Shift the latency"],
+  ["Ctrl and wheel, pinch", "zoom time at the pointer; with Shift the latency. The wheel alone scrolls the page"],
   ["drag", "move"],
   ["Shift and drag", "choose a part of the time: all panels follow"],
   ["Alt and drag", "zoom to a box"],

@@ -1,6 +1,7 @@
 //! The page itself.
 
 use super::blocks::Blocks;
+use super::figures;
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
 use crate::units::{self, Charset};
@@ -10,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use iosonar_analyze::compare::{Comparison, Pairs, RatioBin};
 use iosonar_analyze::{
     ByScope, Caution, Counts, LimitResult, LimitVerdict, ROWS, ROWS_PER_DECADE, Scope, Severity, Summary,
-    TILE_COLUMNS, TimeStats,
+    TILE_COLUMNS, TargetSummary, TimeStats,
 };
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -236,34 +237,8 @@ fn optional(ns: Option<u64>) -> String {
 }
 
 fn tiles(out: &mut String, run: &str, s: &Summary) {
-    let c = &s.counts.all;
-    let pair = |stats: &Option<TimeStats>, values: fn(&TimeStats) -> [Option<u64>; 2]| {
-        stats.as_ref().map_or("–".to_string(), |t| values(t).map(optional).join(" / "))
-    };
-    let rate = s.throughput.delivered.map_or("–".to_string(), |r| {
-        format!(
-            "{} /s<br>{}",
-            units::request_rate(r.requests_per_second),
-            units::byte_rate(r.bytes_per_second)
-        )
-    });
-    let share = s.throughput.delivered_share;
-    let met = share.map_or("no timetable".to_string(), |share| format!("{} %", units::number(share * 100.0)));
-    let failed = format!("{}<br>failed {}", units::grouped(c.completed), units::grouped(c.failed));
     _ = writeln!(out, "<section class=\"tiles\" aria-label=\"{run}Figures\">");
-    let issue_error = match s.health.means {
-        Some(_) => pair(&s.health.issue_error, |t| [t.p99_ns, Some(t.max_ns)]),
-        None => "not known".to_string(),
-    };
-    for (name, value, link) in [
-        ("requests completed", failed, "#counts"),
-        ("delivered", rate, "throughput"),
-        ("of the demanded rate", met, "throughput"),
-        ("latency p50 / p99", pair(&s.latency.all, |t| [Some(t.p50_ns), t.p99_ns]), "sonar"),
-        ("latency p99.9 / max", pair(&s.latency.all, |t| [t.p99_9_ns, Some(t.max_ns)]), "percentiles"),
-        ("delay p99 / max", pair(&s.delay.all, |t| [t.p99_ns, Some(t.max_ns)]), "delay"),
-        ("issue error p99 / max", issue_error, "#table-health"),
-    ] {
+    for (name, value, link) in tile_values(run, s) {
         // A panel is the viewer's; without it the link leads to where it would be.
         let link = match link.strip_prefix('#') {
             Some(_) => format!("href=\"{link}\""),
@@ -272,6 +247,66 @@ fn tiles(out: &mut String, run: &str, s: &Summary) {
         _ = writeln!(out, "<a class=\"tile\" {link}><span>{run}{name}</span><b>{value}</b></a>");
     }
     out.push_str("</section>\n");
+}
+
+/// Name, value as HTML and target of the link of each tile.
+fn tile_values(run: &str, s: &Summary) -> [(&'static str, String, &'static str); 7] {
+    let c = &s.counts.all;
+    let count = |key: &str, n: u64| figures::hook(run, key, n, &units::grouped(n));
+    let pair = |key: &str, stats: &Option<TimeStats>, names: [&str; 2]| {
+        stats
+            .as_ref()
+            .map_or("–".to_string(), |t| names.map(|name| time_figure(run, key, name, t)).join(" / "))
+    };
+    let rate = s.throughput.delivered.map_or("–".to_string(), |r| {
+        let (requests, bytes) = (r.requests_per_second, r.bytes_per_second);
+        let per_second = format!("{} /s", units::request_rate(requests));
+        let requests = figures::hook(run, "throughput.delivered.requests_per_second", requests, &per_second);
+        let bytes =
+            figures::hook(run, "throughput.delivered.bytes_per_second", bytes, &units::byte_rate(bytes));
+        format!("{requests}<br>{bytes}")
+    });
+    let met = s.throughput.delivered_share.map_or("no timetable".to_string(), |share| {
+        let text = format!("{} %", units::number(share * 100.0));
+        figures::hook(run, "throughput.delivered_share", share, &text)
+    });
+    let completed = count("counts.all.completed", c.completed);
+    let failed = count("counts.all.failed", c.failed);
+    let issue_error = match s.health.means {
+        Some(_) => pair("health.issue_error", &s.health.issue_error, ["p99_ns", "max_ns"]),
+        None => "not known".to_string(),
+    };
+    [
+        ("requests completed", format!("{completed}<br>failed {failed}"), "#counts"),
+        ("delivered", rate, "throughput"),
+        ("of the demanded rate", met, "throughput"),
+        ("latency p50 / p99", pair("latency.all", &s.latency.all, ["p50_ns", "p99_ns"]), "sonar"),
+        ("latency p99.9 / max", pair("latency.all", &s.latency.all, ["p99_9_ns", "max_ns"]), "percentiles"),
+        ("delay p99 / max", pair("delay.all", &s.delay.all, ["p99_ns", "max_ns"]), "delay"),
+        ("issue error p99 / max", issue_error, "#table-health"),
+    ]
+}
+
+/// The times of a distribution under their names in the summary, in the order of the tables.
+fn times(t: &TimeStats) -> [(&'static str, Option<u64>); 11] {
+    [
+        ("min_ns", Some(t.min_ns)),
+        ("mean_ns", Some(t.mean_ns)),
+        ("stddev_ns", t.stddev_ns),
+        ("p50_ns", Some(t.p50_ns)),
+        ("p90_ns", t.p90_ns),
+        ("p95_ns", t.p95_ns),
+        ("p99_ns", t.p99_ns),
+        ("p99_9_ns", t.p99_9_ns),
+        ("p99_99_ns", t.p99_99_ns),
+        ("p99_999_ns", t.p99_999_ns),
+        ("max_ns", Some(t.max_ns)),
+    ]
+}
+
+fn time_figure(run: &str, key: &str, name: &str, t: &TimeStats) -> String {
+    let known = times(t).into_iter().find_map(|(n, ns)| ns.filter(|_| n == name));
+    known.map_or("–".to_string(), |ns| figures::hook(run, &format!("{key}.{name}"), ns, &time(ns)))
 }
 
 /// The whole run as one picture: what is seen first, and all that is seen without a script.
@@ -382,32 +417,28 @@ fn plain_table(out: &mut String, head: &[&str], rows: &[Vec<String>]) {
 }
 
 fn times_table(out: &mut String, run: &str, caption: &str, stats: &ByScope<Option<TimeStats>>) {
-    let row = |scope: Scope| Some(time_cells(scope.name(), stats.get(scope).as_ref()?));
+    let id = caption.split(':').next().unwrap_or_default().to_lowercase();
+    let key = |scope: Scope| format!("{id}.{}", scope.name().replace('-', "_"));
+    let row = |scope: Scope| Some(time_cells(run, &key(scope), scope.name(), stats.get(scope).as_ref()?));
     let rows: Vec<_> = Scope::ALL.into_iter().filter_map(row).collect();
     if !rows.is_empty() {
-        let id = caption.split(':').next().unwrap_or_default().to_lowercase();
         table(out, run, &format!("table-{id}"), caption, &time_heads("class"), &rows);
     }
 }
 
-fn time_heads(first: &str) -> [&str; 11] {
-    [first, "requests", "min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max"]
+fn time_heads(first: &str) -> [&str; 13] {
+    [
+        first, "requests", "min", "mean", "std dev", "p50", "p90", "p95", "p99", "p99.9", "p99.99",
+        "p99.999", "max",
+    ]
 }
 
-fn time_cells(name: &str, t: &TimeStats) -> Vec<String> {
-    vec![
-        name.to_string(),
-        units::grouped(t.count),
-        time(t.min_ns),
-        time(t.mean_ns),
-        time(t.p50_ns),
-        optional(t.p90_ns),
-        optional(t.p99_ns),
-        optional(t.p99_9_ns),
-        optional(t.p99_99_ns),
-        optional(t.p99_999_ns),
-        time(t.max_ns),
-    ]
+/// `key` is where the summary has the distribution.
+fn time_cells(run: &str, key: &str, name: &str, t: &TimeStats) -> Vec<String> {
+    let count = figures::hook(run, &format!("{key}.count"), t.count, &units::grouped(t.count));
+    let mut cells = vec![name.to_string(), count];
+    cells.extend(times(t).map(|(figure, _)| time_figure(run, key, figure, t)));
+    cells
 }
 
 /// Two tables under one heading: distributions, and what else there is to say.
@@ -420,7 +451,10 @@ fn health_table(out: &mut String, run: &str, s: &Summary) {
     if s.health.means.is_none() {
         out.push_str("<p class=\"faint\">The result does not tell how well it kept to the timetable.</p>\n");
     }
-    let times: Vec<_> = health::times(s).iter().map(|(name, t)| time_cells(name, t)).collect();
+    let cells = |(name, t): &(&str, TimeStats)| {
+        time_cells(run, &format!("health.{}", name.replace(' ', "_")), name, t)
+    };
+    let times: Vec<_> = health::times(s).iter().map(cells).collect();
     if !times.is_empty() {
         plain_table(out, &time_heads(""), &times);
     }
@@ -432,33 +466,14 @@ fn health_table(out: &mut String, run: &str, s: &Summary) {
 }
 
 fn counts_table(out: &mut String, run: &str, s: &Summary) {
-    let cells = |name: String, c: &Counts| {
-        let numbers = [
-            c.total,
-            c.completed,
-            c.failed,
-            c.dropped,
-            c.cancelled,
-            c.pushed,
-            c.ordered,
-            c.wrapped,
-            c.at_border,
-            c.rounded,
-            c.short,
-            c.ramp,
-        ];
-        let mut row = vec![name];
-        row.extend(numbers.map(units::grouped));
-        row.push(units::bytes(c.transferred_bytes));
-        row
-    };
-    let mut rows = vec![
-        cells("all".into(), &s.counts.all),
-        cells("read".into(), &s.counts.read),
-        cells("write".into(), &s.counts.write),
-    ];
+    let mut rows: Vec<_> = [("all", &s.counts.all), ("read", &s.counts.read), ("write", &s.counts.write)]
+        .map(|(scope, counts)| count_cells(run, &format!("counts.{scope}"), scope.to_string(), counts))
+        .into();
     if s.targets.len() > 1 {
-        rows.extend(s.targets.iter().map(|t| cells(escape(&t.path), &t.counts.all)));
+        let cells = |(i, t): (usize, &TargetSummary)| {
+            count_cells(run, &format!("targets.{i}.counts.all"), escape(&t.path), &t.counts.all)
+        };
+        rows.extend(s.targets.iter().enumerate().map(cells));
     }
     let head = [
         "",
@@ -477,6 +492,29 @@ fn counts_table(out: &mut String, run: &str, s: &Summary) {
         "transferred",
     ];
     table(out, run, "counts", "Counts", &head, &rows);
+}
+
+/// `key` is where the summary has the counts.
+fn count_cells(run: &str, key: &str, name: String, c: &Counts) -> Vec<String> {
+    let numbers = [
+        ("total", c.total),
+        ("completed", c.completed),
+        ("failed", c.failed),
+        ("dropped", c.dropped),
+        ("cancelled", c.cancelled),
+        ("pushed", c.pushed),
+        ("ordered", c.ordered),
+        ("wrapped", c.wrapped),
+        ("at_border", c.at_border),
+        ("rounded", c.rounded),
+        ("short", c.short),
+        ("ramp", c.ramp),
+    ];
+    let mut row = vec![name];
+    row.extend(numbers.map(|(name, n)| figures::hook(run, &format!("{key}.{name}"), n, &units::grouped(n))));
+    let (bytes, key) = (c.transferred_bytes, format!("{key}.transferred_bytes"));
+    row.push(figures::hook(run, &key, bytes, &units::bytes(bytes)));
+    row
 }
 
 fn errors_table(out: &mut String, run: &str, s: &Summary) {
@@ -500,7 +538,7 @@ fn errors_table(out: &mut String, run: &str, s: &Summary) {
 }
 
 fn targets_table(out: &mut String, run: &str, s: &Summary) {
-    let row = |t: &iosonar_analyze::TargetSummary| {
+    let row = |t: &TargetSummary| {
         vec![
             escape(&t.path),
             escape(&t.source),

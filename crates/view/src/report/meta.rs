@@ -4,6 +4,7 @@
 //! Times are nanoseconds on the run's own clock and sizes bytes, unless a name says otherwise. All numbers stay below
 //! 2^53, which JavaScript holds exactly: that is 104 days in nanoseconds.
 
+use std::collections::BTreeMap;
 #[cfg(test)]
 use ts_rs::TS;
 
@@ -71,6 +72,9 @@ pub(super) struct PageRun {
     pub(super) requests: u64,
     /// Those that completed: each is in every grid of latency or delay.
     pub(super) completed: u64,
+    /// Figures of the summary by their path in `iosonar show --json`: `latency.read.p99_ns`. Whatever describes the whole
+    /// run is shown from here, not from grids. Empty for a load.
+    pub(super) figures: BTreeMap<String, f64>,
     /// Whether requests were due at times of their own, so that delay and demand mean something.
     pub(super) has_timetable: bool,
     /// Limits, the ends of their lines, and what became of them.

@@ -40,12 +40,17 @@ fn most_nines(stats: &TimeStats) -> f64 {
     (stats.count as f64 / 10.0).log10().max(0.0)
 }
 
+/// The curve of a whole distribution. The percentiles that have names stand in it as the summary has them.
 fn exact(stats: &TimeStats, whole: &Distribution) -> Vec<(f64, u64)> {
-    let steps = (most_nines(stats) * f64::from(PER_NINE)) as u32;
-    let at = |i: u32| {
-        let nines = f64::from(i) / f64::from(PER_NINE);
+    let most = most_nines(stats);
+    let mut points = of_summary(stats, most);
+    let named: Vec<f64> = points.iter().map(|point| point.0).collect();
+    let steps = (most * f64::from(PER_NINE)) as u32;
+    let between = (0..=steps).map(|i| f64::from(i) / f64::from(PER_NINE));
+    points.extend(between.filter(|nines| named.iter().all(|n| (n - nines).abs() > 1e-6)).map(|nines| {
         let ns = whole.histogram().value_at_quantile(1.0 - 10f64.powf(-nines));
         (nines, ns.clamp(stats.min_ns, stats.max_ns))
-    };
-    (0..=steps).map(at).collect()
+    }));
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
 }

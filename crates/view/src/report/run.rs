@@ -1,6 +1,7 @@
 //! What the viewer is told about one run or load, and the blocks that go with it.
 
 use super::blocks::Blocks;
+use super::figures;
 use super::meta::*;
 use super::percentiles;
 use super::points::{Facts, PointBlock};
@@ -112,6 +113,7 @@ impl ReportRun<'_> {
             end_ns: run.map_or(0, |run| run.diagrams.end_ns()).max(demand_end),
             requests: summary.map_or(demanded, |s| s.counts.all.total + s.counts.all.ramp),
             completed: run.map_or(0, |run| completed(run.diagrams)),
+            figures: summary.map(figures::of).unwrap_or_default(),
             has_timetable: summary.is_none_or(|s| s.run.has_timetable),
             limits: summary.map(limits).unwrap_or_default(),
             stamps: subject.stamps.iter().map(|stamp| stamp.text().to_string()).collect(),
