@@ -112,6 +112,29 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     await o.page.close();
   });
 
+  it("marks failed requests, and tells how many", async () => {
+    const o = await opened("hostile");
+    const failed = JSON.parse(readFileSync(join(PAGES, "hostile.summary.json"), "utf8")).counts.all.failed as number;
+    const told = await o.page.$$eval("[data-role=failed] [data-figure]", (all) => all.map((e) => (e as HTMLElement).dataset["value"]));
+    expect(told).toEqual([String(failed), String(failed)]);
+    const heads = await o.page.$$eval("[data-panel] h3", (all) => all.map((e) => e.textContent!));
+    expect(heads.join()).not.toContain("every request");
+    expect((await stats(o)).failed).toBe(failed);
+    await o.page.close();
+    const run = await opened("run");
+    expect(await run.page.$eval("[data-panel=sonar] h3", (e) => e.textContent)).toBe("Latency of every request");
+    expect(await run.page.$$eval("[data-role=failed] *", (all) => all.length)).toBe(0);
+    await run.page.close();
+  });
+
+  it("has one peak of waiting requests, the summary's", async () => {
+    const o = await opened("overload");
+    const most = JSON.parse(readFileSync(join(PAGES, "over.summary.json"), "utf8")).waiting.max as number;
+    const label = await o.page.$eval("[data-panel=delay] canvas", (e) => e.getAttribute("aria-label")!);
+    expect(label.replace(/\s/g, "")).toContain(`Upto${most}waited`);
+    await o.page.close();
+  });
+
   it("zooms to single requests, and shows as many as there are", async () => {
     const o = await opened("run");
     const all = exported();

@@ -428,7 +428,7 @@ function seriesOf(run: number, r: Requests, isLoad: boolean): [PageSeries, strin
     const waiting = empty();
     for (let i = 0; i < r.n; i++)
       waiting[Math.floor(r.due[i]! / width)]! += Math.round(Math.max(0, r.submitted[i]! - r.due[i]!));
-    found.push(series(run, "waiting.request-ns", width, columns, waiting));
+    found.push(series(run, "waiting.most", width, columns, waiting.map((ns) => Math.ceil(ns / width))));
   }
   for (const [name, factor] of [
     ["1", 40],

@@ -5,32 +5,41 @@ import { delayNs } from "../model/point-store";
 import { type Range, timeInQuestion } from "../model/view";
 import { addRange } from "../model/pyramid";
 import { slotBins } from "../render/density";
-import { durationAxis, timeAxis } from "../render/axis";
+import { durationAxis, leftAxis, nothing, outline, timeAxis } from "../render/axis";
 import type { Box, Painter } from "../render/painter";
 import { faded } from "../render/palette";
 import { LogScale } from "../render/scale";
-import { count, duration, moment } from "../render/units";
+import { count, duration, moment, short } from "../render/units";
 import { columnsIn, fill, shadesOf, show } from "./density-picture";
-import { type Cell, figureOf } from "./figures";
-import { byOperation, type Figures, figures, figuresOfCodes, histogram, totalOf } from "./histogram";
-import { collapseLine, limitLine, stalls } from "./marks";
-import { DASHED_B, type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
-import { eachPoint, fewPoints, isOfSummary, MOST_COUNTED, stampAll, wholeCells, words } from "./sonar";
-import { largest, outlineOf, type Steps, stepsOf, sum, valueAt } from "./steps";
+import { markFailed } from "./failed";
+import { type Cell, figureCell, figureOf } from "./figures";
+import { type Figures, figures, figuresOfCodes, totalOf } from "./histogram";
+import { collapseLine, limitLine, sign, stalls } from "./marks";
+import { BELOW, DASHED_B, type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
+import { eachPoint, fewPoints, isOfSummary, isWhole, MOST_COUNTED, stampAll, wholeCells, words } from "./sonar";
+import { largest, most, outlineOf, type Steps, stepsOf, valueAt } from "./steps";
+import { visibleCounts } from "./visible-counts";
 
 const GRID = "delay.due";
 const ABOVE = 8;
 
 export const DELAY: TimeChart = {
   id: "delay",
-  title: "Delay behind the timetable",
-  height: 160,
+  title: "Delay behind the timetable, and requests that wait",
+  height: 240,
   has: (run) => run.has_timetable && run.grids.some((g) => g.id === GRID),
   describe,
   table,
   draw,
   side,
+  marksFailed: true,
 };
+
+/** Room below the delays for the number of waiting requests, and the gap above it. */
+const WAITING = 84;
+const GAP = 10;
+/** Pixels from one label of its axis to the next. */
+const LEAST_TICK = 16;
 
 /** Below the rows there is room for those on time, this high in slots. */
 const ON_TIME = 16;
@@ -55,7 +64,9 @@ function yOf(scene: Scene, box: Box): (ns: number) => number {
 }
 
 function draw(p: Painter, _box: Box, scene: Scene): Drawn {
-  const box = plotOf(p, ABOVE);
+  const whole = plotOf(p, ABOVE);
+  const box = { ...whole, h: whole.h - WAITING };
+  const lower = { ...whole, y: box.y + box.h + GAP, h: WAITING - GAP };
   const range = scene.view.time;
   const [low, high] = domain(scene);
   const at = yOf(scene, box);
@@ -68,14 +79,17 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
     baseline: "middle",
   });
   const backlog = backlogOf(scene, scene, box.w);
-  const lit = drawDots(p, box, scene, at) ?? drawDensity(p, box, scene, low, high);
+  const dots = drawDots(p, box, scene, at);
+  const lit = dots ?? drawDensity(p, box, scene, low, high);
+  const position = (y: number) => Math.max(high - (y / box.h) * (high - low), 0.01);
+  if (dots === undefined) markFailed(p, box, scene, GRID, range, position);
   p.clip(box, () => {
     stalls(p, box, scene, false);
-    if (backlog) drawBacklog(p, box, scene, backlog);
     collapseLine(p, box, scene, false);
   });
   limitLine(p, box, scene, "delay", at);
-  timeAxis(p, box, scene.palette, range[0], range[1], "time");
+  if (backlog) drawBacklog(p, lower, scene, backlog);
+  timeAxis(p, whole, scene.palette, range[0], range[1], "time");
   return { hover: hover(box, scene, backlog, low, high), lit };
 }
 
@@ -98,37 +112,35 @@ function drawDensity(p: Painter, box: Box, scene: Scene, low: number, high: numb
   return show(p, box, columns, slots, shades);
 }
 
-/** Requests that wait, on average over a step. */
+/** The most requests that waited at once, in each step. */
 function backlogOf({ data, run }: Pick<Scene, "data" | "run">, { view }: Scene, pixels: number): Steps | undefined {
-  const s = stepsOf(data, run, "waiting.request-ns", view.time, pixels, sum);
-  return s && { ...s, values: s.values.map((ns) => ns / s.wide) };
+  return stepsOf(data, run, "waiting.most", view.time, pixels, most);
 }
 
-/** On its own logarithmic scale, told at its end. */
+/** Below the delays, on an axis of its own: logarithmic, with room for none below one. */
 function drawBacklog(p: Painter, box: Box, scene: Scene, s: Steps): void {
-  const top = largest(s);
   const inB = scene.beside && backlogOf(scene.beside, scene, box.w);
-  const all = inB ? largest(s, inB) : top;
-  if (all < 1) return;
-  const scale = new LogScale(1, Math.max(all, 10) * 1.3, box.y + box.h, box.y);
-  const line = (of: Steps, dash?: readonly number[]) => {
-    const points = outlineOf(of, box, scene.view.time, (n) => scale.at(Math.max(n, 1)));
-    p.line(points, { color: faded(scene.palette.background, 0.8), width: 4 });
-    p.line(points, { color: scene.palette.text, width: 1.5, ...(dash && { dash }) });
-  };
-  line(s);
-  if (inB) line(inB, DASHED_B);
-  if (top < 1) return;
-  const peak = s.values.indexOf(top);
-  const x =
-    box.x + ((s.from + (peak + 0.5) * s.wide - scene.view.time[0]) / (scene.view.time[1] - scene.view.time[0])) * box.w;
-  const label = `${count(top)} waiting`;
-  const style = { size: 11, color: scene.palette.text, baseline: "middle" } as const;
-  const width = p.measure(label, style);
-  const left = Math.min(Math.max(x - width / 2, box.x + 4), box.x + box.w - width - 4);
-  const y = Math.max(scale.at(top) - 9, box.y + 8);
-  p.fill({ x: left - 2, y: y - 7, w: width + 4, h: 14 }, faded(scene.palette.background, 0.85));
-  p.text(left, y, label, style);
+  const peak = peakOf(scene, s);
+  const top = Math.max(peak, inB ? largest(inB) : 0);
+  outline(p, box, scene.palette.grid);
+  if (top < 1) return nothing(p, box, scene.palette, "no request waited in this part of the time");
+  const scale = new LogScale(0.5, Math.max(top, 10) * 2, box.y + box.h, box.y);
+  const ticks = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9].filter((n) => n <= scale.to);
+  const stride = Math.ceil((ticks.length * LEAST_TICK) / box.h);
+  leftAxis(p, box, scene.palette, ticks.filter((_, i) => i % stride === 0).map((n) => ({ at: scale.at(n), text: short(n) })));
+  const line = (of: Steps, dash?: readonly number[]) =>
+    p.line(outlineOf(of, box, scene.view.time, (n) => scale.at(Math.max(n, 0.5))), { color: scene.palette.text, width: 1.5, ...(dash && { dash }) });
+  p.clip(box, () => {
+    line(s);
+    if (inB) line(inB, DASHED_B);
+  });
+  sign(p, box, box.x + 6, box.y + 9, `waiting, up to ${count(peak)}`, scene.palette.text, scene.palette);
+}
+
+/** The most that waited: of the whole run as the summary has it. */
+function peakOf(scene: Scene, s: Steps): number {
+  const told = isWhole(scene) ? figureOf(scene.run, "waiting.max") : undefined;
+  return told ?? largest(s);
 }
 
 function hover(box: Box, scene: Scene, backlog: Steps | undefined, low: number, high: number) {
@@ -143,19 +155,16 @@ function hover(box: Box, scene: Scene, backlog: Steps | undefined, low: number, 
 }
 
 function delays(scene: Scene): Float64Array | undefined {
-  const known = scene.run.grids.find((g) => g.id === GRID);
-  const grid = scene.data.grid(GRID);
-  if (!known || !grid) return undefined;
-  const [reads, writes] = byOperation(histogram(grid, known.width, timeInQuestion(scene.view), scene.view.on), scene.rows.slots);
-  return reads.map((n, i) => n + writes[i]!);
+  const found = visibleCounts(scene, GRID, "due", timeInQuestion(scene.view), delayNs);
+  return found?.reads.map((n, i) => n + found.writes[i]!);
 }
 
 function side(p: Painter, _box: Box, scene: Scene): (x: number, y: number) => string | undefined {
-  const box: Box = { x: 4, y: ABOVE, w: p.width - 8, h: p.height - ABOVE - 26 };
+  const box: Box = { x: 4, y: ABOVE, w: p.width - 8, h: Math.max(10, p.height - ABOVE - BELOW - WAITING) };
   const counts = delays(scene);
   if (!counts) return () => undefined;
   const [low, high] = domain(scene);
-  const most = counts.reduce((a, n) => Math.max(a, n), 1);
+  const greatest = counts.reduce((a, n) => Math.max(a, n), 1);
   const unit = box.h / (high - low);
   p.line(
     [
@@ -166,7 +175,7 @@ function side(p: Painter, _box: Box, scene: Scene): (x: number, y: number) => st
   );
   counts.forEach((n, slot) => {
     if (n === 0 || slot >= high) return;
-    const length = (Math.log1p(n) / Math.log1p(most)) * (box.w - 4);
+    const length = (Math.log1p(n) / Math.log1p(greatest)) * (box.w - 4);
     const bottom = slot === 0 ? low : slot;
     p.fill(
       { x: box.x, y: box.y + (high - slot - 1) * unit, w: length, h: Math.max((slot + 1 - bottom) * unit, 1) },
@@ -224,7 +233,9 @@ function describe(scene: Scene): string {
   const what = "Delay of requests behind their timetable";
   if (isOfSummary(scene, "delay.all.count") && !scene.view.brush) {
     const time = (name: string) => words(figureOf(scene.run, `delay.all.${name}`));
-    return `${what}: median ${time("p50_ns")}, at most ${time("max_ns")}.`;
+    const waiting = figureOf(scene.run, "waiting.max");
+    const queue = waiting === undefined ? "" : ` Up to ${count(waiting)} waited at the same time.`;
+    return `${what}: median ${time("p50_ns")}, at most ${time("max_ns")}.${queue}`;
   }
   const f = partFigures(scene);
   return f ? `${what}: median ${about(f, f.p50)}, at most ${about(f, f.max)} in sight.` : `${what}.`;
@@ -237,7 +248,11 @@ function about({ step }: DelayFigures, ns: number | undefined): string {
 function table(scene: Scene): Cell[][] {
   const head = ["Requests", "p50", "p99", "max"];
   if (isOfSummary(scene, "delay.all.count") && !scene.view.brush)
-    return [["The whole run", ...head], wholeCells(scene, "All", "delay.all")];
+    return [
+      ["The whole run", ...head],
+      wholeCells(scene, "All", "delay.all"),
+      ["Waiting at the same time, most", figureCell(scene.run, scene.index, "waiting.max", count), "–", "–", "–"],
+    ];
   const f = partFigures(scene);
   if (!f) return [["Not decoded yet"]];
   const name = `${scene.view.brush ? "Brushed" : "In sight"}${f.step ? ` (in steps of ${duration(f.step)})` : ""}`;

@@ -1,16 +1,17 @@
 /** Beside the sonar: how many requests took how long, on the same y axis, with brackets at the bands. */
 
 import type { PageBand } from "../format/page";
+import { latencyNs } from "../model/point-store";
 import { xRange } from "../model/view";
 import type { SlotBins } from "../render/density";
 import type { Box, Painter, Point } from "../render/painter";
 import { faded } from "../render/palette";
 import { count, duration } from "../render/units";
 import type { Hover } from "./chart";
-import { byOperation, histogram } from "./histogram";
 import type { Scene } from "./scene";
-import { drawDurations, gridOf, SONAR_ABOVE, slotsIn, yScale, type YScale } from "./sonar";
+import { drawDurations, gridOf, SONAR_ABOVE, slotsIn, stepWords, yScale, type YScale } from "./sonar";
 import { BELOW, BESIDE, LEFT } from "./scene";
+import { visibleCounts } from "./visible-counts";
 
 /** Room for brackets and their words. */
 const LABELS = 116;
@@ -25,10 +26,9 @@ export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
     h: Math.max(10, p.height - SONAR_ABOVE - BELOW),
   };
   const known = gridOf(scene);
-  const grid = known && scene.data.grid(known.id);
-  if (!known || !grid) return () => undefined;
-  const range = scene.view.brush ?? xRange(scene.view);
-  const [reads, writes] = byOperation(histogram(grid, known.width, range, scene.view.on), scene.rows.slots);
+  const found = known && visibleCounts(scene, known.id, known.base, scene.view.brush ?? xRange(scene.view), latencyNs);
+  if (!found) return () => undefined;
+  const { reads, writes, step } = found;
   const scale = yScale(scene, box);
   if (left === LEFT) drawDurations(p, box, scene, scale);
   const slots = slotsIn({ ...scene, ratio: 1 }, box, scale);
@@ -46,7 +46,8 @@ export function drawMarginal(p: Painter, _box: Box, scene: Scene): Hover {
     drawBars(p, bars, bins, slots, most, op === 0 ? scene.palette.read : scene.palette.write),
   );
   brackets(p, { ...box, x: bars.x + bars.w + 2, w: box.w - bars.w - 2 }, scene, scale);
-  const what = scene.view.brush ? "brushed" : "in sight";
+  const seen = scene.view.brush ? "brushed" : "in sight";
+  const what = step === undefined ? seen : `${seen} ± ${stepWords(scene, step)}`;
   p.text(box.x + 2, box.y + box.h + 6, `${what}, log`, { size: 11, color: scene.palette.faint, baseline: "top" });
   return (_x, y) => words(reads, writes, scene, scale.invert(y));
 }

@@ -40,6 +40,8 @@ export interface Drawn {
   readonly lit?: number;
   readonly mode?: "density" | "counted" | "dots";
   readonly level?: number;
+  /** Failed requests in sight, where they have marks. */
+  readonly failed?: number;
   /** A sentence about what cannot be shown. */
   readonly note?: string | undefined;
 }
@@ -54,6 +56,8 @@ export interface TimeChart {
   readonly describe: (scene: Scene) => string;
   readonly table: (scene: Scene) => readonly (readonly Cell[])[];
   readonly draw: (p: Painter, box: Box, scene: Scene) => Drawn;
+  /** Whether failed requests have marks in it, which a legend explains. */
+  readonly marksFailed?: boolean;
   /** What stands beside it and shares its y axis. */
   readonly side?: (p: Painter, box: Box, scene: Scene) => Hover;
 }

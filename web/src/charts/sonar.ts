@@ -11,8 +11,9 @@ import { durationAxis, timeAxis, valueAxis } from "../render/axis";
 import type { Box, Painter } from "../render/painter";
 import { rgb } from "../render/palette";
 import { LinearScale } from "../render/scale";
-import { count, duration, moment } from "../render/units";
+import { count, counted, duration, moment } from "../render/units";
 import { cells, brush, columnsIn, fill, shadesOf, show } from "./density-picture";
+import { failedOf, markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
 import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, totalOf } from "./histogram";
 import { collapseLine, heldCurves, limitLine, MARKS, passMarks, stalls } from "./marks";
@@ -78,12 +79,13 @@ export function drawDurations(p: Painter, box: Box, scene: Scene, scale: YScale)
 
 export const SONAR: TimeChart = {
   id: "sonar",
-  title: "Latency of every request",
+  title: "Latency of completed requests",
   height: 440,
   has: (run) => run.grids.some((g) => g.id.startsWith("latency.") && g.totals.some((n) => n > 0)),
   describe: describe,
   table: table,
   draw: draw,
+  marksFailed: true,
 };
 
 /** Where the plot lies in a panel: the shell needs it for pointers. */
@@ -99,6 +101,11 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   p.clip(box, () => {
     if (isTime) stalls(p, box, scene, false);
     drawn = drawRequests(p, box, scene, scale, range);
+    // Dots have marks of their own for failed requests.
+    if (drawn.mode !== "dots" && gridOf(scene)) {
+      const grid = `latency.${scene.view.base}`;
+      drawn = { ...drawn, failed: markFailed(p, box, scene, grid, range, scale.position) };
+    }
     if (scene.view.base === "start") heldCurves(p, box, scene, scale.yOf);
   });
   if (isTime) {
@@ -192,6 +199,8 @@ function countPoints(
   const shades = shadesOf(scene, `latency.${scene.view.base}`);
   cells.reset(width, slots.count);
   eachPoint(blocks, scene, range, (points, i, x) => {
+    // As in the stored columns: what failed has marks of its own.
+    if (points.classes[i]! & FAILED) return;
     const row = slots.ofSlot[scene.rows.slotOf(latencyNs(points, i))]!;
     const column = Math.floor((x - range[0]) / perPixel);
     if (row >= 0 && column >= 0 && column < width) cells.add(points.classes[i]! & 3, column, row);
@@ -489,7 +498,9 @@ function describe(scene: Scene): string {
   const stallWords = held > 0 ? ` ${held} ${held === 1 ? "stall" : "stalls"}.` : "";
   const endWords = end?.range ? ` Collapse at ${moment(end.range.from_ns)}.` : "";
   const over = scene.view.base === "number" ? "number" : "time";
-  return `Latency of ${count(scene.run.completed)} requests over ${over}.${bandWords("read")}${bandWords("write")}${stallWords}${endWords}`;
+  const failed = failedOf(scene);
+  const failedWords = failed > 0 ? ` ${counted(failed, "failed request")} marked by crosses.` : "";
+  return `Latency of ${count(scene.run.completed)} requests over ${over}.${bandWords("read")}${bandWords("write")}${stallWords}${endWords}${failedWords}`;
 }
 
 /** A row of the summary's figures, for the whole run. */
@@ -522,7 +533,7 @@ function table(scene: Scene): Cell[][] {
   ];
 }
 
-function isWhole({ view, bounds }: Scene): boolean {
+export function isWhole({ view, bounds }: Scene): boolean {
   const [[from, to], [a, b]] = [xRange(view), xBounds(view, bounds)];
   return from <= a && to >= b;
 }

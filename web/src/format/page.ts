@@ -303,7 +303,7 @@ export type PageBase = "start" | "due" | "completion" | "number";
 export type PageGrid = { 
 /**
  * Name: `latency.start`, `latency.due`, `latency.completion`, `latency.number`, `delay.due`, `issue_error`,
- * `reap_lag`.
+ * `reap_lag`; with `failed.` before it, of the failed requests, which are in no other grid: `failed.latency.start`.
  */
 id: string, 
 /**
@@ -329,7 +329,7 @@ totals: [number, number, number, number], };
 export type PageSeries = { 
 /**
  * Name: `demanded.read.requests`, `demanded.write.bytes`, `delivered.…`, `in-flight.read.least`, `….median`,
- * `….most`, `waiting.request-ns`, `turns.requests`, `turns.turns`, `working-set.60` (pages of 4 KiB touched
+ * `….most`, `waiting.most`, `turns.requests`, `turns.turns`, `working-set.60` (pages of 4 KiB touched
  * in the 60 s before), `working-set.all`.
  */
 id: string, 

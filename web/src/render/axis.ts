@@ -68,7 +68,7 @@ export function bottomAxis(p: Painter, box: Box, palette: Palette, ticks: readon
 }
 
 /** Labels left of a box, with a light line across it for each. */
-function leftAxis(p: Painter, box: Box, palette: Palette, ticks: readonly Tick[]): void {
+export function leftAxis(p: Painter, box: Box, palette: Palette, ticks: readonly Tick[]): void {
   const style = label(palette, { align: "end", baseline: "middle" });
   for (const { at } of ticks) p.line([[box.x, at], [box.x + box.w, at]], { color: palette.grid, width: 1 });
   p.line([[box.x, box.y], [box.x, box.y + box.h]], { color: palette.axis, width: 1 });

@@ -10,6 +10,8 @@ export interface ReportStats {
   readonly gridTotal: number;
   readonly drawn: number;
   readonly litPixels: number;
+  /** Failed requests that have marks. */
+  readonly failed: number;
   readonly mode: string;
   readonly level: number;
   readonly domain: { readonly t: Range; readonly y: Range };
@@ -82,6 +84,7 @@ function stats(app: App): ReportStats {
     gridTotal: report.gridTotal,
     drawn: sum((d) => d.requests),
     litPixels: sum((d) => d.lit),
+    failed: sum((d) => d.failed),
     mode: drawn[0]?.mode ?? "none",
     level: drawn[0]?.level ?? 0,
     domain: { t: xRange(current), y: current.y },

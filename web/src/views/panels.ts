@@ -5,6 +5,7 @@ import { DELAY } from "../charts/delay";
 import { IN_FLIGHT } from "../charts/in-flight";
 import { drawMarginal } from "../charts/marginal";
 import { OVERVIEW } from "../charts/overview";
+import { figureOf } from "../charts/figures";
 import type { TimeChart } from "../charts/scene";
 import { SEEK } from "../charts/seek";
 import { SONAR } from "../charts/sonar";
@@ -32,6 +33,7 @@ export interface VisiblePanel {
 
 export class Panels {
   readonly small: readonly SmallPanel[];
+  private readonly sonar = withMarginal(SONAR);
   private readonly entries: { readonly panel: TimePanel; readonly run: RunOf }[] = [];
 
   constructor(
@@ -39,7 +41,7 @@ export class Panels {
     private readonly viewState: ViewState,
   ) {
     this.small = smallPanels(report.meta);
-    const sonar = withMarginal(SONAR);
+    const { sonar } = this;
     const isPair = report.runs.length > 1;
     const single: RunOf = ({ shown }) => (shown === "B" && isPair ? 1 : 0);
     this.add(OVERVIEW, "overview", single);
@@ -95,10 +97,17 @@ export class Panels {
     const { isLoad, runs } = this.report;
     const { shown } = this.viewState.view;
     if (isLoad && chart === THROUGHPUT) return "Throughput, demanded";
-    if (runs.length < 2) return chart.title;
+    if (runs.length < 2) return this.plainTitle(chart, index);
     if (isSonar && shown === "difference") return `${chart.title}: B against A`;
     const isWithB = index === 0 && shown !== "A" && /^(throughput|delay|in-flight)$/.test(chart.id);
     return `${index === 0 ? "A" : "B"} · ${chart.title}${isWithB ? " (B: dashed)" : ""}`;
+  }
+
+  /** “Every request” is said only where none failed, was dropped or cancelled. */
+  private plainTitle(chart: TimeChart, index: number): string {
+    const run = this.report.runs[index]?.run;
+    const [all, completed] = ["total", "completed"].map((name) => figureOf(run, `counts.all.${name}`));
+    return chart === this.sonar && all !== undefined && all === completed ? "Latency of every request" : chart.title;
   }
 
   /** A sonar takes what the window, or the paper, has. */

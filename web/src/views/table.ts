@@ -30,7 +30,7 @@ function line(cells: readonly Cell[], scope: "col" | "row"): HTMLTableRowElement
 }
 
 /** Says which figure of the summary it shows, as the text of the page does. */
-function mark(element: HTMLElement, { figure, run, value }: FigureCell): void {
+export function mark(element: HTMLElement, { figure, run, value }: FigureCell): void {
   element.setAttribute("data-figure", figure);
   element.setAttribute("data-run", String(run));
   element.setAttribute("data-value", String(value));

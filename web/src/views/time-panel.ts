@@ -6,11 +6,13 @@ import { BESIDE, MEANINGS_BELOW, plotOf } from "../charts/scene";
 import { SONAR_ABOVE } from "../charts/sonar";
 import { stamp, stampsOf } from "../charts/stamp";
 import type { Hover } from "../charts/chart";
+import { figureCell } from "../charts/figures";
 import type { Box, Painter } from "../render/painter";
 import { faded } from "../render/palette";
+import { count } from "../render/units";
 import { el, setText } from "./dom";
 import { Sheet } from "./sheet";
-import { fillTable } from "./table";
+import { fillTable, mark } from "./table";
 
 /** What is drawn over a panel: nothing of it needs the counts. */
 export interface Over {
@@ -40,6 +42,7 @@ export class TimePanel {
   private readonly side: Sheet | undefined;
   private readonly readout = el("span", { class: "v-read", "data-role": "readout" });
   private readonly note = el("span", { class: "v-note", "data-role": "note" });
+  private readonly failed = el("span", { class: "v-failed", "data-role": "failed" });
   private readonly details = el("details", { "data-role": "table" }, el("summary", {}, "table"));
   private sideHover: Hover | undefined;
   private key = "";
@@ -54,7 +57,7 @@ export class TimePanel {
       ? new Sheet({ role: "img", "data-role": "marginal", "aria-label": "Distribution of what is in sight" })
       : undefined;
     this.title = el("h3", {}, chart.title);
-    this.head = el("div", { class: "v-head" }, this.title, this.note, this.readout);
+    this.head = el("div", { class: "v-head" }, this.title, this.failed, this.note, this.readout);
     this.plot = el("div", { class: "v-plot" }, this.sheet.canvas, this.over.canvas);
     const side = el("div", { class: "v-side" }, ...(this.side ? [this.side.canvas] : []));
     const row = el("div", { class: "v-row" }, this.plot, side);
@@ -99,6 +102,7 @@ export class TimePanel {
     if (wanted === this.key) return false;
     this.key = wanted;
     setText(this.title, title);
+    if (this.chart.marksFailed) this.tellFailed(scene);
     const { palette, ratio } = scene;
     if (!this.sheet.resize(this.plot.clientWidth, height, ratio)) return false;
     const painter = this.sheet.begin(palette.background);
@@ -113,6 +117,16 @@ export class TimePanel {
       this.sideHover = this.chart.side!(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
     }
     return true;
+  }
+
+  /** The legend of the marks, with the number of the whole run. */
+  private tellFailed(scene: Scene): void {
+    const failed = figureCell(scene.run, scene.index, "counts.all.failed", count);
+    const isThere = typeof failed !== "string" && failed.value > 0;
+    if (!isThere || this.failed.childElementCount > 0) return;
+    const number = el("span", {}, failed.text);
+    mark(number, failed);
+    this.failed.append("✕ ", number, " failed");
   }
 
   /** The same picture on any painter, to be saved. */

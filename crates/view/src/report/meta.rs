@@ -234,7 +234,7 @@ pub(super) enum PageBase {
 #[cfg_attr(test, derive(TS))]
 pub(super) struct PageGrid {
     /// Name: `latency.start`, `latency.due`, `latency.completion`, `latency.number`, `delay.due`, `issue_error`,
-    /// `reap_lag`.
+    /// `reap_lag`; with `failed.` before it, of the failed requests, which are in no other grid: `failed.latency.start`.
     pub(super) id: String,
     /// What its columns are.
     pub(super) base: PageBase,
@@ -251,7 +251,7 @@ pub(super) struct PageGrid {
 #[cfg_attr(test, derive(TS))]
 pub(super) struct PageSeries {
     /// Name: `demanded.read.requests`, `demanded.write.bytes`, `delivered.…`, `in-flight.read.least`, `….median`,
-    /// `….most`, `waiting.request-ns`, `turns.requests`, `turns.turns`, `working-set.60` (pages of 4 KiB touched
+    /// `….most`, `waiting.most`, `turns.requests`, `turns.turns`, `working-set.60` (pages of 4 KiB touched
     /// in the 60 s before), `working-set.all`.
     pub(super) id: String,
     /// What its columns are.

@@ -248,7 +248,25 @@ fn grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a CountGri
         }
     }
     all.push(("reap_lag", PageBase::Due, &d.reap_lag));
+    all.extend(failed_grids(run));
     all.retain(|(_, _, grid)| Class::ALL.into_iter().any(|class| grid.total(class) > 0));
+    all
+}
+
+/// Failed requests, for marks of their own: they are in no other grid.
+fn failed_grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a CountGrid)> {
+    let failed = &run.diagrams.failed;
+    let mut all = vec![
+        ("failed.latency.start", PageBase::Start, &failed.latency),
+        ("failed.latency.completion", PageBase::Completion, &failed.latency_by_completion),
+        ("failed.latency.number", PageBase::Number, &failed.latency_by_number),
+    ];
+    if run.summary.run.has_timetable {
+        all.push(("failed.latency.due", PageBase::Due, &failed.latency_by_due));
+        if run.summary.knows_delay() {
+            all.push(("failed.delay.due", PageBase::Due, &failed.delay));
+        }
+    }
     all
 }
 
@@ -321,14 +339,9 @@ fn over_time(d: &Diagrams) -> Vec<Series> {
         }
     }
     let waiting = d.waiting.scope(Scope::All);
-    // No run that a program lives through comes near the end of 64 bits.
-    let columns = waiting.integral_ns().into_iter().map(|ns| u64::try_from(ns).unwrap_or(u64::MAX)).collect();
-    all.push(Series {
-        id: "waiting.request-ns".into(),
-        base: PageBase::Due,
-        width: waiting.axis().width_ns(),
-        columns,
-    });
+    let most = waiting.axis().columns();
+    let (columns, width) = (waiting.bands(most).iter().map(|band| band.max).collect(), waiting.band_ns(most));
+    all.push(Series { id: "waiting.most".into(), base: PageBase::Due, width, columns });
     turns(&mut all, PageBase::Completion, d.turns.axis(), d.turns.requests(), d.turns.turns());
     all
 }
