@@ -15,7 +15,7 @@ import { markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
 import { type Figures, figures, figuresOfCodes, totalOf } from "./histogram";
 import { collapseLine, limitLine, sign, stalls } from "./marks";
-import { BELOW, DASHED_B, type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
+import { axisTitle, BELOW, DASHED_B, type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
 import { eachPoint, fewPoints, isOfSummary, isWhole, MOST_COUNTED, stampAll, wholeCells, words } from "./sonar";
 import { largest, most, outlineOf, type Steps, stepsOf, valueAt } from "./steps";
 import { visibleCounts } from "./visible-counts";
@@ -42,7 +42,7 @@ const GAP = 10;
 const LEAST_TICK = 16;
 
 /** Below the rows there is room for those on time, this high in slots. */
-const ON_TIME = 16;
+const ON_TIME = 40;
 
 /** Slots from the gutter of those on time to a little above the longest delay or the limit. */
 function domain(scene: Scene): [low: number, high: number] {
@@ -72,12 +72,13 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   const at = yOf(scene, box);
   // No tick at the very low end: there stands “on time”.
   durationAxis(p, box, scene.palette, at, scene.rows.begin(1) * 2, scene.rows.duration(high));
-  p.text(box.x - 7, box.y + box.h - 5, "on time", {
+  p.text(box.x - 7, box.y + box.h - 6, "on time", {
     size: 11,
     color: scene.palette.faint,
     align: "end",
     baseline: "middle",
   });
+  axisTitle(p, box, scene.palette, "delay, log");
   const backlog = backlogOf(scene, scene, box.w);
   const dots = drawDots(p, box, scene, at);
   const lit = dots ?? drawDensity(p, box, scene, low, high);
@@ -124,6 +125,7 @@ function drawBacklog(p: Painter, box: Box, scene: Scene, s: Steps): void {
   const top = Math.max(peak, inB ? largest(inB) : 0);
   outline(p, box, scene.palette.grid);
   if (top < 1) return nothing(p, box, scene.palette, "no request waited in this part of the time");
+  axisTitle(p, box, scene.palette, "waiting, log");
   const scale = new LogScale(0.5, Math.max(top, 10) * 2, box.y + box.h, box.y);
   const ticks = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9].filter((n) => n <= scale.to);
   const stride = Math.ceil((ticks.length * LEAST_TICK) / box.h);

@@ -8,8 +8,9 @@ import { cells, columnsIn, fill } from "./density-picture";
 import { figureOf } from "./figures";
 import type { Scene } from "./scene";
 
-/** CSS pixels of a mark: no two overlap. */
+/** CSS pixels of a mark, and from one to the next: no two overlap. */
 const MARK = 7;
+const STEP = 10;
 
 /** Failed requests of the whole run; 0 where there are none. */
 export function failedOf({ run }: Pick<Scene, "run">): number {
@@ -22,16 +23,18 @@ export function markFailed(p: Painter, box: Box, scene: Scene, grid: string, ran
   const counts = known && scene.data.grid(known.id);
   if (!known || !counts || scene.other) return 0;
   const { ratio } = scene;
-  const columns = columnsIn(box, range, known.width, known.columns, 1 / MARK);
-  const rows = Math.max(1, Math.round(box.h / MARK));
+  const columns = columnsIn(box, range, known.width, known.columns, 1 / STEP);
+  const rows = Math.max(1, Math.round(box.h / STEP));
   const slots = slotBins(rows, scene.rows.slots, (y) => position((y / rows) * box.h), grid === "delay.due" || !scene.view.yLinear);
   fill(counts, columns, slots, scene);
   const sheet = new DotSheet(Math.round(box.w * ratio), Math.round(box.h * ratio));
-  const cross = stamps(scene.palette, MARK * ratio, ratio)[4]!;
+  const cross = stamps(scene.palette, Math.round(MARK * ratio), ratio)[4]!;
+  // On a ground of its own: over a full band a cross would drown.
+  const ground = stamps({ ...scene.palette, read: scene.palette.background }, Math.round((MARK + 2) * ratio), ratio)[0]!;
   const [xs, ys] = [middles(columns, box.w), middles(slots, box.h)];
   for (const [column, x] of xs)
     for (const [row, y] of ys)
-      if (cells.counts.some((of) => of[row * cells.columns + column]! > 0)) sheet.put(x * ratio, y * ratio, cross);
+      if (cells.counts.some((of) => of[row * cells.columns + column]! > 0)) [ground, cross].forEach((mark) => sheet.put(x * ratio, y * ratio, mark));
   const failed = cells.total();
   if (failed > 0) p.image(box, sheet.pixels);
   return failed;

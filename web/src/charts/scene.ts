@@ -109,6 +109,11 @@ export const RIGHT = 24;
 /** Below: ticks and their labels. */
 export const BELOW = 26;
 
+/** Names the y axis, at the left edge of the panel. */
+export function axisTitle(p: Painter, box: Box, palette: Palette, text: string): void {
+  p.text(8, box.y + box.h / 2, text, { size: 11, color: palette.faint, align: "middle", baseline: "middle", rotate: -90 });
+}
+
 /** The plot inside a panel with `above` pixels for what stands over it. */
 export function plotOf(p: { width: number; height: number }, above: number): Box {
   return { x: LEFT, y: above, w: Math.max(10, p.width - LEFT - RIGHT), h: Math.max(10, p.height - above - BELOW) };

@@ -17,7 +17,7 @@ import { failedOf, markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
 import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, totalOf } from "./histogram";
 import { collapseLine, heldCurves, limitLine, MARKS, passMarks, stalls } from "./marks";
-import { type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
+import { axisTitle, type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
 
 /** Points that are counted on the fly, at most: 40 ms on a small machine. */
 export const MOST_COUNTED = 2_000_000;
@@ -97,6 +97,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   const range = xRange(scene.view);
   const isTime = scene.view.base !== "number";
   drawDurations(p, box, scene, scale);
+  axisTitle(p, box, scene.palette, `latency${scene.view.yLinear ? "" : ", log"}`);
   let drawn: Drawn = { hover: () => undefined };
   p.clip(box, () => {
     if (isTime) stalls(p, box, scene, false);
