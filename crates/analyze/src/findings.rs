@@ -6,6 +6,7 @@
 mod access;
 mod bands;
 mod collapse;
+mod failures;
 mod passes;
 mod period;
 #[cfg(test)]
@@ -16,7 +17,8 @@ mod steady;
 
 pub use bands::LatencyBand;
 pub use collapse::{Overload, OverloadKind};
-pub use passes::{PassFindings, PassOutlier, PassQuantity, PassTrend};
+pub use failures::Failures;
+pub use passes::{PassFindings, PassLevel, PassOutlier, PassQuantity, PassTrend};
 pub use period::{Period, PeriodCause, PeriodQuantity};
 pub use stalls::{CompletionFacts, CompletionStall, Completions, StallKind};
 pub use steady::{SniaSteady, SniaWindow, SplitResult, SplitTest, Steady, SteadyQuantity};
@@ -34,6 +36,9 @@ pub struct Findings {
     pub stalls: Vec<CompletionStall>,
     /// Further stalls, shorter than those in the list, that are only counted.
     pub stalls_left_out: u64,
+    /// Requests that failed.
+    #[serde(default)]
+    pub failures: Option<Failures>,
     /// When the target could not follow the timetable.
     pub collapse: Option<Overload>,
     /// What comes again and again at equal distances.
@@ -71,7 +76,8 @@ impl Findings {
         let requests = access::Requests::of(diagrams);
         let stalls = &completions.stalls;
         Findings {
-            bands: bands::bands(&diagrams.latency, stalls),
+            bands: bands::bands(&diagrams.latency, &diagrams.delay, stalls),
+            failures: failures::failures(&diagrams.failed.latency, summary),
             stalls: stalls.clone(),
             stalls_left_out: completions.left_out,
             collapse: collapse::overload(&requests, stalls, summary),
@@ -103,6 +109,10 @@ impl Findings {
             let count = crate::caution::grouped(self.stalls_left_out);
             all.push(whole(FindingKind::Note, format!("{count} shorter stalls are not listed")));
         }
+        all.extend(self.failures.as_ref().map(|found| Finding {
+            range: Some(found.range),
+            ..whole(FindingKind::Failures, found.sentence())
+        }));
         all.extend(self.collapse.as_ref().map(|found| Finding {
             range: Some(found.range),
             ..whole(FindingKind::Collapse, found.sentence())
@@ -144,6 +154,8 @@ pub enum FindingKind {
     Period,
     /// Whether the level stayed the same.
     Steady,
+    /// Requests that failed.
+    Failures,
     /// Differences between passes.
     Passes,
     /// Something that has no place of its own.

@@ -3,7 +3,7 @@
 use crate::SLOTS;
 use crate::caution::{grouped, span};
 use crate::findings::access::bin_of;
-use crate::findings::{CompletionStall, StallKind, TimeRange, percent};
+use crate::findings::{CompletionStall, TimeRange, percent};
 use crate::{Class, CountGrid, ROWS_PER_DECADE, TILE_COLUMNS, row_lower_edge};
 use iosonar_plan::Op;
 use serde::{Deserialize, Serialize};
@@ -67,16 +67,30 @@ impl LatencyBand {
 /// Standard deviation of the smoothing, in rows: 3 % of a factor of ten.
 const SIGMA_ROWS: f64 = 0.03 * ROWS_PER_DECADE as f64;
 /// A mode stands out by this much of the decimal logarithm of the count.
-const PROMINENCE: f64 = 0.18;
+const PROMINENCE: f64 = 0.3;
+/// Its requests differ from those of an equally wide valley by this much after a square root makes their noise equal:
+/// 3.5 standard deviations of the difference of two counts.
+const CLEAR: f64 = 2.5;
+/// Rows that the smoothing averages.
+const SMOOTHED_ROWS: f64 = 3.545 * SIGMA_ROWS;
+/// Of more modes only the most prominent are bands: many small ones are noise.
+const MOST_MODES: usize = 4;
+/// What a stall leaves is worked off after at most this many times its length. Later requests are slow for another reason.
+const WORKED_OFF_TIMES: u64 = 10;
+/// A delay of less than this part of the stall no longer shows its backlog.
+const BACKLOG_PART: u64 = 100;
 /// Modes with a smaller part of the operation's requests are none.
 const LEAST_SHARE: f64 = 0.01;
 /// Parts of the time for the share over time.
 const PARTS: usize = 60;
 /// Fewer requests of an operation have no modes.
 const FEWEST: u64 = 200;
-/// The bands of both operations. Requests that one of `stalls` held are left out first: they draw humps of their own.
-pub(super) fn bands(latency: &CountGrid, stalls: &[CompletionStall]) -> Vec<LatencyBand> {
-    Op::ALL.into_iter().flat_map(|op| Columns::of(latency, op, stalls).bands(op)).collect()
+
+/// The bands of both operations. Requests that one of `stalls` held, or that it kept from being issued, are ignored:
+/// they draw humps of their own. `delay` by due time shows how long requests were kept.
+pub(super) fn bands(latency: &CountGrid, delay: &CountGrid, stalls: &[CompletionStall]) -> Vec<LatencyBand> {
+    let held = |op| Held::by(stalls, delay, op);
+    Op::ALL.into_iter().flat_map(|op| Columns::of(latency, op, &held(op)).bands(op)).collect()
 }
 
 /// Requests of one operation that no stall held, by part of the time and latency.
@@ -87,11 +101,8 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(latency: &CountGrid, op: Op, stalls: &[CompletionStall]) -> Columns {
-        let classes = match op {
-            Op::Read => [Class::Read, Class::ReadPushed],
-            Op::Write => [Class::Write, Class::WritePushed],
-        };
+    fn of(latency: &CountGrid, op: Op, held: &Held<'_>) -> Columns {
+        let classes = classes(op);
         let used = |column: &usize| !Column::of(latency, *column, classes).is_empty();
         let first = (0..latency.axis().columns()).find(used).unwrap_or(0);
         let last = (first..latency.axis().columns()).rfind(used).unwrap_or(first);
@@ -101,7 +112,6 @@ impl Columns {
             to_ns: (last as u64 + 1).saturating_mul(width),
         };
         let mut parts = vec![[0; SLOTS]; PARTS];
-        let held = Held::by(stalls, op);
         for column in first..=last {
             let submitted = (column as u64).saturating_mul(width).saturating_add(width / 2);
             let Some(part) = bin_of(submitted, range, PARTS) else { continue };
@@ -125,7 +135,11 @@ impl Columns {
             let requests: u64 = counts[mode.begin..mode.end].iter().sum();
             requests as f64 >= LEAST_SHARE * total as f64
         };
-        let modes = modes(&counts).into_iter().filter(in_share);
+        let modes: Vec<Mode> = modes(&counts).into_iter().filter(in_share).collect();
+        // A single one only repeats the distribution.
+        if modes.len() < 2 {
+            return Vec::new();
+        }
         ('A'..='Z').zip(modes).map(|(letter, mode)| self.band(op, letter, &mode, &counts)).collect()
     }
 
@@ -155,6 +169,14 @@ impl Columns {
     }
 }
 
+/// The classes of one operation.
+fn classes(op: Op) -> [Class; 2] {
+    match op {
+        Op::Read => [Class::Read, Class::ReadPushed],
+        Op::Write => [Class::Write, Class::WritePushed],
+    }
+}
+
 /// The counts of one operation in one column of the grid.
 struct Column<'a>([Option<&'a [u32]>; 2]);
 
@@ -175,28 +197,69 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The stalls of one operation.
-struct Held<'a>(Vec<&'a CompletionStall>);
+/// What stalls held of one operation.
+struct Held<'a> {
+    stalls: Vec<&'a CompletionStall>,
+    /// Times after stalls in which the requests were issued that could not be issued during them.
+    backlogs: Vec<TimeRange>,
+}
 
 impl Held<'_> {
-    fn by(stalls: &[CompletionStall], op: Op) -> Held<'_> {
-        Held(stalls.iter().filter(|s| s.op.is_none_or(|o| o == op)).collect())
+    fn by<'a>(stalls: &'a [CompletionStall], delay: &CountGrid, op: Op) -> Held<'a> {
+        Held {
+            stalls: stalls.iter().filter(|s| s.op.is_none_or(|o| o == op)).collect(),
+            // A stall of one operation keeps the other one from being issued, too, where both share the queue depth.
+            backlogs: stalls.iter().map(|stall| backlog(delay, stall.range, op)).collect(),
+        }
     }
 
     /// Whether requests of a cell were held: submitted before the end of a stall and completed at it or later. Those
-    /// that were submitted while the held ones were worked off, for no longer than the stall itself, wait behind them
-    /// and are left out too.
+    /// that were submitted while the held ones, or those that could not be issued in time, were worked off wait behind
+    /// them and count as held, too.
     fn has(&self, submitted: u64, width: u64, slot: usize) -> bool {
         // Times are known to a column and a row: in doubt a request was held.
         let earliest = submitted.saturating_sub(width);
         let completed = submitted.saturating_add(width).saturating_add(slot_begin(slot + 1));
-        self.0.iter().any(|stall| {
+        let is_held = |stall: &&CompletionStall| {
             let end = stall.range.to_ns;
-            let behind = end.saturating_add(stall.drain_ns.min(stall.range.length_ns()));
-            let is_held = earliest < end && completed >= end;
-            is_held || (stall.kind != StallKind::Queue && submitted >= end && submitted < behind)
-        })
+            let drained = end.saturating_add(stall.drain_ns.min(longest_drain(stall.range)));
+            (earliest < end && completed >= end) || (submitted >= end && earliest < drained)
+        };
+        let is_late = |backlog: &TimeRange| submitted >= backlog.from_ns && earliest < backlog.to_ns;
+        self.stalls.iter().any(is_held) || self.backlogs.iter().any(is_late)
     }
+}
+
+fn longest_drain(stall: TimeRange) -> u64 {
+    stall.length_ns().saturating_mul(WORKED_OFF_TIMES)
+}
+
+/// From the end of a stall until the last request was issued that it delayed: those that were due during it, and those
+/// that were due while the backlog was issued. Where that never ends the target is overloaded, and only those due
+/// during the stall count.
+fn backlog(delay: &CountGrid, stall: TimeRange, op: Op) -> TimeRange {
+    let (width, columns) = (delay.axis().width_ns().max(1), delay.axis().columns() as u64);
+    let latest = stall.to_ns.saturating_add(longest_drain(stall));
+    let (mut due_during, mut until) = (stall.to_ns, stall.to_ns);
+    for column in stall.from_ns / width..columns {
+        let due = column.saturating_mul(width);
+        if due > until {
+            break;
+        }
+        Column::of(delay, column as usize, classes(op)).for_each(|slot, _| {
+            if slot_begin(slot) >= stall.length_ns() / BACKLOG_PART {
+                until = until.max(due.saturating_add(slot_begin(slot + 1)));
+            }
+        });
+        if due < stall.to_ns {
+            due_during = until;
+        }
+        if until > latest {
+            until = due_during.min(latest);
+            break;
+        }
+    }
+    TimeRange { from_ns: stall.to_ns, to_ns: until }
 }
 
 /// Least time of a slot.
@@ -220,7 +283,14 @@ struct Mode {
 /// Peaks of the smoothed logarithm that stand out, parted at the valleys between them.
 fn modes(counts: &[u64; SLOTS]) -> Vec<Mode> {
     let height: Vec<f64> = smoothed(counts).iter().map(|count| (1.0 + count).log10()).collect();
-    let peaks: Vec<usize> = (0..SLOTS).filter(|slot| prominence(&height, *slot) >= PROMINENCE).collect();
+    let mut peaks: Vec<(usize, f64)> = (0..SLOTS)
+        .map(|slot| (slot, prominence(&height, slot)))
+        .filter(|(slot, prominence)| *prominence >= PROMINENCE && is_clear(height[*slot], *prominence))
+        .collect();
+    peaks.sort_by(|a, b| b.1.total_cmp(&a.1));
+    peaks.truncate(MOST_MODES);
+    let mut peaks: Vec<usize> = peaks.into_iter().map(|(slot, _)| slot).collect();
+    peaks.sort_unstable();
     let valley = |pair: &[usize]| {
         (pair[0]..pair[1]).min_by(|a, b| height[*a].total_cmp(&height[*b])).unwrap_or(pair[0])
     };
@@ -230,6 +300,12 @@ fn modes(counts: &[u64; SLOTS]) -> Vec<Mode> {
         .zip(cuts.windows(2))
         .map(|(peak, cut)| Mode { begin: cut[0], peak: *peak, end: cut[1] })
         .collect()
+}
+
+/// Whether the counts of a peak and of its valley differ by more than by chance.
+fn is_clear(top: f64, prominence: f64) -> bool {
+    let requests = |height: f64| (10f64.powf(height) - 1.0).max(0.0) * SMOOTHED_ROWS;
+    requests(top).sqrt() - requests(top - prominence).sqrt() > CLEAR
 }
 
 fn smoothed(counts: &[u64; SLOTS]) -> Vec<f64> {

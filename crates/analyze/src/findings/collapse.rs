@@ -4,7 +4,7 @@ use crate::Summary;
 use crate::caution::{grouped, three_digits};
 use crate::findings::access::{Requests, begin_of, binned, measured};
 use crate::findings::statistics::{quantile, theil_sen};
-use crate::findings::{CompletionStall, TimeRange, moment};
+use crate::findings::{CompletionStall, StallKind, TimeRange, moment};
 use serde::{Deserialize, Serialize};
 
 /// How it ends.
@@ -89,7 +89,8 @@ pub(super) fn overload(
     let found = windows.collapse().or_else(|| windows.recovered())?;
     // A backlog that a stall left behind is that stall's.
     let growth = TimeRange { from_ns: windows.begin(found.0), to_ns: windows.begin(found.0 + found.1.len()) };
-    let stood: u64 = stalls.iter().filter(|s| s.op.is_none()).map(|s| s.range.overlap_ns(growth)).sum();
+    let is_full = |s: &&CompletionStall| matches!(s.kind, StallKind::Lash | StallKind::Hang);
+    let stood: u64 = stalls.iter().filter(is_full).map(|s| s.range.overlap_ns(growth)).sum();
     (2 * stood < growth.length_ns()).then(|| windows.describe(found))
 }
 

@@ -60,6 +60,19 @@ pub struct PassOutlier {
     pub z: f64,
 }
 
+/// A level that changes from one pass to the next and stays changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PassLevel {
+    /// The first pass of the new level, from 0.
+    pub pass: u32,
+    /// In which quantity.
+    pub quantity: PassQuantity,
+    /// Median of the passes before: nanoseconds, or requests per second.
+    pub before: f64,
+    /// Median of this pass and those after it.
+    pub after: f64,
+}
+
 /// Differences between the passes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PassFindings {
@@ -69,6 +82,9 @@ pub struct PassFindings {
     pub trends: Vec<PassTrend>,
     /// Passes that differ from all others.
     pub outliers: Vec<PassOutlier>,
+    /// Levels that change at the start of a pass.
+    #[serde(default)]
+    pub levels: Vec<PassLevel>,
 }
 
 impl PassFindings {
@@ -79,6 +95,12 @@ impl PassFindings {
             2 => return "2 passes, too few for an interval".to_string(),
             _ => {}
         }
+        let levels = self.levels.iter().map(|l| {
+            let change = l.after / l.before - 1.0;
+            let sign = if change < 0.0 { "-" } else { "+" };
+            let size = percent(change.abs());
+            format!("the level of {} changes by {sign}{size} with pass {}", l.quantity.name(), l.pass + 1)
+        });
         let drifts = self.trends.iter().filter(|t| t.is_drift).map(|t| {
             let sign = if t.change < 0.0 { "-" } else { "+" };
             format!(
@@ -91,9 +113,12 @@ impl PassFindings {
             .outliers
             .iter()
             .map(|o| format!("pass {} stands out by its {}", o.pass + 1, o.quantity.name()));
-        let said: Vec<String> = drifts.chain(outliers).collect();
-        let said =
-            if said.is_empty() { "no drift and no outlier shown".to_string() } else { said.join("; ") };
+        let said: Vec<String> = levels.chain(drifts).chain(outliers).collect();
+        let said = if said.is_empty() {
+            "no drift, no outlier and no change of level shown".to_string()
+        } else {
+            said.join("; ")
+        };
         format!("{} passes: {said}", self.passes)
     }
 }
@@ -108,6 +133,10 @@ const LEAST_CHANGE: f64 = 0.02;
 const FEWEST_FOR_OUTLIER: usize = 5;
 /// One that stands out differs from the median by at least this part.
 const LEAST_DEVIATION: f64 = 0.1;
+/// Two levels of passes differ by at least this factor ...
+const LEVELS_DIFFER: f64 = 1.15;
+/// ... and what parts them is this many times as wide as the passes of either are spread.
+const LEVELS_APART: f64 = 3.0;
 
 /// Compares the passes; `None` for a run without completed requests.
 pub(super) fn passes(summary: &Summary) -> Option<PassFindings> {
@@ -117,8 +146,8 @@ pub(super) fn passes(summary: &Summary) -> Option<PassFindings> {
     // The list is empty where there is only one pass. Passes beyond those kept apart are not compared.
     let parts: Vec<&PartStats> =
         summary.parts.passes.iter().filter(|p| p.completed > 0 && p.number.is_some()).collect();
-    let mut findings =
-        PassFindings { passes: parts.len().max(1) as u32, trends: Vec::new(), outliers: Vec::new() };
+    let passes = parts.len().max(1) as u32;
+    let mut findings = PassFindings { passes, trends: Vec::new(), outliers: Vec::new(), levels: Vec::new() };
     if parts.len() < FEWEST_FOR_TREND {
         return Some(findings);
     }
@@ -128,7 +157,19 @@ pub(super) fn passes(summary: &Summary) -> Option<PassFindings> {
             continue;
         };
         findings.trends.push(trend(quantity, &values));
-        let outliers = outliers(&values).into_iter().map(|(index, z)| PassOutlier {
+        let mut outliers = outliers(&values);
+        // A single pass at an end that stands out is told as that one.
+        let is_level = |at: &usize| outliers.is_empty() || (*at > 1 && *at + 1 < values.len());
+        if let Some(at) = level(&values).filter(is_level) {
+            outliers.clear();
+            findings.levels.push(PassLevel {
+                pass: parts[at].number.unwrap_or_default(),
+                quantity,
+                before: median(&values[..at]),
+                after: median(&values[at..]),
+            });
+        }
+        let outliers = outliers.into_iter().map(|(index, z)| PassOutlier {
             pass: parts[index].number.unwrap_or_default(),
             quantity,
             value: values[index],
@@ -176,6 +217,23 @@ fn interval(values: &[f64]) -> Option<(f64, f64)> {
         rank += 1;
     }
     (rank > 0 && n <= 1_000).then(|| (sorted[rank - 1], sorted[n - rank]))
+}
+
+/// The pass with which the level changes: all passes before it lie on one side of all the others, well apart.
+fn level(values: &[f64]) -> Option<usize> {
+    let least = |part: &[f64]| part.iter().copied().fold(f64::MAX, f64::min);
+    let most = |part: &[f64]| part.iter().copied().fold(f64::MIN, f64::max);
+    let gap = |at: usize| {
+        let (before, after) = values.split_at(at);
+        (least(after) - most(before)).max(least(before) - most(after))
+    };
+    let is_change = |at: &usize| {
+        let (before, after) = values.split_at(*at);
+        let spread = (most(before) - least(before)).max(most(after) - least(after));
+        let (a, b) = (median(before), median(after));
+        a.min(b) > 0.0 && a.max(b) >= LEVELS_DIFFER * a.min(b) && gap(*at) > LEVELS_APART * spread
+    };
+    (1..values.len()).filter(is_change).max_by(|a, b| gap(*a).total_cmp(&gap(*b)))
 }
 
 /// Passes far from the median in units of the median deviation. Of few passes that deviation is known badly, so the

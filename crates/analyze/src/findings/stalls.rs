@@ -26,7 +26,7 @@ pub enum StallKind {
 pub struct CompletionStall {
     /// What stood still.
     pub kind: StallKind,
-    /// The operation that stood still; `None` if everything did.
+    /// The operation that stood still; `None` if both did.
     pub op: Option<Op>,
     /// From the last completion before it (or the first submission into an idle target) to the next.
     pub range: TimeRange,
@@ -59,7 +59,10 @@ impl CompletionStall {
             (StallKind::Queue, Some(op)) => {
                 format!("{}s piled up and completed together (needle)", op.name())
             }
-            (_, None) => "requests piled up (needle)".to_string(),
+            (StallKind::Needle, None) => "neither reads nor writes went on as usual (needle)".to_string(),
+            (StallKind::Queue, None) => {
+                "reads and writes piled up and completed together (needle)".to_string()
+            }
         };
         let held = match (self.held_reads, self.held_writes) {
             (reads, 0) => format!("{} held, reads", grouped(reads)),
@@ -133,8 +136,7 @@ impl Completions {
         for (index, op) in Op::ALL.into_iter().enumerate() {
             // Whatever stood still altogether is no matter of one operation.
             let (mut needles, more) = self.of_op[index].stalls(Some(op));
-            needles
-                .retain(|needle| !stalls.iter().any(|lash| lash.op.is_none() && covers_half(lash, needle)));
+            needles.retain(|needle| !cover_half(&stalls, needle));
             stalls.append(&mut needles);
             left_out += more;
         }
@@ -144,6 +146,7 @@ impl Completions {
             let new = piles.stalls(op);
             stalls.extend(new.filter(|pile| !stalls.iter().any(|s| explains(s, pile))).collect::<Vec<_>>());
         }
+        let mut stalls = together(stalls);
         stalls.sort_by_key(|s| std::cmp::Reverse(s.range.length_ns()));
         left_out += stalls.len().saturating_sub(MOST_LISTED) as u64;
         stalls.truncate(MOST_LISTED);
@@ -152,8 +155,46 @@ impl Completions {
     }
 }
 
-fn covers_half(lash: &CompletionStall, needle: &CompletionStall) -> bool {
-    2 * lash.range.overlap_ns(needle.range) >= needle.range.length_ns()
+/// Whether stalls of everything cover a half of a needle, one or several: a straggler may part them.
+fn cover_half(stalls: &[CompletionStall], needle: &CompletionStall) -> bool {
+    let lashes = stalls.iter().filter(|s| s.op.is_none());
+    2 * lashes.map(|lash| lash.range.overlap_ns(needle.range)).sum::<u64>() >= needle.range.length_ns()
+}
+
+/// A stall of reads and one of writes at the same time are one.
+fn together(stalls: Vec<CompletionStall>) -> Vec<CompletionStall> {
+    let is_same_time = |a: &CompletionStall, b: &CompletionStall| {
+        2 * a.range.overlap_ns(b.range) >= a.range.length_ns().max(b.range.length_ns())
+    };
+    let (mut all, one_op): (Vec<_>, Vec<_>) = stalls.into_iter().partition(|s| s.op.is_none());
+    let (reads, mut writes): (Vec<_>, Vec<_>) = one_op.into_iter().partition(|s| s.op == Some(Op::Read));
+    for read in reads {
+        match writes.iter().position(|write| is_same_time(&read, write)) {
+            Some(at) => all.push(joined(&read, &writes.swap_remove(at))),
+            None => all.push(read),
+        }
+    }
+    all.append(&mut writes);
+    all
+}
+
+fn joined(read: &CompletionStall, write: &CompletionStall) -> CompletionStall {
+    let range = TimeRange {
+        from_ns: read.range.from_ns.min(write.range.from_ns),
+        to_ns: read.range.to_ns.max(write.range.to_ns),
+    };
+    let drained = |stall: &CompletionStall| stall.range.to_ns + stall.drain_ns;
+    let is_needle = read.kind == StallKind::Needle && write.kind == StallKind::Needle;
+    CompletionStall {
+        kind: if is_needle { StallKind::Needle } else { StallKind::Queue },
+        op: None,
+        range,
+        held_reads: read.held_reads,
+        held_writes: write.held_writes,
+        drain_ns: drained(read).max(drained(write)).saturating_sub(range.to_ns),
+        longest_latency_ns: read.longest_latency_ns.max(write.longest_latency_ns),
+        threshold_ns: read.threshold_ns.min(write.threshold_ns),
+    }
 }
 
 /// Whether a pile is what a stall held.

@@ -3,7 +3,7 @@
 use crate::findings::access::{Requests, begin_of, bin_of, binned, measured};
 use crate::findings::statistics::median;
 use crate::findings::{TimeRange, moment, percent};
-use crate::{Class, CountGrid, ROWS_PER_DECADE, SLOTS, Summary, TILE_COLUMNS};
+use crate::{Class, CountGrid, PartStats, ROWS_PER_DECADE, SLOTS, Summary, TILE_COLUMNS};
 use serde::{Deserialize, Serialize};
 
 /// What is looked at.
@@ -41,6 +41,9 @@ pub struct SplitTest {
     pub bins: usize,
     /// The time that parts both levels best.
     pub at_ns: u64,
+    /// The pass that begins there, from 0; absent where none does.
+    #[serde(default)]
+    pub pass: Option<u32>,
     /// Median level of the bins before: requests or bytes per second, or nanoseconds.
     pub before: f64,
     /// Median level of the bins behind.
@@ -114,7 +117,11 @@ impl Steady {
             Some(ns) => format!("steady from {} on", moment(ns)),
             None => "never steady".to_string(),
         };
-        format!("not steady: at {} {what} {change}; {from} (split test)", moment(split.at_ns))
+        let at = match split.pass {
+            Some(pass) => format!("with pass {} (at {})", pass + 1, moment(split.at_ns)),
+            None => format!("at {}", moment(split.at_ns)),
+        };
+        format!("not steady: {at} {what} {change}; {from} (split test)")
     }
 }
 
@@ -152,7 +159,8 @@ pub(super) fn steady(requests: &Requests, latency: &CountGrid, summary: &Summary
     if range.length_ns() / requests.width_ns.max(1) < 4 * ROUNDS as u64 {
         return None;
     }
-    let split = bins.iter().map(|(quantity, values)| split(*quantity, values, range)).collect();
+    let with_pass = |test: SplitTest| SplitTest { pass: pass_at(test.at_ns, range, summary), ..test };
+    let split = bins.iter().map(|(quantity, values)| with_pass(split(*quantity, values, range))).collect();
     let is_steady = |from: usize| {
         bins.iter()
             .all(|(quantity, values)| split_of(*quantity, &values[from..]).result == SplitResult::Steady)
@@ -224,6 +232,13 @@ fn split(quantity: SteadyQuantity, values: &[f64], range: TimeRange) -> SplitTes
     test
 }
 
+/// The pass that begins nearer to a time than half a bin.
+fn pass_at(ns: u64, range: TimeRange, summary: &Summary) -> Option<u32> {
+    let reach = range.length_ns() / BINS as u64 / 2;
+    let begins = |pass: &&PartStats| pass.begin_ns.is_some_and(|begin| begin.abs_diff(ns) <= reach);
+    summary.parts.passes.iter().skip(1).find(begins)?.number
+}
+
 /// The split test; `at_ns` is the number of the first bin behind the split.
 fn split_of(quantity: SteadyQuantity, values: &[f64]) -> SplitTest {
     let n = values.len();
@@ -238,6 +253,8 @@ fn split_of(quantity: SteadyQuantity, values: &[f64]) -> SplitTest {
     };
     let splits = (LEAST_SIDE..=n.saturating_sub(LEAST_SIDE)).map(at);
     let (k, before, behind, t) = splits.max_by(|a, b| a.3.total_cmp(&b.3)).unwrap_or((0, 0.0, 0.0, 0.0));
+    // Medians stay the same when some bins are on the wrong side, so the place of a change is looked for on its own.
+    let (k, before, behind) = if t > T { place(values) } else { (k, before, behind) };
     let level_ratio = (before.min(behind) > 0.0).then(|| before.max(behind) / before.min(behind));
     let differs_by = |factor: f64| t > T && level_ratio.is_none_or(|ratio| ratio > factor);
     let result = match () {
@@ -245,7 +262,20 @@ fn split_of(quantity: SteadyQuantity, values: &[f64]) -> SplitTest {
         () if differs_by(CHANGED) => SplitResult::Changed,
         () => SplitResult::Steady,
     };
-    SplitTest { quantity, result, bins: n, at_ns: k as u64, before, behind, t, level_ratio }
+    SplitTest { quantity, result, bins: n, at_ns: k as u64, before, behind, t, level_ratio, pass: None }
+}
+
+/// Where the bins differ least from the median of their side, and both medians.
+fn place(values: &[f64]) -> (usize, f64, f64) {
+    let deviation = |part: &[f64], middle: f64| part.iter().map(|v| (v - middle).abs()).sum::<f64>();
+    let at = |k: usize| {
+        let (left, right) = values.split_at(k);
+        let (before, behind) = (median(left), median(right));
+        (k, before, behind, deviation(left, before) + deviation(right, behind))
+    };
+    let places = (LEAST_SIDE..=values.len().saturating_sub(LEAST_SIDE)).map(at);
+    let (k, before, behind, _) = places.min_by(|a, b| a.3.total_cmp(&b.3)).unwrap_or((0, 0.0, 0.0, 0.0));
+    (k, before, behind)
 }
 
 fn snia(quantity: SteadyQuantity, rounds: &[f64]) -> SniaWindow {

@@ -201,7 +201,7 @@ fn finding(finding: Finding) -> PageFinding {
         FindingKind::Period => PageFindingKind::Period,
         FindingKind::Steady => PageFindingKind::Steady,
         FindingKind::Passes => PageFindingKind::Passes,
-        FindingKind::Note => PageFindingKind::Note,
+        FindingKind::Note | FindingKind::Failures => PageFindingKind::Note,
     };
     PageFinding {
         kind,
