@@ -9,6 +9,8 @@ use iosonar_plan::Nanos;
 use iosonar_trace::kernel::Timing;
 use iosonar_trace::{Kind, Pairing};
 use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Prints what there is to know.
@@ -30,10 +32,64 @@ struct Shape {
     kinds: [u64; Kind::ALL.len()],
     pairings: [u64; 5],
     devices: Vec<String>,
+    processes: Processes,
     besides: Vec<(String, u64)>,
     bad: u64,
     demand: DemandAnalysis,
     busiest: Busiest,
+}
+
+/// Processes whose requests are counted apart; those of further ones are counted together.
+const MOST_PROCESSES: usize = 4_096;
+/// Processes that the text names; JSON has all of them.
+const SHOWN_PROCESSES: usize = 10;
+
+/// Requests and bytes of each process, by its name.
+#[derive(Default)]
+struct Processes(HashMap<String, (u64, u64)>);
+
+impl Processes {
+    /// Counts a request, if the trace names its process.
+    fn add(&mut self, name: &str, bytes: u64) {
+        if name.is_empty() {
+            return;
+        }
+        let name = if self.0.len() < MOST_PROCESSES || self.0.contains_key(name) { name } else { "(others)" };
+        // Most requests are of a process that is known already.
+        if !self.0.contains_key(name) {
+            self.0.insert(name.to_string(), (0, 0));
+        }
+        let (requests, sum) = self.0.get_mut(name).expect("it was just put there");
+        (*requests, *sum) = (*requests + 1, sum.saturating_add(bytes));
+    }
+
+    /// Name, requests and bytes, the busiest first.
+    fn busiest_first(&self) -> Vec<(&str, u64, u64)> {
+        let mut all: Vec<_> =
+            self.0.iter().map(|(name, (requests, bytes))| (name.as_str(), *requests, *bytes)).collect();
+        all.sort_by_key(|(name, requests, bytes)| (Reverse(*requests), Reverse(*bytes), name.to_string()));
+        all
+    }
+
+    fn json(&self) -> Value {
+        let one = |(name, requests, bytes)| json!({"name": name, "requests": requests, "bytes": bytes});
+        self.busiest_first().into_iter().map(one).collect()
+    }
+
+    /// A line for each of the busiest ones.
+    fn lines(&self) -> Vec<String> {
+        let all = self.busiest_first();
+        let shown = all.iter().take(SHOWN_PROCESSES);
+        // A terminal would obey control characters in a name.
+        let shown = shown.map(|(name, requests, bytes)| {
+            format!("{}: {requests} requests, {bytes} bytes", name.escape_debug())
+        });
+        let mut lines: Vec<String> = shown.collect();
+        if all.len() > SHOWN_PROCESSES {
+            lines.push(format!("and {} more; --json has all", all.len() - SHOWN_PROCESSES));
+        }
+        lines
+    }
 }
 
 /// The second with most requests, of requests in the order of time.
@@ -61,7 +117,9 @@ impl Shape {
             DemandOptions { windows_s: vec![1, 60], throughput_window_ns: SECOND_NS, ..Default::default() };
         let mut tally = DemandTally::new(&options);
         let (mut kinds, mut pairings, mut busiest) = ([0; Kind::ALL.len()], [0; 5], Busiest::default());
+        let mut processes = Processes::default();
         let bad = trace.each(|request, _| {
+            processes.add(&request.process.name(), request.extent.length);
             kinds[request.kind as usize] += 1;
             pairings[request.pairing as usize] += 1;
             if let Some(op) = request.kind.op() {
@@ -72,7 +130,7 @@ impl Shape {
             Ok(())
         })?;
         let (devices, besides) = (trace.requests.devices(), trace.requests.besides());
-        Ok(Shape { kinds, pairings, devices, besides, bad, demand: tally.finish(), busiest })
+        Ok(Shape { kinds, pairings, devices, processes, besides, bad, demand: tally.finish(), busiest })
     }
 
     /// Most requests in a second. Of a trace that is longer than three days the analysis takes longer windows, whose
@@ -106,6 +164,7 @@ impl Shape {
                 "without_begin": self.pairings[Pairing::NoBegin as usize],
             },
             "devices": self.devices,
+            "processes": self.processes.json(),
             "besides": besides,
             "damaged_entries": self.bad,
             "peak_requests_per_s": self.peak(),
@@ -167,6 +226,9 @@ impl Shape {
                 "devices",
                 format!("{}: {}{more}", devices.len(), devices[..devices.len().min(8)].join("  ")),
             );
+        }
+        for (number, process) in self.processes.lines().into_iter().enumerate() {
+            line(if number == 0 { "processes" } else { "" }, process);
         }
         let met = self.besides.iter().filter(|(_, count)| *count > 0);
         let (events, others): (Vec<_>, Vec<_>) = met.partition(|(what, _)| what.starts_with(EVENTS));

@@ -49,6 +49,24 @@ fn a_trace_of_blktrace_becomes_a_load() {
     assert_eq!(info["kinds"]["flushes"], 1);
 }
 
+#[test]
+fn info_lists_the_processes_of_a_trace() {
+    let lab = lab();
+    let script = fixture_path("../../../trace/tests/fixtures/perf/mixed.script.gz");
+    std::fs::copy(script, lab.path("perf.gz")).unwrap();
+    let info: Value = serde_json::from_str(&lab.expect(0, "info --json perf.gz").out).unwrap();
+    let processes = info["processes"].as_array().unwrap();
+    let requests: Vec<u64> = processes.iter().map(|process| process["requests"].as_u64().unwrap()).collect();
+    assert!(requests.len() > 1 && requests.is_sorted_by(|a, b| a >= b), "{processes:?}");
+    assert_eq!(requests.iter().sum::<u64>(), info["requests"].as_u64().unwrap());
+    let busiest = format!(
+        "  processes          {}: {} requests, ",
+        processes[0]["name"].as_str().unwrap(),
+        requests[0]
+    );
+    assert!(lab.expect(0, "info perf.gz").out.contains(&busiest), "{busiest}");
+}
+
 // Files may stand on both sides of an option.
 #[test]
 fn the_new_file_may_follow_an_option() {
