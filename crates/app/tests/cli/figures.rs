@@ -254,3 +254,105 @@ fn figures_of_a_load_are_those_of_its_analysis() {
     lab.expect(0, "generate mixed a.load --duration 20s --rate 300 --size 64MiB --seed 5");
     assert!(compare(&lab, "a.load", &Value::Null) > 80);
 }
+
+/// Whether a cell of a text shows a value of JSON, whose unit is one of `factor`; `-` shows that there is none.
+fn cell_shows(cell: &str, value: &Value) -> bool {
+    let Some(value) = value.as_f64() else { return cell == "-" };
+    let found = numbers(cell);
+    let [(number, slack, unit)] = found.as_slice() else { return false };
+    (number - value / factor(unit).unwrap_or(1.0)).abs() <= slack * 1.000_001
+}
+
+/// The lines of a text below a heading, up to the next empty line.
+fn table<'a>(text: &'a str, heading: &str) -> Vec<&'a str> {
+    let lines = text.lines().skip_while(|line| !line.starts_with(heading));
+    lines.take_while(|line| !line.is_empty()).collect()
+}
+
+/// Cells of the same width behind a label.
+fn cells(line: &str, label: usize, width: usize) -> Vec<String> {
+    let line: Vec<char> = line.chars().collect();
+    line[label.min(line.len())..]
+        .chunks(width)
+        .map(|cell| cell.iter().collect::<String>().trim().into())
+        .collect()
+}
+
+/// Checks the table of times; gives the number of its figures.
+fn check_times(text: &str, shown: &Value) -> usize {
+    let table = table(text, "Times");
+    let key = |head: &str| match head {
+        "min" | "mean" | "stddev" | "max" => format!("{head}_ns"),
+        percentile => format!("{}_ns", percentile.replace('.', "_")),
+    };
+    let keys: Vec<String> = table[0].split_whitespace().skip(1).map(key).collect();
+    let (mut quantity, mut pushed, mut checked) = ("", "", 0);
+    for line in &table[1..] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [name @ ("latency" | "delay" | "response"), ..] => (quantity, pushed) = (name, ""),
+            ["of", "these,", ..] => pushed = "_pushed",
+            [scope @ ("all" | "read" | "write"), ..] => {
+                let values = &shown[quantity][format!("{scope}{pushed}")];
+                for (cell, key) in cells(line, 7, 8).iter().zip(&keys) {
+                    assert!(
+                        cell_shows(cell, &values[key]),
+                        "{quantity}.{scope}{pushed}.{key}: {line}: {values}"
+                    );
+                    checked += 1;
+                }
+            }
+            _ => panic!("a row of times that no test knows: {line}"),
+        }
+    }
+    checked
+}
+
+/// Checks counts of requests and rates.
+fn check_counts(text: &str, shown: &Value) {
+    for line in &table(text, "Requests")[1..] {
+        let (name, key) = (line[..16].trim(), |name: &str| match name {
+            "pushed back" => "pushed".to_string(),
+            "kept in order" => "ordered".to_string(),
+            "at the border" => "at_border".to_string(),
+            "transferred" => "transferred_bytes".to_string(),
+            name => name.to_string(),
+        });
+        for (cell, scope) in cells(line, 16, 20).iter().zip(["all", "read", "write"]) {
+            assert!(cell_shows(cell, &shown["counts"][scope][key(name)]), "{scope}: {line}");
+        }
+    }
+    let rates = table(text, "Throughput");
+    for (line, name) in rates[1..].iter().zip(["demanded", "delivered"]) {
+        let rate = &shown["throughput"][name];
+        let keys = ["requests_per_second", "bytes_per_second", "duration_ns"];
+        let found = [&line[16..30], &line[30..46], &line[46..]].map(str::trim);
+        for (cell, key) in found.iter().zip(keys) {
+            assert!(line.trim().starts_with(name) && cell_shows(cell, &rate[key]), "{key}: {line}: {rate}");
+        }
+    }
+    let share = shown["throughput"]["delivered_share"].as_f64().expect("a run with a timetable") * 100.0;
+    assert!(cell_shows(rates[3][16..28].trim(), &share.into()), "{}: {share}", rates[3]);
+    let waiting = numbers(rates.iter().find(|line| line.starts_with("  waiting")).expect("a line"));
+    assert_eq!(waiting[1].0, shown["waiting"]["max"].as_f64().unwrap(), "{rates:?}");
+}
+
+#[test]
+fn every_figure_of_the_text_is_the_one_of_json() {
+    let lab = lab();
+    lab.expect(0, "generate bursts l.gz --rate 300 --duration 8s --size 1GiB --seed 4");
+    for (code, run) in [
+        (0, "--sim-service 80us --sim-jitter 60us --sim-channels 16"),
+        (0, "--sim-service 2ms --sim-jitter 1ms --sim-channels 2"),
+        (1, "--sim-service 80us --sim-errors 50"),
+        (0, "--sim-service 80us --sim-stall 700ms/3s --overlap order"),
+    ] {
+        let printed = lab.expect(code, &format!("replay l.gz {SIM} {run} -o r")).out;
+        let shown: Value = serde_json::from_str(&lab.expect(0, "show r --json").out).unwrap();
+        for text in [&printed, &lab.expect(0, "show r").out] {
+            assert!(check_times(text, &shown) >= 9 * 9, "{text}");
+            check_counts(text, &shown);
+        }
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+    }
+}
