@@ -65,6 +65,7 @@ pub fn make(form: &str, path: &Path, count: u64) -> Result<()> {
         "load" => load(&mut out, all)?,
         "seek-list" => return seek_list(out, all),
         "diskmon" => each(&mut out, all, disk_mon)?,
+        "fio-latency" => each(&mut out, all, |out, _, r| fio_latency(out, r))?,
         "msr" => each(&mut out, all, |out, _, r| msr(out, r))?,
         "alibaba" => each(&mut out, all, |out, _, r| alibaba(out, r))?,
         "tencent" => each(&mut out, all, |out, _, r| tencent(out, r))?,
@@ -104,6 +105,13 @@ fn fio(path: &Path, count: u64) -> Result<()> {
         log.push(&request.traced())?;
     }
     Ok(log.end()?.flush()?)
+}
+
+/// A row of `write_lat_log` with offsets: the time of the end in milliseconds, the latency, and the direction.
+fn fio_latency(out: &mut Out, r: Made) -> std::io::Result<()> {
+    let (end_ms, direction) = ((r.time + r.latency) / 1_000_000, u8::from(r.op.is_write()));
+    let (bytes, offset) = (r.sectors * SECTOR, r.sector * SECTOR);
+    writeln!(out, "{end_ms}, {}, {direction}, {bytes}, {offset}, 0", r.latency)
 }
 
 fn disk_mon(out: &mut Out, n: u64, r: Made) -> std::io::Result<()> {
