@@ -81,7 +81,7 @@ fn overview(out: &mut Lines, comparisons: &[Judged]) {
 fn one(out: &mut Lines, judged: &Judged) {
     let c = &judged.comparison;
     out.paragraph("", &c.answer.text);
-    out.paragraph("", &what_it_covers(c));
+    out.paragraph("", &c.answer.covers);
     conditions(out, judged);
     runs(out, c);
     differences(out, "plan", &c.plan);
@@ -94,23 +94,6 @@ fn one(out: &mut Lines, judged: &Judged) {
     effects(out, c);
     c.pairs.iter().for_each(|p| pairs(out, p));
     over_time(out, &c.over_time);
-}
-
-/// How far the answer reaches: two runs do not tell how runs differ by themselves, and a plan that differs may be the reason.
-fn what_it_covers(c: &Comparison) -> String {
-    const NAMED: usize = 6;
-    let within =
-        "The intervals cover the noise within these two runs. Repeat A to know the noise between runs.";
-    let mut names: Vec<&str> = c.plan.iter().map(|difference| difference.field.as_str()).collect();
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
-    match (names.is_empty(), more) {
-        (true, _) => format!("{within} The plans are the same."),
-        (false, 0) => format!("{within} The plans differ in {}: that may explain it.", names.join(", ")),
-        (false, _) => {
-            format!("{within} The plans differ in {} and {more} more: that may explain it.", names.join(", "))
-        }
-    }
 }
 
 fn conditions(out: &mut Lines, judged: &Judged) {

@@ -1,6 +1,6 @@
 //! The answer of a comparison in a sentence.
 
-use super::{Facts, Figure, OverTime, Unit};
+use super::{Difference, Facts, Figure, OverTime, Unit};
 use serde::Serialize;
 
 /// What a comparison came to.
@@ -30,6 +30,9 @@ pub struct Answer {
     pub outcome: Outcome,
     /// In a sentence, with the figures that matter most.
     pub text: String,
+    /// How far the answer reaches: two runs do not tell how runs differ by themselves, and a plan that differs may be the
+    /// reason.
+    pub covers: String,
     /// Least change of the median latency that would be shown 8 times in 10.
     pub smallest_visible_percent: Option<f64>,
 }
@@ -57,9 +60,15 @@ const ORDER: [&str; 16] = [
 const TOLD: usize = 3;
 
 impl Answer {
-    pub(super) fn new(a: &Facts, b: &Facts, figures: &[Figure], over_time: &OverTime) -> Answer {
+    pub(super) fn new(
+        (a, b): (&Facts, &Facts),
+        figures: &[Figure],
+        over_time: &OverTime,
+        plan: &[Difference],
+    ) -> Answer {
+        let covers = what_it_covers(plan);
         if let Some(text) = nothing("A", a).or_else(|| nothing("B", b)) {
-            return Answer { outcome: Outcome::Nothing, text, smallest_visible_percent: None };
+            return Answer { outcome: Outcome::Nothing, text, covers, smallest_visible_percent: None };
         }
         let smallest =
             figures.iter().find(|f| f.name == "latency.p50").and_then(|f| f.smallest_visible_percent);
@@ -86,7 +95,23 @@ impl Answer {
                 (outcome, format!("{text}: {}", list(&of_both_kinds(times, outcome))))
             }
         };
-        Answer { outcome, text, smallest_visible_percent: smallest }
+        Answer { outcome, text, covers, smallest_visible_percent: smallest }
+    }
+}
+
+/// What the intervals cover, and which differences of the plans may explain a change.
+fn what_it_covers(plan: &[Difference]) -> String {
+    const NAMED: usize = 6;
+    let within =
+        "The intervals cover the noise within these two runs. Repeat A to know the noise between runs.";
+    let names: Vec<&str> = plan.iter().take(NAMED).map(|difference| difference.field.as_str()).collect();
+    let more = match plan.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match names.is_empty() {
+        true => format!("{within} The plans are the same."),
+        false => format!("{within} The plans differ in {}{more}: that may explain it.", names.join(", ")),
     }
 }
 

@@ -213,9 +213,10 @@ pub fn compare((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks)) -
     let figures = runs.figures(paired.median().filter(|_| same), ALPHA_FIGURES);
     let over_time = over_time::over_time(&runs, ALPHA_STRETCHES);
     let (facts_a, facts_b) = (facts(a, a_blocks), facts(b, b_blocks));
+    let plan = differences::differences(&plan_json(a), &plan_json(b));
     Ok(Comparison {
-        answer: Answer::new(&facts_a, &facts_b, &figures, &over_time),
-        plan: differences::differences(&plan_json(a), &plan_json(b)),
+        answer: Answer::new((&facts_a, &facts_b), &figures, &over_time, &plan),
+        plan,
         environment: differences::differences(&a.environment, &b.environment),
         load,
         cautions: cautions((a, a_blocks), (b, b_blocks), load, timetable)

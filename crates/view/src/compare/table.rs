@@ -50,6 +50,9 @@ pub fn markdown(comparisons: &[Judged]) -> String {
         let answer = &judged.comparison.answer.text;
         run(&letters(comparisons.len(), i), &judged.comparison.b, answer);
     }
+    comparisons.iter().for_each(|judged| {
+        out += &format!("\n{}\n", judged.comparison.answer.covers.replace(['\n', '\r'], " "));
+    });
     let names: Vec<String> = (0..comparisons.len()).map(|i| letters(comparisons.len(), i)).collect();
     out += &format!("\n| figure | A | {} |\n|---|---:|{}\n", names.join(" | "), "---:|".repeat(names.len()));
     for row in rows(comparisons) {

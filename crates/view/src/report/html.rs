@@ -64,7 +64,11 @@ fn words(report: &Report<'_>) -> String {
         warnings(&mut out, name, run);
     }
     if let Some((comparison, text)) = report.comparison {
-        _ = writeln!(out, "<p class=\"answer\"><b>{}</b></p>", escape(&comparison.answer.text));
+        let (text_of_answer, covers) = (escape(&comparison.answer.text), escape(&comparison.answer.covers));
+        _ = writeln!(
+            out,
+            "<p class=\"answer\"><b>{text_of_answer}</b></p>\n<p class=\"covers\">{covers}</p>"
+        );
         folded(&mut out, "comparison", "A against B: every figure with its interval", text);
     }
     for (name, run) in names.iter().zip(report.runs) {
