@@ -3,7 +3,7 @@
 use crate::health;
 use crate::lines::{Lines, ascii, shorten};
 use crate::parts;
-use crate::units::{self, Charset};
+use crate::units::{self, Charset, Unit};
 use iosonar_analyze::{
     ByScope, Counts, Deskew, LimitResult, LimitVerdict, Rate, RunFacts, Scope, Severity, Summary, TimeStats,
 };
@@ -133,8 +133,10 @@ fn counts(out: &mut Lines, s: &Summary) {
             out.line(&format!("  {name:14}{all:>20}{read:>20}{write:>20}"));
         }
     }
-    let [all, read, write] = [&c.all, &c.read, &c.write].map(|c| units::bytes(c.transferred_bytes));
-    out.line(&format!("  {:14}{all:>20}{read:>20}{write:>20}", "transferred"));
+    let unit = Unit::of_bytes(c.all.transferred_bytes);
+    let name = format!("transferred, {}", unit.name);
+    let [all, read, write] = [&c.all, &c.read, &c.write].map(|c| unit.number(c.transferred_bytes as f64));
+    out.line(&format!("  {name:17}{all:>17}{read:>20}{write:>20}"));
     if c.all.ramp > 0 {
         out.line(&format!("  {} requests of the ramp are left out", units::grouped(c.all.ramp)));
     }
@@ -147,10 +149,10 @@ fn times(out: &mut Lines, s: &Summary) {
     }
     let heads = ["min", "mean", "stddev", "p50", "p95", "p99", "p99.9", "p99.99", "max"];
     out.heading(&format!("{:7}{}", "Times", columns(&heads)));
-    quantity(out, "latency  (submission to completion)", &s.latency);
+    quantity(out, ("latency", "submission to completion"), &s.latency);
     if s.run.has_timetable && s.knows_delay() {
-        quantity(out, "delay    (due to submission)", &s.delay);
-        quantity(out, "response (due to completion)", &s.response);
+        quantity(out, ("delay", "due to submission"), &s.delay);
+        quantity(out, ("response", "due to completion"), &s.response);
     }
 }
 
@@ -159,8 +161,11 @@ fn percentiles(out: &mut Lines, s: &Summary) {
     if s.percentiles.is_empty() {
         return;
     }
-    out.heading(&format!("{:16}{:>20}{:>20}{:>20}", "Latency", "all", "read", "write"));
-    let cell = |t: Option<u64>| t.map_or("-".to_string(), time);
+    let all = s.percentiles.iter().flat_map(|p| [p.all_ns, p.read_ns, p.write_ns]);
+    let unit = Unit::of_durations(all.flatten().max().unwrap_or(0));
+    let head = format!("Latency, {}", unit.name);
+    out.heading(&format!("{head:16}{:>20}{:>20}{:>20}", "all", "read", "write"));
+    let cell = |t: Option<u64>| t.map_or("-".to_string(), |ns| unit.number(ns as f64));
     for p in &s.percentiles {
         let [all, read, write] = [p.all_ns, p.read_ns, p.write_ns].map(cell);
         out.line(&format!("  {:14}{all:>20}{read:>20}{write:>20}", format!("p{}", p.percent)));
@@ -172,8 +177,11 @@ fn few_heads() -> String {
     ["mean", "p50", "p99", "p99.9", "p99.99", "max"].map(|h| format!("{h:>10}")).concat()
 }
 
-fn quantity(out: &mut Lines, name: &str, stats: &ByScope<Option<TimeStats>>) {
-    out.line(&format!("  {name}"));
+fn quantity(out: &mut Lines, (name, meaning): (&str, &str), stats: &ByScope<Option<TimeStats>>) {
+    let most = stats.all.as_ref().map_or(0, |t| t.max_ns);
+    let unit = Unit::of_durations(most);
+    let name = format!("{name}, {}", unit.name);
+    out.line(&format!("  {name:14} ({meaning})"));
     for scope in Scope::ALL {
         let Some(t) = stats.get(scope) else { continue };
         let row = match scope {
@@ -184,7 +192,7 @@ fn quantity(out: &mut Lines, name: &str, stats: &ByScope<Option<TimeStats>>) {
         if scope == Scope::ReadPushed || scope == Scope::WritePushed && stats.read_pushed.is_none() {
             out.line("  of these, pushed back");
         }
-        out.line(&format!("  {row:5}{}", columns(&cells(t))));
+        out.line(&format!("  {row:5}{}", columns(&cells(t, unit))));
     }
 }
 
@@ -192,44 +200,42 @@ fn columns(cells: &[impl AsRef<str>; 9]) -> String {
     cells.iter().map(|cell| format!("{:>8}", cell.as_ref())).collect()
 }
 
-/// A time in a narrow column: more than 10 000 s are told in hours or days.
-fn short_time(ns: u64) -> String {
-    const HOUR: f64 = 3_600e9;
-    match ns as f64 {
-        exact if exact < 9_999.5e9 => time(ns),
-        exact if exact < 999.5 * HOUR => format!("{} h", units::number(exact / HOUR)),
-        exact => format!("{:.0} d", exact / HOUR / 24.0),
-    }
-}
-
-fn cells(t: &TimeStats) -> [String; 9] {
-    let optional = |t: Option<u64>| t.map_or("-".to_string(), short_time);
+fn cells(t: &TimeStats, unit: Unit) -> [String; 9] {
+    let time = |ns: u64| unit.number(ns as f64);
+    let optional = |t: Option<u64>| t.map_or("-".to_string(), time);
     [
-        short_time(t.min_ns),
-        short_time(t.mean_ns),
+        time(t.min_ns),
+        time(t.mean_ns),
         optional(t.stddev_ns),
-        short_time(t.p50_ns),
+        time(t.p50_ns),
         optional(t.p95_ns),
         optional(t.p99_ns),
         optional(t.p99_9_ns),
         optional(t.p99_99_ns),
-        short_time(t.max_ns),
+        time(t.max_ns),
     ]
 }
 
-fn few_cells(t: &TimeStats) -> String {
-    let [_, mean, _, p50, _, p99, p99_9, p99_99, max] = cells(t);
+fn few_cells(t: &TimeStats, unit: Unit) -> String {
+    let [_, mean, _, p50, _, p99, p99_9, p99_99, max] = cells(t, unit);
     [mean, p50, p99, p99_9, p99_99, max].map(|c| format!("{c:>10}")).concat()
 }
 
 fn throughput(out: &mut Lines, s: &Summary) {
-    out.heading(&format!("{:16}{:>14}{:>16}{:>14}", "Throughput", "requests/s", "bytes/s", "over"));
+    let rates = || [s.throughput.demanded, s.throughput.delivered].into_iter().flatten();
+    let bytes = Unit::of_byte_rates(rates().map(|r| r.bytes_per_second).fold(0.0, f64::max));
+    let over = match rates().map(|r| r.duration_ns).max().unwrap_or(0) {
+        0..1_000_000_000 => Unit { factor: 1e6, name: "ms" },
+        _ => Unit { factor: 1e9, name: "s" },
+    };
+    let over_head = format!("over, {}", over.name);
+    out.heading(&format!("{:16}{:>14}{:>16}{over_head:>14}", "Throughput", "requests/s", bytes.name));
     let mut row = |name: &str, rate: Option<Rate>, none: &str| match rate {
         Some(r) => out.line(&format!(
             "  {name:14}{:>14}{:>16}{:>14}",
             units::request_rate(r.requests_per_second),
-            units::byte_rate(r.bytes_per_second),
-            time(r.duration_ns)
+            bytes.number(r.bytes_per_second),
+            over.number(r.duration_ns as f64)
         )),
         None => out.line(&format!("  {name:14}{none:>14}")),
     };
@@ -257,15 +263,16 @@ fn throughput(out: &mut Lines, s: &Summary) {
 
 fn health_lines(out: &mut Lines, s: &Summary) {
     let (times, facts) = (health::times(s), health::facts(s, Charset::Ascii));
+    let unit = Unit::of_durations(times.iter().map(|(_, t)| t.max_ns).max().unwrap_or(0));
     if s.health.means.is_none() {
         out.heading("Replayer: the result does not tell how well it kept to the timetable");
     } else if times.is_empty() {
         out.heading("Replayer");
     } else {
-        out.heading(&format!("{:19}{}", "Replayer", few_heads()));
+        out.heading(&format!("{:19}{}", format!("Replayer, {}", unit.name), few_heads()));
     }
     for (name, t) in times {
-        out.line(&format!("  {name:17}{}", few_cells(&t)));
+        out.line(&format!("  {name:17}{}", few_cells(&t, unit)));
     }
     for (name, text) in facts {
         out.paragraph(&format!("  {name:17}"), &text);

@@ -48,6 +48,55 @@ pub fn duration(ns: u64, charset: Charset) -> String {
     }
 }
 
+/// One unit for all values of a table: numbers without it, the unit stands in the table's head.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unit {
+    /// How much one of it is.
+    pub factor: f64,
+    /// Its name.
+    pub name: &'static str,
+}
+
+impl Unit {
+    /// The unit of durations of which `most` is the greatest, in nanoseconds: no number has more than six digits before
+    /// the point.
+    pub fn of_durations(most: u64) -> Unit {
+        let (factor, name) = match most {
+            0..100_000 => (1.0, "ns"),
+            100_000..1_000_000_000 => (1e3, "us"),
+            1_000_000_000..1_000_000_000_000 => (1e6, "ms"),
+            1_000_000_000_000..1_000_000_000_000_000 => (1e9, "s"),
+            _ => (86_400e9, "d"),
+        };
+        Unit { factor, name }
+    }
+
+    /// The unit of rates in bytes per second of which `most` is the greatest.
+    pub fn of_byte_rates(most: f64) -> Unit {
+        let units = [(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")];
+        let (factor, name) =
+            units.into_iter().find(|(factor, _)| most >= factor * 0.9995).unwrap_or((1.0, "B/s"));
+        Unit { factor, name }
+    }
+
+    /// The unit of sizes of which `most` is the greatest.
+    pub fn of_bytes(most: u64) -> Unit {
+        let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        let (factor, name) = units.into_iter().find(|(factor, _)| most >= *factor).unwrap_or((1, "B"));
+        Unit { factor: factor as f64, name }
+    }
+
+    /// A value as a number of this unit: three significant digits, at most five after the point.
+    pub fn number(self, value: f64) -> String {
+        let value = value / self.factor;
+        let text = number(value);
+        match text.split_once('.') {
+            Some((_, decimals)) if decimals.len() > 5 => format!("{value:.5}"),
+            _ => text,
+        }
+    }
+}
+
 /// A number without needless digits, at most six after the point: for ticks and limits that people chose.
 pub fn plain(value: f64) -> String {
     if value >= 1.0 && value.fract() == 0.0 {
