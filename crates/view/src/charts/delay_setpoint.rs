@@ -53,8 +53,13 @@ pub(super) fn body(scene: &mut Scene, view: &RunView<'_>, area: Rect) -> Option<
 
 fn mean_of_run(view: &RunView<'_>) -> Caption {
     let mean = view.summary.waiting.mean_time_weighted;
-    let told = |mean| Caption::figure(units::request_rate(mean), "waiting.mean_time_weighted", mean);
-    figures::joined(["mean of the run: ".into(), mean.map_or("–".into(), told)])
+    let shown = |mean| Caption::figure(units::request_rate(mean), "waiting.mean_time_weighted", mean);
+    figures::joined(["mean of the run: ".into(), mean.map_or("–".into(), shown)])
+}
+
+fn most_of_run(view: &RunView<'_>) -> Caption {
+    let most = view.summary.waiting.max.map_or("–".into(), |most| figures::count("waiting.max", most));
+    figures::joined(["max: ".into(), most])
 }
 
 /// Requests whose time had come and that were not submitted: the backlog.
@@ -87,6 +92,7 @@ fn waiting(scene: &mut Scene, view: &RunView<'_>, area: Rect) {
         "requests due but not submitted:".into(),
         format!("mean in each step of {}", axes::time(step)).into(),
         mean_of_run(view),
+        most_of_run(view),
     ];
     for (i, line) in lines.into_iter().enumerate() {
         scene.text(words(line, SIDE_LEFT, plot.y + 14 + 18 * i as i32, 13.0, p, Anchor::Start));

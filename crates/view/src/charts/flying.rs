@@ -54,7 +54,9 @@ fn facts(scene: &mut Scene, view: &RunView<'_>, y: i32) {
         figures::joined([
             "waiting for submission: mean over time ".into(),
             mean("waiting.mean_time_weighted", s.waiting.mean_time_weighted),
-            format!("{all}; most for a conflict on one target ").into(),
+            format!("{all}, max ").into(),
+            count("waiting.max", s.waiting.max),
+            "; max for a conflict on one target ".into(),
             count("waiting.max_for_conflict_on_one_target", s.waiting.max_for_conflict_on_one_target),
         ]),
         "This is the view of the generator; layers below may let fewer requests through at the same time."

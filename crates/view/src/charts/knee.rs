@@ -1,10 +1,10 @@
 //! A rising demand, what was delivered and how late requests got: with the knee marked.
 
 use super::axes::{self, LinearScale, LogScale, NumberScale, TICK_SIZE, TimeScale, words};
-use super::{BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, SIDE_LEFT, Subject, View, page};
-use crate::fonts::{self, Weight};
+use super::{BELOW, PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, PLOT_WIDTH, SIDE_LEFT, Subject, View, figures, page};
+use crate::fonts::Weight;
 use crate::plot::{Folder, PlotOptions, write_scene};
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::{Style, units};
 use iosonar_analyze::knee::{Knee, KneeVerdict, RampRow, RowTimes};
 use iosonar_analyze::row_of;
@@ -39,45 +39,67 @@ pub fn plot_knee(
 
 /// What was found, in plain sentences.
 pub fn knee_sentences(verdict: &KneeVerdict) -> Vec<String> {
-    let rate = units::request_rate;
+    captions(verdict).into_iter().map(|caption| caption.text).collect()
+}
+
+/// A figure of the verdict, as `knee.json` names it.
+fn rate(name: &str, per_second: f64) -> Caption {
+    Caption::figure(units::request_rate(per_second), format!("verdict.{name}"), per_second)
+}
+
+fn seconds(name: &str, ns: u64) -> Caption {
+    Caption::figure(units::number(ns as f64 / 1e9), format!("verdict.{name}"), ns)
+}
+
+fn captions(verdict: &KneeVerdict) -> Vec<Caption> {
     match verdict {
         KneeVerdict::Found(knee) => of_knee(knee),
-        KneeVerdict::NotReached { at_least_per_second } => vec![format!(
-            "no knee reached: sustains at least {} requests/s, which is all that was demanded",
-            rate(*at_least_per_second)
-        )],
+        KneeVerdict::NotReached { at_least_per_second } => vec![figures::joined([
+            "no knee reached: sustains at least ".into(),
+            rate("at_least_per_second", *at_least_per_second),
+            " requests/s, which is all that was demanded".into(),
+        ])],
         KneeVerdict::Unclear { why, at_least_per_second } => {
-            let at_least = at_least_per_second
-                .map_or(String::new(), |least| format!("; up to {} requests/s it could follow", rate(least)));
-            vec![format!("not clear: {}{at_least}", why.text())]
+            let not_clear = format!("not clear: {}", why.text()).into();
+            let at_least = at_least_per_second.map(|least| {
+                ["; up to ".into(), rate("at_least_per_second", least), " requests/s it could follow".into()]
+            });
+            vec![figures::joined([not_clear].into_iter().chain(at_least.into_iter().flatten()))]
         }
     }
 }
 
-fn of_knee(knee: &Knee) -> Vec<String> {
-    let rate = units::request_rate;
-    let mut lines = vec![format!(
-        "sustains {} requests/s (95 % interval {} to {}), from {} s of overload",
-        rate(knee.sustained_per_second),
-        rate(knee.low_per_second),
-        rate(knee.high_per_second),
-        units::number((knee.measured_to_ns - knee.measured_from_ns) as f64 / 1e9)
-    )];
+fn of_knee(knee: &Knee) -> Vec<Caption> {
+    let measured = units::number((knee.measured_to_ns - knee.measured_from_ns) as f64 / 1e9);
+    let mut lines = vec![figures::joined([
+        "sustains ".into(),
+        rate("sustained_per_second", knee.sustained_per_second),
+        " requests/s (95 % interval ".into(),
+        rate("low_per_second", knee.low_per_second),
+        " to ".into(),
+        rate("high_per_second", knee.high_per_second),
+        format!("), from {measured} s of overload").into(),
+    ])];
     lines.push(if knee.from_the_start {
-        "even the first demand was too much: how late requests are below the knee was not seen".to_string()
+        "even the first demand was too much: how late requests are below the knee was not seen".into()
     } else {
-        format!(
-            "more was demanded from {} s of the ramp on; the backlog never drained from {} s on, and was {} requests at its end",
-            units::number(knee.at_ns as f64 / 1e9),
-            units::number(knee.behind_from_ns as f64 / 1e9),
-            units::grouped(knee.backlog_requests)
-        )
+        let backlog = units::grouped(knee.backlog_requests);
+        figures::joined([
+            "more was demanded from ".into(),
+            seconds("at_ns", knee.at_ns),
+            " s of the ramp on; the backlog never drained from ".into(),
+            seconds("behind_from_ns", knee.behind_from_ns),
+            " s on, and was ".into(),
+            Caption::figure(backlog, "verdict.backlog_requests", knee.backlog_requests),
+            " requests at its end".into(),
+        ])
     });
     if knee.collapses() {
-        lines.push(format!(
-            "under lasting overload it collapses: in the end it delivers only {} requests/s",
-            rate(knee.last_per_second)
-        ));
+        lines.push(figures::joined([
+            "under lasting overload it collapses: in the end it delivers only ".into(),
+            rate("last_per_second", knee.last_per_second),
+            " requests/s".into(),
+        ]));
     }
     lines
 }
@@ -87,8 +109,8 @@ fn draw_knee(material: &KneeMaterial<'_>, style: &Style) -> Scene {
     let view = View::new(&all, style);
     let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, view.palette.background);
     page::head(&mut scene, &view, TITLE);
-    let wrapped = |line: String| fonts::wrap(&line, 14.0, Weight::Bold, 1460.0);
-    let lines: Vec<String> = knee_sentences(material.verdict).into_iter().flat_map(wrapped).collect();
+    let wrapped = |line: Caption| line.wrapped(14.0, Weight::Bold, 1460.0);
+    let lines: Vec<Caption> = captions(material.verdict).into_iter().flat_map(wrapped).collect();
     let higher = 19 * lines.len().saturating_sub(3) as i32;
     scene.height += higher as u32;
     for (i, line) in lines.into_iter().enumerate() {
@@ -109,6 +131,7 @@ fn draw_knee(material: &KneeMaterial<'_>, style: &Style) -> Scene {
     }
     page::bottom(&mut scene, &view, &[upper, lower]);
     scene.facts = super::facts(TITLE, material.subject);
+    scene.facts.push(super::figures_of(&scene));
     scene
 }
 
@@ -238,7 +261,8 @@ impl Drawing<'_> {
         }
         scene.vertical(x, (plot.y, plot.bottom() - 1), Stroke::solid(p.bad, 2));
         if is_named {
-            let text = format!("knee {}/s", units::request_rate(knee.sustained_per_second));
+            let sustained = rate("sustained_per_second", knee.sustained_per_second);
+            let text = figures::joined(["knee ".into(), sustained, "/s".into()]);
             let mut text = words(text, x.min(low) - 8, plot.y + 16, TICK_SIZE + 1.0, p, Anchor::End);
             if text.bounds().x < plot.x {
                 (text.anchor, text.x) = (Anchor::Start, x.max(high) + 8);

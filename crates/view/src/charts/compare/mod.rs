@@ -162,7 +162,7 @@ pub fn plot_compare(
 /// The answer, and what else differs: that comes before every difference of a figure.
 fn sentences(view: &CompareView<'_>) -> Vec<String> {
     let Some(c) = view.comparison else { return Vec::new() };
-    let mut lines = vec![c.answer.text.clone()];
+    let mut lines = vec![c.answer.text.clone(), c.answer.covers.clone()];
     lines.extend(differences("Plans differ", &c.plan));
     lines.extend(differences("Environments differ", &c.environment));
     lines.extend(c.cautions.first().cloned());

@@ -3,7 +3,8 @@
 use super::super::axes::{self, LinearScale, TICK_SIZE, words};
 use super::super::{SIDE_LEFT, page};
 use super::{Chart, CompareView};
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::palette::Rgb;
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::compare::{Pairs, RatioBin};
 
@@ -81,14 +82,26 @@ fn ticks(view: &CompareView<'_>, scene: &mut Scene, plot: Rect, x: &dyn Fn(f64) 
 
 fn side(view: &CompareView<'_>, scene: &mut Scene, plot: Rect, pairs: &Pairs) {
     let p = view.view.palette;
-    let percent = |share: f64| format!("{} %", units::number(share * 100.0));
-    let median = pairs.median_ratio.map_or("–".to_string(), |m| format!("{m:.3}"));
-    let rows = [
-        (None, format!("{} pairs", units::grouped(pairs.completed))),
-        (Some(p.ok), format!("faster in B by over 3 %: {}", percent(pairs.better_share))),
-        (Some(p.actual), format!("slower in B by over 3 %: {}", percent(pairs.worse_share))),
-        (Some(p.axis), "bars within 9 % of the same".to_string()),
-        (None, format!("dashed: median ratio {median}")),
+    let shown = |text: String, name: &str, value: f64| {
+        Caption::figure(text, format!("comparisons.0.pairs.{name}"), value)
+    };
+    let share = |words: &str, name: &str, share: f64| {
+        shown(format!("{words} by over 3 %: {} %", units::number(share * 100.0)), name, share)
+    };
+    let median = pairs.median_ratio.map_or("dashed: median ratio –".into(), |m| {
+        shown(format!("dashed: median ratio {m:.3}"), "median_ratio", m)
+    });
+    let completed = Caption::figure(
+        format!("{} pairs", units::grouped(pairs.completed)),
+        "comparisons.0.pairs.completed",
+        pairs.completed,
+    );
+    let rows: [(Option<Rgb>, Caption); 5] = [
+        (None, completed),
+        (Some(p.ok), share("faster in B", "better_share", pairs.better_share)),
+        (Some(p.actual), share("slower in B", "worse_share", pairs.worse_share)),
+        (Some(p.axis), "bars within 9 % of the same".into()),
+        (None, median),
     ];
     for (i, (color, line)) in rows.into_iter().enumerate() {
         let y = plot.y + 14 + 22 * i as i32;

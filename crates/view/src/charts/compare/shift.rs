@@ -4,7 +4,7 @@ use super::super::axes::{self, TICK_SIZE, words};
 use super::super::page;
 use super::{Chart, CompareView, signed_percent};
 use crate::palette::Rgb;
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::compare::{Figure, Unit};
 
@@ -24,9 +24,10 @@ pub(super) const MOST: f64 = 16.0;
 
 fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     let figures = view.comparison.map_or(&[][..], |c| &c.figures);
-    let mut known: Vec<&Figure> = figures.iter().filter(|f| f.change_percent.is_some()).collect();
+    let numbered = figures.iter().enumerate();
+    let mut known: Vec<(usize, &Figure)> = numbered.filter(|(_, f)| f.change_percent.is_some()).collect();
     // Reads and writes alone come last: they are what is left out first.
-    known.sort_by_key(|f| f.name.contains("read.") || f.name.contains("write."));
+    known.sort_by_key(|(_, f)| f.name.contains("read.") || f.name.contains("write."));
     let plot = Rect { x: 24 + NAMES, y: area.y + 22, w: 1552 - NAMES - VALUES, h: area.h - 22 - 40 };
     if known.is_empty() {
         page::nothing(
@@ -38,8 +39,12 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
         return;
     }
     let p = view.view.palette;
-    let most =
-        known.iter().flat_map(|f| ends(f)).map(|c| log(c).abs()).fold(1.1f64.ln(), f64::max).min(MOST.ln());
+    let most = known
+        .iter()
+        .flat_map(|(_, f)| ends(f))
+        .map(|c| log(c).abs())
+        .fold(1.1f64.ln(), f64::max)
+        .min(MOST.ln());
     let x = |percent: f64| {
         let share = (log(percent) / most).clamp(-1.0, 1.0);
         plot.x + plot.w / 2 + (share * f64::from(plot.w / 2 - 8)).round() as i32
@@ -49,7 +54,7 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     let shown = if known.len() > room { room - 1 } else { known.len() };
     heads(view, scene, plot);
     for (i, figure) in known.iter().take(shown).enumerate() {
-        row(view, scene, (plot, plot.y + ROW * i as i32 + 14), figure, &x);
+        row(view, scene, (plot, plot.y + ROW * i as i32 + 14), *figure, &x);
     }
     if known.len() > shown {
         let more = format!("and {} more", known.len() - shown);
@@ -127,7 +132,7 @@ fn row(
     view: &CompareView<'_>,
     scene: &mut Scene,
     (plot, y): (Rect, i32),
-    figure: &Figure,
+    (number, figure): (usize, &Figure),
     x: &dyn Fn(f64) -> i32,
 ) {
     let p = view.view.palette;
@@ -145,12 +150,22 @@ fn row(
             .for_each(|end| scene.vertical(x(end), (y - 9, y + 1), Stroke::solid(color, 1)));
     }
     scene.area(Rect { x: x(change) - 3, y: y - 8, w: 8, h: 8 }, Fill::Solid(color));
+    // Where the figure stands in the JSON of the comparison.
+    let path = |name: &str| format!("comparisons.0.figures.{number}.{name}");
+    let shown = |text: String, name: &str, value: f64| Caption::figure(text, path(name), value);
     let interval = match (figure.low_percent, figure.high_percent) {
-        (Some(low), Some(high)) => format!("{} … {}", signed_percent(low), signed_percent(high)),
-        _ => "no interval".to_string(),
+        (Some(low), Some(high)) => {
+            shown(format!("{} … {}", signed_percent(low), signed_percent(high)), "low_percent", low)
+                .of(path("high_percent"), high)
+        }
+        _ => "no interval".into(),
     };
-    let cells =
-        [value(figure.unit, figure.a), value(figure.unit, figure.b), signed_percent(change), interval];
+    let cells = [
+        shown(value(figure.unit, figure.a), "a", figure.a),
+        shown(value(figure.unit, figure.b), "b", figure.b),
+        shown(signed_percent(change), "change_percent", change),
+        interval,
+    ];
     for (cell, (_, at)) in cells.into_iter().zip(columns(plot)) {
         scene.text(words(cell, at, y, 13.0, p, Anchor::End));
     }
