@@ -3,7 +3,7 @@
  * `IOSONAR_PAGES` is a directory that lab/web.sh --pages has filled.
  */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, ElementHandle } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -57,6 +57,36 @@ const PAGES_OF_RUNS: [string, string[]][] = [
   ["compare", ["a", "b"]],
 ];
 
+/** Compares every figure of a page with the summaries of the runs that it shows; returns how many there were. */
+async function checkFigures(browser: Browser, folder: string, name: string, runs: readonly string[]): Promise<number> {
+  const o = await open(browser, readFileSync(join(folder, `${name}.html`), "utf8"));
+  const summaries = runs.map((run) => JSON.parse(readFileSync(join(folder, `${run}.summary.json`), "utf8")));
+  // Tables of panels are made when they are opened.
+  await o.page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
+  await o.page.evaluate(() => window.__report!.set({}));
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  const found = await o.page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>("[data-figure]")].map((e) => ({
+      path: e.dataset["figure"]!,
+      run: Number(e.dataset["run"]),
+      value: e.dataset["value"]!,
+      text: e.textContent!,
+      where: e.closest<HTMLElement>("[data-panel]")?.dataset["panel"] ?? "text",
+    })),
+  );
+  expect(new Set(found.map((f) => f.where))).toEqual(new Set(["text", "sonar", "delay", "percentiles", ...(runs.length > 1 ? ["sonar-b"] : [])]));
+  for (const { path, run, value, text } of found) {
+    const told = path.split(".").reduce((at, key) => at?.[key], summaries[run]);
+    expect(Number(value), path).toBe(told);
+    expect(shownAs(Number(value), text), `${path} = ${value} is shown as ${text}`).toBe(true);
+  }
+  const label = await o.page.evaluate(() => document.querySelector("[data-panel=percentiles] canvas")!.getAttribute("aria-label")!);
+  const half = /50 % at most ([^,;.]*(?:\.\d+)?[^,;.]*)/.exec(label)![1]!;
+  expect(shownAs(summaries[0].latency.all.p50_ns, half), label).toBe(true);
+  await o.page.close();
+  return found.length;
+}
+
 describe.skipIf(PAGES === "")("pages of real runs", () => {
   let browser: Browser;
   beforeAll(async () => {
@@ -85,31 +115,7 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
   });
 
   it.each(PAGES_OF_RUNS)("%s: every figure is the one of show --json", async (name, runs) => {
-    const o = await opened(name);
-    const summaries = runs.map((run) => JSON.parse(readFileSync(join(PAGES, `${run}.summary.json`), "utf8")));
-    // Tables of panels are made when they are opened.
-    await o.page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
-    await o.page.evaluate(() => window.__report!.set({}));
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    const found = await o.page.evaluate(() =>
-      [...document.querySelectorAll<HTMLElement>("[data-figure]")].map((e) => ({
-        path: e.dataset["figure"]!,
-        run: Number(e.dataset["run"]),
-        value: e.dataset["value"]!,
-        text: e.textContent!,
-        where: e.closest<HTMLElement>("[data-panel]")?.dataset["panel"] ?? "text",
-      })),
-    );
-    expect(new Set(found.map((f) => f.where))).toEqual(new Set(["text", "sonar", "delay", "percentiles", ...(runs.length > 1 ? ["sonar-b"] : [])]));
-    for (const { path, run, value, text } of found) {
-      const told = path.split(".").reduce((at, key) => at?.[key], summaries[run]);
-      expect(Number(value), path).toBe(told);
-      expect(shownAs(Number(value), text), `${path} = ${value} is shown as ${text}`).toBe(true);
-    }
-    const label = await o.page.evaluate(() => document.querySelector("[data-panel=percentiles] canvas")!.getAttribute("aria-label")!);
-    const half = /50 % at most ([^,;.]*(?:\.\d+)?[^,;.]*)/.exec(label)![1]!;
-    expect(shownAs(summaries[0].latency.all.p50_ns, half), label).toBe(true);
-    await o.page.close();
+    expect(await checkFigures(browser, PAGES, name, runs)).toBeGreaterThan(50);
   });
 
   it("marks failed requests, and tells how many", async () => {
@@ -199,5 +205,21 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     const found = await o.page.evaluate(() => document.getElementById("findings")?.textContent ?? "");
     expect(found).toContain("cannot follow");
     await o.page.close();
+  });
+});
+
+/** Pages of the runs of lab/gallery.sh, which starts this: each `NAME.html` beside its `NAME.summary.json`. */
+const GALLERY = process.env["IOSONAR_GALLERY_PAGES"] ?? "";
+
+describe.skipIf(GALLERY === "")("pages of the gallery", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser.close());
+
+  const names = GALLERY === "" ? [] : readdirSync(GALLERY).flatMap((file) => /^(.*)\.html$/.exec(file)?.[1] ?? []);
+  it.each(names)("%s: every figure is the one of show --json", async (name) => {
+    expect(await checkFigures(browser, GALLERY, name, [name])).toBeGreaterThan(50);
   });
 });

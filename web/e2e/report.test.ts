@@ -99,7 +99,7 @@ describe("sonar", () => {
           const { y } = window.__report!.stats().domain;
           const canvas = document.querySelector<HTMLCanvasElement>("[data-panel=sonar] [data-role=plot]")!;
           const ctx = canvas.getContext("2d")!;
-          const [height, width] = [canvas.height - 48, canvas.width - 98];
+          const [height, width] = [canvas.height - 62, canvas.width - 98];
           for (const [name, ns] of Object.entries(bands)) {
             const at = Math.round(22 + (1 - Math.log(ns / y[0]) / Math.log(y[1] / y[0])) * height);
             const sum: [number, number, number] = [0, 0, 0];

@@ -6,7 +6,7 @@ import type { Box, Painter } from "../render/painter";
 import { faded } from "../render/palette";
 import { moment, percent } from "../render/units";
 import { sign } from "./marks";
-import { type Drawn, meanings, plotOf, type Scene, type TimeChart } from "./scene";
+import { axisTitle, type Drawn, meanings, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 
 const OPS = ["read", "write"] as const;
 /** Strength of the slowest band; the fastest has full colour. */
@@ -15,7 +15,7 @@ const SLOWEST = 0.25;
 export const BAND_SHARES: TimeChart = {
   id: "band-shares",
   title: "Share of each band",
-  height: 110,
+  height: 124,
   has: (run) => OPS.some((op) => bandsOf(run, op).length > 0),
   describe: () => "Share of the requests in each band of latency, over time.",
   table,
@@ -89,6 +89,8 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
     sign(p, box, box.x + 6, top + 9, `${op}s`, scene.palette[op], scene.palette);
   });
   timeAxis(p, box, scene.palette, from, to, "time");
+  axisTitle(p, box, scene.palette, "share of requests");
+  timeTitle(p, box, scene.palette, "time since the start of the run");
   return { hover: (px) => hoverWords(found, from + ((px - box.x) / box.w) * (to - from)) };
 }
 

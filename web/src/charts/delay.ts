@@ -15,7 +15,7 @@ import { markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
 import { type Figures, figures, figuresOfCodes, totalOf } from "./histogram";
 import { collapseLine, limitLine, sign, stalls } from "./marks";
-import { axisTitle, BELOW, DASHED_B, type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
+import { axisTitle, BELOW, DASHED_B, type Drawn, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 import { eachPoint, fewPoints, isOfSummary, isWhole, MOST_COUNTED, stampAll, wholeCells, words } from "./sonar";
 import { largest, most, outlineOf, type Steps, stepsOf, valueAt } from "./steps";
 import { visibleCounts } from "./visible-counts";
@@ -26,7 +26,7 @@ const ABOVE = 8;
 export const DELAY: TimeChart = {
   id: "delay",
   title: "Delay behind the timetable, and requests that wait",
-  height: 240,
+  height: 254,
   has: (run) => run.has_timetable && run.grids.some((g) => g.id === GRID),
   describe,
   table,
@@ -91,6 +91,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   limitLine(p, box, scene, "delay", at);
   if (backlog) drawBacklog(p, lower, scene, backlog);
   timeAxis(p, whole, scene.palette, range[0], range[1], "time");
+  timeTitle(p, whole, scene.palette, "time when the request was due, since the start of the run");
   return { hover: hover(box, scene, backlog, low, high), lit };
 }
 

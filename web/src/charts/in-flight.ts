@@ -6,7 +6,7 @@ import { faded } from "../render/palette";
 import { LinearScale } from "../render/scale";
 import { count, moment } from "../render/units";
 import { collapseLine, sign, stalls } from "./marks";
-import { DASHED_B, type Drawn, meanings, plotOf, type Scene, type TimeChart } from "./scene";
+import { axisTitle, DASHED_B, type Drawn, meanings, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 import { largest, least, middle, most, outlineOf, type Steps, stepsOf, valueAt } from "./steps";
 import { TABLE_ROWS } from "./throughput";
 
@@ -21,7 +21,7 @@ interface Lane {
 export const IN_FLIGHT: TimeChart = {
   id: "in-flight",
   title: "In flight",
-  height: 150,
+  height: 164,
   has: (run) => run.series.some((s) => s.id.startsWith("in-flight.")),
   describe: (scene) => {
     const found = lanes(scene, 1000).map(
@@ -62,6 +62,8 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
     collapseLine(p, box, scene, false);
   });
   timeAxis(p, box, scene.palette, scene.view.time[0], scene.view.time[1], "time");
+  axisTitle(p, box, scene.palette, "requests in flight");
+  timeTitle(p, box, scene.palette, "time since the start of the run");
   return { hover: hover(box, scene, found) };
 }
 

@@ -106,12 +106,17 @@ export const MEANINGS_BELOW = 40;
 /** Left of every plot over time: room for labels. */
 export const LEFT = 74;
 export const RIGHT = 24;
-/** Below: ticks and their labels. */
-export const BELOW = 26;
+/** Below: ticks, their labels and the title. */
+export const BELOW = 40;
 
 /** Names the y axis, at the left edge of the panel. */
 export function axisTitle(p: Painter, box: Box, palette: Palette, text: string): void {
   p.text(8, box.y + box.h / 2, text, { size: 11, color: palette.faint, align: "middle", baseline: "middle", rotate: -90 });
+}
+
+/** Names the x axis, below its labels. */
+export function timeTitle(p: Painter, box: Box, palette: Palette, text: string): void {
+  p.text(box.x + box.w / 2, box.y + box.h + BELOW - 14, text, { size: 11, color: palette.faint, align: "middle", baseline: "top" });
 }
 
 /** The plot inside a panel with `above` pixels for what stands over it. */

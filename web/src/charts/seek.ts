@@ -14,7 +14,7 @@ import { columnsIn, fill, shadesOf, show } from "./density-picture";
 import { columnsOf, isOn } from "./histogram";
 import { sign, stalls } from "./marks";
 import { fewPoints, stampAll } from "./sonar";
-import { type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
+import { axisTitle, type Drawn, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 
 export const SEEK_GRID = "seek";
 const ABOVE = 8;
@@ -22,7 +22,7 @@ const ABOVE = 8;
 export const SEEK: TimeChart = {
   id: "seek",
   title: "Places",
-  height: 220,
+  height: 234,
   has: (run) => run.seek !== null && run.seek.rows > 0,
   describe: (scene) => `Places of requests over time, from 0 to ${bytes(height(scene))}.`,
   table,
@@ -77,6 +77,8 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
     );
   }
   timeAxis(p, box, scene.palette, range[0], range[1], "time");
+  axisTitle(p, box, scene.palette, "offset on the target");
+  timeTitle(p, box, scene.palette, "time when the request was due, since the start");
   const hover: Hover = (x, y) => {
     const ns = range[0] + ((x - box.x) / box.w) * (range[1] - range[0]);
     const at = Math.max(0, scale.invert(y));

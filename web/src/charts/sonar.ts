@@ -17,7 +17,7 @@ import { failedOf, markFailed } from "./failed";
 import { type Cell, figureCell, figureOf } from "./figures";
 import { byOperation, columnsOf, type Figures, figures, figuresOfCodes, histogram, isOn, totalOf } from "./histogram";
 import { collapseLine, heldCurves, limitLine, MARKS, passMarks, stalls } from "./marks";
-import { axisTitle, type Drawn, plotOf, type Scene, type TimeChart } from "./scene";
+import { axisTitle, type Drawn, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 
 /** Points that are counted on the fly, at most: 40 ms on a small machine. */
 export const MOST_COUNTED = 2_000_000;
@@ -80,7 +80,7 @@ export function drawDurations(p: Painter, box: Box, scene: Scene, scale: YScale)
 export const SONAR: TimeChart = {
   id: "sonar",
   title: "Latency of completed requests",
-  height: 440,
+  height: 454,
   has: (run) => run.grids.some((g) => g.id.startsWith("latency.") && g.totals.some((n) => n > 0)),
   describe: describe,
   table: table,
@@ -118,6 +118,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   }
   limitLine(p, box, scene, "latency", scale.yOf);
   timeAxis(p, box, scene.palette, range[0], range[1], isTime ? "time" : "number");
+  timeTitle(p, box, scene.palette, isTime ? `time of ${BASE_WORDS[scene.view.base]} since the start of the run` : "number of the request");
   return { ...drawn, hover: hover(scene, box, scale) };
 }
 

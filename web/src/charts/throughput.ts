@@ -9,13 +9,13 @@ import { faded } from "../render/palette";
 import { LinearScale } from "../render/scale";
 import { byteRate, count, moment, percent, short } from "../render/units";
 import { collapseLine, stalls } from "./marks";
-import { DASHED_B, type Drawn, meanings, plotOf, type Scene, type TimeChart } from "./scene";
+import { axisTitle, DASHED_B, type Drawn, meanings, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 import { added, below, largest, outlineOf, perSecond, type Steps, valueAt } from "./steps";
 
 export const THROUGHPUT: TimeChart = {
   id: "throughput",
   title: "Throughput, demanded and delivered",
-  height: 150,
+  height: 164,
   has: (run) => run.series.some((s) => /^(demanded|delivered)\./.test(s.id)),
   describe: (scene) =>
     scene.run.kind === "load"
@@ -78,6 +78,8 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
     collapseLine(p, box, scene, false);
   });
   timeAxis(p, box, scene.palette, range[0], range[1], "time");
+  axisTitle(p, box, scene.palette, `${scene.view.rate} per second`);
+  timeTitle(p, box, scene.palette, "time since the start");
   return { hover: hover(box, range, demanded, delivered, scene.view.rate) };
 }
 

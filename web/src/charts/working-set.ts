@@ -5,7 +5,7 @@ import type { Box, Painter } from "../render/painter";
 import { bytes, moment } from "../render/units";
 import { LogByteScale } from "./byte-scale";
 import { collapseLine } from "./marks";
-import { type Drawn, meanings, plotOf, type Scene, type TimeChart } from "./scene";
+import { axisTitle, type Drawn, meanings, plotOf, type Scene, type TimeChart, timeTitle } from "./scene";
 import { largest, most, outlineOf, type Steps, stepsOf, valueAt } from "./steps";
 import { TABLE_ROWS } from "./throughput";
 
@@ -21,7 +21,7 @@ interface Line {
 export const WORKING_SET: TimeChart = {
   id: "working-set",
   title: "Working set: bytes touched within a window of time",
-  height: 170,
+  height: 184,
   has: (run) => run.series.some((s) => s.id.startsWith(PREFIX)),
   describe: (scene) => {
     const all = lines(scene, 1000).at(-1);
@@ -76,6 +76,8 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
     collapseLine(p, box, scene, false);
   });
   timeAxis(p, box, scene.palette, scene.view.time[0], scene.view.time[1], "time");
+  axisTitle(p, box, scene.palette, "bytes touched, log");
+  timeTitle(p, box, scene.palette, "time since the start");
   const [from, to] = scene.view.time;
   return {
     hover: (x) => {
