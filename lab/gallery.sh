@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the pictures of README and docs: replays on a loop device (fast, overloaded by a ramp, throttled by the kernel),
-# a simulated stall, the static pictures of a load, two runs side by side. Needs root.
+# a simulated stall, the static pictures of a load, two runs side by side. Then compares every figure of the pictures,
+# texts and pages with `show --json`. Needs root.
 #
 #   lab/gallery.sh [DIRECTORY]     results and all pictures go there (default: target/gallery);
 #                                  those that the pages show are copied into docs/images
@@ -95,6 +96,23 @@ fi
 
 say "two devices under the same load"
 iosonar plot --compare fast stall --png --out compare > /dev/null
+
+# One source for every number: pictures and text are compared with `show --json`, pages, too, where there is a browser.
+say "every figure of pictures, text and pages against show --json"
+(cd "$here" && IOSONAR_GALLERY=$out cargo test --quiet --locked -p iosonar --test cli -- \
+    --include-ignored figures_of_the_gallery)
+if command -v npm > /dev/null && command -v chromium > /dev/null; then
+    mkdir pages
+    for run in fast ramp throttled stall natural; do
+        [[ -e $run/run.json ]] || continue
+        iosonar report "$run" -o "pages/$run.html" > /dev/null
+        iosonar show "$run" --json > "pages/$run.summary.json"
+    done
+    (cd "$here/web" && npm ci --silent && IOSONAR_GALLERY_PAGES=$out/pages npx vitest run --config e2e/vitest.config.ts \
+        e2e/real.test.ts)
+else
+    echo "SKIPPED: figures of pages, because there is no Node.js with npm, or no Chromium"
+fi
 
 [[ -z $keep_docs ]] || exit 0
 images=$here/docs/images

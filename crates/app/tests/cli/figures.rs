@@ -58,12 +58,14 @@ fn numbers(text: &str) -> Vec<(f64, f64, String)> {
             continue;
         }
         let mut word = String::new();
+        // p50 is the name of a figure.
+        let is_name = i > 0 && chars[i - 1].is_alphabetic();
         while digit(i) || (chars.get(i) == Some(&'.') && digit(i + 1) && !word.contains('.')) {
             word.push(chars[i]);
             i += 1;
             // Blanks stand between groups of three digits.
             let group = chars.get(i) == Some(&' ') && (1..=3).all(|n| digit(i + n)) && !digit(i + 4);
-            i += usize::from(group && !word.contains('.'));
+            i += usize::from(group && !is_name && !word.contains('.'));
         }
         let decimals = word.split_once('.').map_or(0, |(_, after)| after.len());
         let rest: String = chars[i..].iter().collect();
@@ -97,7 +99,8 @@ fn factor(unit: &str) -> Option<f64> {
 fn shows(shown: &Shown, path: &str, value: f64) -> bool {
     let value = value.abs();
     let value = match path {
-        p if p.ends_with("window_s") => value * 1e9,
+        p if p.ends_with("window_s") || p.ends_with("lost_seconds_per_second") => value * 1e9,
+        p if p.ends_with("cell_gib") => value * 1024f64.powi(3),
         p if p.contains("sector") || p.contains("_dist") || p.contains("mean_gap") => value * 512.0,
         _ => value,
     };
@@ -123,11 +126,14 @@ fn shows(shown: &Shown, path: &str, value: f64) -> bool {
     })
 }
 
-/// What stands behind a path, in the JSON of `show` and of `analyze`.
-fn looked_up<'a>(show: &'a Value, analysis: &'a Value, path: &str) -> Option<&'a Value> {
-    let of_analysis = ["demand.", "findings.", "correlations."].iter().any(|p| path.starts_with(p));
-    let pointer = format!("/{}", path.replace('.', "/"));
-    if of_analysis { analysis.pointer(&pointer) } else { show.pointer(&pointer) }
+/// The documents of JSON that a path may lead into, by what the path begins with. The last one takes every path.
+type Sources<'a> = [(&'a str, &'a Value)];
+
+fn looked_up<'a>(sources: &Sources<'a>, path: &str) -> Option<&'a Value> {
+    let (prefix, document) = sources.iter().find(|(prefix, _)| path.starts_with(prefix))?;
+    // Of two runs, each figure has the letter of its run before it.
+    let path = if ["a.", "b."].contains(prefix) { &path[2..] } else { path };
+    document.pointer(&format!("/{}", path.replace('.', "/")))
 }
 
 fn same(a: &Value, b: &Value) -> bool {
@@ -170,15 +176,24 @@ fn explains(text: &str) -> bool {
     heads.contains(&text) || parts.iter().any(|p| text.contains(p))
 }
 
-/// Every picture of `what`, drawn by `plot WHAT`: each figure is that of `show` and `analyze`, and its words are this
-/// value, rounded. Returns how many figures were compared.
+/// Every picture of `what`, drawn by `plot WHAT`: each figure is that of `show` and `analyze`.
 #[track_caller]
 fn compare(lab: &Lab, what: &str, show: &Value) -> usize {
     let analysis: Value =
         serde_json::from_str(&lab.expect(0, &format!("analyze {what} --json")).out).expect("JSON");
-    lab.expect(0, &format!("plot {what} -o {what}.pictures"));
+    let folder = format!("{what}.pictures");
+    lab.expect(0, &format!("plot {what} -o {folder}"));
+    let of_analysis = ["demand.", "findings.", "correlations."].map(|prefix| (prefix, &analysis));
+    let sources: Vec<_> = of_analysis.into_iter().chain([("", show)]).collect();
+    compare_pictures(lab, &folder, &sources, true)
+}
+
+/// Every picture in a folder: each figure is that of the JSON, and its words are this value, rounded. Returns how many
+/// figures were compared. `is_of_a_run`: no number beside the plot lacks its source.
+#[track_caller]
+fn compare_pictures(lab: &Lab, folder: &str, sources: &Sources<'_>, is_of_a_run: bool) -> usize {
     let (mut compared, mut wrong) = (0, Vec::new());
-    for entry in std::fs::read_dir(lab.path(&format!("{what}.pictures"))).expect("pictures") {
+    for entry in std::fs::read_dir(lab.path(folder)).expect("pictures") {
         let path = entry.expect("an entry").path();
         if path.extension().is_none_or(|e| e != "svg") {
             continue;
@@ -189,7 +204,8 @@ fn compare(lab: &Lab, what: &str, show: &Value) -> usize {
         assert_eq!(of_svg, of_png, "{name}");
         let all = texts(&svg);
         for shown in &all {
-            let beside = shown.x >= 1_300.0 || (95.0..=204.0).contains(&shown.y) && name != "sheet";
+            let is_head = (95.0..=204.0).contains(&shown.y) && name != "sheet";
+            let beside = is_of_a_run && (shown.x >= 1_300.0 || is_head);
             let bottom = if name == "sheet" { 1_900.0 } else { 800.0 };
             let has_number = shown.text.contains(|c: char| c.is_ascii_digit());
             if beside && shown.y < bottom && has_number && shown.figures.is_empty() && !explains(&shown.text)
@@ -204,7 +220,7 @@ fn compare(lab: &Lab, what: &str, show: &Value) -> usize {
                 if path.starts_with("picture.") {
                     continue;
                 }
-                match looked_up(show, &analysis, path) {
+                match looked_up(sources, path) {
                     Some(known) if same(known, value) => {}
                     known => wrong.push(format!("{name}: {path} is {value}, and in JSON {known:?}")),
                 }
@@ -214,7 +230,7 @@ fn compare(lab: &Lab, what: &str, show: &Value) -> usize {
             }
         }
     }
-    assert!(wrong.is_empty(), "{what}: {} of {compared}\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{folder}: {} of {compared}\n{}", wrong.len(), wrong.join("\n"));
     compared
 }
 
@@ -255,12 +271,37 @@ fn figures_of_a_load_are_those_of_its_analysis() {
     assert!(compare(&lab, "a.load", &Value::Null) > 80);
 }
 
-/// Whether a cell of a text shows a value of JSON, whose unit is one of `factor`; `-` shows that there is none.
-fn cell_shows(cell: &str, value: &Value) -> bool {
+#[test]
+fn figures_of_a_comparison_are_those_of_its_json() {
+    let lab = lab();
+    lab.expect(0, "generate mixed a.load --duration 4s --rate 300 --size 64MiB --seed 5");
+    for (name, service) in [("a", "90us"), ("b", "140us")] {
+        lab.expect(0, &format!("replay a.load {SIM} --sim-service {service} --sim-jitter 60us -o {name}"));
+    }
+    let json = |command: &str| -> Value { serde_json::from_str(&lab.expect(0, command).out).expect("JSON") };
+    let (a, b, both) = (json("show a --json"), json("show b --json"), json("compare a b --json"));
+    lab.expect(0, "plot --compare a b -o pictures");
+    let sources = [("comparisons.", &both), ("a.", &a), ("b.", &b), ("", &a)];
+    assert!(compare_pictures(&lab, "pictures", &sources, false) > 80);
+}
+
+#[test]
+fn figures_of_a_knee_are_those_of_its_json() {
+    let lab = lab();
+    let found = lab.expect(0, &format!("knee {SIM} --sim-service 1ms --sim-channels 4 --json -o k")).out;
+    let found: Value = serde_json::from_str(&found).expect("JSON");
+    let ramp = found["answer"].as_str().expect("the ramp that answers");
+    let ramp = lab.expect(0, &format!("show k/{ramp} --json")).out;
+    let ramp = serde_json::from_str(&ramp).expect("JSON");
+    assert!(compare_pictures(&lab, "k", &[("verdict.", &found), ("", &ramp)], false) >= 9);
+}
+
+/// Whether a cell of a text shows a value of JSON in a unit; `-` shows that there is none.
+fn cell_shows(cell: &str, value: &Value, unit: f64) -> bool {
     let Some(value) = value.as_f64() else { return cell == "-" };
     let found = numbers(cell);
-    let [(number, slack, unit)] = found.as_slice() else { return false };
-    (number - value / factor(unit).unwrap_or(1.0)).abs() <= slack * 1.000_001
+    let [(number, slack, after)] = found.as_slice() else { return false };
+    after.is_empty() && (number - value / unit).abs() <= slack * 1.000_001
 }
 
 /// The lines of a text below a heading, up to the next empty line.
@@ -286,17 +327,20 @@ fn check_times(text: &str, shown: &Value) -> usize {
         percentile => format!("{}_ns", percentile.replace('.', "_")),
     };
     let keys: Vec<String> = table[0].split_whitespace().skip(1).map(key).collect();
-    let (mut quantity, mut pushed, mut checked) = ("", "", 0);
+    let (mut quantity, mut unit, mut pushed, mut checked) = ("", 1.0, "", 0);
     for line in &table[1..] {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
-            [name @ ("latency" | "delay" | "response"), ..] => (quantity, pushed) = (name, ""),
+            [name @ ("latency," | "delay," | "response,"), of, ..] => {
+                (quantity, pushed) = (name.trim_end_matches(','), "");
+                unit = factor(of).expect("a unit of time");
+            }
             ["of", "these,", ..] => pushed = "_pushed",
             [scope @ ("all" | "read" | "write"), ..] => {
                 let values = &shown[quantity][format!("{scope}{pushed}")];
                 for (cell, key) in cells(line, 7, 8).iter().zip(&keys) {
                     assert!(
-                        cell_shows(cell, &values[key]),
+                        cell_shows(cell, &values[key], unit),
                         "{quantity}.{scope}{pushed}.{key}: {line}: {values}"
                     );
                     checked += 1;
@@ -311,28 +355,36 @@ fn check_times(text: &str, shown: &Value) -> usize {
 /// Checks counts of requests and rates.
 fn check_counts(text: &str, shown: &Value) {
     for line in &table(text, "Requests")[1..] {
-        let (name, key) = (line[..16].trim(), |name: &str| match name {
-            "pushed back" => "pushed".to_string(),
-            "kept in order" => "ordered".to_string(),
-            "at the border" => "at_border".to_string(),
-            "transferred" => "transferred_bytes".to_string(),
-            name => name.to_string(),
-        });
-        for (cell, scope) in cells(line, 16, 20).iter().zip(["all", "read", "write"]) {
-            assert!(cell_shows(cell, &shown["counts"][scope][key(name)]), "{scope}: {line}");
+        let (key, unit) = match line[..19].split_once(',').unwrap_or((&line[..19], "")) {
+            ("  transferred", unit) => ("transferred_bytes", factor(unit.trim()).expect("a unit of bytes")),
+            (name, _) => match name[..16].trim() {
+                "pushed back" => ("pushed", 1.0),
+                "kept in order" => ("ordered", 1.0),
+                "at the border" => ("at_border", 1.0),
+                name => (name, 1.0),
+            },
+        };
+        let found = [&line[19..36], &line[36..56], &line[56..]].map(str::trim);
+        for (cell, scope) in found.iter().zip(["all", "read", "write"]) {
+            assert!(cell_shows(cell, &shown["counts"][scope][key], unit), "{scope}: {line}");
         }
     }
     let rates = table(text, "Throughput");
+    let units: Vec<f64> = rates[0].split_whitespace().rev().filter_map(factor).collect();
+    let [seconds, bytes] = units[..] else { panic!("two columns with units: {}", rates[0]) };
     for (line, name) in rates[1..].iter().zip(["demanded", "delivered"]) {
         let rate = &shown["throughput"][name];
-        let keys = ["requests_per_second", "bytes_per_second", "duration_ns"];
+        let keys = [("requests_per_second", 1.0), ("bytes_per_second", bytes), ("duration_ns", seconds)];
         let found = [&line[16..30], &line[30..46], &line[46..]].map(str::trim);
-        for (cell, key) in found.iter().zip(keys) {
-            assert!(line.trim().starts_with(name) && cell_shows(cell, &rate[key]), "{key}: {line}: {rate}");
+        for (cell, (key, unit)) in found.iter().zip(keys) {
+            assert!(
+                line.trim().starts_with(name) && cell_shows(cell, &rate[key], unit),
+                "{key}: {line}: {rate}"
+            );
         }
     }
     let share = shown["throughput"]["delivered_share"].as_f64().expect("a run with a timetable") * 100.0;
-    assert!(cell_shows(rates[3][16..28].trim(), &share.into()), "{}: {share}", rates[3]);
+    assert!(cell_shows(rates[3][16..28].trim(), &share.into(), 1.0), "{}: {share}", rates[3]);
     let waiting = numbers(rates.iter().find(|line| line.starts_with("  waiting")).expect("a line"));
     assert_eq!(waiting[1].0, shown["waiting"]["max"].as_f64().unwrap(), "{rates:?}");
 }
@@ -355,4 +407,27 @@ fn every_figure_of_the_text_is_the_one_of_json() {
         }
         std::fs::remove_dir_all(lab.path("r")).unwrap();
     }
+}
+
+/// The runs of `lab/gallery.sh`, which starts this test: pictures, text and page of real devices.
+#[test]
+#[ignore = "needs the runs of lab/gallery.sh, which starts it"]
+fn figures_of_the_gallery_are_those_of_their_summaries() {
+    let gallery = PathBuf::from(std::env::var_os("IOSONAR_GALLERY").expect("the directory of the gallery"));
+    let lab = lab();
+    let mut compared = 0;
+    for entry in std::fs::read_dir(&gallery).expect("the gallery") {
+        let path = entry.expect("an entry").path();
+        if !path.join("run.json").exists() {
+            continue;
+        }
+        let name = path.file_name().and_then(|n| n.to_str()).expect("a name").to_string();
+        std::os::unix::fs::symlink(&path, lab.path(&name)).expect("a link");
+        let show = serde_json::from_str(&lab.expect(0, &format!("show {name} --json")).out).expect("JSON");
+        let text = lab.expect(0, &format!("show {name}")).out;
+        compared += compare(&lab, &name, &show) + check_times(&text, &show);
+        check_counts(&text, &show);
+    }
+    assert!(compared > 2_000, "{compared} figures in {}", gallery.display());
+    println!("{compared} figures of the gallery are those of the JSON");
 }
