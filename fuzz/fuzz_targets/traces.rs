@@ -3,6 +3,7 @@
 #![no_main]
 
 use iosonar_trace::fio::FioLog;
+use iosonar_trace::fio_latency::LatencyLog;
 use iosonar_trace::kernel::blkparse::{Blkparse, Form};
 use iosonar_trace::kernel::blktrace::Blktrace;
 use iosonar_trace::kernel::ftrace::Ftrace;
@@ -37,7 +38,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((form, bytes)) = data.split_first() else { return };
     let most = bytes.len() + 1;
     Format::recognise(bytes);
-    match form % 9 {
+    match form % 10 {
         0 => read(Load::new(bytes), most),
         1 => events(|| Merged::new(bytes.split(|b| *b == 0xff).map(Blktrace::new)), most),
         2 => events(|| Blkparse::new(bytes, Form::default()), most),
@@ -47,11 +48,12 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         6 => Table::ALL.iter().for_each(|table| read(Rows::new(bytes, *table), most)),
         // Events of a segment are packed: one may have less than a byte.
         7 => events(|| Segments::new([Ok(bytes)]), usize::MAX),
-        _ => {
+        8 => {
             let (form, text) = bytes.split_at(bytes.iter().position(|b| *b == b'\n').unwrap_or(0));
             if let Ok(form) = String::from_utf8_lossy(form).parse::<Form>() {
                 events(|| Blkparse::new(text, form.clone()), most);
             }
         }
+        _ => read(LatencyLog::new(bytes), most),
     }
 });

@@ -218,22 +218,11 @@ impl<W: Write> FioWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::all_entries;
     use proptest::prelude::*;
 
     fn all(text: &str) -> Vec<Result<Traced, String>> {
-        let mut log = FioLog::new(text.as_bytes());
-        let mut all = Vec::new();
-        loop {
-            match log.next() {
-                Ok(Some(Entry::One(request))) => all.push(Ok(request)),
-                Ok(Some(Entry::Bad(bad))) => all.push(Err(bad.to_string())),
-                Ok(None) => return all,
-                Err(error) => {
-                    all.push(Err(error.to_string()));
-                    return all;
-                }
-            }
-        }
+        all_entries(FioLog::new(text.as_bytes()))
     }
 
     #[test]

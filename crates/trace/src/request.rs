@@ -357,3 +357,20 @@ impl Names {
         self.names.clone()
     }
 }
+
+/// Every entry of a trace, with what is wrong as text: for the tests of its readers.
+#[cfg(test)]
+pub(crate) fn all_entries(mut requests: impl Requests) -> Vec<Result<Traced, String>> {
+    let mut all = Vec::new();
+    loop {
+        match requests.next() {
+            Ok(Some(Entry::One(request))) => all.push(Ok(request)),
+            Ok(Some(Entry::Bad(bad))) => all.push(Err(bad.to_string())),
+            Ok(None) => return all,
+            Err(error) => {
+                all.push(Err(error.to_string()));
+                return all;
+            }
+        }
+    }
+}
