@@ -3,8 +3,8 @@
 use super::axes::words;
 use super::overview::Unit;
 use super::{
-    Chart, Draw, PAGE_WIDTH, RunView, delay_setpoint, demand, latency_realtime, overview, page, percentiles,
-    plot_area,
+    Chart, Draw, PAGE_WIDTH, RunView, View, delay_setpoint, demand, latency_realtime, overview, page,
+    percentiles, plot_area,
 };
 use crate::fonts::Weight;
 use crate::scene::{Anchor, Rect, Scene};
@@ -15,7 +15,7 @@ const HEIGHT: u32 = 2000;
 /// Of the part that shows delays, which recordings do not know.
 const DELAY_HEIGHT: i32 = 440;
 /// Between two parts.
-const GAP: i32 = 6;
+pub(super) const GAP: i32 = 6;
 
 type Body = fn(&mut Scene, &RunView<'_>, Rect);
 
@@ -57,9 +57,7 @@ fn draw(view: &RunView<'_>) -> Scene {
         if chart.stem == delay_setpoint::CHART.stem && !knows_delay {
             continue;
         }
-        let mut title = words(page::title(view, chart.title), 110, y, 15.0, view.palette, Anchor::Start);
-        title.weight = Weight::Bold;
-        scene.text(title);
+        heading(&mut scene, view, chart, y);
         let area = Rect { x: 0, y: y + 14, w: PAGE_WIDTH as i32, h: height - 40 };
         body(&mut scene, view, area);
         plots.push(plot_area(area));
@@ -69,4 +67,11 @@ fn draw(view: &RunView<'_>) -> Scene {
     // Each plot has its own stamp: parts of a sheet are cut out and passed on.
     page::bottom(&mut scene, view, &plots);
     scene
+}
+
+/// The title of a part of a sheet.
+pub(super) fn heading(scene: &mut Scene, view: &View<'_>, chart: &Chart, y: i32) {
+    let mut title = words(page::title(view, chart.title), 110, y, 15.0, view.palette, Anchor::Start);
+    title.weight = Weight::Bold;
+    scene.text(title);
 }

@@ -2,18 +2,16 @@
 
 use super::super::axes::words;
 use super::super::overview::{self, Unit};
+use super::super::sheet::{GAP, heading};
 use super::super::{Chart, DemandView};
 use super::super::{PAGE_WIDTH, figures, page, plot_area};
 use super::{miss_ratio, seek_map, size, throughput, working_set};
-use crate::fonts::Weight;
 use crate::scene::{Anchor, Caption, Rect, Scene};
 use crate::units;
 use iosonar_analyze::demand::{DemandCounts, FractionExtremes};
 
 /// Height of the page.
 const HEIGHT: u32 = 2160;
-/// Between two parts.
-const GAP: i32 = 6;
 const SMALL: f64 = 13.0;
 
 type Body = fn(&mut Scene, &DemandView<'_>, Rect);
@@ -38,9 +36,7 @@ pub(in super::super) fn draw(view: &DemandView<'_>, title: &str) -> Scene {
     let mut y = 186;
     let mut plots = Vec::new();
     for (chart, body, height) in parts {
-        let mut text = words(page::title(view, chart.title), 110, y, 15.0, view.palette, Anchor::Start);
-        text.weight = Weight::Bold;
-        scene.text(text);
+        heading(&mut scene, view, chart, y);
         let area = Rect { x: 0, y: y + 22, w: PAGE_WIDTH as i32, h: height - 48 };
         if is_empty {
             page::nothing(&mut scene, view, plot_area(area), "Nothing to show: the load has no requests.");
