@@ -91,7 +91,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   limitLine(p, box, scene, "delay", at);
   if (backlog) drawBacklog(p, lower, scene, backlog);
   timeAxis(p, whole, scene.palette, range[0], range[1], "time");
-  timeTitle(p, whole, scene.palette, "time when the request was due, since the start of the run");
+  timeTitle(p, whole, scene.palette, "due time since the start of the run");
   return { hover: hover(box, scene, backlog, low, high), lit };
 }
 

@@ -116,7 +116,11 @@ export function axisTitle(p: Painter, box: Box, palette: Palette, text: string):
 
 /** Names the x axis, below its labels. */
 export function timeTitle(p: Painter, box: Box, palette: Palette, text: string): void {
-  p.text(box.x + box.w / 2, box.y + box.h + BELOW - 14, text, { size: 11, color: palette.faint, align: "middle", baseline: "top" });
+  const style = { size: 11, color: palette.faint, baseline: "top" } as const;
+  // In a narrow panel it may be wider than the plot.
+  const width = p.measure(text, style);
+  const left = Math.max(0, Math.min(box.x + (box.w - width) / 2, p.width - width));
+  p.text(left, box.y + box.h + BELOW - 14, text, style);
 }
 
 /** The plot inside a panel with `above` pixels for what stands over it. */

@@ -78,7 +78,7 @@ function draw(p: Painter, _box: Box, scene: Scene): Drawn {
   }
   timeAxis(p, box, scene.palette, range[0], range[1], "time");
   axisTitle(p, box, scene.palette, "offset on the target");
-  timeTitle(p, box, scene.palette, "time when the request was due, since the start");
+  timeTitle(p, box, scene.palette, "due time since the start");
   const hover: Hover = (x, y) => {
     const ns = range[0] + ((x - box.x) / box.w) * (range[1] - range[0]);
     const at = Math.max(0, scale.invert(y));
