@@ -25,7 +25,7 @@ pub struct AnalyzeArgs {
     /// Loads and results in blkreplay's form, plain or gzip, and directories of results; - is a load on standard input
     #[arg(required = true, value_name = "FILE|DIR")]
     pub inputs: Vec<PathBuf>,
-    /// Each input apart, instead of all of them merged on one time axis
+    /// Analyze each input alone instead of all of them merged on one time axis
     #[arg(long)]
     pub each: bool,
     /// Print everything as JSON
@@ -51,22 +51,26 @@ pub struct AnalyzeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Static analysis")]
 pub struct DemandArgs {
-    /// Windows of the working sets, in whole seconds; the infinite one is always there
+    /// Set the windows of the working sets, in whole seconds; the infinite one is always there
     #[arg(long, value_name = "TIME,...", value_delimiter = ',', default_value = "1s,6s,60s,600s", value_parser = whole_seconds)]
     pub windows: Vec<u64>,
-    /// Set the window of throughput figures and pictures [default: 3s; pictures of runs: as fine as they can show]
+    /// Set the window of throughput figures and pictures [default: 3s]
+    ///
+    /// The pictures of runs use a window as fine as they can show.
     #[arg(long, value_name = "TIME", value_parser = some_time)]
     pub throughput_window: Option<Nanos>,
-    /// Window in which turns are told
+    /// Set the window in which turns (backward seeks) are counted
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = some_time)]
     pub turn_window: Nanos,
-    /// Sizes of devices for which it is told how the load would wrap around
+    /// Print how the load would wrap around on devices of these sizes
     #[arg(long, value_name = "SIZE,...", value_delimiter = ',')]
     pub device_size: Vec<ByteSize>,
-    /// Data up to which working sets, frequencies and the miss ratio are exact; beyond, pages are sampled
+    /// Count exactly up to this much data
+    ///
+    /// Beyond it, pages are sampled for working sets, frequencies and the miss ratio.
     #[arg(long, value_name = "SIZE", default_value = "16GiB")]
     pub exact_footprint: ByteSize,
-    /// Take all inputs and targets for the same device: equal positions are the same place
+    /// Treat all inputs as one device: equal positions are the same place
     #[arg(long)]
     pub one_device: bool,
 }

@@ -21,7 +21,7 @@ const VERSION: &str = match option_env!("IOSONAR_VERSION") {
     None => env!("CARGO_PKG_VERSION"),
 };
 
-/// Measures storage by replaying recorded loads at their own timing, and shows what happened to every request.
+/// Measures storage with replays and patterns, and shows what happened to each request.
 #[derive(Debug, Parser)]
 #[command(
     name = "iosonar",
@@ -32,7 +32,7 @@ Start here:
   iosonar generate bursts demo.load                       make an artificial load
   iosonar replay demo.load --target a.img --out first     replay it on a file or device
   iosonar show first                                      the figures
-  iosonar live first                                      the run once more, faster
+  iosonar live first                                      the run again, faster
   iosonar plot first                                      the pictures
   iosonar analyze demo.load                               what a load demands
   iosonar compare first second                            what differs
@@ -49,17 +49,17 @@ pub struct Cli {
 pub enum Command {
     /// Replay recorded loads on block devices or files
     Replay(Box<ReplayArgs>),
-    /// Carry out a plan, or a pattern in fio's words
+    /// Run a plan, or a workload in fio's words
     Run(Box<RunArgs>),
-    /// Print what a run came to
+    /// Print the summary of a run
     Show(ShowArgs),
-    /// Show a run as it went, or as it goes on, in the live view
+    /// Show a finished or running run in the live view
     Live(LiveArgs),
-    /// Find the highest rate that a target sustains, by a demand that rises
+    /// Find the highest rate that a target sustains, with a rising request rate
     Knee(Box<KneeArgs>),
     /// Compare runs: what differs, by how much, and whether it is more than noise
     Compare(CompareArgs),
-    /// Tell what loads demand, and what runs come to
+    /// Analyze workloads and runs
     Analyze(Box<AnalyzeArgs>),
     /// Draw the diagrams of loads and runs as PNG and SVG
     Plot(Box<PlotArgs>),
@@ -69,7 +69,7 @@ pub enum Command {
     Export(ExportArgs),
     /// Make an archive from a result in blkreplay's form, or from a latency log of fio
     Import(ImportArgs),
-    /// Make an artificial load
+    /// Make a synthetic load
     Generate(GenerateArgs),
     /// Record the block I/O of live devices
     Record(RecordArgs),
@@ -77,16 +77,16 @@ pub enum Command {
     Check(Box<CheckArgs>),
     /// Make loads and archives of traces: blktrace, blkparse, perf, fio, XDD, DiskMon, MSR …
     Convert(Box<ConvertArgs>),
-    /// Tell what a trace is, and its shape
+    /// Print the format of a trace and its main figures
     Info(Box<InfoArgs>),
-    /// Make a load of a load: cut it, spread it, repeat it …
+    /// Transform a load: cut it, spread it, repeat it …
     Filter(FilterArgs),
     /// Make loads of whole loads: the busiest parts first, side by side, as a ramp
     Derive(DeriveArgs),
-    /// XDD's command line, carried out by this engine; -fullhelp tells its options
+    /// Run XDD's command line with this engine; -fullhelp lists its options
     #[command(disable_help_flag = true)]
     Xdd(XddArgs),
-    /// blkreplay's command line: load on standard input, result on standard output; --help tells its options
+    /// Run blkreplay's command line: load on standard input, result on standard output
     #[command(disable_help_flag = true)]
     Blkreplay(crate::blkreplay_args::BlkreplayArgs),
 }
@@ -119,7 +119,7 @@ pub struct ReplayArgs {
     /// Loads in blkreplay's form, plain or gzip; - is standard input. Target i gets load i mod number of loads
     #[arg(required = true, value_name = "LOAD")]
     pub loads: Vec<PathBuf>,
-    /// Block device or regular file to replay on; several run at the same time
+    /// Replay on this block device or regular file; several run at the same time
     #[arg(long = "target", short = 't', required = true, value_name = "TARGET", num_args = 1..)]
     pub targets: Vec<PathBuf>,
     #[command(flatten)]
@@ -138,25 +138,27 @@ pub struct ReplayArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Window and time")]
 pub struct WindowArgs {
-    /// First time of the load that is replayed
+    /// Start at this time of the load
     #[arg(long, allow_negative_numbers = true, value_name = "TIME", default_value = "0s")]
     pub start: Nanos,
-    /// First time of the load that is no longer replayed
+    /// Stop at this time of the load
     #[arg(long, allow_negative_numbers = true, value_name = "TIME", conflicts_with = "duration")]
     pub end: Option<Nanos>,
-    /// Length of the window, from --start on
+    /// Replay a window of this length, from --start on
     #[arg(long, allow_negative_numbers = true, value_name = "TIME")]
     pub duration: Option<Nanos>,
-    /// Target i takes a window that begins i times this later, so that peaks do not coincide
+    /// Start the window of target i this much later, times i, so that peaks do not coincide
     #[arg(long, allow_negative_numbers = true, value_name = "TIME", default_value = "0s")]
     pub delta: Nanos,
-    /// Let the load's time run this much faster. A natural load does not stay natural under it
+    /// Replay this much faster than recorded
+    ///
+    /// A recorded workload is not natural any more then.
     #[arg(long, value_name = "FACTOR", default_value = "1", conflicts_with = "asap")]
     pub speed: Speed,
     /// Ignore the load's times: every request is due at once, in order
     #[arg(long)]
     pub asap: bool,
-    /// From the end of the preparations to time zero
+    /// Wait this long between the end of the preparations and time zero
     #[arg(long, allow_negative_numbers = true, value_name = "TIME", default_value = "1s")]
     pub start_grace: Nanos,
 }
@@ -165,13 +167,15 @@ pub struct WindowArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reading loads")]
 pub struct LoadArgs {
-    /// Change the load first; window, backward time and speed see what that leaves. 'iosonar filter --help' tells the steps
+    /// Transform the load first; 'iosonar filter --help' lists the steps
+    ///
+    /// Window, backward time and speed apply to the result.
     #[arg(long, value_name = "STEPS")]
     pub filter: Option<Pipeline>,
-    /// Where the load's time runs backward
+    /// Set what to do where the load's time runs backward
     #[arg(long, value_enum, value_name = "WHAT", default_value = "refuse")]
     pub backward: BackwardArg,
-    /// Leave out lines that look like requests and are none, instead of refusing the load
+    /// Skip damaged request lines instead of refusing the load
     #[arg(long)]
     pub skip_bad: bool,
 }
@@ -180,13 +184,15 @@ pub struct LoadArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Overlapping requests")]
 pub struct PolicyArgs {
-    /// What to do with a request that overlaps one in flight
+    /// Set what to do with a request that overlaps one in flight
     #[arg(long, value_enum, value_name = "POLICY", default_value = "push-back")]
     pub overlap: OverlapArg,
-    /// Which pairs conflict. 0: write and write; 1: all but read and read; 2: all
+    /// Set which pairs conflict. 0: write and write; 1: all but read and read; 2: all
     #[arg(long, value_name = "TABLE", default_value = "1", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub strong: u8,
-    /// The most requests in flight on a target. Take it from the application that you model
+    /// Limit the requests in flight on a target
+    ///
+    /// Take the number from the application that you model.
     #[arg(long, value_name = "N", default_value = "128", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub depth: u32,
 }
@@ -197,23 +203,24 @@ pub struct PolicyArgs {
 pub struct IoArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
-    /// Pretended size of targets, for --engine null and sim
+    /// Set the size of targets, for --engine null and sim
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Space>,
-    /// Go through the page cache instead of O_DIRECT. The result is no storage result
+    /// Use the page cache instead of O_DIRECT; the result is no storage result
     #[arg(long)]
     pub buffered: bool,
     /// Open targets with O_SYNC
     #[arg(long)]
     pub sync: bool,
-    /// Make this share of written data incompressible, in percent; the rest is zeros. Less than 100 flatters devices that
-    /// compress or deduplicate
+    /// Make this share of written data incompressible, in percent; the rest is zeros
+    ///
+    /// Less than 100 flatters devices that compress or deduplicate.
     #[arg(long, value_name = "PCT", default_value = "100", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub fill_random: u8,
-    /// Number that written blocks carry; equal numbers write equal bytes. Default: a new one
+    /// Mark written blocks with this number; equal numbers write equal bytes. Default: a new one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..1 << 63))]
     pub run_id: Option<u64>,
-    /// Seed of everything random
+    /// Seed everything random
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(0..1 << 63))]
     pub seed: u64,
     /// Allow writing to block devices: what is on them is lost
@@ -227,34 +234,38 @@ pub struct IoArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Result and progress")]
 pub struct SessionArgs {
-    /// Directory of the result, which must not exist. Default: a new name here
+    /// Write the result into this directory, which must not exist. Default: a new name here
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print the plan as TOML and stop; 'iosonar run' carries it out
+    /// Print the plan as TOML and stop; 'iosonar run' runs it
     #[arg(long)]
     pub show_plan: bool,
     /// End with exit code 3 if there were cautions, or if input was skipped
     #[arg(long)]
     pub strict: bool,
-    /// Tell the rate of the time in which all targets were active, too: from the begin of the last to the end of the first
+    /// Print the rate while all targets were active, too
+    ///
+    /// That is from the start of the last one to the end of the first one.
     #[arg(long)]
     pub deskew: bool,
-    /// Latency above which the latency limit is marked as failed
+    /// Fail the latency limit above this latency
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub bad_latency: Nanos,
-    /// Delay above which the delay limit is marked as failed
+    /// Fail the delay limit above this delay
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub bad_delay: Nanos,
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
-    /// Print these percentiles of the latency, too, parted by colons: 50:99:99.9
+    /// Print these percentiles of the latency, too, separated by colons: 50:99:99.9
     #[arg(long, value_name = "PCT:...", value_delimiter = ':', value_parser = percentile)]
     pub percentile_list: Vec<Decimal>,
-    /// Tell the CPU time of each phase as JSON on standard error
+    /// Print the CPU time of each phase as JSON on standard error
     #[arg(long, hide = true)]
     pub timings: bool,
-    /// Show the live view on the terminal of standard error; without one, or with TERM=dumb, lines. v switches there and back
+    /// Show the live view on the terminal of standard error; v switches to lines and back
+    ///
+    /// Without a terminal, or with TERM=dumb, lines are printed.
     #[arg(long, conflicts_with = "no_progress")]
     pub live: bool,
     #[command(flatten)]
@@ -264,13 +275,13 @@ pub struct SessionArgs {
 /// What is shown while something goes on.
 #[derive(Debug, Clone, Args)]
 pub struct ProgressArgs {
-    /// How progress is shown on standard error
+    /// Set how progress is shown on standard error
     #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
     pub progress: ProgressArg,
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
-    /// Time between progress lines where standard error is no terminal
+    /// Print progress lines this often where standard error is no terminal
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub progress_every: Nanos,
 }
@@ -284,10 +295,12 @@ pub struct ShowArgs {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
-    /// Tell the rate of the time in which all targets were active, too: from the begin of the last to the end of the first
+    /// Print the rate while all targets were active, too
+    ///
+    /// That is from the start of the last one to the end of the first one.
     #[arg(long, conflicts_with = "json")]
     pub deskew: bool,
-    /// Print these percentiles of the latency, too, parted by colons: 50:99:99.9
+    /// Print these percentiles of the latency, too, separated by colons: 50:99:99.9
     #[arg(long, value_name = "PCT:...", value_delimiter = ':', value_parser = percentile)]
     pub percentile_list: Vec<Decimal>,
     /// Print the plan as TOML and stop
@@ -321,16 +334,16 @@ pub struct LiveArgs {
     /// Directory of a result, finished or not
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
-    /// How much faster than it was. Default: so that it takes 20 s, but not slower than it was
+    /// Show it this much faster. Default: it takes at most 20 s
     #[arg(long, value_name = "FACTOR")]
     pub speed: Option<Speed>,
-    /// Begin at this time of the run; with --once show how it stood then. Default there: the end
+    /// Start at this time of the run; with --once show this time. Default there: the end
     #[arg(long, value_name = "TIME")]
     pub at: Option<Nanos>,
     /// Print one picture as plain text, and end
     #[arg(long, conflicts_with = "speed")]
     pub once: bool,
-    /// Columns and rows of that picture. Default: those of the terminal, or 80x24
+    /// Set columns and rows of that picture. Default: those of the terminal, or 80x24
     #[arg(long, value_name = "COLUMNSxROWS", requires = "once", value_parser = columns_and_rows)]
     pub size: Option<(usize, usize)>,
 }
@@ -348,13 +361,13 @@ fn columns_and_rows(text: &str) -> Result<(usize, usize), String> {
 /// Limits that a run is judged by.
 #[derive(Debug, Args)]
 pub struct LimitArgs {
-    /// Latency above which the latency limit is marked as failed
+    /// Fail the latency limit above this latency
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub bad_latency: Nanos,
-    /// Delay above which the delay limit is marked as failed
+    /// Fail the delay limit above this delay
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub bad_delay: Nanos,
-    /// How many requests above a limit mark it as failed: the n'th one does
+    /// Fail a limit at the Nth request above it
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(1..))]
     pub bad_ignore: u64,
 }
@@ -397,27 +410,32 @@ pub struct ReportArgs {
     /// axis
     #[arg(required = true, value_name = "FILE|DIR")]
     pub inputs: Vec<PathBuf>,
-    /// The page. Default: DIR/report.html, or NAME.html here
+    /// Write the page to this file. Default: DIR/report.html, or NAME.html here
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Replace files that exist
     #[arg(long, conflicts_with = "text")]
     pub force: bool,
-    /// Two runs on one page, A and B
+    /// Show two runs on one page, A and B
     #[arg(long, conflicts_with = "text")]
     pub compare: bool,
-    /// Requests that have their facts in the page, about so many; exceptional ones first. Default: all of a million, of
-    /// more 200000. 0: none. picture: the default number without lengths, places and workers, for a smaller page
+    /// Keep about this many requests with their facts in the page, exceptional ones first
+    ///
+    /// Default: all of a million, of more 200000. 0: none. picture: the default number without lengths, places and
+    /// workers, for a smaller page.
     #[arg(long, value_name = "N|picture", conflicts_with = "text")]
     pub points: Option<PointsArg>,
-    /// Largest size of the page; single requests are left out until it fits
+    /// Limit the size of the page; single requests are dropped until it fits
     #[arg(long, value_name = "SIZE", default_value = "25MB", conflicts_with = "text")]
     pub max_html: ByteSize,
-    /// Write the facts of all requests beside the page, NAME.trace: dropped onto the page, it shows every one of them
+    /// Write the facts of all requests beside the page, as NAME.trace
+    ///
+    /// Drop that file onto the page to see every request.
     #[arg(long, conflicts_with = "text")]
     pub side_car: bool,
-    /// Names for parts of the target, which then stand beside the places: lines of begin, length and name, for example
-    /// 1GiB 512MiB data/ibdata1. Partitions are known without
+    /// Read names for parts of the target, shown beside the places
+    ///
+    /// Lines of start, length and name, for example 1GiB 512MiB data/ibdata1. Partitions are known without it.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "compare"])]
     pub places: Option<PathBuf>,
     /// Print a text of 72 columns with a picture made of characters instead, for a mail
@@ -439,13 +457,15 @@ pub struct ExportArgs {
     /// Directory of a result
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
-    /// replay: blkreplay's columns and statistics; csv; json: one object per line
+    /// Set the form
+    ///
+    /// replay: blkreplay's columns and statistics; csv; json: one object per line.
     #[arg(long, value_enum, value_name = "FORM")]
     pub to: ExportArg,
-    /// Target by its number from 0, where replay needs one of several
+    /// Export this target, by its number from 0, where replay needs one of several
     #[arg(long, value_name = "N")]
     pub target: Option<u16>,
-    /// The file. Default: standard output
+    /// Write to this file. Default: standard output
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -456,7 +476,7 @@ pub struct ImportArgs {
     /// A result in blkreplay's form, a latency log of fio (NAME_clat.1.log), plain or gzip, or a dump of XDD's time stamps
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Directory of the archive, which must not exist. Default: a new name here
+    /// Write the archive into this directory, which must not exist. Default: a new name here
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
@@ -475,19 +495,21 @@ pub struct GenerateArgs {
     /// The file; gzip if it ends in .gz; - is standard output
     #[arg(value_name = "FILE")]
     pub out: PathBuf,
-    /// Its length
+    /// Set its length
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub duration: Nanos,
-    /// The region that it touches
+    /// Set the size of the region that it touches
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub size: ByteSize,
-    /// bursts: by how many requests each burst grows; mixed: mean requests per second beside the bursts
+    /// Set the rate
+    ///
+    /// bursts: by how many requests each burst grows; mixed: mean requests per second beside the bursts.
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub rate: u64,
-    /// Share of reads in percent
+    /// Set the share of reads in percent
     #[arg(long, value_name = "PCT", default_value = "50", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub reads: u8,
-    /// Equal seeds give equal loads
+    /// Seed the load; equal seeds result in equal loads
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
 }
@@ -525,10 +547,12 @@ pub struct FilterArgs {
     /// The load or result, plain or gzip; - is standard input
     #[arg(value_name = "LOAD", default_value = "-")]
     pub load: PathBuf,
-    /// The new load; gzip if it ends in .gz; - is standard output. What exists is never overwritten
+    /// Write the new load to this file; gzip if it ends in .gz; - is standard output
+    ///
+    /// A file that exists is never overwritten.
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
-    /// Leave out lines that are no requests but look like one, instead of refusing the load
+    /// Skip damaged request lines instead of refusing the load
     #[arg(long)]
     pub skip_bad: bool,
 }
@@ -547,13 +571,13 @@ pub enum BackwardArg {
 /// Policies.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum OverlapArg {
-    /// Send it all the same
+    /// Issue it all the same
     Allow,
-    /// Leave it out
+    /// Drop it
     Drop,
-    /// Let it wait; others pass
+    /// Defer it; others pass
     PushBack,
-    /// Let it wait, and all behind it
+    /// Defer it, and all after it
     Order,
 }
 
@@ -590,10 +614,122 @@ pub enum ShapeArg {
 
 #[cfg(test)]
 mod tests {
+    use super::Cli;
     use clap::CommandFactory;
 
     #[test]
     fn the_definition_holds_together() {
-        super::Cli::command().debug_assert();
+        Cli::command().debug_assert();
+    }
+
+    /// Verbs with which the help of an option begins.
+    const VERBS: &[&str] = &[
+        "Add",
+        "Align",
+        "Allow",
+        "Analyze",
+        "Bind",
+        "Complete",
+        "Count",
+        "Create",
+        "Do",
+        "Draw",
+        "End",
+        "Exclude",
+        "Export",
+        "Fail",
+        "Flush",
+        "Go",
+        "Grow",
+        "Ignore",
+        "Issue",
+        "Keep",
+        "Let",
+        "Limit",
+        "List",
+        "Make",
+        "Mark",
+        "Measure",
+        "Open",
+        "Place",
+        "Poll",
+        "Print",
+        "Read",
+        "Record",
+        "Remove",
+        "Replace",
+        "Replay",
+        "Request",
+        "Reserve",
+        "Run",
+        "Scale",
+        "Seed",
+        "Select",
+        "Serve",
+        "Set",
+        "Show",
+        "Skip",
+        "Spin",
+        "Split",
+        "Start",
+        "Stop",
+        "Transfer",
+        "Transform",
+        "Treat",
+        "Try",
+        "Use",
+        "Verify",
+        "Wait",
+        "Write",
+    ];
+    /// Words that help does without: a standard term says the same.
+    const BANNED: &[&str] = &[
+        "anew",
+        "asked for",
+        "carried out",
+        "carries out",
+        "carry out",
+        "comes to",
+        "handed out",
+        "hands out",
+        "leave out",
+        "left out",
+        "mend",
+        "natural load",
+        "once more",
+        "told",
+        "tells",
+    ];
+    /// Columns of the first line of an option's help, below the option at the usual width of 100.
+    const LINE: usize = 90;
+
+    fn commands(of: &clap::Command, found: &mut Vec<clap::Command>) {
+        found.push(of.clone());
+        of.get_subcommands().for_each(|sub| commands(sub, found));
+    }
+
+    #[test]
+    fn help_begins_with_a_verb_fits_its_line_and_uses_standard_terms() {
+        let (mut all, mut wrong) = (Vec::new(), Vec::new());
+        commands(&Cli::command(), &mut all);
+        for command in &all {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            let options = command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
+            let helps = options.filter_map(|arg| Some((arg.get_id().as_str(), arg.get_help()?.to_string())));
+            for (name, help) in helps.chain([("", about)]) {
+                let name = format!("{} {name}: {help}", command.get_name());
+                let verb = help.split(' ').next().unwrap_or_default();
+                if !name.contains(" : ") && !VERBS.contains(&verb) {
+                    wrong.push(format!("begins with no verb: {name}"));
+                }
+                if help.chars().count() > LINE {
+                    wrong.push(format!("does not fit its line: {name}"));
+                }
+                wrong.extend(
+                    BANNED.iter().filter(|word| help.contains(*word)).map(|w| format!("'{w}': {name}")),
+                );
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }

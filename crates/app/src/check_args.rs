@@ -24,7 +24,7 @@ pub struct CheckArgs {
     pub recording: PathBuf,
     #[command(flatten)]
     pub reading: ReadingArgs,
-    /// How many differences are listed
+    /// List at most this many differences
     #[arg(long, value_name = "N", default_value = "20")]
     pub list: usize,
     /// Print the result as JSON

@@ -30,13 +30,13 @@ pub struct ConvertArgs {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingArgs,
-    /// The form of what is made
+    /// Set the form of the output
     #[arg(long, value_enum, value_name = "FORM")]
     pub to: Option<ToArg>,
-    /// Make several outputs, a device or process each, named NAME.WHICH.load.gz
+    /// Write one output for each device or process, named NAME.WHICH.load.gz
     #[arg(long, value_enum, value_name = "BY")]
     pub split: Option<SplitArg>,
-    /// The file's name in a log of fio
+    /// Set the file's name in a log of fio
     #[arg(long, value_name = "NAME", default_value = "/dev/replayed")]
     pub fio_file: String,
 }
@@ -44,34 +44,34 @@ pub struct ConvertArgs {
 /// How traces are read.
 #[derive(Debug, Args)]
 pub struct ReadingArgs {
-    /// What the inputs are, where their content does not tell
+    /// Set the format of the inputs where their content does not show it
     #[arg(long, value_name = "FORM", value_parser = iosonar_trace::Format::NAMES)]
     pub from: Option<String>,
-    /// Which kernel event counts as the request
+    /// Set which kernel event counts as the request
     #[arg(long, value_name = "EVENT", value_parser = ["queue", "get-request", "insert", "issue", "complete"])]
     pub at: Option<String>,
-    /// How the ends of requests are found among kernel events
+    /// Set how the ends of requests are found among kernel events
     #[arg(long, value_enum, value_name = "HOW")]
     pub timing: Option<TimingArg>,
-    /// The same as --timing guessed
+    /// Use --timing guessed
     #[arg(long, conflicts_with = "timing")]
     pub guess_timing: bool,
-    /// Only requests of these devices, as the trace names them (8,16; a host and disk; a file)
+    /// Select requests of these devices, as the trace names them (8,16; a host and disk; a file)
     #[arg(long, value_name = "DEVICE")]
     pub device: Vec<String>,
-    /// Only requests of these processes, by name or number
+    /// Select requests of these processes, by name or number
     #[arg(long, value_name = "PROCESS")]
     pub process: Vec<String>,
-    /// The form of blkparse's lines, as its -f takes it
+    /// Set the form of blkparse's lines, as its -f takes it
     #[arg(long, value_name = "FORM", allow_hyphen_values = true)]
     pub blkparse_format: Option<String>,
-    /// Bytes of a block of XDD's seek lists
+    /// Set the bytes of a block of XDD's seek lists
     #[arg(long, value_name = "SIZE", default_value = "1KiB")]
     pub block_size: ByteSize,
-    /// Leave requests in the order of the trace, instead of the order of their times
+    /// Keep requests in the order of the trace instead of the order of their times
     #[arg(long)]
     pub keep_order: bool,
-    /// End with exit code 3 if anything was left out because it is damaged
+    /// End with exit code 3 if anything damaged was skipped
     #[arg(long)]
     pub strict: bool,
 }

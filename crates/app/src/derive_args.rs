@@ -16,11 +16,13 @@ pub struct DeriveArgs {
 /// What is derived.
 #[derive(Debug, Subcommand)]
 pub enum Derive {
-    /// Cut loads into snippets, sort them, the busiest first, and deal them to some loads: for overload tests
+    /// Make loads for overload tests: cut loads into snippets and sort them, the busiest first
+    ///
+    /// The snippets are dealt to several loads.
     Overload(OverloadArgs),
     /// Move loads side by side in space, and merge them by time
     Adjacent(AdjacentArgs),
-    /// Let the requests of a load come faster and faster
+    /// Make the requests of a load come faster and faster
     Ramp(RampArgs),
 }
 
@@ -40,10 +42,10 @@ pub struct OverloadArgs {
     /// Loads or results, plain or gzip; - is standard input
     #[arg(required = true, value_name = "LOAD")]
     pub loads: Vec<PathBuf>,
-    /// Length of a snippet
+    /// Set the length of a snippet
     #[arg(long, value_name = "TIME", default_value = "300s")]
     pub window: Nanos,
-    /// Into how many loads; for each number there is a directory
+    /// Split into this many loads; each number has a directory
     #[arg(
         long,
         value_name = "M,...",
@@ -52,7 +54,7 @@ pub struct OverloadArgs {
         value_parser = clap::value_parser!(u32).range(1..=65_535)
     )]
     pub split: Vec<u32>,
-    /// Directory in which the directories of the splits are made
+    /// Create the directories of the splits in this directory
     #[arg(long, short = 'o', value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
     /// Keep the last snippet too, whose window was not over when the loads ended
@@ -74,7 +76,9 @@ pub struct AdjacentArgs {
     /// Loads or results, plain or gzip; - is standard input
     #[arg(required = true, value_name = "LOAD")]
     pub loads: Vec<PathBuf>,
-    /// The new load; gzip if it ends in .gz; - is standard output. What exists is never overwritten
+    /// Write the new load to this file; gzip if it ends in .gz; - is standard output
+    ///
+    /// A file that exists is never overwritten.
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
     #[command(flatten)]
@@ -96,13 +100,15 @@ pub struct RampArgs {
     /// The load or result, plain or gzip; - is standard input
     #[arg(value_name = "LOAD", default_value = "-")]
     pub load: PathBuf,
-    /// By how many requests per second the rate grows in each second
+    /// Grow the rate by this many requests per second in each second
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=MAX_GROWTH))]
     pub growth: u64,
-    /// The new load; gzip if it ends in .gz; - is standard output. What exists is never overwritten
+    /// Write the new load to this file; gzip if it ends in .gz; - is standard output
+    ///
+    /// A file that exists is never overwritten.
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     pub out: PathBuf,
-    /// Leave out lines that are no requests but look like one, instead of refusing the load
+    /// Skip damaged request lines instead of refusing the load
     #[arg(long)]
     pub skip_bad: bool,
 }

@@ -26,7 +26,7 @@ pub struct KneeArgs {
     /// A load whose requests are asked for, in its order, at the times of the ramp; plain or gzip
     #[arg(value_name = "LOAD")]
     pub load: Option<PathBuf>,
-    /// Block device or regular file
+    /// Use this block device or regular file
     #[arg(long, short = 't', value_name = "TARGET")]
     pub target: PathBuf,
     #[command(flatten)]
@@ -43,28 +43,28 @@ pub struct KneeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Demand")]
 pub struct DemandArgs {
-    /// Requests per second at the begin. Default: 10, or 1 with --to or --growth
+    /// Start with this many requests per second. Default: 10, or 1 with --to or --growth
     #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub from: Option<u64>,
-    /// Requests per second at the end: one ramp, evenly from --from to this
+    /// End with this many requests per second: one ramp, evenly from --from to this
     #[arg(long, value_name = "RATE", conflicts_with = "growth", value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
     pub to: Option<u64>,
-    /// One ramp that grows by so many requests per second in each second
+    /// Run one ramp that grows by this many requests per second in each second
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub growth: Option<u64>,
-    /// Length of the ramp that measures
+    /// Set the length of the ramp that measures
     #[arg(long, value_name = "TIME", default_value = "20s")]
     pub duration: Nanos,
-    /// The highest rate that is tried where no end is told
+    /// Try no higher rate than this where no end is named
     #[arg(long, value_name = "RATE", default_value = "1000000", value_parser = clap::value_parser!(u64).range(100..=1_000_000_000))]
     pub most: u64,
-    /// The most requests in flight
+    /// Limit the requests in flight
     #[arg(long, value_name = "N", default_value = "128", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub depth: u32,
-    /// Bytes of each request. Default: 4k
+    /// Set the bytes of each request. Default: 4k
     #[arg(long, value_name = "SIZE", conflicts_with = "load")]
     pub bs: Option<ByteSize>,
-    /// Share of reads in percent, exact in every hundred. Default: 100
+    /// Set the share of reads in percent, exact in every hundred. Default: 100
     #[arg(long, value_name = "PCT", conflicts_with = "load", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub reads: Option<u8>,
 }
@@ -73,7 +73,7 @@ pub struct DemandArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Result and progress")]
 pub struct ResultArgs {
-    /// Directory of the results, which must not exist. Default: a new name here
+    /// Write the results into this directory, which must not exist. Default: a new name here
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print JSON

@@ -7,34 +7,38 @@ use iosonar_plan::{ByteSize, Nanos};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
-    /// What carries the requests out
+    /// Set what executes the requests
     #[arg(long, alias = "ioengine", value_enum, value_name = "ENGINE", default_value = "uring")]
     pub engine: EngineArg,
-    /// The same as --engine null: everything but the I/O. The result is no storage result
+    /// Do everything but the I/O, as --engine null; the result is no storage result
     #[arg(long, conflicts_with = "engine")]
     pub dry_run: bool,
-    /// Engine uring: poll for completions instead of awaiting interrupts; the driver must have poll queues
+    /// Poll for completions instead of interrupts
+    ///
+    /// Engine uring; the driver must have poll queues.
     #[arg(long)]
     pub hipri: bool,
-    /// Engine uring: a kernel thread takes submissions, so that submitting needs no system call
+    /// Let a kernel thread take submissions, without a system call
+    ///
+    /// Engine uring.
     #[arg(long, alias = "sqthread_poll")]
     pub sqpoll: bool,
-    /// Simulated engine: least service time. Default: 100us
+    /// Set the least service time of the simulated engine. Default: 100us
     #[arg(long, value_name = "TIME")]
     pub sim_service: Option<Nanos>,
-    /// Simulated engine: mean of an exponentially distributed addition. Default: 0s
+    /// Add an exponentially distributed time of this mean (simulated engine). Default: 0s
     #[arg(long, value_name = "TIME")]
     pub sim_jitter: Option<Nanos>,
-    /// Simulated engine: requests served at the same time; 0: all. Default: 0
+    /// Serve this many requests at the same time (simulated engine); 0: all. Default: 0
     #[arg(long, value_name = "N")]
     pub sim_channels: Option<u32>,
-    /// Simulated engine: one request in N fails; 0: none. Default: 0
+    /// Fail one request in N (simulated engine); 0: none. Default: 0
     #[arg(long, value_name = "N")]
     pub sim_errors: Option<u32>,
-    /// Simulated engine: one request in N stays short; 0: none. Default: 0
+    /// Transfer too little for one request in N (simulated engine); 0: none. Default: 0
     #[arg(long, value_name = "N")]
     pub sim_short: Option<u32>,
-    /// Simulated engine: nothing completes for LENGTH in every PERIOD
+    /// Complete nothing for LENGTH in every PERIOD (simulated engine)
     #[arg(long, value_name = "LENGTH/PERIOD")]
     pub sim_stall: Option<StallArg>,
 }
@@ -43,29 +47,32 @@ pub struct EngineArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pacing, memory and faults")]
 pub struct MeansArgs {
-    /// How long before a due time to stop sleeping and spin; 0: never. Default: 100us where there is a CPU for each
-    /// issuing thread and one more, else 0
+    /// Spin instead of sleeping this long before a due time; 0: never
+    ///
+    /// Default: 100us where there is a CPU for each issuing thread and one more, else 0.
     #[arg(long, value_name = "TIME")]
     pub spin: Option<Nanos>,
-    /// CPUs that issuing threads are bound to, in turn: 2,4-7
+    /// Bind issuing threads to these CPUs, in turn: 2,4-7
     #[arg(long, value_name = "CPUS", alias = "cpus_allowed", value_parser = cpus)]
     pub pin: Option<Cpus>,
-    /// Niceness of the issuing threads, -20 to 19
+    /// Set the niceness of the issuing threads, -20 to 19
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "realtime", value_parser = clap::value_parser!(i8).range(-20..=19))]
     pub nice: Option<i8>,
-    /// Real-time priority of the issuing threads (SCHED_FIFO)
+    /// Set the real-time priority of the issuing threads (SCHED_FIFO)
     #[arg(long, value_name = "PRIORITY", num_args = 0..=1, default_missing_value = "1", value_parser = clap::value_parser!(u8).range(1..=99))]
     pub realtime: Option<u8>,
-    /// Memory for the data of requests, of all targets together. A request that finds none free waits
+    /// Limit the memory for the data of requests, of all targets together
+    ///
+    /// A request that finds none free waits.
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub buffer_memory: ByteSize,
-    /// Take that memory as huge pages, which must have been reserved (sysctl vm.nr_hugepages)
+    /// Use huge pages for that memory; reserve them first (sysctl vm.nr_hugepages)
     #[arg(long)]
     pub hugepages: bool,
-    /// End a target's part when more than this many of its requests have failed; others go on. Default: never
+    /// Stop a target after N failed requests; others go on. Default: never
     #[arg(long, value_name = "N")]
     pub max_errors: Option<u64>,
-    /// What happens when a call transfers less than it was asked to
+    /// Set what happens when a call transfers less than requested
     #[arg(long, value_enum, value_name = "POLICY", default_value = "complete")]
     pub short: ShortArg,
 }

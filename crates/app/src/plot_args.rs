@@ -22,19 +22,19 @@ pub struct PlotArgs {
     /// Loads and results in blkreplay's form, plain or gzip, and directories of results; several are merged
     #[arg(required = true, value_name = "FILE|DIR")]
     pub inputs: Vec<PathBuf>,
-    /// Where the pictures go. Default: DIR/plots, or FILE.plots here
+    /// Write the pictures into this directory. Default: DIR/plots, or FILE.plots here
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replace files that exist
     #[arg(long, conflicts_with = "text")]
     pub force: bool,
-    /// Only these: sheet, sonar, delay, inflight, ws_log …; a wrong name lists all
+    /// Draw only these: sheet, sonar, delay, inflight, ws_log …; a wrong name lists all
     #[arg(long, value_name = "PICTURE,...", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Only this part of the time
+    /// Draw only this part of the time
     #[arg(long, value_name = "T1..T2", value_parser = range, conflicts_with = "text")]
     pub range: Option<(Nanos, Nanos)>,
-    /// Pictures of two inputs side by side, the baseline first
+    /// Draw two inputs side by side, the baseline first
     #[arg(long, conflicts_with_all = ["text", "data", "only"])]
     pub compare: bool,
     /// Print a text of 72 columns with a picture made of characters instead
@@ -43,19 +43,19 @@ pub struct PlotArgs {
     /// Write the numbers of each picture as CSV, too, and the smoothed curves
     #[arg(long, conflicts_with = "text")]
     pub data: bool,
-    /// Only PNG
+    /// Write only PNG
     #[arg(long)]
     pub png: bool,
-    /// Only SVG
+    /// Write only SVG
     #[arg(long, conflicts_with = "png")]
     pub svg: bool,
-    /// Colours
+    /// Set the colours
     #[arg(long, value_enum, default_value = "light")]
     pub theme: ThemeArg,
-    /// Pixels of PNG for each of the layout's 1600 × 900: 1, or 2 for dense screens and for print
+    /// Scale PNGs of 1600 × 900: 1, or 2 for dense screens and for print
     #[arg(long, value_name = "1|2", default_value = "1", value_parser = scale, conflicts_with = "svg")]
     pub scale: Scale,
-    /// Window of the smoothed curves in the CSV
+    /// Set the window of the smoothed curves in the CSV
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub smooth_window: Nanos,
     #[command(flatten)]

@@ -29,31 +29,33 @@ pub struct RecordArgs {
     /// Block devices; with --cleanup directories of recordings that were cut off
     #[arg(value_name = "DEVICE", required_unless_present = "cleanup")]
     pub devices: Vec<PathBuf>,
-    /// Directory of the result, which must not exist. Default: a new name here
+    /// Write the result into this directory, which must not exist. Default: a new name here
     #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "cleanup")]
     pub out: Option<PathBuf>,
-    /// How long. Default: until Ctrl-C
+    /// Record for this time. Default: until Ctrl-C
     #[arg(long, value_name = "TIME")]
     pub duration: Option<Nanos>,
-    /// Which kernel event counts as the request
+    /// Set which kernel event counts as the request
     #[arg(long, value_enum, value_name = "EVENT", default_value = "queue")]
     pub at: WatchArg,
-    /// Where the kernel tells of them: its tracepoints, or the interface that blktrace uses
+    /// Set the kernel's interface: its tracepoints, or the one that blktrace uses
     #[arg(long, value_enum, value_name = "NAME", default_value = "tracepoints")]
     pub interface: InterfaceArg,
-    /// Begin a new segment of events this often
+    /// Start a new segment of events this often
     #[arg(long, value_name = "TIME", default_value = "10m")]
     pub segment: Nanos,
-    /// Keep no more than this of events: the oldest segments make room, and are counted
+    /// Keep at most this much of events; the oldest segments are removed and counted
     #[arg(long, value_name = "SIZE")]
     pub max_size: Option<ByteSize>,
-    /// Memory of the kernel's ring buffers, of all CPUs together
+    /// Set the memory of the kernel's ring buffers, of all CPUs together
     #[arg(long, value_name = "SIZE", default_value = "32MiB")]
     pub buffer: ByteSize,
-    /// Measure what recording costs: windows with and without it by turns, while something uses the device
+    /// Measure what recording costs while something uses the device
+    ///
+    /// Windows with and without it alternate.
     #[arg(long, conflicts_with_all = ["cleanup", "out"])]
     pub measure_overhead: bool,
-    /// Remove what recorders that were killed left in the kernel, and make archives of the recordings that are named
+    /// Remove what killed recorders left in the kernel, and make archives of the named recordings
     #[arg(long)]
     pub cleanup: bool,
     /// Show no progress
@@ -64,7 +66,7 @@ pub struct RecordArgs {
 /// Which kernel event counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WatchArg {
-    /// What was asked for
+    /// What was requested
     Queue,
     /// What the driver was given
     Issue,

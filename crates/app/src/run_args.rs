@@ -35,7 +35,9 @@ pub struct RunArgs {
     /// A plan, as --show-plan prints it. Without one, name a --target and --rw
     #[arg(value_name = "PLAN.toml")]
     pub plan: Option<PathBuf>,
-    /// Block device or regular file; several run at the same time, each with the whole pattern
+    /// Use this block device or regular file; several run at the same time
+    ///
+    /// Each target runs the whole pattern.
     #[arg(long = "target", short = 't', value_name = "TARGET", num_args = 1..)]
     pub targets: Vec<PathBuf>,
     #[command(flatten)]
@@ -52,7 +54,7 @@ pub struct RunArgs {
     pub io: IoArgs,
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Begin the name of the result directory with this, where --out does not name it
+    /// Start the name of the result directory with this, without --out
     #[arg(long, value_name = "LABEL", help_heading = "Result and progress")]
     pub name: Option<String>,
     // Last, because it rewords what others define.
@@ -64,32 +66,37 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pattern")]
 pub struct PatternArgs {
-    /// Reads or writes, sequential or at random
+    /// Read or write, sequentially or at random
     #[arg(long, value_enum, value_name = "KIND", alias = "readwrite")]
     pub rw: Option<RwArg>,
-    /// Bytes of each request; READ,WRITE where they differ. Default: 4k
+    /// Set the bytes of each request; READ,WRITE where they differ. Default: 4k
     #[arg(long, value_name = "SIZE", alias = "blocksize", value_parser = sizes_one)]
     pub bs: Option<SizesArg>,
-    /// Sizes at random between two, in multiples of the least: 1k-64k
+    /// Draw sizes between two, in multiples of the least: 1k-64k
     #[arg(long, value_name = "LEAST-MOST", alias = "blocksize_range", value_parser = sizes_range)]
     pub bsrange: Option<SizesArg>,
-    /// Sizes and their shares in percent: 4k/60:64k/40
+    /// Draw from these sizes, with their shares in percent: 4k/60:64k/40
     #[arg(long, value_name = "SIZE/PCT:...", value_parser = sizes_split)]
     pub bssplit: Option<SizesArg>,
-    /// Share of reads in percent, exact in every hundred. Default: 50
+    /// Set the share of reads in percent, exact in every hundred. Default: 50
     #[arg(long, value_name = "PCT", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub rwmixread: Option<u8>,
-    /// Where the region begins
+    /// Start the region at this offset
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub offset: ByteSize,
-    /// Where random requests go: random, zipf:1.1, pareto:0.2, normal:20, zoned:60/10:40/90 (percent of requests /
-    /// percent of space) or zoned_abs:60/10g:40/90g
+    /// Set where random requests go: random, zipf:1.1, pareto:0.2, normal:20, zoned:…
+    ///
+    /// zoned:60/10:40/90 is percent of requests / percent of space; zoned_abs:60/10g:40/90g has sizes.
     #[arg(long, value_name = "WHICH", alias = "random_distribution", value_parser = distribution)]
     pub random_distribution: Option<Distribution>,
-    /// Let random addresses repeat. Otherwise each block is visited once before any is visited again
+    /// Let random addresses repeat
+    ///
+    /// Otherwise each block is visited once before any is visited again.
     #[arg(long)]
     pub norandommap: bool,
-    /// What to do with a request that overlaps one in flight. Default: push-back; with several jobs allow
+    /// Set what to do with a request that overlaps one in flight
+    ///
+    /// Default: push-back; with several jobs allow.
     #[arg(long, value_enum, value_name = "POLICY")]
     pub overlap: Option<OverlapArg>,
 }
@@ -98,19 +105,19 @@ pub struct PatternArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pace and end")]
 pub struct PaceArgs {
-    /// The most requests in flight of one job
+    /// Limit the requests in flight of one job
     #[arg(long, value_name = "N", alias = "depth", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub iodepth: u32,
-    /// Issuing loops on each target, which share its requests
+    /// Run this many issuing loops on each target; they share its requests
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub numjobs: u32,
-    /// Bytes per second that are asked for, on each target, whether it follows or not
+    /// Request this many bytes per second on each target, whether it follows or not
     #[arg(long, value_name = "SIZE", value_parser = rate::<ByteSize>)]
     pub rate: Option<ByteSize>,
-    /// Requests per second, on each target, whether it follows or not
+    /// Issue this many requests per second on each target, whether it follows or not
     #[arg(long, value_name = "N", alias = "rate_iops", value_parser = rate::<u64>)]
     pub rate_iops: Option<u64>,
-    /// How due times are spread. Default: linear
+    /// Set how due times are spread. Default: linear
     #[arg(long, value_enum, value_name = "HOW", alias = "rate_process")]
     pub rate_process: Option<ProcessArg>,
     /// End after this time, counted from the end of the ramp, or earlier by --size
@@ -119,17 +126,18 @@ pub struct PaceArgs {
     /// Go through --size again and again until --runtime is over
     #[arg(long, requires = "runtime")]
     pub time_based: bool,
-    /// Requests of this time at the beginning are carried out, but left out of the figures
+    /// Exclude the requests of this time at the start from the figures
     #[arg(long, value_name = "TIME", alias = "ramp_time", default_value = "0s")]
     pub ramp_time: Nanos,
-    /// End after requests of so many bytes on each target, or after this share of --size: 10g, 50%. Default: once through
-    /// --size
+    /// End after this many bytes on each target, or this share of --size: 10g, 50%
+    ///
+    /// Default: once through --size.
     #[arg(long, value_name = "SIZE|PCT%", conflicts_with = "time_based")]
     pub io_size: Option<Space>,
     /// End after this many requests on each target, however often they go through --size
     #[arg(long, value_name = "N", alias = "number_ios", value_parser = clap::value_parser!(u64).range(1..))]
     pub number_ios: Option<u64>,
-    /// Do all of that so many times; targets wait for each other in between
+    /// Run this many passes; targets wait for each other in between
     #[arg(long, value_name = "N", alias = "loops", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub passes: u32,
     /// Wait this long before the first request
@@ -397,13 +405,14 @@ impl FromArgMatches for Reworded {
 
 impl Args for Reworded {
     fn augment_args(command: Command) -> Command {
-        let size = "Length of the region, in bytes or percent of the target (50%), from --offset on; for --engine \
-                    null and sim targets pretend to be as long. \
-                    Default: to the end of the target";
+        let size = "Limit the region, from --offset on, to bytes or percent of the target (50%)";
+        let size_long = "Limit the region, from --offset on, to bytes or percent of the target (50%)\n\n\
+                         With --engine null and sim, targets pretend to be as long. \
+                         Default: to the end of the target.";
         let destroy = "Allow writing to block devices: what is on them is lost. Goes with a plan, too";
         command
-            .mut_arg("size", |arg| arg.help(size))
-            .mut_arg("seed", |arg| arg.alias("randseed").help("Seed of everything random; --randseed in fio"))
+            .mut_arg("size", |arg| arg.help(size).long_help(size_long))
+            .mut_arg("seed", |arg| arg.alias("randseed").help("Seed everything random; --randseed in fio"))
             .mut_arg("destroy", |arg| arg.help(destroy))
             .mut_args(|arg| {
                 let is_common = COMMON.contains(&arg.get_id().as_str());

@@ -10,24 +10,26 @@ use iosonar_plan::{
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Series at exact locations")]
 pub struct StepsArgs {
-    /// A counted series instead of a pattern, --rw says the direction: sequential, interleaved:N (each request N times its
-    /// size behind the last), staggered (evenly over --size), random (over --size), fixed, or list:FILE (a seek list of XDD). --size is the region of staggered and random places; in order, a pass goes once through it if nothing
-    /// else says how long it is. It has no default here
+    /// Run a counted series instead of a pattern; --rw sets the direction
+    ///
+    /// sequential, interleaved:N (each request N times its size after the last), staggered (evenly over --size), random (over
+    /// --size), fixed, or list:FILE (a seek list of XDD). --size is the region of staggered and random places; in order, a pass
+    /// goes once through it if nothing else sets its length. It has no default here.
     #[arg(long, value_name = "ORDER", value_parser = order)]
     pub steps: Option<StepOrder>,
-    /// Random order: another one in each pass
+    /// Use another random order in each pass
     #[arg(long)]
     pub new_order_each_pass: bool,
-    /// Random and staggered locations are multiples of this. Default: --bs
+    /// Place random and staggered requests at multiples of this. Default: --bs
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<ByteSize>,
-    /// A pass begins no request after this time
+    /// Start no request of a pass after this time
     #[arg(long, value_name = "TIME")]
     pub time_limit: Option<Nanos>,
-    /// Each pass begins this much further on
+    /// Start each pass this much further on
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub pass_offset: ByteSize,
-    /// Each target begins this much further on than the one before it
+    /// Start each target this much further on than the one before it
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub target_offset: ByteSize,
 }
@@ -36,13 +38,13 @@ pub struct StepsArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files, data and verification (with --steps)")]
 pub struct HandlingArgs {
-    /// Make files that are not there; they grow by what is written
+    /// Create files that do not exist; they grow by the bytes written
     #[arg(long)]
     pub create: bool,
-    /// What happens to files between passes
+    /// Set what happens to files between passes
     #[arg(long, value_enum, value_name = "WHAT", default_value = "keep")]
     pub between_passes: BetweenArg,
-    /// Reserve so much of a file before the first pass
+    /// Reserve this much of a file before the first pass
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub preallocate: ByteSize,
     /// Flush at the end of each pass, within its time
@@ -51,20 +53,23 @@ pub struct HandlingArgs {
     /// Remove files at the end of the run, also those that were there before it
     #[arg(long)]
     pub unlink: bool,
-    /// What is written, and expected by --verify: byte:0x78, ascii:HELLO, sequenced (each 8 bytes their own place) or random.
-    /// Default: sectors with headers
+    /// Write this, and expect it with --verify: byte:0x78, ascii:HELLO, sequenced or random
+    ///
+    /// sequenced: each 8 bytes hold their own place. Default: sectors with headers.
     #[arg(long, value_name = "PATTERN", value_parser = data)]
     pub data: Option<Data>,
-    /// Check what is read, outside of its time; what differs is counted, and the exit code is 5
+    /// Verify the data of reads, outside of their time
+    ///
+    /// Differences are counted, and the exit code is 5.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub verify: Option<VerifyArg>,
     /// Read back and check each write at once
     #[arg(long, requires = "verify")]
     pub verify_immediate: bool,
-    /// Memory for data begins so many bytes behind a page
+    /// Align memory for data to this many bytes after a page boundary
     #[arg(long, value_name = "SIZE", default_value = "0", alias = "iomem_align")]
     pub align: ByteSize,
-    /// Memory for data is shared memory
+    /// Use shared memory for data
     #[arg(long)]
     pub shared_memory: bool,
 }
@@ -73,23 +78,25 @@ pub struct HandlingArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Targets that wait for each other (with --steps)")]
 pub struct ConductArgs {
-    /// From the end of a pass to the begin of the next
+    /// Wait this long between the end of a pass and the start of the next
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub pass_delay: Nanos,
-    /// Targets do not wait for each other between passes
+    /// Let targets start passes without waiting for each other
     #[arg(long)]
     pub free_passes: bool,
-    /// All loops of all targets meet before their requests 0, N, 2N … of a pass
+    /// Make all loops of all targets meet before their requests 0, N, 2N … of a pass
     #[arg(long, value_name = "N")]
     pub meet_every: Option<u64>,
-    /// Let a target do a task each time that another has come a certain way:
-    /// master=0,slave=1,every=ops:2,task=ops:1, and begins=run, ends=stop. Ways are ops:N, bytes:SIZE, time:TIME, percent:P
+    /// Run targets in lockstep: master=0,slave=1,every=ops:2,task=ops:1
+    ///
+    /// The slave does its task each time that the master has come that far; also begins=run, ends=stop. Ways are
+    /// ops:N, bytes:SIZE, time:TIME, percent:P.
     #[arg(long, value_name = "WORDS", value_parser = lockstep)]
     pub lockstep: Vec<Lockstep>,
-    /// Let a target begin each pass when another has come so far: leader=0,follower=1,when=ops:20
+    /// Start each pass of a target when another has come so far: leader=0,follower=1,when=ops:20
     #[arg(long, value_name = "WORDS", value_parser = trigger)]
     pub start_when: Vec<Trigger>,
-    /// Let a target end its pass when another has come so far, in the same words
+    /// End the pass of a target when another has come so far, in the same words
     #[arg(long, value_name = "WORDS", value_parser = trigger)]
     pub stop_when: Vec<Trigger>,
 }
@@ -101,7 +108,7 @@ pub enum BetweenArg {
     Keep,
     /// They are closed and opened again
     Reopen,
-    /// They are removed and made anew
+    /// They are removed and created again
     Recreate,
     /// Each pass has a file of its own: NAME.00000001 and so on
     NewFile,
