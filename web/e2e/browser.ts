@@ -60,13 +60,17 @@ export interface OpenOptions {
 
 let count = 0;
 
+/** Holds the pages that this process opens; goes with it. */
+const PAGES = mkdtempSync(join(tmpdir(), "iosonar-page-"));
+process.on("exit", () => rmSync(PAGES, { recursive: true, force: true }));
+
 /** Opens HTML from a file, as users do. */
 export async function open(
   browser: Browser,
   html: string,
   { width = 1400, height = 1000, hash = "", dark = false, ratio = 1 }: OpenOptions = {},
 ): Promise<Opened> {
-  const file = join(mkdtempSync(join(tmpdir(), "iosonar-page-")), `report-${count++}.html`);
+  const file = join(PAGES, `report-${count++}.html`);
   writeFileSync(file, html);
   const page = await browser.newPage();
   const problems: string[] = [];
