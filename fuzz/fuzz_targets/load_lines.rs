@@ -2,11 +2,11 @@
 #![no_main]
 
 use iosonar_load::{Recorded, Room, Source, Text, scan};
-use iosonar_plan::{Backward, LoadPace, LoadSource, Nanos, Window};
+use iosonar_plan::{Backward, LoadPace, TraceReplay, Nanos, Window};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     for backward in [Backward::Refuse, Backward::Sort, Backward::Shift] {
-        let load = LoadSource {
+        let load = TraceReplay {
             file: "fuzz".into(),
             filter: Default::default(),
             window: Window::default(),

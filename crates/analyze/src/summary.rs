@@ -8,7 +8,7 @@ use crate::{
     Records, Span, Tally, TimeStats, Verdicts,
 };
 use iosonar_archive::{RECORDING, RunInfo, RunState};
-use iosonar_plan::{Engine, OverlapPolicy, Pace, Plan, Source};
+use iosonar_plan::{Engine, OverlapPolicy, Pace, Plan, Workload};
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -199,6 +199,27 @@ pub struct CheckedFacts {
 }
 
 /// Reads all records once and sums them up.
+///
+/// ```
+/// use iosonar_analyze::{Limits, summarize};
+/// use iosonar_archive::{Record, RunInfo};
+/// use iosonar_plan::{Nanos, Plan};
+///
+/// let plan = "version = 2\nrun_id = 1\nseed = 1\ndepth = 1\n[[target]]\npath = 'a.img'\n\
+///             workload = { kind = 'trace', file = 'a.load' }";
+/// let of = |number: u64| Record {
+///     sequence: number,
+///     submitted: Some(Nanos(number * 1_000_000)),
+///     completed: Some(Nanos(number * 1_000_000 + 200_000)),
+///     ..Record::default()
+/// };
+/// let records: Vec<Record> = (0..10).map(of).collect();
+/// let info = RunInfo::new("example", "", vec![Default::default()]);
+/// let summary = summarize(&records, &Plan::from_toml(plan)?, &info, &Limits::default())?;
+/// assert_eq!(summary.counts.all.completed, 10);
+/// assert_eq!(summary.latency.all.map(|times| (times.min_ns, times.max_ns)), Some((200_000, 200_000)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn summarize(records: &dyn Records, plan: &Plan, info: &RunInfo, limits: &Limits) -> io::Result<Summary> {
     let mut tally = Tally::new(plan.targets.len(), limits);
     let mut backlog = Backlog::default();
@@ -213,7 +234,7 @@ pub fn summarize(records: &dyn Records, plan: &Plan, info: &RunInfo, limits: &Li
 impl Summary {
     /// The summary of a whole run's tally.
     pub fn new(tally: &Tally, plan: &Plan, info: &RunInfo) -> Summary {
-        let has_timetable = plan.targets.iter().any(|t| has_timetable(&t.source));
+        let has_timetable = plan.targets.iter().any(|t| has_timetable(&t.workload));
         let counts = tally.counts();
         let circumstances = Circumstances {
             info,
@@ -345,11 +366,10 @@ impl RunFacts {
     }
 }
 
-pub(crate) fn has_timetable(source: &Source) -> bool {
-    match source {
-        Source::Load(load) => load.pace.has_timetable(),
-        Source::Pattern(pattern) => pattern.pace != Pace::Closed,
-        Source::Steps(steps) => steps.throttle.is_some(),
+pub(crate) fn has_timetable(workload: &Workload) -> bool {
+    match workload {
+        Workload::Trace(load) => load.pace.has_timetable(),
+        Workload::Generated(pattern) => pattern.pace != Pace::Closed,
     }
 }
 

@@ -34,7 +34,7 @@ fn target(path: &str) -> TargetInfo {
 }
 
 fn plan() -> Plan {
-    let source = Source::Load(LoadSource {
+    let source = Workload::Trace(TraceReplay {
         file: "test.load".into(),
         filter: Default::default(),
         window: Window::default(),
@@ -47,7 +47,7 @@ fn plan() -> Plan {
         path: path.into(),
         size: None,
         handling: Handling::default(),
-        source: source.clone(),
+        workload: source.clone(),
     };
     Plan {
         version: PLAN_VERSION,

@@ -5,7 +5,7 @@ use crate::screen::{self, Screen, last_said};
 use iosonar_analyze::is_wraparound_suspicious;
 use iosonar_archive::TargetInfo;
 use iosonar_os::create::new_file;
-use iosonar_plan::{OverlapPolicy, Plan, Source};
+use iosonar_plan::{OverlapPolicy, Plan, Workload};
 use iosonar_view::live::{Filter, LEAST, LiveState, Ramp, Setting, draw};
 use iosonar_view::units::Charset;
 use std::io::Write;
@@ -198,7 +198,7 @@ pub fn title_of(targets: &[TargetInfo], plan: &Plan, depth: Option<u32>) -> Stri
     };
     let what =
         targets.first().map_or(String::new(), |t| format!("{} -> {}", source(&t.source), name(&t.path)));
-    let is_load = plan.targets.iter().any(|t| matches!(t.source, Source::Load(_)));
+    let is_load = plan.targets.iter().any(|t| matches!(t.workload, Workload::Trace(_)));
     let policy = match plan.overlap.policy {
         _ if !is_load => "",
         OverlapPolicy::Allow => "  allow",

@@ -325,11 +325,6 @@ impl Typed {
         self.0.iter().find(|typed| !fields.contains(&typed.as_str())).map(|field| Typed::option(field))
     }
 
-    /// The first that is among `fields`, as it is typed.
-    pub fn first_of(&self, fields: &[&str]) -> Option<String> {
-        self.0.iter().find(|typed| fields.contains(&typed.as_str())).map(|field| Typed::option(field))
-    }
-
     fn option(field: &str) -> String {
         format!("--{}", if field == "targets" { "target".into() } else { field.replace('_', "-") })
     }

@@ -150,7 +150,7 @@ fn announce(prepared: &Prepared) {
 fn describe(target: &TargetReady) -> String {
     let size = target.size();
     let mut text = format!("target {}: {size} bytes", target.path().display());
-    if let (Some(load), Some(factor)) = (&target.load, target.wraparound_factor()) {
+    if let (Some(load), Some(factor)) = (target.load(), target.wraparound_factor()) {
         text += &format!(", {} requests, wraparound factor {factor:.3}", load.requests);
         if iosonar_analyze::is_wraparound_suspicious(factor) {
             text += " (CAUTION: far from 1, so distances differ from those of the recorded device)";

@@ -1,22 +1,22 @@
-//! What can be typed behind `run` for a series at exact locations: how targets are handled, how they wait for each
+//! What can be typed behind `run` beside fio's words: exact places, how targets are handled, how they wait for each
 //! other. What the words mean together is resolved in the command; here each is only read.
 
 use clap::{Args, ValueEnum};
 use iosonar_plan::{
-    Amount, Begins, BetweenPasses, ByteSize, Checked, Data, Ends, Lockstep, Nanos, StepOrder, Trigger,
+    Amount, Begins, BetweenPasses, ByteSize, Checked, Data, Ends, Lockstep, Nanos, Order, Trigger,
 };
 
-/// Where the requests of a series go.
+/// Where requests go, exactly.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Series at exact locations")]
+#[command(next_help_heading = "Exact places")]
 pub struct StepsArgs {
-    /// Run a counted series instead of a pattern; --rw sets the direction
+    /// Place requests exactly, whatever the size of the target; --rw sets the direction
     ///
     /// sequential, interleaved:N (each request N times its size after the last), staggered (evenly over --size), random (over
-    /// --size), fixed, or list:FILE (a seek list of XDD). --size is the region of staggered and random places; in order, a pass
-    /// goes once through it if nothing else sets its length. It has no default here.
+    /// --size), fixed, or list:FILE (a seek list of XDD). --size is the region; it has no default here. A pass goes once
+    /// through it if nothing else sets its length. Files grow by what is written behind their end, with --create.
     #[arg(long, value_name = "ORDER", value_parser = order)]
-    pub steps: Option<StepOrder>,
+    pub steps: Option<Order>,
     /// Use another random order in each pass
     #[arg(long)]
     pub new_order_each_pass: bool,
@@ -36,7 +36,7 @@ pub struct StepsArgs {
 
 /// How targets are opened, filled, checked and left.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Files, data and verification (with --steps)")]
+#[command(next_help_heading = "Files, data and verification")]
 pub struct HandlingArgs {
     /// Create files that do not exist; they grow by the bytes written
     #[arg(long)]
@@ -76,7 +76,7 @@ pub struct HandlingArgs {
 
 /// How targets wait for each other. They are counted from 0, in the order of --target.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Targets that wait for each other (with --steps)")]
+#[command(next_help_heading = "Targets that wait for each other")]
 pub struct ConductArgs {
     /// Wait this long between the end of a pass and the start of the next
     #[arg(long, value_name = "TIME", default_value = "0s")]
@@ -143,19 +143,19 @@ impl From<VerifyArg> for Checked {
     }
 }
 
-fn order(text: &str) -> Result<StepOrder, String> {
+fn order(text: &str) -> Result<Order, String> {
     let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
     match (name, value) {
-        ("sequential", None) => Ok(StepOrder::Sequential { interleave: 1 }),
+        ("sequential", None) => Ok(Order::Sequential),
         ("interleaved", Some(n)) => {
-            let interleave = n.parse().map_err(|_| format!("'{n}' is no whole number of requests"))?;
-            Ok(StepOrder::Sequential { interleave })
+            let every = n.parse().map_err(|_| format!("'{n}' is no whole number of requests"))?;
+            Ok(Order::Interleaved { every })
         }
-        ("staggered", None) => Ok(StepOrder::Staggered),
+        ("staggered", None) => Ok(Order::Staggered),
         // Seed and renewal are options of their own.
-        ("random", None) => Ok(StepOrder::Random { seed: 0, new_each_pass: false }),
-        ("fixed", None) => Ok(StepOrder::Fixed),
-        ("list", Some(file)) if !file.is_empty() => Ok(StepOrder::List { file: file.into() }),
+        ("random", None) => Ok(Order::Random),
+        ("fixed", None) => Ok(Order::Fixed),
+        ("list", Some(file)) if !file.is_empty() => Ok(Order::List { file: file.into() }),
         _ => Err("known are sequential, interleaved:N, staggered, random, fixed and list:FILE".into()),
     }
 }
@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn words_are_read() {
-        assert_eq!(order("interleaved:3"), Ok(StepOrder::Sequential { interleave: 3 }));
-        assert_eq!(order("list:a:b"), Ok(StepOrder::List { file: "a:b".into() }));
+        assert_eq!(order("interleaved:3"), Ok(Order::Interleaved { every: 3 }));
+        assert_eq!(order("list:a:b"), Ok(Order::List { file: "a:b".into() }));
         assert_eq!(data("byte:0x78"), Ok(Data::Byte(0x78)));
         assert_eq!(data("ascii:a:b"), Ok(Data::Ascii("a:b".into())));
         let step = lockstep("slave=1,master=0,task=bytes:1m,every=time:2.3s,ends=stop").unwrap();

@@ -9,6 +9,21 @@ pub(crate) const BEYOND: &str = "a request ends beyond 2^63 bytes, the largest o
 ///
 /// Times are nanoseconds on the run's own clock: monotonic, zero at the run's time zero (after
 /// `start_grace`). Nothing here is a difference: delay, latency and response are computed by whoever reads.
+///
+/// ```
+/// use iosonar_archive::Record;
+/// use iosonar_plan::Nanos;
+///
+/// let record = Record {
+///     due: Nanos(1_000),
+///     submitted: Some(Nanos(1_500)),
+///     completed: Some(Nanos(9_500)),
+///     ..Record::default()
+/// };
+/// assert_eq!(record.delay(), Some(Nanos(500)));
+/// assert_eq!(record.latency(), Some(Nanos(8_000)));
+/// assert_eq!(record.response(), Some(Nanos(8_500)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// Number of the request among those of its target and pass, from 0, in the order of the source.

@@ -40,9 +40,31 @@ pub struct RunInfo {
     /// The archive was made from a text that names neither engine nor depth: those of the plan are assumptions.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_import: bool,
-    /// When each issuing loop carried out each pass; of series only (plan sources of kind `steps`).
+    /// When each issuing loop carried out each pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<PassTimes>,
+}
+
+impl RunInfo {
+    /// Of a run that has not begun.
+    pub fn new(tool: &str, command: &str, targets: Vec<TargetInfo>) -> RunInfo {
+        RunInfo {
+            archive_version: ARCHIVE_VERSION,
+            tool: tool.into(),
+            command: command.into(),
+            started_unix_ns: 0,
+            origin_monotonic_ns: 0,
+            state: RunState::Running,
+            targets,
+            recorder_stalls: Stalls::default(),
+            push_back_stalls: Stalls::default(),
+            buffer_stalls: Stalls::default(),
+            means: Means::default(),
+            cpu: CpuUse::default(),
+            is_import: false,
+            passes: Vec::new(),
+        }
+    }
 }
 
 /// When an issuing loop carried out a pass.
@@ -181,7 +203,7 @@ impl RunState {
 }
 
 /// What is known about a target when the run starts, and what was counted on the way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TargetInfo {
     /// Path as typed.
     pub path: String,

@@ -5,7 +5,9 @@
 //! time: plans with a circle are refused, a loop that ends or dies leaves, and a condition that can no longer come true
 //! ends the wait with its reason.
 
-use iosonar_plan::{Amount, Begins, Conduct, Decimal, Ends, Lockstep, Nanos, Plan, Source, Trigger};
+use iosonar_plan::{
+    Amount, Begins, Conduct, Decimal, Ends, Generator, Lockstep, Nanos, Plan, Trigger, Workload,
+};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -137,7 +139,7 @@ enum Wait {
 impl Conductor {
     /// For a plan whose targets wait for each other; `loops` are the numbers of issuing loops of each target.
     pub(crate) fn new(plan: &Plan, loops: &[u32], is_timed: bool) -> Conductor {
-        let count = |source: &Source| if let Source::Steps(steps) = source { steps.count() } else { None };
+        let count = |workload: &Workload| workload.generator().and_then(Generator::count);
         let course = |jobs: &u32| Course { jobs: *jobs, ..Course::default() };
         let state = State {
             targets: loops.iter().map(course).collect(),
@@ -147,7 +149,7 @@ impl Conductor {
         };
         Conductor {
             conduct: plan.conduct.clone(),
-            counts: plan.targets.iter().map(|t| count(&t.source)).collect(),
+            counts: plan.targets.iter().map(|t| count(&t.workload)).collect(),
             is_timed,
             state: Mutex::new(state),
             changed: Condvar::new(),

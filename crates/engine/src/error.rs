@@ -48,14 +48,14 @@ pub enum PrepareError {
         /// Where and why, with the remedy.
         why: String,
     },
-    /// A series writes beyond a device.
+    /// Exact places reach beyond a device that is written.
     #[error(
-        "target {path} holds {size} bytes, and its series writes up to byte {end}: write less, begin earlier, or use a larger target"
+        "target {path} holds {size} bytes, and its workload writes up to byte {end}: write less, begin earlier, or use a larger target"
     )]
     Series {
         /// As typed.
         path: String,
-        /// First byte behind the series.
+        /// First byte behind the requests.
         end: u64,
         /// Bytes of the device.
         size: u64,
@@ -189,7 +189,7 @@ pub enum PrepareError {
     },
     /// Block sizes do not fit the target's direct I/O.
     #[error(
-        "target {path}: a pattern's block_size and offset must be multiples of the target's logical blocks of {block} bytes, or use --buffered"
+        "target {path}: block_size and offset of its workload must be multiples of the target's logical blocks of {block} bytes, or use --buffered"
     )]
     Unaligned {
         /// As typed.

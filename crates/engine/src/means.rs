@@ -5,13 +5,13 @@ use crate::fellows::Fellows;
 use crate::files::TargetFile;
 use crate::passes::{PassRules, Remake};
 use crate::payload::{Author, Payloads};
-use crate::prepare::{Prepared, TargetReady};
+use crate::prepare::{Examined, Prepared};
 use crate::run::RunError;
 use crate::worker::Settings;
 use iosonar_archive::{ClockInfo, Means};
 use iosonar_backend::{Backend, Null, Setup, Sim, Uring, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
-use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, Pacing};
+use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, Pacing, Plan, Target};
 use std::fs::File;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -27,30 +27,43 @@ pub(crate) struct Part {
     pub(crate) jobs: u32,
 }
 
-impl Prepared {
-    /// Every issuing loop of the run, those of a target together.
-    pub(crate) fn parts(&self) -> Vec<Part> {
-        let of = |(target, t): (usize, &TargetReady)| {
-            let jobs = t.jobs();
-            (0..jobs).map(move |job| Part { target, job, jobs })
-        };
-        self.targets.iter().enumerate().flat_map(of).collect()
-    }
+/// Every issuing loop of a plan, those of a target together.
+pub(crate) fn parts(plan: &Plan) -> Vec<Part> {
+    let of = |(target, t): (usize, &Target)| {
+        let jobs = t.workload.jobs();
+        (0..jobs).map(move |job| Part { target, job, jobs })
+    };
+    plan.targets.iter().enumerate().flat_map(of).collect()
+}
 
+/// A plan's engine, or what takes its place here, and why.
+pub(crate) fn engine(plan: &Plan) -> (Engine, Option<String>) {
+    match plan.engine {
+        Engine::Uring(_) => match Uring::probe() {
+            Ok(_) => (plan.engine, None),
+            Err(unavailable) => (Engine::Threads, Some(unavailable.to_string())),
+        },
+        other => (other, None),
+    }
+}
+
+/// Bytes of memory for the data of each issuing loop on a target.
+pub(crate) fn buffer_bytes(plan: &Plan, target: &Examined, workers: usize) -> u64 {
+    let longest = match target.workload.longest() {
+        Some(_) => target.max_length() as u64,
+        None => UNKNOWN_LENGTH,
+    };
+    let share = plan.memory.buffers.0 / workers as u64;
+    // A buffer that begins behind a page reaches into one more.
+    let is_shifted = target.target.handling.align.0 > 0;
+    let longest = if is_shifted { longest.saturating_add(4096) } else { longest };
+    BufferPool::needed(plan.depth, longest).min(share).max(4096)
+}
+
+impl Prepared {
     /// How many issuing loops the run has.
     pub fn workers(&self) -> usize {
-        self.targets.iter().map(|t| t.jobs() as usize).sum()
-    }
-
-    /// The plan's engine, or what takes its place here, and why.
-    pub(crate) fn engine(&self) -> (Engine, Option<String>) {
-        match self.plan.engine {
-            Engine::Uring(_) => match Uring::probe() {
-                Ok(_) => (self.plan.engine, None),
-                Err(unavailable) => (Engine::Threads, Some(unavailable.to_string())),
-            },
-            other => (other, None),
-        }
+        self.plan.targets.iter().map(|target| target.workload.jobs() as usize).sum()
     }
 
     /// How long before a due time issuing threads stop sleeping: what the plan says, or what the CPUs allow.
@@ -60,18 +73,8 @@ impl Prepared {
         if self.is_timed() { self.plan.pacing.spin.unwrap_or(auto) } else { Nanos(0) }
     }
 
-    /// Bytes of memory for the data of each issuing loop on a target.
-    pub(crate) fn buffer_bytes(&self, target: usize, workers: usize) -> u64 {
-        let t = &self.targets[target];
-        let longest = if t.knows_lengths() { t.max_length() as u64 } else { UNKNOWN_LENGTH };
-        let share = self.plan.memory.buffers.0 / workers as u64;
-        // A buffer that begins behind a page reaches into one more.
-        let longest = if t.target.handling.align.0 > 0 { longest.saturating_add(4096) } else { longest };
-        BufferPool::needed(self.plan.depth, longest).min(share).max(4096)
-    }
-
     pub(crate) fn settings(&self, part: Part, spin: Nanos) -> Settings {
-        let target = &self.targets[part.target];
+        let target = &self.targets[part.target].examined;
         Settings {
             target: part.target as u16,
             job: (part.jobs > 1).then_some(part.job as u16),
@@ -80,9 +83,9 @@ impl Prepared {
             placement: target.placement,
             spin,
             max_errors: self.plan.faults.max_errors,
-            writes: target.writes,
+            writes: target.workload.writes(),
             // Of a load with a rising rate not all may be asked for.
-            expected: target.load.as_ref().and_then(|_| target.expected_requests(1)),
+            expected: target.workload.facts().and_then(|_| target.expected_requests(1)),
             rules: PassRules::new(&self.plan, part.target),
         }
     }
@@ -99,8 +102,8 @@ pub(crate) struct Equipment {
 
 /// Makes everything that issuing loops work with, and says what it is.
 pub(crate) fn equip(prepared: &Prepared, clock: &Clock) -> Result<(Vec<Equipment>, Means), RunError> {
-    let (engine, fallback) = prepared.engine();
-    let parts = prepared.parts();
+    let (engine, fallback) = engine(&prepared.plan);
+    let parts = parts(&prepared.plan);
     let spin = prepared.spin(parts.len());
     let mut means = Means {
         engine: engine.name().into(),
@@ -128,7 +131,7 @@ pub(crate) fn equip(prepared: &Prepared, clock: &Clock) -> Result<(Vec<Equipment
     let one = |part: Part| -> Result<Equipment, RunError> {
         let pool = match engine.is_real() {
             true => {
-                let bytes = prepared.buffer_bytes(part.target, workers);
+                let bytes = buffer_bytes(&prepared.plan, &prepared.targets[part.target].examined, workers);
                 let handling = &prepared.plan.targets[part.target].handling;
                 let pool = match handling.shared_memory {
                     true => BufferPool::shared(bytes),
@@ -171,7 +174,7 @@ fn backend(
             Ok(Box::new(Sim::new(model, plan.depth, seed)))
         }
         Engine::Uring(_) | Engine::Aio | Engine::Threads => {
-            let file = prepared.targets[part.target].file.as_ref();
+            let file = prepared.targets[part.target].file();
             let file = file.expect("prepare opens the targets of engines with I/O");
             let (file, _) = file.of_pass(0).map_err(RunError::Threads)?;
             let (backend, new) = on_file(prepared, engine, file, clock, pool).map_err(RunError::Engine)?;
@@ -203,10 +206,10 @@ impl Prepared {
         clock: &'a Clock,
     ) -> (Option<Arc<TargetFile>>, Remake<'a>) {
         let remake = move |file: File| {
-            let (engine, _) = self.engine();
+            let (engine, _) = engine(&self.plan);
             on_file(self, engine, file, clock, None).map(|(backend, _)| backend)
         };
-        (self.targets[target].file.clone(), Box::new(remake))
+        (self.targets[target].file().cloned(), Box::new(remake))
     }
 }
 

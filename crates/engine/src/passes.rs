@@ -1,10 +1,10 @@
-//! What happens around the passes of a series: delays, files that are opened anew, loops that wait for each other.
+//! What happens around passes: delays, files that are opened anew, loops that wait for each other.
 
 use crate::conductor::Seat;
 use crate::fellows::Fellows;
 use crate::files::TargetFile;
 use iosonar_backend::Backend;
-use iosonar_plan::{Nanos, Plan, Source, Verify};
+use iosonar_plan::{AtEnd, Nanos, Pace, Plan, Verify};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -13,8 +13,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What of plan and target says so.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PassRules {
-    /// The source is a series: the times of its passes are kept.
-    pub(crate) is_series: bool,
+    /// A read that finds nothing ends the pass of its loop.
+    pub(crate) ends_with_file: bool,
+    /// Something of each completed request is looked at beside its record.
+    pub(crate) is_watched: bool,
+    /// The pass may end before its requests do, for other reasons than a stop.
+    pub(crate) may_end_early: bool,
     /// From the end of a pass to the begin of the next.
     pub(crate) delay: Nanos,
     /// When the whole run ends; passes are added until then.
@@ -35,15 +39,21 @@ impl PassRules {
     /// The rules for one target.
     pub(crate) fn new(plan: &Plan, target: usize) -> PassRules {
         let (conduct, target) = (&plan.conduct, &plan.targets[target]);
+        let generator = target.workload.generator();
+        let ends_with_file = generator.is_some_and(|generator| generator.at_end == AtEnd::Extend);
+        let has_delays = plan.targets.iter().any(|target| target.handling.start_delay > Nanos(0));
+        let is_coupled = conduct.is_coupled();
         PassRules {
-            is_series: matches!(target.source, Source::Steps(_)),
-            time_limit: if let Source::Steps(steps) = &target.source { steps.time_limit } else { None },
+            ends_with_file,
+            is_watched: ends_with_file || has_delays || is_coupled || target.handling.verify.is_some(),
+            may_end_early: conduct.runtime.is_some() || target.handling.max_errors.is_some(),
+            time_limit: generator.and_then(|generator| generator.stop.time_limit),
             delay: conduct.pass_delay,
             runtime: conduct.runtime,
             start_delay: target.handling.start_delay,
             begins_at_once: target.handling.start_delay == Nanos(0)
-                && !conduct.is_coupled()
-                && !matches!(&target.source, Source::Steps(steps) if steps.throttle.is_some()),
+                && !is_coupled
+                && generator.is_some_and(|generator| generator.pace == Pace::Closed),
             max_errors: target.handling.max_errors,
             verify: target.handling.verify,
         }

@@ -6,14 +6,13 @@ use crate::feed::Feed;
 use crate::gate::{Gate, Member};
 use crate::means::{Equipment, Part, equip, isolate};
 use crate::passes::{Company, FirstLateness};
-use crate::prepare::{Prepared, Requests, TargetReady, source_name};
+use crate::prepare::{Examined, Prepared, Requests};
 use crate::progress::Progress;
 use crate::start::Start;
 use crate::worker::{Tally, Worker, WorkerError};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use iosonar_archive::{
-    ARCHIVE_VERSION, ArchiveError, ArchiveWriter, CpuUse, Means, RunInfo, RunState, SeriesLog, Stalls,
-    TargetInfo,
+    ArchiveError, ArchiveWriter, CpuUse, RunInfo, RunState, SeriesLog, Stalls, TargetInfo,
 };
 use iosonar_host::sample::Sampler;
 use iosonar_host::{Root, TargetFacts};
@@ -58,15 +57,15 @@ struct LoopEnd {
 impl Prepared {
     /// What is known before the start; [`Prepared::run`] gives it back completed.
     pub fn info(&self, tool: &str, command: &str) -> RunInfo {
-        let target = |t: &TargetReady| TargetInfo {
+        let target = |t: &Examined| TargetInfo {
             path: t.target.path.display().to_string(),
-            source: source_name(&t.target),
+            source: t.workload.name(),
             size: t.placement.size(),
             block: t.placement.block(),
-            max_requested_end: t.load.as_ref().map_or(0, |l| l.max_end),
+            max_requested_end: t.workload.facts().map_or(0, |facts| facts.max_end),
             input_lines: 0,
-            bad_lines: t.load.as_ref().map_or(0, |l| l.bad_lines),
-            back_shifts: t.load.as_ref().map_or(0, |l| l.back_shifts),
+            bad_lines: t.workload.facts().map_or(0, |facts| facts.bad_lines),
+            back_shifts: t.workload.facts().map_or(0, |facts| facts.back_shifts),
             max_waiting: None,
             max_in_flight: None,
             expected_requests: t.expected_requests(self.plan.passes),
@@ -75,21 +74,11 @@ impl Prepared {
             hole_bytes: t.hole_bytes(),
             checks: None,
         };
+        let targets = self.targets.iter().map(|ready| target(&ready.examined)).collect();
         RunInfo {
-            archive_version: ARCHIVE_VERSION,
-            tool: tool.into(),
-            command: command.into(),
             started_unix_ns: realtime_ns(),
             origin_monotonic_ns: monotonic_ns(),
-            state: RunState::Running,
-            targets: self.targets.iter().map(target).collect(),
-            recorder_stalls: Stalls::default(),
-            push_back_stalls: Stalls::default(),
-            buffer_stalls: Stalls::default(),
-            means: Means::default(),
-            cpu: CpuUse::default(),
-            is_import: false,
-            passes: Vec::new(),
+            ..RunInfo::new(tool, command, targets)
         }
     }
 
@@ -120,14 +109,14 @@ impl Prepared {
             // Written again at the end; a disk that is full by now shows in the records, too.
             let _ = archive.write_run(&info);
         };
-        let loops: Vec<u32> = self.targets.iter().map(TargetReady::jobs).collect();
+        let loops: Vec<u32> = self.plan.targets.iter().map(|target| target.workload.jobs()).collect();
         let conductor =
             self.plan.conduct.is_coupled().then(|| Conductor::new(&self.plan, &loops, self.is_timed()));
         let conductor = conductor.as_ref();
         let lateness = &FirstLateness::default();
         let shared = Shared { clock: &clock, control, progress, notices: &notices, conductor, lateness };
         let (ends, clock_error) = self.carry_out(equipment, recorders, shared, series, begin)?;
-        let cleaned = self.targets.iter().filter_map(|t| t.file.as_ref()?.clean_up());
+        let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(cleaned);
         let written = writer.finish();
         let used = own_cpu_time();
@@ -200,7 +189,7 @@ impl Prepared {
     /// Where loops wait for each other between passes: all of them, or only those of one target.
     fn gates(&self) -> Vec<Gate> {
         match self.plan.conduct.free_passes {
-            true => self.targets.iter().map(|t| Gate::new(t.jobs() as usize)).collect(),
+            true => self.plan.targets.iter().map(|t| Gate::new(t.workload.jobs() as usize)).collect(),
             false => vec![Gate::new(self.workers())],
         }
     }
@@ -237,17 +226,16 @@ impl Prepared {
     }
 
     fn feed(&self, part: Part, pass: u32, control: &Control) -> Result<Feed, WorkerError> {
-        let target = &self.targets[part.target];
-        let stream = u64::from(pass) * self.targets.len() as u64 + part.target as u64;
-        let mut feed = match target.requests(&self.plan, part, pass, stream, &self.notices) {
-            Requests::Pattern(source) => Feed::Direct(source),
+        let mut feed = match self.requests(part, pass) {
+            Requests::Generated(source) => Feed::Direct(source),
             Requests::Load(open) if self.is_timed() => {
                 Feed::Ahead(ReadAhead::start(open).map_err(WorkerError::Thread)?)
             }
             Requests::Load(open) => Feed::Direct(open()?),
         };
         // A load from standard input was not scanned: nobody knows when its producer begins.
-        feed.prime(target.load.is_none(), || control.is_stopped(Nanos(0)));
+        let is_scanned = self.targets[part.target].examined.workload.facts().is_some();
+        feed.prime(!is_scanned, || control.is_stopped(Nanos(0)));
         Ok(feed)
     }
 

@@ -106,7 +106,7 @@ pub(crate) struct Tally {
     pub(crate) issued: IssuedHash,
     pub(crate) recorder_stalls: Stalls,
     pub(crate) buffer_stalls: Stalls,
-    /// When it carried out each pass, of a series.
+    /// When it carried out each pass.
     pub(crate) passes: Vec<PassTimes>,
     pub(crate) checks: Checks,
     /// It was stopped before it had dealt with all requests.
@@ -255,7 +255,7 @@ impl<'a> Worker<'a> {
         if let Some(seat) = &self.company.seat {
             seat.begin(pass, self.start);
         }
-        self.cpu_ns = if rules.is_series { thread_cpu_ns() } else { 0 };
+        self.cpu_ns = thread_cpu_ns();
         Ok(())
     }
 
@@ -285,9 +285,6 @@ impl<'a> Worker<'a> {
 
     /// Flushes what was written, if the plan wants it, and keeps the times of the pass.
     fn end_pass(&mut self, is_empty: bool) {
-        if !self.settings.rules.is_series {
-            return;
-        }
         if let Some(file) = self.company.file.as_ref().filter(|file| file.syncs() && !is_empty) {
             if let Err(error) = file.flush(self.pass) {
                 self.fail(WorkerError::Flush(error));
@@ -511,7 +508,7 @@ impl<'a> Worker<'a> {
     /// Offers the scheduler the next request of the source; `false` if there is none yet.
     fn offer(&mut self, feed: &mut Feed, now: Nanos) -> bool {
         let rules = &self.settings.rules;
-        if rules.is_series && (rules.is_over(now) || self.company.fellows.is_pass_over(self.pass)) {
+        if rules.may_end_early && (rules.is_over(now) || self.company.fellows.is_pass_over(self.pass)) {
             self.scheduler.exhausted();
             return true;
         }
@@ -680,9 +677,10 @@ impl<'a> Worker<'a> {
         let slot = Slot(completion.token.0);
         let (result, now) = (completion.result, completion.completed);
         let record = self.sent(slot, &completion);
-        if self.settings.rules.is_series {
+        if self.settings.rules.is_watched {
             self.look_at(&record, &mut completion.buffer);
         }
+        self.last_end = self.last_end.max(now);
         self.scheduler.complete(slot, now);
         self.payloads.give(completion.buffer);
         self.keep(&record, now);
@@ -691,7 +689,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// What a series wants to know of a request: whether its data is right, whether the file has ended, how far it has
+    /// What the plan wants to know of a request: whether its data is right, whether the file has ended, how far it has
     /// come.
     fn look_at(&mut self, record: &Record, buffer: &mut Buffer) {
         let transferred = u64::try_from(record.result).unwrap_or(0);
@@ -700,14 +698,13 @@ impl<'a> Worker<'a> {
         {
             self.verify(verify, record, buffer, transferred);
         }
-        if record.op == Op::Read && record.result == 0 {
+        if self.settings.rules.ends_with_file && record.op == Op::Read && record.result == 0 {
             self.scheduler.exhausted();
         }
         let completed = record.completed.unwrap_or_default();
         if self.last_end == Nanos(0) && self.settings.rules.begins_at_once {
             self.company.lateness.note(record.submitted.unwrap_or_default().saturating_sub(self.start));
         }
-        self.last_end = self.last_end.max(completed);
         if let Some(seat) = &self.company.seat {
             seat.completed(transferred, completed);
         }

@@ -6,8 +6,9 @@ mod common;
 use common::{Dice, Ran, run};
 use iosonar_archive::Record;
 use iosonar_plan::{
-    Access, Amount, Begins, ByteSize, Conduct, Decimal, Ends, Engine, Fill, Handling, Lockstep, Nanos,
-    Overlap, OverlapPolicy, PLAN_VERSION, Plan, SimModel, Source, StepOrder, StepsSource, Target, Trigger,
+    Access, Amount, AtEnd, Begins, ByteSize, Conduct, Decimal, Ends, Engine, Fill, Generator, Handling,
+    Lockstep, Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Plan, Sharing, SimModel, Stop, Target,
+    Trigger, Workload,
 };
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -16,23 +17,22 @@ use std::time::Duration;
 const SIZE: u64 = 4096;
 
 fn target(number: u64, requests: u64, jobs: u32) -> Target {
+    // Exact places and those of a region wait for each other alike.
+    let (at_end, order) = match number.is_multiple_of(2) {
+        true => (AtEnd::Extend, Order::Sequential),
+        false => (AtEnd::Wrap, Order::Random),
+    };
+    let sharing = if number.is_multiple_of(3) { Sharing::Striped } else { Sharing::Rounds };
     Target {
         path: format!("dev{number}").into(),
         size: Some(ByteSize(1 << 30)),
         handling: Handling::default(),
-        source: Source::Steps(StepsSource {
-            order: StepOrder::Sequential { interleave: 1 },
-            unit: ByteSize(1024),
-            request_size: ByteSize(SIZE),
-            requests: Some(requests),
-            bytes: None,
-            time_limit: None,
-            read_percent: Decimal::whole(100),
-            offset: ByteSize(0),
-            pass_offset: ByteSize(0),
-            range: None,
+        workload: Workload::Generated(Generator {
             jobs,
-            throttle: None,
+            at_end,
+            sharing,
+            stop: Stop { requests: Some(requests), ..Stop::default() },
+            ..Generator::new(order, ByteSize(SIZE))
         }),
     }
 }

@@ -6,8 +6,8 @@ mod common;
 use common::{Dice, Ran, run};
 use iosonar_archive::{Marks, Outcome, Record, RunState};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, LoadSource, Nanos, Op, Overlap,
-    OverlapPolicy, PLAN_VERSION, Plan, SimModel, SimStall, Source, Strong, Target, Window,
+    Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, Nanos, Op, Overlap, OverlapPolicy,
+    PLAN_VERSION, Plan, SimModel, SimStall, Strong, Target, TraceReplay, Window, Workload,
 };
 use iosonar_testkit::{Access as Seen, Verdict, check};
 use std::fmt::Write as _;
@@ -56,7 +56,7 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: b
         // Smaller than some loads: addresses wrap, and conflict where they did not.
         size: Some(ByteSize(512 * 1_024)),
         handling: Handling::default(),
-        source: Source::Load(LoadSource {
+        workload: Workload::Trace(TraceReplay {
             file: dir.join(format!("{i}.load")),
             filter: Default::default(),
             window: Window::default(),

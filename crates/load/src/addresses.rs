@@ -1,4 +1,4 @@
-//! Where a pattern's requests go: the block of a request by its number.
+//! Where generated requests go: the block of a request by its number.
 
 use crate::draws::{Draws, Purpose, below};
 use crate::permutation::Permutation;
@@ -38,7 +38,11 @@ impl Addresses {
         let draws = Draws::new(seed, stream, Purpose::Address);
         let scatter = || Permutation::new(blocks, Draws::new(seed, stream, Purpose::Scatter).at(0));
         match order {
-            Order::Sequential => Addresses::Sequential,
+            Order::Sequential
+            | Order::Interleaved { .. }
+            | Order::Staggered
+            | Order::Fixed
+            | Order::List { .. } => Addresses::Sequential,
             Order::Random => Addresses::Random(draws),
             Order::Shuffled => {
                 let laps = Draws::new(seed, stream, Purpose::Lap);

@@ -105,10 +105,10 @@ fn mixed(spec: &Spec, rate: u64, out: &mut impl Write) -> Result<u64> {
 mod tests {
     use super::*;
     use crate::{Room, Source, Text, scan};
-    use iosonar_plan::{Backward, LoadPace, LoadSource, Window};
+    use iosonar_plan::{Backward, LoadPace, TraceReplay, Window};
 
-    fn load() -> LoadSource {
-        LoadSource {
+    fn load() -> TraceReplay {
+        TraceReplay {
             file: "x".into(),
             filter: Default::default(),
             window: Window::default(),

@@ -1,7 +1,7 @@
 //! Sources of requests: what a target is asked for, and when each request is due.
 //!
 //! A [`Source`] yields [`Item`]s one at a time, in order, in bounded memory: recorded loads
-//! ([`Recorded`]) and generated patterns ([`Pattern`]). [`scan`] reads a recorded load once before a run, so
+//! ([`Recorded`]) and generated workloads ([`Generated`]). [`scan`] reads a recorded load once before a run, so
 //! that nothing is touched if it cannot be replayed. [`generate`] makes artificial loads, [`filtered`] and [`mod@derive`] make loads of loads.
 
 mod addresses;
@@ -11,9 +11,11 @@ pub mod derive;
 mod draws;
 mod filter;
 pub mod generate;
+mod generated;
 mod issued;
-mod pattern;
+mod known;
 mod permutation;
+mod places;
 mod random;
 mod recorded;
 mod scan;
@@ -23,18 +25,17 @@ mod skew;
 mod sort;
 #[cfg(test)]
 mod statistics;
-mod steps;
 mod text;
 mod timetable;
 
 pub use ahead::{Next, ReadAhead};
 pub use demand::Demand;
 pub use filter::{FilterError, Filtered, Room, filtered};
+pub use generated::{Generated, Listed, Setting, Unfit};
 pub use issued::IssuedHash;
-pub use pattern::{Pattern, Unfit};
+pub use known::Known;
 pub use recorded::{BackShift, LoadError, Notice, Recorded, Told};
 pub use scan::{Facts, scan};
-pub use steps::{Listed, Steps};
 pub use text::{Opened, Text};
 
 use iosonar_plan::{Extent, Nanos, Op};

@@ -4,7 +4,7 @@ use crate::filter::{FilterError, Filtered, Room};
 use crate::sort::Sorter;
 use crate::text::{Lines, Tell, Text};
 use crate::{Item, Source};
-use iosonar_plan::{Backward, LoadPace, LoadSource, Nanos};
+use iosonar_plan::{Backward, LoadPace, Nanos, TraceReplay};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{BadLine, ReadError};
 use std::path::Path;
@@ -138,7 +138,7 @@ pub(crate) struct Ordered {
 
 impl Ordered {
     /// `backward` is sort only for a reader whose order does not matter.
-    pub(crate) fn new(text: Text, load: &LoadSource, room: &Room, tell: Tell) -> Result<Ordered, LoadError> {
+    pub(crate) fn new(text: Text, load: &TraceReplay, room: &Room, tell: Tell) -> Result<Ordered, LoadError> {
         let input = if load.filter.is_empty() {
             Input::Plain(Lines::new(text.opened, load.skip_bad, tell.clone()))
         } else {
@@ -201,7 +201,7 @@ impl Ordered {
 pub struct Recorded {
     input: Ordered,
     sorter: Option<Sorter>,
-    load: LoadSource,
+    load: TraceReplay,
     /// Time of the first request inside the window.
     first: Option<Nanos>,
     sequence: u64,
@@ -212,7 +212,7 @@ impl Recorded {
     /// Reads a text through the load's filters. `notice` is told of skipped lines and shifts.
     pub fn new(
         text: Text,
-        load: &LoadSource,
+        load: &TraceReplay,
         notice: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Recorded, LoadError> {
         Ok(Recorded {
@@ -293,8 +293,8 @@ mod tests {
     use iosonar_plan::{Rising, RisingShape, Window};
     use std::sync::{Arc, Mutex};
 
-    fn load(backward: Backward) -> LoadSource {
-        LoadSource {
+    fn load(backward: Backward) -> TraceReplay {
+        TraceReplay {
             file: "-".into(),
             filter: Default::default(),
             window: Window::default(),
@@ -309,7 +309,7 @@ mod tests {
         rows.iter().map(|(time, sector)| format!("{time} ; {sector} ; 8 ; W ; 0.0 ; 0.0\n")).collect()
     }
 
-    fn run(text: &str, load: &LoadSource) -> Result<Vec<(u64, u64)>, LoadError> {
+    fn run(text: &str, load: &TraceReplay) -> Result<Vec<(u64, u64)>, LoadError> {
         let mut source = Recorded::new(Text::of(text), load, |_| {})?;
         let mut items = Vec::new();
         while let Some(item) = source.next(Nanos(0))? {
@@ -381,14 +381,14 @@ mod tests {
     fn a_bad_line_ends_the_reading_unless_skipped() {
         let text = format!("{}1 ; 2 ; 3\n{}", lines(&[("0", 1)]), lines(&[("1", 2)]));
         assert!(run(&text, &load(Backward::Refuse)).unwrap_err().to_string().contains("line 2"));
-        let skipping = LoadSource { skip_bad: true, ..load(Backward::Refuse) };
+        let skipping = TraceReplay { skip_bad: true, ..load(Backward::Refuse) };
         assert_eq!(run(&text, &skipping).unwrap().len(), 2);
     }
 
     #[test]
     fn a_rising_rate_ends_where_it_has_risen() {
         let rising = Rising { from: 1, to: 3, over: Nanos::from_secs(2), shape: RisingShape::Linear };
-        let load = LoadSource { pace: LoadPace::Rising(rising), ..load(Backward::Refuse) };
+        let load = TraceReplay { pace: LoadPace::Rising(rising), ..load(Backward::Refuse) };
         let text = lines(&[("5", 1), ("6", 2), ("6", 3), ("9", 4), ("10", 5)]);
         // The integral of 1 + t is t + t²/2.
         let dues: Vec<u64> = run(&text, &load).unwrap().iter().map(|i| i.0 / MS).collect();
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn as_soon_as_possible_keeps_the_loads_time_beside() {
-        let asap = LoadSource { pace: LoadPace::Asap, ..load(Backward::Refuse) };
+        let asap = TraceReplay { pace: LoadPace::Asap, ..load(Backward::Refuse) };
         let text = lines(&[("5", 1), ("6", 2)]);
         let mut source = Recorded::new(Text::of(&text), &asap, |_| {}).unwrap();
         source.next(Nanos(0)).unwrap();
@@ -406,8 +406,8 @@ mod tests {
     }
 
     /// The filter's part of the order of things.
-    fn behind(filter: &str, load: LoadSource) -> LoadSource {
-        LoadSource { filter: filter.parse().unwrap(), ..load }
+    fn behind(filter: &str, load: TraceReplay) -> TraceReplay {
+        TraceReplay { filter: filter.parse().unwrap(), ..load }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::demand::Demand;
 use crate::filter::Room;
 use crate::recorded::{LoadError, Notice, Ordered, Told};
 use crate::text::Text;
-use iosonar_plan::{LoadSource, Nanos};
+use iosonar_plan::{Nanos, TraceReplay};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -43,7 +43,7 @@ pub struct Facts {
 /// be skipped and of each shift; filters that need more memory than there is in `room` are refused.
 pub fn scan(
     text: Text,
-    load: &LoadSource,
+    load: &TraceReplay,
     room: &Room,
     notice: impl Fn(Notice) + Send + Sync + 'static,
 ) -> Result<Facts, LoadError> {

@@ -1,13 +1,15 @@
-//! How jobs share the requests of one pattern.
+//! How jobs share the requests of one workload.
 
 use crate::draws::{below, mix};
+use iosonar_plan::Sharing;
 
-/// Which requests a job issues. Each round gives every job one request, and chance decides who comes first: in round
+/// Which requests a job issues. Striped, request i is that of job i mod J. In rounds, each round gives every job one request, and chance decides who comes first: in round
 /// r, job j of J issues number r × J + (j + s) mod J, where s is a random number of the round. Were it always the
 /// j-th of a round, a mix that repeats with the number of jobs would give all reads to one job and all writes to
 /// another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Share {
+    sharing: Sharing,
     job: u64,
     jobs: u64,
     round: u64,
@@ -17,8 +19,8 @@ pub(crate) struct Share {
 
 impl Share {
     /// Job `job`, from 0, of `jobs`.
-    pub(crate) fn new(job: u32, jobs: u32) -> Share {
-        let share = Share { job: job.into(), jobs: jobs.into(), round: 0, place: 0 };
+    pub(crate) fn new(sharing: Sharing, job: u32, jobs: u32) -> Share {
+        let share = Share { sharing, job: job.into(), jobs: jobs.into(), round: 0, place: 0 };
         Share { place: share.place(), ..share }
     }
 
@@ -30,8 +32,8 @@ impl Share {
     /// From the number that it has issued to its next.
     #[inline]
     pub(crate) fn step(&mut self) -> u64 {
-        if self.jobs == 1 {
-            return 1;
+        if self.jobs == 1 || self.sharing == Sharing::Striped {
+            return self.jobs;
         }
         self.round += 1;
         let before = self.place;
@@ -40,6 +42,9 @@ impl Share {
     }
 
     fn place(&self) -> u64 {
+        if self.sharing == Sharing::Striped {
+            return self.job;
+        }
         let place = self.job + below(mix(self.round + 1), self.jobs);
         if place < self.jobs { place } else { place - self.jobs }
     }
@@ -51,10 +56,13 @@ mod tests {
 
     #[test]
     fn all_jobs_together_issue_every_number_once() {
-        for jobs in [1u32, 2, 3, 7, 64] {
+        for (jobs, sharing) in [1u32, 2, 3, 7, 64]
+            .into_iter()
+            .flat_map(|jobs| [Sharing::Rounds, Sharing::Striped].map(|sharing| (jobs, sharing)))
+        {
             let mut all = Vec::new();
             for job in 0..jobs {
-                let mut share = Share::new(job, jobs);
+                let mut share = Share::new(sharing, job, jobs);
                 let mut number = share.first();
                 for round in 0..200 {
                     assert_eq!(number / u64::from(jobs), round);

@@ -1,7 +1,7 @@
-//! When a pattern's requests are due: a running sum that every job computes alike.
+//! When generated requests are due: a running sum that every job computes alike.
 
 use crate::draws::{Draws, exponential};
-use iosonar_plan::{Nanos, Pace, PatternSource, Process, Rising};
+use iosonar_plan::{Decimal, Generator, Nanos, Pace, Process, Rising};
 
 const SECOND: u64 = Nanos::SECOND.0;
 
@@ -33,25 +33,31 @@ pub(crate) struct Timetable {
 }
 
 impl Timetable {
-    /// Of a valid pattern. `draws` are those of arrivals.
-    pub(crate) fn new(pattern: &PatternSource, draws: Draws) -> Timetable {
+    /// Of a valid generator. `draws` are those of arrivals.
+    pub(crate) fn new(pattern: &Generator, draws: Draws) -> Timetable {
         let even = |units: u64, per: u64| Rule::Even { whole: units / per, rest: units % per, per };
         let poisson = |mean: f64| Rule::Poisson { mean, draws };
+        let billion = Decimal::whole(1).parts();
         let rule = match pattern.pace {
             Pace::Closed => Rule::Closed,
-            Pace::Rate { iops, process: Process::Constant } => even(SECOND, iops),
-            Pace::Rate { iops, process: Process::Poisson } => poisson(SECOND as f64 / iops as f64),
+            Pace::Rate { iops, process: Process::Poisson } => poisson(SECOND as f64 / iops.as_f64()),
+            Pace::Rate { iops, .. } => even(SECOND * billion, iops.parts()),
             Pace::Rising(rising) => Rule::Rising(rising),
             Pace::Bandwidth { bytes_per_second, process } => match (process, pattern.fixed_size()) {
                 (Process::Poisson, _) => {
                     poisson(pattern.mean_size() * SECOND as f64 / bytes_per_second.0 as f64)
                 }
                 // Below 2^30 × 10^9, which fits into 64 bits.
-                (Process::Constant, Some(size)) => even(size * SECOND, bytes_per_second.0),
-                (Process::Constant, None) => Rule::Bytes { per_second: bytes_per_second.0 },
+                (_, Some(size)) => even(size * SECOND, bytes_per_second.0),
+                (_, None) => Rule::Bytes { per_second: bytes_per_second.0 },
             },
         };
         let mut table = Timetable { rule, due: 0, rest: 0, fraction: 0.0 };
+        match pattern.pace {
+            Pace::Rate { process: Process::Trailing, .. } => table.jump(1),
+            Pace::Bandwidth { process: Process::Trailing, .. } => table.walk(0, pattern.mean_size() as u64),
+            _ => {}
+        }
         if let Rule::Poisson { mean, draws } = rule {
             table.add(exponential(draws.at(0)) * mean);
         }

@@ -1,15 +1,42 @@
 //! The Plan itself: fields, checks, TOML in and out.
 
 use crate::{
-    ByteSize, Conduct, Engine, Faults, Fill, Handling, Memory, Nanos, Overlap, Pacing, RunId, Source,
+    ByteSize, Conduct, Engine, Faults, Fill, Handling, Memory, Nanos, Overlap, Pacing, RunId, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Version of the plan's form. A reader refuses a version that it does not know.
-pub const PLAN_VERSION: u32 = 1;
+/// Version of the plan's form. Version 1 is read, too; a reader refuses a version that it does not know.
+pub const PLAN_VERSION: u32 = 2;
 
 /// Everything a run is asked to do.
+///
+/// It is complete before the first I/O, prints as TOML, and is the same when read back. What contradicts itself is refused
+/// with the field and the remedy.
+///
+/// ```
+/// use iosonar_plan::{Nanos, Plan, Workload};
+///
+/// let plan = Plan::from_toml(
+///     r#"
+///     version = 2
+///     run_id = 1
+///     seed = 1
+///     depth = 32
+///
+///     [[target]]
+///     path = "a.img"
+///     workload = { kind = "generated", order = "random", block_size = "4KiB", read_percent = 70, pace = { kind = "closed" }, stop = { runtime = "60s" } }
+///     "#,
+/// )?;
+/// let Workload::Generated(generator) = &plan.targets[0].workload else { panic!("it is generated") };
+/// assert_eq!((generator.longest(), generator.stop.runtime), (4096, Some(Nanos::from_secs(60))));
+/// assert_eq!(Plan::from_toml(&plan.to_toml())?, plan);
+///
+/// let refused = Plan::from_toml(&plan.to_toml().replace("depth = 32", "depth = 0")).unwrap_err();
+/// assert_eq!(refused.to_string(), "depth = 0: it must lie between 1 and 65536");
+/// # Ok::<(), iosonar_plan::PlanError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -92,7 +119,8 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Handling::is_default")]
     pub handling: Handling,
     /// Its requests.
-    pub source: Source,
+    #[serde(alias = "source")]
+    pub workload: Workload,
 }
 
 impl Target {
@@ -121,7 +149,11 @@ pub enum PlanError {
 impl Plan {
     /// Reads and checks a plan.
     pub fn from_toml(text: &str) -> Result<Plan, PlanError> {
-        let plan: Plan = toml::from_str(text)?;
+        let mut plan: Plan = toml::from_str(text)?;
+        // What version 1 wrote otherwise, the fields have read into today's form.
+        if plan.version == 1 {
+            plan.version = PLAN_VERSION;
+        }
         plan.validate()?;
         Ok(plan)
     }
@@ -167,7 +199,7 @@ pub(crate) mod tests {
                     path: "/dev/sdx".into(),
                     size: None,
                     handling: Handling::default(),
-                    source: Source::Load(LoadSource {
+                    workload: Workload::Trace(TraceReplay {
                         file: "a.load.gz".into(),
                         filter: Pipeline::default(),
                         window: Window { start: Nanos(500_000_000), end: Some(Nanos::from_secs(4)) },
@@ -181,16 +213,11 @@ pub(crate) mod tests {
                     path: "file".into(),
                     size: Some(ByteSize(1 << 30)),
                     handling: Handling::default(),
-                    source: Source::Pattern(PatternSource {
-                        order: Order::Random,
-                        block_size: ByteSize(4096).into(),
-                        write_block_size: None,
-                        read_percent: 70,
-                        offset: ByteSize(0),
-                        region: None,
-                        jobs: 1,
-                        pace: Pace::Rate { iops: 1000, process: Process::Poisson },
+                    workload: Workload::Generated(Generator {
+                        read_percent: Decimal::whole(70),
+                        pace: Pace::Rate { iops: Decimal::whole(1000), process: Process::Poisson },
                         stop: Stop { requests: Some(10), ..Stop::default() },
+                        ..Generator::new(Order::Random, ByteSize(4096))
                     }),
                 },
             ],
@@ -208,7 +235,7 @@ pub(crate) mod tests {
         #[test]
         fn filters_round_trip(steps in prop::collection::vec(crate::filter::tests::filter(), 0..6)) {
             let mut plan = sample();
-            let Source::Load(load) = &mut plan.targets[0].source else { unreachable!("the sample has it there") };
+            let Workload::Trace(load) = &mut plan.targets[0].workload else { unreachable!("the sample has it there") };
             load.filter = Pipeline(steps);
             let text = plan.to_toml();
             prop_assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{}", text);
@@ -228,10 +255,10 @@ pub(crate) mod tests {
         let shape = crate::RisingShape::Exponential;
         let rising = crate::Rising { from: 10, to: 500, over: Nanos::from_secs(60), shape };
         let mut plan = sample();
-        if let Source::Load(load) = &mut plan.targets[0].source {
+        if let Workload::Trace(load) = &mut plan.targets[0].workload {
             (load.pace, load.speed) = (LoadPace::Rising(rising), Default::default());
         }
-        if let Source::Pattern(pattern) = &mut plan.targets[1].source {
+        if let Workload::Generated(pattern) = &mut plan.targets[1].workload {
             pattern.pace = Pace::Rising(rising);
         }
         let text = plan.to_toml();

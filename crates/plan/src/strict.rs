@@ -14,7 +14,7 @@ pub(crate) fn no_fields<'de, D: Deserializer<'de>>(fields: D) -> Result<(), D::E
 
 #[cfg(test)]
 mod tests {
-    use crate::{Engine, Pace, Source};
+    use crate::{Engine, Pace, Workload};
     use serde::de::DeserializeOwned;
     use std::fmt::Debug;
 
@@ -41,9 +41,9 @@ mod tests {
 
     #[test]
     fn every_source_refuses_unknown_fields() {
-        refuses::<Source>("kind = 'load'\nfile = 'a'");
-        refuses::<Source>(
-            "kind = 'pattern'\norder = 'random'\nblock_size = '4k'\nread_percent = 1\npace = { kind = 'closed' }\n\
+        refuses::<Workload>("kind = 'trace'\nfile = 'a'");
+        refuses::<Workload>(
+            "kind = 'generated'\norder = 'random'\nblock_size = '4k'\nread_percent = 1\npace = { kind = 'closed' }\n\
              stop = { requests = 1 }",
         );
     }

@@ -228,9 +228,18 @@ impl From<Speed> for String {
 }
 
 /// A number of at least 0, exact to nine decimals: parameters of distributions.
+///
+/// Read from a whole number or a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "Number", into = "String")]
 pub struct Decimal(u64);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Whole(u64),
+    Text(String),
+}
 
 impl Decimal {
     const ONE: u64 = 1_000_000_000;
@@ -265,16 +274,27 @@ impl fmt::Display for Decimal {
     }
 }
 
-impl TryFrom<String> for Decimal {
+impl TryFrom<Number> for Decimal {
     type Error = ParseUnitError;
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
+    fn try_from(number: Number) -> Result<Self, Self::Error> {
+        match number {
+            Number::Whole(whole) => whole.to_string().parse(),
+            Number::Text(text) => text.parse(),
+        }
     }
 }
 
 impl From<Decimal> for String {
     fn from(d: Decimal) -> String {
         d.to_string()
+    }
+}
+
+/// Writes a decimal as a plan has it: a whole number as one, any other as a text.
+pub(crate) fn plain<S: serde::Serializer>(decimal: &Decimal, serializer: S) -> Result<S::Ok, S::Error> {
+    match decimal.0 % Decimal::ONE {
+        0 => serializer.serialize_u64(decimal.0 / Decimal::ONE),
+        _ => serializer.collect_str(decimal),
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a plan must keep to, beyond what its types say: nothing later overflows, and all of it can be kept.
 
 use crate::rising::validate_rising;
-use crate::validate_pattern::validate_pattern;
-use crate::validate_steps::{validate_conduct, validate_handling, validate_steps};
+use crate::validate_conduct::{validate_conduct, validate_handling};
+use crate::validate_generator::validate_generator;
 use crate::{
-    ByteSize, Engine, InvalidPlan, LoadPace, LoadSource, Nanos, PLAN_VERSION, Plan, SimModel, Source, Target,
+    ByteSize, Engine, InvalidPlan, LoadPace, Nanos, PLAN_VERSION, Plan, SimModel, Target, TraceReplay,
+    Workload,
 };
 use std::path::Path;
 
@@ -83,12 +84,11 @@ impl Plan {
 
     fn validate_target(&self, target: &Target) -> Result {
         utf8("path", &target.path)?;
-        validate_handling(target)?;
+        validate_handling(target, self)?;
         bytes("size", target.size.unwrap_or_default(), ByteSize(0))?;
-        match &target.source {
-            Source::Load(load) => validate_load(load, self.passes),
-            Source::Pattern(pattern) => validate_pattern(pattern, self),
-            Source::Steps(steps) => validate_steps(steps, self),
+        match &target.workload {
+            Workload::Trace(load) => validate_load(load, self.passes),
+            Workload::Generated(generator) => validate_generator(generator, self),
         }
     }
 }
@@ -125,7 +125,7 @@ fn validate_model(model: &SimModel) -> Result {
     })
 }
 
-fn validate_load(load: &LoadSource, passes: u32) -> Result {
+fn validate_load(load: &TraceReplay, passes: u32) -> Result {
     utf8("file", &load.file)?;
     let window = load.window;
     time("window.start", window.start)?;
@@ -173,13 +173,17 @@ pub(crate) mod tests {
 
     const LONG: Nanos = Nanos((1 << 62) + 1);
 
-    fn load(plan: &mut Plan) -> &mut LoadSource {
-        let Source::Load(load) = &mut plan.targets[0].source else { unreachable!("the sample has it there") };
+    fn load(plan: &mut Plan) -> &mut TraceReplay {
+        let Workload::Trace(load) = &mut plan.targets[0].workload else {
+            unreachable!("the sample has it there")
+        };
         load
     }
 
-    fn pattern(plan: &mut Plan) -> &mut PatternSource {
-        let Source::Pattern(p) = &mut plan.targets[1].source else { unreachable!("the sample has it there") };
+    fn pattern(plan: &mut Plan) -> &mut Generator {
+        let Workload::Generated(p) = &mut plan.targets[1].workload else {
+            unreachable!("the sample has it there")
+        };
         p
     }
 
@@ -216,7 +220,9 @@ pub(crate) mod tests {
             ("window", |p| load(p).window.end = Some(load(p).window.start)),
             ("stop", |p| pattern(p).stop = Stop::default()),
             ("block_size", |p| pattern(p).block_size = ByteSize(0).into()),
-            ("iops", |p| pattern(p).pace = Pace::Rate { iops: 0, process: Process::Constant }),
+            ("iops", |p| {
+                pattern(p).pace = Pace::Rate { iops: Decimal::whole(0), process: Process::Constant }
+            }),
             ("speed", |p| load(p).pace = LoadPace::Asap),
             ("over", |p| load(p).pace = rising(1, 2, 0)),
             ("a rate that rises", |p| load(p).pace = rising(3, 2, 9)),
@@ -279,12 +285,12 @@ pub(crate) mod tests {
         plan.targets[1].size = Some(ByteSize(MAX_BYTES));
         let p = pattern(&mut plan);
         (p.offset, p.region) = (ByteSize(MAX_BYTES - 4096), Some(Space::Bytes(ByteSize(4096))));
-        p.pace = Pace::Rate { iops: 1_000_000_000, process: Process::Constant };
+        p.pace = Pace::Rate { iops: Decimal::whole(1_000_000_000), process: Process::Constant };
         p.stop = Stop {
             requests: Some(MAX_REQUESTS),
-            bytes: None,
             runtime: Some(Nanos(MAX_TIME.0 - 1)),
             ramp: Nanos(1),
+            ..Stop::default()
         };
         plan.validate().unwrap();
         assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);

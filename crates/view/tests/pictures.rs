@@ -5,7 +5,7 @@ mod common;
 use common::{Plain, Run, empty, extreme, replay, with_findings};
 use iosonar_analyze::LimitResult;
 use iosonar_analyze::findings::TimeRange;
-use iosonar_plan::{Engine, LoadPace, Nanos, Op, Source};
+use iosonar_plan::{Engine, LoadPace, Nanos, Op, Workload};
 use iosonar_view::palette::Rgb;
 use iosonar_view::scene::{Fill, Mark, Scene};
 use iosonar_view::{
@@ -16,7 +16,7 @@ fn runs() -> Vec<(&'static str, Run)> {
     let mut one = replay(1, 1.0, false);
     one.plan.engine = Engine::Null;
     let mut closed = replay(500, 0.001, false);
-    if let Source::Load(load) = &mut closed.plan.targets[0].source {
+    if let Workload::Trace(load) = &mut closed.plan.targets[0].workload {
         load.pace = LoadPace::Asap;
     }
     vec![

@@ -62,7 +62,7 @@ pub struct Run<'a> {
 
 /// Whether any requests of a plan are due at times of their own.
 pub fn has_timetable(plan: &Plan) -> bool {
-    plan.targets.iter().any(|target| crate::summary::has_timetable(&target.source))
+    plan.targets.iter().any(|target| crate::summary::has_timetable(&target.workload))
 }
 
 /// A run of a comparison in numbers.

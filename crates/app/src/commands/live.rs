@@ -82,7 +82,8 @@ fn setting(archive: &Archive, source: &Source) -> Setting {
         RunState::Running => "unfinished: ",
     };
     let depth = (!run.is_import && run.tool != RECORDING).then_some(archive.plan().depth);
-    let is_load = archive.plan().targets.iter().any(|t| matches!(t.source, iosonar_plan::Source::Load(_)));
+    let is_load =
+        archive.plan().targets.iter().any(|t| matches!(t.workload, iosonar_plan::Workload::Trace(_)));
     Setting {
         title: format!("{state}{}", title_of(&run.targets, archive.plan(), depth)),
         span: Some(source.slices.end()).filter(|_| !source.is_growing()),
@@ -105,10 +106,9 @@ fn setting(archive: &Archive, source: &Source) -> Setting {
 
 /// Whether requests have times of their own: otherwise each is due when there is room for it.
 fn has_demand(plan: &Plan) -> bool {
-    plan.targets.iter().any(|target| match &target.source {
-        iosonar_plan::Source::Load(load) => load.pace.has_timetable(),
-        iosonar_plan::Source::Pattern(pattern) => pattern.mean_iops().is_some(),
-        iosonar_plan::Source::Steps(_) => false,
+    plan.targets.iter().any(|target| match &target.workload {
+        iosonar_plan::Workload::Trace(load) => load.pace.has_timetable(),
+        iosonar_plan::Workload::Generated(pattern) => pattern.mean_iops().is_some(),
     })
 }
 

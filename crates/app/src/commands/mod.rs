@@ -4,6 +4,7 @@ mod analyze;
 mod blkreplay;
 mod check;
 mod compare;
+mod conduct;
 mod convert;
 mod derive;
 mod export;
@@ -20,7 +21,7 @@ mod record;
 mod replay;
 mod report;
 mod run;
-mod series;
+
 mod show;
 mod xdd;
 

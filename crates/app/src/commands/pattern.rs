@@ -1,17 +1,18 @@
-//! A pattern in fio's words becomes a plan. What contradicts itself or would have no effect is refused in the words that
+//! A workload in fio's words becomes a plan. What contradicts itself or would have no effect is refused in the words that
 //! were typed.
 
+use super::conduct::{check_handling, conduct, handling, in_typed_words};
 use super::means::{self, engine};
 use super::replay::{new_run_id, overlap_policy};
-use super::series;
 use crate::exit::Failure;
 use crate::output::tell;
 use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use anyhow::anyhow;
 use iosonar_plan::{
-    Access, BlockSizes, ByteSize, Conduct, Fill, Handling, Nanos, Order, Overlap, OverlapPolicy,
-    PLAN_VERSION, Pace, PatternSource, Plan, Process, Source, Space, Stop, Target,
+    Access, AtEnd, BlockSizes, ByteSize, Decimal, Fill, Generator, InvalidPlan, Nanos, Order, Overlap,
+    OverlapPolicy, PLAN_VERSION, Pace, Plan, Process, Sharing, Space, Stop, Target, Workload,
 };
+use std::path::PathBuf;
 
 /// The plan that the options ask for.
 pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
@@ -25,34 +26,40 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     check_mix(args, rw)?;
     check_pace(args)?;
     means::check(&args.io.engine)?;
-    if let Some(order) = &args.steps.steps {
-        return series::plan(args, rw, order);
-    }
-    series::refuse_without_steps(args)?;
-    check_pattern(args, rw)?;
-    let pattern = pattern(args, rw)?;
-    // Where nothing is opened, a target is as long as its region needs.
-    let size = means::pretended_size(&args.io)?;
-    let size = size.map(|size| ByteSize(size.0.saturating_add(args.pattern.offset.0)));
-    let policy = policy(args, &pattern)?;
-    let source = Source::Pattern(pattern);
-    let target = |path: &std::path::PathBuf| Target {
-        path: path.clone(),
-        size,
-        handling: Handling::default(),
-        source: source.clone(),
+    check_sizes(args, rw)?;
+    check_order(args, rw)?;
+    check_handling(args, rw)?;
+    let generator = generator(args, rw)?;
+    let pretended = means::pretended_size(&args.io)?;
+    let target = |(number, path): (usize, &PathBuf)| {
+        let moved = args.steps.target_offset.0.saturating_mul(number as u64);
+        let offset = ByteSize(generator.offset.0.saturating_add(moved));
+        let generator = Generator { offset, ..generator.clone() };
+        // Where nothing is opened, a target is as long as its region or its requests need.
+        let region = pretended.map(|size| ByteSize(size.0.saturating_add(offset.0)));
+        let end = generator.end(args.pace.passes).filter(|_| generator.at_end == AtEnd::Extend);
+        let size = region.max(end.filter(|_| !engine(&args.io.engine).is_real()).map(ByteSize));
+        Target {
+            path: path.clone(),
+            size,
+            handling: handling(args),
+            workload: Workload::Generated(generator),
+        }
     };
-    let plan = common(args, policy, args.targets.iter().map(target).collect());
-    Ok(Plan { start_grace: args.pace.start_delay, ..plan })
+    let targets = args.targets.iter().enumerate().map(target).collect();
+    let plan = assemble(args, policy(args, &generator)?, targets);
+    plan.validate().or_else(|InvalidPlan(why)| refuse(in_typed_words(&plan, &why)))?;
+    Ok(plan)
 }
 
-/// What a pattern and a series have in common.
-pub(super) fn common(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>) -> Plan {
+fn assemble(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>) -> Plan {
+    // A delay of single targets is told apart from one of the whole run only where there are exact places.
+    let start_grace = if args.steps.steps.is_some() { Nanos(0) } else { args.pace.start_delay };
     Plan {
         version: PLAN_VERSION,
         run_id: args.io.run_id.unwrap_or_else(new_run_id),
         seed: args.io.seed,
-        start_grace: Nanos(0),
+        start_grace,
         passes: args.pace.passes,
         depth: args.pace.iodepth,
         destroy: args.io.destroy,
@@ -63,7 +70,7 @@ pub(super) fn common(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>
         pacing: means::pacing(&args.io.means),
         memory: means::memory(&args.io.means),
         faults: means::faults(&args.io.means),
-        conduct: Conduct::default(),
+        conduct: conduct(args),
         targets,
     }
 }
@@ -84,7 +91,7 @@ fn check_mix(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     })])
 }
 
-fn check_pattern(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
+fn check_sizes(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     let (p, kind) = (&args.pattern, rw.word());
     let sizes = [("--bs", &p.bs), ("--bsrange", &p.bsrange), ("--bssplit", &p.bssplit)];
     let given: Vec<_> = sizes.into_iter().filter_map(|(name, sizes)| Some((name, sizes.as_ref()?))).collect();
@@ -93,15 +100,39 @@ fn check_pattern(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     }
     let halves = given.iter().any(|(_, sizes)| sizes.writes.is_some());
     let name = given.first().map_or("--bs", |(name, _)| name);
-    let skewed = matches!(p.random_distribution, Some(Distribution::Skewed(_)));
     refuse_first([
         (halves && !rw.is_mixed(), {
             format!("{name}: sizes of reads and of writes have no meaning with --rw {kind}: give one")
+        }),
+        (args.typed.has("fill_random") && matches!(rw, RwArg::Read | RwArg::Randread), {
+            format!("--fill-random has no effect with --rw {kind}, which writes nothing: leave it out")
+        }),
+        (args.typed.has("fill_random") && args.handling.data.is_some(), {
+            "--fill-random has no effect with --data, which says what is written: leave one of them out"
+                .into()
+        }),
+    ])
+}
+
+/// What says where requests go.
+fn check_order(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
+    let (p, kind) = (&args.pattern, rw.word());
+    let skewed = matches!(p.random_distribution, Some(Distribution::Skewed(_)));
+    refuse_first([
+        (args.steps.steps.is_some() && rw.is_random(), {
+            format!("--rw {kind} with --steps: the order is that of --steps: say --rw read, write or rw")
+        }),
+        (args.steps.steps.is_some() && p.random_distribution.is_some(), {
+            "--random-distribution has no effect with --steps, which say where requests go: leave one of them out"
+                .into()
         }),
         (p.random_distribution.is_some() && !rw.is_random(), {
             format!(
                 "--random-distribution has no effect with --rw {kind}: use --rw rand{kind}, or leave it out"
             )
+        }),
+        (p.norandommap && args.steps.steps.is_some(), {
+            "--norandommap has no effect with --steps, whose random places repeat anyhow: leave it out".into()
         }),
         (p.norandommap && !rw.is_random(), {
             format!("--norandommap has no effect with --rw {kind}: use --rw rand{kind}, or leave it out")
@@ -110,8 +141,18 @@ fn check_pattern(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
             "--norandommap has no effect with this --random-distribution, whose addresses repeat anyhow: leave it out"
                 .into()
         }),
-        (args.typed.has("fill_random") && matches!(rw, RwArg::Read | RwArg::Randread), {
-            format!("--fill-random has no effect with --rw {kind}, which writes nothing: leave it out")
+        (args.steps.new_order_each_pass && args.steps.steps != Some(Order::Random), {
+            "--new-order-each-pass has no effect without --steps random: leave it out".into()
+        }),
+        (args.io.size.is_some() && matches!(args.steps.steps, Some(Order::List { .. } | Order::Fixed)), {
+            "--size has no effect on these --steps, which say where requests go: leave it out".into()
+        }),
+        (args.steps.steps.is_some() && args.pace.time_based, {
+            "--time-based has no effect with --steps, which go on until --runtime is over: leave it out"
+                .into()
+        }),
+        (args.steps.time_limit == Some(Nanos(0)), {
+            "--time-limit 0: nothing would be done: give a time above 0".into()
         }),
     ])
 }
@@ -138,24 +179,73 @@ pub(super) fn read_percent(args: &RunArgs, rw: RwArg) -> u8 {
     }
 }
 
-fn pattern(args: &RunArgs, rw: RwArg) -> Result<PatternSource, Failure> {
+fn generator(args: &RunArgs, rw: RwArg) -> Result<Generator, Failure> {
     let p = &args.pattern;
     let sizes = [&p.bs, &p.bsrange, &p.bssplit].into_iter().flatten().next();
     let block_size = sizes.map_or(BlockSizes::One(DEFAULT_SIZE), |s| s.reads.clone());
-    let pattern = PatternSource {
-        order: Order::Sequential,
+    let generator = Generator {
         write_block_size: sizes.and_then(|s| s.writes.clone()).filter(|writes| *writes != block_size),
         block_size,
-        read_percent: read_percent(args, rw),
+        read_percent: Decimal::whole(read_percent(args, rw).into()),
         offset: p.offset,
+        pass_offset: args.steps.pass_offset,
         region: args.io.size,
+        unit: args.steps.unit,
+        at_end: if args.handling.create { AtEnd::Extend } else { AtEnd::Wrap },
         jobs: args.pace.numjobs,
-        pace: pace(&args.pace),
-        stop: Stop::default(),
+        pace: pace(&args.pace, Process::Constant)?,
+        ..Generator::new(Order::Sequential, DEFAULT_SIZE)
     };
-    let order = order(p, rw, pattern.fixed_size().is_some());
-    let stop = stop(args, pattern.fixed_size());
-    Ok(PatternSource { order, stop, ..pattern })
+    if let Some(order) = &args.steps.steps {
+        return exact(args, order, generator);
+    }
+    let order = order(p, rw, generator.fixed_size().is_some());
+    let stop = stop(args, generator.fixed_size());
+    Ok(Generator { order, stop, ..generator })
+}
+
+/// A workload at exact places, which do not depend on the target.
+fn exact(args: &RunArgs, order: &Order, generator: Generator) -> Result<Generator, Failure> {
+    let pace = pace(&args.pace, Process::Trailing)?;
+    let size = match args.io.size {
+        Some(share @ Space::Percent(_)) => {
+            return refuse(format!("--size {share} with --steps: places are exact: give bytes"));
+        }
+        Some(Space::Bytes(size)) => Some(size),
+        None => None,
+    };
+    let is_random = *order == Order::Random;
+    let stop = Stop {
+        requests: args.pace.number_ios,
+        bytes: args.pace.io_size,
+        cut_last: true,
+        runtime: None,
+        time_limit: args.steps.time_limit,
+        ramp: args.pace.ramp_time,
+    };
+    // Without an amount, once through the region, or as long as the run lasts; places that are spread evenly need one.
+    let is_endless = args.pace.runtime.is_some() || stop.time_limit.is_some();
+    let has_amount = stop.requests.is_some() || stop.bytes.is_some();
+    let once = size.filter(|_| !has_amount && (!is_endless || *order == Order::Staggered));
+    let longest = generator.longest();
+    let stop = match (once, order) {
+        (Some(size), Order::Interleaved { every }) => {
+            let step = longest.saturating_mul((*every).into()).max(1);
+            Stop { requests: Some(size.0.saturating_sub(longest) / step + 1), ..stop }
+        }
+        (Some(size), _) => Stop { bytes: Some(Space::Bytes(size)), ..stop },
+        (None, _) => stop,
+    };
+    Ok(Generator {
+        order: order.clone(),
+        at_end: AtEnd::Extend,
+        seed: is_random.then_some(args.io.seed),
+        same_each_pass: is_random && !args.steps.new_order_each_pass,
+        sharing: Sharing::Striped,
+        pace,
+        stop,
+        ..generator
+    })
 }
 
 fn order(p: &PatternArgs, rw: RwArg, has_one_size: bool) -> Order {
@@ -174,22 +264,31 @@ fn order(p: &PatternArgs, rw: RwArg, has_one_size: bool) -> Order {
     }
 }
 
-fn pace(args: &PaceArgs) -> Pace {
+fn pace(args: &PaceArgs, even: Process) -> Result<Pace, Failure> {
     let process = match args.rate_process {
         Some(ProcessArg::Poisson) => Process::Poisson,
-        Some(ProcessArg::Linear) | None => Process::Constant,
+        Some(ProcessArg::Linear) | None => even,
     };
-    match (args.rate, args.rate_iops) {
+    Ok(match (args.rate, args.rate_iops) {
         (Some(bytes_per_second), _) => Pace::Bandwidth { bytes_per_second, process },
-        (None, Some(iops)) => Pace::Rate { iops, process },
+        (None, Some(iops)) => match iops.to_string().parse() {
+            Ok(iops) => Pace::Rate { iops, process },
+            Err(error) => return refuse(format!("--rate-iops: {error}")),
+        },
         (None, None) => Pace::Closed,
-    }
+    })
 }
 
 fn stop(args: &RunArgs, fixed_size: Option<u64>) -> Stop {
     let pace = &args.pace;
-    let stop =
-        Stop { requests: pace.number_ios, bytes: pace.io_size, runtime: pace.runtime, ramp: pace.ramp_time };
+    let stop = Stop {
+        requests: pace.number_ios,
+        bytes: pace.io_size,
+        runtime: pace.runtime,
+        time_limit: args.steps.time_limit,
+        ramp: pace.ramp_time,
+        ..Stop::default()
+    };
     if pace.time_based || stop.requests.is_some() || stop.bytes.is_some() {
         return stop;
     }
@@ -202,16 +301,16 @@ fn stop(args: &RunArgs, fixed_size: Option<u64>) -> Stop {
     }
 }
 
-/// Several jobs that write cannot keep out of each other's way.
-fn policy(args: &RunArgs, pattern: &PatternSource) -> Result<OverlapPolicy, Failure> {
-    let shared = pattern.jobs > 1 && pattern.writes();
+/// Several jobs that write cannot keep out of each other's way, and what overlaps at exact places was asked for.
+fn policy(args: &RunArgs, generator: &Generator) -> Result<OverlapPolicy, Failure> {
+    let shared = generator.jobs > 1 && generator.writes();
     match args.pattern.overlap.map(overlap_policy) {
-        None if shared => Ok(OverlapPolicy::Allow),
+        None if shared || args.steps.steps.is_some() => Ok(OverlapPolicy::Allow),
         None => Ok(OverlapPolicy::PushBack),
         Some(policy) if shared && policy != OverlapPolicy::Allow => refuse(format!(
             "--overlap with --numjobs {}: each job knows only its own requests, so overlaps between jobs would go \
              unnoticed: use --overlap allow, or one job",
-            pattern.jobs
+            generator.jobs
         )),
         Some(policy) => Ok(policy),
     }

@@ -7,8 +7,8 @@ use crate::session;
 use anyhow::anyhow;
 use iosonar_engine::Prepared;
 use iosonar_plan::{
-    Access, Backward, Conduct, Fill, Handling, LoadPace, LoadSource, Nanos, Overlap, OverlapPolicy,
-    PLAN_VERSION, Plan, Source, Strong, Target, Window,
+    Access, Backward, Conduct, Fill, Handling, LoadPace, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Plan,
+    Strong, Target, TraceReplay, Window, Workload,
 };
 
 /// Replays loads on targets.
@@ -31,7 +31,7 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
         path: path.clone(),
         size,
         handling: Handling::default(),
-        source: Source::Load(load(args, index)),
+        workload: Workload::Trace(load(args, index)),
     };
     Ok(Plan {
         version: PLAN_VERSION,
@@ -82,8 +82,8 @@ pub(super) fn new_run_id() -> u64 {
     (iosonar_os::realtime_ns() ^ pid.rotate_left(40)) & (u64::MAX >> 1)
 }
 
-fn load(args: &ReplayArgs, index: usize) -> LoadSource {
-    LoadSource {
+fn load(args: &ReplayArgs, index: usize) -> TraceReplay {
+    TraceReplay {
         file: args.loads[index % args.loads.len()].clone(),
         filter: args.load.filter.clone().unwrap_or_default(),
         window: window(args, index),
@@ -128,7 +128,7 @@ pub(super) fn overlap_policy(word: OverlapArg) -> OverlapPolicy {
 fn check_delta(args: &ReplayArgs, prepared: &Prepared) -> Result<(), Failure> {
     for (index, target) in prepared.targets().iter().enumerate().skip(1) {
         let load = load(args, index);
-        let (Some(end), Some(facts)) = (load.window.end, &target.load) else { continue };
+        let (Some(end), Some(facts)) = (load.window.end, target.load()) else { continue };
         if args.window.delta.0 > 0 && facts.load_end < end {
             return Err(Failure::refused(anyhow!(
                 "--delta {} moves the window of target {} to {} .. {end}, and load {} ends at {}: use a smaller --delta or --duration, or a longer load",

@@ -10,7 +10,7 @@ use crate::run_args::RunArgs;
 use crate::session;
 use anyhow::anyhow;
 use iosonar_os::bounded::{Kind, TEXT_LIMIT, Unread, read_text};
-use iosonar_plan::{Plan, Source};
+use iosonar_plan::{Plan, Workload};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -40,9 +40,9 @@ fn out(args: &RunArgs) -> Option<PathBuf> {
 
 /// Says which commands of the shell a plan file is about to run: who starts it may not have written it.
 fn tell_commands(plan: &Plan) {
-    let filters = plan.targets.iter().filter_map(|target| match &target.source {
-        Source::Load(load) => Some(&load.filter),
-        Source::Pattern(_) | Source::Steps(_) => None,
+    let filters = plan.targets.iter().filter_map(|target| match &target.workload {
+        Workload::Trace(load) => Some(&load.filter),
+        Workload::Generated(_) => None,
     });
     let commands: BTreeSet<&str> = filters.flat_map(|filter| filter.commands()).collect();
     for command in commands {

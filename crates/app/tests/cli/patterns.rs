@@ -305,7 +305,7 @@ fn words_that_contradict_each_other_are_refused() {
         (&format!("{READ} read --bsrange 8k-4k"), &["multiple"]),
         (&format!("{READ} read --bs 1000"), &["multiples", "--buffered"]),
         (&format!("{READ} read --bs 2m"), &["2097152", "larger target"]),
-        (&format!("{READ} read --rate-iops 0"), &["iops", "between 1"]),
+        (&format!("{READ} read --rate-iops 0"), &["--rate-iops 0", "above 0"]),
         (&format!("{READ} read --rate-iops 9 --ramp-time 1h"), &["ramp", "shorter"]),
     ] {
         refuses(words, expected);

@@ -221,3 +221,31 @@ fn a_load_can_be_replayed_in_passes() {
         [3000, 3500, 5000, 3000, 3500, 5000]
     );
 }
+
+/// Plans of version 1, with the hash of what that version issued: `fixtures/plans-1`.
+#[test]
+fn plans_of_version_1_issue_the_same_requests() {
+    let lab = lab();
+    let plans = fixture_path("plans-1");
+    lab.file("list.T0Q0.txt", std::fs::read(plans.join("list.T0Q0.txt")).unwrap());
+    fixture(&lab, "conflict7.load.gz");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&plans).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap().to_string();
+        if !name.ends_with(".toml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let expected = text.lines().next().and_then(|line| line.split_once("Issued: ")).unwrap().1;
+        lab.file(&name, text.as_str());
+        lab.expect(0, &format!("run {name} --no-progress -o {name}.iosonar"));
+        let run = std::fs::read_to_string(lab.path(&format!("{name}.iosonar/run.json"))).unwrap();
+        let run: Value = serde_json::from_str(&run).unwrap();
+        let targets = run["targets"].as_array().unwrap();
+        let hashes: Vec<&str> = targets.iter().map(|t| t["issued_hash"].as_str().unwrap()).collect();
+        assert_eq!(hashes.join(" "), expected, "{name}");
+        count += 1;
+    }
+    assert_eq!(count, 13);
+}

@@ -296,7 +296,7 @@ fn plan_files_that_are_none() {
     case(&plan.replace("depth = 128", ""), &["depth"]);
     case(&plan.replace("kind = \"uring\"", "kind = \"ring\""), &["ring"]);
     case(&plan.replace("pace = \"original\"", "pace = \"original\"\nhaste = 1"), &["haste"]);
-    case(&plan.replace("version = 1", "version = 99"), &["version = 99", "version 1", "--show-plan"]);
+    case(&plan.replace("version = 2", "version = 99"), &["version = 99", "version 2", "--show-plan"]);
     case(&plan.replace("depth = 128", "depth = 0"), &["depth = 0", "65536"]);
     case(&plan.replace("depth = 128", "depth = \"many\""), &["depth", "line"]);
     case("this is [no toml", &["line 1"]);

@@ -216,22 +216,17 @@ fn what_makes_no_sense_is_refused_in_the_words_typed() {
             "give --number-ios, --io-size, --time-limit or --runtime, or a --size",
         ),
         ("--steps random --rw randread --number-ios 3", "say --rw read, write or rw"),
-        ("--steps random --rw write --number-ios 3 --iodepth 8", "use --numjobs"),
         ("--steps zigzag --rw write --number-ios 3", "known are sequential, interleaved:N"),
-        ("--steps sequential --rw write --bs 4k,8k --number-ios 3", "--bs with --steps"),
+        ("--steps sequential --rw write --bs 4k,8k --number-ios 3", "sizes of reads and of writes"),
         (
-            "--steps sequential --rw write --bsrange 4k-8k --number-ios 3",
-            "--bsrange has no effect with --steps",
+            "--steps staggered --rw write --bsrange 4k-8k --number-ios 3",
+            "--steps staggered: it needs requests of one size",
         ),
-        ("--steps sequential --rw write --number-ios 3 --io-size 1m", "leave one of them out"),
+        ("--steps random --rw read --size 50% --number-ios 3", "places are exact: give bytes"),
         ("--steps sequential --rw write --number-ios 3 --new-order-each-pass", "without --steps random"),
         (
             "--steps sequential --rw read --rwmixread 30 --number-ios 3",
             "--rwmixread has no effect with --rw read",
-        ),
-        (
-            "--steps sequential --rw write --number-ios 3 --rate-iops 5 --rate-process poisson",
-            "throttled evenly",
         ),
         (
             "--steps sequential --rw write --number-ios 3 --bs 4k --unit 3k",
@@ -254,15 +249,6 @@ fn what_makes_no_sense_is_refused_in_the_words_typed() {
             "--start-when 0: target 0 cannot wait for itself",
         ),
         ("--steps sequential --rw write --number-ios 3 --meet-every 0", "--meet-every"),
-        (
-            "--steps sequential --rw write --size 16k --number-ios 100",
-            "go over 400KiB, and a series does not begin again",
-        ),
-        ("--steps interleaved:4 --rw write --size 16k --number-ios 4", "go over 52KiB"),
-        (
-            "--steps sequential --rw write --size 16k --runtime 1",
-            "--size has no effect on a series in order that ends by time",
-        ),
         ("--steps fixed --rw write --size 16k --number-ios 1", "--size has no effect on these --steps"),
         ("--steps random --rw read --number-ios 3 --end-fsync", "--end-fsync has no effect with --rw read"),
         ("--steps random --rw read --number-ios 3 --create", "--create has no effect with --rw read"),
@@ -271,11 +257,17 @@ fn what_makes_no_sense_is_refused_in_the_words_typed() {
             "--data has no effect where nothing is written or checked",
         ),
         ("--steps fixed --rw read --time-limit 0", "--time-limit 0"),
-        ("--steps fixed --rw read --number-ios 3 --rate 0", "--rate or --rate-iops: it must be above 0"),
-        ("--rw write --number-ios 3 --verify contents", "--verify has no effect on a pattern: add --steps"),
+        ("--steps fixed --rw read --number-ios 3 --rate 0", "--rate 0: it must lie between 1 and"),
+        ("--rw write --number-ios 3 --verify contents", "--verify: contents are compared with --data"),
+        ("--rw randrw --size 1m --create", "reads would find nothing in a new file"),
+        ("--rw write --create --number-ios 3", "give --size in bytes"),
+        (
+            "--rw randwrite --size 1m --iodepth 8 --overlap allow --data random --verify contents --verify-immediate",
+            "--verify",
+        ),
         (
             "--rw randwrite --number-ios 3 --size 1m --lockstep master=0,slave=1,every=ops:1,task=ops:1",
-            "--lockstep has no effect on a pattern",
+            "--lockstep 0: slave = 1: there is no such target",
         ),
         ("--rw randwrite --number-ios 3 --size 1m --passes 0", "--passes"),
     ] {
@@ -293,4 +285,61 @@ fn a_pattern_has_passes_too() {
     let records = sorted(&lab, "r");
     assert_eq!(records.len(), 90);
     assert_eq!(records.last().map(|r| r.pass), Some(2));
+}
+
+/// What only exact places had before: files, data, verification, waiting for each other, in fio's patterns too.
+#[test]
+fn patterns_have_files_data_checks_and_couplings_too() {
+    let lab = files();
+    let written = run(
+        &lab,
+        "w",
+        "-t new.img --rw randwrite --bs 4k --size 1m --iodepth 4 --create --preallocate 1m --end-fsync --data sequenced",
+    );
+    assert_eq!(written.len(), 256);
+    assert!(written.iter().all(|r| r.requested.end() <= 1 << 20));
+    assert_eq!(std::fs::metadata(lab.path("new.img")).unwrap().len(), 1 << 20);
+    let check = "-t new.img --rw randread --bs 8k --iodepth 4 --data sequenced --verify contents";
+    lab.expect(0, &format!("{RUN} {check} -o v"));
+    let mut bytes = std::fs::read(lab.path("new.img")).unwrap();
+    bytes[300_000] ^= 1;
+    lab.file("new.img", bytes);
+    lab.expect(5, &format!("{RUN} {check} -o v2"));
+    // A region is gone through again and again, though the file could grow.
+    let again = run(
+        &lab,
+        "g",
+        "-t grow.img --rw write --bs 64k --size 256k --io-size 1m --create --passes 2 --between-passes new-file",
+    );
+    assert_eq!(again.len(), 32);
+    assert_eq!(std::fs::metadata(lab.path("grow.img.00000002")).unwrap().len(), 256 << 10);
+    let coupled = run(
+        &lab,
+        "l",
+        "-t a.img b.img --rw randread --size 1m --number-ios 40 --lockstep master=0,slave=1,every=ops:2,task=ops:1",
+    );
+    let slave = |r: &&Record| r.target == 1;
+    let nth = |n: usize, target: u16| coupled.iter().filter(|r| r.target == target).nth(n).unwrap();
+    assert_eq!(coupled.iter().filter(slave).count(), 40);
+    assert!(
+        (0..20).all(|k| nth(k, 1).submitted >= nth(2 * k + 1, 0).completed),
+        "task k waits for interval k"
+    );
+    let moved =
+        run(&lab, "p", "-t a.img --rw read --bs 64k --size 1m --passes 3 --pass-offset 64k --number-ios 16");
+    assert_eq!((moved[16].requested.offset, moved[31].requested.offset), (64 << 10, 0));
+}
+
+#[test]
+fn exact_places_have_depth_sizes_and_arrivals_too() {
+    let lab = files();
+    let deep = run(
+        &lab,
+        "d",
+        "-t a.img --steps random --unit 512 --rw rw --bsrange 4k-16k --size 2m --number-ios 300 --iodepth 8 --rate-iops 20000 --rate-process poisson --ramp-time 1ms --overlap order",
+    );
+    assert_eq!(deep.len(), 300);
+    let lengths: std::collections::BTreeSet<u64> = deep.iter().map(|r| r.requested.length).collect();
+    assert_eq!(lengths, [4096, 8192, 12288, 16384].into());
+    assert!(deep.iter().all(|r| r.requested.end() <= 2 << 20));
 }

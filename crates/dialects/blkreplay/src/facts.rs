@@ -1,10 +1,10 @@
 //! What the lines around the results say: text block, settings, tail.
 
 use crate::{ctime, form};
-use iosonar_archive::{ARCHIVE_VERSION, RunInfo, RunState, Stalls, TargetInfo};
+use iosonar_archive::{RunInfo, RunState, TargetInfo};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, LoadSource, Nanos, Overlap,
-    OverlapPolicy, PLAN_VERSION, Plan, SECTOR, SimModel, Source, Speed, Strong, Target, Window,
+    Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, Nanos, Overlap, OverlapPolicy,
+    PLAN_VERSION, Plan, SECTOR, SimModel, Speed, Strong, Target, TraceReplay, Window, Workload,
 };
 
 /// Values of the text; absent where it has no such line. The last line of a name counts.
@@ -162,7 +162,7 @@ impl Facts {
     pub(crate) fn plan(&self, name: &str) -> Plan {
         let default = Overlap::default();
         let engine = self.engine();
-        let source = LoadSource {
+        let source = TraceReplay {
             file: name.into(),
             filter: Default::default(),
             window: Window::default(),
@@ -195,7 +195,7 @@ impl Facts {
                 path: self.path().into(),
                 size: self.size.filter(|_| !engine.is_real()).map(ByteSize),
                 handling: Handling::default(),
-                source: Source::Load(source),
+                workload: Workload::Trace(source),
             }],
         }
     }
@@ -203,37 +203,25 @@ impl Facts {
     /// The run as a whole.
     pub(crate) fn run(&self, name: &str, seen: Seen) -> RunInfo {
         let started = self.started.map(|seconds| seconds.saturating_mul(Nanos::SECOND.0));
+        let targets = vec![TargetInfo {
+            path: self.path().into(),
+            source: name.into(),
+            size: self.size.unwrap_or_default(),
+            block: SECTOR,
+            max_requested_end: self.max_end.unwrap_or(seen.max_end),
+            input_lines: self.input_lines,
+            bad_lines: seen.bad_lines,
+            back_shifts: seen.back_shifts,
+            max_waiting: self.max_pushback,
+            max_in_flight: self.max_submitted.or(seen.max_in_flight),
+            ..TargetInfo::default()
+        }];
+        let tool = self.block.tool.clone().unwrap_or_else(|| "blkreplay".into());
         RunInfo {
-            archive_version: ARCHIVE_VERSION,
-            tool: self.block.tool.clone().unwrap_or_else(|| "blkreplay".into()),
-            command: String::new(),
             started_unix_ns: self.block.started_unix_ns.or(started).unwrap_or_default(),
-            origin_monotonic_ns: 0,
             state: self.state(),
-            targets: vec![TargetInfo {
-                path: self.path().into(),
-                source: name.into(),
-                size: self.size.unwrap_or_default(),
-                block: SECTOR,
-                max_requested_end: self.max_end.unwrap_or(seen.max_end),
-                input_lines: self.input_lines,
-                bad_lines: seen.bad_lines,
-                back_shifts: seen.back_shifts,
-                max_waiting: self.max_pushback,
-                max_in_flight: self.max_submitted.or(seen.max_in_flight),
-                expected_requests: None,
-                hole_bytes: 0,
-                checks: None,
-                ended_early: None,
-                issued_hash: String::new(),
-            }],
-            recorder_stalls: Stalls::default(),
-            push_back_stalls: Stalls::default(),
-            buffer_stalls: Stalls::default(),
-            means: Default::default(),
-            cpu: Default::default(),
             is_import: true,
-            passes: Vec::new(),
+            ..RunInfo::new(&tool, "", targets)
         }
     }
 

@@ -2,14 +2,14 @@
 
 use crate::settings::Settings;
 use iosonar_plan::{
-    Access, Conduct, Engine, Faults, Fill, Handling, LoadPace, LoadSource, Memory, Nanos, Overlap,
-    PLAN_VERSION, Pacing, Plan, RunId, SimModel, Source, Target, Window,
+    Access, Conduct, Engine, Faults, Fill, Handling, LoadPace, Memory, Nanos, Overlap, PLAN_VERSION, Pacing,
+    Plan, RunId, SimModel, Target, TraceReplay, Window, Workload,
 };
 
 impl Settings {
     /// The plan that does what the command line asks for. `run_id` lies below 2^63.
     pub fn plan(&self, run_id: RunId) -> Plan {
-        let source = LoadSource {
+        let source = TraceReplay {
             file: "-".into(),
             window: self.window(),
             speed: self.speedup,
@@ -22,7 +22,7 @@ impl Settings {
             path: self.device.as_str().into(),
             size: None,
             handling: Handling::default(),
-            source: Source::Load(source),
+            workload: Workload::Trace(source),
         };
         Plan {
             version: PLAN_VERSION,

@@ -1,7 +1,7 @@
 //! blkreplay's command line: every option, every form of a value, and every mistake.
 
 use iosonar_dialect_blkreplay::{Command, Settings, parse, usage};
-use iosonar_plan::{Backward, Engine, LoadSource, Nanos, OverlapPolicy, Plan, Source, Strong};
+use iosonar_plan::{Backward, Engine, Nanos, OverlapPolicy, Plan, Strong, TraceReplay, Workload};
 use proptest::prelude::*;
 
 fn words(line: &str) -> Vec<String> {
@@ -24,8 +24,8 @@ fn plan(line: &str) -> Plan {
     plan
 }
 
-fn load(plan: &Plan) -> &LoadSource {
-    let Source::Load(load) = &plan.targets[0].source else { panic!("blkreplay replays loads") };
+fn load(plan: &Plan) -> &TraceReplay {
+    let Workload::Trace(load) = &plan.targets[0].workload else { panic!("blkreplay replays loads") };
     load
 }
 

@@ -5,7 +5,7 @@ mod common;
 use common::import_text;
 use iosonar_archive::{Marks, Outcome, RunState};
 use iosonar_dialect_blkreplay::{ImportError, ImportProblem, import};
-use iosonar_plan::{ByteSize, Engine, Extent, Nanos, Op, OverlapPolicy, Source, Strong};
+use iosonar_plan::{ByteSize, Engine, Extent, Nanos, Op, OverlapPolicy, Strong, Workload};
 use proptest::prelude::*;
 
 /// As the original writes it: text of the load first, ERROR lines by the workers, no suffixes.
@@ -90,7 +90,7 @@ fn plan_and_run_are_those_of_the_text() {
     assert_eq!((plan.overlap.policy, plan.overlap.strong), (OverlapPolicy::Drop, Strong::WriteWrite));
     let target = &plan.targets[0];
     assert_eq!((target.path.to_str(), target.size), (Some("/dev/sdx"), None));
-    assert!(matches!(&target.source, Source::Load(load) if load.file.to_str() == Some("r.replay")));
+    assert!(matches!(&target.workload, Workload::Trace(load) if load.file.to_str() == Some("r.replay")));
     assert_eq!((run.tool.as_str(), &run.state), ("blkreplay", &RunState::Finished));
     assert_eq!(run.started_unix_ns, 1_204_286_400_000_000_000);
     let info = &run.targets[0];

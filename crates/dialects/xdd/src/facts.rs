@@ -1,7 +1,8 @@
 //! What the reports are made of: plain facts that the caller collects from plan, archive and machine.
 
+use crate::settings::ThrottleSettings;
 use iosonar_archive::Record;
-use iosonar_plan::{Decimal, Lockstep, Nanos, Op, Throttle};
+use iosonar_plan::{Decimal, Lockstep, Nanos, Op};
 
 /// How the run's own clock becomes the absolute time of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -156,7 +157,7 @@ pub struct TargetFacts {
     /// Share of reads in percent.
     pub read_percent: Decimal,
     /// Limit of the rate, if any.
-    pub throttle: Option<Throttle>,
+    pub throttle: Option<ThrottleSettings>,
     /// When a pass ends at the latest, if ever.
     pub time_limit: Option<Nanos>,
     /// Bytes of a block.

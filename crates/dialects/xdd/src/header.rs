@@ -2,7 +2,8 @@
 //! in a comma-separated file too.
 
 use crate::facts::{HeaderFacts, PassAmount, StampFacts, SystemFacts, TargetFacts};
-use iosonar_plan::{Amount, Begins, Decimal, Ends, Lockstep, Nanos, Throttle};
+use crate::settings::ThrottleSettings;
+use iosonar_plan::{Amount, Begins, Decimal, Ends, Lockstep, Nanos};
 use jiff::Timestamp;
 use std::fmt::Display;
 
@@ -113,8 +114,8 @@ fn add_amount(lines: &mut Lines, facts: &TargetFacts) {
     let reads = facts.read_percent.as_f64();
     lines.add("Read/write ratio", format!("{reads:.2}, {:.2}", 100.0 - reads));
     match facts.throttle {
-        Some(Throttle::Ops(ops)) => lines.add("Throttle in ops/sec", format!("{:6.2}", ops.as_f64())),
-        Some(Throttle::Bytes(bytes)) => add_bandwidth(lines, bytes),
+        Some(ThrottleSettings::Ops(ops)) => lines.add("Throttle in ops/sec", format!("{:6.2}", ops.as_f64())),
+        Some(ThrottleSettings::Bandwidth(million)) => add_bandwidth(lines, million),
         None => add_bandwidth(lines, Decimal::whole(0)),
     }
     lines.add("Per-pass time limit in seconds", seconds(facts.time_limit.unwrap_or_default()));
@@ -133,8 +134,8 @@ fn add_amount(lines: &mut Lines, facts: &TargetFacts) {
     lines.add("Pass Offset in blocks", facts.pass_offset);
 }
 
-fn add_bandwidth(lines: &mut Lines, bytes: Decimal) {
-    lines.add("Throttle in MB/sec", format!("{:6.2}", bytes.as_f64() / 1e6));
+fn add_bandwidth(lines: &mut Lines, million_bytes: Decimal) {
+    lines.add("Throttle in MB/sec", format!("{:6.2}", million_bytes.as_f64()));
 }
 
 fn add_data(lines: &mut Lines, facts: &TargetFacts) {

@@ -315,6 +315,13 @@ impl TargetSettings {
         self.numreqs.or_else(|| self.pass_bytes().map(|bytes| bytes.div_ceil(self.request_bytes().max(1))))
     }
 
+    /// Length of the range in blocks: what `-seek range` says, or else the amount of a pass.
+    pub fn range_blocks(&self) -> Option<u64> {
+        let counted = self.numreqs.map(|requests| requests.saturating_mul(self.request_bytes()));
+        let amount = self.pass_bytes().or(counted).map(|bytes| bytes / self.blocksize.max(1));
+        self.seek.range.or(amount)
+    }
+
     /// Whether anything may be written.
     pub fn writes(&self) -> bool {
         self.read_percent < Decimal::whole(100)

@@ -4,15 +4,17 @@ use crate::operands::shown;
 use crate::parse::UsageError;
 use crate::settings::{SeekOrder, Settings, TargetSettings, ThrottleSettings};
 use iosonar_plan::{
-    Access, ByteSize, Conduct, Data, Decimal, Engine, Faults, FileCare, Fill, Handling, Memory, Nanos,
-    Overlap, OverlapPolicy, PLAN_VERSION, Pacing, Plan, RunId, ShortPolicy, Source, StepOrder, StepsSource,
-    Target, Throttle,
+    Access, AtEnd, ByteSize, Conduct, Data, Engine, Faults, FileCare, Fill, Generator, Handling, Memory,
+    Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Pace, Pacing, Plan, Process, RunId, Sharing,
+    ShortPolicy, Space, Stop, Target, Workload,
 };
 
 /// The highest real-time priority.
 const MAX_PRIORITY: u8 = 99;
 /// The end of the largest file that Linux knows.
 const MAX_BYTES: u64 = 1 << 63;
+/// The most bytes per second, as plans have it.
+const MAX_BANDWIDTH: u64 = 1 << 50;
 /// The most memory for data, as plans have it.
 const MAX_MEMORY: u64 = 1 << 46;
 /// Pages of memory, as far as its size goes.
@@ -96,34 +98,53 @@ impl Settings {
             path: target.path().into(),
             size: None,
             handling: self.handling(number, target)?,
-            source: Source::Steps(self.steps(number, target)?),
+            workload: Workload::Generated(self.generator(number, target)?),
         })
     }
 
-    fn steps(&self, number: u64, target: &TargetSettings) -> Result<StepsSource, UsageError> {
+    fn generator(&self, number: u64, target: &TargetSettings) -> Result<Generator, UsageError> {
         let blocks = |option: &str, count: u64| self.bytes(target, option, count);
         let own = blocks("targetoffset", self.global.targetoffset)?;
         let moved = own.checked_mul(number).filter(|bytes| *bytes <= MAX_BYTES);
         let moved = moved.ok_or_else(|| self.too_far("targetoffset", target))?;
         let offset = blocks("startoffset", target.startoffset)?.checked_add(moved);
         let offset = offset.filter(|bytes| *bytes <= MAX_BYTES);
-        let steps = StepsSource {
-            order: self.order(target),
-            unit: ByteSize(target.blocksize),
-            request_size: ByteSize(target.request_bytes()),
-            requests: target.numreqs,
-            bytes: target.pass_bytes().map(ByteSize),
-            time_limit: target.timelimit,
+        let (order, seed) = match &target.seek.order {
+            SeekOrder::Sequential if target.seek.interleave == 1 => (Order::Sequential, None),
+            SeekOrder::Sequential => (Order::Interleaved { every: target.seek.interleave }, None),
+            SeekOrder::Stagger => (Order::Staggered, None),
+            SeekOrder::Random => (Order::Random, Some(target.seek.seed)),
+            SeekOrder::None => (Order::Fixed, None),
+            SeekOrder::Load(file) => (Order::List { file: file.into() }, None),
+        };
+        // Only these orders have a range.
+        let is_spread = matches!(order, Order::Staggered | Order::Random);
+        let range = target.seek.range.map(|count| blocks("seek", count)).transpose()?;
+        let region = range.filter(|_| is_spread);
+        let generator = Generator {
+            unit: Some(ByteSize(target.blocksize)),
             read_percent: target.read_percent,
             offset: ByteSize(offset.ok_or_else(|| self.too_far("startoffset", target))?),
             pass_offset: ByteSize(blocks("passoffset", target.passoffset)?),
-            range: target.seek.range.map(|count| blocks("seek", count)).transpose()?.map(ByteSize),
+            region: region.map(|bytes| Space::Bytes(ByteSize(bytes))),
+            at_end: AtEnd::Extend,
+            seed,
+            same_each_pass: seed.is_some() && !target.randomize,
             jobs: target.queuedepth,
-            throttle: target.throttle.map(|throttle| self.throttle(throttle)).transpose()?,
+            sharing: Sharing::Striped,
+            pace: target.throttle.map_or(Ok(Pace::Closed), |throttle| self.throttle(throttle))?,
+            stop: Stop {
+                requests: target.numreqs,
+                bytes: target.pass_bytes().map(|bytes| Space::Bytes(ByteSize(bytes))),
+                cut_last: true,
+                time_limit: target.timelimit,
+                ..Stop::default()
+            },
+            ..Generator::new(order, ByteSize(target.request_bytes()))
         };
-        let first = steps.offset.0.saturating_add(steps.request_size.0);
-        match steps.end(self.global.passes).unwrap_or(0).max(first) <= MAX_BYTES {
-            true => Ok(steps),
+        let first = generator.offset.0.saturating_add(generator.longest());
+        match generator.end(self.global.passes).unwrap_or(0).max(first) <= MAX_BYTES {
+            true => Ok(generator),
             false => Err(self.too_far(self.what_moves(), target)),
         }
     }
@@ -132,18 +153,6 @@ impl Settings {
     fn what_moves(&self) -> &'static str {
         let options = ["passoffset", "startoffset", "targetoffset", "seek", "numreqs", "mbytes"];
         options.into_iter().find(|option| self.typed.has(option)).unwrap_or("kbytes")
-    }
-
-    fn order(&self, target: &TargetSettings) -> StepOrder {
-        match &target.seek.order {
-            SeekOrder::Sequential => StepOrder::Sequential { interleave: target.seek.interleave },
-            SeekOrder::Stagger => StepOrder::Staggered,
-            SeekOrder::Random => {
-                StepOrder::Random { seed: target.seek.seed, new_each_pass: target.randomize }
-            }
-            SeekOrder::None => StepOrder::Fixed,
-            SeekOrder::Load(file) => StepOrder::List { file: file.into() },
-        }
     }
 
     fn handling(&self, number: u64, target: &TargetSettings) -> Result<Handling, UsageError> {
@@ -178,19 +187,23 @@ impl Settings {
         })
     }
 
-    fn throttle(&self, throttle: ThrottleSettings) -> Result<Throttle, UsageError> {
+    fn throttle(&self, throttle: ThrottleSettings) -> Result<Pace, UsageError> {
+        let process = Process::Trailing;
         let million = match throttle {
-            ThrottleSettings::Ops(ops) => return Ok(Throttle::Ops(ops)),
+            ThrottleSettings::Ops(iops) => return Ok(Pace::Rate { iops, process }),
             ThrottleSettings::Bandwidth(million) => million,
         };
-        // A decimal counts billionths; a million times as many are exact, and fewer digits behind the point.
-        let parts = u128::from(million.parts()) * 1_000_000;
-        let (whole, rest) = (parts / 1_000_000_000, parts % 1_000_000_000);
-        let bytes: Result<Decimal, _> = format!("{whole}.{rest:09}").parse();
-        bytes.map(Throttle::Bytes).map_err(|_| {
-            let text = format!("{} is too large: at most 18446", shown(&million.to_string()));
-            UsageError::new(&self.typed.name("throttle"), &text)
-        })
+        // A billionth of a million bytes is a thousandth of one: to the nearest whole byte.
+        let bytes = (million.parts() / 1000 + u64::from(million.parts() % 1000 >= 500)).max(1);
+        if bytes > MAX_BANDWIDTH {
+            let text = format!(
+                "{} is too large: at most {}",
+                shown(&million.to_string()),
+                MAX_BANDWIDTH / 1_000_000
+            );
+            return Err(UsageError::new(&self.typed.name("throttle"), &text));
+        }
+        Ok(Pace::Bandwidth { bytes_per_second: ByteSize(bytes), process })
     }
 
     /// So many blocks of a target in bytes.

@@ -198,7 +198,7 @@ fn later_ones_win() {
             .targets
             .iter()
             .enumerate()
-            .map(|(t, _)| steps(&run(line).1, t).read_percent.to_string())
+            .map(|(t, _)| generator(&run(line).1, t).read_percent.to_string())
             .collect()
     };
     assert_eq!(reads("-op read -op target 1 write -targets 3 F G H -numreqs 2"), ["100", "0", "100"]);
@@ -208,9 +208,13 @@ fn later_ones_win() {
     assert_eq!(reads("-targets 1 F -numreqs 2"), ["100"]);
     for line in ["-numreqs 3 -mbytes 1", "-mbytes 1 -numreqs 3", "-kbytes 5 -numreqs 3 -kbytes 6"] {
         let (_, plan) = run(&format!("-targets 1 F {line}"));
-        assert_eq!((steps(&plan, 0).requests, steps(&plan, 0).bytes), (Some(3), None), "{line}");
+        assert_eq!(
+            (generator(&plan, 0).stop.requests, generator(&plan, 0).stop.bytes),
+            (Some(3), None),
+            "{line}"
+        );
     }
-    let bytes = |line: &str| steps(&run(&format!("-targets 1 F {line}")).1, 0).bytes;
+    let bytes = |line: &str| generator(&run(&format!("-targets 1 F {line}")).1, 0).amount().map(ByteSize);
     assert_eq!(bytes("-mbytes 2 -kbytes 100"), Some(ByteSize(102_400)));
     assert_eq!(bytes("-kbytes 100 -mbytes 2"), Some(ByteSize(2 << 20)));
     let throttle = |line: &str| run(&format!("{BASE} {line}")).0.targets[0].throttle;
@@ -226,7 +230,7 @@ fn later_ones_win() {
 #[test]
 fn queue_threads_are_no_more_than_requests() {
     let (settings, plan) = run("-targets 2 F G -numreqs 3 -queuedepth 4");
-    assert_eq!((settings.targets[0].queuedepth, steps(&plan, 1).jobs), (3, 3));
+    assert_eq!((settings.targets[0].queuedepth, generator(&plan, 1).jobs), (3, 3));
     assert!(
         settings.global.notices[0].starts_with("-queuedepth: all targets: "),
         "{:?}",
@@ -251,7 +255,7 @@ fn setup_files_are_read_in_their_place() {
     ];
     let amount = |line: &str| {
         let plan = settings_of(with_files(&words(line), &files).unwrap()).plan(0).unwrap();
-        (steps(&plan, 0).amount().unwrap(), steps(&plan, 0).count().unwrap())
+        (generator(&plan, 0).amount().unwrap(), generator(&plan, 0).count().unwrap())
     };
     for s in ["S", "T", "outer"] {
         let before = format!("-op read -targets 1 F -reqsize 32 -setup {s} -numreqs 7");
@@ -310,16 +314,16 @@ fn processors_are_checked_where_they_are_known() {
 #[test]
 fn examples_of_the_manual_run_as_printed() {
     let (s, p) = run("–op read –targets 1 /dev/rdsk/dsk10d2s0 –reqsize 128 -mbytes 64 –passes 3 –verbose");
-    let one = steps(&p, 0);
-    assert_eq!((one.request_size, one.bytes, p.passes), (ByteSize(131_072), Some(ByteSize(64 << 20)), 3));
+    let one = generator(&p, 0);
+    assert_eq!((one.longest(), one.amount(), p.passes), (131_072, Some(64 << 20), 3));
     assert!(s.global.verbose && s.global.notices.is_empty() && !s.targets[0].writes());
 
     let (_, p) =
         run("–op write –targets 2 /raid/BIGFILE1 /raid/BIGFILE2 -blocksize 512 –reqsize 128 -mbytes 64 \
                       –verbose –pass count 3 -timelimit 10");
     assert_eq!((p.passes, p.targets[1].path.to_str()), (3, Some("/raid/BIGFILE2")));
-    let two = steps(&p, 1);
-    assert_eq!((two.request_size.0, two.time_limit, two.writes()), (65536, Some(Nanos::from_secs(10)), true));
+    let two = generator(&p, 1);
+    assert_eq!((two.longest(), two.stop.time_limit, two.writes()), (65536, Some(Nanos::from_secs(10)), true));
     assert!(p.targets[0].handling.file.create);
 
     let setup = "-blocksize 2048\n–reqsize 128\n-mbytes 4096\n–verbose\n–passes 3 -timelimit 10\n";
@@ -333,13 +337,13 @@ fn examples_of_the_manual_run_as_printed() {
     let (_, p) =
         run("–op read –targets 1 /dev/rdsk/dsk10d2s0 –reqsize 8 -mbytes 16 –passes 3 –verbose –seek random \
                       –seek range 4000000");
-    let four = steps(&p, 0);
-    assert_eq!((four.count(), four.range), (Some(2048), Some(ByteSize(4_096_000_000))));
-    assert_eq!(four.order, StepOrder::Random { seed: 72058, new_each_pass: false });
+    let four = generator(&p, 0);
+    assert_eq!((four.count(), four.region), (Some(2048), Some(Space::Bytes(ByteSize(4_096_000_000)))));
+    assert_eq!((&four.order, four.seed, four.same_each_pass), (&Order::Random, Some(72058), true));
 
     let (_, p) = run("-targets 2 /dev/disk1 /dev/disk1 -op target 0 write -op target 1 read -reqsize 1024 \
                       -mbytes 2048 -lockstep 0 1 op 1 op 1 wait complete");
-    assert_eq!((steps(&p, 0).writes(), steps(&p, 1).writes()), (true, false));
+    assert_eq!((generator(&p, 0).writes(), generator(&p, 1).writes()), (true, false));
     assert_eq!((p.conduct.lockstep[0].begins, p.conduct.lockstep[0].ends), (Begins::Wait, Ends::Complete));
 }
 

@@ -1,10 +1,10 @@
 //! The sections in front of results, and a seek list, as exact text.
 
 use iosonar_dialect_xdd::{
-    HeaderFacts, PassAmount, StampFacts, SystemFacts, TargetFacts, TimeServiceFacts, ctime, ending_line,
-    header,
+    HeaderFacts, PassAmount, StampFacts, SystemFacts, TargetFacts, ThrottleSettings, TimeServiceFacts, ctime,
+    ending_line, header,
 };
-use iosonar_plan::{Amount, Begins, Decimal, Ends, Lockstep, Nanos, Op, Throttle};
+use iosonar_plan::{Amount, Begins, Decimal, Ends, Lockstep, Nanos, Op};
 use iosonar_trace::{SeekEntry, write_seek_list};
 
 fn options() -> HeaderFacts {
@@ -94,7 +94,7 @@ fn slave() -> TargetFacts {
         processor: None,
         thread_id: Some(78),
         read_percent: "30.2".parse().unwrap(),
-        throttle: Some(Throttle::Ops("7.8".parse().unwrap())),
+        throttle: Some(ThrottleSettings::Ops("7.8".parse().unwrap())),
         requests: None,
         amount: None,
         seek_range: None,
@@ -209,7 +209,7 @@ fn every_line_is_a_name_and_a_value() {
 
 #[test]
 fn a_throttle_by_bandwidth_is_in_millions_of_bytes() {
-    let throttle = Some(Throttle::Bytes(Decimal::whole(87_200_000)));
+    let throttle = Some(ThrottleSettings::Bandwidth("87.2".parse().unwrap()));
     let text = header(&options(), &system(), &[TargetFacts { throttle, ..target() }]);
     assert!(text.contains("\t\tThrottle in MB/sec,  87.20\n"), "{text}");
 }

@@ -7,7 +7,7 @@ pub mod overload;
 pub mod ramp;
 
 use crate::{LoadError, Notice, Recorded, Text};
-use iosonar_plan::{Backward, LoadPace, LoadSource, Pipeline, Speed, Window};
+use iosonar_plan::{Backward, LoadPace, Pipeline, Speed, TraceReplay, Window};
 use iosonar_trace::TimedRequest;
 use std::iter;
 
@@ -22,7 +22,7 @@ pub fn in_time(
     skip_bad: bool,
     notice: impl Fn(Notice) + Send + Sync + 'static,
 ) -> Result<impl Iterator<Item = Result<TimedRequest, LoadError>>, LoadError> {
-    let load = LoadSource {
+    let load = TraceReplay {
         file: "-".into(),
         window: Window::default(),
         speed: Speed::default(),

@@ -57,7 +57,7 @@ impl Numbers {
 }
 
 pub fn empty(targets: &[&str]) -> Run {
-    let source = Source::Load(LoadSource {
+    let source = Workload::Trace(TraceReplay {
         file: "loads/mysql.load.gz".into(),
         filter: Default::default(),
         window: Window::default(),
@@ -70,7 +70,7 @@ pub fn empty(targets: &[&str]) -> Run {
         path: path.into(),
         size: None,
         handling: Handling::default(),
-        source: source.clone(),
+        workload: source.clone(),
     };
     let facts = |path: &&str| TargetInfo {
         path: path.to_string(),

@@ -16,9 +16,9 @@ use iosonar_analyze::knee::{
 use iosonar_analyze::{Limits, Summary};
 use iosonar_archive::{Archive, RunInfo, RunState};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, LoadSource, Nanos, Order, Overlap,
-    OverlapPolicy, PLAN_VERSION, Pace, PatternSource, Plan, Rising, RisingShape, Source, Stop, Target,
-    Window,
+    Access, Backward, ByteSize, Conduct, Decimal, Engine, Fill, Generator, Handling, LoadPace, Nanos, Order,
+    Overlap, OverlapPolicy, PLAN_VERSION, Pace, Plan, Rising, RisingShape, Stop, Target, TraceReplay, Window,
+    Workload,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
@@ -121,13 +121,13 @@ fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
             "--size only pretends a size for --engine null and sim; a load goes over the whole of a real target"
         )));
     }
-    let (source, policy) = match &args.load {
-        Some(file) => (Source::Load(load(args, file, rising)), OverlapPolicy::PushBack),
+    let (workload, policy) = match &args.load {
+        Some(file) => (Workload::Trace(load(args, file, rising)), OverlapPolicy::PushBack),
         // What a pattern asks for is meant, overlaps too.
-        None => (Source::Pattern(pattern(args, rising)), OverlapPolicy::Allow),
+        None => (Workload::Generated(pattern(args, rising)), OverlapPolicy::Allow),
     };
     let size = means::pretended_size(io)?;
-    let target = Target { path: args.target.clone(), size, handling: Handling::default(), source };
+    let target = Target { path: args.target.clone(), size, handling: Handling::default(), workload };
     Ok(Plan {
         version: PLAN_VERSION,
         run_id,
@@ -148,8 +148,8 @@ fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
     })
 }
 
-fn load(args: &KneeArgs, file: &Path, rising: Rising) -> LoadSource {
-    LoadSource {
+fn load(args: &KneeArgs, file: &Path, rising: Rising) -> TraceReplay {
+    TraceReplay {
         file: file.to_path_buf(),
         window: Window::default(),
         speed: Default::default(),
@@ -164,17 +164,13 @@ fn load(args: &KneeArgs, file: &Path, rising: Rising) -> LoadSource {
     }
 }
 
-fn pattern(args: &KneeArgs, rising: Rising) -> PatternSource {
-    PatternSource {
-        order: Order::Random,
-        block_size: args.demand.bs.unwrap_or(ByteSize(4096)).into(),
-        write_block_size: None,
-        read_percent: args.demand.reads.unwrap_or(100),
-        offset: ByteSize(0),
+fn pattern(args: &KneeArgs, rising: Rising) -> Generator {
+    Generator {
+        read_percent: Decimal::whole(args.demand.reads.unwrap_or(100).into()),
         region: args.io.size,
-        jobs: 1,
         pace: Pace::Rising(rising),
         stop: Stop { runtime: Some(rising.over), ..Stop::default() },
+        ..Generator::new(Order::Random, args.demand.bs.unwrap_or(ByteSize(4096)))
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Reports<'a> {
 impl Reports<'_> {
     /// Writes all of them; whether operations failed, or none completed.
     pub fn write(&self, sinks: &mut Sinks) -> Result<bool, Failure> {
-        let sections = sections(self.settings, self.archive.plan(), self.info);
+        let sections = sections(self.settings, self.info);
         sinks.result(&sections)?;
         sinks.csv(&sections)?;
         let mut rates = RateTable::new(self.settings.targets.iter().map(rate_target).collect());

@@ -7,10 +7,10 @@ use iosonar_dialect_xdd::{
     HeaderFacts, PassAmount, SeekOrder, StampFacts, SystemFacts, TargetFacts, TargetSettings, ctime, header,
 };
 use iosonar_host::{Root, environment};
-use iosonar_plan::{Checked, Data, Nanos, Plan, Source};
+use iosonar_plan::{Checked, Data, Nanos};
 
 /// The three sections. With `-qthreadinfo` each queue thread has one of its own.
-pub fn sections(settings: &Settings, plan: &Plan, info: &RunInfo) -> String {
+pub fn sections(settings: &Settings, info: &RunInfo) -> String {
     let machine = machine();
     let page_size = machine.page_size;
     let targets: Vec<TargetFacts> = (0u16..)
@@ -19,7 +19,7 @@ pub fn sections(settings: &Settings, plan: &Plan, info: &RunInfo) -> String {
             let threads = if settings.global.qthreadinfo { target.queuedepth } else { 1 };
             (0..threads as u16).map(move |queue| TargetFacts {
                 alignment: if target.align > 0 { target.align } else { page_size },
-                ..target_facts(settings, plan, target, number, queue)
+                ..target_facts(settings, target, number, queue)
             })
         })
         .collect();
@@ -70,15 +70,7 @@ fn machine() -> SystemFacts {
     }
 }
 
-fn target_facts(
-    settings: &Settings,
-    plan: &Plan,
-    target: &TargetSettings,
-    number: u16,
-    queue_thread: u16,
-) -> TargetFacts {
-    let planned = &plan.targets[usize::from(number)];
-    let Source::Steps(steps) = &planned.source else { unreachable!("XDD's targets have series") };
+fn target_facts(settings: &Settings, target: &TargetSettings, number: u16, queue_thread: u16) -> TargetFacts {
     let amount = match (target.numreqs, target.mbytes, target.kbytes) {
         (None, Some(n), _) => Some(PassAmount::MegaBytes(n)),
         (None, None, Some(n)) => Some(PassAmount::KiloBytes(n)),
@@ -94,7 +86,7 @@ fn target_facts(
         thread_id: None,
         processor: target.processor,
         read_percent: target.read_percent,
-        throttle: steps.throttle,
+        throttle: target.throttle,
         time_limit: target.timelimit,
         block_size: target.blocksize,
         request_blocks: target.reqsize,
@@ -108,7 +100,7 @@ fn target_facts(
         verification: verification(target),
         direct: target.dio,
         seek_pattern: seek_pattern(target).into(),
-        seek_range: steps.range_bytes().map(|bytes| bytes / target.blocksize.max(1)),
+        seek_range: target.range_blocks(),
         preallocation: target.preallocate,
         queue_depth: target.queuedepth,
         stamps: stamps(target),

@@ -8,7 +8,7 @@ use iosonar_dialect_xdd::{
     Dump, DumpHead, StampEntry, StampHead, StampMode, StampReport, StampWindow, TargetSettings, WhenFull,
     stamp_entries,
 };
-use iosonar_plan::{Nanos, Source};
+use iosonar_plan::Nanos;
 use iosonar_trace::{SeekEntry, distance_histogram, seek_histogram, write_seek_list};
 use std::io::Write;
 
@@ -119,7 +119,7 @@ pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failur
             let entries = seeks(reports, target, number, queue)?;
             let mut histograms = String::new();
             if let Some(buckets) = seek.seekhist {
-                let range = range(reports, number, target);
+                let range = target.range_blocks().unwrap_or(0);
                 histograms += &seek_histogram(&entries, buckets, target.startoffset, range);
             }
             if let Some(buckets) = seek.disthist {
@@ -133,11 +133,6 @@ pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failur
         }
     }
     Ok(())
-}
-
-fn range(reports: &Reports<'_>, number: u16, target: &TargetSettings) -> u64 {
-    let Source::Steps(steps) = &reports.archive.plan().targets[usize::from(number)].source else { return 0 };
-    steps.range_bytes().unwrap_or(0) / target.blocksize.max(1)
 }
 
 /// The locations of the last pass: those of all passes, unless each has its own.

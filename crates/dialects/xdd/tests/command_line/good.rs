@@ -12,11 +12,8 @@ pub fn no_file(_: &str) -> io::Result<String> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-pub fn steps(plan: &Plan, target: usize) -> &StepsSource {
-    match &plan.targets[target].source {
-        Source::Steps(steps) => steps,
-        other => panic!("{other:?}"),
-    }
+pub fn generator(plan: &Plan, target: usize) -> &Generator {
+    plan.targets[target].workload.generator().expect("XDD's workloads are generated")
 }
 
 pub const BASE: &str = "-targets 3 F G H -numreqs 10";
@@ -26,7 +23,7 @@ pub type Check = fn(&Settings, &Plan) -> bool;
 /// Behind [`BASE`]: what is typed, and what must then hold. Each option stands in at least one line first.
 pub const GOOD: &[(&str, Check)] = &[
     ("-align 512", |s, p| s.targets[2].align == 512 && p.targets[2].handling.align.0 == 512),
-    ("-blocksize 512", |_, p| steps(p, 0).unit.0 == 512 && steps(p, 0).request_size.0 == 65536),
+    ("-blocksize 512", |_, p| generator(p, 0).unit() == 512 && generator(p, 0).longest() == 65536),
     ("-combined c", |s, _| s.global.combined.as_deref() == Some("c")),
     ("-createnewfiles -op write", |_, p| p.targets[0].handling.file.between_passes == BetweenPasses::NewFile),
     ("-csvout c", |s, _| s.global.csvout.as_deref() == Some("c")),
@@ -67,41 +64,42 @@ pub const GOOD: &[(&str, Check)] = &[
     ("-nobarrier", |_, p| p.conduct.free_passes),
     ("-nomemlock", |s, _| s.global.nomemlock && !s.global.noproclock),
     ("-noproclock", |s, _| s.global.noproclock && !s.global.nomemlock),
-    ("-numreqs 3", |_, p| steps(p, 2).requests == Some(3)),
-    ("-op write", |s, p| s.targets[0].writes() && steps(p, 0).read_percent == Decimal::whole(0)),
+    ("-numreqs 3", |_, p| generator(p, 2).stop.requests == Some(3)),
+    ("-op write", |s, p| s.targets[0].writes() && generator(p, 0).read_percent == Decimal::whole(0)),
     ("-out DIR", |s, _| s.global.out.as_deref() == Some("DIR")),
     ("-output o", |s, _| s.global.output.as_deref() == Some("o")),
     ("-passes 3", |_, p| p.passes == 3),
-    ("-passoffset 10", |_, p| steps(p, 0).pass_offset.0 == 10240),
+    ("-passoffset 10", |_, p| generator(p, 0).pass_offset.0 == 10240),
     ("-preallocate 1000 -op write", |_, p| p.targets[0].handling.file.preallocate.0 == 1_024_000),
     ("-processlock", |s, _| s.global.processlock),
     ("-processor 3 1", |_, p| p.targets[1].handling.cpu == Some(3) && p.targets[0].handling.cpu.is_none()),
     ("-qthreadinfo", |s, _| s.global.qthreadinfo),
-    ("-queuedepth 4", |s, p| s.targets[0].queuedepth == 4 && steps(p, 0).jobs == 4 && p.depth == 1),
+    ("-queuedepth 4", |s, p| s.targets[0].queuedepth == 4 && generator(p, 0).jobs == 4 && p.depth == 1),
     ("-randomize -seek random", |_, p| {
-        steps(p, 0).order == StepOrder::Random { seed: 72058, new_each_pass: true }
+        (generator(p, 0).order == Order::Random, generator(p, 0).seed, generator(p, 0).same_each_pass)
+            == (true, Some(72058), false)
     }),
     ("-reallyverbose", |s, _| s.global.reallyverbose && s.global.verbose),
     ("-recreatefiles -op write", |_, p| p.targets[0].handling.file.between_passes == BetweenPasses::Recreate),
     ("-reopen", |_, p| p.targets[0].handling.file.between_passes == BetweenPasses::Reopen),
     ("-report_threshold 0.25", |s, _| s.targets[1].report_threshold == Some(Nanos(250_000_000))),
-    ("-reqsize 8", |_, p| steps(p, 0).request_size.0 == 8192),
+    ("-reqsize 8", |_, p| generator(p, 0).longest() == 8192),
     ("-roundrobin 2", |s, p| {
         s.global.roundrobin == Some(2) && (0..3).all(|t| p.targets[t].handling.cpu == Some(t as u32 % 2))
     }),
     ("-runtime 2.5", |_, p| p.conduct.runtime == Some(Nanos(2_500_000_000))),
-    ("-rwratio 30.2", |_, p| steps(p, 0).read_percent == "30.2".parse().unwrap()),
+    ("-rwratio 30.2", |_, p| generator(p, 0).read_percent == "30.2".parse().unwrap()),
     ("-seek random -seek range 4096 -seek seed 5", |_, p| {
-        let s = steps(p, 0);
-        s.order == StepOrder::Random { seed: 5, new_each_pass: false }
-            && s.range == Some(ByteSize(4096 * 1024))
+        let s = generator(p, 0);
+        (s.order == Order::Random, s.seed, s.same_each_pass) == (true, Some(5), true)
+            && s.region == Some(Space::Bytes(ByteSize(4096 * 1024)))
     }),
-    ("-seek stagger", |_, p| steps(p, 0).order == StepOrder::Staggered && steps(p, 0).range.is_none()),
+    ("-seek stagger", |_, p| generator(p, 0).order == Order::Staggered && generator(p, 0).region.is_none()),
     ("-seek staggered", |s, _| s.targets[0].seek.order == SeekOrder::Stagger),
     ("-seek random -seek sequential", |s, _| s.targets[0].seek.order == SeekOrder::Sequential),
-    ("-seek none", |_, p| steps(p, 0).order == StepOrder::Fixed),
-    ("-seek interleave 4", |_, p| steps(p, 0).order == StepOrder::Sequential { interleave: 4 }),
-    ("-seek load a.T0Q0.txt", |_, p| steps(p, 0).order == StepOrder::List { file: "a.T0Q0.txt".into() }),
+    ("-seek none", |_, p| generator(p, 0).order == Order::Fixed),
+    ("-seek interleave 4", |_, p| generator(p, 0).order == Order::Interleaved { every: 4 }),
+    ("-seek load a.T0Q0.txt", |_, p| generator(p, 0).order == Order::List { file: "a.T0Q0.txt".into() }),
     ("-seek save a -seek seekhist 7 -seek disthist 8", |s, _| {
         let seek = &s.targets[0].seek;
         (seek.save.as_deref(), seek.seekhist, seek.disthist) == (Some("a"), Some(7), Some(8))
@@ -112,7 +110,7 @@ pub const GOOD: &[(&str, Check)] = &[
         s.global.singleproc == Some(2) && p.targets.iter().all(|t| t.handling.cpu == Some(2))
     }),
     ("-startdelay 0.5", |_, p| p.targets[2].handling.start_delay == Nanos(500_000_000)),
-    ("-startoffset 100", |_, p| steps(p, 0).offset.0 == 102_400),
+    ("-startoffset 100", |_, p| generator(p, 0).offset.0 == 102_400),
     ("-starttrigger 0 1 op 20", |_, p| {
         p.conduct.start == [Trigger { leader: 0, follower: 1, when: Amount::Ops(20) }]
     }),
@@ -124,7 +122,7 @@ pub const GOOD: &[(&str, Check)] = &[
     ("-target I", |_, p| p.targets.len() == 4 && p.targets[3].path.as_os_str() == "I"),
     ("-targetdir d", |_, p| p.targets[0].path.as_os_str() == "dF"),
     ("-targetoffset 4 -blocksize 512 -startoffset 1", |_, p| {
-        (0..3).all(|t| steps(p, t).offset.0 == 512 + t as u64 * 2048)
+        (0..3).all(|t| generator(p, t).offset.0 == 512 + t as u64 * 2048)
     }),
     ("-targets 2 I J", |_, p| p.targets.len() == 5),
     ("-targets -3 I", |_, p| p.targets.len() == 6 && p.targets[5].path.as_os_str() == "I"),
@@ -133,11 +131,16 @@ pub const GOOD: &[(&str, Check)] = &[
         (0..3u64)
             .all(|t| p.targets[t as usize].handling.start_delay == Nanos(1_000_000_000 + t * 1_200_000_000))
     }),
-    ("-throttle ops 7.8", |_, p| steps(p, 0).throttle == Some(Throttle::Ops("7.8".parse().unwrap()))),
-    ("-throttle bw 87.2", |_, p| steps(p, 0).throttle == Some(Throttle::Bytes(Decimal::whole(87_200_000)))),
-    ("-range 64", |s, p| s.targets[1].seek.range == Some(64) && steps(p, 0).range == Some(ByteSize(65536))),
-    ("-timelimit 10.0", |_, p| steps(p, 0).time_limit == Some(Nanos::from_secs(10))),
-    ("-timelimit 10", |_, p| steps(p, 0).time_limit == Some(Nanos::from_secs(10))),
+    ("-throttle ops 7.8", |_, p| {
+        generator(p, 0).pace == Pace::Rate { iops: "7.8".parse().unwrap(), process: Process::Trailing }
+    }),
+    ("-throttle bw 87.2", |_, p| {
+        generator(p, 0).pace
+            == Pace::Bandwidth { bytes_per_second: ByteSize(87_200_000), process: Process::Trailing }
+    }),
+    ("-range 64", |s, p| s.targets[1].seek.range == Some(64) && generator(p, 0).region.is_none()),
+    ("-timelimit 10.0", |_, p| generator(p, 0).stop.time_limit == Some(Nanos::from_secs(10))),
+    ("-timelimit 10", |_, p| generator(p, 0).stop.time_limit == Some(Nanos::from_secs(10))),
     ("-timerinfo", |s, _| s.global.timerinfo),
     ("-timestamps detailed", |s, _| {
         let ts = &s.targets[0].timestamps;

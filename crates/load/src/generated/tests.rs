@@ -1,4 +1,4 @@
-//! Properties of all patterns, and the figures of single ones.
+//! Properties of all generated workloads, and the figures of single ones.
 
 use super::*;
 use crate::IssuedHash;
@@ -7,29 +7,26 @@ use iosonar_plan::{
     BlockSizes, ByteSize, Decimal, Pace, Process, Rising, RisingShape, SizeRange, SizeShare, Stop, Zone,
 };
 use proptest::prelude::*;
+use std::collections::HashSet;
 
 const MIB: u64 = 1 << 20;
 
-fn pattern(order: Order, pace: Pace, read_percent: u8) -> PatternSource {
-    PatternSource {
-        order,
-        block_size: ByteSize(4096).into(),
-        write_block_size: None,
-        read_percent,
+fn pattern(order: Order, pace: Pace, read_percent: u8) -> Generator {
+    Generator {
+        read_percent: Decimal::whole(read_percent.into()),
         offset: ByteSize(8192),
-        region: None,
-        jobs: 1,
         pace,
         stop: Stop { requests: Some(1000), ..Stop::default() },
+        ..Generator::new(order, ByteSize(4096))
     }
 }
 
-fn items(p: &PatternSource, seed: u64) -> Vec<Item> {
+fn items(p: &Generator, seed: u64) -> Vec<Item> {
     part(p, seed, 0, 1)
 }
 
-fn part(p: &PatternSource, seed: u64, job: u32, jobs: u32) -> Vec<Item> {
-    let mut source = Pattern::new(p, MIB, seed, 0).unwrap().part(job, jobs);
+fn part(p: &Generator, seed: u64, job: u32, jobs: u32) -> Vec<Item> {
+    let mut source = Generated::new(p, &Setting::alone(MIB, seed), None).unwrap().part(job, jobs);
     std::iter::from_fn(|| source.next(Nanos(5)).unwrap()).collect()
 }
 
@@ -52,7 +49,7 @@ fn number(text: &str) -> Decimal {
 }
 
 fn iops(iops: u64, process: Process) -> Pace {
-    Pace::Rate { iops, process }
+    Pace::Rate { iops: Decimal::whole(iops), process }
 }
 
 fn bandwidth(bytes: u64, process: Process) -> Pace {
@@ -64,6 +61,9 @@ fn orders() -> impl Strategy<Value = Order> {
         Just(Order::Sequential),
         Just(Order::Random),
         Just(Order::Shuffled),
+        Just(Order::Fixed),
+        Just(Order::Staggered),
+        (1u32..9).prop_map(|every| Order::Interleaved { every }),
         (1u64..4000).prop_map(|theta| Order::Zipf { theta: number(&format!("{}", theta as f64 / 1000.0)) }),
         (1u64..1000).prop_map(|h| Order::Pareto { h: number(&format!("{}", h as f64 / 1000.0)) }),
         (1u64..=100).prop_map(|deviation| Order::Normal { deviation: Decimal::whole(deviation) }),
@@ -98,14 +98,19 @@ prop_compose! {
         read_percent in prop_oneof![Just(0u8), Just(100), Just(50), 0u8..=100], offset in 0u64..100,
         region in prop::option::of(1u64..400), requests in 1u64..400, ramp in 0u64..1_000_000_000,
         runtime in prop::option::of(1u64..10_000_000_000),
-    ) -> PatternSource {
-        let mut p = PatternSource {
-            order, block_size: reads, write_block_size: writes, read_percent, pace, jobs: 1,
+    ) -> Generator {
+        let mut p = Generator {
+            block_size: reads, write_block_size: writes, read_percent: Decimal::whole(read_percent.into()), pace,
             offset: ByteSize(offset * 512),
             region: region.map(|blocks| Space::Bytes(ByteSize(300_000 + blocks * 512))),
-            stop: Stop { requests: Some(requests), bytes: None, runtime: runtime.map(Nanos), ramp: Nanos(ramp) },
+            stop: Stop {
+                requests: Some(requests), runtime: runtime.map(Nanos), ramp: Nanos(ramp), ..Stop::default()
+            },
+            ..Generator::new(order, ByteSize(512))
         };
-        if p.fixed_size().is_none() && p.order == Order::Shuffled {
+        let takes_one_size =
+            matches!(p.order, Order::Shuffled | Order::Fixed | Order::Staggered | Order::Interleaved { .. });
+        if p.fixed_size().is_none() && takes_one_size {
             p.order = Order::Random;
         }
         p
@@ -158,7 +163,7 @@ proptest! {
     #[test]
     fn requests_do_not_depend_on_the_clock(p in patterns(), seed: u64, step in 0u64..1_000_000) {
         prop_assume!(p.stop.runtime.is_none());
-        let mut source = Pattern::new(&p, MIB, seed, 0).unwrap();
+        let mut source = Generated::new(&p, &Setting::alone(MIB, seed), None).unwrap();
         for item in items(&p, seed) {
             let later = source.next_item(Nanos(item.sequence * step)).unwrap();
             prop_assert_eq!((later.sequence, later.due, later.op, later.extent), (item.sequence, item.due, item.op, item.extent));
@@ -197,7 +202,7 @@ fn every_job_has_the_mix() {
 
 #[test]
 fn the_hash_is_that_of_the_requests_whoever_issues_them() {
-    let hash = |p: &PatternSource, seed: u64, jobs: u32| {
+    let hash = |p: &Generator, seed: u64, jobs: u32| {
         let mut merged = IssuedHash::default();
         for job in 0..jobs {
             let mut hash = IssuedHash::default();
@@ -214,10 +219,10 @@ fn the_hash_is_that_of_the_requests_whoever_issues_them() {
             assert_eq!(hash(&p, 1, jobs), one);
         }
         assert_eq!(hash(&p, 2, 1) == one, p.order == Order::Sequential, "another seed");
-        assert_ne!(hash(&PatternSource { block_size: ByteSize(8192).into(), ..p.clone() }, 1, 1), one);
-        assert_ne!(hash(&PatternSource { read_percent: 71, ..p.clone() }, 1, 1), one);
+        assert_ne!(hash(&Generator { block_size: ByteSize(8192).into(), ..p.clone() }, 1, 1), one);
+        assert_ne!(hash(&Generator { read_percent: Decimal::whole(71), ..p.clone() }, 1, 1), one);
         // The pace is no part of what is asked for.
-        assert_eq!(hash(&PatternSource { pace: Pace::Closed, ..p.clone() }, 1, 3), one);
+        assert_eq!(hash(&Generator { pace: Pace::Closed, ..p.clone() }, 1, 3), one);
     }
 }
 
@@ -488,7 +493,7 @@ fn the_ramp_is_marked_and_nothing_begins_anew_at_its_end() {
     // In a closed loop the time of asking counts.
     let mut p = pattern(Order::Random, Pace::Closed, 70);
     p.stop = Stop { runtime: Some(Nanos(10)), ramp: Nanos(5), ..Stop::default() };
-    let mut source = Pattern::new(&p, MIB, 1, 0).unwrap();
+    let mut source = Generated::new(&p, &Setting::alone(MIB, 1), None).unwrap();
     let mut ramp = |now| source.next_item(Nanos(now)).map(|i| i.ramp);
     assert_eq!(
         [ramp(0), ramp(4), ramp(5), ramp(14), ramp(15)],
@@ -502,21 +507,193 @@ fn a_pass_ends_by_time_too() {
     p.stop = Stop { runtime: Some(Nanos::SECOND), ..Stop::default() };
     assert_eq!(items(&p, 1).len(), 10);
     p.pace = Pace::Closed;
-    let mut source = Pattern::new(&p, MIB, 1, 0).unwrap();
+    let mut source = Generated::new(&p, &Setting::alone(MIB, 1), None).unwrap();
     assert!(source.next(Nanos(999_999_999)).unwrap().is_some());
     assert!(source.next(Nanos::SECOND).unwrap().is_none());
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let unfit = |p: &PatternSource, size| Pattern::new(p, size, 1, 0).unwrap_err();
+    let unfit = |p: &Generator, size| Generated::new(p, &Setting::alone(size, 1), None).unwrap_err();
     let p = pattern(Order::Random, Pace::Closed, 1);
     assert_eq!(unfit(&p, 8192 + 4095), Unfit::Region { length: 4096 });
     assert_eq!(unfit(&p, 100), Unfit::Region { length: 4096 });
-    let p = PatternSource { block_size: range(512, 4096), ..p };
+    let p = Generator { block_size: range(512, 4096), ..p };
     assert_eq!(unfit(&p, 8192 + 4095), Unfit::Region { length: 4096 });
-    let p = PatternSource { order: zones(&[(100, "1g")]), ..p };
+    let p = Generator { order: zones(&[(100, "1g")]), ..p };
     assert_eq!(unfit(&p, 8192 + 4096), Unfit::Zones { zones: 1 << 30, region: 4096 });
+}
+
+/// Requests of 8 KiB in blocks of 1 KiB, at places that no target decides.
+fn extended(order: Order, requests: u64) -> Generator {
+    Generator {
+        unit: Some(ByteSize(1024)),
+        at_end: AtEnd::Extend,
+        sharing: Sharing::Striped,
+        stop: Stop { requests: Some(requests), ..Stop::default() },
+        ..Generator::new(order, ByteSize(8192))
+    }
+}
+
+/// Of a file that grows.
+fn growing(p: &Generator, pass: u32) -> Generated {
+    Generated::new(p, &Setting { grows: true, pass, ..Setting::alone(0, 1) }, None).unwrap()
+}
+
+fn blocks(p: &Generator, pass: u32) -> Vec<u64> {
+    let mut source = growing(p, pass);
+    std::iter::from_fn(|| source.next_item(Nanos(0))).map(|item| item.extent.offset / 1024).collect()
+}
+
+#[test]
+fn the_examples_of_xdds_manual() {
+    let interleaved = extended(Order::Interleaved { every: 4 }, 5);
+    assert_eq!(blocks(&interleaved, 0), [0, 32, 64, 96, 128]);
+    let staggered = |region: u64, requests| Generator {
+        region: Some(Space::Bytes(ByteSize(region * 1024))),
+        ..extended(Order::Staggered, requests)
+    };
+    assert_eq!(blocks(&staggered(4096, 5), 0), [0, 1020, 2040, 3060, 4080]);
+    assert_eq!(blocks(&staggered(4096, 1), 0), [0]);
+    // 256 MB over 2 GB: every 8th block (manual 4.8).
+    let every_8th = Generator { block_size: ByteSize(1024).into(), ..staggered(2 << 20, 256 << 10) };
+    assert_eq!(blocks(&every_8th, 0)[..3], [0, 8, 16]);
+    let fixed = Generator { offset: ByteSize(100 * 1024), ..extended(Order::Fixed, 3) };
+    assert_eq!(blocks(&fixed, 0), [100, 100, 100]);
+    let moved = Generator { pass_offset: ByteSize(10 * 1024), ..fixed };
+    assert_eq!(blocks(&moved, 1), [110, 110, 110]);
+}
+
+#[test]
+fn trailing_requests_are_due_after_their_interval() {
+    let rate = Pace::Rate { iops: number("0.5"), process: Process::Trailing };
+    let slow = Generator { pace: rate, ..extended(Order::Fixed, 3) };
+    let mut source = growing(&slow, 0).part(1, 2);
+    assert_eq!(source.next_item(Nanos(0)).unwrap().due, Some(Nanos::from_secs(4)));
+    let bytes = Generator { pace: bandwidth(1_000_000, Process::Trailing), ..slow };
+    let due = growing(&bytes, 0).next_item(Nanos(0)).unwrap().due;
+    assert_eq!(due, Some(Nanos(8_192_000)));
+    let stop = Stop { time_limit: Some(Nanos(10_000_000)), ..bytes.stop };
+    let mut source = growing(&Generator { stop, ..bytes }, 0);
+    assert!(source.next_item(Nanos(0)).is_some() && source.next_item(Nanos(0)).is_none());
+}
+
+#[test]
+fn a_time_limit_is_that_of_the_clock() {
+    let stop = Stop { time_limit: Some(Nanos::SECOND), ..Stop::default() };
+    let p = Generator { stop, ..pattern(Order::Random, iops(10, Process::Constant), 100) };
+    let mut source = Generated::new(&p, &Setting::alone(MIB, 1), None).unwrap();
+    assert_eq!(source.next(Nanos(5)).unwrap().unwrap().due, Some(Nanos(0)));
+    assert!(source.next(Nanos::SECOND).unwrap().is_none(), "what is due after 0.1 s is late");
+}
+
+#[test]
+fn what_only_time_ends_begins_anew_where_the_target_ends() {
+    let endless = Generator { stop: Stop::default(), ..extended(Order::Sequential, 1) };
+    let mut source = Generated::new(&endless, &Setting::alone(20_480, 1), None).unwrap();
+    let offsets: Vec<u64> = (0..5).map(|_| source.next_item(Nanos(0)).unwrap().extent.offset).collect();
+    assert_eq!(offsets, [0, 8192, 0, 8192, 0]);
+}
+
+#[test]
+fn the_last_request_is_what_is_left() {
+    let stop = Stop { bytes: Some(Space::Bytes(ByteSize(20_480))), cut_last: true, ..Stop::default() };
+    let lengths = |block_size: BlockSizes| {
+        let p = Generator { block_size, stop, unit: None, ..extended(Order::Sequential, 1) };
+        let mut source = growing(&p, 0);
+        let all: Vec<Extent> =
+            std::iter::from_fn(|| source.next_item(Nanos(0))).map(|item| item.extent).collect();
+        assert!(all.windows(2).all(|pair| pair[0].end() == pair[1].offset), "{all:?}");
+        all.iter().map(|extent| extent.length).collect::<Vec<u64>>()
+    };
+    assert_eq!(lengths(ByteSize(8192).into()), [8192, 8192, 4096]);
+    assert_eq!(lengths(range(512, 8192)).iter().sum::<u64>(), 20_480);
+}
+
+#[test]
+fn a_list_is_followed_once() {
+    let at = |offset| Listed { extent: Extent { offset, length: 4096 }, op: Op::Write };
+    let list: Arc<[Listed]> = vec![at(8192), at(0), at(4096)].into();
+    let listed = extended(Order::List { file: "a".into() }, 5);
+    let mut seen = Vec::new();
+    for job in 0..2 {
+        let setting = Setting::alone(MIB, 1);
+        let mut source = Generated::new(&listed, &setting, Some(list.clone())).unwrap().part(job, 2);
+        seen.extend(std::iter::from_fn(|| source.next_item(Nanos(0))));
+    }
+    let places: Vec<_> = seen.iter().map(|i| (i.sequence, i.extent.offset, i.op)).collect();
+    assert_eq!(places, [(0, 8192, Op::Write), (2, 4096, Op::Write), (1, 0, Op::Write)]);
+}
+
+#[test]
+fn passes_move_inside_the_region() {
+    for order in [Order::Sequential, Order::Fixed, Order::Random, Order::Interleaved { every: 3 }] {
+        let p = Generator { pass_offset: ByteSize(12_288), ..pattern(order.clone(), Pace::Closed, 100) };
+        let of = |pass| {
+            let setting = Setting { pass, ..Setting::alone(MIB, 1) };
+            Generated::new(&p, &setting, None).unwrap().next_item(Nanos(0)).unwrap().extent
+        };
+        for pass in [0, 1, 84, 1000, u32::MAX] {
+            assert!(of(pass).offset >= 8192 && of(pass).end() <= MIB, "{order} {pass}");
+        }
+        assert!(
+            matches!(order, Order::Random | Order::Sequential | Order::Interleaved { .. })
+                || of(1).offset == 20_480
+        );
+    }
+    let p = Generator { pass_offset: ByteSize(4096), ..pattern(Order::Sequential, Pace::Closed, 100) };
+    let setting = Setting { pass: 253, ..Setting::alone(MIB, 1) };
+    let mut source = Generated::new(&p, &setting, None).unwrap();
+    let two: Vec<u64> = (0..2).map(|_| source.next_item(Nanos(0)).unwrap().extent.offset).collect();
+    assert_eq!(two, [MIB - 4096, 8192]);
+}
+
+#[test]
+fn seeds_of_their_own_give_equal_addresses_on_all_targets() {
+    let p = pattern(Order::Random, Pace::Closed, 100);
+    let of = |p: &Generator, target, pass| {
+        let setting = Setting { target, targets: 2, pass, ..Setting::alone(MIB, 1) };
+        let mut source = Generated::new(p, &setting, None).unwrap();
+        (0..20).map(|_| source.next_item(Nanos(0)).unwrap().extent.offset).collect::<Vec<u64>>()
+    };
+    assert_ne!(of(&p, 0, 0), of(&p, 1, 0));
+    assert_ne!(of(&p, 0, 0), of(&p, 0, 1));
+    let own = Generator { seed: Some(9), ..p.clone() };
+    assert_eq!(of(&own, 0, 0), of(&own, 1, 0));
+    assert_ne!(of(&own, 0, 0), of(&own, 0, 1));
+    let same = Generator { same_each_pass: true, ..p };
+    assert_eq!(of(&same, 1, 0), of(&same, 1, 7));
+    assert_ne!(of(&same, 0, 0), of(&same, 1, 0));
+}
+
+proptest! {
+    #[test]
+    fn random_addresses_lie_in_the_region_and_jobs_share_them(
+        seed in 0u64..1 << 63, region in 8u64..5_000, jobs in 1u32..9, pass in 0u32..3, same: bool,
+    ) {
+        let random = Generator {
+            region: Some(Space::Bytes(ByteSize(region * 1024))),
+            offset: ByteSize(3 * 1024),
+            seed: Some(seed),
+            same_each_pass: same,
+            ..extended(Order::Random, 50)
+        };
+        let whole = blocks(&random, pass);
+        prop_assert!(whole.iter().all(|b| (3..=3 + region - 8).contains(b)));
+        if region >= 100 {
+            prop_assert_eq!(same || pass == 0, blocks(&random, 0) == whole);
+        }
+        let mut shared = HashSet::new();
+        for job in 0..jobs {
+            let mut source = growing(&random, pass).part(job, jobs);
+            while let Some(item) = source.next_item(Nanos(0)) {
+                prop_assert_eq!(item.sequence % u64::from(jobs), u64::from(job));
+                prop_assert!(shared.insert((item.sequence, item.extent.offset / 1024)));
+            }
+        }
+        let all: HashSet<(u64, u64)> = (0u64..).zip(whole).collect();
+        prop_assert_eq!(shared, all);
+    }
 }
 
 /// Nanoseconds per request of each order. Not a test: `cargo test --release -- --ignored --nocapture cost`.
@@ -532,12 +709,12 @@ fn cost() {
         Order::Normal { deviation: number("20") },
         zones(&[(60, "10%"), (40, "90%")]),
     ];
-    let measure = |name: &str, p: &PatternSource, jobs: u32| {
-        let mut source = Pattern::new(p, 1 << 40, 1, 0).unwrap().part(0, jobs);
+    let measure = |name: &str, p: &Generator, jobs: u32| {
+        let mut source = Generated::new(p, &Setting::alone(1 << 40, 1), None).unwrap().part(0, jobs);
         let (mut hash, mut sum) = (IssuedHash::default(), 0u64);
         const N: u64 = 200_000;
         // The least of many short spans: what others do on the machine does not count.
-        let mut least = |mut each: Box<dyn FnMut(&mut Pattern)>| {
+        let mut least = |mut each: Box<dyn FnMut(&mut Generated)>| {
             let span = |_| {
                 let begun = std::time::Instant::now();
                 each(&mut source);
@@ -567,7 +744,7 @@ fn cost() {
         measure(&format!("closed {}", p.order), &p, 1);
         if p.order == Order::Random {
             measure("closed random, job 0 of 4", &p, 4);
-            p.read_percent = 70;
+            p.read_percent = Decimal::whole(70);
             measure("closed random, 70 % read", &p, 1);
             p.block_size = split(&[(4096, 60), (65_536, 40)]);
             measure("closed random, split", &p, 1);
@@ -576,6 +753,88 @@ fn cost() {
             p.pace = iops(1_000_000, Process::Poisson);
             measure("poisson random, split", &p, 1);
             measure("poisson random, split, job 0 of 4", &p, 4);
+        }
+    }
+}
+
+fn extreme() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        Just(0u64),
+        Just(1),
+        Just(512),
+        Just(4096),
+        Just(1 << 20),
+        Just(1 << 30),
+        Just((1 << 62) - 512),
+        Just(1 << 62),
+        Just(u64::MAX),
+        0u64..1 << 20,
+        any::<u64>(),
+    ]
+}
+
+fn any_order() -> impl Strategy<Value = Order> {
+    prop_oneof![orders(), any::<u32>().prop_map(|every| Order::Interleaved { every })]
+}
+
+prop_compose! {
+    fn anything()(
+        order in any_order(), sizes in prop_oneof![sizes(), extreme().prop_map(|n| ByteSize(n).into())],
+        percent in 0u64..=100, places in prop::array::uniform4(extreme()), stop in prop::array::uniform4(prop::option::of(extreme())),
+        has_share: bool, share in 0u8..=100, pace in paces(), flags in prop::array::uniform4(any::<bool>()), jobs in 0u32..5,
+    ) -> Generator {
+        let share = |bytes: u64| if has_share { Space::Percent(share) } else { Space::Bytes(ByteSize(bytes)) };
+        Generator {
+            block_size: sizes,
+            read_percent: Decimal::whole(percent),
+            offset: ByteSize(places[0]),
+            pass_offset: ByteSize(places[1]),
+            region: flags[0].then(|| share(places[2])),
+            unit: flags[1].then_some(ByteSize(places[3])),
+            at_end: if flags[2] { AtEnd::Extend } else { AtEnd::Wrap },
+            same_each_pass: flags[3],
+            sharing: if flags[3] { Sharing::Striped } else { Sharing::Rounds },
+            jobs,
+            pace,
+            stop: Stop {
+                requests: stop[0],
+                bytes: stop[1].map(share),
+                cut_last: flags[0] ^ flags[2],
+                runtime: stop[2].map(Nanos),
+                time_limit: stop[3].map(Nanos),
+                ramp: Nanos(0),
+            },
+            ..Generator::new(order, ByteSize(1))
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6000))]
+
+    /// Whatever a valid plan says can be laid over any target, or is refused.
+    #[test]
+    fn valid_plans_never_panic(p in anything(), size in extreme(), pass in prop_oneof![Just(0u32), Just(1), any::<u32>()], grows: bool) {
+        let text = "version = 2\nrun_id = 1\nseed = 1\ndepth = 1\noverlap = { policy = 'allow', strong = 1, max_waiting = 9 }\n\
+                    [[target]]\npath = 'a'\nworkload = { kind = 'trace', file = 'a' }";
+        let mut plan = iosonar_plan::Plan::from_toml(text).unwrap();
+        plan.passes = pass.max(1);
+        plan.targets[0].workload = iosonar_plan::Workload::Generated(p.clone());
+        if plan.validate().is_err() {
+            return Ok(());
+        }
+        let setting = Setting { grows, pass: plan.passes - 1, ..Setting::alone(size.min(1 << 63), 7) };
+        let _ = (p.end(plan.passes), p.amount(), p.is_aligned(512), p.due_until(Nanos::SECOND), p.to_string());
+        for job in 0..p.jobs {
+            let Ok(source) = Generated::new(&p, &setting, None) else { return Ok(()) };
+            let mut source = source.part(job, p.jobs);
+            for _ in 0..5 {
+                let Some(item) = source.next_item(Nanos(1)) else { break };
+                if p.at_end == AtEnd::Wrap {
+                    prop_assert!(item.extent.end() <= setting.size, "{item:?}");
+                }
+                prop_assert!(item.extent.length > 0);
+            }
         }
     }
 }

@@ -1,87 +1,12 @@
-//! What series, handling and conduct must keep to, beyond what their types say.
+//! What handling and conduct must keep to, beyond what their types say.
 
-use crate::validate::{MAX_REQUESTS, Result, bytes, require, time, utf8, within};
-use crate::{
-    Amount, ByteSize, Checked, Conduct, Data, Decimal, Plan, Source, StepOrder, StepsSource, Target, Throttle,
-};
-
-/// The longest request.
-const MAX_REQUEST: u64 = 1 << 30;
-
-/// Checks a series of a plan.
-pub(crate) fn validate_steps(steps: &StepsSource, plan: &Plan) -> Result {
-    within("request_size", steps.request_size.0, 1, MAX_REQUEST)?;
-    within("unit", steps.unit.0, 1, steps.request_size.0)?;
-    require(steps.request_size.0.is_multiple_of(steps.unit.0), || {
-        format!("request_size = {}: it is no multiple of unit = {}", steps.request_size, steps.unit)
-    })?;
-    require(steps.read_percent <= Decimal::whole(100), || {
-        format!("read_percent = {}: it must lie between 0 and 100", steps.read_percent)
-    })?;
-    within("jobs", steps.jobs.into(), 1, 1024)?;
-    amount(steps, plan)?;
-    order(steps)?;
-    bytes("offset + request_size", steps.offset, steps.request_size)?;
-    bytes("locations", ByteSize(steps.end(plan.passes).unwrap_or(0)), ByteSize(0))?;
-    time("time_limit", steps.time_limit.unwrap_or_default())?;
-    match steps.throttle {
-        Some(Throttle::Ops(x) | Throttle::Bytes(x)) => {
-            require(x > Decimal::whole(0), || "throttle: it must be above 0".into())
-        }
-        None => Ok(()),
-    }
-}
-
-fn amount(steps: &StepsSource, plan: &Plan) -> Result {
-    require(steps.requests.is_none() || steps.bytes.is_none(), || {
-        "requests and bytes both say how long a pass is: leave one of them out".into()
-    })?;
-    let count = steps.count();
-    require(count != Some(0), || "a pass of no request: give requests or bytes above 0".into())?;
-    let is_list = matches!(steps.order, StepOrder::List { .. });
-    require(
-        count.is_some() || is_list || steps.time_limit.is_some() || plan.conduct.runtime.is_some(),
-        || "nothing says when a pass ends: give requests, bytes or time_limit".into(),
-    )?;
-    let all = count.unwrap_or(0).saturating_mul(plan.passes.into());
-    require(all <= MAX_REQUESTS, || format!("{all} requests over all passes: at most 2^53 can be counted"))
-}
-
-fn order(steps: &StepsSource) -> Result {
-    match &steps.order {
-        StepOrder::Sequential { interleave } => {
-            within("order.sequential.interleave", (*interleave).into(), 1, 1 << 31)
-        }
-        StepOrder::Fixed => Ok(()),
-        StepOrder::List { file } => utf8("order.list.file", file),
-        StepOrder::Staggered | StepOrder::Random { .. } => {
-            let name = if steps.order == StepOrder::Staggered { "staggered" } else { "random" };
-            require(steps.order != StepOrder::Staggered || steps.count().is_some(), || {
-                "order = \"staggered\": requests are spread over the range, so their number must be known: give requests \
-                 or bytes"
-                    .into()
-            })?;
-            let range = steps.range_bytes();
-            require(range.is_some(), || format!("order = \"{name}\": give a range, or requests or bytes"))?;
-            let least = match steps.order {
-                StepOrder::Staggered => steps.amount().unwrap_or(0),
-                _ => steps.length(0),
-            };
-            require(range.unwrap_or(0) >= least, || {
-                format!("range = {}: {least} bytes do not fit into it", ByteSize(range.unwrap_or(0)))
-            })
-        }
-    }
-}
+use crate::validate::{Result, require, time, within};
+use crate::{Amount, AtEnd, Checked, Conduct, Data, Decimal, Order, OverlapPolicy, Plan, Target};
 
 /// Checks how a target is handled.
-pub(crate) fn validate_handling(target: &Target) -> Result {
+pub(crate) fn validate_handling(target: &Target, plan: &Plan) -> Result {
     let (handling, file) = (&target.handling, &target.handling.file);
-    let is_steps = matches!(target.source, Source::Steps(_));
     time("handling.start_delay", handling.start_delay)?;
-    require(is_steps || handling.is_default(), || {
-        "handling: only a source of kind \"steps\" takes it; leave it out".into()
-    })?;
     require(handling.max_errors != Some(0), || "handling.max_errors = 0: it must be above 0".into())?;
     require(handling.align.0 < 1 << 30, || {
         format!("handling.align = {}: it must be below 1 GiB", handling.align)
@@ -98,7 +23,7 @@ pub(crate) fn validate_handling(target: &Target) -> Result {
                 "handling.verify: contents are compared with handling.data, and there is none: name a pattern"
                     .into()
             })?;
-            can_be_checked(target)
+            can_be_checked(target, plan)
         }
         Checked::Location => require(!verify.immediate || is_sequenced, || {
             "handling.verify: a location can be read back at once only where it was written: data = \"sequenced\""
@@ -108,10 +33,8 @@ pub(crate) fn validate_handling(target: &Target) -> Result {
 }
 
 /// Whether what is read, or read back, can be known: it is what the same request wrote, or a function of its place.
-fn can_be_checked(target: &Target) -> Result {
-    let (Source::Steps(steps), Some(verify)) = (&target.source, target.handling.verify) else {
-        return Ok(());
-    };
+fn can_be_checked(target: &Target, plan: &Plan) -> Result {
+    let Some(verify) = target.handling.verify else { return Ok(()) };
     let by_place = matches!(target.handling.data, Some(Data::Byte(_) | Data::Sequenced));
     let is_random = matches!(target.handling.data, Some(Data::Random));
     require(!is_random || verify.immediate, || {
@@ -119,10 +42,15 @@ fn can_be_checked(target: &Target) -> Result {
          immediate = true, or use data = \"sequenced\""
             .into()
     })?;
-    let may_meet = !matches!(steps.order, StepOrder::Sequential { .. } | StepOrder::Staggered);
-    require(by_place || !verify.immediate || steps.jobs == 1 || !may_meet, || {
-        "handling.verify: several jobs may write to one place, and each would find another's data: use one job, or data = \
-         \"sequenced\""
+    let shares = target.workload.jobs() > 1 || plan.depth > 1;
+    let never_meets = target.workload.generator().is_some_and(|g| {
+        let ascends = matches!(g.order, Order::Sequential | Order::Interleaved { .. } | Order::Staggered);
+        ascends && g.at_end == AtEnd::Extend
+    });
+    let is_apart = plan.overlap.policy != OverlapPolicy::Allow && target.workload.jobs() == 1;
+    require(by_place || !verify.immediate || !shares || never_meets || is_apart, || {
+        "handling.verify: several requests may be written to one place at the same time, and each would find another's data: \
+         use one job of depth 1, or data = \"sequenced\""
             .into()
     })
 }
@@ -134,9 +62,6 @@ pub(crate) fn validate_conduct(plan: &Plan) -> Result {
     time("conduct.runtime", runtime.unwrap_or_default())?;
     require(runtime.is_none_or(|time| time.0 > 0), || "conduct.runtime: it must be above 0".into())?;
     require(*meet_every != Some(0), || "conduct.meet_every = 0: it must be above 0".into())?;
-    let is_default = plan.conduct == Conduct::default();
-    let all_steps = plan.targets.iter().all(|t| matches!(t.source, Source::Steps(_)));
-    require(is_default || all_steps, || "conduct: it needs sources of kind \"steps\" on all targets".into())?;
     for (i, l) in lockstep.iter().enumerate() {
         let name = format!("conduct.lockstep {i}");
         pair(plan, &name, "master", l.master, "slave", l.slave)?;
@@ -187,8 +112,8 @@ fn reached(name: &str, amount: Amount) -> Result {
 
 /// A percentage needs a number to be a percentage of.
 fn counted(plan: &Plan, name: &str, target: u16, amount: Amount) -> Result {
-    let source = &plan.targets[usize::from(target)].source;
-    let is_counted = matches!(source, Source::Steps(s) if s.count().is_some());
+    let workload = &plan.targets[usize::from(target)].workload;
+    let is_counted = workload.generator().is_some_and(|generator| generator.count().is_some());
     require(!matches!(amount, Amount::Percent(_)) || is_counted, || {
         format!(
             "{name}: percent of a pass whose number of requests is not known: give target {target} requests or bytes"
@@ -221,23 +146,28 @@ fn no_cycle(plan: &Plan) -> Result {
 
 #[cfg(test)]
 mod tests {
-    use crate::steps::tests::steps;
     use crate::*;
 
     fn plan() -> Plan {
+        let generator = Generator {
+            at_end: AtEnd::Extend,
+            sharing: Sharing::Striped,
+            stop: Stop { requests: Some(10), ..Stop::default() },
+            ..Generator::new(Order::Sequential, ByteSize(65_536))
+        };
         let target = |path: &str| Target {
             path: path.into(),
             size: None,
             handling: Handling::default(),
-            source: Source::Steps(StepsSource { requests: Some(10), bytes: None, ..steps() }),
+            workload: Workload::Generated(generator.clone()),
         };
         let targets = vec![target("a"), target("b"), target("c")];
         Plan { targets, engine: Engine::Null, ..crate::plan::tests::sample() }
     }
 
-    fn first(plan: &mut Plan) -> &mut StepsSource {
-        let Source::Steps(steps) = &mut plan.targets[0].source else { unreachable!("all are") };
-        steps
+    fn first(plan: &mut Plan) -> &mut Generator {
+        let Workload::Generated(generator) = &mut plan.targets[0].workload else { unreachable!("all are") };
+        generator
     }
 
     fn lockstep(master: u16, slave: u16) -> Lockstep {
@@ -252,16 +182,19 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_refused() {
         type Spoil = fn(&mut Plan);
-        let cases: [(&str, Spoil); 20] = [
-            ("multiple", |p| first(p).unit = ByteSize(1000)),
-            ("both say", |p| first(p).bytes = Some(ByteSize(5))),
-            ("when a pass ends", |p| first(p).requests = None),
-            ("no request", |p| first(p).requests = Some(0)),
+        let cases: [(&str, Spoil); 19] = [
+            ("multiple", |p| first(p).unit = Some(ByteSize(1000))),
+            ("never end", |p| first(p).stop.requests = None),
+            ("no request", |p| first(p).stop.requests = Some(0)),
             ("read_percent", |p| first(p).read_percent = Decimal::whole(101)),
             ("jobs", |p| first(p).jobs = 0),
-            ("throttle", |p| first(p).throttle = Some(Throttle::Ops(Decimal::whole(0)))),
-            ("interleave", |p| first(p).order = StepOrder::Sequential { interleave: 0 }),
-            ("fit", |p| (first(p).order, first(p).range) = (StepOrder::Staggered, Some(ByteSize(65536)))),
+            ("iops", |p| {
+                first(p).pace = Pace::Rate { iops: Decimal::whole(0), process: Process::Trailing };
+            }),
+            ("every", |p| first(p).order = Order::Interleaved { every: 0 }),
+            ("fit", |p| {
+                (first(p).order, first(p).region) = (Order::Staggered, Some(Space::Bytes(ByteSize(65536))));
+            }),
             ("2^63", |p| first(p).pass_offset = ByteSize(1 << 62)),
             ("circle", |p| p.conduct.lockstep = vec![lockstep(0, 1), lockstep(1, 2), lockstep(2, 0)]),
             ("circle", |p| {
@@ -294,12 +227,8 @@ mod tests {
     #[test]
     fn everything_reads_back() {
         let mut plan = plan();
-        let orders = [
-            StepOrder::Staggered,
-            StepOrder::Fixed,
-            StepOrder::Random { seed: 72058, new_each_pass: true },
-            StepOrder::List { file: "a.T0Q0.txt".into() },
-        ];
+        let orders =
+            [Order::Staggered, Order::Fixed, Order::Random, Order::List { file: "a.T0Q0.txt".into() }];
         for (order, data) in orders.into_iter().zip([
             Data::Byte(0x78),
             Data::Ascii("HELLO".into()),
@@ -318,7 +247,7 @@ mod tests {
                 delete: true,
             };
             first(&mut plan).order = order;
-            first(&mut plan).throttle = Some(Throttle::Bytes("0.5".parse().unwrap()));
+            first(&mut plan).pace = Pace::Rate { iops: "0.5".parse().unwrap(), process: Process::Trailing };
             plan.conduct = Conduct {
                 pass_delay: Nanos(5),
                 free_passes: false,

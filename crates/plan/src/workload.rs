@@ -1,25 +1,58 @@
-//! Where a target's requests come from, and when each is due.
+//! What a target is asked for, and when each request is due.
 
-use crate::{Nanos, PatternSource, Pipeline, Rising, Speed, StepsSource};
+use crate::version1::Series;
+use crate::{Generator, Nanos, Pipeline, Rising, Speed};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The source of a target's requests.
+/// The requests of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Source {
+#[serde(tag = "kind", rename_all = "kebab-case", from = "Written")]
+pub enum Workload {
     /// A recorded load.
-    Load(LoadSource),
-    /// A generated pattern.
-    Pattern(PatternSource),
-    /// A counted series at exact locations.
-    Steps(StepsSource),
+    Trace(TraceReplay),
+    /// A generated workload.
+    Generated(Generator),
+}
+
+/// A workload as a plan of any version writes it.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+enum Written {
+    #[serde(alias = "load")]
+    Trace(TraceReplay),
+    #[serde(alias = "pattern")]
+    Generated(Generator),
+    /// Of version 1.
+    Steps(Series),
+}
+
+impl From<Written> for Workload {
+    fn from(written: Written) -> Workload {
+        match written {
+            Written::Trace(trace) => Workload::Trace(trace),
+            Written::Generated(generator) => Workload::Generated(generator),
+            Written::Steps(series) => Workload::Generated(series.into()),
+        }
+    }
+}
+
+impl Workload {
+    /// The generator, if it is one.
+    pub fn generator(&self) -> Option<&Generator> {
+        if let Workload::Generated(generator) = self { Some(generator) } else { None }
+    }
+
+    /// How many issuing loops share its requests.
+    pub fn jobs(&self) -> u32 {
+        self.generator().map_or(1, |generator| generator.jobs)
+    }
 }
 
 /// A recorded load and the part of it that is replayed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LoadSource {
+pub struct TraceReplay {
     /// File in blkreplay's format, plain or gzip; `-` is standard input.
     pub file: PathBuf,
     /// Steps that change the load before anything else is done with it: `window`, `backward` and `speed` see what they

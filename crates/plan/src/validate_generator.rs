@@ -1,10 +1,10 @@
-//! What a pattern must keep to, beyond what its types say.
+//! What a generated workload must keep to, beyond what its types say.
 
 use crate::rising::validate_rising;
-use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, within};
+use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, utf8, within};
 use crate::{
-    BlockSizes, ByteSize, Nanos, Order, OverlapPolicy, Pace, PatternSource, Plan, SizeRange, SizeShare,
-    Space, Zone,
+    AtEnd, BlockSizes, ByteSize, Decimal, Generator, Nanos, Order, OverlapPolicy, Pace, Plan, SizeRange,
+    SizeShare, Space, Zone,
 };
 
 /// The longest request.
@@ -16,21 +16,51 @@ const MAX_SHARES: usize = 100;
 /// The most issuing loops of one target.
 const MAX_JOBS: u64 = 1024;
 
-/// Checks a pattern of a plan.
-pub(crate) fn validate_pattern(pattern: &PatternSource, plan: &Plan) -> Result {
-    within("read_percent", pattern.read_percent.into(), 0, 100)?;
-    sizes("block_size", &pattern.block_size)?;
-    if let Some(writes) = &pattern.write_block_size {
+/// Checks a generated workload of a plan.
+pub(crate) fn validate_generator(generator: &Generator, plan: &Plan) -> Result {
+    let percent = generator.read_percent;
+    require(percent <= Decimal::whole(100), || {
+        format!("read_percent = {percent}: it must lie between 0 and 100")
+    })?;
+    sizes("block_size", &generator.block_size)?;
+    if let Some(writes) = &generator.write_block_size {
         sizes("write_block_size", writes)?;
     }
-    bytes("offset + block_size", pattern.offset, ByteSize(pattern.longest()))?;
-    if let Some(region) = pattern.region {
+    bytes("offset + block_size", generator.offset, ByteSize(generator.longest()))?;
+    if let Some(region) = generator.region {
         shares("region", region)?;
-        bytes("offset + region", pattern.offset, ByteSize(length(region).unwrap_or_default()))?;
+        bytes("offset + region", generator.offset, ByteSize(length(region).unwrap_or_default()))?;
     }
-    order(pattern)?;
-    jobs(pattern, plan)?;
-    end(pattern, plan.passes)
+    require(generator.seed.is_none_or(|seed| seed < 1 << 63), || "seed: it must be below 2^63".into())?;
+    order(generator)?;
+    places(generator, plan.passes)?;
+    jobs(generator, plan)?;
+    end(generator, plan)
+}
+
+/// Checks addresses that a region, the unit and passes decide.
+fn places(generator: &Generator, passes: u32) -> Result {
+    let (unit, smallest) = (generator.unit(), generator.smallest());
+    within("unit", unit, 1, smallest)?;
+    require(smallest.is_multiple_of(unit), || {
+        format!("block_size = {}: it is no multiple of unit = {}", ByteSize(smallest), ByteSize(unit))
+    })?;
+    if generator.at_end == AtEnd::Wrap {
+        return Ok(());
+    }
+    bytes("addresses", ByteSize(generator.end(passes).unwrap_or(0)), ByteSize(0))?;
+    let least = match &generator.order {
+        Order::Fixed | Order::List { .. } => return Ok(()),
+        Order::Sequential | Order::Interleaved { .. } if generator.region.is_none() => return Ok(()),
+        Order::Staggered => generator.amount().unwrap_or(0),
+        _ => generator.longest(),
+    };
+    let region = generator.region.map_or(generator.amount(), length);
+    require(region.is_some() || matches!(generator.region, Some(Space::Percent(_))), || {
+        format!("order = \"{}\": give a region, or requests or bytes", generator.order)
+    })?;
+    let region = region.unwrap_or(u64::MAX);
+    require(region >= least, || format!("region = {}: {least} bytes do not fit into it", ByteSize(region)))
 }
 
 fn sizes(name: &str, sizes: &BlockSizes) -> Result {
@@ -67,9 +97,36 @@ fn percents(name: &str, percents: impl ExactSizeIterator<Item = u8>) -> Result {
     require(sum == 100, || format!("{name}: the shares make {sum} percent: let them make 100"))
 }
 
-fn order(pattern: &PatternSource) -> Result {
+fn order(pattern: &Generator) -> Result {
+    let has_one_size = || {
+        require(pattern.fixed_size().is_some(), || {
+            format!(
+                "order = \"{}\": it needs requests of one size, and these have {} to {}: give one block_size",
+                pattern.order,
+                ByteSize(pattern.smallest()),
+                ByteSize(pattern.longest())
+            )
+        })
+    };
     match &pattern.order {
         Order::Sequential | Order::Random => Ok(()),
+        Order::Fixed => has_one_size(),
+        Order::Interleaved { every } => {
+            within("order.interleaved.every", (*every).into(), 1, 1 << 31)?;
+            has_one_size()
+        }
+        Order::Staggered => {
+            has_one_size()?;
+            require(pattern.count().is_some(), || {
+                "order = \"staggered\": requests are spread over the region, so their number must be known: give requests \
+                 or bytes"
+                    .into()
+            })
+        }
+        Order::List { file } => {
+            utf8("order.list.file", file)?;
+            has_one_size()
+        }
         Order::Shuffled => require(pattern.fixed_size().is_some(), || {
             format!(
                 "order = \"shuffled\": without repeats means each block once, and sizes from {} to {} have no \
@@ -97,7 +154,7 @@ fn order(pattern: &PatternSource) -> Result {
     }
 }
 
-fn validate_zones(zones: &[Zone], pattern: &PatternSource) -> Result {
+fn validate_zones(zones: &[Zone], pattern: &Generator) -> Result {
     percents("order.zoned", zones.iter().map(|zone| zone.percent))?;
     let shares: Vec<u64> = zones.iter().filter_map(|zone| share(zone.space)).collect();
     let lengths: Vec<u64> = zones.iter().filter_map(|zone| length(zone.space)).collect();
@@ -136,7 +193,7 @@ fn length(space: Space) -> Option<u64> {
     if let Space::Bytes(bytes) = space { Some(bytes.0) } else { None }
 }
 
-fn jobs(pattern: &PatternSource, plan: &Plan) -> Result {
+fn jobs(pattern: &Generator, plan: &Plan) -> Result {
     within("jobs", pattern.jobs.into(), 1, MAX_JOBS)?;
     let apart = pattern.jobs == 1 || !pattern.writes() || plan.overlap.policy == OverlapPolicy::Allow;
     require(apart, || {
@@ -148,10 +205,14 @@ fn jobs(pattern: &PatternSource, plan: &Plan) -> Result {
     })
 }
 
-fn end(pattern: &PatternSource, passes: u32) -> Result {
-    let stop = pattern.stop;
-    require(stop.requests.is_some() || stop.bytes.is_some() || stop.runtime.is_some(), || {
-        "stop: give requests, bytes or runtime, or the pass would never end".into()
+fn end(pattern: &Generator, plan: &Plan) -> Result {
+    let (stop, passes) = (pattern.stop, plan.passes);
+    let is_timed = stop.runtime.is_some() || stop.time_limit.is_some() || plan.conduct.runtime.is_some();
+    require(is_timed || !pattern.ends_by_time(), || {
+        "stop: give requests, bytes, runtime or time_limit, or the pass would never end".into()
+    })?;
+    require(pattern.count() != Some(0), || {
+        "stop: a pass of no request: give requests or bytes above 0".into()
     })?;
     if let Some(amount) = stop.bytes {
         shares("stop.bytes", amount)?;
@@ -160,6 +221,7 @@ fn end(pattern: &PatternSource, passes: u32) -> Result {
     }
     time("stop.runtime", stop.runtime.unwrap_or_default())?;
     time("stop.ramp", stop.ramp)?;
+    time("stop.time_limit", stop.time_limit.unwrap_or_default())?;
     time("stop.ramp + stop.runtime", stop.end().unwrap_or_default())?;
     let requests = stop.requests.unwrap_or_default();
     require(requests.checked_mul(passes.into()).is_some_and(|all| all <= MAX_REQUESTS), || {
@@ -168,31 +230,35 @@ fn end(pattern: &PatternSource, passes: u32) -> Result {
     pace(pattern, requests)
 }
 
-fn pace(pattern: &PatternSource, requests: u64) -> Result {
+fn pace(pattern: &Generator, requests: u64) -> Result {
     let at = |units: u128, per_second: u64| {
         Nanos(u64::try_from(units * 1_000_000_000 / u128::from(per_second)).unwrap_or(u64::MAX))
     };
     let (last_due, per_second) = match pattern.pace {
         Pace::Closed => return Ok(()),
         Pace::Rate { iops, .. } => {
-            within("iops", iops, 1, 1_000_000_000)?;
-            (at(requests.into(), iops), iops)
+            require(iops > Decimal::whole(0) && iops <= Decimal::whole(1_000_000_000), || {
+                format!("iops = {iops}: it must lie above 0 and be at most 1000000000")
+            })?;
+            let parts = Decimal::whole(1).parts();
+            (at(u128::from(requests) * u128::from(parts), iops.parts()), iops.as_f64())
         }
         Pace::Bandwidth { bytes_per_second, .. } => {
             within("bytes_per_second", bytes_per_second.0, 1, MAX_BANDWIDTH)?;
             let bytes = u128::from(requests) * u128::from(pattern.longest());
-            (at(bytes, bytes_per_second.0), bytes_per_second.0)
+            (at(bytes, bytes_per_second.0), bytes_per_second.0 as f64)
         }
         Pace::Rising(rising) => {
             validate_rising(&rising)?;
-            (rising.due(requests), rising.to)
+            (rising.due(requests), rising.to as f64)
         }
     };
     // The runtime, if there is one, ends the pass before its times grow too large.
-    require(pattern.stop.runtime.is_some() || last_due <= MAX_TIME, || {
+    let is_timed = pattern.stop.runtime.is_some() || pattern.stop.time_limit.is_some();
+    require(is_timed || last_due <= MAX_TIME, || {
         format!("stop.requests = {requests} at {per_second} a second take more than 146 years: ask for fewer")
     })?;
-    require(pattern.stop.runtime.is_some() || pattern.stop.ramp <= last_due, || {
+    require(is_timed || pattern.stop.ramp <= last_due, || {
         format!("stop.ramp = {}: the last request is due before it ends; make it shorter", pattern.stop.ramp)
     })
 }
@@ -202,10 +268,12 @@ mod tests {
     use super::*;
     use crate::plan::tests::sample;
     use crate::validate::tests::{Spoil, all_refused};
-    use crate::{Process, Source};
+    use crate::{Process, Workload};
 
-    fn pattern(plan: &mut Plan) -> &mut PatternSource {
-        let Source::Pattern(pattern) = &mut plan.targets[1].source else { unreachable!("the sample has it") };
+    fn pattern(plan: &mut Plan) -> &mut Generator {
+        let Workload::Generated(pattern) = &mut plan.targets[1].workload else {
+            unreachable!("the sample has it")
+        };
         pattern
     }
 
@@ -312,7 +380,7 @@ mod tests {
     #[test]
     fn jobs_that_only_read_may_keep_any_policy() {
         let mut plan = sample();
-        (pattern(&mut plan).jobs, pattern(&mut plan).read_percent) = (8, 100);
+        (pattern(&mut plan).jobs, pattern(&mut plan).read_percent) = (8, Decimal::whole(100));
         plan.validate().unwrap();
     }
 
@@ -321,9 +389,9 @@ mod tests {
         let mut plan = sample();
         let p = pattern(&mut plan);
         (p.block_size, p.write_block_size) = (ByteSize(4096).into(), Some(split(&[(512, 50), (1536, 50)])));
-        p.read_percent = 100;
+        p.read_percent = Decimal::whole(100);
         assert_eq!((p.fixed_size(), p.to_string().as_str()), (Some(4096), "random 4KiB 100% read"));
-        p.read_percent = 75;
+        p.read_percent = Decimal::whole(75);
         assert_eq!((p.smallest(), p.longest(), p.mean_size()), (512, 4096, 3328.0));
         assert!(p.is_aligned(512) && !p.is_aligned(1024));
         assert_eq!(p.to_string(), "random 512-4KiB 75% read");

@@ -1,0 +1,177 @@
+//! Claiming targets: the guard is asked, files are opened or made. Only when every target has been looked at.
+
+use super::examine::Examined;
+use super::inputs::name;
+use crate::error::PrepareError;
+use crate::files::{TargetFile, create, name_of_pass, options, preallocate};
+use iosonar_host::guard::{Guard, Intent, Permit};
+use iosonar_host::{DevNumber, Root, TargetFacts, TargetKind, identify_growing};
+use iosonar_plan::{Access, BetweenPasses, Plan, SECTOR};
+use std::fs::File;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A target that this run may use, and nobody else in the meantime.
+pub(crate) struct Claim {
+    /// Keeps the device from others while the run goes on; none where another target of the plan has it.
+    pub(crate) permit: Option<Permit>,
+    /// The target, opened after the guard has judged it, and proved to be what was judged.
+    pub(crate) file: Arc<TargetFile>,
+    /// The file, if it was not there and has been made.
+    made: Option<PathBuf>,
+}
+
+/// Claims all targets, in the plan's order; none where nothing is opened. What was made is taken back when one is refused.
+pub(super) fn claim_all(
+    plan: &Plan,
+    targets: &mut [Examined],
+    root: &Root,
+) -> Result<Vec<Option<Claim>>, PrepareError> {
+    let mut claims: Vec<Option<Claim>> = targets.iter().map(|_| None).collect();
+    if !plan.engine.is_real() {
+        return Ok(claims);
+    }
+    let mut claimer = Claimer { plan, root, guard: Guard::new(root), devices: Vec::new() };
+    // What others only read may be made by the one that writes it.
+    let (made, others): (Vec<usize>, Vec<usize>) =
+        (0..targets.len()).partition(|i| targets[*i].target.handling.file.create);
+    for index in made.into_iter().chain(others) {
+        match claimer.claim(&mut targets[index]) {
+            Ok(claim) => claims[index] = Some(claim),
+            Err(error) => {
+                claims.iter().flatten().for_each(Claim::withdraw);
+                return Err(error);
+            }
+        }
+    }
+    Ok(claims)
+}
+
+impl Claim {
+    /// Takes back what was made for a run that is refused after all: an empty file. A run that has begun keeps it.
+    pub(super) fn withdraw(&self) {
+        if let Some(path) = &self.made
+            && path.symlink_metadata().is_ok_and(|m| m.is_file() && m.len() == 0)
+        {
+            // What cannot be removed hides no error that counts more.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+struct Claimer<'a> {
+    plan: &'a Plan,
+    root: &'a Root,
+    guard: Guard<'a>,
+    /// Devices that are claimed and may be shared: who has claimed one for one of the targets has it for all.
+    devices: Vec<DevNumber>,
+}
+
+impl Claimer<'_> {
+    fn claim(&mut self, t: &mut Examined) -> Result<Claim, PrepareError> {
+        let (plan, root) = (self.plan, self.root);
+        if t.facts.is_none() && t.first_name().exists() {
+            t.facts = Some(identify_growing(&t.first_name(), root)?);
+        }
+        let shared = t.device().filter(|_| t.workload.writes() && t.may_share(plan));
+        let is_claimed = shared.is_some_and(|device| self.devices.contains(&device));
+        let permit = match t.facts.as_ref().filter(|_| !is_claimed) {
+            Some(facts) => Some(self.guard.check(facts, t.intent(), plan.destroy)?),
+            None => None,
+        };
+        self.devices.extend(shared);
+        // Opening shows whether the file system has direct I/O, while nothing has been made yet.
+        let access = t.target.access(plan.access);
+        let (file, made) = match &t.facts {
+            Some(facts) => (t.open(facts, access)?, None),
+            None => (t.make(access, root)?, Some(t.first_name())),
+        };
+        let finished = self.finish(t, access, &file);
+        let judged = finished.inspect_err(|_| {
+            if let Some(path) = &made {
+                let _ = std::fs::remove_file(path);
+            }
+        })?;
+        let file = TargetFile::new(&t.target, access, t.workload.writes(), judged, file);
+        Ok(Claim { permit, file: Arc::new(file), made })
+    }
+
+    /// What is left to do with the open file of a target; gives later passes whose files are there already.
+    fn finish(&mut self, t: &Examined, access: Access, file: &File) -> Result<Vec<u32>, PrepareError> {
+        let block = t.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes);
+        if !access.buffered && !t.workload.is_aligned(block) {
+            return Err(PrepareError::Unaligned { path: name(&t.target.path), block });
+        }
+        if t.workload.writes() && file.metadata().is_ok_and(|m| m.is_file()) {
+            preallocate(file, &t.target.handling.file, &t.target.path)?;
+        }
+        t.judge_later_files(self.plan, &mut self.guard, self.root)
+    }
+}
+
+impl Examined {
+    /// Opens the target as the plan says, and makes sure that it is what was judged: a path may lead elsewhere by
+    /// now.
+    fn open(&self, judged: &TargetFacts, access: Access) -> Result<File, PrepareError> {
+        let path = || name(&self.target.path);
+        let first = self.first_name();
+        let opened = options(access, self.workload.writes()).open(&first);
+        let file = opened.map_err(|error| self.not_opened(error, access))?;
+        let opened = file.metadata().map_err(|error| PrepareError::Open { path: path(), error })?;
+        let same = match &judged.kind {
+            TargetKind::BlockDevice(device) => {
+                opened.file_type().is_block_device() && DevNumber::from_raw(opened.rdev()) == device.number
+            }
+            TargetKind::RegularFile(f) => {
+                opened.is_file() && DevNumber::from_raw(opened.dev()) == f.device && opened.ino() == f.inode
+            }
+            TargetKind::MemoryDevice(number) => {
+                opened.file_type().is_char_device() && DevNumber::from_raw(opened.rdev()) == *number
+            }
+        };
+        if same { Ok(file) } else { Err(PrepareError::Moved(path())) }
+    }
+
+    /// Makes the file, which was not there when it was looked for.
+    fn make(&mut self, access: Access, root: &Root) -> Result<File, PrepareError> {
+        let first = self.first_name();
+        let file = create(&first, access).map_err(|error| self.not_opened(error, access))?;
+        self.facts = identify_growing(&first, root).ok();
+        Ok(file)
+    }
+
+    fn not_opened(&self, error: std::io::Error, access: Access) -> PrepareError {
+        let path = name(&self.target.path);
+        match error.raw_os_error() {
+            Some(libc::EINVAL) if !access.buffered => PrepareError::NoDirectIo(path),
+            _ => PrepareError::Open { path, error },
+        }
+    }
+
+    /// Files of later passes that are there already: they are judged as the target is.
+    fn judge_later_files(
+        &self,
+        plan: &Plan,
+        guard: &mut Guard<'_>,
+        root: &Root,
+    ) -> Result<Vec<u32>, PrepareError> {
+        /// More passes than this may not find files that are there.
+        const MOST: u32 = 10_000;
+        let care = &self.target.handling.file;
+        if care.between_passes != BetweenPasses::NewFile {
+            return Ok(Vec::new());
+        }
+        let mut judged = Vec::new();
+        for pass in 1..plan.passes.min(MOST) {
+            let path = name_of_pass(&self.target.path, care, pass);
+            let Ok(found) = path.symlink_metadata() else { continue };
+            if !found.is_file() {
+                return Err(PrepareError::NoFile(name(&path)));
+            }
+            guard.check(&identify_growing(&path, root)?, Intent::Write, plan.destroy)?;
+            judged.push(pass);
+        }
+        Ok(judged)
+    }
+}

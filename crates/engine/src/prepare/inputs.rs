@@ -1,0 +1,149 @@
+//! Loads and seek lists: opened, and read wholly before anything is touched.
+
+use super::NoticeSink;
+use crate::error::PrepareError;
+use iosonar_host::Root;
+use iosonar_load::{Facts, Known, Listed, LoadError, Notice, Opened, Recorded, Source, Text, Told, scan};
+use iosonar_os::bounded::{LIST_LIMIT, read_text};
+use iosonar_plan::{Extent, Generator, Order, Plan, TraceReplay, Workload};
+use iosonar_trace::decompress;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::memory::filter_room;
+
+/// Finds out what can be known of each target's workload.
+pub(super) fn read_all(plan: &Plan, notices: &NoticeSink, root: &Root) -> Result<Vec<Known>, PrepareError> {
+    let inputs =
+        plan.targets.iter().filter(|t| matches!(&t.workload, Workload::Trace(l) if is_stdin(&l.file)));
+    if inputs.count() > 1 {
+        return Err(PrepareError::SharedInput);
+    }
+    let mut scanned = Vec::new();
+    let mut known = |workload: &Workload| match workload {
+        Workload::Trace(load) => {
+            Ok(Known::Trace(load.clone(), read_before(load, &mut scanned, notices, root)?))
+        }
+        Workload::Generated(generator) => {
+            Ok(Known::Generated { generator: generator.clone(), list: read_list(generator)? })
+        }
+    };
+    plan.targets.iter().map(|target| known(&target.workload)).collect()
+}
+
+/// What can be known of a load before it is replayed; of standard input nothing, but that its filters can read what they
+/// read beside it.
+fn read_before(
+    load: &TraceReplay,
+    scanned: &mut Vec<(TraceReplay, Facts)>,
+    notices: &NoticeSink,
+    root: &Root,
+) -> Result<Option<Facts>, PrepareError> {
+    load.filter.files().try_for_each(|file| open_load(Path::new(file)).map(drop))?;
+    if is_stdin(&load.file) { Ok(None) } else { scan_once(load, scanned, notices, root).map(Some) }
+}
+
+fn scan_once(
+    load: &TraceReplay,
+    scanned: &mut Vec<(TraceReplay, Facts)>,
+    notices: &NoticeSink,
+    root: &Root,
+) -> Result<Facts, PrepareError> {
+    if let Some((_, facts)) = scanned.iter().find(|(l, _)| l == load) {
+        return Ok(facts.clone());
+    }
+    let path = || name(&load.file);
+    let input = open_load(&load.file)?;
+    // Another window of the same file finds the same lines.
+    let is_told = scanned.iter().any(|(l, _)| l.file == load.file && l.filter == load.filter);
+    let (notices, file) = (notices.clone(), load.file.clone());
+    let tell = move |notice| {
+        if !is_told {
+            notices(&file, &notice);
+        }
+    };
+    let facts = scan(Text::of_file(input, &load.file), load, &filter_room(root), tell);
+    let facts = facts.map_err(|error| PrepareError::Load { path: path(), error })?;
+    if facts.all_requests == 0 {
+        let why = match load.filter.is_empty() {
+            true => {
+                "it contains no request; a load has lines such as '0.000000000 ; 2048 ; 8 ; R ; 0.0 ; 0.0'"
+                    .into()
+            }
+            false => format!("no request is left behind '{}'", load.filter),
+        };
+        return Err(PrepareError::Empty { path: path(), why });
+    }
+    if facts.requests == 0 {
+        let window = &load.window;
+        let end = window.end.map_or("the end".to_string(), |e| e.to_string());
+        let why = format!(
+            "no request lies between {} and {end}; the load ends at {}: choose another --start, --end or --duration",
+            window.start, facts.load_end
+        );
+        return Err(PrepareError::Empty { path: path(), why });
+    }
+    scanned.push((load.clone(), facts.clone()));
+    Ok(facts)
+}
+
+fn open_load(path: &Path) -> Result<Opened, PrepareError> {
+    let input = |error| PrepareError::Input { path: name(path), error };
+    if is_stdin(path) {
+        return decompress(std::io::stdin()).map_err(input);
+    }
+    let kind = path.metadata().map_err(|e| input(e.into()))?;
+    if kind.is_dir() {
+        return Err(input(std::io::Error::from(std::io::ErrorKind::IsADirectory).into()));
+    }
+    if !kind.is_file() {
+        return Err(PrepareError::OnlyOnce { path: name(path) });
+    }
+    File::open(path).map_err(|e| input(e.into())).and_then(|file| decompress(file).map_err(input))
+}
+
+/// Reads the seek list that an order follows.
+fn read_list(generator: &Generator) -> Result<Option<Arc<[Listed]>>, PrepareError> {
+    let Order::List { file } = &generator.order else { return Ok(None) };
+    let unit = generator.unit();
+    let refuse = |why: String| PrepareError::SeekList { path: name(file), why };
+    let text = read_text(file, LIST_LIMIT).map_err(|error| refuse(error.to_string()))?;
+    let entries = iosonar_trace::read_seek_list(&text).map_err(|error| refuse(error.to_string()))?;
+    let listed = |entry: &iosonar_trace::SeekEntry| {
+        let (offset, length) = (entry.location.checked_mul(unit)?, entry.reqsize.checked_mul(unit)?);
+        offset.checked_add(length).filter(|end| *end < 1 << 62)?;
+        Some(Listed { extent: Extent { offset, length }, op: entry.op })
+    };
+    let list: Option<Vec<Listed>> = entries.iter().map(listed).collect();
+    let list = list.ok_or_else(|| refuse("a location lies beyond 2^62 bytes".into()))?;
+    Ok(Some(list.into()))
+}
+
+/// Opens a load for one pass.
+pub(super) fn open_requests(
+    load: &TraceReplay,
+    notices: NoticeSink,
+    told: Arc<Told>,
+) -> Result<Box<dyn Source>, LoadError> {
+    let input = open_load(&load.file).map_err(|error| LoadError::Open(error.to_string()))?;
+    let path = load.file.clone();
+    // The scan of a file has told already what it found.
+    let is_new = is_stdin(&path);
+    let tell = move |notice: Notice| {
+        if is_new {
+            told.count(&notice);
+            notices(&path, &notice);
+        }
+    };
+    let text = if is_new { Text::once(input) } else { Text::of_file(input, &load.file) };
+    Ok(Box::new(Recorded::new(text, load, tell)?))
+}
+
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+pub(super) fn name(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,367 @@
+//! Generated workloads: what a plan's generator asks for, request by request.
+//!
+//! Request i is a function of plan, seed, stream and i: its operation comes from i alone, its length and address from
+//! random numbers by counter ([`crate::draws`]). Where something is a running sum (Poisson arrivals, bytes asked for
+//! so far, the place of sequential requests of different lengths), every job walks over all requests and so comes to
+//! the same sums.
+
+use crate::addresses::Addresses;
+use crate::draws::{Draws, Purpose};
+use crate::places::Places;
+use crate::recorded::LoadError;
+use crate::share::Share;
+use crate::sizes::Sizes;
+use crate::timetable::Timetable;
+use crate::{Item, Source};
+use iosonar_plan::{AtEnd, Decimal, Extent, Generator, Nanos, Op, Order, ReadMix, Sharing, Space};
+use std::sync::Arc;
+
+/// Why a generated workload cannot be laid over a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// The region is shorter than the longest request.
+    #[error("its region is shorter than its longest request of {length} bytes")]
+    Region {
+        /// The longest request.
+        length: u64,
+    },
+    /// The zones reach beyond the region.
+    #[error("its zones are {zones} bytes long, and its region {region}: make them shorter")]
+    Zones {
+        /// All zones together, in bytes.
+        zones: u64,
+        /// The region, in bytes.
+        region: u64,
+    },
+}
+
+/// Where a generated workload runs, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// Size of the target in bytes.
+    pub size: u64,
+    /// The target is a file that grows by what is written behind its end.
+    pub grows: bool,
+    /// Seed of the plan.
+    pub seed: u64,
+    /// Number of the target in the plan, and of all its targets.
+    pub target: u64,
+    /// See `target`.
+    pub targets: u64,
+    /// From 0.
+    pub pass: u32,
+}
+
+impl Setting {
+    /// The only target of a plan, in its first pass.
+    pub fn alone(size: u64, seed: u64) -> Setting {
+        Setting { size, grows: false, seed, target: 0, targets: 1, pass: 0 }
+    }
+
+    /// What tells the draws of targets and passes apart.
+    fn stream(&self) -> u64 {
+        u64::from(self.pass) * self.targets + self.target
+    }
+
+    /// Seed and stream of addresses.
+    fn of_addresses(&self, generator: &Generator) -> (u64, u64) {
+        match (generator.seed, generator.same_each_pass) {
+            (Some(seed), true) => (seed, 0),
+            (Some(seed), false) => (seed, self.pass.into()),
+            (None, true) => (self.seed, self.target),
+            (None, false) => (self.seed, self.stream()),
+        }
+    }
+}
+
+/// A request of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listed {
+    /// Where, counted from the offset.
+    pub extent: Extent,
+    /// Read or write.
+    pub op: Op,
+}
+
+/// The requests of one pass, or a job's share of them.
+#[derive(Debug, Clone)]
+pub struct Generated {
+    shape: Shape,
+    addresses: Addresses,
+    list: Option<Arc<[Listed]>>,
+    share: Share,
+    timetable: Timetable,
+    /// Number of the next request.
+    sequence: u64,
+    /// Its place in its lap through the region, where laps count.
+    index: u64,
+    lap: u64,
+    /// Where it begins, counted from the beginning of the region, if it is sequential and lengths differ.
+    position: u64,
+    /// Bytes of all requests before it, where they end the pass.
+    issued: u64,
+}
+
+/// What does not change from request to request.
+#[derive(Debug, Clone)]
+struct Shape {
+    sharing: Sharing,
+    places: Places,
+    reads: Reads,
+    read_sizes: Sizes,
+    write_sizes: Sizes,
+    size_draws: Draws,
+    /// Whether laps through the region are counted.
+    has_laps: bool,
+    /// Whether `position` is used.
+    is_stream: bool,
+    /// Whether requests between one's own have to be walked over.
+    is_walked: bool,
+    requests: u64,
+    /// Number and length of a last request that is cut; the number is that of no request where none is.
+    cut: (u64, u64),
+    /// Bytes after which the pass ends, where lengths differ, and whether the last request is cut.
+    bytes: Option<(u64, bool)>,
+    end: Nanos,
+    time_limit: Nanos,
+    ramp: Nanos,
+    /// Whether a request takes more than its number to know.
+    is_special: bool,
+}
+
+/// Which requests are reads.
+#[derive(Debug, Clone, Copy)]
+enum Reads {
+    All,
+    /// Bit n: whether the n-th request of each hundred is a read.
+    OfHundred(u128),
+    OfPass(ReadMix),
+}
+
+impl Generated {
+    /// For a valid generator; `list` is what a listed order names. All requests of the pass, until [`Generated::part`]
+    /// takes a share.
+    pub fn new(
+        generator: &Generator,
+        setting: &Setting,
+        list: Option<Arc<[Listed]>>,
+    ) -> Result<Generated, Unfit> {
+        let stream = setting.stream();
+        let timetable = Timetable::new(generator, Draws::new(setting.seed, stream, Purpose::Arrival));
+        let places = Places::new(generator, setting)?;
+        if generator.at_end == AtEnd::Wrap {
+            check_zones(&generator.order, places.region)?;
+        }
+        let has_one_size = generator.fixed_size().is_some();
+        let is_stream = generator.order == Order::Sequential && !has_one_size;
+        // Requests of one length are counted.
+        let bytes = generator.bytes_on(setting.size).filter(|_| !has_one_size);
+        let listed = list.as_ref().map_or(u64::MAX, |list| list.len() as u64);
+        let requests = generator.requests_on(setting.size).unwrap_or(u64::MAX).min(listed);
+        let cut =
+            generator.cut_length().and_then(|length| Some((generator.count()?.checked_sub(1)?, length)));
+        let is_in_order = matches!(
+            generator.order,
+            Order::Sequential | Order::Interleaved { .. } | Order::Staggered | Order::Shuffled
+        );
+        let forever = Nanos(u64::MAX);
+        let is_special = is_stream
+            || bytes.is_some()
+            || list.is_some()
+            || cut.is_some()
+            || places.shift > 0
+            || generator.stop.time_limit.is_some();
+        let shape = Shape {
+            sharing: generator.sharing,
+            places,
+            reads: Reads::new(generator),
+            read_sizes: Sizes::new(generator.sizes(Op::Read)),
+            write_sizes: Sizes::new(generator.sizes(Op::Write)),
+            size_draws: Draws::new(setting.seed, stream, Purpose::Size),
+            has_laps: is_in_order && !is_stream,
+            is_stream,
+            is_walked: is_stream || bytes.is_some() || timetable.is_walked(),
+            requests,
+            cut: cut.unwrap_or((u64::MAX, 0)),
+            bytes: bytes.map(|bytes| (bytes, generator.stop.cut_last)),
+            end: generator.stop.end().unwrap_or(forever),
+            time_limit: generator.stop.time_limit.unwrap_or(forever),
+            ramp: generator.stop.ramp,
+            is_special,
+        };
+        let (seed, stream) = setting.of_addresses(generator);
+        let addresses = Addresses::new(&generator.order, places.count, places.step, seed, stream);
+        Ok(Generated {
+            shape,
+            addresses,
+            list,
+            share: Share::new(Sharing::Rounds, 0, 1),
+            timetable,
+            sequence: 0,
+            index: 0,
+            lap: 0,
+            position: if is_stream { places.shift * places.step } else { 0 },
+            issued: 0,
+        })
+    }
+
+    /// The share of job `job`, from 0, of `jobs`, before the first request is asked for: all jobs together issue what
+    /// one alone would, and each gets its own in order.
+    ///
+    /// # Panics
+    /// If there is no such job.
+    pub fn part(mut self, job: u32, jobs: u32) -> Generated {
+        assert!(job < jobs, "job {job} of {jobs}");
+        self.share = Share::new(self.shape.sharing, job, jobs);
+        self.advance(self.share.first());
+        self
+    }
+
+    /// The next request; `now` is the time since the start of the pass.
+    #[inline]
+    pub fn next_item(&mut self, now: Nanos) -> Option<Item> {
+        let item = self.item(now)?;
+        let steps = self.share.step();
+        self.advance(steps);
+        Some(item)
+    }
+
+    #[inline]
+    fn item(&self, now: Nanos) -> Option<Item> {
+        let (shape, sequence, due) = (&self.shape, self.sequence, self.timetable.due());
+        let time = due.unwrap_or(now);
+        if sequence >= shape.requests || time >= shape.end {
+            return None;
+        }
+        let (op, extent) = match shape.is_special {
+            false => {
+                let op = shape.op(sequence);
+                let length = shape.length(sequence, op);
+                let place = self.addresses.block(sequence, self.index, shape.places.count);
+                (op, Extent { offset: shape.places.offset(place), length })
+            }
+            true => self.special(time.max(now))?,
+        };
+        Some(Item { sequence, load_time: time, due, op, extent, ramp: time < shape.ramp })
+    }
+
+    /// Operation and place of a request that takes more than its number to know; none when its pass is over.
+    #[inline(never)]
+    fn special(&self, time: Nanos) -> Option<(Op, Extent)> {
+        let (shape, sequence) = (&self.shape, self.sequence);
+        if time >= shape.time_limit || shape.bytes.is_some_and(|(bytes, _)| self.issued >= bytes) {
+            return None;
+        }
+        if let Some(list) = &self.list {
+            let Listed { op, extent } = *list.get(sequence as usize)?;
+            return Some((op, Extent { offset: shape.places.base.saturating_add(extent.offset), ..extent }));
+        }
+        let op = shape.op(sequence);
+        let length = shape.length(sequence, op);
+        let length = match shape.bytes {
+            None if sequence == shape.cut.0 => shape.cut.1,
+            Some((bytes, true)) => length.min(bytes - self.issued),
+            None | Some((_, false)) => length,
+        };
+        let offset = if shape.is_stream {
+            shape.places.base.saturating_add(shape.places.fit(self.position, length))
+        } else {
+            let place = self.addresses.block(sequence, self.index, shape.places.count);
+            shape.places.offset(shape.places.moved(place))
+        };
+        Some((op, Extent { offset, length }))
+    }
+
+    #[inline]
+    fn advance(&mut self, steps: u64) {
+        if self.shape.is_walked {
+            (0..steps).for_each(|i| self.walk(self.sequence.saturating_add(i)));
+        } else {
+            self.timetable.jump(steps);
+        }
+        self.sequence = self.sequence.saturating_add(steps);
+        if self.shape.has_laps {
+            self.index += steps;
+            if self.index >= self.shape.places.count {
+                self.wrap();
+            }
+        }
+    }
+
+    /// Passes over one request.
+    fn walk(&mut self, number: u64) {
+        let shape = &self.shape;
+        let needs_length = shape.is_stream || shape.bytes.is_some() || self.timetable.needs_sizes();
+        let length = if needs_length { shape.length(number, shape.op(number)) } else { 0 };
+        self.timetable.walk(number, length);
+        self.issued = self.issued.saturating_add(length);
+        if shape.is_stream {
+            self.position = shape.places.fit(self.position, length) + length;
+        }
+    }
+
+    #[cold]
+    fn wrap(&mut self) {
+        self.lap += self.index / self.shape.places.count;
+        self.index %= self.shape.places.count;
+        self.addresses.set_lap(self.lap);
+    }
+}
+
+impl Shape {
+    #[inline]
+    fn op(&self, number: u64) -> Op {
+        let is_read = match self.reads {
+            Reads::All => true,
+            Reads::OfHundred(mask) => mask >> (number % 100) & 1 == 1,
+            Reads::OfPass(mix) => mix.is_read(number),
+        };
+        if is_read { Op::Read } else { Op::Write }
+    }
+
+    #[inline]
+    fn length(&self, number: u64, op: Op) -> u64 {
+        let sizes = if op == Op::Read { &self.read_sizes } else { &self.write_sizes };
+        sizes.draw(|| self.size_draws.at(number))
+    }
+}
+
+impl Reads {
+    fn new(generator: &Generator) -> Reads {
+        let percent = generator.read_percent;
+        let is_whole = percent.parts().is_multiple_of(Decimal::whole(1).parts());
+        match generator.sharing {
+            _ if !generator.writes() => Reads::All,
+            Sharing::Rounds if is_whole => {
+                Reads::OfHundred(of_hundred(percent.parts() / Decimal::whole(1).parts()))
+            }
+            Sharing::Rounds | Sharing::Striped => Reads::OfPass(generator.read_mix()),
+        }
+    }
+}
+
+/// Reads spread evenly, exactly `percent` in every 100 requests.
+fn of_hundred(percent: u64) -> u128 {
+    let until = |n: u64| n * percent / 100;
+    (0..100).filter(|n| until(n + 1) > until(*n)).fold(0, |mask, n| mask | 1 << n)
+}
+
+fn check_zones(order: &Order, region: u64) -> Result<(), Unfit> {
+    let Order::Zoned(zones) = order else { return Ok(()) };
+    let bytes = zones.iter().map(|zone| if let Space::Bytes(bytes) = zone.space { bytes.0 } else { 0 });
+    let zones = bytes.fold(0u64, u64::saturating_add);
+    if zones <= region { Ok(()) } else { Err(Unfit::Zones { zones, region }) }
+}
+
+impl Source for Generated {
+    fn next(&mut self, now: Nanos) -> Result<Option<Item>, LoadError> {
+        Ok(self.next_item(now))
+    }
+
+    fn upcoming(&self, now: Nanos) -> Option<Item> {
+        self.item(now)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! A workload of which everything is known that can be known before its first request.
+
+use crate::{Facts, Listed};
+use iosonar_plan::{Decimal, Generator, LoadPace, Nanos, Op, TraceReplay};
+use std::sync::Arc;
+
+/// A workload and what was found out about it.
+#[derive(Debug, Clone)]
+pub enum Known {
+    /// A recorded load, and what its scan has counted; nothing of standard input.
+    Trace(TraceReplay, Option<Facts>),
+    /// A generated workload.
+    Generated {
+        /// What the plan says.
+        generator: Generator,
+        /// What its list holds, where the order is that of one.
+        list: Option<Arc<[Listed]>>,
+    },
+}
+
+impl Known {
+    /// What the requests are called in messages and in the archive.
+    pub fn name(&self) -> String {
+        match self {
+            Known::Trace(load, _) if load.filter.is_empty() => load.file.display().to_string(),
+            Known::Trace(load, _) => format!("{} | {}", load.file.display(), load.filter),
+            Known::Generated { generator, .. } => generator.to_string(),
+        }
+    }
+
+    /// What the scan of a recorded load has counted.
+    pub fn facts(&self) -> Option<&Facts> {
+        if let Known::Trace(_, facts) = self { facts.as_ref() } else { None }
+    }
+
+    /// Whether anything is written; where nobody knows, it may be.
+    pub fn writes(&self) -> bool {
+        match self {
+            Known::Trace(_, facts) => facts.as_ref().is_none_or(|facts| facts.writes > 0),
+            Known::Generated { list: Some(list), .. } => list.iter().any(|entry| entry.op == Op::Write),
+            Known::Generated { generator, .. } => generator.writes(),
+        }
+    }
+
+    /// The longest request in bytes, before it is brought onto the target; none where nobody knows.
+    pub fn longest(&self) -> Option<u64> {
+        match self {
+            Known::Trace(_, facts) => Some(facts.as_ref()?.max_length),
+            Known::Generated { list: Some(list), .. } => list.iter().map(|entry| entry.extent.length).max(),
+            Known::Generated { generator, .. } => Some(generator.longest()),
+        }
+    }
+
+    /// Bytes of memory for requests that filters hold.
+    pub fn held_bytes(&self) -> u64 {
+        self.facts().map_or(0, |facts| facts.held_bytes)
+    }
+
+    /// Whether each request begins and ends at multiples of `block` bytes by itself; a recorded load is brought there.
+    pub fn is_aligned(&self, block: u64) -> bool {
+        let Known::Generated { generator, list } = self else { return true };
+        let listed = list.iter().flat_map(|list| list.iter());
+        let mut listed = listed.flat_map(|entry| [entry.extent.offset, entry.extent.length]);
+        // A list's lengths are its own.
+        let moved = [generator.offset.0, generator.pass_offset.0].iter().all(|n| n.is_multiple_of(block));
+        let is_whole = if list.is_some() { moved } else { generator.is_aligned(block) };
+        is_whole && listed.all(|n| n.is_multiple_of(block))
+    }
+
+    /// First byte behind all requests of `passes` passes, where addresses do not depend on the target.
+    pub fn end(&self, passes: u32) -> Option<u64> {
+        let Known::Generated { generator, list } = self else { return None };
+        let Some(list) = list else { return generator.end(passes) };
+        let end = list.iter().map(|entry| entry.extent.end()).max().unwrap_or(0);
+        let moved = generator.pass_offset.0.saturating_mul(passes.saturating_sub(1).into());
+        Some(end.saturating_add(generator.offset.0).saturating_add(moved))
+    }
+
+    /// Requests of a pass on a target of `size` bytes, where that is certain before the start.
+    pub fn requests(&self, size: u64) -> Option<u64> {
+        match self {
+            Known::Trace(TraceReplay { pace: LoadPace::Rising(rising), .. }, facts) => {
+                facts.as_ref().map(|facts| facts.requests.min(rising.requests()))
+            }
+            Known::Trace(_, facts) => facts.as_ref().map(|facts| facts.requests),
+            // A pass that may end by time first has no certain number.
+            Known::Generated { generator, .. }
+                if generator.stop.runtime.is_some() || generator.stop.time_limit.is_some() =>
+            {
+                None
+            }
+            Known::Generated { generator, list } => {
+                let listed = list.as_ref().map(|list| list.len() as u64);
+                generator.requests_on(size).into_iter().chain(listed).min()
+            }
+        }
+    }
+
+    /// Requests of a pass that are due by `now`; none where they have no times of their own.
+    pub fn due_until(&self, now: Nanos) -> Option<u64> {
+        match self {
+            Known::Trace(load, facts) => match load.pace {
+                LoadPace::Rising(rising) => facts.as_ref().map(|f| f.requests.min(rising.until(now) as u64)),
+                LoadPace::Original => facts.as_ref().map(|f| f.demand.until(load.speed.unscale(now))),
+                LoadPace::Asap => None,
+            },
+            Known::Generated { generator, .. } => generator.due_until(now),
+        }
+    }
+
+    /// How long a pass takes at least, by the last due time; none where nobody knows.
+    pub fn span(&self) -> Option<Nanos> {
+        match self {
+            Known::Trace(load, facts) => match load.pace {
+                LoadPace::Original => {
+                    facts.as_ref().map(|f| load.speed.scale(f.last.saturating_sub(f.first)))
+                }
+                LoadPace::Rising(rising) => facts.as_ref().map(|f| rising.over.min(rising.due(f.requests))),
+                LoadPace::Asap => Some(Nanos(0)),
+            },
+            Known::Generated { generator, .. } => generator.stop.end(),
+        }
+    }
+
+    /// What a list holds that was not asked for: writes where all are reads.
+    pub fn unasked(&self) -> Option<&'static str> {
+        let Known::Generated { generator, list: Some(list) } = self else { return None };
+        let has_write = list.iter().any(|entry| entry.op == Op::Write);
+        (has_write && generator.read_percent == Decimal::whole(100)).then_some(
+            "it holds writes, and only reads were asked for: ask for writes too, or use another list",
+        )
+    }
+}

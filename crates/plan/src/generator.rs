@@ -1,0 +1,459 @@
+//! A generated workload: addresses × sizes × mix of operations × arrivals × limit.
+
+use crate::sizes::BlockSizes;
+use crate::strict::no_fields;
+use crate::units::plain;
+use crate::{ByteSize, Decimal, Nanos, Op, ReadMix, Rising, Space, Zone};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+
+/// A generated workload.
+///
+/// Its requests are numbered from 0, and each is a function of plan, seed, pass and number alone, never of depth, engine
+/// or timing. The number of jobs changes no address; with [`Sharing::Striped`] it decides which requests are the reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Generator {
+    /// In which order addresses follow each other.
+    pub order: Order,
+    /// Bytes of each request; of each read, where writes have sizes of their own.
+    pub block_size: BlockSizes,
+    /// Bytes of each write; none: as `block_size`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_block_size: Option<BlockSizes>,
+    /// Share of reads in percent, 0 to 100; how exact it is, `sharing` says.
+    #[serde(serialize_with = "plain")]
+    pub read_percent: Decimal,
+    /// Where the region begins.
+    #[serde(default)]
+    pub offset: ByteSize,
+    /// What pass k, from 0, adds to every address k times.
+    #[serde(default, skip_serializing_if = "is_no_bytes")]
+    pub pass_offset: ByteSize,
+    /// Length of the region, in bytes or as a share of the target. None: to the end of the target; with
+    /// [`AtEnd::Extend`] the bytes of a pass, where the target has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<Space>,
+    /// Drawn and staggered addresses are multiples of this, counted from `offset`; none: of the smallest request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<ByteSize>,
+    /// What happens at the end of the region.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub at_end: AtEnd,
+    /// Seed of its addresses, below 2^63: equal seeds give equal addresses on all targets. None: the plan's, with other
+    /// addresses on each target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// All passes draw the same addresses.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub same_each_pass: bool,
+    /// How many issuing loops share the requests, 1 to 1024. The plan's depth holds for each of them.
+    #[serde(default = "one_job", skip_serializing_if = "is_one_job")]
+    pub jobs: u32,
+    /// How they share requests and reads.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sharing: Sharing,
+    /// When each request is due.
+    pub pace: Pace,
+    /// When a pass ends.
+    pub stop: Stop,
+}
+
+fn one_job() -> u32 {
+    1
+}
+
+fn is_one_job(jobs: &u32) -> bool {
+    *jobs == 1
+}
+
+fn is_no_bytes(bytes: &ByteSize) -> bool {
+    bytes.0 == 0
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// What happens at the end of the region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtEnd {
+    /// Addresses begin again at the begin of the region, which lies in the target.
+    #[default]
+    Wrap,
+    /// Addresses do not depend on the size of the target: a file grows by what is written behind its end, and a read that
+    /// finds nothing there ends the pass of its job. In order they begin again at the end of a region that is given; where
+    /// none is, only time ends a pass, and the target does not grow, at its end.
+    Extend,
+}
+
+/// How jobs share the requests of a pass, and which requests are reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// Each round gives every job one request, and chance decides who comes first. Reads are spread evenly: a whole
+    /// percentage is exact in every hundred requests, others over the pass.
+    #[default]
+    Rounds,
+    /// Request i belongs to job i mod `jobs`, as XDD's queue threads have it (manual 10.3). Reads are exact over the pass,
+    /// and in each job to less than one request ([`ReadMix`]).
+    Striped,
+}
+
+/// Order of addresses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Order {
+    /// One after the other.
+    Sequential,
+    /// Request i at i · `every` requests behind the offset (XDD manual 4.6).
+    Interleaved {
+        /// 1: each right behind the one before.
+        every: u32,
+    },
+    /// In ascending order, spread evenly over the region: the last request ends before the region does (XDD manual 4.8).
+    Staggered,
+    /// All at the offset.
+    Fixed,
+    /// As a list says, which tells operation and size of each request, too.
+    List {
+        /// A seek list in XDD's form.
+        file: PathBuf,
+    },
+    /// Uniformly at random, independent of each other: addresses repeat.
+    Random,
+    /// At random without repeats: each block once in every lap through the region, each lap in an order of its own.
+    Shuffled,
+    /// The k-th hottest block is drawn with a probability proportional to k^-theta; hot blocks lie scattered.
+    Zipf {
+        /// Above 0, at most 10.
+        theta: Decimal,
+    },
+    /// A share `h` of the blocks is drawn with a probability of 1 - `h`, and so again within that share; hot blocks
+    /// lie scattered.
+    Pareto {
+        /// Above 0, below 1.
+        h: Decimal,
+    },
+    /// Normally distributed around the middle of the region, and cut off at its ends.
+    Normal {
+        /// Standard deviation in percent of the region: above 0, at most 100.
+        deviation: Decimal,
+    },
+    /// Uniformly at random within zones, which follow each other from the beginning of the region.
+    Zoned(Vec<Zone>),
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Order::Sequential => f.write_str("sequential"),
+            Order::Interleaved { .. } => f.write_str("interleaved"),
+            Order::Staggered => f.write_str("staggered"),
+            Order::Fixed => f.write_str("fixed"),
+            Order::List { file } => write!(f, "{}", file.display()),
+            Order::Random => f.write_str("random"),
+            Order::Shuffled => f.write_str("shuffled"),
+            Order::Zipf { theta } => write!(f, "zipf {theta}"),
+            Order::Pareto { h } => write!(f, "pareto {h}"),
+            Order::Normal { deviation } => write!(f, "normal {deviation}"),
+            Order::Zoned(_) => f.write_str("zoned"),
+        }
+    }
+}
+
+/// When a pattern's requests are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Pace {
+    /// Closed loop: the next as soon as fewer than the plan's depth are in flight.
+    #[serde(deserialize_with = "no_fields")]
+    Closed,
+    /// Open loop by requests: at times that do not depend on the target.
+    Rate {
+        /// Requests per second, above 0, at most 1 000 000 000.
+        #[serde(serialize_with = "plain")]
+        iops: Decimal,
+        /// How the times are spread.
+        process: Process,
+    },
+    /// Open loop by bytes: at times that do not depend on the target.
+    Bandwidth {
+        /// Bytes per second that are asked for, 1 byte to 1 PiB.
+        bytes_per_second: ByteSize,
+        /// How the times are spread.
+        process: Process,
+    },
+    /// Open loop by requests, faster and faster.
+    Rising(Rising),
+}
+
+/// Arrival process of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Process {
+    /// Equal distances; with a bandwidth, distances that follow the bytes asked for before.
+    Constant,
+    /// Exponentially distributed distances, whatever the sizes; with a bandwidth, their mean is that of the sizes
+    /// divided by it.
+    Poisson,
+    /// Equal distances, the first before request 0: request i is due after i + 1 of them (XDD's throttle).
+    Trailing,
+}
+
+/// When a pass ends: at the first of what is given. Something is, but of a list, which ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// After this many requests, those of the ramp included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// After requests of so many bytes, those of the ramp included; the last request may go beyond. A share is that of the
+    /// region, rounded down to whole requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Space>,
+    /// The last request is shorter where `bytes` is no multiple of its size.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cut_last: bool,
+    /// When this much time has passed since the end of the ramp. Requests that are due before go, however late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Nanos>,
+    /// When this much time has passed since the start of the pass: what has not gone by then, does not go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<Nanos>,
+    /// From the start of the pass on: requests of this time are carried out and recorded, but marked, so that figures
+    /// leave them out. Nothing is reset at its end.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub ramp: Nanos,
+}
+
+fn is_no_time(time: &Nanos) -> bool {
+    time.0 == 0
+}
+
+impl Stop {
+    /// When the pass ends by time, counted from its start; none: by its requests only.
+    pub fn end(&self) -> Option<Nanos> {
+        self.runtime.map(|runtime| Nanos(runtime.0.saturating_add(self.ramp.0)))
+    }
+}
+
+impl Generator {
+    /// Requests of one size in this order, that only read, through a region once.
+    pub fn new(order: Order, size: ByteSize) -> Generator {
+        Generator {
+            order,
+            block_size: size.into(),
+            write_block_size: None,
+            read_percent: Decimal::whole(100),
+            offset: ByteSize(0),
+            pass_offset: ByteSize(0),
+            region: None,
+            unit: None,
+            at_end: AtEnd::Wrap,
+            seed: None,
+            same_each_pass: false,
+            jobs: 1,
+            sharing: Sharing::Rounds,
+            pace: Pace::Closed,
+            stop: Stop { bytes: Some(Space::Percent(100)), ..Stop::default() },
+        }
+    }
+
+    /// Sizes of reads or of writes.
+    pub fn sizes(&self, op: Op) -> &BlockSizes {
+        match (op, &self.write_block_size) {
+            (Op::Write, Some(sizes)) => sizes,
+            _ => &self.block_size,
+        }
+    }
+
+    /// Whether anything may be written. What a list asks for is known only once it is read.
+    pub fn writes(&self) -> bool {
+        self.read_percent < Decimal::whole(100)
+    }
+
+    /// Sizes of the operations that occur.
+    fn used_sizes(&self) -> impl Iterator<Item = &BlockSizes> {
+        let reads = (self.read_percent > Decimal::whole(0)).then(|| self.sizes(Op::Read));
+        let writes = self.writes().then(|| self.sizes(Op::Write));
+        reads.into_iter().chain(writes)
+    }
+
+    /// The one size of all requests, if they have one.
+    pub fn fixed_size(&self) -> Option<u64> {
+        let (least, most) = (self.smallest(), self.longest());
+        (least == most).then_some(least)
+    }
+
+    /// The smallest request in bytes.
+    pub fn smallest(&self) -> u64 {
+        self.used_sizes().map(BlockSizes::least).min().unwrap_or_default()
+    }
+
+    /// The longest request in bytes.
+    pub fn longest(&self) -> u64 {
+        self.used_sizes().map(BlockSizes::most).max().unwrap_or_default()
+    }
+
+    /// Drawn and staggered addresses are multiples of it, in bytes, counted from the offset.
+    pub fn unit(&self) -> u64 {
+        self.unit.map_or(self.smallest(), |unit| unit.0)
+    }
+
+    /// Mean size of a request in bytes: exact up to rounding.
+    pub fn mean_size(&self) -> f64 {
+        let reads = self.read_percent.as_f64();
+        (reads * self.sizes(Op::Read).mean() + (100.0 - reads) * self.sizes(Op::Write).mean()) / 100.0
+    }
+
+    /// Which of its requests are reads, where they are exact over the pass; not of a list, which names the operation of
+    /// each.
+    pub fn read_mix(&self) -> ReadMix {
+        let jobs = if self.sharing == Sharing::Striped { self.jobs } else { 1 };
+        ReadMix::new(self.read_percent, jobs, self.count())
+    }
+
+    /// Requests of a pass, where they can be counted without knowing the target.
+    pub fn count(&self) -> Option<u64> {
+        let bytes =
+            self.stop.bytes.and_then(|space| if let Space::Bytes(b) = space { Some(b.0) } else { None });
+        let of_bytes = bytes.zip(self.fixed_size().filter(|length| *length > 0));
+        let of_bytes = of_bytes.map(|(bytes, length)| bytes.div_ceil(length));
+        self.stop.requests.into_iter().chain(of_bytes).min()
+    }
+
+    /// Bytes of a pass, where they can be counted without knowing the target.
+    pub fn amount(&self) -> Option<u64> {
+        let size = self.fixed_size()?;
+        let last = self.count()?.saturating_sub(1);
+        Some(last.saturating_mul(size).saturating_add(self.length_of_fixed(last, size)))
+    }
+
+    /// Length of request `number` where all have `size`, but for a last one that is cut.
+    fn length_of_fixed(&self, number: u64, size: u64) -> u64 {
+        match self.stop.bytes {
+            Some(Space::Bytes(all)) if self.stop.cut_last => {
+                size.min(all.0.saturating_sub(number.saturating_mul(size)))
+            }
+            _ => size,
+        }
+    }
+
+    /// Length of the last request of a pass, where it is cut.
+    pub fn cut_length(&self) -> Option<u64> {
+        let (size, last) = (self.fixed_size()?, self.count()?.checked_sub(1)?);
+        Some(self.length_of_fixed(last, size)).filter(|length| *length < size)
+    }
+
+    /// Length of the region on a target of `size` bytes.
+    pub fn region_on(&self, size: u64) -> u64 {
+        let room = size.saturating_sub(self.offset.0);
+        self.region.map_or(room, |region| region.of(size).min(room))
+    }
+
+    /// Bytes after which a pass ends on a target of `size` bytes, if it does.
+    pub fn bytes_on(&self, size: u64) -> Option<u64> {
+        Some(match self.stop.bytes? {
+            Space::Bytes(bytes) => bytes.0,
+            share => {
+                let bytes = share.of(self.region_on(size));
+                bytes - bytes % self.fixed_size().unwrap_or(1).max(1)
+            }
+        })
+    }
+
+    /// Requests after which a pass ends on a target of `size` bytes, where a number is known before the start.
+    pub fn requests_on(&self, size: u64) -> Option<u64> {
+        let of_bytes = self.bytes_on(size).zip(self.fixed_size().filter(|length| *length > 0));
+        let of_bytes = of_bytes.map(|(bytes, length)| bytes.div_ceil(length));
+        self.stop.requests.into_iter().chain(of_bytes).min()
+    }
+
+    /// Whether only time ends a pass.
+    pub fn ends_by_time(&self) -> bool {
+        self.stop.requests.is_none() && self.stop.bytes.is_none() && !matches!(self.order, Order::List { .. })
+    }
+
+    /// Whether each request begins and ends at multiples of `block` bytes; not of a list, whose places are known only once
+    /// it is read.
+    pub fn is_aligned(&self, block: u64) -> bool {
+        let fits = |bytes: u64| bytes.is_multiple_of(block);
+        let is_scattered = !matches!(
+            self.order,
+            Order::Sequential | Order::Interleaved { .. } | Order::Fixed | Order::List { .. }
+        );
+        let unit = self.unit.filter(|_| is_scattered).map(|unit| unit.0);
+        let moved = [self.offset.0, self.pass_offset.0, self.cut_length().unwrap_or(0)];
+        moved.into_iter().chain(unit).all(fits) && self.used_sizes().all(|sizes| sizes.all(fits))
+    }
+
+    /// Highest byte that any pass of `passes` reaches, of addresses that do not depend on the target; none where only time
+    /// ends a pass, and of a list.
+    pub fn end(&self, passes: u32) -> Option<u64> {
+        let size = self.longest();
+        let region = || match self.region {
+            Some(Space::Bytes(bytes)) => Some(bytes.0),
+            Some(Space::Percent(_)) => None,
+            None => self.amount(),
+        };
+        let in_order = |every: u32| {
+            let Some(count) = self.count() else { return self.region.and_then(|_| region()) };
+            let (step, last) = (size.saturating_mul(every.into()), count.saturating_sub(1));
+            Some(last.saturating_mul(step).saturating_add(self.length_of_fixed(last, size)))
+        };
+        let span = match &self.order {
+            Order::Fixed => size,
+            Order::Sequential if self.fixed_size().is_none() => match self.stop.bytes? {
+                Space::Bytes(bytes) => bytes.0.saturating_add(size),
+                Space::Percent(_) => return None,
+            },
+            Order::Sequential => in_order(1)?,
+            Order::Interleaved { every } => in_order(*every)?,
+            Order::List { .. } => return None,
+            _ => region()?.max(size),
+        };
+        // At the end of a region, the next request is at its begin.
+        let span = match self.region {
+            Some(Space::Bytes(region)) => span.min(region.0.max(size)),
+            _ => span,
+        };
+        let moved = self.pass_offset.0.saturating_mul(u64::from(passes.saturating_sub(1)));
+        Some(self.offset.0.saturating_add(moved).saturating_add(span))
+    }
+
+    /// Requests per second on average, of a rising rate while it rises; none in a closed loop.
+    pub fn mean_iops(&self) -> Option<f64> {
+        match self.pace {
+            Pace::Closed => None,
+            Pace::Rate { iops, .. } => Some(iops.as_f64()),
+            Pace::Bandwidth { bytes_per_second, .. } => Some(bytes_per_second.0 as f64 / self.mean_size()),
+            Pace::Rising(rising) => Some(rising.until(rising.over) / rising.over.as_secs_f64()),
+        }
+    }
+
+    /// Requests that are due before a time, on average; none in a closed loop.
+    pub fn due_until(&self, now: Nanos) -> Option<u64> {
+        match self.pace {
+            Pace::Rising(rising) => Some(rising.until(now) as u64),
+            _ => self.mean_iops().map(|iops| (now.as_secs_f64() * iops) as u64),
+        }
+    }
+}
+
+impl fmt::Display for Generator {
+    /// What results call it: `random 4KiB 70% read`, `zipf 1.1 4KiB-64KiB 100% read`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Order::List { .. } = self.order {
+            return self.order.fmt(f);
+        }
+        let (least, most) = (ByteSize(self.smallest()), ByteSize(self.longest()));
+        write!(f, "{} {least}", self.order)?;
+        if most > least {
+            write!(f, "-{most}")?;
+        }
+        write!(f, " {}% read", self.read_percent)
+    }
+}
