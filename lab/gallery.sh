@@ -67,8 +67,8 @@ throttled() { # DEVICE IOPS COMMAND...
 LAB_GROUP=
 trap '[[ -z $LAB_GROUP ]] || rmdir "$LAB_GROUP" 2> /dev/null || true; lab_undo' EXIT
 
-natural=windows-mssql.load.gz
-[[ ! -e $here/../shared/loads/$natural ]] || cp "$here/../shared/loads/$natural" .
+recorded=database.load.gz
+cp "$here/examples/loads/$recorded" .
 lab_loop DEVICE 1024
 
 say "fast: a small server"
@@ -87,12 +87,10 @@ fi
 say "a simulated device that stands still for 700 ms every 10 s"
 replay stall mixed.load.gz --target sim --engine sim --size 1GiB --sim-service 90us --sim-jitter 60us --sim-stall 700ms/10s
 
-if [[ -e $natural ]]; then
-    say "natural: the busy half minute of a database server, and what it demands"
-    replay natural "$natural" --target "$DEVICE" --destroy --start 2250 --duration 30
-    iosonar plot "$natural" --png --out load > /dev/null
-    iosonar analyze "$natural" > load.analysis.txt
-fi
+say "recorded: half a minute of a database, and what all of it demands"
+replay recorded "$recorded" --target "$DEVICE" --destroy --start 12 --duration 30
+iosonar plot "$recorded" --png --out load > /dev/null
+iosonar analyze "$recorded" > load.analysis.txt
 
 say "two devices under the same load"
 iosonar plot --compare fast stall --png --out compare > /dev/null
@@ -103,7 +101,7 @@ say "every figure of pictures, text and pages against show --json"
     --include-ignored figures_of_the_gallery)
 if command -v npm > /dev/null && command -v chromium > /dev/null; then
     mkdir pages
-    for run in fast ramp throttled stall natural; do
+    for run in fast ramp throttled stall recorded; do
         [[ -e $run/run.json ]] || continue
         iosonar report "$run" -o "pages/$run.html" > /dev/null
         iosonar show "$run" --json > "pages/$run.summary.json"
@@ -120,7 +118,7 @@ mkdir -p "$images"
 copy() { # FROM TO
     [[ ! -e $out/$1 ]] || cp "$out/$1" "$images/$2"
 }
-copy natural/plots/g01.latency.realtime.png sonar.png
+copy recorded/plots/g01.latency.realtime.png sonar.png
 copy stall/plots/g01.latency.realtime.png stall.png
 copy ramp/plots/g04.delay.setpoint.png collapse.png
 copy load/g30.ws_log.png working-set.png

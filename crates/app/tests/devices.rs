@@ -26,14 +26,14 @@ mod in_use;
 mod kernel;
 #[path = "devices/knee.rs"]
 mod knee;
-#[path = "devices/natural.rs"]
-mod natural;
 #[path = "devices/outputs.rs"]
 mod outputs;
 #[path = "devices/readers.rs"]
 mod readers;
 #[path = "devices/record.rs"]
 mod record;
+#[path = "devices/recorded.rs"]
+mod recorded;
 #[path = "devices/vm.rs"]
 mod vm;
 #[path = "devices/xdd.rs"]

@@ -4,6 +4,7 @@
 mod checker;
 mod command;
 mod hindered;
+mod loads;
 mod occupied;
 mod shown;
 mod signature;
@@ -13,6 +14,7 @@ mod trace;
 pub use checker::{Access, Verdict, check};
 pub use command::{Ended, Lab, records};
 pub use hindered::{CpuQuota, ReadLimit, WITHOUT_IO_URING};
+pub use loads::{load_of_others, own_load};
 pub use occupied::{MountedElsewhere, MountedNowhere, Zram, open_exclusively};
 pub use shown::{Shown, in_help, in_markdown};
 pub use signature::Signature;

@@ -3,7 +3,7 @@
 
 mod bad_input;
 mod model;
-mod natural;
+mod recorded;
 mod sampling;
 mod speed;
 

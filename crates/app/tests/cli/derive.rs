@@ -1,22 +1,66 @@
-//! `iosonar derive` against what another program made of the same loads (`transforms.expected.json`).
+//! `iosonar derive` against its rules, computed once more in an obvious way, and against what another program made of loads
+//! of others (`transforms.expected.json`).
 
 use crate::filter::{Row, expected, read, sha256};
 use crate::*;
-
-const MSSQL: &str = "windows-mssql.load.gz";
 
 fn rows_of(lab: &Lab, file: &str) -> Vec<Row> {
     read(&lab.expect_args(0, &["filter", "shift:0", file]).out)
 }
 
+/// The load of a split by the rules of docs/derive.md: windows of `window`, the last one left out, the one with the most
+/// requests first and of equally many the one whose number comes last as text; each m-th of them, end to end.
+fn dealt(rows: &[Row], window: u64, loads: usize, number: usize) -> (Vec<usize>, Vec<Row>) {
+    let of = |row: &Row| (row.0 / window) as usize;
+    let mut snippets = vec![Vec::new(); of(rows.last().unwrap()) + 1];
+    rows.iter().for_each(|row| snippets[of(row)].push(row.clone()));
+    snippets.pop();
+    assert!(snippets.iter().all(|snippet| !snippet.is_empty()));
+    let mut order: Vec<usize> = (0..snippets.len()).collect();
+    order.sort_by_key(|&n| (snippets[n].len(), n.to_string()));
+    order.reverse();
+    let mut made: Vec<Row> = Vec::new();
+    for &n in order.iter().skip(number).step_by(loads) {
+        let (first, begin) = (snippets[n][0].0, made.last().map_or(0, |row| row.0));
+        made.extend(snippets[n].iter().map(|(t, s, l, op)| (t - first + begin, *s, *l, op.clone())));
+    }
+    (order, made)
+}
+
 // 64
+#[test]
+fn the_busiest_snippets_come_first() {
+    let lab = lab();
+    let load = recorded(&lab, "database");
+    let rows = rows_of(&lab, &load);
+    let told = lab.expect(0, &format!("derive overload {load} --window 15s --out cut")).out;
+    for loads in [1, 2, 4] {
+        for number in 0..loads {
+            let name = format!("database.derived.{number:03}.of.{loads}.load.gz");
+            let (order, want) = dealt(&rows, 15 * S, loads, number);
+            assert_eq!(order.len(), 10);
+            assert_eq!(
+                rows_of(&lab, &format!("cut/database.derived.split.{loads:03}/{name}")),
+                want,
+                "{name}"
+            );
+            let size = |n: &usize| rows.iter().filter(|row| row.0 / (15 * S) == *n as u64).count();
+            let words: Vec<String> = order.iter().map(|n| format!("{n} ({})", size(n))).collect();
+            assert!(told.contains(&words.join(", ")), "{told}");
+        }
+    }
+    // 10 snippets are not enough for more loads.
+    let loads = |split: &str| std::fs::read_dir(lab.path(&format!("cut/database.derived.split.{split}")));
+    assert_eq!((loads("008").unwrap().count(), loads("128").unwrap().count()), (8, 10));
+    assert!(told.contains("118 more would hold nothing"), "{told}");
+}
+
+// 64: extra, where the load lies beside the repository.
 #[test]
 fn the_busiest_snippets_come_first_as_others_cut_them() {
     let lab = lab();
-    if !natural(&lab, "the_busiest_snippets_come_first_as_others_cut_them", MSSQL) {
-        return;
-    }
-    let told = lab.expect(0, &format!("derive overload {MSSQL} --out cut")).out;
+    let Some(load) = of_others(&lab, "windows-mssql") else { return };
+    let told = lab.expect(0, &format!("derive overload {load} --out cut")).out;
     let want = &expected()["derived windows-mssql window=300"];
     let word = |pair: &Value| format!("{} ({})", pair[1], pair[0]);
     let order: Vec<String> = want["order"].as_array().unwrap().iter().map(word).collect();
@@ -32,11 +76,6 @@ fn the_busiest_snippets_come_first_as_others_cut_them() {
             assert_eq!(sha256(&rows), want["sha256"], "{name}");
         }
     }
-    // 10 snippets are not enough for more loads.
-    let loads =
-        |split: &str| std::fs::read_dir(lab.path(&format!("cut/windows-mssql.derived.split.{split}")));
-    assert_eq!((loads("008").unwrap().count(), loads("128").unwrap().count()), (8, 10));
-    assert!(told.contains("118 more would hold nothing"), "{told}");
 }
 
 #[test]
@@ -87,10 +126,24 @@ fn loads_lie_side_by_side() {
 #[test]
 fn a_ramp_has_the_times_of_its_formula() {
     let lab = lab();
-    if !natural(&lab, "a_ramp_has_the_times_of_its_formula", "windows-shared-server.load.gz") {
-        return;
+    let load = recorded(&lab, "logs");
+    lab.expect(0, &format!("derive ramp {load} --growth 10 -o ramp.load.gz"));
+    let (rows, before) = (rows_of(&lab, "ramp.load.gz"), rows_of(&lab, &load));
+    let mut time = 0f64;
+    for (index, row) in rows.iter().enumerate() {
+        assert!(row.0.abs_diff((time * 1e9).round() as u64) <= 1, "request {index}");
+        time += 1.0 / (10.0 * time).max(1.0);
     }
-    lab.expect(0, "derive ramp windows-shared-server.load.gz --growth 10 -o ramp.load.gz");
+    let content = |rows: &[Row]| rows.iter().map(|r| (r.1, r.2, r.3.clone())).collect::<Vec<_>>();
+    assert_eq!(content(&rows), content(&before));
+}
+
+// 65: extra, where the load lies beside the repository.
+#[test]
+fn a_ramp_has_the_times_that_others_computed() {
+    let lab = lab();
+    let Some(load) = of_others(&lab, "windows-shared-server") else { return };
+    lab.expect(0, &format!("derive ramp {load} --growth 10 -o ramp.load.gz"));
     let rows = rows_of(&lab, "ramp.load.gz");
     let want = &expected()["ramped windows-shared-server speed=10"];
     assert_eq!(rows.len() as u64, want["requests"]);
@@ -99,9 +152,6 @@ fn a_ramp_has_the_times_of_its_formula() {
         let time: u64 = seconds.parse::<u64>().unwrap() * S + nanos.parse::<u64>().unwrap();
         assert!(rows[index.parse::<usize>().unwrap()].0.abs_diff(time) <= 1, "{index}");
     }
-    let before = rows_of(&lab, "windows-shared-server.load.gz");
-    let content = |rows: &[Row]| rows.iter().map(|r| (r.1, r.2, r.3.clone())).collect::<Vec<_>>();
-    assert_eq!(content(&rows), content(&before));
 }
 
 #[test]

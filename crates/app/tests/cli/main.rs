@@ -59,25 +59,30 @@ fn fixture(lab: &Lab, name: &str) {
     lab.file(name, std::fs::read(fixture_path(name)).expect("a fixture"));
 }
 
-/// A natural load, copied into the lab as `name`; false, and a line that says so, where there is none.
-fn natural(lab: &Lab, test: &str, name: &str) -> bool {
-    let loads = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/loads");
-    match std::fs::read(loads.join(name)) {
-        Ok(bytes) => {
-            lab.file(name, bytes);
-            true
-        }
-        Err(_) => {
-            iosonar_testkit::skip(test, &format!("{name} is not in {}", loads.display()));
-            false
-        }
-    }
+/// Copies a load of `examples/loads` into the lab; returns its name there.
+fn recorded(lab: &Lab, name: &str) -> String {
+    let file = format!("{name}.load.gz");
+    lab.file(&file, std::fs::read(iosonar_testkit::own_load(name)).expect("a load"));
+    file
+}
+
+/// The same for a load of others, where it lies beside the repository.
+fn of_others(lab: &Lab, name: &str) -> Option<String> {
+    let path = iosonar_testkit::load_of_others(name)?;
+    let file = format!("{name}.load.gz");
+    lab.file(&file, std::fs::read(path).expect("a load"));
+    Some(file)
 }
 
 /// Decompresses a fixture.
 fn plain(name: &str) -> String {
-    let file = std::fs::File::open(fixture_path(name)).expect("a fixture");
-    std::io::read_to_string(flate2::read::MultiGzDecoder::new(file)).expect("a gzip fixture")
+    plain_of(&fixture_path(name))
+}
+
+/// Decompresses a file.
+fn plain_of(path: &std::path::Path) -> String {
+    let file = std::fs::File::open(path).expect("a file");
+    std::io::read_to_string(flate2::read::MultiGzDecoder::new(file)).expect("a gzip file")
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -67,12 +67,6 @@ pub struct Line {
     pub op: Op,
 }
 
-/// The path of a natural load.
-pub fn natural(name: &str) -> Result<PathBuf, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/loads").join(name);
-    path.canonicalize().map_err(|_| format!("{name} is not in ../shared/loads"))
-}
-
 /// Every request of a load, in its order. Knows nothing of the product's reader.
 pub fn read_load(path: &Path) -> Vec<Line> {
     let bytes = std::fs::read(path).unwrap();

@@ -1,9 +1,10 @@
-//! The natural loads on loop devices, in time and as fast as possible, under every policy.
+//! Recorded loads on loop devices, in time and as fast as possible, under every policy.
 
 use crate::common::*;
 use iosonar_archive::{Marks, Outcome, Record};
 use iosonar_plan::SECTOR;
-use iosonar_testkit::{Image, LoopDevice};
+use iosonar_testkit::{Image, LoopDevice, own_load};
+use std::path::PathBuf;
 use std::time::Instant;
 
 const POLICIES: [&str; 4] = ["allow", "drop", "push-back", "order"];
@@ -52,61 +53,74 @@ fn assert_policy(records: &[Record], policy: &str, strong: u8) {
     }
 }
 
-fn timed(name: &str, start: u64, depth: u32) {
-    let load = match natural(name) {
-        Ok(load) => load,
-        Err(why) => return iosonar_testkit::skip(name, &why),
-    };
+/// A part of a load that is replayed at its own times.
+struct Part {
+    load: PathBuf,
+    start: u64,
+    depth: u32,
+    device: LoopDevice,
+    mebibytes: u64,
+}
+
+fn timed(part: &Part, policy: &str, strong: u8, engine: &str) {
+    let Part { load, start, depth, device, mebibytes } = part;
     let length = if std::env::var("IOSONAR_LONG").is_ok_and(|v| v == "1") { 30 } else { 10 };
-    let device = LoopDevice::random(1024);
     let second = 1_000_000_000;
-    let window: Vec<Line> = read_load(&load)
-        .into_iter()
-        .filter(|l| (start * second..(start + length) * second).contains(&l.time))
-        .collect();
-    for (policy, strong, engine) in [("push-back", 1, "uring"), ("order", 2, "threads")] {
-        let lab = lab();
-        let began = Instant::now();
-        lab.expect(
-            0,
-            &format!(
-                "replay {} -t {} --destroy --start {start} --duration {length} --overlap {policy} --strong {strong} --depth {depth} --engine {engine} -o out",
-                load.display(),
-                device.text()
-            ),
-        );
-        let records = in_order(lab.records("out"));
-        assert_is_window(&records, &window, 1 << 21, false);
-        assert_policy(&records, policy, strong);
-        let span = window.last().unwrap().time - window[0].time;
-        assert!(began.elapsed().as_nanos() as u64 > span);
-        let late = records.iter().filter_map(Record::delay).max().unwrap();
-        let waited = records.iter().filter(|r| r.released.is_some()).count();
-        println!(
-            "{name} {start}+{length} s, {engine} {policy} {strong}: {} requests, {waited} waited, latest {late}",
-            records.len()
-        );
-    }
+    let is_inside = |l: &Line| (start * second..(start + length) * second).contains(&l.time);
+    let window: Vec<Line> = read_load(load).into_iter().filter(is_inside).collect();
+    let lab = lab();
+    let began = Instant::now();
+    lab.expect(
+        0,
+        &format!(
+            "replay {} -t {} --destroy --start {start} --duration {length} --overlap {policy} --strong {strong} --depth {depth} --engine {engine} -o out",
+            load.display(),
+            device.text()
+        ),
+    );
+    let records = in_order(lab.records("out"));
+    assert_is_window(&records, &window, mebibytes << 11, false);
+    assert_policy(&records, policy, strong);
+    let span = window.last().unwrap().time - window[0].time;
+    assert!(began.elapsed().as_nanos() as u64 > span);
+    let late = records.iter().filter_map(Record::delay).max().unwrap();
+    let waited = records.iter().filter(|r| r.released.is_some()).count();
+    println!(
+        "{} {start}+{length} s, {engine} {policy} {strong}: {} requests, {waited} waited, latest {late}",
+        load.display(),
+        records.len()
+    );
 }
 
+/// Busy and quiet, side by side: most of the time each waits for its next request.
 #[test]
-fn busy_part_of_mssql_replays_in_time() {
+fn parts_of_recorded_loads_replay_in_time() {
     needs!();
-    timed("windows-mssql.load.gz", 2250, 128);
-}
-
-#[test]
-fn quiet_part_of_shared_server_replays_in_time() {
-    needs!();
-    timed("windows-shared-server.load.gz", 0, 16);
+    let made = lab();
+    let logs = own_load("logs");
+    // A request every 2.5 s, of an hour.
+    made.expect_args(0, &["filter", "sample:25 | scale:21", logs.to_str().unwrap(), "-o", "quiet.load.gz"]);
+    let busy = |mebibytes| Part {
+        load: own_load("database"),
+        start: 12,
+        depth: 128,
+        device: LoopDevice::random(mebibytes),
+        mebibytes,
+    };
+    let quiet =
+        |mebibytes| Part { load: made.path("quiet.load.gz"), start: 600, depth: 16, ..busy(mebibytes) };
+    let parts = [busy(1024), busy(1024), quiet(64), quiet(64)];
+    let how = [("push-back", 1, "uring"), ("order", 2, "threads")];
+    std::thread::scope(|scope| {
+        for (part, (policy, strong, engine)) in parts.iter().zip(how.into_iter().cycle()) {
+            scope.spawn(move || timed(part, policy, strong, engine));
+        }
+    });
 }
 
 /// The whole load as fast as possible, under all policies and conflict tables.
 fn whole(name: &str, device: &LoopDevice, size: u64) {
-    let load = match natural(name) {
-        Ok(load) => load,
-        Err(why) => return iosonar_testkit::skip(name, &why),
-    };
+    let load = own_load(name);
     let window = read_load(&load);
     for policy in POLICIES {
         for strong in 0..=2 {
@@ -133,16 +147,16 @@ fn whole(name: &str, device: &LoopDevice, size: u64) {
 }
 
 #[test]
-fn all_of_mssql_under_every_policy() {
+fn all_of_a_database_under_every_policy() {
     needs!();
-    // Larger than the recorded device, so nothing wraps; about 1 GiB of it is written.
-    whole("windows-mssql.load.gz", &LoopDevice::of(Image::sparse(25 << 10), &[]), 25 << 21);
+    // Larger than the load reaches, so nothing wraps.
+    whole("database", &LoopDevice::of(Image::sparse(3 << 10), &[]), 3 << 21);
 }
 
 #[test]
-fn all_of_shared_server_under_every_policy_wrapped() {
+fn all_of_a_compiler_under_every_policy_wrapped() {
     needs!();
-    whole("windows-shared-server.load.gz", &LoopDevice::random(256), 256 << 11);
+    whole("compiler", &LoopDevice::random(256), 256 << 11);
 }
 
 #[test]
