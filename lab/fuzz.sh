@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets and runs each of them for a while. They need a nightly compiler; without one the script says so
-# and exits with 0. cargo-fuzz is not needed.
+# Builds the fuzz targets and runs each of them for a while under libFuzzer. That needs a nightly compiler; without one the
+# driver of fuzz/src/main.rs runs them, which knows nothing of coverage. cargo-fuzz is not needed.
 #
 #     lab/fuzz.sh                          every target, ten minutes each
 #     lab/fuzz.sh SECONDS [TARGET...]      these targets, SECONDS each
@@ -16,18 +16,13 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 export RUSTUP_AUTO_INSTALL=0
-if ! cargo +nightly --version > /dev/null 2>&1; then
-    echo "SKIPPED: fuzz targets, because there is no nightly compiler (rustup toolchain install nightly)"
-    exit 0
-fi
-
 seconds=${1:-600}
 if ! [[ $seconds =~ ^[1-9][0-9]*$ ]]; then
     echo "usage: lab/fuzz.sh [SECONDS [TARGET...]]" >&2
     exit 2
 fi
 shift $(($# > 0))
-mapfile -t known < <(basename -s .rs fuzz/fuzz_targets/*.rs)
+mapfile -t known < <(basename -s .rs fuzz/src/targets/*.rs)
 for target; do
     if [[ " ${known[*]} " != *" $target "* ]]; then
         printf 'there is no fuzz target %s; the targets are: %s\n' "$target" "${known[*]}" >&2
@@ -35,10 +30,14 @@ for target; do
     fi
 done
 (($#)) || set -- "${known[@]}"
+if ! cargo +nightly --version > /dev/null 2>&1; then
+    echo "no nightly compiler (rustup toolchain install nightly): without coverage"
+    exec cargo run --quiet --locked --release -p iosonar-fuzz -- --seconds $((seconds * $#)) "$@"
+fi
 
 dir=${LAB_FUZZ_DIR:-$PWD/target/fuzz}
 host=$(rustc -vV | sed -n 's/^host: //p')
-mkdir -p "$dir"/{bin,corpus,findings,log}
+mkdir -p "$dir"/{bin,corpus,entry,findings,log}
 dir=$(cd "$dir" && pwd)
 
 # The instrumentation that libFuzzer needs, as cargo-fuzz sets it. `--target` keeps it away from build scripts.
@@ -46,13 +45,18 @@ build() {
     local coverage='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
         -Cllvm-args=-sanitizer-coverage-trace-compares'
-    local target bins=()
-    for target; do bins+=(--bin "$target"); done
-    RUSTFLAGS="$(xargs <<< "$coverage") --cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1" \
-        cargo +nightly build --quiet --release --manifest-path fuzz/Cargo.toml --target "$host" \
-        --target-dir "$dir/target" "${bins[@]}"
-    # Copies, so that a later build does not exchange a program that runs.
-    for target; do cp --remove-destination "$dir/target/$host/release/$target" "$dir/bin/$target"; done
+    local target
+    # One program for each: what a target does not call is not in it, and costs it nothing.
+    for target; do
+        printf 'libfuzzer_sys::fuzz_target!(|data: &[u8]| iosonar_fuzz::targets::%s::run(data));\n' "$target" \
+            > "$dir/entry/$target.rs"
+        RUSTFLAGS="$(xargs <<< "$coverage") --cfg fuzzing -Cdebug-assertions -Coverflow-checks -Ccodegen-units=1" \
+            IOSONAR_FUZZ_ENTRY=$dir/entry/$target.rs \
+            cargo +nightly build --quiet --release --manifest-path fuzz/libfuzzer/Cargo.toml --target "$host" \
+            --target-dir "$dir/target"
+        # A copy, so that a later build does not exchange a program that runs.
+        cp --remove-destination "$dir/target/$host/release/iosonar-libfuzzer" "$dir/bin/$target"
+    done
 }
 
 # What libFuzzer reports in its first and last status lines: `#123 INITED cov: 45 ft: 67 …`.

@@ -168,19 +168,6 @@ fn files_are_created_in_one_place() {
     assert!(judged > 200);
 }
 
-/// Fuzz targets are not built with everything else: they need another toolchain.
-#[test]
-fn the_fuzzed_command_line_has_every_module_of_options() {
-    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
-    let (target, main) = (read("fuzz/fuzz_targets/options.rs"), read("crates/app/src/main.rs"));
-    let modules = |text: &str| -> BTreeSet<String> {
-        let names = text.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix("args;"));
-        names.map(String::from).collect()
-    };
-    assert!(modules(&main).len() > 10);
-    assert_eq!(modules(&target), modules(&main));
-}
-
 /// Lines of the longest function of a file's product part, and its name.
 fn longest_function(text: &str) -> (usize, String) {
     let product = product(text);

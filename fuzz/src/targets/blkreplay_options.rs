@@ -1,11 +1,12 @@
 //! Any words as a blkreplay command line: an error in one line or a plan, never a panic, and the plan holds together and reads
 //! back.
-#![no_main]
 
 use iosonar_dialect_blkreplay::{Command, parse};
 use iosonar_plan::Plan;
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+/// See the module.
+pub fn run(data: &[u8]) {
+    let text = crate::text(data);
     let words: Vec<String> = text.split(' ').map(String::from).collect();
     match parse(&words) {
         Ok(Command::Run(settings)) => {
@@ -16,4 +17,4 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         Ok(Command::Usage) => {}
         Err(error) => assert!(!error.to_string().chars().any(char::is_control)),
     }
-});
+}

@@ -1,10 +1,10 @@
 //! Any bytes as a load, under every way of treating backward time: an error or requests, never a panic.
-#![no_main]
 
 use iosonar_load::{Recorded, Room, Source, Text, scan};
 use iosonar_plan::{Backward, LoadPace, TraceReplay, Nanos, Window};
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// See the module.
+pub fn run(data: &[u8]) {
     for backward in [Backward::Refuse, Backward::Sort, Backward::Shift] {
         let load = TraceReplay {
             file: "fuzz".into(),
@@ -23,4 +23,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             assert!(item.extent.length > 0);
         }
     }
-});
+}

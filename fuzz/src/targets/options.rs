@@ -1,38 +1,12 @@
-//! Any words as options, those in fio's words among them: an error or values, never a panic. The modules are those of the
-//! command, which is no library.
-#![no_main]
-#![allow(dead_code)]
+//! Any words as options, those in fio's words among them: an error or values, never a panic. The modules are
+//! those of the command, which is no library.
 
-#[path = "../../crates/app/src/analyze_args.rs"]
-mod analyze_args;
-#[path = "../../crates/app/src/args.rs"]
-mod args;
-#[path = "../../crates/app/src/blkreplay_args.rs"]
-mod blkreplay_args;
-#[path = "../../crates/app/src/check_args.rs"]
-mod check_args;
-#[path = "../../crates/app/src/compare_args.rs"]
-mod compare_args;
-#[path = "../../crates/app/src/convert_args.rs"]
-mod convert_args;
-#[path = "../../crates/app/src/derive_args.rs"]
-mod derive_args;
-#[path = "../../crates/app/src/knee_args.rs"]
-mod knee_args;
-#[path = "../../crates/app/src/means_args.rs"]
-mod means_args;
-#[path = "../../crates/app/src/plot_args.rs"]
-mod plot_args;
-#[path = "../../crates/app/src/record_args.rs"]
-mod record_args;
-#[path = "../../crates/app/src/run_args.rs"]
-mod run_args;
-#[path = "../../crates/app/src/steps_args.rs"]
-mod steps_args;
-
+use crate::args;
 use clap::Parser;
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+/// See the module.
+pub fn run(data: &[u8]) {
+    let text = crate::text(data);
     let _ = args::Cli::try_parse_from(["iosonar"].into_iter().chain(text.split_whitespace()));
     // Most that is wrong with a word is found in the options that have a form of their own.
     for option in
@@ -51,4 +25,4 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     }
     let _ = args::Cli::try_parse_from(["iosonar", "filter", text, "load"]);
     let _ = args::Cli::try_parse_from(["iosonar", "compare", "a", "b", "--fail-if", text]);
-});
+}

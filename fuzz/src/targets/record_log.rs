@@ -1,6 +1,5 @@
 //! Any bytes as a log of records: an error, or records and what was lost behind them. Checksums are made right in a
 //! second try, so that the packed records are reached, too; what is read packs into a log that reads the same.
-#![no_main]
 
 use iosonar_archive::{Frame, Record, read_log_from};
 use std::path::Path;
@@ -30,7 +29,8 @@ fn log_of(count: u32, payload: &[u8]) -> Vec<u8> {
     log
 }
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// See the module.
+pub fn run(data: &[u8]) {
     read(data);
     let Some((count, payload)) = data.split_first() else { return };
     let Some(records) = read(&log_of(1 + u32::from(*count), payload)) else { return };
@@ -39,4 +39,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let again = log_of(frame.count(), &frame.seal()[FRAME..]);
         assert_eq!(read(&again).expect("what was packed can be read"), records);
     }
-});
+}

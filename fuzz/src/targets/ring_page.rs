@@ -1,13 +1,13 @@
 //! Any bytes as pages of the kernel's trace ring buffer, and any text as their form: never a panic.
-#![no_main]
 
 use iosonar_trace::kernel::ring::{Forms, Pages};
 
-const PAGE: &str = include_str!("../../crates/trace/tests/fixtures/tracefs/format/header_page");
-const QUEUE: &str = include_str!("../../crates/trace/tests/fixtures/tracefs/format/block_bio_queue");
-const COMPLETE: &str = include_str!("../../crates/trace/tests/fixtures/tracefs/format/block_rq_complete");
+const PAGE: &str = include_str!("../../../crates/trace/tests/fixtures/tracefs/format/header_page");
+const QUEUE: &str = include_str!("../../../crates/trace/tests/fixtures/tracefs/format/block_bio_queue");
+const COMPLETE: &str = include_str!("../../../crates/trace/tests/fixtures/tracefs/format/block_rq_complete");
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// See the module.
+pub fn run(data: &[u8]) {
     let known = [("block_bio_queue", QUEUE.to_string()), ("block_rq_complete", COMPLETE.to_string())];
     let forms = Forms::parse(PAGE, known).expect("a kernel's own forms");
     let text = String::from_utf8_lossy(data).into_owned();
@@ -18,4 +18,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             pages.decode(page, &mut |event| assert!(event.is_possible()));
         });
     }
-});
+}

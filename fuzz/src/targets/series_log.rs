@@ -1,9 +1,10 @@
 //! Any text as the log of named samples: each line is a sample or is left out, and a sample reads back as it was.
-#![no_main]
 
 use iosonar_archive::parse_sample;
 
-libfuzzer_sys::fuzz_target!(|text: &str| {
+/// See the module.
+pub fn run(data: &[u8]) {
+    let text = crate::text(data);
     for line in text.split_inclusive('\n') {
         if let Some((time, value, name)) = parse_sample(line) {
             let again = format!("{time},{value},{name}\n");
@@ -11,4 +12,4 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             assert!(time2 == time && name2 == name && (value2 == value || value.is_nan()));
         }
     }
-});
+}

@@ -1,6 +1,5 @@
 //! Any bytes as a trace of any form: an error, bad entries or requests in order, never a panic, and never more requests than
 //! bytes. The first byte chooses the form.
-#![no_main]
 
 use iosonar_trace::fio::FioLog;
 use iosonar_trace::fio_latency::LatencyLog;
@@ -34,7 +33,8 @@ fn events<E: Events>(events: impl Fn() -> E, most: usize) {
     }
 }
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+/// See the module.
+pub fn run(data: &[u8]) {
     let Some((form, bytes)) = data.split_first() else { return };
     let most = bytes.len() + 1;
     Format::recognise(bytes);
@@ -56,4 +56,4 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
         _ => read(LatencyLog::new(bytes), most),
     }
-});
+}

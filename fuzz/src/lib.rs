@@ -1,0 +1,107 @@
+//! Fuzz targets: each is a function of any bytes that must not panic, and asserts what has to hold.
+//!
+//! A target is a file in `targets/` and a word in the list below; everything else takes it from there. No part of the
+//! product.
+
+mod input;
+
+pub use input::{Inputs, tokens};
+
+// The options of the command, which is no library: its modules look for each other at the root of their crate.
+macro_rules! options {
+    ($($module:ident = $path:literal),* $(,)?) => { $(#[allow(dead_code)] #[path = $path] mod $module;)* };
+}
+options! {
+    analyze_args = "../../crates/app/src/analyze_args.rs",
+    args = "../../crates/app/src/args.rs",
+    blkreplay_args = "../../crates/app/src/blkreplay_args.rs",
+    check_args = "../../crates/app/src/check_args.rs",
+    compare_args = "../../crates/app/src/compare_args.rs",
+    convert_args = "../../crates/app/src/convert_args.rs",
+    derive_args = "../../crates/app/src/derive_args.rs",
+    knee_args = "../../crates/app/src/knee_args.rs",
+    means_args = "../../crates/app/src/means_args.rs",
+    plot_args = "../../crates/app/src/plot_args.rs",
+    record_args = "../../crates/app/src/record_args.rs",
+    run_args = "../../crates/app/src/run_args.rs",
+    steps_args = "../../crates/app/src/steps_args.rs",
+}
+
+/// A fuzz target.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// The name of its file, of its seeds and of its dictionary.
+    pub name: &'static str,
+    /// Panics where something does not hold.
+    pub run: fn(&[u8]),
+}
+
+macro_rules! targets {
+    ($($name:ident),* $(,)?) => {
+        /// One file for each target.
+        pub mod targets { $(pub mod $name;)* }
+        /// Every target.
+        pub const TARGETS: &[Target] = &[$(Target { name: stringify!($name), run: targets::$name::run }),*];
+    };
+}
+targets! {
+    blkreplay_options,
+    load_lines,
+    options,
+    plan_toml,
+    record_log,
+    record_parquet,
+    replay_import,
+    ring_page,
+    seek_list,
+    series_log,
+    traces,
+    xdd_dump,
+    xdd_options,
+}
+
+/// Fails on some inputs: shows that the driver finds what is to be found.
+pub const BROKEN: Target = Target { name: "broken", run: |data| assert!(data.len() % 7 != 3, "broken") };
+
+/// The target of this name.
+pub fn target(name: &str) -> Option<Target> {
+    TARGETS.iter().chain([&BROKEN]).find(|target| target.name == name).copied()
+}
+
+/// The text that the bytes begin with.
+fn text(data: &[u8]) -> &str {
+    match std::str::from_utf8(data) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&data[..error.valid_up_to()]).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_file_is_in_the_list() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/targets");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<String> =
+            files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+        files.sort();
+        assert_eq!(files, TARGETS.iter().map(|target| target.name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_target_has_seeds_and_takes_them_and_what_they_become() {
+        for target in TARGETS {
+            let inputs = Inputs::new(target.name, 1).unwrap();
+            assert!(inputs.seeds() > 0, "{} has no seeds", target.name);
+            (0..inputs.seeds() as u64 + 20).for_each(|number| (target.run)(&inputs.get(number)));
+        }
+    }
+
+    #[test]
+    fn text_ends_where_it_stops_being_text() {
+        assert_eq!((text(b"abc"), text(b"ab\xffc"), text(b"\xff")), ("abc", "ab", ""));
+    }
+}
