@@ -19,6 +19,7 @@ import sys
 import time
 
 import convert
+import history
 import record
 from core import BLOCK, ENDING, Bench, Failed, Row, Skip, as_fast, at_least, at_most, per_request, say
 
@@ -32,7 +33,11 @@ code is 0 unless something could not be run. What is counted: docs/performance.m
   ./bench --pairs 7        more repetitions: a narrower picture on a noisy machine
   ./bench --tiny           each line for a moment: shows that it works, the figures mean nothing
 
-Results are appended to target/bench/results.jsonl, one JSON object for each row.
+  ./bench --keep           keep the results in docs/bench, and draw their history
+  ./bench --history        measure nothing, and draw the history again
+
+Results are appended to target/bench/results.jsonl, one JSON object for each row; with --keep to
+docs/bench/history.jsonl, too, one JSON object for each run.
 """
 
 POISSON_RATE = 10_000
@@ -620,6 +625,9 @@ def arguments():
     parser.add_argument("lines", nargs="*", metavar="LINE", help="only these lines")
     parser.add_argument("--tiny", action="store_true", help="each line for a moment, one pair")
     parser.add_argument("--pairs", type=int, metavar="N", help="repetitions of ours and theirs in turn; default: 3")
+    parser.add_argument("--keep", action="store_true", help="keep the results in the repository, in docs/bench")
+    parser.add_argument("--history", action="store_true", help="only draw what is kept again")
+    parser.add_argument("--history-dir", metavar="DIR", help=argparse.SUPPRESS)
     parser.add_argument("--programs", metavar="DIR", help="do not build: iosonar and iosonar-bench lie here")
     parser.add_argument("--list", action="store_true", help="print the names of the lines")
     parser.add_argument("--home", default=".", help=argparse.SUPPRESS)
@@ -630,6 +638,9 @@ def arguments():
         parser.error(f"no line {unknown[0]}: there are {', '.join(LINES)}")
     if args.pairs is not None and args.pairs < 1:
         parser.error("--pairs: at least 1")
+    if args.keep and args.tiny and not args.history_dir:
+        parser.error("--keep: the figures of --tiny mean nothing")
+    args.history_dir = os.path.abspath(args.history_dir or os.path.join(args.home, "docs", "bench"))
     # Programs run in a directory of their own.
     args.target_dir = os.path.abspath(args.target_dir)
     args.programs = args.programs and os.path.abspath(args.programs)
@@ -647,9 +658,12 @@ def main():
         return 0
     for number_ in ENDING:
         signal.signal(number_, end_on)
+    if args.history:
+        history.draw(args.history_dir, os.path.join(args.programs or os.path.join(args.target_dir, "release"), "iosonar-bench"))
+        return 0
     bench, rows, code = Bench(args), [], 0
     try:
-        facts = machine(bench)
+        facts, load_average = machine(bench), os.getloadavg()[0]
         print(f"{facts['date']}  {facts['cpu']}, {facts['cpus']} CPUs, kernel {facts['kernel']}, {facts['fio']}, "
               f"commit {facts['commit']}{' and changes' if facts['changed'] else ''}")
         print(f"medians of {bench.pairs} pairs; load average {os.getloadavg()[0]:.1f}"
@@ -668,6 +682,9 @@ def main():
             keep(bench, facts, done)
             rows += done
         table(rows)
+        if args.keep and rows and code == 0:
+            history.append(args.history_dir, history.line_of(facts, load_average, bench.pairs, rows))
+            history.draw(args.history_dir, bench.helper)
     finally:
         bench.close()
     return code

@@ -27,7 +27,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
     ("dialect-xdd", &["analyze", "archive", "plan", "trace"]),
     ("testkit", &["archive", "os", "plan"]),
-    ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace"]),
+    ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace", "view"]),
     (
         "app",
         &[

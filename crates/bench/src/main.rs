@@ -1,10 +1,12 @@
-//! What `./bench` measures by itself, because a shell cannot: a bare spinning loop, the reading of loads, the clocks.
+//! What `./bench` measures by itself, because a shell cannot: a bare spinning loop, the reading of loads, the clocks. And
+//! the page of results that the repository keeps.
 //!
 //! `iosonar-bench bare RATE REQUESTS SPIN_US`, `iosonar-bench parse LINES ROUNDS`, `iosonar-bench clock`,
-//! `iosonar-bench archive DIR RECORDS`, `iosonar-bench trace FORM FILE REQUESTS`, `iosonar-bench statistic WHICH DIR`; each
-//! that makes nothing prints one line of JSON. No part of the product.
+//! `iosonar-bench archive DIR RECORDS`, `iosonar-bench trace FORM FILE REQUESTS`, `iosonar-bench statistic WHICH DIR`,
+//! `iosonar-bench history FILE DIR`; each that makes nothing prints one line of JSON. No part of the product.
 
 mod analysis;
+mod history;
 mod traces;
 
 use iosonar_os::usage::own_cpu_time;
@@ -38,10 +40,14 @@ fn main() -> ExitCode {
         (Some(&"statistic"), []) if words.len() == 3 => {
             return end(analysis::measure(Path::new(words[2]), words[1]));
         }
+        (Some(&"history"), _) if words.len() == 3 => {
+            return end(history::make(Path::new(words[1]), Path::new(words[2])));
+        }
         _ => {
             eprintln!(
                 "usage: iosonar-bench bare RATE REQUESTS SPIN_US | parse LINES ROUNDS | clock | pingpong ROUNDS | \
-                 archive DIR RECORDS | trace FORM FILE REQUESTS | statistic WHICH DIR"
+                 archive DIR RECORDS | trace FORM FILE REQUESTS | statistic WHICH DIR | \
+                 history FILE DIR"
             );
             return ExitCode::from(2);
         }

@@ -122,3 +122,35 @@ fn interrupt(child: &Child) {
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
 }
+
+#[test]
+fn what_is_kept_becomes_a_line_and_a_page() {
+    let folder = programs_or_skip!("what_is_kept_becomes_a_line_and_a_page");
+    let results = tempfile::tempdir().unwrap();
+    let kept = results.path().join("kept");
+    let keep = |more: &[&str]| {
+        let mut args = vec!["--programs", folder.as_str(), "--history-dir", kept.to_str().unwrap()];
+        args.extend(more);
+        let output = bench(results.path(), &args).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    keep(&["--tiny", "--keep", "parse", "clock"]);
+    keep(&["--tiny", "--keep", "parse"]);
+    let text = std::fs::read_to_string(kept.join("history.jsonl")).unwrap();
+    let runs: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(runs.len(), 2);
+    let rows = |run: &Value| run["rows"].as_array().unwrap().len();
+    assert!(rows(&runs[0]) == 3 && rows(&runs[1]) == 1, "{text}");
+    for name in ["date", "commit", "kernel", "cpu"] {
+        assert!(runs[0][name].is_string(), "{name}");
+    }
+    let page = std::fs::read_to_string(kept.join("README.md")).unwrap();
+    assert!(page.contains("parse.svg") && page.contains("clock_gettime"), "{page}");
+    let picture = std::fs::read(kept.join("parse.svg")).unwrap();
+    std::fs::remove_file(kept.join("parse.svg")).unwrap();
+    keep(&["--history"]);
+    assert_eq!(std::fs::read(kept.join("parse.svg")).unwrap(), picture);
+    let refused =
+        bench(results.path(), &["--tiny", "--keep", "--programs", &folder, "parse"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+}
