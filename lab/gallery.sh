@@ -88,7 +88,9 @@ say "a simulated device that stands still for 700 ms every 10 s"
 replay stall mixed.load.gz --target sim --engine sim --size 1GiB --sim-service 90us --sim-jitter 60us --sim-stall 700ms/10s
 
 say "recorded: half a minute of a database, and what all of it demands"
-replay recorded "$recorded" --target "$DEVICE" --destroy --start 12 --duration 30
+# As large as the device on which it was recorded, so that nothing wraps.
+lab_loop LARGE 3072
+replay recorded "$recorded" --target "$LARGE" --destroy --start 12 --duration 30
 iosonar plot "$recorded" --png --out load > /dev/null
 iosonar analyze "$recorded" > load.analysis.txt
 
