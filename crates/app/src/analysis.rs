@@ -7,8 +7,8 @@ use crate::inputs::{self, Input, Member, Merged};
 use crate::session::{TOOL, command_line};
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::{
-    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine, Records,
-    Severity, SkewWindows, Summary, Tally, Wanted, pass,
+    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine, Passing,
+    Records, Severity, SkewWindows, Summary, Tally, Wanted, pass,
 };
 use iosonar_archive::{Archive, RunInfo};
 use iosonar_view::scene::Figure;
@@ -50,9 +50,28 @@ impl Figures {
 
     /// The same with facts about the run that are newer than those of the archive.
     pub fn of_run(input: &Input, limits: &Limits, info: &RunInfo) -> Result<Figures, Failure> {
-        let plan = input.run().0;
+        let targets = input.run().0.targets.len();
         let wanted = Wanted { tally: true, ..Wanted::nothing() };
-        let tally = pass(input, plan.targets.len(), limits, &wanted)?.tally.expect("it was wanted");
+        let tally = pass(input, targets, limits, &wanted)?.tally.expect("it was wanted");
+        Figures::counted(tally, input, info)
+    }
+
+    /// The same of a run whose records were `seen` while they were encoded. They are read where that missed some: an earlier
+    /// attempt had encoded them, or this one failed.
+    pub fn of_seen(
+        seen: Passing,
+        input: &Input,
+        limits: &Limits,
+        info: &RunInfo,
+    ) -> Result<Figures, Failure> {
+        if input.records() == Some(seen.records()) {
+            return Figures::counted(seen.finish(), input, info);
+        }
+        Figures::of_run(input, limits, info)
+    }
+
+    fn counted(tally: Tally, input: &Input, info: &RunInfo) -> Result<Figures, Failure> {
+        let plan = input.run().0;
         let summary = Summary { machine: machine(&[input])?, ..Summary::new(&tally, &plan, info) };
         Ok(Figures { summary, tally })
     }

@@ -9,7 +9,7 @@ use crate::progress::{self, Wish};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
 use anyhow::anyhow;
-use iosonar_analyze::{Limits, Summary};
+use iosonar_analyze::{Limits, Passing, Summary};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
 use iosonar_engine::{Control, NoticeSink, Prepared, Progress, TargetReady, prepare};
 use iosonar_host::{Root, environment};
@@ -233,7 +233,8 @@ pub fn conclude(
     if archive.log_bytes() > TOLD_ABOVE {
         tell("iosonar: the run is over; its records are turned into Parquet and summed up");
     }
-    if let Err(error) = archive.finish() {
+    let mut seen = Passing::new(Archive::open(&dir)?.plan().targets.len(), limits);
+    if let Err(error) = archive.finish_observed(&mut |records| seen.add(records)) {
         tell(format_args!(
             "iosonar: {error}; the records stay in their log: make room, then 'iosonar show {}' converts them",
             dir.display()
@@ -242,7 +243,7 @@ pub fn conclude(
     }
     timings.end("encode");
     let input = Input::of_archive(Archive::open(&dir)?)?;
-    let mut figures = Figures::of_run(&input, limits, info)?;
+    let mut figures = Figures::of_seen(seen, &input, limits, info)?;
     if let Err(error) = keep(&dir, &figures, info) {
         tell(format_args!(
             "iosonar: {error}; the summary is not kept: make room, then 'iosonar show {}' writes it",
@@ -277,13 +278,15 @@ pub fn conclude_late(archive: &Archive) -> Result<Archive, Failure> {
         )));
     }
     let writer = ArchiveWriter::resume(archive);
-    writer.finish()?;
+    let limits = Limits::default();
+    let mut seen = Passing::new(archive.plan().targets.len(), &limits);
+    writer.finish_observed(&mut |records| seen.add(records))?;
     let mut info = archive.run().clone();
     if info.state.is_complete() {
         info.state = RunState::Finished;
     }
     let input = Input::of_archive(Archive::open(archive.dir())?)?;
-    let figures = Figures::of_run(&input, &Limits::default(), &info)?;
+    let figures = Figures::of_seen(seen, &input, &limits, &info)?;
     keep(archive.dir(), &figures, &info)?;
     writer.write_run(&info)?;
     Ok(Archive::open(archive.dir())?)

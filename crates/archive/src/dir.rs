@@ -294,13 +294,19 @@ impl ArchiveWriter {
     /// A log is removed only when what takes its place is on the disk: neither an error nor a loss of power costs
     /// a record. The room that is kept for the last words stays until all is done: an error is written there.
     pub fn finish(&self) -> Result<Archive> {
-        self.finish_records()?;
+        self.finish_observed(&mut |_| {})
+    }
+
+    /// The same; `observer` sees every record on its way, in the order of the archive, so that nobody has to read them
+    /// again. It sees none where an earlier attempt has turned them into Parquet already, and may see some before an error.
+    pub fn finish_observed(&self, observer: &mut dyn FnMut(&[Record])) -> Result<Archive> {
+        self.finish_records(observer)?;
         self.finish_series()?;
         remove_quietly(&self.dir.join(RESERVE));
         Archive::open(&self.dir)
     }
 
-    fn finish_records(&self) -> Result<()> {
+    fn finish_records(&self, observer: &mut dyn FnMut(&[Record])) -> Result<()> {
         let log = self.dir.join(LOG);
         // Two processes would write to the same temporary file: only the one that has the lock converts.
         let lock = File::open(&log).map_err(|e| ArchiveError::io(&log, e));
@@ -313,7 +319,7 @@ impl ArchiveWriter {
         if let Err(error @ TryLockError::WouldBlock) = lock.try_lock() {
             return Err(ArchiveError::io(&log, error.into()));
         }
-        make_durable(&self.dir, RECORDS, |path| copy_records(&log, path, self.key_values()))?;
+        make_durable(&self.dir, RECORDS, |path| copy_records(&log, path, self.key_values(), observer))?;
         fs::remove_file(&log).map_err(|e| ArchiveError::io(&log, e))
     }
 
@@ -353,7 +359,7 @@ impl ArchiveWriter {
 /// Records on their way into the file of a finished archive, without a log that would survive a crash. Dropped before the
 /// archive is finished with them, they leave nothing.
 pub struct MadeRecords {
-    writer: RecordWriter,
+    writer: RecordWriter<'static>,
     unfinished: Unfinished,
 }
 
@@ -365,8 +371,13 @@ impl MadeRecords {
     }
 }
 
-fn copy_records(log: &Path, to: &Path, key_values: KeyValues) -> Result<File> {
-    let mut writer = RecordWriter::create(to, key_values, ROW_GROUP)?;
+fn copy_records(
+    log: &Path,
+    to: &Path,
+    key_values: KeyValues,
+    observer: &mut dyn FnMut(&[Record]),
+) -> Result<File> {
+    let mut writer = RecordWriter::create(to, key_values, ROW_GROUP)?.observed_by(observer);
     let mut written = Ok(());
     let end = read_log(log, &mut |record| {
         if written.is_ok() {
@@ -860,6 +871,21 @@ mod tests {
         assert_eq!(read_all(&finished).0.len(), 9);
         assert!(!dir.join(LOG).exists() && dir.join(SERIES).exists() && !dir.join(RESERVE).exists());
         assert!(awaits(), "the state is for the caller to write");
+    }
+
+    #[test]
+    fn an_observer_sees_every_record_in_the_order_of_the_archive() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (_, writer, mut log) = new_archive(scratch.path(), &plan());
+        let numbered = |sequence| Record { sequence, ..Record::default() };
+        let records: Vec<Record> = (0..ROW_GROUP as u64 + 300).map(|i| numbered(i * 7 % 1000)).collect();
+        log.append(&records).unwrap();
+        drop(log);
+        let mut seen = Vec::new();
+        let archive = writer.finish_observed(&mut |some| seen.extend_from_slice(some)).unwrap();
+        assert!(seen == records && read_all(&archive).0 == records);
+        // There is nothing left to see.
+        writer.finish_observed(&mut |_| panic!("it is converted already")).unwrap();
     }
 
     #[test]

@@ -321,9 +321,14 @@ impl Columns {
     }
 }
 
+/// Sees the records that are written to a file, some at a time and in their order.
+pub(crate) type Observer<'a> = &'a mut dyn FnMut(&[Record]);
+
 /// Writes records to a Parquet file.
-pub(crate) struct RecordWriter {
+pub(crate) struct RecordWriter<'a> {
     file: SerializedFileWriter<File>,
+    /// Sees each chunk while it lies in the cache.
+    observer: Option<Observer<'a>>,
     /// Records whose fields are gathered next.
     chunk: Vec<Record>,
     columns: Columns,
@@ -331,25 +336,31 @@ pub(crate) struct RecordWriter {
     most: usize,
 }
 
-impl RecordWriter {
+impl<'a> RecordWriter<'a> {
     /// Makes a file with at most so many records in a row group.
     pub(crate) fn create(
         path: &Path,
         key_values: KeyValues,
         most: usize,
-    ) -> std::result::Result<RecordWriter, ArchiveError> {
+    ) -> std::result::Result<RecordWriter<'a>, ArchiveError> {
         let most = most.clamp(CHUNK, ROW_GROUP);
         let file = new_file(path).map_err(|e| ArchiveError::io(path, e))?;
-        let new = || -> Result<RecordWriter> {
+        let new = || -> Result<RecordWriter<'a>> {
             let types =
                 COLUMNS.iter().map(|(name, field)| column_type(name, field)).collect::<Result<Vec<_>>>()?;
             let schema = Type::group_type_builder("record").with_fields(types).build()?;
             let properties = record_properties(key_values);
             let file = SerializedFileWriter::new(file, Arc::new(schema), properties.clone())?;
             let chunk = Vec::with_capacity(CHUNK);
-            Ok(RecordWriter { file, chunk, columns: Columns::new(properties), most })
+            Ok(RecordWriter { file, observer: None, chunk, columns: Columns::new(properties), most })
         };
         new().map_err(|e| ArchiveError::parquet(path, e))
+    }
+
+    /// The same, with an observer of its records.
+    pub(crate) fn observed_by(mut self, observer: Observer<'a>) -> RecordWriter<'a> {
+        self.observer = Some(observer);
+        self
     }
 
     #[inline]
@@ -360,6 +371,9 @@ impl RecordWriter {
 
     fn gather(&mut self) -> Result<()> {
         self.columns.gather(&self.chunk);
+        if let Some(observer) = &mut self.observer {
+            observer(&self.chunk);
+        }
         self.chunk.clear();
         if self.columns.rows >= self.most { self.flush() } else { Ok(()) }
     }

@@ -9,8 +9,8 @@ use crate::output;
 use crate::session;
 use crate::traces::{Form, Output, Outputs, Reading, open};
 use anyhow::Context;
-use iosonar_analyze::Limits;
-use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
+use iosonar_analyze::{Limits, Passing};
+use iosonar_archive::{Archive, ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
 use iosonar_dialect_xdd::{is_dump, read_dump};
 use iosonar_os::bounded;
@@ -58,8 +58,11 @@ fn conclude(
         archive.discard();
         return Err(failure);
     }
-    let archive = archive.finish()?;
-    let figures = Figures::of(&Input::of_archive(archive)?, &Limits::default())?;
+    let limits = Limits::default();
+    let mut seen = Passing::new(Archive::open(&dir)?.plan().targets.len(), &limits);
+    let archive = archive.finish_observed(&mut |records| seen.add(records))?;
+    let info = archive.run().clone();
+    let figures = Figures::of_seen(seen, &Input::of_archive(archive)?, &limits, &info)?;
     session::keep(&dir, &figures, run)?;
     println!("{}", dir.display());
     Ok(Exit::Fine)

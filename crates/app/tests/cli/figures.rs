@@ -431,3 +431,61 @@ fn figures_of_the_gallery_are_those_of_their_summaries() {
     assert!(compared > 2_000, "{compared} figures in {}", gallery.display());
     println!("{compared} figures of the gallery are those of the JSON");
 }
+
+/// Compares what a run or a conversion wrote while it encoded the records with what is computed from the records later.
+#[track_caller]
+fn is_as_analysed(lab: &Lab, result: &str) {
+    let shown: Value = serde_json::from_str(&lab.expect(0, &format!("show --json {result}")).out).unwrap();
+    assert_eq!(summary(lab, result), shown, "{result}");
+}
+
+#[test]
+fn a_summary_made_while_encoding_is_that_of_a_later_analysis() {
+    let lab = lab();
+    let load: Vec<_> = (0..900u64).map(|i| (i * 7 % 64 * 8, if i % 3 == 0 { 'W' } else { 'R' })).collect();
+    let times: Vec<_> = (0..900).map(|i| format!("0.{:06}", i * 400)).collect();
+    let load: Vec<_> = load.iter().zip(&times).map(|((at, op), t)| (t.as_str(), *at, 8, *op)).collect();
+    lab.file("a.load", super::rows(&load));
+    let sim = "--engine sim --sim-jitter 900us --size 1g --no-progress --seed 3";
+    for (code, name, command) in [
+        (0, "plain", format!("run -t dev {sim} --rw randread --iodepth 4 --number-ios 3000")),
+        (0, "mixed", format!("run -t dev {sim} --rw randrw --iodepth 16 --number-ios 70000")),
+        (0, "targets", format!("run -t one -t two {sim} --rw randrw --iodepth 3 --number-ios 900")),
+        (0, "jobs", format!("run -t one -t two {sim} --rw randrw --numjobs 3 --number-ios 900")),
+        (
+            1,
+            "errors",
+            format!("run -t one -t two {sim} --sim-errors 10 --sim-short 20 --rw randrw --number-ios 900"),
+        ),
+        (0, "ramp", format!("run -t dev {sim} --rw randrw --rate-iops 2000 --ramp-time 0.2 --runtime 0.5")),
+        (0, "passes", format!("replay a.load -t dev {sim} --passes 3")),
+        (0, "pushed", format!("replay a.load -t dev {sim} --asap --overlap push-back")),
+        (0, "dropped", format!("replay a.load -t dev {sim} --asap --overlap drop")),
+    ] {
+        lab.expect(code, &format!("{command} -o {name}"));
+        assert!(lab.records(name).len() > 800, "{name}");
+        is_as_analysed(&lab, name);
+    }
+}
+
+#[test]
+fn a_summary_made_by_a_late_conversion_is_that_of_a_later_analysis() {
+    let lab = lab();
+    let run = "run -t one -t two --engine null --size 1g --rw randrw --runtime 60 --rate-iops 20000";
+    let mut run = lab.command(&format!("{run} --no-progress -o r")).spawn().expect("the binary starts");
+    let log = lab.path("r/records.log");
+    while !std::fs::metadata(&log).is_ok_and(|log| log.len() > 200_000) {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    run.kill().expect("it goes on");
+    run.wait().expect("it was killed");
+    // As if only the conversion had not been possible: the log ends with the last whole frame.
+    let path = lab.path("r/run.json");
+    let mut facts: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    facts["state"] = serde_json::json!({ "state": "unconverted", "why": "no space" });
+    std::fs::write(&path, facts.to_string()).unwrap();
+    let records = sorted(&lab, "r");
+    lab.expect(0, "show r");
+    assert!(!log.exists() && sorted(&lab, "r") == records);
+    is_as_analysed(&lab, "r");
+}
