@@ -458,7 +458,7 @@ fn a_summary_made_while_encoding_is_that_of_a_later_analysis() {
             format!("run -t one -t two {sim} --sim-errors 10 --sim-short 20 --rw randrw --number-ios 900"),
         ),
         (0, "ramp", format!("run -t dev {sim} --rw randrw --rate-iops 2000 --ramp-time 0.2 --runtime 0.5")),
-        (0, "passes", format!("replay a.load -t dev {sim} --passes 3")),
+        (0, "passes", format!("run -t dev {sim} --rw randrw --number-ios 900 --passes 3")),
         (0, "pushed", format!("replay a.load -t dev {sim} --asap --overlap push-back")),
         (0, "dropped", format!("replay a.load -t dev {sim} --asap --overlap drop")),
     ] {
