@@ -1,14 +1,13 @@
 //! The Summary: what a run comes to, as plain versioned data (`summary.json`).
 
-use crate::backlog::{Backlog, Wait};
 use crate::caution::{self, Caution, Stamp};
 use crate::health::{Circumstances, Health};
 use crate::{
-    ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Machine, Parts, Percentile,
-    Records, Span, Tally, TimeStats, Verdicts,
+    ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Machine, Parts, Passing,
+    Percentile, Records, Span, Tally, TimeStats, Verdicts,
 };
 use iosonar_archive::{RECORDING, RunInfo, RunState};
-use iosonar_plan::{Engine, OverlapPolicy, Pace, Plan, Workload};
+use iosonar_plan::{Engine, OverlapPolicy, Plan};
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -221,20 +220,15 @@ pub struct CheckedFacts {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn summarize(records: &dyn Records, plan: &Plan, info: &RunInfo, limits: &Limits) -> io::Result<Summary> {
-    let mut tally = Tally::new(plan.targets.len(), limits);
-    let mut backlog = Backlog::default();
-    records.for_each(&mut |r| {
-        tally.add(r);
-        Wait::of(r).into_iter().for_each(|wait| backlog.add(wait));
-    })?;
-    tally.most_waiting = Some(backlog.most());
-    Ok(Summary::new(&tally, plan, info))
+    let mut seen = Passing::new(plan.targets.len(), limits);
+    records.for_each(&mut |record| seen.add(std::slice::from_ref(record)))?;
+    Ok(Summary::new(&seen.finish(), plan, info))
 }
 
 impl Summary {
     /// The summary of a whole run's tally.
     pub fn new(tally: &Tally, plan: &Plan, info: &RunInfo) -> Summary {
-        let has_timetable = plan.targets.iter().any(|t| has_timetable(&t.workload));
+        let has_timetable = plan.has_timetable();
         let counts = tally.counts();
         let circumstances = Circumstances {
             info,
@@ -363,13 +357,6 @@ impl RunFacts {
             policy: plan.overlap.policy,
             has_timetable,
         }
-    }
-}
-
-pub(crate) fn has_timetable(workload: &Workload) -> bool {
-    match workload {
-        Workload::Trace(load) => load.pace.has_timetable(),
-        Workload::Generated(pattern) => pattern.pace != Pace::Closed,
     }
 }
 

@@ -233,8 +233,8 @@ pub fn conclude(
     if archive.log_bytes() > TOLD_ABOVE {
         tell("iosonar: the run is over; its records are turned into Parquet and summed up");
     }
-    let mut seen = Passing::new(Archive::open(&dir)?.plan().targets.len(), limits);
-    if let Err(error) = archive.finish_observed(&mut |records| seen.add(records)) {
+    let (seen, finished) = finish(&archive, info.targets.len(), limits);
+    if let Err(error) = finished {
         tell(format_args!(
             "iosonar: {error}; the records stay in their log: make room, then 'iosonar show {}' converts them",
             dir.display()
@@ -254,6 +254,17 @@ pub fn conclude(
     }
     timings.end("summary");
     Ok(figures)
+}
+
+/// Finishes an archive of so many targets and sees its records on their way; what was seen is there after an error, too.
+pub fn finish(
+    archive: &ArchiveWriter,
+    targets: usize,
+    limits: &Limits,
+) -> (Passing, Result<Archive, ArchiveError>) {
+    let mut seen = Passing::new(targets, limits);
+    let finished = archive.finish_observed(&mut |records| seen.add(records));
+    (seen, finished)
 }
 
 /// Writes into the run's state that its result has not got its finished form. The first reason counts; a run that was
@@ -279,8 +290,8 @@ pub fn conclude_late(archive: &Archive) -> Result<Archive, Failure> {
     }
     let writer = ArchiveWriter::resume(archive);
     let limits = Limits::default();
-    let mut seen = Passing::new(archive.plan().targets.len(), &limits);
-    writer.finish_observed(&mut |records| seen.add(records))?;
+    let (seen, finished) = finish(&writer, archive.plan().targets.len(), &limits);
+    finished?;
     let mut info = archive.run().clone();
     if info.state.is_complete() {
         info.state = RunState::Finished;

@@ -72,8 +72,7 @@ impl Known {
         let Known::Generated { generator, list } = self else { return None };
         let Some(list) = list else { return generator.end(passes) };
         let end = list.iter().map(|entry| entry.extent.end()).max().unwrap_or(0);
-        let moved = generator.pass_offset.0.saturating_mul(passes.saturating_sub(1).into());
-        Some(end.saturating_add(generator.offset.0).saturating_add(moved))
+        Some(generator.last_base(passes).saturating_add(end))
     }
 
     /// Requests of a pass on a target of `size` bytes, where that is certain before the start.
@@ -124,9 +123,8 @@ impl Known {
 
     /// What a list holds that was not asked for: writes where all are reads.
     pub fn unasked(&self) -> Option<&'static str> {
-        let Known::Generated { generator, list: Some(list) } = self else { return None };
-        let has_write = list.iter().any(|entry| entry.op == Op::Write);
-        (has_write && generator.read_percent == Decimal::whole(100)).then_some(
+        let Known::Generated { generator, list: Some(_) } = self else { return None };
+        (self.writes() && generator.read_percent == Decimal::whole(100)).then_some(
             "it holds writes, and only reads were asked for: ask for writes too, or use another list",
         )
     }

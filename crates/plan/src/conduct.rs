@@ -1,5 +1,6 @@
 //! How targets wait for each other: between passes, every so many requests, in lockstep, by triggers.
 
+use crate::strict::is_default;
 use crate::{ByteSize, Decimal, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +9,10 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Conduct {
     /// From the end of a pass to the begin of the next; in no pass's time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub pass_delay: Nanos,
     /// Targets do not wait for each other between passes.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub free_passes: bool,
     /// The whole run ends at this time, and passes are added until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,14 +29,6 @@ pub struct Conduct {
     /// Targets that end their pass when another has come so far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<Trigger>,
-}
-
-fn is_zero(time: &Nanos) -> bool {
-    time.0 == 0
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// How far a target has come in its pass, or has to come. Operations and bytes are those that completed.

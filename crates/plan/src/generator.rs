@@ -1,7 +1,7 @@
 //! A generated workload: addresses × sizes × mix of operations × arrivals × limit.
 
 use crate::sizes::BlockSizes;
-use crate::strict::no_fields;
+use crate::strict::{is_default, no_fields};
 use crate::units::plain;
 use crate::{ByteSize, Decimal, Nanos, Op, ReadMix, Rising, Space, Zone};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct Generator {
     #[serde(default)]
     pub offset: ByteSize,
     /// What pass k, from 0, adds to every address k times.
-    #[serde(default, skip_serializing_if = "is_no_bytes")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub pass_offset: ByteSize,
     /// Length of the region, in bytes or as a share of the target. None: to the end of the target; with
     /// [`AtEnd::Extend`] the bytes of a pass, where the target has them.
@@ -60,20 +60,12 @@ pub struct Generator {
     pub stop: Stop,
 }
 
-fn one_job() -> u32 {
+pub(crate) fn one_job() -> u32 {
     1
 }
 
 fn is_one_job(jobs: &u32) -> bool {
     *jobs == 1
-}
-
-fn is_no_bytes(bytes: &ByteSize) -> bool {
-    bytes.0 == 0
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 /// What happens at the end of the region.
@@ -225,12 +217,8 @@ pub struct Stop {
     pub time_limit: Option<Nanos>,
     /// From the start of the pass on: requests of this time are carried out and recorded, but marked, so that figures
     /// leave them out. Nothing is reset at its end.
-    #[serde(default, skip_serializing_if = "is_no_time")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub ramp: Nanos,
-}
-
-fn is_no_time(time: &Nanos) -> bool {
-    time.0 == 0
 }
 
 impl Stop {
@@ -320,6 +308,11 @@ impl Generator {
     pub fn count(&self) -> Option<u64> {
         let bytes =
             self.stop.bytes.and_then(|space| if let Space::Bytes(b) = space { Some(b.0) } else { None });
+        self.requests_of(bytes)
+    }
+
+    /// Requests after which a pass ends that ends after so many bytes, if that says so.
+    fn requests_of(&self, bytes: Option<u64>) -> Option<u64> {
         let of_bytes = bytes.zip(self.fixed_size().filter(|length| *length > 0));
         let of_bytes = of_bytes.map(|(bytes, length)| bytes.div_ceil(length));
         self.stop.requests.into_iter().chain(of_bytes).min()
@@ -367,9 +360,7 @@ impl Generator {
 
     /// Requests after which a pass ends on a target of `size` bytes, where a number is known before the start.
     pub fn requests_on(&self, size: u64) -> Option<u64> {
-        let of_bytes = self.bytes_on(size).zip(self.fixed_size().filter(|length| *length > 0));
-        let of_bytes = of_bytes.map(|(bytes, length)| bytes.div_ceil(length));
-        self.stop.requests.into_iter().chain(of_bytes).min()
+        self.requests_of(self.bytes_on(size))
     }
 
     /// Whether only time ends a pass.
@@ -420,8 +411,13 @@ impl Generator {
             Some(Space::Bytes(region)) => span.min(region.0.max(size)),
             _ => span,
         };
-        let moved = self.pass_offset.0.saturating_mul(u64::from(passes.saturating_sub(1)));
-        Some(self.offset.0.saturating_add(moved).saturating_add(span))
+        Some(self.last_base(passes).saturating_add(span))
+    }
+
+    /// Where the last of `passes` passes begins to count its addresses.
+    pub fn last_base(&self, passes: u32) -> u64 {
+        let moved = self.pass_offset.0.saturating_mul(passes.saturating_sub(1).into());
+        self.offset.0.saturating_add(moved)
     }
 
     /// Requests per second on average, of a rising rate while it rises; none in a closed loop.

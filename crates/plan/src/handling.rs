@@ -1,5 +1,6 @@
 //! How one target is opened, filled, checked and left, where it differs from the others.
 
+use crate::strict::is_default;
 use crate::{Access, ByteSize, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +18,10 @@ pub struct Handling {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
     /// What becomes of a regular file.
-    #[serde(default, skip_serializing_if = "FileCare::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub file: FileCare,
     /// From the begin of targets without a delay to its first request; in no pass's time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub start_delay: Nanos,
     /// CPU of its issuing loops; none: as the plan's `pacing` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,26 +30,11 @@ pub struct Handling {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_errors: Option<u64>,
     /// Its memory for data is shared memory, as of a segment.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub shared_memory: bool,
     /// Its memory for data begins so many bytes behind a page.
-    #[serde(default, skip_serializing_if = "is_none_bytes")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub align: ByteSize,
-}
-
-fn is_zero(time: &Nanos) -> bool {
-    time.0 == 0
-}
-
-fn is_none_bytes(size: &ByteSize) -> bool {
-    size.0 == 0
-}
-
-impl Handling {
-    /// Whether it says nothing.
-    pub fn is_default(&self) -> bool {
-        *self == Handling::default()
-    }
 }
 
 /// What is written: a function of place, and for `random` of the request, so that it can be checked.
@@ -105,12 +91,6 @@ pub struct FileCare {
     /// It is deleted at the end of the run.
     #[serde(default)]
     pub delete: bool,
-}
-
-impl FileCare {
-    fn is_default(&self) -> bool {
-        *self == FileCare::default()
-    }
 }
 
 /// What happens to a file between passes.

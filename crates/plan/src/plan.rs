@@ -1,5 +1,6 @@
 //! The Plan itself: fields, checks, TOML in and out.
 
+use crate::strict::is_default;
 use crate::{
     ByteSize, Conduct, Engine, Faults, Fill, Handling, Memory, Nanos, Overlap, Pacing, RunId, Workload,
 };
@@ -86,10 +87,6 @@ pub struct Plan {
     pub targets: Vec<Target>,
 }
 
-fn is_default(conduct: &Conduct) -> bool {
-    *conduct == Conduct::default()
-}
-
 fn one() -> u32 {
     1
 }
@@ -116,7 +113,7 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteSize>,
     /// How it is opened, filled, checked and left, where it differs from the others.
-    #[serde(default, skip_serializing_if = "Handling::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub handling: Handling,
     /// Its requests.
     #[serde(alias = "source")]
@@ -147,6 +144,11 @@ pub enum PlanError {
 }
 
 impl Plan {
+    /// Whether any of its requests have times of their own.
+    pub fn has_timetable(&self) -> bool {
+        self.targets.iter().any(|target| target.workload.has_timetable())
+    }
+
     /// Reads and checks a plan.
     pub fn from_toml(text: &str) -> Result<Plan, PlanError> {
         let mut plan: Plan = toml::from_str(text)?;

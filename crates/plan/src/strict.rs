@@ -1,4 +1,4 @@
-//! Refusing unknown fields where serde alone does not.
+//! What serde alone does not do: refusing unknown fields everywhere, leaving out what says nothing.
 
 use serde::{Deserialize, Deserializer};
 
@@ -10,6 +10,11 @@ struct NoFields {}
 /// and would take any.
 pub(crate) fn no_fields<'de, D: Deserializer<'de>>(fields: D) -> Result<(), D::Error> {
     NoFields::deserialize(fields).map(|NoFields {}| ())
+}
+
+/// Whether a field says nothing, so that a plan is written without it.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 #[cfg(test)]

@@ -20,13 +20,9 @@ pub(crate) struct Series {
     #[serde(default)]
     pass_offset: ByteSize,
     range: Option<ByteSize>,
-    #[serde(default = "one_job")]
+    #[serde(default = "crate::generator::one_job")]
     jobs: u32,
     throttle: Option<Throttle>,
-}
-
-fn one_job() -> u32 {
-    1
 }
 
 #[derive(Deserialize)]

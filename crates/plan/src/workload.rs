@@ -1,7 +1,7 @@
 //! What a target is asked for, and when each request is due.
 
 use crate::version1::Series;
-use crate::{Generator, Nanos, Pipeline, Rising, Speed};
+use crate::{Generator, Nanos, Pace, Pipeline, Rising, Speed};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -41,6 +41,14 @@ impl Workload {
     /// The generator, if it is one.
     pub fn generator(&self) -> Option<&Generator> {
         if let Workload::Generated(generator) = self { Some(generator) } else { None }
+    }
+
+    /// Whether its requests have times of their own.
+    pub fn has_timetable(&self) -> bool {
+        match self {
+            Workload::Trace(load) => load.pace.has_timetable(),
+            Workload::Generated(generator) => generator.pace != Pace::Closed,
+        }
     }
 
     /// How many issuing loops share its requests.

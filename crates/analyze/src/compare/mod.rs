@@ -60,11 +60,6 @@ pub struct Run<'a> {
     pub incomplete: Option<String>,
 }
 
-/// Whether any requests of a plan are due at times of their own.
-pub fn has_timetable(plan: &Plan) -> bool {
-    plan.targets.iter().any(|target| crate::summary::has_timetable(&target.workload))
-}
-
 /// A run of a comparison in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Facts {

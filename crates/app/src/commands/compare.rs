@@ -58,7 +58,7 @@ fn run<'a>(input: &'a Input, (plan, _): &'a (Plan, RunInfo)) -> Run<'a> {
         records: input,
         plan: input.is_run().then_some(plan),
         environment: input.archive().map_or(serde_json::Value::Null, |archive| archive.environment()),
-        has_timetable: compare::has_timetable(plan),
+        has_timetable: plan.has_timetable(),
         incomplete: None,
     }
 }

@@ -9,8 +9,8 @@ use crate::output;
 use crate::session;
 use crate::traces::{Form, Output, Outputs, Reading, open};
 use anyhow::Context;
-use iosonar_analyze::{Limits, Passing};
-use iosonar_archive::{Archive, ArchiveWriter, LogWriter, Record, RunInfo};
+use iosonar_analyze::Limits;
+use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
 use iosonar_dialect_xdd::{is_dump, read_dump};
 use iosonar_os::bounded;
@@ -59,8 +59,8 @@ fn conclude(
         return Err(failure);
     }
     let limits = Limits::default();
-    let mut seen = Passing::new(Archive::open(&dir)?.plan().targets.len(), &limits);
-    let archive = archive.finish_observed(&mut |records| seen.add(records))?;
+    let (seen, finished) = session::finish(&archive, run.targets.len(), &limits);
+    let archive = finished?;
     let info = archive.run().clone();
     let figures = Figures::of_seen(seen, &Input::of_archive(archive)?, &limits, &info)?;
     session::keep(&dir, &figures, run)?;

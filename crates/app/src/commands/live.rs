@@ -10,7 +10,7 @@ use crate::screen::Screen;
 use crate::signals;
 use anyhow::anyhow;
 use iosonar_archive::{Archive, LogFollower, RECORDING, RunState};
-use iosonar_plan::{Nanos, Plan};
+use iosonar_plan::Nanos;
 use iosonar_view::live::{LiveState, Ramp, Setting, draw};
 use std::path::Path;
 use std::sync::Arc;
@@ -104,14 +104,6 @@ fn setting(archive: &Archive, source: &Source) -> Setting {
     }
 }
 
-/// Whether requests have times of their own: otherwise each is due when there is room for it.
-fn has_demand(plan: &Plan) -> bool {
-    plan.targets.iter().any(|target| match &target.workload {
-        iosonar_plan::Workload::Trace(load) => load.pace.has_timetable(),
-        iosonar_plan::Workload::Generated(pattern) => pattern.mean_iops().is_some(),
-    })
-}
-
 /// Records of an archive, in slices: all of them, or those that a run has recorded so far.
 struct Source {
     slices: Slices,
@@ -120,7 +112,7 @@ struct Source {
 
 impl Source {
     fn open(archive: &Archive, is_followed: bool) -> Result<Source, Failure> {
-        let mut slices = Slices::new(has_demand(archive.plan()));
+        let mut slices = Slices::new(archive.plan().has_timetable());
         let is_running = is_followed && archive.run().state == RunState::Running;
         let mut log = if is_running { archive.follow().map_err(Failure::refused)? } else { None };
         match &mut log {

@@ -178,11 +178,7 @@ impl Prepared {
             }
             Known::Generated { generator, list } => {
                 let setting = Setting {
-                    size: if ready.examined.extends() {
-                        ready.size()
-                    } else {
-                        ready.examined.placement.size()
-                    },
+                    size: ready.size(),
                     grows: ready.examined.grows,
                     seed: self.plan.seed,
                     target: part.target as u64,
