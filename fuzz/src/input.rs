@@ -1,5 +1,6 @@
 //! Inputs: the seeds of a target, then what chance makes of them. Input I of a seed number is always the same.
 
+use iosonar_testkit::SplitMix;
 use std::io::Result;
 use std::path::{Path, PathBuf};
 
@@ -24,20 +25,17 @@ const WORDS: [&str; 12] = [
     "99999999999999999999999999999999999999999",
 ];
 
-/// Seeded numbers, the same on every machine (splitmix64).
-struct Chance(u64);
+/// Seeded numbers.
+struct Chance(SplitMix);
 
 impl Chance {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let a = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let b = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        b ^ (b >> 31)
+        self.0.next()
     }
 
     /// Below `end`, or 0.
     fn below(&mut self, end: usize) -> usize {
-        ((u128::from(self.next()) * end as u128) >> 64) as usize
+        self.0.below(end as u64) as usize
     }
 
     fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
@@ -64,7 +62,7 @@ impl Inputs {
         let seeds = files.iter().map(std::fs::read).collect::<Result<_>>()?;
         let dictionary = std::fs::read_to_string(home.join("dictionaries").join(target)).unwrap_or_default();
         // Different targets take different inputs of one seed.
-        let first = target.bytes().fold(seed, |hash, byte| Chance(hash ^ u64::from(byte)).next());
+        let first = target.bytes().fold(seed, |hash, byte| SplitMix(hash ^ u64::from(byte)).next());
         Ok(Inputs { seeds, tokens: tokens(&dictionary), first })
     }
 
@@ -78,7 +76,7 @@ impl Inputs {
         if let Some(seed) = usize::try_from(number).ok().and_then(|n| self.seeds.get(n)) {
             return seed.clone();
         }
-        let mut chance = Chance(self.first ^ number.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        let mut chance = Chance(SplitMix(self.first ^ number.wrapping_mul(0x2545_f491_4f6c_dd1d)));
         let mut data = if self.seeds.is_empty() { Vec::new() } else { chance.of(&self.seeds).clone() };
         for _ in 0..1 << chance.below(5) {
             self.change(&mut data, &mut chance);

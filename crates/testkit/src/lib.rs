@@ -1,6 +1,7 @@
 //! What tests of several rooms share: running the binary in a directory of its own, and proving from records
 //! that no two conflicting requests were in flight together. No part of the product.
 
+mod chance;
 mod checker;
 mod command;
 mod hindered;
@@ -11,6 +12,7 @@ mod signature;
 mod target;
 mod trace;
 
+pub use chance::SplitMix;
 pub use checker::{Access, Verdict, check};
 pub use command::{Ended, Lab, records};
 pub use hindered::{CpuQuota, ReadLimit, WITHOUT_IO_URING};

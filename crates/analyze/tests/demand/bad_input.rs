@@ -1,6 +1,6 @@
 //! Loads that no application makes.
 
-use super::{Random, S, analysis, demand};
+use super::{S, SplitMix, analysis, demand};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions};
 use iosonar_plan::Op;
 
@@ -81,7 +81,7 @@ fn times_at_the_end_of_all_times() {
 
 #[test]
 fn times_that_go_backward() {
-    let mut random = Random(1);
+    let mut random = SplitMix(1);
     let load: Vec<Demand> = (0..5000)
         .map(|i| {
             let op = if i % 2 == 0 { Op::Read } else { Op::Write };

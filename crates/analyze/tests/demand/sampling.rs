@@ -1,6 +1,6 @@
 //! Estimates from a sample of the pages against the exact numbers.
 
-use super::{Random, S, analysis, demand};
+use super::{S, SplitMix, analysis, demand};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions};
 use iosonar_plan::Op;
 
@@ -8,8 +8,8 @@ const REQUESTS: u64 = 120_000;
 const PAGES: u64 = 60_000;
 
 /// Reads and writes over two minutes, each with a page that `pick` chooses.
-fn load(seed: u64, pick: impl Fn(&mut Random) -> u64) -> Vec<Demand> {
-    let mut random = Random(seed);
+fn load(seed: u64, pick: impl Fn(&mut SplitMix) -> u64) -> Vec<Demand> {
+    let mut random = SplitMix(seed);
     let one = |i: u64| {
         let (page, low) = (pick(&mut random), random.below(4));
         let op = if random.below(3) == 0 { Op::Write } else { Op::Read };

@@ -1,6 +1,6 @@
 //! What a request costs.
 
-use super::{Random, S, demand};
+use super::{S, SplitMix, demand};
 use iosonar_analyze::demand::{Demand, DemandOptions, DemandTally};
 use iosonar_plan::Op;
 
@@ -45,7 +45,7 @@ fn measure(name: &str, requests: u64, mut next: impl FnMut(u64) -> Demand) {
 #[test]
 #[ignore = "a measurement"]
 fn time_per_request() {
-    let mut random = Random(1);
+    let mut random = SplitMix(1);
     // An hour; skewed pages of some GiB, mostly 4 to 16 KiB, sometimes long sequential reads.
     let web = |i: u64| {
         let page = (2_000_000.0 * random.fraction().powi(4)) as u64 * 4;
@@ -54,7 +54,7 @@ fn time_per_request() {
         demand(i * (3600 * S / 270_000), page * 8, pages * 8, op)
     };
     measure("web, 270 000", 270_000, web);
-    let mut random = Random(2);
+    let mut random = SplitMix(2);
     let wide = |i: u64| {
         let skew = if random.below(2) == 0 { 4 } else { 1 };
         let page = (268_435_456.0 * random.fraction().powi(skew)) as u64;
