@@ -4,6 +4,7 @@
 use iosonar_view::fonts::{self, Weight};
 use iosonar_view::palette::{Palette, Rgb, Theme};
 use iosonar_view::scene::{Anchor, Fill, Rect, Scene, Stroke, Text};
+use iosonar_view::units;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -201,9 +202,7 @@ fn dates(scene: &mut Scene, runs: &[Run], y: i32, palette: &Palette) {
 
 /// Distance of ticks: 1, 2 or 5 times a power of ten, so that there are at most four.
 fn tick(most: f64) -> f64 {
-    let wanted = (most / 4.0).max(1e-9);
-    let power = 10f64.powf(wanted.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|s| *s >= wanted * 0.999).unwrap_or(power)
+    units::round_step((most / 4.0).max(1e-9))
 }
 
 fn words(text: String, (x, y): (i32, i32), anchor: Anchor, color: Rgb) -> Text {
@@ -213,11 +212,7 @@ fn words(text: String, (x, y): (i32, i32), anchor: Anchor, color: Rgb) -> Text {
 
 /// Three significant digits, and all of what is before the point.
 fn figure(value: f64) -> String {
-    if value == 0.0 {
-        return "0".into();
-    }
-    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
-    let text = format!("{value:.digits$}");
+    let text = units::number(value);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 

@@ -107,6 +107,13 @@ pub fn plain(value: f64) -> String {
     if text.is_empty() { "0".into() } else { text.into() }
 }
 
+/// 1, 2 or 5 times a power of ten, not less than a thousandth below `least`, which is above 0.
+pub fn round_step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|n| n * power);
+    steps.into_iter().find(|step| *step >= least * 0.999).unwrap_or(1.0)
+}
+
 /// A limit as people set it: `5 s`, `1.5 ms`.
 pub fn limit(ns: u64) -> String {
     let (factor, unit) = match ns {

@@ -494,12 +494,7 @@ impl LinearScale {
     /// From 0 to the first tick at or above `most`.
     pub(super) fn new(most: f64, area: Rect) -> LinearScale {
         let wanted = (most / (f64::from(area.h) / 36.0).clamp(2.0, 8.0)).max(f64::MIN_POSITIVE);
-        let power = 10f64.powf(wanted.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0]
-            .into_iter()
-            .map(|n| n * power)
-            .find(|s| *s >= wanted * 0.999)
-            .unwrap_or(1.0);
+        let step = units::round_step(wanted);
         LinearScale { most: (most / step).ceil().max(1.0) * step, step, area }
     }
 
