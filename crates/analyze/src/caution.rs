@@ -321,7 +321,7 @@ fn holes(list: &mut List, info: &RunInfo, summary: &Summary) {
 /// Devices that compress write zeros, and data that repeats, faster than data of users.
 fn compressible(list: &mut List, summary: &Summary, plan: &Plan) {
     let percent = plan.fill.random_percent;
-    let has_named_data = plan.targets.iter().all(|target| target.handling.data.is_some());
+    let has_named_data = plan.jobs().all(|(_, job)| job.handling.data.is_some());
     if percent >= 100 || has_named_data || summary.counts.write.total == 0 || !summary.stamps.is_empty() {
         return;
     }
@@ -495,8 +495,16 @@ mod tests {
         let checked = Checks { requests: 9, ..Checks::default() };
         f.info.targets[0].checks = Some(checked.clone());
         assert!(f.summary().cautions.iter().all(|c| c.id != CautionId::Miscompared));
-        let bad =
-            Miscompare { pass: 0, sequence: 3, offset: 4096, at: 7, expected: 0, found: 0x40, bad_bytes: 1 };
+        let bad = Miscompare {
+            phase: 0,
+            pass: 0,
+            sequence: 3,
+            offset: 4096,
+            at: 7,
+            expected: 0,
+            found: 0x40,
+            bad_bytes: 1,
+        };
         f.info.targets[0].checks = Some(Checks { miscompared: 1, first: vec![bad], ..checked });
         let cautions = f.summary().cautions;
         assert_eq!((cautions[0].id, cautions[0].severity), (CautionId::Miscompared, Severity::Severe));

@@ -1,16 +1,20 @@
-//! The same figures for each target, worker and pass by itself, in bounded memory.
+//! The same figures for each target, worker, phase and pass by itself, in bounded memory.
 
 use crate::Rate;
 use crate::sketch::Sketch;
-use iosonar_archive::{Marks, Record, TargetInfo};
+use iosonar_archive::{Marks, PhaseTimes, Record, TargetInfo};
 use serde::{Deserialize, Serialize};
 
 /// Most targets that are kept apart.
 pub(crate) const MOST_TARGETS: u32 = 4096;
 /// Most workers that are kept apart.
 pub(crate) const MOST_WORKERS: u32 = 1024;
-/// Most passes that are kept apart.
+/// Most phases that are kept apart.
+pub(crate) const MOST_PHASES: u32 = 4096;
+/// Most passes of the first phase that are kept apart.
 pub(crate) const MOST_PASSES: u32 = 4096;
+/// Most passes of each other phase that are kept apart.
+const MOST_PASSES_LATER: u32 = 16;
 
 /// Figures of each part of the run. A list is empty where there is only one such part: it would repeat the whole.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -19,17 +23,24 @@ pub struct Parts {
     pub targets: Vec<PartStats>,
     /// For each worker of the engine.
     pub workers: Vec<PartStats>,
-    /// For each pass.
+    /// For each phase of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PartStats>,
+    /// For each pass of each phase.
     pub passes: Vec<PartStats>,
 }
 
 /// Figures of one part. Requests of a ramp are left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartStats {
-    /// Path of the target, or `worker 3`, `pass 1` (passes count from 1 in words); `others` for all those whose number is too high to keep them apart.
+    /// Path of the target, name of the phase, or `worker 3`, `pass 1`, `write, pass 1` (passes count from 1 in words); `others`
+    /// for all those whose number is too high to keep them apart.
     pub name: String,
-    /// Its number, from 0; absent for the others.
+    /// Its number, from 0; of a pass that in its phase. Absent for the others.
     pub number: Option<u32>,
+    /// Number of the phase to which a pass belongs, where that is not the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<u32>,
     /// Its first due time, since the start of the run; absent where nothing was due.
     #[serde(default)]
     pub begin_ns: Option<u64>,
@@ -149,10 +160,12 @@ impl PartTally {
     }
 
     fn stats(&self, name: String, number: Option<u32>) -> PartStats {
+        let phase = None;
         let duration = self.last_completed.checked_sub(self.first_due).filter(|d| *d > 0);
         PartStats {
             name,
             number,
+            phase,
             begin_ns: Some(self.first_due).filter(|due| *due != u64::MAX),
             completed: self.completed,
             failed: self.failed,
@@ -168,90 +181,129 @@ impl PartTally {
     }
 }
 
+/// What tells the parts of a cut apart: a number, for passes above it that of the phase.
+type Key = u64;
+
+/// All parts whose numbers are too high.
+const OTHERS: Key = u64::MAX;
+
+fn key(number: u32, most: u32) -> Key {
+    if number < most { number.into() } else { OTHERS }
+}
+
+fn key_of_pass(record: &Record) -> Key {
+    match record.phase {
+        0 => key(record.pass, MOST_PASSES),
+        phase if u32::from(phase) < MOST_PHASES && record.pass < MOST_PASSES_LATER => {
+            Key::from(phase) << 32 | Key::from(record.pass)
+        }
+        _ => OTHERS,
+    }
+}
+
 /// One way to cut the run into parts.
 #[derive(Debug, Clone, PartialEq)]
 enum Cut {
     /// Not more than one part was seen: what is counted of the whole is that part's.
-    Sole(Option<u32>),
-    /// By number; the last that can be there holds all the others.
-    Many(Vec<Option<Box<PartTally>>>),
+    Sole(Option<Key>),
+    /// Several.
+    Many(Many),
+}
+
+/// The parts of a cut, in the order of their keys.
+#[derive(Debug, Clone, Default)]
+struct Many {
+    parts: Vec<(Key, Box<PartTally>)>,
+    /// Where the last record was counted: the next one often goes there, too.
+    last: usize,
+}
+
+impl PartialEq for Many {
+    fn eq(&self, other: &Many) -> bool {
+        self.parts == other.parts
+    }
+}
+
+impl Many {
+    #[inline]
+    fn part(&mut self, key: Key) -> &mut PartTally {
+        if self.parts.get(self.last).is_none_or(|(own, _)| *own != key) {
+            self.last = self.parts.binary_search_by_key(&key, |(own, _)| *own).unwrap_or_else(|at| {
+                self.parts.insert(at, (key, Box::default()));
+                at
+            });
+        }
+        &mut self.parts[self.last].1
+    }
 }
 
 impl Cut {
-    /// Whether a record with this number leaves it with one part at most.
-    fn stays_sole(&self, number: u32) -> bool {
-        matches!(self, Cut::Sole(None)) || *self == Cut::Sole(Some(number))
+    /// Whether a record with this key leaves it with one part at most.
+    fn stays_sole(&self, key: Key) -> bool {
+        matches!(self, Cut::Sole(None)) || *self == Cut::Sole(Some(key))
     }
 
-    /// The parts by number. `whole` is what was counted as long as there was only one.
-    fn into_many(self, whole: &PartTally) -> Vec<Option<Box<PartTally>>> {
+    /// The parts by key. `whole` is what was counted as long as there was only one.
+    fn into_many(self, whole: &PartTally) -> Many {
         match self {
             Cut::Many(parts) => parts,
-            Cut::Sole(None) => Vec::new(),
-            Cut::Sole(Some(number)) => {
-                let mut parts = Vec::new();
-                part_of(&mut parts, number).merge(whole);
+            Cut::Sole(None) => Many::default(),
+            Cut::Sole(Some(key)) => {
+                let mut parts = Many::default();
+                parts.part(key).merge(whole);
                 parts
             }
         }
     }
 
-    fn add(&mut self, number: u32, whole: &PartTally, record: &Record) {
-        if self.stays_sole(number) {
-            *self = Cut::Sole(Some(number));
+    fn add(&mut self, key: Key, whole: &PartTally, record: &Record) {
+        if self.stays_sole(key) {
+            *self = Cut::Sole(Some(key));
             return;
         }
         if let Cut::Sole(_) = self {
             *self = Cut::Many(std::mem::replace(self, Cut::Sole(None)).into_many(whole));
         }
         if let Cut::Many(parts) = self {
-            part_of(parts, number).add(record);
+            parts.part(key).add(record);
         }
     }
 
     fn merge(&mut self, whole: &PartTally, other: &Cut, other_whole: &PartTally) {
         match (&*self, other) {
             (_, Cut::Sole(None)) => return,
-            (Cut::Sole(_), Cut::Sole(Some(number))) if self.stays_sole(*number) => {
-                *self = Cut::Sole(Some(*number));
+            (Cut::Sole(_), Cut::Sole(Some(key))) if self.stays_sole(*key) => {
+                *self = Cut::Sole(Some(*key));
                 return;
             }
             _ => {}
         }
         let mut parts = std::mem::replace(self, Cut::Sole(None)).into_many(whole);
-        for (number, theirs) in (0..).zip(other.clone().into_many(other_whole)) {
-            if let Some(theirs) = theirs {
-                part_of(&mut parts, number).merge(&theirs);
-            }
+        for (key, theirs) in &other.clone().into_many(other_whole).parts {
+            parts.part(*key).merge(theirs);
         }
         *self = Cut::Many(parts);
     }
 
-    fn stats(&self, most: u32, name: impl Fn(u32) -> String) -> Vec<PartStats> {
-        let Cut::Many(parts) = self else { return Vec::new() };
-        let used = (0..).zip(parts).filter_map(|(number, part)| Some((number, part.as_deref()?)));
-        used.map(|(number, part)| match number < most {
-            true => part.stats(name(number), Some(number)),
-            false => part.stats("others".to_string(), None),
-        })
-        .collect()
+    fn stats(&self, name: impl Fn(Key) -> String) -> Vec<PartStats> {
+        let Cut::Many(many) = self else { return Vec::new() };
+        let stats = |(key, part): &(Key, Box<PartTally>)| match *key {
+            OTHERS => part.stats("others".to_string(), None),
+            key => {
+                let phase = Some((key >> 32) as u32).filter(|phase| *phase > 0);
+                PartStats { phase, ..part.stats(name(key), Some(key as u32)) }
+            }
+        };
+        many.parts.iter().map(stats).collect()
     }
 }
 
-fn part_of(parts: &mut Vec<Option<Box<PartTally>>>, number: u32) -> &mut PartTally {
-    let index = number as usize;
-    if index >= parts.len() {
-        parts.resize_with(index + 1, || None);
-    }
-    parts[index].get_or_insert_with(Box::default)
-}
-
-/// Counts for each target, worker and pass. Where there is only one of a kind, nothing is counted twice: this lies on
+/// Counts for each target, worker, phase and pass. Where there is only one of a kind, nothing is counted twice: this lies on
 /// the path of every record.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PartsTally {
-    /// By target, worker and pass.
-    cuts: [Cut; 3],
+    /// By target, worker, phase and pass.
+    cuts: [Cut; 4],
     /// All requests, as long as a cut has only one part; nothing afterwards.
     whole: PartTally,
 }
@@ -269,15 +321,16 @@ impl PartsTally {
         if record.marks.has(Marks::RAMP) {
             return;
         }
-        let numbers = [
-            u32::from(record.target).min(MOST_TARGETS),
-            u32::from(record.worker).min(MOST_WORKERS),
-            record.pass.min(MOST_PASSES),
+        let keys = [
+            key(record.target.into(), MOST_TARGETS),
+            key(record.worker.into(), MOST_WORKERS),
+            key(record.phase.into(), MOST_PHASES),
+            key_of_pass(record),
         ];
-        for (cut, number) in self.cuts.iter_mut().zip(numbers) {
+        for (cut, key) in self.cuts.iter_mut().zip(keys) {
             match cut {
-                Cut::Sole(Some(sole)) if *sole == number => {}
-                _ => cut.add(number, &self.whole, record),
+                Cut::Sole(Some(sole)) if *sole == key => {}
+                _ => cut.add(key, &self.whole, record),
             }
         }
         if self.wants_whole() {
@@ -303,13 +356,23 @@ impl PartsTally {
         }
     }
 
-    /// The figures of all parts.
-    pub(crate) fn stats(&self, targets: &[TargetInfo]) -> Parts {
-        let path = |n: u32| targets.get(n as usize).map_or_else(|| format!("target {n}"), |t| t.path.clone());
+    /// The figures of all parts, with the names of targets and phases.
+    pub(crate) fn stats(&self, targets: &[TargetInfo], phases: &[PhaseTimes]) -> Parts {
+        let path = |n: Key| targets.get(n as usize).map_or_else(|| format!("target {n}"), |t| t.path.clone());
+        let phase = |n: Key| phases.get(n as usize).map_or_else(|| format!("phase {n}"), |p| p.name.clone());
+        let [of_targets, of_workers, of_phases, of_passes] = &self.cuts;
+        let passes = of_passes.stats(|key| match phases.is_empty() {
+            true => format!("pass {}", key + 1),
+            false => format!("{}, pass {}", phase(key >> 32), (key as u32) + 1),
+        });
+        let phases = of_phases.stats(phase);
+        // Where each phase has one pass, they are the same.
+        let is_alike = !phases.is_empty() && passes.len() == phases.len();
         Parts {
-            targets: self.cuts[0].stats(MOST_TARGETS, path),
-            workers: self.cuts[1].stats(MOST_WORKERS, |n| format!("worker {n}")),
-            passes: self.cuts[2].stats(MOST_PASSES, |n| format!("pass {}", n + 1)),
+            targets: of_targets.stats(path),
+            workers: of_workers.stats(|n| format!("worker {n}")),
+            phases,
+            passes: if is_alike { Vec::new() } else { passes },
         }
     }
 }
@@ -319,7 +382,7 @@ mod tests {
     use super::*;
     use crate::testing::{any_records, record};
     use iosonar_archive::Outcome;
-    use iosonar_plan::Op;
+    use iosonar_plan::{Nanos, Op};
     use proptest::prelude::*;
 
     fn of(records: &[Record]) -> PartsTally {
@@ -337,7 +400,7 @@ mod tests {
             r.pass = (r.sequence % 2) as u32;
         }
         records[0].outcome = Outcome::Failed;
-        let parts = of(&records).stats(&[]);
+        let parts = of(&records).stats(&[], &[]);
         assert!(parts.targets.is_empty() && parts.workers.is_empty());
         let [even, odd] = parts.passes.as_slice() else { panic!("{parts:?}") };
         assert_eq!(
@@ -356,12 +419,35 @@ mod tests {
     }
 
     #[test]
+    fn phases_are_parts_and_so_are_their_passes() {
+        let mut records: Vec<Record> = (0..400).map(|i| record(i, Op::Read, i, i, i + 100)).collect();
+        for r in &mut records {
+            (r.phase, r.pass) = ((r.sequence / 100).min(2) as u16, (r.sequence / 50 % 2) as u32);
+        }
+        let named = |name: &str| PhaseTimes { name: name.into(), start: Nanos(0), end: Nanos(0) };
+        let names = ["write", "read", "write again"].map(named);
+        let parts = of(&records).stats(&[], &names);
+        let completed = |list: &[PartStats]| -> Vec<(String, Option<u32>, u64)> {
+            list.iter().map(|p| (p.name.clone(), p.phase, p.completed)).collect()
+        };
+        let phases = [("write", None, 100), ("read", None, 100), ("write again", None, 200)];
+        assert_eq!(completed(&parts.phases), phases.map(|(name, phase, n)| (name.into(), phase, n)));
+        assert_eq!(parts.passes.len(), 6);
+        assert_eq!(completed(&parts.passes)[3], ("read, pass 2".into(), Some(1), 50));
+        assert_eq!(parts.passes[5].number, Some(1));
+        // One pass of each phase is the phase.
+        records.iter_mut().for_each(|r| r.pass = 0);
+        let parts = of(&records).stats(&[], &names);
+        assert_eq!((parts.phases.len(), parts.passes.len()), (3, 0));
+    }
+
+    #[test]
     fn high_numbers_are_counted_together() {
         let mut records: Vec<Record> = (0..6_000).map(|i| record(i, Op::Read, i, i, i + 1)).collect();
         for r in &mut records {
             (r.pass, r.worker, r.target) = (r.sequence as u32, r.sequence as u16, 3);
         }
-        let parts = of(&records).stats(&[]);
+        let parts = of(&records).stats(&[], &[]);
         assert_eq!((parts.targets.len(), parts.workers.len(), parts.passes.len()), (0, 1025, 4097));
         let others = parts.passes.last().unwrap();
         assert_eq!((others.name.as_str(), others.number, others.completed), ("others", None, 6_000 - 4_096));
@@ -371,11 +457,13 @@ mod tests {
     proptest! {
         #[test]
         fn parts_of_any_split_merge_to_the_whole(
-            mut records in any_records(), kinds in prop::collection::vec((0u16..3, 0u32..3), 120), parts in 1usize..5,
+            mut records in any_records(),
+            kinds in prop::collection::vec((0u16..3, 0u32..3, 0u16..3), 120),
+            parts in 1usize..5,
             few in any::<bool>(),
         ) {
-            for (r, (worker, pass)) in records.iter_mut().zip(kinds) {
-                (r.worker, r.pass) = (worker, if few { 0 } else { pass });
+            for (r, (worker, pass, phase)) in records.iter_mut().zip(kinds) {
+                (r.worker, r.pass, r.phase) = if few { (worker, 0, 0) } else { (worker, pass, phase) };
             }
             let mut merged = PartsTally::default();
             for part in (0..parts).rev() {
@@ -383,9 +471,9 @@ mod tests {
                 merged.merge(&of(&some));
             }
             prop_assert_eq!(&merged, &of(&records));
-            let stats = merged.stats(&[]);
+            let stats = merged.stats(&[], &[]);
             let completed = records.iter().filter(|r| r.is_completed() && !r.marks.has(Marks::RAMP)).count() as u64;
-            for list in [&stats.targets, &stats.workers, &stats.passes] {
+            for list in [&stats.targets, &stats.workers, &stats.phases, &stats.passes] {
                 prop_assert!(list.is_empty() || list.iter().map(|p| p.completed).sum::<u64>() == completed);
             }
         }

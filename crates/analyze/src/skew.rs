@@ -10,24 +10,31 @@ use iosonar_archive::Record;
 use iosonar_plan::Nanos;
 use std::collections::BTreeMap;
 
+/// Number of a phase, and of a pass in it, both from 0.
+pub type PassOf = (u16, u32);
+
+fn pass_of(record: &Record) -> PassOf {
+    (record.phase, record.pass)
+}
+
 /// First reading: when each target started and ended in each pass.
 #[derive(Debug, Clone, Default)]
 pub struct SkewWindows {
-    /// Start and end, by pass and target.
-    targets: BTreeMap<(u32, u16), (Nanos, Nanos)>,
+    /// Start and end, by phase and pass, and target.
+    targets: BTreeMap<(PassOf, u16), (Nanos, Nanos)>,
 }
 
 impl SkewWindows {
     /// Takes a record, in any order.
     pub fn add(&mut self, record: &Record) {
         let Some(done) = Transfer::of(record) else { return };
-        let span = self.targets.entry((record.pass, record.target)).or_insert((done.start, done.end));
+        let span = self.targets.entry((pass_of(record), record.target)).or_insert((done.start, done.end));
         *span = (span.0.min(done.start), span.1.max(done.end));
     }
 
     /// The windows, ready for the second reading.
     pub fn measure(&self) -> Deskew {
-        let mut passes: BTreeMap<u32, PassSkew> = BTreeMap::new();
+        let mut passes: BTreeMap<PassOf, PassSkew> = BTreeMap::new();
         for (&(pass, _), &(start, end)) in &self.targets {
             let skew = passes.entry(pass).or_insert_with(|| PassSkew::one(start, end));
             skew.earliest_start = skew.earliest_start.min(start);
@@ -42,26 +49,26 @@ impl SkewWindows {
 /// Second reading: what was transferred inside the windows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deskew {
-    passes: BTreeMap<u32, PassSkew>,
+    passes: BTreeMap<PassOf, PassSkew>,
 }
 
 impl Deskew {
     /// Takes a record, in any order: the same ones as in the first reading.
     pub fn add(&mut self, record: &Record) {
         let Some(done) = Transfer::of(record) else { return };
-        if let Some(skew) = self.passes.get_mut(&record.pass) {
+        if let Some(skew) = self.passes.get_mut(&pass_of(record)) {
             skew.bytes = skew.bytes.saturating_add(skew.share(&done));
         }
     }
 
-    /// Every pass in which something was transferred, from 0, in order.
-    pub fn passes(&self) -> impl Iterator<Item = (u32, &PassSkew)> {
+    /// Every pass in which something was transferred, with phase and pass from 0, in order.
+    pub fn passes(&self) -> impl Iterator<Item = (PassOf, &PassSkew)> {
         self.passes.iter().map(|(pass, skew)| (*pass, skew))
     }
 
-    /// The skew of `pass`, from 0.
+    /// The skew of a pass of the first phase, from 0.
     pub fn pass(&self, pass: u32) -> Option<&PassSkew> {
-        self.passes.get(&pass)
+        self.passes.get(&(0, pass))
     }
 }
 

@@ -87,6 +87,9 @@ pub struct RunFacts {
     pub depth: Option<u32>,
     /// Passes asked for.
     pub passes: u32,
+    /// Names of the phases that were begun, of a plan that names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<String>,
     /// What happens to requests that conflict.
     pub policy: OverlapPolicy,
     /// Whether requests were due at times of their own, so that delay and demand mean something. Not so in a
@@ -275,7 +278,7 @@ impl Summary {
             latency,
             delay,
             targets: targets(tally, info),
-            parts: tally.parts.stats(&info.targets),
+            parts: tally.parts.stats(&info.targets, &info.phases),
             cautions: Vec::new(),
         };
         if info.tool == RECORDING {
@@ -303,8 +306,8 @@ impl Summary {
         (self.delay, self.response) = (ByScope::from_fn(|_| None), ByScope::from_fn(|_| None));
         self.waiting.max = None;
         self.health.at_end = None;
-        let Parts { targets, workers, passes } = &mut self.parts;
-        [targets, workers, passes].into_iter().flatten().for_each(|part| part.delay = None);
+        let Parts { targets, workers, phases, passes } = &mut self.parts;
+        [targets, workers, phases, passes].into_iter().flatten().for_each(|part| part.delay = None);
         let delay = &mut self.limits.delay;
         (delay.result, delay.max_ns) = (LimitResult::NotApplicable, None);
     }
@@ -352,8 +355,9 @@ impl RunFacts {
             // A dry run or a simulation is told; which real engine it was is not.
             engine: (!info.is_import || !plan.engine.is_real()).then(|| plan.engine.name().to_string()),
             buffered: plan.access.buffered,
-            depth: (!info.is_import).then_some(plan.depth),
-            passes: plan.passes,
+            depth: (!info.is_import).then_some(plan.depth()),
+            passes: plan.phases.iter().fold(0, |sum, phase| sum.saturating_add(phase.passes)),
+            phases: info.phases.iter().map(|phase| phase.name.clone()).collect(),
             policy: plan.overlap.policy,
             has_timetable,
         }

@@ -194,7 +194,7 @@ mod tests {
             records.iter().for_each(|r| parts.add(r));
         }
         println!("of which parts: {:.1} ns", (cpu_ns() - begin) as f64 / (160 * records.len()) as f64);
-        assert!(parts.stats(&[]).passes.is_empty());
+        assert!(parts.stats(&[], &[]).passes.is_empty());
         assert_eq!(tally.counts().all.total, 5 * 160 * records.len() as u64);
     }
 }

@@ -43,19 +43,12 @@ fn plan() -> Plan {
         backward: Backward::Refuse,
         skip_bad: false,
     });
-    let target = |path: &str| Target {
-        path: path.into(),
-        size: None,
-        handling: Handling::default(),
-        workload: source.clone(),
-    };
+    let job = |target| Job::new(target, 64, source.clone());
     Plan {
         version: PLAN_VERSION,
         run_id: 0xabc,
         seed: 1,
         start_grace: Nanos(0),
-        passes: 1,
-        depth: 64,
         destroy: false,
         engine: Engine::Threads,
         access: Access::default(),
@@ -64,8 +57,8 @@ fn plan() -> Plan {
         pacing: Default::default(),
         memory: Default::default(),
         faults: Default::default(),
-        conduct: Conduct::default(),
-        targets: vec![target("/dev/a"), target("/dev/b")],
+        targets: vec![Target::new("/dev/a"), Target::new("/dev/b")],
+        phases: vec![Phase::of(vec![job(0), job(1)])],
     }
 }
 
@@ -122,6 +115,7 @@ impl Fixture {
             means: Means { engine: "threads".into(), ..Means::default() },
             cpu: Default::default(),
             is_import: false,
+            phases: Vec::new(),
             passes: Vec::new(),
         };
         Fixture { plan: plan(), info, records }

@@ -198,7 +198,7 @@ pub fn title_of(targets: &[TargetInfo], plan: &Plan, depth: Option<u32>) -> Stri
     };
     let what =
         targets.first().map_or(String::new(), |t| format!("{} -> {}", source(&t.source), name(&t.path)));
-    let is_load = plan.targets.iter().any(|t| matches!(t.workload, Workload::Trace(_)));
+    let is_load = plan.jobs().any(|(_, job)| matches!(job.workload, Workload::Trace(_)));
     let policy = match plan.overlap.policy {
         _ if !is_load => "",
         OverlapPolicy::Allow => "  allow",

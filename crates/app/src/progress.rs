@@ -196,11 +196,11 @@ fn setting(wish: &Wish<'_>, scene: &Scene<'_>) -> Setting {
     let prepared = scene.prepared;
     let span = prepared.expected_span().filter(|span| span.0 > 0);
     let targets = prepared.info("", "").targets;
-    let factors = prepared.targets().iter().filter_map(|t| t.wraparound_factor());
+    let factors = prepared.targets().into_iter().filter_map(|t| t.wraparound_factor());
     Setting {
-        title: title_of(&targets, prepared.plan(), Some(prepared.plan().depth)),
+        title: title_of(&targets, prepared.plan(), Some(prepared.plan().depth())),
         span,
-        depth: Some(u64::from(prepared.plan().depth) * prepared.workers() as u64),
+        depth: Some(u64::from(prepared.plan().depth()) * prepared.workers() as u64),
         late_limit: Some(wish.late_limit),
         cautions: cautions_of(prepared.plan(), factors),
         base: Nanos(if span.is_some_and(|span| span < Nanos::from_secs(60)) {

@@ -134,10 +134,8 @@ fn notices(skipped: Arc<AtomicU64>) -> NoticeSink {
 
 fn announce(prepared: &Prepared) {
     for target in prepared.targets() {
-        tell(describe(target));
-        if let Some(notice) = target.notice() {
-            tell(format_args!("  {notice}"));
-        }
+        tell(describe(&target));
+        target.notices().for_each(|notice| tell(format_args!("  {notice}")));
         if let Some(statement) = target.statement() {
             tell(format_args!("  {statement}"));
         }
@@ -147,7 +145,7 @@ fn announce(prepared: &Prepared) {
     }
 }
 
-fn describe(target: &TargetReady) -> String {
+fn describe(target: &TargetReady<'_>) -> String {
     let size = target.size();
     let mut text = format!("target {}: {size} bytes", target.path().display());
     if let (Some(load), Some(factor)) = (target.load(), target.wraparound_factor()) {

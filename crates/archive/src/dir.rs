@@ -596,6 +596,7 @@ mod tests {
             means: Default::default(),
             cpu: Default::default(),
             is_import: false,
+            phases: Vec::new(),
             passes: Vec::new(),
         }
     }

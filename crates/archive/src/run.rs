@@ -40,6 +40,9 @@ pub struct RunInfo {
     /// The archive was made from a text that names neither engine nor depth: those of the plan are assumptions.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_import: bool,
+    /// The phases of a plan that names them, as far as they began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseTimes>,
     /// When each issuing loop carried out each pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<PassTimes>,
@@ -62,9 +65,21 @@ impl RunInfo {
             means: Means::default(),
             cpu: CpuUse::default(),
             is_import: false,
+            phases: Vec::new(),
             passes: Vec::new(),
         }
     }
+}
+
+/// When a phase was carried out, on the run's clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseTimes {
+    /// Its name in the plan.
+    pub name: String,
+    /// When it began for all of its jobs.
+    pub start: Nanos,
+    /// When the last of its issuing loops had ended.
+    pub end: Nanos,
 }
 
 /// When an issuing loop carried out a pass.
@@ -74,7 +89,10 @@ pub struct PassTimes {
     pub target: u16,
     /// Number of the loop among those of its target.
     pub job: u16,
-    /// Number of the pass, from 0.
+    /// Number of the phase, from 0.
+    #[serde(default, skip_serializing_if = "is_no_phase")]
+    pub phase: u16,
+    /// Number of the pass in its phase, from 0.
     pub pass: u32,
     /// When the pass began for it, on the run's clock.
     pub start: Nanos,
@@ -106,7 +124,7 @@ impl Checks {
         self.requests += other.requests;
         self.miscompared += other.miscompared;
         self.first.extend(other.first);
-        self.first.sort_by_key(|m| (m.pass, m.sequence));
+        self.first.sort_by_key(|m| (m.phase, m.pass, m.sequence));
         self.first.truncate(Self::MOST_TOLD);
     }
 }
@@ -114,7 +132,10 @@ impl Checks {
 /// A request whose data was not what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Miscompare {
-    /// Number of the pass, from 0.
+    /// Number of the phase, from 0.
+    #[serde(default, skip_serializing_if = "is_no_phase")]
+    pub phase: u16,
+    /// Number of the pass in its phase, from 0.
     pub pass: u32,
     /// Number of the request in its pass, from 0.
     pub sequence: u64,
@@ -172,6 +193,10 @@ pub struct CpuUse {
 
 fn is_zero(n: &u64) -> bool {
     *n == 0
+}
+
+fn is_no_phase(phase: &u16) -> bool {
+    *phase == 0
 }
 
 fn is_false(is: &bool) -> bool {

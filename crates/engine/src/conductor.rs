@@ -1,12 +1,12 @@
 //! How issuing loops wait for each other within a pass: meetings, start and stop triggers, lockstep.
 //!
 //! A loop asks before each request, and tells when one has completed. Waiting is a condition variable, which costs a
-//! wake-up; nothing here is touched by runs whose targets do not wait for each other. Whoever waits is let go at some
+//! wake-up; nothing here is touched by runs whose jobs do not wait for each other. Whoever waits is let go at some
 //! time: plans with a circle are refused, a loop that ends or dies leaves, and a condition that can no longer come true
 //! ends the wait with its reason.
 
 use iosonar_plan::{
-    Amount, Begins, Conduct, Decimal, Ends, Generator, Lockstep, Nanos, Plan, Trigger, Workload,
+    Amount, Begins, Conduct, Decimal, Ends, Generator, Lockstep, Nanos, Phase, Trigger, Workload,
 };
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) enum Permit {
     Go(Nanos),
     /// End the pass: it has done what it was to do.
     EndPass,
-    /// End its target's part: it could never go.
+    /// End its job: it could never go.
     Never(String),
     /// The run is stopped.
     Stopped,
@@ -33,9 +33,9 @@ pub(crate) enum Permit {
 #[derive(Debug)]
 pub(crate) struct Conductor {
     conduct: Conduct,
-    /// Requests of a pass of each target, where they are counted.
+    /// Requests of a pass of each job, where they are counted.
     counts: Vec<Option<u64>>,
-    /// Whether clocks go by themselves; otherwise each target has one of its own.
+    /// Whether clocks go by themselves; otherwise each job has one of its own.
     is_timed: bool,
     state: Mutex<State>,
     changed: Condvar,
@@ -43,15 +43,15 @@ pub(crate) struct Conductor {
 
 #[derive(Debug)]
 struct State {
-    targets: Vec<Course>,
-    /// Passes that each target has ended, where others look at it: they may be behind, if passes are free.
+    courses: Vec<Course>,
+    /// Passes that each job has ended, where others look at it: they may be behind, if passes are free.
     ended: Vec<Vec<Course>>,
     /// For each lockstep.
     tasks: Vec<Tasks>,
     meeting: Meeting,
 }
 
-/// How far a target has come.
+/// How far a job has come.
 #[derive(Debug, Clone, Copy, Default)]
 struct Course {
     /// 0: none has begun yet; otherwise the number of the pass, from 1.
@@ -68,19 +68,19 @@ struct Course {
 }
 
 impl State {
-    /// How far a target has come in pass `pass`, from 1; none: it has not begun it.
-    fn course(&self, target: u16, pass: u32) -> Option<Course> {
-        let course = self.targets[usize::from(target)];
+    /// How far a job has come in pass `pass`, from 1; none: it has not begun it.
+    fn course(&self, job: u16, pass: u32) -> Option<Course> {
+        let course = self.courses[usize::from(job)];
         if course.pass == pass {
             return Some(course);
         }
-        let ended = self.ended[usize::from(target)].get(pass as usize - 1)?;
+        let ended = self.ended[usize::from(job)].get(pass as usize - 1)?;
         (course.pass > pass).then_some(Course { active: 0, ..*ended })
     }
 
-    /// Whether a target has ended pass `pass`, or will never begin it.
-    fn has_ended(&self, target: u16, pass: u32) -> bool {
-        let course = self.targets[usize::from(target)];
+    /// Whether a job has ended pass `pass`, or will never begin it.
+    fn has_ended(&self, job: u16, pass: u32) -> bool {
+        let course = self.courses[usize::from(job)];
         course.pass > pass
             || (course.pass == pass && course.active == 0)
             || (course.pass < pass && course.jobs == 0)
@@ -122,7 +122,7 @@ pub(crate) struct Next {
 /// Who asks, and for what.
 #[derive(Debug, Clone, Copy)]
 struct Asker {
-    target: u16,
+    job: u16,
     next: Next,
 }
 
@@ -137,53 +137,54 @@ enum Wait {
 }
 
 impl Conductor {
-    /// For a plan whose targets wait for each other; `loops` are the numbers of issuing loops of each target.
-    pub(crate) fn new(plan: &Plan, loops: &[u32], is_timed: bool) -> Conductor {
+    /// For a phase whose jobs wait for each other.
+    pub(crate) fn new(phase: &Phase, is_timed: bool) -> Conductor {
+        let loops: Vec<u32> = phase.jobs.iter().map(|job| job.workload.jobs()).collect();
         let count = |workload: &Workload| workload.generator().and_then(Generator::count);
-        let course = |jobs: &u32| Course { jobs: *jobs, ..Course::default() };
+        let course = |loops: &u32| Course { jobs: *loops, ..Course::default() };
         let state = State {
-            targets: loops.iter().map(course).collect(),
+            courses: loops.iter().map(course).collect(),
             ended: vec![Vec::new(); loops.len()],
-            tasks: vec![Tasks::default(); plan.conduct.lockstep.len()],
+            tasks: vec![Tasks::default(); phase.conduct.lockstep.len()],
             meeting: Meeting { members: loops.iter().sum(), ..Meeting::default() },
         };
         Conductor {
-            conduct: plan.conduct.clone(),
-            counts: plan.targets.iter().map(|t| count(&t.workload)).collect(),
+            conduct: phase.conduct.clone(),
+            counts: phase.jobs.iter().map(|job| count(&job.workload)).collect(),
             is_timed,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
     }
 
-    /// Whether another target looks at how far this one has come.
-    fn is_looked_at(&self, target: u16) -> bool {
+    /// Whether another job looks at how far this one has come.
+    fn is_looked_at(&self, job: u16) -> bool {
         let stops = self.conduct.stop.iter().map(|t| (t.leader, t.follower));
-        self.conduct.waits().chain(stops).any(|(leader, _)| leader == target)
+        self.conduct.waits().chain(stops).any(|(leader, _)| leader == job)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The place of a loop of `target`, from the begin of the run on.
-    pub(crate) fn seat(&self, target: u16) -> Seat<'_> {
-        Seat { conductor: self, target, is_member: true, last: Nanos(0) }
+    /// The place of a loop of `job`, from the begin of the run on.
+    pub(crate) fn seat(&self, job: u16) -> Seat<'_> {
+        Seat { conductor: self, job, is_member: true, last: Nanos(0) }
     }
 
     /// A loop begins pass `pass`, which starts at `start`.
-    fn begin(&self, target: u16, pass: u32, start: Nanos) {
+    fn begin(&self, job: u16, pass: u32, start: Nanos) {
         let mut state = self.lock();
-        let course = state.targets[usize::from(target)];
+        let course = state.courses[usize::from(job)];
         if course.pass <= pass {
-            if course.pass > 0 && self.is_looked_at(target) {
-                state.ended[usize::from(target)].push(course);
+            if course.pass > 0 && self.is_looked_at(job) {
+                state.ended[usize::from(job)].push(course);
             }
             let jobs = course.jobs;
-            state.targets[usize::from(target)] =
+            state.courses[usize::from(job)] =
                 Course { pass: pass + 1, start, last: start, active: jobs, jobs, ..Course::default() };
             for (tasks, lockstep) in state.tasks.iter_mut().zip(&self.conduct.lockstep) {
-                if lockstep.slave == target {
+                if lockstep.slave == job {
                     *tasks = Tasks::default();
                 }
             }
@@ -192,9 +193,9 @@ impl Conductor {
     }
 
     /// A request completed, with so many bytes.
-    fn completed(&self, target: u16, bytes: u64, now: Nanos) {
+    fn completed(&self, job: u16, bytes: u64, now: Nanos) {
         let mut state = self.lock();
-        let course = &mut state.targets[usize::from(target)];
+        let course = &mut state.courses[usize::from(job)];
         course.ops += 1;
         course.bytes += bytes;
         course.last = course.last.max(now);
@@ -202,9 +203,9 @@ impl Conductor {
     }
 
     /// A loop has ended its pass.
-    fn end(&self, target: u16, now: Nanos) {
+    fn end(&self, job: u16, now: Nanos) {
         let mut state = self.lock();
-        let course = &mut state.targets[usize::from(target)];
+        let course = &mut state.courses[usize::from(job)];
         course.active = course.active.saturating_sub(1);
         course.last = course.last.max(now);
         state.meeting.members -= 1;
@@ -213,9 +214,9 @@ impl Conductor {
     }
 
     /// A loop begins no more passes.
-    fn leave(&self, target: u16) {
+    fn leave(&self, job: u16) {
         let mut state = self.lock();
-        let course = &mut state.targets[usize::from(target)];
+        let course = &mut state.courses[usize::from(job)];
         course.jobs = course.jobs.saturating_sub(1);
         self.changed.notify_all();
     }
@@ -291,13 +292,12 @@ impl Conductor {
     /// What keeps a loop from its next request, if anything.
     fn look(&self, state: &mut State, asker: Asker, now: Nanos) -> Wait {
         let mut latest = Nanos(0);
-        for trigger in self.conduct.stop.iter().filter(|t| t.follower == asker.target) {
+        for trigger in self.conduct.stop.iter().filter(|t| t.follower == asker.job) {
             if self.reached(state, trigger, asker.next.pass, now) == Some(true) {
                 return Wait::End;
             }
         }
-        for trigger in
-            self.conduct.start.iter().filter(|t| t.follower == asker.target && asker.next.index == 0)
+        for trigger in self.conduct.start.iter().filter(|t| t.follower == asker.job && asker.next.index == 0)
         {
             let leader = state.course(trigger.leader, asker.next.pass + 1).unwrap_or_default();
             match self.reached(state, trigger, asker.next.pass, now) {
@@ -307,7 +307,7 @@ impl Conductor {
             }
         }
         for (number, lockstep) in self.conduct.lockstep.iter().enumerate() {
-            if lockstep.slave == asker.target {
+            if lockstep.slave == asker.job {
                 match self.step(state, number, lockstep, asker, now) {
                     Wait::No(at) => latest = latest.max(at),
                     other => return other,
@@ -326,13 +326,13 @@ impl Conductor {
         state.has_ended(trigger.leader, pass + 1).then_some(false)
     }
 
-    /// How many times a target has come that far in its pass.
-    fn times(&self, course: &Course, target: u16, amount: Amount, now: Nanos) -> u64 {
+    /// How many times a job has come that far in its pass.
+    fn times(&self, course: &Course, job: u16, amount: Amount, now: Nanos) -> u64 {
         match amount {
             Amount::Ops(n) => course.ops / n.max(1),
             Amount::Bytes(n) => course.bytes / n.0.max(1),
             Amount::Percent(p) => {
-                let count = self.counts[usize::from(target)].unwrap_or(u64::MAX);
+                let count = self.counts[usize::from(job)].unwrap_or(u64::MAX);
                 let hundred = u128::from(Decimal::whole(100).parts());
                 let one = u128::from(p.parts()) * u128::from(count);
                 u64::try_from(u128::from(course.ops) * hundred / one.max(1)).unwrap_or(u64::MAX)
@@ -345,7 +345,7 @@ impl Conductor {
         }
     }
 
-    /// When a target comes that far for the `nth` time, if time alone brings it there.
+    /// When a job comes that far for the `nth` time, if time alone brings it there.
     fn wake(&self, course: &Course, amount: Amount, nth: u64) -> Nanos {
         match amount {
             Amount::Time(t) if self.is_timed && course.pass > 0 => {
@@ -394,7 +394,7 @@ impl Conductor {
 #[derive(Debug)]
 pub(crate) struct Seat<'a> {
     conductor: &'a Conductor,
-    target: u16,
+    job: u16,
     /// It counts at meetings.
     is_member: bool,
     last: Nanos,
@@ -403,7 +403,7 @@ pub(crate) struct Seat<'a> {
 impl Seat<'_> {
     /// The loop begins pass `pass`, which starts at `start`.
     pub(crate) fn begin(&self, pass: u32, start: Nanos) {
-        self.conductor.begin(self.target, pass, start);
+        self.conductor.begin(self.job, pass, start);
     }
 
     /// Waits until the loop may issue its next request. `now` tells the time, `is_stopped` whether the run is.
@@ -413,12 +413,12 @@ impl Seat<'_> {
         now: impl FnMut() -> Nanos,
         is_stopped: impl Fn(Nanos) -> bool,
     ) -> Permit {
-        self.conductor.await_turn(Asker { target: self.target, next }, now, is_stopped)
+        self.conductor.await_turn(Asker { job: self.job, next }, now, is_stopped)
     }
 
     /// A request completed, with so many bytes.
     pub(crate) fn completed(&self, bytes: u64, now: Nanos) {
-        self.conductor.completed(self.target, bytes, now);
+        self.conductor.completed(self.job, bytes, now);
     }
 
     /// The loop is about to begin another pass, which all others have ended: it counts at meetings from now on.
@@ -431,7 +431,7 @@ impl Seat<'_> {
     pub(crate) fn end(&mut self, now: Nanos) {
         if std::mem::take(&mut self.is_member) {
             self.last = now;
-            self.conductor.end(self.target, now);
+            self.conductor.end(self.job, now);
         }
     }
 }
@@ -439,7 +439,7 @@ impl Seat<'_> {
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         self.end(self.last);
-        self.conductor.leave(self.target);
+        self.conductor.leave(self.job);
     }
 }
 

@@ -25,7 +25,9 @@ pub struct SectorHeader {
     pub run_id: u64,
     /// Index of the target in the plan.
     pub target: u32,
-    /// Pass, from 0.
+    /// Phase of the plan, from 0.
+    pub phase: u16,
+    /// Pass of the phase, from 0.
     pub pass: u32,
     /// Address of this sector on the target, in sectors.
     pub sector: u64,
@@ -77,6 +79,7 @@ impl SectorHeader {
             due_ns: word(40),
             target: half(48),
             pass: half(52),
+            phase: u16::from_le_bytes([plain[56], plain[57]]),
         })
     }
 
@@ -84,7 +87,7 @@ impl SectorHeader {
     fn seed(&self) -> u64 {
         let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
         let hash = self.words().into_iter().fold(0x1051_0a72, mix);
-        mix(mix(hash, u64::from(self.target)), u64::from(self.pass))
+        mix(mix(hash, u64::from(self.target)), u64::from(self.phase) << 32 | u64::from(self.pass))
     }
 }
 
@@ -112,7 +115,8 @@ fn fill_sector(sector: &mut [u8; SECTOR as usize], header: &SectorHeader, random
     }
     sector[48..52].copy_from_slice(&header.target.to_le_bytes());
     sector[52..56].copy_from_slice(&header.pass.to_le_bytes());
-    sector[56..HEADER].fill(0);
+    sector[56..58].copy_from_slice(&header.phase.to_le_bytes());
+    sector[58..HEADER].fill(0);
     // Over the whole sector at once, with zeros in its own place: three short pieces cost half as much again.
     let checksum = crc32fast::hash(sector);
     sector[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
@@ -158,7 +162,7 @@ mod tests {
     use std::io::Write;
 
     const FIRST: SectorHeader =
-        SectorHeader { run_id: 5, target: 1, pass: 2, sector: 1000, sequence: 7, due_ns: 99 };
+        SectorHeader { run_id: 5, target: 1, phase: 3, pass: 2, sector: 1000, sequence: 7, due_ns: 99 };
 
     fn filled(sectors: usize, first: SectorHeader, random_percent: u8) -> Vec<u8> {
         let mut bytes = vec![0xaa; sectors * 512];

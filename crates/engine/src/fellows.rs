@@ -1,11 +1,13 @@
-//! What the jobs on one target know of each other: how many requests failed, and whether the target's part is over.
+//! What the loops of one job know of each other: how many requests failed, and whether the job is over.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// The issuing loops of one target.
+/// The issuing loops of one job.
 #[derive(Debug, Default)]
 pub(crate) struct Fellows {
+    /// Loops that have done all that was asked of them.
+    done: AtomicU32,
     failed: AtomicU64,
     is_over: AtomicBool,
     why: Mutex<Option<String>>,
@@ -16,12 +18,17 @@ pub(crate) struct Fellows {
 }
 
 impl Fellows {
-    /// Counts a failed request; gives how many of the target's have failed.
+    /// A loop has done all that was asked of it; gives how many have.
+    pub(crate) fn count_done(&self) -> u32 {
+        self.done.fetch_add(1, Relaxed) + 1
+    }
+
+    /// Counts a failed request; gives how many of the job's have failed.
     pub(crate) fn count_failed(&self) -> u64 {
         self.failed.fetch_add(1, Relaxed) + 1
     }
 
-    /// Counts a failed request of a pass; gives how many of the target's have failed in it.
+    /// Counts a failed request of a pass; gives how many of the job's have failed in it.
     pub(crate) fn count_failed_in(&self, pass: u32) -> u64 {
         let mut failed = self.pass_failed.lock().unwrap_or_else(PoisonError::into_inner);
         if failed.0 != pass {
@@ -31,24 +38,24 @@ impl Fellows {
         failed.1
     }
 
-    /// Ends a pass for all loops of the target.
+    /// Ends a pass for all its loops.
     pub(crate) fn end_pass(&self, pass: u32) {
         self.passes_over.fetch_max(pass + 1, Relaxed);
     }
 
-    /// Whether a pass is over for all loops of the target.
+    /// Whether a pass is over for all its loops.
     pub(crate) fn is_pass_over(&self, pass: u32) -> bool {
         self.passes_over.load(Relaxed) > pass
     }
 
-    /// Ends the target's part; the first reason counts.
+    /// Ends the job; the first reason counts.
     pub(crate) fn end(&self, why: &str) {
         let mut first = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert_with(|| why.into());
         self.is_over.store(true, Relaxed);
     }
 
-    /// Why the target's part is over, if it is. Costs a look at a flag where it is not.
+    /// Why the job is over, if it is. Costs a look at a flag where it is not.
     pub(crate) fn over(&self) -> Option<String> {
         if !self.is_over.load(Relaxed) {
             return None;

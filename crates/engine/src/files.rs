@@ -93,7 +93,7 @@ impl TargetFile {
         file: File,
     ) -> TargetFile {
         let current = Mutex::new(Current { pass: 0, file, open_ns: 0 });
-        let (path, care) = (target.path.clone(), target.handling.file);
+        let (path, care) = (target.path.clone(), target.file);
         TargetFile { path, care, access, writes, judged, current }
     }
 
@@ -102,10 +102,16 @@ impl TargetFile {
         self.care.between_passes != BetweenPasses::Keep
     }
 
-    /// The file of a pass for one more loop, and how long it took to open it. The first loop that asks opens it for all.
-    pub(crate) fn of_pass(&self, pass: u32) -> io::Result<(File, u64)> {
+    /// Passes are counted from 0 again, and go on with the file that is there.
+    pub(crate) fn begin_phase(&self) {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).pass = 0;
+    }
+
+    /// The file of a pass for one more loop, opened as its job wants it, and how long it took to open it for all. The
+    /// first loop that asks does that.
+    pub(crate) fn of_pass(&self, pass: u32, access: Access) -> io::Result<(File, u64)> {
         let (file, open_ns) = self.shared(pass)?;
-        Ok((self.opened_again(&file)?, open_ns))
+        Ok((self.opened_again(&file, access)?, open_ns))
     }
 
     /// Flushes what was written in a pass. Through the file that was open before: it is told what went wrong since.
@@ -132,14 +138,18 @@ impl TargetFile {
     /// The same file for one more loop. Loops on several CPUs would hand the use count of one open file to and fro at
     /// each request, so each opens it for itself, as the threads of fio and XDD do. Of a device, the time of the last
     /// access to its name is not kept, as in fio: it is none of the device's work.
-    fn opened_again(&self, file: &File) -> io::Result<File> {
+    fn opened_again(&self, file: &File, access: Access) -> io::Result<File> {
         // Whatever happened to the name, this is the file that was judged.
         let same = format!("/proc/self/fd/{}", file.as_raw_fd());
         let is_device = file.metadata()?.file_type().is_block_device();
         let flags: &[i32] = if is_device { &[libc::O_NOATIME, 0] } else { &[0] };
-        let opened = flags.iter().find_map(|f| options_with(self.access, self.writes, *f).open(&same).ok());
-        // Where it cannot be opened again (no /proc, too many files), the count is shared.
-        opened.map_or_else(|| file.try_clone(), Ok)
+        let open = |f: &i32| options_with(access, self.writes, *f).open(&same);
+        match flags.iter().find_map(|f| open(f).ok()) {
+            Some(opened) => Ok(opened),
+            // Where it cannot be opened again (no /proc, too many files), the count is shared.
+            None if access == self.access => file.try_clone(),
+            None => open(&0),
+        }
     }
 
     /// A name is never followed to what was not judged: a file is made anew, or is one that the guard has seen.

@@ -4,8 +4,8 @@
 //! guard. [`Prepared::run`] does the run: one issuing thread for each target or job, one writer of records, one
 //! sampler of counters. This room knows no arguments and prints nothing.
 //!
-//! To read it: `prepare` (what can be known before), `means` (what carries it out here), `start` and `run` (threads, time
-//! zero, the end), then `worker`, the loop that all else is for, with its `feed`, `payload`, `gate` and `fellows`.
+//! To read it: `prepare` (what can be known before), `means` (what carries it out here), `run` (phases, time zero, the end),
+//! `stage` and `start` (the threads of a phase), then `worker`, the loop that all else is for, with its `feed`, `payload`, `gate` and `fellows`.
 
 mod conductor;
 mod content;
@@ -22,6 +22,8 @@ mod payload;
 mod prepare;
 mod progress;
 mod run;
+mod sampling;
+mod stage;
 mod start;
 mod worker;
 

@@ -2,16 +2,16 @@
 //! the machine does not allow it, it is decided here and said.
 
 use crate::fellows::Fellows;
-use crate::files::TargetFile;
 use crate::passes::{PassRules, Remake};
 use crate::payload::{Author, Payloads};
-use crate::prepare::{Examined, Prepared};
+use crate::prepare::{Fitted, Prepared};
 use crate::run::RunError;
+use crate::stage::Stage;
 use crate::worker::Settings;
 use iosonar_archive::{ClockInfo, Means};
 use iosonar_backend::{Backend, Null, Setup, Sim, Uring, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
-use iosonar_plan::{DEFAULT_SPIN, Engine, Nanos, Pacing, Plan, Target};
+use iosonar_plan::{DEFAULT_SPIN, Engine, Job, Nanos, Pacing, Phase, Plan};
 use std::fs::File;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -19,21 +19,24 @@ use std::thread::available_parallelism;
 /// Longest request that memory is made for where nobody knows the lengths before the start.
 const UNKNOWN_LENGTH: u64 = 1 << 20;
 
-/// One issuing loop: a target's only one, or one of several jobs on it.
+/// One issuing loop of a job.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
-    pub(crate) target: usize,
-    pub(crate) job: u32,
-    pub(crate) jobs: u32,
+    /// Number of its job in the phase, and of the target in the plan.
+    pub(crate) job: usize,
+    pub(crate) target: u16,
+    /// Number of the loop among those `of` the job.
+    pub(crate) number: u32,
+    pub(crate) of: u32,
 }
 
-/// Every issuing loop of a plan, those of a target together.
-pub(crate) fn parts(plan: &Plan) -> Vec<Part> {
-    let of = |(target, t): (usize, &Target)| {
-        let jobs = t.workload.jobs();
-        (0..jobs).map(move |job| Part { target, job, jobs })
+/// Every issuing loop of a phase, those of a job together.
+pub(crate) fn parts(phase: &Phase) -> Vec<Part> {
+    let loops = |(number_of_job, job): (usize, &Job)| {
+        let (target, of) = (job.target, job.workload.jobs());
+        (0..of).map(move |number| Part { job: number_of_job, target, number, of })
     };
-    plan.targets.iter().enumerate().flat_map(of).collect()
+    phase.jobs.iter().enumerate().flat_map(loops).collect()
 }
 
 /// A plan's engine, or what takes its place here, and why.
@@ -47,23 +50,23 @@ pub(crate) fn engine(plan: &Plan) -> (Engine, Option<String>) {
     }
 }
 
-/// Bytes of memory for the data of each issuing loop on a target.
-pub(crate) fn buffer_bytes(plan: &Plan, target: &Examined, workers: usize) -> u64 {
-    let longest = match target.workload.longest() {
-        Some(_) => target.max_length() as u64,
+/// Bytes of memory for the data of each issuing loop of a job.
+pub(crate) fn buffer_bytes(plan: &Plan, job: &Fitted, workers: usize) -> u64 {
+    let longest = match job.workload.longest() {
+        Some(_) => job.max_length() as u64,
         None => UNKNOWN_LENGTH,
     };
     let share = plan.memory.buffers.0 / workers as u64;
     // A buffer that begins behind a page reaches into one more.
-    let is_shifted = target.target.handling.align.0 > 0;
+    let is_shifted = job.job.handling.align.0 > 0;
     let longest = if is_shifted { longest.saturating_add(4096) } else { longest };
-    BufferPool::needed(plan.depth, longest).min(share).max(4096)
+    BufferPool::needed(job.job.depth, longest).min(share).max(4096)
 }
 
 impl Prepared {
-    /// How many issuing loops the run has.
+    /// The most issuing loops that a phase has.
     pub fn workers(&self) -> usize {
-        self.plan.targets.iter().map(|target| target.workload.jobs() as usize).sum()
+        self.plan.phases.iter().map(Phase::loops).max().unwrap_or(0)
     }
 
     /// How long before a due time issuing threads stop sleeping: what the plan says, or what the CPUs allow.
@@ -73,21 +76,39 @@ impl Prepared {
         if self.is_timed() { self.plan.pacing.spin.unwrap_or(auto) } else { Nanos(0) }
     }
 
-    pub(crate) fn settings(&self, part: Part, spin: Nanos) -> Settings {
-        let target = &self.targets[part.target].examined;
-        Settings {
-            target: part.target as u16,
-            job: (part.jobs > 1).then_some(part.job as u16),
-            depth: self.plan.depth,
-            overlap: self.overlap(part.target),
-            placement: target.placement,
-            spin,
-            max_errors: self.plan.faults.max_errors,
-            writes: target.workload.writes(),
-            // Of a load with a rising rate not all may be asked for.
-            expected: target.workload.facts().and_then(|_| target.expected_requests(1)),
-            rules: PassRules::new(&self.plan, part.target),
+    /// What is the same for the whole run.
+    pub(crate) fn means(&self, clock: &Clock) -> Means {
+        let (engine, fallback) = engine(&self.plan);
+        let mut means = Means {
+            engine: engine.name().into(),
+            fallback,
+            notices: Vec::new(),
+            spin: self.spin(self.workers()),
+            buffer_bytes: 0,
+            clock: ClockInfo::default(),
+        };
+        if self.max_waiting < self.plan.overlap.max_waiting {
+            means.notices.push(format!(
+                "the push-back list of each target holds {} requests instead of {}, because memory allows no more",
+                self.max_waiting, self.plan.overlap.max_waiting
+            ));
         }
+        if self.is_timed() {
+            means.clock = ClockInfo {
+                source: clock.source().into(),
+                cost_ps: clock.cost_ps(),
+                error: Nanos(clock.correct()),
+            };
+        }
+        means
+    }
+
+    /// What makes a loop's backend on the file of another pass.
+    pub(crate) fn remake<'a>(&'a self, depth: u32, clock: &'a Clock) -> Remake<'a> {
+        Box::new(move |file: File| {
+            let (engine, _) = engine(&self.plan);
+            on_file(&self.plan, engine, file, depth, clock, None).map(|(backend, _)| backend)
+        })
     }
 }
 
@@ -100,117 +121,113 @@ pub(crate) struct Equipment {
     pub(crate) fellows: Arc<Fellows>,
 }
 
-/// Makes everything that issuing loops work with, and says what it is.
-pub(crate) fn equip(prepared: &Prepared, clock: &Clock) -> Result<(Vec<Equipment>, Means), RunError> {
-    let (engine, fallback) = engine(&prepared.plan);
-    let parts = parts(&prepared.plan);
-    let spin = prepared.spin(parts.len());
-    let mut means = Means {
-        engine: engine.name().into(),
-        fallback,
-        notices: Vec::new(),
-        spin,
-        buffer_bytes: 0,
-        clock: ClockInfo::default(),
-    };
-    if prepared.max_waiting < prepared.plan.overlap.max_waiting {
-        means.notices.push(format!(
-            "the push-back list of each target holds {} requests instead of {}, because memory allows no more",
-            prepared.max_waiting, prepared.plan.overlap.max_waiting
-        ));
-    }
-    if prepared.is_timed() {
-        means.clock = ClockInfo {
-            source: clock.source().into(),
-            cost_ps: clock.cost_ps(),
-            error: Nanos(clock.correct()),
-        };
-    }
+/// Makes everything that the issuing loops of a phase work with, and notes in `means` what it is.
+pub(crate) fn equip(stage: Stage<'_>, clock: &Clock, means: &mut Means) -> Result<Vec<Equipment>, RunError> {
+    let parts = parts(stage.phase());
     let workers = parts.len();
-    let fellows: Vec<Arc<Fellows>> = prepared.targets.iter().map(|_| Arc::default()).collect();
+    let fellows: Vec<Arc<Fellows>> = stage.jobs().iter().map(|_| Arc::default()).collect();
+    let mut buffer_bytes = 0;
     let one = |part: Part| -> Result<Equipment, RunError> {
-        let pool = match engine.is_real() {
-            true => {
-                let bytes = buffer_bytes(&prepared.plan, &prepared.targets[part.target].examined, workers);
-                let handling = &prepared.plan.targets[part.target].handling;
-                let pool = match handling.shared_memory {
-                    true => BufferPool::shared(bytes),
-                    false => BufferPool::new(bytes, prepared.plan.memory.hugepages),
-                };
-                Some(pool.map_err(RunError::Memory)?.shifted(handling.align.0))
-            }
-            false => None,
-        };
-        let backend = backend(prepared, engine, part, clock, pool.as_ref(), &mut means.notices)?;
-        means.buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
-        let author = Author {
-            run_id: prepared.plan.run_id,
-            target: part.target as u16,
-            fill: prepared.plan.fill,
-            data: prepared.plan.targets[part.target].handling.data.clone(),
-            seed: prepared.plan.seed,
-        };
-        let settings = prepared.settings(part, spin);
-        let (payloads, fellows) = (Payloads::new(author, pool), fellows[part.target].clone());
+        let pool = stage.pool(part, workers)?;
+        let backend = stage.backend(part, clock, pool.as_ref(), &mut means.notices)?;
+        buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
+        let settings = stage.settings(part, means.spin);
+        let (payloads, fellows) = (Payloads::new(stage.author(part), pool), fellows[part.job].clone());
         Ok(Equipment { part, settings, backend, payloads, fellows })
     };
     let equipment = parts.into_iter().map(one).collect::<Result<_, _>>()?;
-    Ok((equipment, means))
+    means.buffer_bytes = means.buffer_bytes.max(buffer_bytes);
+    Ok(equipment)
 }
 
-fn backend(
-    prepared: &Prepared,
-    engine: Engine,
-    part: Part,
-    clock: &Clock,
-    pool: Option<&BufferPool>,
-    notices: &mut Vec<String>,
-) -> Result<Box<dyn Backend>, RunError> {
-    let plan = &prepared.plan;
-    match engine {
-        Engine::Null => Ok(Box::new(Null::new(clock.clone(), plan.depth))),
-        Engine::Sim(model) => {
-            let seed = plan.seed ^ (part.target as u64) << 32 ^ u64::from(part.job) << 48;
-            Ok(Box::new(Sim::new(model, plan.depth, seed)))
+impl Stage<'_> {
+    /// Memory for the data of a loop; none where the engine needs none.
+    fn pool(self, part: Part, workers: usize) -> Result<Option<BufferPool>, RunError> {
+        let plan = &self.prepared.plan;
+        if !plan.engine.is_real() {
+            return Ok(None);
         }
-        Engine::Uring(_) | Engine::Aio | Engine::Threads => {
-            let file = prepared.targets[part.target].file();
-            let file = file.expect("prepare opens the targets of engines with I/O");
-            let (file, _) = file.of_pass(0).map_err(RunError::Threads)?;
-            let (backend, new) = on_file(prepared, engine, file, clock, pool).map_err(RunError::Engine)?;
-            // Many targets mostly have the same to say.
-            notices.extend(new.into_iter().filter(|notice| !notices.contains(notice)).collect::<Vec<_>>());
-            Ok(backend)
+        let job = &self.jobs()[part.job].fitted;
+        let (bytes, handling) = (buffer_bytes(plan, job, workers), &job.job.handling);
+        let pool = match handling.shared_memory {
+            true => BufferPool::shared(bytes),
+            false => BufferPool::new(bytes, plan.memory.hugepages),
+        };
+        Ok(Some(pool.map_err(RunError::Memory)?.shifted(handling.align.0)))
+    }
+
+    fn author(self, part: Part) -> Author {
+        let plan = &self.prepared.plan;
+        Author {
+            run_id: plan.run_id,
+            target: part.target,
+            phase: self.number,
+            fill: plan.fill,
+            data: self.phase().jobs[part.job].handling.data.clone(),
+            seed: plan.seed,
+        }
+    }
+
+    fn settings(self, part: Part, spin: Nanos) -> Settings {
+        let fitted = &self.jobs()[part.job].fitted;
+        Settings {
+            target: part.target,
+            phase: self.number,
+            job: (part.of > 1).then_some(part.number as u16),
+            depth: fitted.job.depth,
+            overlap: self.prepared.overlap(fitted),
+            placement: fitted.placement,
+            spin,
+            max_errors: self.prepared.plan.faults.max_errors,
+            writes: fitted.workload.writes(),
+            // Of a load with a rising rate not all may be asked for.
+            expected: fitted.workload.facts().and_then(|_| fitted.expected_requests(1)),
+            rules: PassRules::new(self.phase(), part.job),
+        }
+    }
+
+    fn backend(
+        self,
+        part: Part,
+        clock: &Clock,
+        pool: Option<&BufferPool>,
+        notices: &mut Vec<String>,
+    ) -> Result<Box<dyn Backend>, RunError> {
+        let plan = &self.prepared.plan;
+        let job = &self.phase().jobs[part.job];
+        let (engine, _) = engine(plan);
+        match engine {
+            Engine::Null => Ok(Box::new(Null::new(clock.clone(), job.depth))),
+            Engine::Sim(model) => {
+                let place = u64::from(part.target) << 32 ^ u64::from(part.number) << 48;
+                let seed = plan.seed ^ place ^ u64::from(self.number) << 16;
+                Ok(Box::new(Sim::new(model, job.depth, seed)))
+            }
+            Engine::Uring(_) | Engine::Aio | Engine::Threads => {
+                let file = self.prepared.targets[usize::from(part.target)].file();
+                let file = file.expect("prepare opens the targets of engines with I/O");
+                let (file, _) = file.of_pass(0, job.access(plan.access)).map_err(RunError::Threads)?;
+                let made = on_file(plan, engine, file, job.depth, clock, pool);
+                let (backend, new) = made.map_err(RunError::Engine)?;
+                // Many targets mostly have the same to say.
+                notices
+                    .extend(new.into_iter().filter(|notice| !notices.contains(notice)).collect::<Vec<_>>());
+                Ok(backend)
+            }
         }
     }
 }
 
 /// The backend of an engine with I/O on an open file.
 fn on_file(
-    prepared: &Prepared,
+    plan: &Plan,
     engine: Engine,
     file: File,
+    depth: u32,
     clock: &Clock,
     pool: Option<&BufferPool>,
 ) -> std::io::Result<(Box<dyn Backend>, Vec<String>)> {
-    let plan = &prepared.plan;
-    let (depth, short) = (plan.depth, plan.faults.short);
-    real(engine, Setup { file, clock: clock.clone(), depth, short, pool })
-}
-
-impl Prepared {
-    /// The target's file, and what makes a loop's backend on the file of another pass.
-    pub(crate) fn files<'a>(
-        &'a self,
-        target: usize,
-        clock: &'a Clock,
-    ) -> (Option<Arc<TargetFile>>, Remake<'a>) {
-        let remake = move |file: File| {
-            let (engine, _) = engine(&self.plan);
-            on_file(self, engine, file, clock, None).map(|(backend, _)| backend)
-        };
-        (self.targets[target].file().cloned(), Box::new(remake))
-    }
+    real(engine, Setup { file, clock: clock.clone(), depth, short: plan.faults.short, pool })
 }
 
 /// Sets the calling thread apart from others as the plan asks; says what was refused.

@@ -4,11 +4,11 @@ use crate::conductor::Seat;
 use crate::fellows::Fellows;
 use crate::files::TargetFile;
 use iosonar_backend::Backend;
-use iosonar_plan::{AtEnd, Nanos, Pace, Plan, Verify};
+use iosonar_plan::{Access, AtEnd, Nanos, Pace, Phase, PhaseEnd, Verify};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What of plan and target says so.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,9 +19,11 @@ pub(crate) struct PassRules {
     pub(crate) is_watched: bool,
     /// The pass may end before its requests do, for other reasons than a stop.
     pub(crate) may_end_early: bool,
+    /// The phase ends for all when the first job is done.
+    pub(crate) ends_with_first: bool,
     /// From the end of a pass to the begin of the next.
     pub(crate) delay: Nanos,
-    /// When the whole run ends; passes are added until then.
+    /// When the phase ends, on the run's clock once it has begun; passes are added until then.
     pub(crate) runtime: Option<Nanos>,
     /// Time from the begin of the others to the first request.
     pub(crate) start_delay: Nanos,
@@ -36,30 +38,37 @@ pub(crate) struct PassRules {
 }
 
 impl PassRules {
-    /// The rules for one target.
-    pub(crate) fn new(plan: &Plan, target: usize) -> PassRules {
-        let (conduct, target) = (&plan.conduct, &plan.targets[target]);
-        let generator = target.workload.generator();
+    /// The rules for one job of a phase.
+    pub(crate) fn new(phase: &Phase, job: usize) -> PassRules {
+        let (conduct, job) = (&phase.conduct, &phase.jobs[job]);
+        let generator = job.workload.generator();
         let ends_with_file = generator.is_some_and(|generator| generator.at_end == AtEnd::Extend);
-        let has_delays = plan.targets.iter().any(|target| target.handling.start_delay > Nanos(0));
+        let has_delays = phase.jobs.iter().any(|job| job.handling.start_delay > Nanos(0));
         let is_coupled = conduct.is_coupled();
         PassRules {
             ends_with_file,
-            is_watched: ends_with_file || has_delays || is_coupled || target.handling.verify.is_some(),
-            may_end_early: conduct.runtime.is_some() || target.handling.max_errors.is_some(),
+            is_watched: ends_with_file || has_delays || is_coupled || job.handling.verify.is_some(),
+            may_end_early: conduct.runtime.is_some() || job.handling.max_errors.is_some(),
+            ends_with_first: conduct.ends == PhaseEnd::First,
             time_limit: generator.and_then(|generator| generator.stop.time_limit),
             delay: conduct.pass_delay,
             runtime: conduct.runtime,
-            start_delay: target.handling.start_delay,
-            begins_at_once: target.handling.start_delay == Nanos(0)
+            start_delay: job.handling.start_delay,
+            begins_at_once: job.handling.start_delay == Nanos(0)
                 && !is_coupled
                 && generator.is_some_and(|generator| generator.pace == Pace::Closed),
-            max_errors: target.handling.max_errors,
-            verify: target.handling.verify,
+            max_errors: job.handling.max_errors,
+            verify: job.handling.verify,
         }
     }
 
-    /// Whether the run is over by time.
+    /// The rules of a phase that begins at `start`.
+    #[must_use]
+    pub(crate) fn from(self, start: Nanos) -> PassRules {
+        PassRules { runtime: self.runtime.map(|time| time.saturating_add(start)), ..self }
+    }
+
+    /// Whether the phase is over by time.
     pub(crate) fn is_over(&self, now: Nanos) -> bool {
         self.runtime.is_some_and(|end| now >= end)
     }
@@ -85,13 +94,19 @@ pub(crate) type Remake<'a> = Box<dyn Fn(File) -> io::Result<Box<dyn Backend>> + 
 
 /// What a loop shares with others.
 pub(crate) struct Company<'a> {
-    /// The loops of the same target.
+    /// The loops of the same job.
     pub(crate) fellows: Arc<Fellows>,
+    /// How many those are.
+    pub(crate) loops: u32,
+    /// How they open the target.
+    pub(crate) access: Access,
+    /// A job of the phase is done.
+    pub(crate) first_done: &'a AtomicBool,
     /// Its place among loops that wait for each other, if any do; given up when this is dropped, also by a panic.
     pub(crate) seat: Option<Seat<'a>>,
     /// The file of the target; none where nothing is opened.
     pub(crate) file: Option<Arc<TargetFile>>,
     pub(crate) remake: Remake<'a>,
-    /// Of all loops of the run.
+    /// Of all loops of the phase.
     pub(crate) lateness: &'a FirstLateness,
 }

@@ -10,6 +10,7 @@ use iosonar_plan::{Checked, Data, Extent, Fill, Nanos, Op, RunId, SECTOR};
 pub(crate) struct Author {
     pub(crate) run_id: RunId,
     pub(crate) target: u16,
+    pub(crate) phase: u16,
     pub(crate) fill: Fill,
     /// What is written in place of sectors with headers, and the seed of what is random in it.
     pub(crate) data: Option<Data>,
@@ -150,6 +151,7 @@ impl Payloads {
         let first = SectorHeader {
             run_id: self.author.run_id,
             target: self.author.target.into(),
+            phase: self.author.phase,
             pass: self.pass,
             sector: content.extent.offset / SECTOR,
             sequence: content.sequence,
@@ -161,7 +163,8 @@ impl Payloads {
 
     /// Tells random requests apart: a different seed for each request of a run, the same in an equal run.
     fn seed_of(&self, sequence: u64) -> u64 {
-        let words = [self.author.seed, self.author.target.into(), self.pass.into(), sequence];
+        let pass = u64::from(self.author.phase) << 32 | u64::from(self.pass);
+        let words = [self.author.seed, self.author.target.into(), pass, sequence];
         words.into_iter().fold(0x105_0a72, |hash: u64, word| {
             (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31)
         })
@@ -199,7 +202,7 @@ mod tests {
     }
 
     fn payloads(bytes: u64) -> Payloads {
-        let author = Author { run_id: 1, target: 0, fill: Fill::default(), data: None, seed: 1 };
+        let author = Author { run_id: 1, target: 0, phase: 0, fill: Fill::default(), data: None, seed: 1 };
         Payloads::new(author, Some(BufferPool::new(bytes, false).unwrap()))
     }
 

@@ -258,6 +258,11 @@ impl Progress {
         })
     }
 
+    /// So many issuing loops begin a phase; the others have nothing to do in it.
+    pub(crate) fn begin_phase(&self, loops: usize) {
+        self.gauges.iter().enumerate().for_each(|(i, g)| g.ended.store(i >= loops, Relaxed));
+    }
+
     pub(crate) fn gauge(&self, worker: usize) -> &Gauge {
         &self.gauges[worker]
     }

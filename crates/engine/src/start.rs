@@ -1,4 +1,4 @@
-//! The start of a run: everybody is ready, then time zero is known, then everybody waits for it.
+//! The start of a phase: everybody is ready, then its time is known, then everybody waits for it.
 
 use crate::control::Control;
 use iosonar_os::{Clock, monotonic_ns};
@@ -6,7 +6,7 @@ use iosonar_plan::Nanos;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Where issuing loops wait for time zero.
+/// Where issuing loops wait for the begin of their phase.
 #[derive(Debug, Default)]
 pub(crate) struct Start {
     state: Mutex<State>,
@@ -16,8 +16,8 @@ pub(crate) struct Start {
 #[derive(Debug, Default)]
 struct State {
     ready: usize,
-    /// Whether the run begins; none: nobody knows yet.
-    begins: Option<bool>,
+    /// When the phase begins, on the run's clock, or that it does not; none: nobody knows yet.
+    begins: Option<Option<Nanos>>,
 }
 
 impl Start {
@@ -33,8 +33,8 @@ impl Start {
         }
     }
 
-    /// Lets everybody go, or go home.
-    pub(crate) fn decide(&self, begins: bool) {
+    /// Lets everybody go at a time, or go home.
+    pub(crate) fn decide(&self, begins: Option<Nanos>) {
         self.lock().begins = Some(begins);
         self.changed.notify_all();
     }
@@ -49,7 +49,7 @@ impl Start {
         self.changed.notify_all();
     }
 
-    fn begins(&self) -> bool {
+    fn begins(&self) -> Option<Nanos> {
         let mut state = self.lock();
         loop {
             match state.begins {
@@ -65,15 +65,15 @@ impl Start {
 pub(crate) struct Arrival<'a>(&'a Start);
 
 impl Arrival<'_> {
-    /// Says that this loop is ready, and waits for time zero; `false` if there is no run after all.
-    pub(crate) fn wait(self, clock: &Clock, is_timed: bool, control: &Control) -> bool {
+    /// Says that this loop is ready, and waits for the begin of the phase; none if it does not begin after all.
+    pub(crate) fn wait(self, clock: &Clock, is_timed: bool, control: &Control) -> Option<Nanos> {
         let start = self.0;
         drop(self);
-        let begins = start.begins();
-        if begins && is_timed {
-            sleep_until_zero(clock, control);
+        let begins = start.begins()?;
+        if is_timed {
+            sleep_until(begins, clock, control);
         }
-        begins
+        Some(begins)
     }
 }
 
@@ -83,10 +83,11 @@ impl Drop for Arrival<'_> {
     }
 }
 
-fn sleep_until_zero(clock: &Clock, control: &Control) {
+fn sleep_until(time: Nanos, clock: &Clock, control: &Control) {
     let slice = Duration::from_millis(20);
+    let time = clock.origin().saturating_add(time.0);
     while !control.is_stopped(Nanos(0)) {
-        let left = Duration::from_nanos(clock.origin().saturating_sub(monotonic_ns()));
+        let left = Duration::from_nanos(time.saturating_sub(monotonic_ns()));
         if left.is_zero() {
             return;
         }
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn all_go_or_none() {
-        for begins in [true, false] {
+        for begins in [Some(Nanos(0)), None] {
             let (start, control) = (Start::default(), Control::default());
             let clock = Clock::system(monotonic_ns());
             let went = std::thread::scope(|scope| {

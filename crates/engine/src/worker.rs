@@ -20,6 +20,7 @@ use iosonar_os::usage::thread_cpu_ns;
 use iosonar_plan::{Extent, Nanos, Op, Overlap, OverlapPolicy, Placement, Verify};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// How often a waiting loop looks whether it should stop, and hands on records.
 const POLL: Nanos = Nanos(50_000_000);
@@ -38,7 +39,9 @@ const BATCH: u32 = 32;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) target: u16,
-    /// Which of several jobs on the target this is.
+    /// Number of the phase in the plan.
+    pub(crate) phase: u16,
+    /// Which of several loops of the job this is.
     pub(crate) job: Option<u16>,
     pub(crate) depth: u32,
     pub(crate) overlap: Overlap,
@@ -106,6 +109,8 @@ pub(crate) struct Tally {
     pub(crate) issued: IssuedHash,
     pub(crate) recorder_stalls: Stalls,
     pub(crate) buffer_stalls: Stalls,
+    /// When it ended, on the run's clock.
+    pub(crate) ended_at: Nanos,
     /// When it carried out each pass.
     pub(crate) passes: Vec<PassTimes>,
     pub(crate) checks: Checks,
@@ -124,6 +129,8 @@ pub(crate) struct Worker<'a> {
     recorder: Recorder,
     control: &'a Control,
     gauge: &'a Gauge,
+    /// When the phase began, on the run's clock.
+    origin: Nanos,
     /// How long it took to open the file of this pass, and CPU time of the thread at its start.
     open_ns: u64,
     cpu_ns: u64,
@@ -167,6 +174,7 @@ impl<'a> Worker<'a> {
             recorder,
             control,
             gauge,
+            origin: Nanos(0),
             open_ns: 0,
             cpu_ns: 0,
             pass: 0,
@@ -185,13 +193,16 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Carries out `passes` passes; `open` gives the requests of each, ready to go.
+    /// Carries out `passes` passes of a phase that begins at `origin`; `open` gives the requests of each, ready to go.
     pub(crate) fn run(
         mut self,
+        origin: Nanos,
         passes: u32,
         member: &Member<'_>,
         mut open: impl FnMut(u32) -> Result<Feed, WorkerError>,
     ) -> (Tally, Result<(), WorkerError>) {
+        self.origin = origin;
+        self.settings.rules = self.settings.rules.from(origin);
         let added = self.settings.rules.runtime.map(|_| MOST_PASSES);
         for pass in 0..added.unwrap_or(passes) {
             let mut feed = match open(pass) {
@@ -207,7 +218,7 @@ impl<'a> Worker<'a> {
                 self.end_pass(true);
                 break;
             }
-            let is_over = pass > 0 && self.settings.rules.is_over(self.start);
+            let is_over = pass > 0 && (self.settings.rules.is_over(self.start) || self.is_first_done());
             while !is_over && self.turn(&mut feed) {}
             self.end_pass(is_over);
             self.count(feed.lines());
@@ -216,13 +227,15 @@ impl<'a> Worker<'a> {
             }
         }
         self.company.seat = None;
+        self.tell_done();
         let now = self.backend.now();
+        self.tally.ended_at = now;
         self.gauge.end(now);
         let finished = self.recorder.finish().map(|stalls| self.tally.recorder_stalls = stalls);
         (self.tally, self.error.map_or(finished.map_err(WorkerError::from), Err))
     }
 
-    /// The first pass starts at time zero, not when this thread woke up: that would hide its delay. A later one
+    /// The first pass starts when its phase does, not when this thread woke up: that would hide its delay. A later one
     /// starts when all targets are there, and everything is made before it.
     fn begin(&mut self, pass: u32, member: &Member<'_>) -> Result<(), WorkerError> {
         let rules = self.settings.rules;
@@ -246,10 +259,14 @@ impl<'a> Worker<'a> {
             let ready = self.backend.now();
             let has_steps = rules.delay > Nanos(0) || self.has_changing_file() || self.company.seat.is_some();
             self.start = if has_steps { member.await_others(ready) } else { ended };
-        } else if rules.start_delay > Nanos(0) {
-            self.rest_until(rules.start_delay);
-            self.start = rules.start_delay.saturating_add(self.company.lateness.most());
-            self.rest_until(self.start);
+        } else {
+            self.start = self.origin;
+            if rules.start_delay > Nanos(0) {
+                let begin = self.origin.saturating_add(rules.start_delay);
+                self.rest_until(begin);
+                self.start = begin.saturating_add(self.company.lateness.most());
+                self.rest_until(self.start);
+            }
         }
         self.backend.skip_to(self.start);
         if let Some(seat) = &self.company.seat {
@@ -259,6 +276,22 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
+    /// Whether the phase is over, because a job of it is done.
+    fn is_first_done(&self) -> bool {
+        self.settings.rules.ends_with_first && self.company.first_done.load(Relaxed)
+    }
+
+    /// Ends the phase for all, where the plan says so, if all loops of this job have done what was asked of them.
+    fn tell_done(&self) {
+        let is_done = self.error.is_none() && !self.tally.stopped && self.tally.ended_early.is_none();
+        if self.settings.rules.ends_with_first
+            && is_done
+            && self.company.fellows.count_done() == self.company.loops
+        {
+            self.company.first_done.store(true, Relaxed);
+        }
+    }
+
     fn has_changing_file(&self) -> bool {
         self.company.file.as_ref().is_some_and(|file| file.changes())
     }
@@ -266,7 +299,8 @@ impl<'a> Worker<'a> {
     /// Goes on with the file of this pass, where each has one of its own.
     fn reopen(&mut self, pass: u32) -> Result<(), WorkerError> {
         let Some(file) = self.company.file.clone().filter(|file| file.changes()) else { return Ok(()) };
-        let remade = file.of_pass(pass).and_then(|(file, took)| Ok(((self.company.remake)(file)?, took)));
+        let opened = file.of_pass(pass, self.company.access);
+        let remade = opened.and_then(|(file, took)| Ok(((self.company.remake)(file)?, took)));
         (self.backend, self.open_ns) = remade.map_err(|error| WorkerError::File { pass: pass + 1, error })?;
         Ok(())
     }
@@ -302,6 +336,7 @@ impl<'a> Worker<'a> {
         self.tally.passes.push(PassTimes {
             target: self.settings.target,
             job: self.settings.job.unwrap_or(0),
+            phase: self.settings.phase,
             pass: self.pass,
             start: self.start,
             end,
@@ -329,6 +364,8 @@ impl<'a> Worker<'a> {
             self.stop(now);
         } else if let Some(why) = self.company.fellows.over() {
             self.end_early(why, now);
+        } else if self.is_first_done() {
+            self.stop(now);
         }
         let goes_on = self.act(feed, now);
         self.submit();
@@ -652,7 +689,8 @@ impl<'a> Worker<'a> {
         let Issue { request, due, .. } = self.scheduler.issued(slot);
         let (sequence, op, extent) = (request.sequence, request.op, request.extent);
         self.gauge.set_late(now.saturating_sub(*due));
-        self.tally.issued.add(self.pass.into(), sequence, op, extent);
+        let stream = u64::from(self.settings.phase) << 32 | u64::from(self.pass);
+        self.tally.issued.add(stream, sequence, op, extent);
         self.backend.push(Operation { token: Token(slot.0), op, extent, buffer });
     }
 
@@ -733,6 +771,7 @@ impl<'a> Worker<'a> {
         self.tally.checks.miscompared += 1;
         if self.tally.checks.first.len() < Checks::MOST_TOLD {
             self.tally.checks.first.push(Miscompare {
+                phase: record.phase,
                 pass: record.pass,
                 sequence: record.sequence,
                 offset: record.executed.offset,
@@ -811,6 +850,7 @@ impl<'a> Worker<'a> {
         Record {
             sequence: request.sequence,
             target: self.settings.target,
+            phase: self.settings.phase,
             pass: self.pass,
             op: request.op,
             load_time: request.facts.load_time,

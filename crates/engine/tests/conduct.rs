@@ -6,8 +6,8 @@ mod common;
 use common::{Dice, Ran, run};
 use iosonar_archive::Record;
 use iosonar_plan::{
-    Access, Amount, AtEnd, Begins, ByteSize, Conduct, Decimal, Ends, Engine, Fill, Generator, Handling,
-    Lockstep, Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Plan, Sharing, SimModel, Stop, Target,
+    Access, Amount, AtEnd, Begins, ByteSize, Conduct, Decimal, Ends, Engine, Fill, Generator, Job, Lockstep,
+    Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Phase, Plan, Sharing, SimModel, Stop, Target,
     Trigger, Workload,
 };
 use std::path::Path;
@@ -16,41 +16,38 @@ use std::time::Duration;
 
 const SIZE: u64 = 4096;
 
-fn target(number: u64, requests: u64, jobs: u32) -> Target {
+fn target(number: u64, requests: u64, jobs: u32) -> (Target, Workload) {
     // Exact places and those of a region wait for each other alike.
     let (at_end, order) = match number.is_multiple_of(2) {
         true => (AtEnd::Extend, Order::Sequential),
         false => (AtEnd::Wrap, Order::Random),
     };
     let sharing = if number.is_multiple_of(3) { Sharing::Striped } else { Sharing::Rounds };
-    Target {
-        path: format!("dev{number}").into(),
-        size: Some(ByteSize(1 << 30)),
-        handling: Handling::default(),
-        workload: Workload::Generated(Generator {
-            jobs,
-            at_end,
-            sharing,
-            stop: Stop { requests: Some(requests), ..Stop::default() },
-            ..Generator::new(order, ByteSize(SIZE))
-        }),
-    }
+    let workload = Workload::Generated(Generator {
+        jobs,
+        at_end,
+        sharing,
+        stop: Stop { requests: Some(requests), ..Stop::default() },
+        ..Generator::new(order, ByteSize(SIZE))
+    });
+    (Target { size: Some(ByteSize(1 << 30)), ..Target::new(format!("dev{number}")) }, workload)
 }
 
-fn plan(targets: Vec<Target>, conduct: Conduct, passes: u32, seed: u64) -> Plan {
+fn plan(targets: Vec<(Target, Workload)>, conduct: Conduct, passes: u32, seed: u64) -> Plan {
     let mut dice = Dice(seed ^ 0xabc);
     let model = SimModel {
         service: Nanos(1_000 + dice.below(100_000)),
         jitter: Nanos(dice.below(3) * dice.below(300_000)),
         ..SimModel::default()
     };
+    let (targets, workloads): (_, Vec<_>) = targets.into_iter().unzip();
+    let jobs = workloads.into_iter().enumerate().map(|(i, workload)| Job::new(i as u16, 1, workload));
+    let phase = Phase { passes, conduct, ..Phase::of(jobs.collect()) };
     Plan {
         version: PLAN_VERSION,
         run_id: 1,
         seed,
         start_grace: Nanos(0),
-        passes,
-        depth: 1,
         destroy: false,
         engine: Engine::Sim(model),
         access: Access::default(),
@@ -59,8 +56,8 @@ fn plan(targets: Vec<Target>, conduct: Conduct, passes: u32, seed: u64) -> Plan 
         pacing: Default::default(),
         memory: Default::default(),
         faults: Default::default(),
-        conduct,
         targets,
+        phases: vec![phase],
     }
 }
 
@@ -160,7 +157,7 @@ fn chains_triggers_and_meetings_end() {
         let mut dice = Dice(!seed);
         let count = 2 + dice.below(4);
         let requests: Vec<u64> = (0..count).map(|_| 1 + dice.below(25)).collect();
-        let targets: Vec<Target> =
+        let targets: Vec<(Target, Workload)> =
             (0..count).map(|i| target(i, requests[i as usize], 1 + dice.below(3) as u32)).collect();
         let amount = |dice: &mut Dice| match dice.below(4) {
             0 => Amount::Ops(1 + dice.below(30)),
@@ -194,7 +191,7 @@ fn chains_triggers_and_meetings_end() {
         let passes = 1 + dice.below(3) as u32;
         let plan = plan(targets, conduct, passes, seed);
         let ran = carry_out(dir, &plan);
-        for trigger in &plan.conduct.start {
+        for trigger in &plan.phases[0].conduct.start {
             let Amount::Ops(n) = trigger.when else { continue };
             let ends = ran.ends(trigger.leader, 0);
             let first = ran.of(trigger.follower, 0).first().map(|r| r.submitted.unwrap());
@@ -208,8 +205,13 @@ fn chains_triggers_and_meetings_end() {
             }
         }
         let is_free = |number: u16| {
-            plan.conduct.lockstep.iter().all(|l| l.slave != number)
-                && plan.conduct.start.iter().chain(&plan.conduct.stop).all(|t| t.follower != number)
+            plan.phases[0].conduct.lockstep.iter().all(|l| l.slave != number)
+                && plan.phases[0]
+                    .conduct
+                    .start
+                    .iter()
+                    .chain(&plan.phases[0].conduct.stop)
+                    .all(|t| t.follower != number)
         };
         for number in (0..count as u16).filter(|number| is_free(*number)) {
             for pass in 0..passes {

@@ -6,8 +6,8 @@ mod common;
 use common::{Dice, Ran, run};
 use iosonar_archive::{Marks, Outcome, Record, RunState};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, Nanos, Op, Overlap, OverlapPolicy,
-    PLAN_VERSION, Plan, SimModel, SimStall, Strong, Target, TraceReplay, Window, Workload,
+    Access, Backward, ByteSize, Engine, Fill, Job, LoadPace, Nanos, Op, Overlap, OverlapPolicy, PLAN_VERSION,
+    Phase, Plan, SimModel, SimStall, Strong, Target, TraceReplay, Window, Workload,
 };
 use iosonar_testkit::{Access as Seen, Verdict, check};
 use std::fmt::Write as _;
@@ -51,12 +51,10 @@ fn model(dice: &mut Dice, faults: bool) -> SimModel {
 }
 
 fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: bool) -> Plan {
-    let target = |i: usize| Target {
-        path: format!("dev{i}").into(),
-        // Smaller than some loads: addresses wrap, and conflict where they did not.
-        size: Some(ByteSize(512 * 1_024)),
-        handling: Handling::default(),
-        workload: Workload::Trace(TraceReplay {
+    // Smaller than some loads: addresses wrap, and conflict where they did not.
+    let target = |i: usize| Target { size: Some(ByteSize(512 * 1_024)), ..Target::new(format!("dev{i}")) };
+    let load = |i: usize| {
+        Workload::Trace(TraceReplay {
             file: dir.join(format!("{i}.load")),
             filter: Default::default(),
             window: Window::default(),
@@ -64,15 +62,16 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: b
             pace: LoadPace::Original,
             backward: Backward::Refuse,
             skip_bad: false,
-        }),
+        })
     };
+    let passes = 1 + u32::from(dice.one_in(4));
+    let depth = [1, 4, 16, 64][dice.below(4) as usize];
+    let jobs = (0..targets).map(|i| Job::new(i as u16, depth, load(i))).collect();
     Plan {
         version: PLAN_VERSION,
         run_id: 1,
         seed: dice.roll() >> 1,
         start_grace: Nanos(0),
-        passes: 1 + u32::from(dice.one_in(4)),
-        depth: [1, 4, 16, 64][dice.below(4) as usize],
         destroy: false,
         engine: Engine::Sim(model(dice, faults)),
         access: Access::default(),
@@ -81,9 +80,14 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: b
         pacing: Default::default(),
         memory: Default::default(),
         faults: Default::default(),
-        conduct: Conduct::default(),
         targets: (0..targets).map(target).collect(),
+        phases: vec![Phase { passes, ..Phase::of(jobs) }],
     }
+}
+
+fn once(mut plan: Plan) -> Plan {
+    plan.phases[0].passes = 1;
+    plan
 }
 
 /// The records of one target and pass, and what was asked for there.
@@ -113,7 +117,7 @@ impl Part<'_> {
 
     /// What must hold whatever the policy.
     fn holds(&self, what: &str) {
-        assert!(self.most_in_flight() <= i64::from(self.plan.depth), "{what}: depth");
+        assert!(self.most_in_flight() <= i64::from(self.plan.depth()), "{what}: depth");
         for r in self.records {
             let sent = matches!(r.outcome, Outcome::Completed | Outcome::Failed);
             assert_eq!((r.submitted.is_some(), r.completed.is_some()), (sent, sent), "{what}: {r:?}");
@@ -178,7 +182,7 @@ impl Part<'_> {
             // What completes at this very moment has made room for it.
             let flying = begun.partition_point(|t| *t < at) - ended.partition_point(|t| *t < at);
             assert!(
-                flying >= self.plan.depth as usize,
+                flying >= self.plan.depth() as usize,
                 "{what}: it waits while {flying} are in flight: {r:?}"
             );
         }
@@ -206,7 +210,7 @@ impl Part<'_> {
 /// Every request of the load has exactly one record; of a stopped run, every request up to the last one.
 fn all_there(ran: &Ran, plan: &Plan, requests: u64, stopped: bool, what: &str) {
     for target in 0..plan.targets.len() as u16 {
-        for pass in 0..plan.passes {
+        for pass in 0..plan.phases[0].passes {
             let of = |r: &&Record| (r.target, r.pass) == (target, pass);
             let records: Vec<Record> = ran.records.iter().filter(of).copied().collect();
             let sequences: Vec<u64> = records.iter().map(|r| r.sequence).collect();
@@ -216,7 +220,7 @@ fn all_there(ran: &Ran, plan: &Plan, requests: u64, stopped: bool, what: &str) {
             Part { records: &records, plan, stopped }.holds(what);
         }
         let info = &ran.info.targets[target as usize];
-        assert!(info.max_in_flight <= Some(plan.depth.into()), "{what}");
+        assert!(info.max_in_flight <= Some(plan.depth().into()), "{what}");
     }
     let failed = ran.records.iter().filter(|r| r.outcome == Outcome::Failed).count();
     let faulty =
@@ -276,7 +280,7 @@ fn a_run_that_is_stopped_cancels_only_what_waited() {
     let mut cancelled = 0;
     cases(100..108, |dir, seed, overlap, dice| {
         write_loads(dir, 2, dice);
-        let plan = Plan { passes: 1, ..plan(dir, 2, overlap, dice, seed % 2 == 1) };
+        let plan = once(plan(dir, 2, overlap, dice, seed % 2 == 1));
         let what = format!("seed {seed} {overlap:?}");
         let whole = run(dir, &plan, None);
         let end = whole.records.iter().filter_map(|r| r.completed).max().unwrap();
@@ -314,7 +318,7 @@ fn errors_come_at_their_rate_and_nowhere_else() {
         let mut dice = Dice(seed);
         std::fs::write(dir.path().join("0.load"), load(&mut dice, 20_000)).unwrap();
         let overlap = Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() };
-        let clean = Plan { passes: 1, ..plan(dir.path(), 1, overlap, &mut dice, false) };
+        let clean = once(plan(dir.path(), 1, overlap, &mut dice, false));
         assert!(run(dir.path(), &clean, None).records.iter().all(Record::is_completed));
         let model = SimModel { error_every: 50, ..SimModel::default() };
         let faulty = Plan { engine: Engine::Sim(model), ..clean };
@@ -340,7 +344,8 @@ fn a_simulated_hour_takes_no_hour() {
     let overlap = Overlap::default();
     let model = SimModel { service: Nanos(20_000_000), jitter: Nanos(30_000_000), ..SimModel::default() };
     let mut plan = plan(dir.path(), 1, overlap, &mut Dice(1), false);
-    (plan.passes, plan.depth, plan.engine) = (1, 32, Engine::Sim(model));
+    (plan.phases[0].passes, plan.phases[0].jobs[0].depth) = (1, 32);
+    plan.engine = Engine::Sim(model);
     plan.targets[0].size = Some(ByteSize(2 << 30));
     let begin = std::time::Instant::now();
     let ran = run(dir.path(), &plan, None);

@@ -48,6 +48,8 @@ pub struct Setting {
     pub target: u64,
     /// See `target`.
     pub targets: u64,
+    /// Number of the phase in the plan, from 0.
+    pub phase: u16,
     /// From 0.
     pub pass: u32,
 }
@@ -55,12 +57,17 @@ pub struct Setting {
 impl Setting {
     /// The only target of a plan, in its first pass.
     pub fn alone(size: u64, seed: u64) -> Setting {
-        Setting { size, grows: false, seed, target: 0, targets: 1, pass: 0 }
+        Setting { size, grows: false, seed, target: 0, targets: 1, phase: 0, pass: 0 }
     }
 
-    /// What tells the draws of targets and passes apart.
+    /// What tells the draws of targets, passes and phases apart.
     fn stream(&self) -> u64 {
-        u64::from(self.pass) * self.targets + self.target
+        (u64::from(self.pass) * self.targets + self.target) ^ self.of_phase()
+    }
+
+    /// Above all passes and targets.
+    fn of_phase(&self) -> u64 {
+        u64::from(self.phase) << 48
     }
 
     /// Seed and stream of addresses.
@@ -68,7 +75,7 @@ impl Setting {
         match (generator.seed, generator.same_each_pass) {
             (Some(seed), true) => (seed, 0),
             (Some(seed), false) => (seed, self.pass.into()),
-            (None, true) => (self.seed, self.target),
+            (None, true) => (self.seed, self.target ^ self.of_phase()),
             (None, false) => (self.seed, self.stream()),
         }
     }

@@ -1,37 +1,52 @@
-//! How targets wait for each other: between passes, every so many requests, in lockstep, by triggers.
+//! How the jobs of a phase wait for each other: between passes, every so many requests, in lockstep, by triggers; and what
+//! ends the phase.
 
 use crate::strict::is_default;
 use crate::{ByteSize, Decimal, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// How passes and targets follow each other. Everything is off by default.
+/// How the passes and jobs of a phase follow each other. Everything is off by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conduct {
     /// From the end of a pass to the begin of the next; in no pass's time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pass_delay: Nanos,
-    /// Targets do not wait for each other between passes.
+    /// Jobs do not wait for each other between passes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub free_passes: bool,
-    /// The whole run ends at this time, and passes are added until then.
+    /// The phase ends so long after its begin, and passes are added until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Nanos>,
     /// All issuing loops meet before their requests 0, n, 2n … of a pass; one that has no more does not hold up the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meet_every: Option<u64>,
-    /// Targets that go in lockstep.
+    /// What ends the phase before all its requests are done.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ends: PhaseEnd,
+    /// Jobs that go in lockstep. Jobs are numbered from 0 in the order of the phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lockstep: Vec<Lockstep>,
-    /// Targets that begin each pass when another has come so far.
+    /// Jobs that begin each pass when another has come so far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start: Vec<Trigger>,
-    /// Targets that end their pass when another has come so far.
+    /// Jobs that end their pass when another has come so far.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<Trigger>,
 }
 
-/// How far a target has come in its pass, or has to come. Operations and bytes are those that completed.
+/// When a phase ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseEnd {
+    /// When all jobs are done.
+    #[default]
+    All,
+    /// When the first job is done: the others issue no more (`stonewall` of IOzone).
+    First,
+}
+
+/// How far a job has come in its pass, or has to come. Operations and bytes are those that completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Amount {
@@ -45,15 +60,15 @@ pub enum Amount {
     Bytes(ByteSize),
 }
 
-/// One target does a task each time that another has come a certain way.
+/// One job does a task each time that another has come a certain way.
 ///
 /// Tasks queue up, and the master never waits: when interval k of the master is complete, task k may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lockstep {
-    /// Number of the target that asks for tasks.
+    /// Number of the job that asks for tasks.
     pub master: u16,
-    /// Number of the target that does them.
+    /// Number of the job that does them.
     pub slave: u16,
     /// An interval of the master.
     pub every: Amount,
@@ -85,13 +100,13 @@ pub enum Ends {
     Stop,
 }
 
-/// Something that one target does when another has come so far.
+/// Something that one job does when another has come so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trigger {
-    /// Number of the target that is looked at.
+    /// Number of the job that is looked at.
     pub leader: u16,
-    /// Number of the target that begins or ends.
+    /// Number of the job that begins or ends.
     pub follower: u16,
     /// How far the leader has to come in its pass.
     pub when: Amount,

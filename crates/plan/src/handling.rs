@@ -1,10 +1,10 @@
-//! How one target is opened, filled, checked and left, where it differs from the others.
+//! How a job opens, fills and checks its target, and what becomes of a file.
 
 use crate::strict::is_default;
 use crate::{Access, ByteSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// How a target is handled. Everything is off by default.
+/// How a job handles its target. Everything is off by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Handling {
@@ -17,10 +17,7 @@ pub struct Handling {
     /// What is checked; none: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
-    /// What becomes of a regular file.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub file: FileCare,
-    /// From the begin of targets without a delay to its first request; in no pass's time.
+    /// From the begin of jobs without a delay to its first request; in no pass's time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub start_delay: Nanos,
     /// CPU of its issuing loops; none: as the plan's `pacing` says.

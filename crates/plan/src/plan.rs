@@ -1,9 +1,7 @@
 //! The Plan itself: fields, checks, TOML in and out.
 
-use crate::strict::is_default;
-use crate::{
-    ByteSize, Conduct, Engine, Faults, Fill, Handling, Memory, Nanos, Overlap, Pacing, RunId, Workload,
-};
+use crate::plan_text::PlanText;
+use crate::{ByteSize, Engine, Faults, FileCare, Fill, Job, Memory, Nanos, Overlap, Pacing, Phase, RunId};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -30,16 +28,16 @@ pub const PLAN_VERSION: u32 = 2;
 ///     workload = { kind = "generated", order = "random", block_size = "4KiB", read_percent = 70, pace = { kind = "closed" }, stop = { runtime = "60s" } }
 ///     "#,
 /// )?;
-/// let Workload::Generated(generator) = &plan.targets[0].workload else { panic!("it is generated") };
+/// let Workload::Generated(generator) = &plan.phases[0].jobs[0].workload else { panic!("it is generated") };
 /// assert_eq!((generator.longest(), generator.stop.runtime), (4096, Some(Nanos::from_secs(60))));
 /// assert_eq!(Plan::from_toml(&plan.to_toml())?, plan);
 ///
 /// let refused = Plan::from_toml(&plan.to_toml().replace("depth = 32", "depth = 0")).unwrap_err();
-/// assert_eq!(refused.to_string(), "depth = 0: it must lie between 1 and 65536");
+/// assert_eq!(refused.to_string(), "target a.img: depth = 0: it must lie between 1 and 65536");
 /// # Ok::<(), iosonar_plan::PlanError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "PlanText", into = "PlanText")]
 pub struct Plan {
     /// Version of this form, [`PLAN_VERSION`].
     pub version: u32,
@@ -48,47 +46,27 @@ pub struct Plan {
     /// Seed of everything random: addresses, arrivals, simulated device. Below 2^63.
     pub seed: u64,
     /// From the end of the preparations to time zero of the run.
-    #[serde(default)]
     pub start_grace: Nanos,
-    /// How often each target's source is carried out. All targets wait for each other between passes.
-    #[serde(default = "one")]
-    pub passes: u32,
-    /// The most requests in flight on one target, 1 to 65 536; where a pattern has several jobs, of each job.
-    pub depth: u32,
     /// Whether writing to a block device is allowed.
-    #[serde(default)]
     pub destroy: bool,
     /// Which engine.
-    #[serde(default)]
     pub engine: Engine,
     /// How targets are opened.
-    #[serde(default)]
     pub access: Access,
     /// What written blocks contain.
-    #[serde(default)]
     pub fill: Fill,
     /// What happens to requests that conflict.
-    #[serde(default)]
     pub overlap: Overlap,
     /// How exactly requests go when they are due.
-    #[serde(default)]
     pub pacing: Pacing,
     /// Memory for the data of requests.
-    #[serde(default)]
     pub memory: Memory,
     /// What happens when requests fail or stay short.
-    #[serde(default)]
     pub faults: Faults,
-    /// How passes and targets follow each other.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub conduct: Conduct,
-    /// At least one.
-    #[serde(rename = "target")]
+    /// Where requests go; at least one.
     pub targets: Vec<Target>,
-}
-
-fn one() -> u32 {
-    1
+    /// What is done, one phase after the other; at least one.
+    pub phases: Vec<Phase>,
 }
 
 /// How targets are opened.
@@ -103,27 +81,21 @@ pub struct Access {
     pub sync: bool,
 }
 
-/// A device or file, and the requests that go to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A device or file.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// Block device or regular file.
     pub path: PathBuf,
     /// Pretended size for the engines without I/O; a target that is opened tells its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteSize>,
-    /// How it is opened, filled, checked and left, where it differs from the others.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub handling: Handling,
-    /// Its requests.
-    #[serde(alias = "source")]
-    pub workload: Workload,
+    /// What becomes of a regular file.
+    pub file: FileCare,
 }
 
 impl Target {
-    /// How it is opened, where the plan says `access` for all.
-    pub fn access(&self, access: Access) -> Access {
-        self.handling.access.unwrap_or(access)
+    /// A target that is there already, and stays.
+    pub fn new(path: impl Into<PathBuf>) -> Target {
+        Target { path: path.into(), size: None, file: FileCare::default() }
     }
 }
 
@@ -146,12 +118,13 @@ pub enum PlanError {
 impl Plan {
     /// Whether any of its requests have times of their own.
     pub fn has_timetable(&self) -> bool {
-        self.targets.iter().any(|target| target.workload.has_timetable())
+        self.jobs().any(|(_, job)| job.workload.has_timetable())
     }
 
     /// Reads and checks a plan.
     pub fn from_toml(text: &str) -> Result<Plan, PlanError> {
-        let mut plan: Plan = toml::from_str(text)?;
+        let text: PlanText = toml::from_str(text)?;
+        let mut plan = Plan::try_from(text)?;
         // What version 1 wrote otherwise, the fields have read into today's form.
         if plan.version == 1 {
             plan.version = PLAN_VERSION;
@@ -168,6 +141,36 @@ impl Plan {
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a valid plan holds only what TOML can hold")
     }
+
+    /// The jobs of all phases, each with its phase.
+    pub fn jobs(&self) -> impl Iterator<Item = (&Phase, &Job)> {
+        self.phases.iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase, job)))
+    }
+
+    /// The jobs on a target, in the order of their phases.
+    pub fn jobs_on(&self, target: usize) -> impl Iterator<Item = &Job> {
+        self.jobs().map(|(_, job)| job).filter(move |job| usize::from(job.target) == target)
+    }
+
+    /// Does the first job of the first phase on each of these targets, and nothing else.
+    pub fn on_each(&mut self, paths: impl Iterator<Item = PathBuf>) {
+        let (target, job) = (self.targets[0].clone(), self.phases[0].jobs[0].clone());
+        self.targets = paths.map(|path| Target { path, ..target.clone() }).collect();
+        let jobs = (0..self.targets.len()).map(|number| Job { target: number as u16, ..job.clone() });
+        self.phases = vec![Phase { jobs: jobs.collect(), ..self.phases[0].clone() }];
+    }
+
+    /// The greatest depth of any job.
+    pub fn depth(&self) -> u32 {
+        self.jobs().map(|(_, job)| job.depth).max().unwrap_or(1)
+    }
+
+    /// Whether its only phase does one thing on each target: it is written without naming phases.
+    pub(crate) fn is_short(&self) -> bool {
+        let [phase] = &self.phases[..] else { return false };
+        let numbers = phase.jobs.iter().map(|job| usize::from(job.target));
+        phase.name.is_empty() && numbers.eq(0..self.targets.len())
+    }
 }
 
 #[cfg(test)]
@@ -182,8 +185,6 @@ pub(crate) mod tests {
             run_id: 7,
             seed: 1,
             start_grace: Nanos::from_secs(2),
-            passes: 1,
-            depth: 128,
             destroy: false,
             engine: Engine::Sim(SimModel {
                 stall: Some(SimStall { period: Nanos::from_secs(10), length: Nanos::SECOND }),
@@ -195,13 +196,15 @@ pub(crate) mod tests {
             pacing: Pacing { spin: Some(Nanos(5)), pin: vec![0, 3], nice: None, realtime: Some(9) },
             memory: Memory { buffers: ByteSize(1 << 20), hugepages: true },
             faults: Faults { max_errors: Some(0), short: ShortPolicy::Record },
-            conduct: Conduct::default(),
             targets: vec![
-                Target {
-                    path: "/dev/sdx".into(),
-                    size: None,
-                    handling: Handling::default(),
-                    workload: Workload::Trace(TraceReplay {
+                Target::new("/dev/sdx"),
+                Target { size: Some(ByteSize(1 << 30)), ..Target::new("file") },
+            ],
+            phases: vec![Phase::of(vec![
+                Job::new(
+                    0,
+                    128,
+                    Workload::Trace(TraceReplay {
                         file: "a.load.gz".into(),
                         filter: Pipeline::default(),
                         window: Window { start: Nanos(500_000_000), end: Some(Nanos::from_secs(4)) },
@@ -210,19 +213,18 @@ pub(crate) mod tests {
                         backward: Backward::Sort,
                         skip_bad: true,
                     }),
-                },
-                Target {
-                    path: "file".into(),
-                    size: Some(ByteSize(1 << 30)),
-                    handling: Handling::default(),
-                    workload: Workload::Generated(Generator {
+                ),
+                Job::new(
+                    1,
+                    128,
+                    Workload::Generated(Generator {
                         read_percent: Decimal::whole(70),
                         pace: Pace::Rate { iops: Decimal::whole(1000), process: Process::Poisson },
                         stop: Stop { requests: Some(10), ..Stop::default() },
                         ..Generator::new(Order::Random, ByteSize(4096))
                     }),
-                },
-            ],
+                ),
+            ])],
         }
     }
 
@@ -237,7 +239,7 @@ pub(crate) mod tests {
         #[test]
         fn filters_round_trip(steps in prop::collection::vec(crate::filter::tests::filter(), 0..6)) {
             let mut plan = sample();
-            let Workload::Trace(load) = &mut plan.targets[0].workload else { unreachable!("the sample has it there") };
+            let Workload::Trace(load) = &mut plan.phases[0].jobs[0].workload else { unreachable!("the sample has it there") };
             load.filter = Pipeline(steps);
             let text = plan.to_toml();
             prop_assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{}", text);
@@ -257,10 +259,10 @@ pub(crate) mod tests {
         let shape = crate::RisingShape::Exponential;
         let rising = crate::Rising { from: 10, to: 500, over: Nanos::from_secs(60), shape };
         let mut plan = sample();
-        if let Workload::Trace(load) = &mut plan.targets[0].workload {
+        if let Workload::Trace(load) = &mut plan.phases[0].jobs[0].workload {
             (load.pace, load.speed) = (LoadPace::Rising(rising), Default::default());
         }
-        if let Workload::Generated(pattern) = &mut plan.targets[1].workload {
+        if let Workload::Generated(pattern) = &mut plan.phases[0].jobs[1].workload {
             pattern.pace = Pace::Rising(rising);
         }
         let text = plan.to_toml();

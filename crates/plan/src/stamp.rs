@@ -35,7 +35,7 @@ impl Plan {
             Engine::Null => Some(Stamp::DryRun),
             Engine::Sim(_) => Some(Stamp::Simulated),
             Engine::Uring(_) | Engine::Aio | Engine::Threads => {
-                let buffered = self.targets.iter().any(|target| target.access(self.access).buffered);
+                let buffered = self.jobs().any(|(_, job)| job.access(self.access).buffered);
                 buffered.then_some(Stamp::PageCache)
             }
         }

@@ -1,11 +1,9 @@
 //! What a plan must keep to, beyond what its types say: nothing later overflows, and all of it can be kept.
 
 use crate::rising::validate_rising;
-use crate::validate_conduct::{validate_conduct, validate_handling};
-use crate::validate_generator::validate_generator;
+use crate::validate_phase::validate_phases;
 use crate::{
     ByteSize, Engine, InvalidPlan, LoadPace, Nanos, PLAN_VERSION, Plan, SimModel, Target, TraceReplay,
-    Workload,
 };
 use std::path::Path;
 
@@ -44,19 +42,16 @@ impl Plan {
         self.validate_numbers()?;
         time("start_grace", self.start_grace)?;
         self.validate_means()?;
-        validate_conduct(self)?;
         if let Engine::Sim(model) = &self.engine {
             validate_model(model)?;
         }
         self.targets.iter().try_for_each(|target| {
-            self.validate_target(target)
-                .map_err(|InvalidPlan(why)| InvalidPlan(format!("target {}: {why}", target.path.display())))
-        })
+            named(&format!("target {}", target.path.display()), validate_target(target))
+        })?;
+        validate_phases(self)
     }
 
     fn validate_numbers(&self) -> Result {
-        within("depth", self.depth.into(), 1, 65_536)?;
-        require(self.passes > 0, || "passes = 0: at least one pass is needed".into())?;
         require(self.run_id < 1 << 63 && self.seed < 1 << 63, || {
             "run_id and seed must be below 2^63".into()
         })?;
@@ -81,16 +76,19 @@ impl Plan {
             format!("memory.buffers = {buffers}: it must lie between 4 KiB and 64 TiB")
         })
     }
+}
 
-    fn validate_target(&self, target: &Target) -> Result {
-        utf8("path", &target.path)?;
-        validate_handling(target, self)?;
-        bytes("size", target.size.unwrap_or_default(), ByteSize(0))?;
-        match &target.workload {
-            Workload::Trace(load) => validate_load(load, self.passes),
-            Workload::Generated(generator) => validate_generator(generator, self),
-        }
-    }
+fn validate_target(target: &Target) -> Result {
+    utf8("path", &target.path)?;
+    bytes("size", target.size.unwrap_or_default(), ByteSize(0))?;
+    require(!target.file.between_passes.makes_files() || target.file.create, || {
+        "file.between_passes makes files anew: say create = true, too".into()
+    })
+}
+
+/// Says before a reason what it is about.
+pub(crate) fn named(name: &str, checked: Result) -> Result {
+    checked.map_err(|InvalidPlan(why)| InvalidPlan(format!("{name}: {why}")))
 }
 
 pub(crate) fn within(name: &str, value: u64, least: u64, most: u64) -> Result {
@@ -125,7 +123,7 @@ fn validate_model(model: &SimModel) -> Result {
     })
 }
 
-fn validate_load(load: &TraceReplay, passes: u32) -> Result {
+pub(crate) fn validate_load(load: &TraceReplay, passes: u32, plan: &Plan) -> Result {
     utf8("file", &load.file)?;
     let window = load.window;
     time("window.start", window.start)?;
@@ -144,8 +142,9 @@ fn validate_load(load: &TraceReplay, passes: u32) -> Result {
         "speed has no meaning where the load's times do not count: leave one of them out".into()
     })?;
     let is_stdin = load.file.as_os_str() == "-";
-    require(passes == 1 || !is_stdin, || {
-        "standard input can be read only once: save it to a file, or use one pass".into()
+    let is_read_again = passes > 1 || plan.phases.len() > 1;
+    require(!is_read_again || !is_stdin, || {
+        "standard input can be read only once: save it to a file, or use one pass and one phase".into()
     })?;
     match load.filter.waits_for_end().filter(|_| is_stdin) {
         Some(step) => refuse(format!(
@@ -174,14 +173,14 @@ pub(crate) mod tests {
     const LONG: Nanos = Nanos((1 << 62) + 1);
 
     fn load(plan: &mut Plan) -> &mut TraceReplay {
-        let Workload::Trace(load) = &mut plan.targets[0].workload else {
+        let Workload::Trace(load) = &mut plan.phases[0].jobs[0].workload else {
             unreachable!("the sample has it there")
         };
         load
     }
 
     fn pattern(plan: &mut Plan) -> &mut Generator {
-        let Workload::Generated(p) = &mut plan.targets[1].workload else {
+        let Workload::Generated(p) = &mut plan.phases[0].jobs[1].workload else {
             unreachable!("the sample has it there")
         };
         p
@@ -212,8 +211,8 @@ pub(crate) mod tests {
         all_refused(&[
             ("version", |p| p.version = 99),
             ("target", |p| p.targets.clear()),
-            ("depth", |p| p.depth = 0),
-            ("passes", |p| p.passes = 0),
+            ("depth", |p| p.phases[0].jobs[0].depth = 0),
+            ("passes", |p| p.phases[0].passes = 0),
             ("random_percent", |p| p.fill.random_percent = 101),
             ("max_waiting", |p| p.overlap.max_waiting = 0),
             ("stall", |p| model(p).stall = Some(SimStall { period: Nanos(1), length: Nanos(1) })),
@@ -227,7 +226,7 @@ pub(crate) mod tests {
             ("over", |p| load(p).pace = rising(1, 2, 0)),
             ("a rate that rises", |p| load(p).pace = rising(3, 2, 9)),
             ("from", |p| load(p).pace = rising(0, 2, 9)),
-            ("only once", |p| (p.passes, load(p).file) = (2, "-".into())),
+            ("only once", |p| (p.phases[0].passes, load(p).file) = (2, "-".into())),
             ("'reverse' needs the end", |p| {
                 (load(p).file, load(p).filter) = ("-".into(), "shift:1 | reverse".parse().unwrap());
             }),
@@ -252,8 +251,8 @@ pub(crate) mod tests {
                 (pattern(p).offset, pattern(p).region) =
                     (ByteSize(1), Some(Space::Bytes(ByteSize(u64::MAX))));
             }),
-            ("2^53", |p| (p.passes, pattern(p).stop.requests) = (2, Some((1 << 52) + 1))),
-            ("2^53", |p| (p.passes, pattern(p).stop.requests) = (u32::MAX, Some(u64::MAX))),
+            ("2^53", |p| (p.phases[0].passes, pattern(p).stop.requests) = (2, Some((1 << 52) + 1))),
+            ("2^53", |p| (p.phases[0].passes, pattern(p).stop.requests) = (u32::MAX, Some(u64::MAX))),
             ("146 years", |p| pattern(p).stop.requests = Some(1 << 53)),
         ]);
     }
@@ -269,8 +268,8 @@ pub(crate) mod tests {
     #[test]
     fn the_largest_plan_reads_back() {
         let mut plan = sample();
-        (plan.run_id, plan.seed, plan.passes) = ((1 << 63) - 1, (1 << 63) - 1, 1);
-        (plan.start_grace, plan.depth) = (MAX_TIME, 65_536);
+        (plan.run_id, plan.seed) = ((1 << 63) - 1, (1 << 63) - 1);
+        (plan.start_grace, plan.phases[0].jobs[0].depth) = (MAX_TIME, 65_536);
         let stall = SimStall { period: MAX_TIME, length: Nanos(MAX_TIME.0 - 1) };
         *model(&mut plan) = SimModel {
             service: MAX_TIME,

@@ -1,20 +1,17 @@
 //! What handling and conduct must keep to, beyond what their types say.
 
 use crate::validate::{Result, require, time, within};
-use crate::{Amount, AtEnd, Checked, Conduct, Data, Decimal, Order, OverlapPolicy, Plan, Target};
+use crate::{Amount, AtEnd, Checked, Conduct, Data, Decimal, Job, Order, OverlapPolicy, Phase, Plan};
 
-/// Checks how a target is handled.
-pub(crate) fn validate_handling(target: &Target, plan: &Plan) -> Result {
-    let (handling, file) = (&target.handling, &target.handling.file);
+/// Checks how a job handles its target.
+pub(crate) fn validate_handling(job: &Job, plan: &Plan) -> Result {
+    let handling = &job.handling;
     time("handling.start_delay", handling.start_delay)?;
     require(handling.max_errors != Some(0), || "handling.max_errors = 0: it must be above 0".into())?;
     require(handling.align.0 < 1 << 30, || {
         format!("handling.align = {}: it must be below 1 GiB", handling.align)
     })?;
     within("handling.cpu", handling.cpu.unwrap_or(0).into(), 0, 8191)?;
-    require(!file.between_passes.makes_files() || file.create, || {
-        "handling.file.between_passes makes files anew: say create = true, too".into()
-    })?;
     let Some(verify) = handling.verify else { return Ok(()) };
     let is_sequenced = matches!(handling.data, Some(Data::Sequenced));
     match verify.what {
@@ -23,7 +20,7 @@ pub(crate) fn validate_handling(target: &Target, plan: &Plan) -> Result {
                 "handling.verify: contents are compared with handling.data, and there is none: name a pattern"
                     .into()
             })?;
-            can_be_checked(target, plan)
+            can_be_checked(job, plan)
         }
         Checked::Location => require(!verify.immediate || is_sequenced, || {
             "handling.verify: a location can be read back at once only where it was written: data = \"sequenced\""
@@ -33,21 +30,21 @@ pub(crate) fn validate_handling(target: &Target, plan: &Plan) -> Result {
 }
 
 /// Whether what is read, or read back, can be known: it is what the same request wrote, or a function of its place.
-fn can_be_checked(target: &Target, plan: &Plan) -> Result {
-    let Some(verify) = target.handling.verify else { return Ok(()) };
-    let by_place = matches!(target.handling.data, Some(Data::Byte(_) | Data::Sequenced));
-    let is_random = matches!(target.handling.data, Some(Data::Random));
+fn can_be_checked(job: &Job, plan: &Plan) -> Result {
+    let Some(verify) = job.handling.verify else { return Ok(()) };
+    let by_place = matches!(job.handling.data, Some(Data::Byte(_) | Data::Sequenced));
+    let is_random = matches!(job.handling.data, Some(Data::Random));
     require(!is_random || verify.immediate, || {
         "handling.verify: random data differs in every request, so only what is read back at once can be checked: say \
          immediate = true, or use data = \"sequenced\""
             .into()
     })?;
-    let shares = target.workload.jobs() > 1 || plan.depth > 1;
-    let never_meets = target.workload.generator().is_some_and(|g| {
+    let shares = job.workload.jobs() > 1 || job.depth > 1;
+    let never_meets = job.workload.generator().is_some_and(|g| {
         let ascends = matches!(g.order, Order::Sequential | Order::Interleaved { .. } | Order::Staggered);
         ascends && g.at_end == AtEnd::Extend
     });
-    let is_apart = plan.overlap.policy != OverlapPolicy::Allow && target.workload.jobs() == 1;
+    let is_apart = plan.overlap.policy != OverlapPolicy::Allow && job.workload.jobs() == 1;
     require(by_place || !verify.immediate || !shares || never_meets || is_apart, || {
         "handling.verify: several requests may be written to one place at the same time, and each would find another's data: \
          use one job of depth 1, or data = \"sequenced\""
@@ -55,40 +52,40 @@ fn can_be_checked(target: &Target, plan: &Plan) -> Result {
     })
 }
 
-/// Checks how targets wait for each other: whoever waits is let go at some time.
-pub(crate) fn validate_conduct(plan: &Plan) -> Result {
-    let Conduct { pass_delay, runtime, meet_every, lockstep, start, stop, .. } = &plan.conduct;
+/// Checks how the jobs of a phase wait for each other: whoever waits is let go at some time.
+pub(crate) fn validate_conduct(phase: &Phase) -> Result {
+    let Conduct { pass_delay, runtime, meet_every, lockstep, start, stop, .. } = &phase.conduct;
     time("conduct.pass_delay", *pass_delay)?;
     time("conduct.runtime", runtime.unwrap_or_default())?;
     require(runtime.is_none_or(|time| time.0 > 0), || "conduct.runtime: it must be above 0".into())?;
     require(*meet_every != Some(0), || "conduct.meet_every = 0: it must be above 0".into())?;
     for (i, l) in lockstep.iter().enumerate() {
         let name = format!("conduct.lockstep {i}");
-        pair(plan, &name, "master", l.master, "slave", l.slave)?;
+        pair(phase, &name, "master", l.master, "slave", l.slave)?;
         reached(&format!("{name}: every"), l.every)?;
         reached(&format!("{name}: task"), l.task)?;
         require(!matches!(l.task, Amount::Percent(_)), || {
             format!("{name}: task: a slave's task is no percentage: use ops, bytes or time")
         })?;
-        counted(plan, &name, l.master, l.every)?;
+        counted(phase, &name, l.master, l.every)?;
         let others = lockstep[..i].iter().any(|other| other.slave == l.slave);
         require(!others, || format!("{name}: target {} is the slave of two masters", l.slave))?;
     }
     for (name, triggers) in [("start", start), ("stop", stop)] {
         for (i, t) in triggers.iter().enumerate() {
             let name = format!("conduct.{name} {i}");
-            pair(plan, &name, "leader", t.leader, "follower", t.follower)?;
+            pair(phase, &name, "leader", t.leader, "follower", t.follower)?;
             reached(&format!("{name}: when"), t.when)?;
-            counted(plan, &name, t.leader, t.when)?;
+            counted(phase, &name, t.leader, t.when)?;
         }
     }
-    no_cycle(plan)
+    no_cycle(phase)
 }
 
-fn pair(plan: &Plan, name: &str, first: &str, a: u16, second: &str, b: u16) -> Result {
+fn pair(phase: &Phase, name: &str, first: &str, a: u16, second: &str, b: u16) -> Result {
     for (word, number) in [(first, a), (second, b)] {
-        require(usize::from(number) < plan.targets.len(), || {
-            format!("{name}: {word} = {number}: there is no such target; there are {}", plan.targets.len())
+        require(usize::from(number) < phase.jobs.len(), || {
+            format!("{name}: {word} = {number}: there is no such target; there are {}", phase.jobs.len())
         })?;
     }
     require(a != b, || format!("{name}: target {a} cannot wait for itself"))
@@ -111,8 +108,8 @@ fn reached(name: &str, amount: Amount) -> Result {
 }
 
 /// A percentage needs a number to be a percentage of.
-fn counted(plan: &Plan, name: &str, target: u16, amount: Amount) -> Result {
-    let workload = &plan.targets[usize::from(target)].workload;
+fn counted(phase: &Phase, name: &str, target: u16, amount: Amount) -> Result {
+    let workload = &phase.jobs[usize::from(target)].workload;
     let is_counted = workload.generator().is_some_and(|generator| generator.count().is_some());
     require(!matches!(amount, Amount::Percent(_)) || is_counted, || {
         format!(
@@ -122,8 +119,8 @@ fn counted(plan: &Plan, name: &str, target: u16, amount: Amount) -> Result {
 }
 
 /// Targets that wait for each other in a circle would wait for ever.
-fn no_cycle(plan: &Plan) -> Result {
-    let mut waits: Vec<(u16, u16)> = plan.conduct.waits().collect();
+fn no_cycle(phase: &Phase) -> Result {
+    let mut waits: Vec<(u16, u16)> = phase.conduct.waits().collect();
     loop {
         let is_free =
             |target: u16, waits: &[(u16, u16)]| waits.iter().all(|(_, follower)| *follower != target);
@@ -155,18 +152,16 @@ mod tests {
             stop: Stop { requests: Some(10), ..Stop::default() },
             ..Generator::new(Order::Sequential, ByteSize(65_536))
         };
-        let target = |path: &str| Target {
-            path: path.into(),
-            size: None,
-            handling: Handling::default(),
-            workload: Workload::Generated(generator.clone()),
-        };
-        let targets = vec![target("a"), target("b"), target("c")];
-        Plan { targets, engine: Engine::Null, ..crate::plan::tests::sample() }
+        let job = |target| Job::new(target, 128, Workload::Generated(generator.clone()));
+        let phases = vec![Phase::of(vec![job(0), job(1), job(2)])];
+        let targets = ["a", "b", "c"].map(Target::new).into();
+        Plan { targets, phases, engine: Engine::Null, ..crate::plan::tests::sample() }
     }
 
     fn first(plan: &mut Plan) -> &mut Generator {
-        let Workload::Generated(generator) = &mut plan.targets[0].workload else { unreachable!("all are") };
+        let Workload::Generated(generator) = &mut plan.phases[0].jobs[0].workload else {
+            unreachable!("all are")
+        };
         generator
     }
 
@@ -196,28 +191,34 @@ mod tests {
                 (first(p).order, first(p).region) = (Order::Staggered, Some(Space::Bytes(ByteSize(65536))));
             }),
             ("2^63", |p| first(p).pass_offset = ByteSize(1 << 62)),
-            ("circle", |p| p.conduct.lockstep = vec![lockstep(0, 1), lockstep(1, 2), lockstep(2, 0)]),
             ("circle", |p| {
-                (p.conduct.lockstep, p.conduct.start) = (vec![lockstep(0, 1)], vec![trigger(1, 0)])
+                p.phases[0].conduct.lockstep = vec![lockstep(0, 1), lockstep(1, 2), lockstep(2, 0)]
             }),
-            ("itself", |p| p.conduct.stop = vec![trigger(1, 1)]),
-            ("no such target", |p| p.conduct.start = vec![trigger(0, 3)]),
-            ("two masters", |p| p.conduct.lockstep = vec![lockstep(0, 2), lockstep(1, 2)]),
-            ("above 0", |p| p.conduct.lockstep = vec![Lockstep { every: Amount::Ops(0), ..lockstep(0, 2) }]),
+            ("circle", |p| {
+                (p.phases[0].conduct.lockstep, p.phases[0].conduct.start) =
+                    (vec![lockstep(0, 1)], vec![trigger(1, 0)])
+            }),
+            ("itself", |p| p.phases[0].conduct.stop = vec![trigger(1, 1)]),
+            ("no such target", |p| p.phases[0].conduct.start = vec![trigger(0, 3)]),
+            ("two masters", |p| p.phases[0].conduct.lockstep = vec![lockstep(0, 2), lockstep(1, 2)]),
+            ("above 0", |p| {
+                p.phases[0].conduct.lockstep = vec![Lockstep { every: Amount::Ops(0), ..lockstep(0, 2) }]
+            }),
             ("percent", |p| {
-                p.conduct.stop =
+                p.phases[0].conduct.stop =
                     vec![Trigger { when: Amount::Percent(Decimal::whole(101)), ..trigger(0, 1) }];
             }),
-            ("meet_every", |p| p.conduct.meet_every = Some(0)),
+            ("meet_every", |p| p.phases[0].conduct.meet_every = Some(0)),
             ("name a pattern", |p| {
-                p.targets[0].handling.verify = Some(Verify { what: Checked::Contents, immediate: false });
+                p.phases[0].jobs[0].handling.verify =
+                    Some(Verify { what: Checked::Contents, immediate: false });
             }),
-            ("create", |p| p.targets[0].handling.file.between_passes = BetweenPasses::Recreate),
+            ("create", |p| p.targets[0].file.between_passes = BetweenPasses::Recreate),
         ];
         plan().validate().unwrap();
         for (word, spoil) in cases {
             let mut plan = plan();
-            plan.passes = 3;
+            plan.phases[0].passes = 3;
             spoil(&mut plan);
             let error = plan.validate().expect_err(word).to_string();
             assert!(error.contains(word), "{word}: {error}");
@@ -235,11 +236,11 @@ mod tests {
             Data::Sequenced,
             Data::Random,
         ]) {
-            let handling = &mut plan.targets[0].handling;
+            let handling = &mut plan.phases[0].jobs[0].handling;
             handling.data = Some(data);
             handling.verify = Some(Verify { what: Checked::Contents, immediate: true });
             handling.access = Some(Access { buffered: true, sync: false });
-            handling.file = FileCare {
+            plan.targets[0].file = FileCare {
                 create: true,
                 between_passes: BetweenPasses::NewFile,
                 preallocate: ByteSize(1024),
@@ -248,10 +249,11 @@ mod tests {
             };
             first(&mut plan).order = order;
             first(&mut plan).pace = Pace::Rate { iops: "0.5".parse().unwrap(), process: Process::Trailing };
-            plan.conduct = Conduct {
+            plan.phases[0].conduct = Conduct {
                 pass_delay: Nanos(5),
                 free_passes: false,
                 runtime: Some(Nanos(7)),
+                ends: PhaseEnd::First,
                 meet_every: Some(2),
                 lockstep: vec![
                     lockstep(0, 1),

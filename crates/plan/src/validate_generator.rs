@@ -3,8 +3,8 @@
 use crate::rising::validate_rising;
 use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, utf8, within};
 use crate::{
-    AtEnd, BlockSizes, ByteSize, Decimal, Generator, Nanos, Order, OverlapPolicy, Pace, Plan, SizeRange,
-    SizeShare, Space, Zone,
+    AtEnd, BlockSizes, ByteSize, Decimal, Generator, Nanos, Order, OverlapPolicy, Pace, Phase, Plan,
+    SizeRange, SizeShare, Space, Zone,
 };
 
 /// The longest request.
@@ -17,7 +17,7 @@ const MAX_SHARES: usize = 100;
 const MAX_JOBS: u64 = 1024;
 
 /// Checks a generated workload of a plan.
-pub(crate) fn validate_generator(generator: &Generator, plan: &Plan) -> Result {
+pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Plan) -> Result {
     let percent = generator.read_percent;
     require(percent <= Decimal::whole(100), || {
         format!("read_percent = {percent}: it must lie between 0 and 100")
@@ -33,9 +33,9 @@ pub(crate) fn validate_generator(generator: &Generator, plan: &Plan) -> Result {
     }
     require(generator.seed.is_none_or(|seed| seed < 1 << 63), || "seed: it must be below 2^63".into())?;
     order(generator)?;
-    places(generator, plan.passes)?;
+    places(generator, phase.passes)?;
     jobs(generator, plan)?;
-    end(generator, plan)
+    end(generator, phase)
 }
 
 /// Checks addresses that a region, the unit and passes decide.
@@ -205,9 +205,9 @@ fn jobs(pattern: &Generator, plan: &Plan) -> Result {
     })
 }
 
-fn end(pattern: &Generator, plan: &Plan) -> Result {
-    let (stop, passes) = (pattern.stop, plan.passes);
-    let is_timed = stop.runtime.is_some() || stop.time_limit.is_some() || plan.conduct.runtime.is_some();
+fn end(pattern: &Generator, phase: &Phase) -> Result {
+    let (stop, passes) = (pattern.stop, phase.passes);
+    let is_timed = stop.runtime.is_some() || stop.time_limit.is_some() || phase.conduct.runtime.is_some();
     require(is_timed || !pattern.ends_by_time(), || {
         "stop: give requests, bytes, runtime or time_limit, or the pass would never end".into()
     })?;
@@ -271,7 +271,7 @@ mod tests {
     use crate::{Process, Workload};
 
     fn pattern(plan: &mut Plan) -> &mut Generator {
-        let Workload::Generated(pattern) = &mut plan.targets[1].workload else {
+        let Workload::Generated(pattern) = &mut plan.phases[0].jobs[1].workload else {
             unreachable!("the sample has it")
         };
         pattern

@@ -1,6 +1,9 @@
 //! What plans of version 1 had in other forms, read into those of today.
 
-use crate::{AtEnd, ByteSize, Decimal, Generator, Nanos, Order, Pace, Process, Sharing, Space, Stop};
+use crate::{
+    Access, AtEnd, ByteSize, Data, Decimal, FileCare, Generator, Handling, Nanos, Order, Pace, Process,
+    Sharing, Space, Stop, Verify,
+};
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -89,6 +92,30 @@ impl From<Series> for Generator {
             },
             ..Generator::new(order, series.request_size)
         }
+    }
+}
+
+/// How a target is handled, with what becomes of its file.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct OldHandling {
+    access: Option<Access>,
+    data: Option<Data>,
+    verify: Option<Verify>,
+    file: Option<FileCare>,
+    start_delay: Nanos,
+    cpu: Option<u32>,
+    max_errors: Option<u64>,
+    shared_memory: bool,
+    align: ByteSize,
+}
+
+impl OldHandling {
+    pub(crate) fn split(self) -> (Handling, Option<FileCare>) {
+        let OldHandling { access, data, verify, file, start_delay, cpu, max_errors, shared_memory, align } =
+            self;
+        let handling = Handling { access, data, verify, start_delay, cpu, max_errors, shared_memory, align };
+        (handling, file)
     }
 }
 

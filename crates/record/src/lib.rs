@@ -144,8 +144,8 @@ impl Drop for Recorder {
 
 /// The writer thread's handle.
 #[derive(Debug)]
-pub struct Writer {
-    thread: JoinHandle<io::Result<u64>>,
+pub struct Writer<S> {
+    thread: JoinHandle<io::Result<(S, u64)>>,
 }
 
 /// Where records go.
@@ -185,7 +185,7 @@ pub fn bytes_each(workers: usize) -> u64 {
 }
 
 /// Starts the writer, with one recorder for each of `workers`.
-pub fn start(sink: impl Sink, workers: usize) -> io::Result<(Writer, Vec<Recorder>)> {
+pub fn start<S: Sink>(sink: S, workers: usize) -> io::Result<(Writer<S>, Vec<Recorder>)> {
     let frames = frames(workers);
     let (mut lanes, mut ends) = (Vec::with_capacity(workers), Vec::with_capacity(workers));
     for _ in 0..workers {
@@ -217,7 +217,7 @@ pub fn start(sink: impl Sink, workers: usize) -> io::Result<(Writer, Vec<Recorde
     Ok((Writer { thread }, ends.into_iter().map(recorder).collect()))
 }
 
-fn write(mut sink: impl Sink, lanes: &mut [Lane], bell: &Bell) -> io::Result<u64> {
+fn write<S: Sink>(mut sink: S, lanes: &mut [Lane], bell: &Bell) -> io::Result<(S, u64)> {
     let mut records = 0;
     loop {
         if write_what_is_there(&mut sink, lanes, &mut records)? == Found::Frames {
@@ -225,7 +225,7 @@ fn write(mut sink: impl Sink, lanes: &mut [Lane], bell: &Bell) -> io::Result<u64
         }
         bell.about_to_sleep();
         match write_what_is_there(&mut sink, lanes, &mut records)? {
-            Found::End => return Ok(records),
+            Found::End => return Ok((sink, records)),
             Found::Nothing => std::thread::park_timeout(LOOK),
             Found::Frames => {}
         }
@@ -251,10 +251,13 @@ fn write_what_is_there(sink: &mut impl Sink, lanes: &mut [Lane], records: &mut u
     Ok(found)
 }
 
-impl Writer {
-    /// Waits until everything that the recorders handed on is written, and all recorders are gone; gives the
-    /// number of records.
-    pub fn finish(self) -> io::Result<u64> {
+impl<S> Writer<S> {
+    /// Waits until everything that the recorders handed on is written, and all recorders are gone; gives the sink back,
+    /// and the number of records.
+    ///
+    /// # Errors
+    /// That of the sink: no record after it is kept.
+    pub fn finish(self) -> io::Result<(S, u64)> {
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the recorder's writer panicked")))
     }
 }
@@ -300,11 +303,12 @@ mod tests {
             let threads: Vec<_> = recorders.into_iter().map(|r| scope.spawn(move || push_all(r))).collect();
             threads.into_iter().map(|t| t.join().unwrap()).collect()
         });
-        assert_eq!(writer.finish().unwrap(), 2 * count);
+        assert_eq!(writer.finish().unwrap().1, 2 * count);
         assert_eq!(sink.0.0.load(Ordering::Relaxed), 2 * count);
         assert!(stalls.iter().any(|s| s.count > 0 && s.total > Nanos(0)));
     }
 
+    #[derive(Debug)]
     struct Full;
 
     impl Sink for Full {
@@ -340,6 +344,6 @@ mod tests {
         }
         assert_eq!(sink.0.0.load(Ordering::Relaxed), 1);
         drop(recorder);
-        assert_eq!(writer.finish().unwrap(), 1);
+        assert_eq!(writer.finish().unwrap().1, 1);
     }
 }

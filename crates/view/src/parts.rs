@@ -1,4 +1,4 @@
-//! Tables of each target and of each job, as text for a terminal.
+//! Tables of each phase, of each target and of each job, as text for a terminal.
 
 use crate::lines::{Lines, ascii, shorten};
 use crate::units::{self, Charset};
@@ -12,8 +12,11 @@ pub(crate) fn has_several_targets(s: &Summary) -> bool {
     s.targets.len() > 1
 }
 
-/// A table of the targets if there are several, and one of the jobs if a target has several.
+/// A table of the phases if there are several, one of the targets, and one of the jobs if a target has several.
 pub(crate) fn tables(out: &mut Lines, s: &Summary) {
+    if !s.parts.phases.is_empty() {
+        table(out, "Each phase", &s.parts.phases, |part| part.name.clone(), None);
+    }
     if !s.parts.targets.is_empty() {
         let most = |part: &PartStats| {
             let target = part.number.and_then(|n| s.targets.get(n as usize));

@@ -57,7 +57,11 @@ fn header(out: &mut Lines, s: &Summary) {
         OverlapPolicy::Order => "kept in order",
     };
     let access = if run.buffered { "page cache" } else { "direct I/O" };
-    let passes = if run.passes == 1 { String::new() } else { format!(", {} passes", run.passes) };
+    let passes = match (run.phases.len(), run.passes) {
+        (0, 1) => String::new(),
+        (0, passes) => format!(", {passes} passes"),
+        (phases, _) => format!(", {phases} phases"),
+    };
     let text = if run.is_recording() {
         "recorded: what carried the requests out, and how, is not known".to_string()
     } else {
@@ -359,7 +363,7 @@ fn targets(out: &mut Lines, s: &Summary) {
 pub fn show_deskew(deskew: &Deskew) -> String {
     let mut out = Lines::new(COLUMNS);
     out.heading("Deskewed: the rate while all targets were active");
-    for (pass, skew) in deskew.passes() {
+    for ((phase, pass), skew) in deskew.passes() {
         let rate = match skew.window() {
             Some(window) => format!(
                 "{} in {}",
@@ -368,7 +372,11 @@ pub fn show_deskew(deskew: &Deskew) -> String {
             ),
             None => "none: one target was through before another began".to_string(),
         };
-        out.line(&format!("  pass {:<4} {rate}", pass + 1));
+        let name = match deskew.passes().all(|((phase, _), _)| phase == 0) {
+            true => format!("pass {}", pass + 1),
+            false => format!("phase {phase}, pass {}", pass + 1),
+        };
+        out.line(&format!("  {name:<9} {rate}"));
         let (front, back) = (time(skew.front().0), time(skew.back().0));
         out.line(&format!("            begins apart {front}, ends apart {back}"));
     }

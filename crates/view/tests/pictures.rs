@@ -16,7 +16,7 @@ fn runs() -> Vec<(&'static str, Run)> {
     let mut one = replay(1, 1.0, false);
     one.plan.engine = Engine::Null;
     let mut closed = replay(500, 0.001, false);
-    if let Workload::Trace(load) = &mut closed.plan.targets[0].workload {
+    if let Workload::Trace(load) = &mut closed.plan.phases[0].jobs[0].workload {
         load.pace = LoadPace::Asap;
     }
     vec![
@@ -250,7 +250,7 @@ fn pictures_over_time_show_where_passes_begin() {
         scene.texts().map(|t| t.text.clone()).filter(|t| t.starts_with("pass ")).collect()
     };
     assert!(names(&run, Picture::SONAR).is_empty(), "the only pass is no news");
-    run.plan.passes = 3;
+    run.plan.phases[0].passes = 3;
     run.records.iter_mut().for_each(|r| r.pass = (r.sequence / 8_000) as u32);
     for picture in [Picture::SONAR, Picture::DELAY, Picture::THROUGHPUT] {
         assert_eq!(names(&run, picture), ["pass 2", "pass 3"], "{picture:?}");

@@ -121,7 +121,7 @@ findings: Array<PageFinding>,
  */
 bands: Array<PageBand>, 
 /**
- * Where passes behind the first begin.
+ * Where passes behind the first begin; where the plan has phases, those.
  */
 passes: Array<PageMark>, 
 /**
@@ -157,7 +157,7 @@ frequency: PageFrequency | null,
  */
 miss_ratio: PageMissRatio | null, 
 /**
- * Targets, workers and passes, each by itself.
+ * Targets, workers, phases and passes, each by itself.
  */
 parts: Array<PagePart>, 
 /**

@@ -287,7 +287,7 @@ impl Blocks {
 /// A hash of what a request was to do.
 fn identity(record: &Record) -> u64 {
     let words = [
-        u64::from(record.target) << 32 | u64::from(record.pass),
+        u64::from(record.phase) << 48 | u64::from(record.target) << 32 | u64::from(record.pass),
         record.sequence,
         record.op as u64,
         record.requested.offset,

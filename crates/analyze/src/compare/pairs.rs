@@ -23,8 +23,8 @@ const WAITING: usize = 4;
 /// What is needed of a request to find its fellow.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    /// Pass, number and target: the order in which fellows are met.
-    key: (u32, u64, u16),
+    /// Phase, pass, number and target: the order in which fellows are met.
+    key: (u16, u32, u64, u16),
     op: Op,
     place: Extent,
     begin_ns: u64,
@@ -34,7 +34,7 @@ struct Item {
 impl Item {
     fn of(record: &Record, by_due: bool) -> Item {
         Item {
-            key: (record.pass, record.sequence, record.target),
+            key: (record.phase, record.pass, record.sequence, record.target),
             op: record.op,
             place: record.requested,
             begin_ns: if by_due { record.due.0 } else { record.submitted.map_or(0, |t| t.0) },

@@ -140,7 +140,8 @@ const LEVELS_APART: f64 = 3.0;
 
 /// Compares the passes; `None` for a run without completed requests.
 pub(super) fn passes(summary: &Summary) -> Option<PassFindings> {
-    if summary.counts.all.completed == 0 {
+    // Passes of different phases do different things.
+    if summary.counts.all.completed == 0 || !summary.parts.phases.is_empty() {
         return None;
     }
     // The list is empty where there is only one pass. Passes beyond those kept apart are not compared.

@@ -436,6 +436,7 @@ fn warming(seed: u64) -> Vec<bool> {
 fn of_passes(values: &[f64]) -> PassFindings {
     let mut summary = Fixture::mixed().summary();
     let part = |(i, value): (usize, &f64)| PartStats {
+        phase: None,
         begin_ns: None,
         name: format!("pass {i}"),
         number: Some(i as u32),

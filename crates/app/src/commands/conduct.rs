@@ -3,7 +3,7 @@
 use super::pattern::{read_percent, refuse_first};
 use crate::exit::Failure;
 use crate::run_args::{RunArgs, RwArg};
-use iosonar_plan::{Conduct, FileCare, Handling, Nanos, Plan, Space, Verify};
+use iosonar_plan::{Conduct, FileCare, Handling, Nanos, PhaseEnd, Plan, Space, Verify};
 
 /// Words of a plan, and those that were typed. Longer ones first.
 const TYPED: &[(&str, &str)] = &[
@@ -17,7 +17,7 @@ const TYPED: &[(&str, &str)] = &[
     ("handling.start_delay", "--start-delay"),
     ("handling.align =", "--align"),
     ("handling.data", "--data"),
-    ("handling.file.between_passes", "--between-passes"),
+    ("file.between_passes", "--between-passes"),
     ("handling.verify", "--verify"),
     ("create = true", "--create"),
     ("data = \"sequenced\"", "--data sequenced"),
@@ -82,18 +82,22 @@ pub(super) fn handling(args: &RunArgs) -> Handling {
         access: None,
         data: h.data.clone(),
         verify: h.verify.map(|what| Verify { what: what.into(), immediate: h.verify_immediate }),
-        file: FileCare {
-            create: h.create,
-            between_passes: h.between_passes.into(),
-            preallocate: h.preallocate,
-            sync_each_pass: h.end_fsync,
-            delete: h.unlink,
-        },
         start_delay: if args.steps.steps.is_some() { args.pace.start_delay } else { Nanos(0) },
         cpu: None,
         max_errors: None,
         shared_memory: h.shared_memory,
         align: h.align,
+    }
+}
+
+pub(super) fn file_care(args: &RunArgs) -> FileCare {
+    let h = &args.handling;
+    FileCare {
+        create: h.create,
+        between_passes: h.between_passes.into(),
+        preallocate: h.preallocate,
+        sync_each_pass: h.end_fsync,
+        delete: h.unlink,
     }
 }
 
@@ -108,5 +112,6 @@ pub(super) fn conduct(args: &RunArgs) -> Conduct {
         lockstep: c.lockstep.clone(),
         start: c.start_when.clone(),
         stop: c.stop_when.clone(),
+        ends: PhaseEnd::All,
     }
 }

@@ -81,9 +81,9 @@ fn setting(archive: &Archive, source: &Source) -> Setting {
         RunState::Broken(_) => "broken: ",
         RunState::Running => "unfinished: ",
     };
-    let depth = (!run.is_import && run.tool != RECORDING).then_some(archive.plan().depth);
+    let depth = (!run.is_import && run.tool != RECORDING).then_some(archive.plan().depth());
     let is_load =
-        archive.plan().targets.iter().any(|t| matches!(t.workload, iosonar_plan::Workload::Trace(_)));
+        archive.plan().jobs().any(|(_, job)| matches!(job.workload, iosonar_plan::Workload::Trace(_)));
     Setting {
         title: format!("{state}{}", title_of(&run.targets, archive.plan(), depth)),
         span: Some(source.slices.end()).filter(|_| !source.is_growing()),

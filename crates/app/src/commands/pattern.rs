@@ -1,7 +1,7 @@
 //! A workload in fio's words becomes a plan. What contradicts itself or would have no effect is refused in the words that
 //! were typed.
 
-use super::conduct::{check_handling, conduct, handling, in_typed_words};
+use super::conduct::{check_handling, conduct, file_care, handling, in_typed_words};
 use super::means::{self, engine};
 use super::replay::{new_run_id, overlap_policy};
 use crate::exit::Failure;
@@ -9,8 +9,8 @@ use crate::output::tell;
 use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use anyhow::anyhow;
 use iosonar_plan::{
-    Access, AtEnd, BlockSizes, ByteSize, Decimal, Fill, Generator, InvalidPlan, Nanos, Order, Overlap,
-    OverlapPolicy, PLAN_VERSION, Pace, Plan, Process, Sharing, Space, Stop, Target, Workload,
+    Access, AtEnd, BlockSizes, ByteSize, Decimal, Fill, Generator, InvalidPlan, Job, Nanos, Order, Overlap,
+    OverlapPolicy, PLAN_VERSION, Pace, Phase, Plan, Process, Sharing, Space, Stop, Target, Workload,
 };
 use std::path::PathBuf;
 
@@ -39,20 +39,18 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
         let region = pretended.map(|size| ByteSize(size.0.saturating_add(offset.0)));
         let end = generator.end(args.pace.passes).filter(|_| generator.at_end == AtEnd::Extend);
         let size = region.max(end.filter(|_| !engine(&args.io.engine).is_real()).map(ByteSize));
-        Target {
-            path: path.clone(),
-            size,
-            handling: handling(args),
-            workload: Workload::Generated(generator),
-        }
+        let target = Target { size, file: file_care(args), ..Target::new(path) };
+        let job = Job::new(number as u16, args.pace.iodepth, Workload::Generated(generator));
+        (target, Job { handling: handling(args), ..job })
     };
-    let targets = args.targets.iter().enumerate().map(target).collect();
-    let plan = assemble(args, policy(args, &generator)?, targets);
+    let (targets, jobs) = args.targets.iter().enumerate().map(target).unzip();
+    let phase = Phase { passes: args.pace.passes, conduct: conduct(args), ..Phase::of(jobs) };
+    let plan = assemble(args, policy(args, &generator)?, targets, phase);
     plan.validate().or_else(|InvalidPlan(why)| refuse(in_typed_words(&plan, &why)))?;
     Ok(plan)
 }
 
-fn assemble(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>) -> Plan {
+fn assemble(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>, phase: Phase) -> Plan {
     // A delay of single targets is told apart from one of the whole run only where there are exact places.
     let start_grace = if args.steps.steps.is_some() { Nanos(0) } else { args.pace.start_delay };
     Plan {
@@ -60,8 +58,6 @@ fn assemble(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>) -> Plan
         run_id: args.io.run_id.unwrap_or_else(new_run_id),
         seed: args.io.seed,
         start_grace,
-        passes: args.pace.passes,
-        depth: args.pace.iodepth,
         destroy: args.io.destroy,
         engine: engine(&args.io.engine),
         access: Access { buffered: args.io.buffered, sync: args.io.sync },
@@ -70,8 +66,8 @@ fn assemble(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>) -> Plan
         pacing: means::pacing(&args.io.means),
         memory: means::memory(&args.io.means),
         faults: means::faults(&args.io.means),
-        conduct: conduct(args),
         targets,
+        phases: vec![phase],
     }
 }
 

@@ -7,8 +7,8 @@ use crate::session;
 use anyhow::anyhow;
 use iosonar_engine::Prepared;
 use iosonar_plan::{
-    Access, Backward, Conduct, Fill, Handling, LoadPace, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Plan,
-    Strong, Target, TraceReplay, Window, Workload,
+    Access, Backward, Fill, Job, LoadPace, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Phase, Plan, Strong,
+    Target, TraceReplay, Window, Workload,
 };
 
 /// Replays loads on targets.
@@ -27,19 +27,12 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
     }
     check_options(args)?;
     let size = means::pretended_size(&args.io)?;
-    let target = |(index, path): (usize, &std::path::PathBuf)| Target {
-        path: path.clone(),
-        size,
-        handling: Handling::default(),
-        workload: Workload::Trace(load(args, index)),
-    };
+    let job = |index| Job::new(index as u16, args.policy.depth, Workload::Trace(load(args, index)));
     Ok(Plan {
         version: PLAN_VERSION,
         run_id: args.io.run_id.unwrap_or_else(new_run_id),
         seed: args.io.seed,
         start_grace: args.window.start_grace,
-        passes: 1,
-        depth: args.policy.depth,
         destroy: args.io.destroy,
         engine: means::engine(&args.io.engine),
         access: Access { buffered: args.io.buffered, sync: args.io.sync },
@@ -48,8 +41,8 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
         pacing: means::pacing(&args.io.means),
         memory: means::memory(&args.io.means),
         faults: means::faults(&args.io.means),
-        conduct: Conduct::default(),
-        targets: args.targets.iter().enumerate().map(target).collect(),
+        targets: args.targets.iter().map(|path| Target { size, ..Target::new(path) }).collect(),
+        phases: vec![Phase::of((0..args.targets.len()).map(job).collect())],
     })
 }
 

@@ -25,7 +25,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         tell_commands(&plan);
     }
     let session = SessionArgs { out: out(args), ..args.session.clone() };
-    session::carry_out(plan, &session, |prepared| refuse_read_targets(prepared.targets(), "PLAN", &args.plan))
+    session::carry_out(plan, &session, |prepared| {
+        refuse_read_targets(&prepared.targets(), "PLAN", &args.plan)
+    })
 }
 
 /// Where the result goes, if the words say so.
@@ -40,7 +42,7 @@ fn out(args: &RunArgs) -> Option<PathBuf> {
 
 /// Says which commands of the shell a plan file is about to run: who starts it may not have written it.
 fn tell_commands(plan: &Plan) {
-    let filters = plan.targets.iter().filter_map(|target| match &target.workload {
+    let filters = plan.jobs().filter_map(|(_, job)| match &job.workload {
         Workload::Trace(load) => Some(&load.filter),
         Workload::Generated(_) => None,
     });

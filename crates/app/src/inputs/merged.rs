@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use anyhow::anyhow;
 use iosonar_analyze::{DISPLACEMENT, Limits, Records, Summary, Tally};
 use iosonar_archive::{Fields, Record, RunInfo, RunState};
-use iosonar_plan::Plan;
+use iosonar_plan::{Phase, Plan, Target};
 use std::io;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -56,14 +56,15 @@ impl<'a> Merged<'a> {
         let mut runs = self.inputs.iter().map(|input| input.run());
         let (mut plan, mut info) = runs.next().expect("there is at least one input");
         for (other_plan, other) in runs {
-            plan.depth = plan.depth.max(other_plan.depth);
-            plan.passes = plan.passes.max(other_plan.passes);
             plan.access.buffered |= other_plan.access.buffered;
             // What is no storage result stays so in company.
             if !other_plan.engine.is_real() {
                 plan.engine = other_plan.engine;
             }
-            plan.targets.extend(other_plan.targets);
+            join(&mut plan, other_plan.targets, other_plan.phases);
+            if info.phases.len() < other.phases.len() {
+                info.phases = other.phases;
+            }
             info.targets.extend(other.targets);
             info.recorder_stalls.merge(other.recorder_stalls);
             info.push_back_stalls.merge(other.push_back_stalls);
@@ -93,6 +94,22 @@ impl<'a> Merged<'a> {
     pub fn summary(&self, limits: &Limits) -> Option<Summary> {
         let [only] = self.inputs[..] else { return None };
         only.summary(limits)
+    }
+}
+
+/// Adds the targets of another plan, and its jobs to the phases of the same number.
+fn join(plan: &mut Plan, targets: Vec<Target>, phases: Vec<Phase>) {
+    let first = plan.targets.len() as u16;
+    plan.targets.extend(targets);
+    for (number, mut phase) in phases.into_iter().enumerate() {
+        phase.jobs.iter_mut().for_each(|job| job.target = job.target.saturating_add(first));
+        match plan.phases.get_mut(number) {
+            Some(own) => {
+                own.passes = own.passes.max(phase.passes);
+                own.jobs.extend(phase.jobs);
+            }
+            None => plan.phases.push(phase),
+        }
     }
 }
 

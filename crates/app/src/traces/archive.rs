@@ -13,7 +13,7 @@ use iosonar_archive::{
 };
 use iosonar_dialect_blkreplay::recording;
 use iosonar_os::create;
-use iosonar_plan::{Plan, Target};
+use iosonar_plan::Plan;
 use iosonar_trace::{Bad, Entry, Next, Pairing, Place, Requests, TraceError, Traced};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -281,9 +281,7 @@ impl NewArchive {
     /// Ends the records: they are there from now on, without a summary.
     fn finish(mut self, remarks: &[String]) -> Result<(Archive, RunInfo), Failure> {
         if !self.targets.is_empty() {
-            let target = self.plan.targets[0].clone();
-            let named = |met: &Met| Target { path: (&met.info.path).into(), ..target.clone() };
-            self.plan.targets = self.targets.iter().map(named).collect();
+            self.plan.on_each(self.targets.iter().map(|met| met.info.path.as_str().into()));
             self.run.targets = self.targets.into_iter().map(|met| met.info).collect();
         }
         if !remarks.is_empty() {

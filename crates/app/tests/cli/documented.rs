@@ -33,19 +33,22 @@ const SHORTENED: [(&str, &str); 11] = [
     ("bursts.load.gz --duration 60s --rate 500", "bursts.load.gz --duration 3s --rate 50"),
 ];
 
-fn root() -> PathBuf {
+pub fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// The pages of the project: name and text.
 fn pages() -> Vec<(String, String)> {
-    let mut paths = vec![root().join("README.md"), root().join("examples/loads/README.md")];
+    let mut paths = vec![repository().join("README.md"), repository().join("examples/loads/README.md")];
     paths.extend(
-        std::fs::read_dir(root().join("docs")).expect("docs").map(|entry| entry.expect("a page").path()),
+        std::fs::read_dir(repository().join("docs"))
+            .expect("docs")
+            .map(|entry| entry.expect("a page").path()),
     );
     paths.retain(|path| path.extension().is_some_and(|e| e == "md"));
     paths.sort();
-    let name = |path: &Path| path.strip_prefix(root()).expect("a page below the root").display().to_string();
+    let name =
+        |path: &Path| path.strip_prefix(repository()).expect("a page below the root").display().to_string();
     paths.iter().map(|path| (name(path), std::fs::read_to_string(path).expect("a page"))).collect()
 }
 
@@ -121,7 +124,7 @@ fn stage() -> Lab {
         std::fs::create_dir_all(lab.path("peak")).expect("a directory");
         lab.expect(0, &derived);
     }
-    let fixtures = root().join("crates/trace/tests/fixtures");
+    let fixtures = repository().join("crates/trace/tests/fixtures");
     for (from, name) in TRACES {
         std::fs::copy(fixtures.join(from), lab.path(name)).expect("a fixture");
     }
@@ -176,7 +179,7 @@ fn run(stage: &Lab, shown: &Shown) -> Ended {
     let copied = Command::new("cp").arg("-a").arg(stage.path(".")).arg(here.path()).status();
     assert!(copied.expect("cp starts").success());
     images(here.path().to_path_buf());
-    std::os::unix::fs::symlink(root().join("examples"), here.path().join("examples")).expect("a link");
+    std::os::unix::fs::symlink(repository().join("examples"), here.path().join("examples")).expect("a link");
     for name in made(&command) {
         let path = here.path().join(name);
         match path.is_dir() {

@@ -27,6 +27,7 @@ mod loads;
 mod output;
 mod outputs;
 mod patterns;
+mod phases;
 mod plans;
 mod refused;
 mod report;

@@ -293,7 +293,6 @@ fn plan_files_that_are_none() {
         refuses(&lab, "run plan.toml -o out", &[words, &["plan.toml"]].concat());
     };
     case(&plan.replace("depth = 128", "deph = 128"), &["deph", "line"]);
-    case(&plan.replace("depth = 128", ""), &["depth"]);
     case(&plan.replace("kind = \"uring\"", "kind = \"ring\""), &["ring"]);
     case(&plan.replace("pace = \"original\"", "pace = \"original\"\nhaste = 1"), &["haste"]);
     case(&plan.replace("version = 2", "version = 99"), &["version = 99", "version 2", "--show-plan"]);

@@ -27,6 +27,7 @@ fn assert_last_writers(records: &[Record], run_id: u64, before: &[u8], after: &[
         };
         let header = SectorHeader::decode(new).unwrap_or_else(|error| panic!("sector {sector}: {error}"));
         let want = SectorHeader {
+            phase: 0,
             run_id,
             target: write.target.into(),
             pass: 0,

@@ -3,8 +3,8 @@
 use crate::{ctime, form};
 use iosonar_archive::{RunInfo, RunState, TargetInfo};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Conduct, Engine, Fill, Handling, LoadPace, Nanos, Overlap, OverlapPolicy,
-    PLAN_VERSION, Plan, SECTOR, SimModel, Speed, Strong, Target, TraceReplay, Window, Workload,
+    Access, Backward, ByteSize, Engine, Fill, Job, LoadPace, Nanos, Overlap, OverlapPolicy, PLAN_VERSION,
+    Phase, Plan, SECTOR, SimModel, Speed, Strong, Target, TraceReplay, Window, Workload,
 };
 
 /// Values of the text; absent where it has no such line. The last line of a name counts.
@@ -171,13 +171,12 @@ impl Facts {
             backward: Backward::default(),
             skip_bad: false,
         };
+        let depth = self.max_submitted.unwrap_or(1).clamp(1, 65_536) as u32;
         Plan {
             version: PLAN_VERSION,
             run_id: self.block.run_id.filter(|id| *id < 1 << 63).unwrap_or_default(),
             seed: 0,
             start_grace: Nanos::default(),
-            passes: 1,
-            depth: self.max_submitted.unwrap_or(1).clamp(1, 65_536) as u32,
             destroy: false,
             engine,
             access: self.access,
@@ -190,13 +189,11 @@ impl Facts {
             pacing: Default::default(),
             memory: Default::default(),
             faults: Default::default(),
-            conduct: Conduct::default(),
             targets: vec![Target {
-                path: self.path().into(),
                 size: self.size.filter(|_| !engine.is_real()).map(ByteSize),
-                handling: Handling::default(),
-                workload: Workload::Trace(source),
+                ..Target::new(self.path())
             }],
+            phases: vec![Phase::of(vec![Job::new(0, depth, Workload::Trace(source))])],
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::settings::Settings;
 use iosonar_plan::{
-    Access, Conduct, Engine, Faults, Fill, Handling, LoadPace, Memory, Nanos, Overlap, PLAN_VERSION, Pacing,
-    Plan, RunId, SimModel, Target, TraceReplay, Window, Workload,
+    Access, Engine, Faults, Fill, Job, LoadPace, Memory, Nanos, Overlap, PLAN_VERSION, Pacing, Phase, Plan,
+    RunId, SimModel, Target, TraceReplay, Window, Workload,
 };
 
 impl Settings {
@@ -18,19 +18,11 @@ impl Settings {
             skip_bad: self.skip_bad,
             filter: Default::default(),
         };
-        let target = Target {
-            path: self.device.as_str().into(),
-            size: None,
-            handling: Handling::default(),
-            workload: Workload::Trace(source),
-        };
         Plan {
             version: PLAN_VERSION,
             run_id,
             seed: 1,
             start_grace: self.start_grace,
-            passes: 1,
-            depth: self.depth(),
             destroy: self.destroy,
             engine: self.engine(),
             access: Access { buffered: self.buffered, sync: self.sync },
@@ -39,8 +31,8 @@ impl Settings {
             pacing: Pacing::default(),
             memory: Memory::default(),
             faults: Faults::default(),
-            conduct: Conduct::default(),
-            targets: vec![target],
+            targets: vec![Target::new(&self.device)],
+            phases: vec![Phase::of(vec![Job::new(0, self.depth(), Workload::Trace(source))])],
         }
     }
 

@@ -25,7 +25,7 @@ fn plan(line: &str) -> Plan {
 }
 
 fn load(plan: &Plan) -> &TraceReplay {
-    let Workload::Trace(load) = &plan.targets[0].workload else { panic!("blkreplay replays loads") };
+    let Workload::Trace(load) = &plan.phases[0].jobs[0].workload else { panic!("blkreplay replays loads") };
     load
 }
 
@@ -42,7 +42,9 @@ type Check = fn(&Plan) -> bool;
 
 /// An option, and what it makes of the plan.
 const GOOD: [(&str, Check); 34] = [
-    ("", |p| p.depth == 1024 && p.start_grace == Nanos::from_secs(15) && !p.destroy && p.passes == 1),
+    ("", |p| {
+        p.depth() == 1024 && p.start_grace == Nanos::from_secs(15) && !p.destroy && p.phases[0].passes == 1
+    }),
     ("", |p| load(p).file.as_os_str() == "-" && load(p).backward == Backward::Shift && !load(p).skip_bad),
     ("", |p| p.overlap.policy == OverlapPolicy::PushBack && p.overlap.strong == Strong::AnyWrite),
     ("", |p| p.engine == Engine::default() && !p.access.buffered && !p.access.sync && p.stamp().is_none()),
@@ -58,11 +60,11 @@ const GOOD: [(&str, Check); 34] = [
     ("--with-ordering --with-partial", |p| p.overlap.policy == OverlapPolicy::PushBack),
     ("--strong=0", |p| p.overlap.strong == Strong::WriteWrite),
     ("--strong2", |p| p.overlap.strong == Strong::Every),
-    ("--threads=64", |p| p.depth == 64),
-    ("--threads64 --threads=8", |p| p.depth == 8),
-    ("--bottleneck=16 --threads=64", |p| p.depth == 16),
-    ("--bottleneck=512 --threads=64", |p| p.depth == 64),
-    ("--bottleneck=0", |p| p.depth == 1024),
+    ("--threads=64", |p| p.depth() == 64),
+    ("--threads64 --threads=8", |p| p.depth() == 8),
+    ("--bottleneck=16 --threads=64", |p| p.depth() == 16),
+    ("--bottleneck=512 --threads=64", |p| p.depth() == 64),
+    ("--bottleneck=0", |p| p.depth() == 1024),
     ("--fill-random=100", |p| p.fill.random_percent == 100),
     ("--no-o-direct", |p| p.access.buffered && p.stamp().is_some()),
     ("--no-o-direct --o-direct", |p| !p.access.buffered),

@@ -84,13 +84,15 @@ fn a_text_of_the_original_is_read() {
 fn plan_and_run_are_those_of_the_text() {
     let (_, imported) = import_text(ORIGINAL).unwrap();
     let (plan, run) = (&imported.plan, &imported.run);
-    assert_eq!((plan.run_id, plan.depth, plan.engine), (0, 17, Engine::Threads));
+    assert_eq!((plan.run_id, plan.depth(), plan.engine), (0, 17, Engine::Threads));
     assert!(plan.access.buffered && plan.access.sync && !plan.destroy);
     assert_eq!(plan.fill.random_percent, 40);
     assert_eq!((plan.overlap.policy, plan.overlap.strong), (OverlapPolicy::Drop, Strong::WriteWrite));
     let target = &plan.targets[0];
     assert_eq!((target.path.to_str(), target.size), (Some("/dev/sdx"), None));
-    assert!(matches!(&target.workload, Workload::Trace(load) if load.file.to_str() == Some("r.replay")));
+    assert!(
+        matches!(&plan.phases[0].jobs[0].workload, Workload::Trace(load) if load.file.to_str() == Some("r.replay"))
+    );
     assert_eq!((run.tool.as_str(), &run.state), ("blkreplay", &RunState::Finished));
     assert_eq!(run.started_unix_ns, 1_204_286_400_000_000_000);
     let info = &run.targets[0];
@@ -120,7 +122,7 @@ fn a_cut_off_text_is_broken_and_its_last_line_bad() {
     assert_eq!(imported.run.state, RunState::Broken("no tail: the run was cut off".into()));
     assert_eq!(imported.bad_lines[0].why, "the line is cut off");
     assert_eq!(imported.run.targets[0].bad_lines, 1);
-    assert_eq!((imported.plan.depth, imported.run.targets[0].max_requested_end), (1, 24 * 512));
+    assert_eq!((imported.plan.depth(), imported.run.targets[0].max_requested_end), (1, 24 * 512));
     assert!(imported.doubts[0].contains("1 ERROR lines belong to no result"), "{:?}", imported.doubts);
 }
 

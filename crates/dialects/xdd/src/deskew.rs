@@ -6,7 +6,7 @@ use std::fmt::Write;
 /// Lines about passes without a window, and with `details` about the skew of all.
 pub fn deskew_notes(deskew: &Deskew, details: bool) -> String {
     let mut text = String::new();
-    for (pass, skew) in deskew.passes() {
+    for ((_, pass), skew) in deskew.passes() {
         let _ = note(&mut text, skew, u64::from(pass) + 1, details);
     }
     text

@@ -164,7 +164,7 @@ impl RateTable {
             }
             self.add_averages(&mut rows, detail);
         } else if let (Some(deskew), Some(skewed)) = (deskew, &mut skewed) {
-            rows.extend(deskew.passes().flat_map(|(pass, _)| skewed.rows(pass)).last());
+            rows.extend(deskew.passes().flat_map(|((_, pass), _)| skewed.rows(pass)).last());
         }
         rows.push(self.combined());
         rows

@@ -4,9 +4,9 @@ use crate::operands::shown;
 use crate::parse::UsageError;
 use crate::settings::{SeekOrder, Settings, TargetSettings, ThrottleSettings};
 use iosonar_plan::{
-    Access, AtEnd, ByteSize, Conduct, Data, Engine, Faults, FileCare, Fill, Generator, Handling, Memory,
-    Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Pace, Pacing, Plan, Process, RunId, Sharing,
-    ShortPolicy, Space, Stop, Target, Workload,
+    Access, AtEnd, ByteSize, Conduct, Data, Engine, Faults, FileCare, Fill, Generator, Handling, Job, Memory,
+    Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Pace, Pacing, Phase, PhaseEnd, Plan, Process, RunId,
+    Sharing, ShortPolicy, Space, Stop, Target, Workload,
 };
 
 /// The highest real-time priority.
@@ -24,19 +24,14 @@ impl Settings {
     /// The plan of this run.
     pub fn plan(&self, run_id: RunId) -> Result<Plan, UsageError> {
         let global = &self.global;
-        let targets: Result<Vec<Target>, UsageError> = self
-            .targets
-            .iter()
-            .enumerate()
-            .map(|(number, target)| self.target(number as u64, target))
-            .collect();
+        let jobs = self.targets.iter().enumerate().map(|(number, target)| self.job(number as u16, target));
+        let jobs = jobs.collect::<Result<_, UsageError>>()?;
+        let phase = Phase { passes: global.passes, conduct: self.conduct(), ..Phase::of(jobs) };
         Ok(Plan {
             version: PLAN_VERSION,
             run_id,
             seed: 1,
             start_grace: Nanos(0),
-            passes: global.passes,
-            depth: 1,
             destroy: global.destroy,
             engine: Engine::Threads,
             access: Access { buffered: true, sync: false },
@@ -46,8 +41,8 @@ impl Settings {
             pacing: Pacing { realtime: global.maxpri.then_some(MAX_PRIORITY), ..Pacing::default() },
             memory: self.memory(),
             faults: Faults { max_errors: None, short: ShortPolicy::Record },
-            conduct: self.conduct(),
-            targets: targets?,
+            targets: self.targets.iter().map(|target| self.target(target)).collect(),
+            phases: vec![phase],
         })
     }
 
@@ -90,16 +85,26 @@ impl Settings {
             lockstep: global.lockstep.clone(),
             start: global.starttriggers.clone(),
             stop: global.stoptriggers.clone(),
+            ends: PhaseEnd::All,
         }
     }
 
-    fn target(&self, number: u64, target: &TargetSettings) -> Result<Target, UsageError> {
-        Ok(Target {
-            path: target.path().into(),
-            size: None,
-            handling: self.handling(number, target)?,
-            workload: Workload::Generated(self.generator(number, target)?),
-        })
+    fn target(&self, target: &TargetSettings) -> Target {
+        let writes = target.writes();
+        let preallocate = if writes { target.preallocate.saturating_mul(1024) } else { 0 };
+        let file = FileCare {
+            create: writes && !target.devicefile,
+            between_passes: target.between_passes,
+            preallocate: ByteSize(preallocate),
+            sync_each_pass: target.syncwrite,
+            delete: target.deletefile,
+        };
+        Target { file, ..Target::new(target.path()) }
+    }
+
+    fn job(&self, number: u16, target: &TargetSettings) -> Result<Job, UsageError> {
+        let workload = Workload::Generated(self.generator(number.into(), target)?);
+        Ok(Job { handling: self.handling(number.into(), target)?, ..Job::new(number, 1, workload) })
     }
 
     fn generator(&self, number: u64, target: &TargetSettings) -> Result<Generator, UsageError> {
@@ -156,19 +161,10 @@ impl Settings {
     }
 
     fn handling(&self, number: u64, target: &TargetSettings) -> Result<Handling, UsageError> {
-        let writes = target.writes();
-        let preallocate = if writes { target.preallocate.saturating_mul(1024) } else { 0 };
         Ok(Handling {
             access: Some(Access { buffered: !target.dio, sync: false }),
             data: Some(target.datapattern.clone().unwrap_or(Data::Byte(0))),
             verify: target.verify,
-            file: FileCare {
-                create: writes && !target.devicefile,
-                between_passes: target.between_passes,
-                preallocate: ByteSize(preallocate),
-                sync_each_pass: target.syncwrite,
-                delete: target.deletefile,
-            },
             start_delay: self.start_delay(number)?,
             cpu: target.processor,
             max_errors: self.global.maxerrors,

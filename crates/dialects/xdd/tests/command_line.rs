@@ -315,16 +315,16 @@ fn processors_are_checked_where_they_are_known() {
 fn examples_of_the_manual_run_as_printed() {
     let (s, p) = run("–op read –targets 1 /dev/rdsk/dsk10d2s0 –reqsize 128 -mbytes 64 –passes 3 –verbose");
     let one = generator(&p, 0);
-    assert_eq!((one.longest(), one.amount(), p.passes), (131_072, Some(64 << 20), 3));
+    assert_eq!((one.longest(), one.amount(), p.phases[0].passes), (131_072, Some(64 << 20), 3));
     assert!(s.global.verbose && s.global.notices.is_empty() && !s.targets[0].writes());
 
     let (_, p) =
         run("–op write –targets 2 /raid/BIGFILE1 /raid/BIGFILE2 -blocksize 512 –reqsize 128 -mbytes 64 \
                       –verbose –pass count 3 -timelimit 10");
-    assert_eq!((p.passes, p.targets[1].path.to_str()), (3, Some("/raid/BIGFILE2")));
+    assert_eq!((p.phases[0].passes, p.targets[1].path.to_str()), (3, Some("/raid/BIGFILE2")));
     let two = generator(&p, 1);
     assert_eq!((two.longest(), two.stop.time_limit, two.writes()), (65536, Some(Nanos::from_secs(10)), true));
-    assert!(p.targets[0].handling.file.create);
+    assert!(p.targets[0].file.create);
 
     let setup = "-blocksize 2048\n–reqsize 128\n-mbytes 4096\n–verbose\n–passes 3 -timelimit 10\n";
     let line = "–op write –targets 2 /dev/rdsk/dks10d2s0 /dev/rdsk/dks10d2s0 -setup xdd.setup –ts detailed –ts output ts.write";
@@ -344,19 +344,22 @@ fn examples_of_the_manual_run_as_printed() {
     let (_, p) = run("-targets 2 /dev/disk1 /dev/disk1 -op target 0 write -op target 1 read -reqsize 1024 \
                       -mbytes 2048 -lockstep 0 1 op 1 op 1 wait complete");
     assert_eq!((generator(&p, 0).writes(), generator(&p, 1).writes()), (true, false));
-    assert_eq!((p.conduct.lockstep[0].begins, p.conduct.lockstep[0].ends), (Begins::Wait, Ends::Complete));
+    assert_eq!(
+        (p.phases[0].conduct.lockstep[0].begins, p.phases[0].conduct.lockstep[0].ends),
+        (Begins::Wait, Ends::Complete)
+    );
 }
 
 #[test]
 fn a_plan_is_for_blocking_threads_that_take_what_comes() {
     let (_, plan) = run("-targets 1 F -timelimit 1");
-    assert_eq!((plan.version, plan.run_id, plan.seed, plan.depth), (PLAN_VERSION, 7, 1, 1));
+    assert_eq!((plan.version, plan.run_id, plan.seed, plan.depth()), (PLAN_VERSION, 7, 1, 1));
     assert_eq!((plan.engine, plan.overlap.policy), (Engine::Threads, OverlapPolicy::Allow));
     assert_eq!((plan.faults.short, plan.memory), (ShortPolicy::Record, Memory::default()));
-    assert!(plan.access.buffered && !plan.destroy && plan.conduct == Conduct::default());
-    let handling = &plan.targets[0].handling;
+    assert!(plan.access.buffered && !plan.destroy && plan.phases[0].conduct == Conduct::default());
+    let handling = &plan.phases[0].jobs[0].handling;
     assert_eq!((&handling.data, handling.verify), (&Some(Data::Byte(0)), None));
-    assert_eq!((handling.file.create, handling.file.preallocate), (false, ByteSize(0)));
+    assert_eq!((plan.targets[0].file.create, plan.targets[0].file.preallocate), (false, ByteSize(0)));
 }
 
 fn token() -> impl Strategy<Value = String> {

@@ -22,7 +22,7 @@ fn request(pass: u32, target: u16, worker: u16, op: Op, result: i64) -> Record {
 /// In milliseconds.
 fn times(pass: u32, target: u16, job: u16, start: u64, end: u64) -> PassTimes {
     let ms = |n| Nanos(n * 1_000_000);
-    PassTimes { target, job, pass, start: ms(start), end: ms(end), cpu_ns: 0, open_ns: 0 }
+    PassTimes { target, job, phase: 0, pass, start: ms(start), end: ms(end), cpu_ns: 0, open_ns: 0 }
 }
 
 fn verbose() -> RateDetail {

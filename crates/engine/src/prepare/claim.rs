@@ -1,7 +1,8 @@
 //! Claiming targets: the guard is asked, files are opened or made. Only when every target has been looked at.
 
-use super::examine::Examined;
+use super::fit::{Fitted, jobs_on, may_share, writes};
 use super::inputs::name;
+use super::look::Looked;
 use crate::error::PrepareError;
 use crate::files::{TargetFile, create, name_of_pass, options, preallocate};
 use iosonar_host::guard::{Guard, Intent, Permit};
@@ -25,19 +26,20 @@ pub(crate) struct Claim {
 /// Claims all targets, in the plan's order; none where nothing is opened. What was made is taken back when one is refused.
 pub(super) fn claim_all(
     plan: &Plan,
-    targets: &mut [Examined],
+    targets: &mut [Looked],
+    phases: &[Vec<Fitted>],
     root: &Root,
 ) -> Result<Vec<Option<Claim>>, PrepareError> {
     let mut claims: Vec<Option<Claim>> = targets.iter().map(|_| None).collect();
     if !plan.engine.is_real() {
         return Ok(claims);
     }
-    let mut claimer = Claimer { plan, root, guard: Guard::new(root), devices: Vec::new() };
+    let mut claimer = Claimer { plan, phases, root, guard: Guard::new(root), devices: Vec::new() };
     // What others only read may be made by the one that writes it.
     let (made, others): (Vec<usize>, Vec<usize>) =
-        (0..targets.len()).partition(|i| targets[*i].target.handling.file.create);
+        (0..targets.len()).partition(|i| targets[*i].target.file.create);
     for index in made.into_iter().chain(others) {
-        match claimer.claim(&mut targets[index]) {
+        match claimer.claim(index, &mut targets[index]) {
             Ok(claim) => claims[index] = Some(claim),
             Err(error) => {
                 claims.iter().flatten().for_each(Claim::withdraw);
@@ -62,6 +64,7 @@ impl Claim {
 
 struct Claimer<'a> {
     plan: &'a Plan,
+    phases: &'a [Vec<Fitted>],
     root: &'a Root,
     guard: Guard<'a>,
     /// Devices that are claimed and may be shared: who has claimed one for one of the targets has it for all.
@@ -69,54 +72,58 @@ struct Claimer<'a> {
 }
 
 impl Claimer<'_> {
-    fn claim(&mut self, t: &mut Examined) -> Result<Claim, PrepareError> {
-        let (plan, root) = (self.plan, self.root);
+    fn claim(&mut self, index: usize, t: &mut Looked) -> Result<Claim, PrepareError> {
+        let (plan, root, writes) = (self.plan, self.root, writes(self.phases, index));
         if t.facts.is_none() && t.first_name().exists() {
             t.facts = Some(identify_growing(&t.first_name(), root)?);
         }
-        let shared = t.device().filter(|_| t.workload.writes() && t.may_share(plan));
+        let shared = t.device().filter(|_| writes && may_share(plan, index));
         let is_claimed = shared.is_some_and(|device| self.devices.contains(&device));
         let permit = match t.facts.as_ref().filter(|_| !is_claimed) {
-            Some(facts) => Some(self.guard.check(facts, t.intent(), plan.destroy)?),
+            Some(facts) => Some(self.guard.check(facts, t.intent(writes), plan.destroy)?),
             None => None,
         };
         self.devices.extend(shared);
         // Opening shows whether the file system has direct I/O, while nothing has been made yet.
-        let access = t.target.access(plan.access);
+        let direct = jobs_on(self.phases, index).map(|fitted| fitted.job.access(plan.access));
+        let access = direct.min_by_key(|access| access.buffered).unwrap_or(plan.access);
         let (file, made) = match &t.facts {
-            Some(facts) => (t.open(facts, access)?, None),
+            Some(facts) => (t.open(facts, access, writes)?, None),
             None => (t.make(access, root)?, Some(t.first_name())),
         };
-        let finished = self.finish(t, access, &file);
+        let finished = self.finish(index, t, &file);
         let judged = finished.inspect_err(|_| {
             if let Some(path) = &made {
                 let _ = std::fs::remove_file(path);
             }
         })?;
-        let file = TargetFile::new(&t.target, access, t.workload.writes(), judged, file);
+        let file = TargetFile::new(&t.target, access, writes, judged, file);
         Ok(Claim { permit, file: Arc::new(file), made })
     }
 
     /// What is left to do with the open file of a target; gives later passes whose files are there already.
-    fn finish(&mut self, t: &Examined, access: Access, file: &File) -> Result<Vec<u32>, PrepareError> {
+    fn finish(&mut self, index: usize, t: &Looked, file: &File) -> Result<Vec<u32>, PrepareError> {
         let block = t.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes);
-        if !access.buffered && !t.workload.is_aligned(block) {
-            return Err(PrepareError::Unaligned { path: name(&t.target.path), block });
+        let is_odd = |fitted: &Fitted| {
+            !fitted.job.access(self.plan.access).buffered && !fitted.workload.is_aligned(block)
+        };
+        if jobs_on(self.phases, index).any(is_odd) {
+            return Err(PrepareError::Unaligned { path: t.path(), block });
         }
-        if t.workload.writes() && file.metadata().is_ok_and(|m| m.is_file()) {
-            preallocate(file, &t.target.handling.file, &t.target.path)?;
+        if writes(self.phases, index) && file.metadata().is_ok_and(|m| m.is_file()) {
+            preallocate(file, &t.target.file, &t.target.path)?;
         }
         t.judge_later_files(self.plan, &mut self.guard, self.root)
     }
 }
 
-impl Examined {
+impl Looked {
     /// Opens the target as the plan says, and makes sure that it is what was judged: a path may lead elsewhere by
     /// now.
-    fn open(&self, judged: &TargetFacts, access: Access) -> Result<File, PrepareError> {
-        let path = || name(&self.target.path);
+    fn open(&self, judged: &TargetFacts, access: Access, writes: bool) -> Result<File, PrepareError> {
+        let path = || self.path();
         let first = self.first_name();
-        let opened = options(access, self.workload.writes()).open(&first);
+        let opened = options(access, writes).open(&first);
         let file = opened.map_err(|error| self.not_opened(error, access))?;
         let opened = file.metadata().map_err(|error| PrepareError::Open { path: path(), error })?;
         let same = match &judged.kind {
@@ -142,7 +149,7 @@ impl Examined {
     }
 
     fn not_opened(&self, error: std::io::Error, access: Access) -> PrepareError {
-        let path = name(&self.target.path);
+        let path = self.path();
         match error.raw_os_error() {
             Some(libc::EINVAL) if !access.buffered => PrepareError::NoDirectIo(path),
             _ => PrepareError::Open { path, error },
@@ -158,12 +165,13 @@ impl Examined {
     ) -> Result<Vec<u32>, PrepareError> {
         /// More passes than this may not find files that are there.
         const MOST: u32 = 10_000;
-        let care = &self.target.handling.file;
+        let care = &self.target.file;
         if care.between_passes != BetweenPasses::NewFile {
             return Ok(Vec::new());
         }
         let mut judged = Vec::new();
-        for pass in 1..plan.passes.min(MOST) {
+        let passes = plan.phases.iter().map(|phase| phase.passes).max().unwrap_or(1);
+        for pass in 1..passes.min(MOST) {
             let path = name_of_pass(&self.target.path, care, pass);
             let Ok(found) = path.symlink_metadata() else { continue };
             if !found.is_file() {

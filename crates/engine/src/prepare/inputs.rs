@@ -5,7 +5,7 @@ use crate::error::PrepareError;
 use iosonar_host::Root;
 use iosonar_load::{Facts, Known, Listed, LoadError, Notice, Opened, Recorded, Source, Text, Told, scan};
 use iosonar_os::bounded::{LIST_LIMIT, read_text};
-use iosonar_plan::{Extent, Generator, Order, Plan, TraceReplay, Workload};
+use iosonar_plan::{Extent, Generator, Job, Order, Plan, TraceReplay, Workload};
 use iosonar_trace::decompress;
 use std::fs::File;
 use std::path::Path;
@@ -13,15 +13,19 @@ use std::sync::Arc;
 
 use super::memory::filter_room;
 
-/// Finds out what can be known of each target's workload.
-pub(super) fn read_all(plan: &Plan, notices: &NoticeSink, root: &Root) -> Result<Vec<Known>, PrepareError> {
+/// Finds out what can be known of each job's workload, phase by phase.
+pub(super) fn read_all(
+    plan: &Plan,
+    notices: &NoticeSink,
+    root: &Root,
+) -> Result<Vec<Vec<Known>>, PrepareError> {
     let inputs =
-        plan.targets.iter().filter(|t| matches!(&t.workload, Workload::Trace(l) if is_stdin(&l.file)));
+        plan.jobs().filter(|(_, job)| matches!(&job.workload, Workload::Trace(l) if is_stdin(&l.file)));
     if inputs.count() > 1 {
         return Err(PrepareError::SharedInput);
     }
     let mut scanned = Vec::new();
-    let mut known = |workload: &Workload| match workload {
+    let mut known = |job: &Job| match &job.workload {
         Workload::Trace(load) => {
             Ok(Known::Trace(load.clone(), read_before(load, &mut scanned, notices, root)?))
         }
@@ -29,7 +33,7 @@ pub(super) fn read_all(plan: &Plan, notices: &NoticeSink, root: &Root) -> Result
             Ok(Known::Generated { generator: generator.clone(), list: read_list(generator)? })
         }
     };
-    plan.targets.iter().map(|target| known(&target.workload)).collect()
+    plan.phases.iter().map(|phase| phase.jobs.iter().map(&mut known).collect()).collect()
 }
 
 /// What can be known of a load before it is replayed; of standard input nothing, but that its filters can read what they

@@ -1,7 +1,6 @@
 //! Memory follows the plan, so it can be known before the start.
 
-use super::examine::Examined;
-use super::inputs::name;
+use super::fit::Fitted;
 use crate::error::PrepareError;
 use crate::means::{Part, buffer_bytes, engine, parts};
 use iosonar_host::Root;
@@ -9,53 +8,66 @@ use iosonar_load::Room;
 use iosonar_plan::{Engine, Plan};
 use iosonar_record::bytes_each;
 
+/// Of a request that is in flight or waits: entries of the scheduler and its conflict tracker.
+const ENTRY: u64 = 512;
+const MIB: u64 = 1 << 20;
+
 /// Compares what is asked for with what the kernel calls available; gives the most requests that a push-back list may hold:
 /// these lists get at most a quarter of that.
-pub(super) fn fit_memory(plan: &Plan, targets: &[Examined], root: &Root) -> Result<u32, PrepareError> {
-    /// Of a request that is in flight or waits: entries of the scheduler and its conflict tracker.
-    const ENTRY: u64 = 512;
+pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Result<u32, PrepareError> {
+    let available = available_memory(root);
+    let mut most = plan.overlap.max_waiting;
+    for (phase, jobs) in plan.phases.iter().zip(phases) {
+        let parts = parts(phase);
+        check_buffers(plan, jobs, parts.len())?;
+        if let Some(available) = available {
+            check_phase(plan, jobs, &parts, available)?;
+            let own = available / 4 / ENTRY / parts.len() as u64;
+            most = most.min(u32::try_from(own.max(1)).unwrap_or(u32::MAX));
+        }
+    }
+    Ok(most)
+}
+
+/// Compares what one phase needs with what is available: what the one before it needed is free by then.
+fn check_phase(plan: &Plan, jobs: &[Fitted], parts: &[Part], available: u64) -> Result<(), PrepareError> {
     /// Of a worker thread, as far as it is touched.
     const THREAD: u64 = 16 << 10;
     /// Of an issuing loop beside its frames of records: read-ahead, gauges.
     const LOOP: u64 = 1 << 19;
-    const MIB: u64 = 1 << 20;
-    let parts = parts(plan);
-    check_buffers(plan, targets, parts.len())?;
-    let Some(available) = available_memory(root) else { return Ok(plan.overlap.max_waiting) };
-    let depth = u64::from(plan.depth);
-    let threads = if engine(plan).0 == Engine::Threads { depth * THREAD } else { 0 };
-    let buffers = |part: &Part| match plan.engine.is_real() {
-        true => buffer_bytes(plan, &targets[part.target], parts.len()),
-        false => 0,
+    let has_threads = engine(plan).0 == Engine::Threads;
+    let of_part = |part: &Part| {
+        let job = &jobs[part.job];
+        let depth = u64::from(job.job.depth);
+        let threads = if has_threads { depth * THREAD } else { 0 };
+        let buffers = if plan.engine.is_real() { buffer_bytes(plan, job, parts.len()) } else { 0 };
+        (LOOP + bytes_each(parts.len()) + depth * ENTRY + threads).saturating_add(buffers)
     };
-    let each = LOOP + bytes_each(parts.len()) + depth * ENTRY + threads;
-    let held = targets.iter().map(|t| t.workload.held_bytes()).fold(0, u64::saturating_add);
-    let needed = parts.iter().fold(held, |sum, part| sum.saturating_add(each).saturating_add(buffers(part)));
-    if needed > usable(available) {
-        let longest = targets.iter().map(Examined::max_length).max().unwrap_or(0);
-        let mut what = format!(
-            "{} targets, {depth} requests in flight on each, up to {longest} bytes long",
-            targets.len()
-        );
-        if held > 0 {
-            what += &format!(", and {} MiB of requests that filters hold", held / MIB);
-        }
-        return Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what });
+    let held = jobs.iter().map(|job| job.workload.held_bytes()).fold(0, u64::saturating_add);
+    let needed = parts.iter().fold(held, |sum, part| sum.saturating_add(of_part(part)));
+    if needed <= usable(available) {
+        return Ok(());
     }
-    let most = available / 4 / ENTRY / parts.len() as u64;
-    Ok(plan.overlap.max_waiting.min(u32::try_from(most.max(1)).unwrap_or(u32::MAX)))
+    let longest = jobs.iter().map(Fitted::max_length).max().unwrap_or(0);
+    let depth = jobs.iter().map(|job| job.job.depth).max().unwrap_or(1);
+    let mut what =
+        format!("{} targets, {depth} requests in flight on each, up to {longest} bytes long", jobs.len());
+    if held > 0 {
+        what += &format!(", and {} MiB of requests that filters hold", held / MIB);
+    }
+    Err(PrepareError::Memory { needed: needed / MIB, available: available / MIB, what })
 }
 
-/// The longest request of each target must fit into its share of memory for data: it would wait for ever.
-fn check_buffers(plan: &Plan, targets: &[Examined], workers: usize) -> Result<(), PrepareError> {
+/// The longest request of each job must fit into its share of memory for data: it would wait for ever.
+fn check_buffers(plan: &Plan, jobs: &[Fitted], workers: usize) -> Result<(), PrepareError> {
     let short =
-        |t: &&Examined| plan.engine.is_real() && buffer_bytes(plan, t, workers) < t.max_length() as u64;
-    match targets.iter().find(short) {
+        |job: &&Fitted| plan.engine.is_real() && buffer_bytes(plan, job, workers) < job.max_length() as u64;
+    match jobs.iter().find(short) {
         None => Ok(()),
-        Some(t) => Err(PrepareError::Buffers {
-            path: name(&t.target.path),
-            share: buffer_bytes(plan, t, workers),
-            length: t.max_length() as u64,
+        Some(job) => Err(PrepareError::Buffers {
+            path: job.path().into(),
+            share: buffer_bytes(plan, job, workers),
+            length: job.max_length() as u64,
         }),
     }
 }

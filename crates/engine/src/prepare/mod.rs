@@ -1,26 +1,30 @@
 //! Everything that can be found out before the first I/O, in stages: workloads are read ([`inputs`]), targets looked at
-//! ([`examine`]), memory compared ([`memory`]), and only then targets claimed ([`claim`]).
+//! ([`look`]), jobs fitted to them ([`fit`]), memory compared ([`memory`]), and only then targets claimed ([`claim`]).
 
 mod claim;
-mod examine;
+mod fit;
 mod inputs;
+mod look;
 mod memory;
 
 pub use memory::filter_room;
 
-pub(crate) use examine::Examined;
+pub(crate) use fit::Fitted;
+pub(crate) use look::Looked;
 
 use crate::error::PrepareError;
 use crate::files::TargetFile;
 use crate::means::Part;
+use crate::stage::Stage;
 use claim::{Claim, claim_all};
-use examine::{check_apart, examine};
+use fit::{check_apart, fit};
 use inputs::{open_requests, read_all};
 use iosonar_host::guard::Permit;
-use iosonar_host::{Root, TargetFacts, TargetKind};
+use iosonar_host::{Root, TargetFacts};
 use iosonar_load::{Facts, Generated, Known, LoadError, Notice, Setting, Source, Told};
 use iosonar_os::raise_file_limit;
-use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Plan, Target};
+use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, Plan};
+use look::look;
 use memory::fit_memory;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,33 +37,68 @@ pub struct Prepared {
     pub(crate) plan: Plan,
     /// Most requests on the push-back list of an issuing loop, where memory allows fewer than the plan.
     pub(crate) max_waiting: u32,
-    pub(crate) targets: Vec<TargetReady>,
+    pub(crate) targets: Vec<Claimed>,
+    /// The jobs of each phase, in the plan's order.
+    pub(crate) phases: Vec<Vec<JobReady>>,
     pub(crate) notices: NoticeSink,
 }
 
-/// A target that is ready.
-pub struct TargetReady {
-    pub(crate) examined: Examined,
+/// A target that is this run's.
+pub(crate) struct Claimed {
+    pub(crate) looked: Looked,
     /// None where nothing is opened.
     claim: Option<Claim>,
+}
+
+/// A job whose target is claimed.
+pub(crate) struct JobReady {
+    pub(crate) fitted: Fitted,
     /// What reading its load tells during the run.
     pub(crate) told: Arc<Told>,
+}
+
+/// A target that is ready, and what is done on it.
+pub struct TargetReady<'a> {
+    claimed: &'a Claimed,
+    jobs: Vec<&'a Fitted>,
 }
 
 /// Checks everything and claims the targets. `notices` hears of bad lines and shifts in loads.
 pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared, PrepareError> {
     let known = read_all(&plan, &notices, root)?;
-    let look = |(target, known): (&Target, Known)| examine(&plan, target, known, root);
-    let mut examined: Vec<Examined> = plan.targets.iter().zip(known).map(look).collect::<Result<_, _>>()?;
+    let looked = plan.targets.iter().map(|target| look(&plan, target, root));
+    let mut looked: Vec<Looked> = looked.collect::<Result<_, _>>()?;
+    let phases = fit_all(&plan, known, &looked)?;
     if plan.engine.is_real() {
-        check_apart(&plan, &examined)?;
+        check_apart(&plan, &looked, &phases)?;
     }
-    let max_waiting = fit_memory(&plan, &examined, root)?;
+    let max_waiting = fit_memory(&plan, &phases, root)?;
     raise_file_limit();
-    let claims = claim_all(&plan, &mut examined, root)?;
-    let ready = |(examined, claim)| TargetReady { examined, claim, told: Arc::default() };
-    let targets = examined.into_iter().zip(claims).map(ready).collect();
-    Ok(Prepared { plan, max_waiting, targets, notices })
+    let claims = claim_all(&plan, &mut looked, &phases, root)?;
+    let claimed = looked.into_iter().zip(claims);
+    let targets = claimed.map(|(looked, claim)| Claimed { looked, claim }).collect();
+    let ready = |fitted| JobReady { fitted, told: Arc::default() };
+    let phases = phases.into_iter().map(|jobs| jobs.into_iter().map(ready).collect()).collect();
+    Ok(Prepared { plan, max_waiting, targets, phases, notices })
+}
+
+/// Fits all jobs to their targets. What a phase writes behind the end of a file is there in the next.
+fn fit_all(plan: &Plan, known: Vec<Vec<Known>>, looked: &[Looked]) -> Result<Vec<Vec<Fitted>>, PrepareError> {
+    let mut sizes: Vec<u64> = looked.iter().map(|target| target.size).collect();
+    let mut phases = Vec::new();
+    for (phase, known) in plan.phases.iter().zip(known) {
+        let fit_one = |(job, known): (&iosonar_plan::Job, Known)| {
+            let target = usize::from(job.target);
+            fit(plan, phase, job, known, &looked[target], sizes[target])
+        };
+        let fitted: Vec<Fitted> = phase.jobs.iter().zip(known).map(fit_one).collect::<Result<_, _>>()?;
+        for fitted in &fitted {
+            let size = &mut sizes[usize::from(fitted.job.target)];
+            *size = fitted.size_after().max(*size);
+        }
+        phases.push(fitted);
+    }
+    Ok(phases)
 }
 
 /// The requests of a pass.
@@ -70,51 +109,51 @@ pub(crate) enum Requests {
     Load(Box<dyn FnOnce() -> Result<Box<dyn Source>, LoadError> + Send>),
 }
 
-impl TargetReady {
+impl Claimed {
+    /// The open target; none where nothing is opened.
+    pub(crate) fn file(&self) -> Option<&Arc<TargetFile>> {
+        self.claim.as_ref().map(|claim| &claim.file)
+    }
+}
+
+impl TargetReady<'_> {
     /// Path as typed.
     pub fn path(&self) -> &PathBuf {
-        &self.examined.target.path
+        &self.claimed.looked.target.path
     }
 
     /// Its size in bytes; 0 for a file that is made by the run.
     pub fn size(&self) -> u64 {
-        self.examined.size()
+        self.jobs.first().map_or(self.claimed.looked.size, |job| job.size)
     }
 
     /// Whether the run removes it at its end, if it is a file.
     pub fn is_removed(&self) -> bool {
-        let facts = &self.examined.facts;
-        self.examined.target.handling.file.delete
-            && facts.as_ref().is_none_or(|f| matches!(f.kind, TargetKind::RegularFile(_)))
+        self.claimed.looked.target.file.delete && self.claimed.looked.is_file()
     }
 
-    /// What the scan of its load has counted; none of standard input and of generated workloads.
+    /// What the scan of its first recorded load has counted; none of standard input and of generated workloads.
     pub fn load(&self) -> Option<&Facts> {
-        self.examined.workload.facts()
+        self.jobs.iter().find_map(|job| job.workload.facts())
     }
 
     /// What will be overwritten, in words, if anything will.
     pub fn statement(&self) -> Option<&str> {
-        match self.claim.as_ref()?.permit.as_ref()? {
+        match self.claimed.claim.as_ref()?.permit.as_ref()? {
             Permit::Write(permit) => Some(permit.statement()),
             _ => None,
         }
     }
 
-    /// Highest requested end ÷ size (blkreplay manual 3.1.4), where it is known before the start.
+    /// Highest requested end of its loads ÷ size (blkreplay manual 3.1.4), where it is known before the start.
     pub fn wraparound_factor(&self) -> Option<f64> {
-        let facts = self.examined.workload.facts()?;
-        Some(facts.max_end as f64 / self.examined.placement.size() as f64)
+        let factor = |job: &&Fitted| Some(job.workload.facts()?.max_end as f64 / job.placement.size() as f64);
+        self.jobs.iter().filter_map(factor).reduce(f64::max)
     }
 
-    /// What does not fit, in a sentence, though the run goes on.
-    pub fn notice(&self) -> Option<String> {
-        self.examined.notice()
-    }
-
-    /// The open target; none where nothing is opened.
-    pub(crate) fn file(&self) -> Option<&Arc<TargetFile>> {
-        self.claim.as_ref().map(|claim| &claim.file)
+    /// What does not fit, a sentence each, though the run goes on.
+    pub fn notices(&self) -> impl Iterator<Item = String> {
+        self.jobs.iter().filter_map(|job| job.notice())
     }
 }
 
@@ -125,13 +164,24 @@ impl Prepared {
     }
 
     /// The targets, in the plan's order.
-    pub fn targets(&self) -> &[TargetReady] {
-        &self.targets
+    pub fn targets(&self) -> Vec<TargetReady<'_>> {
+        let mut targets: Vec<TargetReady<'_>> =
+            self.targets.iter().map(|claimed| TargetReady { claimed, jobs: Vec::new() }).collect();
+        for (_, job) in self.jobs() {
+            targets[usize::from(job.fitted.job.target)].jobs.push(&job.fitted);
+        }
+        targets
+    }
+
+    /// The jobs of all phases, each with its phase.
+    pub(crate) fn jobs(&self) -> impl Iterator<Item = (&Phase, &JobReady)> {
+        let phases = self.plan.phases.iter().zip(&self.phases);
+        phases.flat_map(|(phase, jobs)| jobs.iter().map(move |job| (phase, job)))
     }
 
     /// What is known about the targets that exist, for the environment.
     pub fn facts(&self) -> Vec<TargetFacts> {
-        self.targets.iter().filter_map(|t| t.examined.facts.clone()).collect()
+        self.targets.iter().filter_map(|t| t.looked.facts.clone()).collect()
     }
 
     /// Takes back what was made for a run that is refused after all: empty files. A run that has begun keeps them.
@@ -141,53 +191,62 @@ impl Prepared {
 
     /// Requests of the whole plan, where that is known before the start.
     pub fn expected_requests(&self) -> Option<u64> {
-        self.targets.iter().map(|t| t.examined.expected_requests(self.plan.passes)).sum()
+        self.jobs().map(|(phase, job)| job.fitted.expected_requests(phase.passes)).sum()
     }
 
-    /// Requests of the first pass that are due by `now`; none where requests have no times of their own.
+    /// Requests of the first pass that are due by `now`; none where requests have no times of their own, and where a
+    /// second phase follows whose begin nobody knows.
     pub fn demanded_until(&self, now: Nanos) -> Option<u64> {
-        self.targets.iter().map(|t| t.examined.workload.due_until(now)).sum()
+        let [jobs] = &self.phases[..] else { return None };
+        jobs.iter().map(|job| job.fitted.workload.due_until(now)).sum()
     }
 
-    /// How long all passes take at least, where the plan says so: by the last due times.
+    /// How long all passes of all phases take at least, where the plan says so: by the last due times.
     pub fn expected_span(&self) -> Option<Nanos> {
-        let spans: Option<Vec<Nanos>> = self.targets.iter().map(|t| t.examined.workload.span()).collect();
-        spans?.into_iter().max().map(|span| Nanos(span.0.saturating_mul(self.plan.passes.into())))
+        let of_phase = |(phase, jobs): (&Phase, &Vec<JobReady>)| {
+            let spans: Option<Vec<Nanos>> = jobs.iter().map(|job| job.fitted.workload.span()).collect();
+            spans?.into_iter().max().map(|span| span.0.saturating_mul(phase.passes.into()))
+        };
+        let spans: Option<Vec<u64>> = self.plan.phases.iter().zip(&self.phases).map(of_phase).collect();
+        spans.map(|spans| Nanos(spans.into_iter().fold(0, u64::saturating_add)))
     }
 
-    /// How a target's overlaps are treated, with no more effort than it needs.
-    pub(crate) fn overlap(&self, target: usize) -> Overlap {
-        let (mut overlap, target) = (self.plan.overlap, &self.targets[target].examined);
+    /// How a job's overlaps are treated, with no more effort than it needs.
+    pub(crate) fn overlap(&self, job: &Fitted) -> Overlap {
+        let mut overlap = self.plan.overlap;
         // A request alone in flight meets no other, and some workloads never ask for what conflicts.
-        if self.plan.depth == 1 || !target.can_conflict(overlap.strong) {
+        if job.job.depth == 1 || !job.can_conflict(overlap.strong) {
             overlap.policy = OverlapPolicy::Allow;
         }
         // No more can wait than there are.
-        let all = target.expected_requests(1).and_then(|all| u32::try_from(all).ok());
+        let all = job.expected_requests(1).and_then(|all| u32::try_from(all).ok());
         overlap.max_waiting = self.max_waiting.min(all.unwrap_or(u32::MAX).max(1));
         overlap
     }
+}
 
+impl Stage<'_> {
     /// The requests of one issuing loop in one pass: generated ones are there at once, a load has yet to be opened.
-    pub(crate) fn requests(&self, part: Part, pass: u32) -> Requests {
-        let ready = &self.targets[part.target];
-        match &ready.examined.workload {
+    pub(crate) fn requests(self, part: Part, pass: u32) -> Requests {
+        let ready = &self.jobs()[part.job];
+        match &ready.fitted.workload {
             Known::Trace(load, _) => {
-                let (load, notices, told) = (load.clone(), self.notices.clone(), ready.told.clone());
+                let (load, notices, told) = (load.clone(), self.prepared.notices.clone(), ready.told.clone());
                 Requests::Load(Box::new(move || open_requests(&load, notices, told)))
             }
             Known::Generated { generator, list } => {
                 let setting = Setting {
-                    size: ready.size(),
-                    grows: ready.examined.grows,
-                    seed: self.plan.seed,
-                    target: part.target as u64,
-                    targets: self.targets.len() as u64,
+                    size: ready.fitted.size,
+                    grows: ready.fitted.grows,
+                    seed: self.prepared.plan.seed,
+                    target: ready.fitted.job.target.into(),
+                    targets: self.prepared.targets.len() as u64,
+                    phase: self.number,
                     pass,
                 };
                 let generated = Generated::new(generator, &setting, list.clone());
                 let generated = generated.expect("what does not fit was refused");
-                Requests::Generated(Box::new(generated.part(part.job, part.jobs)))
+                Requests::Generated(Box::new(generated.part(part.number, part.of)))
             }
         }
     }

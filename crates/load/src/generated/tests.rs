@@ -818,13 +818,13 @@ proptest! {
         let text = "version = 2\nrun_id = 1\nseed = 1\ndepth = 1\noverlap = { policy = 'allow', strong = 1, max_waiting = 9 }\n\
                     [[target]]\npath = 'a'\nworkload = { kind = 'trace', file = 'a' }";
         let mut plan = iosonar_plan::Plan::from_toml(text).unwrap();
-        plan.passes = pass.max(1);
-        plan.targets[0].workload = iosonar_plan::Workload::Generated(p.clone());
+        plan.phases[0].passes = pass.max(1);
+        plan.phases[0].jobs[0].workload = iosonar_plan::Workload::Generated(p.clone());
         if plan.validate().is_err() {
             return Ok(());
         }
-        let setting = Setting { grows, pass: plan.passes - 1, ..Setting::alone(size.min(1 << 63), 7) };
-        let _ = (p.end(plan.passes), p.amount(), p.is_aligned(512), p.due_until(Nanos::SECOND), p.to_string());
+        let setting = Setting { grows, pass: plan.phases[0].passes - 1, ..Setting::alone(size.min(1 << 63), 7) };
+        let _ = (p.end(plan.phases[0].passes), p.amount(), p.is_aligned(512), p.due_until(Nanos::SECOND), p.to_string());
         for job in 0..p.jobs {
             let Ok(source) = Generated::new(&p, &setting, None) else { return Ok(()) };
             let mut source = source.part(job, p.jobs);

@@ -4,7 +4,7 @@ use super::axes::{LogScale, TICK_SIZE, TimeScale, words};
 use super::{RunView, SIDE_LEFT, SIDE_WIDTH, figures};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
-use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke, Text};
 use iosonar_analyze::findings::{CompletionStall, LatencyBand, Overload};
 use iosonar_analyze::{PartStats, Scope};
 use iosonar_plan::Op;
@@ -37,12 +37,14 @@ pub(super) fn reserve(view: &RunView<'_>, time: &TimeScale, plot: Rect) -> (Rect
 /// Least pixels from the begin of a pass to that of the next, on average: more passes would hide what they mark.
 const PASS_PIXELS: usize = 6;
 
-/// Passes that begin in what is seen, behind another one: number from 1, and when.
-fn passes(view: &RunView<'_>, time: &TimeScale) -> Vec<(u32, u64)> {
-    let begin = |pass: &PartStats| Some((pass.number? + 1, pass.begin_ns?));
-    let seen = |(number, at): &(u32, u64)| *number > 1 && time.shows(*at..*at + 1);
-    let all = if time.is_number { &[] } else { view.summary.parts.passes.as_slice() };
-    let found: Vec<_> = all.iter().filter_map(begin).filter(seen).collect();
+/// Passes that begin in what is seen, behind another one, or phases where the plan has any: name, and when.
+fn passes<'a>(view: &RunView<'a>, time: &TimeScale) -> Vec<(&'a str, u64)> {
+    let begin = |part: &'a PartStats| Some((part.name.as_str(), part.number.and(part.begin_ns)?));
+    let seen = |(_, at): &(&str, u64)| time.shows(*at..*at + 1);
+    let parts = &view.summary.parts;
+    let all = if parts.phases.is_empty() { &parts.passes } else { &parts.phases };
+    let all = if time.is_number { &[] } else { all.as_slice() };
+    let found: Vec<_> = all.iter().skip(1).filter_map(begin).filter(seen).collect();
     if found.len() * PASS_PIXELS > time.area.w as usize { Vec::new() } else { found }
 }
 
@@ -91,13 +93,13 @@ pub(super) fn above(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, str
     }
     numbers(scene, view, time, strip, plot);
     let mut free = plot.x;
-    for (number, at) in passes(view, time) {
-        let mut text = words(format!("pass {number}"), time.x(at) + 4, plot.y + 14, 11.0, p, Anchor::Start);
-        text.color = p.faint_text;
-        let b = text.bounds();
+    for (name, at) in passes(view, time) {
+        let beside = |x, anchor| Text { color: p.faint_text, ..words(name, x, plot.y + 14, 11.0, p, anchor) };
+        let sides = [beside(time.x(at) + 4, Anchor::Start), beside(time.x(at) - 4, Anchor::End)];
+        let has_room = |text: &Text| text.bounds().x >= free && text.bounds().right() <= plot.right();
         // As many names as there is room for.
-        if b.x >= free && b.right() <= plot.right() {
-            free = b.right() + 4;
+        if let Some(text) = sides.into_iter().find(has_room) {
+            free = free.max(text.bounds().right() + 4);
             scene.text(text);
         }
     }

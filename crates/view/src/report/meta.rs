@@ -87,7 +87,7 @@ pub(super) struct PageRun {
     pub(super) findings: Vec<PageFinding>,
     /// Modes of the latency, reads first, from fast to slow.
     pub(super) bands: Vec<PageBand>,
-    /// Where passes behind the first begin.
+    /// Where passes behind the first begin; where the plan has phases, those.
     pub(super) passes: Vec<PageMark>,
     /// Densities over time (or number) and duration.
     pub(super) grids: Vec<PageGrid>,
@@ -105,7 +105,7 @@ pub(super) struct PageRun {
     pub(super) frequency: Option<PageFrequency>,
     /// Misses of a cache of a size.
     pub(super) miss_ratio: Option<PageMissRatio>,
-    /// Targets, workers and passes, each by itself.
+    /// Targets, workers, phases and passes, each by itself.
     pub(super) parts: Vec<PagePart>,
     /// How many requests have their facts in the page.
     pub(super) detail: PageDetail,

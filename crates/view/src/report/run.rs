@@ -228,7 +228,9 @@ fn bands(f: &Findings) -> Vec<PageBand> {
 
 fn passes(s: &Summary) -> Vec<PageMark> {
     let mark = |pass: &PartStats| Some(PageMark { name: pass.name.clone(), at_ns: pass.begin_ns? });
-    s.parts.passes.iter().skip(1).filter_map(mark).collect()
+    // Phases have names of their own.
+    let parts = if s.parts.phases.is_empty() { &s.parts.passes } else { &s.parts.phases };
+    parts.iter().skip(1).filter_map(mark).collect()
 }
 
 fn grids<'a>(run: &RunMaterial<'a>) -> Vec<(&'static str, PageBase, &'a CountGrid)> {
@@ -422,7 +424,12 @@ fn miss_ratio(demand: &DemandAnalysis) -> Option<PageMissRatio> {
 }
 
 fn parts(s: &Summary) -> Vec<PagePart> {
-    let kinds = [("target", &s.parts.targets), ("worker", &s.parts.workers), ("pass", &s.parts.passes)];
+    let kinds = [
+        ("target", &s.parts.targets),
+        ("worker", &s.parts.workers),
+        ("phase", &s.parts.phases),
+        ("pass", &s.parts.passes),
+    ];
     let part = |kind: &str, p: &PartStats| PagePart {
         kind: kind.into(),
         name: p.name.clone(),

@@ -66,12 +66,6 @@ pub fn empty(targets: &[&str]) -> Run {
         backward: Backward::Refuse,
         skip_bad: false,
     });
-    let target = |path: &&str| Target {
-        path: path.into(),
-        size: None,
-        handling: Handling::default(),
-        workload: source.clone(),
-    };
     let facts = |path: &&str| TargetInfo {
         path: path.to_string(),
         source: "loads/mysql.load.gz".into(),
@@ -95,8 +89,6 @@ pub fn empty(targets: &[&str]) -> Run {
             run_id: 0x0123_4567_89ab,
             seed: 1,
             start_grace: Nanos(0),
-            passes: 1,
-            depth: 128,
             destroy: true,
             engine: Engine::Threads,
             access: Access::default(),
@@ -105,8 +97,10 @@ pub fn empty(targets: &[&str]) -> Run {
             pacing: Default::default(),
             memory: Default::default(),
             faults: Default::default(),
-            conduct: Conduct::default(),
-            targets: targets.iter().map(target).collect(),
+            targets: targets.iter().map(Target::new).collect(),
+            phases: vec![Phase::of(
+                (0..targets.len()).map(|i| Job::new(i as u16, 128, source.clone())).collect(),
+            )],
         },
         info: RunInfo {
             archive_version: ARCHIVE_VERSION,
@@ -128,6 +122,7 @@ pub fn empty(targets: &[&str]) -> Run {
             },
             cpu: Default::default(),
             is_import: false,
+            phases: Vec::new(),
             passes: Vec::new(),
         },
         records: Vec::new(),
@@ -283,7 +278,7 @@ pub fn extreme() -> Run {
         target.bad_lines = 123_456_789_012;
     }
     run.plan.access.buffered = true;
-    run.plan.depth = 65_536;
+    run.plan.phases[0].jobs[0].depth = 65_536;
     run.info.command = path.clone() + "\u{1}\n";
     run.info.state = RunState::Broken(path.clone());
     run.info.recorder_stalls = Stalls { count: u64::MAX >> 1, total: Nanos(u64::MAX >> 1) };

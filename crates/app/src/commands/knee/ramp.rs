@@ -16,8 +16,8 @@ use iosonar_analyze::knee::{
 use iosonar_analyze::{Limits, Summary};
 use iosonar_archive::{Archive, RunInfo, RunState};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Conduct, Decimal, Engine, Fill, Generator, Handling, LoadPace, Nanos, Order,
-    Overlap, OverlapPolicy, PLAN_VERSION, Pace, Plan, Rising, RisingShape, Stop, Target, TraceReplay, Window,
+    Access, Backward, ByteSize, Decimal, Engine, Fill, Generator, Job, LoadPace, Nanos, Order, Overlap,
+    OverlapPolicy, PLAN_VERSION, Pace, Phase, Plan, Rising, RisingShape, Stop, Target, TraceReplay, Window,
     Workload,
 };
 use std::path::{Path, PathBuf};
@@ -127,14 +127,12 @@ fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
         None => (Workload::Generated(pattern(args, rising)), OverlapPolicy::Allow),
     };
     let size = means::pretended_size(io)?;
-    let target = Target { path: args.target.clone(), size, handling: Handling::default(), workload };
+    let target = Target { size, ..Target::new(&args.target) };
     Ok(Plan {
         version: PLAN_VERSION,
         run_id,
         seed: io.seed,
         start_grace: Nanos(0),
-        passes: 1,
-        depth: args.demand.depth,
         destroy: io.destroy,
         engine,
         access: Access { buffered: io.buffered, sync: io.sync },
@@ -143,8 +141,8 @@ fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
         pacing: means::pacing(&io.means),
         memory: means::memory(&io.means),
         faults: means::faults(&io.means),
-        conduct: Conduct::default(),
         targets: vec![target],
+        phases: vec![Phase::of(vec![Job::new(0, args.demand.depth, workload)])],
     })
 }
 

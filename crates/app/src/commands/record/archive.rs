@@ -93,9 +93,7 @@ impl Begun {
             ..run.targets[0].clone()
         };
         run.targets = devices.iter().map(of).collect();
-        let target = plan.targets[0].clone();
-        let named = |info: &TargetInfo| iosonar_plan::Target { path: (&info.path).into(), ..target.clone() };
-        plan.targets = run.targets.iter().map(named).collect();
+        plan.on_each(run.targets.iter().map(|info| info.path.as_str().into()));
         plan.run_id = super::super::replay::new_run_id();
         run.command = command_line();
         run.started_unix_ns = iosonar_os::realtime_ns();

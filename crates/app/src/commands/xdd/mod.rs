@@ -72,7 +72,7 @@ fn carry_out(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     let mut timings = Timings::new();
     let open = |prepared: &iosonar_engine::Prepared| {
         // Not before it is sure that the run is possible: nothing is lost by one that is refused.
-        *reservations.borrow_mut() = Some(Reservations::of(settings, setups, prepared.targets())?);
+        *reservations.borrow_mut() = Some(Reservations::of(settings, setups, &prepared.targets())?);
         Ok(())
     };
     let show = |scene: &Scene<'_>| heartbeat::show(settings, scene);

@@ -68,6 +68,7 @@ pub fn run(plan: &Plan) -> RunInfo {
         means: Default::default(),
         cpu: Default::default(),
         is_import: false,
+        phases: Vec::new(),
         passes: Vec::new(),
     }
 }

@@ -1,0 +1,143 @@
+//! Plans with several phases, on real files and on the null engine.
+
+use crate::*;
+use iosonar_plan::Op;
+
+/// The plan of the documentation.
+fn documented() -> String {
+    let page =
+        std::fs::read_to_string(super::documented::repository().join("docs/plan.md")).expect("the page");
+    let section = page.split("## Several phases").nth(1).expect("the section");
+    let plan = section.split("```toml").nth(1).expect("a plan");
+    plan.split("```").next().expect("its end").to_string()
+}
+
+/// On a file system that need not have direct I/O.
+fn buffered(plan: &str) -> String {
+    plan.replace("seed = 1\n", "seed = 1\naccess = { buffered = true }\nengine = { kind = \"threads\" }\n")
+}
+
+fn facts(lab: &Lab, result: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(lab.path(result).join("run.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_file_is_written_and_read_in_phases() {
+    let lab = lab();
+    lab.file("plan.toml", buffered(&documented()));
+    let told = lab.expect(0, "run plan.toml --no-progress -o r");
+    assert!(!lab.path("new.img").exists());
+    let words = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for row in ["3 phases", "Each phase completed", "write 256 0", "read 512 0", "random read 2 000 0"] {
+        assert!(words.contains(row), "{row}: {}", told.out);
+    }
+    let records = lab.records("r");
+    for (phase, count, op, passes) in [(0, 256, Op::Write, 1), (1, 512, Op::Read, 2), (2, 2000, Op::Read, 1)]
+    {
+        let own: Vec<_> = records.iter().filter(|r| r.phase == phase).collect();
+        assert_eq!(own.len(), count);
+        assert!(own.iter().all(|r| r.op == op && r.is_completed() && r.pass < passes), "phase {phase}");
+    }
+    let last = |phase| records.iter().filter(|r| r.phase == phase).filter_map(|r| r.completed).max();
+    let first = |phase| records.iter().filter(|r| r.phase == phase).filter_map(|r| r.submitted).min();
+    assert!(last(0) < first(1) && last(1) < first(2));
+    let names: Vec<_> =
+        facts(&lab, "r")["phases"].as_array().unwrap().iter().map(|p| p["name"].clone()).collect();
+    assert_eq!(names, ["write", "read", "random read"]);
+    let parts = &summary(&lab, "r")["parts"];
+    assert_eq!(parts["phases"].as_array().unwrap().len(), 3);
+    assert_eq!(parts["passes"][2]["name"], "read, pass 2");
+    // What is read later is what the run said; pictures and the page know the phases.
+    assert!(lab.expect(0, "show r").out.contains("Each phase"));
+    lab.expect(0, "plot r -o pictures --svg --only sonar");
+    let picture = std::fs::read_dir(lab.path("pictures")).unwrap().find_map(|f| {
+        let path = f.unwrap().path();
+        (path.extension()? == "svg").then(|| std::fs::read_to_string(path).unwrap())
+    });
+    assert!(picture.expect("a picture").contains("random read"));
+    lab.expect(0, "report r -o r.html");
+    lab.expect(0, "compare r r");
+}
+
+#[test]
+fn a_shown_plan_of_phases_is_the_same_run() {
+    let lab = lab();
+    lab.file("plan.toml", buffered(&documented()));
+    let shown = lab.expect(0, "run plan.toml --show-plan").out;
+    lab.file("shown.toml", &shown);
+    let hashes = ["plan", "shown"].map(|name| {
+        lab.expect(0, &format!("run {name}.toml --no-progress -o {name}"));
+        summary(&lab, name)["targets"][0]["issued_hash"].clone()
+    });
+    assert!(hashes[0].is_string() && hashes[0] == hashes[1], "{hashes:?}");
+    assert_eq!(lab.expect(0, "show plan --show-plan").out, shown);
+}
+
+#[test]
+fn the_first_job_that_is_done_ends_its_phase() {
+    let lab = lab();
+    let job = |target: u32, iops: u32, requests: u32| {
+        format!(
+            "[[phase.job]]\ntarget = {target}\nworkload = {{ kind = \"generated\", order = \"random\", block_size = \"4KiB\", \
+             read_percent = 100, pace = {{ kind = \"rate\", iops = {iops}, process = \"constant\" }}, stop = {{ requests = \
+             {requests} }} }}\n"
+        )
+    };
+    let target = |name: &str| format!("[[target]]\npath = \"{name}\"\nsize = \"1GiB\"\n");
+    let head = format!(
+        "version = 2\nrun_id = 1\nseed = 1\ndepth = 4\nengine = {{ kind = \"null\" }}\n{}{}",
+        target("a"),
+        target("b")
+    );
+    let plan = format!(
+        "{head}[[phase]]\nname = \"both\"\nconduct = {{ ends = \"first\" }}\n{}{}[[phase]]\nname = \"after\"\n{}",
+        job(0, 1000, 200),
+        job(1, 1000, 100_000),
+        job(1, 10_000, 100)
+    );
+    lab.file("plan.toml", &plan);
+    lab.expect(0, "run plan.toml --no-progress -o r");
+    let records = lab.records("r");
+    let of = |phase, target| records.iter().filter(|r| (r.phase, r.target) == (phase, target)).count();
+    assert_eq!((of(0, 0), of(1, 1)), (200, 100));
+    // The other one had come about as far.
+    assert!((100..5_000).contains(&of(0, 1)), "{}", of(0, 1));
+    assert_eq!(facts(&lab, "r")["state"], serde_json::json!({ "state": "finished" }));
+}
+
+#[test]
+fn a_phase_that_is_not_done_wholly_ends_the_run() {
+    let lab = lab();
+    let sim = "engine = { kind = \"sim\", error_every = 1 }\nfaults = { max_errors = 2 }\ndepth = 1 ";
+    let plan = documented().replace("depth = 1 ", sim).replace("ends = \"first\"", "");
+    let plan = plan.replace("path = \"new.img\"", "path = \"new.img\"\nsize = \"1GiB\"");
+    lab.file("plan.toml", &plan);
+    let told = lab.expect(1, "run plan.toml --no-progress -o r");
+    let why = "phase read was not begun, because phase write ended before its end";
+    assert!(told.err.contains(why), "{}", told.err);
+    assert!(facts(&lab, "r")["phases"].as_array().unwrap().len() == 1);
+    assert!(lab.records("r").iter().all(|r| r.phase == 0));
+}
+
+#[test]
+fn phases_that_contradict_themselves_are_refused_with_the_remedy() {
+    let lab = lab();
+    let plan = documented();
+    for (from, to, why) in [
+        ("depth = 1 ", "passes = 2\ndepth = 1 ", "passes: in a plan with [[phase]] this belongs to a phase"),
+        (
+            "target = 0 ",
+            "target = 1 ",
+            "phase write: job 0: target = 1: there is no such target; there are 1",
+        ),
+        ("name = \"read\"", "name = \"write\"", "two phases are named 'write'"),
+        ("depth = 4", "depth = 0", "phase write: target new.img: depth = 0: it must lie between 1 and 65536"),
+        ("passes = 2 ", "passes = 0 ", "phase read: passes = 0"),
+        ("create = true, delete = true", "delete = true", "new.img"),
+    ] {
+        lab.file("plan.toml", plan.replacen(from, to, 1));
+        let told = lab.expect(2, "run plan.toml -o never");
+        assert!(told.err.contains(why), "{why}: {}", told.err);
+        assert!(!lab.path("never").exists());
+    }
+}

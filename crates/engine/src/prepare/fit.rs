@@ -1,0 +1,235 @@
+//! Whether a job's workload can go to its target, and how.
+
+use super::inputs::{is_stdin, name};
+use super::look::Looked;
+use crate::error::PrepareError;
+use iosonar_load::{Generated, Known, Setting, Unfit};
+use iosonar_plan::{
+    AtEnd, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan, SECTOR, Space, Strong, Workload,
+};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// A job that can go to its target.
+pub(crate) struct Fitted {
+    pub(crate) job: Job,
+    /// Of the target, as typed.
+    path: String,
+    /// Of the target in bytes, when its phase begins; 0 of a file that is made by the run.
+    pub(crate) size: u64,
+    /// Where its requests go.
+    pub(crate) placement: Placement,
+    pub(crate) workload: Known,
+    /// The target is a file that grows by what it writes behind its end.
+    pub(crate) grows: bool,
+}
+
+/// Fits a job to a target that has `size` bytes when its phase begins.
+pub(super) fn fit(
+    plan: &Plan,
+    phase: &Phase,
+    job: &Job,
+    workload: Known,
+    looked: &Looked,
+    size: u64,
+) -> Result<Fitted, PrepareError> {
+    let is_buffered = job.access(plan.access).buffered;
+    let block = if is_buffered { SECTOR } else { looked.direct_block() };
+    // Buffered, any size goes; headers then stand at every 512 bytes of a request, not of the target.
+    let block = if is_buffered && !workload.is_aligned(SECTOR) { 1 } else { block };
+    check_workload(job, &workload, looked, block)?;
+    let extended = job.workload.generator().filter(|generator| generator.at_end == AtEnd::Extend);
+    let grows = extended.is_some() && looked.is_file() && workload.writes();
+    let reach = match extended {
+        Some(generator) => {
+            reach(phase, generator, &workload, if grows { None } else { Some(size) }, size, block)
+        }
+        None => size,
+    };
+    let placement = Placement::new(reach, block)
+        .map_err(|error| PrepareError::Placement { path: looked.path(), error })?;
+    let size = if extended.is_some() { size } else { placement.size() };
+    let fitted = Fitted { job: job.clone(), path: looked.path(), size, placement, workload, grows };
+    fitted.check_fits()?;
+    if extended.is_some() && fitted.workload.writes() && !looked.is_file() && placement.size() > size {
+        return Err(PrepareError::Series { path: looked.path(), end: placement.size(), size });
+    }
+    Ok(fitted)
+}
+
+/// Whether a workload can go to a target at all.
+fn check_workload(job: &Job, workload: &Known, looked: &Looked, block: u64) -> Result<(), PrepareError> {
+    if looked.target.file.between_passes.makes_files() {
+        // New files have names of their own: what stands under the target's own name says whether it is meant as a file.
+        let is_other = looked.target.path.metadata().is_ok_and(|m| !m.is_file());
+        if !looked.is_file() || is_other {
+            return Err(PrepareError::NoFile(looked.path()));
+        }
+        if !workload.writes() {
+            return Err(PrepareError::NothingToMake(looked.path()));
+        }
+    }
+    if let (Some(why), Some(Order::List { file })) =
+        (workload.unasked(), job.workload.generator().map(|g| &g.order))
+    {
+        return Err(PrepareError::SeekList { path: name(file), why: why.into() });
+    }
+    match workload.is_aligned(block) {
+        true => Ok(()),
+        false => Err(PrepareError::Unaligned { path: looked.path(), block }),
+    }
+}
+
+/// How far requests may go whose addresses do not depend on the target. `room`: where it ends, if it does not grow.
+fn reach(
+    phase: &Phase,
+    generator: &Generator,
+    workload: &Known,
+    room: Option<u64>,
+    size: u64,
+    block: u64,
+) -> u64 {
+    /// Beyond any file.
+    const FAR: u64 = 1 << 62;
+    // Where passes are added, nobody knows how far their offsets go.
+    let is_open = phase.conduct.runtime.is_some() && generator.pass_offset.0 > 0;
+    let end = workload.end(phase.passes).filter(|_| !is_open);
+    let end = end.or(room).unwrap_or(FAR).min(FAR);
+    // Never around the end of a device: what lies behind it is the kernel's to refuse.
+    size.max(end).next_multiple_of(block.max(1))
+}
+
+/// What is written must be no load, and no other target: neither would know of the other's requests. Device and
+/// inode tell, because one file may have many names.
+pub(super) fn check_apart(
+    plan: &Plan,
+    looked: &[Looked],
+    phases: &[Vec<Fitted>],
+) -> Result<(), PrepareError> {
+    let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
+    let read = |kind: &str, file: &Path| (identity(file), format!("{kind} {}", name(file)));
+    let loads = |job: &Fitted| match &job.job.workload {
+        Workload::Trace(load) => {
+            let file = Some(load.file.as_path()).filter(|file| !is_stdin(file));
+            file.into_iter()
+                .chain(load.filter.files().map(Path::new))
+                .map(|file| read("load", file))
+                .collect()
+        }
+        Workload::Generated(Generator { order: Order::List { file }, .. }) => vec![read("seek list", file)],
+        Workload::Generated(_) => Vec::new(),
+    };
+    let loads: Vec<_> = phases.iter().flatten().flat_map(loads).collect();
+    let target = |t: &Looked| (identity(&t.target.path), format!("target {}", t.path()));
+    let known: Vec<_> = looked.iter().map(target).collect();
+    for index in (0..looked.len()).filter(|index| writes(phases, *index)) {
+        let Some(own) = known[index].0 else { continue };
+        let may_share = |i: usize| may_share(plan, index) && may_share(plan, i);
+        let others = known.iter().enumerate().filter(|(i, _)| *i != index && !may_share(*i));
+        let others = others.map(|(_, other)| other);
+        if let Some((_, other)) = others.chain(&loads).find(|(identity, _)| *identity == Some(own)) {
+            return Err(PrepareError::Same { path: looked[index].path(), other: other.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The jobs on a target, of all phases.
+pub(super) fn jobs_on(phases: &[Vec<Fitted>], target: usize) -> impl Iterator<Item = &Fitted> {
+    phases.iter().flatten().filter(move |fitted| usize::from(fitted.job.target) == target)
+}
+
+/// Whether any job writes to a target.
+pub(super) fn writes(phases: &[Vec<Fitted>], target: usize) -> bool {
+    jobs_on(phases, target).any(|fitted| fitted.workload.writes())
+}
+
+/// Whether other targets of the plan may be the same file or device as this one: what overlaps was asked for.
+pub(super) fn may_share(plan: &Plan, target: usize) -> bool {
+    let is_generated = |job: &Job| job.workload.generator().is_some();
+    plan.overlap.policy == OverlapPolicy::Allow && plan.jobs_on(target).all(is_generated)
+}
+
+impl Fitted {
+    /// Whether the requests fit into the target.
+    fn check_fits(&self) -> Result<(), PrepareError> {
+        let (path, size) = (|| self.path.clone(), self.placement.size());
+        let too_small = |length| {
+            Err(PrepareError::TooSmall { path: path(), size, source_name: self.workload.name(), length })
+        };
+        let generator = match &self.workload {
+            Known::Trace(_, Some(facts)) if facts.max_length > size => return too_small(facts.max_length),
+            Known::Trace(..) => return Ok(()),
+            Known::Generated { generator, .. } => generator,
+        };
+        if generator.at_end == AtEnd::Wrap {
+            let length = match generator.region {
+                Some(Space::Bytes(bytes)) => bytes.0,
+                Some(Space::Percent(_)) | None => generator.longest(),
+            };
+            let end = generator.offset.0.saturating_add(length);
+            if end > size {
+                return Err(PrepareError::Region { path: path(), end, size });
+            }
+        }
+        match Generated::new(generator, &Setting::alone(size, 0), None) {
+            Ok(_) => Ok(()),
+            Err(Unfit::Region { .. }) => too_small(generator.longest()),
+            Err(why) => Err(PrepareError::Pattern { path: path(), why }),
+        }
+    }
+
+    /// Path of its target, as typed.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Of the target in bytes, when its phase has ended.
+    pub(super) fn size_after(&self) -> u64 {
+        if self.grows { self.placement.size() } else { 0 }
+    }
+
+    /// Whether its addresses do not depend on the target's size.
+    pub(crate) fn extends(&self) -> bool {
+        self.job.workload.generator().is_some_and(|generator| generator.at_end == AtEnd::Extend)
+    }
+
+    /// Its requests in `passes` passes, where that is known before the start.
+    pub(crate) fn expected_requests(&self, passes: u32) -> Option<u64> {
+        self.workload.requests(self.size).map(|n| n.saturating_mul(passes.into()))
+    }
+
+    /// The longest request in bytes, where it is known.
+    pub(crate) fn max_length(&self) -> usize {
+        // A load's request that is not aligned reaches into one more block at each end.
+        let is_aligned = self.workload.facts().is_none() || self.placement.block() <= SECTOR;
+        let ends = if is_aligned { 0 } else { 2 * self.placement.block() };
+        let length = self.workload.longest().unwrap_or(0);
+        usize::try_from(length.saturating_add(ends)).unwrap_or(usize::MAX)
+    }
+
+    /// Whether any two of its requests can conflict: nothing that is only read conflicts, but under the strongest table.
+    pub(crate) fn can_conflict(&self, strong: Strong) -> bool {
+        self.workload.writes() || strong.conflict(Op::Read, Op::Read)
+    }
+
+    /// What does not fit, in a sentence, though the run goes on.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let Known::Generated { generator, list } = &self.workload else { return None };
+        let path = &self.path;
+        if let (Some(list), Some(count)) = (list, generator.count())
+            && (list.len() as u64) < count
+        {
+            return Some(format!(
+                "target {path} is asked for {count} requests, and its seek list holds {}: each pass ends with the list",
+                list.len()
+            ));
+        }
+        let size = Some(self.size).filter(|_| self.extends() && !self.workload.writes())?;
+        let end = generator.end(1).filter(|end| *end > size)?;
+        Some(format!(
+            "target {path} holds {size} bytes, and its workload reads up to byte {end}: what lies behind its end stays short, \
+             and the pass ends there"
+        ))
+    }
+}

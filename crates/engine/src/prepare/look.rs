@@ -1,0 +1,109 @@
+//! What a target is: looked at, not touched.
+
+use super::inputs::name;
+use crate::error::PrepareError;
+use crate::files::name_of_pass;
+use iosonar_host::guard::Intent;
+use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify, identify_growing};
+use iosonar_plan::{BetweenPasses, ByteSize, Plan, SECTOR, Target};
+use std::path::PathBuf;
+
+/// A target that was looked at.
+pub(crate) struct Looked {
+    pub(crate) target: Target,
+    /// None of a file that is yet to be made, and where nothing is opened.
+    pub(crate) facts: Option<TargetFacts>,
+    /// Its size in bytes before the run.
+    pub(crate) size: u64,
+}
+
+/// Looks at one target of a plan.
+pub(super) fn look(plan: &Plan, target: &Target, root: &Root) -> Result<Looked, PrepareError> {
+    let is_made = |other: &Target| other.path == target.path && other.file.create;
+    let may_be_empty = plan.engine.is_real() && plan.targets.iter().any(is_made);
+    let facts = look_at(plan, target, may_be_empty, root)?;
+    let size = match (&facts, target.size) {
+        (_, Some(ByteSize(size))) if !plan.engine.is_real() => size,
+        (Some(facts), _) => facts.size,
+        (None, _) if may_be_empty => 0,
+        (None, _) => return Err(PrepareError::NoSize(name(&target.path))),
+    };
+    Ok(Looked { target: target.clone(), facts, size })
+}
+
+/// What stands under a target's name; nothing of a file that is made when everything has been looked at.
+fn look_at(
+    plan: &Plan,
+    target: &Target,
+    may_be_empty: bool,
+    root: &Root,
+) -> Result<Option<TargetFacts>, PrepareError> {
+    let first = name_of_pass(&target.path, &target.file, 0);
+    let look = if may_be_empty { identify_growing } else { identify };
+    let is_missing =
+        || std::fs::symlink_metadata(&first).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+    match look(&first, root) {
+        Ok(facts) => Ok(Some(facts)),
+        Err(TargetError::Unreachable { .. }) if may_be_empty && is_missing() => Ok(None),
+        // Engines without I/O need no target, only its size.
+        Err(_) if !plan.engine.is_real() && target.size.is_some() => Ok(None),
+        Err(TargetError::Unreachable { .. }) if !plan.engine.is_real() => {
+            Err(PrepareError::NoSize(name(&target.path)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Looked {
+    /// Path as typed.
+    pub(crate) fn path(&self) -> String {
+        name(&self.target.path)
+    }
+
+    /// Whether it is a regular file, or will be one; engines without I/O take what is not there for a file.
+    pub(super) fn is_file(&self) -> bool {
+        self.facts.as_ref().is_none_or(|facts| matches!(facts.kind, TargetKind::RegularFile(_)))
+    }
+
+    /// Bytes of the blocks to which requests are brought that go to the device directly.
+    pub(super) fn direct_block(&self) -> u64 {
+        self.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes.max(SECTOR))
+    }
+
+    /// Name of the file of the first pass.
+    pub(super) fn first_name(&self) -> PathBuf {
+        name_of_pass(&self.target.path, &self.target.file, 0)
+    }
+
+    /// Bytes of the file, or of the file behind the loop device, that were never written.
+    pub(crate) fn hole_bytes(&self) -> u64 {
+        let path = match self.facts.as_ref().map(|f| &f.kind) {
+            Some(TargetKind::RegularFile(_)) => self.target.path.clone(),
+            Some(TargetKind::BlockDevice(device)) => match &device.role {
+                Role::Loop { backing_file, .. } => PathBuf::from(backing_file),
+                _ => return 0,
+            },
+            Some(TargetKind::MemoryDevice(_)) | None => return 0,
+        };
+        // Blocks of a file are counted in 512 bytes, whatever its file system uses.
+        use std::os::unix::fs::MetadataExt;
+        path.metadata().map_or(0, |m| m.len().saturating_sub(m.blocks() * SECTOR))
+    }
+
+    /// What is done to it, where jobs write or only read: deleting is as bad as writing.
+    pub(super) fn intent(&self, writes: bool) -> Intent {
+        let care = self.target.file;
+        // Of a device nothing is deleted.
+        let removes = care.delete || care.between_passes == BetweenPasses::Recreate;
+        let harms = writes || (removes && self.device().is_none());
+        if harms { Intent::Write } else { Intent::ReadOnly }
+    }
+
+    /// Its number, of a block device.
+    pub(super) fn device(&self) -> Option<DevNumber> {
+        match &self.facts.as_ref()?.kind {
+            TargetKind::BlockDevice(device) => Some(device.number),
+            TargetKind::RegularFile(_) | TargetKind::MemoryDevice(_) => None,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A phase that is carried out: its issuing loops from their threads to their ends.
+
+use crate::conductor::Conductor;
+use crate::control::Control;
+use crate::feed::Feed;
+use crate::gate::{Gate, Member};
+use crate::means::{Equipment, Part, isolate};
+use crate::passes::{Company, FirstLateness};
+use crate::prepare::{Claimed, Fitted, JobReady, Prepared, Requests};
+use crate::run::{RunError, Shared};
+use crate::start::Start;
+use crate::worker::{Tally, Worker, WorkerError};
+use iosonar_archive::{LogWriter, PhaseTimes};
+use iosonar_load::ReadAhead;
+use iosonar_os::set_timer_slack_1ns;
+use iosonar_plan::{Nanos, Phase};
+use iosonar_record::{Recorder, start as start_recorder};
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+
+/// What became of an issuing loop.
+pub(crate) struct LoopEnd {
+    pub(crate) phase: u16,
+    pub(crate) target: usize,
+    pub(crate) tally: Tally,
+    pub(crate) result: Result<(), WorkerError>,
+}
+
+/// A phase of a plan that is carried out.
+#[derive(Clone, Copy)]
+pub(crate) struct Stage<'a> {
+    pub(crate) prepared: &'a Prepared,
+    /// Of the phase in the plan.
+    pub(crate) number: u16,
+}
+
+impl<'a> Stage<'a> {
+    pub(crate) fn phase(self) -> &'a Phase {
+        &self.prepared.plan.phases[usize::from(self.number)]
+    }
+
+    pub(crate) fn jobs(self) -> &'a [JobReady] {
+        &self.prepared.phases[usize::from(self.number)]
+    }
+
+    fn job(self, part: Part) -> &'a Fitted {
+        &self.jobs()[part.job].fitted
+    }
+}
+
+/// What is left when a phase is over.
+pub(crate) struct StageEnd {
+    pub(crate) loops: Vec<LoopEnd>,
+    pub(crate) log: std::io::Result<LogWriter>,
+    pub(crate) times: PhaseTimes,
+}
+
+impl StageEnd {
+    /// Whether it was stopped.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.loops.iter().any(|end| end.tally.stopped)
+    }
+
+    /// Whether all that was asked for was done: the phases after it build on it.
+    pub(crate) fn is_whole(&self) -> bool {
+        let is_whole = |end: &LoopEnd| end.result.is_ok() && end.tally.ended_early.is_none();
+        self.log.is_ok() && !self.is_stopped() && self.loops.iter().all(is_whole)
+    }
+}
+
+/// What the issuing loops of a phase share.
+#[derive(Clone, Copy)]
+struct Together<'a> {
+    /// Where loops wait for each other, if any do.
+    conductor: Option<&'a Conductor>,
+    lateness: &'a FirstLateness,
+    first_done: &'a AtomicBool,
+    start: &'a Start,
+}
+
+impl Stage<'_> {
+    /// Runs all issuing loops of the phase to their ends. `start` is asked for its begin when all of them are ready.
+    pub(crate) fn carry_out(
+        self,
+        equipment: Vec<Equipment>,
+        log: LogWriter,
+        shared: Shared<'_>,
+        start: impl FnOnce() -> Result<Nanos, RunError>,
+    ) -> Result<StageEnd, RunError> {
+        let (writer, recorders) = start_recorder(log, equipment.len()).map_err(RunError::Threads)?;
+        let (gates, gate_of_all) = (self.gates(), Start::default());
+        self.prepared.targets.iter().filter_map(Claimed::file).for_each(|file| file.begin_phase());
+        shared.progress.begin_phase(equipment.len());
+        let conduct = &self.phase().conduct;
+        let conductor = conduct.is_coupled().then(|| Conductor::new(self.phase(), self.prepared.is_timed()));
+        let (lateness, first_done) = (FirstLateness::default(), AtomicBool::new(false));
+        let together = Together {
+            conductor: conductor.as_ref(),
+            lateness: &lateness,
+            first_done: &first_done,
+            start: &gate_of_all,
+        };
+        let (begun, loops) = std::thread::scope(|scope| {
+            let spawn = |(index, (equipment, recorder)): (usize, (Equipment, Recorder))| {
+                let part = equipment.part;
+                let gate = &gates[part.job % gates.len()];
+                let work = move || self.work(index, equipment, recorder, &gate.member(), together, shared);
+                let thread = std::thread::Builder::new().name(format!("issue-{index}"));
+                thread.spawn_scoped(scope, work).map(|worker| (part, worker))
+            };
+            let workers = equipment.into_iter().zip(recorders).enumerate().map(spawn);
+            let go_home = |error| {
+                gate_of_all.decide(None);
+                error
+            };
+            let workers = workers.collect::<std::io::Result<Vec<_>>>();
+            let workers = workers.map_err(|error| go_home(RunError::Threads(error)))?;
+            gate_of_all.await_ready(workers.len());
+            let begun = start().map_err(go_home)?;
+            gate_of_all.decide(Some(begun));
+            let end_of = |(part, worker): (Part, std::thread::ScopedJoinHandle<'_, _>)| {
+                let (tally, result) =
+                    worker.join().unwrap_or_else(|_| (Tally::default(), Err(WorkerError::Panicked)));
+                LoopEnd { phase: self.number, target: part.target.into(), tally, result }
+            };
+            Ok::<_, RunError>((begun, workers.into_iter().map(end_of).collect::<Vec<_>>()))
+        })?;
+        let end = loops.iter().map(|end| end.tally.ended_at).max().unwrap_or(begun).max(begun);
+        let times = PhaseTimes { name: self.phase().name.clone(), start: begun, end };
+        Ok(StageEnd { loops, log: writer.finish().map(|(log, _)| log), times })
+    }
+
+    /// Where loops wait for each other between passes: all of them, or only those of one job.
+    fn gates(self) -> Vec<Gate> {
+        match self.phase().conduct.free_passes {
+            true => self.phase().jobs.iter().map(|job| Gate::new(job.workload.jobs() as usize)).collect(),
+            false => vec![Gate::new(self.phase().loops())],
+        }
+    }
+
+    fn work(
+        self,
+        index: usize,
+        equipment: Equipment,
+        recorder: Recorder,
+        member: &Member<'_>,
+        together: Together<'_>,
+        shared: Shared<'_>,
+    ) -> (Tally, Result<(), WorkerError>) {
+        let arrival = together.start.arrival();
+        set_timer_slack_1ns();
+        let Equipment { part, settings, backend, payloads, fellows } = equipment;
+        let (prepared, job) = (self.prepared, &self.job(part).job);
+        let refused = isolate(&prepared.plan.pacing, job.handling.cpu, index);
+        shared.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
+        let Shared { clock, control, progress, .. } = shared;
+        let company = Company {
+            fellows,
+            loops: part.of,
+            access: job.access(prepared.plan.access),
+            first_done: together.first_done,
+            seat: together.conductor.map(|conductor| conductor.seat(part.job as u16)),
+            file: prepared.targets[usize::from(part.target)].file().cloned(),
+            remake: prepared.remake(job.depth, clock),
+            lateness: together.lateness,
+        };
+        let gauge = progress.gauge(index);
+        let worker = Worker::new(settings, backend, payloads, company, recorder, control, gauge);
+        // Opened and read ahead before its start, so that neither costs delay; so is a later pass.
+        let mut first = Some(self.feed(part, 0, control));
+        let Some(begin) = arrival.wait(clock, prepared.is_timed(), control) else {
+            return (Tally::default(), Ok(()));
+        };
+        worker.run(begin, self.phase().passes, member, |pass| {
+            first.take().unwrap_or_else(|| self.feed(part, pass, control))
+        })
+    }
+
+    fn feed(self, part: Part, pass: u32, control: &Control) -> Result<Feed, WorkerError> {
+        let mut feed = match self.requests(part, pass) {
+            Requests::Generated(source) => Feed::Direct(source),
+            Requests::Load(open) if self.prepared.is_timed() => {
+                Feed::Ahead(ReadAhead::start(open).map_err(WorkerError::Thread)?)
+            }
+            Requests::Load(open) => Feed::Direct(open()?),
+        };
+        // A load from standard input was not scanned: nobody knows when its producer begins.
+        let is_scanned = self.job(part).workload.facts().is_some();
+        feed.prime(!is_scanned, || control.is_stopped(Nanos(0)));
+        Ok(feed)
+    }
+}

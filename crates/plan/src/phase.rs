@@ -1,0 +1,57 @@
+//! Phases of a plan: jobs that run together.
+
+use crate::strict::is_default;
+use crate::{Access, Conduct, Handling, Workload};
+use serde::{Deserialize, Serialize};
+
+/// Jobs that run together. Phases follow each other: one begins when all loops of the one before have ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phase {
+    /// What it is called in results; empty where it is the plan's only one.
+    pub name: String,
+    /// How often it is carried out. Its jobs wait for each other between passes.
+    pub passes: u32,
+    /// How its passes and jobs follow each other, and what ends it.
+    pub conduct: Conduct,
+    /// At least one, each on a target of its own.
+    pub jobs: Vec<Job>,
+}
+
+/// A workload on a target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Number of the target in the plan, from 0.
+    pub target: u16,
+    /// The most requests in flight, 1 to 65 536; of a workload with several issuing loops, of each loop.
+    pub depth: u32,
+    /// How the target is opened, filled and checked.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub handling: Handling,
+    /// Its requests.
+    pub workload: Workload,
+}
+
+impl Phase {
+    /// A phase without a name that carries its jobs out once.
+    pub fn of(jobs: Vec<Job>) -> Phase {
+        Phase { name: String::new(), passes: 1, conduct: Conduct::default(), jobs }
+    }
+
+    /// How many issuing loops it has.
+    pub fn loops(&self) -> usize {
+        self.jobs.iter().map(|job| job.workload.jobs() as usize).sum()
+    }
+}
+
+impl Job {
+    /// A workload on a target that is handled as the plan says for all.
+    pub fn new(target: u16, depth: u32, workload: Workload) -> Job {
+        Job { target, depth, handling: Handling::default(), workload }
+    }
+
+    /// How its target is opened, where the plan says `access` for all.
+    pub fn access(&self, access: Access) -> Access {
+        self.handling.access.unwrap_or(access)
+    }
+}

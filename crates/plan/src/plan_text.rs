@@ -1,0 +1,279 @@
+//! A plan as TOML writes it. With one phase, each target carries its workload, and no phase has to be named; with several,
+//! each phase lists its jobs.
+
+use crate::strict::is_default;
+use crate::version1::OldHandling;
+use crate::{
+    Access, ByteSize, Conduct, Engine, Faults, FileCare, Fill, Handling, InvalidPlan, Job, Memory, Nanos,
+    Overlap, Pacing, Phase, Plan, RunId, Target, Workload,
+};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The text's fields, in the order in which they are written.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlanText {
+    version: u32,
+    run_id: RunId,
+    seed: u64,
+    #[serde(default)]
+    start_grace: Nanos,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    passes: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    depth: Option<u32>,
+    #[serde(default)]
+    destroy: bool,
+    #[serde(default)]
+    engine: Engine,
+    #[serde(default)]
+    access: Access,
+    #[serde(default)]
+    fill: Fill,
+    #[serde(default)]
+    overlap: Overlap,
+    #[serde(default)]
+    pacing: Pacing,
+    #[serde(default)]
+    memory: Memory,
+    #[serde(default)]
+    faults: Faults,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    conduct: Option<Conduct>,
+    #[serde(rename = "target", default)]
+    targets: Vec<TargetText>,
+    #[serde(rename = "phase", default, skip_serializing_if = "Vec::is_empty")]
+    phases: Vec<PhaseText>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TargetText {
+    path: PathBuf,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size: Option<ByteSize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    depth: Option<u32>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    file: FileCare,
+    #[serde(default, skip_serializing_if = "HandlingText::says_nothing")]
+    handling: HandlingText,
+    #[serde(default, alias = "source", skip_serializing_if = "Option::is_none")]
+    workload: Option<Workload>,
+}
+
+/// [`Handling`] of a target that carries its workload. Version 1 wrote what becomes of the file here, too.
+#[derive(Default, Deserialize)]
+#[serde(from = "OldHandling")]
+struct HandlingText {
+    handling: Handling,
+    file: Option<FileCare>,
+}
+
+impl HandlingText {
+    fn says_nothing(&self) -> bool {
+        is_default(&self.handling)
+    }
+}
+
+impl Serialize for HandlingText {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        self.handling.serialize(to)
+    }
+}
+
+impl From<OldHandling> for HandlingText {
+    fn from(old: OldHandling) -> HandlingText {
+        let (handling, file) = old.split();
+        HandlingText { handling, file }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PhaseText {
+    name: String,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    passes: u32,
+    #[serde(default, skip_serializing_if = "is_default")]
+    conduct: Conduct,
+    #[serde(rename = "job", default)]
+    jobs: Vec<JobText>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobText {
+    target: u16,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    depth: Option<u32>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    handling: Handling,
+    workload: Workload,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
+
+impl TryFrom<PlanText> for Plan {
+    type Error = InvalidPlan;
+
+    fn try_from(text: PlanText) -> Result<Plan, InvalidPlan> {
+        let PlanText {
+            version, run_id, seed, start_grace, passes, depth, destroy, engine, access, fill, ..
+        } = text;
+        let PlanText { overlap, pacing, memory, faults, conduct, targets, phases, .. } = text;
+        let depth = depth.unwrap_or(1);
+        let (targets, workloads): (Vec<Target>, Vec<_>) =
+            targets.into_iter().map(TargetText::split).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let phases = match phases.is_empty() {
+            true => {
+                let jobs = targets.iter().zip(workloads).enumerate();
+                let jobs = jobs.map(|(number, (target, own))| own.job(number, target, depth));
+                let jobs = jobs.collect::<Result<_, _>>()?;
+                let (passes, conduct) = (passes.unwrap_or(1), conduct.unwrap_or_default());
+                vec![Phase { name: String::new(), passes, conduct, jobs }]
+            }
+            false => {
+                has_none("passes", passes)?;
+                has_none("conduct", conduct)?;
+                targets.iter().zip(workloads).try_for_each(|(target, own)| own.must_be_bare(target))?;
+                phases.into_iter().map(|phase| phase.read(depth)).collect()
+            }
+        };
+        Ok(Plan {
+            version,
+            run_id,
+            seed,
+            start_grace,
+            destroy,
+            engine,
+            access,
+            fill,
+            overlap,
+            pacing,
+            memory,
+            faults,
+            targets,
+            phases,
+        })
+    }
+}
+
+/// What stands beside a target that carries its workload.
+struct Own {
+    depth: Option<u32>,
+    handling: Handling,
+    workload: Option<Workload>,
+}
+
+impl TargetText {
+    fn split(self) -> Result<(Target, Own), InvalidPlan> {
+        let TargetText { path, size, depth, file, handling, workload } = self;
+        let HandlingText { handling, file: old } = handling;
+        if old.is_some() && !is_default(&file) {
+            return Err(InvalidPlan(format!(
+                "target {}: file and handling.file say the same: leave handling.file out",
+                path.display()
+            )));
+        }
+        let file = old.unwrap_or(file);
+        Ok((Target { path, size, file }, Own { depth, handling, workload }))
+    }
+}
+
+impl Own {
+    fn job(self, number: usize, target: &Target, depth: u32) -> Result<Job, InvalidPlan> {
+        let Own { depth: own, handling, workload } = self;
+        let workload = workload.ok_or_else(|| {
+            let path = target.path.display();
+            InvalidPlan(format!("target {path}: workload is missing: give one, or list jobs in [[phase]]"))
+        })?;
+        // More targets than a record can number are refused with their count.
+        let target = u16::try_from(number).unwrap_or(u16::MAX);
+        Ok(Job { target, depth: own.unwrap_or(depth), handling, workload })
+    }
+
+    /// In a plan that names its phases, a job says what it does.
+    fn must_be_bare(self, target: &Target) -> Result<(), InvalidPlan> {
+        let name = |field: &str| format!("target {}: {field}", target.path.display());
+        has_none(&name("workload"), self.workload)?;
+        has_none(&name("depth"), self.depth)?;
+        has_none(&name("handling"), Some(self.handling).filter(|handling| !is_default(handling)))
+    }
+}
+
+fn has_none<T>(field: &str, value: Option<T>) -> Result<(), InvalidPlan> {
+    match value {
+        None => Ok(()),
+        Some(_) => Err(InvalidPlan(format!(
+            "{field}: in a plan with [[phase]] this belongs to a phase or to its jobs: move it there"
+        ))),
+    }
+}
+
+impl PhaseText {
+    fn read(self, depth: u32) -> Phase {
+        let PhaseText { name, passes, conduct, jobs } = self;
+        let job = |JobText { target, depth: own, handling, workload }| {
+            let depth = own.unwrap_or(depth);
+            Job { target, depth, handling, workload }
+        };
+        Phase { name, passes, conduct, jobs: jobs.into_iter().map(job).collect() }
+    }
+
+    fn of(phase: Phase) -> PhaseText {
+        let Phase { name, passes, conduct, jobs } = phase;
+        let job = |Job { target, depth, handling, workload }| {
+            let depth = Some(depth);
+            JobText { target, depth, handling, workload }
+        };
+        PhaseText { name, passes, conduct, jobs: jobs.into_iter().map(job).collect() }
+    }
+}
+
+impl From<Plan> for PlanText {
+    fn from(plan: Plan) -> PlanText {
+        let is_short = plan.is_short();
+        let Plan { version, run_id, seed, start_grace, destroy, engine, access, fill, overlap, .. } = plan;
+        let Plan { pacing, memory, faults, targets, mut phases, .. } = plan;
+        let short = if is_short { phases.pop() } else { None };
+        let depth = short.as_ref().and_then(|phase| phase.jobs.first()).map(|job| job.depth);
+        let passes = short.as_ref().map(|phase| phase.passes);
+        let conduct =
+            short.as_ref().map(|phase| phase.conduct.clone()).filter(|conduct| !is_default(conduct));
+        let mut jobs = short.map(|phase| phase.jobs).unwrap_or_default().into_iter();
+        let target = |Target { path, size, file }| {
+            let job = jobs.next();
+            let own = job.as_ref().map(|job| job.depth).filter(|own| Some(*own) != depth);
+            let (handling, workload) = job.map(|job| (job.handling, job.workload)).unzip();
+            let handling = HandlingText { handling: handling.unwrap_or_default(), file: None };
+            TargetText { path, size, depth: own, file, handling, workload }
+        };
+        PlanText {
+            version,
+            run_id,
+            seed,
+            start_grace,
+            passes,
+            depth,
+            destroy,
+            engine,
+            access,
+            fill,
+            overlap,
+            pacing,
+            memory,
+            faults,
+            conduct,
+            targets: targets.into_iter().map(target).collect(),
+            phases: phases.into_iter().map(PhaseText::of).collect(),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What phases and jobs must keep to, beyond what their types say.
+
+use crate::validate::{Result, named, require, validate_load, within};
+use crate::validate_conduct::{validate_conduct, validate_handling};
+use crate::validate_generator::validate_generator;
+use crate::{BetweenPasses, Engine, Job, Phase, PhaseEnd, Plan, Workload};
+
+/// The most phases: a record has 16 bits for the number of its phase.
+const MAX_PHASES: u64 = 65_535;
+
+/// Checks the phases of a plan, and their jobs.
+pub(crate) fn validate_phases(plan: &Plan) -> Result {
+    require(!plan.phases.is_empty(), || "there is no [[phase]]: name at least one".into())?;
+    within("number of phases", plan.phases.len() as u64, 1, MAX_PHASES)?;
+    let is_single = plan.phases.len() == 1;
+    for (number, phase) in plan.phases.iter().enumerate() {
+        let is_twice = plan.phases[..number].iter().any(|earlier| earlier.name == phase.name);
+        require(is_single || !phase.name.is_empty(), || {
+            format!("phase {number}: its name is empty: give each phase a name of its own")
+        })?;
+        require(!is_twice, || format!("two phases are named '{}': give each a name of its own", phase.name))?;
+        let checked = validate_phase(phase, plan);
+        if phase.name.is_empty() { checked } else { named(&format!("phase {}", phase.name), checked) }?;
+    }
+    (0..plan.targets.len()).try_for_each(|target| validate_use(plan, target, is_single))
+}
+
+fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
+    require(phase.passes > 0, || "passes = 0: at least one pass is needed".into())?;
+    require(!phase.jobs.is_empty(), || "it has no [[phase.job]]: name at least one".into())?;
+    for (number, job) in phase.jobs.iter().enumerate() {
+        require(usize::from(job.target) < plan.targets.len(), || {
+            format!(
+                "job {number}: target = {}: there is no such target; there are {}",
+                job.target,
+                plan.targets.len()
+            )
+        })?;
+        // A request is known by phase, pass, target and number.
+        let is_twice = phase.jobs[..number].iter().any(|earlier| earlier.target == job.target);
+        require(!is_twice, || {
+            format!(
+                "job {number}: target {} has a job in this phase already: name the target twice in the plan, or use \
+                 another phase",
+                job.target
+            )
+        })?;
+    }
+    validate_conduct(phase)?;
+    let has_one_clock = !matches!(plan.engine, Engine::Sim(_)) || phase.jobs.len() == 1;
+    require(phase.conduct.ends == PhaseEnd::All || has_one_clock, || {
+        "conduct.ends = \"first\": jobs of the engine sim have clocks of their own, so none of them is first: use another \
+         engine, or ends = \"all\""
+            .into()
+    })?;
+    phase.jobs.iter().try_for_each(|job| {
+        let path = plan.targets[usize::from(job.target)].path.display();
+        named(&format!("target {path}"), validate_job(job, phase, plan))
+    })
+}
+
+fn validate_job(job: &Job, phase: &Phase, plan: &Plan) -> Result {
+    within("depth", job.depth.into(), 1, 65_536)?;
+    validate_handling(job, plan)?;
+    match &job.workload {
+        Workload::Trace(load) => validate_load(load, phase.passes, plan),
+        Workload::Generated(generator) => validate_generator(generator, phase, plan),
+    }
+}
+
+/// Checks how a target is used in all phases.
+fn validate_use(plan: &Plan, number: usize, is_single: bool) -> Result {
+    let target = &plan.targets[number];
+    let path = target.path.display();
+    require(plan.jobs_on(number).next().is_some(), || {
+        format!("target {path}: no job uses it: leave it out, or give it one")
+    })?;
+    let has_new_files = target.file.between_passes == BetweenPasses::NewFile;
+    require(is_single || !has_new_files, || {
+        format!(
+            "target {path}: file.between_passes = \"new-file\": the next phase would not know which file is meant: use one \
+             phase, or between_passes = \"recreate\""
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::tests::sample;
+    use crate::*;
+
+    /// Writes a file, reads it with another depth, and replays a load on a device meanwhile.
+    pub(crate) fn phases() -> Plan {
+        let mut plan = sample();
+        let jobs = &plan.phases[0].jobs;
+        let (trace, generated) = (jobs[0].clone(), jobs[1].clone());
+        let read = Job { depth: 3, ..generated.clone() };
+        let conduct = Conduct { ends: PhaseEnd::First, ..Conduct::default() };
+        plan.phases = vec![
+            Phase { name: "write".into(), passes: 2, ..Phase::of(vec![generated]) },
+            Phase { name: "read".into(), conduct, ..Phase::of(vec![read, trace]) },
+        ];
+        plan.engine = Engine::Null;
+        plan
+    }
+
+    #[test]
+    fn phases_read_back() {
+        let plan = phases();
+        plan.validate().unwrap();
+        let text = plan.to_toml();
+        assert!(text.contains("[[phase.job]]") && !text.contains("[[target]]\nworkload"), "{text}");
+        assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{text}");
+    }
+
+    #[test]
+    fn one_phase_with_a_name_keeps_it() {
+        let mut plan = phases();
+        plan.phases.remove(0);
+        assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
+    }
+
+    #[test]
+    fn contradictions_of_phases_are_refused() {
+        type Spoil = fn(&mut Plan);
+        let cases: [(&str, Spoil); 10] = [
+            ("clocks of their own", |p| p.engine = Engine::Sim(SimModel::default())),
+            ("no [[phase]]", |p| p.phases.clear()),
+            ("name is empty", |p| p.phases[1].name.clear()),
+            ("two phases are named 'read'", |p| p.phases[0].name = "read".into()),
+            ("phase read: passes = 0", |p| p.phases[1].passes = 0),
+            ("no [[phase.job]]", |p| p.phases[1].jobs.clear()),
+            ("no such target; there are 2", |p| p.phases[1].jobs[0].target = 2),
+            ("has a job in this phase already", |p| p.phases[1].jobs[0].target = 0),
+            ("target /dev/sdx: no job uses it", |p| drop(p.phases[1].jobs.pop())),
+            ("between_passes", |p| {
+                let between_passes = BetweenPasses::NewFile;
+                p.targets[1].file = FileCare { create: true, between_passes, ..FileCare::default() };
+            }),
+        ];
+        for (word, spoil) in cases {
+            let mut plan = phases();
+            spoil(&mut plan);
+            let error = plan.validate().expect_err(word).to_string();
+            assert!(error.contains(word), "{word}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_phases_is_told_where_it_stands_beside_a_target() {
+        let text = phases().to_toml();
+        for (from, to, word) in [
+            ("run_id = 7", "run_id = 7\npasses = 2", "passes: in a plan with [[phase]]"),
+            ("path = \"file\"", "path = \"file\"\ndepth = 2", "target file: depth: in a plan with [[phase]]"),
+            (
+                "path = \"file\"",
+                "path = \"file\"\nhandling = { cpu = 1 }",
+                "target file: handling: in a plan with [[phase]]",
+            ),
+        ] {
+            let error = Plan::from_toml(&text.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+        let short = sample().to_toml();
+        let cut = short.find("[target.workload]").expect("the sample has workloads");
+        let error = Plan::from_toml(&short[..cut]).unwrap_err().to_string();
+        assert!(error.contains("target /dev/sdx: workload is missing"), "{error}");
+    }
+}
