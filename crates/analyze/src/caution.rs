@@ -88,6 +88,8 @@ pub enum CautionId {
     ShortTransfers,
     /// Written data can be compressed.
     Compressible,
+    /// The load's flushes were left out.
+    FlushesDropped,
 }
 
 /// One caution.
@@ -126,6 +128,7 @@ pub(crate) fn cautions(summary: &Summary, plan: &Plan, info: &RunInfo) -> Vec<Ca
     compressible(&mut list, summary, plan);
     ended(&mut list, info);
     outcomes(&mut list, summary, plan);
+    flushes(&mut list, info);
     placement(&mut list, summary);
     health::means(&mut list, summary);
     health::timing(&mut list, summary);
@@ -198,7 +201,8 @@ fn state(list: &mut List, info: &RunInfo, summary: &Summary) {
 fn part(info: &RunInfo, summary: &Summary) -> String {
     let expected = info.targets.iter().map(|t| t.expected_requests).sum::<Option<u64>>();
     let all = &summary.counts.all;
-    let dealt_with = all.total - all.cancelled + all.ramp;
+    let other = &summary.counts.other;
+    let dealt_with = summary.counts.records() - all.cancelled - other.cancelled;
     expected.map_or(String::new(), |n| format!(" after {} of {} requests", grouped(dealt_with), grouped(n)))
 }
 
@@ -245,17 +249,17 @@ fn ended(list: &mut List, info: &RunInfo) {
 
 fn outcomes(list: &mut List, summary: &Summary, plan: &Plan) {
     let all = &summary.counts.all;
-    if all.completed == 0 {
+    if all.completed + summary.counts.other.completed == 0 {
         let text = "No request completed, so there are no times to show.".to_string();
         list.push(CautionId::NothingCompleted, Severity::Severe, text);
     }
-    if all.failed > 0 {
+    if summary.counts.failed() > 0 {
         let reasons: Vec<_> =
             summary.errors.iter().take(3).map(|e| format!("{} {}", grouped(e.count), e.name)).collect();
         let text = format!(
             "{} of {} requests failed ({}). They are counted, but left out of all times.",
-            grouped(all.failed),
-            grouped(all.total),
+            grouped(summary.counts.failed()),
+            grouped(all.total + summary.counts.other.total),
             reasons.join(", ")
         );
         list.push(CautionId::FailedRequests, Severity::Warning, text);
@@ -281,6 +285,20 @@ fn outcomes(list: &mut List, summary: &Summary, plan: &Plan) {
         let text = short_transfers(summary, plan.faults.short);
         list.push(CautionId::ShortTransfers, Severity::Note, text);
     }
+}
+
+/// A database waits for its flushes: without them a replay is easier than what was recorded.
+fn flushes(list: &mut List, info: &RunInfo) {
+    let left_out: u64 = info.targets.iter().map(|t| t.left_out_flushes).sum();
+    if left_out == 0 {
+        return;
+    }
+    let text = format!(
+        "{} flushes, and writes with FUA or a preflush, of the load were left out or made plain (flush = 'drop'): the target \
+         could keep all writes in its cache, which is easier than what was recorded. Replay them (--flush issue).",
+        grouped(left_out)
+    );
+    list.push(CautionId::FlushesDropped, Severity::Warning, text);
 }
 
 fn short_transfers(summary: &Summary, policy: ShortPolicy) -> String {

@@ -1,10 +1,10 @@
 //! Kinds of requests: the disjoint classes that pictures count, and the scopes that tables show.
 
 use iosonar_archive::Record;
-use iosonar_plan::Op;
+use iosonar_plan::Direction;
 use serde::{Deserialize, Serialize};
 
-/// Kind of a request. Every request belongs to exactly one, so that counts add up to all requests.
+/// Kind of a request. Every request that transfers data belongs to exactly one, so that counts add up to all of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
@@ -22,13 +22,14 @@ impl Class {
     /// Every class, in the order of their numbers.
     pub const ALL: [Class; 4] = [Class::Read, Class::Write, Class::ReadPushed, Class::WritePushed];
 
-    /// The class of a record.
-    pub fn of(record: &Record) -> Class {
-        match (record.op, record.is_pushed()) {
-            (Op::Read, false) => Class::Read,
-            (Op::Write, false) => Class::Write,
-            (Op::Read, true) => Class::ReadPushed,
-            (Op::Write, true) => Class::WritePushed,
+    /// The class of a record; none of what transfers no data, which is counted beside.
+    pub fn of(record: &Record) -> Option<Class> {
+        match (record.op.direction(), record.is_pushed()) {
+            (Direction::Read, false) => Some(Class::Read),
+            (Direction::Write, false) => Some(Class::Write),
+            (Direction::Read, true) => Some(Class::ReadPushed),
+            (Direction::Write, true) => Some(Class::WritePushed),
+            (Direction::Other, _) => None,
         }
     }
 
@@ -48,7 +49,7 @@ impl Class {
     }
 }
 
-/// A row of a statistics table. `Read` and `Write` contain their pushed-back requests, as in blkreplay, so
+/// A row of a statistics table, of requests that transfer data. `Read` and `Write` contain their pushed-back requests, as in blkreplay, so
 /// scopes overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {

@@ -1,7 +1,7 @@
 //! How many requests, how they ended, and what was special about them.
 
 use iosonar_archive::{Marks, Outcome, Record};
-use iosonar_plan::Op;
+use iosonar_plan::Direction;
 use serde::{Deserialize, Serialize};
 
 /// Counts of requests. `total` = `completed` + `failed` + `dropped` + `cancelled`; the ramp is counted apart.
@@ -37,9 +37,24 @@ pub struct Counts {
     pub demanded_bytes: u64,
     /// Bytes that completed requests transferred.
     pub transferred_bytes: u64,
+    /// Writes whose data had to be on stable storage when they completed (FUA).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fua: u64,
+    /// Writes before which the target's write cache was emptied.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub preflush: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Counts {
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        *self == Counts::default()
+    }
+
     /// Counts one more.
     pub fn add(&mut self, record: &Record) {
         if record.marks.has(Marks::RAMP) {
@@ -62,6 +77,8 @@ impl Counts {
         self.at_border += one_if(Marks::AT_BORDER);
         self.rounded += one_if(Marks::ROUNDED);
         self.short += one_if(Marks::SHORT);
+        self.fua += one_if(Marks::FUA);
+        self.preflush += one_if(Marks::PREFLUSH);
         self.demanded_bytes = self.demanded_bytes.saturating_add(record.requested.length);
         if record.is_completed() {
             let transferred = u64::try_from(record.result).unwrap_or(0);
@@ -82,6 +99,8 @@ impl Counts {
         self.at_border += other.at_border;
         self.rounded += other.rounded;
         self.short += other.short;
+        self.fua += other.fua;
+        self.preflush += other.preflush;
         self.ramp += other.ramp;
         self.ramp_failed += other.ramp_failed;
         self.demanded_bytes = self.demanded_bytes.saturating_add(other.demanded_bytes);
@@ -89,23 +108,36 @@ impl Counts {
     }
 }
 
-/// Counts of all requests and of each operation.
+/// Counts of requests that transfer data, and of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CountsByOp {
-    /// Every request.
+    /// Reads and writes.
     pub all: Counts,
     /// Reads.
     pub read: Counts,
     /// Writes.
     pub write: Counts,
+    /// Requests that transfer no data, such as flushes. They are not in `all`.
+    #[serde(default, skip_serializing_if = "Counts::is_empty")]
+    pub other: Counts,
 }
 
 impl CountsByOp {
-    /// The counts of each operation, and their sum.
-    pub fn of(read: Counts, write: Counts) -> CountsByOp {
+    /// The counts of each operation, and the sum of those that transfer data.
+    pub fn of(read: Counts, write: Counts, other: Counts) -> CountsByOp {
         let mut all = read;
         all.merge(&write);
-        CountsByOp { all, read, write }
+        CountsByOp { all, read, write, other }
+    }
+
+    /// Requests of every operation, with those of the ramp: as many as there are records.
+    pub fn records(&self) -> u64 {
+        self.all.total + self.all.ramp + self.other.total + self.other.ramp
+    }
+
+    /// Failed requests of every operation.
+    pub fn failed(&self) -> u64 {
+        self.all.failed + self.other.failed
     }
 }
 
@@ -114,22 +146,25 @@ impl CountsByOp {
 pub(crate) struct TargetCounts {
     read: Counts,
     write: Counts,
+    other: Counts,
 }
 
 impl TargetCounts {
     pub(crate) fn add(&mut self, record: &Record) {
-        match record.op {
-            Op::Read => self.read.add(record),
-            Op::Write => self.write.add(record),
+        match record.op.direction() {
+            Direction::Read => self.read.add(record),
+            Direction::Write => self.write.add(record),
+            Direction::Other => self.other.add(record),
         }
     }
 
     pub(crate) fn merge(&mut self, other: &TargetCounts) {
         self.read.merge(&other.read);
         self.write.merge(&other.write);
+        self.other.merge(&other.other);
     }
 
     pub(crate) fn by_op(&self) -> CountsByOp {
-        CountsByOp::of(self.read, self.write)
+        CountsByOp::of(self.read, self.write, self.other)
     }
 }

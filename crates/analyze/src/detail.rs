@@ -100,6 +100,9 @@ impl Choice {
 
     /// Whether a request is kept. One that was never submitted, or never came back, has nothing to show.
     pub fn keeps(&mut self, record: &Record) -> Kept {
+        if !record.op.is_transfer() {
+            return Kept::No;
+        }
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else {
             return Kept::No;
         };

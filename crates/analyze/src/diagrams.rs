@@ -98,8 +98,7 @@ impl FailedGrids {
         }
     }
 
-    fn add(&mut self, number: u64, record: &Record, submitted: u64, completed: u64) {
-        let (class, due) = (Class::of(record), record.due.0);
+    fn add(&mut self, number: u64, class: Class, due: u64, (submitted, completed): (u64, u64)) {
         let latency = row_of(completed.saturating_sub(submitted));
         let delay = row_of(submitted.saturating_sub(due));
         self.latency.add_row(class, submitted, latency);
@@ -244,7 +243,7 @@ impl Diagrams {
             records.read_part(part, Diagrams::FIELDS, &mut |piece| {
                 for record in piece {
                     diagrams.add(number, record);
-                    ordered.add(&Step::of(record));
+                    Step::of(record).iter().for_each(|step| ordered.add(step));
                     number += 1;
                 }
             })?;
@@ -255,9 +254,9 @@ impl Diagrams {
 
     /// Takes one more record into account. `number`: how many came before it in the archive.
     pub fn add(&mut self, number: u64, record: &Record) {
-        let class = Class::of(record);
         self.records = self.records.max(number + 1);
         self.end_ns = self.end_ns.max(record.due.0).max(record.completed.map_or(0, |t| t.0));
+        let Some(class) = Class::of(record) else { return };
         self.demanded.add(class, record.due.0, record.requested.length);
         if let Some(windows) = &mut self.windows {
             windows.demanded.add(class, record.due.0 / windows.width_ns, record.requested.length);
@@ -271,9 +270,9 @@ impl Diagrams {
             self.add_health(class, record, submitted.0);
         }
         if record.is_completed() {
-            self.add_completed(number, record, submitted.0, completed.0);
+            self.add_completed(number, class, record, (submitted.0, completed.0));
         } else if record.outcome == Outcome::Failed {
-            self.failed.add(number, record, submitted.0, completed.0);
+            self.failed.add(number, class, record.due.0, (submitted.0, completed.0));
         }
     }
 
@@ -286,8 +285,8 @@ impl Diagrams {
         self.reap_lag.add(class, due, record.reap_lag.0);
     }
 
-    fn add_completed(&mut self, number: u64, record: &Record, submitted: u64, completed: u64) {
-        let (class, due) = (Class::of(record), record.due.0);
+    fn add_completed(&mut self, number: u64, class: Class, record: &Record, times: (u64, u64)) {
+        let ((submitted, completed), due) = (times, record.due.0);
         let (latency_ns, delay_ns) = (completed.saturating_sub(submitted), submitted.saturating_sub(due));
         let (latency, delay) = (row_of(latency_ns), row_of(delay_ns));
         self.latency.add_row(class, submitted, latency);
@@ -433,7 +432,7 @@ mod tests {
                 merged.merge(some);
             }
             let mut ordered = Ordered::new();
-            records.iter().for_each(|r| ordered.add(&Step::of(r)));
+            records.iter().filter_map(Step::of).for_each(|step| ordered.add(&step));
             merged.finish(ordered);
             prop_assert!(merged == whole);
         }

@@ -30,18 +30,19 @@ pub struct Step {
 }
 
 impl Step {
-    /// The step of a record.
-    pub fn of(record: &Record) -> Step {
-        Step {
+    /// The step of a record; none of what transfers no data.
+    pub fn of(record: &Record) -> Option<Step> {
+        let class = Class::of(record)?;
+        Some(Step {
             sequence: record.sequence,
             due_ns: record.due.0,
             done: record.submitted.zip(record.completed).map(|(s, c)| (s.0, c.0.max(s.0))),
             offset: record.requested.offset,
             length: record.requested.length,
             target: record.target,
-            class: Class::of(record),
+            class,
             is_completed: record.is_completed(),
-        }
+        })
     }
 
     /// The request as its source wanted it.
@@ -70,8 +71,11 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// How the request of a record ended, if it was submitted.
+    /// How the request of a record ended, if it was submitted and transfers data.
     pub fn of(record: &Record) -> Option<Ending> {
+        if !record.op.is_transfer() {
+            return None;
+        }
         let (submitted_ns, completed) = (record.submitted?.0, record.completed?.0);
         Some(Ending { completed_ns: completed.max(submitted_ns), submitted_ns, op: record.op })
     }
@@ -115,7 +119,7 @@ impl Crowd {
 }
 
 fn enter(inside: &mut [Sweep; 2], counted: &mut Correlation, begin_ns: u64, entry: &Entry) {
-    let number = inside[entry.op as usize].enter(begin_ns, entry.end_ns);
+    let number = inside[usize::from(entry.op.is_write())].enter(begin_ns, entry.end_ns);
     if entry.counts {
         counted.add(entry.class, number, entry.end_ns - begin_ns);
     }

@@ -138,7 +138,9 @@ impl PartTally {
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
         self.last_completed = self.last_completed.max(completed.0);
         self.in_flight_ns += u128::from(completed.0.saturating_sub(submitted.0));
-        if record.is_completed() {
+        if !record.op.is_transfer() {
+            // It kept the target busy; it is in no figure of reads and writes.
+        } else if record.is_completed() {
             self.completed += 1;
             self.bytes = self.bytes.saturating_add(u64::try_from(record.result).unwrap_or(0));
             self.latency.add(completed.0.saturating_sub(submitted.0));
@@ -472,7 +474,8 @@ mod tests {
             }
             prop_assert_eq!(&merged, &of(&records));
             let stats = merged.stats(&[], &[]);
-            let completed = records.iter().filter(|r| r.is_completed() && !r.marks.has(Marks::RAMP)).count() as u64;
+            let counts = |r: &&Record| r.op.is_transfer() && r.is_completed() && !r.marks.has(Marks::RAMP);
+            let completed = records.iter().filter(counts).count() as u64;
             for list in [&stats.targets, &stats.workers, &stats.phases, &stats.passes] {
                 prop_assert!(list.is_empty() || list.iter().map(|p| p.completed).sum::<u64>() == completed);
             }

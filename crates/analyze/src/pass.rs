@@ -215,9 +215,9 @@ impl<'a> Shared<'a> {
     }
 
     /// The step of a record, on the device that its target stands for.
-    fn step(&self, record: &Record) -> Step {
-        let step = Step::of(record);
-        Step { target: step.target.min(self.last_device), ..step }
+    fn step(&self, record: &Record) -> Option<Step> {
+        let step = Step::of(record)?;
+        Some(Step { target: step.target.min(self.last_device), ..step })
     }
 
     fn read_parts(&self, mut partial: Partial) -> io::Result<Partial> {
@@ -241,7 +241,7 @@ impl<'a> Shared<'a> {
                 number += 1;
             }
             if !self.consumers.steps.is_empty() {
-                next.steps.extend(piece.iter().map(|record| self.step(record)));
+                next.steps.extend(piece.iter().filter_map(|record| self.step(record)));
             }
             if !self.consumers.endings.is_empty() {
                 next.endings.extend(piece.iter().filter_map(Ending::of));

@@ -3,8 +3,8 @@
 use crate::caution::{self, Caution, Stamp};
 use crate::health::{Circumstances, Health};
 use crate::{
-    ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Machine, Parts, Passing,
-    Percentile, Records, Span, Tally, TimeStats, Verdicts,
+    ByScope, Counts, CountsByOp, Distribution, ErrorCount, LimitResult, Limits, Machine, OtherOp, Parts,
+    Passing, Percentile, Records, Span, Tally, TimeStats, Verdicts,
 };
 use iosonar_archive::{RECORDING, RunInfo, RunState};
 use iosonar_plan::{Engine, OverlapPolicy, Plan};
@@ -34,6 +34,10 @@ pub struct Summary {
     pub stamps: Vec<Stamp>,
     /// How many requests.
     pub counts: CountsByOp,
+    /// Requests that transfer no data, by operation. They are in none of the figures of reads and writes; in flight, waiting,
+    /// health and errors are those of all requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OtherOp>,
     /// Failed requests by reason, most frequent first.
     pub errors: Vec<ErrorCount>,
     /// First and last times.
@@ -256,6 +260,7 @@ impl Summary {
             machine: None,
             stamps: caution::stamps(plan),
             counts,
+            others: tally.others.list(),
             errors: tally.errors.list(),
             span: tally.span,
             percentiles: Vec::new(),
@@ -397,8 +402,10 @@ fn targets(tally: &Tally, info: &RunInfo) -> Vec<TargetSummary> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tally;
-    use crate::testing::{Fixture, any_records};
+    use crate::testing::{Fixture, any_records, record};
+    use crate::{Diagrams, Tally};
+    use iosonar_archive::{Outcome, Record};
+    use iosonar_plan::{Extent, Op};
     use proptest::prelude::*;
 
     #[test]
@@ -413,6 +420,33 @@ mod tests {
         assert_eq!(s.latency.all.unwrap().count, all.completed);
         assert_eq!(s.response.all.unwrap().count, all.completed);
         assert_eq!(s.errors.iter().map(|e| e.count).sum::<u64>(), all.failed);
+    }
+
+    #[test]
+    fn what_transfers_no_data_changes_no_figure_of_reads_and_writes() {
+        let (plain, mut f) = (Fixture::mixed(), Fixture::mixed());
+        let truncate = Op::named("truncate").unwrap();
+        let other = |i: u64| {
+            let (op, due) = (if i.is_multiple_of(5) { truncate } else { Op::Flush }, i * 10_000_000 + 5);
+            let outcome = if i == 3 { Outcome::Failed } else { Outcome::Completed };
+            let r = Record { result: 0, ..record(1_000 + i, op, due, due, due + 1_000_000) };
+            Record { requested: Extent::default(), executed: Extent::default(), outcome, ..r }
+        };
+        f.records.extend((0..50).map(other));
+        let (s, want) = (f.summary(), plain.summary());
+        assert_eq!((s.counts.all, s.counts.write), (want.counts.all, want.counts.write));
+        assert_eq!((s.latency, s.delay, s.response), (want.latency, want.delay, want.response));
+        assert_eq!((s.counts.other.total, s.counts.other.failed), (50, 1));
+        assert_eq!((s.counts.records(), s.counts.failed()), (1_050, want.counts.all.failed + 1));
+        assert_eq!(s.errors.iter().map(|e| e.count).sum::<u64>(), s.counts.failed());
+        let ops: Vec<_> = s.others.iter().map(|o| (o.op.name(), o.counts.total)).collect();
+        assert_eq!(ops, [("flush", 40), ("truncate", 10)]);
+        assert_eq!(s.others[0].latency.map(|t| (t.count, t.max_ns)), Some((39, 1_000_000)));
+        assert_eq!(Summary::from_json(&s.to_json()).unwrap(), s);
+        let (with, without) =
+            (Diagrams::compute(&f.records).unwrap(), Diagrams::compute(&plain.records).unwrap());
+        assert!(with.latency == without.latency && with.demanded == without.demanded);
+        assert!(with.in_flight == without.in_flight && with.turns == without.turns);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::distribution::ByClass;
 use crate::errors::Errors;
 use crate::health::HealthTally;
 use crate::limits::{LimitCount, Limits};
+use crate::others::OtherOps;
 use crate::parts::PartsTally;
 use crate::span::Span;
 use crate::{ByScope, Class, Diagrams, Distribution, Percentile};
@@ -34,6 +35,7 @@ pub struct Tally {
     latency: ByClass,
     delay: ByClass,
     response: ByClass,
+    pub(crate) others: OtherOps,
 }
 
 impl Tally {
@@ -57,6 +59,7 @@ impl Tally {
             latency: ByClass::default(),
             delay: ByClass::default(),
             response: ByClass::default(),
+            others: OtherOps::default(),
         }
     }
 
@@ -71,6 +74,9 @@ impl Tally {
         }
         self.errors.add(record);
         self.parts.add(record);
+        if !record.op.is_transfer() {
+            self.others.add(record);
+        }
         let (Some(latency), Some(delay), Some(response)) =
             (record.latency(), record.delay(), record.response())
         else {
@@ -79,8 +85,7 @@ impl Tally {
         self.in_flight_ns += u128::from(latency.0);
         self.waiting_ns += u128::from(delay.0);
         self.health.add(record, delay, response);
-        if record.is_completed() {
-            let class = Class::of(record);
+        if let Some(class) = Class::of(record).filter(|_| record.is_completed()) {
             self.latency.add(class, latency.0);
             self.delay.add(class, delay.0);
             self.response.add(class, response.0);
@@ -105,6 +110,7 @@ impl Tally {
         self.latency.merge(&other.latency);
         self.delay.merge(&other.delay);
         self.response.merge(&other.response);
+        self.others.merge(&other.others);
     }
 
     /// Counts of all targets together.

@@ -27,6 +27,7 @@ fn target(path: &str) -> TargetInfo {
         max_in_flight: Some(7),
         expected_requests: None,
         hole_bytes: 0,
+        left_out_flushes: 0,
         checks: None,
         ended_early: None,
         issued_hash: String::new(),
@@ -42,6 +43,7 @@ fn plan() -> Plan {
         pace: LoadPace::Original,
         backward: Backward::Refuse,
         skip_bad: false,
+        flush: Default::default(),
     });
     let job = |target| Job::new(target, 64, source.clone());
     Plan {
@@ -161,9 +163,13 @@ impl Fixture {
 
 /// Records of any kind, in no order.
 pub(crate) fn any_records() -> impl Strategy<Value = Vec<Record>> {
-    let one = (0u64..1 << 34, 0u64..1 << 34, 0u64..1 << 38, 0u16..2, 0u16..512, 0usize..8, any::<bool>());
-    let build = |(due, delay, latency, target, marks, outcome, write)| {
-        let op = if write { Op::Write } else { Op::Read };
+    let one = (0u64..1 << 34, 0u64..1 << 34, 0u64..1 << 38, 0u16..2, 0u16..512, 0usize..8, 0u8..7);
+    let build = |(due, delay, latency, target, marks, outcome, kind)| {
+        let op = match kind {
+            0..=2 => Op::Read,
+            3..=5 => Op::Write,
+            _ => Op::Flush,
+        };
         let mut r = record(due, op, due, due + delay, due + delay + latency);
         r.target = target;
         r.marks = Marks(marks);

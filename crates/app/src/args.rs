@@ -178,6 +178,9 @@ pub struct LoadArgs {
     /// Skip damaged request lines instead of refusing the load
     #[arg(long)]
     pub skip_bad: bool,
+    /// Set what to do with the load's flushes, and with FUA and preflush of its writes
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "issue")]
+    pub flush: FlushArg,
 }
 
 /// What happens to requests that conflict.
@@ -566,6 +569,15 @@ pub enum BackwardArg {
     Sort,
     /// Shift what follows, as blkreplay does
     Shift,
+}
+
+/// What a replay does with flushes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum FlushArg {
+    /// Issue them as recorded
+    Issue,
+    /// Drop them: the target may keep all writes in its cache
+    Drop,
 }
 
 /// Policies.

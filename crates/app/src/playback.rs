@@ -136,7 +136,7 @@ impl Slices {
         }
         slice.bytes = slice.bytes.saturating_add(record.result.max(0) as u64);
         slice.ended += u64::from(record.completed.is_some() && record.submitted.is_some());
-        let class = if record.is_pushed() { CLASSES - 1 } else { record.op as usize };
+        let class = if record.is_pushed() { CLASSES - 1 } else { record.op.direction().index() };
         if let (Some(response), Some(latency)) = (record.response(), record.latency()) {
             slice.longest[class] = slice.longest[class].max(response);
             *slice.responses[class].entry(Histogram::bucket(response)).or_default() += 1;

@@ -18,7 +18,7 @@ recording in order; whatever was changed in the kernel is undone, after a crash 
                             blktrace(8)
 
 Result: an archive (show, plot, report) with the events themselves in DIR/events, of which 'iosonar convert DIR x.load.gz' \
-makes loads. Reads and writes become records; flushes, discards and the like stay in the events and are counted.
+makes loads. Reads, writes and flushes become records; discards and the like stay in the events and are counted.
 
 Examples:
   iosonar record /dev/sda --out monday --duration 8h --segment 1h

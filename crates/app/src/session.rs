@@ -67,9 +67,10 @@ pub fn carry_out(
     if args.timings {
         timings.tell();
     }
-    let counts = &summary.counts.all;
+    let counts = &summary.counts;
+    let is_empty = counts.all.completed + counts.other.completed == 0;
     let doubtful = args.strict && (skipped > 0 || !summary.cautions.is_empty());
-    Ok(exit(&info, counts.failed > 0 || counts.completed == 0, doubtful))
+    Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful))
 }
 
 /// A run that is over, its records still in their log.

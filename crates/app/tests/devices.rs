@@ -18,6 +18,8 @@ mod data;
 mod documented;
 #[path = "devices/faults.rs"]
 mod faults;
+#[path = "devices/flushes.rs"]
+mod flushes;
 #[path = "devices/guard.rs"]
 mod guard;
 #[path = "devices/in_use.rs"]

@@ -59,11 +59,11 @@ macro_rules! access {
 }
 
 /// Words of operations and outcomes, by their numbers.
-pub(crate) const OP_NAMES: [&str; 2] = ["read", "write"];
+pub(crate) const OP_NAMES: [&str; 3] = ["read", "write", "flush"];
 pub(crate) const OUTCOME_NAMES: [&str; 4] = ["completed", "failed", "dropped", "cancelled"];
 
 /// How many columns there are.
-pub(crate) const COLUMN_COUNT: usize = 29;
+pub(crate) const COLUMN_COUNT: usize = 31;
 
 /// Every column of `records.parquet` and of the text forms, in order. `docs/archive.md` explains them.
 pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
@@ -72,7 +72,7 @@ pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
     ("worker", Field::Small(access!(u32 as i32, |r| u32::from(r.worker), |r, v| r.worker = v as u16))),
     ("pass", Field::Small(access!(u32 as i32, |r| r.pass, |r, v| r.pass = v))),
     ("phase", Field::Small(access!(u32 as i32, |r| u32::from(r.phase), |r, v| r.phase = v as u16))),
-    ("op", Field::Name(&OP_NAMES, access!(|r| r.op as u8, |r, v| r.op = Op::ALL[usize::from(v)]))),
+    ("op", Field::Name(&OP_NAMES, access!(|r| r.op.index() as u8, |r, v| r.op = op_of(v)))),
     (
         "outcome",
         Field::Name(
@@ -120,7 +120,29 @@ pub(crate) static COLUMNS: [(&str, Field); COLUMN_COUNT] = [
     ("no_buffer", Field::Mark(Marks::NO_BUFFER)),
     ("ramp", Field::Mark(Marks::RAMP)),
     ("ambiguous", Field::Mark(Marks::AMBIGUOUS)),
+    ("fua", Field::Mark(Marks::FUA)),
+    ("preflush", Field::Mark(Marks::PREFLUSH)),
 ];
+
+/// The operation of a number in the column.
+fn op_of(number: u8) -> Op {
+    Op::of_index(number.into()).expect("columns hold numbers of words that were met")
+}
+
+/// The word of a number, and the number of a word. Behind the fixed list come operations of later versions.
+pub(crate) fn word_of(names: &'static [&'static str], number: u8) -> &'static str {
+    match names.get(usize::from(number)) {
+        Some(name) => name,
+        None => op_of(number).name(),
+    }
+}
+
+/// The number of a word that is not in the fixed list. None where it is none: only operations may be new.
+pub(crate) fn number_of_other(names: &[&str], word: &[u8]) -> Option<u8> {
+    let is_op = names == OP_NAMES;
+    let word = std::str::from_utf8(word).ok().filter(|_| is_op)?;
+    Op::named(word).map(|op| op.index() as u8)
+}
 
 /// Values of one column.
 #[derive(Debug)]
@@ -349,7 +371,7 @@ mod tests {
 
     #[test]
     fn the_name_lists_follow_the_enums() {
-        assert_eq!(OP_NAMES.to_vec(), Op::ALL.map(Op::name).to_vec());
+        OP_NAMES.iter().zip(0..).for_each(|(name, index)| assert_eq!(op_of(index).name(), *name));
         assert_eq!(OUTCOME_NAMES.to_vec(), Outcome::ALL.map(Outcome::name).to_vec());
         assert!(Marks::ALL.iter().all(|(mark, name)| {
             COLUMNS

@@ -606,7 +606,7 @@ mod tests {
         let maybe = || proptest::option::of(0u64..1 << 62);
         let extent = || (0u64..1 << 62, 0u64..1 << 40).prop_map(|(offset, length)| Extent { offset, length });
         let ids = (any::<u64>().prop_map(|n| n >> 1), any::<u16>(), any::<u16>(), any::<u32>(), any::<u16>());
-        let kinds = (0usize..2, 0usize..4, 0u16..512, any::<i64>());
+        let kinds = (0u8..5, 0usize..4, 0u16..4096, any::<i64>());
         let times = (time(), time(), time());
         (ids, kinds, times, maybe(), maybe(), maybe(), maybe(), extent(), extent()).prop_map(
             |(
@@ -625,7 +625,7 @@ mod tests {
                 worker: ids.2,
                 pass: ids.3,
                 phase: ids.4,
-                op: Op::ALL[kinds.0],
+                op: Op::of_code(kinds.0).unwrap(),
                 outcome: Outcome::ALL[kinds.1],
                 marks: Marks(kinds.2),
                 load_time: Nanos(load_time),

@@ -15,7 +15,7 @@ impl Fields {
     pub const SEQUENCE: Fields = Fields(1);
     /// Target, worker, pass and phase.
     pub const ORIGIN: Fields = Fields(0b11110);
-    /// Read or write.
+    /// What it did.
     pub const OP: Fields = Fields(1 << 5);
     /// How it ended.
     pub const OUTCOME: Fields = Fields(1 << 6);
@@ -34,7 +34,7 @@ impl Fields {
     /// Bytes transferred, or the negative errno.
     pub const RESULT: Fields = Fields(1 << 18);
     /// What was special about it.
-    pub const MARKS: Fields = Fields(0x3ff << 19);
+    pub const MARKS: Fields = Fields(0xfff << 19);
 
     /// Both.
     #[must_use]

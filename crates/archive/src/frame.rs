@@ -63,6 +63,7 @@ impl Before {
     fn usual(&self, r: &Record) -> Option<(u64, u64)> {
         let (submitted, completed) = (r.submitted?, r.completed?);
         let usual = r.outcome == Outcome::Completed
+            && r.op.is_transfer()
             && r.released.is_none()
             && r.blocked_by.is_none()
             && r.requested == r.executed
@@ -349,7 +350,7 @@ mod tests {
             })
         };
         let time = move || proptest::option::of((0..u64::MAX).prop_map(Nanos));
-        let small = (any::<u16>(), 0u16..3, 0u32..3, any::<u16>(), 0usize..2, 0usize..4);
+        let small = (any::<u16>(), 0u16..3, 0u32..3, any::<u16>(), 0u8..5, 0usize..4);
         (small, [word(), word(), word(), word()], time(), time(), (extent(), extent()), any::<bool>())
             .prop_map(
                 |((worker, target, pass, marks, op, outcome), words, submitted, completed, (a, b), usual)| {
@@ -366,7 +367,7 @@ mod tests {
                         worker,
                         target,
                         pass,
-                        op: Op::ALL[op],
+                        op: Op::of_code(op).unwrap(),
                         marks: Marks(marks),
                         load_time: Nanos(words[1]),
                         due: Nanos(words[2]),

@@ -3,6 +3,7 @@
 //! The library knows this form, too, but makes a shared array of bytes of each word: that would cost more than any other
 //! column, in writing and in reading.
 
+use crate::columns::word_of;
 use crate::encoded::Encoded;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding};
@@ -17,7 +18,7 @@ use parquet::schema::types::ColumnDescPtr;
 /// Numbers that are packed together.
 const PACKED: usize = 8;
 
-/// Bits of the number of a word, of at most 16.
+/// Bits of the number of a word, at most 8.
 fn width(names: &[&str]) -> u32 {
     usize::BITS - names.len().saturating_sub(1).leading_zeros()
 }
@@ -29,6 +30,7 @@ pub(crate) fn encode(
     description: ColumnDescPtr,
     with_range: bool,
 ) -> Result<Encoded> {
+    let names = &used(names, values);
     let mut sink = TrackedWrite::new(Vec::new());
     let mut pages = SerializedPageWriter::new(&mut sink);
     let words = words_page(names);
@@ -56,6 +58,12 @@ pub(crate) fn encode(
         metadata = metadata.set_statistics(range(names, values));
     }
     Ok(Encoded { rows: values.len(), bytes: sink.into_inner()?.into(), metadata: metadata.build()? })
+}
+
+/// The words up to the highest that there is, so that none which is rare makes all numbers longer.
+fn used(names: &'static [&'static str], values: &[u8]) -> Vec<&'static str> {
+    let most = values.iter().copied().max().unwrap_or(0).max(1);
+    (0..=most).map(|number| word_of(names, number)).collect()
 }
 
 fn plain(names: &[&str]) -> Bytes {

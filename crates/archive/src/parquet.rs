@@ -2,7 +2,7 @@
 //!
 //! One table describes every column once; writing and reading both follow it.
 
-use crate::columns::{COLUMNS, Field, Gathered, Values, are_alike, mostly_repeats};
+use crate::columns::{COLUMNS, Field, Gathered, Values, are_alike, mostly_repeats, number_of_other};
 use crate::encoded::Encoded;
 use crate::names;
 use crate::pages::Bounded;
@@ -111,9 +111,10 @@ fn read_values(field: &Field, index: usize, group: &dyn RowGroupReader, rows: us
         }
         Field::Name(names, _) => {
             let known: Vec<_> = names.iter().map(|name| as_numbers(name.as_bytes())).collect();
-            let number = |word: &[u8]| {
-                let word = as_numbers(word);
-                known.iter().position(|name| *name == word).filter(|_| word.is_some()).map(|n| n as u8)
+            let number = |text: &[u8]| {
+                let word = as_numbers(text);
+                let known = known.iter().position(|name| *name == word).filter(|_| word.is_some());
+                known.map(|n| n as u8).or_else(|| number_of_other(names, text))
             };
             if let Some(numbers) = names::decode(Bounded::pages(group, index)?, rows, number)? {
                 return Ok(Values::Names(numbers));
@@ -602,8 +603,8 @@ fn columns_of(reader: &SerializedFileReader<Shared>) -> Result<Vec<Option<usize>
     let columns = reader.metadata().file_metadata().schema_descr().columns();
     let index_of = |(name, field): &(&str, Field)| {
         let found = columns.iter().position(|c| c.name() == *name);
-        if found.is_none() && matches!(field, Field::Mark(Marks::AMBIGUOUS)) {
-            // Archives of version 2 did not have it from the start.
+        if found.is_none() && matches!(field, Field::Mark(Marks::AMBIGUOUS | Marks::FUA | Marks::PREFLUSH)) {
+            // Archives of version 2 did not have them from the start.
             return Ok(None);
         }
         let index = found.ok_or_else(|| ParquetError::General(format!("column {name} is missing")))?;

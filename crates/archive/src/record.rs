@@ -1,6 +1,6 @@
 //! One record per request: the facts that everything else is computed from.
 
-use iosonar_plan::{Extent, Nanos, Op};
+use iosonar_plan::{Durability, Extent, Nanos, Op};
 
 /// Why a record is called damaged whose bytes lie where no file has any.
 pub(crate) const BEYOND: &str = "a request ends beyond 2^63 bytes, the largest offset that Linux knows";
@@ -36,7 +36,7 @@ pub struct Record {
     pub pass: u32,
     /// Phase of the plan, from 0.
     pub phase: u16,
-    /// Read or write.
+    /// What it did.
     pub op: Op,
     /// How it ended.
     pub outcome: Outcome,
@@ -122,9 +122,13 @@ impl Marks {
     pub const RAMP: Marks = Marks(1 << 8);
     /// In a recording: others of the same place and length were in flight, so that its end may be that of another.
     pub const AMBIGUOUS: Marks = Marks(1 << 9);
+    /// A write whose data had to be on stable storage when it completed (force unit access).
+    pub const FUA: Marks = Marks(1 << 10);
+    /// A write before which the target's write cache was emptied.
+    pub const PREFLUSH: Marks = Marks(1 << 11);
 
     /// Every mark with its column name.
-    pub const ALL: [(Marks, &'static str); 10] = [
+    pub const ALL: [(Marks, &'static str); 12] = [
         (Marks::PUSHED, "pushed"),
         (Marks::ORDERED, "ordered"),
         (Marks::WRAPPED, "wrapped"),
@@ -135,6 +139,8 @@ impl Marks {
         (Marks::NO_BUFFER, "no_buffer"),
         (Marks::RAMP, "ramp"),
         (Marks::AMBIGUOUS, "ambiguous"),
+        (Marks::FUA, "fua"),
+        (Marks::PREFLUSH, "preflush"),
     ];
 
     /// Whether all of `other` is in here.
@@ -146,6 +152,20 @@ impl Marks {
     #[must_use]
     pub const fn with(self, other: Marks, on: bool) -> Marks {
         if on { Marks(self.0 | other.0) } else { self }
+    }
+
+    /// Adds what a write asks for beyond its data.
+    #[must_use]
+    pub const fn with_durability(self, durability: Durability) -> Marks {
+        self.with(Marks::FUA, durability.has(Durability::FUA))
+            .with(Marks::PREFLUSH, durability.has(Durability::PREFLUSH))
+    }
+
+    /// What a write asked for beyond its data.
+    pub const fn durability(self) -> Durability {
+        Durability::NONE
+            .with(Durability::FUA, self.has(Marks::FUA))
+            .with(Durability::PREFLUSH, self.has(Marks::PREFLUSH))
     }
 }
 
@@ -233,7 +253,7 @@ impl Record {
         for short in [self.target, self.worker, self.phase, self.marks.0] {
             w.put(&short.to_le_bytes());
         }
-        w.put(&[self.op as u8, self.outcome as u8, 0, 0]);
+        w.put(&[self.op.code(), self.outcome as u8, 0, 0]);
         w.put(&self.reap_lag.0.to_le_bytes());
         let at = w.at;
         out[at..].fill(0);
@@ -246,7 +266,7 @@ impl Record {
         fits(self.requested) && fits(self.executed)
     }
 
-    /// The record of a log form; `None` where an operation or outcome is unknown.
+    /// The record of a log form; `None` where an operation or outcome is impossible.
     pub fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Record> {
         let word = |i: usize| u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("eight bytes"));
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
@@ -268,7 +288,7 @@ impl Record {
             worker: short(102),
             phase: short(104),
             marks: Marks(short(106)),
-            op: *Op::ALL.get(bytes[108] as usize)?,
+            op: Op::of_code(bytes[108])?,
             outcome: *Outcome::ALL.get(bytes[109] as usize)?,
         })
     }

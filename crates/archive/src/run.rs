@@ -267,6 +267,9 @@ pub struct TargetInfo {
     /// them costs nothing.
     #[serde(default)]
     pub hole_bytes: u64,
+    /// Flushes of its load, and writes with FUA or a preflush, that were left out or made plain (`--flush drop`).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out_flushes: u64,
     /// What checking its data found; absent where nothing was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<Checks>,

@@ -5,7 +5,7 @@
 //! it is no storage result. A record needs no quoting, because it holds only numbers and fixed words.
 
 use crate::Record;
-use crate::columns::{COLUMNS, Field};
+use crate::columns::{COLUMNS, Field, word_of};
 use std::io::{self, Write};
 
 /// The last column.
@@ -26,7 +26,7 @@ fn value(field: &Field, record: &Record) -> Value {
         Field::Optional(access) => (access.get)(record).map_or(Value::Absent, Value::Unsigned),
         Field::Signed(access) => Value::Signed((access.get)(record)),
         Field::Small(access) => Value::Unsigned((access.get)(record).into()),
-        Field::Name(names, access) => Value::Word(names[usize::from((access.get)(record))]),
+        Field::Name(names, access) => Value::Word(word_of(names, (access.get)(record))),
         Field::Mark(mark) => Value::Flag(record.marks.has(*mark)),
     }
 }
@@ -149,7 +149,7 @@ mod tests {
             phase: 4,
             op: Op::Write,
             outcome: Outcome::Failed,
-            marks: Marks::PUSHED.with(Marks::ROUNDED, true),
+            marks: Marks::PUSHED.with(Marks::ROUNDED, true).with(Marks::FUA, true),
             load_time: Nanos(10),
             due: Nanos(11),
             released: Some(Nanos(12)),
@@ -185,10 +185,12 @@ mod tests {
         let want = "\
             sequence,target,worker,pass,phase,op,outcome,load_time_ns,due_ns,released_ns,blocked_by,submitted_ns,\
             completed_ns,reap_lag_ns,requested_offset_bytes,requested_length_bytes,executed_offset_bytes,\
-            executed_length_bytes,result,pushed,ordered,wrapped,at_border,rounded,short,held,no_buffer,ramp,ambiguous,stamp\n\
+            executed_length_bytes,result,pushed,ordered,wrapped,at_border,rounded,short,held,no_buffer,ramp,ambiguous,fua,\
+            preflush,stamp\n\
             7,1,2,3,4,write,failed,10,11,12,18446744073709551615,13,4611686018427387904,8,512,1024,0,4096,-28,\
-            true,false,false,false,true,false,false,false,false,false,\n\
-            0,0,0,0,0,read,dropped,0,5,,,,,0,0,0,0,0,0,false,false,false,false,false,false,false,false,false,false,\n";
+            true,false,false,false,true,false,false,false,false,false,true,false,\n\
+            0,0,0,0,0,read,dropped,0,5,,,,,0,0,0,0,0,0,false,false,false,false,false,false,false,false,false,false,\
+            false,false,\n";
         assert_eq!(csv(&[failed_write(), dropped_read()], ""), want);
         assert_eq!(csv(&[], "").lines().count(), 1);
     }
@@ -202,12 +204,23 @@ mod tests {
             "completed_ns": 1u64 << 62, "reap_lag_ns": 8, "requested_offset_bytes": 512, "requested_length_bytes": 1024,
             "executed_offset_bytes": 0, "executed_length_bytes": 4096, "result": -28, "pushed": true,
             "ordered": false, "wrapped": false, "at_border": false, "rounded": true, "short": false,
-            "held": false, "no_buffer": false, "ramp": false, "ambiguous": false,
+            "held": false, "no_buffer": false, "ramp": false, "ambiguous": false, "fua": true,
+            "preflush": false,
             "stamp": null,
         });
         assert_eq!(lines[0], want);
         assert_eq!(lines[1]["submitted_ns"], Json::Null);
         assert_eq!(lines.len(), 2);
+    }
+
+    #[test]
+    fn operations_of_later_versions_keep_their_words() {
+        let one = |op| Record { op, ..Record::default() };
+        let records = [Op::Flush, Op::named("truncate").unwrap(), Op::of_code(9).unwrap()].map(one);
+        let words = ["flush", "truncate", "op-9"];
+        let lines = json_lines(&records, "");
+        assert!(lines.iter().zip(words).all(|(line, word)| line["op"] == word));
+        assert!(csv(&records, "").lines().skip(1).zip(words).all(|(line, word)| line.contains(word)));
     }
 
     #[test]

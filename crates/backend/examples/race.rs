@@ -9,7 +9,7 @@ use iosonar_backend::{
     Aio, Backend, Completion, Mode, Operation, RingOptions, Setup, Threads, Token, Uring, Wait,
 };
 use iosonar_os::{BufferPool, Clock, monotonic_ns};
-use iosonar_plan::{Extent, Nanos, Op, ShortPolicy};
+use iosonar_plan::{Durability, Extent, Nanos, Op, ShortPolicy};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::fs::File;
@@ -58,7 +58,13 @@ fn main() {
         while flying < depth {
             let extent = Extent { offset: random.next_u64() % blocks * BLOCK, length: BLOCK };
             let buffer = pool.take(BLOCK as usize).unwrap();
-            backend.push(Operation { token: Token(0), op: Op::Read, extent, buffer });
+            backend.push(Operation {
+                token: Token(0),
+                op: Op::Read,
+                durability: Durability::NONE,
+                extent,
+                buffer,
+            });
             flying += 1;
         }
         let wait = if spins { Wait::No } else { Wait::Until(Nanos(u64::MAX >> 1)) };

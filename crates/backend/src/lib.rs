@@ -22,21 +22,23 @@ pub use threads::Threads;
 pub use uring::Uring;
 
 use iosonar_os::Buffer;
-use iosonar_plan::{Extent, Nanos, Op};
+use iosonar_plan::{Durability, Extent, Nanos, Op};
 
 /// Names an operation from [`Backend::push`] to its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Token(pub u32);
 
-/// One read or write. The buffer is owned, so that nobody can touch it while the kernel does; it comes back
+/// One read, write or flush. The buffer is owned, so that nobody can touch it while the kernel does; it comes back
 /// with the completion.
 #[derive(Debug)]
 pub struct Operation {
     /// Its name.
     pub token: Token,
-    /// Read or write.
+    /// Read, write or flush.
     pub op: Op,
-    /// Where.
+    /// What a write asks for beyond its data.
+    pub durability: Durability,
+    /// Where; nowhere, and of no length, for a flush.
     pub extent: Extent,
     /// As long as the extent, or empty for a backend that [needs none](Backend::needs_buffers).
     pub buffer: Buffer,

@@ -5,7 +5,7 @@
 use crate::{Backend, Completion, Operation, Token, Wait};
 use iosonar_os::Clock;
 use iosonar_os::flight::{Direction, Done, Flight, Queue, Request};
-use iosonar_plan::{Nanos, Op, ShortPolicy};
+use iosonar_plan::{Durability, Nanos, Op, ShortPolicy};
 use std::time::Duration;
 
 /// How soon what the kernel had no room for is handed over again.
@@ -84,14 +84,18 @@ impl<Q: Queue> Backend for Queued<Q> {
     }
 
     fn push(&mut self, operation: Operation) {
-        let Operation { token, op, extent, buffer } = operation;
+        let Operation { token, op, durability, extent, buffer } = operation;
         debug_assert_eq!(buffer.len() as u64, extent.length);
         let direction = match op {
             Op::Read => Direction::Read,
             Op::Write => Direction::Write,
+            Op::Flush => Direction::Flush,
+            Op::Other(_) => unreachable!("no source yields what this version does not know"),
         };
         let (offset, completes) = (extent.offset, self.completes);
-        self.flight.push(Request { direction, offset, buffer, completes, tag: token });
+        let durable = durability.has(Durability::FUA);
+        let preflush = durability.has(Durability::PREFLUSH);
+        self.flight.push(Request { direction, offset, buffer, completes, durable, preflush, tag: token });
     }
 
     fn submit(&mut self) {

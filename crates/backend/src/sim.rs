@@ -106,7 +106,8 @@ impl Sim {
         if self.one_in(self.model.error_every) {
             return (-EIO, false);
         }
-        let short = self.one_in(self.model.short_every);
+        // What transfers nothing cannot stay short.
+        let short = length > 0 && self.one_in(self.model.short_every);
         let bytes = if short { length / 2 / SECTOR * SECTOR } else { length };
         (bytes as i64, short)
     }
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
     use crate::Token;
     use iosonar_os::Buffer;
-    use iosonar_plan::{Extent, Op, SimStall};
+    use iosonar_plan::{Durability, Extent, Op, SimStall};
 
     fn run(model: SimModel, count: u32, depth: u32) -> Vec<Completion> {
         let mut sim = Sim::new(model, depth, 1);
@@ -175,7 +176,8 @@ mod tests {
                 sim.reap(Wait::Until(Nanos(u64::MAX)), &mut done);
             }
             let extent = Extent { offset: 0, length: 4096 };
-            sim.push(Operation { token: Token(i), op: Op::Read, extent, buffer: Buffer::empty() });
+            let (op, durability) = (Op::Read, Durability::NONE);
+            sim.push(Operation { token: Token(i), op, durability, extent, buffer: Buffer::empty() });
         }
         while done.len() < count as usize {
             sim.reap(Wait::Until(Nanos(u64::MAX)), &mut done);

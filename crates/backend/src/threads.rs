@@ -4,22 +4,22 @@
 use crate::{Backend, Completion, Operation, Setup, Wait};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use iosonar_os::flight::Progress;
-use iosonar_os::{Clock, set_timer_slack_1ns};
-use iosonar_plan::{Nanos, Op, ShortPolicy};
+use iosonar_os::{Clock, set_timer_slack_1ns, write_durably_at};
+use iosonar_plan::{Durability, Nanos, Op, ShortPolicy};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Stack of a worker: it calls pread and pwrite, nothing deep.
+/// Stack of a worker: it calls pread, pwrite and fdatasync, nothing deep.
 const STACK: usize = 64 << 10;
 
 /// Workers that are started beforehand: with so many, a request finds one ready. Starting one takes a new thread's time,
 /// some 30 µs, which the first request that needs it has as delay; a thousand targets start four thousand.
 const READY: usize = 4;
 
-/// Calls `pread` and `pwrite`.
+/// Calls `pread`, `pwrite`, `pwritev2` and `fdatasync`.
 #[derive(Debug)]
 pub struct Threads(Kind);
 
@@ -69,6 +69,13 @@ impl Calls {
     }
 
     fn transfer(&self, operation: &mut Operation) -> (i64, bool) {
+        if operation.op == Op::Flush || operation.durability.has(Durability::PREFLUSH) {
+            let flushed = self.file.sync_data();
+            if operation.op == Op::Flush || flushed.is_err() {
+                return (flushed.map_or_else(|e| errno(&e), |()| 0), false);
+            }
+        }
+        let is_durable = operation.durability.has(Durability::FUA);
         let mut progress = Progress::new(operation.extent.length, self.completes);
         loop {
             let (done, asks) = (progress.done() as usize, progress.asks() as usize);
@@ -76,7 +83,9 @@ impl Calls {
             let memory = &mut operation.buffer[done..done + asks];
             let call = match operation.op {
                 Op::Read => self.file.read_at(memory, at),
+                Op::Write if is_durable => write_durably_at(&self.file, memory, at),
                 Op::Write => self.file.write_at(memory, at),
+                Op::Flush | Op::Other(_) => unreachable!("only reads and writes come here"),
             };
             if let Some(result) = progress.came(call.map_or_else(|e| errno(&e), |bytes| bytes as i64)) {
                 return (result, progress.is_short());

@@ -6,7 +6,7 @@ use iosonar_backend::{
 };
 use iosonar_os::blockdev::has_poll_queues;
 use iosonar_os::{Buffer, BufferPool, Clock, monotonic_ns};
-use iosonar_plan::{Engine, Extent, Nanos, Op, ShortPolicy, SimModel, UringOptions};
+use iosonar_plan::{Durability, Engine, Extent, Nanos, Op, ShortPolicy, SimModel, UringOptions};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::fs::File;
@@ -100,13 +100,27 @@ fn each_backend(test: impl Fn(&str, Box<dyn Backend>)) {
     }
 }
 
+/// Every fifth write is forced to stable storage, every seventh comes after a flush.
+fn durability(op: Op, token: u32) -> Durability {
+    Durability::NONE
+        .with(Durability::FUA, op.is_write() && token.is_multiple_of(5))
+        .with(Durability::PREFLUSH, op.is_write() && token.is_multiple_of(7))
+}
+
 fn operation(backend: &dyn Backend, token: u32, op: Op, block: u64) -> Operation {
     let mut buffer = Buffer::empty();
-    if backend.needs_buffers() {
+    let extent =
+        if op == Op::Flush { Extent::default() } else { Extent { offset: block * BLOCK, length: BLOCK } };
+    if backend.needs_buffers() && op.is_transfer() {
         buffer.set_len(BLOCK as usize);
         buffer.fill(token as u8);
     }
-    Operation { token: Token(token), op, extent: Extent { offset: block * BLOCK, length: BLOCK }, buffer }
+    Operation { token: Token(token), op, durability: durability(op, token), extent, buffer }
+}
+
+/// Reads, writes and flushes in turn.
+fn op_of(number: u32) -> Op {
+    [Op::Read, Op::Write, Op::Write, Op::Flush][number as usize % 4]
 }
 
 /// Keeps up to `DEPTH` in flight until `count` are done.
@@ -114,8 +128,7 @@ fn run(backend: &mut dyn Backend, count: u32) -> Vec<Completion> {
     let (mut done, mut pushed) = (Vec::new(), 0);
     while done.len() < count as usize {
         while pushed < count && pushed as usize - done.len() < DEPTH as usize {
-            let op = if pushed % 3 == 0 { Op::Read } else { Op::Write };
-            let operation = operation(backend, pushed, op, u64::from(pushed % 64));
+            let operation = operation(backend, pushed, op_of(pushed), u64::from(pushed % 64));
             backend.push(operation);
             pushed += 1;
         }
@@ -132,8 +145,9 @@ fn each_operation_completes_exactly_once_with_its_buffer() {
         assert_eq!(done.len(), 500, "{name}");
         assert_eq!(done.iter().map(|c| c.token).collect::<HashSet<_>>().len(), 500, "{name}");
         for c in &done {
-            assert_eq!((c.result, c.short), (BLOCK as i64, false), "{name}");
-            assert_eq!(c.buffer.len(), if backend.needs_buffers() { BLOCK as usize } else { 0 }, "{name}");
+            let bytes = if op_of(c.token.0).is_transfer() { BLOCK } else { 0 };
+            assert_eq!((c.result, c.short), (bytes as i64, false), "{name}");
+            assert_eq!(c.buffer.len(), if backend.needs_buffers() { bytes as usize } else { 0 }, "{name}");
             assert!(u32::from(c.worker) < DEPTH, "{name}");
         }
     });
@@ -167,7 +181,7 @@ fn without_waiting_nothing_waits_and_with_a_limit_it_is_kept() {
 
 /// Carries one operation out and waits for its end.
 fn once(backend: &mut dyn Backend, op: Op, extent: Extent, buffer: Buffer) -> Completion {
-    backend.push(Operation { token: Token(7), op, extent, buffer });
+    backend.push(Operation { token: Token(7), op, durability: Durability::NONE, extent, buffer });
     let mut done = Vec::new();
     while done.is_empty() {
         backend.reap(Wait::Until(Nanos(u64::MAX >> 1)), &mut done);
@@ -203,11 +217,16 @@ fn errors_agree(file: impl Fn() -> File, op: Op, extent: Extent) {
     let plain = match op {
         Op::Read => file().read_at(&mut buffer, extent.offset),
         Op::Write => file().write_at(&buffer, extent.offset),
+        _ => file().sync_data().map(|()| 0),
     };
     let want = plain.map_or_else(|e| -i64::from(e.raw_os_error().unwrap()), |bytes| bytes as i64);
     for short in [ShortPolicy::Complete, ShortPolicy::Record] {
         each_real_on(&file, short, DEPTH, |name, backend, pool| {
-            let done = once(backend, op, extent, pool.take(extent.length as usize).unwrap());
+            let buffer = match extent.length {
+                0 => Buffer::empty(),
+                length => pool.take(length as usize).unwrap(),
+            };
+            let done = once(backend, op, extent, buffer);
             // io_submit refuses what knows plain calls only, as /dev/full does.
             if name == "aio" && done.result == -i64::from(libc::EINVAL) && want == -i64::from(libc::ENOSPC) {
                 return;
@@ -231,6 +250,9 @@ fn errors_and_the_end_of_a_file_are_those_of_the_plain_calls() {
     errors_agree(uneven, Op::Read, whole);
     errors_agree(uneven, Op::Read, Extent { offset: BLOCK, length: BLOCK });
     errors_agree(uneven, Op::Read, Extent { offset: 9 * BLOCK, length: BLOCK });
+    // What has no cache cannot be flushed.
+    errors_agree(|| File::open("/dev/null").unwrap(), Op::Flush, Extent::default());
+    errors_agree(uneven, Op::Flush, Extent::default());
 }
 
 /// One block on the file system of the build, open for direct I/O.
@@ -266,7 +288,8 @@ fn nothing_is_lost_or_touched_when_a_backend_goes_with_requests_in_flight() {
             for token in 0..DEPTH {
                 let extent = Extent { offset: u64::from(token) * BLOCK, length: BLOCK };
                 let buffer = pool.take(BLOCK as usize).unwrap();
-                backend.push(Operation { token: Token(token), op: Op::Read, extent, buffer });
+                let (op, durability) = (Op::Read, Durability::NONE);
+                backend.push(Operation { token: Token(token), op, durability, extent, buffer });
             }
             backend.submit();
         },
@@ -321,7 +344,8 @@ fn a_request_that_never_ends_is_cancelled_when_its_ring_goes() {
         Uring::with(Setup { file, clock: clock(), depth: 1, short, pool: None }, RingOptions::default())
             .unwrap();
     let (extent, buffer) = (Extent { offset: 0, length: BLOCK }, Buffer::zeroed(BLOCK as usize));
-    uring.push(Operation { token: Token(0), op: Op::Read, extent, buffer });
+    let (op, durability) = (Op::Read, Durability::NONE);
+    uring.push(Operation { token: Token(0), op, durability, extent, buffer });
     let mut done = Vec::new();
     let start = std::time::Instant::now();
     for _ in 0..1000 {
@@ -344,7 +368,8 @@ fn completions_are_seen_by_a_thread_that_only_looks() {
             for token in 0..50 {
                 let buffer = pool.take(BLOCK as usize).unwrap();
                 let extent = Extent { offset: 0, length: BLOCK };
-                backend.push(Operation { token: Token(token), op: Op::Write, extent, buffer });
+                let (op, durability) = (Op::Write, Durability::NONE);
+                backend.push(Operation { token: Token(token), op, durability, extent, buffer });
                 backend.submit();
                 while done.is_empty() {
                     backend.reap(Wait::No, &mut done);
@@ -364,6 +389,7 @@ fn completions_are_seen_by_a_thread_that_only_looks() {
 #[derive(Debug, Clone)]
 struct Step {
     op: Op,
+    durability: Durability,
     within: Extent,
     byte: u8,
 }
@@ -372,10 +398,13 @@ const CELL: u64 = 4 * BLOCK;
 
 fn step() -> impl Strategy<Value = Step> {
     let within = (0..CELL).prop_flat_map(|offset| (Just(offset), 1..=(CELL - offset)));
-    (any::<bool>(), within, any::<u8>()).prop_map(|(reads, (offset, length), byte)| Step {
-        op: if reads { Op::Read } else { Op::Write },
-        within: Extent { offset, length },
-        byte,
+    (0u8..6, within, any::<u8>()).prop_map(|(kind, (offset, length), byte)| match kind {
+        0 => Step { op: Op::Flush, durability: Durability::NONE, within: Extent::default(), byte },
+        1 | 2 => Step { op: Op::Read, durability: Durability::NONE, within: Extent { offset, length }, byte },
+        _ => {
+            let durability = Durability::of_bits(kind - 3);
+            Step { op: Op::Write, durability, within: Extent { offset, length }, byte }
+        }
     })
 }
 
@@ -386,12 +415,16 @@ fn differs_from_model(backend: &mut dyn Backend, pool: &mut BufferPool, file: &F
         for (cell, step) in batch.iter().enumerate() {
             let extent =
                 Extent { offset: cell as u64 * CELL + step.within.offset, length: step.within.length };
-            let mut buffer = pool.take(extent.length as usize).unwrap();
+            let mut buffer = match step.op {
+                Op::Flush => Buffer::empty(),
+                _ => pool.take(extent.length as usize).unwrap(),
+            };
             buffer.fill(step.byte);
             if step.op == Op::Write {
                 model[extent.offset as usize..extent.end() as usize].fill(step.byte);
             }
-            backend.push(Operation { token: Token(cell as u32), op: step.op, extent, buffer });
+            let Step { op, durability, .. } = *step;
+            backend.push(Operation { token: Token(cell as u32), op, durability, extent, buffer });
         }
         let mut done = Vec::new();
         while done.len() < batch.len() {
@@ -402,7 +435,9 @@ fn differs_from_model(backend: &mut dyn Backend, pool: &mut BufferPool, file: &F
             let start = u64::from(c.token.0) * CELL + step.within.offset;
             assert_eq!((c.result, c.short), (step.within.length as i64, false));
             assert_eq!(*c.buffer, model[start as usize..(start + step.within.length) as usize]);
-            pool.give(c.buffer);
+            if step.op != Op::Flush {
+                pool.give(c.buffer);
+            }
         }
     }
     let mut bytes = vec![0; model.len()];

@@ -136,8 +136,8 @@ impl Payloads {
     /// Memory for a request, with any content.
     fn buffer(&mut self, content: Content) -> Option<Buffer> {
         match &mut self.pool {
-            Some(pool) => pool.take(content.extent.length as usize),
-            None => Some(Buffer::empty()),
+            Some(pool) if content.op.is_transfer() => pool.take(content.extent.length as usize),
+            _ => Some(Buffer::empty()),
         }
     }
 
@@ -187,7 +187,7 @@ impl Payloads {
     }
 
     pub(crate) fn give(&mut self, buffer: Buffer) {
-        if let Some(pool) = &mut self.pool {
+        if let Some(pool) = self.pool.as_mut().filter(|_| !buffer.is_empty()) {
             pool.give(buffer);
         }
     }

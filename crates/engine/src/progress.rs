@@ -109,8 +109,8 @@ impl Gauge {
             Outcome::Cancelled => {}
         }
         add(&self.bytes, record.result.max(0) as u64);
-        if let Some(response) = record.response() {
-            let class = if record.is_pushed() { CLASSES - 1 } else { record.op as usize };
+        if let (Some(response), true) = (record.response(), record.op.is_transfer()) {
+            let class = if record.is_pushed() { CLASSES - 1 } else { record.op.direction().index() };
             // First the longest: it bounds what is shown of the histogram.
             let longest = &self.longest_ns[class];
             if response.0 > longest.load(Relaxed) {

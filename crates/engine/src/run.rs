@@ -102,6 +102,7 @@ impl Prepared {
             ended_early: None,
             issued_hash: String::new(),
             hole_bytes: claimed.looked.hole_bytes(),
+            left_out_flushes: jobs.iter().map(|(_, job)| job.workload.left_out_flushes()).sum(),
             checks: None,
         }
     }

@@ -591,7 +591,8 @@ impl<'a> Worker<'a> {
             .with(Marks::WRAPPED, placed.wrapped)
             .with(Marks::AT_BORDER, placed.at_border)
             .with(Marks::ROUNDED, placed.rounded)
-            .with(Marks::RAMP, item.ramp);
+            .with(Marks::RAMP, item.ramp)
+            .with_durability(item.durability);
         let due = item.due.map(|due| Nanos(due.0.saturating_add(self.start.0)));
         let facts = Origin { load_time: item.load_time, requested: item.extent, marks };
         let (sequence, op, extent) = (item.sequence, item.op, placed.extent);
@@ -688,10 +689,11 @@ impl<'a> Worker<'a> {
     fn push(&mut self, slot: Slot, buffer: Buffer, now: Nanos) {
         let Issue { request, due, .. } = self.scheduler.issued(slot);
         let (sequence, op, extent) = (request.sequence, request.op, request.extent);
+        let durability = request.facts.marks.durability();
         self.gauge.set_late(now.saturating_sub(*due));
         let stream = u64::from(self.settings.phase) << 32 | u64::from(self.pass);
-        self.tally.issued.add(stream, sequence, op, extent);
-        self.backend.push(Operation { token: Token(slot.0), op, extent, buffer });
+        self.tally.issued.add(stream, sequence, op, durability, extent);
+        self.backend.push(Operation { token: Token(slot.0), op, durability, extent, buffer });
     }
 
     /// What a request that waited for a conflict is marked as.

@@ -62,6 +62,7 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: b
             pace: LoadPace::Original,
             backward: Backward::Refuse,
             skip_bad: false,
+            flush: Default::default(),
         })
     };
     let passes = 1 + u32::from(dice.one_in(4));

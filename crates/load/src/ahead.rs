@@ -123,7 +123,7 @@ fn send(answer: &mut Sender<Answer>, mut item: Answer) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_plan::{Extent, Op};
+    use iosonar_plan::{Durability, Extent, Op};
 
     struct Counter(u64);
 
@@ -138,6 +138,7 @@ mod tests {
                 load_time,
                 due,
                 op: Op::Read,
+                durability: Durability::NONE,
                 extent,
                 ramp: false,
             }))

@@ -81,7 +81,7 @@ fn mixed(spec: &Spec, rate: u64, out: &mut impl Write) -> Result<u64> {
         let sector = match op {
             Op::Read if random.below(100) < 80 => random.below(hot),
             Op::Read => random.below(spec.sectors),
-            Op::Write => {
+            _ => {
                 // A streak goes on where the last write ended, seven times of eight.
                 streak = if random.below(8) == 0 { random.below(spec.sectors) } else { streak };
                 streak
@@ -116,6 +116,7 @@ mod tests {
             pace: LoadPace::Original,
             backward: Backward::Refuse,
             skip_bad: false,
+            flush: Default::default(),
         }
     }
 

@@ -13,7 +13,9 @@ use crate::share::Share;
 use crate::sizes::Sizes;
 use crate::timetable::Timetable;
 use crate::{Item, Source};
-use iosonar_plan::{AtEnd, Decimal, Extent, Generator, Nanos, Op, Order, ReadMix, Sharing, Space};
+use iosonar_plan::{
+    AtEnd, Decimal, Durability, Extent, Generator, Nanos, Op, Order, ReadMix, Sharing, Space,
+};
 use std::sync::Arc;
 
 /// Why a generated workload cannot be laid over a target.
@@ -249,7 +251,8 @@ impl Generated {
             }
             true => self.special(time.max(now))?,
         };
-        Some(Item { sequence, load_time: time, due, op, extent, ramp: time < shape.ramp })
+        let durability = Durability::NONE;
+        Some(Item { sequence, load_time: time, due, op, durability, extent, ramp: time < shape.ramp })
     }
 
     /// Operation and place of a request that takes more than its number to know; none when its pass is over.

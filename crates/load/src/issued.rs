@@ -1,7 +1,7 @@
 //! A hash of what was issued, which does not depend on who issued it, nor when, nor in which order.
 
 use crate::draws::{fold, mix};
-use iosonar_plan::{Extent, Op};
+use iosonar_plan::{Durability, Extent, Op};
 
 /// Hash over a set of requests: the sum of a hash of each (an incremental multiset hash after Bellare and Micciancio,
 /// 1997, in 64 bits: against accidents, not against adversaries). Jobs keep one each and merge them at the end; a run
@@ -15,12 +15,16 @@ pub struct IssuedHash {
 impl IssuedHash {
     /// Counts a request in. `stream` is that of its source, and tells targets and passes apart.
     #[inline]
-    pub fn add(&mut self, stream: u64, sequence: u64, op: Op, extent: Extent) {
+    pub fn add(&mut self, stream: u64, sequence: u64, op: Op, durability: Durability, extent: Extent) {
+        // Zero for plain reads and writes, so that their hashes are those of versions which knew nothing else.
+        let beyond =
+            if op.is_transfer() { 0 } else { u64::from(op.code()) } << 2 | u64::from(durability.bits());
+        let beyond = if beyond == 0 { 0 } else { mix(beyond) };
         let op = u64::from(op == Op::Write);
         let what = fold(stream ^ 0x243f_6a88_85a3_08d3, sequence ^ 0x1319_8a2e_0370_7344);
         let place =
             fold(extent.offset ^ 0xa409_3822_299f_31d0, (extent.length << 1 | op) ^ 0x082e_fa98_ec4e_6c89);
-        self.sum = self.sum.wrapping_add(mix(what ^ place.rotate_left(32)));
+        self.sum = self.sum.wrapping_add(mix(what ^ place.rotate_left(32) ^ beyond));
         self.count += 1;
     }
 
@@ -57,7 +61,8 @@ mod tests {
 
     fn of(requests: &[(u64, u64, Op, Extent)]) -> u64 {
         let mut hash = IssuedHash::default();
-        requests.iter().for_each(|(stream, sequence, op, extent)| hash.add(*stream, *sequence, *op, *extent));
+        let none = Durability::NONE;
+        requests.iter().for_each(|(s, sequence, op, extent)| hash.add(*s, *sequence, *op, none, *extent));
         hash.value()
     }
 
@@ -75,6 +80,19 @@ mod tests {
             of(&[(0, 1, Op::Read, BLOCK), (0, 1, Op::Read, BLOCK)]),
         ];
         assert_eq!(hashes.iter().collect::<BTreeSet<_>>().len(), hashes.len());
+    }
+
+    #[test]
+    fn operations_and_what_writes_ask_for_count() {
+        let all = [Durability::NONE, Durability::FUA, Durability::PREFLUSH];
+        let of = |op, durability| {
+            let mut hash = IssuedHash::default();
+            hash.add(0, 1, op, durability, BLOCK);
+            hash.value()
+        };
+        let mut hashes: BTreeSet<u64> = all.iter().map(|durability| of(Op::Write, *durability)).collect();
+        hashes.extend([of(Op::Read, all[0]), of(Op::Flush, all[0]), of(Op::of_code(9).unwrap(), all[0])]);
+        assert_eq!(hashes.len(), 6);
     }
 
     #[test]
@@ -98,7 +116,8 @@ mod tests {
         let mut merged = IssuedHash::default();
         for part in [odd, even] {
             let mut hash = IssuedHash::default();
-            part.iter().for_each(|(stream, sequence, op, extent)| hash.add(*stream, *sequence, *op, *extent));
+            let none = Durability::NONE;
+            part.iter().for_each(|(s, sequence, op, extent)| hash.add(*s, *sequence, *op, none, *extent));
             merged.merge(hash);
         }
         assert_eq!((merged.value(), merged.count()), (of(&requests), 100));

@@ -1,7 +1,7 @@
 //! A workload of which everything is known that can be known before its first request.
 
 use crate::{Facts, Listed};
-use iosonar_plan::{Decimal, Generator, LoadPace, Nanos, Op, TraceReplay};
+use iosonar_plan::{Decimal, FlushPolicy, Generator, LoadPace, Nanos, Op, TraceReplay};
 use std::sync::Arc;
 
 /// A workload and what was found out about it.
@@ -31,6 +31,16 @@ impl Known {
     /// What the scan of a recorded load has counted.
     pub fn facts(&self) -> Option<&Facts> {
         if let Known::Trace(_, facts) = self { facts.as_ref() } else { None }
+    }
+
+    /// Flushes, and writes with FUA or a preflush, that the plan leaves out or makes plain; 0 where nobody knows.
+    pub fn left_out_flushes(&self) -> u64 {
+        match self {
+            Known::Trace(TraceReplay { flush: FlushPolicy::Drop, .. }, Some(facts)) => {
+                facts.flushes + facts.durable_writes
+            }
+            _ => 0,
+        }
     }
 
     /// Whether anything is written; where nobody knows, it may be.

@@ -38,7 +38,7 @@ pub use recorded::{BackShift, LoadError, Notice, Recorded, Told};
 pub use scan::{Facts, scan};
 pub use text::{Opened, Text};
 
-use iosonar_plan::{Extent, Nanos, Op};
+use iosonar_plan::{Durability, Extent, Nanos, Op};
 
 /// A request of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +49,11 @@ pub struct Item {
     pub load_time: Nanos,
     /// When it is due, counted from the start of the pass; none: as soon as there is room.
     pub due: Option<Nanos>,
-    /// Read or write.
+    /// What it does.
     pub op: Op,
-    /// Where, before it is brought onto the target.
+    /// What a write asks for beyond its data.
+    pub durability: Durability,
+    /// Where, before it is brought onto the target. A flush has no place and no length.
     pub extent: Extent,
     /// Whether it belongs to the ramp, which figures leave out.
     pub ramp: bool,

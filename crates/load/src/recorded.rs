@@ -4,7 +4,7 @@ use crate::filter::{FilterError, Filtered, Room};
 use crate::sort::Sorter;
 use crate::text::{Lines, Tell, Text};
 use crate::{Item, Source};
-use iosonar_plan::{Backward, LoadPace, Nanos, TraceReplay};
+use iosonar_plan::{Backward, Durability, FlushPolicy, LoadPace, Nanos, TraceReplay};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{BadLine, ReadError};
 use std::path::Path;
@@ -197,6 +197,15 @@ impl Ordered {
     }
 }
 
+/// A request as it is replayed; none for a flush that is left out.
+pub(crate) fn kept(flush: FlushPolicy, request: TimedRequest) -> Option<TimedRequest> {
+    match flush {
+        FlushPolicy::Issue => Some(request),
+        FlushPolicy::Drop if !request.op.is_transfer() => None,
+        FlushPolicy::Drop => Some(TimedRequest { durability: Durability::NONE, ..request }),
+    }
+}
+
 /// A recorded load, replayed: what its filters leave, window, time from the first request on, speed or as soon as possible.
 pub struct Recorded {
     input: Ordered,
@@ -260,6 +269,7 @@ impl Recorded {
             load_time: request.time,
             due: Some(due),
             op: request.op,
+            durability: request.durability,
             extent: request.extent,
             ramp: false,
         }
@@ -273,7 +283,11 @@ impl Source for Recorded {
         }
         while !self.ended {
             match self.next_timed()? {
-                Some(r) if self.load.window.contains(r.time) => return Ok(Some(self.item(r))),
+                Some(r) if self.load.window.contains(r.time) => {
+                    if let Some(r) = kept(self.load.flush, r) {
+                        return Ok(Some(self.item(r)));
+                    }
+                }
                 Some(r) if self.load.window.is_behind(r.time) => self.ended = true,
                 Some(_) => {}
                 None => self.ended = true,
@@ -302,6 +316,7 @@ mod tests {
             pace: LoadPace::Original,
             backward,
             skip_bad: false,
+            flush: Default::default(),
         }
     }
 
@@ -393,6 +408,28 @@ mod tests {
         // The integral of 1 + t is t + t²/2.
         let dues: Vec<u64> = run(&text, &load).unwrap().iter().map(|i| i.0 / MS).collect();
         assert_eq!(dues, [0, 732, 1236, 1645]);
+    }
+
+    #[test]
+    fn flushes_come_at_their_places_or_are_left_out() {
+        let text =
+            "0 ; 8 ; 8 ; W ; 0 ; 0\n# flush ; 1\n# not a request\n1 ; 16 ; 8 ; WPF ; 0 ; 0\n# flush ; 2.5\n";
+        let of = |flush| {
+            let load = TraceReplay { flush, ..load(Backward::Refuse) };
+            let mut source = Recorded::new(Text::of(text), &load, |_| {}).unwrap();
+            let mut items = Vec::new();
+            while let Some(i) = source.next(Nanos(0)).unwrap() {
+                assert_eq!(i.sequence, items.len() as u64);
+                items.push((i.op.letter(), i.due.unwrap().0 / MS, i.extent.length, i.durability.bits()));
+            }
+            let facts = crate::scan(Text::of(text), &load, &Room::default(), |_| {}).unwrap();
+            assert_eq!((facts.requests, facts.flushes, facts.durable_writes), (items.len() as u64, 2, 1));
+            items
+        };
+        let both = Durability::FUA.with(Durability::PREFLUSH, true).bits();
+        let want = [('W', 0, 4096, 0), ('F', 1000, 0, 0), ('W', 1000, 4096, both), ('F', 2500, 0, 0)];
+        assert_eq!(of(FlushPolicy::Issue), want);
+        assert_eq!(of(FlushPolicy::Drop), [('W', 0, 4096, 0), ('W', 1000, 4096, 0)]);
     }
 
     #[test]

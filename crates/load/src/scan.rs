@@ -2,9 +2,9 @@
 
 use crate::demand::Demand;
 use crate::filter::Room;
-use crate::recorded::{LoadError, Notice, Ordered, Told};
+use crate::recorded::{LoadError, Notice, Ordered, Told, kept};
 use crate::text::Text;
-use iosonar_plan::{Nanos, TraceReplay};
+use iosonar_plan::{Direction, Nanos, SECTOR, TraceReplay};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -17,6 +17,10 @@ pub struct Facts {
     pub reads: u64,
     /// Writes among them.
     pub writes: u64,
+    /// Flushes inside the window, issued or not.
+    pub flushes: u64,
+    /// Writes with FUA or a preflush inside the window, issued so or not.
+    pub durable_writes: u64,
     /// Highest end in bytes inside the window, before wrapping.
     pub max_end: u64,
     /// Longest request inside the window, in bytes.
@@ -59,8 +63,14 @@ pub fn scan(
         facts.all_requests += 1;
         facts.load_end = facts.load_end.max(request.time);
         if load.window.contains(request.time) {
+            facts.durable_writes += u64::from(!request.durability.is_none());
+            match request.op.direction() {
+                Direction::Read => facts.reads += 1,
+                Direction::Write => facts.writes += 1,
+                Direction::Other => facts.flushes += 1,
+            }
+            let Some(request) = kept(load.flush, request) else { continue };
             facts.requests += 1;
-            *if request.op.is_write() { &mut facts.writes } else { &mut facts.reads } += 1;
             facts.max_end = facts.max_end.max(request.extent.end());
             facts.max_length = facts.max_length.max(request.extent.length);
             facts.first = facts.first.min(request.time);
@@ -69,6 +79,8 @@ pub fn scan(
         }
     }
     facts.first = facts.first.min(facts.last);
+    // Flushes alone need no memory for data; a buffer has at least a sector.
+    facts.max_length = facts.max_length.max(if facts.requests > 0 { SECTOR } else { 0 });
     let (bad_lines, back_shifts) = (told.bad_lines.load(Relaxed), told.back_shifts.load(Relaxed));
     Ok(Facts { bad_lines, back_shifts, held_bytes: room.held_bytes(), ..facts })
 }

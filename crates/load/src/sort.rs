@@ -1,6 +1,6 @@
 //! Sorting a load by time in bounded memory: sorted runs in one unnamed temporary file, merged while read.
 
-use iosonar_plan::{Extent, Nanos, Op};
+use iosonar_plan::{Extent, Nanos};
 use iosonar_trace::TimedRequest;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -111,17 +111,19 @@ fn encode(r: &TimedRequest) -> [u8; BYTES] {
     for (i, word) in [r.line, r.time.0, r.extent.offset, r.extent.length].into_iter().enumerate() {
         bytes[i * 8..i * 8 + 8].copy_from_slice(&word.to_le_bytes());
     }
-    bytes[32] = u8::from(r.op.is_write());
+    bytes[32] = r.packed_op();
     bytes
 }
 
 /// What replaying needs: a result's own delay and latency are not kept.
 fn decode(bytes: &[u8; BYTES]) -> TimedRequest {
     let word = |i: usize| u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("eight bytes"));
+    let (op, durability) = TimedRequest::unpacked_op(bytes[32]);
     TimedRequest {
         line: word(0),
         time: Nanos(word(1)),
-        op: if bytes[32] == 1 { Op::Write } else { Op::Read },
+        op,
+        durability,
         extent: Extent { offset: word(2), length: word(3) },
         pushed: false,
         delay: Nanos(0),
@@ -132,6 +134,7 @@ fn decode(bytes: &[u8; BYTES]) -> TimedRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iosonar_plan::{Durability, Op};
     use proptest::prelude::*;
 
     proptest! {
@@ -140,7 +143,8 @@ mod tests {
             let request = |(i, time): (usize, &u64)| TimedRequest {
                 line: i as u64,
                 time: Nanos(*time),
-                op: if i % 3 == 0 { Op::Write } else { Op::Read },
+                op: [Op::Write, Op::Read, Op::Flush][i % 3],
+                durability: Durability::NONE.with(Durability::FUA, i % 6 == 0),
                 extent: Extent { offset: i as u64 * 7, length: 512 },
                 pushed: false,
                 delay: Nanos(0),

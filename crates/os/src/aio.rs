@@ -13,6 +13,8 @@ use std::time::Duration;
 /// `IOCB_CMD_PREAD` and `IOCB_CMD_PWRITE`.
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
+/// `IOCB_CMD_FDSYNC`, since Linux 4.18.
+const FDSYNC: u16 = 3;
 
 /// What the kernel writes into its ring, if the layout is the one that is known here.
 const MAGIC: u32 = 0xa10a_10a1;
@@ -152,14 +154,23 @@ fn explain(error: io::Error) -> io::Error {
 // which has the slot as data; a refused call was not begun. Staged calls are known to nobody but us.
 unsafe impl Queue for Aio {
     unsafe fn stage(&mut self, slot: u32, call: Call) -> bool {
-        self.calls[slot as usize] = Iocb {
-            data: u64::from(slot),
-            opcode: if call.direction == Direction::Read { PREAD } else { PWRITE },
-            file: self.file.as_raw_fd() as u32,
-            memory: call.memory.expose_provenance() as u64,
-            bytes: u64::from(call.length),
-            offset: call.offset as i64,
-            ..Iocb::default()
+        let blank = Iocb { data: u64::from(slot), file: self.file.as_raw_fd() as u32, ..Iocb::default() };
+        let opcode = match call.direction {
+            Direction::Read => PREAD,
+            Direction::Write => PWRITE,
+            Direction::Flush => FDSYNC,
+        };
+        self.calls[slot as usize] = match call.direction {
+            // A flush must name neither memory nor place.
+            Direction::Flush => Iocb { opcode, ..blank },
+            _ => Iocb {
+                opcode,
+                rw_flags: if call.durable { libc::RWF_DSYNC as u32 } else { 0 },
+                memory: call.memory.expose_provenance() as u64,
+                bytes: u64::from(call.length),
+                offset: call.offset as i64,
+                ..blank
+            },
         };
         self.staged.push(slot);
         true

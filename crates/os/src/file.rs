@@ -1,8 +1,9 @@
-//! Space of files.
+//! Space of files, and writes that do not stay in a cache.
 
 use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::{ReadWriteFlags, pwritev2};
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSlice};
 
 /// Allocates the first `bytes` bytes of a file without changing its length (`fallocate(2)`).
 ///
@@ -10,6 +11,14 @@ use std::io;
 /// The file system cannot, or is full.
 pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes)?)
+}
+
+/// Writes at a place, as `pwrite(2)`; what was written is on stable storage when this returns (`RWF_DSYNC`).
+///
+/// # Errors
+/// Those of pwritev2(2).
+pub fn write_durably_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    Ok(pwritev2(file, &[IoSlice::new(bytes)], offset, ReadWriteFlags::DSYNC)?)
 }
 
 /// Bytes that this user may still write to the file system of an open file.

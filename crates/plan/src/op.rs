@@ -2,38 +2,163 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(into = "String", try_from = "String")]
 pub enum Op {
     /// Transfers data from the target.
     Read,
     /// Transfers data to the target.
     Write,
+    /// Empties the target's write cache. It transfers no data and has no place.
+    Flush,
+    /// An operation that this version does not know, of an archive that a later version wrote: the number of its word
+    /// among those that this process has met.
+    Other(u8),
 }
 
-impl Op {
-    /// Every operation, in the order in which tables and legends show them.
-    pub const ALL: [Op; 2] = [Op::Read, Op::Write];
+/// What statistics index by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    /// Data comes from the target.
+    Read,
+    /// Data goes to the target.
+    Write,
+    /// No data is transferred: flushes, and whatever this version does not know.
+    Other,
+}
 
-    /// `R` or `W`, as in loads and traces.
+impl Direction {
+    /// Every direction, in the order of tables.
+    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Other];
+
+    /// `read`, `write` or `other`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+            Direction::Other => "other",
+        }
+    }
+
+    /// Its place in a table of all three.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Words of operations that this version does not know, in the order in which they were met. They are kept for as long as
+/// the process runs, so that [`Op`] stays as small as a number.
+static OTHERS: [OnceLock<Box<str>>; OTHERS_MOST] = [const { OnceLock::new() }; OTHERS_MOST];
+const OTHERS_MOST: usize = 128;
+
+/// Longest word of an operation. Archives hold such words as 16 bytes at most.
+const WORD_MOST: usize = 16;
+
+/// Highest number of an operation in a log. Those of later versions lie below it, too; higher ones are damage.
+const CODE_MOST: u8 = 15;
+
+/// Operations that this version knows.
+const KNOWN: [Op; 3] = [Op::Read, Op::Write, Op::Flush];
+
+impl Op {
+    /// The operations that transfer data, in the order in which tables and legends show them.
+    pub const TRANSFERS: [Op; 2] = [Op::Read, Op::Write];
+
+    /// The operation of a number in the log of an archive; `None` if that is none.
+    pub fn of_code(code: u8) -> Option<Op> {
+        let known = KNOWN.get(usize::from(code)).copied();
+        known.or_else(|| if code <= CODE_MOST { Op::other(&format!("op-{code}")) } else { None })
+    }
+
+    /// Its number in the log of an archive, at most 15. One that is known by its word alone has the highest.
+    pub fn code(self) -> u8 {
+        match self {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Flush => 2,
+            Op::Other(_) => self
+                .name()
+                .strip_prefix("op-")
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(CODE_MOST)
+                .min(CODE_MOST),
+        }
+    }
+
+    /// The operation of a word; `None` for what is no word, or if too many different unknown ones were met.
+    pub fn named(word: &str) -> Option<Op> {
+        KNOWN.into_iter().find(|op| op.name() == word).or_else(|| Op::other(word))
+    }
+
+    fn other(word: &str) -> Option<Op> {
+        let is_word = word.starts_with(|c: char| c.is_ascii_lowercase())
+            && (4..=WORD_MOST).contains(&word.len())
+            && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        if !is_word {
+            return None;
+        }
+        // The first free place takes the word.
+        let place = |known: &OnceLock<Box<str>>| &**known.get_or_init(|| word.into()) == word;
+        OTHERS.iter().position(place).map(|number| Op::Other(number as u8))
+    }
+
+    /// Its place in tables that list all operations: those that this version knows, then the others.
+    pub fn index(self) -> usize {
+        match self {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Flush => 2,
+            Op::Other(number) => KNOWN.len() + usize::from(number),
+        }
+    }
+
+    /// The operation of such a place.
+    pub fn of_index(index: usize) -> Option<Op> {
+        let other =
+            index.checked_sub(KNOWN.len()).filter(|n| OTHERS.get(*n).is_some_and(|w| w.get().is_some()));
+        KNOWN.get(index).copied().or_else(|| other.map(|number| Op::Other(number as u8)))
+    }
+
+    /// `R`, `W` or `F`, as in loads and traces; `?` for what is unknown.
     pub fn letter(self) -> char {
         match self {
             Op::Read => 'R',
             Op::Write => 'W',
+            Op::Flush => 'F',
+            Op::Other(_) => '?',
         }
     }
 
-    /// `read` or `write`.
+    /// Its word in archives and tables.
     pub fn name(self) -> &'static str {
         match self {
             Op::Read => "read",
             Op::Write => "write",
+            Op::Flush => "flush",
+            Op::Other(number) => {
+                OTHERS.get(usize::from(number)).and_then(|w| w.get()).map_or("other", |word| word)
+            }
         }
     }
 
-    /// Whether this changes the target.
+    /// What statistics index it by.
+    pub fn direction(self) -> Direction {
+        match self {
+            Op::Read => Direction::Read,
+            Op::Write => Direction::Write,
+            Op::Flush | Op::Other(_) => Direction::Other,
+        }
+    }
+
+    /// Whether it transfers data, so that it has a place and bytes.
+    pub fn is_transfer(self) -> bool {
+        matches!(self, Op::Read | Op::Write)
+    }
+
+    /// Whether it transfers data to the target.
     pub fn is_write(self) -> bool {
         self == Op::Write
     }
@@ -42,5 +167,95 @@ impl Op {
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl From<Op> for String {
+    fn from(op: Op) -> String {
+        op.name().into()
+    }
+}
+
+impl TryFrom<String> for Op {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Op, String> {
+        Op::named(&word).ok_or_else(|| format!("'{word}' is no operation"))
+    }
+}
+
+/// What a write asks for beyond its data: a small set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Durability(u8);
+
+impl Durability {
+    /// Nothing: its data may stay in the target's write cache.
+    pub const NONE: Durability = Durability(0);
+    /// Its data is on stable storage when it completes (FUA, force unit access).
+    pub const FUA: Durability = Durability(1);
+    /// The target's write cache is emptied before it.
+    pub const PREFLUSH: Durability = Durability(2);
+
+    /// Whether all of `other` is in here.
+    pub const fn has(self, other: Durability) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Adds `other` if `on`.
+    #[must_use]
+    pub const fn with(self, other: Durability, on: bool) -> Durability {
+        if on { Durability(self.0 | other.0) } else { self }
+    }
+
+    /// Whether it asks for nothing.
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// As a number below 4.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The set of such a number; what is beyond 3 is ignored.
+    pub const fn of_bits(bits: u8) -> Durability {
+        Durability(bits & 3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_numbers_come_back() {
+        for op in KNOWN {
+            assert_eq!((Op::named(op.name()), Op::of_code(op.code())), (Some(op), Some(op)));
+            assert_eq!(Op::of_index(op.index()), Some(op));
+        }
+        let truncate = Op::named("truncate").unwrap();
+        assert_eq!((truncate.name(), truncate.direction()), ("truncate", Direction::Other));
+        assert_eq!(Op::named("truncate"), Some(truncate));
+        assert_eq!(Op::of_index(truncate.index()), Some(truncate));
+        let later = Op::of_code(9).unwrap();
+        assert_eq!((later.name(), later.code()), ("op-9", 9));
+        assert_eq!((truncate.code(), Op::of_code(16)), (15, None));
+        for bad in ["", "Read", "op\n17", "a-word-that-is-too-long", "rea"] {
+            assert_eq!(Op::named(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn an_operation_is_a_word_in_json_and_toml() {
+        #[derive(Serialize, Deserialize, PartialEq, Debug)]
+        struct Holder {
+            op: Op,
+        }
+        for op in [Op::Read, Op::Flush, Op::named("allocate").unwrap()] {
+            let text = toml::to_string(&Holder { op }).unwrap();
+            assert_eq!(text, format!("op = \"{}\"\n", op.name()));
+            assert_eq!(toml::from_str::<Holder>(&text).unwrap(), Holder { op });
+        }
+        assert!(toml::from_str::<Holder>("op = \"?\"").is_err());
     }
 }

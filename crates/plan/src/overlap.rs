@@ -20,13 +20,15 @@ pub enum Strong {
 }
 
 impl Strong {
-    /// Whether `a` and `b` conflict when they overlap in place and time. Symmetric.
+    /// Whether `a` and `b` conflict when they overlap in place and time. Symmetric. What transfers no data has no place, and
+    /// conflicts with nothing.
     pub fn conflict(self, a: Op, b: Op) -> bool {
-        match self {
+        let is_strong = match self {
             Strong::WriteWrite => a.is_write() && b.is_write(),
             Strong::AnyWrite => a.is_write() || b.is_write(),
             Strong::Every => true,
-        }
+        };
+        is_strong && a.is_transfer() && b.is_transfer()
     }
 }
 

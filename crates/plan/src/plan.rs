@@ -212,6 +212,7 @@ pub(crate) mod tests {
                         pace: LoadPace::Original,
                         backward: Backward::Sort,
                         skip_bad: true,
+                        flush: FlushPolicy::Drop,
                     }),
                 ),
                 Job::new(

@@ -1,5 +1,6 @@
 //! What a target is asked for, and when each request is due.
 
+use crate::strict::is_default;
 use crate::version1::Series;
 use crate::{Generator, Nanos, Pace, Pipeline, Rising, Speed};
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,20 @@ pub struct TraceReplay {
     /// Skip lines that are no requests but look like one, instead of refusing the load.
     #[serde(default)]
     pub skip_bad: bool,
+    /// Whether its flushes, and FUA and preflush of its writes, are issued as recorded.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub flush: FlushPolicy,
+}
+
+/// What a replay does with flushes of the load, and with FUA and preflush of its writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlushPolicy {
+    /// Issue them as recorded.
+    #[default]
+    Issue,
+    /// Leave flushes out, and make plain writes of those with FUA or a preflush.
+    Drop,
 }
 
 /// Half-open window of a load's own time: `start ≤ t < end`.

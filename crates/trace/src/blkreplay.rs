@@ -6,7 +6,7 @@
 use crate::digits::Line as TextLine;
 use crate::text::explain;
 use crate::{TimedRequest, quick};
-use iosonar_plan::{Extent, Nanos, Op, SECTOR};
+use iosonar_plan::{Durability, Extent, Nanos, Op, SECTOR};
 use std::io::{BufRead, Read, Write};
 
 /// Longest line that is read; a longer one is no text anybody wrote.
@@ -112,9 +112,15 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
+/// How the line of a flush begins. It is a comment to readers that do not know it, such as blkreplay's own.
+const FLUSH: [&str; 2] = ["#", "flush"];
+
 /// Reads one line.
 pub fn parse_line(line: u64, text: &str) -> Line {
     let text = text.trim();
+    if let Some(flush) = parse_flush(line, text) {
+        return Line::Request(flush);
+    }
     if !looks_like_request(text) {
         return Line::Text;
     }
@@ -145,7 +151,7 @@ fn parse_request(line: u64, text: &str) -> Result<TimedRequest, String> {
     let time = parse_time(column("the time")?).map_err(|why| format!("the time {why}"))?;
     let sector = parse_count("the sector", column("the sector")?)?;
     let length = parse_count("the length", column("the length")?)?;
-    let (op, pushed) = parse_op(column("the operation (R or W)")?)?;
+    let (op, durability, pushed) = parse_op(column("the operation (R or W)")?)?;
     if length == 0 {
         return Err("the length is 0".into());
     }
@@ -154,7 +160,20 @@ fn parse_request(line: u64, text: &str) -> Result<TimedRequest, String> {
     // Loads carry 0.0 here, or nothing; a result carries what was measured.
     let mut measured = || columns.next().and_then(|c| parse_time(c).ok()).unwrap_or_default();
     let (delay, latency) = (measured(), measured());
-    Ok(TimedRequest { line, time, op, extent, pushed, delay, latency })
+    Ok(TimedRequest { line, time, op, durability, extent, pushed, delay, latency })
+}
+
+/// A flush: `# flush ; time ; delay ; latency`. What only looks like it is a comment.
+fn parse_flush(line: u64, text: &str) -> Option<TimedRequest> {
+    let mut columns = text.split(';').map(str::trim);
+    if !columns.next()?.split_ascii_whitespace().eq(FLUSH) {
+        return None;
+    }
+    let time = parse_time(columns.next()?).ok()?;
+    let mut measured = || columns.next().map_or(Some(Nanos(0)), |c| parse_time(c).ok());
+    let (delay, latency) = (measured()?, measured()?);
+    let (op, durability, extent) = (Op::Flush, Durability::NONE, Extent::default());
+    Some(TimedRequest { line, time, op, durability, extent, pushed: false, delay, latency })
 }
 
 fn parse_count(name: &str, text: &str) -> Result<u64, String> {
@@ -170,16 +189,23 @@ fn parse_count(name: &str, text: &str) -> Result<u64, String> {
     }
 }
 
-fn parse_op(text: &str) -> Result<(Op, bool), String> {
+fn parse_op(text: &str) -> Result<(Op, Durability, bool), String> {
     // A write that first flushes (FWS, FWFS) carries data: it is a write.
-    let letters = text.strip_prefix('F').filter(|rest| rest.starts_with('W')).unwrap_or(text);
+    let rest = text.strip_prefix('F').filter(|rest| rest.starts_with('W'));
+    let letters = rest.unwrap_or(text);
+    let durability = || {
+        let behind: String = letters.chars().skip(1).take_while(char::is_ascii_alphabetic).collect();
+        Durability::NONE
+            .with(Durability::FUA, behind.contains('F'))
+            .with(Durability::PREFLUSH, rest.is_some() || behind.contains('P'))
+    };
     match letters.chars().next() {
-        Some('R') => Ok((Op::Read, false)),
-        Some('W') => Ok((Op::Write, false)),
-        Some('r') => Ok((Op::Read, true)),
-        Some('w') => Ok((Op::Write, true)),
+        Some('R') => Ok((Op::Read, Durability::NONE, false)),
+        Some('W') => Ok((Op::Write, durability(), false)),
+        Some('r') => Ok((Op::Read, Durability::NONE, true)),
+        Some('w') => Ok((Op::Write, durability(), true)),
         Some('D') => Err("a discard cannot be replayed".into()),
-        Some('F') => Err("an empty flush cannot be replayed".into()),
+        Some('F') => Err("an empty flush has a line of its own: '# flush ; time'".into()),
         _ => Err(format!("the operation '{text}' is neither a read (R) nor a write (W)")),
     }
 }
@@ -205,8 +231,21 @@ fn parse_time(text: &str) -> Result<Nanos, &'static str> {
     time.filter(|n| *n < 1 << 63).map(Nanos).ok_or("is too large")
 }
 
-/// Writes one result line, in blkreplay's columns.
+/// What a write asks for beyond its data, as letters behind its own: readers that do not know them skip them.
+fn letters(durability: Durability) -> &'static str {
+    match (durability.has(Durability::PREFLUSH), durability.has(Durability::FUA)) {
+        (false, false) => "",
+        (false, true) => "F",
+        (true, false) => "P",
+        (true, true) => "PF",
+    }
+}
+
+/// Writes one result line, in blkreplay's columns; a flush as the comment that readers of ours know.
 pub fn write_result(out: &mut impl Write, request: &TimedRequest) -> std::io::Result<()> {
+    if request.op == Op::Flush {
+        return write_flush(out, request);
+    }
     let op = request.op.letter();
     TextLine::new()
         .seconds(request.time.0, 4)
@@ -216,6 +255,7 @@ pub fn write_result(out: &mut impl Write, request: &TimedRequest) -> std::io::Re
         .number(request.extent.length / SECTOR, 3)
         .text(" ; ")
         .letter(if request.pushed { op.to_ascii_lowercase() } else { op })
+        .text(letters(request.durability))
         .text(" ; ")
         .seconds(request.delay.0, 3)
         .text(" ; ")
@@ -223,13 +263,32 @@ pub fn write_result(out: &mut impl Write, request: &TimedRequest) -> std::io::Re
         .end(out)
 }
 
-/// Writes one load line; columns that a load does not know are 0.0.
+fn write_flush(out: &mut impl Write, request: &TimedRequest) -> std::io::Result<()> {
+    let mut line = TextLine::new();
+    line.text("# flush ; ").seconds(request.time.0, 6).text(" ; ");
+    if request.delay == Nanos(0) && request.latency == Nanos(0) {
+        return line.text("0.0 ; 0.0").end(out);
+    }
+    line.seconds(request.delay.0, 3).text(" ; ").seconds(request.latency.0, 3).end(out)
+}
+
+/// Writes one load line of a read or write; columns that a load does not know are 0.0.
 pub fn write_load(
     out: &mut impl Write,
     time: Nanos,
     op: Op,
     sector: u64,
     length: u64,
+) -> std::io::Result<()> {
+    write_plain(out, time, op, Durability::NONE, (sector, length))
+}
+
+fn write_plain(
+    out: &mut impl Write,
+    time: Nanos,
+    op: Op,
+    durability: Durability,
+    (sector, length): (u64, u64),
 ) -> std::io::Result<()> {
     TextLine::new()
         .seconds(time.0, 6)
@@ -239,8 +298,17 @@ pub fn write_load(
         .number(length, 4)
         .text(" ; ")
         .letter(op.letter())
+        .text(letters(durability))
         .text(" ; 0.0 ; 0.0")
         .end(out)
+}
+
+/// Writes one load line, without what is known of a run.
+pub fn write_demand(out: &mut impl Write, r: &TimedRequest) -> std::io::Result<()> {
+    if r.op == Op::Flush {
+        return write_flush(out, &TimedRequest { delay: Nanos(0), latency: Nanos(0), ..*r });
+    }
+    write_plain(out, r.time, r.op, r.durability, (r.extent.offset / SECTOR, r.extent.length / SECTOR))
 }
 
 /// Writes one line with what is known: a load's, or a result's where there are times of a run.
@@ -248,7 +316,7 @@ pub fn write_request(out: &mut impl Write, r: &TimedRequest) -> std::io::Result<
     if r.pushed || r.delay > Nanos(0) || r.latency > Nanos(0) {
         return write_result(out, r);
     }
-    write_load(out, r.time, r.op, r.extent.offset / SECTOR, r.extent.length / SECTOR)
+    write_demand(out, r)
 }
 
 /// The header line of a load.
@@ -292,6 +360,50 @@ mod tests {
                 "{text}"
             );
             assert_eq!(r.extent.length, 8 * 512);
+        }
+    }
+
+    #[test]
+    fn what_a_write_asks_for_follows_its_letter() {
+        let none = Durability::NONE;
+        let (fua, preflush) = (Durability::FUA, Durability::PREFLUSH);
+        for (letters, want) in [
+            ("W", none),
+            ("WSM", none),
+            ("WF", fua),
+            ("WFSM", fua),
+            ("WP", preflush),
+            ("WPF", fua.with(preflush, true)),
+            ("FWS", preflush),
+            ("FWFS", fua.with(preflush, true)),
+            ("w", none),
+            ("wF", fua),
+            ("RF", none),
+        ] {
+            assert_eq!(request(&format!("0 ; 8 ; 8 ; {letters}")).durability, want, "{letters}");
+        }
+    }
+
+    #[test]
+    fn a_flush_is_a_comment_to_others() {
+        for (text, time, delay, latency) in [
+            ("# flush ;      1.500000000 ; 0.0 ; 0.0\n", 1_500_000_000, 0, 0),
+            ("#  flush;2", 2_000_000_000, 0, 0),
+            ("# flush ; 0.1 ; 0.000000007 ; 0.000000009 ; more", 100_000_000, 7, 9),
+        ] {
+            let r = request(text);
+            assert_eq!((r.op, r.extent, r.time.0), (Op::Flush, Extent::default(), time), "{text}");
+            assert_eq!((r.delay.0, r.latency.0), (delay, latency), "{text}");
+        }
+        for text in [
+            "# flush",
+            "# flush ; often",
+            "# flush it ; 1.0",
+            "#flush ; 1.0",
+            "flush ; 1.0",
+            "# flush ; 1 ; x",
+        ] {
+            assert_eq!(parse_line(1, text), Line::Text, "{text}");
         }
     }
 
@@ -353,20 +465,29 @@ mod tests {
         #[test]
         fn a_result_line_reads_back(
             time in 0u64..1 << 62, sector in 0u64..1 << 50, length in 1u64..1 << 20,
-            write: bool, pushed: bool, delay in 0u64..1 << 62, latency in 0u64..1 << 62,
+            kind in 0u8..6, pushed: bool, delay in 0u64..1 << 62, latency in 0u64..1 << 62,
         ) {
+            let op = [Op::Read, Op::Flush, Op::Write][usize::from(kind.min(2))];
             let want = TimedRequest {
                 line: 1,
                 time: Nanos(time),
-                op: if write { Op::Write } else { Op::Read },
-                extent: Extent::from_sectors(sector, length).unwrap(),
-                pushed,
+                op,
+                durability: Durability::of_bits(if op.is_write() { kind } else { 0 }),
+                extent: match op {
+                    Op::Flush => Extent::default(),
+                    _ => Extent::from_sectors(sector, length).unwrap(),
+                },
+                pushed: pushed && op != Op::Flush,
                 delay: Nanos(delay),
                 latency: Nanos(latency),
             };
             let mut text = Vec::new();
             write_result(&mut text, &want).unwrap();
             prop_assert_eq!(request(std::str::from_utf8(&text).unwrap()), want);
+            let mut text = Vec::new();
+            write_demand(&mut text, &want).unwrap();
+            let plain = TimedRequest { pushed: false, delay: Nanos(0), latency: Nanos(0), ..want };
+            prop_assert_eq!(request(std::str::from_utf8(&text).unwrap()), plain);
         }
 
         #[test]
@@ -375,7 +496,7 @@ mod tests {
         }
 
         #[test]
-        fn anything_like_a_line_is_read_without_panic(text in "[0-9.;, RWrwDF+-]{0,60}") {
+        fn anything_like_a_line_is_read_without_panic(text in "(# flush)?[0-9.;, RWrwDFP+-]{0,60}") {
             parse_line(1, &text);
         }
     }

@@ -21,7 +21,7 @@ impl Key {
     /// Of a request; longer ones than 4 GiB count as so long.
     pub fn new(op: Op, extent: Extent) -> Key {
         let length = u32::try_from(extent.length).unwrap_or(u32::MAX);
-        Key { offset: extent.offset, length, device: 0, op: op as u8 }
+        Key { offset: extent.offset, length, device: 0, op: op.index() as u8 }
     }
 
     /// The same request on this device.
@@ -32,7 +32,7 @@ impl Key {
 
     /// Read or write.
     pub fn op(self) -> Op {
-        Op::ALL[usize::from(self.op)]
+        Op::of_index(self.op.into()).expect("keys hold operations that were met")
     }
 
     /// Bytes.

@@ -35,7 +35,7 @@ pub use seek_list::{
 pub use stream::{FromFirst, InOrder, Joined, Load};
 pub use text::explain;
 
-use iosonar_plan::{Extent, Nanos, Op};
+use iosonar_plan::{Durability, Extent, Nanos, Op};
 
 /// A request with a time, as a trace tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +44,11 @@ pub struct TimedRequest {
     pub line: u64,
     /// The trace's own time.
     pub time: Nanos,
-    /// Read or write.
+    /// Read, write or flush.
     pub op: Op,
-    /// Where.
+    /// What a write asks for beyond its data.
+    pub durability: Durability,
+    /// Where; a flush has no place and no length.
     pub extent: Extent,
     /// In a result: whether it had been pushed back.
     pub pushed: bool,
@@ -54,4 +56,16 @@ pub struct TimedRequest {
     pub delay: Nanos,
     /// In a result: completed − submitted.
     pub latency: Nanos,
+}
+
+impl TimedRequest {
+    /// What it does and asks for beyond its data, in one byte.
+    pub fn packed_op(&self) -> u8 {
+        self.op.code() << 2 | self.durability.bits()
+    }
+
+    /// What such a byte says.
+    pub fn unpacked_op(byte: u8) -> (Op, Durability) {
+        (Op::of_code(byte >> 2).unwrap_or(Op::Read), Durability::of_bits(byte))
+    }
 }

@@ -3,7 +3,7 @@
 
 use crate::TimedRequest;
 use crate::cursor::Cursor;
-use iosonar_plan::{Extent, Nanos, Op};
+use iosonar_plan::{Durability, Extent, Nanos, Op};
 
 const SEPARATOR: u8 = b';';
 
@@ -17,7 +17,7 @@ pub(crate) fn request(line: u64, input: &[u8]) -> Option<(TimedRequest, usize)> 
     at.sign(SEPARATOR)?;
     let length = at.number()?;
     at.sign(SEPARATOR)?;
-    let (op, pushed) = operation(&mut at)?;
+    let (op, durability, pushed) = operation(&mut at)?;
     let (mut delay, mut latency) = (Nanos(0), Nanos(0));
     if at.sign(SEPARATOR).is_some() {
         delay = at.time()?;
@@ -26,23 +26,31 @@ pub(crate) fn request(line: u64, input: &[u8]) -> Option<(TimedRequest, usize)> 
     }
     end(&mut at)?;
     let extent = Extent::from_sectors(sector, length).filter(|_| length > 0)?;
-    Some((TimedRequest { line, time, op, extent, pushed, delay, latency }, at.at()))
+    Some((TimedRequest { line, time, op, durability, extent, pushed, delay, latency }, at.at()))
 }
 
 #[inline(always)]
-fn operation(at: &mut Cursor<'_>) -> Option<(Op, bool)> {
+fn operation(at: &mut Cursor<'_>) -> Option<(Op, Durability, bool)> {
     at.blanks();
-    let operation = match at.peek()? {
+    let (op, pushed) = match at.peek()? {
         b'R' => (Op::Read, false),
         b'W' => (Op::Write, false),
         b'r' => (Op::Read, true),
         b'w' => (Op::Write, true),
         _ => return None,
     };
-    while at.peek()?.is_ascii_alphabetic() {
+    at.skip(1);
+    let mut durability = Durability::NONE;
+    loop {
+        let letter = at.peek()?;
+        if !letter.is_ascii_alphabetic() {
+            break;
+        }
+        durability =
+            durability.with(Durability::FUA, letter == b'F').with(Durability::PREFLUSH, letter == b'P');
         at.skip(1);
     }
-    Some(operation)
+    Some((op, if op.is_write() { durability } else { Durability::NONE }, pushed))
 }
 
 fn end(at: &mut Cursor<'_>) -> Option<()> {
@@ -64,6 +72,7 @@ mod tests {
             "0.000000001;24;8;R\n",
             " 1.5 ; 32 ; 8 ;RA ; 0.25 ; 3 \nnext",
             "8 ; 0 ; 1 ; w ; 0.000000001 ; 12.5\n",
+            "8 ; 0 ; 1 ; WPF ; 0.0 ; 0.0\n",
         ] {
             let (found, length) = request(3, text.as_bytes()).expect(text);
             assert_eq!(&text[length - 1..length], "\n");
@@ -91,7 +100,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_read_here_is_what_the_careful_reader_reads(
-            text in "[ ]{0,2}[0-9]{0,11}[.,]?[0-9]{0,10} ?;[ \t]?-?[0-9]{0,20} ; [0-9]{0,3} ;[ ]?[RWrwFDX][AS]?( ; ?[0-9.]{0,5} ; [0-9]{1,2}\\.[0-9]{0,9}[ ;]?)?\r?\n"
+            text in "[ ]{0,2}[0-9]{0,11}[.,]?[0-9]{0,10} ?;[ \t]?-?[0-9]{0,20} ; [0-9]{0,3} ;[ ]?[RWrwFDX][ASFP]{0,2}( ; ?[0-9.]{0,5} ; [0-9]{1,2}\\.[0-9]{0,9}[ ;]?)?\r?\n"
         ) {
             if let Some((found, length)) = request(1, text.as_bytes()) {
                 prop_assert_eq!(length, text.len());

@@ -1,11 +1,11 @@
 //! One request of a trace, as far as the trace tells it.
 
 use crate::TimedRequest;
-use iosonar_plan::{Extent, Nanos, Op, SECTOR};
+use iosonar_plan::{Durability, Extent, Nanos, Op, SECTOR};
 use std::collections::HashMap;
 use std::fmt;
 
-/// What a request does. Only reads and writes can be replayed; the others are kept as what they are.
+/// What a request does. Reads, writes and flushes can be replayed; the others are kept as what they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -45,6 +45,7 @@ impl Kind {
         match self {
             Kind::Read => Some(Op::Read),
             Kind::Write => Some(Op::Write),
+            Kind::Flush => Some(Op::Flush),
             _ => None,
         }
     }
@@ -55,6 +56,8 @@ impl From<Op> for Kind {
         match op {
             Op::Read => Kind::Read,
             Op::Write => Kind::Write,
+            Op::Flush => Kind::Flush,
+            Op::Other(_) => Kind::Other,
         }
     }
 }
@@ -192,11 +195,21 @@ impl Traced {
             line: self.at,
             time: self.time,
             op: self.kind.op()?,
-            extent: self.extent,
+            durability: self.durability(),
+            // Traces may tell a place of a flush, which means nothing.
+            extent: if self.kind == Kind::Flush { Extent::default() } else { self.extent },
             pushed: self.pushed,
             delay: self.delay,
             latency: self.latency.unwrap_or_default(),
         })
+    }
+
+    /// What a write asked for beyond its data.
+    pub fn durability(&self) -> Durability {
+        let has = |flag| self.kind == Kind::Write && self.flags.has(flag);
+        Durability::NONE
+            .with(Durability::FUA, has(Flags::FUA))
+            .with(Durability::PREFLUSH, has(Flags::PREFLUSH))
     }
 
     /// First sector and sectors, both rounded outward to whole ones.
@@ -212,7 +225,17 @@ impl From<TimedRequest> for Traced {
         let latency = (r.latency.0 > 0).then_some(r.latency);
         let pairing = if latency.is_some() { Pairing::Exact } else { Pairing::Untold };
         let (delay, pushed) = (r.delay, r.pushed);
-        Traced { delay, latency, pairing, pushed, ..Traced::new(r.line, r.time, r.op.into(), r.extent) }
+        let flags = Flags::default()
+            .with(Flags::FUA, r.durability.has(Durability::FUA))
+            .with(Flags::PREFLUSH, r.durability.has(Durability::PREFLUSH));
+        Traced {
+            flags,
+            delay,
+            latency,
+            pairing,
+            pushed,
+            ..Traced::new(r.line, r.time, r.op.into(), r.extent)
+        }
     }
 }
 

@@ -139,7 +139,7 @@ impl<W: std::io::Write> SeekListWriter<W> {
     pub fn push(&mut self, request: &Traced) -> std::io::Result<bool> {
         let Extent { offset, length } = request.extent;
         let whole = offset % self.block == 0 && length % self.block == 0;
-        let Some(op) = request.kind.op().filter(|_| whole) else { return Ok(false) };
+        let Some(op) = request.kind.op().filter(|op| whole && op.is_transfer()) else { return Ok(false) };
         let (location, reqsize) = (offset / self.block, length / self.block);
         let entry = SeekEntry { ordinal: self.ordinal, location, reqsize, op, due: request.time };
         row(&entry, &mut self.out)?;

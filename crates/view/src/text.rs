@@ -19,6 +19,7 @@ pub fn show(summary: &Summary) -> String {
     header(&mut out, summary);
     counts(&mut out, summary);
     times(&mut out, summary);
+    others(&mut out, summary);
     percentiles(&mut out, summary);
     throughput(&mut out, summary);
     devices(&mut out, summary);
@@ -117,7 +118,7 @@ fn devices(out: &mut Lines, s: &Summary) {
 fn counts(out: &mut Lines, s: &Summary) {
     out.heading(&format!("{:16}{:>20}{:>20}{:>20}", "Requests", "all", "read", "write"));
     type Field = fn(&Counts) -> u64;
-    let fields: [(&str, Field, bool); 11] = [
+    let fields: [(&str, Field, bool); 13] = [
         ("total", |c| c.total, true),
         ("completed", |c| c.completed, true),
         ("failed", |c| c.failed, true),
@@ -129,6 +130,8 @@ fn counts(out: &mut Lines, s: &Summary) {
         ("at the border", |c| c.at_border, false),
         ("rounded", |c| c.rounded, false),
         ("short", |c| c.short, false),
+        ("with FUA", |c| c.fua, false),
+        ("with preflush", |c| c.preflush, false),
     ];
     let c = &s.counts;
     for (name, field, always) in fields {
@@ -157,6 +160,21 @@ fn times(out: &mut Lines, s: &Summary) {
     if s.run.has_timetable && s.knows_delay() {
         quantity(out, ("delay", "due to submission"), &s.delay);
         quantity(out, ("response", "due to completion"), &s.response);
+    }
+}
+
+/// Requests that transfer no data, such as flushes.
+fn others(out: &mut Lines, s: &Summary) {
+    if s.others.is_empty() {
+        return;
+    }
+    out.heading(&format!("{:18}{:>10}{:>10}{}", "Without data", "completed", "failed", few_heads()));
+    for other in &s.others {
+        let unit = Unit::of_durations(other.latency.as_ref().map_or(0, |t| t.max_ns));
+        let name = format!("{}, {}", other.op, unit.name);
+        let [completed, failed] = [other.counts.completed, other.counts.failed].map(units::grouped);
+        let cells = other.latency.as_ref().map_or(String::new(), |t| few_cells(t, unit));
+        out.line(&format!("  {name:16}{completed:>10}{failed:>10}{cells}"));
     }
 }
 

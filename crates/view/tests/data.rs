@@ -12,7 +12,7 @@ fn demand(run: &Run) -> DemandAnalysis {
     let mut by_due = run.records.clone();
     by_due.sort_by_key(|r| r.due);
     let mut tally = DemandTally::new(&DemandOptions::default());
-    by_due.iter().for_each(|r| tally.add(&Demand::of(r)));
+    by_due.iter().filter_map(Demand::of).for_each(|d| tally.add(&d));
     tally.finish()
 }
 

@@ -47,7 +47,7 @@ fn html(run: &Run) -> String {
 
 fn demand(run: &Run) -> iosonar_analyze::demand::DemandAnalysis {
     let mut tally = iosonar_analyze::demand::DemandTally::new(&DemandOptions::default());
-    run.records.iter().for_each(|r| tally.add(&iosonar_analyze::Step::of(r).demand()));
+    run.records.iter().filter_map(iosonar_analyze::Step::of).for_each(|s| tally.add(&s.demand()));
     tally.finish()
 }
 

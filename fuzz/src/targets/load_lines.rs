@@ -14,13 +14,14 @@ pub fn run(data: &[u8]) {
             pace: LoadPace::Original,
             backward,
             skip_bad: true,
+            flush: Default::default(),
         };
         let Ok(input) = iosonar_trace::decompress(std::io::Cursor::new(data.to_vec())) else { return };
         let _ = scan(Text::once(input), &load, &Room::default(), |_| {});
         let Ok(input) = iosonar_trace::decompress(std::io::Cursor::new(data.to_vec())) else { return };
         let mut source = Recorded::new(Text::once(input), &load, |_| {}).expect("there are no filters");
         while let Ok(Some(item)) = source.next(Nanos(0)) {
-            assert!(item.extent.length > 0);
+            assert!(item.op.is_transfer() == (item.extent.length > 0));
         }
     }
 }

@@ -118,11 +118,11 @@ pub(super) struct Block {
 
 impl Block {
     pub(super) fn times(&self, quantity: Quantity, op: Op) -> &Times {
-        &self.times[quantity as usize][op as usize]
+        &self.times[quantity as usize][usize::from(op.is_write())]
     }
 
     pub(super) fn done(&self, op: Op) -> Done {
-        self.done[op as usize]
+        self.done[usize::from(op.is_write())]
     }
 
     fn merge(&mut self, other: &Block) {
@@ -183,9 +183,12 @@ impl Blocks {
         if record.marks.has(Marks::RAMP) {
             return;
         }
+        self.issued = self.issued.wrapping_add(identity(record));
+        if !record.op.is_transfer() {
+            return;
+        }
         self.requests += 1;
         self.failed += u64::from(record.outcome == Outcome::Failed);
-        self.issued = self.issued.wrapping_add(identity(record));
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
         if !record.is_completed() {
             return;
@@ -194,7 +197,7 @@ impl Blocks {
         let begin = if self.by_due { record.due.0 } else { submitted.0 };
         self.first_ns = self.first_ns.min(begin);
         self.last_ns = self.last_ns.max(completed.0.max(begin));
-        let op = record.op as usize;
+        let op = usize::from(record.op.is_write());
         let block = self.at(begin);
         for quantity in Quantity::ALL {
             quantity.of(record).into_iter().for_each(|ns| block.times[quantity as usize][op].add(ns));
@@ -289,7 +292,7 @@ fn identity(record: &Record) -> u64 {
     let words = [
         u64::from(record.phase) << 48 | u64::from(record.target) << 32 | u64::from(record.pass),
         record.sequence,
-        record.op as u64,
+        record.op.index() as u64,
         record.requested.offset,
         record.requested.length,
     ];

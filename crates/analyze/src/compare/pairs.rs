@@ -77,6 +77,9 @@ impl Paired {
             return;
         }
         self.alike += 1;
+        if !a.op.is_transfer() {
+            return;
+        }
         let (Some(before), Some(after)) = (a.latency_ns, b.latency_ns) else { return };
         let ratio = (after.max(1) as f64 / before.max(1) as f64 * ONE) as u64;
         let block = usize::try_from(a.begin_ns / width_ns).unwrap_or(usize::MAX).min(BLOCKS - 1);

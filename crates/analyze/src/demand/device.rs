@@ -124,7 +124,7 @@ impl Device {
                 run = Run::begin(entry, recency, is_new);
             }
             entry.position = run.add();
-            let uses = &mut entry.uses[d.op as usize];
+            let uses = &mut entry.uses[usize::from(d.op.is_write())];
             *uses = uses.saturating_add(1);
             let mut visit = Visit { page, times: &mut self.times, change: &change };
             if page == d.sector / SECTORS_PER_PAGE {

@@ -27,12 +27,13 @@ pub struct Demand {
 
 impl Demand {
     /// What a record's source asked for: due time and requested range, rounded outward to whole sectors. Each target
-    /// is a device of its own.
-    pub fn of(record: &Record) -> Demand {
-        Demand::at(record.due.0, record.target, record.op, record.requested)
+    /// is a device of its own. None of what transfers no data: a flush demands no place.
+    pub fn of(record: &Record) -> Option<Demand> {
+        let demand = || Demand::at(record.due.0, record.target, record.op, record.requested);
+        record.op.is_transfer().then(demand)
     }
 
-    /// The same from its parts.
+    /// The same of a read or write, from its parts.
     pub fn at(time_ns: u64, device: u16, op: Op, extent: Extent) -> Demand {
         let (offset, length) = (extent.offset, extent.length);
         let sector = offset / SECTOR_BYTES;
@@ -65,7 +66,7 @@ mod tests {
         ] {
             let mut r = record(3, Op::Write, 7, 8, 9);
             (r.requested, r.target) = (Extent { offset, length }, 2);
-            let d = Demand::of(&r);
+            let d = Demand::of(&r).unwrap();
             assert_eq!((d.time_ns, d.sector, d.sectors, d.device, d.op), (7, sector, sectors, 2, Op::Write));
         }
     }

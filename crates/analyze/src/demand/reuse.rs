@@ -36,12 +36,13 @@ impl Reuse {
 
     /// First uses, each of which stands for 2^`log_weight` of them.
     pub(super) fn first(&mut self, op: Op, uses: u32, log_weight: u32) {
-        self.first[op as usize] += u64::from(uses) << log_weight;
+        self.first[usize::from(op.is_write())] += u64::from(uses) << log_weight;
     }
 
     /// Uses with a distance in pages that are looked at, each of which stands for 2^`log_weight`.
     pub(super) fn again(&mut self, op: Op, distance: u64, uses: u32, log_weight: u32) {
-        self.buckets[slot_of::<PARTS>(distance << log_weight)][op as usize] += u64::from(uses) << log_weight;
+        self.buckets[slot_of::<PARTS>(distance << log_weight)][usize::from(op.is_write())] +=
+            u64::from(uses) << log_weight;
     }
 
     pub(super) fn merge(&mut self, other: &Reuse) {

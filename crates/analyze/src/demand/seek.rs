@@ -116,7 +116,7 @@ impl Cells {
         if (column + 1) * ROWS > self.cells.len() {
             self.cells.resize((column + 1) * ROWS, [0; 2]);
         }
-        let count = &mut self.cells[column * ROWS + row][op as usize];
+        let count = &mut self.cells[column * ROWS + row][usize::from(op.is_write())];
         *count = count.saturating_add(1);
     }
 

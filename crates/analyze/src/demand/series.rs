@@ -129,7 +129,7 @@ impl SeekMap {
         if column >= self.columns || row >= self.rows {
             return 0;
         }
-        self.cells[column * self.rows + row][op as usize]
+        self.cells[column * self.rows + row][usize::from(op.is_write())]
     }
 
     /// Reads and writes of each row of a column, lowest first; nothing outside.

@@ -26,7 +26,7 @@ impl Sizes {
     }
 
     pub(super) fn add(&mut self, sectors: u64, op: Op) {
-        self.at(sectors)[op as usize] += 1;
+        self.at(sectors)[usize::from(op.is_write())] += 1;
     }
 
     fn at(&mut self, sectors: u64) -> &mut [u64; 2] {

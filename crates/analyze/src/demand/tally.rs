@@ -125,7 +125,7 @@ impl DemandTally {
         let device = self.find_device(d.device);
         let second = (d.time_ns / SECOND_NS).min(LAST_SECOND) as u32;
         for piece in pieces(&d) {
-            self.volume[d.op as usize].page_accesses += piece.1 - piece.0;
+            self.volume[usize::from(d.op.is_write())].page_accesses += piece.1 - piece.0;
             let device = &mut self.devices[device];
             let before = device.used();
             device.add(&d, piece, second, &mut self.sums);
@@ -160,7 +160,7 @@ impl DemandTally {
 
     /// What needs neither order nor neighbours.
     fn count(&mut self, d: &Demand) {
-        let volume = &mut self.volume[d.op as usize];
+        let volume = &mut self.volume[usize::from(d.op.is_write())];
         volume.requests += 1;
         volume.sectors += d.sectors;
         let span = self.span.get_or_insert(DemandSpan { first_ns: d.time_ns, last_ns: d.time_ns });
@@ -172,13 +172,13 @@ impl DemandTally {
         self.not_page_aligned += u64::from(!is_aligned);
         self.cut += u64::from(is_cut(d));
         self.sizes.add(d.sectors, d.op);
-        self.positions.at(d.sector / GIB_SECTORS)[d.op as usize] += 1;
+        self.positions.at(d.sector / GIB_SECTORS)[usize::from(d.op.is_write())] += 1;
         self.seek.add(d);
         self.wraps.iter_mut().for_each(|w| w.add(d));
     }
 
     fn count_rates(&mut self, d: &Demand, device: usize) {
-        let op = d.op as usize;
+        let op = usize::from(d.op.is_write());
         let sectors = d.sectors;
         let count = |row: &mut [u64]| {
             row[op] += 1;

@@ -27,7 +27,7 @@ pub(super) struct Step {
 impl Predecessor {
     /// The step to the next request.
     pub(super) fn step(&mut self, d: &Demand) -> Step {
-        let last_of = &mut self.last_of[d.op as usize];
+        let last_of = &mut self.last_of[usize::from(d.op.is_write())];
         let step = Step {
             is_turn: self.last.is_some_and(|last| d.sector < last.sector),
             is_turn_of_op: last_of.is_some_and(|sector| d.sector < sector),
@@ -54,7 +54,7 @@ pub(super) struct Steps {
 impl Steps {
     pub(super) fn add(&mut self, op: Op, step: Step) {
         self.turns += u64::from(step.is_turn);
-        self.turns_of[op as usize] += u64::from(step.is_turn_of_op);
+        self.turns_of[usize::from(op.is_write())] += u64::from(step.is_turn_of_op);
         self.repetitions += u64::from(step.is_repetition);
     }
 
@@ -72,8 +72,8 @@ impl Steps {
         };
         ByOp {
             all: of(self.turns, requests.all),
-            read: of(self.turns_of[Op::Read as usize], requests.read),
-            write: of(self.turns_of[Op::Write as usize], requests.write),
+            read: of(self.turns_of[0], requests.read),
+            write: of(self.turns_of[1], requests.write),
         }
     }
 }

@@ -90,7 +90,7 @@ const FEWEST: u64 = 200;
 /// they draw humps of their own. `delay` by due time shows how long requests were kept.
 pub(super) fn bands(latency: &CountGrid, delay: &CountGrid, stalls: &[CompletionStall]) -> Vec<LatencyBand> {
     let held = |op| Held::by(stalls, delay, op);
-    Op::ALL.into_iter().flat_map(|op| Columns::of(latency, op, &held(op)).bands(op)).collect()
+    Op::TRANSFERS.into_iter().flat_map(|op| Columns::of(latency, op, &held(op)).bands(op)).collect()
 }
 
 /// Requests of one operation that no stall held, by part of the time and latency.
@@ -171,9 +171,9 @@ impl Columns {
 
 /// The classes of one operation.
 fn classes(op: Op) -> [Class; 2] {
-    match op {
-        Op::Read => [Class::Read, Class::ReadPushed],
-        Op::Write => [Class::Write, Class::WritePushed],
+    match op.is_write() {
+        false => [Class::Read, Class::ReadPushed],
+        true => [Class::Write, Class::WritePushed],
     }
 }
 

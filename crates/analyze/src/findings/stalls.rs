@@ -133,14 +133,14 @@ impl Completions {
     /// What was found.
     pub fn facts(mut self) -> CompletionFacts {
         let (mut stalls, mut left_out) = self.all.stalls(None);
-        for (index, op) in Op::ALL.into_iter().enumerate() {
+        for (index, op) in Op::TRANSFERS.into_iter().enumerate() {
             // Whatever stood still altogether is no matter of one operation.
             let (mut needles, more) = self.of_op[index].stalls(Some(op));
             needles.retain(|needle| !cover_half(&stalls, needle));
             stalls.append(&mut needles);
             left_out += more;
         }
-        for (index, op) in Op::ALL.into_iter().enumerate() {
+        for (index, op) in Op::TRANSFERS.into_iter().enumerate() {
             let piles = std::mem::take(&mut self.piles[index]);
             left_out += piles.left_out;
             let new = piles.stalls(op);

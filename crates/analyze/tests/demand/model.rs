@@ -71,7 +71,7 @@ fn misses(load: &[Demand], size: usize) -> [u64; 2] {
                 Some(at) => {
                     cache.remove(at);
                 }
-                None => misses[d.op as usize] += 1,
+                None => misses[usize::from(d.op.is_write())] += 1,
             }
             cache.insert(0, page);
             cache.truncate(size);

@@ -16,7 +16,7 @@ use iosonar_load::{LoadError, Notice, Room, Text, filtered};
 use iosonar_os::create::{new_dir, rename_new};
 use iosonar_plan::{Backward, Nanos, Pipeline, SECTOR};
 use iosonar_trace::TimedRequest;
-use iosonar_trace::blkreplay::{LOAD_HEADER, write_load, write_request};
+use iosonar_trace::blkreplay::{LOAD_HEADER, write_demand, write_request};
 use std::fs;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -225,7 +225,7 @@ fn write_part(
     let mut count = 0;
     for request in snippets.load(number, loads) {
         let r = request.context("cannot read the temporary file")?;
-        write_load(&mut out, r.time, r.op, r.extent.offset / SECTOR, r.extent.length / SECTOR)?;
+        write_demand(&mut out, &r)?;
         count += 1;
     }
     Ok(count)

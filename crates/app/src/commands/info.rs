@@ -122,7 +122,7 @@ impl Shape {
             processes.add(&request.process.name(), request.extent.length);
             kinds[request.kind as usize] += 1;
             pairings[request.pairing as usize] += 1;
-            if let Some(op) = request.kind.op() {
+            if let Some(op) = request.kind.op().filter(|op| op.is_transfer()) {
                 let device = u16::try_from(request.device).unwrap_or(u16::MAX);
                 busiest.add(request.time);
                 tally.add(&Demand::at(request.time.0, device, op, request.extent));

@@ -1,14 +1,14 @@
 //! `iosonar replay`: loads and targets become a plan.
 
 use super::means;
-use crate::args::{BackwardArg, OverlapArg, ReplayArgs};
+use crate::args::{BackwardArg, FlushArg, OverlapArg, ReplayArgs};
 use crate::exit::{Exit, Failure};
 use crate::session;
 use anyhow::anyhow;
 use iosonar_engine::Prepared;
 use iosonar_plan::{
-    Access, Backward, Fill, Job, LoadPace, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Phase, Plan, Strong,
-    Target, TraceReplay, Window, Workload,
+    Access, Backward, Fill, FlushPolicy, Job, LoadPace, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Phase,
+    Plan, Strong, Target, TraceReplay, Window, Workload,
 };
 
 /// Replays loads on targets.
@@ -88,6 +88,10 @@ fn load(args: &ReplayArgs, index: usize) -> TraceReplay {
             BackwardArg::Shift => Backward::Shift,
         },
         skip_bad: args.load.skip_bad,
+        flush: match args.load.flush {
+            FlushArg::Issue => FlushPolicy::Issue,
+            FlushArg::Drop => FlushPolicy::Drop,
+        },
     }
 }
 

@@ -133,7 +133,7 @@ fn record(sequence: u64, request: &TimedRequest, has_times: bool) -> Record {
         sequence,
         op: request.op,
         outcome: if has_times { Outcome::Completed } else { Outcome::Cancelled },
-        marks: Marks::default().with(Marks::PUSHED, request.pushed),
+        marks: Marks::default().with(Marks::PUSHED, request.pushed).with_durability(request.durability),
         load_time: request.time,
         due: request.time,
         submitted: has_times.then_some(submitted),

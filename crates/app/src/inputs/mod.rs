@@ -133,7 +133,7 @@ impl Input {
             && summary.run.state == RunState::Finished
             && summary.run == without_figures.run
             && summary.stamps == without_figures.stamps
-            && summary.counts.all.total + summary.counts.all.ramp == file.records_before(file.parts())
+            && summary.counts.records() == file.records_before(file.parts())
             && summary.limits.are_of(limits);
         is_same.then_some(summary)
     }

@@ -13,8 +13,8 @@ use iosonar_archive::{
 };
 use iosonar_dialect_blkreplay::recording;
 use iosonar_os::create;
-use iosonar_plan::Plan;
-use iosonar_trace::{Bad, Entry, Next, Pairing, Place, Requests, TraceError, Traced};
+use iosonar_plan::{Extent, Plan};
+use iosonar_trace::{Bad, Entry, Flags, Kind, Next, Pairing, Place, Requests, TraceError, Traced};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -191,6 +191,9 @@ fn traced(at: u64, record: &Record) -> Option<Traced> {
         pairing: if latency.is_some() { Pairing::Exact } else { Pairing::Untold },
         error: if record.result < 0 { i32::try_from(-record.result).unwrap_or(0) } else { 0 },
         pushed: record.is_pushed(),
+        flags: Flags::default()
+            .with(Flags::FUA, record.marks.has(Marks::FUA))
+            .with(Flags::PREFLUSH, record.marks.has(Marks::PREFLUSH)),
         ..Traced::new(at, record.due, record.op.into(), record.executed)
     })
 }
@@ -239,7 +242,7 @@ impl NewArchive {
         Ok(NewArchive { writer, records, targets, numbers, by_name, plan, run })
     }
 
-    /// Whether the request became a record: reads and writes whose begin is known do.
+    /// Whether the request became a record: reads, writes and flushes whose begin is known do.
     pub fn push(&mut self, request: &Traced, device: Device<'_>) -> anyhow::Result<bool> {
         let Some(op) = request.kind.op().filter(|_| request.pairing != Pairing::NoBegin) else {
             return Ok(false);
@@ -365,9 +368,11 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 fn of_request(request: &Traced) -> Record {
+    // Traces may tell a place of a flush, which means nothing.
+    let extent = if request.kind == Kind::Flush { Extent::default() } else { request.extent };
     let has_times = request.latency.is_some();
     let submitted = request.time.saturating_add(request.delay);
-    let length = i64::try_from(request.extent.length).unwrap_or(i64::MAX);
+    let length = i64::try_from(extent.length).unwrap_or(i64::MAX);
     let (outcome, result) = match (has_times, request.error) {
         (false, _) => (Outcome::Cancelled, 0),
         (true, 0) => (Outcome::Completed, length),
@@ -378,13 +383,14 @@ fn of_request(request: &Traced) -> Record {
         result,
         marks: Marks::default()
             .with(Marks::PUSHED, request.pushed)
-            .with(Marks::AMBIGUOUS, request.pairing == Pairing::Ambiguous),
+            .with(Marks::AMBIGUOUS, request.pairing == Pairing::Ambiguous)
+            .with_durability(request.durability()),
         load_time: request.time,
         due: request.time,
         submitted: has_times.then_some(submitted),
         completed: request.latency.map(|latency| submitted.saturating_add(latency)),
-        requested: request.extent,
-        executed: request.extent,
+        requested: extent,
+        executed: extent,
         ..Record::default()
     }
 }

@@ -8,8 +8,8 @@ use crate::output::tell;
 use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
 use iosonar_host::output::Output as OutputFile;
-use iosonar_plan::SECTOR;
-use iosonar_trace::blkreplay::{LOAD_HEADER, write_load, write_result};
+use iosonar_plan::{Op, SECTOR};
+use iosonar_trace::blkreplay::{LOAD_HEADER, write_demand, write_result};
 use iosonar_trace::fio::{FioWriter, Version};
 use iosonar_trace::{Flags, Kind, Pairing, SeekListWriter, Traced};
 use std::io::{BufWriter, Write};
@@ -73,7 +73,7 @@ pub struct Written {
     pub left_out: [u64; Kind::ALL.len()],
     /// Those that were widened to whole sectors, or left out because a list has whole blocks only.
     pub uneven: u64,
-    /// Writes that came with a flush before or behind them, which no form has a word for: they stand as plain ones.
+    /// Writes that came with a flush before or behind them, which the form has no word for: they stand as plain ones.
     pub plain_writes: u64,
     /// Those whose end is not unique, or not known, or whose begin is not: by [`Pairing`].
     pub pairings: [u64; 5],
@@ -222,9 +222,11 @@ impl Outputs {
         if done {
             written.requests += 1;
             let is_flushing = request.flags.has(Flags::FUA) || request.flags.has(Flags::PREFLUSH);
-            written.plain_writes += u64::from(is_flushing && request.kind == Kind::Write);
+            let is_plain = matches!(sink, Sink::Fio(_) | Sink::SeekList(_));
+            written.plain_writes += u64::from(is_plain && is_flushing && request.kind == Kind::Write);
         } else {
-            written.left_out[request.kind as usize] += u64::from(request.kind.op().is_none());
+            let is_transfer = request.kind.op().is_some_and(Op::is_transfer);
+            written.left_out[request.kind as usize] += u64::from(!is_transfer);
         }
         Ok(())
     }
@@ -335,18 +337,20 @@ impl Sink {
                     )?;
                 }
                 let (sector, sectors) = request.sectors();
+                let extent =
+                    iosonar_plan::Extent::from_sectors(sector, sectors).filter(|_| timed.op.is_transfer());
+                let timed = iosonar_trace::TimedRequest { extent: extent.unwrap_or(timed.extent), ..timed };
                 if request.pushed || request.delay.0 > 0 || request.latency.is_some() {
-                    let extent = iosonar_plan::Extent::from_sectors(sector, sectors).unwrap_or(timed.extent);
-                    write_result(out, &iosonar_trace::TimedRequest { extent, ..timed })?;
+                    write_result(out, &timed)?;
                 } else {
-                    write_load(out, timed.time, timed.op, sector, sectors)?;
+                    write_demand(out, &timed)?;
                 }
                 Ok(true)
             }
             Sink::Fio(log) => Ok(log.push(request)?),
             Sink::SeekList(list) => {
                 let done = list.push(request)?;
-                written.uneven += u64::from(!done && request.kind.op().is_some());
+                written.uneven += u64::from(!done && request.kind.op().is_some_and(Op::is_transfer));
                 Ok(done)
             }
             Sink::Archive(archive) => archive.push(request, device),

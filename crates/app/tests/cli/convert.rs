@@ -3,7 +3,8 @@
 use crate::*;
 use std::io::Write;
 
-/// Time, sector, length, letter and latency of each line, in the words of `conv.expected.json`.
+/// Time, sector, length, letter and latency of each line, in the words of `conv.expected.json`, which knows neither flushes
+/// nor FUA.
 fn rows(text: &str) -> Vec<(u64, u64, u64, String, u64)> {
     let time = |cell: &str| {
         let (seconds, fraction) = cell.split_once('.').unwrap();
@@ -12,7 +13,7 @@ fn rows(text: &str) -> Vec<(u64, u64, u64, String, u64)> {
     let row = |line: &str| {
         let cells: Vec<&str> = line.split(';').map(str::trim).collect();
         let number = |i: usize| cells[i].parse::<u64>().unwrap();
-        (time(cells[0]), number(1), number(2), cells[3].to_string(), time(cells[5]))
+        (time(cells[0]), number(1), number(2), cells[3][..1].to_string(), time(cells[5]))
     };
     text.lines().filter(|line| !line.starts_with(['#', 's'])).map(row).collect()
 }
@@ -36,7 +37,9 @@ fn a_trace_of_blktrace_becomes_a_load() {
     let got: Vec<_> = rows(&ended.out).into_iter().map(|(t, s, l, op, _)| (t, s, l, op)).collect();
     assert_eq!(got, want);
     assert!(ended.err.contains("an event Q (queue)"), "{}", ended.err);
-    assert!(ended.err.contains("1 discards, 1 flushes"), "{}", ended.err);
+    assert!(ended.err.contains("no word for them: 1 discards\n"), "{}", ended.err);
+    let (flush, fua) = ("# flush ;      0.005000000 ; 0.0 ; 0.0\n", " ;         5000 ;    8 ; WF ; ");
+    assert!(ended.out.contains(flush) && ended.out.contains(fua), "{}", ended.out);
     // The name's beginning stands for the files of all CPUs; of one CPU alone there are fewer.
     assert_eq!(rows(&lab.expect(0, "convert tiny -").out).len(), 9);
     assert_eq!(rows(&lab.expect(0, "convert tiny.blktrace.0 -").out).len(), 5);
@@ -100,7 +103,7 @@ fn messages_about_damaged_lines_have_no_control_characters() {
 }
 
 #[test]
-fn writes_that_flush_become_plain_ones_and_are_counted() {
+fn writes_that_flush_keep_their_letters_or_are_counted() {
     let lab = lab();
     let line = |n: u64, what: &str| {
         format!("  8,0    1 {n:8}     0.00000{n}000   42  Q {what} {} + 8 [db]\n", n * 8)
@@ -108,12 +111,13 @@ fn writes_that_flush_become_plain_ones_and_are_counted() {
     let text: String = (1..).zip(["WS", "WFS", "FWS", "FWFS", "RA"]).map(|(n, what)| line(n, what)).collect();
     lab.file("trace", text);
     let ended = lab.expect(0, "convert trace -");
-    assert_eq!(rows(&ended.out).iter().filter(|(_, _, _, op, _)| op == "W").count(), 4);
-    assert!(
-        ended.err.contains("3 writes had FUA or a preflush, for which this form has no word"),
-        "{}",
-        ended.err
-    );
+    let letters: Vec<_> = ended.out.lines().skip(2).map(|line| line.split(" ; ").nth(3).unwrap()).collect();
+    assert_eq!(letters, ["W", "WF", "WP", "WPF", "R"]);
+    assert!(!ended.err.contains("FUA"), "{}", ended.err);
+    let ended = lab.expect(0, "convert --to fio trace -");
+    assert_eq!(ended.out.matches(" write ").count(), 4);
+    let counted = "3 writes had FUA or a preflush, for which this form has no word";
+    assert!(ended.err.contains(counted), "{}", ended.err);
 }
 
 // 67
@@ -125,6 +129,11 @@ fn guessed_timing_is_that_of_blkreplays_script() {
     let want: Vec<(u64, u64, u64, String, u64)> =
         serde_json::from_value(expected["with_timing"].clone()).unwrap();
     assert_eq!(rows(&ended.out), want);
+    assert!(
+        ended.out.contains("# flush ;      0.005000000 ;   0.000000000 ;   0.000700000\n"),
+        "{}",
+        ended.out
+    );
     assert!(ended.err.contains("2 requests without an end, 1 ends without a begin"), "{}", ended.err);
     assert_eq!(ended.out.matches("an end without a begin").count(), 1);
     assert!(ended.err.contains("for analysis, not for replays"));
@@ -199,7 +208,10 @@ fn exact_ends_become_an_archive() {
     tiny(&lab);
     lab.expect(0, "convert tiny t.iosonar");
     let records = lab.records("t.iosonar");
-    let latencies: Vec<Option<u64>> = records.iter().map(|r| r.latency().map(|l| l.0)).collect();
+    let (flushes, requests): (Vec<_>, Vec<_>) = records.iter().partition(|r| r.op == iosonar_plan::Op::Flush);
+    let latency = |r: &&iosonar_archive::Record| r.latency().map(|l| l.0);
+    assert_eq!(flushes.iter().map(latency).collect::<Vec<_>>(), [Some(700_000)]);
+    let latencies: Vec<Option<u64>> = requests.iter().map(latency).collect();
     let want = [300_000, 150_000, 120_000, 900_000, 400_000, 2_500_000];
     assert_eq!(latencies[..6], want.map(Some));
     assert_eq!(latencies[6..], [None, Some(100_000), None]);

@@ -18,6 +18,7 @@ mod exchange;
 mod figures;
 mod filter;
 mod fio_lines;
+mod flushes;
 mod inputs;
 mod install;
 mod knee;

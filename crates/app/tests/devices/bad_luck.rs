@@ -90,7 +90,7 @@ fn shrinks(engine: &str, short: &str, end: u64, lines: &[Line]) {
             (Op::Read, false) => 0,
             // The rest of a write is asked for, and refused.
             (Op::Write, true) if short == "record" => 2048,
-            (Op::Write, _) => -28,
+            _ => -28,
         };
         assert_eq!((record.outcome, record.result), (Outcome::Failed, result), "{engine} {short} {record:?}");
         assert!(record.marks.has(Marks::SHORT) || !across, "{engine} {short} {record:?}");

@@ -260,7 +260,7 @@ fn a_device_that_shrinks_fails_what_lies_behind_its_end() {
             _ if inside == record.executed.length => (Outcome::Completed, inside as i64),
             // A read ends where the device ends; a write too, and then there is no room.
             Op::Read => (Outcome::Failed, inside as i64),
-            Op::Write => (Outcome::Failed, -28),
+            _ => (Outcome::Failed, -28),
         };
         assert_eq!((record.outcome, record.result), (outcome, result), "{record:?}");
     }

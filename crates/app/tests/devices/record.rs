@@ -17,7 +17,7 @@ fn is_in_kernel(process: u32) -> bool {
 }
 
 /// A recorder in the background, which records already.
-fn recorder(lab: &Lab, device: &LoopDevice, more: &str, out: &str) -> Background {
+pub fn recorder(lab: &Lab, device: &LoopDevice, more: &str, out: &str) -> Background {
     let mut command = lab.command(&format!("record {} --no-progress {more} -o {out}", device.text()));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let running = Background::start(command);
@@ -26,7 +26,7 @@ fn recorder(lab: &Lab, device: &LoopDevice, more: &str, out: &str) -> Background
     running
 }
 
-fn stop(running: Background) -> String {
+pub fn stop(running: Background) -> String {
     let process = running.id();
     assert!(is_in_kernel(process));
     // What was asked for just now may still be on its way.
@@ -39,7 +39,7 @@ fn stop(running: Background) -> String {
 }
 
 /// Whether recording is possible here at all.
-fn check_kernel(lab: &Lab, device: &LoopDevice) -> Result<(), String> {
+pub fn check_kernel(lab: &Lab, device: &LoopDevice) -> Result<(), String> {
     let probe = lab.run(&format!("record {} --no-progress --duration 0 -o probe", device.text()));
     if probe.code == 0 {
         Ok(())

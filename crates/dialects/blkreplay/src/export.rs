@@ -2,7 +2,7 @@
 
 use crate::{ctime, form};
 use iosonar_archive::{Archive, ArchiveError, Marks, Outcome, Record, TargetInfo};
-use iosonar_plan::{Engine, Extent, Nanos, OverlapPolicy, SECTOR};
+use iosonar_plan::{Durability, Engine, Extent, Nanos, OverlapPolicy, SECTOR};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{REPLAY_HEADER, write_result};
 use std::io::{self, Write};
@@ -103,7 +103,8 @@ pub fn export_later(archive: &Archive, target: u16, later: Nanos, out: &mut impl
     let mut body = Body { out: &mut *out, later, has_header: false, counts: Exported::default() };
     let mut failed = None;
     archive.for_each_record(&mut |record| {
-        if record.target == target && failed.is_none() {
+        // blkreplay's form has no line for what transfers no data.
+        if record.target == target && record.op.is_transfer() && failed.is_none() {
             failed = body.record(record).err();
         }
     })?;
@@ -268,7 +269,8 @@ impl<W: Write> Body<'_, W> {
         }
         let (pushed, extent) = (record.is_pushed(), whole_sectors(record.executed));
         let time = record.due.saturating_add(self.later);
-        let line = TimedRequest { line: 0, time, op: record.op, extent, pushed, delay, latency };
+        let durability = Durability::NONE;
+        let line = TimedRequest { line: 0, time, op: record.op, durability, extent, pushed, delay, latency };
         Ok(write_result(self.out, &line)?)
     }
 

@@ -170,6 +170,7 @@ impl Facts {
             pace: LoadPace::default(),
             backward: Backward::default(),
             skip_bad: false,
+            flush: Default::default(),
         };
         let depth = self.max_submitted.unwrap_or(1).clamp(1, 65_536) as u32;
         Plan {

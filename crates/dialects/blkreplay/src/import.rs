@@ -230,6 +230,7 @@ impl<'a> Import<'a> {
 
     fn line(&mut self, line: &TextLine<'_>) -> Result<()> {
         match parse_line(line.number, &line.text) {
+            Line::Request(flush) if flush.op == Op::Flush && !self.has_header => Ok(()),
             Line::Request(_) if !self.has_header => Err(ImportProblem::Load { line: line.number }),
             Line::Request(request) => match result_record(&request, line) {
                 Ok(record) => self.result(record),
@@ -314,7 +315,8 @@ impl<'a> Import<'a> {
     fn hand_over(&mut self, record: Record) -> Result<()> {
         let record = Record { sequence: self.records, ..record };
         self.records += 1;
-        self.counts[record.outcome as usize] += 1;
+        // A tail counts what has a place.
+        self.counts[record.outcome as usize] += u64::from(record.op.is_transfer());
         self.seen.max_end = self.seen.max_end.max(record.executed.end());
         self.peak.add(&record);
         (self.each)(&record).map_err(ImportProblem::Keep)
@@ -366,7 +368,9 @@ fn result_record(request: &TimedRequest, line: &TextLine<'_>) -> std::result::Re
     if !line.is_whole {
         return Err(CUT_OFF.into());
     }
-    let mut measured = line.text.split(';').skip(4).map(str::trim);
+    // A flush has no place and no length.
+    let place = if request.op.is_transfer() { 4 } else { 2 };
+    let mut measured = line.text.split(';').skip(place).map(str::trim);
     for name in ["delay", "duration"] {
         let column = measured.next().ok_or_else(|| format!("the {name} is missing"))?;
         column.parse::<Nanos>().map_err(|_| format!("the {name} is no time"))?;
@@ -379,7 +383,7 @@ fn result_record(request: &TimedRequest, line: &TextLine<'_>) -> std::result::Re
     Ok(Record {
         op: request.op,
         outcome: Outcome::Completed,
-        marks: Marks::default().with(Marks::PUSHED, request.pushed),
+        marks: Marks::default().with(Marks::PUSHED, request.pushed).with_durability(request.durability),
         load_time: request.time,
         due: request.time,
         submitted: Some(Nanos(submitted)),

@@ -2,8 +2,8 @@
 
 use crate::settings::Settings;
 use iosonar_plan::{
-    Access, Engine, Faults, Fill, Job, LoadPace, Memory, Nanos, Overlap, PLAN_VERSION, Pacing, Phase, Plan,
-    RunId, SimModel, Target, TraceReplay, Window, Workload,
+    Access, Engine, Faults, Fill, FlushPolicy, Job, LoadPace, Memory, Nanos, Overlap, PLAN_VERSION, Pacing,
+    Phase, Plan, RunId, SimModel, Target, TraceReplay, Window, Workload,
 };
 
 impl Settings {
@@ -16,6 +16,8 @@ impl Settings {
             pace: LoadPace::Original,
             backward: self.backward,
             skip_bad: self.skip_bad,
+            // As blkreplay, whose reader skips the lines of flushes.
+            flush: FlushPolicy::Drop,
             filter: Default::default(),
         };
         Plan {

@@ -25,7 +25,7 @@ fn record() -> impl Strategy<Value = Record> {
                 sequence: ids.0.into(),
                 target: target.min(1),
                 pass,
-                op: Op::ALL[op],
+                op: Op::TRANSFERS[op],
                 outcome,
                 marks: Marks::default().with(Marks::PUSHED, pushed),
                 due: Nanos(times.0),

@@ -192,7 +192,7 @@ fn entry_bytes(entry: &StampEntry) -> [u8; ENTRY] {
     bytes[..4].copy_from_slice(&entry.pass.to_le_bytes());
     bytes[4] = match entry.op {
         Op::Read => 1,
-        Op::Write => 2,
+        _ => 2,
     };
     let words =
         [entry.number, entry.offset, entry.length, entry.result.cast_unsigned(), entry.start.0, entry.end.0];

@@ -244,6 +244,9 @@ pub struct StampEntry {
 impl StampEntry {
     /// The stamps of `record`, operation `number` of its queue thread and pass; none if it was not carried out.
     pub fn from_record(record: &Record, number: u64) -> Option<StampEntry> {
+        if !record.op.is_transfer() {
+            return None;
+        }
         Some(StampEntry {
             pass: record.pass,
             op: record.op,

@@ -193,7 +193,7 @@ impl<W: Write> StampReport<W> {
         let block_size = self.summary.block_size;
         let letter = match entry.op {
             Op::Read => 'r',
-            Op::Write => 'w',
+            _ => 'w',
         };
         let clock = self.head.clock;
         write!(

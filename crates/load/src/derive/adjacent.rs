@@ -27,7 +27,13 @@ pub fn touched(
 ) -> Result<Option<Touched>, LoadError> {
     let mut all: Option<Touched> = None;
     for request in load {
-        let Extent { offset, length } = request?.extent;
+        let request = request?;
+        let Extent { offset, length } = request.extent;
+        // What transfers no data touches nothing.
+        if !request.op.is_transfer() {
+            all.iter_mut().for_each(|all| all.requests += 1);
+            continue;
+        }
         let one = Touched { begin: offset / ALIGN * ALIGN, end: offset + length, requests: 1 };
         all = Some(all.map_or(one, |all| Touched {
             begin: all.begin.min(one.begin),
@@ -51,6 +57,10 @@ pub struct Place {
 
 impl Place {
     fn moved(self, r: TimedRequest) -> TimedRequest {
+        // What transfers no data has no place.
+        if !r.op.is_transfer() {
+            return r;
+        }
         let offset = r.extent.offset.saturating_sub(self.from).saturating_add(self.begin);
         TimedRequest { extent: Extent { offset, ..r.extent }, ..r }
     }

@@ -29,6 +29,7 @@ pub fn in_time(
         pace: LoadPace::Original,
         backward,
         skip_bad,
+        flush: Default::default(),
         filter: Pipeline::default(),
     };
     let mut load = Recorded::new(text, &load, notice)?;
@@ -37,7 +38,7 @@ pub fn in_time(
 
 #[cfg(test)]
 mod testing {
-    use iosonar_plan::{Extent, Nanos, Op, SECTOR};
+    use iosonar_plan::{Durability, Extent, Nanos, Op, SECTOR};
     use iosonar_trace::TimedRequest;
 
     /// A read of 8 sectors.
@@ -46,6 +47,7 @@ mod testing {
             line,
             time: Nanos(time),
             op: Op::Read,
+            durability: Durability::NONE,
             extent: Extent { offset: sector * SECTOR, length: 8 * SECTOR },
             pushed: false,
             delay: Nanos(0),

@@ -5,7 +5,7 @@
 //! memory. So standard input will do, and a load may be longer than memory.
 
 use crate::LoadError;
-use iosonar_plan::{Extent, Nanos, Op};
+use iosonar_plan::{Extent, Nanos};
 use iosonar_trace::TimedRequest;
 use std::cmp::Reverse;
 use std::fs::File;
@@ -196,17 +196,19 @@ fn encode(time: Nanos, r: &TimedRequest) -> [u8; BYTES] {
     for (word, place) in [time.0, r.extent.offset, r.extent.length].into_iter().zip(bytes.chunks_mut(8)) {
         place.copy_from_slice(&word.to_le_bytes());
     }
-    bytes[BYTES - 1] = u8::from(r.op.is_write());
+    bytes[BYTES - 1] = r.packed_op();
     bytes
 }
 
 /// What a derived load says: delay and latency of a recording do not belong to it.
 fn decode(bytes: &[u8; BYTES]) -> TimedRequest {
     let word = |i: usize| u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("eight bytes"));
+    let (op, durability) = TimedRequest::unpacked_op(bytes[BYTES - 1]);
     TimedRequest {
         line: 0,
         time: Nanos(word(0)),
-        op: if bytes[BYTES - 1] == 0 { Op::Read } else { Op::Write },
+        op,
+        durability,
         extent: Extent { offset: word(1), length: word(2) },
         pushed: false,
         delay: Nanos(0),

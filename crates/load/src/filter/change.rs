@@ -2,7 +2,7 @@
 
 use super::{FilterError, Texts};
 use crate::recorded::LoadError;
-use iosonar_plan::{Decimal, Extent, Filter, Nanos, SECTOR};
+use iosonar_plan::{Decimal, Durability, Extent, Filter, Nanos, SECTOR};
 use iosonar_trace::TimedRequest;
 
 /// Where times of loads end, in nanoseconds.
@@ -25,14 +25,20 @@ impl Judge<'_> {
         FilterError::TooLarge { at: self.texts.place(r), filter: self.filter.clone(), what }.into()
     }
 
-    /// The request at another sector.
+    /// The request at another sector. What transfers no data has none.
     fn placed(&self, r: TimedRequest, sector: Option<u64>) -> Changed {
+        if !r.op.is_transfer() {
+            return Ok(r);
+        }
         let extent = sector.and_then(|sector| Extent::from_sectors(sector, r.extent.length / SECTOR));
         Ok(TimedRequest { extent: extent.ok_or_else(|| self.too_large(&r, "sector"))?, ..r })
     }
 
     /// The request with another length.
     fn resized(&self, r: TimedRequest, length: u64) -> Changed {
+        if !r.op.is_transfer() {
+            return Ok(r);
+        }
         let extent = Extent::from_sectors(sector(&r), length);
         Ok(TimedRequest { extent: extent.ok_or_else(|| self.too_large(&r, "length"))?, ..r })
     }
@@ -58,7 +64,11 @@ pub(super) fn changed(r: TimedRequest, n: u64, filter: &Filter, texts: &Texts) -
         Filter::Slip { every, increase } => {
             judge.placed(r, (n / every).checked_mul(*increase).and_then(|by| by.checked_add(place)))
         }
-        Filter::Subst { from, to } => Ok(TimedRequest { op: if r.op == *from { *to } else { r.op }, ..r }),
+        Filter::Subst { from, to } if r.op == *from => {
+            let durability = if to.is_write() { r.durability } else { Durability::NONE };
+            Ok(TimedRequest { op: *to, durability, ..r })
+        }
+        Filter::Subst { .. } => Ok(r),
         Filter::Spread { factor, align, offset } => {
             let place = scaled(place, *factor, *align)
                 .and_then(|n| n.checked_mul(*align))

@@ -1,7 +1,7 @@
 //! Steps one by one and together; each formula is checked by an independent script in the tests of the command.
 
 use super::*;
-use iosonar_plan::{Extent, Op, SECTOR};
+use iosonar_plan::{Durability, Extent, Op, SECTOR};
 use iosonar_trace::blkreplay::write_request;
 use proptest::prelude::*;
 use std::io::Write;
@@ -12,6 +12,7 @@ fn request(time: u64, sector: u64, length: u64, write: bool) -> TimedRequest {
         line: 1,
         time: Nanos(time),
         op: if write { Op::Write } else { Op::Read },
+        durability: Durability::NONE,
         extent: Extent { offset: sector * SECTOR, length: length * SECTOR },
         pushed: false,
         delay: Nanos(3),

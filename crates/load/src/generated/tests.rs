@@ -206,7 +206,9 @@ fn the_hash_is_that_of_the_requests_whoever_issues_them() {
         let mut merged = IssuedHash::default();
         for job in 0..jobs {
             let mut hash = IssuedHash::default();
-            part(p, seed, job, jobs).iter().for_each(|i| hash.add(0, i.sequence, i.op, i.extent));
+            part(p, seed, job, jobs)
+                .iter()
+                .for_each(|i| hash.add(0, i.sequence, i.op, i.durability, i.extent));
             merged.merge(hash);
         }
         assert_eq!(merged.count(), 1000);
@@ -732,7 +734,7 @@ fn cost() {
         let hashed = least(Box::new(move |source| {
             for i in 0..N {
                 let item = source.next(Nanos(i)).unwrap().unwrap();
-                hash.add(0, item.sequence, item.op, item.extent);
+                hash.add(0, item.sequence, item.op, item.durability, item.extent);
             }
             std::hint::black_box(hash);
         }));

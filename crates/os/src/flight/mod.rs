@@ -18,13 +18,15 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-/// Which way the data goes.
+/// Which way the data goes, if there is any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the file to memory.
     Read,
     /// From memory to the file.
     Write,
+    /// No data: what was written to the file is brought to stable storage.
+    Flush,
 }
 
 /// One call to the kernel.
@@ -38,6 +40,8 @@ pub struct Call {
     pub memory: *mut u8,
     /// How many bytes, at most [`CALL_MAX`].
     pub length: u32,
+    /// What is written has to be on stable storage when the call comes back.
+    pub durable: bool,
 }
 
 /// A call came back.
@@ -95,6 +99,10 @@ pub struct Request<T> {
     pub buffer: Buffer,
     /// After a short transfer, the rest is asked for.
     pub completes: bool,
+    /// What is written has to be on stable storage when the request has ended.
+    pub durable: bool,
+    /// A flush comes first, as a call of its own.
+    pub preflush: bool,
     /// What comes back with it.
     pub tag: T,
 }
@@ -122,6 +130,23 @@ struct Slot<T> {
     submitted: u64,
     /// The kernel has taken its first call.
     begun: bool,
+    /// Its next call is the flush before its data.
+    flushes: bool,
+}
+
+impl<T> Slot<T> {
+    fn blank() -> Slot<T> {
+        Slot { request: None, progress: Progress::new(0, false), submitted: 0, begun: false, flushes: false }
+    }
+
+    /// A call came back. The request's own result, if it ends with it.
+    fn came(&mut self, result: i64) -> Option<i64> {
+        if self.flushes && result >= 0 {
+            self.flushes = false;
+            return None;
+        }
+        self.progress.came(result)
+    }
 }
 
 /// The requests of one target that are under way.
@@ -143,11 +168,10 @@ pub struct Flight<Q: Queue, T> {
 impl<Q: Queue, T> Flight<Q, T> {
     /// With room for `depth` requests.
     pub fn new(queue: Q, depth: u32) -> Flight<Q, T> {
-        let blank = || Slot { request: None, progress: Progress::new(0, false), submitted: 0, begun: false };
         let depth_usize = depth as usize;
         Flight {
             queue,
-            slots: (0..depth).map(|_| blank()).collect(),
+            slots: (0..depth).map(|_| Slot::blank()).collect(),
             free: (0..depth).rev().collect(),
             pending: VecDeque::with_capacity(depth_usize),
             staged: 0,
@@ -168,8 +192,9 @@ impl<Q: Queue, T> Flight<Q, T> {
     /// If as many are under way as there is room for.
     pub fn push(&mut self, request: Request<T>) {
         let slot = self.free.pop().expect("no more requests are pushed than the depth allows");
-        let progress = Progress::new(request.buffer.len() as u64, request.completes);
-        self.slots[slot as usize] = Slot { request: Some(request), progress, submitted: 0, begun: false };
+        let length = if request.direction == Direction::Flush { 0 } else { request.buffer.len() as u64 };
+        let (progress, flushes) = (Progress::new(length, request.completes), request.preflush);
+        self.slots[slot as usize] = Slot { request: Some(request), progress, flushes, ..Slot::blank() };
         self.pending.push_back(slot);
     }
 
@@ -210,10 +235,11 @@ impl<Q: Queue, T> Flight<Q, T> {
             let request = place.request.as_ref().expect("what is pending has a request");
             let done = place.progress.done();
             let call = Call {
-                direction: request.direction,
+                direction: if place.flushes { Direction::Flush } else { request.direction },
                 offset: request.offset + done,
                 memory: request.buffer.pointer().wrapping_add(done as usize),
                 length: place.progress.asks() as u32,
+                durable: request.durable,
             };
             // SAFETY: the memory is the rest of the request's buffer, which its slot owns and nobody looks at until
             // the slot arrives; a pending slot has no other call under way. Drop waits for what the kernel took, and
@@ -247,7 +273,7 @@ impl<Q: Queue, T> Flight<Q, T> {
             self.seen += 1;
             self.flying -= 1;
             let place = &mut self.slots[slot as usize];
-            let Some(result) = place.progress.came(result) else {
+            let Some(result) = place.came(result) else {
                 self.pending.push_back(slot);
                 continue;
             };

@@ -86,6 +86,9 @@ impl Kernel {
         if self.one_in(error) {
             return -5;
         }
+        if call.direction == Direction::Flush {
+            return 0;
+        }
         let from = call.offset as usize;
         let length = (call.length as usize).min(self.disk.len().saturating_sub(from));
         let length = if self.one_in(short) { self.below(length + 1) } else { length };
@@ -94,6 +97,7 @@ impl Kernel {
         match call.direction {
             Direction::Read => memory.copy_from_slice(&self.disk[from..from + length]),
             Direction::Write => self.disk[from..from + length].copy_from_slice(memory),
+            Direction::Flush => unreachable!("it was carried out before"),
         }
         length as i64
     }
@@ -196,12 +200,18 @@ impl Model {
             Some(cell) => READ_ONLY + cell * CELL,
             None => self.below(READ_ONLY - CELL),
         };
-        let direction = if cell.is_some() { Direction::Write } else { Direction::Read };
+        let direction = match cell {
+            Some(_) => Direction::Write,
+            None if self.below(5) == 0 => Direction::Flush,
+            None => Direction::Read,
+        };
+        let preflush = cell.is_some() && self.below(3) == 0;
         let completes = self.below(2) == 0;
         let mut buffer = self.pool.take(length).expect("the pool has the size that is needed");
         buffer.fill(tag as u8 | 1);
         self.under_way.insert(tag, Expected { direction, offset, length, completes, cell });
-        self.flight.push(Request { direction, offset: offset as u64, buffer, completes, tag });
+        let offset = offset as u64;
+        self.flight.push(Request { direction, offset, buffer, completes, durable: preflush, preflush, tag });
         self.pushed += 1;
     }
 
@@ -223,7 +233,9 @@ impl Model {
         assert_eq!(done.buffer.len(), want.length);
         let taken = kernel.begun.remove(&done.buffer.as_ptr().addr());
         assert_eq!(taken, Some(done.submitted), "the time is that before its first call was taken");
-        if done.result >= 0 {
+        if want.direction == Direction::Flush {
+            assert!([0, -5].contains(&done.result) && !done.short);
+        } else if done.result >= 0 {
             let bytes = done.result as usize;
             assert!(bytes == want.length || done.short);
             assert!(bytes <= want.length && (want.completes || !done.short || bytes < want.length));
@@ -233,6 +245,7 @@ impl Model {
             let known = |(at, byte): (usize, &u8)| match want.direction {
                 Direction::Read => *byte == known_byte(want.offset + at),
                 Direction::Write => *byte == own,
+                Direction::Flush => unreachable!("it transfers nothing"),
             };
             assert!(done.buffer[..bytes].iter().enumerate().all(known));
         } else {
@@ -315,6 +328,8 @@ fn more_than_the_depth_is_a_mistake() {
     let mut flight = Flight::new(Kernel::new(faults, 1), 1);
     for tag in 0..2 {
         let buffer = Buffer::zeroed(1);
-        flight.push(Request { direction: Direction::Read, offset: 0, buffer, completes: true, tag });
+        let direction = Direction::Read;
+        let (durable, preflush) = (false, false);
+        flight.push(Request { direction, offset: 0, buffer, completes: true, durable, preflush, tag });
     }
 }

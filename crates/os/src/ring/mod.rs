@@ -13,7 +13,7 @@ pub use unavailable::Unavailable;
 
 use crate::buffer::Region;
 use crate::flight::{Arrival, Call, Direction, Queue};
-use io_uring::types::{CancelBuilder, Fd, Fixed, SubmitArgs, Timespec};
+use io_uring::types::{CancelBuilder, Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use std::fs::File;
 use std::io;
@@ -112,22 +112,26 @@ impl Ring {
     }
 
     fn entry(&self, slot: u32, call: Call) -> squeue::Entry {
-        let Call { direction, offset, memory, length } = call;
+        let Call { direction, offset, memory, length, durable } = call;
+        let flags = if durable { libc::RWF_DSYNC } else { 0 };
         macro_rules! entry {
             ($file:expr) => {
                 match (direction, self.piece_of(&call)) {
                     (Direction::Read, Some(piece)) => {
                         opcode::ReadFixed::new($file, memory, length, piece).offset(offset).build()
                     }
-                    (Direction::Write, Some(piece)) => {
-                        opcode::WriteFixed::new($file, memory, length, piece).offset(offset).build()
-                    }
+                    (Direction::Write, Some(piece)) => opcode::WriteFixed::new($file, memory, length, piece)
+                        .offset(offset)
+                        .rw_flags(flags)
+                        .build(),
                     (Direction::Read, None) => {
                         opcode::Read::new($file, memory, length).offset(offset).build()
                     }
                     (Direction::Write, None) => {
-                        opcode::Write::new($file, memory, length).offset(offset).build()
+                        opcode::Write::new($file, memory, length).offset(offset).rw_flags(flags).build()
                     }
+                    // The data, and what is needed to find it: all that a device knows of.
+                    (Direction::Flush, _) => opcode::Fsync::new($file).flags(FsyncFlags::DATASYNC).build(),
                 }
             };
         }

@@ -182,7 +182,7 @@ fn brackets(
     for (index, band) in bands.iter().enumerate() {
         let (color, line) = match band.op {
             Op::Read => (view.palette.read, 0),
-            Op::Write => (view.palette.write, 1),
+            _ => (view.palette.write, 1),
         };
         let base = plot.y - room + LINE * (line + 1) - 4;
         let (x, end) = (scale.x(band.low_ns) + 1, scale.x(band.high_ns) - 1);

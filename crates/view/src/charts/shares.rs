@@ -20,7 +20,7 @@ const FAINTEST: f64 = 0.8;
 fn strips<'a>(view: &RunView<'a>) -> Vec<Vec<&'a LatencyBand>> {
     let all = view.findings.map_or(&[] as &[LatencyBand], |f| &f.bands);
     let of = |op: Op| all.iter().filter(|b| b.op == op).collect::<Vec<_>>();
-    Op::ALL.into_iter().map(of).filter(|bands| bands.len() > 1).collect()
+    Op::TRANSFERS.into_iter().map(of).filter(|bands| bands.len() > 1).collect()
 }
 
 /// Pixels that all strips need.

@@ -47,7 +47,7 @@ impl Point {
             submitted_us: submitted.0 / 1000,
             latency: code(latency.0),
             delay: code(submitted.0.saturating_sub(record.due.0)),
-            class: Class::of(record).index() as u8 | failed | special,
+            class: Class::of(record)?.index() as u8 | failed | special,
             length: record.executed.length,
             offset: record.executed.offset,
             sequence: record.sequence,
@@ -272,7 +272,7 @@ mod tests {
             writer.finish().unwrap();
             let mut expected: Vec<_> = records.iter().map(|r| {
                 let exceptional = if r.sequence == 0 { EXCEPTIONAL } else { 0 };
-                let class = Class::of(r).index() as u8 | exceptional;
+                let class = Class::of(r).unwrap().index() as u8 | exceptional;
                 (r.submitted.unwrap().0 / 1000, code(r.latency().unwrap().0), class, r.executed.offset, r.sequence)
             }).collect();
             expected.sort_by_key(|p| (p.0, p.4));

@@ -65,6 +65,7 @@ pub fn empty(targets: &[&str]) -> Run {
         pace: LoadPace::Original,
         backward: Backward::Refuse,
         skip_bad: false,
+        flush: Default::default(),
     });
     let facts = |path: &&str| TargetInfo {
         path: path.to_string(),
@@ -79,6 +80,7 @@ pub fn empty(targets: &[&str]) -> Run {
         max_in_flight: Some(0),
         expected_requests: None,
         hole_bytes: 0,
+        left_out_flushes: 0,
         checks: None,
         ended_early: None,
         issued_hash: String::new(),

@@ -16,9 +16,9 @@ use iosonar_analyze::knee::{
 use iosonar_analyze::{Limits, Summary};
 use iosonar_archive::{Archive, RunInfo, RunState};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Decimal, Engine, Fill, Generator, Job, LoadPace, Nanos, Order, Overlap,
-    OverlapPolicy, PLAN_VERSION, Pace, Phase, Plan, Rising, RisingShape, Stop, Target, TraceReplay, Window,
-    Workload,
+    Access, Backward, ByteSize, Decimal, Engine, Fill, FlushPolicy, Generator, Job, LoadPace, Nanos, Order,
+    Overlap, OverlapPolicy, PLAN_VERSION, Pace, Phase, Plan, Rising, RisingShape, Stop, Target, TraceReplay,
+    Window, Workload,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
@@ -158,6 +158,7 @@ fn load(args: &KneeArgs, file: &Path, rising: Rising) -> TraceReplay {
             BackwardArg::Shift => Backward::Shift,
         },
         skip_bad: args.reading.skip_bad,
+        flush: FlushPolicy::Issue,
         filter: Default::default(),
     }
 }

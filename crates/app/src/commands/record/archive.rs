@@ -287,7 +287,7 @@ impl Told<'_> {
             Kind::ALL.iter().filter(|k| k.op().is_none()).map(|k| self.kinds[*k as usize]).sum();
         if others > 0 {
             remarks.push(format!(
-                "{others} requests are no reads or writes: they stay in the events, and replays leave them out"
+                "{others} requests are neither reads, writes nor flushes: they stay in the events, and replays leave them out"
             ));
         }
         let [_, _, ambiguous, no_end, no_begin] = self.pairings;

@@ -1,5 +1,8 @@
 //! `iosonar check`: whether what was replayed is what the kernel saw (blkreplay manual, C.1).
 
+mod flushes;
+
+use self::flushes::{FlushCounts, Flushes};
 use crate::check_args::CheckArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
@@ -48,15 +51,16 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let damaged = wanted.bad + seen.bad;
     let aside = Aside::of(args, &recording, &seen);
     let found = Differences::between(wanted.keys, seen.keys);
-    let notes = note.into_iter().chain(clock.note()).chain(aside.notes()).collect();
-    let beside = Beside { aside, devices, notes, clock: clock.word() };
+    let flushes = Flushes::of(&args.replay, wanted.flushes, recording.at.is_some(), seen.flushes);
+    let notes = note.into_iter().chain(clock.note()).chain(aside.notes()).chain(flushes.note()).collect();
+    let beside = Beside { aside, devices, notes, clock: clock.word(), flushes };
     let text = if args.json {
         as_json(&found, &beside)
     } else {
         as_text(args, &replay, &recording, &found, &beside)
     };
     print(&text)?;
-    Ok(match found.are_none() {
+    Ok(match found.are_none() && beside.flushes.are_alike() {
         true if args.reading.strict && damaged > 0 => Exit::Cautioned,
         true => Exit::Fine,
         false => Exit::Miscompared,
@@ -130,6 +134,7 @@ struct Beside {
     notes: Vec<String>,
     /// How the clocks of both compare.
     clock: Option<&'static str>,
+    flushes: Flushes,
 }
 
 impl Beside {
@@ -219,6 +224,7 @@ struct Seen {
     outside: u64,
     /// Reads of threads that were not wanted.
     own: u64,
+    flushes: FlushCounts,
 }
 
 impl Seen {
@@ -227,7 +233,11 @@ impl Seen {
         let (mut keys, mut devices, mut outside, mut own_reads) = (Vec::new(), Devices::default(), 0, 0);
         let is_own = |request: &Traced| !own.is_empty() && own.contains(&&*request.process.name());
         let is_inside = |time: Nanos| span.is_none_or(|(from, to)| (from..=to).contains(&time));
+        let mut flushes = FlushCounts::default();
         let bad = trace.each(|request, device| {
+            if is_inside(request.time) && flushes.add(request) {
+                return Ok(());
+            }
             match request.kind.op() {
                 Some(_) if !is_inside(request.time) => outside += 1,
                 Some(Op::Read) if is_own(request) => own_reads += 1,
@@ -238,7 +248,7 @@ impl Seen {
             }
             Ok(())
         })?;
-        Ok(Seen { keys, devices: devices.names, bad, outside, own: own_reads })
+        Ok(Seen { keys, devices: devices.names, bad, outside, own: own_reads, flushes })
     }
 
     fn renumber(&mut self, number: impl Fn(usize) -> u16) {
@@ -282,6 +292,7 @@ fn as_json(found: &Differences, beside: &Beside) -> String {
         "joined": {"requests": found.joined.0, "into": found.joined.1},
         "missing": list(&found.missing),
         "added": list(&found.added),
+        "flushes": beside.flushes.json(),
         "lost_events": beside.aside.lost,
         "outside": beside.aside.outside,
         "own_reads": beside.aside.own,
@@ -320,6 +331,7 @@ fn as_text(
             let _ = writeln!(text, "             and {} more: --list tells more", keys.len() - args.list);
         }
     }
+    text += &beside.flushes.text();
     let outside = beside.aside.outside;
     if outside > 0 {
         let _ = writeln!(text, "  outside    {outside} requests before and after the run");
@@ -327,7 +339,12 @@ fn as_text(
     for note in &beside.notes {
         let _ = writeln!(text, "  note       {note}");
     }
-    let verdict = if found.are_none() { "every request was issued, and nothing else" } else { "they differ" };
+    text += &beside.flushes.difference();
+    let verdict = if found.are_none() && beside.flushes.are_alike() {
+        "every request was issued, and nothing else"
+    } else {
+        "they differ"
+    };
     let _ = writeln!(text, "  {verdict}");
     text
 }

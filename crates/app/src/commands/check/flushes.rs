@@ -1,0 +1,177 @@
+//! Flushes, and writes with FUA or a preflush, of a replay and of what it is compared with. Their number is compared; their
+//! places in the order of requests are not.
+
+use iosonar_archive::Archive;
+use iosonar_plan::Durability;
+use iosonar_trace::{Kind, Traced};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::Path;
+
+/// How many there are on one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct FlushCounts {
+    flushes: u64,
+    fua: u64,
+    preflush: u64,
+}
+
+impl FlushCounts {
+    /// Counts what a request has of it; whether that is all that there is to compare of the request.
+    pub fn add(&mut self, request: &Traced) -> bool {
+        let durability = request.durability();
+        self.fua += u64::from(durability.has(Durability::FUA));
+        self.preflush += u64::from(durability.has(Durability::PREFLUSH));
+        self.flushes += u64::from(request.kind == Kind::Flush);
+        request.kind == Kind::Flush
+    }
+
+    /// Flushes of their own, and those before writes: a replay issues these apart from the write.
+    fn all(self) -> u64 {
+        self.flushes + self.preflush
+    }
+
+    fn json(self) -> Value {
+        json!({"flushes": self.flushes, "fua": self.fua, "preflush": self.preflush})
+    }
+}
+
+/// What the other side can tell of flushes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Told {
+    /// All: it is a load or a result.
+    All,
+    /// What reached the device: where it has no FUA, the kernel flushes after the write instead.
+    ByKernel,
+    /// Nothing: the kernel drops them before a device that has no volatile write cache.
+    Nothing,
+}
+
+/// Those of both sides.
+#[derive(Debug, Clone, Copy)]
+pub struct Flushes {
+    replay: FlushCounts,
+    recording: FlushCounts,
+    told: Told,
+}
+
+impl Flushes {
+    /// Of the replay at a path, and of what it is compared with.
+    pub fn of(path: &Path, replay: FlushCounts, by_kernel: bool, recording: FlushCounts) -> Flushes {
+        let told = match by_kernel {
+            true if recording == FlushCounts::default() && is_written_through(path) => Told::Nothing,
+            true => Told::ByKernel,
+            false => Told::All,
+        };
+        Flushes { replay, recording, told }
+    }
+
+    /// Flushes and FUA writes of the replay that the other side has nothing for.
+    fn missing(&self) -> u64 {
+        let (wanted, seen) = (self.replay, self.recording);
+        let (flushes, fua) = (wanted.all().saturating_sub(seen.all()), wanted.fua.saturating_sub(seen.fua));
+        match self.told {
+            Told::All => flushes + fua,
+            Told::ByKernel => flushes + fua.saturating_sub(seen.all().saturating_sub(wanted.all())),
+            Told::Nothing => 0,
+        }
+    }
+
+    /// Flushes and FUA writes that the replay should have issued. The kernel's own recording may have those of others.
+    fn left_out(&self) -> u64 {
+        let (wanted, seen) = (self.replay, self.recording);
+        match self.told {
+            Told::All => seen.all().saturating_sub(wanted.all()) + seen.fua.saturating_sub(wanted.fua),
+            Told::ByKernel | Told::Nothing => 0,
+        }
+    }
+
+    /// Whether nothing is missing on either side.
+    pub fn are_alike(&self) -> bool {
+        self.missing() == 0 && self.left_out() == 0
+    }
+
+    /// What the reader should know.
+    pub fn note(&self) -> Option<String> {
+        (self.told == Told::Nothing && self.replay != FlushCounts::default()).then(|| {
+            "the device has no volatile write cache (queue/write_cache: write through), so the kernel drops flushes and \
+             FUA before it, and they are in no recording"
+                .into()
+        })
+    }
+
+    /// How many there are on each side; nothing where there are none.
+    pub fn text(&self) -> String {
+        let (wanted, seen) = (self.replay, self.recording);
+        let mut text = String::new();
+        for (what, wanted, seen) in
+            [("flushes", wanted.all(), seen.all()), ("FUA writes", wanted.fua, seen.fua)]
+        {
+            if wanted + seen > 0 {
+                let _ = writeln!(text, "  {what:<10} {wanted} in the replay, {seen} in the recording");
+            }
+        }
+        text
+    }
+
+    /// What is missing on a side.
+    pub fn difference(&self) -> String {
+        let mut text = String::new();
+        for (what, count) in [("missing", self.missing()), ("left out", self.left_out())] {
+            if count > 0 {
+                let _ = writeln!(text, "  {what:<10} {count} flushes or FUA writes");
+            }
+        }
+        text
+    }
+
+    /// All of it.
+    pub fn json(&self) -> Value {
+        json!({
+            "replay": self.replay.json(),
+            "recording": self.recording.json(),
+            "missing": self.missing(),
+            "left_out": self.left_out(),
+        })
+    }
+}
+
+/// Whether every target of an archive is a block device without a volatile write cache.
+fn is_written_through(path: &Path) -> bool {
+    let Ok(archive) = Archive::open(path) else { return false };
+    let environment = archive.environment();
+    let is_through = |target: &Value| {
+        target.pointer("/kind/block-device/queue/write_cache") == Some(&json!("write through"))
+    };
+    let targets = environment["targets"].as_array();
+    targets.is_some_and(|targets| !targets.is_empty() && targets.iter().all(is_through))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(wanted: (u64, u64, u64), told: Told, seen: (u64, u64, u64)) -> (u64, u64) {
+        let counts = |(flushes, fua, preflush)| FlushCounts { flushes, fua, preflush };
+        let flushes = Flushes { replay: counts(wanted), recording: counts(seen), told };
+        (flushes.missing(), flushes.left_out())
+    }
+
+    #[test]
+    fn the_kernel_may_flush_instead_of_fua() {
+        assert_eq!(of((2, 3, 3), Told::ByKernel, (5, 3, 0)), (0, 0));
+        assert_eq!(of((2, 3, 3), Told::ByKernel, (8, 0, 0)), (0, 0));
+        assert_eq!(of((2, 3, 3), Told::ByKernel, (7, 0, 0)), (1, 0));
+        assert_eq!(of((2, 3, 3), Told::ByKernel, (4, 3, 0)), (1, 0));
+        // Flushes of others are nothing that this replay lacks.
+        assert_eq!(of((0, 0, 0), Told::ByKernel, (9, 2, 0)), (0, 0));
+        assert_eq!(of((2, 3, 3), Told::Nothing, (0, 0, 0)), (0, 0));
+    }
+
+    #[test]
+    fn a_load_asks_for_no_more_and_no_less() {
+        assert_eq!(of((2, 3, 3), Told::All, (2, 3, 3)), (0, 0));
+        assert_eq!(of((2, 3, 3), Told::All, (8, 0, 0)), (3, 3));
+        assert_eq!(of((0, 0, 0), Told::All, (2, 3, 3)), (0, 8));
+    }
+}

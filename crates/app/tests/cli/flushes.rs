@@ -1,0 +1,153 @@
+//! Flushes of recorded loads, and FUA and preflush of their writes: from the load's lines to what is told of a run.
+
+use crate::*;
+use iosonar_archive::{Marks, Outcome};
+use iosonar_plan::Op;
+
+/// Two commits of a journal, as it were, and a flush of its own.
+const LINES: &str = "\
+    start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n\
+    0.000000000 ; 16 ; 8 ; W ; 0.0 ; 0.0\n\
+    # flush ; 0.001000000 ; 0.0 ; 0.0\n\
+    # a comment ; 0.001 ; 0.0 ; 0.0\n\
+    0.002000000 ; 32 ; 8 ; WPF ; 0.0 ; 0.0\n\
+    0.003000000 ; 48 ; 8 ; R ; 0.0 ; 0.0\n\
+    0.004000000 ; 32 ; 8 ; WF ; 0.0 ; 0.0\n\
+    # flush ; 0.005000000 ; 0.0 ; 0.0\n";
+
+fn commits(lab: &Lab) {
+    lab.file("a.load", LINES);
+}
+
+#[test]
+fn flushes_are_issued_at_their_places_and_stand_beside_reads_and_writes() {
+    let lab = lab();
+    commits(&lab);
+    lab.expect(0, &format!("replay a.load {SIM} -o r"));
+    let records = sorted(&lab, "r");
+    let got: Vec<_> = records.iter().map(|r| (r.op, r.due.0 / MS, r.executed.length)).collect();
+    use Op::{Flush, Read, Write};
+    let want =
+        [(Write, 0, 4096), (Flush, 1, 0), (Write, 2, 4096), (Read, 3, 4096), (Write, 4, 4096), (Flush, 5, 0)];
+    assert_eq!(got, want);
+    assert!(records.iter().all(|r| r.outcome == Outcome::Completed && r.completed.is_some()));
+    let both = Marks::FUA.with(Marks::PREFLUSH, true);
+    let marks: Vec<u16> = records.iter().map(|r| r.marks.0 & both.0).collect();
+    assert_eq!(marks, [0, 0, both.0, 0, Marks::FUA.0, 0]);
+    let s = summary(&lab, "r");
+    assert_eq!(["all", "write", "other"].map(|scope| count(&s, scope, "completed")), [4, 3, 2]);
+    assert_eq!((count(&s, "write", "fua"), count(&s, "write", "preflush")), (2, 1));
+    assert_eq!((&s["others"][0]["op"], &s["others"][0]["latency"]["count"]), (&"flush".into(), &2.into()));
+    assert_eq!(s["latency"]["all"]["count"], 4);
+    let text = lab.expect(0, "show r").out;
+    assert!(text.contains("with FUA") && text.contains("Without data") && text.contains("flush, "), "{text}");
+    let csv = lab.expect(0, "export r --to csv").out;
+    assert_eq!(csv.lines().filter(|line| line.contains(",flush,completed,")).count(), 2, "{csv}");
+}
+
+#[test]
+fn flushes_that_are_left_out_are_a_caution() {
+    let lab = lab();
+    commits(&lab);
+    lab.expect(0, &format!("replay a.load {SIM} -o whole"));
+    let ended = lab.expect(0, &format!("replay a.load {SIM} --flush drop -o easier"));
+    assert!(ended.out.contains("4 flushes, and writes with FUA or a preflush"), "{}", ended.out);
+    let records = sorted(&lab, "easier");
+    assert!(records.len() == 4 && records.iter().all(|r| r.op != Op::Flush && !r.marks.has(Marks::FUA)));
+    let [whole, easier] = ["whole", "easier"].map(|name| summary(&lab, name));
+    let ids =
+        |s: &Value| s["cautions"].as_array().unwrap().iter().map(|c| c["id"].to_string()).collect::<Vec<_>>();
+    assert!(ids(&easier).contains(&"\"flushes-dropped\"".into()), "{easier}");
+    assert!(!ids(&whole).contains(&"\"flushes-dropped\"".into()));
+    assert_ne!(whole["targets"][0]["issued_hash"], easier["targets"][0]["issued_hash"]);
+    // A load without flushes is none the easier for it.
+    lab.file("plain.load", rows(&[("0", 8, 8, 'W')]));
+    lab.expect(0, &format!("replay plain.load {SIM} --flush drop -o plain"));
+    assert!(!ids(&summary(&lab, "plain")).contains(&"\"flushes-dropped\"".into()));
+    let plan = lab.expect(0, &format!("replay a.load {SIM} --flush drop --show-plan")).out;
+    assert!(plan.contains("flush = \"drop\""), "{plan}");
+}
+
+#[test]
+fn every_engine_issues_them_on_a_file() {
+    let lab = lab();
+    commits(&lab);
+    let mut hashes = Vec::new();
+    for engine in ["uring", "aio", "threads", "null"] {
+        lab.file("t.img", vec![1; 1 << 20]);
+        let target = if engine == "null" { "--size 1MiB -t dev" } else { "-t t.img" };
+        let ended = lab.run(&format!(
+            "replay a.load {target} --engine {engine} --no-progress --start-grace 0 -o {engine}"
+        ));
+        if ended.code == 2 && engine != "threads" {
+            println!("SKIPPED: flushes with engine {engine}, because {}", ended.err);
+            continue;
+        }
+        assert_eq!(ended.code, 0, "{engine}: {}", ended.err);
+        let s = summary(&lab, engine);
+        assert_eq!((count(&s, "other", "completed"), count(&s, "all", "completed")), (2, 4), "{engine}");
+        hashes.push(s["targets"][0]["issued_hash"].to_string());
+    }
+    assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "{hashes:?}");
+}
+
+#[test]
+fn conversions_and_filters_keep_them() {
+    let lab = lab();
+    commits(&lab);
+    let lines = |text: &str| -> Vec<String> {
+        let is_request = |line: &&str| line.starts_with("# flush") || line.trim_start().starts_with('0');
+        text.lines().filter(is_request).map(|l| l.split_whitespace().collect()).collect()
+    };
+    let want = lines(LINES);
+    assert_eq!(want.len(), 6);
+    lab.expect(0, "convert a.load b.load.gz");
+    assert_eq!(lines(&plain_of(&lab.path("b.load.gz"))), want);
+    lab.expect(0, "convert a.load made");
+    assert_eq!(lines(&lab.expect(0, "convert made -").out), want);
+    assert_eq!(lines(&lab.expect(0, "filter select:0..10 a.load").out), want);
+    let shifted = lab.expect(0, "filter slip:1,8 a.load").out;
+    assert_eq!(shifted.lines().filter(|line| line.starts_with("# flush")).count(), 2, "{shifted}");
+    // A log of fio has a word for flushes and none for FUA.
+    let fio = lab.expect(0, "convert a.load c.iolog");
+    assert!(fio.err.contains("2 writes had FUA or a preflush"), "{}", fio.err);
+    assert_eq!(std::fs::read_to_string(lab.path("c.iolog")).unwrap().matches(" sync ").count(), 2);
+    let info: Value = serde_json::from_str(&lab.expect(0, "info --json a.load").out).unwrap();
+    assert_eq!((&info["kinds"]["flushes"], &info["kinds"]["writes"]), (&2.into(), &3.into()));
+}
+
+#[test]
+fn check_counts_flushes_and_fua() {
+    let lab = lab();
+    commits(&lab);
+    lab.expect(0, &format!("replay a.load {SIM} -o ran"));
+    let same = lab.expect(0, "check ran a.load");
+    assert!(same.out.contains("flushes    3 in the replay, 3 in the recording"), "{}", same.out);
+    assert!(same.out.contains("FUA writes 2 in the replay, 2 in the recording"), "{}", same.out);
+    // A load asks for no more and no less.
+    lab.file("plain.load", LINES.replace("WPF", "WP").replace("WF", "W") + "# flush ; 1\n");
+    let differs = lab.expect(5, "check ran plain.load").out;
+    assert!(
+        differs.contains("missing    2 flushes") && differs.contains("left out   1 flushes"),
+        "{differs}"
+    );
+    lab.file("fewer.load", LINES.replace("# flush ; 0.005000000", "# no"));
+    let fewer = lab.expect(5, "check --json ran fewer.load");
+    let json: Value = serde_json::from_str(&fewer.out).unwrap();
+    assert_eq!(
+        (&json["flushes"]["missing"], &json["flushes"]["recording"]["flushes"]),
+        (&1.into(), &1.into())
+    );
+    assert!(lab.expect(5, "check ran fewer.load").out.contains("missing    1 flushes or FUA writes"));
+}
+
+#[test]
+fn blkreplays_front_end_reads_loads_as_blkreplay_does() {
+    let lab = lab();
+    commits(&lab);
+    lab.expect(0, &format!("replay a.load {SIM} -o r"));
+    // A result in blkreplay's form has no word for flushes.
+    lab.expect(0, "export r --to replay -o r.replay");
+    let text = std::fs::read_to_string(lab.path("r.replay")).unwrap();
+    assert!(!text.contains("flush") && text.contains("# total     requests : 4"), "{text}");
+}

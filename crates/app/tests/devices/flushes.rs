@@ -1,0 +1,101 @@
+//! Flushes of a real database: recorded, replayed at their places, and found in the kernel's own trace of the replay.
+
+use crate::common::*;
+use crate::record::{check_kernel, recorder, stop};
+use iosonar_archive::{Marks, Record};
+use iosonar_plan::Op;
+use iosonar_testkit::{Image, Lab, LoopDevice, Mounted, tool};
+
+/// Each insertion is a transaction of its own, whose log SQLite flushes before it goes on.
+const DATABASE: &str = "\
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute('pragma journal_mode = ' + sys.argv[2])
+db.execute('pragma synchronous = full')
+db.execute('create table t(number integer primary key, text text)')
+for number in range(30):
+    db.execute('insert into t(text) values (?)', ('x' * 200,))
+db.close()
+";
+
+/// When the kernel's clock showed a record's begin and end, in nanoseconds.
+fn span(record: &Record, origin: u64) -> (u64, u64) {
+    (origin + record.submitted.unwrap().0, origin + record.completed.unwrap().0)
+}
+
+/// A device that a database has written to, as recorded.
+fn recorded_database(lab: &Lab, journal: &str) -> Result<(), String> {
+    let device = LoopDevice::of(Image::sparse(64), &[]);
+    check_kernel(lab, &device)?;
+    tool("mkfs.ext4", &["-q", "-E", "nodiscard", device.text()]);
+    let mounted = Mounted::new(device.path(), "rw");
+    let running = recorder(lab, &device, "", "first");
+    tool("python3", &["-c", DATABASE, mounted.path().join("database").to_str().unwrap(), journal]);
+    let told = stop(running);
+    assert!(told.contains(" 0 lost"), "{told}");
+    lab.expect(0, "convert first load.load");
+    Ok(())
+}
+
+#[test]
+fn a_databases_flushes_are_replayed_at_their_places_as_the_kernel_saw_them() {
+    needs!("mkfs.ext4", "python3");
+    for (journal, engine) in [("wal", "uring"), ("delete", "aio"), ("delete", "threads")] {
+        let lab = lab();
+        or_skip!(recorded_database(&lab, journal));
+        let text = std::fs::read_to_string(lab.path("load.load")).unwrap();
+        let flushes = text.lines().filter(|line| line.starts_with("# flush")).count();
+        let preflush = text.matches("; WPF ;").count();
+        let durable = preflush + text.matches("; WF ;").count();
+        assert!(flushes > 0 && durable >= 30, "{flushes} flushes, {durable} writes with FUA");
+
+        let other = LoopDevice::random(64);
+        let running = recorder(&lab, &other, "", "second");
+        let replay = format!(
+            "replay load.load -t {} --destroy --start-grace 0.2 --engine {engine} -o ran",
+            other.text()
+        );
+        lab.expect(0, &replay);
+        assert!(stop(running).contains(" 0 lost"));
+        let checked = lab.expect(0, "check ran second").out;
+        assert!(checked.contains("every request was issued, and nothing else"), "{checked}");
+        assert!(checked.contains(&format!("FUA writes {durable} in the replay")), "{checked}");
+
+        // The kernel was given each flush within the time that the replay tells of it.
+        let origin = |name| run_info(&lab.path(name)).origin_monotonic_ns;
+        let (ours, kernels) = (origin("ran"), origin("second"));
+        let is_flush = |r: &&Record| r.op == Op::Flush;
+        let mut seen: Vec<u64> =
+            lab.records("second").iter().filter(is_flush).map(|r| kernels + r.load_time.0).collect();
+        seen.sort_unstable();
+        let flushes_of_its_own = |r: &&Record| r.op == Op::Flush || r.marks.has(Marks::PREFLUSH);
+        let mut wanted: Vec<(u64, u64)> =
+            lab.records("ran").iter().filter(flushes_of_its_own).map(|r| span(r, ours)).collect();
+        wanted.sort_unstable_by_key(|(_, end)| *end);
+        for (from, to) in wanted {
+            let found = seen.iter().position(|time| (from..=to).contains(time));
+            seen.remove(found.unwrap_or_else(|| panic!("{engine}: no flush between {from} and {to}")));
+        }
+
+        // In the order of the load, for all that did not wait for a conflict.
+        let mut ran = lab.records("ran");
+        ran.sort_unstable_by_key(|r| r.sequence);
+        let lines = text.lines().filter(|line| line.starts_with("# flush") || line.contains("; 0.0 ; 0.0"));
+        let is_flush: Vec<bool> = lines.map(|line| line.starts_with("# flush")).collect();
+        assert_eq!(ran.iter().map(|r| r.op == Op::Flush).collect::<Vec<_>>(), is_flush);
+        let told = summary(&lab, "ran");
+        assert_eq!(told["counts"]["other"]["completed"], flushes);
+        assert_eq!(told["counts"]["write"]["fua"], durable);
+        println!(
+            "{journal} {engine}: {flushes} flushes, {durable} writes with FUA, {} seen beside",
+            seen.len()
+        );
+
+        // Without them the replay is easier, and says so.
+        lab.expect(0, &format!("{} --flush drop", replay.replace("-o ran", "-o easier")));
+        assert!(caution(&summary(&lab, "easier"), "flushes-dropped").is_some());
+        let left_out = flushes + preflush + durable;
+        let differs = lab.expect(5, "check easier load.load").out;
+        assert!(differs.contains(&format!("left out   {left_out} flushes or FUA writes")), "{differs}");
+    }
+}
