@@ -21,7 +21,9 @@ pub use occupied::{MountedElsewhere, MountedNowhere, Zram, open_exclusively};
 pub use shown::{Shown, in_help, in_markdown};
 pub use signature::Signature;
 pub use target::{Image, LoopDevice, Mounted, Partition, Swap, lacks, tool, tool_reading};
-pub use trace::{Attribution, Bio, Bios, Event, InKernel, Kind, Moment, Trace, Tracing, attribute};
+pub use trace::{
+    Attribution, Bio, Bios, CLOCK_NS, Event, InKernel, Kind, Moment, TRUNCATED_NS, Trace, Tracing, attribute,
+};
 
 /// Prints why a test cannot run here; the caller returns. `./test` counts these lines.
 pub fn skip(test: &str, why: &str) {

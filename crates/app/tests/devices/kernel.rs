@@ -9,14 +9,12 @@ use crate::common::*;
 use iosonar_archive::{Outcome, Record, RunState};
 use iosonar_plan::{Op, SECTOR, Strong};
 use iosonar_testkit::{
-    Access, Bio, Bios, InKernel, Kind, LoopDevice, Trace, Tracing, attribute, check, own_load,
+    Access, Bio, Bios, CLOCK_NS, InKernel, Kind, LoopDevice, TRUNCATED_NS, Trace, Tracing, attribute, check,
+    own_load,
 };
 use std::collections::HashMap;
 use std::process::Stdio;
 use std::time::Duration;
-
-/// Longest time by which the kernel's clock may seem to be ahead: its text is cut off to microseconds.
-const TRUNCATED_NS: u64 = 999;
 
 fn text(device: &LoopDevice, rest: &str) -> String {
     format!("replay load -t {} --destroy {rest} -o out", device.text())
@@ -49,8 +47,9 @@ fn assert_inside(record: &Record, seen: &InKernel, origin_ns: u64) {
     let (submitted, completed) =
         (record.submitted.unwrap().0 + origin_ns, record.completed.unwrap().0 + origin_ns);
     let end = seen.completed.expect("a record that completed, completed in the kernel").ns;
-    assert!(submitted <= seen.queued.ns + TRUNCATED_NS, "{record:?} was submitted after the kernel got it");
-    assert!(end <= completed || seen.has_twin, "{record:?} completed before it did in the kernel");
+    let latest = seen.queued.ns + TRUNCATED_NS + CLOCK_NS;
+    assert!(submitted <= latest, "{record:?} was submitted after the kernel got it");
+    assert!(end <= completed + CLOCK_NS || seen.has_twin, "{record:?} completed before it did in the kernel");
     assert_eq!(seen.error, 0);
 }
 
