@@ -4,6 +4,7 @@ use crate::control::Control;
 use crate::means::equip;
 use crate::prepare::{Claimed, Fitted, Prepared};
 use crate::progress::Progress;
+use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::sample;
 use crate::stage::{LoopEnd, Stage, StageEnd};
 use crate::worker::{Tally, WorkerError};
@@ -35,6 +36,9 @@ pub enum RunError {
     /// The engine.
     #[error("the engine cannot be used: {0}; --engine threads works everywhere")]
     Engine(std::io::Error),
+    /// Another process that carries out a part of the plan.
+    #[error("{0}")]
+    Others(String),
 }
 
 /// How a run went on.
@@ -112,23 +116,40 @@ impl Prepared {
     pub fn run(
         &self,
         archive: &ArchiveWriter,
+        info: RunInfo,
+        control: &Control,
+        progress: &Arc<Progress>,
+    ) -> Result<RunInfo, RunError> {
+        self.run_with(archive, info, control, progress, &Alone)
+    }
+
+    /// The same together with other processes, on real time.
+    pub fn run_with(
+        &self,
+        archive: &ArchiveWriter,
         mut info: RunInfo,
         control: &Control,
         progress: &Arc<Progress>,
+        others: &dyn Rendezvous,
     ) -> Result<RunInfo, RunError> {
         let clock = Clock::from_origin(u64::MAX);
         info.means = self.means(&clock);
         let notices = Mutex::new(Vec::new());
-        let shared = Shared { clock: &clock, control, progress, notices: &notices };
+        let shared = Shared { clock: &clock, control, progress, notices: &notices, others };
         let mut cpu = own_cpu_time();
         let begin = |info: &mut RunInfo| {
-            let grace = if self.is_timed() { self.plan.start_grace.0 } else { 0 };
-            clock.set_origin(monotonic_ns() + grace);
+            clock.set_origin(match self.is_timed() {
+                true => {
+                    others.begin(0, monotonic_ns() + self.plan.start_grace.0).map_err(RunError::Others)?
+                }
+                false => monotonic_ns(),
+            });
             info.origin_monotonic_ns = clock.origin();
             info.started_unix_ns = (realtime_ns() + clock.origin()).saturating_sub(monotonic_ns());
             cpu = own_cpu_time();
             // Written again at the end; a disk that is full by now shows in the records, too.
             let _ = archive.write_run(info);
+            Ok(())
         };
         let (course, clock_error) = self.carry_out(archive, shared, &mut info, begin)?;
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
@@ -160,7 +181,7 @@ impl Prepared {
         archive: &ArchiveWriter,
         shared: Shared<'_>,
         info: &mut RunInfo,
-        begin: impl FnOnce(&mut RunInfo),
+        begin: impl FnOnce(&mut RunInfo) -> Result<(), RunError>,
     ) -> Result<(Course, Nanos), RunError> {
         let (log, series, facts) = (archive.record_log()?, archive.series_log()?, self.facts());
         let (end, ended) = crossbeam_channel::bounded::<()>(0);
@@ -172,8 +193,7 @@ impl Prepared {
                 let started =
                     std::thread::Builder::new().name("sampler".into()).spawn_scoped(scope, sampling);
                 sampler = Some(started.map_err(RunError::Threads)?);
-                begin(info);
-                Ok(())
+                begin(info)
             };
             let course = self.carry_out_phases(log, shared, info, begin);
             drop(end);
@@ -202,7 +222,7 @@ impl Prepared {
             let equipped = equip(stage, shared.clock, &mut info.means);
             let start = || match begin.take() {
                 Some(begin) => begin(info).map(|()| Nanos(0)),
-                None => Ok(self.next_begin(shared.clock, last)),
+                None => self.next_begin(number as u16, shared, last),
             };
             let ended = match equipped.and_then(|equipment| stage.carry_out(equipment, log, shared, start)) {
                 Ok(ended) => ended,
@@ -217,19 +237,28 @@ impl Prepared {
                 info.phases.push(ended.times.clone());
             }
             let next = self.plan.phases.get(number + 1).map(|next| (&phase.name, &next.name));
+            let goes_on = !self.is_timed() || shared.others.end(number as u16, ended.is_whole());
             match course.take(ended, next) {
-                Some(back) => log = back,
-                None => break,
+                Some(back) if goes_on => log = back,
+                Some(_) if next.is_some() => {
+                    course.broken.push(format!("another process did not do all of phase {}", phase.name));
+                    break;
+                }
+                _ => break,
             }
         }
         Ok(course)
     }
 
     /// When a phase begins that follows one which ended at `last`.
-    fn next_begin(&self, clock: &Clock, last: Nanos) -> Nanos {
+    fn next_begin(&self, number: u16, shared: Shared<'_>, last: Nanos) -> Result<Nanos, RunError> {
         /// In which all issuing loops wake up: their first requests come in time.
-        const AHEAD: Nanos = Nanos(1_000_000);
-        if self.is_timed() { Nanos(clock.now()).saturating_add(AHEAD) } else { last }
+        const AHEAD: u64 = 1_000_000;
+        if !self.is_timed() {
+            return Ok(last);
+        }
+        let begin = shared.others.begin(number, monotonic_ns() + AHEAD).map_err(RunError::Others)?;
+        Ok(Nanos(begin.saturating_sub(shared.clock.origin())).max(last))
     }
 
     fn conclude(&self, info: &mut RunInfo, course: Course) {
@@ -308,4 +337,6 @@ pub(crate) struct Shared<'a> {
     pub(crate) progress: &'a Progress,
     /// What the machine refused, one sentence each.
     pub(crate) notices: &'a Mutex<Vec<String>>,
+    /// Processes that carry out other parts of the plan.
+    pub(crate) others: &'a dyn Rendezvous,
 }
