@@ -3,14 +3,15 @@
 use crate::analyze_args::DemandArgs;
 use crate::commands::headline;
 use crate::exit::Failure;
-use crate::inputs::{self, Input, Member, Merged};
-use crate::session::{TOOL, command_line};
+use crate::members::{self, Member};
+use crate::session::command_line;
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::{
-    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine, Passing,
-    Records, Severity, SkewWindows, Summary, Tally, Wanted, pass,
+    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine, Records,
+    Severity, SkewWindows, Summary, Tally, Wanted, pass,
 };
-use iosonar_archive::{Archive, RunInfo};
+use iosonar_archive::{Archive, TOOL};
+use iosonar_inputs::{Input, Merged};
 use iosonar_view::scene::Figure;
 use iosonar_view::{
     Headline, LoadText, Material, Needs, RunMaterial, Subject, TextOptions, TextReport, text_report, units,
@@ -34,47 +35,6 @@ pub struct Analysis {
     pub remarks: Vec<String>,
     /// What is known about the machine.
     headline: Headline,
-}
-
-/// What happened, in figures.
-pub struct Figures {
-    pub tally: Tally,
-    pub summary: Summary,
-}
-
-impl Figures {
-    /// Reads a run once.
-    pub fn of(input: &Input, limits: &Limits) -> Result<Figures, Failure> {
-        Figures::of_run(input, limits, &input.run().1)
-    }
-
-    /// The same with facts about the run that are newer than those of the archive.
-    pub fn of_run(input: &Input, limits: &Limits, info: &RunInfo) -> Result<Figures, Failure> {
-        let targets = input.run().0.targets.len();
-        let wanted = Wanted { tally: true, ..Wanted::nothing() };
-        let tally = pass(input, targets, limits, &wanted)?.tally.expect("it was wanted");
-        Figures::counted(tally, input, info)
-    }
-
-    /// The same of a run whose records were `seen` while they were encoded. They are read where that missed some: an earlier
-    /// attempt had encoded them, or this one failed.
-    pub fn of_seen(
-        seen: Passing,
-        input: &Input,
-        limits: &Limits,
-        info: &RunInfo,
-    ) -> Result<Figures, Failure> {
-        if input.records() == Some(seen.records()) {
-            return Figures::counted(seen.finish(), input, info);
-        }
-        Figures::of_run(input, limits, info)
-    }
-
-    fn counted(tally: Tally, input: &Input, info: &RunInfo) -> Result<Figures, Failure> {
-        let plan = input.run().0;
-        let summary = Summary { machine: machine(&[input])?, ..Summary::new(&tally, &plan, info) };
-        Ok(Figures { summary, tally })
-    }
 }
 
 /// What happened.
@@ -126,7 +86,7 @@ impl Analysis {
             run = Run::of(found, &timed, None);
         }
         if let Some(run) = &mut run {
-            run.summary.machine = machine(&inputs.iter().collect::<Vec<_>>())?;
+            run.summary.machine = machine(inputs)?;
         }
         let mut remarks = remarks(inputs);
         if late > 0 {
@@ -139,7 +99,7 @@ impl Analysis {
             names: inputs.iter().map(|input| input.name.clone()).collect(),
             demand,
             run,
-            members: inputs::members(inputs),
+            members: members::of(inputs),
             remarks,
             headline: inputs.iter().find_map(Input::archive).map(headline).unwrap_or_default(),
         })
@@ -253,7 +213,7 @@ impl Analysis {
 
     /// As text for a terminal.
     pub fn to_text(&self) -> String {
-        let mut text = inputs::text_of_members(&self.members);
+        let mut text = members::text(&self.members);
         if let Some(run) = &self.run {
             text += &iosonar_view::show(&run.summary);
             text += &iosonar_view::show_findings(&run.findings);
@@ -297,7 +257,7 @@ impl Run {
         let merged = Merged::new([input])?;
         let found = pass(&merged, merged.targets(), limits, &Run::everything()).map_err(Failure::refused)?;
         let mut run = Run::of(found, &merged, None).expect("it was wanted");
-        run.summary.machine = machine(&[input])?;
+        run.summary.machine = input.machine()?;
         Ok(run)
     }
 
@@ -321,10 +281,9 @@ impl Run {
 }
 
 /// Where a run took place, if there is one run and its archive notes that.
-fn machine(inputs: &[&Input]) -> Result<Option<Machine>, Failure> {
+fn machine(inputs: &[Input]) -> Result<Option<Machine>, Failure> {
     let [input] = inputs else { return Ok(None) };
-    let machine = input.archive().map(Machine::of).transpose()?;
-    Ok(machine.filter(|machine| *machine != Machine::default()))
+    Ok(input.machine()?)
 }
 
 /// What all targets of an archive moved while all of them were active. The records are read twice.

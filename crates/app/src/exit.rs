@@ -1,6 +1,7 @@
 //! Exit codes: one page lists them for users (`docs/exit-codes.md`).
 
 use iosonar_archive::ArchiveError;
+use iosonar_inputs::OpenError;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
@@ -88,10 +89,11 @@ fn is_of_full_disk(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Errors without a better code of their own: the work broke.
+/// Errors without a better code of their own: an input that cannot be opened is refused, anything else broke the work.
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Failure {
-        Failure::broke(error)
+        let error = error.into();
+        if error.is::<OpenError>() { Failure::refused(error) } else { Failure::broke(error) }
     }
 }
 

@@ -2,15 +2,16 @@
 //! it can give way to the live view.
 
 use crate::args::{ProgressArg, ProgressArgs};
-use crate::inputs::Input;
 use crate::live::{LiveView, cautions_of, title_of};
 use crate::output::tell;
 use crate::screen::{self, Screen};
-use crate::session::Scene;
+use crate::signals::take_status_request;
 use crate::watch::{Expected, Watch};
 use iosonar_engine::{Prepared, Snapshot};
+use iosonar_inputs::Input;
 use iosonar_os::usage::thread_cpu_ns;
 use iosonar_plan::Nanos;
+use iosonar_runner::Scene;
 use iosonar_view::live::{LiveStalls, Setting};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -75,7 +76,7 @@ pub struct Wish<'a> {
     pub late_limit: Nanos,
 }
 
-/// Shows progress until the run is over; who sets `status` gets one plain line.
+/// Shows progress until the run is over; who asks for the status gets one plain line.
 pub fn show(wish: &Wish<'_>, scene: &Scene<'_>) {
     let form = Form::of(wish.progress);
     if wish.live && form != Form::Rewritten {
@@ -94,9 +95,9 @@ fn as_lines(form: Form, scene: &Scene<'_>) {
         Meter { expected: Expected::of(scene.prepared), last: Snapshot::default(), last_demand: 0 };
     let mut shown = Instant::now();
     let cost = Cost::begin();
-    while !scene.done.load(Relaxed) {
+    while !scene.is_over() {
         std::thread::sleep(LOOK);
-        if scene.status.swap(false, Relaxed) {
+        if take_status_request() {
             tell(meter.line(&scene.progress.snapshot(false), scene.prepared));
         }
         let Some(every) = form.every().filter(|every| shown.elapsed() >= *every) else { continue };
@@ -134,7 +135,7 @@ fn on_terminal(wish: &Wish<'_>, scene: &Scene<'_>) {
     let screen = (wish.live || std::io::stdin().is_terminal()).then(Screen::open).flatten();
     let mut view = screen.map(|screen| LiveView::new(setting(wish, scene), screen, wish.live));
     let mut looked: Option<Instant> = None;
-    while !scene.done.load(Relaxed) {
+    while !scene.is_over() {
         let keys = match &view {
             Some(view) => view.keys(LOOK),
             None => {
@@ -145,7 +146,7 @@ fn on_terminal(wish: &Wish<'_>, scene: &Scene<'_>) {
         if let Some(view) = &mut view {
             keys.iter().for_each(|key| act(*key, view, scene));
         }
-        if scene.status.swap(false, Relaxed) {
+        if take_status_request() {
             let clear = if view.as_ref().is_some_and(LiveView::is_shown) { "" } else { "\r\x1b[K" };
             tell(format_args!("{clear}{}", watched_line(&watch, WIDE)));
         }

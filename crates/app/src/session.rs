@@ -1,26 +1,22 @@
-//! A run from plan to summary: prepare, announce, carry out, conclude.
+//! A run from plan to printed summary: what is told about it, and how it ends the program.
 
-use crate::analysis::{Figures, deskew};
+use crate::analysis::deskew;
 use crate::args::{ProgressArg, SessionArgs};
 use crate::exit::{Exit, Failure};
-use crate::inputs::Input;
 use crate::output::{self, tell};
 use crate::progress::{self, Wish};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
 use anyhow::anyhow;
-use iosonar_analyze::{Limits, Passing, Summary};
-use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
-use iosonar_engine::{Control, NoticeSink, Prepared, Progress, TargetReady, prepare};
-use iosonar_host::{Root, environment};
+use iosonar_analyze::{Limits, Summary};
+use iosonar_archive::{Archive, RunInfo, RunState, TOOL};
+use iosonar_engine::{Alone, Control, Prepared, TargetReady};
+use iosonar_host::Root;
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
+use iosonar_runner::{CarryOutError, Concluded, Ended, Problem, Ready, Scene};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-
-/// Name and version, as results carry it.
-pub const TOOL: &str = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
 
 /// Bytes of records whose finishing takes so long that it is told: some seconds.
 const TOLD_ABOVE: u64 = 64 << 20;
@@ -45,11 +41,19 @@ pub fn carry_out(
     }
     let wish = Wish { progress: &args.progress, live: args.live, late_limit: args.bad_delay };
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
-    let Ran { archive, mut info, skipped, listener: _listener } =
-        perform(plan, check, name, show, &mut timings)?;
-    let dir = archive.dir().to_path_buf();
+    let (ended, _listener) = perform(plan, check, name, show, &mut timings)?;
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
-    let figures = conclude(archive, &mut info, &limits, &mut timings)?;
+    let concluded = conclude(ended, &limits, &mut timings)?;
+    let exit = tell_result(args, concluded)?;
+    if args.timings {
+        timings.tell();
+    }
+    Ok(exit)
+}
+
+/// Prints what a run came to.
+fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure> {
+    let Concluded { dir, info, figures, skipped, .. } = concluded;
     if let RunState::Broken(why) = &info.state {
         tell(format_args!("iosonar: the run could not go on: {why}"));
     }
@@ -64,73 +68,40 @@ pub fn carry_out(
     if args.deskew {
         output::print(&iosonar_view::show_deskew(&deskew(&Archive::open(&dir)?)?))?;
     }
-    if args.timings {
-        timings.tell();
-    }
     let counts = &summary.counts;
     let is_empty = counts.all.completed + counts.other.completed == 0;
     let doubtful = args.strict && (skipped > 0 || !summary.cautions.is_empty());
     Ok(exit(&info, counts.failed() > 0 || is_empty, doubtful))
 }
 
-/// A run that is over, its records still in their log.
-pub struct Ran {
-    /// Where they are.
-    pub archive: ArchiveWriter,
-    /// How far it came.
-    pub info: RunInfo,
-    /// Lines of loads that were left out.
-    pub skipped: u64,
-    /// While it lives, a first signal lets the result be finished, and a second one ends the program.
-    pub listener: Listener,
-}
-
-/// What is seen of a run while it goes on.
-pub struct Scene<'a> {
-    pub prepared: &'a Prepared,
-    pub progress: &'a Arc<Progress>,
-    /// The run is over.
-    pub done: &'a AtomicBool,
-    /// Somebody asks how far it is.
-    pub status: &'a AtomicBool,
-    /// By which it can be stopped.
-    pub control: &'a Control,
-    /// Where its result is kept.
-    pub dir: &'a Path,
-}
-
 /// Carries a plan out: prepares, lets `check` refuse, keeps the result where `name` says, and lets `show` show progress.
+/// While the listener lives, a first signal lets the result be finished, and a second one ends the program.
 pub fn perform(
     plan: Plan,
     check: impl FnOnce(&Prepared) -> Result<(), Failure>,
     name: impl FnOnce(&Prepared) -> PathBuf,
     show: impl Fn(&Scene<'_>) + Sync,
     timings: &mut Timings,
-) -> Result<Ran, Failure> {
-    let (control, status) = (Arc::new(Control::default()), Arc::new(AtomicBool::new(false)));
-    let listener = Listener::start(control.clone(), status.clone())?;
-    let skipped = Arc::new(AtomicU64::new(0));
-    let prepared = prepare(plan, &Root::default(), notices(skipped.clone())).map_err(Failure::refused)?;
+) -> Result<(Ended, Listener), Failure> {
+    let control = Arc::new(Control::default());
+    let listener = Listener::start(control.clone())?;
+    let notice = |path: &Path, notice: &Notice| tell(notice.text(path));
+    let ready = Ready::new(plan, &Root::default(), notice).map_err(Failure::refused)?;
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
-    let begun = check(&prepared).and_then(|()| begin(&prepared, &name(&prepared)));
-    let (archive, info) = begun.inspect_err(|_| prepared.withdraw())?;
-    announce(&prepared);
+    check(ready.prepared())?;
+    let dir = name(ready.prepared());
+    let begun = ready.begin(&Root::default(), &dir, &command_line()).map_err(Failure::refused)?;
+    announce(begun.prepared());
     listener.set_phase(Phase::Running);
     timings.end("prepare");
-    let info = run(&prepared, &archive, info, &show, &control, &status);
+    let ended = begun.carry_out(&control, &Alone, show);
     listener.set_phase(Phase::Finishing);
     timings.end("run");
-    Ok(Ran { archive, info: info?, skipped: skipped.load(Relaxed), listener })
-}
-
-/// Tells each skipped line and each shift once, as it is found.
-fn notices(skipped: Arc<AtomicU64>) -> NoticeSink {
-    Arc::new(move |path: &Path, notice: &Notice| {
-        if let Notice::Skipped { .. } = notice {
-            skipped.fetch_add(1, Relaxed);
-        }
-        tell(notice.text(path));
-    })
+    let ended = ended.map_err(|error| match error {
+        CarryOutError::NotBegun(error) => Failure::refused(error),
+        CarryOutError::Unwritten(error) => Failure::broke(error),
+    })?;
+    Ok((ended, listener))
 }
 
 fn announce(prepared: &Prepared) {
@@ -171,15 +142,6 @@ fn new_name(prepared: &Prepared) -> PathBuf {
     output::unused_name(&format!("{stem}-{}", output::utc_stamp(info.started_unix_ns)))
 }
 
-fn begin(prepared: &Prepared, dir: &Path) -> Result<(ArchiveWriter, RunInfo), Failure> {
-    let info = prepared.info(TOOL, &command_line());
-    let environment = environment::capture(&prepared.facts(), &Root::default()).by(TOOL);
-    let environment = serde_json::to_value(environment)?;
-    let archive =
-        ArchiveWriter::create(dir, prepared.plan(), &environment, &info).map_err(Failure::refused)?;
-    Ok((archive, info))
-}
-
 /// The command as typed, quoted where a shell would need it.
 pub fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
@@ -193,123 +155,30 @@ pub fn command_line() -> String {
     std::env::args_os().map(|a| quote(a.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
 }
 
-fn run(
-    prepared: &Prepared,
-    archive: &ArchiveWriter,
-    info: RunInfo,
-    show: &(impl Fn(&Scene<'_>) + Sync),
-    control: &Control,
-    status: &AtomicBool,
-) -> Result<RunInfo, Failure> {
-    let (progress, done) = (Arc::new(Progress::new(prepared.workers())), AtomicBool::new(false));
-    let ran = std::thread::scope(|scope| {
-        let scene = Scene { prepared, progress: &progress, done: &done, status, control, dir: archive.dir() };
-        let shown = scope.spawn(move || show(&scene));
-        let ran = prepared.run(archive, info, control, &progress);
-        done.store(true, Relaxed);
-        // An ornament that breaks must not cost a result.
-        let _ = shown.join();
-        ran
-    });
-    let info = ran.map_err(|error| {
-        // Nothing was begun, so nothing is left behind.
-        let _ = std::fs::remove_dir_all(archive.dir());
-        Failure::refused(error)
-    })?;
-    archive.write_run(&info)?;
-    Ok(info)
-}
-
-/// Turns the log into Parquet and sums up. If that fails, for example because the disk is full, no record is lost: the log
-/// stays, and the state in `info` and in the archive says so.
-pub fn conclude(
-    archive: ArchiveWriter,
-    info: &mut RunInfo,
-    limits: &Limits,
-    timings: &mut Timings,
-) -> Result<Figures, Failure> {
-    let dir = archive.dir().to_path_buf();
-    if archive.log_bytes() > TOLD_ABOVE {
+/// Turns the records of a run into Parquet and sums up; tells what cannot be kept.
+pub fn conclude(ended: Ended, limits: &Limits, timings: &mut Timings) -> Result<Concluded, Failure> {
+    if ended.archive.log_bytes() > TOLD_ABOVE {
         tell("iosonar: the run is over; its records are turned into Parquet and summed up");
     }
-    let (seen, finished) = finish(&archive, info.targets.len(), limits);
-    if let Err(error) = finished {
-        tell(format_args!(
-            "iosonar: {error}; the records stay in their log: make room, then 'iosonar show {}' converts them",
-            dir.display()
-        ));
-        leave_unconverted(&archive, info, &error);
-    }
+    let encoded = ended.encode(limits);
     timings.end("encode");
-    let input = Input::of_archive(Archive::open(&dir)?)?;
-    let mut figures = Figures::of_seen(seen, &input, limits, info)?;
-    if let Err(error) = keep(&dir, &figures, info) {
-        tell(format_args!(
-            "iosonar: {error}; the summary is not kept: make room, then 'iosonar show {}' writes it",
-            dir.display()
-        ));
-        leave_unconverted(&archive, info, &error);
-        figures.summary = Summary::new(&figures.tally, &input.run().0, info);
-    }
+    let concluded = encoded.sum_up()?;
     timings.end("summary");
-    Ok(figures)
-}
-
-/// Finishes an archive of so many targets and sees its records on their way; what was seen is there after an error, too.
-pub fn finish(
-    archive: &ArchiveWriter,
-    targets: usize,
-    limits: &Limits,
-) -> (Passing, Result<Archive, ArchiveError>) {
-    let mut seen = Passing::new(targets, limits);
-    let finished = archive.finish_observed(&mut |records| seen.add(records));
-    (seen, finished)
-}
-
-/// Writes into the run's state that its result has not got its finished form. The first reason counts; a run that was
-/// stopped or broke off keeps its own.
-fn leave_unconverted(archive: &ArchiveWriter, info: &mut RunInfo, error: &ArchiveError) {
-    if info.state != RunState::Finished {
-        return;
+    let dir = concluded.dir.display();
+    for problem in &concluded.problems {
+        tell(match problem {
+            Problem::NotConverted(error) => format!(
+                "iosonar: {error}; the records stay in their log: make room, then 'iosonar show {dir}' converts them"
+            ),
+            Problem::SummaryNotKept(error) => format!(
+                "iosonar: {error}; the summary is not kept: make room, then 'iosonar show {dir}' writes it"
+            ),
+            Problem::StateNotKept(error) => {
+                format!("iosonar: {error}; run.json still says that the run finished")
+            }
+        });
     }
-    info.state = RunState::Unconverted(error.to_string());
-    if let Err(error) = archive.write_run(info) {
-        tell(format_args!("iosonar: {error}; run.json still says that the run finished"));
-    }
-}
-
-/// Converts a result whose disk was full at the end of its run, and keeps its summary.
-pub fn conclude_late(archive: &Archive) -> Result<Archive, Failure> {
-    // A damaged log holds more than its conversion would.
-    if archive.is_unfinished() && archive.for_each_record(&mut |_| {})?.lost_bytes > 0 {
-        return Err(Failure::broke(anyhow!(
-            "{}: its log is damaged and stays as it is",
-            archive.dir().display()
-        )));
-    }
-    let writer = ArchiveWriter::resume(archive);
-    let limits = Limits::default();
-    let (seen, finished) = finish(&writer, archive.plan().targets.len(), &limits);
-    finished?;
-    let mut info = archive.run().clone();
-    if info.state.is_complete() {
-        info.state = RunState::Finished;
-    }
-    let input = Input::of_archive(Archive::open(archive.dir())?)?;
-    let figures = Figures::of_seen(seen, &input, &limits, &info)?;
-    keep(archive.dir(), &figures, &info)?;
-    writer.write_run(&info)?;
-    Ok(Archive::open(archive.dir())?)
-}
-
-/// Keeps what was computed beside the records.
-pub fn keep(dir: &Path, figures: &Figures, info: &RunInfo) -> Result<(), ArchiveError> {
-    let archive = Archive::open(dir)?;
-    archive.write_text(iosonar_archive::SUMMARY, &figures.summary.to_json())?;
-    let mut histograms = Vec::new();
-    // Writing to memory does not fail; what is written is text.
-    let _ = iosonar_analyze::hist::write_log(&figures.tally, info.started_unix_ns, &mut histograms);
-    archive.write_text(iosonar_archive::HISTOGRAMS, &String::from_utf8_lossy(&histograms))
+    Ok(concluded)
 }
 
 /// How a run ends: `failed` says whether requests failed or none completed, `doubtful` whether cautions count and there are any.

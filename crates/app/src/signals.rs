@@ -56,6 +56,14 @@ pub fn end_on_signal(end: Arc<AtomicI32>, abort: impl Fn() + Send + 'static) -> 
     Ok(())
 }
 
+/// Somebody asks how far the run is.
+static STATUS_WANTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether somebody asked how far the run is since this was asked last.
+pub fn take_status_request() -> bool {
+    STATUS_WANTED.swap(false, Relaxed)
+}
+
 /// Listens while it lives.
 pub struct Listener {
     handle: Handle,
@@ -76,9 +84,8 @@ pub enum Phase {
 }
 
 impl Listener {
-    /// Starts listening; `status` is set when a status line is wanted. A signal that is ignored stays ignored: a run
-    /// under `nohup` survives its terminal.
-    pub fn start(control: Arc<Control>, status: Arc<AtomicBool>) -> std::io::Result<Listener> {
+    /// Starts listening. A signal that is ignored stays ignored: a run under `nohup` survives its terminal.
+    pub fn start(control: Arc<Control>) -> std::io::Result<Listener> {
         tell_ignored_interrupt();
         let wanted = [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGTSTP].into_iter().filter(|s| !is_ignored(*s));
         let mut signals = Signals::new(wanted)?;
@@ -91,7 +98,7 @@ impl Listener {
                 let phase = present.load(Relaxed);
                 match signal {
                     SIGTSTP => stop_for_a_while(),
-                    SIGUSR1 => status.store(true, Relaxed),
+                    SIGUSR1 => STATUS_WANTED.store(true, Relaxed),
                     _ if phase == Phase::Finishing as u8 && control.signal().is_none() && !was_told => {
                         was_told = true;
                         tell(

@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("plan", &[]),
     ("trace", &["plan"]),
     ("load", &["os", "plan", "trace"]),
@@ -26,6 +26,8 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("view", &["analyze", "archive", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
     ("dialect-xdd", &["analyze", "archive", "plan", "trace"]),
+    ("inputs", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace"]),
+    ("runner", &["analyze", "archive", "engine", "host", "inputs", "load", "plan"]),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace", "view"]),
     (
@@ -38,9 +40,11 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "dialect-xdd",
             "engine",
             "host",
+            "inputs",
             "load",
             "os",
             "plan",
+            "runner",
             "trace",
             "view",
         ],

@@ -29,6 +29,6 @@ pub use parquet::{Part, ROW_GROUP, RecordFile, read_records_from};
 pub use record::{Marks, Outcome, RECORD_BYTES, Record};
 pub use run::{
     ARCHIVE_VERSION, Checks, ClockInfo, CpuUse, Means, Miscompare, PassTimes, PhaseTimes, RECORDING, RunInfo,
-    RunState, Stalls, TargetInfo,
+    RunState, Stalls, TOOL, TargetInfo,
 };
 pub use text::{CsvWriter, JsonWriter};

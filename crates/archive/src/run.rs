@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Version of the archive's form. A reader refuses a version that it does not know.
 pub const ARCHIVE_VERSION: u32 = 2;
 
+/// Name and version of this program, as results carry it.
+pub const TOOL: &str = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
+
 /// [`RunInfo::tool`] of what was recorded or converted, not carried out.
 pub const RECORDING: &str = "recording";
 

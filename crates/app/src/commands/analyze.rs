@@ -3,10 +3,10 @@
 use crate::analysis::Analysis;
 use crate::analyze_args::AnalyzeArgs;
 use crate::exit::{Exit, Failure};
-use crate::inputs::Input;
 use crate::output::{print, tell};
 use crate::progress::while_reading;
 use anyhow::anyhow;
+use iosonar_inputs::Input;
 use iosonar_view::Needs;
 use serde_json::Value;
 

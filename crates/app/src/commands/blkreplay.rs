@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::help;
 use crate::output::{print, tell};
 use crate::progress::{self, Wish};
-use crate::session::{self, Ran, Scene};
+use crate::session;
 use crate::timings::Timings;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
@@ -16,6 +16,7 @@ use iosonar_archive::{Archive, RunState};
 use iosonar_dialect_blkreplay::{Command, ExportError, Exported, Settings, export_later, parse, usage};
 use iosonar_engine::{PrepareError, Prepared};
 use iosonar_plan::Nanos;
+use iosonar_runner::{Ended, Scene};
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal};
@@ -65,8 +66,8 @@ fn carry_out(settings: &Settings) -> Result<Exit, Failure> {
     let ready = |_: &Prepared| place.make();
     let show = |scene: &Scene<'_>| show_progress(settings, scene);
     let ran = session::perform(plan, ready, |_| place.dir(), show, &mut timings);
-    let ran = ran.map_err(|failure| in_own_words(&settings.device, failure))?;
-    conclude(settings, ran, place, &mut timings)
+    let (ended, _listener) = ran.map_err(|failure| in_own_words(&settings.device, failure))?;
+    conclude(settings, ended, place, &mut timings)
 }
 
 /// Where the archive of a run is.
@@ -141,10 +142,10 @@ fn in_own_words(device: &str, failure: Failure) -> Failure {
 }
 
 /// Writes the result. What cannot be written is not lost.
-fn conclude(settings: &Settings, ran: Ran, place: Place, timings: &mut Timings) -> Result<Exit, Failure> {
-    let Ran { archive, mut info, listener: _listener, .. } = ran;
+fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &mut Timings) -> Result<Exit, Failure> {
+    let mut info = ended.info.clone();
     info.means.notices.iter().for_each(|notice| tell(format_args!("blkreplay: {notice}")));
-    let stored = Archive::open(archive.dir())?;
+    let stored = Archive::open(ended.archive.dir())?;
     let counts = match write(&stored, settings.replay_out) {
         Ok(counts) => counts,
         Err(error) => return unwritten(&stored, place, error),
@@ -157,7 +158,7 @@ fn conclude(settings: &Settings, ran: Ran, place: Place, timings: &mut Timings) 
         tell("blkreplay: no request was read: the load has none, or none in the window");
     }
     if let Some(dir) = &place.kept {
-        session::conclude(archive, &mut info, &Limits::default(), timings)?;
+        info = session::conclude(ended, &Limits::default(), timings)?.info;
         tell(format_args!("result: {}", dir.display()));
     }
     Ok(session::exit(&info, counts.failed > 0 || counts.completed == 0, false))

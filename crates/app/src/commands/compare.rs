@@ -2,11 +2,11 @@
 
 use crate::compare_args::CompareArgs;
 use crate::exit::{Exit, Failure};
-use crate::inputs::Input;
 use crate::output::print;
 use anyhow::anyhow;
 use iosonar_analyze::compare::{self, Blocks, Comparison, Judged, Judgement, Outcome, Run};
 use iosonar_archive::RunInfo;
+use iosonar_inputs::Input;
 use iosonar_plan::Plan;
 use std::io;
 
@@ -31,7 +31,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
 
 /// Each input behind the first, beside the first.
 pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, Failure> {
-    inputs.iter().try_for_each(Input::scan)?;
+    inputs.iter().try_for_each(Input::scan).map_err(Failure::refused)?;
     if let Some(load) = inputs.iter().find(|input| !input.has_times()) {
         return Err(Failure::refused(anyhow!(
             "{} is a load without latencies: there is nothing to compare; replay it, or see what loads demand with \

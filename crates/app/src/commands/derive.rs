@@ -3,12 +3,12 @@
 use crate::args::{BackwardArg, LoadArgs};
 use crate::derive_args::{AdjacentArgs, Derive, DeriveArgs, OverloadArgs, RampArgs};
 use crate::exit::{Exit, Failure};
-use crate::inputs::Source;
+use crate::new_load;
 use crate::output::{print, tell};
 use crate::outputs::gate_of;
-use crate::{inputs, new_load};
 use anyhow::{Context, anyhow};
 use iosonar_host::output::{Existing, OutputFolder, OutputName};
+use iosonar_inputs::Source;
 use iosonar_load::derive::adjacent::{merged, side_by_side, touched};
 use iosonar_load::derive::overload::{Cutter, Snippets};
 use iosonar_load::derive::{in_time, ramp};
@@ -113,7 +113,7 @@ fn base_of(load: &Path) -> String {
 fn cut(args: &OverloadArgs) -> Result<Snippets, Failure> {
     let mut cutter = Cutter::new(args.window).context("cannot make a temporary file; set TMPDIR")?;
     for path in &args.loads {
-        let load = read(path, inputs::text(path)?, &args.load, true)?;
+        let load = read(path, iosonar_inputs::text(path)?, &args.load, true)?;
         cutter.add(load).with_context(|| path.display().to_string()).map_err(Failure::refused)?;
     }
     let snippets = cutter.finish(args.keep_rest).context("cannot keep the requests in a temporary file")?;
@@ -277,7 +277,7 @@ fn adjacent(args: &AdjacentArgs) -> Result<Exit, Failure> {
 }
 
 fn ramp_of(args: &RampArgs) -> Result<Exit, Failure> {
-    let input = inputs::text(&args.load)?;
+    let input = iosonar_inputs::text(&args.load)?;
     let name = args.load.display();
     let path = args.load.clone();
     let tell_skipped = move |notice: Notice| tell(notice.text(&path));

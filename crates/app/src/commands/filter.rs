@@ -2,7 +2,6 @@
 
 use crate::args::FilterArgs;
 use crate::exit::{Exit, Failure};
-use crate::inputs;
 use crate::new_load;
 use crate::output::tell;
 use iosonar_engine::filter_room;
@@ -37,7 +36,7 @@ pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
 
 /// A file can be read again, where a step comes back to its begin.
 fn text(load: &Path) -> Result<Text, Failure> {
-    let opened = inputs::text(load)?;
+    let opened = iosonar_inputs::text(load)?;
     let is_file = load.as_os_str() != "-" && load.is_file();
     Ok(if is_file { Text::of_file(opened, load) } else { Text::once(opened) })
 }

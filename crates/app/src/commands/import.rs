@@ -1,19 +1,18 @@
 //! `iosonar import`: an archive from a result in blkreplay's form, from a latency log of fio, or from a dump of time stamps
 //! (`iosonar xdd -ts dump`).
 
-use crate::analysis::Figures;
 use crate::args::ImportArgs;
 use crate::exit::{Exit, Failure};
-use crate::inputs::{Input, Source};
 use crate::output;
-use crate::session;
 use crate::traces::{Form, Output, Outputs, Reading, open};
 use anyhow::Context;
 use iosonar_analyze::Limits;
 use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
 use iosonar_dialect_xdd::{is_dump, read_dump};
+use iosonar_inputs::{Figures, Input, Source};
 use iosonar_os::bounded;
+use iosonar_runner::{finish, keep};
 use iosonar_trace::Format;
 use std::io::{self, Read};
 use std::path::Path;
@@ -59,11 +58,11 @@ fn conclude(
         return Err(failure);
     }
     let limits = Limits::default();
-    let (seen, finished) = session::finish(&archive, run.targets.len(), &limits);
+    let (seen, finished) = finish(&archive, run.targets.len(), &limits);
     let archive = finished?;
     let info = archive.run().clone();
     let figures = Figures::of_seen(seen, &Input::of_archive(archive)?, &limits, &info)?;
-    session::keep(&dir, &figures, run)?;
+    keep(&dir, &figures, run)?;
     println!("{}", dir.display());
     Ok(Exit::Fine)
 }
@@ -73,7 +72,7 @@ fn head(path: &Path) -> Vec<u8> {
     let mut head = Vec::new();
     if path.is_file() {
         // What cannot be opened, or is damaged, is told by whoever reads all of it.
-        if let Ok(text) = crate::inputs::text(path) {
+        if let Ok(text) = iosonar_inputs::text(path) {
             let _ = text.take(LOOKED_AT).read_to_end(&mut head);
         }
     }

@@ -3,7 +3,6 @@
 use super::compare::comparisons;
 use crate::analysis::Analysis;
 use crate::exit::{Exit, Failure};
-use crate::inputs::Input;
 use crate::output::{print, tell};
 use crate::outputs::{PictureFolder, existing, gate_of};
 use crate::plot_args::{PlotArgs, ThemeArg};
@@ -11,6 +10,7 @@ use crate::progress::while_reading;
 use anyhow::anyhow;
 use iosonar_analyze::findings::TimeRange;
 use iosonar_host::output::Gate;
+use iosonar_inputs::Input;
 use iosonar_plan::Nanos;
 use iosonar_view::{
     CompareMaterial, DataOptions, Format, Material, Needs, Picture, PlotOptions, Style, TextOptions, Theme,

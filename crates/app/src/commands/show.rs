@@ -1,14 +1,14 @@
 //! `iosonar show`: what a run came to.
 
 use super::open;
-use crate::analysis::{Figures, Run, deskew};
+use crate::analysis::{Run, deskew};
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
-use crate::inputs::Input;
 use crate::output::{print, tell};
-use crate::session;
 use iosonar_analyze::Summary;
 use iosonar_archive::Archive;
+use iosonar_inputs::{Figures, Input};
+use iosonar_runner::conclude_late;
 
 /// Prints the summary, computed anew from the records, and what was found in them.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
@@ -40,13 +40,13 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
 
 /// Finishes what a full disk left unfinished; where that is still not possible, the records are read from their log.
 fn finished(archive: Archive) -> Result<Archive, Failure> {
-    match session::conclude_late(&archive) {
+    match conclude_late(&archive) {
         Ok(archive) => {
             tell(format_args!("iosonar: {}: the result is converted now", archive.dir().display()));
             Ok(archive)
         }
-        Err(failure) => {
-            tell(format_args!("iosonar: the result is not converted: {}", failure.text()));
+        Err(error) => {
+            tell(format_args!("iosonar: the result is not converted: {}", Failure::broke(error).text()));
             Ok(Archive::open(archive.dir())?)
         }
     }

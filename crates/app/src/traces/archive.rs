@@ -1,9 +1,6 @@
 //! Records of an archive as a trace, and a trace as an archive.
 
-use crate::analysis::Figures;
 use crate::exit::Failure;
-use crate::inputs::Input;
-use crate::session;
 use crate::traces::open::Device;
 use anyhow::{Context, bail};
 use iosonar_analyze::Limits;
@@ -12,6 +9,7 @@ use iosonar_archive::{
     ROW_GROUP, Record, RecordFile, RunInfo, RunState, TargetInfo, is_part_of_archive,
 };
 use iosonar_dialect_blkreplay::recording;
+use iosonar_inputs::{Figures, Input};
 use iosonar_os::create;
 use iosonar_plan::{Extent, Plan};
 use iosonar_trace::{Bad, Entry, Flags, Kind, Next, Pairing, Place, Requests, TraceError, Traced};
@@ -299,7 +297,7 @@ impl NewArchive {
         let (archive, run) = self.finish(remarks)?;
         let dir = archive.dir().to_path_buf();
         let figures = Figures::of(&Input::of_archive(archive)?, &Limits::default())?;
-        session::keep(&dir, &figures, &run)?;
+        iosonar_runner::keep(&dir, &figures, &run)?;
         Ok(())
     }
 }

@@ -201,7 +201,7 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
             .map(|archive| Opened::Archive(Box::new(archive)))
             .map_err(Failure::refused);
     }
-    let mut text = crate::inputs::text(path)?;
+    let mut text = iosonar_inputs::text(path)?;
     let mut head = Vec::new();
     match text.by_ref().take(LOOKED_AT as u64).read_to_end(&mut head) {
         // What is cut off is told where it ends, and what was read before is kept.

@@ -7,7 +7,7 @@ use crate::commands::replay::new_run_id;
 use crate::exit::Failure;
 use crate::knee_args::KneeArgs;
 use crate::progress::{self, Wish};
-use crate::session::{Ran, Scene, conclude, perform};
+use crate::session::{conclude, perform};
 use crate::timings::Timings;
 use anyhow::anyhow;
 use iosonar_analyze::knee::{
@@ -20,8 +20,8 @@ use iosonar_plan::{
     Overlap, OverlapPolicy, PLAN_VERSION, Pace, Phase, Plan, Rising, RisingShape, Stop, Target, TraceReplay,
     Window, Workload,
 };
+use iosonar_runner::{Concluded, Scene};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Intervals in which a ramp is judged.
@@ -107,8 +107,8 @@ pub fn carry_out(
             progress::show(&wish, scene);
         });
     };
-    let Ran { archive, mut info, .. } = perform(plan, |_| Ok(()), named, show, &mut timings)?;
-    let figures = conclude(archive, &mut info, &Limits::default(), &mut timings)?;
+    let (ended, _listener) = perform(plan, |_| Ok(()), named, show, &mut timings)?;
+    let Concluded { info, figures, .. } = conclude(ended, &Limits::default(), &mut timings)?;
     judge(name, dir, rising, info, figures.summary)
 }
 
@@ -192,7 +192,7 @@ fn stop_when_clear(scene: &Scene<'_>, rising: Rising, depth: u32) {
         RisingShape::Exponential => Nanos(rising.over.0 / 2),
     };
     let mut behind_since: Option<(Nanos, u64)> = None;
-    while !scene.done.load(Relaxed) {
+    while !scene.is_over() {
         std::thread::sleep(LOOK);
         let seen = scene.progress.snapshot(false);
         let (now, ended) = (seen.now, seen.completed + seen.failed);

@@ -2,10 +2,10 @@
 
 use super::Recorded;
 use crate::exit::Failure;
-use crate::session::{TOOL, command_line};
+use crate::session::command_line;
 use crate::traces::{Device, NewArchive, TOGETHER_IN_FILE};
 use anyhow::{Context, anyhow};
-use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TargetInfo, is_whole};
+use iosonar_archive::{Archive, ArchiveWriter, RunInfo, RunState, TOOL, TargetInfo, is_whole};
 use iosonar_capture::{Interface, Settings, Watch, segment_files};
 use iosonar_dialect_blkreplay::recording;
 use iosonar_host::{BlockDevice, Root, TargetFacts, environment};

@@ -1,9 +1,9 @@
 //! `-heartbeat`: a line on standard error every so often, with pass, operations and rate of each target.
 
 use crate::output::tell;
-use crate::session::Scene;
+use crate::signals::take_status_request;
 use iosonar_dialect_xdd::Settings;
-use std::sync::atomic::Ordering::Relaxed;
+use iosonar_runner::Scene;
 use std::time::{Duration, Instant};
 
 /// How often the loop looks whether the run is over.
@@ -14,9 +14,9 @@ pub fn show(settings: &Settings, scene: &Scene<'_>) {
     let every = settings.global.heartbeat.map(|every| Duration::from_nanos(every.0));
     let begin = Instant::now();
     let mut beats = 0u32;
-    while !scene.done.load(Relaxed) {
+    while !scene.is_over() {
         std::thread::sleep(LOOK);
-        let is_asked = scene.status.swap(false, Relaxed);
+        let is_asked = take_status_request();
         let elapsed = begin.elapsed();
         let beats_due = every.is_some_and(|every| elapsed >= every.saturating_mul(beats + 1));
         if beats_due || is_asked {

@@ -11,13 +11,14 @@ use super::replay::new_run_id;
 use crate::exit::{Exit, Failure};
 use crate::help;
 use crate::output::{print, tell};
-use crate::session::{self, Ran, Scene, TOOL};
+use crate::session;
 use crate::timings::Timings;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
-use iosonar_archive::{Archive, RunState};
+use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
+use iosonar_runner::{Ended, Scene};
 use reports::Reports;
 use sinks::Reservations;
 use std::cell::RefCell;
@@ -76,9 +77,9 @@ fn carry_out(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
         Ok(())
     };
     let show = |scene: &Scene<'_>| heartbeat::show(settings, scene);
-    let ran = session::perform(plan, open, |_| dir.clone(), show, &mut timings)?;
+    let (ended, _listener) = session::perform(plan, open, |_| dir.clone(), show, &mut timings)?;
     let reservations = reservations.into_inner().ok_or_else(|| anyhow!("the run ended before it began"))?;
-    report(settings, ran, reservations, &mut timings)
+    report(settings, ended, reservations, &mut timings)
 }
 
 /// A directory and a name are put one behind the other as they are; where that can hardly be meant, it is said.
@@ -105,16 +106,16 @@ fn ask_privileges(global: &GlobalSettings) {
 
 fn report(
     settings: &Settings,
-    ran: Ran,
+    ended: Ended,
     reservations: Reservations,
     timings: &mut Timings,
 ) -> Result<Exit, Failure> {
-    let Ran { archive, mut info, listener: _listener, .. } = ran;
-    let dir = archive.dir().to_path_buf();
+    let dir = ended.archive.dir().to_path_buf();
     let kept = settings.global.out.as_deref();
-    if kept.is_some() {
-        session::conclude(archive, &mut info, &Limits::default(), timings)?;
-    }
+    let info = match kept {
+        Some(_) => session::conclude(ended, &Limits::default(), timings)?.info,
+        None => ended.info,
+    };
     info.means.notices.iter().for_each(|notice| tell(format_args!("xdd: {notice}")));
     let stored = Archive::open(&dir)?;
     let mut sinks = reservations.open()?;

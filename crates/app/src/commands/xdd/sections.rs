@@ -1,8 +1,7 @@
 //! What stands in front of XDD's results: options, machine, targets.
 
 use super::Settings;
-use crate::session::TOOL;
-use iosonar_archive::RunInfo;
+use iosonar_archive::{RunInfo, TOOL};
 use iosonar_dialect_xdd::{
     HeaderFacts, PassAmount, SeekOrder, StampFacts, SystemFacts, TargetFacts, TargetSettings, ctime, header,
 };

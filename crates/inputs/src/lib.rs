@@ -1,27 +1,29 @@
-//! What is analysed: archives, results and loads, each seen by its content.
+//! What is analysed: archives, results and loads, each seen by its content, one or several merged on one time axis.
+//!
+//! [`Input`] is one of them, [`Merged`] several; both hand over the records of a run. [`Figures`] are what an
+//! input comes to. [`Source`] is a file that is read more than once, even if it comes from a pipe. This room knows no arguments and prints nothing.
 
+mod error;
+mod figures;
 mod load;
 mod merged;
 mod result;
 mod source;
-mod together;
 
-use crate::exit::Failure;
-use crate::session::TOOL;
-use anyhow::{Context, anyhow};
+pub use error::OpenError;
+pub use figures::{Figures, FiguresError};
 use iosonar_analyze::{DISPLACEMENT, Limits, Records, SUMMARY_VERSION, Summary, Tally};
-use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState};
+use iosonar_archive::{Archive, Fields, LogEnd, Record, RecordFile, RunInfo, RunState, TOOL};
 use iosonar_plan::{ByteSize, Plan};
 use load::LoadFile;
 pub use merged::Merged;
 use result::ResultFile;
 pub use source::Source;
 use std::fs::{self, File};
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-pub use together::{Member, members, text as text_of_members};
 
 /// Something that can be analysed.
 pub struct Input {
@@ -50,20 +52,18 @@ struct Opened {
 
 impl Input {
     /// Opens all inputs; standard input may be one of them. Of each pipe, `spool_limit` is kept at most.
-    pub fn open_all(paths: &[PathBuf], spool_limit: Option<ByteSize>) -> Result<Vec<Input>, Failure> {
+    pub fn open_all(paths: &[PathBuf], spool_limit: Option<ByteSize>) -> Result<Vec<Input>, OpenError> {
         if paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
-            return Err(Failure::refused(anyhow!(
-                "- stands for standard input, which can be read only once"
-            )));
+            return Err(OpenError::TwiceStandardInput);
         }
         paths.iter().map(|path| Input::open(path, spool_limit)).collect()
     }
 
     /// Opens a directory or a file; `-` is standard input. What cannot be read twice is kept in a temporary file. A load
     /// is not read yet.
-    fn open(path: &Path, spool_limit: Option<ByteSize>) -> Result<Input, Failure> {
+    fn open(path: &Path, spool_limit: Option<ByteSize>) -> Result<Input, OpenError> {
         if path.is_dir() {
-            return Input::of_archive(Archive::open(path).map_err(Failure::refused)?);
+            return Input::of_archive(Archive::open(path)?);
         }
         let name = path.display().to_string();
         let source = Source::open(path, spool_limit)?;
@@ -76,9 +76,9 @@ impl Input {
     }
 
     /// The records of an archive that is open already.
-    pub fn of_archive(archive: Archive) -> Result<Input, Failure> {
+    pub fn of_archive(archive: Archive) -> Result<Input, OpenError> {
         let name = archive.dir().display().to_string();
-        let file = archive.record_file().map_err(Failure::refused)?;
+        let file = archive.record_file()?;
         let opened = Opened { archive, file, log_end: OnceLock::new() };
         Ok(Input { name, kind: Kind::Archive(Box::new(opened)), read: AtomicU64::new(0) })
     }
@@ -148,9 +148,9 @@ impl Input {
     }
 
     /// Reads a load once, so that everything is known about it; of anything else it is known already.
-    pub fn scan(&self) -> Result<(), Failure> {
+    pub fn scan(&self) -> io::Result<()> {
         match &self.kind {
-            Kind::Load(load) => load.read(&mut |_| {}).map_err(Failure::refused),
+            Kind::Load(load) => load.read(&mut |_| {}),
             _ => Ok(()),
         }
     }
@@ -268,12 +268,17 @@ impl<'a> Pieces<'a> {
 }
 
 /// A text, decompressed; `-` is standard input.
-pub fn text(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
-    let opened = match path.as_os_str() == "-" {
-        true => iosonar_trace::decompress(std::io::stdin()).map_err(anyhow::Error::from),
-        false => File::open(path)
-            .map_err(anyhow::Error::from)
-            .and_then(|file| Ok(iosonar_trace::decompress(file)?)),
-    };
-    opened.with_context(|| path.display().to_string()).map_err(Failure::refused)
+///
+/// # Errors
+/// It cannot be opened, or is compressed in a form that is not read.
+pub fn text(path: &Path) -> Result<Box<dyn BufRead + Send>, OpenError> {
+    match path.as_os_str() == "-" {
+        true => decompress(path, io::stdin()),
+        false => decompress(path, File::open(path).map_err(OpenError::io(path.display()))?),
+    }
+}
+
+fn decompress(path: &Path, bytes: impl Read + Send + 'static) -> Result<Box<dyn BufRead + Send>, OpenError> {
+    let text = iosonar_trace::decompress(bytes);
+    text.map_err(|error| OpenError::Text { name: path.display().to_string(), error })
 }

@@ -1,8 +1,6 @@
 //! Several inputs as one: their requests merged by time, each input with targets of its own.
 
-use super::{Input, Pieces};
-use crate::exit::Failure;
-use anyhow::anyhow;
+use crate::{Input, OpenError, Pieces};
 use iosonar_analyze::{DISPLACEMENT, Limits, Records, Summary, Tally};
 use iosonar_archive::{Fields, Record, RunInfo, RunState};
 use iosonar_plan::{Phase, Plan, Target};
@@ -24,18 +22,13 @@ pub struct Merged<'a> {
 
 impl<'a> Merged<'a> {
     /// All of `inputs`, which are at least one.
-    pub fn new(inputs: impl IntoIterator<Item = &'a Input>) -> Result<Merged<'a>, Failure> {
+    pub fn new(inputs: impl IntoIterator<Item = &'a Input>) -> Result<Merged<'a>, OpenError> {
         let inputs: Vec<&Input> = inputs.into_iter().collect();
         let mut first_targets = vec![0u16];
         for input in &inputs {
             let targets = input.run().0.targets.len().max(1);
             let next = usize::from(first_targets[first_targets.len() - 1]) + targets;
-            let next = u16::try_from(next).map_err(|_| {
-                Failure::refused(anyhow!(
-                    "the inputs have more than {} targets: analyse them apart",
-                    u16::MAX
-                ))
-            })?;
+            let next = u16::try_from(next).map_err(|_| OpenError::TooManyTargets)?;
             first_targets.push(next);
         }
         Ok(Merged { inputs, first_targets })

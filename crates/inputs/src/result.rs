@@ -1,7 +1,6 @@
 //! A result in blkreplay's form, read as the records of a run.
 
-use super::{Pieces, Source};
-use crate::exit::Failure;
+use crate::{OpenError, Pieces, Source};
 use iosonar_archive::Record;
 use iosonar_dialect_blkreplay::{Imported, import};
 use iosonar_trace::blkreplay::{Line, REPLAY_HEADER, parse_line};
@@ -17,7 +16,7 @@ pub(super) struct ResultFile {
 }
 
 /// Whether a file is a result: a result's header stands before the first request.
-pub(super) fn is_result(source: &Source) -> Result<bool, Failure> {
+pub(super) fn is_result(source: &Source) -> Result<bool, OpenError> {
     let mut head = source.text()?.take(HEAD_BYTES);
     let mut line = Vec::new();
     while matches!(head.read_until(b'\n', &mut line), Ok(read) if read > 0) {
@@ -34,8 +33,8 @@ pub(super) fn is_result(source: &Source) -> Result<bool, Failure> {
 }
 
 impl ResultFile {
-    pub(super) fn open(source: Source, name: &str) -> Result<ResultFile, Failure> {
-        let imported = import(source.text()?, name, &mut |_| Ok(())).map_err(Failure::refused)?;
+    pub(super) fn open(source: Source, name: &str) -> Result<ResultFile, OpenError> {
+        let imported = import(source.text()?, name, &mut |_| Ok(()))?;
         Ok(ResultFile { source, imported })
     }
 
@@ -45,7 +44,7 @@ impl ResultFile {
             out.push(*record);
             Ok(())
         };
-        let text = self.source.text().map_err(|failure| io::Error::other(failure.text()))?;
+        let text = self.source.text().map_err(io::Error::other)?;
         import(text, name, &mut keep).map_err(io::Error::other)?;
         out.end();
         Ok(())

@@ -1,8 +1,7 @@
 //! Inputs that are read more than once. What comes from a pipe is kept in a file without a name, so that nothing of it
 //! stays, however the program ends.
 
-use crate::exit::Failure;
-use anyhow::{Context, anyhow};
+use crate::OpenError;
 use iosonar_os::bounded::Kind;
 use iosonar_os::free_space;
 use iosonar_plan::ByteSize;
@@ -27,18 +26,18 @@ pub struct Source {
 impl Source {
     /// The input at `path`; `-` is standard input. A pipe is read to its end and kept, up to `limit` or half of the free
     /// space of the directory for temporary files.
-    pub fn open(path: &Path, limit: Option<ByteSize>) -> Result<Source, Failure> {
+    pub fn open(path: &Path, limit: Option<ByteSize>) -> Result<Source, OpenError> {
         let is_stdin = path.as_os_str() == "-";
         let opened =
             if is_stdin { io::stdin().as_fd().try_clone_to_owned().map(File::from) } else { open(path) };
-        let name = || path.display().to_string();
-        let mut file = opened.with_context(name).map_err(Failure::refused)?;
-        let metadata = file.metadata().with_context(name).map_err(Failure::refused)?;
+        let cannot = || OpenError::io(path.display());
+        let mut file = opened.map_err(cannot())?;
+        let metadata = file.metadata().map_err(cannot())?;
         refuse_endless(path, &file, &metadata)?;
         let kept = if !metadata.is_file() {
             Some((Arc::new(keep(&mut file, path, limit)?), 0))
         } else if is_stdin {
-            let begin = file.stream_position().with_context(name).map_err(Failure::refused)?;
+            let begin = file.stream_position().map_err(cannot())?;
             Some((Arc::new(file), begin))
         } else {
             None
@@ -47,12 +46,10 @@ impl Source {
     }
 
     /// Its text from the begin, decompressed.
-    pub fn text(&self) -> Result<Box<dyn BufRead + Send>, Failure> {
+    pub fn text(&self) -> Result<Box<dyn BufRead + Send>, OpenError> {
         let Some((file, begin)) = &self.kept else { return super::text(&self.path) };
         let bytes = FromStart { file: file.clone(), at: *begin };
-        iosonar_trace::decompress(bytes)
-            .with_context(|| self.path.display().to_string())
-            .map_err(Failure::refused)
+        crate::decompress(&self.path, bytes)
     }
 
     /// As typed.
@@ -74,25 +71,25 @@ fn no_input(kind: Kind) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why)
 }
 
-fn refuse_endless(path: &Path, file: &File, metadata: &Metadata) -> Result<(), Failure> {
+fn refuse_endless(path: &Path, file: &File, metadata: &Metadata) -> Result<(), OpenError> {
     match Kind::of(metadata) {
         None | Some(Kind::Other) => Ok(()),
         Some(Kind::CharacterDevice) if file.is_terminal() => Ok(()),
-        Some(kind) => Err(Failure::refused(anyhow!(no_input(kind)).context(path.display().to_string()))),
+        Some(kind) => Err(OpenError::io(path.display())(no_input(kind))),
     }
 }
 
 /// Copies a stream to a file without a name.
-fn keep(stream: &mut File, path: &Path, limit: Option<ByteSize>) -> Result<File, Failure> {
+fn keep(stream: &mut File, path: &Path, limit: Option<ByteSize>) -> Result<File, OpenError> {
     let directory = std::env::temp_dir();
-    let cannot =
-        || format!("{}: cannot keep it in a temporary file in {}", path.display(), directory.display());
-    let mut kept = tempfile::tempfile()
-        .with_context(|| cannot() + "; set TMPDIR to another directory")
-        .map_err(Failure::refused)?;
+    let cannot = |remedy: &str| {
+        let (path, directory) = (path.display(), directory.display());
+        OpenError::io(format!("{path}: cannot keep it in a temporary file in {directory}{remedy}"))
+    };
+    let mut kept = tempfile::tempfile().map_err(cannot("; set TMPDIR to another directory"))?;
     let most = match limit {
         Some(limit) => limit.0,
-        None => free_space(&kept).with_context(cannot).map_err(Failure::refused)? / 2,
+        None => free_space(&kept).map_err(cannot(""))? / 2,
     };
     let (mut bytes, mut total) = (vec![0; TOGETHER], 0u64);
     loop {
@@ -100,28 +97,19 @@ fn keep(stream: &mut File, path: &Path, limit: Option<ByteSize>) -> Result<File,
             Ok(0) => return Ok(kept),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => {
-                return Err(Failure::refused(anyhow!(error).context(path.display().to_string())));
-            }
+            Err(error) => return Err(OpenError::io(path.display())(error)),
         };
         total += read as u64;
         if total > most {
-            return Err(Failure::refused(too_long(path, &directory, most, limit.is_some())));
+            return Err(OpenError::TooLong {
+                path: path.to_path_buf(),
+                directory,
+                most,
+                is_typed: limit.is_some(),
+            });
         }
-        kept.write_all(&bytes[..read]).with_context(cannot).map_err(Failure::refused)?;
+        kept.write_all(&bytes[..read]).map_err(cannot(""))?;
     }
-}
-
-fn too_long(path: &Path, directory: &Path, most: u64, is_typed: bool) -> anyhow::Error {
-    let (path, directory) = (path.display(), directory.display());
-    let rule = match is_typed {
-        true => format!("--spool-limit {}", ByteSize(most)),
-        false => format!("the default of --spool-limit, half of the free space of {directory}: {most} bytes"),
-    };
-    anyhow!(
-        "{path}: it comes from a pipe, is read more than once, and is longer than a temporary file may be ({rule}); \
-         raise --spool-limit, set TMPDIR to a directory with more space, or store the input in a file and name that"
-    )
 }
 
 /// Reads a file that others read, too.
@@ -143,7 +131,7 @@ mod tests {
     use super::*;
     use std::os::fd::AsRawFd;
 
-    fn piped(limit: Option<u64>) -> Result<Source, Failure> {
+    fn piped(limit: Option<u64>) -> Result<Source, OpenError> {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(b"words").unwrap();
         drop(writer);
@@ -164,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_pipe_that_is_too_long_is_refused_with_the_remedies() {
-        let text = piped(Some(4)).unwrap_err().text();
+        let text = piped(Some(4)).unwrap_err().to_string();
         for part in ["--spool-limit 4", "raise --spool-limit", "TMPDIR", "store the input in a file"] {
             assert!(text.contains(part), "{text} lacks {part}");
         }
@@ -172,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_has_no_end_is_no_input() {
-        let text = Source::open(Path::new("/dev/zero"), None).unwrap_err().text();
+        let text = Source::open(Path::new("/dev/zero"), None).unwrap_err().to_string();
         assert!(text.contains("/dev/zero: it is a character device"), "{text}");
         assert!(Source::open(Path::new("/dev/null"), None).is_ok());
     }

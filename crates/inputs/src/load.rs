@@ -1,7 +1,6 @@
 //! A load, read as records: what was recorded about its requests is what happened to them.
 
-use super::{Pieces, Source};
-use crate::exit::Failure;
+use crate::{OpenError, Pieces, Source};
 use iosonar_analyze::DISPLACEMENT;
 use iosonar_archive::{Marks, Outcome, Record, RunInfo};
 use iosonar_plan::{Nanos, Plan};
@@ -40,7 +39,7 @@ struct Seen {
 }
 
 impl LoadFile {
-    pub(super) fn open(source: Source) -> Result<LoadFile, Failure> {
+    pub(super) fn open(source: Source) -> Result<LoadFile, OpenError> {
         // What cannot be opened is told before anything else is done.
         source.text()?;
         Ok(LoadFile { source, seen: Mutex::default() })
@@ -91,7 +90,7 @@ impl LoadFile {
     pub(super) fn read(&self, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
         let (mut seen, has_times) = (Seen::default(), self.has_times());
         let mut out = Pieces::new(f);
-        let text = self.source.text().map_err(|failure| io::Error::other(failure.text()))?;
+        let text = self.source.text().map_err(io::Error::other)?;
         let mut reader = Reader::new(Ahead::new(text));
         let cannot = |error| io::Error::other(format!("{}: {error}", self.source.path().display()));
         while let Some(line) = reader.next_line().map_err(cannot)? {

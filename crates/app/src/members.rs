@@ -1,6 +1,6 @@
 //! What it means that several inputs are one: which they are, and when each of them started.
 
-use super::Input;
+use iosonar_inputs::Input;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub struct Member {
 }
 
 /// The inputs that are merged; none where there is only one. Complete once they have been read.
-pub fn members(inputs: &[Input]) -> Vec<Member> {
+pub fn of(inputs: &[Input]) -> Vec<Member> {
     let member = |input: &Input| Member {
         name: input.name.clone(),
         started_unix_ns: input.is_run().then(|| input.run().1.started_unix_ns).filter(|ns| *ns > 0),

@@ -1,0 +1,157 @@
+//! From records in their log to Parquet and a summary. No record is lost where that fails, for example because the disk is
+//! full: the log stays, and the state of the result says so.
+
+use crate::Ended;
+use iosonar_analyze::{Limits, Passing, Summary};
+use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState};
+use iosonar_inputs::{Figures, FiguresError, Input, OpenError};
+use std::path::{Path, PathBuf};
+
+/// What could not be kept.
+#[derive(Debug)]
+pub enum Problem {
+    /// The records stay in their log.
+    NotConverted(ArchiveError),
+    /// The summary.
+    SummaryNotKept(ArchiveError),
+    /// That one of the others happened: `run.json` still says that the run finished.
+    StateNotKept(ArchiveError),
+}
+
+/// Why a run cannot be summed up.
+#[derive(Debug, thiserror::Error)]
+pub enum ConcludeError {
+    /// Its log is damaged; the conversion would hold less than it does.
+    #[error("{}: its log is damaged and stays as it is", .0.display())]
+    Damaged(PathBuf),
+    /// It cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Its records cannot be read.
+    #[error(transparent)]
+    Figures(#[from] FiguresError),
+    /// The archive.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+}
+
+/// A run whose records were turned into Parquet, as far as there was room.
+#[derive(Debug)]
+pub struct Encoded {
+    ended: Ended,
+    limits: Limits,
+    seen: Passing,
+    problems: Vec<Problem>,
+}
+
+/// A run with its summary.
+#[derive(Debug)]
+pub struct Concluded {
+    /// Where it is.
+    pub dir: PathBuf,
+    /// How far it came.
+    pub info: RunInfo,
+    /// What it came to.
+    pub figures: Figures,
+    /// Lines of loads that were left out.
+    pub skipped: u64,
+    /// What could not be kept.
+    pub problems: Vec<Problem>,
+}
+
+impl Ended {
+    /// Turns the log into Parquet, and counts the records on their way.
+    pub fn encode(self, limits: &Limits) -> Encoded {
+        let (seen, finished) = finish(&self.archive, self.info.targets.len(), limits);
+        let mut encoded = Encoded { ended: self, limits: *limits, seen, problems: Vec::new() };
+        if let Err(error) = finished {
+            leave_unconverted(&mut encoded.ended, error, Problem::NotConverted, &mut encoded.problems);
+        }
+        encoded
+    }
+}
+
+impl Encoded {
+    /// Sums up, and keeps the summary beside the records.
+    ///
+    /// # Errors
+    /// What was written cannot be read.
+    pub fn sum_up(self) -> Result<Concluded, ConcludeError> {
+        let Encoded { mut ended, limits, seen, mut problems } = self;
+        let dir = ended.archive.dir().to_path_buf();
+        let input = Input::of_archive(Archive::open(&dir)?)?;
+        let mut figures = Figures::of_seen(seen, &input, &limits, &ended.info)?;
+        if let Err(error) = keep(&dir, &figures, &ended.info) {
+            leave_unconverted(&mut ended, error, Problem::SummaryNotKept, &mut problems);
+            figures.summary = Summary::new(&figures.tally, &input.run().0, &ended.info);
+        }
+        Ok(Concluded { dir, info: ended.info, figures, skipped: ended.skipped, problems })
+    }
+}
+
+/// Writes into the run's state that its result has not got its finished form. The first reason counts; a run that was
+/// stopped or broke off keeps its own.
+fn leave_unconverted(
+    ended: &mut Ended,
+    error: ArchiveError,
+    what: fn(ArchiveError) -> Problem,
+    problems: &mut Vec<Problem>,
+) {
+    let why = error.to_string();
+    problems.push(what(error));
+    if ended.info.state != RunState::Finished {
+        return;
+    }
+    ended.info.state = RunState::Unconverted(why);
+    if let Err(error) = ended.archive.write_run(&ended.info) {
+        problems.push(Problem::StateNotKept(error));
+    }
+}
+
+/// Finishes an archive of so many targets and sees its records on their way; what was seen is there after an error, too.
+pub fn finish(
+    archive: &ArchiveWriter,
+    targets: usize,
+    limits: &Limits,
+) -> (Passing, Result<Archive, ArchiveError>) {
+    let mut seen = Passing::new(targets, limits);
+    let finished = archive.finish_observed(&mut |records| seen.add(records));
+    (seen, finished)
+}
+
+/// Converts a result whose disk was full at the end of its run, and keeps its summary.
+///
+/// # Errors
+/// There is still no room, or the log is damaged.
+pub fn conclude_late(archive: &Archive) -> Result<Archive, ConcludeError> {
+    // A damaged log holds more than its conversion would.
+    if archive.is_unfinished() && archive.for_each_record(&mut |_| {})?.lost_bytes > 0 {
+        return Err(ConcludeError::Damaged(archive.dir().to_path_buf()));
+    }
+    let writer = ArchiveWriter::resume(archive);
+    let limits = Limits::default();
+    let (seen, finished) = finish(&writer, archive.plan().targets.len(), &limits);
+    finished?;
+    let mut info = archive.run().clone();
+    if info.state.is_complete() {
+        info.state = RunState::Finished;
+    }
+    let input = Input::of_archive(Archive::open(archive.dir())?)?;
+    let figures = Figures::of_seen(seen, &input, &limits, &info)?;
+    keep(archive.dir(), &figures, &info)?;
+    writer.write_run(&info)?;
+    Ok(Archive::open(archive.dir())?)
+}
+
+/// Keeps what was computed beside the records.
+///
+/// # Errors
+/// There is no room for it.
+pub fn keep(dir: &Path, figures: &Figures, info: &RunInfo) -> Result<(), ArchiveError> {
+    let archive = Archive::open(dir)?;
+    archive.write_text(iosonar_archive::SUMMARY, &figures.summary.to_json())?;
+    let mut histograms = Vec::new();
+    // Writing to memory does not fail; what is written is text.
+    let _ = iosonar_analyze::hist::write_log(&figures.tally, info.started_unix_ns, &mut histograms);
+    archive.write_text(iosonar_archive::HISTOGRAMS, &String::from_utf8_lossy(&histograms))
+}

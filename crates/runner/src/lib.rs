@@ -1,0 +1,49 @@
+//! Drives a plan from its preparation to its summary.
+//!
+//! Each step is a type, so that what is known and what is owed is told by the value that somebody holds:
+//!
+//! | step | what is true | next |
+//! |---|---|---|
+//! | [`Ready`] | targets, loads and memory were found fit; nothing was written to a target | [`Ready::begin`] |
+//! | [`Begun`] | the archive exists | [`Begun::carry_out`] |
+//! | [`Ended`] | all requests are over; their records are in the log | [`Ended::encode`] |
+//! | [`Encoded`] | the records are Parquet, or still in their log | [`Encoded::sum_up`] |
+//! | [`Concluded`] | the summary is kept beside the records | |
+//!
+//! Whoever drops a run before it was carried out leaves no target behind that was made for it. Somebody who
+//! shows progress is given a [`Scene`] in a thread of its own. This room knows no arguments, no signals and no terminal.
+//!
+//! A run on a simulated device:
+//!
+//! ```
+//! use iosonar_engine::{Alone, Control};
+//! use iosonar_plan::Plan;
+//! use iosonar_runner::Ready;
+//!
+//! let plan = Plan::from_toml(
+//!     r#"
+//!     version = 2
+//!     run_id = 1
+//!     seed = 1
+//!     depth = 4
+//!     engine = { kind = "sim", service = "100us" }
+//!     [[target]]
+//!     path = "device"
+//!     size = "1GiB"
+//!     workload = { kind = "generated", order = "random", block_size = "4KiB", read_percent = 100, pace = { kind = "closed" }, stop = { requests = 1000 } }
+//!     "#,
+//! )?;
+//! let folder = tempfile::tempdir()?;
+//! let ready = Ready::new(plan, &Default::default(), |_, _| {})?;
+//! let begun = ready.begin(&Default::default(), &folder.path().join("result"), "an example")?;
+//! let ended = begun.carry_out(&Control::default(), &Alone, |_| {})?;
+//! let concluded = ended.encode(&Default::default()).sum_up()?;
+//! assert_eq!(concluded.figures.summary.counts.all.completed, 1000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod conclude;
+mod run;
+
+pub use conclude::{ConcludeError, Concluded, Encoded, Problem, conclude_late, finish, keep};
+pub use run::{Begun, CarryOutError, Ended, Ready, Scene};

@@ -1,0 +1,164 @@
+//! From a plan to records in their log.
+
+use iosonar_archive::{ArchiveError, ArchiveWriter, RunInfo, TOOL};
+use iosonar_engine::{Control, PrepareError, Prepared, Progress, Rendezvous, RunError, prepare};
+use iosonar_host::{Root, environment};
+use iosonar_load::Notice;
+use iosonar_plan::Plan;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// A plan that can be carried out.
+pub struct Ready {
+    prepared: Unbegun,
+    skipped: Arc<AtomicU64>,
+}
+
+/// What was prepared. Dropped before the run, it undoes what preparation made.
+struct Unbegun {
+    prepared: Prepared,
+    has_begun: bool,
+}
+
+impl Drop for Unbegun {
+    fn drop(&mut self) {
+        if !self.has_begun {
+            self.prepared.withdraw();
+        }
+    }
+}
+
+impl Ready {
+    /// Finds out everything that can go wrong before the first I/O. `notice` is told each line of a load that is skipped or
+    /// whose time is shifted, once, then and while the run goes on.
+    ///
+    /// # Errors
+    /// The plan cannot be carried out here; no target was changed.
+    pub fn new(
+        plan: Plan,
+        root: &Root,
+        notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
+    ) -> Result<Ready, PrepareError> {
+        let skipped = Arc::new(AtomicU64::new(0));
+        let count = skipped.clone();
+        let told = move |path: &Path, found: &Notice| {
+            if let Notice::Skipped { .. } = found {
+                count.fetch_add(1, Relaxed);
+            }
+            notice(path, found);
+        };
+        let prepared = prepare(plan, root, Arc::new(told))?;
+        Ok(Ready { prepared: Unbegun { prepared, has_begun: false }, skipped })
+    }
+
+    /// What is known.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared.prepared
+    }
+
+    /// Makes the archive in a directory that does not exist, with plan, environment and what is known so far. `command` is
+    /// kept as what was typed.
+    ///
+    /// # Errors
+    /// The archive cannot be made.
+    pub fn begin(self, root: &Root, dir: &Path, command: &str) -> Result<Begun, ArchiveError> {
+        let prepared = self.prepared();
+        let info = prepared.info(TOOL, command);
+        let environment = environment::capture(&prepared.facts(), root).by(TOOL);
+        // Facts are numbers, texts, lists and maps with texts as keys: each of them has a form in JSON.
+        let environment = serde_json::to_value(environment).expect("facts are JSON");
+        let archive = ArchiveWriter::create(dir, prepared.plan(), &environment, &info)?;
+        Ok(Begun { ready: self, archive, info })
+    }
+}
+
+/// A run whose archive exists.
+pub struct Begun {
+    ready: Ready,
+    archive: ArchiveWriter,
+    info: RunInfo,
+}
+
+/// A run that goes on, for somebody who shows its progress.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// What is carried out.
+    pub prepared: &'a Prepared,
+    /// How far it is.
+    pub progress: &'a Arc<Progress>,
+    /// By which it can be stopped.
+    pub control: &'a Control,
+    /// Where its result is kept.
+    pub dir: &'a Path,
+    is_over: &'a AtomicBool,
+}
+
+impl Scene<'_> {
+    /// Whether there is nothing more to show.
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Relaxed)
+    }
+}
+
+/// Why a run has no result, or none that says how it ended.
+#[derive(Debug, thiserror::Error)]
+pub enum CarryOutError {
+    /// Nothing was begun, and nothing is left behind.
+    #[error(transparent)]
+    NotBegun(#[from] RunError),
+    /// The run is over, and how it ended cannot be written; the records are in their log.
+    #[error(transparent)]
+    Unwritten(#[from] ArchiveError),
+}
+
+impl Begun {
+    /// What is carried out.
+    pub fn prepared(&self) -> &Prepared {
+        self.ready.prepared()
+    }
+
+    /// Carries the plan out, together with `others`. `show` runs in a thread of its own and returns when the scene is over;
+    /// that it breaks costs no result.
+    ///
+    /// # Errors
+    /// See [`CarryOutError`]. What goes wrong on the way is no error, but the state of the result.
+    pub fn carry_out(
+        self,
+        control: &Control,
+        others: &dyn Rendezvous,
+        show: impl Fn(&Scene<'_>) + Sync,
+    ) -> Result<Ended, CarryOutError> {
+        let Begun { mut ready, archive, info } = self;
+        let prepared = ready.prepared();
+        let (progress, is_over) = (Arc::new(Progress::new(prepared.workers())), AtomicBool::new(false));
+        let ran = std::thread::scope(|scope| {
+            let scene =
+                Scene { prepared, progress: &progress, control, dir: archive.dir(), is_over: &is_over };
+            let show = &show;
+            let shown = scope.spawn(move || show(&scene));
+            let ran = prepared.run_with(&archive, info, control, &progress, others);
+            is_over.store(true, Relaxed);
+            let _ = shown.join();
+            ran
+        });
+        let info = ran.inspect_err(|_| {
+            // Nothing was begun, so nothing is left behind.
+            let _ = std::fs::remove_dir_all(archive.dir());
+        })?;
+        ready.prepared.has_begun = true;
+        archive.write_run(&info)?;
+        Ok(Ended { archive, info, skipped: ready.skipped.load(Relaxed) })
+    }
+}
+
+/// A run that is over, its records still in their log.
+#[derive(Debug)]
+pub struct Ended {
+    /// Where they are.
+    pub archive: ArchiveWriter,
+    /// How far it came.
+    pub info: RunInfo,
+    /// Lines of loads that were left out.
+    pub skipped: u64,
+}

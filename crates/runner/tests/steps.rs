@@ -1,0 +1,71 @@
+//! The steps of a run, on files: what is left where it ends early, and what is kept where the disk is full.
+
+use iosonar_archive::RunState;
+use iosonar_engine::{Alone, Control, Rendezvous};
+use iosonar_plan::Plan;
+use iosonar_runner::{CarryOutError, Problem, Ready};
+use std::path::Path;
+
+/// Writes a new file.
+fn plan(file: &Path) -> Plan {
+    let text = format!(
+        "version = 2\nrun_id = 1\nseed = 1\ndepth = 2\naccess = {{ buffered = true }}\nengine = {{ kind = 'threads' }}\n\
+         [[target]]\npath = '{}'\nfile = {{ create = true }}\nworkload = {{ kind = 'generated', order = 'sequential', at_end = 'extend', \
+         block_size = '4KiB', read_percent = 0, pace = {{ kind = 'closed' }}, stop = {{ requests = 16 }} }}",
+        file.display()
+    );
+    Plan::from_toml(&text).unwrap()
+}
+
+fn ready(file: &Path) -> Ready {
+    Ready::new(plan(file), &Default::default(), |_, _| {}).unwrap()
+}
+
+#[test]
+fn a_run_that_is_dropped_leaves_no_target_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, result) = (folder.path().join("file"), folder.path().join("result"));
+    let was_ready = ready(&file);
+    assert!(file.exists());
+    drop(was_ready);
+    assert!(!file.exists());
+    drop(ready(&file).begin(&Default::default(), &result, "").unwrap());
+    assert!(!file.exists());
+}
+
+struct Refuses;
+
+impl Rendezvous for Refuses {
+    fn begin(&self, _: u16, _: u64) -> Result<u64, String> {
+        Err("somebody else cannot".into())
+    }
+
+    fn end(&self, _: u16, _: bool) -> bool {
+        unreachable!("nothing was begun")
+    }
+}
+
+#[test]
+fn a_run_that_cannot_begin_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, result) = (folder.path().join("file"), folder.path().join("result"));
+    let begun = ready(&file).begin(&Default::default(), &result, "").unwrap();
+    let refused = begun.carry_out(&Control::default(), &Refuses, |_| {});
+    assert!(matches!(refused, Err(CarryOutError::NotBegun(_))));
+    assert!(!file.exists() && !result.exists());
+}
+
+#[test]
+fn a_result_that_cannot_be_converted_keeps_its_log_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, result) = (folder.path().join("file"), folder.path().join("result"));
+    let begun = ready(&file).begin(&Default::default(), &result, "").unwrap();
+    let ended = begun.carry_out(&Control::default(), &Alone, |scene| while !scene.is_over() {}).unwrap();
+    // In the place where Parquet is written.
+    std::fs::create_dir(result.join("records.parquet.tmp")).unwrap();
+    let concluded = ended.encode(&Default::default()).sum_up().unwrap();
+    assert!(matches!(concluded.problems[..], [Problem::NotConverted(_), ..]), "{:?}", concluded.problems);
+    assert!(matches!(concluded.info.state, RunState::Unconverted(_)));
+    assert_eq!(concluded.figures.summary.counts.all.completed, 16);
+    assert!(result.join("records.log").exists() && file.exists());
+}
