@@ -20,7 +20,10 @@ pub enum PlacementError {
     #[error("logical block size {0} is no power of two of at least 1 byte")]
     Block(u64),
     /// Not even one block fits.
-    #[error("it holds {size} bytes, less than one block of {block}")]
+    #[error(
+        "it holds {size} bytes, less than one block of {block}: use a larger target, or make the file longer first (in a \
+         plan, at_end = \"extend\")"
+    )]
     Empty {
         /// Size of the target in bytes.
         size: u64,
