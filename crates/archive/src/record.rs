@@ -170,6 +170,15 @@ impl Marks {
 }
 
 impl Record {
+    /// From this number on, records are of steps that belong to a pass and to none of its requests: the file of the pass is
+    /// opened, or what was written in it is flushed. No source has as many requests.
+    pub const STEPS: u64 = 1 << 52;
+
+    /// Whether it is of such a step.
+    pub fn is_step(&self) -> bool {
+        self.sequence >= Record::STEPS
+    }
+
     /// submitted − due: how late the request was handed over. Never negative.
     pub fn delay(&self) -> Option<Nanos> {
         self.submitted.map(|s| s.saturating_sub(self.due))

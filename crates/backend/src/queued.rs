@@ -90,7 +90,7 @@ impl<Q: Queue> Backend for Queued<Q> {
             Op::Read => Direction::Read,
             Op::Write => Direction::Write,
             Op::Flush => Direction::Flush,
-            Op::Other(_) => unreachable!("no source yields what this version does not know"),
+            Op::Open | Op::Delete | Op::Other(_) => unreachable!("no source yields these"),
         };
         let (offset, completes) = (extent.offset, self.completes);
         let durable = durability.has(Durability::FUA);

@@ -85,7 +85,7 @@ impl Calls {
                 Op::Read => self.file.read_at(memory, at),
                 Op::Write if is_durable => write_durably_at(&self.file, memory, at),
                 Op::Write => self.file.write_at(memory, at),
-                Op::Flush | Op::Other(_) => unreachable!("only reads and writes come here"),
+                _ => unreachable!("only reads and writes come here"),
             };
             if let Some(result) = progress.came(call.map_or_else(|e| errno(&e), |bytes| bytes as i64)) {
                 return (result, progress.is_short());

@@ -1,8 +1,8 @@
 //! Regular files that a plan makes, allocates, opens again, makes anew or deletes.
 
 use crate::error::PrepareError;
-use iosonar_os::{allocate, monotonic_ns};
-use iosonar_plan::{Access, BetweenPasses, FileCare, Target};
+use iosonar_os::allocate;
+use iosonar_plan::{Access, BetweenPasses, FileCare, Nanos, Op, Target};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -80,7 +80,25 @@ pub(crate) struct TargetFile {
 struct Current {
     pass: u32,
     file: File,
-    open_ns: u64,
+    open_time: Nanos,
+}
+
+/// Something that was done with a file between two passes, on the run's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) op: Op,
+    pub(crate) start: Nanos,
+    pub(crate) end: Nanos,
+}
+
+/// The file of a pass, as a worker has it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) file: File,
+    /// How long it took to open it.
+    pub(crate) open_time: Nanos,
+    /// What this worker did for that; nothing where another one was first.
+    pub(crate) steps: Vec<Step>,
 }
 
 impl TargetFile {
@@ -92,7 +110,7 @@ impl TargetFile {
         judged: Vec<u32>,
         file: File,
     ) -> TargetFile {
-        let current = Mutex::new(Current { pass: 0, file, open_ns: 0 });
+        let current = Mutex::new(Current { pass: 0, file, open_time: Nanos(0) });
         let (path, care) = (target.path.clone(), target.file);
         TargetFile { path, care, access, writes, judged, current }
     }
@@ -107,32 +125,44 @@ impl TargetFile {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).pass = 0;
     }
 
-    /// The file of a pass for one more loop, opened as its job wants it, and how long it took to open it for all. The
-    /// first loop that asks does that.
-    pub(crate) fn of_pass(&self, pass: u32, access: Access) -> io::Result<(File, u64)> {
-        let (file, open_ns) = self.shared(pass)?;
-        Ok((self.opened_again(&file, access)?, open_ns))
-    }
-
-    /// Flushes what was written in a pass. Through the file that was open before: it is told what went wrong since.
-    pub(crate) fn flush(&self, pass: u32) -> io::Result<()> {
-        self.shared(pass)?.0.sync_all()
-    }
-
-    /// Reads what has just been written in a pass.
-    pub(crate) fn read_back(&self, pass: u32, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.shared(pass)?.0.read_exact_at(buffer, offset)
-    }
-
-    fn shared(&self, pass: u32) -> io::Result<(File, u64)> {
+    /// The file of a pass for one more worker, opened as its job requires. The first worker of a pass opens it for all.
+    pub(crate) fn of_pass(
+        &self,
+        pass: u32,
+        access: Access,
+        now: &mut dyn FnMut() -> Nanos,
+    ) -> io::Result<Opened> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut steps = Vec::new();
         if current.pass < pass && self.changes() {
-            let begin = monotonic_ns();
+            let start = now();
+            if self.care.between_passes == BetweenPasses::Recreate {
+                self.delete_own(&current.file)?;
+                steps.push(Step { op: Op::Delete, start, end: now() });
+            }
+            let opening = now();
             current.file = self.open(pass, &current.file)?;
-            current.open_ns = monotonic_ns() - begin;
-            current.pass = pass;
+            let end = now();
+            steps.push(Step { op: Op::Open, start: opening, end });
+            (current.pass, current.open_time) = (pass, end.saturating_sub(start));
         }
-        Ok((current.file.try_clone()?, current.open_ns))
+        let (shared, open_time) = (current.file.try_clone()?, current.open_time);
+        drop(current);
+        Ok(Opened { file: self.opened_again(&shared, access)?, open_time, steps })
+    }
+
+    /// Flushes what was written in the present pass. The file that was open before reports errors of earlier writes, too.
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        self.shared()?.sync_all()
+    }
+
+    /// Reads what has just been written in the present pass.
+    pub(crate) fn read_back(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.shared()?.read_exact_at(buffer, offset)
+    }
+
+    fn shared(&self) -> io::Result<File> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).file.try_clone()
     }
 
     /// The same file for one more loop. Loops on several CPUs would hand the use count of one open file to and fro at
@@ -152,6 +182,14 @@ impl TargetFile {
         }
     }
 
+    /// Deletes the file of the pass before, if its name still leads to it.
+    fn delete_own(&self, last: &File) -> io::Result<()> {
+        if !is_same(&fs::symlink_metadata(&self.path)?, &last.metadata()?) {
+            return Err(io::Error::other("it is another file by now, so it was not deleted"));
+        }
+        fs::remove_file(&self.path)
+    }
+
     /// A name is never followed to what was not judged: a file is made anew, or is one that the guard has seen.
     fn open(&self, pass: u32, last: &File) -> io::Result<File> {
         let path = name_of_pass(&self.path, &self.care, pass);
@@ -164,13 +202,7 @@ impl TargetFile {
                 }
                 Ok(file)
             }
-            BetweenPasses::Recreate => {
-                if !is_same(&fs::symlink_metadata(&path)?, &last.metadata()?) {
-                    return Err(io::Error::other("it is another file by now, so it was not deleted"));
-                }
-                fs::remove_file(&path)?;
-                options.create_new(true).open(&path)
-            }
+            BetweenPasses::Recreate => options.create_new(true).open(&path),
             BetweenPasses::NewFile if self.judged.contains(&pass) => {
                 let file = options.open(&path)?;
                 // Between judging and opening nothing but a file can have taken its place unseen.

@@ -206,7 +206,8 @@ impl Stage<'_> {
             Engine::Uring(_) | Engine::Aio | Engine::Threads => {
                 let file = self.prepared.targets[usize::from(part.target)].file();
                 let file = file.expect("prepare opens the targets of engines with I/O");
-                let (file, _) = file.of_pass(0, job.access(plan.access)).map_err(RunError::Threads)?;
+                let opened = file.of_pass(0, job.access(plan.access), &mut || Nanos(clock.now()));
+                let file = opened.map_err(RunError::Threads)?.file;
                 let made = on_file(plan, engine, file, job.depth, clock, pool);
                 let (backend, new) = made.map_err(RunError::Engine)?;
                 // Many targets mostly have the same to say.

@@ -8,6 +8,7 @@
 use crate::conductor::{Next, Permit};
 use crate::control::Control;
 use crate::feed::{Answer, Feed};
+use crate::files::Step;
 use crate::gate::Member;
 use crate::passes::{Company, PassRules};
 use crate::payload::{Content, Payloads, SLICE};
@@ -299,9 +300,11 @@ impl<'a> Worker<'a> {
     /// Goes on with the file of this pass, where each has one of its own.
     fn reopen(&mut self, pass: u32) -> Result<(), WorkerError> {
         let Some(file) = self.company.file.clone().filter(|file| file.changes()) else { return Ok(()) };
-        let opened = file.of_pass(pass, self.company.access);
-        let remade = opened.and_then(|(file, took)| Ok(((self.company.remake)(file)?, took)));
-        (self.backend, self.open_ns) = remade.map_err(|error| WorkerError::File { pass: pass + 1, error })?;
+        let cannot = |error| WorkerError::File { pass: pass + 1, error };
+        let opened = file.of_pass(pass, self.company.access, &mut || self.backend.now()).map_err(cannot)?;
+        self.backend = (self.company.remake)(opened.file).map_err(cannot)?;
+        self.open_ns = opened.open_time.0;
+        opened.steps.into_iter().for_each(|step| self.record_step(step, None));
         Ok(())
     }
 
@@ -320,10 +323,14 @@ impl<'a> Worker<'a> {
     /// Flushes what was written, if the plan wants it, and keeps the times of the pass.
     fn end_pass(&mut self, is_empty: bool) {
         if let Some(file) = self.company.file.as_ref().filter(|file| file.syncs() && !is_empty) {
-            if let Err(error) = file.flush(self.pass) {
+            let start = self.backend.now();
+            let flushed = file.flush();
+            self.last_end = self.backend.now();
+            let step = Step { op: Op::Flush, start, end: self.last_end };
+            self.record_step(step, flushed.as_ref().err());
+            if let Err(error) = flushed {
                 self.fail(WorkerError::Flush(error));
             }
-            self.last_end = self.backend.now();
         }
         // Checking the last request, and waiting for others behind it, is no time of the pass.
         let end = self.last_end.max(self.start);
@@ -762,7 +769,7 @@ impl<'a> Worker<'a> {
                 return;
             }
             let Some(file) = &self.company.file else { return };
-            if file.read_back(self.pass, &mut buffer[..length], record.executed.offset).is_err() {
+            if file.read_back(&mut buffer[..length], record.executed.offset).is_err() {
                 // Not to be read is not to be what it should be.
                 buffer[..length].fill(!0);
             }
@@ -859,6 +866,29 @@ impl<'a> Worker<'a> {
             requested: request.facts.requested,
             executed: request.extent,
             ..Record::default()
+        }
+    }
+
+    /// Records a step of the pass, which is none of its requests.
+    fn record_step(&mut self, step: Step, error: Option<&std::io::Error>) {
+        let Step { op, start, end } = step;
+        let number = u64::from(self.settings.job.unwrap_or(0)) << 4 | u64::from(op.code());
+        let record = Record {
+            sequence: Record::STEPS + number,
+            target: self.settings.target,
+            phase: self.settings.phase,
+            pass: self.pass,
+            op,
+            outcome: if error.is_some() { Outcome::Failed } else { Outcome::Completed },
+            load_time: start.saturating_sub(self.start),
+            due: start,
+            submitted: Some(start),
+            completed: Some(end),
+            result: error.map_or(0, |error| -i64::from(error.raw_os_error().unwrap_or(libc::EIO))),
+            ..Record::default()
+        };
+        if let Err(gone) = self.recorder.push(&record, end) {
+            self.fail(gone.into());
         }
     }
 

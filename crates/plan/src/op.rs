@@ -14,6 +14,10 @@ pub enum Op {
     Write,
     /// Empties the target's write cache. It transfers no data and has no place.
     Flush,
+    /// Opens the file of a pass.
+    Open,
+    /// Removes the name of the file of the pass before.
+    Delete,
     /// An operation that this version does not know, of an archive that a later version wrote: the number of its word
     /// among those that this process has met.
     Other(u8),
@@ -26,7 +30,7 @@ pub enum Direction {
     Read,
     /// Data goes to the target.
     Write,
-    /// No data is transferred: flushes, and whatever this version does not know.
+    /// No data is transferred: flushes, opening and deleting files, and whatever this version does not know.
     Other,
 }
 
@@ -61,7 +65,7 @@ const WORD_MOST: usize = 16;
 const CODE_MOST: u8 = 15;
 
 /// Operations that this version knows.
-const KNOWN: [Op; 3] = [Op::Read, Op::Write, Op::Flush];
+const KNOWN: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Open, Op::Delete];
 
 impl Op {
     /// The operations that transfer data, in the order in which tables and legends show them.
@@ -79,6 +83,8 @@ impl Op {
             Op::Read => 0,
             Op::Write => 1,
             Op::Flush => 2,
+            Op::Open => 3,
+            Op::Delete => 4,
             Op::Other(_) => self
                 .name()
                 .strip_prefix("op-")
@@ -111,6 +117,8 @@ impl Op {
             Op::Read => 0,
             Op::Write => 1,
             Op::Flush => 2,
+            Op::Open => 3,
+            Op::Delete => 4,
             Op::Other(number) => KNOWN.len() + usize::from(number),
         }
     }
@@ -122,13 +130,13 @@ impl Op {
         KNOWN.get(index).copied().or_else(|| other.map(|number| Op::Other(number as u8)))
     }
 
-    /// `R`, `W` or `F`, as in loads and traces; `?` for what is unknown.
+    /// `R`, `W` or `F`, as in loads and traces; `?` for what these do not know.
     pub fn letter(self) -> char {
         match self {
             Op::Read => 'R',
             Op::Write => 'W',
             Op::Flush => 'F',
-            Op::Other(_) => '?',
+            Op::Open | Op::Delete | Op::Other(_) => '?',
         }
     }
 
@@ -138,6 +146,8 @@ impl Op {
             Op::Read => "read",
             Op::Write => "write",
             Op::Flush => "flush",
+            Op::Open => "open",
+            Op::Delete => "delete",
             Op::Other(number) => {
                 OTHERS.get(usize::from(number)).and_then(|w| w.get()).map_or("other", |word| word)
             }
@@ -149,7 +159,7 @@ impl Op {
         match self {
             Op::Read => Direction::Read,
             Op::Write => Direction::Write,
-            Op::Flush | Op::Other(_) => Direction::Other,
+            Op::Flush | Op::Open | Op::Delete | Op::Other(_) => Direction::Other,
         }
     }
 

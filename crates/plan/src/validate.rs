@@ -11,8 +11,9 @@ use std::path::Path;
 pub(crate) const MAX_TIME: Nanos = Nanos(1 << 62);
 /// The end of the largest file that Linux knows.
 const MAX_BYTES: u64 = 1 << 63;
-/// The most requests of a pattern over all passes: a sequence number stays exact even as floating point.
-pub(crate) const MAX_REQUESTS: u64 = 1 << 53;
+/// The most requests of a pattern over all passes: a sequence number stays exact even as floating point, and there are
+/// numbers left for steps that are no requests.
+pub(crate) const MAX_REQUESTS: u64 = 1 << 52;
 /// The most targets: a record has 16 bits for the number of its target.
 const MAX_TARGETS: usize = 65_535;
 
@@ -251,9 +252,9 @@ pub(crate) mod tests {
                 (pattern(p).offset, pattern(p).region) =
                     (ByteSize(1), Some(Space::Bytes(ByteSize(u64::MAX))));
             }),
-            ("2^53", |p| (p.phases[0].passes, pattern(p).stop.requests) = (2, Some((1 << 52) + 1))),
-            ("2^53", |p| (p.phases[0].passes, pattern(p).stop.requests) = (u32::MAX, Some(u64::MAX))),
-            ("146 years", |p| pattern(p).stop.requests = Some(1 << 53)),
+            ("2^52", |p| (p.phases[0].passes, pattern(p).stop.requests) = (2, Some((1 << 51) + 1))),
+            ("2^52", |p| (p.phases[0].passes, pattern(p).stop.requests) = (u32::MAX, Some(u64::MAX))),
+            ("146 years", |p| pattern(p).stop.requests = Some(1 << 52)),
         ]);
     }
 

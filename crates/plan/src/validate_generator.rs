@@ -225,7 +225,7 @@ fn end(pattern: &Generator, phase: &Phase) -> Result {
     time("stop.ramp + stop.runtime", stop.end().unwrap_or_default())?;
     let requests = stop.requests.unwrap_or_default();
     require(requests.checked_mul(passes.into()).is_some_and(|all| all <= MAX_REQUESTS), || {
-        format!("stop.requests = {requests} in {passes} passes: at most 2^53 in all can be numbered")
+        format!("stop.requests = {requests} in {passes} passes: at most 2^52 in all can be numbered")
     })?;
     pace(pattern, requests)
 }

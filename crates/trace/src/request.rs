@@ -57,7 +57,7 @@ impl From<Op> for Kind {
             Op::Read => Kind::Read,
             Op::Write => Kind::Write,
             Op::Flush => Kind::Flush,
-            Op::Other(_) => Kind::Other,
+            Op::Open | Op::Delete | Op::Other(_) => Kind::Other,
         }
     }
 }
