@@ -339,7 +339,7 @@ fn holes(list: &mut List, info: &RunInfo, summary: &Summary) {
 /// Devices that compress write zeros, and data that repeats, faster than data of users.
 fn compressible(list: &mut List, summary: &Summary, plan: &Plan) {
     let percent = plan.fill.random_percent;
-    let has_named_data = plan.jobs().all(|(_, job)| job.handling.data.is_some());
+    let has_named_data = plan.jobs().all(|(_, job)| job.options.data.is_some());
     if percent >= 100 || has_named_data || summary.counts.write.total == 0 || !summary.stamps.is_empty() {
         return;
     }

@@ -2,7 +2,7 @@
 
 use crate::{Limits, Summary, summarize};
 use iosonar_archive::{
-    ARCHIVE_VERSION, Marks, Means, Outcome, Record, RunInfo, RunState, Stalls, TargetInfo,
+    ARCHIVE_VERSION, Marks, Outcome, Record, ResolvedSetup, RunInfo, RunState, Stalls, TargetInfo,
 };
 use iosonar_plan::*;
 use proptest::prelude::*;
@@ -114,7 +114,7 @@ impl Fixture {
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
             buffer_stalls: Stalls::default(),
-            means: Means { engine: "threads".into(), ..Means::default() },
+            means: ResolvedSetup { engine: "threads".into(), ..ResolvedSetup::default() },
             cpu: Default::default(),
             is_import: false,
             phases: Vec::new(),

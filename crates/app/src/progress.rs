@@ -68,7 +68,7 @@ pub fn width() -> usize {
 }
 
 /// What was asked for.
-pub struct Wish<'a> {
+pub struct ProgressOptions<'a> {
     pub progress: &'a ProgressArgs,
     /// Begin with the live view.
     pub live: bool,
@@ -77,7 +77,7 @@ pub struct Wish<'a> {
 }
 
 /// Shows progress until the run is over; who asks for the status gets one plain line.
-pub fn show(wish: &Wish<'_>, scene: &Scene<'_>) {
+pub fn show(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
     let form = Form::of(wish.progress);
     if wish.live && form != Form::Rewritten {
         tell(
@@ -128,7 +128,7 @@ impl Cost {
 }
 
 /// A line that is rewritten, and the live view when it is asked for.
-fn on_terminal(wish: &Wish<'_>, scene: &Scene<'_>) {
+fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
     let cost = Cost::begin();
     let mut watch = Watch::new(scene.prepared, scene.progress);
     // Keys that somebody types for the shell are left to it, unless the run was asked to look at them.
@@ -193,7 +193,7 @@ fn act(key: u8, view: &mut LiveView, scene: &Scene<'_>) {
     }
 }
 
-fn setting(wish: &Wish<'_>, scene: &Scene<'_>) -> Setting {
+fn setting(wish: &ProgressOptions<'_>, scene: &Scene<'_>) -> Setting {
     let prepared = scene.prepared;
     let span = prepared.expected_span().filter(|span| span.0 > 0);
     let targets = prepared.info("", "").targets;

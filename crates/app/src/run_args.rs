@@ -2,7 +2,7 @@
 //! command; here each is only read.
 
 use crate::args::{IoArgs, OverlapArg, SessionArgs};
-use crate::steps_args::{ConductArgs, HandlingArgs, StepsArgs};
+use crate::steps_args::{ConductArgs, JobOptionsArgs, StepsArgs};
 use clap::error::Error;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
@@ -47,9 +47,9 @@ pub struct RunArgs {
     #[command(flatten)]
     pub steps: StepsArgs,
     #[command(flatten)]
-    pub handling: HandlingArgs,
+    pub options: JobOptionsArgs,
     #[command(flatten)]
-    pub conduct: ConductArgs,
+    pub coordination: ConductArgs,
     #[command(flatten)]
     pub io: IoArgs,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use crate::analysis::deskew;
 use crate::args::{ProgressArg, SessionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, tell};
-use crate::progress::{self, Wish};
+use crate::progress::{self, ProgressOptions};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
 use anyhow::anyhow;
@@ -39,7 +39,7 @@ pub fn carry_out(
             "--live has no effect with --progress json or none: leave one of them out"
         )));
     }
-    let wish = Wish { progress: &args.progress, live: args.live, late_limit: args.bad_delay };
+    let wish = ProgressOptions { progress: &args.progress, live: args.live, late_limit: args.bad_delay };
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
     let (ended, _listener) = perform(plan, check, name, show, &mut timings)?;
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };

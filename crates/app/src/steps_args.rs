@@ -37,7 +37,7 @@ pub struct StepsArgs {
 /// How targets are opened, filled, checked and left.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Files, data and verification")]
-pub struct HandlingArgs {
+pub struct JobOptionsArgs {
     /// Create files that do not exist; they grow by the bytes written
     #[arg(long)]
     pub create: bool,

@@ -37,7 +37,7 @@ pub struct RunInfo {
     /// How often, and for how long in all, a due request waited for memory for its data.
     pub buffer_stalls: Stalls,
     /// What the plan left open, and what really was used.
-    pub means: Means,
+    pub means: ResolvedSetup,
     /// CPU time of the whole process from time zero until the last target had ended, in nanoseconds.
     pub cpu: CpuUse,
     /// The archive was made from a text that names neither engine nor depth: those of the plan are assumptions.
@@ -65,7 +65,7 @@ impl RunInfo {
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
             buffer_stalls: Stalls::default(),
-            means: Means::default(),
+            means: ResolvedSetup::default(),
             cpu: CpuUse::default(),
             is_import: false,
             phases: Vec::new(),
@@ -156,7 +156,7 @@ pub struct Miscompare {
 
 /// What a run really used, where the plan leaves it open or the machine did not allow it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Means {
+pub struct ResolvedSetup {
     /// Name of the engine that carried the requests out.
     pub engine: String,
     /// Why that is not the plan's engine, where it is not.

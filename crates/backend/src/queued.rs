@@ -4,7 +4,7 @@
 
 use crate::{Backend, Completion, Operation, Token, Wait};
 use iosonar_os::Clock;
-use iosonar_os::flight::{Direction, Done, Flight, Queue, Request};
+use iosonar_os::flight::{Direction, Done, InFlight, Queue, Request};
 use iosonar_plan::{Durability, Nanos, Op, ShortPolicy};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const AGAIN: Duration = Duration::from_micros(100);
 
 /// Requests on their way through one queue to the kernel, with their times.
 pub struct Queued<Q: Queue> {
-    flight: Flight<Q, Token>,
+    flight: InFlight<Q, Token>,
     clock: Clock,
     completes: bool,
     /// The last reading of the clock.
@@ -25,7 +25,7 @@ pub struct Queued<Q: Queue> {
 impl<Q: Queue> Queued<Q> {
     pub(crate) fn over(queue: Q, clock: Clock, depth: u32, short: ShortPolicy) -> Queued<Q> {
         let completes = short == ShortPolicy::Complete;
-        Queued { flight: Flight::new(queue, depth), clock, completes, latest: Nanos(0), looked: Nanos(0) }
+        Queued { flight: InFlight::new(queue, depth), clock, completes, latest: Nanos(0), looked: Nanos(0) }
     }
 
     /// Appends what is there, after waiting at most this long. Whether anything came back, be it to go on.

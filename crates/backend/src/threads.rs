@@ -78,16 +78,16 @@ impl Calls {
         let is_durable = operation.durability.has(Durability::FUA);
         let mut progress = Progress::new(operation.extent.length, self.completes);
         loop {
-            let (done, asks) = (progress.done() as usize, progress.asks() as usize);
+            let (done, remaining) = (progress.done() as usize, progress.remaining() as usize);
             let at = operation.extent.offset + progress.done();
-            let memory = &mut operation.buffer[done..done + asks];
+            let memory = &mut operation.buffer[done..done + remaining];
             let call = match operation.op {
                 Op::Read => self.file.read_at(memory, at),
                 Op::Write if is_durable => write_durably_at(&self.file, memory, at),
                 Op::Write => self.file.write_at(memory, at),
                 _ => unreachable!("only reads and writes come here"),
             };
-            if let Some(result) = progress.came(call.map_or_else(|e| errno(&e), |bytes| bytes as i64)) {
+            if let Some(result) = progress.on_result(call.map_or_else(|e| errno(&e), |bytes| bytes as i64)) {
                 return (result, progress.is_short());
             }
         }
@@ -116,7 +116,7 @@ fn ended(operation: Operation, times: (Nanos, Nanos), result: (i64, bool), worke
 struct Alone {
     calls: Calls,
     done: Vec<Completion>,
-    /// The end of the last call, until somebody asks for the time: it has just been read.
+    /// The end of the last call, until somebody remaining for the time: it has just been read.
     just_read: Option<Nanos>,
 }
 

@@ -2,7 +2,7 @@
 
 use iosonar_host::TargetError;
 use iosonar_host::guard::Refusal;
-use iosonar_load::{LoadError, Unfit};
+use iosonar_load::{LoadError, PatternError};
 use iosonar_plan::PlacementError;
 use iosonar_trace::InputError;
 
@@ -185,7 +185,7 @@ pub enum PrepareError {
         /// As typed.
         path: String,
         /// What does not fit.
-        why: Unfit,
+        why: PatternError,
     },
     /// Block sizes do not fit the target's direct I/O.
     #[error(

@@ -2,7 +2,7 @@
 
 use crate::error::PrepareError;
 use iosonar_os::allocate;
-use iosonar_plan::{Access, BetweenPasses, FileCare, Nanos, Op, Target};
+use iosonar_plan::{Access, BetweenPasses, FileLifecycle, Nanos, Op, Target};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -36,8 +36,8 @@ fn options_with(access: Access, writes: bool, mut flags: i32) -> fs::OpenOptions
 }
 
 /// The name of the file of a pass, from 0.
-pub(crate) fn name_of_pass(path: &Path, care: &FileCare, pass: u32) -> PathBuf {
-    match care.between_passes {
+pub(crate) fn name_of_pass(path: &Path, lifecycle: &FileLifecycle, pass: u32) -> PathBuf {
+    match lifecycle.between_passes {
         BetweenPasses::NewFile => {
             let mut name = path.as_os_str().to_owned();
             name.push(format!(".{:08}", pass + 1));
@@ -53,8 +53,8 @@ fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
 }
 
 /// Allocates space before the first pass.
-pub(crate) fn preallocate(file: &File, care: &FileCare, path: &Path) -> Result<(), PrepareError> {
-    match care.preallocate.0 {
+pub(crate) fn preallocate(file: &File, lifecycle: &FileLifecycle, path: &Path) -> Result<(), PrepareError> {
+    match lifecycle.preallocate.0 {
         0 => Ok(()),
         bytes => allocate(file, bytes).map_err(|error| PrepareError::Preallocate {
             path: path.display().to_string(),
@@ -68,7 +68,7 @@ pub(crate) fn preallocate(file: &File, care: &FileCare, path: &Path) -> Result<(
 #[derive(Debug)]
 pub(crate) struct TargetFile {
     path: PathBuf,
-    care: FileCare,
+    lifecycle: FileLifecycle,
     access: Access,
     writes: bool,
     /// Passes whose file was there before the run, and was judged with the target.
@@ -111,13 +111,13 @@ impl TargetFile {
         file: File,
     ) -> TargetFile {
         let current = Mutex::new(Current { pass: 0, file, open_time: Nanos(0) });
-        let (path, care) = (target.path.clone(), target.file);
-        TargetFile { path, care, access, writes, judged, current }
+        let (path, lifecycle) = (target.path.clone(), target.file);
+        TargetFile { path, lifecycle, access, writes, judged, current }
     }
 
     /// Whether each pass has a file or a descriptor of its own.
     pub(crate) fn changes(&self) -> bool {
-        self.care.between_passes != BetweenPasses::Keep
+        self.lifecycle.between_passes != BetweenPasses::Keep
     }
 
     /// Passes are counted from 0 again, and go on with the file that is there.
@@ -136,7 +136,7 @@ impl TargetFile {
         let mut steps = Vec::new();
         if current.pass < pass && self.changes() {
             let start = now();
-            if self.care.between_passes == BetweenPasses::Recreate {
+            if self.lifecycle.between_passes == BetweenPasses::Recreate {
                 self.delete_own(&current.file)?;
                 steps.push(Step { op: Op::Delete, start, end: now() });
             }
@@ -192,9 +192,9 @@ impl TargetFile {
 
     /// A name is never followed to what was not judged: a file is made anew, or is one that the guard has seen.
     fn open(&self, pass: u32, last: &File) -> io::Result<File> {
-        let path = name_of_pass(&self.path, &self.care, pass);
+        let path = name_of_pass(&self.path, &self.lifecycle, pass);
         let mut options = options(self.access, self.writes);
-        match self.care.between_passes {
+        match self.lifecycle.between_passes {
             BetweenPasses::Keep | BetweenPasses::Reopen => {
                 let file = options.open(&path)?;
                 if !is_same(&file.metadata()?, &last.metadata()?) {
@@ -220,20 +220,20 @@ impl TargetFile {
 
     /// Whether what was written is flushed at the end of each pass.
     pub(crate) fn syncs(&self) -> bool {
-        self.care.sync_each_pass && self.writes
+        self.lifecycle.sync_each_pass && self.writes
     }
 
     /// Deletes what the plan wants deleted; what could not be, in words.
     pub(crate) fn clean_up(&self) -> Option<String> {
-        if !self.care.delete {
+        if !self.lifecycle.delete {
             return None;
         }
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let own = current.file.metadata().ok().filter(|m| m.is_file())?;
         // Passes may have been added, or the run ended before its last.
-        let all = if self.care.between_passes == BetweenPasses::NewFile { current.pass + 1 } else { 1 };
+        let all = if self.lifecycle.between_passes == BetweenPasses::NewFile { current.pass + 1 } else { 1 };
         for pass in 0..all {
-            let path = name_of_pass(&self.path, &self.care, pass);
+            let path = name_of_pass(&self.path, &self.lifecycle, pass);
             let is_last = pass + 1 == all;
             let same = fs::symlink_metadata(&path).is_ok_and(|m| is_same(&m, &own));
             if is_last && !same {

@@ -5,18 +5,18 @@
 //! sampler of counters. This room knows no arguments and prints nothing.
 //!
 //! To read it: `prepare` (what can be known before), `means` (what carries it out here), `run` (phases, time zero, the end),
-//! `stage` and `start` (the threads of a phase), then `worker`, the loop that all else is for, with its `feed`, `payload`, `gate` and `fellows`.
+//! `stage` and `start` (the threads of a phase), then `worker`, the loop that all else is for, with its `feed`, `payload`, `gate` and `job_status`.
 
-mod conductor;
 mod content;
 mod control;
+mod coordinator;
 mod data;
 mod error;
 mod feed;
-mod fellows;
 mod files;
-mod gate;
+mod job_status;
 mod means;
+mod pass_barrier;
 mod passes;
 mod payload;
 mod prepare;

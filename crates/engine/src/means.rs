@@ -1,14 +1,14 @@
 //! What carries a plan out on this machine: backends, memory for data, pacing. Where the plan leaves something open, or
 //! the machine does not allow it, it is decided here and said.
 
-use crate::fellows::Fellows;
+use crate::job_status::JobStatus;
 use crate::passes::{PassRules, Remake};
-use crate::payload::{Author, Payloads};
+use crate::payload::{DataSource, Payloads};
 use crate::prepare::{Fitted, Prepared};
 use crate::run::RunError;
 use crate::stage::Stage;
 use crate::worker::Settings;
-use iosonar_archive::{ClockInfo, Means};
+use iosonar_archive::{ClockInfo, ResolvedSetup};
 use iosonar_backend::{Backend, Null, Setup, Sim, Uring, real};
 use iosonar_os::{BufferPool, Clock, pin_to, set_nice, set_realtime};
 use iosonar_plan::{DEFAULT_SPIN, Engine, Job, Nanos, Pacing, Phase, Plan};
@@ -58,7 +58,7 @@ pub(crate) fn buffer_bytes(plan: &Plan, job: &Fitted, workers: usize) -> u64 {
     };
     let share = plan.memory.buffers.0 / workers as u64;
     // A buffer that begins behind a page reaches into one more.
-    let is_shifted = job.job.handling.align.0 > 0;
+    let is_shifted = job.job.options.align.0 > 0;
     let longest = if is_shifted { longest.saturating_add(4096) } else { longest };
     BufferPool::needed(job.job.depth, longest).min(share).max(4096)
 }
@@ -77,9 +77,9 @@ impl Prepared {
     }
 
     /// What is the same for the whole run.
-    pub(crate) fn means(&self, clock: &Clock) -> Means {
+    pub(crate) fn means(&self, clock: &Clock) -> ResolvedSetup {
         let (engine, fallback) = engine(&self.plan);
-        let mut means = Means {
+        let mut means = ResolvedSetup {
             engine: engine.name().into(),
             fallback,
             notices: Vec::new(),
@@ -118,22 +118,27 @@ pub(crate) struct Equipment {
     pub(crate) settings: Settings,
     pub(crate) backend: Box<dyn Backend>,
     pub(crate) payloads: Payloads,
-    pub(crate) fellows: Arc<Fellows>,
+    pub(crate) job_status: Arc<JobStatus>,
 }
 
 /// Makes everything that the issuing loops of a phase work with, and notes in `means` what it is.
-pub(crate) fn equip(stage: Stage<'_>, clock: &Clock, means: &mut Means) -> Result<Vec<Equipment>, RunError> {
+pub(crate) fn equip(
+    stage: Stage<'_>,
+    clock: &Clock,
+    means: &mut ResolvedSetup,
+) -> Result<Vec<Equipment>, RunError> {
     let parts = parts(stage.phase());
     let workers = parts.len();
-    let fellows: Vec<Arc<Fellows>> = stage.jobs().iter().map(|_| Arc::default()).collect();
+    let job_status: Vec<Arc<JobStatus>> = stage.jobs().iter().map(|_| Arc::default()).collect();
     let mut buffer_bytes = 0;
     let one = |part: Part| -> Result<Equipment, RunError> {
         let pool = stage.pool(part, workers)?;
         let backend = stage.backend(part, clock, pool.as_ref(), &mut means.notices)?;
         buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
         let settings = stage.settings(part, means.spin);
-        let (payloads, fellows) = (Payloads::new(stage.author(part), pool), fellows[part.job].clone());
-        Ok(Equipment { part, settings, backend, payloads, fellows })
+        let (payloads, job_status) =
+            (Payloads::new(stage.data_source(part), pool), job_status[part.job].clone());
+        Ok(Equipment { part, settings, backend, payloads, job_status })
     };
     let equipment = parts.into_iter().map(one).collect::<Result<_, _>>()?;
     means.buffer_bytes = means.buffer_bytes.max(buffer_bytes);
@@ -148,22 +153,22 @@ impl Stage<'_> {
             return Ok(None);
         }
         let job = &self.jobs()[part.job].fitted;
-        let (bytes, handling) = (buffer_bytes(plan, job, workers), &job.job.handling);
-        let pool = match handling.shared_memory {
+        let (bytes, options) = (buffer_bytes(plan, job, workers), &job.job.options);
+        let pool = match options.shared_memory {
             true => BufferPool::shared(bytes),
             false => BufferPool::new(bytes, plan.memory.hugepages),
         };
-        Ok(Some(pool.map_err(RunError::Memory)?.shifted(handling.align.0)))
+        Ok(Some(pool.map_err(RunError::Memory)?.shifted(options.align.0)))
     }
 
-    fn author(self, part: Part) -> Author {
+    fn data_source(self, part: Part) -> DataSource {
         let plan = &self.prepared.plan;
-        Author {
+        DataSource {
             run_id: plan.run_id,
             target: part.target,
             phase: self.number,
             fill: plan.fill,
-            data: self.phase().jobs[part.job].handling.data.clone(),
+            data: self.phase().jobs[part.job].options.data.clone(),
             seed: plan.seed,
         }
     }

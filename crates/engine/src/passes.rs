@@ -1,8 +1,8 @@
 //! What happens around passes: delays, files that are opened anew, loops that wait for each other.
 
-use crate::conductor::Seat;
-use crate::fellows::Fellows;
+use crate::coordinator::Participant;
 use crate::files::TargetFile;
+use crate::job_status::JobStatus;
 use iosonar_backend::Backend;
 use iosonar_plan::{Access, AtEnd, Nanos, Pace, Phase, PhaseEnd, Verify};
 use std::fs::File;
@@ -40,25 +40,25 @@ pub(crate) struct PassRules {
 impl PassRules {
     /// The rules for one job of a phase.
     pub(crate) fn new(phase: &Phase, job: usize) -> PassRules {
-        let (conduct, job) = (&phase.conduct, &phase.jobs[job]);
+        let (coordination, job) = (&phase.coordination, &phase.jobs[job]);
         let generator = job.workload.generator();
         let ends_with_file = generator.is_some_and(|generator| generator.at_end == AtEnd::Extend);
-        let has_delays = phase.jobs.iter().any(|job| job.handling.start_delay > Nanos(0));
-        let is_coupled = conduct.is_coupled();
+        let has_delays = phase.jobs.iter().any(|job| job.options.start_delay > Nanos(0));
+        let is_coupled = coordination.is_coupled();
         PassRules {
             ends_with_file,
-            is_watched: ends_with_file || has_delays || is_coupled || job.handling.verify.is_some(),
-            may_end_early: conduct.runtime.is_some() || job.handling.max_errors.is_some(),
-            ends_with_first: conduct.ends == PhaseEnd::First,
+            is_watched: ends_with_file || has_delays || is_coupled || job.options.verify.is_some(),
+            may_end_early: coordination.runtime.is_some() || job.options.max_errors.is_some(),
+            ends_with_first: coordination.ends == PhaseEnd::First,
             time_limit: generator.and_then(|generator| generator.stop.time_limit),
-            delay: conduct.pass_delay,
-            runtime: conduct.runtime,
-            start_delay: job.handling.start_delay,
-            begins_at_once: job.handling.start_delay == Nanos(0)
+            delay: coordination.pass_delay,
+            runtime: coordination.runtime,
+            start_delay: job.options.start_delay,
+            begins_at_once: job.options.start_delay == Nanos(0)
                 && !is_coupled
                 && generator.is_some_and(|generator| generator.pace == Pace::Closed),
-            max_errors: job.handling.max_errors,
-            verify: job.handling.verify,
+            max_errors: job.options.max_errors,
+            verify: job.options.verify,
         }
     }
 
@@ -93,9 +93,9 @@ impl FirstLateness {
 pub(crate) type Remake<'a> = Box<dyn Fn(File) -> io::Result<Box<dyn Backend>> + Send + 'a>;
 
 /// What a loop shares with others.
-pub(crate) struct Company<'a> {
+pub(crate) struct WorkerContext<'a> {
     /// The loops of the same job.
-    pub(crate) fellows: Arc<Fellows>,
+    pub(crate) job_status: Arc<JobStatus>,
     /// How many those are.
     pub(crate) loops: u32,
     /// How they open the target.
@@ -103,7 +103,7 @@ pub(crate) struct Company<'a> {
     /// A job of the phase is done.
     pub(crate) first_done: &'a AtomicBool,
     /// Its place among loops that wait for each other, if any do; given up when this is dropped, also by a panic.
-    pub(crate) seat: Option<Seat<'a>>,
+    pub(crate) participant: Option<Participant<'a>>,
     /// The file of the target; none where nothing is opened.
     pub(crate) file: Option<Arc<TargetFile>>,
     pub(crate) remake: Remake<'a>,

@@ -7,7 +7,7 @@ use iosonar_plan::{Checked, Data, Extent, Fill, Nanos, Op, RunId, SECTOR};
 
 /// Whose data it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Author {
+pub(crate) struct DataSource {
     pub(crate) run_id: RunId,
     pub(crate) target: u16,
     pub(crate) phase: u16,
@@ -19,7 +19,7 @@ pub(crate) struct Author {
 
 /// What of a request its data depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Content {
+pub(crate) struct DataRequest {
     pub(crate) sequence: u64,
     pub(crate) op: Op,
     pub(crate) extent: Extent,
@@ -33,7 +33,7 @@ pub(crate) const SLICE: usize = 16 << 10;
 /// Data of the next write, as far as it is made.
 #[derive(Debug)]
 struct Ahead {
-    content: Content,
+    content: DataRequest,
     buffer: Buffer,
     made: usize,
 }
@@ -47,7 +47,7 @@ impl Ahead {
 /// Memory for the data of one worker's requests, bounded by the plan.
 #[derive(Debug)]
 pub(crate) struct Payloads {
-    author: Author,
+    data_source: DataSource,
     pass: u32,
     /// None where the backend needs no data.
     pool: Option<BufferPool>,
@@ -55,8 +55,8 @@ pub(crate) struct Payloads {
 }
 
 impl Payloads {
-    pub(crate) fn new(author: Author, pool: Option<BufferPool>) -> Payloads {
-        Payloads { author, pass: 0, pool, ahead: None }
+    pub(crate) fn new(data_source: DataSource, pool: Option<BufferPool>) -> Payloads {
+        Payloads { data_source, pass: 0, pool, ahead: None }
     }
 
     /// Sequence numbers start again: data made ahead for the last pass must not meet its namesake.
@@ -83,7 +83,7 @@ impl Payloads {
     }
 
     /// Whether the data of a request still has to be made: that takes time.
-    pub(crate) fn is_to_be_made(&self, content: &Content) -> bool {
+    pub(crate) fn is_to_be_made(&self, content: &DataRequest) -> bool {
         let is_made = |ahead: &Ahead| ahead.is_whole() && ahead.content == *content;
         content.op == Op::Write && self.pool.is_some() && !self.ahead.as_ref().is_some_and(is_made)
     }
@@ -91,11 +91,13 @@ impl Payloads {
     /// Whether data can be made slice by slice while requests are in flight, and none is made yet. Data by name is made
     /// in one go: completions would be noticed late.
     pub(crate) fn has_room_ahead(&self) -> bool {
-        self.pool.is_some() && self.author.data.is_none() && !self.ahead.as_ref().is_some_and(Ahead::is_whole)
+        self.pool.is_some()
+            && self.data_source.data.is_none()
+            && !self.ahead.as_ref().is_some_and(Ahead::is_whole)
     }
 
     /// Makes the next slice of a write's data; `true` when no more can be made: all is made, or no memory is free.
-    pub(crate) fn prepare(&mut self, content: Content) -> bool {
+    pub(crate) fn prepare(&mut self, content: DataRequest) -> bool {
         if !self.is_to_be_made(&content) {
             return true;
         }
@@ -114,7 +116,7 @@ impl Payloads {
     }
 
     /// The data of a request; none: all memory is in use, and some comes back with the next completion.
-    pub(crate) fn take(&mut self, content: Content) -> Option<Buffer> {
+    pub(crate) fn take(&mut self, content: DataRequest) -> Option<Buffer> {
         let (mut buffer, mut made) = match self.ahead.take() {
             Some(ahead) if ahead.content == content => (ahead.buffer, ahead.made),
             other => {
@@ -134,7 +136,7 @@ impl Payloads {
     }
 
     /// Memory for a request, with any content.
-    fn buffer(&mut self, content: Content) -> Option<Buffer> {
+    fn buffer(&mut self, content: DataRequest) -> Option<Buffer> {
         match &mut self.pool {
             Some(pool) if content.op.is_transfer() => pool.take(content.extent.length as usize),
             _ => Some(Buffer::empty()),
@@ -142,29 +144,29 @@ impl Payloads {
     }
 
     /// Makes the next slice of the data behind `made` bytes; returns how much is made then.
-    fn make(&self, buffer: &mut Buffer, content: Content, made: usize) -> usize {
-        if let Some(data) = &self.author.data {
+    fn make(&self, buffer: &mut Buffer, content: DataRequest, made: usize) -> usize {
+        if let Some(data) = &self.data_source.data {
             content::fill(buffer, data, content.extent.offset, self.seed_of(content.sequence));
             return buffer.len();
         }
         let end = buffer.len().min(made + SLICE);
         let first = SectorHeader {
-            run_id: self.author.run_id,
-            target: self.author.target.into(),
-            phase: self.author.phase,
+            run_id: self.data_source.run_id,
+            target: self.data_source.target.into(),
+            phase: self.data_source.phase,
             pass: self.pass,
             sector: content.extent.offset / SECTOR,
             sequence: content.sequence,
             due_ns: content.due.0,
         };
-        fill(&mut buffer[made..end], first.after(made as u64 / SECTOR), self.author.fill);
+        fill(&mut buffer[made..end], first.after(made as u64 / SECTOR), self.data_source.fill);
         end
     }
 
     /// Tells random requests apart: a different seed for each request of a run, the same in an equal run.
     fn seed_of(&self, sequence: u64) -> u64 {
-        let pass = u64::from(self.author.phase) << 32 | u64::from(self.pass);
-        let words = [self.author.seed, self.author.target.into(), pass, sequence];
+        let pass = u64::from(self.data_source.phase) << 32 | u64::from(self.pass);
+        let words = [self.data_source.seed, self.data_source.target.into(), pass, sequence];
         words.into_iter().fold(0x105_0a72, |hash: u64, word| {
             (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31)
         })
@@ -172,7 +174,7 @@ impl Payloads {
 
     /// Whether data depends on the request that wrote it, and not on its place alone.
     pub(crate) fn differ_by_request(&self) -> bool {
-        matches!(self.author.data, Some(Data::Random))
+        matches!(self.data_source.data, Some(Data::Random))
     }
 
     /// Compares data with what the request should hold; none: it is right.
@@ -183,7 +185,7 @@ impl Payloads {
         extent: Extent,
         sequence: u64,
     ) -> Option<content::Bad> {
-        content::check(data, what, self.author.data.as_ref(), extent.offset, self.seed_of(sequence))
+        content::check(data, what, self.data_source.data.as_ref(), extent.offset, self.seed_of(sequence))
     }
 
     pub(crate) fn give(&mut self, buffer: Buffer) {
@@ -197,13 +199,14 @@ impl Payloads {
 mod tests {
     use super::*;
 
-    fn write(sequence: u64) -> Content {
-        Content { sequence, op: Op::Write, extent: Extent { offset: 0, length: 8192 }, due: Nanos(0) }
+    fn write(sequence: u64) -> DataRequest {
+        DataRequest { sequence, op: Op::Write, extent: Extent { offset: 0, length: 8192 }, due: Nanos(0) }
     }
 
     fn payloads(bytes: u64) -> Payloads {
-        let author = Author { run_id: 1, target: 0, phase: 0, fill: Fill::default(), data: None, seed: 1 };
-        Payloads::new(author, Some(BufferPool::new(bytes, false).unwrap()))
+        let data_source =
+            DataSource { run_id: 1, target: 0, phase: 0, fill: Fill::default(), data: None, seed: 1 };
+        Payloads::new(data_source, Some(BufferPool::new(bytes, false).unwrap()))
     }
 
     #[test]
@@ -231,7 +234,7 @@ mod tests {
     #[test]
     fn slices_give_the_same_bytes_as_one_go() {
         let content =
-            Content { extent: Extent { offset: 4096, length: 3 * SLICE as u64 + 1000 }, ..write(5) };
+            DataRequest { extent: Extent { offset: 4096, length: 3 * SLICE as u64 + 1000 }, ..write(5) };
         let mut payloads = payloads(1 << 20);
         let whole = payloads.take(content).unwrap().to_vec();
         let slices = (0..).take_while(|_| !payloads.prepare(content)).count();

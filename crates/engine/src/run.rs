@@ -43,7 +43,7 @@ pub enum RunError {
 
 /// How a run went on.
 #[derive(Default)]
-struct Course {
+struct RunOutcome {
     loops: Vec<LoopEnd>,
     /// Reasons why it could not.
     broken: Vec<String>,
@@ -51,7 +51,7 @@ struct Course {
     stopped: bool,
 }
 
-impl Course {
+impl RunOutcome {
     /// Adds a phase that is over; gives its log where another one follows. `names` are those of both.
     fn take(&mut self, ended: StageEnd, names: Option<(&String, &String)>) -> Option<LogWriter> {
         let (is_whole, is_stopped) = (ended.is_whole(), ended.is_stopped());
@@ -151,7 +151,7 @@ impl Prepared {
             let _ = archive.write_run(info);
             Ok(())
         };
-        let (course, clock_error) = self.carry_out(archive, shared, &mut info, begin)?;
+        let (outcome, clock_error) = self.carry_out(archive, shared, &mut info, begin)?;
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(cleaned);
         let used = own_cpu_time();
@@ -162,8 +162,8 @@ impl Prepared {
         };
         info.means.clock.error = info.means.clock.error.max(clock_error);
         info.means.notices.extend(notices.into_inner().unwrap_or_else(PoisonError::into_inner));
-        let stopped = course.stopped;
-        self.conclude(&mut info, course);
+        let stopped = outcome.stopped;
+        self.conclude(&mut info, outcome);
         if info.state == RunState::Finished && stopped {
             info.state = RunState::Interrupted(control.signal().map_or("its end time".into(), signal_name));
         }
@@ -182,7 +182,7 @@ impl Prepared {
         shared: Shared<'_>,
         info: &mut RunInfo,
         begin: impl FnOnce(&mut RunInfo) -> Result<(), RunError>,
-    ) -> Result<(Course, Nanos), RunError> {
+    ) -> Result<(RunOutcome, Nanos), RunError> {
         let (log, series, facts) = (archive.record_log()?, archive.series_log()?, self.facts());
         let (end, ended) = crossbeam_channel::bounded::<()>(0);
         std::thread::scope(|scope| {
@@ -195,11 +195,11 @@ impl Prepared {
                 sampler = Some(started.map_err(RunError::Threads)?);
                 begin(info)
             };
-            let course = self.carry_out_phases(log, shared, info, begin);
+            let outcome = self.carry_out_phases(log, shared, info, begin);
             drop(end);
             // The series are an addition: a sampler that failed costs no result.
             let clock_error = sampler.and_then(|sampler| sampler.join().ok()).unwrap_or_default();
-            Ok((course?, clock_error))
+            Ok((outcome?, clock_error))
         })
     }
 
@@ -210,12 +210,12 @@ impl Prepared {
         shared: Shared<'_>,
         info: &mut RunInfo,
         begin: impl FnOnce(&mut RunInfo) -> Result<(), RunError>,
-    ) -> Result<Course, RunError> {
-        let (mut course, mut begin) = (Course::default(), Some(begin));
+    ) -> Result<RunOutcome, RunError> {
+        let (mut outcome, mut begin) = (RunOutcome::default(), Some(begin));
         let mut last = Nanos(0);
         for (number, phase) in self.plan.phases.iter().enumerate() {
             if number > 0 && shared.control.is_stopped(last) {
-                course.stopped = true;
+                outcome.stopped = true;
                 break;
             }
             let stage = Stage { prepared: self, number: number as u16 };
@@ -228,7 +228,7 @@ impl Prepared {
                 Ok(ended) => ended,
                 Err(error) if number == 0 => return Err(error),
                 Err(error) => {
-                    course.broken.push(format!("phase {} could not begin: {error}", phase.name));
+                    outcome.broken.push(format!("phase {} could not begin: {error}", phase.name));
                     break;
                 }
             };
@@ -238,16 +238,16 @@ impl Prepared {
             }
             let next = self.plan.phases.get(number + 1).map(|next| (&phase.name, &next.name));
             let goes_on = !self.is_timed() || shared.others.end(number as u16, ended.is_whole());
-            match course.take(ended, next) {
+            match outcome.take(ended, next) {
                 Some(back) if goes_on => log = back,
                 Some(_) if next.is_some() => {
-                    course.broken.push(format!("another process did not do all of phase {}", phase.name));
+                    outcome.broken.push(format!("another process did not do all of phase {}", phase.name));
                     break;
                 }
                 _ => break,
             }
         }
-        Ok(course)
+        Ok(outcome)
     }
 
     /// When a phase begins that follows one which ended at `last`.
@@ -261,7 +261,7 @@ impl Prepared {
         Ok(Nanos(begin.saturating_sub(shared.clock.origin())).max(last))
     }
 
-    fn conclude(&self, info: &mut RunInfo, course: Course) {
+    fn conclude(&self, info: &mut RunInfo, outcome: RunOutcome) {
         for (_, job) in self.jobs() {
             let target = &mut info.targets[usize::from(job.fitted.job.target)];
             target.bad_lines += job.told.bad_lines.load(Relaxed);
@@ -269,8 +269,8 @@ impl Prepared {
         }
         let mut issued = vec![IssuedHash::default(); info.targets.len()];
         let mut in_flight: BTreeMap<(usize, u16), u64> = BTreeMap::new();
-        let mut reasons = course.broken;
-        for LoopEnd { phase, target, tally, result } in course.loops {
+        let mut reasons = outcome.broken;
+        for LoopEnd { phase, target, tally, result } in outcome.loops {
             issued[target].merge(tally.issued);
             *in_flight.entry((target, phase)).or_default() += u64::from(tally.counters.max_in_flight);
             let target = &mut info.targets[target];

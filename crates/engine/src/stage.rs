@@ -1,11 +1,11 @@
 //! A phase that is carried out: its issuing loops from their threads to their ends.
 
-use crate::conductor::Conductor;
 use crate::control::Control;
+use crate::coordinator::Coordinator;
 use crate::feed::Feed;
-use crate::gate::{Gate, Member};
 use crate::means::{Equipment, Part, isolate};
-use crate::passes::{Company, FirstLateness};
+use crate::pass_barrier::{Member, PassBarrier};
+use crate::passes::{FirstLateness, WorkerContext};
 use crate::prepare::{Claimed, Fitted, JobReady, Prepared, Requests};
 use crate::run::{RunError, Shared};
 use crate::start::Start;
@@ -72,7 +72,7 @@ impl StageEnd {
 #[derive(Clone, Copy)]
 struct Together<'a> {
     /// Where loops wait for each other, if any do.
-    conductor: Option<&'a Conductor>,
+    coordinator: Option<&'a Coordinator>,
     lateness: &'a FirstLateness,
     first_done: &'a AtomicBool,
     start: &'a Start,
@@ -91,11 +91,12 @@ impl Stage<'_> {
         let (gates, gate_of_all) = (self.gates(), Start::default());
         self.prepared.targets.iter().filter_map(Claimed::file).for_each(|file| file.begin_phase());
         shared.progress.begin_phase(equipment.len());
-        let conduct = &self.phase().conduct;
-        let conductor = conduct.is_coupled().then(|| Conductor::new(self.phase(), self.prepared.is_timed()));
+        let coordination = &self.phase().coordination;
+        let coordinator =
+            coordination.is_coupled().then(|| Coordinator::new(self.phase(), self.prepared.is_timed()));
         let (lateness, first_done) = (FirstLateness::default(), AtomicBool::new(false));
         let together = Together {
-            conductor: conductor.as_ref(),
+            coordinator: coordinator.as_ref(),
             lateness: &lateness,
             first_done: &first_done,
             start: &gate_of_all,
@@ -131,10 +132,12 @@ impl Stage<'_> {
     }
 
     /// Where loops wait for each other between passes: all of them, or only those of one job.
-    fn gates(self) -> Vec<Gate> {
-        match self.phase().conduct.free_passes {
-            true => self.phase().jobs.iter().map(|job| Gate::new(job.workload.jobs() as usize)).collect(),
-            false => vec![Gate::new(self.phase().loops())],
+    fn gates(self) -> Vec<PassBarrier> {
+        match self.phase().coordination.free_passes {
+            true => {
+                self.phase().jobs.iter().map(|job| PassBarrier::new(job.workload.jobs() as usize)).collect()
+            }
+            false => vec![PassBarrier::new(self.phase().loops())],
         }
     }
 
@@ -147,28 +150,28 @@ impl Stage<'_> {
         together: Together<'_>,
         shared: Shared<'_>,
     ) -> (Tally, Result<(), WorkerError>) {
-        let arrival = together.start.arrival();
+        let ticket = together.start.ticket();
         set_timer_slack_1ns();
-        let Equipment { part, settings, backend, payloads, fellows } = equipment;
+        let Equipment { part, settings, backend, payloads, job_status } = equipment;
         let (prepared, job) = (self.prepared, &self.job(part).job);
-        let refused = isolate(&prepared.plan.pacing, job.handling.cpu, index);
+        let refused = isolate(&prepared.plan.pacing, job.options.cpu, index);
         shared.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(refused);
         let Shared { clock, control, progress, .. } = shared;
-        let company = Company {
-            fellows,
+        let context = WorkerContext {
+            job_status,
             loops: part.of,
             access: job.access(prepared.plan.access),
             first_done: together.first_done,
-            seat: together.conductor.map(|conductor| conductor.seat(part.job as u16)),
+            participant: together.coordinator.map(|coordinator| coordinator.participant(part.job as u16)),
             file: prepared.targets[usize::from(part.target)].file().cloned(),
             remake: prepared.remake(job.depth, clock),
             lateness: together.lateness,
         };
         let gauge = progress.gauge(index);
-        let worker = Worker::new(settings, backend, payloads, company, recorder, control, gauge);
+        let worker = Worker::new(settings, backend, payloads, context, recorder, control, gauge);
         // Opened and read ahead before its start, so that neither costs delay; so is a later pass.
         let mut first = Some(self.feed(part, 0, control));
-        let Some(begin) = arrival.wait(clock, prepared.is_timed(), control) else {
+        let Some(begin) = ticket.wait(clock, prepared.is_timed(), control) else {
             return (Tally::default(), Ok(()));
         };
         worker.run(begin, self.phase().passes, member, |pass| {

@@ -40,8 +40,8 @@ impl Start {
     }
 
     /// One loop's part; it counts as ready when this is dropped, also by a panic, so that nobody waits for the dead.
-    pub(crate) fn arrival(&self) -> Arrival<'_> {
-        Arrival(self)
+    pub(crate) fn ticket(&self) -> StartTicket<'_> {
+        StartTicket(self)
     }
 
     fn arrive(&self) {
@@ -62,9 +62,9 @@ impl Start {
 
 /// A loop on its way to the start.
 #[derive(Debug)]
-pub(crate) struct Arrival<'a>(&'a Start);
+pub(crate) struct StartTicket<'a>(&'a Start);
 
-impl Arrival<'_> {
+impl StartTicket<'_> {
     /// Says that this loop is ready, and waits for the begin of the phase; none if it does not begin after all.
     pub(crate) fn wait(self, clock: &Clock, is_timed: bool, control: &Control) -> Option<Nanos> {
         let start = self.0;
@@ -77,7 +77,7 @@ impl Arrival<'_> {
     }
 }
 
-impl Drop for Arrival<'_> {
+impl Drop for StartTicket<'_> {
     fn drop(&mut self) {
         self.0.arrive();
     }
@@ -106,9 +106,9 @@ mod tests {
             let clock = Clock::system(monotonic_ns());
             let went = std::thread::scope(|scope| {
                 let loops: Vec<_> =
-                    (0..3).map(|_| scope.spawn(|| start.arrival().wait(&clock, true, &control))).collect();
+                    (0..3).map(|_| scope.spawn(|| start.ticket().wait(&clock, true, &control))).collect();
                 // One more never gets there.
-                drop(start.arrival());
+                drop(start.ticket());
                 start.await_ready(4);
                 start.decide(begins);
                 loops.into_iter().map(|l| l.join().unwrap()).collect::<Vec<_>>()

@@ -5,13 +5,13 @@
 //! once. Between due times it sleeps, and spins at the end of a sleep; both see completions. Before it sleeps or waits it
 //! makes the data of the next write, slice by slice, with a look for completions after each slice.
 
-use crate::conductor::{Next, Permit};
 use crate::control::Control;
+use crate::coordinator::{Next, Permit};
 use crate::feed::{Answer, Feed};
 use crate::files::Step;
-use crate::gate::Member;
-use crate::passes::{Company, PassRules};
-use crate::payload::{Content, Payloads, SLICE};
+use crate::pass_barrier::Member;
+use crate::passes::{PassRules, WorkerContext};
+use crate::payload::{DataRequest, Payloads, SLICE};
 use crate::progress::Gauge;
 use iosonar_archive::{Checks, Marks, Miscompare, Outcome, PassTimes, Record, Stalls};
 use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
@@ -126,7 +126,7 @@ pub(crate) struct Worker<'a> {
     settings: Settings,
     backend: Box<dyn Backend>,
     payloads: Payloads,
-    company: Company<'a>,
+    context: WorkerContext<'a>,
     recorder: Recorder,
     control: &'a Control,
     gauge: &'a Gauge,
@@ -161,7 +161,7 @@ impl<'a> Worker<'a> {
         settings: Settings,
         backend: Box<dyn Backend>,
         payloads: Payloads,
-        company: Company<'a>,
+        context: WorkerContext<'a>,
         recorder: Recorder,
         control: &'a Control,
         gauge: &'a Gauge,
@@ -171,7 +171,7 @@ impl<'a> Worker<'a> {
             settings,
             backend,
             payloads,
-            company,
+            context,
             recorder,
             control,
             gauge,
@@ -227,7 +227,7 @@ impl<'a> Worker<'a> {
                 break;
             }
         }
-        self.company.seat = None;
+        self.context.participant = None;
         self.tell_done();
         let now = self.backend.now();
         self.tally.ended_at = now;
@@ -249,8 +249,8 @@ impl<'a> Worker<'a> {
             let ended = self.backend.now();
             let ended = member.await_others(ended);
             // Not before all have ended the pass: whoever still met there would wait for this one.
-            if let Some(seat) = &mut self.company.seat {
-                seat.rejoin();
+            if let Some(participant) = &mut self.context.participant {
+                participant.rejoin();
             }
             self.rest_until(ended.saturating_add(rules.delay));
             // A pass that comes too late makes no file.
@@ -258,20 +258,21 @@ impl<'a> Worker<'a> {
                 self.reopen(pass)?;
             }
             let ready = self.backend.now();
-            let has_steps = rules.delay > Nanos(0) || self.has_changing_file() || self.company.seat.is_some();
+            let has_steps =
+                rules.delay > Nanos(0) || self.has_changing_file() || self.context.participant.is_some();
             self.start = if has_steps { member.await_others(ready) } else { ended };
         } else {
             self.start = self.origin;
             if rules.start_delay > Nanos(0) {
                 let begin = self.origin.saturating_add(rules.start_delay);
                 self.rest_until(begin);
-                self.start = begin.saturating_add(self.company.lateness.most());
+                self.start = begin.saturating_add(self.context.lateness.most());
                 self.rest_until(self.start);
             }
         }
         self.backend.skip_to(self.start);
-        if let Some(seat) = &self.company.seat {
-            seat.begin(pass, self.start);
+        if let Some(participant) = &self.context.participant {
+            participant.begin(pass, self.start);
         }
         self.cpu_ns = thread_cpu_ns();
         Ok(())
@@ -279,7 +280,7 @@ impl<'a> Worker<'a> {
 
     /// Whether the phase is over, because a job of it is done.
     fn is_first_done(&self) -> bool {
-        self.settings.rules.ends_with_first && self.company.first_done.load(Relaxed)
+        self.settings.rules.ends_with_first && self.context.first_done.load(Relaxed)
     }
 
     /// Ends the phase for all, where the plan says so, if all loops of this job have done what was asked of them.
@@ -287,22 +288,22 @@ impl<'a> Worker<'a> {
         let is_done = self.error.is_none() && !self.tally.stopped && self.tally.ended_early.is_none();
         if self.settings.rules.ends_with_first
             && is_done
-            && self.company.fellows.count_done() == self.company.loops
+            && self.context.job_status.count_done() == self.context.loops
         {
-            self.company.first_done.store(true, Relaxed);
+            self.context.first_done.store(true, Relaxed);
         }
     }
 
     fn has_changing_file(&self) -> bool {
-        self.company.file.as_ref().is_some_and(|file| file.changes())
+        self.context.file.as_ref().is_some_and(|file| file.changes())
     }
 
     /// Goes on with the file of this pass, where each has one of its own.
     fn reopen(&mut self, pass: u32) -> Result<(), WorkerError> {
-        let Some(file) = self.company.file.clone().filter(|file| file.changes()) else { return Ok(()) };
+        let Some(file) = self.context.file.clone().filter(|file| file.changes()) else { return Ok(()) };
         let cannot = |error| WorkerError::File { pass: pass + 1, error };
-        let opened = file.of_pass(pass, self.company.access, &mut || self.backend.now()).map_err(cannot)?;
-        self.backend = (self.company.remake)(opened.file).map_err(cannot)?;
+        let opened = file.of_pass(pass, self.context.access, &mut || self.backend.now()).map_err(cannot)?;
+        self.backend = (self.context.remake)(opened.file).map_err(cannot)?;
         self.open_ns = opened.open_time.0;
         opened.steps.into_iter().for_each(|step| self.record_step(step, None));
         Ok(())
@@ -322,7 +323,7 @@ impl<'a> Worker<'a> {
 
     /// Flushes what was written, if the plan wants it, and keeps the times of the pass.
     fn end_pass(&mut self, is_empty: bool) {
-        if let Some(file) = self.company.file.as_ref().filter(|file| file.syncs() && !is_empty) {
+        if let Some(file) = self.context.file.as_ref().filter(|file| file.syncs() && !is_empty) {
             let start = self.backend.now();
             let flushed = file.flush();
             self.last_end = self.backend.now();
@@ -334,8 +335,8 @@ impl<'a> Worker<'a> {
         }
         // Checking the last request, and waiting for others behind it, is no time of the pass.
         let end = self.last_end.max(self.start);
-        if let Some(seat) = &mut self.company.seat {
-            seat.end(end);
+        if let Some(participant) = &mut self.context.participant {
+            participant.end(end);
         }
         if is_empty {
             return;
@@ -369,7 +370,7 @@ impl<'a> Worker<'a> {
             let is_held = self.stalled.is_some() || self.unmade.is_some();
             self.tally.stopped |= self.scheduler.has_more() || is_held || !self.is_last_pass;
             self.stop(now);
-        } else if let Some(why) = self.company.fellows.over() {
+        } else if let Some(why) = self.context.job_status.over() {
             self.end_early(why, now);
         } else if self.is_first_done() {
             self.stop(now);
@@ -470,7 +471,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Makes data while nothing else is to be done; `true` if a completion or a stop ends that.
-    fn make_ahead(&mut self, content: Content) -> bool {
+    fn make_ahead(&mut self, content: DataRequest) -> bool {
         if !self.payloads.is_to_be_made(&content) {
             return false;
         }
@@ -488,11 +489,11 @@ impl<'a> Worker<'a> {
     }
 
     /// The content of a request that has not been offered yet, if it can go.
-    fn content_of(&self, item: &Item) -> Option<Content> {
+    fn content_of(&self, item: &Item) -> Option<DataRequest> {
         let extent = self.settings.placement.place(item.extent)?.extent;
         let fits = self.payloads.can_hold(extent.length);
         let due = item.due.unwrap_or_default();
-        fits.then_some(Content { sequence: item.sequence, op: item.op, extent, due })
+        fits.then_some(DataRequest { sequence: item.sequence, op: item.op, extent, due })
     }
 
     /// Spins until `until`, but not so long that a stop would go unnoticed.
@@ -544,7 +545,7 @@ impl<'a> Worker<'a> {
 
     /// Ends this target's part, which is a result like any other; other targets go on.
     fn end_early(&mut self, why: String, now: Nanos) {
-        self.company.fellows.end(&why);
+        self.context.job_status.end(&why);
         self.tally.ended_early.get_or_insert(why);
         self.stop(now);
     }
@@ -552,7 +553,7 @@ impl<'a> Worker<'a> {
     /// Offers the scheduler the next request of the source; `false` if there is none yet.
     fn offer(&mut self, feed: &mut Feed, now: Nanos) -> bool {
         let rules = &self.settings.rules;
-        if rules.may_end_early && (rules.is_over(now) || self.company.fellows.is_pass_over(self.pass)) {
+        if rules.may_end_early && (rules.is_over(now) || self.context.job_status.is_pass_over(self.pass)) {
             self.scheduler.exhausted();
             return true;
         }
@@ -614,16 +615,16 @@ impl<'a> Worker<'a> {
 
     /// Waits until other targets let the next request go; `false` if it does not go.
     fn await_turn(&mut self, item: &Item) -> bool {
-        let Some(seat) = &self.company.seat else { return true };
+        let Some(participant) = &self.context.participant else { return true };
         let (pass, start) = (self.pass, self.start);
         let next = Next { pass, index: self.offered, bytes: item.extent.length };
         let (control, rules, backend) = (self.control, &self.settings.rules, &mut self.backend);
-        let fellows = &self.company.fellows;
+        let job_status = &self.context.job_status;
         let is_stopped = |now: Nanos| {
             let is_late = rules.time_limit.is_some_and(|limit| now.saturating_sub(start) >= limit);
-            control.is_stopped(now) || rules.is_over(now) || is_late || fellows.is_pass_over(pass)
+            control.is_stopped(now) || rules.is_over(now) || is_late || job_status.is_pass_over(pass)
         };
-        match seat.await_turn(next, || backend.now(), is_stopped) {
+        match participant.await_turn(next, || backend.now(), is_stopped) {
             Permit::Go(at) => {
                 self.backend.skip_to(at);
                 return true;
@@ -649,9 +650,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn content(&self, request: &Request<Origin>) -> Content {
+    fn content(&self, request: &Request<Origin>) -> DataRequest {
         let due = request.due.map_or(Nanos(0), |due| due.saturating_sub(self.start));
-        Content { sequence: request.sequence, op: request.op, extent: request.extent, due }
+        DataRequest { sequence: request.sequence, op: request.op, extent: request.extent, due }
     }
 
     /// Hands a slot's request to the backend, once it has memory and data.
@@ -684,7 +685,7 @@ impl<'a> Worker<'a> {
     ///
     /// Data takes time, which must not be the delay of requests before this one: they are handed over after each slice,
     /// and not before each request, because that would end batches of small ones.
-    fn make_now(&mut self, content: Content) -> bool {
+    fn make_now(&mut self, content: DataRequest) -> bool {
         if self.made >= SLICE as u64 || content.extent.length > SLICE as u64 {
             self.submit();
         }
@@ -750,10 +751,10 @@ impl<'a> Worker<'a> {
         }
         let completed = record.completed.unwrap_or_default();
         if self.last_end == Nanos(0) && self.settings.rules.begins_at_once {
-            self.company.lateness.note(record.submitted.unwrap_or_default().saturating_sub(self.start));
+            self.context.lateness.note(record.submitted.unwrap_or_default().saturating_sub(self.start));
         }
-        if let Some(seat) = &self.company.seat {
-            seat.completed(transferred, completed);
+        if let Some(participant) = &self.context.participant {
+            participant.completed(transferred, completed);
         }
     }
 
@@ -768,7 +769,7 @@ impl<'a> Worker<'a> {
             if !verify.immediate {
                 return;
             }
-            let Some(file) = &self.company.file else { return };
+            let Some(file) = &self.context.file else { return };
             if file.read_back(&mut buffer[..length], record.executed.offset).is_err() {
                 // Not to be read is not to be what it should be.
                 buffer[..length].fill(!0);
@@ -795,7 +796,7 @@ impl<'a> Worker<'a> {
     /// A target that is gone ends its part; one that only fails does so as far as the plan allows.
     #[cold]
     fn count_failed(&mut self, result: i64, now: Nanos) {
-        let failed = self.company.fellows.count_failed();
+        let failed = self.context.job_status.count_failed();
         let errno = i32::try_from(-result).unwrap_or_default();
         if matches!(errno, libc::ENODEV | libc::ENXIO | libc::ENOMEDIUM) {
             let error = std::io::Error::from_raw_os_error(errno);
@@ -803,9 +804,9 @@ impl<'a> Worker<'a> {
         } else if let Some(most) = self.settings.max_errors.filter(|most| failed > *most) {
             self.end_early(format!("more than {most} requests failed (--max-errors)"), now);
         } else if let Some(most) = self.settings.rules.max_errors
-            && self.company.fellows.count_failed_in(self.pass) >= most
+            && self.context.job_status.count_failed_in(self.pass) >= most
         {
-            self.company.fellows.end_pass(self.pass);
+            self.context.job_status.end_pass(self.pass);
         }
     }
 

@@ -183,7 +183,7 @@ impl<'a> Gate<'a> {
 
     /// Refuses a file that exists and must not be written, also where nobody can find that out.
     fn check_unused(&self, name: &OutputName) -> Result<(), OutputError> {
-        let unfit = |error| OutputError::Unfit { name: name.clone(), error: Box::new(error) };
+        let unfit = |error| OutputError::PatternError { name: name.clone(), error: Box::new(error) };
         let facts = identify_growing(&name.path, self.root).map_err(unfit)?;
         let refused = Guard::new(self.root).check(&facts, Intent::Write, false).err();
         refused.map_or(Ok(()), |refusal| {

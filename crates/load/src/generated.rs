@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Why a generated workload cannot be laid over a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum PatternError {
     /// The region is shorter than the longest request.
     #[error("its region is shorter than its longest request of {length} bytes")]
     Region {
@@ -154,7 +154,7 @@ impl Generated {
         generator: &Generator,
         setting: &Setting,
         list: Option<Arc<[Listed]>>,
-    ) -> Result<Generated, Unfit> {
+    ) -> Result<Generated, PatternError> {
         let stream = setting.stream();
         let timetable = Timetable::new(generator, Draws::new(setting.seed, stream, Purpose::Arrival));
         let places = Places::new(generator, setting)?;
@@ -356,11 +356,11 @@ fn of_hundred(percent: u64) -> u128 {
     (0..100).filter(|n| until(n + 1) > until(*n)).fold(0, |mask, n| mask | 1 << n)
 }
 
-fn check_zones(order: &Order, region: u64) -> Result<(), Unfit> {
+fn check_zones(order: &Order, region: u64) -> Result<(), PatternError> {
     let Order::Zoned(zones) = order else { return Ok(()) };
     let bytes = zones.iter().map(|zone| if let Space::Bytes(bytes) = zone.space { bytes.0 } else { 0 });
     let zones = bytes.fold(0u64, u64::saturating_add);
-    if zones <= region { Ok(()) } else { Err(Unfit::Zones { zones, region }) }
+    if zones <= region { Ok(()) } else { Err(PatternError::Zones { zones, region }) }
 }
 
 impl Source for Generated {

@@ -31,10 +31,10 @@ mod timetable;
 pub use ahead::{Next, ReadAhead};
 pub use demand::Demand;
 pub use filter::{FilterError, Filtered, Room, filtered};
-pub use generated::{Generated, Listed, Setting, Unfit};
+pub use generated::{Generated, Listed, PatternError, Setting};
 pub use issued::IssuedHash;
 pub use known::Known;
-pub use recorded::{BackShift, LoadError, Notice, Recorded, Told};
+pub use recorded::{BackShift, LoadError, Notice, ParseCounters, Recorded};
 pub use scan::{Facts, scan};
 pub use text::{Opened, Text};
 

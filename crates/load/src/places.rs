@@ -1,6 +1,6 @@
 //! The places of a generated workload on its target, and what happens at the end of its region.
 
-use crate::generated::{Setting, Unfit};
+use crate::generated::{PatternError, Setting};
 use iosonar_plan::{AtEnd, Generator, Order};
 
 /// The places that requests go to: place p lies at `base` + p × `step`.
@@ -18,7 +18,7 @@ pub(crate) struct Places {
 
 impl Places {
     /// Of a valid generator on a target.
-    pub(crate) fn new(generator: &Generator, setting: &Setting) -> Result<Places, Unfit> {
+    pub(crate) fn new(generator: &Generator, setting: &Setting) -> Result<Places, PatternError> {
         let moved = generator.pass_offset.0.saturating_mul(setting.pass.into());
         match generator.at_end {
             AtEnd::Wrap => Places::wrapped(generator, setting.size, moved),
@@ -27,11 +27,11 @@ impl Places {
     }
 
     /// In a region of a target of `size` bytes; passes move inside it.
-    fn wrapped(generator: &Generator, size: u64, moved: u64) -> Result<Places, Unfit> {
+    fn wrapped(generator: &Generator, size: u64, moved: u64) -> Result<Places, PatternError> {
         let (length, unit) = (generator.longest(), generator.unit());
         let region = generator.region_on(size);
         if region < length || length == 0 {
-            return Err(Unfit::Region { length });
+            return Err(PatternError::Region { length });
         }
         let (base, step) = (generator.offset.0, step(generator, region));
         let last = |step: u64| (region - length).checked_div(step);

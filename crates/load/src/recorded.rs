@@ -88,14 +88,14 @@ impl Notice {
 
 /// How many notices of each kind there were.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ParseCounters {
     /// Lines that were left out.
     pub bad_lines: AtomicU64,
     /// Shifts.
     pub back_shifts: AtomicU64,
 }
 
-impl Told {
+impl ParseCounters {
     /// Counts one.
     pub fn count(&self, notice: &Notice) {
         let counter = match notice {

@@ -2,7 +2,7 @@
 
 use crate::demand::Demand;
 use crate::filter::Room;
-use crate::recorded::{LoadError, Notice, Ordered, Told, kept};
+use crate::recorded::{LoadError, Notice, Ordered, ParseCounters, kept};
 use crate::text::Text;
 use iosonar_plan::{Direction, Nanos, SECTOR, TraceReplay};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub fn scan(
     room: &Room,
     notice: impl Fn(Notice) + Send + Sync + 'static,
 ) -> Result<Facts, LoadError> {
-    let told = Arc::new(Told::default());
+    let told = Arc::new(ParseCounters::default());
     let counts = told.clone();
     let tell = move |n: Notice| {
         counts.count(&n);

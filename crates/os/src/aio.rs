@@ -3,7 +3,7 @@
 //! Whether something has completed is seen in memory, in the ring that the kernel maps into the process. Non-goals: as
 //! in [`ring`](crate::ring).
 
-use crate::flight::{Arrival, Call, Direction, Queue};
+use crate::flight::{Call, Cqe, Direction, Queue};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -71,7 +71,7 @@ pub struct Aio {
     /// What the kernel is told: where these calls are.
     addresses: Vec<usize>,
     /// Calls that `io_submit` itself refused.
-    refused: Vec<Arrival>,
+    refused: Vec<Cqe>,
     events: Vec<IoEvent>,
 }
 
@@ -112,7 +112,7 @@ impl Aio {
         ring.head.load(Ordering::Relaxed) == ring.tail.load(Ordering::Acquire)
     }
 
-    fn get(&mut self, least: usize, wait: Duration, arrived: &mut Vec<Arrival>) -> io::Result<()> {
+    fn get(&mut self, least: usize, wait: Duration, arrived: &mut Vec<Cqe>) -> io::Result<()> {
         let mut time =
             libc::timespec { tv_sec: wait.as_secs() as _, tv_nsec: libc::c_long::from(wait.subsec_nanos()) };
         let (events, room) = (self.events.as_mut_ptr(), self.events.len());
@@ -125,14 +125,14 @@ impl Aio {
             return if error.raw_os_error() == Some(libc::EINTR) { Ok(()) } else { Err(error) };
         }
         let events = &self.events[..count as usize];
-        arrived.extend(events.iter().map(|e| Arrival { slot: e.data as u32, result: e.result }));
+        arrived.extend(events.iter().map(|e| Cqe { slot: e.data as u32, result: e.result }));
         Ok(())
     }
 
     /// `io_submit` refused the first call as such: it ends with that error.
     fn refuse(&mut self, error: &io::Error) -> u32 {
         let result = -i64::from(error.raw_os_error().unwrap_or(libc::EIO));
-        self.refused.push(Arrival { slot: self.staged.remove(0), result });
+        self.refused.push(Cqe { slot: self.staged.remove(0), result });
         1
     }
 }
@@ -194,7 +194,7 @@ unsafe impl Queue for Aio {
         }
     }
 
-    fn look(&mut self, wait: Option<Duration>, arrived: &mut Vec<Arrival>) -> io::Result<()> {
+    fn look(&mut self, wait: Option<Duration>, arrived: &mut Vec<Cqe>) -> io::Result<()> {
         let before = arrived.len();
         arrived.append(&mut self.refused);
         if !self.is_empty() {

@@ -13,19 +13,19 @@ use std::{
 
 /// One thread sleeps, any number of others wake it.
 ///
-/// The sleeper says that it is [about to sleep](Bell::about_to_sleep), looks for work once more, and parks. The others
+/// The sleeper says that it is [about to sleep](Doorbell::about_to_sleep), looks for work once more, and parks. The others
 /// make their work known first and ring then. Both touch one flag by read-modify-write, which orders them: either the
 /// sleeper's last look sees the work, or the ring sees the flag.
 #[derive(Debug)]
-pub struct Bell {
+pub struct Doorbell {
     sleeper: Thread,
     is_asleep: AtomicBool,
 }
 
-impl Bell {
+impl Doorbell {
     /// For the calling thread to be woken.
-    pub fn for_this_thread() -> Bell {
-        Bell { sleeper: thread::current(), is_asleep: AtomicBool::new(false) }
+    pub fn for_this_thread() -> Doorbell {
+        Doorbell { sleeper: thread::current(), is_asleep: AtomicBool::new(false) }
     }
 
     /// What the sleeper says before its last look.
@@ -52,7 +52,7 @@ mod loom_tests {
     fn loom_no_wake_up_is_lost() {
         loom::model(|| {
             let (mut full, mut filled) = channel::<usize>(2);
-            let bell = Arc::new(Bell::for_this_thread());
+            let bell = Arc::new(Doorbell::for_this_thread());
             let ringer = bell.clone();
             // Nobody joins it: loom takes a late unpark for the end of a join.
             thread::spawn(move || {

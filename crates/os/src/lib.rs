@@ -23,7 +23,7 @@ mod terminal;
 mod thread;
 pub mod usage;
 
-pub use bell::Bell;
+pub use bell::Doorbell;
 pub use buffer::{BUFFER_ALIGN, Buffer, Region};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
 pub use file::{allocate, free_space, write_durably_at};

@@ -6,14 +6,14 @@
 //!
 //! This room knows no clock, no files and no operating system.
 
-mod conduct;
+mod coordination;
 mod data;
 mod engine;
 mod extent;
 mod faults;
 mod filter;
 mod generator;
-mod handling;
+mod job_options;
 mod memory;
 mod mix;
 mod op;
@@ -29,20 +29,20 @@ mod stamp;
 mod strict;
 mod units;
 mod validate;
-mod validate_conduct;
+mod validate_coordination;
 mod validate_generator;
 mod validate_phase;
 mod version1;
 mod workload;
 
-pub use conduct::{Amount, Begins, Conduct, Ends, Lockstep, PhaseEnd, Trigger};
+pub use coordination::{Amount, Begins, Coordination, Ends, Lockstep, PhaseEnd, Trigger};
 pub use data::{Fill, RunId};
 pub use engine::{Engine, SimModel, SimStall, UringOptions};
 pub use extent::Extent;
 pub use faults::{Faults, ShortPolicy};
 pub use filter::{Filter, ParseFilterError, Pipeline};
 pub use generator::{AtEnd, Generator, Order, Pace, Process, Sharing, Stop};
-pub use handling::{BetweenPasses, Checked, Data, FileCare, Handling, Verify};
+pub use job_options::{BetweenPasses, Checked, Data, FileLifecycle, JobOptions, Verify};
 pub use memory::Memory;
 pub use mix::ReadMix;
 pub use op::{Direction, Durability, Op};

@@ -1,7 +1,7 @@
 //! Phases of a plan: jobs that run together.
 
 use crate::strict::is_default;
-use crate::{Access, Conduct, Handling, Workload};
+use crate::{Access, Coordination, JobOptions, Workload};
 use serde::{Deserialize, Serialize};
 
 /// Jobs that run together. Phases follow each other: one begins when all loops of the one before have ended.
@@ -12,7 +12,7 @@ pub struct Phase {
     /// How often it is carried out. Its jobs wait for each other between passes.
     pub passes: u32,
     /// How its passes and jobs follow each other, and what ends it.
-    pub conduct: Conduct,
+    pub coordination: Coordination,
     /// At least one, each on a target of its own.
     pub jobs: Vec<Job>,
 }
@@ -27,7 +27,7 @@ pub struct Job {
     pub depth: u32,
     /// How the target is opened, filled and checked.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub handling: Handling,
+    pub options: JobOptions,
     /// Its requests.
     pub workload: Workload,
 }
@@ -35,7 +35,7 @@ pub struct Job {
 impl Phase {
     /// A phase without a name that carries its jobs out once.
     pub fn of(jobs: Vec<Job>) -> Phase {
-        Phase { name: String::new(), passes: 1, conduct: Conduct::default(), jobs }
+        Phase { name: String::new(), passes: 1, coordination: Coordination::default(), jobs }
     }
 
     /// How many issuing loops it has.
@@ -47,11 +47,11 @@ impl Phase {
 impl Job {
     /// A workload on a target that is handled as the plan says for all.
     pub fn new(target: u16, depth: u32, workload: Workload) -> Job {
-        Job { target, depth, handling: Handling::default(), workload }
+        Job { target, depth, options: JobOptions::default(), workload }
     }
 
     /// How its target is opened, where the plan says `access` for all.
     pub fn access(&self, access: Access) -> Access {
-        self.handling.access.unwrap_or(access)
+        self.options.access.unwrap_or(access)
     }
 }

@@ -1,7 +1,9 @@
 //! The Plan itself: fields, checks, TOML in and out.
 
 use crate::plan_text::PlanText;
-use crate::{ByteSize, Engine, Faults, FileCare, Fill, Job, Memory, Nanos, Overlap, Pacing, Phase, RunId};
+use crate::{
+    ByteSize, Engine, Faults, FileLifecycle, Fill, Job, Memory, Nanos, Overlap, Pacing, Phase, RunId,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -89,13 +91,13 @@ pub struct Target {
     /// Pretended size for the engines without I/O; a target that is opened tells its own.
     pub size: Option<ByteSize>,
     /// What becomes of a regular file.
-    pub file: FileCare,
+    pub file: FileLifecycle,
 }
 
 impl Target {
     /// A target that is there already, and stays.
     pub fn new(path: impl Into<PathBuf>) -> Target {
-        Target { path: path.into(), size: None, file: FileCare::default() }
+        Target { path: path.into(), size: None, file: FileLifecycle::default() }
     }
 }
 

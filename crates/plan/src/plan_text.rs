@@ -2,10 +2,10 @@
 //! each phase lists its jobs.
 
 use crate::strict::is_default;
-use crate::version1::OldHandling;
+use crate::version1::OldOptions;
 use crate::{
-    Access, ByteSize, Conduct, Engine, Faults, FileCare, Fill, Handling, InvalidPlan, Job, Memory, Nanos,
-    Overlap, Pacing, Phase, Plan, RunId, Target, Workload,
+    Access, ByteSize, Coordination, Engine, Faults, FileLifecycle, Fill, InvalidPlan, Job, JobOptions,
+    Memory, Nanos, Overlap, Pacing, Phase, Plan, RunId, Target, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -39,8 +39,8 @@ pub(crate) struct PlanText {
     memory: Memory,
     #[serde(default)]
     faults: Faults,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    conduct: Option<Conduct>,
+    #[serde(default, alias = "conduct", skip_serializing_if = "Option::is_none")]
+    coordination: Option<Coordination>,
     #[serde(rename = "target", default)]
     targets: Vec<TargetText>,
     #[serde(rename = "phase", default, skip_serializing_if = "Vec::is_empty")]
@@ -56,37 +56,37 @@ struct TargetText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     depth: Option<u32>,
     #[serde(default, skip_serializing_if = "is_default")]
-    file: FileCare,
-    #[serde(default, skip_serializing_if = "HandlingText::says_nothing")]
-    handling: HandlingText,
+    file: FileLifecycle,
+    #[serde(default, alias = "handling", skip_serializing_if = "OptionsText::says_nothing")]
+    options: OptionsText,
     #[serde(default, alias = "source", skip_serializing_if = "Option::is_none")]
     workload: Option<Workload>,
 }
 
-/// [`Handling`] of a target that carries its workload. Version 1 wrote what becomes of the file here, too.
+/// [`JobOptions`] of a target that carries its workload. Version 1 wrote what becomes of the file here, too.
 #[derive(Default, Deserialize)]
-#[serde(from = "OldHandling")]
-struct HandlingText {
-    handling: Handling,
-    file: Option<FileCare>,
+#[serde(from = "OldOptions")]
+struct OptionsText {
+    options: JobOptions,
+    file: Option<FileLifecycle>,
 }
 
-impl HandlingText {
+impl OptionsText {
     fn says_nothing(&self) -> bool {
-        is_default(&self.handling)
+        is_default(&self.options)
     }
 }
 
-impl Serialize for HandlingText {
+impl Serialize for OptionsText {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        self.handling.serialize(to)
+        self.options.serialize(to)
     }
 }
 
-impl From<OldHandling> for HandlingText {
-    fn from(old: OldHandling) -> HandlingText {
-        let (handling, file) = old.split();
-        HandlingText { handling, file }
+impl From<OldOptions> for OptionsText {
+    fn from(old: OldOptions) -> OptionsText {
+        let (options, file) = old.split();
+        OptionsText { options, file }
     }
 }
 
@@ -96,8 +96,8 @@ struct PhaseText {
     name: String,
     #[serde(default = "one", skip_serializing_if = "is_one")]
     passes: u32,
-    #[serde(default, skip_serializing_if = "is_default")]
-    conduct: Conduct,
+    #[serde(default, alias = "conduct", skip_serializing_if = "is_default")]
+    coordination: Coordination,
     #[serde(rename = "job", default)]
     jobs: Vec<JobText>,
 }
@@ -108,8 +108,8 @@ struct JobText {
     target: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     depth: Option<u32>,
-    #[serde(default, skip_serializing_if = "is_default")]
-    handling: Handling,
+    #[serde(default, alias = "handling", skip_serializing_if = "is_default")]
+    options: JobOptions,
     workload: Workload,
 }
 
@@ -128,7 +128,7 @@ impl TryFrom<PlanText> for Plan {
         let PlanText {
             version, run_id, seed, start_grace, passes, depth, destroy, engine, access, fill, ..
         } = text;
-        let PlanText { overlap, pacing, memory, faults, conduct, targets, phases, .. } = text;
+        let PlanText { overlap, pacing, memory, faults, coordination, targets, phases, .. } = text;
         let depth = depth.unwrap_or(1);
         let (targets, workloads): (Vec<Target>, Vec<_>) =
             targets.into_iter().map(TargetText::split).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
@@ -137,12 +137,12 @@ impl TryFrom<PlanText> for Plan {
                 let jobs = targets.iter().zip(workloads).enumerate();
                 let jobs = jobs.map(|(number, (target, own))| own.job(number, target, depth));
                 let jobs = jobs.collect::<Result<_, _>>()?;
-                let (passes, conduct) = (passes.unwrap_or(1), conduct.unwrap_or_default());
-                vec![Phase { name: String::new(), passes, conduct, jobs }]
+                let (passes, coordination) = (passes.unwrap_or(1), coordination.unwrap_or_default());
+                vec![Phase { name: String::new(), passes, coordination, jobs }]
             }
             false => {
                 has_none("passes", passes)?;
-                has_none("conduct", conduct)?;
+                has_none("coordination", coordination)?;
                 targets.iter().zip(workloads).try_for_each(|(target, own)| own.must_be_bare(target))?;
                 phases.into_iter().map(|phase| phase.read(depth)).collect()
             }
@@ -169,14 +169,14 @@ impl TryFrom<PlanText> for Plan {
 /// What stands beside a target that carries its workload.
 struct Own {
     depth: Option<u32>,
-    handling: Handling,
+    options: JobOptions,
     workload: Option<Workload>,
 }
 
 impl TargetText {
     fn split(self) -> Result<(Target, Own), InvalidPlan> {
-        let TargetText { path, size, depth, file, handling, workload } = self;
-        let HandlingText { handling, file: old } = handling;
+        let TargetText { path, size, depth, file, options, workload } = self;
+        let OptionsText { options, file: old } = options;
         if old.is_some() && !is_default(&file) {
             return Err(InvalidPlan(format!(
                 "target {}: file and handling.file say the same: leave handling.file out",
@@ -184,20 +184,20 @@ impl TargetText {
             )));
         }
         let file = old.unwrap_or(file);
-        Ok((Target { path, size, file }, Own { depth, handling, workload }))
+        Ok((Target { path, size, file }, Own { depth, options, workload }))
     }
 }
 
 impl Own {
     fn job(self, number: usize, target: &Target, depth: u32) -> Result<Job, InvalidPlan> {
-        let Own { depth: own, handling, workload } = self;
+        let Own { depth: own, options, workload } = self;
         let workload = workload.ok_or_else(|| {
             let path = target.path.display();
             InvalidPlan(format!("target {path}: workload is missing: give one, or list jobs in [[phase]]"))
         })?;
         // More targets than a record can number are refused with their count.
         let target = u16::try_from(number).unwrap_or(u16::MAX);
-        Ok(Job { target, depth: own.unwrap_or(depth), handling, workload })
+        Ok(Job { target, depth: own.unwrap_or(depth), options, workload })
     }
 
     /// In a plan that names its phases, a job says what it does.
@@ -205,7 +205,7 @@ impl Own {
         let name = |field: &str| format!("target {}: {field}", target.path.display());
         has_none(&name("workload"), self.workload)?;
         has_none(&name("depth"), self.depth)?;
-        has_none(&name("handling"), Some(self.handling).filter(|handling| !is_default(handling)))
+        has_none(&name("options"), Some(self.options).filter(|options| !is_default(options)))
     }
 }
 
@@ -220,21 +220,21 @@ fn has_none<T>(field: &str, value: Option<T>) -> Result<(), InvalidPlan> {
 
 impl PhaseText {
     fn read(self, depth: u32) -> Phase {
-        let PhaseText { name, passes, conduct, jobs } = self;
-        let job = |JobText { target, depth: own, handling, workload }| {
+        let PhaseText { name, passes, coordination, jobs } = self;
+        let job = |JobText { target, depth: own, options, workload }| {
             let depth = own.unwrap_or(depth);
-            Job { target, depth, handling, workload }
+            Job { target, depth, options, workload }
         };
-        Phase { name, passes, conduct, jobs: jobs.into_iter().map(job).collect() }
+        Phase { name, passes, coordination, jobs: jobs.into_iter().map(job).collect() }
     }
 
     fn of(phase: Phase) -> PhaseText {
-        let Phase { name, passes, conduct, jobs } = phase;
-        let job = |Job { target, depth, handling, workload }| {
+        let Phase { name, passes, coordination, jobs } = phase;
+        let job = |Job { target, depth, options, workload }| {
             let depth = Some(depth);
-            JobText { target, depth, handling, workload }
+            JobText { target, depth, options, workload }
         };
-        PhaseText { name, passes, conduct, jobs: jobs.into_iter().map(job).collect() }
+        PhaseText { name, passes, coordination, jobs: jobs.into_iter().map(job).collect() }
     }
 }
 
@@ -246,15 +246,17 @@ impl From<Plan> for PlanText {
         let short = if is_short { phases.pop() } else { None };
         let depth = short.as_ref().and_then(|phase| phase.jobs.first()).map(|job| job.depth);
         let passes = short.as_ref().map(|phase| phase.passes);
-        let conduct =
-            short.as_ref().map(|phase| phase.conduct.clone()).filter(|conduct| !is_default(conduct));
+        let coordination = short
+            .as_ref()
+            .map(|phase| phase.coordination.clone())
+            .filter(|coordination| !is_default(coordination));
         let mut jobs = short.map(|phase| phase.jobs).unwrap_or_default().into_iter();
         let target = |Target { path, size, file }| {
             let job = jobs.next();
             let own = job.as_ref().map(|job| job.depth).filter(|own| Some(*own) != depth);
-            let (handling, workload) = job.map(|job| (job.handling, job.workload)).unzip();
-            let handling = HandlingText { handling: handling.unwrap_or_default(), file: None };
-            TargetText { path, size, depth: own, file, handling, workload }
+            let (options, workload) = job.map(|job| (job.options, job.workload)).unzip();
+            let options = OptionsText { options: options.unwrap_or_default(), file: None };
+            TargetText { path, size, depth: own, file, options, workload }
         };
         PlanText {
             version,
@@ -271,7 +273,7 @@ impl From<Plan> for PlanText {
             pacing,
             memory,
             faults,
-            conduct,
+            coordination,
             targets: targets.into_iter().map(target).collect(),
             phases: phases.into_iter().map(PhaseText::of).collect(),
         }

@@ -207,7 +207,8 @@ fn jobs(pattern: &Generator, plan: &Plan) -> Result {
 
 fn end(pattern: &Generator, phase: &Phase) -> Result {
     let (stop, passes) = (pattern.stop, phase.passes);
-    let is_timed = stop.runtime.is_some() || stop.time_limit.is_some() || phase.conduct.runtime.is_some();
+    let is_timed =
+        stop.runtime.is_some() || stop.time_limit.is_some() || phase.coordination.runtime.is_some();
     require(is_timed || !pattern.ends_by_time(), || {
         "stop: give requests, bytes, runtime or time_limit, or the pass would never end".into()
     })?;

@@ -1,7 +1,7 @@
 //! What phases and jobs must keep to, beyond what their types say.
 
 use crate::validate::{Result, named, require, validate_load, within};
-use crate::validate_conduct::{validate_conduct, validate_handling};
+use crate::validate_coordination::{validate_coordination, validate_options};
 use crate::validate_generator::validate_generator;
 use crate::{BetweenPasses, Engine, Job, Phase, PhaseEnd, Plan, Workload};
 
@@ -17,6 +17,9 @@ pub(crate) fn validate_phases(plan: &Plan) -> Result {
         let is_twice = plan.phases[..number].iter().any(|earlier| earlier.name == phase.name);
         require(is_single || !phase.name.is_empty(), || {
             format!("phase {number}: its name is empty: give each phase a name of its own")
+        })?;
+        require(!phase.name.contains(char::is_control), || {
+            format!("phase {number}: its name {:?} has a control character: leave it out", phase.name)
         })?;
         require(!is_twice, || format!("two phases are named '{}': give each a name of its own", phase.name))?;
         let checked = validate_phase(phase, plan);
@@ -40,16 +43,16 @@ fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
         let is_twice = phase.jobs[..number].iter().any(|earlier| earlier.target == job.target);
         require(!is_twice, || {
             format!(
-                "job {number}: target {} has a job in this phase already: name the target twice in the plan, or use \
-                 another phase",
+                "job {number}: target {} has a job in this phase already: use another phase, or one workload with several \
+                 jobs",
                 job.target
             )
         })?;
     }
-    validate_conduct(phase)?;
+    validate_coordination(phase)?;
     let has_one_clock = !matches!(plan.engine, Engine::Sim(_)) || phase.jobs.len() == 1;
-    require(phase.conduct.ends == PhaseEnd::All || has_one_clock, || {
-        "conduct.ends = \"first\": jobs of the engine sim have clocks of their own, so none of them is first: use another \
+    require(phase.coordination.ends == PhaseEnd::All || has_one_clock, || {
+        "coordination.ends = \"first\": jobs of the engine sim have clocks of their own, so none of them is first: use another \
          engine, or ends = \"all\""
             .into()
     })?;
@@ -61,7 +64,7 @@ fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
 
 fn validate_job(job: &Job, phase: &Phase, plan: &Plan) -> Result {
     within("depth", job.depth.into(), 1, 65_536)?;
-    validate_handling(job, plan)?;
+    validate_options(job, plan)?;
     match &job.workload {
         Workload::Trace(load) => validate_load(load, phase.passes, plan),
         Workload::Generated(generator) => validate_generator(generator, phase, plan),
@@ -95,10 +98,10 @@ mod tests {
         let jobs = &plan.phases[0].jobs;
         let (trace, generated) = (jobs[0].clone(), jobs[1].clone());
         let read = Job { depth: 3, ..generated.clone() };
-        let conduct = Conduct { ends: PhaseEnd::First, ..Conduct::default() };
+        let coordination = Coordination { ends: PhaseEnd::First, ..Coordination::default() };
         plan.phases = vec![
             Phase { name: "write".into(), passes: 2, ..Phase::of(vec![generated]) },
-            Phase { name: "read".into(), conduct, ..Phase::of(vec![read, trace]) },
+            Phase { name: "read".into(), coordination, ..Phase::of(vec![read, trace]) },
         ];
         plan.engine = Engine::Null;
         plan
@@ -123,10 +126,11 @@ mod tests {
     #[test]
     fn contradictions_of_phases_are_refused() {
         type Spoil = fn(&mut Plan);
-        let cases: [(&str, Spoil); 10] = [
+        let cases: [(&str, Spoil); 11] = [
             ("clocks of their own", |p| p.engine = Engine::Sim(SimModel::default())),
             ("no [[phase]]", |p| p.phases.clear()),
             ("name is empty", |p| p.phases[1].name.clear()),
+            ("control character", |p| p.phases[0].name = "a\u{1b}[2J".into()),
             ("two phases are named 'read'", |p| p.phases[0].name = "read".into()),
             ("phase read: passes = 0", |p| p.phases[1].passes = 0),
             ("no [[phase.job]]", |p| p.phases[1].jobs.clear()),
@@ -135,7 +139,8 @@ mod tests {
             ("target /dev/sdx: no job uses it", |p| drop(p.phases[1].jobs.pop())),
             ("between_passes", |p| {
                 let between_passes = BetweenPasses::NewFile;
-                p.targets[1].file = FileCare { create: true, between_passes, ..FileCare::default() };
+                p.targets[1].file =
+                    FileLifecycle { create: true, between_passes, ..FileLifecycle::default() };
             }),
         ];
         for (word, spoil) in cases {
@@ -155,7 +160,7 @@ mod tests {
             (
                 "path = \"file\"",
                 "path = \"file\"\nhandling = { cpu = 1 }",
-                "target file: handling: in a plan with [[phase]]",
+                "target file: options: in a plan with [[phase]]",
             ),
         ] {
             let error = Plan::from_toml(&text.replacen(from, to, 1)).unwrap_err().to_string();

@@ -1,8 +1,8 @@
 //! What plans of version 1 had in other forms, read into those of today.
 
 use crate::{
-    Access, AtEnd, ByteSize, Data, Decimal, FileCare, Generator, Handling, Nanos, Order, Pace, Process,
-    Sharing, Space, Stop, Verify,
+    Access, AtEnd, ByteSize, Data, Decimal, FileLifecycle, Generator, JobOptions, Nanos, Order, Pace,
+    Process, Sharing, Space, Stop, Verify,
 };
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -98,11 +98,11 @@ impl From<Series> for Generator {
 /// How a target is handled, with what becomes of its file.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct OldHandling {
+pub(crate) struct OldOptions {
     access: Option<Access>,
     data: Option<Data>,
     verify: Option<Verify>,
-    file: Option<FileCare>,
+    file: Option<FileLifecycle>,
     start_delay: Nanos,
     cpu: Option<u32>,
     max_errors: Option<u64>,
@@ -110,12 +110,12 @@ pub(crate) struct OldHandling {
     align: ByteSize,
 }
 
-impl OldHandling {
-    pub(crate) fn split(self) -> (Handling, Option<FileCare>) {
-        let OldHandling { access, data, verify, file, start_delay, cpu, max_errors, shared_memory, align } =
+impl OldOptions {
+    pub(crate) fn split(self) -> (JobOptions, Option<FileLifecycle>) {
+        let OldOptions { access, data, verify, file, start_delay, cpu, max_errors, shared_memory, align } =
             self;
-        let handling = Handling { access, data, verify, start_delay, cpu, max_errors, shared_memory, align };
-        (handling, file)
+        let options = JobOptions { access, data, verify, start_delay, cpu, max_errors, shared_memory, align };
+        (options, file)
     }
 }
 

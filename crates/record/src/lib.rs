@@ -5,7 +5,7 @@
 //! [`Recorder::push`] waits for a frame: issuing stalls, each stall is counted, and no record is dropped.
 
 use iosonar_archive::{FRAME_BYTES, Frame, LogWriter, Record, Stalls};
-use iosonar_os::Bell;
+use iosonar_os::Doorbell;
 use iosonar_os::spsc::{Empty, Receiver, Sender, channel};
 use iosonar_plan::Nanos;
 use std::io;
@@ -35,7 +35,7 @@ pub struct Recorder {
     /// None only while dropping.
     full: Option<Sender<Frame>>,
     empty: Receiver<Frame>,
-    bell: Arc<Bell>,
+    bell: Arc<Doorbell>,
     /// When a frame was handed on last.
     handed_on: Nanos,
     /// The writer has ended.
@@ -199,7 +199,7 @@ pub fn start<S: Sink>(sink: S, workers: usize) -> io::Result<(Writer<S>, Vec<Rec
     }
     let (tell, told) = std::sync::mpsc::channel();
     let work = move || {
-        let bell = Arc::new(Bell::for_this_thread());
+        let bell = Arc::new(Doorbell::for_this_thread());
         let _ = tell.send(bell.clone());
         write(sink, &mut lanes, &bell)
     };
@@ -217,7 +217,7 @@ pub fn start<S: Sink>(sink: S, workers: usize) -> io::Result<(Writer<S>, Vec<Rec
     Ok((Writer { thread }, ends.into_iter().map(recorder).collect()))
 }
 
-fn write<S: Sink>(mut sink: S, lanes: &mut [Lane], bell: &Bell) -> io::Result<(S, u64)> {
+fn write<S: Sink>(mut sink: S, lanes: &mut [Lane], bell: &Doorbell) -> io::Result<(S, u64)> {
     let mut records = 0;
     loop {
         if write_what_is_there(&mut sink, lanes, &mut records)? == Found::Frames {

@@ -5,7 +5,7 @@
 
 use crate::digits::Line as TextLine;
 use crate::text::explain;
-use crate::{TimedRequest, quick};
+use crate::{TimedRequest, fast_path};
 use iosonar_plan::{Durability, Extent, Nanos, Op, SECTOR};
 use std::io::{BufRead, Read, Write};
 
@@ -85,7 +85,7 @@ impl<R: BufRead> Reader<R> {
             }
             other => other.unwrap_or_default(),
         };
-        if let Some((request, length)) = quick::request(self.line + 1, buffered) {
+        if let Some((request, length)) = fast_path::request(self.line + 1, buffered) {
             self.input.consume(length);
             self.line += 1;
             return Ok(Some(Line::Request(request)));

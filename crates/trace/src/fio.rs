@@ -56,7 +56,7 @@ impl<R: BufRead> FioLog<R> {
 }
 
 /// A line of a log.
-enum Told<'a> {
+enum LogLine<'a> {
     Request(&'a str, Kind, u64, u64),
     Wait(u64),
     File,
@@ -88,13 +88,13 @@ impl<R: BufRead> Requests for FioLog<R> {
                 Err(why) => return Ok(Some(Entry::Bad(Bad::line(at, why, text)))),
             };
             match told {
-                Told::Wait(_) if version == Version::Three => {
+                LogLine::Wait(_) if version == Version::Three => {
                     let why = "version 3 has no wait lines: each line has its time";
                     return Ok(Some(Entry::Bad(Bad::line(at, why, text))));
                 }
-                Told::Wait(until) => self.now = self.now.max(until),
-                Told::File => self.files_handled += 1,
-                Told::Request(file, kind, offset, length) => {
+                LogLine::Wait(until) => self.now = self.now.max(until),
+                LogLine::File => self.files_handled += 1,
+                LogLine::Request(file, kind, offset, length) => {
                     let Some(device) = self.files.number(file) else {
                         return Ok(Some(Entry::Bad(Bad::line(at, "there are more than 65536 files", text))));
                     };
@@ -119,13 +119,13 @@ impl<R: BufRead> Requests for FioLog<R> {
     }
 }
 
-fn timed(text: &str) -> Result<(u64, Told<'_>), String> {
+fn timed(text: &str) -> Result<(u64, LogLine<'_>), String> {
     let (time, rest) = text.split_once(' ').ok_or("behind the time there is nothing")?;
     let time = whole(time).and_then(|t| t.checked_mul(MICROSECOND)).filter(|t| *t < 1 << 63);
     Ok((time.ok_or("the time is no number")?, told(rest)?))
 }
 
-fn told(text: &str) -> Result<Told<'_>, String> {
+fn told(text: &str) -> Result<LogLine<'_>, String> {
     let mut words = text.split_ascii_whitespace();
     let (file, action) = (words.next().unwrap_or_default(), words.next().ok_or("the action is missing")?);
     let mut number = |what: &str| {
@@ -133,10 +133,10 @@ fn told(text: &str) -> Result<Told<'_>, String> {
         whole(word).ok_or_else(|| format!("the {what} '{word}' is no number"))
     };
     let kind = match action {
-        "add" | "open" | "close" => return Ok(Told::File),
+        "add" | "open" | "close" => return Ok(LogLine::File),
         "wait" => {
             let until = number("time")?.checked_mul(MILLISECOND).filter(|n| *n < 1 << 63);
-            return Ok(Told::Wait(until.ok_or("the time is too large")?));
+            return Ok(LogLine::Wait(until.ok_or("the time is too large")?));
         }
         "read" => Kind::Read,
         "write" => Kind::Write,
@@ -154,7 +154,7 @@ fn told(text: &str) -> Result<Told<'_>, String> {
     }
     let end = offset.checked_add(length).filter(|end| *end <= 1 << 63);
     end.ok_or("it ends beyond 2^63 bytes, the largest offset that Linux knows")?;
-    Ok(Told::Request(file, kind, offset, length))
+    Ok(LogLine::Request(file, kind, offset, length))
 }
 
 /// Writes a log.

@@ -7,14 +7,14 @@ pub mod blkreplay;
 mod cursor;
 mod differences;
 mod digits;
+mod fast_path;
 pub mod fio;
 pub mod fio_latency;
 mod format;
 mod input;
 pub mod kernel;
-mod lasting;
-mod quick;
 mod request;
+mod salvage;
 mod seek_list;
 mod stream;
 pub mod tables;
@@ -23,10 +23,10 @@ mod text;
 pub use differences::{Differences, Key};
 pub use format::Format;
 pub use input::{InputError, decompress, is_damage};
-pub use lasting::Lasting;
 pub use request::{
     Bad, Entry, Flags, Kind, Names, Next, Pairing, Place, Process, Requests, TraceError, Traced,
 };
+pub use salvage::Salvage;
 pub use seek_list::{
     MOST_BUCKETS, SeekEntry, SeekList, SeekListError, SeekListWriter, distance_histogram, read_seek_list,
     seek_histogram, write_seek_list,

@@ -7,7 +7,7 @@ use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::help;
 use crate::output::{print, tell};
-use crate::progress::{self, Wish};
+use crate::progress::{self, ProgressOptions};
 use crate::session;
 use crate::timings::Timings;
 use anyhow::anyhow;
@@ -117,7 +117,7 @@ fn show_progress(settings: &Settings, scene: &Scene<'_>) {
     let how = if settings.no_progress { ProgressArg::None } else { ProgressArg::Auto };
     let progress = ProgressArgs { progress: how, no_progress: false, progress_every: Nanos::from_secs(10) };
     let late_limit = Limits::default().bad_delay;
-    progress::show(&Wish { progress: &progress, live: false, late_limit }, scene);
+    progress::show(&ProgressOptions { progress: &progress, live: false, late_limit }, scene);
 }
 
 /// What the engine refuses with a remedy in words of another command line.

@@ -1,7 +1,7 @@
 //! A workload in fio's words becomes a plan. What contradicts itself or would have no effect is refused in the words that
 //! were typed.
 
-use super::conduct::{check_handling, conduct, file_care, handling, in_typed_words};
+use super::coordination::{check_options, coordination, file_lifecycle, in_typed_words, options};
 use super::means::{self, engine};
 use super::replay::{new_run_id, overlap_policy};
 use crate::exit::Failure;
@@ -28,7 +28,7 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     means::check(&args.io.engine)?;
     check_sizes(args, rw)?;
     check_order(args, rw)?;
-    check_handling(args, rw)?;
+    check_options(args, rw)?;
     let generator = generator(args, rw)?;
     let pretended = means::pretended_size(&args.io)?;
     let target = |(number, path): (usize, &PathBuf)| {
@@ -39,12 +39,12 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
         let region = pretended.map(|size| ByteSize(size.0.saturating_add(offset.0)));
         let end = generator.end(args.pace.passes).filter(|_| generator.at_end == AtEnd::Extend);
         let size = region.max(end.filter(|_| !engine(&args.io.engine).is_real()).map(ByteSize));
-        let target = Target { size, file: file_care(args), ..Target::new(path) };
+        let target = Target { size, file: file_lifecycle(args), ..Target::new(path) };
         let job = Job::new(number as u16, args.pace.iodepth, Workload::Generated(generator));
-        (target, Job { handling: handling(args), ..job })
+        (target, Job { options: options(args), ..job })
     };
     let (targets, jobs) = args.targets.iter().enumerate().map(target).unzip();
-    let phase = Phase { passes: args.pace.passes, conduct: conduct(args), ..Phase::of(jobs) };
+    let phase = Phase { passes: args.pace.passes, coordination: coordination(args), ..Phase::of(jobs) };
     let plan = assemble(args, policy(args, &generator)?, targets, phase);
     plan.validate().or_else(|InvalidPlan(why)| refuse(in_typed_words(&plan, &why)))?;
     Ok(plan)
@@ -103,7 +103,7 @@ fn check_sizes(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
         (args.typed.has("fill_random") && matches!(rw, RwArg::Read | RwArg::Randread), {
             format!("--fill-random has no effect with --rw {kind}, which writes nothing: leave it out")
         }),
-        (args.typed.has("fill_random") && args.handling.data.is_some(), {
+        (args.typed.has("fill_random") && args.options.data.is_some(), {
             "--fill-random has no effect with --data, which says what is written: leave one of them out"
                 .into()
         }),
@@ -187,7 +187,7 @@ fn generator(args: &RunArgs, rw: RwArg) -> Result<Generator, Failure> {
         pass_offset: args.steps.pass_offset,
         region: args.io.size,
         unit: args.steps.unit,
-        at_end: if args.handling.create { AtEnd::Extend } else { AtEnd::Wrap },
+        at_end: if args.options.create { AtEnd::Extend } else { AtEnd::Wrap },
         jobs: args.pace.numjobs,
         pace: pace(&args.pace, Process::Constant)?,
         ..Generator::new(Order::Sequential, DEFAULT_SIZE)

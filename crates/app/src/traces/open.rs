@@ -16,7 +16,7 @@ use iosonar_trace::kernel::ftrace::Ftrace;
 use iosonar_trace::kernel::{At, Counts, Events, Merged, Paired, Timing};
 use iosonar_trace::tables::Rows;
 use iosonar_trace::{
-    Entry, Format, FromFirst, InOrder, Joined, Lasting, Load, Next, Requests, SeekList, TraceError, Traced,
+    Entry, Format, FromFirst, InOrder, Joined, Load, Next, Requests, Salvage, SeekList, TraceError, Traced,
     decompress, explain, is_damage,
 };
 use std::fs::File;
@@ -289,11 +289,11 @@ fn requests(
         return Ok((paired, Some(chosen)));
     }
     let requests: Boxed = match &format {
-        Format::Load => Box::new(Lasting::new(Load::new(text), file)),
-        Format::Fio(_) => Box::new(Lasting::new(FioLog::new(text), file)),
-        Format::FioLatency => Box::new(Lasting::new(LatencyLog::new(text), file)),
-        Format::SeekList => Box::new(Lasting::new(SeekList::new(text, reading.block), file)),
-        Format::Table(table) => Box::new(Lasting::new(Rows::new(text, *table), file)),
+        Format::Load => Box::new(Salvage::new(Load::new(text), file)),
+        Format::Fio(_) => Box::new(Salvage::new(FioLog::new(text), file)),
+        Format::FioLatency => Box::new(Salvage::new(LatencyLog::new(text), file)),
+        Format::SeekList => Box::new(Salvage::new(SeekList::new(text, reading.block), file)),
+        Format::Table(table) => Box::new(Salvage::new(Rows::new(text, *table), file)),
         _ => unreachable!("events and records are read elsewhere"),
     };
     Ok((in_order(requests, format.is_dated(), reading), None))
@@ -306,9 +306,9 @@ fn in_order(requests: Boxed, is_dated: bool, reading: &Reading) -> Boxed {
 
 fn events(format: Format, text: Box<dyn BufRead + Send>, file: Option<String>) -> Box<dyn Events> {
     match format {
-        Format::Blkparse(form) => Box::new(Lasting::new(Blkparse::new(text, form), file)),
-        Format::Ftrace => Box::new(Lasting::new(Ftrace::new(text), file)),
-        _ => Box::new(Lasting::new(Blktrace::new(text), file)),
+        Format::Blkparse(form) => Box::new(Salvage::new(Blkparse::new(text, form), file)),
+        Format::Ftrace => Box::new(Salvage::new(Ftrace::new(text), file)),
+        _ => Box::new(Salvage::new(Blktrace::new(text), file)),
     }
 }
 
@@ -348,7 +348,7 @@ fn blktrace(
     let one = |text| events(Format::Blktrace, text, None);
     let at = chosen(reading, || paths.iter().map(|path| again(path).map(one)).collect())?;
     let texts = opened.into_iter().zip(names).filter_map(|(opened, name)| match opened {
-        Opened::Text(_, text) => Some(Lasting::new(Blktrace::new(text), name)),
+        Opened::Text(_, text) => Some(Salvage::new(Blktrace::new(text), name)),
         _ => None,
     });
     Ok(paired(Box::new(Merged::new(texts.collect::<Vec<_>>())), at, reading))

@@ -4,7 +4,7 @@ use crate::draft::{no_target, target_name};
 use crate::operands::shown;
 use crate::parse::UsageError;
 use crate::settings::{GlobalSettings, SeekOrder, Settings, TargetSettings, Typed};
-use iosonar_plan::{Amount, BetweenPasses, Checked, Conduct, Data};
+use iosonar_plan::{Amount, BetweenPasses, Checked, Coordination, Data};
 
 type Checks = Result<(), UsageError>;
 
@@ -198,12 +198,12 @@ fn coupling(targets: &[TargetSettings], global: &GlobalSettings, typed: &Typed) 
 }
 
 fn no_circle(global: &GlobalSettings, typed: &Typed) -> Checks {
-    let conduct = Conduct {
+    let coordination = Coordination {
         lockstep: global.lockstep.clone(),
         start: global.starttriggers.clone(),
-        ..Conduct::default()
+        ..Coordination::default()
     };
-    let mut waits: Vec<(u16, u16)> = conduct.waits().collect();
+    let mut waits: Vec<(u16, u16)> = coordination.waits().collect();
     loop {
         let before = waits.len();
         let followers: std::collections::BTreeSet<u16> = waits.iter().map(|(_, f)| *f).collect();

@@ -4,9 +4,9 @@ use crate::operands::shown;
 use crate::parse::UsageError;
 use crate::settings::{SeekOrder, Settings, TargetSettings, ThrottleSettings};
 use iosonar_plan::{
-    Access, AtEnd, ByteSize, Conduct, Data, Engine, Faults, FileCare, Fill, Generator, Handling, Job, Memory,
-    Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Pace, Pacing, Phase, PhaseEnd, Plan, Process, RunId,
-    Sharing, ShortPolicy, Space, Stop, Target, Workload,
+    Access, AtEnd, ByteSize, Coordination, Data, Engine, Faults, FileLifecycle, Fill, Generator, Job,
+    JobOptions, Memory, Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Pace, Pacing, Phase, PhaseEnd,
+    Plan, Process, RunId, Sharing, ShortPolicy, Space, Stop, Target, Workload,
 };
 
 /// The highest real-time priority.
@@ -26,7 +26,7 @@ impl Settings {
         let global = &self.global;
         let jobs = self.targets.iter().enumerate().map(|(number, target)| self.job(number as u16, target));
         let jobs = jobs.collect::<Result<_, UsageError>>()?;
-        let phase = Phase { passes: global.passes, conduct: self.conduct(), ..Phase::of(jobs) };
+        let phase = Phase { passes: global.passes, coordination: self.coordination(), ..Phase::of(jobs) };
         Ok(Plan {
             version: PLAN_VERSION,
             run_id,
@@ -75,9 +75,9 @@ impl Settings {
         Memory { buffers: ByteSize(buffers), ..least }
     }
 
-    fn conduct(&self) -> Conduct {
+    fn coordination(&self) -> Coordination {
         let global = &self.global;
-        Conduct {
+        Coordination {
             pass_delay: global.delay,
             free_passes: global.nobarrier,
             runtime: global.runtime,
@@ -92,7 +92,7 @@ impl Settings {
     fn target(&self, target: &TargetSettings) -> Target {
         let writes = target.writes();
         let preallocate = if writes { target.preallocate.saturating_mul(1024) } else { 0 };
-        let file = FileCare {
+        let file = FileLifecycle {
             create: writes && !target.devicefile,
             between_passes: target.between_passes,
             preallocate: ByteSize(preallocate),
@@ -104,7 +104,7 @@ impl Settings {
 
     fn job(&self, number: u16, target: &TargetSettings) -> Result<Job, UsageError> {
         let workload = Workload::Generated(self.generator(number.into(), target)?);
-        Ok(Job { handling: self.handling(number.into(), target)?, ..Job::new(number, 1, workload) })
+        Ok(Job { options: self.options(number.into(), target)?, ..Job::new(number, 1, workload) })
     }
 
     fn generator(&self, number: u64, target: &TargetSettings) -> Result<Generator, UsageError> {
@@ -160,8 +160,8 @@ impl Settings {
         options.into_iter().find(|option| self.typed.has(option)).unwrap_or("kbytes")
     }
 
-    fn handling(&self, number: u64, target: &TargetSettings) -> Result<Handling, UsageError> {
-        Ok(Handling {
+    fn options(&self, number: u64, target: &TargetSettings) -> Result<JobOptions, UsageError> {
+        Ok(JobOptions {
             access: Some(Access { buffered: !target.dio, sync: false }),
             data: Some(target.datapattern.clone().unwrap_or(Data::Byte(0))),
             verify: target.verify,

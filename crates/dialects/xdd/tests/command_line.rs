@@ -345,7 +345,7 @@ fn examples_of_the_manual_run_as_printed() {
                       -mbytes 2048 -lockstep 0 1 op 1 op 1 wait complete");
     assert_eq!((generator(&p, 0).writes(), generator(&p, 1).writes()), (true, false));
     assert_eq!(
-        (p.phases[0].conduct.lockstep[0].begins, p.phases[0].conduct.lockstep[0].ends),
+        (p.phases[0].coordination.lockstep[0].begins, p.phases[0].coordination.lockstep[0].ends),
         (Begins::Wait, Ends::Complete)
     );
 }
@@ -356,9 +356,9 @@ fn a_plan_is_for_blocking_threads_that_take_what_comes() {
     assert_eq!((plan.version, plan.run_id, plan.seed, plan.depth()), (PLAN_VERSION, 7, 1, 1));
     assert_eq!((plan.engine, plan.overlap.policy), (Engine::Threads, OverlapPolicy::Allow));
     assert_eq!((plan.faults.short, plan.memory), (ShortPolicy::Record, Memory::default()));
-    assert!(plan.access.buffered && !plan.destroy && plan.phases[0].conduct == Conduct::default());
-    let handling = &plan.phases[0].jobs[0].handling;
-    assert_eq!((&handling.data, handling.verify), (&Some(Data::Byte(0)), None));
+    assert!(plan.access.buffered && !plan.destroy && plan.phases[0].coordination == Coordination::default());
+    let options = &plan.phases[0].jobs[0].options;
+    assert_eq!((&options.data, options.verify), (&Some(Data::Byte(0)), None));
     assert_eq!((plan.targets[0].file.create, plan.targets[0].file.preallocate), (false, ByteSize(0)));
 }
 

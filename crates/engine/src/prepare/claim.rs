@@ -165,14 +165,14 @@ impl Looked {
     ) -> Result<Vec<u32>, PrepareError> {
         /// More passes than this may not find files that are there.
         const MOST: u32 = 10_000;
-        let care = &self.target.file;
-        if care.between_passes != BetweenPasses::NewFile {
+        let lifecycle = &self.target.file;
+        if lifecycle.between_passes != BetweenPasses::NewFile {
             return Ok(Vec::new());
         }
         let mut judged = Vec::new();
         let passes = plan.phases.iter().map(|phase| phase.passes).max().unwrap_or(1);
         for pass in 1..passes.min(MOST) {
-            let path = name_of_pass(&self.target.path, care, pass);
+            let path = name_of_pass(&self.target.path, lifecycle, pass);
             let Ok(found) = path.symlink_metadata() else { continue };
             if !found.is_file() {
                 return Err(PrepareError::NoFile(name(&path)));

@@ -3,7 +3,7 @@
 use super::inputs::{is_stdin, name};
 use super::look::Looked;
 use crate::error::PrepareError;
-use iosonar_load::{Generated, Known, Setting, Unfit};
+use iosonar_load::{Generated, Known, PatternError, Setting};
 use iosonar_plan::{
     AtEnd, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan, SECTOR, Space, Strong, Workload,
 };
@@ -92,7 +92,7 @@ fn reach(
     /// Beyond any file.
     const FAR: u64 = 1 << 62;
     // Where passes are added, nobody knows how far their offsets go.
-    let is_open = phase.conduct.runtime.is_some() && generator.pass_offset.0 > 0;
+    let is_open = phase.coordination.runtime.is_some() && generator.pass_offset.0 > 0;
     let end = workload.end(phase.passes).filter(|_| !is_open);
     let end = end.or(room).unwrap_or(FAR).min(FAR);
     // Never around the end of a device: what lies behind it is the kernel's to refuse.
@@ -174,7 +174,7 @@ impl Fitted {
         }
         match Generated::new(generator, &Setting::alone(size, 0), None) {
             Ok(_) => Ok(()),
-            Err(Unfit::Region { .. }) => too_small(generator.longest()),
+            Err(PatternError::Region { .. }) => too_small(generator.longest()),
             Err(why) => Err(PrepareError::Pattern { path: path(), why }),
         }
     }

@@ -3,7 +3,9 @@
 use super::NoticeSink;
 use crate::error::PrepareError;
 use iosonar_host::Root;
-use iosonar_load::{Facts, Known, Listed, LoadError, Notice, Opened, Recorded, Source, Text, Told, scan};
+use iosonar_load::{
+    Facts, Known, Listed, LoadError, Notice, Opened, ParseCounters, Recorded, Source, Text, scan,
+};
 use iosonar_os::bounded::{LIST_LIMIT, read_text};
 use iosonar_plan::{Extent, Generator, Job, Order, Plan, TraceReplay, Workload};
 use iosonar_trace::decompress;
@@ -128,7 +130,7 @@ fn read_list(generator: &Generator) -> Result<Option<Arc<[Listed]>>, PrepareErro
 pub(super) fn open_requests(
     load: &TraceReplay,
     notices: NoticeSink,
-    told: Arc<Told>,
+    told: Arc<ParseCounters>,
 ) -> Result<Box<dyn Source>, LoadError> {
     let input = open_load(&load.file).map_err(|error| LoadError::Open(error.to_string()))?;
     let path = load.file.clone();

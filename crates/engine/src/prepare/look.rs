@@ -92,9 +92,9 @@ impl Looked {
 
     /// What is done to it, where jobs write or only read: deleting is as bad as writing.
     pub(super) fn intent(&self, writes: bool) -> Intent {
-        let care = self.target.file;
+        let lifecycle = self.target.file;
         // Of a device nothing is deleted.
-        let removes = care.delete || care.between_passes == BetweenPasses::Recreate;
+        let removes = lifecycle.delete || lifecycle.between_passes == BetweenPasses::Recreate;
         let harms = writes || (removes && self.device().is_none());
         if harms { Intent::Write } else { Intent::ReadOnly }
     }

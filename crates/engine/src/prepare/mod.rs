@@ -21,7 +21,7 @@ use fit::{check_apart, fit};
 use inputs::{open_requests, read_all};
 use iosonar_host::guard::Permit;
 use iosonar_host::{Root, TargetFacts};
-use iosonar_load::{Facts, Generated, Known, LoadError, Notice, Setting, Source, Told};
+use iosonar_load::{Facts, Generated, Known, LoadError, Notice, ParseCounters, Setting, Source};
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, Plan};
 use look::look;
@@ -29,7 +29,7 @@ use memory::fit_memory;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Told of lines that are left out and of shifted times, with the path of the load.
+/// ParseCounters of lines that are left out and of shifted times, with the path of the load.
 pub type NoticeSink = Arc<dyn Fn(&Path, &Notice) + Send + Sync>;
 
 /// A plan that can be carried out, with its targets claimed.
@@ -54,7 +54,7 @@ pub(crate) struct Claimed {
 pub(crate) struct JobReady {
     pub(crate) fitted: Fitted,
     /// What reading its load tells during the run.
-    pub(crate) told: Arc<Told>,
+    pub(crate) told: Arc<ParseCounters>,
 }
 
 /// A target that is ready, and what is done on it.

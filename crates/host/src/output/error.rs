@@ -80,7 +80,7 @@ pub enum OutputError {
     },
     /// It is no file that can be written like others.
     #[error("{option}: {error}", option = name.option)]
-    Unfit {
+    PatternError {
         /// Option and path.
         name: OutputName,
         /// What it is.

@@ -518,12 +518,12 @@ fn a_pass_ends_by_time_too() {
 fn what_does_not_fit_is_refused() {
     let unfit = |p: &Generator, size| Generated::new(p, &Setting::alone(size, 1), None).unwrap_err();
     let p = pattern(Order::Random, Pace::Closed, 1);
-    assert_eq!(unfit(&p, 8192 + 4095), Unfit::Region { length: 4096 });
-    assert_eq!(unfit(&p, 100), Unfit::Region { length: 4096 });
+    assert_eq!(unfit(&p, 8192 + 4095), PatternError::Region { length: 4096 });
+    assert_eq!(unfit(&p, 100), PatternError::Region { length: 4096 });
     let p = Generator { block_size: range(512, 4096), ..p };
-    assert_eq!(unfit(&p, 8192 + 4095), Unfit::Region { length: 4096 });
+    assert_eq!(unfit(&p, 8192 + 4095), PatternError::Region { length: 4096 });
     let p = Generator { order: zones(&[(100, "1g")]), ..p };
-    assert_eq!(unfit(&p, 8192 + 4096), Unfit::Zones { zones: 1 << 30, region: 4096 });
+    assert_eq!(unfit(&p, 8192 + 4096), PatternError::Zones { zones: 1 << 30, region: 4096 });
 }
 
 /// Requests of 8 KiB in blocks of 1 KiB, at places that no target decides.

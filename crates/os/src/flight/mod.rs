@@ -1,6 +1,6 @@
 //! Requests on their way through the kernel: the bookkeeping that every asynchronous interface shares.
 //!
-//! A request owns a slot and its buffer from [`Flight::push`] to [`Flight::pop`], which gives it back exactly once. It
+//! A request owns a slot and its buffer from [`InFlight::push`] to [`InFlight::pop`], which gives it back exactly once. It
 //! may take several calls: the rest of a short transfer, or one that was interrupted, is asked for in the same slot.
 //! What is between here and the kernel is a [`Queue`]; the tests have a simulated one that completes out of order,
 //! late, short and with errors.
@@ -46,7 +46,7 @@ pub struct Call {
 
 /// A call came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
+pub struct Cqe {
     /// The slot that it was staged with.
     pub slot: u32,
     /// Bytes, or the negative errno.
@@ -82,7 +82,7 @@ pub unsafe trait Queue: Send {
     ///
     /// # Errors
     /// Only mistakes of ours.
-    fn look(&mut self, wait: Option<Duration>, arrived: &mut Vec<Arrival>) -> io::Result<()>;
+    fn look(&mut self, wait: Option<Duration>, arrived: &mut Vec<Cqe>) -> io::Result<()>;
 
     /// Asks the kernel to give up what it can. All of it arrives nevertheless.
     fn cancel(&mut self) {}
@@ -140,18 +140,18 @@ impl<T> Slot<T> {
     }
 
     /// A call came back. The request's own result, if it ends with it.
-    fn came(&mut self, result: i64) -> Option<i64> {
+    fn on_result(&mut self, result: i64) -> Option<i64> {
         if self.flushes && result >= 0 {
             self.flushes = false;
             return None;
         }
-        self.progress.came(result)
+        self.progress.on_result(result)
     }
 }
 
 /// The requests of one target that are under way.
 #[derive(Debug)]
-pub struct Flight<Q: Queue, T> {
+pub struct InFlight<Q: Queue, T> {
     queue: Q,
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
@@ -161,15 +161,15 @@ pub struct Flight<Q: Queue, T> {
     /// Calls that the kernel has taken and not given back.
     flying: usize,
     /// What came back last; the first `seen` have been dealt with.
-    arrived: Vec<Arrival>,
+    arrived: Vec<Cqe>,
     seen: usize,
 }
 
-impl<Q: Queue, T> Flight<Q, T> {
+impl<Q: Queue, T> InFlight<Q, T> {
     /// With room for `depth` requests.
-    pub fn new(queue: Q, depth: u32) -> Flight<Q, T> {
+    pub fn new(queue: Q, depth: u32) -> InFlight<Q, T> {
         let depth_usize = depth as usize;
-        Flight {
+        InFlight {
             queue,
             slots: (0..depth).map(|_| Slot::blank()).collect(),
             free: (0..depth).rev().collect(),
@@ -238,7 +238,7 @@ impl<Q: Queue, T> Flight<Q, T> {
                 direction: if place.flushes { Direction::Flush } else { request.direction },
                 offset: request.offset + done,
                 memory: request.buffer.pointer().wrapping_add(done as usize),
-                length: place.progress.asks() as u32,
+                length: place.progress.remaining() as u32,
                 durable: request.durable,
             };
             // SAFETY: the memory is the rest of the request's buffer, which its slot owns and nobody looks at until
@@ -251,7 +251,7 @@ impl<Q: Queue, T> Flight<Q, T> {
         }
     }
 
-    /// Looks what came back, waiting at most this long for something. Whether anything did; [`pop`](Flight::pop) then
+    /// Looks what came back, waiting at most this long for something. Whether anything did; [`pop`](InFlight::pop) then
     /// says what.
     ///
     /// # Panics
@@ -266,14 +266,14 @@ impl<Q: Queue, T> Flight<Q, T> {
         self.seen < self.arrived.len()
     }
 
-    /// A request that has ended, of those that the last [`look`](Flight::look) found. Those that go on wait to be
+    /// A request that has ended, of those that the last [`look`](InFlight::look) found. Those that go on wait to be
     /// handed over.
     pub fn pop(&mut self) -> Option<Done<T>> {
-        while let Some(&Arrival { slot, result }) = self.arrived.get(self.seen) {
+        while let Some(&Cqe { slot, result }) = self.arrived.get(self.seen) {
             self.seen += 1;
             self.flying -= 1;
             let place = &mut self.slots[slot as usize];
-            let Some(result) = place.came(result) else {
+            let Some(result) = place.on_result(result) else {
                 self.pending.push_back(slot);
                 continue;
             };
@@ -296,7 +296,7 @@ fn is_passing(error: &io::Error) -> bool {
 /// How long the end of a flight waits before it looks again.
 const LANDING: Duration = Duration::from_millis(100);
 
-impl<Q: Queue, T> Drop for Flight<Q, T> {
+impl<Q: Queue, T> Drop for InFlight<Q, T> {
     /// Waits for what the kernel has: it writes into the buffers. If it does not say any more what it has, the buffers
     /// are given up instead.
     fn drop(&mut self) {

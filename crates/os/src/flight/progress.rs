@@ -29,7 +29,7 @@ impl Progress {
     }
 
     /// How many bytes the next call asks for.
-    pub fn asks(&self) -> u64 {
+    pub fn remaining(&self) -> u64 {
         (self.length - self.done).min(CALL_MAX)
     }
 
@@ -42,7 +42,7 @@ impl Progress {
     ///
     /// An error ends it, whatever was done before, with one exception: direct I/O cannot ask for a rest that does not
     /// begin at a block, which is what the end of a file looks like.
-    pub fn came(&mut self, result: i64) -> Option<i64> {
+    pub fn on_result(&mut self, result: i64) -> Option<i64> {
         const EINTR: i64 = -(libc::EINTR as i64);
         const EAGAIN: i64 = -(libc::EAGAIN as i64);
         const EINVAL: i64 = -(libc::EINVAL as i64);
@@ -58,7 +58,7 @@ impl Progress {
     }
 
     fn advance(&mut self, bytes: u64) -> Option<i64> {
-        let asked = self.asks();
+        let asked = self.remaining();
         assert!(bytes <= asked, "a call transferred {bytes} bytes of {asked}");
         self.done += bytes;
         self.retries = 0;
@@ -74,7 +74,7 @@ mod tests {
 
     fn run(length: u64, completes: bool, results: &[i64]) -> (Option<i64>, bool) {
         let mut progress = Progress::new(length, completes);
-        let end = results.iter().find_map(|r| progress.came(*r));
+        let end = results.iter().find_map(|r| progress.on_result(*r));
         (end, progress.is_short())
     }
 

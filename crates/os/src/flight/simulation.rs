@@ -3,7 +3,7 @@
 //! Reads come from places with known bytes and writes carry bytes of their own, so that a buffer that is lost, mixed up
 //! or used too early shows in the data.
 
-use super::{Arrival, Call, Direction, Done, Flight, Queue, Request};
+use super::{Call, Cqe, Direction, Done, InFlight, Queue, Request};
 use crate::{Buffer, BufferPool};
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
@@ -137,12 +137,12 @@ unsafe impl Queue for Kernel {
         }
     }
 
-    fn look(&mut self, _: Option<Duration>, arrived: &mut Vec<Arrival>) -> io::Result<()> {
+    fn look(&mut self, _: Option<Duration>, arrived: &mut Vec<Cqe>) -> io::Result<()> {
         for _ in 0..self.below(self.taken.len() + 1) {
             let which = self.below(self.taken.len());
             let slot = *self.taken.keys().nth(which).unwrap();
             let call = self.taken.remove(&slot).unwrap();
-            arrived.push(Arrival { slot, result: self.carry_out(call) });
+            arrived.push(Cqe { slot, result: self.carry_out(call) });
             self.given_back.fetch_add(1, Relaxed);
         }
         Ok(())
@@ -160,7 +160,7 @@ struct Expected {
 }
 
 struct Model {
-    flight: Flight<Kernel, u64>,
+    flight: InFlight<Kernel, u64>,
     pool: BufferPool,
     clock: Arc<AtomicU64>,
     depth: usize,
@@ -175,7 +175,7 @@ impl Model {
         let kernel = Kernel::new(faults, seed);
         let clock = kernel.clock.clone();
         Model {
-            flight: Flight::new(kernel, depth),
+            flight: InFlight::new(kernel, depth),
             pool: BufferPool::new(BufferPool::needed(depth, CELL as u64), false).unwrap(),
             clock,
             depth: depth as usize,
@@ -325,7 +325,7 @@ proptest! {
 #[should_panic(expected = "no more requests are pushed than the depth allows")]
 fn more_than_the_depth_is_a_mistake() {
     let faults = Faults { short: 0, error: 0, interrupted: 0, reluctant: 0, room: 1, eager: false };
-    let mut flight = Flight::new(Kernel::new(faults, 1), 1);
+    let mut flight = InFlight::new(Kernel::new(faults, 1), 1);
     for tag in 0..2 {
         let buffer = Buffer::zeroed(1);
         let direction = Direction::Read;

@@ -3,7 +3,7 @@
 //! A ring is made by one thread, so that whatever is missing is known before a run begins, and used by another: it is
 //! enabled with its first use, and the kernel then takes calls from that thread alone.
 //!
-//! Non-goals: what a call is for, and what happens when it came back; see [`Flight`](crate::flight::Flight).
+//! Non-goals: what a call is for, and what happens when it came back; see [`InFlight`](crate::flight::InFlight).
 
 mod setup;
 mod unavailable;
@@ -12,7 +12,7 @@ pub use setup::{Mode, RingOptions};
 pub use unavailable::Unavailable;
 
 use crate::buffer::Region;
-use crate::flight::{Arrival, Call, Direction, Queue};
+use crate::flight::{Call, Cqe, Direction, Queue};
 use io_uring::types::{CancelBuilder, Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use std::fs::File;
@@ -209,7 +209,7 @@ unsafe impl Queue for Ring {
         Ok(taken)
     }
 
-    fn look(&mut self, wait: Option<Duration>, arrived: &mut Vec<Arrival>) -> io::Result<()> {
+    fn look(&mut self, wait: Option<Duration>, arrived: &mut Vec<Cqe>) -> io::Result<()> {
         let before = arrived.len();
         let asks = {
             let queue = self.ring.submission();
@@ -249,9 +249,8 @@ impl Drop for Ring {
 }
 
 impl Ring {
-    fn collect(&mut self, arrived: &mut Vec<Arrival>) {
+    fn collect(&mut self, arrived: &mut Vec<Cqe>) {
         let completed = self.ring.completion();
-        arrived
-            .extend(completed.map(|c| Arrival { slot: c.user_data() as u32, result: i64::from(c.result()) }));
+        arrived.extend(completed.map(|c| Cqe { slot: c.user_data() as u32, result: i64::from(c.result()) }));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::axes::{self, CountScale, words};
 use super::band::{self, Overlay, Panel};
-use super::flying::seen_bands;
+use super::in_flight::seen_bands;
 use super::{Chart, Draw, RunView, SIDE_LEFT, figures, page, plot_area, single};
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene};
 use crate::units;

@@ -10,7 +10,7 @@ mod delay_points;
 mod delay_setpoint;
 mod demand;
 mod figures;
-mod flying;
+mod in_flight;
 mod knee;
 mod latency_completed;
 mod latency_points;
@@ -72,8 +72,8 @@ static CHARTS: &[&Chart] = &[
     &delay_points::CHART,
     &bins::LATENCY,
     &bins::DELAY,
-    &flying::IN_FLIGHT,
-    &flying::WAITING,
+    &in_flight::IN_FLIGHT,
+    &in_flight::WAITING,
     &xy::LATENCY_IN_FLIGHT,
     &xy::DELAY_WAITING,
     &xy::LATENCY_DELAY,
@@ -189,7 +189,7 @@ impl Picture {
     /// Delay over due time.
     pub const DELAY: Picture = Picture(&delay_setpoint::CHART);
     /// Requests in flight over time.
-    pub const IN_FLIGHT: Picture = Picture(&flying::IN_FLIGHT);
+    pub const IN_FLIGHT: Picture = Picture(&in_flight::IN_FLIGHT);
 
     /// Every picture, in the order of the manual.
     pub fn all() -> impl Iterator<Item = Picture> {

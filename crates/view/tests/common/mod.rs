@@ -115,12 +115,12 @@ pub fn empty(targets: &[&str]) -> Run {
             recorder_stalls: Stalls::default(),
             push_back_stalls: Stalls::default(),
             buffer_stalls: Stalls::default(),
-            means: Means {
+            means: ResolvedSetup {
                 engine: "threads".into(),
                 buffer_bytes: 16 << 20,
                 spin: Nanos(100_000),
                 clock: ClockInfo { source: "tsc".into(), cost_ps: 8_300, error: Nanos(41) },
-                ..Means::default()
+                ..ResolvedSetup::default()
             },
             cpu: Default::default(),
             is_import: false,

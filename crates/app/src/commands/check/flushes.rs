@@ -38,7 +38,7 @@ impl FlushCounts {
 
 /// What the other side can tell of flushes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Told {
+enum Visibility {
     /// All: it is a load or a result.
     All,
     /// What reached the device: where it has no FUA, the kernel flushes after the write instead.
@@ -52,37 +52,37 @@ enum Told {
 pub struct Flushes {
     replay: FlushCounts,
     recording: FlushCounts,
-    told: Told,
+    visibility: Visibility,
 }
 
 impl Flushes {
     /// Of the replay at a path, and of what it is compared with.
     pub fn of(path: &Path, replay: FlushCounts, by_kernel: bool, recording: FlushCounts) -> Flushes {
-        let told = match by_kernel {
-            true if recording == FlushCounts::default() && is_written_through(path) => Told::Nothing,
-            true => Told::ByKernel,
-            false => Told::All,
+        let visibility = match by_kernel {
+            true if recording == FlushCounts::default() && is_written_through(path) => Visibility::Nothing,
+            true => Visibility::ByKernel,
+            false => Visibility::All,
         };
-        Flushes { replay, recording, told }
+        Flushes { replay, recording, visibility }
     }
 
     /// Flushes and FUA writes of the replay that the other side has nothing for.
     fn missing(&self) -> u64 {
         let (wanted, seen) = (self.replay, self.recording);
         let (flushes, fua) = (wanted.all().saturating_sub(seen.all()), wanted.fua.saturating_sub(seen.fua));
-        match self.told {
-            Told::All => flushes + fua,
-            Told::ByKernel => flushes + fua.saturating_sub(seen.all().saturating_sub(wanted.all())),
-            Told::Nothing => 0,
+        match self.visibility {
+            Visibility::All => flushes + fua,
+            Visibility::ByKernel => flushes + fua.saturating_sub(seen.all().saturating_sub(wanted.all())),
+            Visibility::Nothing => 0,
         }
     }
 
     /// Flushes and FUA writes that the replay should have issued. The kernel's own recording may have those of others.
     fn left_out(&self) -> u64 {
         let (wanted, seen) = (self.replay, self.recording);
-        match self.told {
-            Told::All => seen.all().saturating_sub(wanted.all()) + seen.fua.saturating_sub(wanted.fua),
-            Told::ByKernel | Told::Nothing => 0,
+        match self.visibility {
+            Visibility::All => seen.all().saturating_sub(wanted.all()) + seen.fua.saturating_sub(wanted.fua),
+            Visibility::ByKernel | Visibility::Nothing => 0,
         }
     }
 
@@ -93,7 +93,7 @@ impl Flushes {
 
     /// What the reader should know.
     pub fn note(&self) -> Option<String> {
-        (self.told == Told::Nothing && self.replay != FlushCounts::default()).then(|| {
+        (self.visibility == Visibility::Nothing && self.replay != FlushCounts::default()).then(|| {
             "the device has no volatile write cache (queue/write_cache: write through), so the kernel drops flushes and \
              FUA before it, and they are in no recording"
                 .into()
@@ -151,27 +151,27 @@ fn is_written_through(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn of(wanted: (u64, u64, u64), told: Told, seen: (u64, u64, u64)) -> (u64, u64) {
+    fn of(wanted: (u64, u64, u64), visibility: Visibility, seen: (u64, u64, u64)) -> (u64, u64) {
         let counts = |(flushes, fua, preflush)| FlushCounts { flushes, fua, preflush };
-        let flushes = Flushes { replay: counts(wanted), recording: counts(seen), told };
+        let flushes = Flushes { replay: counts(wanted), recording: counts(seen), visibility };
         (flushes.missing(), flushes.left_out())
     }
 
     #[test]
     fn the_kernel_may_flush_instead_of_fua() {
-        assert_eq!(of((2, 3, 3), Told::ByKernel, (5, 3, 0)), (0, 0));
-        assert_eq!(of((2, 3, 3), Told::ByKernel, (8, 0, 0)), (0, 0));
-        assert_eq!(of((2, 3, 3), Told::ByKernel, (7, 0, 0)), (1, 0));
-        assert_eq!(of((2, 3, 3), Told::ByKernel, (4, 3, 0)), (1, 0));
+        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (5, 3, 0)), (0, 0));
+        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (8, 0, 0)), (0, 0));
+        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (7, 0, 0)), (1, 0));
+        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (4, 3, 0)), (1, 0));
         // Flushes of others are nothing that this replay lacks.
-        assert_eq!(of((0, 0, 0), Told::ByKernel, (9, 2, 0)), (0, 0));
-        assert_eq!(of((2, 3, 3), Told::Nothing, (0, 0, 0)), (0, 0));
+        assert_eq!(of((0, 0, 0), Visibility::ByKernel, (9, 2, 0)), (0, 0));
+        assert_eq!(of((2, 3, 3), Visibility::Nothing, (0, 0, 0)), (0, 0));
     }
 
     #[test]
     fn a_load_asks_for_no_more_and_no_less() {
-        assert_eq!(of((2, 3, 3), Told::All, (2, 3, 3)), (0, 0));
-        assert_eq!(of((2, 3, 3), Told::All, (8, 0, 0)), (3, 3));
-        assert_eq!(of((0, 0, 0), Told::All, (2, 3, 3)), (0, 8));
+        assert_eq!(of((2, 3, 3), Visibility::All, (2, 3, 3)), (0, 0));
+        assert_eq!(of((2, 3, 3), Visibility::All, (8, 0, 0)), (3, 3));
+        assert_eq!(of((0, 0, 0), Visibility::All, (2, 3, 3)), (0, 8));
     }
 }

@@ -6,7 +6,7 @@ use crate::commands::means;
 use crate::commands::replay::new_run_id;
 use crate::exit::Failure;
 use crate::knee_args::KneeArgs;
-use crate::progress::{self, Wish};
+use crate::progress::{self, ProgressOptions};
 use crate::session::{conclude, perform};
 use crate::timings::Timings;
 use anyhow::anyhow;
@@ -94,7 +94,7 @@ pub fn carry_out(
     let is_timed = !matches!(plan.engine, Engine::Sim(_));
     let dir = out.path.join(name);
     let late_limit = Limits::default().bad_delay;
-    let wish = Wish { progress: &args.result.progress, live: false, late_limit };
+    let wish = ProgressOptions { progress: &args.result.progress, live: false, late_limit };
     let mut timings = Timings::new();
     let named = |_: &_| {
         out.create();

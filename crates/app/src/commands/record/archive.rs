@@ -257,7 +257,7 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
     let lost = facts.counts.as_ref().map_or(requests.events().lost(), |counts| counts.lost_events);
     let retried = requests.besides().into_iter().find(|(what, _)| what == RETRIED);
     remarks.extend(retried.map(|(what, count)| format!("{count} {what}")));
-    let told = Told { kinds, pairings, lost, facts };
+    let told = RecordingFacts { kinds, pairings, lost, facts };
     remarks.extend(told.remarks());
     let text =
         told.text() + &remarks.iter().map(|r| format!("  note               {r}\n")).collect::<String>();
@@ -265,14 +265,14 @@ fn make(dir: &Path, facts: &Facts, mut archive: NewArchive) -> Result<String, Fa
     Ok(text)
 }
 
-struct Told<'a> {
+struct RecordingFacts<'a> {
     kinds: [u64; Kind::ALL.len()],
     pairings: [u64; 5],
     lost: u64,
     facts: &'a Facts,
 }
 
-impl Told<'_> {
+impl RecordingFacts<'_> {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.lost > 0 {

@@ -22,48 +22,48 @@ pub type Check = fn(&Settings, &Plan) -> bool;
 
 /// Behind [`BASE`]: what is typed, and what must then hold. Each option stands in at least one line first.
 pub const GOOD: &[(&str, Check)] = &[
-    ("-align 512", |s, p| s.targets[2].align == 512 && p.phases[0].jobs[2].handling.align.0 == 512),
+    ("-align 512", |s, p| s.targets[2].align == 512 && p.phases[0].jobs[2].options.align.0 == 512),
     ("-blocksize 512", |_, p| generator(p, 0).unit() == 512 && generator(p, 0).longest() == 65536),
     ("-combined c", |s, _| s.global.combined.as_deref() == Some("c")),
     ("-createnewfiles -op write", |_, p| p.targets[0].file.between_passes == BetweenPasses::NewFile),
     ("-csvout c", |s, _| s.global.csvout.as_deref() == Some("c")),
-    ("-datapattern x", |_, p| p.phases[0].jobs[1].handling.data == Some(Data::Byte(b'x'))),
-    ("-datapattern hex fE", |_, p| p.phases[0].jobs[1].handling.data == Some(Data::Byte(0xfe))),
-    ("-datapattern random", |_, p| p.phases[0].jobs[1].handling.data == Some(Data::Random)),
+    ("-datapattern x", |_, p| p.phases[0].jobs[1].options.data == Some(Data::Byte(b'x'))),
+    ("-datapattern hex fE", |_, p| p.phases[0].jobs[1].options.data == Some(Data::Byte(0xfe))),
+    ("-datapattern random", |_, p| p.phases[0].jobs[1].options.data == Some(Data::Random)),
     ("-datapattern ascii HELLO", |_, p| {
-        p.phases[0].jobs[1].handling.data == Some(Data::Ascii("HELLO".into()))
+        p.phases[0].jobs[1].options.data == Some(Data::Ascii("HELLO".into()))
     }),
     ("-datapattern sequenced", |s, p| {
-        p.phases[0].jobs[1].handling.data == Some(Data::Sequenced) && s.global.notices.len() == 1
+        p.phases[0].jobs[1].options.data == Some(Data::Sequenced) && s.global.notices.len() == 1
     }),
-    ("-delay 1.5", |_, p| p.phases[0].conduct.pass_delay == Nanos(1_500_000_000)),
+    ("-delay 1.5", |_, p| p.phases[0].coordination.pass_delay == Nanos(1_500_000_000)),
     ("-deletefile", |s, p| s.targets[0].deletefile && p.targets[0].file.delete),
     ("-deskew", |s, _| s.global.deskew),
     ("-destroy", |s, p| s.global.destroy && p.destroy),
     ("-devicefile -op write", |_, p| !p.targets[0].file.create),
-    ("-dio", |_, p| p.phases[0].jobs[0].handling.access == Some(Access { buffered: false, sync: false })),
+    ("-dio", |_, p| p.phases[0].jobs[0].options.access == Some(Access { buffered: false, sync: false })),
     ("-errout e", |s, _| s.global.errout.as_deref() == Some("e")),
     ("-heartbeat 2", |s, _| s.global.heartbeat == Some(Nanos::from_secs(2))),
     ("-id a", |s, _| s.global.id == "a "),
     ("-kbytes 7", |s, _| s.targets[0].kbytes == Some(7)),
     ("-lockstep 0 1 op 2 mbytes 3 run stop", |_, p| {
         let (every, task) = (Amount::Ops(2), Amount::Bytes(ByteSize(3 << 20)));
-        p.phases[0].conduct.lockstep
+        p.phases[0].coordination.lockstep
             == [Lockstep { master: 0, slave: 1, every, task, begins: Begins::Run, ends: Ends::Stop }]
     }),
     ("-lockstep 0 1 percent 2.5 time 0.5 wait complete -lockstep 1 2 kbytes 4 op 1 wait stop", |_, p| {
-        let l = &p.phases[0].conduct.lockstep;
+        let l = &p.phases[0].coordination.lockstep;
         l[0].every == Amount::Percent("2.5".parse().unwrap())
             && l[0].task == Amount::Time(Nanos(500_000_000))
             && (l[0].begins, l[0].ends) == (Begins::Wait, Ends::Complete)
             && l[1].every == Amount::Bytes(ByteSize(4096))
     }),
     ("-maxall", |s, p| s.global.maxpri && s.global.processlock && p.pacing.realtime == Some(99)),
-    ("-maxerrors 3", |_, p| p.phases[0].jobs[1].handling.max_errors == Some(3)),
+    ("-maxerrors 3", |_, p| p.phases[0].jobs[1].options.max_errors == Some(3)),
     ("-maxpri", |s, p| s.global.maxpri && !s.global.processlock && p.pacing.realtime == Some(99)),
     ("-mbytes 7", |s, _| s.targets[0].mbytes == Some(7)),
     ("-minall", |s, _| s.global.nomemlock && s.global.noproclock),
-    ("-nobarrier", |_, p| p.phases[0].conduct.free_passes),
+    ("-nobarrier", |_, p| p.phases[0].coordination.free_passes),
     ("-nomemlock", |s, _| s.global.nomemlock && !s.global.noproclock),
     ("-noproclock", |s, _| s.global.noproclock && !s.global.nomemlock),
     ("-numreqs 3", |_, p| generator(p, 2).stop.requests == Some(3)),
@@ -75,7 +75,7 @@ pub const GOOD: &[(&str, Check)] = &[
     ("-preallocate 1000 -op write", |_, p| p.targets[0].file.preallocate.0 == 1_024_000),
     ("-processlock", |s, _| s.global.processlock),
     ("-processor 3 1", |_, p| {
-        p.phases[0].jobs[1].handling.cpu == Some(3) && p.phases[0].jobs[0].handling.cpu.is_none()
+        p.phases[0].jobs[1].options.cpu == Some(3) && p.phases[0].jobs[0].options.cpu.is_none()
     }),
     ("-qthreadinfo", |s, _| s.global.qthreadinfo),
     ("-queuedepth 4", |s, p| s.targets[0].queuedepth == 4 && generator(p, 0).jobs == 4 && p.depth() == 1),
@@ -90,9 +90,9 @@ pub const GOOD: &[(&str, Check)] = &[
     ("-reqsize 8", |_, p| generator(p, 0).longest() == 8192),
     ("-roundrobin 2", |s, p| {
         s.global.roundrobin == Some(2)
-            && (0..3).all(|t| p.phases[0].jobs[t].handling.cpu == Some(t as u32 % 2))
+            && (0..3).all(|t| p.phases[0].jobs[t].options.cpu == Some(t as u32 % 2))
     }),
-    ("-runtime 2.5", |_, p| p.phases[0].conduct.runtime == Some(Nanos(2_500_000_000))),
+    ("-runtime 2.5", |_, p| p.phases[0].coordination.runtime == Some(Nanos(2_500_000_000))),
     ("-rwratio 30.2", |_, p| generator(p, 0).read_percent == "30.2".parse().unwrap()),
     ("-seek random -seek range 4096 -seek seed 5", |_, p| {
         let s = generator(p, 0);
@@ -112,18 +112,18 @@ pub const GOOD: &[(&str, Check)] = &[
     ("-sharedmemory", |s, _| s.targets[0].sharedmemory),
     ("-show-plan", |s, _| s.global.show_plan),
     ("-singleproc 2", |s, p| {
-        s.global.singleproc == Some(2) && p.jobs().all(|(_, job)| job.handling.cpu == Some(2))
+        s.global.singleproc == Some(2) && p.jobs().all(|(_, job)| job.options.cpu == Some(2))
     }),
-    ("-startdelay 0.5", |_, p| p.phases[0].jobs[2].handling.start_delay == Nanos(500_000_000)),
+    ("-startdelay 0.5", |_, p| p.phases[0].jobs[2].options.start_delay == Nanos(500_000_000)),
     ("-startoffset 100", |_, p| generator(p, 0).offset.0 == 102_400),
     ("-starttrigger 0 1 op 20", |_, p| {
-        p.phases[0].conduct.start == [Trigger { leader: 0, follower: 1, when: Amount::Ops(20) }]
+        p.phases[0].coordination.start == [Trigger { leader: 0, follower: 1, when: Amount::Ops(20) }]
     }),
     ("-stoptrigger 2 1 time 1.5", |_, p| {
-        p.phases[0].conduct.stop
+        p.phases[0].coordination.stop
             == [Trigger { leader: 2, follower: 1, when: Amount::Time(Nanos(1_500_000_000)) }]
     }),
-    ("-syncio 5", |_, p| p.phases[0].conduct.meet_every == Some(5)),
+    ("-syncio 5", |_, p| p.phases[0].coordination.meet_every == Some(5)),
     ("-syncwrite", |_, p| p.targets[0].file.sync_each_pass),
     ("-target I", |_, p| p.targets.len() == 4 && p.targets[3].path.as_os_str() == "I"),
     ("-targetdir d", |_, p| p.targets[0].path.as_os_str() == "dF"),
@@ -135,7 +135,7 @@ pub const GOOD: &[(&str, Check)] = &[
     ("-targets I", |_, p| p.targets.len() == 4),
     ("-targetstartdelay 1.2 -startdelay 1", |_, p| {
         (0..3u64).all(|t| {
-            p.phases[0].jobs[t as usize].handling.start_delay == Nanos(1_000_000_000 + t * 1_200_000_000)
+            p.phases[0].jobs[t as usize].options.start_delay == Nanos(1_000_000_000 + t * 1_200_000_000)
         })
     }),
     ("-throttle ops 7.8", |_, p| {
@@ -167,16 +167,16 @@ pub const GOOD: &[(&str, Check)] = &[
     ("-ts output p", |s, _| s.targets[0].timestamps.on && s.global.notices.len() == 1),
     ("-verbose", |s, _| s.global.verbose && !s.global.reallyverbose),
     ("-verify location", |_, p| {
-        p.phases[0].jobs[0].handling.verify == Some(Verify { what: Checked::Location, immediate: false })
+        p.phases[0].jobs[0].options.verify == Some(Verify { what: Checked::Location, immediate: false })
     }),
     ("-verify contents -datapattern x", |s, p| {
-        p.phases[0].jobs[0].handling.verify == Some(Verify { what: Checked::Contents, immediate: false })
+        p.phases[0].jobs[0].options.verify == Some(Verify { what: Checked::Contents, immediate: false })
             && s.global.notices.is_empty()
     }),
     ("-verify compare -datapattern sequenced", |s, p| {
-        p.phases[0].jobs[0].handling.verify.unwrap().what == Checked::Contents && s.global.notices.is_empty()
+        p.phases[0].jobs[0].options.verify.unwrap().what == Checked::Contents && s.global.notices.is_empty()
     }),
     ("-verify immediate -op write", |_, p| {
-        p.phases[0].jobs[0].handling.verify == Some(Verify { what: Checked::Contents, immediate: true })
+        p.phases[0].jobs[0].options.verify == Some(Verify { what: Checked::Contents, immediate: true })
     }),
 ];

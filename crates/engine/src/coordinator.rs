@@ -6,7 +6,7 @@
 //! ends the wait with its reason.
 
 use iosonar_plan::{
-    Amount, Begins, Conduct, Decimal, Ends, Generator, Lockstep, Nanos, Phase, Trigger, Workload,
+    Amount, Begins, Coordination, Decimal, Ends, Generator, Lockstep, Nanos, Phase, Trigger, Workload,
 };
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -31,8 +31,8 @@ pub(crate) enum Permit {
 
 /// What all loops of a run know of each other.
 #[derive(Debug)]
-pub(crate) struct Conductor {
-    conduct: Conduct,
+pub(crate) struct Coordinator {
+    coordination: Coordination,
     /// Requests of a pass of each job, where they are counted.
     counts: Vec<Option<u64>>,
     /// Whether clocks go by themselves; otherwise each job has one of its own.
@@ -43,17 +43,17 @@ pub(crate) struct Conductor {
 
 #[derive(Debug)]
 struct State {
-    courses: Vec<Course>,
+    progress: Vec<PassProgress>,
     /// Passes that each job has ended, where others look at it: they may be behind, if passes are free.
-    ended: Vec<Vec<Course>>,
+    ended: Vec<Vec<PassProgress>>,
     /// For each lockstep.
     tasks: Vec<Tasks>,
-    meeting: Meeting,
+    meeting: Barrier,
 }
 
 /// How far a job has come.
 #[derive(Debug, Clone, Copy, Default)]
-struct Course {
+struct PassProgress {
     /// 0: none has begun yet; otherwise the number of the pass, from 1.
     pass: u32,
     start: Nanos,
@@ -69,21 +69,21 @@ struct Course {
 
 impl State {
     /// How far a job has come in pass `pass`, from 1; none: it has not begun it.
-    fn course(&self, job: u16, pass: u32) -> Option<Course> {
-        let course = self.courses[usize::from(job)];
-        if course.pass == pass {
-            return Some(course);
+    fn progress(&self, job: u16, pass: u32) -> Option<PassProgress> {
+        let progress = self.progress[usize::from(job)];
+        if progress.pass == pass {
+            return Some(progress);
         }
         let ended = self.ended[usize::from(job)].get(pass as usize - 1)?;
-        (course.pass > pass).then_some(Course { active: 0, ..*ended })
+        (progress.pass > pass).then_some(PassProgress { active: 0, ..*ended })
     }
 
     /// Whether a job has ended pass `pass`, or will never begin it.
     fn has_ended(&self, job: u16, pass: u32) -> bool {
-        let course = self.courses[usize::from(job)];
-        course.pass > pass
-            || (course.pass == pass && course.active == 0)
-            || (course.pass < pass && course.jobs == 0)
+        let progress = self.progress[usize::from(job)];
+        progress.pass > pass
+            || (progress.pass == pass && progress.active == 0)
+            || (progress.pass < pass && progress.jobs == 0)
     }
 }
 
@@ -98,7 +98,7 @@ struct Tasks {
 
 /// Loops that meet every so many requests.
 #[derive(Debug, Default)]
-struct Meeting {
+struct Barrier {
     members: u32,
     arrived: u32,
     /// Members that wait for something else: nobody waits for them.
@@ -136,20 +136,20 @@ enum Wait {
     Never(String),
 }
 
-impl Conductor {
+impl Coordinator {
     /// For a phase whose jobs wait for each other.
-    pub(crate) fn new(phase: &Phase, is_timed: bool) -> Conductor {
+    pub(crate) fn new(phase: &Phase, is_timed: bool) -> Coordinator {
         let loops: Vec<u32> = phase.jobs.iter().map(|job| job.workload.jobs()).collect();
         let count = |workload: &Workload| workload.generator().and_then(Generator::count);
-        let course = |loops: &u32| Course { jobs: *loops, ..Course::default() };
+        let progress = |loops: &u32| PassProgress { jobs: *loops, ..PassProgress::default() };
         let state = State {
-            courses: loops.iter().map(course).collect(),
+            progress: loops.iter().map(progress).collect(),
             ended: vec![Vec::new(); loops.len()],
-            tasks: vec![Tasks::default(); phase.conduct.lockstep.len()],
-            meeting: Meeting { members: loops.iter().sum(), ..Meeting::default() },
+            tasks: vec![Tasks::default(); phase.coordination.lockstep.len()],
+            meeting: Barrier { members: loops.iter().sum(), ..Barrier::default() },
         };
-        Conductor {
-            conduct: phase.conduct.clone(),
+        Coordinator {
+            coordination: phase.coordination.clone(),
             counts: phase.jobs.iter().map(|job| count(&job.workload)).collect(),
             is_timed,
             state: Mutex::new(state),
@@ -159,8 +159,8 @@ impl Conductor {
 
     /// Whether another job looks at how far this one has come.
     fn is_looked_at(&self, job: u16) -> bool {
-        let stops = self.conduct.stop.iter().map(|t| (t.leader, t.follower));
-        self.conduct.waits().chain(stops).any(|(leader, _)| leader == job)
+        let stops = self.coordination.stop.iter().map(|t| (t.leader, t.follower));
+        self.coordination.waits().chain(stops).any(|(leader, _)| leader == job)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -168,22 +168,28 @@ impl Conductor {
     }
 
     /// The place of a loop of `job`, from the begin of the run on.
-    pub(crate) fn seat(&self, job: u16) -> Seat<'_> {
-        Seat { conductor: self, job, is_member: true, last: Nanos(0) }
+    pub(crate) fn participant(&self, job: u16) -> Participant<'_> {
+        Participant { coordinator: self, job, is_member: true, last: Nanos(0) }
     }
 
     /// A loop begins pass `pass`, which starts at `start`.
     fn begin(&self, job: u16, pass: u32, start: Nanos) {
         let mut state = self.lock();
-        let course = state.courses[usize::from(job)];
-        if course.pass <= pass {
-            if course.pass > 0 && self.is_looked_at(job) {
-                state.ended[usize::from(job)].push(course);
+        let progress = state.progress[usize::from(job)];
+        if progress.pass <= pass {
+            if progress.pass > 0 && self.is_looked_at(job) {
+                state.ended[usize::from(job)].push(progress);
             }
-            let jobs = course.jobs;
-            state.courses[usize::from(job)] =
-                Course { pass: pass + 1, start, last: start, active: jobs, jobs, ..Course::default() };
-            for (tasks, lockstep) in state.tasks.iter_mut().zip(&self.conduct.lockstep) {
+            let jobs = progress.jobs;
+            state.progress[usize::from(job)] = PassProgress {
+                pass: pass + 1,
+                start,
+                last: start,
+                active: jobs,
+                jobs,
+                ..PassProgress::default()
+            };
+            for (tasks, lockstep) in state.tasks.iter_mut().zip(&self.coordination.lockstep) {
                 if lockstep.slave == job {
                     *tasks = Tasks::default();
                 }
@@ -195,19 +201,19 @@ impl Conductor {
     /// A request completed, with so many bytes.
     fn completed(&self, job: u16, bytes: u64, now: Nanos) {
         let mut state = self.lock();
-        let course = &mut state.courses[usize::from(job)];
-        course.ops += 1;
-        course.bytes += bytes;
-        course.last = course.last.max(now);
+        let progress = &mut state.progress[usize::from(job)];
+        progress.ops += 1;
+        progress.bytes += bytes;
+        progress.last = progress.last.max(now);
         self.changed.notify_all();
     }
 
     /// A loop has ended its pass.
     fn end(&self, job: u16, now: Nanos) {
         let mut state = self.lock();
-        let course = &mut state.courses[usize::from(job)];
-        course.active = course.active.saturating_sub(1);
-        course.last = course.last.max(now);
+        let progress = &mut state.progress[usize::from(job)];
+        progress.active = progress.active.saturating_sub(1);
+        progress.last = progress.last.max(now);
         state.meeting.members -= 1;
         state.meeting.open_if_complete();
         self.changed.notify_all();
@@ -216,8 +222,8 @@ impl Conductor {
     /// A loop begins no more passes.
     fn leave(&self, job: u16) {
         let mut state = self.lock();
-        let course = &mut state.courses[usize::from(job)];
-        course.jobs = course.jobs.saturating_sub(1);
+        let progress = &mut state.progress[usize::from(job)];
+        progress.jobs = progress.jobs.saturating_sub(1);
         self.changed.notify_all();
     }
 
@@ -230,7 +236,7 @@ impl Conductor {
     ) -> Permit {
         let mut state = self.lock();
         let mut latest = Nanos(0);
-        if self.conduct.meet_every.is_some_and(|every| asker.next.index.is_multiple_of(every)) {
+        if self.coordination.meet_every.is_some_and(|every| asker.next.index.is_multiple_of(every)) {
             match self.meet(state, now(), || is_stopped(now())) {
                 Some((met, at)) => (state, latest) = (met, at),
                 None => return Permit::Stopped,
@@ -292,21 +298,22 @@ impl Conductor {
     /// What keeps a loop from its next request, if anything.
     fn look(&self, state: &mut State, asker: Asker, now: Nanos) -> Wait {
         let mut latest = Nanos(0);
-        for trigger in self.conduct.stop.iter().filter(|t| t.follower == asker.job) {
+        for trigger in self.coordination.stop.iter().filter(|t| t.follower == asker.job) {
             if self.reached(state, trigger, asker.next.pass, now) == Some(true) {
                 return Wait::End;
             }
         }
-        for trigger in self.conduct.start.iter().filter(|t| t.follower == asker.job && asker.next.index == 0)
+        for trigger in
+            self.coordination.start.iter().filter(|t| t.follower == asker.job && asker.next.index == 0)
         {
-            let leader = state.course(trigger.leader, asker.next.pass + 1).unwrap_or_default();
+            let leader = state.progress(trigger.leader, asker.next.pass + 1).unwrap_or_default();
             match self.reached(state, trigger, asker.next.pass, now) {
                 Some(true) => latest = latest.max(leader.last),
                 Some(false) => return Wait::Never(never(trigger)),
                 None => return Wait::Until(self.wake(&leader, trigger.when, 1)),
             }
         }
-        for (number, lockstep) in self.conduct.lockstep.iter().enumerate() {
+        for (number, lockstep) in self.coordination.lockstep.iter().enumerate() {
             if lockstep.slave == asker.job {
                 match self.step(state, number, lockstep, asker, now) {
                     Wait::No(at) => latest = latest.max(at),
@@ -319,7 +326,7 @@ impl Conductor {
 
     /// Whether a leader has come so far in a pass; `Some(false)`: it never will, because it has ended it.
     fn reached(&self, state: &State, trigger: &Trigger, pass: u32, now: Nanos) -> Option<bool> {
-        let leader = state.course(trigger.leader, pass + 1);
+        let leader = state.progress(trigger.leader, pass + 1);
         if leader.is_some_and(|leader| self.times(&leader, trigger.leader, trigger.when, now) > 0) {
             return Some(true);
         }
@@ -327,29 +334,29 @@ impl Conductor {
     }
 
     /// How many times a job has come that far in its pass.
-    fn times(&self, course: &Course, job: u16, amount: Amount, now: Nanos) -> u64 {
+    fn times(&self, progress: &PassProgress, job: u16, amount: Amount, now: Nanos) -> u64 {
         match amount {
-            Amount::Ops(n) => course.ops / n.max(1),
-            Amount::Bytes(n) => course.bytes / n.0.max(1),
+            Amount::Ops(n) => progress.ops / n.max(1),
+            Amount::Bytes(n) => progress.bytes / n.0.max(1),
             Amount::Percent(p) => {
                 let count = self.counts[usize::from(job)].unwrap_or(u64::MAX);
                 let hundred = u128::from(Decimal::whole(100).parts());
                 let one = u128::from(p.parts()) * u128::from(count);
-                u64::try_from(u128::from(course.ops) * hundred / one.max(1)).unwrap_or(u64::MAX)
+                u64::try_from(u128::from(progress.ops) * hundred / one.max(1)).unwrap_or(u64::MAX)
             }
             Amount::Time(t) => {
-                let goes_on = self.is_timed && course.active > 0;
-                let end = if goes_on { now.max(course.last) } else { course.last };
-                end.saturating_sub(course.start).0 / t.0.max(1)
+                let goes_on = self.is_timed && progress.active > 0;
+                let end = if goes_on { now.max(progress.last) } else { progress.last };
+                end.saturating_sub(progress.start).0 / t.0.max(1)
             }
         }
     }
 
     /// When a job comes that far for the `nth` time, if time alone brings it there.
-    fn wake(&self, course: &Course, amount: Amount, nth: u64) -> Nanos {
+    fn wake(&self, progress: &PassProgress, amount: Amount, nth: u64) -> Nanos {
         match amount {
-            Amount::Time(t) if self.is_timed && course.pass > 0 => {
-                course.start.saturating_add(Nanos(t.0.saturating_mul(nth)))
+            Amount::Time(t) if self.is_timed && progress.pass > 0 => {
+                progress.start.saturating_add(Nanos(t.0.saturating_mul(nth)))
             }
             _ => Nanos(u64::MAX),
         }
@@ -358,9 +365,9 @@ impl Conductor {
     /// What keeps a slave from its next request.
     fn step(&self, state: &mut State, number: usize, l: &Lockstep, asker: Asker, now: Nanos) -> Wait {
         let has_ended = state.has_ended(l.master, asker.next.pass + 1);
-        let course = state.course(l.master, asker.next.pass + 1);
-        let intervals = course.map_or(0, |course| self.times(&course, l.master, l.every, now));
-        let master = course.unwrap_or_default();
+        let progress = state.progress(l.master, asker.next.pass + 1);
+        let intervals = progress.map_or(0, |progress| self.times(&progress, l.master, l.every, now));
+        let master = progress.unwrap_or_default();
         let allowed = intervals + u64::from(l.begins == Begins::Run);
         let at = if intervals > 0 { master.last } else { Nanos(0) };
         let tasks = &mut state.tasks[number];
@@ -392,18 +399,18 @@ impl Conductor {
 
 /// The place of a loop among those that wait for each other. Nobody waits for it any more when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Seat<'a> {
-    conductor: &'a Conductor,
+pub(crate) struct Participant<'a> {
+    coordinator: &'a Coordinator,
     job: u16,
     /// It counts at meetings.
     is_member: bool,
     last: Nanos,
 }
 
-impl Seat<'_> {
+impl Participant<'_> {
     /// The loop begins pass `pass`, which starts at `start`.
     pub(crate) fn begin(&self, pass: u32, start: Nanos) {
-        self.conductor.begin(self.job, pass, start);
+        self.coordinator.begin(self.job, pass, start);
     }
 
     /// Waits until the loop may issue its next request. `now` tells the time, `is_stopped` whether the run is.
@@ -413,37 +420,37 @@ impl Seat<'_> {
         now: impl FnMut() -> Nanos,
         is_stopped: impl Fn(Nanos) -> bool,
     ) -> Permit {
-        self.conductor.await_turn(Asker { job: self.job, next }, now, is_stopped)
+        self.coordinator.await_turn(Asker { job: self.job, next }, now, is_stopped)
     }
 
     /// A request completed, with so many bytes.
     pub(crate) fn completed(&self, bytes: u64, now: Nanos) {
-        self.conductor.completed(self.job, bytes, now);
+        self.coordinator.completed(self.job, bytes, now);
     }
 
     /// The loop is about to begin another pass, which all others have ended: it counts at meetings from now on.
     pub(crate) fn rejoin(&mut self) {
         self.is_member = true;
-        self.conductor.lock().meeting.members += 1;
+        self.coordinator.lock().meeting.members += 1;
     }
 
     /// The loop has ended its pass.
     pub(crate) fn end(&mut self, now: Nanos) {
         if std::mem::take(&mut self.is_member) {
             self.last = now;
-            self.conductor.end(self.job, now);
+            self.coordinator.end(self.job, now);
         }
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for Participant<'_> {
     fn drop(&mut self) {
         self.end(self.last);
-        self.conductor.leave(self.job);
+        self.coordinator.leave(self.job);
     }
 }
 
-impl Meeting {
+impl Barrier {
     fn open_if_complete(&mut self) {
         if self.arrived > 0 && self.arrived >= self.members.saturating_sub(self.elsewhere) {
             (self.arrived, self.round, self.opened_at) = (0, self.round + 1, self.latest);

@@ -6,9 +6,9 @@ mod common;
 use common::{Dice, Ran, run};
 use iosonar_archive::Record;
 use iosonar_plan::{
-    Access, Amount, AtEnd, Begins, ByteSize, Conduct, Decimal, Ends, Engine, Fill, Generator, Job, Lockstep,
-    Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Phase, Plan, Sharing, SimModel, Stop, Target,
-    Trigger, Workload,
+    Access, Amount, AtEnd, Begins, ByteSize, Coordination, Decimal, Ends, Engine, Fill, Generator, Job,
+    Lockstep, Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Phase, Plan, Sharing, SimModel, Stop,
+    Target, Trigger, Workload,
 };
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -33,7 +33,7 @@ fn target(number: u64, requests: u64, jobs: u32) -> (Target, Workload) {
     (Target { size: Some(ByteSize(1 << 30)), ..Target::new(format!("dev{number}")) }, workload)
 }
 
-fn plan(targets: Vec<(Target, Workload)>, conduct: Conduct, passes: u32, seed: u64) -> Plan {
+fn plan(targets: Vec<(Target, Workload)>, coordination: Coordination, passes: u32, seed: u64) -> Plan {
     let mut dice = Dice(seed ^ 0xabc);
     let model = SimModel {
         service: Nanos(1_000 + dice.below(100_000)),
@@ -42,7 +42,7 @@ fn plan(targets: Vec<(Target, Workload)>, conduct: Conduct, passes: u32, seed: u
     };
     let (targets, workloads): (_, Vec<_>) = targets.into_iter().unzip();
     let jobs = workloads.into_iter().enumerate().map(|(i, workload)| Job::new(i as u16, 1, workload));
-    let phase = Phase { passes, conduct, ..Phase::of(jobs.collect()) };
+    let phase = Phase { passes, coordination, ..Phase::of(jobs.collect()) };
     Plan {
         version: PLAN_VERSION,
         run_id: 1,
@@ -132,8 +132,8 @@ fn a_slave_keeps_behind_its_master() {
         };
         let jobs = [1 + dice.below(3) as u32, 1 + dice.below(3) as u32];
         let targets = vec![target(0, masters, jobs[0]), target(1, slaves, jobs[1])];
-        let conduct = Conduct { lockstep: vec![lockstep], ..Conduct::default() };
-        let ran = carry_out(dir, &plan(targets, conduct, passes, seed));
+        let coordination = Coordination { lockstep: vec![lockstep], ..Coordination::default() };
+        let ran = carry_out(dir, &plan(targets, coordination, passes, seed));
         let extra = u64::from(begins == Begins::Run);
         for pass in 0..passes {
             let (master_ends, slave) = (ran.ends(0, pass), ran.of(1, pass));
@@ -165,16 +165,16 @@ fn chains_triggers_and_meetings_end() {
             2 => Amount::Bytes(ByteSize(1 + dice.below(20 * SIZE))),
             _ => Amount::Time(Nanos(1 + dice.below(2_000_000))),
         };
-        let mut conduct = Conduct {
+        let mut coordination = Coordination {
             meet_every: dice.one_in(2).then(|| 1 + dice.below(5)),
             pass_delay: Nanos(dice.below(2) * 1_000_000),
-            ..Conduct::default()
+            ..Coordination::default()
         };
         // Whoever waits, waits for a target with a lower number: no circles.
         for follower in 1..count as u16 {
             let leader = dice.below(follower.into()) as u16;
             match dice.below(4) {
-                0 => conduct.lockstep.push(Lockstep {
+                0 => coordination.lockstep.push(Lockstep {
                     master: leader,
                     slave: follower,
                     every: amount(&mut dice),
@@ -183,15 +183,15 @@ fn chains_triggers_and_meetings_end() {
                     begins: if dice.one_in(2) { Begins::Run } else { Begins::Wait },
                     ends: if dice.one_in(2) { Ends::Stop } else { Ends::Complete },
                 }),
-                1 => conduct.start.push(Trigger { leader, follower, when: amount(&mut dice) }),
-                2 => conduct.stop.push(Trigger { leader, follower, when: amount(&mut dice) }),
+                1 => coordination.start.push(Trigger { leader, follower, when: amount(&mut dice) }),
+                2 => coordination.stop.push(Trigger { leader, follower, when: amount(&mut dice) }),
                 _ => {}
             }
         }
         let passes = 1 + dice.below(3) as u32;
-        let plan = plan(targets, conduct, passes, seed);
+        let plan = plan(targets, coordination, passes, seed);
         let ran = carry_out(dir, &plan);
-        for trigger in &plan.phases[0].conduct.start {
+        for trigger in &plan.phases[0].coordination.start {
             let Amount::Ops(n) = trigger.when else { continue };
             let ends = ran.ends(trigger.leader, 0);
             let first = ran.of(trigger.follower, 0).first().map(|r| r.submitted.unwrap());
@@ -205,12 +205,12 @@ fn chains_triggers_and_meetings_end() {
             }
         }
         let is_free = |number: u16| {
-            plan.phases[0].conduct.lockstep.iter().all(|l| l.slave != number)
+            plan.phases[0].coordination.lockstep.iter().all(|l| l.slave != number)
                 && plan.phases[0]
-                    .conduct
+                    .coordination
                     .start
                     .iter()
-                    .chain(&plan.phases[0].conduct.stop)
+                    .chain(&plan.phases[0].coordination.stop)
                     .all(|t| t.follower != number)
         };
         for number in (0..count as u16).filter(|number| is_free(*number)) {
@@ -226,8 +226,9 @@ fn passes_wait_for_each_other_unless_they_are_free() {
     let dir = tempfile::tempdir().unwrap();
     for is_free in [false, true] {
         let targets = vec![target(0, 40, 2), target(1, 3, 1)];
-        let conduct = Conduct { free_passes: is_free, pass_delay: Nanos(20_000), ..Conduct::default() };
-        let ran = carry_out(dir.path(), &plan(targets, conduct, 3, 5));
+        let coordination =
+            Coordination { free_passes: is_free, pass_delay: Nanos(20_000), ..Coordination::default() };
+        let ran = carry_out(dir.path(), &plan(targets, coordination, 3, 5));
         let last = |target, pass| *ran.ends(target, pass).last().unwrap();
         let first = |target, pass| ran.of(target, pass)[0].submitted.unwrap();
         assert_eq!(first(1, 1) < last(0, 0), is_free);
@@ -244,8 +245,8 @@ fn passes_wait_for_each_other_unless_they_are_free() {
 #[test]
 fn a_run_by_time_adds_passes_until_it_is_over() {
     let dir = tempfile::tempdir().unwrap();
-    let conduct = Conduct { runtime: Some(Nanos(20_000_000)), ..Conduct::default() };
-    let ran = carry_out(dir.path(), &plan(vec![target(0, 10, 1), target(1, 10, 1)], conduct, 1, 9));
+    let coordination = Coordination { runtime: Some(Nanos(20_000_000)), ..Coordination::default() };
+    let ran = carry_out(dir.path(), &plan(vec![target(0, 10, 1), target(1, 10, 1)], coordination, 1, 9));
     let passes = ran.info.passes.iter().map(|p| p.pass).max().unwrap();
     assert!(passes > 1, "{passes}");
     assert!(ran.records.iter().all(|r| r.submitted < Some(Nanos(20_000_000))));

@@ -3,22 +3,22 @@
 use super::pattern::{read_percent, refuse_first};
 use crate::exit::Failure;
 use crate::run_args::{RunArgs, RwArg};
-use iosonar_plan::{Conduct, FileCare, Handling, Nanos, PhaseEnd, Plan, Space, Verify};
+use iosonar_plan::{Coordination, FileLifecycle, JobOptions, Nanos, PhaseEnd, Plan, Space, Verify};
 
 /// Words of a plan, and those that were typed. Longer ones first.
 const TYPED: &[(&str, &str)] = &[
-    ("conduct.lockstep", "--lockstep"),
-    ("conduct.start", "--start-when"),
-    ("conduct.stop", "--stop-when"),
-    ("conduct.meet_every =", "--meet-every"),
-    ("conduct: targets", "--lockstep and --start-when: targets"),
-    ("conduct.pass_delay", "--pass-delay"),
-    ("conduct.runtime", "--runtime"),
-    ("handling.start_delay", "--start-delay"),
-    ("handling.align =", "--align"),
-    ("handling.data", "--data"),
+    ("coordination.lockstep", "--lockstep"),
+    ("coordination.start", "--start-when"),
+    ("coordination.stop", "--stop-when"),
+    ("coordination.meet_every =", "--meet-every"),
+    ("coordination: targets", "--lockstep and --start-when: targets"),
+    ("coordination.pass_delay", "--pass-delay"),
+    ("coordination.runtime", "--runtime"),
+    ("options.start_delay", "--start-delay"),
+    ("options.align =", "--align"),
+    ("options.data", "--data"),
     ("file.between_passes", "--between-passes"),
-    ("handling.verify", "--verify"),
+    ("options.verify", "--verify"),
     ("create = true", "--create"),
     ("data = \"sequenced\"", "--data sequenced"),
     ("immediate = true", "--verify-immediate"),
@@ -50,8 +50,8 @@ pub(super) fn in_typed_words(plan: &Plan, why: &str) -> String {
 }
 
 /// Options about files and data that contradict the rest, or would have no effect.
-pub(super) fn check_handling(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
-    let h = &args.handling;
+pub(super) fn check_options(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
+    let h = &args.options;
     let (reads, writes) = (read_percent(args, rw) > 0, read_percent(args, rw) < 100);
     let no_effect = |option| {
         format!("{option} has no effect with --rw {}, which writes nothing: leave it out", rw.word())
@@ -76,9 +76,9 @@ pub(super) fn check_handling(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     ])
 }
 
-pub(super) fn handling(args: &RunArgs) -> Handling {
-    let h = &args.handling;
-    Handling {
+pub(super) fn options(args: &RunArgs) -> JobOptions {
+    let h = &args.options;
+    JobOptions {
         access: None,
         data: h.data.clone(),
         verify: h.verify.map(|what| Verify { what: what.into(), immediate: h.verify_immediate }),
@@ -90,9 +90,9 @@ pub(super) fn handling(args: &RunArgs) -> Handling {
     }
 }
 
-pub(super) fn file_care(args: &RunArgs) -> FileCare {
-    let h = &args.handling;
-    FileCare {
+pub(super) fn file_lifecycle(args: &RunArgs) -> FileLifecycle {
+    let h = &args.options;
+    FileLifecycle {
         create: h.create,
         between_passes: h.between_passes.into(),
         preallocate: h.preallocate,
@@ -101,9 +101,9 @@ pub(super) fn file_care(args: &RunArgs) -> FileCare {
     }
 }
 
-pub(super) fn conduct(args: &RunArgs) -> Conduct {
-    let c = &args.conduct;
-    Conduct {
+pub(super) fn coordination(args: &RunArgs) -> Coordination {
+    let c = &args.coordination;
+    Coordination {
         pass_delay: c.pass_delay,
         free_passes: c.free_passes,
         // The words of fio end a pass; those of XDD the whole run.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// How a job handles its target. Everything is off by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Handling {
+pub struct JobOptions {
     /// How it is opened; none: as the plan says for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
@@ -72,7 +72,7 @@ pub enum Checked {
 /// What becomes of a regular file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FileCare {
+pub struct FileLifecycle {
     /// It is made if it does not exist, and may grow by what is written.
     #[serde(default)]
     pub create: bool,

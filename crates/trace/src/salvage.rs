@@ -9,7 +9,7 @@ const DOUBT: &str = "gzip streams are damaged: requests that were read of them c
 
 /// A trace that is told as damaged where it would end with an error, and keeps what came before: a compressed file that is
 /// cut off, a line that is no text. A trace that breaks before its first entry is none, and its error stays one.
-pub struct Lasting<T> {
+pub struct Salvage<T> {
     trace: T,
     /// Which of several files this is.
     file: Option<String>,
@@ -19,10 +19,10 @@ pub struct Lasting<T> {
     is_doubtful: bool,
 }
 
-impl<T> Lasting<T> {
+impl<T> Salvage<T> {
     /// Of a reader of one file; `file` is told where there are several.
-    pub fn new(trace: T, file: Option<String>) -> Lasting<T> {
-        Lasting { trace, file, is_begun: false, is_over: false, is_doubtful: false }
+    pub fn new(trace: T, file: Option<String>) -> Salvage<T> {
+        Salvage { trace, file, is_begun: false, is_over: false, is_doubtful: false }
     }
 
     /// What is to be made of an entry that was just read.
@@ -65,7 +65,7 @@ impl<T> Lasting<T> {
     }
 }
 
-impl<T: Events> Events for Lasting<T> {
+impl<T: Events> Events for Salvage<T> {
     fn next(&mut self) -> Next<&Event> {
         if self.is_over {
             return Ok(None);
@@ -96,7 +96,7 @@ impl<T: Events> Events for Lasting<T> {
     }
 }
 
-impl<T: Requests> Requests for Lasting<T> {
+impl<T: Requests> Requests for Salvage<T> {
     fn next(&mut self) -> Next<Traced> {
         if self.is_over {
             return Ok(None);
@@ -152,7 +152,7 @@ mod tests {
         let whole = gzip(line.repeat(100).as_bytes());
         let load = |bytes: &[u8], file| {
             let text = decompress(Cursor::new(bytes.to_vec())).unwrap();
-            read(Lasting::new(Load::new(text), file))
+            read(Salvage::new(Load::new(text), file))
         };
         assert_eq!(load(&whole, None).unwrap(), (100, vec![]));
         let (count, told) = load(&whole[..30 + 7 * line.len()], Some("b.gz".into())).unwrap();
@@ -181,15 +181,15 @@ mod tests {
         let line = "0.5 ; 16 ; 8 ; R ; 0.0 ; 0.0\n";
         let mut text = line.repeat(3).into_bytes();
         text[line.len() + 4] = 0;
-        let (count, told) = read(Lasting::new(Load::new(&text[..]), None)).unwrap();
+        let (count, told) = read(Salvage::new(Load::new(&text[..]), None)).unwrap();
         assert_eq!((count, told.len()), (2, 1));
         assert!(told[0].contains("line 2"), "{told:?}");
-        assert!(read(Lasting::new(Load::new(&b"\0\n"[..]), None)).is_err());
+        assert!(read(Salvage::new(Load::new(&b"\0\n"[..]), None)).is_err());
     }
 
     #[test]
     fn what_is_no_trace_at_all_stays_an_error() {
-        let mut events = Lasting::new(Blktrace::new(&[7u8; 100][..]), Some("x".into()));
+        let mut events = Salvage::new(Blktrace::new(&[7u8; 100][..]), Some("x".into()));
         let error = Events::next(&mut events).unwrap_err().to_string();
         assert!(error.starts_with("byte 0: of x: here should be an event"), "{error}");
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// How the passes and jobs of a phase follow each other. Everything is off by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Conduct {
+pub struct Coordination {
     /// From the end of a pass to the begin of the next; in no pass's time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pass_delay: Nanos,
@@ -112,7 +112,7 @@ pub struct Trigger {
     pub when: Amount,
 }
 
-impl Conduct {
+impl Coordination {
     /// Whether issuing loops have to look at each other while they issue.
     pub fn is_coupled(&self) -> bool {
         self.meet_every.is_some()

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// The issuing loops of one job.
 #[derive(Debug, Default)]
-pub(crate) struct Fellows {
+pub(crate) struct JobStatus {
     /// Loops that have done all that was asked of them.
     done: AtomicU32,
     failed: AtomicU64,
@@ -17,7 +17,7 @@ pub(crate) struct Fellows {
     passes_over: AtomicU32,
 }
 
-impl Fellows {
+impl JobStatus {
     /// A loop has done all that was asked of it; gives how many have.
     pub(crate) fn count_done(&self) -> u32 {
         self.done.fetch_add(1, Relaxed) + 1

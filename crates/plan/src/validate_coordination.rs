@@ -1,29 +1,29 @@
-//! What handling and conduct must keep to, beyond what their types say.
+//! What options and coordination must keep to, beyond what their types say.
 
 use crate::validate::{Result, require, time, within};
-use crate::{Amount, AtEnd, Checked, Conduct, Data, Decimal, Job, Order, OverlapPolicy, Phase, Plan};
+use crate::{Amount, AtEnd, Checked, Coordination, Data, Decimal, Job, Order, OverlapPolicy, Phase, Plan};
 
 /// Checks how a job handles its target.
-pub(crate) fn validate_handling(job: &Job, plan: &Plan) -> Result {
-    let handling = &job.handling;
-    time("handling.start_delay", handling.start_delay)?;
-    require(handling.max_errors != Some(0), || "handling.max_errors = 0: it must be above 0".into())?;
-    require(handling.align.0 < 1 << 30, || {
-        format!("handling.align = {}: it must be below 1 GiB", handling.align)
+pub(crate) fn validate_options(job: &Job, plan: &Plan) -> Result {
+    let options = &job.options;
+    time("options.start_delay", options.start_delay)?;
+    require(options.max_errors != Some(0), || "options.max_errors = 0: it must be above 0".into())?;
+    require(options.align.0 < 1 << 30, || {
+        format!("options.align = {}: it must be below 1 GiB", options.align)
     })?;
-    within("handling.cpu", handling.cpu.unwrap_or(0).into(), 0, 8191)?;
-    let Some(verify) = handling.verify else { return Ok(()) };
-    let is_sequenced = matches!(handling.data, Some(Data::Sequenced));
+    within("options.cpu", options.cpu.unwrap_or(0).into(), 0, 8191)?;
+    let Some(verify) = options.verify else { return Ok(()) };
+    let is_sequenced = matches!(options.data, Some(Data::Sequenced));
     match verify.what {
         Checked::Contents => {
-            require(handling.data.is_some(), || {
-                "handling.verify: contents are compared with handling.data, and there is none: name a pattern"
+            require(options.data.is_some(), || {
+                "options.verify: contents are compared with options.data, and there is none: name a pattern"
                     .into()
             })?;
             can_be_checked(job, plan)
         }
         Checked::Location => require(!verify.immediate || is_sequenced, || {
-            "handling.verify: a location can be read back at once only where it was written: data = \"sequenced\""
+            "options.verify: a location can be read back at once only where it was written: data = \"sequenced\""
                 .into()
         }),
     }
@@ -31,11 +31,11 @@ pub(crate) fn validate_handling(job: &Job, plan: &Plan) -> Result {
 
 /// Whether what is read, or read back, can be known: it is what the same request wrote, or a function of its place.
 fn can_be_checked(job: &Job, plan: &Plan) -> Result {
-    let Some(verify) = job.handling.verify else { return Ok(()) };
-    let by_place = matches!(job.handling.data, Some(Data::Byte(_) | Data::Sequenced));
-    let is_random = matches!(job.handling.data, Some(Data::Random));
+    let Some(verify) = job.options.verify else { return Ok(()) };
+    let by_place = matches!(job.options.data, Some(Data::Byte(_) | Data::Sequenced));
+    let is_random = matches!(job.options.data, Some(Data::Random));
     require(!is_random || verify.immediate, || {
-        "handling.verify: random data differs in every request, so only what is read back at once can be checked: say \
+        "options.verify: random data differs in every request, so only what is read back at once can be checked: say \
          immediate = true, or use data = \"sequenced\""
             .into()
     })?;
@@ -46,21 +46,21 @@ fn can_be_checked(job: &Job, plan: &Plan) -> Result {
     });
     let is_apart = plan.overlap.policy != OverlapPolicy::Allow && job.workload.jobs() == 1;
     require(by_place || !verify.immediate || !shares || never_meets || is_apart, || {
-        "handling.verify: several requests may be written to one place at the same time, and each would find another's data: \
+        "options.verify: several requests may be written to one place at the same time, and each would find another's data: \
          use one job of depth 1, or data = \"sequenced\""
             .into()
     })
 }
 
 /// Checks how the jobs of a phase wait for each other: whoever waits is let go at some time.
-pub(crate) fn validate_conduct(phase: &Phase) -> Result {
-    let Conduct { pass_delay, runtime, meet_every, lockstep, start, stop, .. } = &phase.conduct;
-    time("conduct.pass_delay", *pass_delay)?;
-    time("conduct.runtime", runtime.unwrap_or_default())?;
-    require(runtime.is_none_or(|time| time.0 > 0), || "conduct.runtime: it must be above 0".into())?;
-    require(*meet_every != Some(0), || "conduct.meet_every = 0: it must be above 0".into())?;
+pub(crate) fn validate_coordination(phase: &Phase) -> Result {
+    let Coordination { pass_delay, runtime, meet_every, lockstep, start, stop, .. } = &phase.coordination;
+    time("coordination.pass_delay", *pass_delay)?;
+    time("coordination.runtime", runtime.unwrap_or_default())?;
+    require(runtime.is_none_or(|time| time.0 > 0), || "coordination.runtime: it must be above 0".into())?;
+    require(*meet_every != Some(0), || "coordination.meet_every = 0: it must be above 0".into())?;
     for (i, l) in lockstep.iter().enumerate() {
-        let name = format!("conduct.lockstep {i}");
+        let name = format!("coordination.lockstep {i}");
         pair(phase, &name, "master", l.master, "slave", l.slave)?;
         reached(&format!("{name}: every"), l.every)?;
         reached(&format!("{name}: task"), l.task)?;
@@ -73,7 +73,7 @@ pub(crate) fn validate_conduct(phase: &Phase) -> Result {
     }
     for (name, triggers) in [("start", start), ("stop", stop)] {
         for (i, t) in triggers.iter().enumerate() {
-            let name = format!("conduct.{name} {i}");
+            let name = format!("coordination.{name} {i}");
             pair(phase, &name, "leader", t.leader, "follower", t.follower)?;
             reached(&format!("{name}: when"), t.when)?;
             counted(phase, &name, t.leader, t.when)?;
@@ -120,7 +120,7 @@ fn counted(phase: &Phase, name: &str, target: u16, amount: Amount) -> Result {
 
 /// Targets that wait for each other in a circle would wait for ever.
 fn no_cycle(phase: &Phase) -> Result {
-    let mut waits: Vec<(u16, u16)> = phase.conduct.waits().collect();
+    let mut waits: Vec<(u16, u16)> = phase.coordination.waits().collect();
     loop {
         let is_free =
             |target: u16, waits: &[(u16, u16)]| waits.iter().all(|(_, follower)| *follower != target);
@@ -132,7 +132,7 @@ fn no_cycle(phase: &Phase) -> Result {
             let names: Vec<String> = left.iter().map(|(a, b)| format!("{b} for {a}")).collect();
             return require(false, || {
                 format!(
-                    "conduct: targets wait for each other in a circle ({}): leave one out",
+                    "coordination: targets wait for each other in a circle ({}): leave one out",
                     names.join(", ")
                 )
             });
@@ -192,25 +192,25 @@ mod tests {
             }),
             ("2^63", |p| first(p).pass_offset = ByteSize(1 << 62)),
             ("circle", |p| {
-                p.phases[0].conduct.lockstep = vec![lockstep(0, 1), lockstep(1, 2), lockstep(2, 0)]
+                p.phases[0].coordination.lockstep = vec![lockstep(0, 1), lockstep(1, 2), lockstep(2, 0)]
             }),
             ("circle", |p| {
-                (p.phases[0].conduct.lockstep, p.phases[0].conduct.start) =
+                (p.phases[0].coordination.lockstep, p.phases[0].coordination.start) =
                     (vec![lockstep(0, 1)], vec![trigger(1, 0)])
             }),
-            ("itself", |p| p.phases[0].conduct.stop = vec![trigger(1, 1)]),
-            ("no such target", |p| p.phases[0].conduct.start = vec![trigger(0, 3)]),
-            ("two masters", |p| p.phases[0].conduct.lockstep = vec![lockstep(0, 2), lockstep(1, 2)]),
+            ("itself", |p| p.phases[0].coordination.stop = vec![trigger(1, 1)]),
+            ("no such target", |p| p.phases[0].coordination.start = vec![trigger(0, 3)]),
+            ("two masters", |p| p.phases[0].coordination.lockstep = vec![lockstep(0, 2), lockstep(1, 2)]),
             ("above 0", |p| {
-                p.phases[0].conduct.lockstep = vec![Lockstep { every: Amount::Ops(0), ..lockstep(0, 2) }]
+                p.phases[0].coordination.lockstep = vec![Lockstep { every: Amount::Ops(0), ..lockstep(0, 2) }]
             }),
             ("percent", |p| {
-                p.phases[0].conduct.stop =
+                p.phases[0].coordination.stop =
                     vec![Trigger { when: Amount::Percent(Decimal::whole(101)), ..trigger(0, 1) }];
             }),
-            ("meet_every", |p| p.phases[0].conduct.meet_every = Some(0)),
+            ("meet_every", |p| p.phases[0].coordination.meet_every = Some(0)),
             ("name a pattern", |p| {
-                p.phases[0].jobs[0].handling.verify =
+                p.phases[0].jobs[0].options.verify =
                     Some(Verify { what: Checked::Contents, immediate: false });
             }),
             ("create", |p| p.targets[0].file.between_passes = BetweenPasses::Recreate),
@@ -236,11 +236,11 @@ mod tests {
             Data::Sequenced,
             Data::Random,
         ]) {
-            let handling = &mut plan.phases[0].jobs[0].handling;
-            handling.data = Some(data);
-            handling.verify = Some(Verify { what: Checked::Contents, immediate: true });
-            handling.access = Some(Access { buffered: true, sync: false });
-            plan.targets[0].file = FileCare {
+            let options = &mut plan.phases[0].jobs[0].options;
+            options.data = Some(data);
+            options.verify = Some(Verify { what: Checked::Contents, immediate: true });
+            options.access = Some(Access { buffered: true, sync: false });
+            plan.targets[0].file = FileLifecycle {
                 create: true,
                 between_passes: BetweenPasses::NewFile,
                 preallocate: ByteSize(1024),
@@ -249,7 +249,7 @@ mod tests {
             };
             first(&mut plan).order = order;
             first(&mut plan).pace = Pace::Rate { iops: "0.5".parse().unwrap(), process: Process::Trailing };
-            plan.phases[0].conduct = Conduct {
+            plan.phases[0].coordination = Coordination {
                 pass_delay: Nanos(5),
                 free_passes: false,
                 runtime: Some(Nanos(7)),

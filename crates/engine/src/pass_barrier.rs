@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Lets its members through only together. A member that ends early leaves, so that nobody waits for it.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct PassBarrier {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -21,10 +21,10 @@ struct State {
     start: Nanos,
 }
 
-impl Gate {
-    pub(crate) fn new(members: usize) -> Gate {
+impl PassBarrier {
+    pub(crate) fn new(members: usize) -> PassBarrier {
         let state = State { members, arrived: 0, opened: 0, latest: Nanos(0), start: Nanos(0) };
-        Gate { state: Mutex::new(state), changed: Condvar::new() }
+        PassBarrier { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -64,9 +64,9 @@ impl Gate {
     }
 }
 
-/// A member of a [`Gate`].
+/// A member of a [`PassBarrier`].
 #[derive(Debug)]
-pub(crate) struct Member<'a>(&'a Gate);
+pub(crate) struct Member<'a>(&'a PassBarrier);
 
 impl Member<'_> {
     /// Waits for the other members; gives the time at which all of them start.
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn all_start_together_and_nobody_waits_for_the_dead() {
-        let gate = Gate::new(3);
+        let gate = PassBarrier::new(3);
         let starts = std::thread::scope(|scope| {
             let member = |arrival: u64| {
                 let gate = &gate;
