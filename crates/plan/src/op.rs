@@ -77,21 +77,22 @@ impl Op {
         known.or_else(|| if code <= CODE_MOST { Op::other(&format!("op-{code}")) } else { None })
     }
 
+    /// Its place among those that this version knows.
+    fn known(self) -> Option<u8> {
+        match self {
+            Op::Read => Some(0),
+            Op::Write => Some(1),
+            Op::Flush => Some(2),
+            Op::Open => Some(3),
+            Op::Delete => Some(4),
+            Op::Other(_) => None,
+        }
+    }
+
     /// Its number in the log of an archive, at most 15. One that is known by its word alone has the highest.
     pub fn code(self) -> u8 {
-        match self {
-            Op::Read => 0,
-            Op::Write => 1,
-            Op::Flush => 2,
-            Op::Open => 3,
-            Op::Delete => 4,
-            Op::Other(_) => self
-                .name()
-                .strip_prefix("op-")
-                .and_then(|n| n.parse().ok())
-                .unwrap_or(CODE_MOST)
-                .min(CODE_MOST),
-        }
+        let numbered = || self.name().strip_prefix("op-").and_then(|number| number.parse().ok());
+        self.known().or_else(numbered).unwrap_or(CODE_MOST).min(CODE_MOST)
     }
 
     /// The operation of a word; `None` for what is no word, or if too many different unknown ones were met.
@@ -114,12 +115,8 @@ impl Op {
     /// Its place in tables that list all operations: those that this version knows, then the others.
     pub fn index(self) -> usize {
         match self {
-            Op::Read => 0,
-            Op::Write => 1,
-            Op::Flush => 2,
-            Op::Open => 3,
-            Op::Delete => 4,
             Op::Other(number) => KNOWN.len() + usize::from(number),
+            known => usize::from(known.known().unwrap_or(0)),
         }
     }
 
