@@ -2,7 +2,8 @@
 
 use crate::plan_text::PlanText;
 use crate::{
-    ByteSize, Engine, Faults, FileLifecycle, Fill, Job, Memory, Nanos, Overlap, Pacing, Phase, RunId,
+    ByteSize, Engine, Faults, FileLifecycle, Fill, InvalidPlan, Job, Memory, Nanos, Overlap, Pacing, Phase,
+    RunId,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -100,11 +101,6 @@ impl Target {
         Target { path: path.into(), size: None, file: FileLifecycle::default() }
     }
 }
-
-/// A plan that cannot be carried out. The text names the field and the remedy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidPlan(pub String);
 
 /// Why a text is no plan.
 #[derive(Debug, thiserror::Error)]

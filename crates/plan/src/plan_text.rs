@@ -178,10 +178,9 @@ impl TargetText {
         let TargetText { path, size, depth, file, options, workload } = self;
         let OptionsText { options, file: old } = options;
         if old.is_some() && !is_default(&file) {
-            return Err(InvalidPlan(format!(
-                "target {}: file and handling.file say the same: leave handling.file out",
-                path.display()
-            )));
+            return Err(InvalidPlan::of("handling.file", "`file` says the same")
+                .remedy("remove it")
+                .within(&format!("target {}", path.display())));
         }
         let file = old.unwrap_or(file);
         Ok((Target { path, size, file }, Own { depth, options, workload }))
@@ -192,8 +191,9 @@ impl Own {
     fn job(self, number: usize, target: &Target, depth: u32) -> Result<Job, InvalidPlan> {
         let Own { depth: own, options, workload } = self;
         let workload = workload.ok_or_else(|| {
-            let path = target.path.display();
-            InvalidPlan(format!("target {path}: workload is missing: give one, or list jobs in [[phase]]"))
+            InvalidPlan::of("workload", "it is missing")
+                .remedy("give one, or list jobs in [[phase]]")
+                .within(&format!("target {}", target.path.display()))
         })?;
         // More targets than a record can number are refused with their count.
         let target = u16::try_from(number).unwrap_or(u16::MAX);
@@ -202,19 +202,20 @@ impl Own {
 
     /// In a plan that names its phases, a job says what it does.
     fn must_be_bare(self, target: &Target) -> Result<(), InvalidPlan> {
-        let name = |field: &str| format!("target {}: {field}", target.path.display());
-        has_none(&name("workload"), self.workload)?;
-        has_none(&name("depth"), self.depth)?;
-        has_none(&name("options"), Some(self.options).filter(|options| !is_default(options)))
+        let options = Some(self.options).filter(|options| !is_default(options));
+        let bare = has_none("workload", self.workload).and_then(|()| has_none("depth", self.depth));
+        let bare = bare.and_then(|()| has_none("options", options));
+        bare.map_err(|why| why.within(&format!("target {}", target.path.display())))
     }
 }
 
 fn has_none<T>(field: &str, value: Option<T>) -> Result<(), InvalidPlan> {
     match value {
         None => Ok(()),
-        Some(_) => Err(InvalidPlan(format!(
-            "{field}: in a plan with [[phase]] this belongs to a phase or to its jobs: move it there"
-        ))),
+        Some(_) => {
+            let rule = "in a plan with [[phase]] this belongs to a phase or to its jobs";
+            Err(InvalidPlan::of(field, rule).remedy("move it there"))
+        }
     }
 }
 

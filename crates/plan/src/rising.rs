@@ -1,7 +1,7 @@
 //! A rate that rises: the demand of an overload test.
 
-use crate::Nanos;
 use crate::validate::{MAX_TIME, Result, require, time, within};
+use crate::{InvalidPlan, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// Requests come faster and faster, at times that do not depend on the target: from one rate to another in some time, and at
@@ -94,11 +94,12 @@ pub(crate) fn validate_rising(rising: &Rising) -> Result {
     within("from", rising.from, 1, 1_000_000_000)?;
     within("to", rising.to, 1, 1_000_000_000)?;
     require(rising.from <= rising.to, || {
-        format!("from = {}, to = {}: a rate that rises ends at least where it begins", rising.from, rising.to)
+        InvalidPlan::of("to", format!("a rate that rises ends at {} or above, where it starts", rising.from))
+            .value(rising.to)
     })?;
     time("over", rising.over)?;
     require(rising.over > Nanos(0) && rising.over <= MAX_TIME, || {
-        "over = 0: a rate rises in some time; give one above 0".into()
+        InvalidPlan::of("over", "it must be above 0").value(rising.over)
     })
 }
 

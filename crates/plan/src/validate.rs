@@ -19,26 +19,25 @@ const MAX_TARGETS: usize = 65_535;
 
 pub(crate) type Result = std::result::Result<(), InvalidPlan>;
 
-fn refuse(text: impl Into<String>) -> Result {
-    Err(InvalidPlan(text.into()))
-}
-
-pub(crate) fn require(holds: bool, text: impl FnOnce() -> String) -> Result {
-    if holds { Ok(()) } else { refuse(text()) }
+pub(crate) fn require(holds: bool, why: impl FnOnce() -> InvalidPlan) -> Result {
+    if holds { Ok(()) } else { Err(why()) }
 }
 
 impl Plan {
     /// Checks what types alone do not.
     pub fn validate(&self) -> Result {
         require(self.version == PLAN_VERSION, || {
-            format!(
-                "version = {}: this program reads version {PLAN_VERSION}; make the plan anew with --show-plan",
-                self.version
-            )
+            InvalidPlan::of("version", format!("this program reads version {PLAN_VERSION}"))
+                .value(self.version)
+                .remedy("make a new plan with --show-plan")
         })?;
-        require(!self.targets.is_empty(), || "there is no [[target]]: name at least one".into())?;
+        require(!self.targets.is_empty(), || {
+            InvalidPlan::whole("there is no [[target]]").remedy("name at least one")
+        })?;
         require(self.targets.len() <= MAX_TARGETS, || {
-            format!("{} targets are too many: at most {MAX_TARGETS} fit into one run", self.targets.len())
+            let rule =
+                format!("at most {MAX_TARGETS} targets fit into one run, and it has {}", self.targets.len());
+            InvalidPlan::whole(rule).remedy("use several runs")
         })?;
         self.validate_numbers()?;
         time("start_grace", self.start_grace)?;
@@ -53,9 +52,10 @@ impl Plan {
     }
 
     fn validate_numbers(&self) -> Result {
-        require(self.run_id < 1 << 63 && self.seed < 1 << 63, || {
-            "run_id and seed must be below 2^63".into()
+        require(self.run_id < 1 << 63, || {
+            InvalidPlan::of("run_id", "it must be below 2^63").value(self.run_id)
         })?;
+        require(self.seed < 1 << 63, || InvalidPlan::of("seed", "it must be below 2^63").value(self.seed))?;
         within("fill.random_percent", self.fill.random_percent.into(), 0, 100)?;
         within("overlap.max_waiting", self.overlap.max_waiting.into(), 1, 1 << 24)
     }
@@ -66,15 +66,16 @@ impl Plan {
         within("pacing.pin", cpu.into(), 0, 8191)?;
         let nice = self.pacing.nice.unwrap_or_default();
         require((-20..=19).contains(&nice), || {
-            format!("pacing.nice = {nice}: it must lie between -20 and 19")
+            InvalidPlan::of("pacing.nice", "it must lie between -20 and 19").value(nice)
         })?;
         within("pacing.realtime", self.pacing.realtime.unwrap_or(1).into(), 1, 99)?;
         require(self.pacing.nice.is_none() || self.pacing.realtime.is_none(), || {
-            "pacing: a real-time thread has no niceness: leave nice or realtime out".into()
+            InvalidPlan::of("pacing.nice", "a real-time thread has no niceness")
+                .remedy("remove `pacing.nice` or `pacing.realtime`")
         })?;
         let buffers = self.memory.buffers;
         require((4096..=1 << 46).contains(&buffers.0), || {
-            format!("memory.buffers = {buffers}: it must lie between 4 KiB and 64 TiB")
+            InvalidPlan::of("memory.buffers", "it must lie between 4 KiB and 64 TiB").value(buffers)
         })
     }
 }
@@ -83,31 +84,32 @@ fn validate_target(target: &Target) -> Result {
     utf8("path", &target.path)?;
     bytes("size", target.size.unwrap_or_default(), ByteSize(0))?;
     require(!target.file.between_passes.makes_files() || target.file.create, || {
-        "file.between_passes makes files anew: say create = true, too".into()
+        InvalidPlan::of("file.between_passes", "it makes new files").remedy("say `create = true`, too")
     })
 }
 
 /// Says before a reason what it is about.
 pub(crate) fn named(name: &str, checked: Result) -> Result {
-    checked.map_err(|InvalidPlan(why)| InvalidPlan(format!("{name}: {why}")))
+    checked.map_err(|why| why.within(name))
 }
 
 pub(crate) fn within(name: &str, value: u64, least: u64, most: u64) -> Result {
     require((least..=most).contains(&value), || {
-        format!("{name} = {value}: it must lie between {least} and {most}")
+        InvalidPlan::of(name, format!("it must lie between {least} and {most}")).value(value)
     })
 }
 
 pub(crate) fn time(name: &str, value: Nanos) -> Result {
-    require(value <= MAX_TIME, || format!("{name} = {value}: at most {MAX_TIME} (146 years) can be kept"))
+    require(value <= MAX_TIME, || {
+        InvalidPlan::of(name, format!("at most {MAX_TIME} (146 years) can be stored")).value(value)
+    })
 }
 
 pub(crate) fn utf8(name: &str, path: &Path) -> Result {
     require(path.to_str().is_some(), || {
-        format!(
-            "{name} = {path:?} is no UTF-8, and a plan is TOML, which holds nothing else: rename it, or make a \
-             link with another name"
-        )
+        InvalidPlan::of(name, "it is no UTF-8, and a plan is TOML, which holds nothing else")
+            .value(format_args!("{path:?}"))
+            .remedy("rename it, or make a link with another name")
     })
 }
 
@@ -117,10 +119,8 @@ fn validate_model(model: &SimModel) -> Result {
     let Some(stall) = model.stall else { return Ok(()) };
     time("engine.stall.period", stall.period)?;
     require(stall.length < stall.period, || {
-        format!(
-            "engine.stall: a stall of {} every {} never ends; make the period longer",
-            stall.length, stall.period
-        )
+        let rule = format!("a stall of {} every {} never ends", stall.length, stall.period);
+        InvalidPlan::of("engine.stall", rule).remedy("make `engine.stall.period` longer")
     })
 }
 
@@ -130,28 +130,34 @@ pub(crate) fn validate_load(load: &TraceReplay, passes: u32, plan: &Plan) -> Res
     time("window.start", window.start)?;
     time("window.end", window.end.unwrap_or_default())?;
     require(window.end.is_none_or(|end| end > window.start), || {
-        format!(
-            "the window ends at {} and begins at {}: it holds no request",
-            window.end.unwrap_or_default(),
-            window.start
-        )
+        let rule = format!("the window starts at {}, so it contains no request", window.start);
+        InvalidPlan::of("window.end", rule)
+            .value(window.end.unwrap_or_default())
+            .remedy("make it later than `window.start`")
     })?;
     if let LoadPace::Rising(rising) = &load.pace {
         validate_rising(rising)?;
     }
     require(load.pace == LoadPace::Original || load.speed.is_one(), || {
-        "speed has no meaning where the load's times do not count: leave one of them out".into()
+        InvalidPlan::of("speed", "it has no effect where `pace` ignores the times of the load")
+            .value(load.speed)
+            .remedy("remove one of them")
     })?;
     let is_stdin = load.file.as_os_str() == "-";
     let is_read_again = passes > 1 || plan.phases.len() > 1;
     require(!is_read_again || !is_stdin, || {
-        "standard input can be read only once: save it to a file, or use one pass and one phase".into()
+        InvalidPlan::of("file", "standard input can be read only once")
+            .value("\"-\"")
+            .remedy("save it to a file, or use one pass and one phase")
     })?;
     match load.filter.waits_for_end().filter(|_| is_stdin) {
-        Some(step) => refuse(format!(
-            "filter '{step}' needs the end of the load, and standard input cannot be read before the run: save it to a \
-             file, or let 'iosonar filter' write one"
-        )),
+        Some(step) => {
+            let rule = format!(
+                "'{step}' needs the end of the load, and standard input cannot be read before the run"
+            );
+            let remedy = "save the load to a file, or let 'iosonar filter' write one";
+            Err(InvalidPlan::of("filter", rule).remedy(remedy))
+        }
         None => Ok(()),
     }
 }
@@ -159,7 +165,7 @@ pub(crate) fn validate_load(load: &TraceReplay, passes: u32, plan: &Plan) -> Res
 /// Refuses a range that ends behind the largest file.
 pub(crate) fn bytes(name: &str, start: ByteSize, length: ByteSize) -> Result {
     require(start.0.checked_add(length.0).is_some_and(|end| end <= MAX_BYTES), || {
-        format!("{name}: it lies beyond 2^63 bytes, the end of the largest file that Linux knows")
+        InvalidPlan::of(name, "it lies beyond 2^63 bytes, the end of the largest file of Linux")
     })
 }
 
@@ -237,7 +243,7 @@ pub(crate) mod tests {
     #[test]
     fn what_would_overflow_is_refused() {
         all_refused(&[
-            ("65536 targets", |p| p.targets = vec![p.targets[0].clone(); 65_536]),
+            ("it has 65536", |p| p.targets = vec![p.targets[0].clone(); 65_536]),
             ("start_grace", |p| p.start_grace = LONG),
             ("service", |p| model(p).service = LONG),
             ("jitter", |p| model(p).jitter = LONG),

@@ -1,15 +1,17 @@
 //! What options and coordination must keep to, beyond what their types say.
 
 use crate::validate::{Result, require, time, within};
-use crate::{Amount, AtEnd, Checked, Coordination, Data, Decimal, Job, Order, OverlapPolicy, Phase, Plan};
+use crate::{
+    Amount, AtEnd, Checked, Coordination, Data, Decimal, InvalidPlan, Job, Order, OverlapPolicy, Phase, Plan,
+};
 
 /// Checks how a job handles its target.
 pub(crate) fn validate_options(job: &Job, plan: &Plan) -> Result {
     let options = &job.options;
     time("options.start_delay", options.start_delay)?;
-    require(options.max_errors != Some(0), || "options.max_errors = 0: it must be above 0".into())?;
+    above_zero("options.max_errors", options.max_errors != Some(0))?;
     require(options.align.0 < 1 << 30, || {
-        format!("options.align = {}: it must be below 1 GiB", options.align)
+        InvalidPlan::of("options.align", "it must be below 1 GiB").value(options.align)
     })?;
     within("options.cpu", options.cpu.unwrap_or(0).into(), 0, 8191)?;
     let Some(verify) = options.verify else { return Ok(()) };
@@ -17,14 +19,17 @@ pub(crate) fn validate_options(job: &Job, plan: &Plan) -> Result {
     match verify.what {
         Checked::Contents => {
             require(options.data.is_some(), || {
-                "options.verify: contents are compared with options.data, and there is none: name a pattern"
-                    .into()
+                InvalidPlan::of(
+                    "options.verify",
+                    "contents are compared with `options.data`, and there is none",
+                )
+                .remedy("name a pattern in `options.data`")
             })?;
             can_be_checked(job, plan)
         }
         Checked::Location => require(!verify.immediate || is_sequenced, || {
-            "options.verify: a location can be read back at once only where it was written: data = \"sequenced\""
-                .into()
+            InvalidPlan::of("options.verify", "a location can be read back at once only where it was written")
+                .remedy("use `options.data = \"sequenced\"`")
         }),
     }
 }
@@ -35,9 +40,10 @@ fn can_be_checked(job: &Job, plan: &Plan) -> Result {
     let by_place = matches!(job.options.data, Some(Data::Byte(_) | Data::Sequenced));
     let is_random = matches!(job.options.data, Some(Data::Random));
     require(!is_random || verify.immediate, || {
-        "options.verify: random data differs in every request, so only what is read back at once can be checked: say \
-         immediate = true, or use data = \"sequenced\""
-            .into()
+        let rule =
+            "random data differs in every request, so only data that is read back at once can be checked";
+        InvalidPlan::of("options.verify", rule)
+            .remedy("say `options.verify.immediate = true`, or use `options.data = \"sequenced\"`")
     })?;
     let shares = job.workload.jobs() > 1 || job.depth > 1;
     let never_meets = job.workload.generator().is_some_and(|g| {
@@ -46,9 +52,10 @@ fn can_be_checked(job: &Job, plan: &Plan) -> Result {
     });
     let is_apart = plan.overlap.policy != OverlapPolicy::Allow && job.workload.jobs() == 1;
     require(by_place || !verify.immediate || !shares || never_meets || is_apart, || {
-        "options.verify: several requests may be written to one place at the same time, and each would find another's data: \
-         use one job of depth 1, or data = \"sequenced\""
-            .into()
+        let rule =
+            "several requests may write to one place at the same time, and each would find another's data";
+        InvalidPlan::of("options.verify", rule)
+            .remedy("use one job of `depth = 1`, or `options.data = \"sequenced\"`")
     })
 }
 
@@ -57,65 +64,88 @@ pub(crate) fn validate_coordination(phase: &Phase) -> Result {
     let Coordination { pass_delay, runtime, meet_every, lockstep, start, stop, .. } = &phase.coordination;
     time("coordination.pass_delay", *pass_delay)?;
     time("coordination.runtime", runtime.unwrap_or_default())?;
-    require(runtime.is_none_or(|time| time.0 > 0), || "coordination.runtime: it must be above 0".into())?;
-    require(*meet_every != Some(0), || "coordination.meet_every = 0: it must be above 0".into())?;
+    above_zero("coordination.runtime", runtime.is_none_or(|time| time.0 > 0))?;
+    above_zero("coordination.meet_every", *meet_every != Some(0))?;
     for (i, l) in lockstep.iter().enumerate() {
-        let name = format!("coordination.lockstep {i}");
-        pair(phase, &name, "master", l.master, "slave", l.slave)?;
-        reached(&format!("{name}: every"), l.every)?;
-        reached(&format!("{name}: task"), l.task)?;
+        let entry = Entry { field: "coordination.lockstep", number: i, phase };
+        entry.pair(("master", l.master), ("slave", l.slave))?;
+        entry.reached("every", l.every)?;
+        entry.reached("task", l.task)?;
         require(!matches!(l.task, Amount::Percent(_)), || {
-            format!("{name}: task: a slave's task is no percentage: use ops, bytes or time")
+            entry.invalid("task", "a slave's task is no percentage").remedy("use ops, bytes or time")
         })?;
-        counted(phase, &name, l.master, l.every)?;
+        entry.counted(l.master, l.every)?;
         let others = lockstep[..i].iter().any(|other| other.slave == l.slave);
-        require(!others, || format!("{name}: target {} is the slave of two masters", l.slave))?;
+        require(!others, || {
+            let rule = format!("job {} is the slave of two masters", l.slave);
+            entry.invalid("slave", &rule).remedy("remove one of them")
+        })?;
     }
-    for (name, triggers) in [("start", start), ("stop", stop)] {
-        for (i, t) in triggers.iter().enumerate() {
-            let name = format!("coordination.{name} {i}");
-            pair(phase, &name, "leader", t.leader, "follower", t.follower)?;
-            reached(&format!("{name}: when"), t.when)?;
-            counted(phase, &name, t.leader, t.when)?;
+    for (field, triggers) in [("coordination.start", start), ("coordination.stop", stop)] {
+        for (number, t) in triggers.iter().enumerate() {
+            let entry = Entry { field, number, phase };
+            entry.pair(("leader", t.leader), ("follower", t.follower))?;
+            entry.reached("when", t.when)?;
+            entry.counted(t.leader, t.when)?;
         }
     }
     no_cycle(phase)
 }
 
-fn pair(phase: &Phase, name: &str, first: &str, a: u16, second: &str, b: u16) -> Result {
-    for (word, number) in [(first, a), (second, b)] {
-        require(usize::from(number) < phase.jobs.len(), || {
-            format!("{name}: {word} = {number}: there is no such target; there are {}", phase.jobs.len())
-        })?;
+fn above_zero(field: &str, holds: bool) -> Result {
+    require(holds, || InvalidPlan::of(field, "it must be above 0").value(0))
+}
+
+/// One of several lockstep pairs or triggers.
+struct Entry<'a> {
+    field: &'static str,
+    number: usize,
+    phase: &'a Phase,
+}
+
+impl Entry<'_> {
+    fn invalid(&self, part: &str, rule: &str) -> InvalidPlan {
+        InvalidPlan::of(self.field, format!("number {}: {part}: {rule}", self.number))
     }
-    require(a != b, || format!("{name}: target {a} cannot wait for itself"))
-}
 
-fn reached(name: &str, amount: Amount) -> Result {
-    let is_more = match amount {
-        Amount::Time(t) => {
-            time(name, t)?;
-            t.0 > 0
+    fn pair(&self, first: (&str, u16), second: (&str, u16)) -> Result {
+        for (part, number) in [first, second] {
+            require(usize::from(number) < self.phase.jobs.len(), || {
+                let rule = format!("there is no job {number}; there are {}", self.phase.jobs.len());
+                self.invalid(part, &rule).remedy("jobs are counted from 0")
+            })?;
         }
-        Amount::Ops(n) => n > 0,
-        Amount::Bytes(n) => n.0 > 0,
-        Amount::Percent(p) => {
-            require(p <= Decimal::whole(100), || format!("{name}: at most 100 percent"))?;
-            p > Decimal::whole(0)
-        }
-    };
-    require(is_more, || format!("{name}: it must be above 0"))
-}
+        require(first.1 != second.1, || {
+            self.invalid(second.0, &format!("job {} cannot wait for itself", first.1))
+                .remedy("name another job")
+        })
+    }
 
-/// A percentage needs a number to be a percentage of.
-fn counted(phase: &Phase, name: &str, target: u16, amount: Amount) -> Result {
-    let workload = &phase.jobs[usize::from(target)].workload;
-    let is_counted = workload.generator().is_some_and(|generator| generator.count().is_some());
-    require(!matches!(amount, Amount::Percent(_)) || is_counted, || {
-        format!(
-            "{name}: percent of a pass whose number of requests is not known: give target {target} requests or bytes"
-        )
-    })
+    fn reached(&self, part: &str, amount: Amount) -> Result {
+        let is_more = match amount {
+            Amount::Time(t) => {
+                time(self.field, t)?;
+                t.0 > 0
+            }
+            Amount::Ops(n) => n > 0,
+            Amount::Bytes(n) => n.0 > 0,
+            Amount::Percent(p) => {
+                require(p <= Decimal::whole(100), || self.invalid(part, "it must be at most 100 percent"))?;
+                p > Decimal::whole(0)
+            }
+        };
+        require(is_more, || self.invalid(part, "it must be above 0"))
+    }
+
+    /// A percentage needs a number to be a percentage of.
+    fn counted(&self, job: u16, amount: Amount) -> Result {
+        let workload = &self.phase.jobs[usize::from(job)].workload;
+        let is_counted = workload.generator().is_some_and(|generator| generator.count().is_some());
+        require(!matches!(amount, Amount::Percent(_)) || is_counted, || {
+            self.invalid("percent", "the number of requests of a pass is not known")
+                .remedy(format!("give job {job} `stop.requests` or `stop.bytes`"))
+        })
+    }
 }
 
 /// Targets that wait for each other in a circle would wait for ever.
@@ -131,10 +161,11 @@ fn no_cycle(phase: &Phase) -> Result {
         if left.len() == waits.len() {
             let names: Vec<String> = left.iter().map(|(a, b)| format!("{b} for {a}")).collect();
             return require(false, || {
-                format!(
-                    "coordination: targets wait for each other in a circle ({}): leave one out",
-                    names.join(", ")
+                InvalidPlan::of(
+                    "coordination",
+                    format!("jobs wait for each other in a circle ({})", names.join(", ")),
                 )
+                .remedy("remove one of `coordination.lockstep` and `coordination.start`")
             });
         }
         waits = left;
@@ -199,7 +230,7 @@ mod tests {
                     (vec![lockstep(0, 1)], vec![trigger(1, 0)])
             }),
             ("itself", |p| p.phases[0].coordination.stop = vec![trigger(1, 1)]),
-            ("no such target", |p| p.phases[0].coordination.start = vec![trigger(0, 3)]),
+            ("no job 3", |p| p.phases[0].coordination.start = vec![trigger(0, 3)]),
             ("two masters", |p| p.phases[0].coordination.lockstep = vec![lockstep(0, 2), lockstep(1, 2)]),
             ("above 0", |p| {
                 p.phases[0].coordination.lockstep = vec![Lockstep { every: Amount::Ops(0), ..lockstep(0, 2) }]

@@ -3,8 +3,8 @@
 use crate::rising::validate_rising;
 use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, utf8, within};
 use crate::{
-    AtEnd, BlockSizes, ByteSize, Decimal, Generator, Nanos, Order, OverlapPolicy, Pace, Phase, Plan,
-    SizeRange, SizeShare, Space, Zone,
+    AtEnd, BlockSizes, ByteSize, Decimal, Generator, InvalidPlan, Nanos, Order, OverlapPolicy, Pace, Phase,
+    Plan, SizeRange, SizeShare, Space, Zone,
 };
 
 /// The longest request.
@@ -20,7 +20,7 @@ const MAX_JOBS: u64 = 1024;
 pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Plan) -> Result {
     let percent = generator.read_percent;
     require(percent <= Decimal::whole(100), || {
-        format!("read_percent = {percent}: it must lie between 0 and 100")
+        InvalidPlan::of("read_percent", "it must lie between 0 and 100").value(percent)
     })?;
     sizes("block_size", &generator.block_size)?;
     if let Some(writes) = &generator.write_block_size {
@@ -31,7 +31,9 @@ pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Pl
         shares("region", region)?;
         bytes("offset + region", generator.offset, ByteSize(length(region).unwrap_or_default()))?;
     }
-    require(generator.seed.is_none_or(|seed| seed < 1 << 63), || "seed: it must be below 2^63".into())?;
+    require(generator.seed.is_none_or(|seed| seed < 1 << 63), || {
+        InvalidPlan::of("seed", "it must be below 2^63")
+    })?;
     order(generator)?;
     places(generator, phase.passes)?;
     jobs(generator, plan)?;
@@ -43,7 +45,9 @@ fn places(generator: &Generator, passes: u32) -> Result {
     let (unit, smallest) = (generator.unit(), generator.smallest());
     within("unit", unit, 1, smallest)?;
     require(smallest.is_multiple_of(unit), || {
-        format!("block_size = {}: it is no multiple of unit = {}", ByteSize(smallest), ByteSize(unit))
+        InvalidPlan::of("block_size", format!("it is no multiple of `unit = {}`", ByteSize(unit)))
+            .value(ByteSize(smallest))
+            .remedy("use another one of them")
     })?;
     if generator.at_end == AtEnd::Wrap {
         return Ok(());
@@ -57,10 +61,16 @@ fn places(generator: &Generator, passes: u32) -> Result {
     };
     let region = generator.region.map_or(generator.amount(), length);
     require(region.is_some() || matches!(generator.region, Some(Space::Percent(_))), || {
-        format!("order = \"{}\": give a region, or requests or bytes", generator.order)
+        InvalidPlan::of("order", "it needs to know where places end")
+            .value(format_args!("\"{}\"", generator.order))
+            .remedy("give `region`, `stop.requests` or `stop.bytes`")
     })?;
     let region = region.unwrap_or(u64::MAX);
-    require(region >= least, || format!("region = {}: {least} bytes do not fit into it", ByteSize(region)))
+    require(region >= least, || {
+        InvalidPlan::of("region", format!("{least} bytes do not fit into it"))
+            .value(ByteSize(region))
+            .remedy("make it larger")
+    })
 }
 
 fn sizes(name: &str, sizes: &BlockSizes) -> Result {
@@ -70,13 +80,17 @@ fn sizes(name: &str, sizes: &BlockSizes) -> Result {
             block(&format!("{name}.least"), *least)?;
             block(&format!("{name}.most"), *most)?;
             require(least <= most && most.0.is_multiple_of(least.0), || {
-                format!("{name}: a range ends at a multiple of its least size, and {most} is none of {least}")
+                InvalidPlan::of(
+                    name,
+                    format!("a range ends at a multiple of its least size, and {most} is none of {least}"),
+                )
+                .remedy("use another size")
             })
         }
         BlockSizes::Split(shares) => {
             shares.iter().try_for_each(|share| block(name, share.size))?;
             require(shares.iter().all(|s| s.percent > 0), || {
-                format!("{name}: a size with a share of 0 percent never occurs: leave it out")
+                InvalidPlan::of(name, "a size with a share of 0 percent never occurs").remedy("remove it")
             })?;
             percents(name, shares.iter().map(|SizeShare { percent, .. }| *percent))
         }
@@ -85,27 +99,30 @@ fn sizes(name: &str, sizes: &BlockSizes) -> Result {
 
 fn block(name: &str, size: ByteSize) -> Result {
     require((1..=MAX_BLOCK).contains(&size.0), || {
-        format!("{name} = {size}: it must lie between 1 byte and 1 GiB")
+        InvalidPlan::of(name, "it must lie between 1 byte and 1 GiB").value(size)
     })
 }
 
 fn percents(name: &str, percents: impl ExactSizeIterator<Item = u8>) -> Result {
     require((1..=MAX_SHARES).contains(&percents.len()), || {
-        format!("{name}: it has {} parts; 1 to {MAX_SHARES} are possible", percents.len())
+        InvalidPlan::of(name, format!("it has {} parts; 1 to {MAX_SHARES} are possible", percents.len()))
     })?;
     let sum: u32 = percents.map(u32::from).sum();
-    require(sum == 100, || format!("{name}: the shares make {sum} percent: let them make 100"))
+    require(sum == 100, || {
+        InvalidPlan::of(name, format!("the sum of its shares is {sum} percent")).remedy("make it 100")
+    })
 }
 
 fn order(pattern: &Generator) -> Result {
     let has_one_size = || {
         require(pattern.fixed_size().is_some(), || {
-            format!(
-                "order = \"{}\": it needs requests of one size, and these have {} to {}: give one block_size",
-                pattern.order,
-                ByteSize(pattern.smallest()),
-                ByteSize(pattern.longest())
+            let (least, most) = (ByteSize(pattern.smallest()), ByteSize(pattern.longest()));
+            InvalidPlan::of(
+                "order",
+                format!("it needs requests of one size, and these have {least} to {most}"),
             )
+            .value(format_args!("\"{}\"", pattern.order))
+            .remedy("give one `block_size`")
         })
     };
     match &pattern.order {
@@ -118,9 +135,9 @@ fn order(pattern: &Generator) -> Result {
         Order::Staggered => {
             has_one_size()?;
             require(pattern.count().is_some(), || {
-                "order = \"staggered\": requests are spread over the region, so their number must be known: give requests \
-                 or bytes"
-                    .into()
+                InvalidPlan::of("order", "requests are spread over the region, so their number must be known")
+                    .value("\"staggered\"")
+                    .remedy("give `stop.requests` or `stop.bytes`")
             })
         }
         Order::List { file } => {
@@ -128,26 +145,27 @@ fn order(pattern: &Generator) -> Result {
             has_one_size()
         }
         Order::Shuffled => require(pattern.fixed_size().is_some(), || {
-            format!(
-                "order = \"shuffled\": without repeats means each block once, and sizes from {} to {} have no \
-                 common block: use one block_size, or order = \"random\"",
-                ByteSize(pattern.smallest()),
-                ByteSize(pattern.longest())
-            )
+            let (least, most) = (ByteSize(pattern.smallest()), ByteSize(pattern.longest()));
+            let rule = format!(
+                "without repeats means each block once, and sizes from {least} to {most} have no common block"
+            );
+            InvalidPlan::of("order", rule)
+                .value("\"shuffled\"")
+                .remedy("use one `block_size`, or `order = \"random\"`")
         }),
         Order::Zipf { theta } => {
             require((0.0..=10.0).contains(&theta.as_f64()) && theta.as_f64() > 0.0, || {
-                format!("order.zipf.theta = {theta}: it must lie above 0 and be at most 10, for example 1.1")
+                InvalidPlan::of("order.zipf.theta", "it must be above 0 and at most 10, for example 1.1")
+                    .value(theta)
             })
         }
         Order::Pareto { h } => require(h.as_f64() > 0.0 && h.as_f64() < 1.0, || {
-            format!("order.pareto.h = {h}: it must lie between 0 and 1, for example 0.2")
+            InvalidPlan::of("order.pareto.h", "it must lie between 0 and 1, for example 0.2").value(h)
         }),
         Order::Normal { deviation } => {
             require(deviation.as_f64() > 0.0 && deviation.as_f64() <= 100.0, || {
-                format!(
-                    "order.normal.deviation = {deviation}: it must lie above 0 and be at most 100 percent"
-                )
+                InvalidPlan::of("order.normal.deviation", "it must be above 0 and at most 100 percent")
+                    .value(deviation)
             })
         }
         Order::Zoned(zones) => validate_zones(zones, pattern),
@@ -159,24 +177,23 @@ fn validate_zones(zones: &[Zone], pattern: &Generator) -> Result {
     let shares: Vec<u64> = zones.iter().filter_map(|zone| share(zone.space)).collect();
     let lengths: Vec<u64> = zones.iter().filter_map(|zone| length(zone.space)).collect();
     require(shares.is_empty() || lengths.is_empty(), || {
-        "order.zoned: spaces are either all shares (\"10%\") or all sizes (\"10GiB\")".into()
+        InvalidPlan::of("order.zoned", "spaces are either all shares (\"10%\") or all sizes (\"10GiB\")")
     })?;
     require(shares.iter().chain(&lengths).all(|space| *space > 0), || {
-        "order.zoned: a zone without space holds no request: leave it out".into()
+        InvalidPlan::of("order.zoned", "a zone without space holds no request").remedy("remove it")
     })?;
     let sum = shares.iter().sum::<u64>();
     require(shares.is_empty() || sum == 100, || {
-        format!("order.zoned: the spaces make {sum} percent: let them make 100")
+        InvalidPlan::of("order.zoned", format!("the sum of the spaces is {sum} percent"))
+            .remedy("make it 100")
     })?;
     let sum = lengths.iter().fold(0u64, |sum, length| sum.saturating_add(*length));
     bytes("offset + zones", pattern.offset, ByteSize(sum))?;
     let region = pattern.region.and_then(length).unwrap_or(u64::MAX);
     require(sum <= region, || {
-        format!(
-            "order.zoned: the zones are {} long, and the region {}: make them shorter",
-            ByteSize(sum),
-            ByteSize(region)
-        )
+        let rule =
+            format!("the zones have {} together, and the region has {}", ByteSize(sum), ByteSize(region));
+        InvalidPlan::of("order.zoned", rule).remedy("make them smaller")
     })
 }
 
@@ -197,11 +214,12 @@ fn jobs(pattern: &Generator, plan: &Plan) -> Result {
     within("jobs", pattern.jobs.into(), 1, MAX_JOBS)?;
     let apart = pattern.jobs == 1 || !pattern.writes() || plan.overlap.policy == OverlapPolicy::Allow;
     require(apart, || {
-        format!(
-            "jobs = {}: each job knows only its own requests, so overlaps between jobs would go unnoticed: set \
-             overlap.policy = \"allow\", or jobs = 1, or only read",
-            pattern.jobs
+        InvalidPlan::of(
+            "jobs",
+            "each job knows only its own requests, so overlaps between jobs would go unnoticed",
         )
+        .value(pattern.jobs)
+        .remedy("set `overlap.policy = \"allow\"` or `jobs = 1`, or only read")
     })
 }
 
@@ -210,15 +228,17 @@ fn end(pattern: &Generator, phase: &Phase) -> Result {
     let is_timed =
         stop.runtime.is_some() || stop.time_limit.is_some() || phase.coordination.runtime.is_some();
     require(is_timed || !pattern.ends_by_time(), || {
-        "stop: give requests, bytes, runtime or time_limit, or the pass would never end".into()
+        InvalidPlan::whole("a pass would never end")
+            .remedy("give `stop.requests`, `stop.bytes`, `stop.runtime` or `stop.time_limit`")
     })?;
     require(pattern.count() != Some(0), || {
-        "stop: a pass of no request: give requests or bytes above 0".into()
+        InvalidPlan::whole("a pass would have no request")
+            .remedy("give `stop.requests` or `stop.bytes` above 0")
     })?;
     if let Some(amount) = stop.bytes {
         shares("stop.bytes", amount)?;
         bytes("stop.bytes", ByteSize(0), ByteSize(length(amount).unwrap_or_default()))?;
-        require(length(amount) != Some(0), || "stop.bytes = 0: nothing would be done: give more".into())?;
+        require(length(amount) != Some(0), || InvalidPlan::of("stop.bytes", "it must be above 0").value(0))?;
     }
     time("stop.runtime", stop.runtime.unwrap_or_default())?;
     time("stop.ramp", stop.ramp)?;
@@ -226,7 +246,8 @@ fn end(pattern: &Generator, phase: &Phase) -> Result {
     time("stop.ramp + stop.runtime", stop.end().unwrap_or_default())?;
     let requests = stop.requests.unwrap_or_default();
     require(requests.checked_mul(passes.into()).is_some_and(|all| all <= MAX_REQUESTS), || {
-        format!("stop.requests = {requests} in {passes} passes: at most 2^52 in all can be numbered")
+        InvalidPlan::of("stop.requests", format!("at most 2^52 can be numbered in all {passes} passes"))
+            .value(requests)
     })?;
     pace(pattern, requests)
 }
@@ -239,13 +260,13 @@ fn pace(pattern: &Generator, requests: u64) -> Result {
         Pace::Closed => return Ok(()),
         Pace::Rate { iops, .. } => {
             require(iops > Decimal::whole(0) && iops <= Decimal::whole(1_000_000_000), || {
-                format!("iops = {iops}: it must lie above 0 and be at most 1000000000")
+                InvalidPlan::of("pace.iops", "it must be above 0 and at most 1000000000").value(iops)
             })?;
             let parts = Decimal::whole(1).parts();
             (at(u128::from(requests) * u128::from(parts), iops.parts()), iops.as_f64())
         }
         Pace::Bandwidth { bytes_per_second, .. } => {
-            within("bytes_per_second", bytes_per_second.0, 1, MAX_BANDWIDTH)?;
+            within("pace.bytes_per_second", bytes_per_second.0, 1, MAX_BANDWIDTH)?;
             let bytes = u128::from(requests) * u128::from(pattern.longest());
             (at(bytes, bytes_per_second.0), bytes_per_second.0 as f64)
         }
@@ -257,10 +278,14 @@ fn pace(pattern: &Generator, requests: u64) -> Result {
     // The runtime, if there is one, ends the pass before its times grow too large.
     let is_timed = pattern.stop.runtime.is_some() || pattern.stop.time_limit.is_some();
     require(is_timed || last_due <= MAX_TIME, || {
-        format!("stop.requests = {requests} at {per_second} a second take more than 146 years: ask for fewer")
+        InvalidPlan::of("stop.requests", format!("at {per_second} a second they take more than 146 years"))
+            .value(requests)
+            .remedy("use fewer")
     })?;
     require(is_timed || pattern.stop.ramp <= last_due, || {
-        format!("stop.ramp = {}: the last request is due before it ends; make it shorter", pattern.stop.ramp)
+        InvalidPlan::of("stop.ramp", "the last request is due before it ends")
+            .value(pattern.stop.ramp)
+            .remedy("make it shorter")
     })
 }
 

@@ -3,25 +3,34 @@
 use crate::validate::{Result, named, require, validate_load, within};
 use crate::validate_coordination::{validate_coordination, validate_options};
 use crate::validate_generator::validate_generator;
-use crate::{BetweenPasses, Engine, Job, Phase, PhaseEnd, Plan, Workload};
+use crate::{BetweenPasses, Engine, InvalidPlan, Job, Phase, PhaseEnd, Plan, Workload};
 
 /// The most phases: a record has 16 bits for the number of its phase.
 const MAX_PHASES: u64 = 65_535;
 
 /// Checks the phases of a plan, and their jobs.
 pub(crate) fn validate_phases(plan: &Plan) -> Result {
-    require(!plan.phases.is_empty(), || "there is no [[phase]]: name at least one".into())?;
+    require(!plan.phases.is_empty(), || {
+        InvalidPlan::whole("there is no [[phase]]").remedy("name at least one")
+    })?;
     within("number of phases", plan.phases.len() as u64, 1, MAX_PHASES)?;
     let is_single = plan.phases.len() == 1;
     for (number, phase) in plan.phases.iter().enumerate() {
+        let unnamed = format!("phase {number}");
         let is_twice = plan.phases[..number].iter().any(|earlier| earlier.name == phase.name);
         require(is_single || !phase.name.is_empty(), || {
-            format!("phase {number}: its name is empty: give each phase a name of its own")
+            InvalidPlan::of("name", "it is empty").remedy("give each phase a unique name").within(&unnamed)
         })?;
         require(!phase.name.contains(char::is_control), || {
-            format!("phase {number}: its name {:?} has a control character: leave it out", phase.name)
+            InvalidPlan::of("name", "it has a control character")
+                .value(format_args!("{:?}", phase.name))
+                .remedy("remove it")
+                .within(&unnamed)
         })?;
-        require(!is_twice, || format!("two phases are named '{}': give each a name of its own", phase.name))?;
+        require(!is_twice, || {
+            InvalidPlan::whole(format!("two phases are named '{}'", phase.name))
+                .remedy("give each a unique name")
+        })?;
         let checked = validate_phase(phase, plan);
         if phase.name.is_empty() { checked } else { named(&format!("phase {}", phase.name), checked) }?;
     }
@@ -29,32 +38,34 @@ pub(crate) fn validate_phases(plan: &Plan) -> Result {
 }
 
 fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
-    require(phase.passes > 0, || "passes = 0: at least one pass is needed".into())?;
-    require(!phase.jobs.is_empty(), || "it has no [[phase.job]]: name at least one".into())?;
+    require(phase.passes > 0, || InvalidPlan::of("passes", "at least one pass is needed").value(0))?;
+    require(!phase.jobs.is_empty(), || {
+        InvalidPlan::whole("it has no [[phase.job]]").remedy("name at least one")
+    })?;
     for (number, job) in phase.jobs.iter().enumerate() {
         require(usize::from(job.target) < plan.targets.len(), || {
-            format!(
-                "job {number}: target = {}: there is no such target; there are {}",
-                job.target,
-                plan.targets.len()
-            )
+            InvalidPlan::of("target", format!("there is no such target; there are {}", plan.targets.len()))
+                .value(job.target)
+                .within(&format!("job {number}"))
         })?;
         // A request is known by phase, pass, target and number.
         let is_twice = phase.jobs[..number].iter().any(|earlier| earlier.target == job.target);
         require(!is_twice, || {
-            format!(
-                "job {number}: target {} has a job in this phase already: use another phase, or one workload with several \
-                 jobs",
-                job.target
-            )
+            InvalidPlan::of("target", "it has a job in this phase already")
+                .value(job.target)
+                .remedy("use another phase, or one workload with several `jobs`")
+                .within(&format!("job {number}"))
         })?;
     }
     validate_coordination(phase)?;
     let has_one_clock = !matches!(plan.engine, Engine::Sim(_)) || phase.jobs.len() == 1;
     require(phase.coordination.ends == PhaseEnd::All || has_one_clock, || {
-        "coordination.ends = \"first\": jobs of the engine sim have clocks of their own, so none of them is first: use another \
-         engine, or ends = \"all\""
-            .into()
+        InvalidPlan::of(
+            "coordination.ends",
+            "jobs of the engine sim have clocks of their own, so none of them is first",
+        )
+        .value("\"first\"")
+        .remedy("use another `engine`, or `ends = \"all\"`")
     })?;
     phase.jobs.iter().try_for_each(|job| {
         let path = plan.targets[usize::from(job.target)].path.display();
@@ -76,14 +87,16 @@ fn validate_use(plan: &Plan, number: usize, is_single: bool) -> Result {
     let target = &plan.targets[number];
     let path = target.path.display();
     require(plan.jobs_on(number).next().is_some(), || {
-        format!("target {path}: no job uses it: leave it out, or give it one")
+        InvalidPlan::whole("no job uses it")
+            .remedy("remove it, or give it a job")
+            .within(&format!("target {path}"))
     })?;
     let has_new_files = target.file.between_passes == BetweenPasses::NewFile;
     require(is_single || !has_new_files, || {
-        format!(
-            "target {path}: file.between_passes = \"new-file\": the next phase would not know which file is meant: use one \
-             phase, or between_passes = \"recreate\""
-        )
+        InvalidPlan::of("file.between_passes", "the next phase would not know which file is meant")
+            .value("\"new-file\"")
+            .remedy("use one phase, or `file.between_passes = \"recreate\"`")
+            .within(&format!("target {path}"))
     })
 }
 
@@ -129,7 +142,7 @@ mod tests {
         let cases: [(&str, Spoil); 11] = [
             ("clocks of their own", |p| p.engine = Engine::Sim(SimModel::default())),
             ("no [[phase]]", |p| p.phases.clear()),
-            ("name is empty", |p| p.phases[1].name.clear()),
+            ("name: it is empty", |p| p.phases[1].name.clear()),
             ("control character", |p| p.phases[0].name = "a\u{1b}[2J".into()),
             ("two phases are named 'read'", |p| p.phases[0].name = "read".into()),
             ("phase read: passes = 0", |p| p.phases[1].passes = 0),
@@ -169,6 +182,6 @@ mod tests {
         let short = sample().to_toml();
         let cut = short.find("[target.workload]").expect("the sample has workloads");
         let error = Plan::from_toml(&short[..cut]).unwrap_err().to_string();
-        assert!(error.contains("target /dev/sdx: workload is missing"), "{error}");
+        assert!(error.contains("target /dev/sdx: workload: it is missing"), "{error}");
     }
 }

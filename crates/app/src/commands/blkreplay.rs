@@ -13,7 +13,9 @@ use crate::timings::Timings;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState};
-use iosonar_dialect_blkreplay::{Command, ExportError, Exported, Settings, export_later, parse, usage};
+use iosonar_dialect_blkreplay::{
+    Command, ExportError, Exported, OPTIONS, Settings, export_later, parse, usage,
+};
 use iosonar_engine::{PrepareError, Prepared};
 use iosonar_plan::Nanos;
 use iosonar_runner::{Ended, Scene};
@@ -50,7 +52,7 @@ pub fn blkreplay(args: &[OsString]) -> Result<Exit, Failure> {
 
 fn carry_out(settings: &Settings) -> Result<Exit, Failure> {
     let plan = settings.plan(new_run_id());
-    plan.validate().map_err(Failure::refused)?;
+    plan.validate().map_err(|why| Failure::refused(anyhow!(why.in_options(&[OPTIONS]))))?;
     if settings.show_plan {
         print(&plan.to_toml())?;
         return Ok(Exit::Fine);

@@ -1,53 +1,9 @@
-//! How `run` handles targets, and how they wait for each other; a plan's reasons in the words that were typed.
+//! How `run` opens, fills and checks targets, and how they wait for each other.
 
 use super::pattern::{read_percent, refuse_first};
 use crate::exit::Failure;
 use crate::run_args::{RunArgs, RwArg};
-use iosonar_plan::{Coordination, FileLifecycle, JobOptions, Nanos, PhaseEnd, Plan, Space, Verify};
-
-/// Words of a plan, and those that were typed. Longer ones first.
-const TYPED: &[(&str, &str)] = &[
-    ("coordination.lockstep", "--lockstep"),
-    ("coordination.start", "--start-when"),
-    ("coordination.stop", "--stop-when"),
-    ("coordination.meet_every =", "--meet-every"),
-    ("coordination: targets", "--lockstep and --start-when: targets"),
-    ("coordination.pass_delay", "--pass-delay"),
-    ("coordination.runtime", "--runtime"),
-    ("options.start_delay", "--start-delay"),
-    ("options.align =", "--align"),
-    ("options.data", "--data"),
-    ("file.between_passes", "--between-passes"),
-    ("options.verify", "--verify"),
-    ("create = true", "--create"),
-    ("data = \"sequenced\"", "--data sequenced"),
-    ("immediate = true", "--verify-immediate"),
-    ("order.interleaved.every = ", "--steps interleaved:"),
-    ("order = \"staggered\"", "--steps staggered"),
-    ("order = \"random\"", "--steps random"),
-    ("order = \"interleaved\"", "--steps interleaved"),
-    ("order = \"fixed\"", "--steps fixed"),
-    (
-        "give requests, bytes, runtime or time_limit",
-        "give --number-ios, --io-size, --time-limit or --runtime, or a --size to go through once",
-    ),
-    ("give a region, or requests or bytes", "give --size, --number-ios or --io-size"),
-    ("give requests or bytes", "give --number-ios or --io-size"),
-    ("give one block_size", "give one --bs"),
-    ("iops =", "--rate-iops"),
-    ("bytes_per_second =", "--rate"),
-    ("block_size =", "--bs"),
-    ("region =", "--size"),
-    ("unit =", "--unit"),
-];
-
-/// A plan's reason, as somebody understands it who has typed options. Names of targets stay as they are.
-pub(super) fn in_typed_words(plan: &Plan, why: &str) -> String {
-    let mut names = plan.targets.iter().map(|target| format!("target {}: ", target.path.display()));
-    let name = names.find(|name| why.starts_with(name.as_str())).unwrap_or_default();
-    let reason = why[name.len()..].to_string();
-    name + &TYPED.iter().fold(reason, |reason, (plan, typed)| reason.replace(plan, typed))
-}
+use iosonar_plan::{Coordination, FileLifecycle, JobOptions, Nanos, PhaseEnd, Space, Verify};
 
 /// Options about files and data that contradict the rest, or would have no effect.
 pub(super) fn check_options(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {

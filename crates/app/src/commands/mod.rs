@@ -23,6 +23,7 @@ mod report;
 mod run;
 
 mod show;
+mod typed_words;
 mod xdd;
 
 pub use analyze::analyze;

@@ -1,16 +1,17 @@
 //! A workload in fio's words becomes a plan. What contradicts itself or would have no effect is refused in the words that
 //! were typed.
 
-use super::coordination::{check_options, coordination, file_lifecycle, in_typed_words, options};
+use super::coordination::{check_options, coordination, file_lifecycle, options};
 use super::means::{self, engine};
 use super::replay::{new_run_id, overlap_policy};
+use super::typed_words::check_run;
 use crate::exit::Failure;
 use crate::output::tell;
 use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use anyhow::anyhow;
 use iosonar_plan::{
-    Access, AtEnd, BlockSizes, ByteSize, Decimal, Fill, Generator, InvalidPlan, Job, Nanos, Order, Overlap,
-    OverlapPolicy, PLAN_VERSION, Pace, Phase, Plan, Process, Sharing, Space, Stop, Target, Workload,
+    Access, AtEnd, BlockSizes, ByteSize, Decimal, Fill, Generator, Job, Nanos, Order, Overlap, OverlapPolicy,
+    PLAN_VERSION, Pace, Phase, Plan, Process, Sharing, Space, Stop, Target, Workload,
 };
 use std::path::PathBuf;
 
@@ -46,7 +47,7 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
     let (targets, jobs) = args.targets.iter().enumerate().map(target).unzip();
     let phase = Phase { passes: args.pace.passes, coordination: coordination(args), ..Phase::of(jobs) };
     let plan = assemble(args, policy(args, &generator)?, targets, phase);
-    plan.validate().or_else(|InvalidPlan(why)| refuse(in_typed_words(&plan, &why)))?;
+    check_run(&plan)?;
     Ok(plan)
 }
 

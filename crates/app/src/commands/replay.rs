@@ -1,6 +1,7 @@
 //! `iosonar replay`: loads and targets become a plan.
 
 use super::means;
+use super::typed_words::check_replay;
 use crate::args::{BackwardArg, FlushArg, OverlapArg, ReplayArgs};
 use crate::exit::{Exit, Failure};
 use crate::session;
@@ -14,6 +15,7 @@ use iosonar_plan::{
 /// Replays loads on targets.
 pub fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let plan = plan(args)?;
+    check_replay(&plan)?;
     session::carry_out(plan, &args.session, |prepared| check_delta(args, prepared))
 }
 

@@ -308,7 +308,11 @@ fn a_load_from_standard_input_goes_through_filters_too() {
     assert_eq!(asked(&lab, "r"), [(0, 24, 8, true)]);
     let refused = run("shift:1 | repeat:2", "never");
     assert_eq!(refused.code, 2);
-    assert!(refused.err.contains("filter 'repeat:2,offset=0' needs the end of the load"), "{}", refused.err);
+    assert!(
+        refused.err.contains("--filter: 'repeat:2,offset=0' needs the end of the load"),
+        "{}",
+        refused.err
+    );
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod recording;
 mod settings;
 mod to_plan;
 mod usage;
+mod words;
 
 pub use export::{ExportError, Exported, export, export_later};
 pub use import::{ImportError, ImportProblem, Imported, import};
@@ -32,3 +33,4 @@ pub use parse::{Command, parse};
 pub use recording::recording;
 pub use settings::Settings;
 pub use usage::{UsageError, usage};
+pub use words::OPTIONS;

@@ -19,6 +19,7 @@ mod setup;
 mod stamps;
 mod suboptions;
 mod to_plan;
+mod words;
 
 pub use deskew::deskew_notes;
 pub use dump::{Dump, DumpError, DumpHead, DumpWriter, is_dump, read_dump};
@@ -36,3 +37,4 @@ pub use settings::{
     ThrottleSettings, TimeStampSettings, WhenFull,
 };
 pub use stamps::{StampHead, StampMode, StampReport, StampSelection, StampWindow, stamp_entries};
+pub use words::OPTIONS;

@@ -1,0 +1,202 @@
+//! Why a plan cannot be executed: the field, the rule that it breaks, and the remedy, each as data, so that every front end
+//! spells them in its own words.
+
+use std::fmt::{self, Display};
+
+/// A plan that cannot be executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidPlan(Box<Message>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Message {
+    /// From the outside in.
+    places: Vec<String>,
+    field: Option<Term>,
+    rule: Phrase,
+    remedy: Option<Phrase>,
+}
+
+/// A field of a plan, with a value where the message is about that value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// As a plan file has it: `coordination.lockstep`, `block_size`.
+    pub field: String,
+    /// As a plan file has it: `"staggered"`, `4KiB`.
+    pub value: Option<String>,
+}
+
+/// Words with terms among them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Phrase(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Words(String),
+    Term(Term),
+}
+
+impl Term {
+    /// Reads `field` or `field = value`.
+    fn read(text: &str) -> Term {
+        match text.split_once(" = ") {
+            Some((field, value)) => Term { field: field.into(), value: Some(value.into()) },
+            None => Term { field: text.into(), value: None },
+        }
+    }
+
+    /// The option that sets it, with the value as it is typed; one that is either there or not has none.
+    fn typed(&self, option: &str) -> String {
+        match self.value.as_deref().map(|value| value.trim_matches('"')) {
+            None | Some("true") => option.trim_end_matches(['=', ':']).into(),
+            Some(value) if option.ends_with(['=', ':']) => format!("{option}{value}"),
+            Some(value) => format!("{option} {value}"),
+        }
+    }
+}
+
+impl Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Some(value) => write!(f, "{} = {value}", self.field),
+            None => f.write_str(&self.field),
+        }
+    }
+}
+
+impl Phrase {
+    /// Reads words in which terms stand between backquotes.
+    fn read(text: &str) -> Phrase {
+        let part = |(number, text): (usize, &str)| match number % 2 {
+            0 => Part::Words(text.into()),
+            _ => Part::Term(Term::read(text)),
+        };
+        Phrase(text.split('`').enumerate().map(part).collect())
+    }
+
+    fn spelled(&self, spell: &dyn Fn(&Term) -> String) -> String {
+        let part = |part: &Part| match part {
+            Part::Words(words) => words.clone(),
+            Part::Term(term) => spell(term),
+        };
+        self.0.iter().map(part).collect()
+    }
+
+    fn terms(&self) -> impl Iterator<Item = &Term> {
+        self.0.iter().filter_map(|part| if let Part::Term(term) = part { Some(term) } else { None })
+    }
+}
+
+impl InvalidPlan {
+    /// `field` breaks `rule`, which tells the remedy by itself, such as a range. Fields, with values or without, stand between
+    /// backquotes in a rule.
+    pub(crate) fn of(field: &str, rule: impl AsRef<str>) -> InvalidPlan {
+        InvalidPlan(Box::new(Message {
+            places: Vec::new(),
+            field: Some(Term { field: field.into(), value: None }),
+            rule: Phrase::read(rule.as_ref()),
+            remedy: None,
+        }))
+    }
+
+    /// The plan, or a part of it, breaks `rule`.
+    pub(crate) fn whole(rule: impl AsRef<str>) -> InvalidPlan {
+        let mut why = InvalidPlan::of("", rule);
+        why.0.field = None;
+        why
+    }
+
+    /// What the field has.
+    #[must_use]
+    pub(crate) fn value(mut self, value: impl Display) -> InvalidPlan {
+        if let Some(field) = &mut self.0.field {
+            field.value = Some(value.to_string());
+        }
+        self
+    }
+
+    /// What helps; fields as in a rule.
+    #[must_use]
+    pub(crate) fn remedy(mut self, remedy: impl AsRef<str>) -> InvalidPlan {
+        self.0.remedy = Some(Phrase::read(remedy.as_ref()));
+        self
+    }
+
+    /// What it is in, one level further out.
+    #[must_use]
+    pub(crate) fn within(mut self, place: &str) -> InvalidPlan {
+        self.0.places.insert(0, place.into());
+        self
+    }
+
+    /// The field that breaks the rule; none where it is the plan, or a part of it.
+    pub fn field(&self) -> Option<&Term> {
+        self.0.field.as_ref()
+    }
+
+    /// All fields that it names.
+    pub fn terms(&self) -> impl Iterator<Item = &Term> {
+        let phrases = std::iter::once(&self.0.rule).chain(&self.0.remedy);
+        self.0.field.iter().chain(phrases.flat_map(Phrase::terms))
+    }
+
+    /// The message in the words of a command line. `tables` hold fields, each with the option that sets it; one that ends in
+    /// `:` or `=` has its value right behind it. Fields that no option sets keep their names.
+    pub fn in_options(&self, tables: &[&[(&str, &str)]]) -> String {
+        let option_of =
+            |term: &Term| tables.iter().copied().flatten().find(|(field, _)| *field == term.field);
+        self.spelled(&|term| {
+            option_of(term).map_or_else(|| term.to_string(), |(_, option)| term.typed(option))
+        })
+    }
+
+    /// The message, with each field as `spell` has it.
+    fn spelled(&self, spell: &dyn Fn(&Term) -> String) -> String {
+        let Message { places, field, rule, remedy } = &*self.0;
+        let field = field.as_ref().map(spell);
+        let remedy = remedy.as_ref().map(|remedy| remedy.spelled(spell));
+        let rule = Some(rule.spelled(spell));
+        let parts = places.iter().cloned().chain([field, rule, remedy].into_iter().flatten());
+        parts.collect::<Vec<_>>().join(": ")
+    }
+}
+
+impl Display for InvalidPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.spelled(&Term::to_string))
+    }
+}
+
+impl std::error::Error for InvalidPlan {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_front_end_has_its_own_words_for_fields() {
+        let why =
+            InvalidPlan::of("order", "requests are spread over `region`, so their number must be known")
+                .value("\"staggered\"")
+                .remedy("give `stop.requests` or `stop.bytes`")
+                .within("target /dev/sdx")
+                .within("phase write");
+        assert_eq!(
+            why.to_string(),
+            "phase write: target /dev/sdx: order = \"staggered\": requests are spread over region, so their number must be \
+             known: give stop.requests or stop.bytes"
+        );
+        assert_eq!(
+            why.in_options(&[
+                &[("order", "--steps")],
+                &[("region", "--size="), ("stop.requests", "--number-ios")]
+            ]),
+            "phase write: target /dev/sdx: --steps staggered: requests are spread over --size, so their number must be \
+             known: give --number-ios or stop.bytes"
+        );
+        let joined =
+            InvalidPlan::of("order.zipf.theta", "it is too high").value(11).remedy("say `create = true`");
+        let words = joined.in_options(&[&[("order.zipf.theta", "zipf:"), ("create", "--create")]]);
+        assert_eq!(words, "zipf:11: it is too high: say --create");
+        assert_eq!(why.terms().count(), 4);
+    }
+}
