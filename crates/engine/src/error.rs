@@ -9,6 +9,14 @@ use iosonar_trace::InputError;
 /// Why a plan cannot be carried out. Nothing was touched.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
+    /// The same, of a plan with several phases.
+    #[error("phase {phase}: {why}")]
+    InPhase {
+        /// Its name.
+        phase: String,
+        /// Why the phase cannot be carried out.
+        why: Box<PrepareError>,
+    },
     /// A path is no target.
     #[error(transparent)]
     Target(#[from] TargetError),
@@ -62,9 +70,9 @@ pub enum PrepareError {
     },
     /// A file that is only read would be made anew.
     #[error(
-        "target {0}: a file that is only read cannot be made anew between passes: write to it, or keep it"
+        "target {0}: {1} passes only read, and a file that was made for a pass has nothing to read: write to it, ask for one pass, or keep the file between passes"
     )]
-    NothingToMake(String),
+    NothingToMake(String, u32),
     /// Files cannot be made in place of a device.
     #[error(
         "target {0}: it is a device, and a file cannot be made in its place between passes: name a file, or keep it open"

@@ -71,14 +71,16 @@ pub(crate) struct TargetFile {
     lifecycle: FileLifecycle,
     access: Access,
     writes: bool,
-    /// Passes whose file was there before the run, and was judged with the target.
-    judged: Vec<u32>,
     current: Mutex<Current>,
 }
 
 #[derive(Debug)]
 struct Current {
     pass: u32,
+    /// Highest pass that had a file.
+    highest: u32,
+    /// Passes whose file was there before the run and was judged with the target, or was made by the run.
+    known: Vec<u32>,
     file: File,
     open_time: Nanos,
 }
@@ -110,9 +112,10 @@ impl TargetFile {
         judged: Vec<u32>,
         file: File,
     ) -> TargetFile {
-        let current = Mutex::new(Current { pass: 0, file, open_time: Nanos(0) });
+        let known = judged.into_iter().chain([0]).collect();
+        let current = Mutex::new(Current { pass: 0, highest: 0, known, file, open_time: Nanos(0) });
         let (path, lifecycle) = (target.path.clone(), target.file);
-        TargetFile { path, lifecycle, access, writes, judged, current }
+        TargetFile { path, lifecycle, access, writes, current }
     }
 
     /// Whether each pass has a file or a descriptor of its own.
@@ -120,9 +123,25 @@ impl TargetFile {
         self.lifecycle.between_passes != BetweenPasses::Keep
     }
 
-    /// Passes are counted from 0 again, and go on with the file that is there.
-    pub(crate) fn begin_phase(&self) {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).pass = 0;
+    /// Passes are counted from 0 again: with the file that is there, or the first one where each pass has its own.
+    pub(crate) fn begin_phase(&self) -> io::Result<()> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.pass > 0 && self.lifecycle.between_passes == BetweenPasses::NewFile {
+            current.file = self.open(0, &mut current)?;
+        }
+        current.pass = 0;
+        Ok(())
+    }
+
+    /// Bytes of the file that is open; none of a device.
+    pub(crate) fn size_of_file(&self) -> Option<u64> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.file.metadata().ok().filter(fs::Metadata::is_file).map(|m| m.len())
+    }
+
+    /// As typed.
+    pub(crate) fn path(&self) -> String {
+        self.path.display().to_string()
     }
 
     /// The file of a pass for one more worker, opened as its job requires. The first worker of a pass opens it for all.
@@ -141,10 +160,11 @@ impl TargetFile {
                 steps.push(Step { op: Op::Delete, start, end: now() });
             }
             let opening = now();
-            current.file = self.open(pass, &current.file)?;
+            current.file = self.open(pass, &mut current)?;
             let end = now();
             steps.push(Step { op: Op::Open, start: opening, end });
             (current.pass, current.open_time) = (pass, end.saturating_sub(start));
+            current.highest = current.highest.max(pass);
         }
         let (shared, open_time) = (current.file.try_clone()?, current.open_time);
         drop(current);
@@ -191,19 +211,19 @@ impl TargetFile {
     }
 
     /// A name is never followed to what was not judged: a file is made anew, or is one that the guard has seen.
-    fn open(&self, pass: u32, last: &File) -> io::Result<File> {
+    fn open(&self, pass: u32, current: &mut Current) -> io::Result<File> {
         let path = name_of_pass(&self.path, &self.lifecycle, pass);
         let mut options = options(self.access, self.writes);
         match self.lifecycle.between_passes {
             BetweenPasses::Keep | BetweenPasses::Reopen => {
                 let file = options.open(&path)?;
-                if !is_same(&file.metadata()?, &last.metadata()?) {
+                if !is_same(&file.metadata()?, &current.file.metadata()?) {
                     return Err(io::Error::other("it is another file by now"));
                 }
                 Ok(file)
             }
             BetweenPasses::Recreate => options.create_new(true).open(&path),
-            BetweenPasses::NewFile if self.judged.contains(&pass) => {
+            BetweenPasses::NewFile if current.known.contains(&pass) => {
                 let file = options.open(&path)?;
                 // Between judging and opening nothing but a file can have taken its place unseen.
                 match file.metadata()?.is_file() && fs::symlink_metadata(&path)?.is_file() {
@@ -211,10 +231,13 @@ impl TargetFile {
                     false => Err(io::Error::other(format!("{} is no file any more", path.display()))),
                 }
             }
-            BetweenPasses::NewFile => options
-                .create_new(true)
-                .open(&path)
-                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+            BetweenPasses::NewFile => {
+                let made = options.create_new(true).open(&path);
+                let named =
+                    |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+                current.known.push(pass);
+                made.map_err(named)
+            }
         }
     }
 
@@ -231,12 +254,13 @@ impl TargetFile {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let own = current.file.metadata().ok().filter(|m| m.is_file())?;
         // Passes may have been added, or the run ended before its last.
-        let all = if self.lifecycle.between_passes == BetweenPasses::NewFile { current.pass + 1 } else { 1 };
+        let all =
+            if self.lifecycle.between_passes == BetweenPasses::NewFile { current.highest + 1 } else { 1 };
         for pass in 0..all {
             let path = name_of_pass(&self.path, &self.lifecycle, pass);
-            let is_last = pass + 1 == all;
+            let is_open = pass == current.pass || all == 1;
             let same = fs::symlink_metadata(&path).is_ok_and(|m| is_same(&m, &own));
-            if is_last && !same {
+            if is_open && !same {
                 return Some(format!("{} is another file by now, so it was not deleted", path.display()));
             }
             if let Err(error) = fs::remove_file(&path) {

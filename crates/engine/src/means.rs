@@ -129,7 +129,7 @@ pub(crate) fn equip(
 ) -> Result<Vec<Equipment>, RunError> {
     let parts = parts(stage.phase());
     let workers = parts.len();
-    let job_status: Vec<Arc<JobStatus>> = stage.jobs().iter().map(|_| Arc::default()).collect();
+    let job_status: Vec<Arc<JobStatus>> = stage.jobs.iter().map(|_| Arc::default()).collect();
     let mut buffer_bytes = 0;
     let one = |part: Part| -> Result<Equipment, RunError> {
         let pool = stage.pool(part, workers)?;
@@ -152,7 +152,7 @@ impl Stage<'_> {
         if !plan.engine.is_real() {
             return Ok(None);
         }
-        let job = &self.jobs()[part.job].fitted;
+        let job = &self.jobs[part.job].fitted;
         let (bytes, options) = (buffer_bytes(plan, job, workers), &job.job.options);
         let pool = match options.shared_memory {
             true => BufferPool::shared(bytes),
@@ -174,7 +174,7 @@ impl Stage<'_> {
     }
 
     fn settings(self, part: Part, spin: Nanos) -> Settings {
-        let fitted = &self.jobs()[part.job].fitted;
+        let fitted = &self.jobs[part.job].fitted;
         Settings {
             target: part.target,
             phase: self.number,

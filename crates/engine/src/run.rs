@@ -1,8 +1,9 @@
 //! A run: its phases one after the other, the sampler of counters, time zero, the end.
 
 use crate::control::Control;
+use crate::error::PrepareError;
 use crate::means::equip;
-use crate::prepare::{Claimed, Fitted, Prepared};
+use crate::prepare::{Claimed, Fitted, JobReady, Prepared};
 use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::sample;
@@ -36,6 +37,9 @@ pub enum RunError {
     /// The engine.
     #[error("the engine cannot be used: {0}; --engine threads works everywhere")]
     Engine(std::io::Error),
+    /// A later phase does not fit what the phases before it have left.
+    #[error(transparent)]
+    Phase(#[from] PrepareError),
     /// Another process that carries out a part of the plan.
     #[error("{0}")]
     Others(String),
@@ -218,13 +222,11 @@ impl Prepared {
                 outcome.stopped = true;
                 break;
             }
-            let stage = Stage { prepared: self, number: number as u16 };
-            let equipped = equip(stage, shared.clock, &mut info.means);
-            let start = || match begin.take() {
+            let start = |info: &mut RunInfo| match begin.take() {
                 Some(begin) => begin(info).map(|()| Nanos(0)),
                 None => self.next_begin(number as u16, shared, last),
             };
-            let ended = match equipped.and_then(|equipment| stage.carry_out(equipment, log, shared, start)) {
+            let ended = match self.carry_out_phase(number as u16, log, shared, info, start) {
                 Ok(ended) => ended,
                 Err(error) if number == 0 => return Err(error),
                 Err(error) => {
@@ -248,6 +250,30 @@ impl Prepared {
             }
         }
         Ok(outcome)
+    }
+
+    /// Carries out one phase. `start` is asked for its begin when all of it is ready.
+    fn carry_out_phase(
+        &self,
+        number: u16,
+        log: LogWriter,
+        shared: Shared<'_>,
+        info: &mut RunInfo,
+        start: impl FnOnce(&mut RunInfo) -> Result<Nanos, RunError>,
+    ) -> Result<StageEnd, RunError> {
+        let foreseen = &self.phases[usize::from(number)];
+        // The first one was fitted just now.
+        let again = if number > 0 { Some(self.begin_phase(number)?) } else { None };
+        let stage = Stage { prepared: self, jobs: again.as_ref().unwrap_or(foreseen), number };
+        for (foreseen, job) in foreseen.iter().zip(stage.jobs) {
+            let target = &mut info.targets[usize::from(job.fitted.job.target)];
+            target.size = target.size.max(job.fitted.placement.size());
+            let requests = |job: &JobReady| job.fitted.expected_requests(stage.phase().passes);
+            let expected = target.expected_requests.zip(requests(foreseen)).zip(requests(job));
+            target.expected_requests = expected.map(|((all, foreseen), now)| all - foreseen + now);
+        }
+        let equipment = equip(stage, shared.clock, &mut info.means)?;
+        stage.carry_out(equipment, log, shared, || start(info))
     }
 
     /// When a phase begins that follows one which ended at `last`.

@@ -6,7 +6,7 @@ use crate::feed::Feed;
 use crate::means::{Equipment, Part, isolate};
 use crate::pass_barrier::{Member, PassBarrier};
 use crate::passes::{FirstLateness, WorkerContext};
-use crate::prepare::{Claimed, Fitted, JobReady, Prepared, Requests};
+use crate::prepare::{Fitted, JobReady, Prepared, Requests};
 use crate::run::{RunError, Shared};
 use crate::start::Start;
 use crate::worker::{Tally, Worker, WorkerError};
@@ -30,6 +30,8 @@ pub(crate) struct LoopEnd {
 #[derive(Clone, Copy)]
 pub(crate) struct Stage<'a> {
     pub(crate) prepared: &'a Prepared,
+    /// Its jobs, fitted to the files as they are when it begins.
+    pub(crate) jobs: &'a [JobReady],
     /// Of the phase in the plan.
     pub(crate) number: u16,
 }
@@ -39,12 +41,8 @@ impl<'a> Stage<'a> {
         &self.prepared.plan.phases[usize::from(self.number)]
     }
 
-    pub(crate) fn jobs(self) -> &'a [JobReady] {
-        &self.prepared.phases[usize::from(self.number)]
-    }
-
     fn job(self, part: Part) -> &'a Fitted {
-        &self.jobs()[part.job].fitted
+        &self.jobs[part.job].fitted
     }
 }
 
@@ -89,7 +87,6 @@ impl Stage<'_> {
     ) -> Result<StageEnd, RunError> {
         let (writer, recorders) = start_recorder(log, equipment.len()).map_err(RunError::Threads)?;
         let (gates, gate_of_all) = (self.gates(), Start::default());
-        self.prepared.targets.iter().filter_map(Claimed::file).for_each(|file| file.begin_phase());
         shared.progress.begin_phase(equipment.len());
         let coordination = &self.phase().coordination;
         let coordinator =

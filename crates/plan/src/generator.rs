@@ -55,6 +55,7 @@ pub struct Generator {
     #[serde(default, skip_serializing_if = "is_default")]
     pub sharing: Sharing,
     /// When each request is due.
+    #[serde(default)]
     pub pace: Pace,
     /// When a pass ends.
     pub stop: Stop,
@@ -157,10 +158,11 @@ impl fmt::Display for Order {
 }
 
 /// When a pattern's requests are due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pace {
     /// Closed loop: the next as soon as fewer than the plan's depth are in flight.
+    #[default]
     #[serde(deserialize_with = "no_fields")]
     Closed,
     /// Open loop by requests: at times that do not depend on the target.

@@ -3,7 +3,9 @@
 use crate::validate::{Result, named, require, validate_load, within};
 use crate::validate_coordination::{validate_coordination, validate_options};
 use crate::validate_generator::validate_generator;
-use crate::{BetweenPasses, Engine, InvalidPlan, Job, Phase, PhaseEnd, Plan, Workload};
+use crate::{Engine, InvalidPlan, Job, Phase, PhaseEnd, Plan, Workload};
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 /// The most phases: a record has 16 bits for the number of its phase.
 const MAX_PHASES: u64 = 65_535;
@@ -15,26 +17,35 @@ pub(crate) fn validate_phases(plan: &Plan) -> Result {
     })?;
     within("number of phases", plan.phases.len() as u64, 1, MAX_PHASES)?;
     let is_single = plan.phases.len() == 1;
+    let mut names = HashSet::new();
     for (number, phase) in plan.phases.iter().enumerate() {
-        let unnamed = format!("phase {number}");
-        let is_twice = plan.phases[..number].iter().any(|earlier| earlier.name == phase.name);
-        require(is_single || !phase.name.is_empty(), || {
-            InvalidPlan::of("name", "it is empty").remedy("give each phase a unique name").within(&unnamed)
-        })?;
-        require(!phase.name.contains(char::is_control), || {
-            InvalidPlan::of("name", "it has a control character")
-                .value(format_args!("{:?}", phase.name))
-                .remedy("remove it")
-                .within(&unnamed)
-        })?;
-        require(!is_twice, || {
+        named(&format!("phase {number}"), validate_name(&phase.name, is_single))?;
+        require(names.insert(&phase.name), || {
             InvalidPlan::whole(format!("two phases are named '{}'", phase.name))
                 .remedy("give each a unique name")
         })?;
         let checked = validate_phase(phase, plan);
         if phase.name.is_empty() { checked } else { named(&format!("phase {}", phase.name), checked) }?;
     }
-    (0..plan.targets.len()).try_for_each(|target| validate_use(plan, target, is_single))
+    (0..plan.targets.len()).try_for_each(|target| validate_use(plan, target))
+}
+
+/// A name stands in tables, pictures and messages.
+fn validate_name(name: &str, may_be_empty: bool) -> Result {
+    const LONGEST: usize = 64;
+    /// Marks and overrides of the direction of writing: they change how the text around them looks (Unicode TR 9).
+    const DIRECTIONS: [RangeInclusive<char>; 3] =
+        ['\u{200e}'..='\u{200f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
+    let is_odd = |c: char| c.is_control() || DIRECTIONS.iter().any(|range| range.contains(&c));
+    let invalid = |rule: &str| InvalidPlan::of("name", rule);
+    require(may_be_empty || !name.is_empty(), || {
+        invalid("it is empty").remedy("give each phase a unique name")
+    })?;
+    require(!name.contains(is_odd), || {
+        invalid("it has a control character").value(name.escape_debug()).remedy("remove it")
+    })?;
+    let length = name.chars().count();
+    require(length <= LONGEST, || invalid(&format!("it has {length} characters, and may have {LONGEST}")))
 }
 
 fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
@@ -83,19 +94,12 @@ fn validate_job(job: &Job, phase: &Phase, plan: &Plan) -> Result {
 }
 
 /// Checks how a target is used in all phases.
-fn validate_use(plan: &Plan, number: usize, is_single: bool) -> Result {
+fn validate_use(plan: &Plan, number: usize) -> Result {
     let target = &plan.targets[number];
     let path = target.path.display();
     require(plan.jobs_on(number).next().is_some(), || {
         InvalidPlan::whole("no job uses it")
             .remedy("remove it, or give it a job")
-            .within(&format!("target {path}"))
-    })?;
-    let has_new_files = target.file.between_passes == BetweenPasses::NewFile;
-    require(is_single || !has_new_files, || {
-        InvalidPlan::of("file.between_passes", "the next phase would not know which file is meant")
-            .value("\"new-file\"")
-            .remedy("use one phase, or `file.between_passes = \"recreate\"`")
             .within(&format!("target {path}"))
     })
 }
@@ -139,22 +143,19 @@ mod tests {
     #[test]
     fn contradictions_of_phases_are_refused() {
         type Spoil = fn(&mut Plan);
-        let cases: [(&str, Spoil); 11] = [
+        let cases: [(&str, Spoil); 12] = [
             ("clocks of their own", |p| p.engine = Engine::Sim(SimModel::default())),
             ("no [[phase]]", |p| p.phases.clear()),
             ("name: it is empty", |p| p.phases[1].name.clear()),
             ("control character", |p| p.phases[0].name = "a\u{1b}[2J".into()),
+            ("control character", |p| p.phases[0].name = "a\u{202e}b".into()),
+            ("it has 65 characters", |p| p.phases[0].name = "é".repeat(65)),
             ("two phases are named 'read'", |p| p.phases[0].name = "read".into()),
             ("phase read: passes = 0", |p| p.phases[1].passes = 0),
             ("no [[phase.job]]", |p| p.phases[1].jobs.clear()),
             ("no such target; there are 2", |p| p.phases[1].jobs[0].target = 2),
             ("has a job in this phase already", |p| p.phases[1].jobs[0].target = 0),
             ("target /dev/sdx: no job uses it", |p| drop(p.phases[1].jobs.pop())),
-            ("between_passes", |p| {
-                let between_passes = BetweenPasses::NewFile;
-                p.targets[1].file =
-                    FileLifecycle { create: true, between_passes, ..FileLifecycle::default() };
-            }),
         ];
         for (word, spoil) in cases {
             let mut plan = phases();

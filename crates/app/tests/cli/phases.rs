@@ -141,3 +141,75 @@ fn phases_that_contradict_themselves_are_refused_with_the_remedy() {
         assert!(!lab.path("never").exists());
     }
 }
+
+/// A plan of phases with a job each on one file, through the page cache.
+fn on_a_file(lifecycle: &str, phases: &[(&str, &str, &str)]) -> String {
+    let head = format!(
+        "version = 2\nrun_id = 1\nseed = 1\naccess = {{ buffered = true }}\nengine = {{ kind = \"threads\" }}\n\
+         [[target]]\npath = \"new.img\"\nfile = {{ {lifecycle} }}\n"
+    );
+    let phase = |(name, of_phase, workload): &(&str, &str, &str)| {
+        format!(
+            "[[phase]]\nname = \"{name}\"\n{of_phase}\n[[phase.job]]\ntarget = 0\nworkload = {{ kind = \"generated\", \
+             order = \"sequential\", block_size = \"64KiB\", {workload} }}\n"
+        )
+    };
+    head + &phases.iter().map(phase).collect::<String>()
+}
+
+#[test]
+fn a_phase_reads_what_is_there_and_not_what_was_to_be_written() {
+    let lab = lab();
+    let write = "read_percent = 0, at_end = \"extend\", pace = { kind = \"rate\", iops = 200, process = \"constant\" }, \
+                 stop = { runtime = \"0.2s\" }";
+    let whole = "read_percent = 100, stop = { bytes = \"100%\" }";
+    let plan = on_a_file("create = true", &[("write", "", write), ("read", "", whole)]);
+    lab.file("plan.toml", &plan);
+    lab.expect(0, "run plan.toml --no-progress -o r");
+    let records = lab.records("r");
+    let of = |phase| records.iter().filter(move |r| r.phase == phase && r.op.is_transfer());
+    let blocks = std::fs::metadata(lab.path("new.img")).unwrap().len() >> 16;
+    assert!((1..=40).contains(&blocks), "{blocks}");
+    assert_eq!((of(0).count() as u64, of(1).count() as u64), (blocks, blocks));
+    assert!(of(1).all(|r| r.is_completed() && r.executed.length == 1 << 16));
+    // A phase that asks for more than there is by then is not begun, and the other one is kept.
+    let far = "read_percent = 100, offset = \"1GiB\", region = \"1GiB\", stop = { requests = 5 }";
+    let plan = plan.replacen(whole, far, 1);
+    lab.file("far.toml", plan.replace("new.img", "other.img"));
+    let told = lab.expect(1, "run far.toml --no-progress -o far");
+    assert!(told.err.contains("phase read could not begin: target other.img holds"), "{}", told.err);
+    assert!(lab.records("far").iter().any(|r| r.phase == 0 && r.is_completed()));
+}
+
+#[test]
+fn each_pass_of_a_later_phase_has_the_file_that_was_made_for_it() {
+    let lab = lab();
+    let write = "read_percent = 0, at_end = \"extend\", stop = { requests = 4 }";
+    let read = "read_percent = 100, at_end = \"extend\", stop = { requests = 4 }";
+    let new = "create = true, between_passes = \"new-file\"";
+    let phases = |write_passes: &str, read_passes: &str, lifecycle: &str| {
+        on_a_file(lifecycle, &[("write", write_passes, write), ("read", read_passes, read)])
+    };
+    lab.file("plan.toml", phases("passes = 3", "passes = 3", new));
+    lab.expect(0, "run plan.toml --no-progress -o r");
+    let records = lab.records("r");
+    let read_in =
+        |pass| records.iter().filter(|r| (r.phase, r.pass) == (1, pass) && r.op == Op::Read).count();
+    assert_eq!([0, 1, 2].map(read_in), [4, 4, 4]);
+    assert!(
+        records.iter().all(|r| r.is_completed() && (!r.op.is_transfer() || r.executed.length == 1 << 16))
+    );
+    let files = || (1..=4).filter(|n| lab.path(&format!("new.img.0000000{n}")).exists()).count();
+    assert_eq!(files(), 3);
+    let recreate = "create = true, between_passes = \"recreate\"";
+    for (passes, lifecycle) in [("4", new), ("3", recreate)] {
+        lab.file("refused.toml", phases("passes = 3", &format!("passes = {passes}"), lifecycle));
+        let told = lab.expect(2, "run refused.toml -o never");
+        let why = format!("phase read: target new.img: {passes} passes only read");
+        assert!(told.err.contains(&why), "{}", told.err);
+    }
+    // One pass takes the file that the last one left.
+    lab.file("recreate.toml", phases("passes = 3", "", recreate).replace("new.img", "again.img"));
+    lab.expect(0, "run recreate.toml --no-progress -o again");
+    assert_eq!(lab.records("again").iter().filter(|r| r.op == Op::Read && r.is_completed()).count(), 4);
+}

@@ -5,17 +5,21 @@ use super::look::Looked;
 use crate::error::PrepareError;
 use iosonar_load::{Generated, Known, PatternError, Setting};
 use iosonar_plan::{
-    AtEnd, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan, SECTOR, Space, Strong, Workload,
+    AtEnd, BetweenPasses, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan, SECTOR, Space,
+    Strong, Workload,
 };
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+/// Bytes beyond any file.
+const FAR: u64 = 1 << 62;
 
 /// A job that can go to its target.
 pub(crate) struct Fitted {
     pub(crate) job: Job,
     /// Of the target, as typed.
     path: String,
-    /// Of the target in bytes, when its phase begins; 0 of a file that is made by the run.
+    /// Of the target in bytes, when its phase begins; 0 of a file that is made by the run, [`FAR`] where it is yet unknown.
     pub(crate) size: u64,
     /// Where its requests go.
     pub(crate) placement: Placement,
@@ -37,7 +41,7 @@ pub(super) fn fit(
     let block = if is_buffered { SECTOR } else { looked.direct_block() };
     // Buffered, any size goes; headers then stand at every 512 bytes of a request, not of the target.
     let block = if is_buffered && !workload.is_aligned(SECTOR) { 1 } else { block };
-    check_workload(job, &workload, looked, block)?;
+    check_workload(plan, phase, job, &workload, looked, block)?;
     let extended = job.workload.generator().filter(|generator| generator.at_end == AtEnd::Extend);
     let grows = extended.is_some() && looked.is_file() && workload.writes();
     let reach = match extended {
@@ -58,15 +62,23 @@ pub(super) fn fit(
 }
 
 /// Whether a workload can go to a target at all.
-fn check_workload(job: &Job, workload: &Known, looked: &Looked, block: u64) -> Result<(), PrepareError> {
+fn check_workload(
+    plan: &Plan,
+    phase: &Phase,
+    job: &Job,
+    workload: &Known,
+    looked: &Looked,
+    block: u64,
+) -> Result<(), PrepareError> {
     if looked.target.file.between_passes.makes_files() {
         // New files have names of their own: what stands under the target's own name says whether it is meant as a file.
         let is_other = looked.target.path.metadata().is_ok_and(|m| !m.is_file());
         if !looked.is_file() || is_other {
             return Err(PrepareError::NoFile(looked.path()));
         }
-        if !workload.writes() {
-            return Err(PrepareError::NothingToMake(looked.path()));
+        let is_repeated = phase.passes > 1 || phase.coordination.runtime.is_some();
+        if !workload.writes() && is_repeated && !makes_files_before(plan, phase, job) {
+            return Err(PrepareError::NothingToMake(looked.path(), phase.passes));
         }
     }
     if let (Some(why), Some(Order::List { file })) =
@@ -80,6 +92,21 @@ fn check_workload(job: &Job, workload: &Known, looked: &Looked, block: u64) -> R
     }
 }
 
+/// Whether a phase before this one has made a file for each of its passes.
+fn makes_files_before(plan: &Plan, phase: &Phase, job: &Job) -> bool {
+    let target = &plan.targets[usize::from(job.target)];
+    let makes = |other: &&Phase| {
+        let writes = |other: &Job| {
+            other.target == job.target && other.workload.generator().is_some_and(Generator::writes)
+        };
+        other.passes >= phase.passes && other.jobs.iter().any(writes)
+    };
+    let before = plan.phases.iter().take_while(|other| other.name != phase.name);
+    target.file.between_passes == BetweenPasses::NewFile
+        && phase.coordination.runtime.is_none()
+        && before.filter(makes).count() > 0
+}
+
 /// How far requests may go whose addresses do not depend on the target. `room`: where it ends, if it does not grow.
 fn reach(
     phase: &Phase,
@@ -89,8 +116,6 @@ fn reach(
     size: u64,
     block: u64,
 ) -> u64 {
-    /// Beyond any file.
-    const FAR: u64 = 1 << 62;
     // Where passes are added, nobody knows how far their offsets go.
     let is_open = phase.coordination.runtime.is_some() && generator.pass_offset.0 > 0;
     let end = workload.end(phase.passes).filter(|_| !is_open);
@@ -153,6 +178,9 @@ pub(super) fn may_share(plan: &Plan, target: usize) -> bool {
 impl Fitted {
     /// Whether the requests fit into the target.
     fn check_fits(&self) -> Result<(), PrepareError> {
+        if self.size >= FAR {
+            return Ok(());
+        }
         let (path, size) = (|| self.path.clone(), self.placement.size());
         let too_small = |length| {
             Err(PrepareError::TooSmall { path: path(), size, source_name: self.workload.name(), length })
@@ -184,9 +212,9 @@ impl Fitted {
         &self.path
     }
 
-    /// Of the target in bytes, when its phase has ended.
-    pub(super) fn size_after(&self) -> u64 {
-        if self.grows { self.placement.size() } else { 0 }
+    /// Of the target in bytes at most, when its phase has ended; none of a target that does not grow.
+    pub(super) fn size_after(&self) -> Option<u64> {
+        self.grows.then(|| self.placement.size())
     }
 
     /// Whether its addresses do not depend on the target's size.
@@ -196,7 +224,9 @@ impl Fitted {
 
     /// Its requests in `passes` passes, where that is known before the start.
     pub(crate) fn expected_requests(&self, passes: u32) -> Option<u64> {
-        self.workload.requests(self.size).map(|n| n.saturating_mul(passes.into()))
+        let requests = self.workload.requests(self.size);
+        let is_certain = |n: &u64| self.size < FAR || self.workload.requests(0) == Some(*n);
+        requests.filter(is_certain).map(|n| n.saturating_mul(passes.into()))
     }
 
     /// The longest request in bytes, where it is known.

@@ -82,23 +82,40 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     Ok(Prepared { plan, max_waiting, targets, phases, notices })
 }
 
-/// Fits all jobs to their targets. What a phase writes behind the end of a file is there in the next.
+/// Fits all jobs to their targets, as large as these can have become by then: what a phase writes behind the end of a file
+/// is there in the next. Each phase is fitted again when it begins.
 fn fit_all(plan: &Plan, known: Vec<Vec<Known>>, looked: &[Looked]) -> Result<Vec<Vec<Fitted>>, PrepareError> {
     let mut sizes: Vec<u64> = looked.iter().map(|target| target.size).collect();
     let mut phases = Vec::new();
     for (phase, known) in plan.phases.iter().zip(known) {
-        let fit_one = |(job, known): (&iosonar_plan::Job, Known)| {
-            let target = usize::from(job.target);
-            fit(plan, phase, job, known, &looked[target], sizes[target])
-        };
-        let fitted: Vec<Fitted> = phase.jobs.iter().zip(known).map(fit_one).collect::<Result<_, _>>()?;
-        for fitted in &fitted {
-            let size = &mut sizes[usize::from(fitted.job.target)];
-            *size = fitted.size_after().max(*size);
+        let fitted = fit_phase(plan, phase, known, &|target| (&looked[target], sizes[target]));
+        let fitted = fitted.map_err(|why| match phase.name.as_str() {
+            "" => why,
+            name => PrepareError::InPhase { phase: name.into(), why: Box::new(why) },
+        })?;
+        for (fitted, size) in fitted.iter().filter_map(|fitted| Some((fitted, fitted.size_after()?))) {
+            // One file may be several targets.
+            let path = &looked[usize::from(fitted.job.target)].target.path;
+            let same = looked.iter().zip(&mut sizes).filter(|(other, _)| other.target.path == *path);
+            same.for_each(|(_, known)| *known = size.max(*known));
         }
         phases.push(fitted);
     }
     Ok(phases)
+}
+
+/// Fits the jobs of a phase. `target_of` gives what was found out about a target, and its bytes.
+fn fit_phase<'a>(
+    plan: &Plan,
+    phase: &Phase,
+    known: Vec<Known>,
+    target_of: &dyn Fn(usize) -> (&'a Looked, u64),
+) -> Result<Vec<Fitted>, PrepareError> {
+    let fit_one = |(job, known): (&iosonar_plan::Job, Known)| {
+        let (looked, size) = target_of(job.target.into());
+        fit(plan, phase, job, known, looked, size)
+    };
+    phase.jobs.iter().zip(known).map(fit_one).collect()
 }
 
 /// The requests of a pass.
@@ -184,6 +201,24 @@ impl Prepared {
         self.targets.iter().filter_map(|t| t.looked.facts.clone()).collect()
     }
 
+    /// The jobs of a phase that follows another one, fitted to the files as they are now: what was to be written is not
+    /// always what was written. Passes are counted from 0 again.
+    pub(crate) fn begin_phase(&self, number: u16) -> Result<Vec<JobReady>, PrepareError> {
+        let (phase, jobs) = (&self.plan.phases[usize::from(number)], &self.phases[usize::from(number)]);
+        self.targets.iter().filter_map(Claimed::file).try_for_each(|file| {
+            file.begin_phase().map_err(|error| PrepareError::Open { path: file.path(), error })
+        })?;
+        let known = jobs.iter().map(|job| job.fitted.workload.clone()).collect();
+        let target_of = |target: usize| {
+            let foreseen = jobs.iter().find(|job| usize::from(job.fitted.job.target) == target);
+            let foreseen = foreseen.map_or(0, |job| job.fitted.size);
+            let claimed = &self.targets[target];
+            (&claimed.looked, claimed.file().and_then(|file| file.size_of_file()).unwrap_or(foreseen))
+        };
+        let fitted = fit_phase(&self.plan, phase, known, &target_of)?.into_iter().zip(jobs);
+        Ok(fitted.map(|(fitted, job)| JobReady { fitted, told: job.told.clone() }).collect())
+    }
+
     /// Takes back what was made for a run that is refused after all: empty files. A run that has begun keeps them.
     pub fn withdraw(&self) {
         self.targets.iter().filter_map(|t| t.claim.as_ref()).for_each(Claim::withdraw);
@@ -228,7 +263,7 @@ impl Prepared {
 impl Stage<'_> {
     /// The requests of one issuing loop in one pass: generated ones are there at once, a load has yet to be opened.
     pub(crate) fn requests(self, part: Part, pass: u32) -> Requests {
-        let ready = &self.jobs()[part.job];
+        let ready = &self.jobs[part.job];
         match &ready.fitted.workload {
             Known::Trace(load, _) => {
                 let (load, notices, told) = (load.clone(), self.prepared.notices.clone(), ready.told.clone());
