@@ -530,6 +530,7 @@ they carry a unit. Words without a name come first; what is not told is as shown
   spread:factor=2,align=8,offset=0 s becomes floor(s * factor / align) * align + s mod align + offset
   resize:factor=2,min=0,max=65536  l becomes floor(l * factor), at least min, then at most max
   reverse                          the i-th time with what the i-th request from the end does
+  sort                             in the order of time; at equal times as they came
   scale:FACTOR                     times FACTOR: 2 is half as fast
   shift:BY                         all times are later
   sample:N                         the first request, and each N-th behind it

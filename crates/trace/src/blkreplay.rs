@@ -118,13 +118,12 @@ const FLUSH: [&str; 2] = ["#", "flush"];
 /// Reads one line.
 pub fn parse_line(line: u64, text: &str) -> Line {
     let text = text.trim();
-    if let Some(flush) = parse_flush(line, text) {
-        return Line::Request(flush);
-    }
-    if !looks_like_request(text) {
-        return Line::Text;
-    }
-    match parse_request(line, text) {
+    let parsed = match flush_columns(text) {
+        Some(columns) => parse_flush(line, columns),
+        None if looks_like_request(text) => parse_request(line, text),
+        None => return Line::Text,
+    };
+    match parsed {
         Ok(request) => Line::Request(request),
         Err(why) => Line::Bad(BadLine { line, why, text: text.chars().take(60).collect() }),
     }
@@ -163,17 +162,20 @@ fn parse_request(line: u64, text: &str) -> Result<TimedRequest, String> {
     Ok(TimedRequest { line, time, op, durability, extent, pushed, delay, latency })
 }
 
-/// A flush: `# flush ; time ; delay ; latency`. What only looks like it is a comment.
-fn parse_flush(line: u64, text: &str) -> Option<TimedRequest> {
-    let mut columns = text.split(';').map(str::trim);
-    if !columns.next()?.split_ascii_whitespace().eq(FLUSH) {
-        return None;
-    }
-    let time = parse_time(columns.next()?).ok()?;
-    let mut measured = || columns.next().map_or(Some(Nanos(0)), |c| parse_time(c).ok());
-    let (delay, latency) = (measured()?, measured()?);
+/// What stands behind the name of a flush: `# flush ; time ; delay ; latency`. Without a column it is a comment.
+fn flush_columns(text: &str) -> Option<&str> {
+    let (name, columns) = text.split_once(';')?;
+    name.split_ascii_whitespace().eq(FLUSH).then_some(columns)
+}
+
+fn parse_flush(line: u64, columns: &str) -> Result<TimedRequest, String> {
+    let mut columns = columns.split(';').map(str::trim);
+    let time = columns.next().unwrap_or_default();
+    let time = parse_time(time).map_err(|why| format!("the time of the flush {why}"))?;
+    let mut measured = || columns.next().and_then(|c| parse_time(c).ok()).unwrap_or_default();
+    let (delay, latency) = (measured(), measured());
     let (op, durability, extent) = (Op::Flush, Durability::NONE, Extent::default());
-    Some(TimedRequest { line, time, op, durability, extent, pushed: false, delay, latency })
+    Ok(TimedRequest { line, time, op, durability, extent, pushed: false, delay, latency })
 }
 
 fn parse_count(name: &str, text: &str) -> Result<u64, String> {
@@ -395,15 +397,14 @@ mod tests {
             assert_eq!((r.op, r.extent, r.time.0), (Op::Flush, Extent::default(), time), "{text}");
             assert_eq!((r.delay.0, r.latency.0), (delay, latency), "{text}");
         }
-        for text in [
-            "# flush",
-            "# flush ; often",
-            "# flush it ; 1.0",
-            "#flush ; 1.0",
-            "flush ; 1.0",
-            "# flush ; 1 ; x",
-        ] {
+        for text in ["# flush", "# flush it ; 1.0", "#flush ; 1.0", "flush ; 1.0"] {
             assert_eq!(parse_line(1, text), Line::Text, "{text}");
+        }
+        for (text, word) in
+            [("often", "no number"), ("-1", "negative"), ("", "no number"), ("1,5", "decimal comma")]
+        {
+            let Line::Bad(bad) = parse_line(1, &format!("# flush ; {text}")) else { panic!("{text}") };
+            assert!(bad.why.contains("the time of the flush") && bad.why.contains(word), "{}", bad.why);
         }
     }
 

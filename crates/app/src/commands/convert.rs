@@ -23,7 +23,7 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     };
     let form = args.to.map_or_else(|| Form::of_name(out), form);
     let timing = if form.has_times() { Timing::Exact } else { Timing::None };
-    let reading = Reading::of(&args.reading, timing)?;
+    let reading = Reading::of(&args.reading, timing)?.sorting_records(!form.has_times());
     let mut trace = open(inputs, &reading)?;
     let how = Output {
         form,

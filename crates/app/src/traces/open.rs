@@ -30,6 +30,8 @@ pub struct Reading {
     timing: Timing,
     block: u64,
     keep_order: bool,
+    /// Whether records are brought into the order of their due times, too: they are kept in that of their ends.
+    sorts_records: bool,
     devices: Vec<String>,
     /// Whether requests of traces that name no devices are wanted, whatever was chosen.
     keep_nameless: bool,
@@ -69,6 +71,7 @@ impl Reading {
             timing,
             block: args.block_size.0,
             keep_order: args.keep_order,
+            sorts_records: false,
             devices: args.device.clone(),
             keep_nameless: false,
             processes: args.process.clone(),
@@ -83,6 +86,7 @@ impl Reading {
             timing: Timing::Exact,
             block: 1024,
             keep_order: false,
+            sorts_records: false,
             devices: Vec::new(),
             keep_nameless: false,
             processes: Vec::new(),
@@ -92,6 +96,11 @@ impl Reading {
     /// The same; of a trace that names no devices everything is wanted.
     pub fn keeping_nameless(self) -> Reading {
         Reading { keep_nameless: true, ..self }
+    }
+
+    /// The same for what is read again by its times.
+    pub fn sorting_records(self, sorts_records: bool) -> Reading {
+        Reading { sorts_records, ..self }
     }
 
     /// The same, of all processes.
@@ -271,7 +280,7 @@ fn requests(
     let (format, text) = match opened {
         Opened::Archive(archive) => {
             let records = Recorded::of_archive(*archive).map_err(Failure::refused)?;
-            return Ok((Box::new(records), None));
+            return Ok((of_records(records, reading), None));
         }
         Opened::Recording(dir) => {
             let (requests, at) = recorded_requests(&dir, reading.timing, reading.at)?;
@@ -279,7 +288,7 @@ fn requests(
         }
         Opened::Parquet(path) => {
             let records = Recorded::of_parquet(&path).map_err(Failure::refused)?;
-            return Ok((Box::new(records), None));
+            return Ok((of_records(records, reading), None));
         }
         Opened::Text(format, text) => (format, text),
     };
@@ -297,6 +306,10 @@ fn requests(
         _ => unreachable!("events and records are read elsewhere"),
     };
     Ok((in_order(requests, format.is_dated(), reading), None))
+}
+
+fn of_records(records: Recorded, reading: &Reading) -> Boxed {
+    if reading.sorts_records { in_order(Box::new(records), false, reading) } else { Box::new(records) }
 }
 
 fn in_order(requests: Boxed, is_dated: bool, reading: &Reading) -> Boxed {

@@ -122,23 +122,28 @@ fn check_counts_flushes_and_fua() {
     commits(&lab);
     lab.expect(0, &format!("replay a.load {SIM} -o ran"));
     let same = lab.expect(0, "check ran a.load");
-    assert!(same.out.contains("flushes    3 in the replay, 3 in the recording"), "{}", same.out);
+    assert!(
+        same.out
+            .contains("flushes    3 in the replay (1 before a write), 3 in the recording (1 before a write)"),
+        "{}",
+        same.out
+    );
     assert!(same.out.contains("FUA writes 2 in the replay, 2 in the recording"), "{}", same.out);
     // A load asks for no more and no less.
     lab.file("plain.load", LINES.replace("WPF", "WP").replace("WF", "W") + "# flush ; 1\n");
     let differs = lab.expect(5, "check ran plain.load").out;
     assert!(
-        differs.contains("missing    2 flushes") && differs.contains("left out   1 flushes"),
+        differs.contains("missing    2 FUA writes") && differs.contains("left out   1 flushes"),
         "{differs}"
     );
     lab.file("fewer.load", LINES.replace("# flush ; 0.005000000", "# no"));
     let fewer = lab.expect(5, "check --json ran fewer.load");
     let json: Value = serde_json::from_str(&fewer.out).unwrap();
     assert_eq!(
-        (&json["flushes"]["missing"], &json["flushes"]["recording"]["flushes"]),
+        (&json["flushes"]["missing"]["flushes"], &json["flushes"]["recording"]["flushes"]),
         (&1.into(), &1.into())
     );
-    assert!(lab.expect(5, "check ran fewer.load").out.contains("missing    1 flushes or FUA writes"));
+    assert!(lab.expect(5, "check ran fewer.load").out.contains("missing    1 flushes"));
 }
 
 #[test]
@@ -146,8 +151,59 @@ fn blkreplays_front_end_reads_loads_as_blkreplay_does() {
     let lab = lab();
     commits(&lab);
     lab.expect(0, &format!("replay a.load {SIM} -o r"));
-    // A result in blkreplay's form has no word for flushes.
+    // In a result, a flush is a comment as in a load, and none of the requests that are counted.
     lab.expect(0, "export r --to replay -o r.replay");
     let text = std::fs::read_to_string(lab.path("r.replay")).unwrap();
-    assert!(!text.contains("flush") && text.contains("# total     requests : 4"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("# flush ; ")).count(), 2, "{text}");
+    assert!(text.contains("# total     requests : 4") && text.contains(" ; WPF ; "), "{text}");
+    lab.expect(0, "import r.replay -o again");
+    let done =
+        |name| sorted(&lab, name).iter().map(|r| (r.op, r.due, r.marks.durability())).collect::<Vec<_>>();
+    assert_eq!(done("again"), done("r"));
+    lab.expect(0, &format!("replay r.replay {SIM} -o replayed"));
+    assert_eq!(done("replayed"), done("r"));
+}
+
+#[test]
+fn a_load_that_is_made_of_records_is_in_the_order_of_time() {
+    let lab = lab();
+    // The first request takes longer than the ones behind it.
+    lab.file(
+        "a.load",
+        rows(&[("0", 0, 2000, 'W'), ("0.0001", 8000, 8, 'R'), ("0.0002", 9000, 8, 'R')])
+            + "# flush ; 0.0003\n",
+    );
+    lab.expect(
+        0,
+        "replay a.load -t x --size 1GiB --engine sim --sim-jitter 10ms --seed 3 --depth 8 --no-progress -o r",
+    );
+    let ends: Vec<_> = lab.records("r").iter().map(|r| r.due.0).collect();
+    assert!(!ends.is_sorted(), "{ends:?}");
+    lab.expect(0, "convert r b.load");
+    lab.expect(0, "replay b.load -t x --size 1GiB --engine sim --no-progress -o again");
+    let asked = |name| sorted(&lab, name).iter().map(|r| (r.due, r.op, r.executed)).collect::<Vec<_>>();
+    assert_eq!(asked("again"), asked("r"));
+    assert_eq!(lab.expect(0, "convert r -").out, std::fs::read_to_string(lab.path("b.load")).unwrap());
+}
+
+#[test]
+fn steps_count_and_sort_flushes_apart() {
+    let lab = lab();
+    let load =
+        "0.3 ; 8 ; 8 ; R\n# flush ; 0.2 ; 0.0 ; 0.0\n0.1 ; 16 ; 8 ; W\n0.4 ; 24 ; 8 ; W\n# flush ; 0.5\n";
+    lab.file("a.load", load);
+    let got = |steps: &str| -> Vec<String> {
+        let text = lab.expect(0, &format!("filter {steps} a.load")).out;
+        let is_request = |line: &&str| line.starts_with("# flush") || line.trim_start().starts_with('0');
+        text.lines()
+            .filter(is_request)
+            .map(|l| l.split(';').map(str::trim).take(2).collect::<Vec<_>>().join(" "))
+            .collect()
+    };
+    let sorted =
+        ["0.100000000 16", "# flush 0.200000000", "0.300000000 8", "0.400000000 24", "# flush 0.500000000"];
+    assert_eq!(got("sort"), sorted);
+    let sampled = got("sample:2");
+    assert_eq!(sampled, ["0.300000000 8", "# flush 0.200000000", "0.400000000 24"]);
+    assert_eq!(got("slip:2,100")[2..4], ["0.100000000 116", "0.400000000 124"]);
 }

@@ -2,7 +2,7 @@
 
 use crate::{ctime, form};
 use iosonar_archive::{Archive, ArchiveError, Marks, Outcome, Record, TargetInfo};
-use iosonar_plan::{Durability, Engine, Extent, Nanos, OverlapPolicy, SECTOR};
+use iosonar_plan::{Engine, Extent, Nanos, Op, OverlapPolicy, SECTOR};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{REPLAY_HEADER, write_result};
 use std::io::{self, Write};
@@ -103,8 +103,8 @@ pub fn export_later(archive: &Archive, target: u16, later: Nanos, out: &mut impl
     let mut body = Body { out: &mut *out, later, has_header: false, counts: Exported::default() };
     let mut failed = None;
     archive.for_each_record(&mut |record| {
-        // blkreplay's form has no line for what transfers no data.
-        if record.target == target && record.op.is_transfer() && failed.is_none() {
+        let is_known = record.op.is_transfer() || record.op == Op::Flush;
+        if record.target == target && is_known && failed.is_none() {
             failed = body.record(record).err();
         }
     })?;
@@ -241,6 +241,15 @@ struct Body<'a, W> {
 
 impl<W: Write> Body<'_, W> {
     fn record(&mut self, record: &Record) -> Result<()> {
+        if record.op == Op::Flush {
+            // A comment to blkreplay's readers, and no request in its counts.
+            return match record.outcome {
+                Outcome::Completed => self.result(record),
+                outcome => {
+                    Ok(writeln!(self.out, "# flush {} ; {}", outcome.name(), form::seconds(record.due))?)
+                }
+            };
+        }
         match record.outcome {
             Outcome::Completed => self.result(record)?,
             Outcome::Failed => {
@@ -269,7 +278,7 @@ impl<W: Write> Body<'_, W> {
         }
         let (pushed, extent) = (record.is_pushed(), whole_sectors(record.executed));
         let time = record.due.saturating_add(self.later);
-        let durability = Durability::NONE;
+        let durability = record.marks.durability();
         let line = TimedRequest { line: 0, time, op: record.op, durability, extent, pushed, delay, latency };
         Ok(write_result(self.out, &line)?)
     }

@@ -86,6 +86,7 @@ pub(super) fn changed(r: TimedRequest, n: u64, filter: &Filter, texts: &Texts) -
         Filter::Select(_)
         | Filter::Repeat { .. }
         | Filter::Reverse
+        | Filter::Sort
         | Filter::Sample { .. }
         | Filter::Merge { .. }
         | Filter::Cmd { .. } => Ok(r),

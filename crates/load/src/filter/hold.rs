@@ -1,4 +1,4 @@
-//! Steps that begin with the end of a load, or come back to its begin: reverse and repeat.
+//! Steps that begin with the end of a load, or come back to its begin: reverse, sort and repeat.
 
 use super::change::moved;
 use super::{FilterError, Maker, Requests, Round, Texts};
@@ -69,6 +69,14 @@ pub(super) fn reversed(load: Requests, room: Room) -> Requests {
     late(load, room, Filter::Reverse, |all| {
         let last = all.len().saturating_sub(1);
         Box::new((0..all.len()).map(move |i| Ok(TimedRequest { time: all[i].time, ..all[last - i] })))
+    })
+}
+
+/// In the order of time; equal times keep their order.
+pub(super) fn sorted(load: Requests, room: Room) -> Requests {
+    late(load, room, Filter::Sort, |mut all| {
+        all.sort_by_key(|r| r.time);
+        Box::new(all.into_iter().map(Ok))
     })
 }
 

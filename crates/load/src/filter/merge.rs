@@ -65,10 +65,9 @@ impl Merge {
         filter: Filter,
         texts: Texts,
     ) -> Merge {
-        let sort = "cmd:'LC_ALL=C sort -sn'";
         let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-        let remedy = format!("make a sorted one, iosonar filter \"{sort}\" '{file}' -o 'sorted-{name}'");
-        let load = Part::new(load, format!("put \"{sort}\" before the merge"));
+        let remedy = format!("make a sorted one, iosonar filter sort '{file}' -o 'sorted-{name}'");
+        let load = Part::new(load, String::from("put a step 'sort' before the merge"));
         Merge { load, other: Part::new(other, remedy), by, filter, texts }
     }
 }

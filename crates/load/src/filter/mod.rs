@@ -214,6 +214,17 @@ enum Round {
     Later,
 }
 
+/// Requests with their numbers from 1, as blkreplay's modules count. Flushes, which these do not know, are counted apart.
+fn numbered(load: Requests) -> impl Iterator<Item = (u64, Result<TimedRequest, LoadError>)> + Send {
+    let (mut transfers, mut others) = (0, 0);
+    load.map(move |request| {
+        let is_other = request.as_ref().is_ok_and(|r| !r.op.is_transfer());
+        let number = if is_other { &mut others } else { &mut transfers };
+        *number += 1;
+        (*number, request)
+    })
+}
+
 /// Makes the requests behind the first steps of a pipeline, more than once where that can be.
 struct Maker {
     first: Mutex<Option<Opened>>,
@@ -239,10 +250,11 @@ impl Maker {
             }
             Filter::Sample { one_of } => {
                 let one_of = *one_of;
-                let is_kept = move |(n, r): &(u64, Result<_, _>)| n % one_of == 0 || r.is_err();
-                Box::new((0u64..).zip(load).filter(is_kept).map(|(_, r)| r))
+                let is_kept = move |(n, r): &(u64, Result<_, _>)| n % one_of == 1 % one_of || r.is_err();
+                Box::new(numbered(load).filter(is_kept).map(|(_, r)| r))
             }
             Filter::Reverse => hold::reversed(load, self.room.clone()),
+            Filter::Sort => hold::sorted(load, self.room.clone()),
             Filter::Repeat { times, offset } => {
                 let repetition = Repetition { times: *times, offset: *offset, texts, filter };
                 if self.can_make_again(before) {
@@ -266,8 +278,7 @@ impl Maker {
             | Filter::Resize { .. }
             | Filter::Scale { .. }
             | Filter::Shift { .. } => {
-                // From 1, as blkreplay's modules count.
-                Box::new((1u64..).zip(load).map(move |(n, r)| changed(r?, n, &filter, &texts)))
+                Box::new(numbered(load).map(move |(n, r)| changed(r?, n, &filter, &texts)))
             }
         })
     }
@@ -275,7 +286,7 @@ impl Maker {
     /// Whether what comes out behind so many steps can be had once more without holding it.
     fn can_make_again(&self, steps: usize) -> bool {
         let is_repeatable = |step: &Filter| match step {
-            Filter::Reverse | Filter::Cmd { .. } => false,
+            Filter::Reverse | Filter::Sort | Filter::Cmd { .. } => false,
             Filter::Merge { file, .. } => Path::new(file).is_file(),
             _ => true,
         };

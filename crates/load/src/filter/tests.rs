@@ -159,9 +159,9 @@ fn a_step_back_is_refused_where_loads_are_merged() {
     let right = told(&forth, &format!("shift:5 | merge:{forth_file} | merge:{back_file}"));
     assert!(right.starts_with(&format!("{back_file}: line 2: time runs backward")), "{right}");
     // The remedies are ones.
-    assert!(left.contains("put \"cmd:'LC_ALL=C sort -sn'\" before the merge"), "{left}");
-    assert!(right.contains("iosonar filter \"cmd:'LC_ALL=C sort -sn'\" '"), "{right}");
-    let merged = run_text(Text::of(&back), &format!("cmd:'LC_ALL=C sort -sn' | merge:{forth_file}"));
+    assert!(left.contains("put a step 'sort' before the merge"), "{left}");
+    assert!(right.contains("iosonar filter sort '"), "{right}");
+    let merged = run_text(Text::of(&back), &format!("sort | merge:{forth_file}"));
     let places: Vec<u64> = merged.unwrap().iter().map(|r| r.extent.offset / SECTOR).collect();
     assert_eq!(places, [8, 16, 8, 16]);
 }

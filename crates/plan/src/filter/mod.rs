@@ -54,6 +54,8 @@ pub enum Filter {
     },
     /// The i-th time stamp with what the i-th request from the end does.
     Reverse,
+    /// In the order of time; at equal times as they came.
+    Sort,
     /// Times are multiplied.
     Scale {
         /// Above 1 is slower.
@@ -115,7 +117,7 @@ impl Pipeline {
 
     /// The first step that gives nothing before the load has ended.
     pub fn waits_for_end(&self) -> Option<&Filter> {
-        self.0.iter().find(|step| matches!(step, Filter::Reverse | Filter::Repeat { .. }))
+        self.0.iter().find(|step| matches!(step, Filter::Reverse | Filter::Sort | Filter::Repeat { .. }))
     }
 
     /// Files that it reads beside the load.
@@ -227,7 +229,8 @@ fn at_least_one(name: &str, number: u64) -> Result<u64, String> {
     if number == 0 { Err(format!("{name} is at least 1")) } else { Ok(number) }
 }
 
-const NAMES: &str = "select, repeat, slip, subst, spread, resize, reverse, scale, shift, sample, merge, cmd";
+const NAMES: &str =
+    "select, repeat, slip, subst, spread, resize, reverse, sort, scale, shift, sample, merge, cmd";
 
 /// A file or a command: anything that the operating system can be told.
 fn told(name: &str, text: String) -> Result<String, String> {
@@ -277,6 +280,7 @@ fn make(name: &str, words: &mut Words) -> Result<Filter, String> {
             max: at_least_one("max", words.take("max", Some(65536))?)?,
         },
         "reverse" => Filter::Reverse,
+        "sort" => Filter::Sort,
         "scale" => Filter::Scale { factor: words.take("factor", None)? },
         "shift" => Filter::Shift { by: words.take("by", None)? },
         "sample" => Filter::Sample { one_of: at_least_one("one_of", words.take("one_of", None)?)? },
@@ -313,6 +317,7 @@ impl fmt::Display for Filter {
             }
             Filter::Resize { factor, min, max } => write!(f, "resize:{factor},min={min},max={max}"),
             Filter::Reverse => f.write_str("reverse"),
+            Filter::Sort => f.write_str("sort"),
             Filter::Scale { factor } => write!(f, "scale:{factor}"),
             Filter::Shift { by } => write!(f, "shift:{by}"),
             Filter::Sample { one_of } => write!(f, "sample:{one_of}"),
@@ -437,6 +442,7 @@ pub(crate) mod tests {
                 max
             }),
             Just(Filter::Reverse),
+            Just(Filter::Sort),
             factor().prop_map(|factor| Filter::Scale { factor }),
             time().prop_map(|by| Filter::Shift { by }),
             (1u64..).prop_map(|one_of| Filter::Sample { one_of }),

@@ -31,8 +31,32 @@ impl FlushCounts {
         self.flushes + self.preflush
     }
 
+    /// How many more than the other side.
+    fn beyond(self, other: FlushCounts) -> Gap {
+        Gap { flushes: self.all().saturating_sub(other.all()), fua: self.fua.saturating_sub(other.fua) }
+    }
+
+    /// How many of its flushes belong to writes, in words; nothing where none do.
+    fn preflushes(self) -> String {
+        if self.preflush == 0 { String::new() } else { format!(" ({} before a write)", self.preflush) }
+    }
+
     fn json(self) -> Value {
         json!({"flushes": self.flushes, "fua": self.fua, "preflush": self.preflush})
+    }
+}
+
+/// What one side has beyond the other.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Gap {
+    /// Those before writes, too.
+    flushes: u64,
+    fua: u64,
+}
+
+impl Gap {
+    fn json(self) -> Value {
+        json!({"flushes": self.flushes, "fua": self.fua})
     }
 }
 
@@ -67,28 +91,35 @@ impl Flushes {
     }
 
     /// Flushes and FUA writes of the replay that the other side has nothing for.
-    fn missing(&self) -> u64 {
-        let (wanted, seen) = (self.replay, self.recording);
-        let (flushes, fua) = (wanted.all().saturating_sub(seen.all()), wanted.fua.saturating_sub(seen.fua));
+    fn missing(&self) -> Gap {
+        let (replay, recording) = (self.replay, self.recording);
+        let gap = replay.beyond(recording);
         match self.visibility {
-            Visibility::All => flushes + fua,
-            Visibility::ByKernel => flushes + fua.saturating_sub(seen.all().saturating_sub(wanted.all())),
-            Visibility::Nothing => 0,
+            Visibility::All => gap,
+            Visibility::ByKernel => {
+                let instead = recording.all().saturating_sub(replay.all());
+                Gap { fua: gap.fua.saturating_sub(instead), ..gap }
+            }
+            Visibility::Nothing => Gap::default(),
         }
     }
 
     /// Flushes and FUA writes that the replay should have issued. The kernel's own recording may have those of others.
-    fn left_out(&self) -> u64 {
-        let (wanted, seen) = (self.replay, self.recording);
+    fn left_out(&self) -> Gap {
         match self.visibility {
-            Visibility::All => seen.all().saturating_sub(wanted.all()) + seen.fua.saturating_sub(wanted.fua),
-            Visibility::ByKernel | Visibility::Nothing => 0,
+            Visibility::All => self.recording.beyond(self.replay),
+            Visibility::ByKernel | Visibility::Nothing => Gap::default(),
         }
     }
 
     /// Whether nothing is missing on either side.
     pub fn are_alike(&self) -> bool {
-        self.missing() == 0 && self.left_out() == 0
+        self.missing() == Gap::default() && self.left_out() == Gap::default()
+    }
+
+    /// Whether there is any on either side.
+    pub fn are_any(&self) -> bool {
+        [self.replay, self.recording].iter().any(|counts| *counts != FlushCounts::default())
     }
 
     /// What the reader should know.
@@ -102,27 +133,37 @@ impl Flushes {
 
     /// How many there are on each side; nothing where there are none.
     pub fn text(&self) -> String {
-        let (wanted, seen) = (self.replay, self.recording);
+        let (replay, recording) = (self.replay, self.recording);
         let mut text = String::new();
-        for (what, wanted, seen) in
-            [("flushes", wanted.all(), seen.all()), ("FUA writes", wanted.fua, seen.fua)]
-        {
-            if wanted + seen > 0 {
-                let _ = writeln!(text, "  {what:<10} {wanted} in the replay, {seen} in the recording");
-            }
+        if replay.all() + recording.all() > 0 {
+            let _ = writeln!(
+                text,
+                "  flushes    {} in the replay{}, {} in the recording{}",
+                replay.all(),
+                replay.preflushes(),
+                recording.all(),
+                recording.preflushes()
+            );
+        }
+        if replay.fua + recording.fua > 0 {
+            let _ = writeln!(
+                text,
+                "  FUA writes {} in the replay, {} in the recording",
+                replay.fua, recording.fua
+            );
         }
         text
     }
 
     /// What is missing on a side.
     pub fn difference(&self) -> String {
-        let mut text = String::new();
-        for (what, count) in [("missing", self.missing()), ("left out", self.left_out())] {
-            if count > 0 {
-                let _ = writeln!(text, "  {what:<10} {count} flushes or FUA writes");
-            }
-        }
-        text
+        let line = |(what, gap): (&str, Gap)| {
+            let parts = [(gap.flushes, "flushes"), (gap.fua, "FUA writes")];
+            let parts = parts.iter().filter(|(count, _)| *count > 0);
+            let parts: Vec<String> = parts.map(|(count, name)| format!("{count} {name}")).collect();
+            if parts.is_empty() { String::new() } else { format!("  {what:<10} {}\n", parts.join(", ")) }
+        };
+        [("missing", self.missing()), ("left out", self.left_out())].map(line).concat()
     }
 
     /// All of it.
@@ -130,8 +171,8 @@ impl Flushes {
         json!({
             "replay": self.replay.json(),
             "recording": self.recording.json(),
-            "missing": self.missing(),
-            "left_out": self.left_out(),
+            "missing": self.missing().json(),
+            "left_out": self.left_out().json(),
         })
     }
 }
@@ -151,27 +192,27 @@ fn is_written_through(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn of(wanted: (u64, u64, u64), visibility: Visibility, seen: (u64, u64, u64)) -> (u64, u64) {
+    fn of(wanted: (u64, u64, u64), visibility: Visibility, seen: (u64, u64, u64)) -> [(u64, u64); 2] {
         let counts = |(flushes, fua, preflush)| FlushCounts { flushes, fua, preflush };
         let flushes = Flushes { replay: counts(wanted), recording: counts(seen), visibility };
-        (flushes.missing(), flushes.left_out())
+        [flushes.missing(), flushes.left_out()].map(|gap| (gap.flushes, gap.fua))
     }
 
     #[test]
     fn the_kernel_may_flush_instead_of_fua() {
-        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (5, 3, 0)), (0, 0));
-        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (8, 0, 0)), (0, 0));
-        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (7, 0, 0)), (1, 0));
-        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (4, 3, 0)), (1, 0));
+        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (5, 3, 0)), [(0, 0), (0, 0)]);
+        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (8, 0, 0)), [(0, 0), (0, 0)]);
+        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (7, 0, 0)), [(0, 1), (0, 0)]);
+        assert_eq!(of((2, 3, 3), Visibility::ByKernel, (4, 3, 0)), [(1, 0), (0, 0)]);
         // Flushes of others are nothing that this replay lacks.
-        assert_eq!(of((0, 0, 0), Visibility::ByKernel, (9, 2, 0)), (0, 0));
-        assert_eq!(of((2, 3, 3), Visibility::Nothing, (0, 0, 0)), (0, 0));
+        assert_eq!(of((0, 0, 0), Visibility::ByKernel, (9, 2, 0)), [(0, 0), (0, 0)]);
+        assert_eq!(of((2, 3, 3), Visibility::Nothing, (0, 0, 0)), [(0, 0), (0, 0)]);
     }
 
     #[test]
     fn a_load_asks_for_no_more_and_no_less() {
-        assert_eq!(of((2, 3, 3), Visibility::All, (2, 3, 3)), (0, 0));
-        assert_eq!(of((2, 3, 3), Visibility::All, (8, 0, 0)), (3, 3));
-        assert_eq!(of((0, 0, 0), Visibility::All, (2, 3, 3)), (0, 8));
+        assert_eq!(of((2, 3, 3), Visibility::All, (2, 3, 3)), [(0, 0), (0, 0)]);
+        assert_eq!(of((2, 3, 3), Visibility::All, (8, 0, 0)), [(0, 3), (3, 0)]);
+        assert_eq!(of((0, 0, 0), Visibility::All, (2, 3, 3)), [(0, 0), (5, 3)]);
     }
 }

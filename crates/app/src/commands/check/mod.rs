@@ -340,10 +340,10 @@ fn as_text(
         let _ = writeln!(text, "  note       {note}");
     }
     text += &beside.flushes.difference();
-    let verdict = if found.are_none() && beside.flushes.are_alike() {
-        "every request was issued, and nothing else"
-    } else {
-        "they differ"
+    let verdict = match (found.are_none() && beside.flushes.are_alike(), beside.flushes.are_any()) {
+        (true, false) => "every request was issued, and nothing else",
+        (true, true) => "every read and write was issued, and nothing else; flushes agree in their number",
+        (false, _) => "they differ",
     };
     let _ = writeln!(text, "  {verdict}");
     text
