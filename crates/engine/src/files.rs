@@ -241,9 +241,9 @@ impl TargetFile {
         }
     }
 
-    /// Whether what was written is flushed at the end of each pass.
+    /// Whether what a job has written is flushed at the end of each pass.
     pub(crate) fn syncs(&self) -> bool {
-        self.lifecycle.sync_each_pass && self.writes
+        self.lifecycle.sync_each_pass
     }
 
     /// Deletes what the plan wants deleted; what could not be, in words.

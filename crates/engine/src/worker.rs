@@ -323,7 +323,9 @@ impl<'a> Worker<'a> {
 
     /// Flushes what was written, if the plan wants it, and keeps the times of the pass.
     fn end_pass(&mut self, is_empty: bool) {
-        if let Some(file) = self.context.file.as_ref().filter(|file| file.syncs() && !is_empty) {
+        if let Some(file) =
+            self.context.file.as_ref().filter(|file| file.syncs() && self.settings.writes && !is_empty)
+        {
             let start = self.backend.now();
             let flushed = file.flush();
             self.last_end = self.backend.now();

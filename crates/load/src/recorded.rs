@@ -284,6 +284,8 @@ impl Source for Recorded {
         while !self.ended {
             match self.next_timed()? {
                 Some(r) if self.load.window.contains(r.time) => {
+                    // Times are those since the first of the load, whether that is left out or not.
+                    self.first.get_or_insert(r.time);
                     if let Some(r) = kept(self.load.flush, r) {
                         return Ok(Some(self.item(r)));
                     }

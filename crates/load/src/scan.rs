@@ -69,11 +69,11 @@ pub fn scan(
                 Direction::Write => facts.writes += 1,
                 Direction::Other => facts.flushes += 1,
             }
+            facts.first = facts.first.min(request.time);
             let Some(request) = kept(load.flush, request) else { continue };
             facts.requests += 1;
             facts.max_end = facts.max_end.max(request.extent.end());
             facts.max_length = facts.max_length.max(request.extent.length);
-            facts.first = facts.first.min(request.time);
             facts.last = facts.last.max(request.time);
             facts.demand.add(request.time.saturating_sub(facts.first));
         }

@@ -2,11 +2,12 @@
 
 use crate::validate::{Result, require, time, within};
 use crate::{
-    Amount, AtEnd, Checked, Coordination, Data, Decimal, InvalidPlan, Job, Order, OverlapPolicy, Phase, Plan,
+    Amount, AtEnd, Checked, Coordination, Data, Decimal, Generator, InvalidPlan, Job, Order, OverlapPolicy,
+    Phase, Plan,
 };
 
 /// Checks how a job handles its target.
-pub(crate) fn validate_options(job: &Job, plan: &Plan) -> Result {
+pub(crate) fn validate_options(job: &Job, phase: &Phase, plan: &Plan) -> Result {
     let options = &job.options;
     time("options.start_delay", options.start_delay)?;
     above_zero("options.max_errors", options.max_errors != Some(0))?;
@@ -25,17 +26,34 @@ pub(crate) fn validate_options(job: &Job, plan: &Plan) -> Result {
                 )
                 .remedy("name a pattern in `options.data`")
             })?;
-            can_be_checked(job, plan)
+            can_be_checked(job, phase, plan)
         }
-        Checked::Location => require(!verify.immediate || is_sequenced, || {
-            InvalidPlan::of("options.verify", "a location can be read back at once only where it was written")
-                .remedy("use `options.data = \"sequenced\"`")
-        }),
+        Checked::Location => {
+            require(!verify.immediate || is_sequenced, || {
+                let rule = "a location can be read back at once only where it was written";
+                InvalidPlan::of("options.verify", rule).remedy("use `options.data = \"sequenced\"`")
+            })?;
+            holds_locations(job, plan)
+        }
     }
 }
 
+/// Whether all that the plan itself writes to the target of a job holds its location.
+fn holds_locations(job: &Job, plan: &Plan) -> Result {
+    let is_other = |other: &&Job| {
+        let writes = other.workload.generator().is_none_or(Generator::writes);
+        writes && !matches!(other.options.data, Some(Data::Sequenced))
+    };
+    require(plan.jobs_on(job.target.into()).all(|other| !is_other(&other)), || {
+        let rule = "what the plan writes to the target does not hold its location, so each read of it would look bad";
+        InvalidPlan::of("options.verify", rule)
+            .value("\"location\"")
+            .remedy("use `options.data = \"sequenced\"` in each job that writes to it")
+    })
+}
+
 /// Whether what is read, or read back, can be known: it is what the same request wrote, or a function of its place.
-fn can_be_checked(job: &Job, plan: &Plan) -> Result {
+fn can_be_checked(job: &Job, phase: &Phase, plan: &Plan) -> Result {
     let Some(verify) = job.options.verify else { return Ok(()) };
     let by_place = matches!(job.options.data, Some(Data::Byte(_) | Data::Sequenced));
     let is_random = matches!(job.options.data, Some(Data::Random));
@@ -45,7 +63,15 @@ fn can_be_checked(job: &Job, plan: &Plan) -> Result {
         InvalidPlan::of("options.verify", rule)
             .remedy("say `options.verify.immediate = true`, or use `options.data = \"sequenced\"`")
     })?;
-    let shares = job.workload.jobs() > 1 || job.depth > 1;
+    let writes = job.workload.generator().is_none_or(Generator::writes);
+    require(!is_random || writes, || {
+        let rule = "random data is checked where it was written just before, and this job writes nothing";
+        InvalidPlan::of("options.verify", rule).remedy("remove it, or use `options.data = \"sequenced\"`")
+    })?;
+    let path_of = |job: &Job| &plan.targets[usize::from(job.target)].path;
+    let mut others = phase.jobs.iter().filter(|other| other.target != job.target);
+    let is_used_twice = others.any(|other| path_of(other) == path_of(job));
+    let shares = job.workload.jobs() > 1 || job.depth > 1 || is_used_twice;
     let never_meets = job.workload.generator().is_some_and(|g| {
         let ascends = matches!(g.order, Order::Sequential | Order::Interleaved { .. } | Order::Staggered);
         ascends && g.at_end == AtEnd::Extend
@@ -208,7 +234,7 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_refused() {
         type Spoil = fn(&mut Plan);
-        let cases: [(&str, Spoil); 19] = [
+        let cases: [(&str, Spoil); 22] = [
             ("multiple", |p| first(p).unit = Some(ByteSize(1000))),
             ("never end", |p| first(p).stop.requests = None),
             ("no request", |p| first(p).stop.requests = Some(0)),
@@ -244,6 +270,24 @@ mod tests {
                 p.phases[0].jobs[0].options.verify =
                     Some(Verify { what: Checked::Contents, immediate: false });
             }),
+            ("does not hold its location", |p| {
+                first(p).read_percent = Decimal::whole(50);
+                p.phases[0].jobs[0].options.verify =
+                    Some(Verify { what: Checked::Location, immediate: false });
+            }),
+            ("this job writes nothing", |p| {
+                let options = &mut p.phases[0].jobs[0].options;
+                (options.data, options.verify) =
+                    (Some(Data::Random), Some(Verify { what: Checked::Contents, immediate: true }));
+            }),
+            ("find another's data", |p| {
+                (first(p).read_percent, first(p).at_end) = (Decimal::whole(0), AtEnd::Wrap);
+                p.targets[1].path = "a".into();
+                p.overlap.policy = OverlapPolicy::Allow;
+                let job = &mut p.phases[0].jobs[0];
+                (job.depth, job.options.data) = (1, Some(Data::Random));
+                job.options.verify = Some(Verify { what: Checked::Contents, immediate: true });
+            }),
             ("create", |p| p.targets[0].file.between_passes = BetweenPasses::Recreate),
         ];
         plan().validate().unwrap();
@@ -278,7 +322,7 @@ mod tests {
                 sync_each_pass: true,
                 delete: true,
             };
-            first(&mut plan).order = order;
+            (first(&mut plan).order, first(&mut plan).read_percent) = (order, Decimal::whole(0));
             first(&mut plan).pace = Pace::Rate { iops: "0.5".parse().unwrap(), process: Process::Trailing };
             plan.phases[0].coordination = Coordination {
                 pass_delay: Nanos(5),

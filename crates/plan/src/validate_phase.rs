@@ -86,7 +86,7 @@ fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
 
 fn validate_job(job: &Job, phase: &Phase, plan: &Plan) -> Result {
     within("depth", job.depth.into(), 1, 65_536)?;
-    validate_options(job, plan)?;
+    validate_options(job, phase, plan)?;
     match &job.workload {
         Workload::Trace(load) => validate_load(load, phase.passes, plan),
         Workload::Generated(generator) => validate_generator(generator, phase, plan),

@@ -168,13 +168,18 @@ fn others(out: &mut Lines, s: &Summary) {
     if s.others.is_empty() {
         return;
     }
-    out.heading(&format!("{:18}{:>10}{:>10}{}", "Without data", "completed", "failed", few_heads()));
+    let heads = ["completed", "failed", "mean", "p50", "p99", "max"].map(|head| format!("{head:>10}"));
+    out.heading(&format!("{:18}{}", "Without data", heads.concat()));
     for other in &s.others {
         let unit = Unit::of_durations(other.latency.as_ref().map_or(0, |t| t.max_ns));
         let name = format!("{}, {}", other.op, unit.name);
-        let [completed, failed] = [other.counts.completed, other.counts.failed].map(units::grouped);
-        let cells = other.latency.as_ref().map_or(String::new(), |t| few_cells(t, unit));
-        out.line(&format!("  {name:16}{completed:>10}{failed:>10}{cells}"));
+        let mut row = [other.counts.completed, other.counts.failed].map(units::grouped).to_vec();
+        if let Some(times) = &other.latency {
+            let [_, mean, _, p50, _, p99, _, _, max] = cells(times, unit);
+            row.extend([mean, p50, p99, max]);
+        }
+        let row: String = row.iter().map(|cell| format!("{cell:>10}")).collect();
+        out.line(&format!("  {name:16}{row}"));
     }
 }
 

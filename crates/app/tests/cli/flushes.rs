@@ -64,6 +64,17 @@ fn flushes_that_are_left_out_are_a_caution() {
     lab.file("plain.load", rows(&[("0", 8, 8, 'W')]));
     lab.expect(0, &format!("replay plain.load {SIM} --flush drop -o plain"));
     assert!(!ids(&summary(&lab, "plain")).contains(&"\"flushes-dropped\"".into()));
+    // What is left keeps its times, even if a flush came first.
+    lab.file("begins.load", format!("# flush ; 0.5\n{}", rows(&[("0.75", 8, 8, 'W')])));
+    for policy in ["issue", "drop"] {
+        lab.expect(0, &format!("replay begins.load {SIM} --flush {policy} -o begins-{policy}"));
+        let records = sorted(&lab, &format!("begins-{policy}"));
+        assert_eq!(records.last().unwrap().due.0 / MS, 250, "{policy}");
+    }
+    lab.file("only.load", "# flush ; 0.5\n");
+    assert!(
+        lab.expect(2, &format!("replay only.load {SIM} --flush drop")).err.contains("remove --flush drop")
+    );
     let plan = lab.expect(0, &format!("replay a.load {SIM} --flush drop --show-plan")).out;
     assert!(plan.contains("flush = \"drop\""), "{plan}");
 }

@@ -84,10 +84,13 @@ fn scan_once(
     if facts.requests == 0 {
         let window = &load.window;
         let end = window.end.map_or("the end".to_string(), |e| e.to_string());
-        let why = format!(
-            "no request lies between {} and {end}; the load ends at {}: choose another --start, --end or --duration",
-            window.start, facts.load_end
-        );
+        let why = match facts.flushes {
+            0 => format!(
+                "no request lies between {} and {end}; the load ends at {}: choose another --start, --end or --duration",
+                window.start, facts.load_end
+            ),
+            _ => "it holds flushes alone, and they are left out: remove --flush drop".into(),
+        };
         return Err(PrepareError::Empty { path: path(), why });
     }
     scanned.push((load.clone(), facts.clone()));
