@@ -106,11 +106,21 @@ impl Target {
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// It is no TOML, or a field is unknown, missing or of the wrong kind; line and column are in the text.
-    #[error("{0}")]
+    #[error("{0}{hint}", hint = hint(.0))]
     Syntax(#[from] toml::de::Error),
     /// It is a plan, but not one that can be carried out.
     #[error(transparent)]
     Invalid(#[from] InvalidPlan),
+}
+
+/// The remedy where one table stands in the place of a list of tables.
+fn hint(error: &toml::de::Error) -> &'static str {
+    match error.message() {
+        "invalid type: map, expected a sequence" => {
+            "targets, phases and jobs are lists: write [[target]], [[phase]] and [[phase.job]], with two brackets on each side\n"
+        }
+        _ => "",
+    }
 }
 
 impl Plan {

@@ -133,6 +133,7 @@ fn phases_that_contradict_themselves_are_refused_with_the_remedy() {
         ("name = \"read\"", "name = \"write\"", "two phases are named 'write'"),
         ("depth = 4", "depth = 0", "phase write: target new.img: depth = 0: it must lie between 1 and 65536"),
         ("passes = 2 ", "passes = 0 ", "phase read: passes = 0"),
+        ("[[target]]", "[target]", "write [[target]], [[phase]] and [[phase.job]]"),
         ("create = true, delete = true", "delete = true", "new.img"),
     ] {
         lab.file("plan.toml", plan.replacen(from, to, 1));
