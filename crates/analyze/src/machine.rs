@@ -1,8 +1,10 @@
 //! Where a run took place: host, kernel and devices, and what the kernel counted on the devices meanwhile.
 
 use iosonar_archive::{Archive, ArchiveError};
+use iosonar_evidence::{DeviceCounter, Layer, Series};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// Host, kernel and devices of a run, as its archive notes them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -41,29 +43,33 @@ pub struct DeviceFacts {
     pub mean_queue: Option<f64>,
 }
 
-/// First and last sample of the counters of one device.
+/// First and last sample of each series.
 #[derive(Debug, Default)]
-struct Counters {
-    first: Vec<(String, u64, f64)>,
-    last: Vec<(u64, f64)>,
+struct Ends {
+    /// Time and value.
+    of: HashMap<Series, [(u64, f64); 2]>,
+    /// In the order in which they were met.
+    devices: Vec<String>,
 }
 
-impl Counters {
-    fn add(&mut self, counter: &str, time_ns: u64, value: f64) {
-        match self.first.iter().position(|(name, ..)| name == counter) {
-            Some(known) => self.last[known] = (time_ns, value),
-            None => {
-                self.first.push((counter.to_string(), time_ns, value));
-                self.last.push((time_ns, value));
-            }
+impl Ends {
+    fn add(&mut self, time_ns: u64, series: &Series, value: f64) {
+        if let Some([_, last]) = self.of.get_mut(series) {
+            *last = (time_ns, value);
+            return;
+        }
+        self.of.insert(series.clone(), [(time_ns, value); 2]);
+        if let Some(Layer::Device(name)) = series.layer()
+            && !self.devices.iter().any(|known| known == name)
+        {
+            self.devices.push(name.to_string());
         }
     }
 
     /// How much a counter grew, and in what time.
-    fn growth(&self, counter: &str) -> Option<(f64, u64)> {
-        let known = self.first.iter().position(|(name, ..)| name == counter)?;
-        let ((_, begin, first), (end, last)) = (&self.first[known], self.last[known]);
-        Some(((last - first).max(0.0), end.saturating_sub(*begin)))
+    fn growth(&self, series: &Series) -> Option<(f64, u64)> {
+        let [(begin, first), (end, last)] = *self.of.get(series)?;
+        Some(((last - first).max(0.0), end.saturating_sub(begin)))
     }
 }
 
@@ -75,42 +81,33 @@ impl Machine {
     pub fn of(archive: &Archive) -> Result<Machine, ArchiveError> {
         let environment = archive.environment();
         let text = |pointer: &str| environment.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-        let mut devices: Vec<(String, Counters)> = Vec::new();
-        archive.for_each_sample(&mut |time_ns, name, value| {
-            let Some((device, counter)) = name.rsplit_once('.') else { return };
-            if ["cpu", "memory", "self"].contains(&device) {
-                return;
-            }
-            let known = devices.iter().position(|(name, _)| name == device).unwrap_or_else(|| {
-                devices.push((device.to_string(), Counters::default()));
-                devices.len() - 1
-            });
-            devices[known].1.add(counter, time_ns, value);
-        })?;
-        let devices = devices.iter().map(|(name, counters)| device(name, counters, &environment));
+        let mut ends = Ends::default();
+        archive.for_each_sample(&mut |time_ns, series, value| ends.add(time_ns, series, value))?;
+        let devices = ends.devices.iter().map(|name| device(name, &ends, &environment));
         Ok(Machine { host: text("/hostname"), kernel: text("/kernel/release"), devices: devices.collect() })
     }
 }
 
-fn device(name: &str, counters: &Counters, environment: &Value) -> DeviceFacts {
+fn device(name: &str, ends: &Ends, environment: &Value) -> DeviceFacts {
     let known = find(environment, name);
-    let count = |counter: &str| counters.growth(counter).map_or(0, |(growth, _)| growth as u64);
+    let growth = |counter| ends.growth(&Series::device(name, counter));
+    let count = |counter| growth(counter).map_or(0, |(growth, _)| growth as u64);
     // The kernel counts milliseconds.
-    let over_time = |counter: &str, unit: f64| {
-        let (growth, time) = counters.growth(counter).filter(|(_, time)| *time > 0)?;
+    let over_time = |counter, unit: f64| {
+        let (growth, time) = growth(counter).filter(|(_, time)| *time > 0)?;
         Some(growth * 1e6 / time as f64 * unit)
     };
     DeviceFacts {
         name: name.to_string(),
         model: known.and_then(|device| device["model"].as_str()).map(|model| model.trim().to_string()),
         size_bytes: known.and_then(|device| device["size"].as_u64()),
-        sampled_ns: counters.growth("io_ticks_ms").map_or(0, |(_, time)| time),
-        reads: count("read_ios"),
-        writes: count("write_ios"),
-        merged_reads: count("read_merges"),
-        merged_writes: count("write_merges"),
-        utilization_percent: over_time("io_ticks_ms", 100.0),
-        mean_queue: over_time("time_in_queue_ms", 1.0),
+        sampled_ns: growth(DeviceCounter::IoTicks).map_or(0, |(_, time)| time),
+        reads: count(DeviceCounter::ReadIos),
+        writes: count(DeviceCounter::WriteIos),
+        merged_reads: count(DeviceCounter::ReadMerges),
+        merged_writes: count(DeviceCounter::WriteMerges),
+        utilization_percent: over_time(DeviceCounter::IoTicks, 100.0),
+        mean_queue: over_time(DeviceCounter::TimeInQueue, 1.0),
     }
 }
 
@@ -133,18 +130,22 @@ mod tests {
 
     #[test]
     fn rates_are_differences_over_the_time_between_samples() {
-        let mut counters = Counters::default();
-        for (time_s, ticks, queue) in [(1, 500, 9_000), (2, 700, 9_100), (5, 2_500, 17_000)] {
-            counters.add("io_ticks_ms", time_s * 1_000_000_000, f64::from(ticks));
-            counters.add("time_in_queue_ms", time_s * 1_000_000_000, f64::from(queue));
-            counters.add("read_merges", time_s * 1_000_000_000, time_s as f64);
+        let mut ends = Ends::default();
+        for (time_s, ticks, queue) in [(1, 500.0, 9_000.0), (2, 700.0, 9_100.0), (5, 2_500.0, 17_000.0)] {
+            let mut add = |counter, value| {
+                ends.add(time_s * 1_000_000_000, &Series::device("sda", counter), value);
+            };
+            add(DeviceCounter::IoTicks, ticks);
+            add(DeviceCounter::TimeInQueue, queue);
+            add(DeviceCounter::ReadMerges, time_s as f64);
         }
+        assert_eq!(ends.devices, ["sda"]);
         let below = json!([{"block-device": {"name": "sda", "model": "Disk ", "size": 512}}]);
-        let facts = device("sda", &counters, &json!({"targets": [{"kind": {"file": {"below": below}}}]}));
+        let facts = device("sda", &ends, &json!({"targets": [{"kind": {"file": {"below": below}}}]}));
         assert_eq!((facts.model.as_deref(), facts.size_bytes), (Some("Disk"), Some(512)));
         assert_eq!((facts.utilization_percent, facts.mean_queue), (Some(50.0), Some(2.0)));
         assert_eq!((facts.merged_reads, facts.reads, facts.sampled_ns), (4, 0, 4_000_000_000));
-        let once = device("sdb", &Counters::default(), &Value::Null);
+        let once = device("sdb", &ends, &Value::Null);
         assert_eq!((once.model, once.utilization_percent, once.mean_queue), (None, None, None));
     }
 }

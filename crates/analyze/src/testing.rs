@@ -51,6 +51,7 @@ fn plan() -> Plan {
         run_id: 0xabc,
         seed: 1,
         start_grace: Nanos(0),
+        sample_every: Nanos::SECOND,
         destroy: false,
         engine: Engine::Threads,
         access: Access::default(),

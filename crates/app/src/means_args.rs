@@ -72,6 +72,9 @@ pub struct MeansArgs {
     /// Stop a target after N failed requests; others go on. Default: never
     #[arg(long, value_name = "N")]
     pub max_errors: Option<u64>,
+    /// Set the interval between samples of the counters of devices, CPUs and memory
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub sample_every: Nanos,
     /// Set what happens when a call transfers less than requested
     #[arg(long, value_enum, value_name = "POLICY", default_value = "complete")]
     pub short: ShortArg,

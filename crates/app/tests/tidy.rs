@@ -10,19 +10,20 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("plan", &[]),
     ("trace", &["plan"]),
     ("load", &["os", "plan", "trace"]),
     ("sched", &["plan"]),
     ("os", &[]),
     ("backend", &["plan", "os"]),
-    ("archive", &["os", "plan"]),
+    ("evidence", &[]),
+    ("archive", &["evidence", "os", "plan"]),
     ("record", &["archive", "os", "plan"]),
-    ("host", &["os"]),
+    ("host", &["evidence", "os"]),
     ("capture", &["os", "plan", "trace"]),
     ("engine", &["archive", "backend", "host", "load", "os", "plan", "record", "sched", "trace"]),
-    ("analyze", &["archive", "os", "plan"]),
+    ("analyze", &["archive", "evidence", "os", "plan"]),
     ("view", &["analyze", "archive", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
     ("dialect-xdd", &["analyze", "archive", "plan", "trace"]),

@@ -3,9 +3,11 @@
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
+use iosonar_evidence::Series;
 use iosonar_os::create;
 use iosonar_plan::{Plan, Stamp};
 use parquet::errors::ParquetError;
+use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -422,12 +424,12 @@ impl SeriesLog {
     pub fn append<'a>(
         &mut self,
         time_ns: u64,
-        samples: impl Iterator<Item = (&'a str, f64)>,
+        samples: impl Iterator<Item = (&'a Series, f64)>,
     ) -> std::io::Result<()> {
         use std::fmt::Write as _;
         self.line.clear();
-        for (name, value) in samples {
-            let _ = writeln!(self.line, "{time_ns},{value},{name}");
+        for (series, value) in samples {
+            let _ = writeln!(self.line, "{time_ns},{value},{series}");
         }
         self.file.write_all(self.line.as_bytes())
     }
@@ -490,20 +492,27 @@ impl Archive {
         serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)
     }
 
-    /// Hands over every sample of the named time series: time on the run's clock, name, value. An archive without samples has
-    /// none.
+    /// Hands over every sample: time on the run's clock, series, value. An archive without samples has none.
     ///
     /// # Errors
     /// What cannot be read.
-    pub fn for_each_sample(&self, f: &mut dyn FnMut(u64, &str, f64)) -> Result<()> {
+    pub fn for_each_sample(&self, f: &mut dyn FnMut(u64, &Series, f64)) -> Result<()> {
         let (log, series) = (self.dir.join(SERIES_LOG), self.dir.join(SERIES));
+        let mut known: HashMap<String, Series> = HashMap::new();
+        let mut give = |time: u64, name: &str, value: f64| match known.get(name) {
+            Some(series) => f(time, series, value),
+            None => {
+                let Ok(series) = name.parse();
+                f(time, known.entry(name.into()).or_insert(series), value);
+            }
+        };
         if series.exists() {
-            return read_series(&series, f);
+            return read_series(&series, &mut give);
         }
         let Ok(log) = fs::read(&log) else { return Ok(()) };
         for line in String::from_utf8_lossy(&log).split_inclusive('\n') {
             if let Some((time, value, name)) = parse_sample(line) {
-                f(time, name, value);
+                give(time, name, value);
             }
         }
         Ok(())
@@ -842,7 +851,11 @@ mod tests {
         for (name, log) in [(RECORDS, LOG), (SERIES, SERIES_LOG)] {
             let scratch = tempfile::tempdir().unwrap();
             let (dir, writer, _) = new_archive(scratch.path(), &plan());
-            writer.series_log().unwrap().append(1, [("a", 1.0)].into_iter()).unwrap();
+            writer
+                .series_log()
+                .unwrap()
+                .append(1, [(&Series::Unknown("a".into()), 1.0)].into_iter())
+                .unwrap();
             // A directory stands in the way of the last step.
             fs::create_dir(dir.join(name)).unwrap();
             assert!(writer.finish().is_err());
@@ -856,7 +869,7 @@ mod tests {
         let (dir, writer, mut log) = new_archive(scratch.path(), &plan());
         log.append(&[Record::default(); 9]).unwrap();
         drop(log);
-        writer.series_log().unwrap().append(1, [("a", 1.0)].into_iter()).unwrap();
+        writer.series_log().unwrap().append(1, [(&Series::Unknown("a".into()), 1.0)].into_iter()).unwrap();
         let awaits = || Archive::open(&dir).unwrap().awaits_conversion();
         assert!(!awaits(), "it goes on");
         writer.write_run(&RunInfo { state: RunState::Finished, ..run() }).unwrap();
@@ -947,8 +960,9 @@ mod tests {
         let (dir, writer, _) = new_archive(scratch.path(), &plan());
         let mut log = writer.series_log().unwrap();
         let rounds = 80_000u64;
+        let [reads, cpu] = ["sda, reads", "cpu"].map(|name| Series::Unknown(name.into()));
         for time in 0..rounds {
-            log.append(time, [("sda, reads", time as f64), ("cpu", 0.1)].into_iter()).unwrap();
+            log.append(time, [(&reads, time as f64), (&cpu, 0.1)].into_iter()).unwrap();
         }
         log.file.write_all(b"80000,1.5,cp").unwrap();
         writer.finish().unwrap();

@@ -12,6 +12,8 @@ use crate::worker::{Tally, WorkerError};
 use iosonar_archive::{
     ArchiveError, ArchiveWriter, CpuUse, LogWriter, RunInfo, RunState, Stalls, TargetInfo,
 };
+use iosonar_host::Root;
+use iosonar_host::sampler::{Sampler, ThreadTimes};
 use iosonar_load::IssuedHash;
 use iosonar_os::usage::own_cpu_time;
 use iosonar_os::{Clock, monotonic_ns, realtime_ns};
@@ -139,7 +141,9 @@ impl Prepared {
         let clock = Clock::from_origin(u64::MAX);
         info.means = self.means(&clock);
         let notices = Mutex::new(Vec::new());
-        let shared = Shared { clock: &clock, control, progress, notices: &notices, others };
+        let threads = ThreadTimes::default();
+        let shared =
+            Shared { clock: &clock, control, progress, notices: &notices, threads: &threads, others };
         let mut cpu = own_cpu_time();
         let begin = |info: &mut RunInfo| {
             clock.set_origin(match self.is_timed() {
@@ -187,13 +191,15 @@ impl Prepared {
         info: &mut RunInfo,
         begin: impl FnOnce(&mut RunInfo) -> Result<(), RunError>,
     ) -> Result<(RunOutcome, Nanos), RunError> {
-        let (log, series, facts) = (archive.record_log()?, archive.series_log()?, self.facts());
+        let (log, series) = (archive.record_log()?, archive.series_log()?);
+        let mut probes = Sampler::of_machine(&self.facts(), &Root::default());
+        probes.add(Box::new(shared.threads.clone()));
         let (end, ended) = crossbeam_channel::bounded::<()>(0);
         std::thread::scope(|scope| {
             let mut sampler = None;
             // Before time zero, when nothing is lost if there is no thread for it.
             let begin = |info: &mut RunInfo| {
-                let sampling = || sample(series, &facts, shared.clock, ended);
+                let sampling = move || sample(probes, series, self.plan.sample_every, shared.clock, ended);
                 let started =
                     std::thread::Builder::new().name("sampler".into()).spawn_scoped(scope, sampling);
                 sampler = Some(started.map_err(RunError::Threads)?);
@@ -363,6 +369,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) progress: &'a Progress,
     /// What the machine refused, one sentence each.
     pub(crate) notices: &'a Mutex<Vec<String>>,
+    /// Counts the threads that issue requests.
+    pub(crate) threads: &'a ThreadTimes,
     /// Processes that carry out other parts of the plan.
     pub(crate) others: &'a dyn Rendezvous,
 }

@@ -147,6 +147,7 @@ impl Stage<'_> {
         together: Together<'_>,
         shared: Shared<'_>,
     ) -> (Tally, Result<(), WorkerError>) {
+        let _counted = shared.threads.enter();
         let ticket = together.start.ticket();
         set_timer_slack_1ns();
         let Equipment { part, settings, backend, payloads, job_status } = equipment;

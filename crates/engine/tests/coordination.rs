@@ -48,6 +48,7 @@ fn plan(targets: Vec<(Target, Workload)>, coordination: Coordination, passes: u3
         run_id: 1,
         seed,
         start_grace: Nanos(0),
+        sample_every: Nanos::SECOND,
         destroy: false,
         engine: Engine::Sim(model),
         access: Access::default(),

@@ -73,6 +73,7 @@ fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: b
         run_id: 1,
         seed: dice.roll() >> 1,
         start_grace: Nanos(0),
+        sample_every: Nanos::SECOND,
         destroy: false,
         engine: Engine::Sim(model(dice, faults)),
         access: Access::default(),

@@ -19,7 +19,7 @@ mod node;
 mod number;
 pub mod output;
 mod root;
-pub mod sample;
+pub mod sampler;
 mod size;
 mod target;
 

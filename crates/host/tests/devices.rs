@@ -2,9 +2,10 @@
 
 mod lab;
 
+use iosonar_evidence::{DeviceCounter, Series};
 use iosonar_host::environment;
 use iosonar_host::guard::{self, Intent, Look, Permit, Refusal, WritePermit};
-use iosonar_host::sample::Sampler;
+use iosonar_host::sampler::Sampler;
 use iosonar_host::{
     BlockDevice, BlockSizeSource, DirectIo, Fact, Layer, RegularFile, Role, Root, TargetFacts, TargetKind,
     Unwritable, identify,
@@ -361,18 +362,22 @@ fn counters_show_exactly_what_was_read() {
     needs_root!("dd");
     let image = Image::random(8);
     let plain = LoopDevice::on(&image.path(), &[]);
-    let mut sampler = Sampler::new(&[facts(plain.path())], &Root::default());
-    let mut value = |name: &str| {
-        let wanted =
-            sampler.names().iter().position(|known| *known == format!("{}.{name}", plain.name())).unwrap();
+    let mut sampler = Sampler::of_machine(&[facts(plain.path())], &Root::default());
+    let mut value = |counter: DeviceCounter| {
+        let wanted = Series::device(plain.name(), counter);
+        let wanted = sampler.series().iter().position(|known| *known == wanted).unwrap();
         let mut out = Vec::new();
         sampler.sample(&mut out);
         out.into_iter().find(|(series, _)| usize::from(series.0) == wanted).unwrap().1
     };
-    let before = (value("read_sectors"), value("read_ios"));
+    let sectors_and_reads = |value: &mut dyn FnMut(DeviceCounter) -> f64| {
+        (value(DeviceCounter::ReadSectors), value(DeviceCounter::ReadIos))
+    };
+    let before = sectors_and_reads(&mut value);
     let input = format!("if={}", plain.path().display());
     tool("dd", &[input.as_str(), "of=/dev/null", "bs=64k", "count=16", "iflag=direct", "status=none"]);
-    assert_eq!((value("read_sectors") - before.0, value("read_ios") - before.1), (2048.0, 16.0));
+    let after = sectors_and_reads(&mut value);
+    assert_eq!((after.0 - before.0, after.1 - before.1), (2048.0, 16.0));
 }
 
 #[test]

@@ -66,6 +66,8 @@ pub struct Plan {
     pub memory: Memory,
     /// What happens when requests fail or stay short.
     pub faults: Faults,
+    /// Time between two samples of the machine's counters, 10 ms to 1 h.
+    pub sample_every: Nanos,
     /// Where requests go; at least one.
     pub targets: Vec<Target>,
     /// What is done, one phase after the other; at least one.
@@ -193,6 +195,7 @@ pub(crate) mod tests {
             run_id: 7,
             seed: 1,
             start_grace: Nanos::from_secs(2),
+            sample_every: Nanos::SECOND,
             destroy: false,
             engine: Engine::Sim(SimModel {
                 stall: Some(SimStall { period: Nanos::from_secs(10), length: Nanos::SECOND }),

@@ -39,6 +39,8 @@ pub(crate) struct PlanText {
     memory: Memory,
     #[serde(default)]
     faults: Faults,
+    #[serde(default = "one_second", skip_serializing_if = "is_one_second")]
+    sample_every: Nanos,
     #[serde(default, alias = "conduct", skip_serializing_if = "Option::is_none")]
     coordination: Option<Coordination>,
     #[serde(rename = "target", default)]
@@ -117,6 +119,14 @@ fn one() -> u32 {
     1
 }
 
+fn one_second() -> Nanos {
+    Nanos::SECOND
+}
+
+fn is_one_second(time: &Nanos) -> bool {
+    *time == Nanos::SECOND
+}
+
 fn is_one(n: &u32) -> bool {
     *n == 1
 }
@@ -128,7 +138,8 @@ impl TryFrom<PlanText> for Plan {
         let PlanText {
             version, run_id, seed, start_grace, passes, depth, destroy, engine, access, fill, ..
         } = text;
-        let PlanText { overlap, pacing, memory, faults, coordination, targets, phases, .. } = text;
+        let PlanText { overlap, pacing, memory, faults, sample_every, coordination, targets, phases, .. } =
+            text;
         let depth = depth.unwrap_or(1);
         let (targets, workloads): (Vec<Target>, Vec<_>) =
             targets.into_iter().map(TargetText::split).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
@@ -160,6 +171,7 @@ impl TryFrom<PlanText> for Plan {
             pacing,
             memory,
             faults,
+            sample_every,
             targets,
             phases,
         })
@@ -243,7 +255,7 @@ impl From<Plan> for PlanText {
     fn from(plan: Plan) -> PlanText {
         let is_short = plan.is_short();
         let Plan { version, run_id, seed, start_grace, destroy, engine, access, fill, overlap, .. } = plan;
-        let Plan { pacing, memory, faults, targets, mut phases, .. } = plan;
+        let Plan { pacing, memory, faults, sample_every, targets, mut phases, .. } = plan;
         let short = if is_short { phases.pop() } else { None };
         let depth = short.as_ref().and_then(|phase| phase.jobs.first()).map(|job| job.depth);
         let passes = short.as_ref().map(|phase| phase.passes);
@@ -274,6 +286,7 @@ impl From<Plan> for PlanText {
             pacing,
             memory,
             faults,
+            sample_every,
             coordination,
             targets: targets.into_iter().map(target).collect(),
             phases: phases.into_iter().map(PhaseText::of).collect(),

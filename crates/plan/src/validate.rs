@@ -15,6 +15,9 @@ const MAX_BYTES: u64 = 1 << 63;
 /// numbers left for steps that are no requests.
 pub(crate) const MAX_REQUESTS: u64 = 1 << 52;
 /// The most targets: a record has 16 bits for the number of its target.
+/// Shorter, and the sampling is a load of its own; longer, and a run has no samples.
+const SHORTEST_SAMPLE: Nanos = Nanos(10_000_000);
+const LONGEST_SAMPLE: Nanos = Nanos(3_600_000_000_000);
 const MAX_TARGETS: usize = 65_535;
 
 pub(crate) type Result = std::result::Result<(), InvalidPlan>;
@@ -41,6 +44,10 @@ impl Plan {
         })?;
         self.validate_numbers()?;
         time("start_grace", self.start_grace)?;
+        require((SHORTEST_SAMPLE..=LONGEST_SAMPLE).contains(&self.sample_every), || {
+            let rule = format!("it must lie between {SHORTEST_SAMPLE} and {LONGEST_SAMPLE}");
+            InvalidPlan::of("sample_every", rule).value(self.sample_every)
+        })?;
         self.validate_means()?;
         if let Engine::Sim(model) = &self.engine {
             validate_model(model)?;
@@ -245,6 +252,8 @@ pub(crate) mod tests {
         all_refused(&[
             ("it has 65536", |p| p.targets = vec![p.targets[0].clone(); 65_536]),
             ("start_grace", |p| p.start_grace = LONG),
+            ("sample_every", |p| p.sample_every = Nanos(9_999_999)),
+            ("sample_every", |p| p.sample_every = LONG),
             ("service", |p| model(p).service = LONG),
             ("jitter", |p| model(p).jitter = LONG),
             ("stall.period", |p| model(p).stall = Some(SimStall { period: LONG, length: Nanos(1) })),

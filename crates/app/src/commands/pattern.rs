@@ -59,6 +59,7 @@ fn assemble(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>, phase: 
         run_id: args.io.run_id.unwrap_or_else(new_run_id),
         seed: args.io.seed,
         start_grace,
+        sample_every: args.io.means.sample_every,
         destroy: args.io.destroy,
         engine: engine(&args.io.engine),
         access: Access { buffered: args.io.buffered, sync: args.io.sync },

@@ -35,6 +35,7 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
         run_id: args.io.run_id.unwrap_or_else(new_run_id),
         seed: args.io.seed,
         start_grace: args.window.start_grace,
+        sample_every: args.io.means.sample_every,
         destroy: args.io.destroy,
         engine: means::engine(&args.io.engine),
         access: Access { buffered: args.io.buffered, sync: args.io.sync },

@@ -9,6 +9,7 @@ const COMMON: &[(&str, &str)] = &[
     ("path", "--target"),
     ("size", "--size"),
     ("run_id", "--run-id"),
+    ("sample_every", "--sample-every"),
     ("seed", "--seed"),
     ("engine", "--engine"),
     ("engine.service", "--sim-service"),

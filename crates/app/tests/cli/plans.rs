@@ -249,3 +249,25 @@ fn plans_of_version_1_issue_the_same_requests() {
     }
     assert_eq!(count, 13);
 }
+
+#[test]
+fn the_machine_is_sampled_as_often_as_the_plan_says() {
+    let lab = lab();
+    let run = "run -t n --size 1GiB --engine null --rw randread --bs 4k --rate-iops 1000 --runtime 0.5s --no-progress";
+    lab.expect(0, &format!("{run} --sample-every 20ms -o r"));
+    let mut issuing = Vec::new();
+    iosonar_archive::Archive::open(&lab.path("r"))
+        .unwrap()
+        .for_each_sample(&mut |time, series, value| {
+            if series.to_string() == "issuing.cpu_ns" {
+                issuing.push((time, value));
+            }
+        })
+        .unwrap();
+    // 25 in half a second, fewer where the machine is busy; with one a second there would be two.
+    assert!(issuing.len() >= 5, "{issuing:?}");
+    assert!(issuing.is_sorted() && issuing.last().unwrap().1 > 1000.0, "{issuing:?}");
+    assert!(lab.expect(0, "show r --show-plan").out.contains("sample_every = \"20ms\""));
+    let refused = lab.expect(2, &format!("{run} --sample-every 1ms -o never")).err;
+    assert!(refused.contains("--sample-every 1ms: it must lie between 10ms and"), "{refused}");
+}

@@ -178,6 +178,7 @@ impl Facts {
             run_id: self.block.run_id.filter(|id| *id < 1 << 63).unwrap_or_default(),
             seed: 0,
             start_grace: Nanos::default(),
+            sample_every: Nanos::SECOND,
             destroy: false,
             engine,
             access: self.access,

@@ -25,6 +25,7 @@ impl Settings {
             run_id,
             seed: 1,
             start_grace: self.start_grace,
+            sample_every: Nanos::SECOND,
             destroy: self.destroy,
             engine: self.engine(),
             access: Access { buffered: self.buffered, sync: self.sync },

@@ -32,6 +32,7 @@ impl Settings {
             run_id,
             seed: 1,
             start_grace: Nanos(0),
+            sample_every: Nanos::SECOND,
             destroy: global.destroy,
             engine: Engine::Threads,
             access: Access { buffered: true, sync: false },

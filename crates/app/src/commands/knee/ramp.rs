@@ -133,6 +133,7 @@ fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
         run_id,
         seed: io.seed,
         start_grace: Nanos(0),
+        sample_every: Nanos::SECOND,
         destroy: io.destroy,
         engine,
         access: Access { buffered: io.buffered, sync: io.sync },

@@ -1,0 +1,339 @@
+//! Series of samples: each has a name, a layer, a unit, and is a counter or a level.
+
+use std::convert::Infallible;
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+/// What is sampled while a run goes on. As text it is the name that archives hold: `sda.read_ios`, `memory.Dirty_bytes`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Series {
+    /// A counter of a block device.
+    Device {
+        /// The device's name: `nvme0n1`.
+        name: String,
+        /// Which one.
+        counter: DeviceCounter,
+    },
+    /// Time of all CPUs together.
+    Cpu(CpuState),
+    /// Memory of the machine.
+    Memory(MemoryUse),
+    /// The process of the run.
+    Own(OwnUse),
+    /// All issuing threads of the run together.
+    Issuing(IssuingThreads),
+    /// A series of a newer version, kept as it is.
+    Unknown(String),
+}
+
+/// What a series belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Layer<'a> {
+    /// A block device, by its name.
+    Device(&'a str),
+    /// The machine.
+    Machine,
+    /// The process of the run.
+    Process,
+}
+
+/// What a series is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SeriesKind {
+    /// It only rises; the difference of two samples is what happened between them.
+    Counter,
+    /// It is what it is at the moment of the sample.
+    Level,
+}
+
+/// What the values of a series count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Requests of the block layer.
+    Requests,
+    /// 512 bytes, whatever the device has.
+    Sectors,
+    /// Milliseconds.
+    Milliseconds,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Clock ticks (`getconf CLK_TCK` of them make a second).
+    Ticks,
+    /// Bytes.
+    Bytes,
+    /// How often something happened.
+    Times,
+}
+
+use SeriesKind::{Counter, Level};
+use Unit::{Bytes, Milliseconds, Nanoseconds, Requests, Sectors, Ticks, Times};
+
+/// An enumeration of a family's series, each with its field in the name, its unit and its kind.
+macro_rules! family {
+    ($(#[$about:meta])* $family:ident { $($(#[$doc:meta])* $variant:ident: $field:literal $unit:ident $kind:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $family {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $family {
+            /// All of them, in the order in which the kernel writes them.
+            pub const ALL: &[$family] = &[$($family::$variant),*];
+
+            /// The last part of the name.
+            pub const fn field(self) -> &'static str {
+                match self {
+                    $($family::$variant => $field,)*
+                }
+            }
+
+            /// What the values count.
+            pub const fn unit(self) -> Unit {
+                match self {
+                    $($family::$variant => $unit,)*
+                }
+            }
+
+            /// What it is made of.
+            pub const fn kind(self) -> SeriesKind {
+                match self {
+                    $($family::$variant => $kind,)*
+                }
+            }
+
+            fn of(field: &str) -> Option<$family> {
+                $family::ALL.iter().copied().find(|one| one.field() == field)
+            }
+        }
+    };
+}
+
+family! {
+    /// Fields of `/sys/class/block/X/stat` (Linux, Documentation/block/stat.rst), in the kernel's order and with its names,
+    /// units added. Discards are from Linux 4.18, flushes from 5.5.
+    DeviceCounter {
+        /// Reads that were completed.
+        ReadIos: "read_ios" Requests Counter,
+        /// Reads that were joined with one that waited already.
+        ReadMerges: "read_merges" Requests Counter,
+        /// Data that was read.
+        ReadSectors: "read_sectors" Sectors Counter,
+        /// Sum of the times of all reads.
+        ReadTicks: "read_ticks_ms" Milliseconds Counter,
+        /// Writes that were completed.
+        WriteIos: "write_ios" Requests Counter,
+        /// Writes that were joined with one that waited already.
+        WriteMerges: "write_merges" Requests Counter,
+        /// Data that was written.
+        WriteSectors: "write_sectors" Sectors Counter,
+        /// Sum of the times of all writes.
+        WriteTicks: "write_ticks_ms" Milliseconds Counter,
+        /// Requests that the driver has.
+        InFlight: "in_flight" Requests Level,
+        /// Time in which the device had requests.
+        IoTicks: "io_ticks_ms" Milliseconds Counter,
+        /// Sum of the times of all requests.
+        TimeInQueue: "time_in_queue_ms" Milliseconds Counter,
+        /// Discards that were completed.
+        DiscardIos: "discard_ios" Requests Counter,
+        /// Discards that were joined with one that waited already.
+        DiscardMerges: "discard_merges" Requests Counter,
+        /// What was discarded.
+        DiscardSectors: "discard_sectors" Sectors Counter,
+        /// Sum of the times of all discards.
+        DiscardTicks: "discard_ticks_ms" Milliseconds Counter,
+        /// Flushes that were completed.
+        FlushIos: "flush_ios" Requests Counter,
+        /// Sum of the times of all flushes.
+        FlushTicks: "flush_ticks_ms" Milliseconds Counter,
+    }
+}
+
+family! {
+    /// Fields of the line `cpu` of `/proc/stat` (proc_stat(5)), in the kernel's order: all CPUs together.
+    CpuState {
+        /// Programs.
+        User: "user_ticks" Ticks Counter,
+        /// Programs with a positive nice value.
+        Nice: "nice_ticks" Ticks Counter,
+        /// The kernel.
+        System: "system_ticks" Ticks Counter,
+        /// Nothing to do.
+        Idle: "idle_ticks" Ticks Counter,
+        /// Nothing to do, while a task waited for I/O.
+        IoWait: "iowait_ticks" Ticks Counter,
+        /// Interrupts.
+        Irq: "irq_ticks" Ticks Counter,
+        /// Soft interrupts.
+        SoftIrq: "softirq_ticks" Ticks Counter,
+        /// Time that the hypervisor gave to others.
+        Steal: "steal_ticks" Ticks Counter,
+    }
+}
+
+family! {
+    /// Lines of `/proc/meminfo` (proc_meminfo(5)).
+    MemoryUse {
+        /// Page cache that waits to be written.
+        Dirty: "Dirty_bytes" Bytes Level,
+        /// Page cache that is being written.
+        Writeback: "Writeback_bytes" Bytes Level,
+        /// The page cache.
+        Cached: "Cached_bytes" Bytes Level,
+    }
+}
+
+family! {
+    /// What the process of the run used.
+    OwnUse {
+        /// CPU time outside of the kernel (getrusage(2)).
+        UserCpu: "user_cpu_ns" Nanoseconds Counter,
+        /// CPU time in the kernel.
+        SystemCpu: "system_cpu_ns" Nanoseconds Counter,
+        /// Memory that is resident (`/proc/self/statm`).
+        Resident: "rss_bytes" Bytes Level,
+    }
+}
+
+family! {
+    /// Fields of `/proc/PID/task/TID/schedstat` (Linux, Documentation/scheduler/sched-stats.rst), summed over the threads that
+    /// issue requests.
+    IssuingThreads {
+        /// Time on a CPU.
+        Cpu: "cpu_ns" Nanoseconds Counter,
+        /// Time in which they could have run and had no CPU.
+        Wait: "wait_ns" Nanoseconds Counter,
+        /// How often they were given a CPU.
+        Slices: "slices" Times Counter,
+    }
+}
+
+impl Series {
+    /// The series of a device's counter.
+    pub fn device(name: &str, counter: DeviceCounter) -> Series {
+        Series::Device { name: name.into(), counter }
+    }
+
+    /// What it belongs to; none of a series that this version does not know.
+    pub fn layer(&self) -> Option<Layer<'_>> {
+        match self {
+            Series::Device { name, .. } => Some(Layer::Device(name)),
+            Series::Cpu(_) | Series::Memory(_) => Some(Layer::Machine),
+            Series::Own(_) | Series::Issuing(_) => Some(Layer::Process),
+            Series::Unknown(_) => None,
+        }
+    }
+
+    /// What its values count; none of a series that this version does not know.
+    pub fn unit(&self) -> Option<Unit> {
+        match self {
+            Series::Device { counter, .. } => Some(counter.unit()),
+            Series::Cpu(state) => Some(state.unit()),
+            Series::Memory(memory) => Some(memory.unit()),
+            Series::Own(own) => Some(own.unit()),
+            Series::Issuing(threads) => Some(threads.unit()),
+            Series::Unknown(_) => None,
+        }
+    }
+
+    /// What it is made of; none of a series that this version does not know.
+    pub fn kind(&self) -> Option<SeriesKind> {
+        match self {
+            Series::Device { counter, .. } => Some(counter.kind()),
+            Series::Cpu(state) => Some(state.kind()),
+            Series::Memory(memory) => Some(memory.kind()),
+            Series::Own(own) => Some(own.kind()),
+            Series::Issuing(threads) => Some(threads.kind()),
+            Series::Unknown(_) => None,
+        }
+    }
+}
+
+/// Its name in archives.
+impl Display for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Series::Device { name, counter } => write!(f, "{name}.{}", counter.field()),
+            Series::Cpu(state) => write!(f, "cpu.{}", state.field()),
+            Series::Memory(memory) => write!(f, "memory.{}", memory.field()),
+            Series::Own(own) => write!(f, "self.{}", own.field()),
+            Series::Issuing(threads) => write!(f, "issuing.{}", threads.field()),
+            Series::Unknown(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Every name is a series.
+impl FromStr for Series {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Series, Infallible> {
+        let known = text.rsplit_once('.').and_then(|(layer, field)| {
+            // Fields tell the families apart: a device may be called `cpu`.
+            let device = || DeviceCounter::of(field).map(|counter| Series::device(layer, counter));
+            let other = match layer {
+                "cpu" => CpuState::of(field).map(Series::Cpu),
+                "memory" => MemoryUse::of(field).map(Series::Memory),
+                "self" => OwnUse::of(field).map(Series::Own),
+                "issuing" => IssuingThreads::of(field).map(Series::Issuing),
+                _ => None,
+            };
+            other.or_else(device)
+        });
+        Ok(known.unwrap_or_else(|| Series::Unknown(text.into())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Series> {
+        let devices = ["sda", "cpu", "a.b"];
+        let of_devices = DeviceCounter::ALL.iter().flat_map(|c| devices.map(|name| Series::device(name, *c)));
+        let of_memory = MemoryUse::ALL.iter().map(|m| Series::Memory(*m));
+        let of_cpus = CpuState::ALL.iter().map(|s| Series::Cpu(*s));
+        let of_process = OwnUse::ALL.iter().map(|o| Series::Own(*o));
+        let of_threads = IssuingThreads::ALL.iter().map(|t| Series::Issuing(*t));
+        of_devices.chain(of_memory).chain(of_cpus).chain(of_process).chain(of_threads).collect()
+    }
+
+    #[test]
+    fn a_name_is_read_back_as_the_same_series() {
+        let mut names: Vec<String> = all().iter().map(Series::to_string).collect();
+        for (series, name) in all().iter().zip(&names) {
+            assert_eq!(name.parse::<Series>().as_ref(), Ok(series));
+            assert!(series.unit().is_some() && series.kind().is_some() && series.layer().is_some());
+        }
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all().len());
+    }
+
+    #[test]
+    fn what_is_not_known_is_kept() {
+        for name in ["", ".", "sda", "sda.zone_appends", "gpu.load", "memory.read_files"] {
+            let series: Series = name.parse().unwrap();
+            assert_eq!((series.to_string().as_str(), series.kind()), (name, None));
+            assert_eq!(series, Series::Unknown(name.into()));
+        }
+    }
+
+    #[test]
+    fn units_are_what_names_end_in() {
+        for series in all() {
+            let (name, unit) = (series.to_string(), series.unit().unwrap());
+            let ending = match unit {
+                Requests => continue,
+                Sectors => "_sectors",
+                Milliseconds => "_ms",
+                Nanoseconds => "_ns",
+                Ticks => "_ticks",
+                Bytes => "_bytes",
+                Times => "slices",
+            };
+            assert!(name.ends_with(ending), "{name}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Probes of files of the kernel that hold numbers, and of what this process used.
+
+use super::Probe;
+use crate::Root;
+use crate::target::TargetFacts;
+use iosonar_evidence::{CpuState, DeviceCounter, MemoryUse, OwnUse, Series};
+use iosonar_os::usage;
+use std::collections::HashSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Large enough for each file that is read, as far as it is read: `/proc/meminfo` has about 1.5 KiB, and of
+/// `/proc/stat` only the first line counts.
+const BUFFER: usize = 8192;
+
+/// The numbers of a file's text, in the order of its series; none for one that is not in it.
+type Numbers = fn(&[u8], &mut dyn FnMut(usize, f64));
+
+/// A file that holds numbers.
+pub(super) struct NumbersIn {
+    file: File,
+    numbers: Numbers,
+    series: Vec<Series>,
+    buffer: Vec<u8>,
+}
+
+impl NumbersIn {
+    /// Opens a file and reads it once: `series` are kept as far as its text has them. An error says why it cannot be read.
+    fn open(path: &Path, root: &Root, numbers: Numbers, series: Vec<Series>) -> Result<NumbersIn, String> {
+        let file = File::open(root.path(path)).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut probe = NumbersIn { file, numbers, series, buffer: vec![0; BUFFER] };
+        let mut found = 0;
+        probe
+            .read(&mut |place, _| found = found.max(place + 1))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        probe.series.truncate(found);
+        Ok(probe)
+    }
+
+    fn read(&mut self, give: &mut dyn FnMut(usize, f64)) -> std::io::Result<()> {
+        let length = self.file.read_at(&mut self.buffer, 0)?;
+        let known = self.series.len();
+        (self.numbers)(&self.buffer[..length], &mut |place, value| {
+            if place < known {
+                give(place, value);
+            }
+        });
+        Ok(())
+    }
+}
+
+impl Probe for NumbersIn {
+    fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    fn sample(&mut self, give: &mut dyn FnMut(usize, f64)) {
+        // What cannot be read at this moment is left out.
+        let _ = self.read(give);
+    }
+}
+
+/// The devices of all targets and those below them, each once; CPUs; memory; memory of this process.
+pub(super) fn of_machine(targets: &[TargetFacts], root: &Root) -> Vec<Result<NumbersIn, String>> {
+    let mut seen = HashSet::new();
+    let devices = targets.iter().flat_map(TargetFacts::devices).map(|device| device.name.as_str());
+    let devices = devices.filter(|name| seen.insert(*name)).map(|name| {
+        let series = DeviceCounter::ALL.iter().map(|counter| Series::device(name, *counter)).collect();
+        NumbersIn::open(&crate::block::class_entry(name).join("stat"), root, words, series)
+    });
+    let cpu = CpuState::ALL.iter().map(|state| Series::Cpu(*state)).collect();
+    let memory = MemoryUse::ALL.iter().map(|memory| Series::Memory(*memory)).collect();
+    let own = vec![Series::Own(OwnUse::Resident)];
+    let others = [
+        NumbersIn::open(Path::new("/proc/stat"), root, cpu_line, cpu),
+        NumbersIn::open(Path::new("/proc/meminfo"), root, memory_lines, memory),
+        NumbersIn::open(Path::new("/proc/self/statm"), root, resident, own),
+    ];
+    devices.chain(others).collect()
+}
+
+/// A whole number below 2^53 is exact as a floating-point number; a disk needs years to count further.
+pub(super) fn number(digits: &[u8]) -> Option<f64> {
+    std::str::from_utf8(digits).ok()?.parse::<u64>().ok().map(|value| value as f64)
+}
+
+/// Numbers with blanks between them.
+pub(super) fn words(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
+    let numbers = text.split(u8::is_ascii_whitespace).filter_map(number);
+    numbers.enumerate().for_each(|(place, value)| give(place, value));
+}
+
+/// Numbers of the line `cpu`, which is the first.
+fn cpu_line(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
+    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    words(line.strip_prefix(b"cpu ").unwrap_or_default(), give);
+}
+
+/// `Dirty:               392 kB`
+fn memory_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
+    for line in text.split(|&byte| byte == b'\n') {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let Some(name) = words.next().and_then(|word| word.strip_suffix(b":")) else { continue };
+        let is_named =
+            |memory: &MemoryUse| memory.field().strip_suffix("_bytes").map(str::as_bytes) == Some(name);
+        let Some(place) = MemoryUse::ALL.iter().position(is_named) else { continue };
+        if let Some(kib) = words.next().and_then(number) {
+            give(place, kib * 1024.0);
+        }
+    }
+}
+
+/// The second number of `/proc/self/statm`, in pages.
+fn resident(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
+    let pages = text.split(u8::is_ascii_whitespace).nth(1).and_then(number);
+    if let Some(pages) = pages {
+        give(0, pages * rustix::param::page_size() as f64);
+    }
+}
+
+/// CPU time of this process, by getrusage(2).
+pub(super) struct OwnCpu;
+
+impl Probe for OwnCpu {
+    fn series(&self) -> &[Series] {
+        &[Series::Own(OwnUse::UserCpu), Series::Own(OwnUse::SystemCpu)]
+    }
+
+    fn sample(&mut self, give: &mut dyn FnMut(usize, f64)) {
+        let time = usage::own_cpu_time();
+        give(0, time.user_ns as f64);
+        give(1, time.system_ns as f64);
+    }
+}
