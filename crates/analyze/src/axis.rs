@@ -13,7 +13,7 @@ const FLOOR_NS: f64 = 1_000.0;
 
 /// Time from zero in columns whose width is a power of two of nanoseconds.
 ///
-/// Nobody knows how long a run was before it has been read. So an axis begins narrow and widens: two columns become one,
+/// Nobody knows how long a run was before it has been read. So an axis starts narrow and widens: two columns become one,
 /// as often as it takes. Its final width depends on the end alone, not on the order in which times came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeAxis {
@@ -49,17 +49,17 @@ impl TimeAxis {
         self.columns
     }
 
-    /// First time behind the last column.
+    /// First time after the last column.
     pub fn end_ns(&self) -> u64 {
         self.width_ns().saturating_mul(self.columns as u64)
     }
 
-    /// The column of a time, which may lie behind the end but not behind what the axis holds.
+    /// The column of a time, which may lie beyond the end but not after what the axis holds.
     pub fn column(&self, ns: u64) -> usize {
         (ns >> self.shift) as usize
     }
 
-    /// The first column that begins at a time or behind it.
+    /// The first column that starts at a time or after it.
     pub(crate) fn next_column(&self, ns: u64) -> usize {
         (ns.saturating_add(self.width_ns() - 1) >> self.shift) as usize
     }
@@ -115,7 +115,7 @@ pub(crate) trait OverTime {
     }
 }
 
-/// Makes one value of each two; what is behind the last becomes zero.
+/// Makes one value of each two; what is after the last becomes zero.
 pub(crate) fn fold_pairs<T: Copy + Default>(values: &mut [T], sum: impl Fn(T, T) -> T) {
     for i in 0..values.len() {
         let pair = values.get(2 * i..2 * i + 2).map(|pair| sum(pair[0], pair[1]));
@@ -145,7 +145,7 @@ impl Row {
     }
 }
 
-/// Least whole nanosecond of each row, and of the row behind the last.
+/// Least whole nanosecond of each row, and of the row after the last.
 static EDGES: LazyLock<[u64; ROWS + 1]> = LazyLock::new(|| std::array::from_fn(row_lower_edge));
 
 /// Least whole nanosecond of row `row`: ⌈1 µs · 10^(row/64)⌉. `ROWS` is the end of the last row.
@@ -159,7 +159,7 @@ pub fn row_lower_edge(row: usize) -> u64 {
 /// Steps of [`FIRST`] for each factor of two: so many that no step holds more than one edge.
 const STEPS: u64 = 64;
 
-/// How many edges lie at or below the begin of each step, counted like [`row_of`] does.
+/// How many edges lie at or below the start of each step, counted like [`row_of`] does.
 static FIRST: LazyLock<Vec<u16>> = LazyLock::new(|| {
     let begin = |step: u64| {
         // Numbers below 64 have no step of their own: all of them lie below the first edge.

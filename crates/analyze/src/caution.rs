@@ -50,7 +50,7 @@ pub enum CautionId {
     Rounded,
     /// Requests were moved down from the end of the target.
     MovedAtBorder,
-    /// More than 5 % of the requests were left out.
+    /// More than 5 % of the requests were skipped.
     DroppedShare,
     /// The target had holes.
     Holes,
@@ -88,7 +88,7 @@ pub enum CautionId {
     ShortTransfers,
     /// Written data can be compressed.
     Compressible,
-    /// The load's flushes were left out.
+    /// The load's flushes were skipped.
     FlushesDropped,
 }
 
@@ -110,7 +110,7 @@ const HARMLESS_WRAPAROUND: std::ops::Range<f64> = 0.5..2.0;
 pub fn is_wraparound_suspicious(factor: f64) -> bool {
     factor > 0.0 && !HARMLESS_WRAPAROUND.contains(&factor)
 }
-/// Share of dropped requests above which the load is no longer the one that was asked for.
+/// Share of dropped requests above which the load is no longer the one that was requested.
 const DROPPED_SHARE: f64 = 0.05;
 
 /// The stamps of a plan.

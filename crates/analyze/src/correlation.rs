@@ -11,7 +11,7 @@ const SINGLE: u64 = 64;
 const PER_OCTAVE: u64 = 16;
 /// Column of `SINGLE` less its slot on the scale of `PER_OCTAVE`: from there on, the two run side by side.
 const MORE_SINGLE: usize = 16;
-/// Columns of a scale of numbers: the last begins at 253 952, and holds all greater ones.
+/// Columns of a scale of numbers: the last starts at 253 952, and holds all greater ones.
 const NUMBER_COLUMNS: usize = 256;
 /// Columns of a scale of durations: two rows each.
 const DURATION_COLUMNS: usize = SLOTS / 2;

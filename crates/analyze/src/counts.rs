@@ -29,11 +29,11 @@ pub struct Counts {
     pub rounded: u64,
     /// They transferred less than asked at least once.
     pub short: u64,
-    /// They belonged to the ramp before the measured time, and are left out of all other figures.
+    /// They belonged to the ramp before the measured time, and are excluded from all other figures.
     pub ramp: u64,
     /// Those of the ramp that the kernel refused, or that stayed short.
     pub ramp_failed: u64,
-    /// Bytes that the source asked for, of all requests.
+    /// Bytes that the source requested, of all requests.
     pub demanded_bytes: u64,
     /// Bytes that completed requests transferred.
     pub transferred_bytes: u64,
@@ -141,7 +141,7 @@ impl CountsByOp {
     }
 }
 
-/// Counts of one target: each request is counted once, sums are made when they are asked for.
+/// Counts of one target: each request is counted once, sums are made when they are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct TargetCounts {
     read: Counts,

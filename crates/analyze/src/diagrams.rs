@@ -1,4 +1,4 @@
-//! Grids and series behind the pictures.
+//! Grids and series after the pictures.
 
 use crate::axis::{OverTime, row_of};
 use crate::correlation::Against;
@@ -342,7 +342,7 @@ impl Diagrams {
         ]
     }
 
-    /// Adds what was counted in order, and lets all axes end where the run ended. Gives the number of requests that came
+    /// Adds what was counted in order, and lets all axes end where the run ended. Returns the number of requests that came
     /// too late for their place in an order.
     pub fn finish(&mut self, mut ordered: Ordered) -> u64 {
         ordered.finish();

@@ -54,7 +54,7 @@ pub struct Findings {
 pub struct TimeRange {
     /// Begin.
     pub from_ns: u64,
-    /// End, not before the begin.
+    /// End, not before the start.
     pub to_ns: u64,
 }
 

@@ -89,7 +89,7 @@ impl CountGrid {
     }
 
     /// Counts in exactly `columns` equal parts of the time axis, `ROWS + 2` cells each, part after part. Where
-    /// there are fewer columns than parts, each stored column counts in the part where it begins.
+    /// there are fewer columns than parts, each stored column counts in the part where it starts.
     pub fn parts(&self, columns: usize) -> Vec<Cell> {
         let mut cells = vec![[0; 4]; columns * SLOTS];
         for column in 0..self.axis.columns() {

@@ -18,7 +18,7 @@ pub struct Health {
     pub issue_error: Option<TimeStats>,
     /// How that changed over the run.
     pub issue_error_drift: Option<Drift>,
-    /// The requests that are left out of the issue error, because they had to wait.
+    /// The requests that are excluded from the issue error, because they had to wait.
     pub held: Option<HeldFacts>,
     /// Lateness of the last requests, those that had to wait too. Absent without a timetable.
     pub at_end: Option<AtEnd>,
@@ -59,7 +59,7 @@ pub struct HeldFacts {
     /// For a request that they conflicted with.
     pub conflict: Waits,
     /// For their turn: as many requests were in flight as the depth allows, or one before them waited and held up all
-    /// behind it (overlap policy `order`, or a full push-back list).
+    /// after it (overlap policy `order`, or a full push-back list).
     pub turn: Waits,
     /// Because all the memory for data was in use.
     pub no_buffer: Waits,
@@ -138,7 +138,7 @@ const CONFLICT: u16 = Marks::PUSHED.0 | Marks::ORDERED.0;
 /// Marks of a request that waited for something else than the generator.
 pub(crate) const WAITED: u16 = CONFLICT | Marks::HELD.0 | Marks::NO_BUFFER.0;
 
-/// The partial behind [`Health`].
+/// The partial after [`Health`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct HealthTally {
     issue_error: Distribution,

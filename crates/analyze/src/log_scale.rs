@@ -12,7 +12,7 @@ pub(crate) fn slot_of<const STEPS: u64>(value: u64) -> usize {
     (u64::from(shift + 1) * STEPS + (value >> shift) % STEPS) as usize
 }
 
-/// Least value of a slot; that of the one behind the last is 2^64.
+/// Least value of a slot; that of the one after the last is 2^64.
 pub(crate) fn begin_of<const STEPS: u64>(slot: usize) -> u128 {
     let slot = slot as u64;
     if slot < STEPS {

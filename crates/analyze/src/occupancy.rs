@@ -1,4 +1,4 @@
-//! How many requests are in some state at the same time, from their begin and end times in any order.
+//! How many requests are in some state at the same time, from their start and end times in any order.
 //!
 //! Records arrive in order of completion, and a request in a long stall arrives long after those that
 //! overtook it, so a sweep over events would need memory without bound. Two things are kept instead, both in
@@ -74,7 +74,7 @@ impl Occupancy {
             self.whole[first + 1] += 1;
             self.whole[last] -= 1;
         }
-        // The instants inside are those from the first at or behind the begin to the last before the end.
+        // The instants inside are those from the first at or after the start to the last before the end.
         let (from, to) = (self.instants.next_column(begin_ns), self.instants.next_column(end_ns));
         self.change[from] += 1;
         self.change[to] -= 1;
@@ -112,7 +112,7 @@ impl Occupancy {
     }
 
     fn fold_instants(&mut self) {
-        // A change belongs to the first instant at or behind it, so an odd one moves on to the next that is left.
+        // A change belongs to the first instant at or after it, so an odd one moves on to the next that is left.
         let used = self.change.len().min(self.instants.columns() + 1);
         for instant in 0..used {
             let change = std::mem::take(&mut self.change[instant]);

@@ -17,9 +17,9 @@ pub struct Step {
     pub due_ns: u64,
     /// Submission and completion, if there were any.
     pub done: Option<(u64, u64)>,
-    /// First byte that was asked for.
+    /// First byte that was requested.
     pub offset: u64,
-    /// Bytes that were asked for.
+    /// Bytes that were requested.
     pub length: u64,
     /// Which target.
     pub target: u16,
@@ -64,7 +64,7 @@ impl Step {
 pub struct Ending {
     /// Completion.
     pub completed_ns: u64,
-    /// Submission, not behind it.
+    /// Submission, not after it.
     pub submitted_ns: u64,
     /// Read or write.
     pub op: Op,

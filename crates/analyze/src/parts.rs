@@ -30,7 +30,7 @@ pub struct Parts {
     pub passes: Vec<PartStats>,
 }
 
-/// Figures of one part. Requests of a ramp are left out.
+/// Figures of one part. Requests of a ramp are excluded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartStats {
     /// Path of the target, name of the phase, or `worker 3`, `pass 1`, `write, pass 1` (passes count from 1 in words); `others`

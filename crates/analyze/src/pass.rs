@@ -188,7 +188,7 @@ impl Partial {
 /// What readers share.
 struct Shared<'a> {
     records: &'a dyn Records,
-    /// How many parts there were at the begin: a load that is read for the first time has more of them afterwards.
+    /// How many parts there were at the start: a load that is read for the first time has more of them afterwards.
     parts: usize,
     /// Steps carry this device number at most.
     last_device: u16,

@@ -77,7 +77,7 @@ impl Deskew {
 pub struct PassSkew {
     /// Start of the first target.
     pub earliest_start: Nanos,
-    /// Start of the last target: the window begins.
+    /// Start of the last target: the window starts.
     pub latest_start: Nanos,
     /// End of the first target: the window ends.
     pub earliest_end: Nanos,

@@ -13,7 +13,7 @@ pub struct Span {
     /// Greatest completion time, failed requests included; absent if nothing completed.
     pub last_completed_ns: Option<u64>,
     /// Greatest time at which anything of the ramp was due or done; absent without one. The other times are those of
-    /// requests behind the ramp.
+    /// requests after the ramp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp_end_ns: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! The Summary: what a run comes to, as plain versioned data (`summary.json`).
+//! The Summary: what a run amounts to, as plain versioned data (`summary.json`).
 
 use crate::caution::{self, Caution, Stamp};
 use crate::health::{Circumstances, Health};
@@ -17,7 +17,7 @@ pub const SUMMARY_VERSION: u32 = 3;
 /// The engine's name in the summary of a recording: what carried it out is not known.
 const RECORDED: &str = "recorded";
 
-/// What a run comes to. Times are nanoseconds, sizes bytes; the names say so.
+/// What a run amounts to. Times are nanoseconds, sizes bytes; the names say so.
 ///
 /// Latency, delay and response are those of *completed* requests only; failed ones are counted by reason. Requests
 /// of a ramp are in none of the figures, they are counted as `ramp`.
@@ -44,7 +44,7 @@ pub struct Summary {
     pub span: Span,
     /// completed − submitted: how long the target took. Absent where nothing completed.
     pub latency: ByScope<Option<TimeStats>>,
-    /// Percentiles of the latency that were asked for, in that order.
+    /// Percentiles of the latency that were requested, in that order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<Percentile>,
     /// submitted − due: how late requests were handed over.
@@ -89,7 +89,7 @@ pub struct RunFacts {
     pub buffered: bool,
     /// The most requests in flight that the plan allows on one target; absent where nobody knows it.
     pub depth: Option<u32>,
-    /// Passes asked for.
+    /// Passes requested.
     pub passes: u32,
     /// Names of the phases that were begun, of a plan that names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -157,7 +157,7 @@ pub struct OccupancyFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WaitingFacts {
     /// The most that waited for a conflict on any one target, counted by the engine, so exact; under `order` at
-    /// most 1, since all behind it wait too. Others wait because the generator was late, or because the depth was
+    /// most 1, since all after it wait too. Others wait because the generator was late, or because the depth was
     /// reached. Absent for a run without an end.
     pub max_for_conflict_on_one_target: Option<u64>,
     /// The most that waited at the same time, for whatever reason, of all targets together, without the ramp. Exact up to
@@ -174,7 +174,7 @@ pub struct WaitingFacts {
 pub struct TargetSummary {
     /// Path as typed.
     pub path: String,
-    /// Path or name of its load, with its filters behind ` | `, or of its pattern.
+    /// Path or name of its load, with its filters after ` | `, or of its pattern.
     pub source: String,
     /// Usable size.
     pub size_bytes: u64,

@@ -17,7 +17,7 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     /// A request is in the state from `begin_ns` up to, but not at, `end_ns`. Tells how many are in it just after it
-    /// has come, itself included. Begins must not descend.
+    /// has come, itself included. Starts must not descend.
     pub(crate) fn enter(&mut self, begin_ns: u64, end_ns: u64) -> u64 {
         let now = begin_ns >> self.shift;
         while let Some(Reverse((end, count))) = self.ends.peek().copied()

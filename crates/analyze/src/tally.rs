@@ -1,4 +1,4 @@
-//! The partial behind a summary: everything that is counted per request.
+//! The partial after a summary: everything that is counted per request.
 
 use crate::counts::{CountsByOp, TargetCounts};
 use crate::distribution::ByClass;

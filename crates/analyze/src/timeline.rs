@@ -1,12 +1,12 @@
 //! How lateness went over the run, in bounded memory and in one pass, although nobody knows the run's length before.
 //!
-//! Time from zero is cut into slices of equal width. When a request lies behind the last slice, the width doubles
+//! Time from zero is cut into slices of equal width. When a request lies after the last slice, the width doubles
 //! and neighbours become one. Each slice holds small logarithmic histograms. The width depends on the latest
 //! request alone, so parts of a run that were read apart merge into what one pass would have given.
 
 use serde::{Deserialize, Serialize};
 
-/// Most slices: of a run that begins at time zero at least half of them are in use.
+/// Most slices: of a run that starts at time zero at least half of them are in use.
 const SLICES: usize = 128;
 /// Width of the first slices as a power of two: about 1 µs.
 const NARROWEST: u32 = 10;
@@ -34,7 +34,7 @@ struct Slice {
     response: Sketch,
 }
 
-/// How the issue error changed from the begin of the run to its end.
+/// How the issue error changed from the start of the run to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drift {
     /// Median of the requests that were due in the first tenth of the time; right to 6 %.

@@ -31,7 +31,7 @@ pub struct Analysis {
     pub run: Option<Run>,
     /// The inputs that are merged; none where there is only one.
     members: Vec<Member>,
-    /// What was left out of the inputs, or does not fit.
+    /// What was excluded from the inputs, or does not fit.
     pub remarks: Vec<String>,
     /// What is known about the machine.
     headline: Headline,
@@ -47,7 +47,7 @@ pub struct Run {
 }
 
 impl Analysis {
-    /// Reads the inputs once; loads that turn out to carry latencies once more. What `needs` leaves out is not computed.
+    /// Reads the inputs once; loads that turn out to carry latencies again. What `needs` does not name is not computed.
     pub fn of(
         inputs: &[Input],
         limits: &Limits,

@@ -12,15 +12,15 @@ const MOST_PAGES: u64 = 1 << 29;
 /// Options of `analyze`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A load is analysed for what it demands: sizes, places, working sets, turns, page frequencies, the miss ratio of a \
-cache. A run, a result, and a load that carries latencies are analysed for what happened, too: latency, delay, \
-response time, throughput, limits, findings.
+The analysis of a load prints sizes, addresses, working sets, turns (backward seeks), page frequencies and the miss ratio of a \
+cache. For a run, a result, or a load with latencies it also prints latency, delay, response time, throughput, limits and \
+findings.
 
 Examples:
   iosonar analyze web.load.gz
   iosonar analyze web.load.gz --device-size 100GiB --windows 1s,60s,3600s
   iosonar analyze first second --each --json
-'iosonar plot' draws the same, 'iosonar compare' tells what differs.")]
+'iosonar plot' draws the same figures; 'iosonar compare' shows differences between runs.")]
 pub struct AnalyzeArgs {
     /// Loads and results in blkreplay's form, plain or gzip, and directories of results; - is a load on standard input
     #[arg(required = true, value_name = "FILE|DIR")]

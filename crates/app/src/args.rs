@@ -29,13 +29,13 @@ const VERSION: &str = match option_env!("IOSONAR_VERSION") {
     arg_required_else_help = true,
     after_help = "\
 Start here:
-  iosonar generate bursts demo.load                       make an artificial load
+  iosonar generate bursts demo.load                       make a synthetic load
   iosonar replay demo.load --target a.img --out first     replay it on a file or device
   iosonar show first                                      the figures
   iosonar live first                                      the run again, faster
   iosonar plot first                                      the pictures
-  iosonar analyze demo.load                               what a load demands
-  iosonar compare first second                            what differs
+  iosonar analyze demo.load                               the figures of a load
+  iosonar compare first second                            the differences
 'iosonar COMMAND --help' explains each option. Exit codes: 0 fine, 1 requests failed or the run broke, \
 2 refused, 3 with --strict: cautions, 128+n signal n."
 )]
@@ -324,10 +324,10 @@ fn percentile(text: &str) -> Result<Decimal, String> {
 /// Options of `live`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Keys: q ends, space or p pauses, the arrows left and right go back and on, + and - change how much time is shown, r and w \
-show reads or writes alone, l a logarithmic scale, s saves the picture as text, ? helps.
-A run that goes on is followed, unless --at or --speed is given; what it did not record yet (requests in flight) is not \
-known then.
+Keys: q quits, space or p pauses, left and right arrow move back and forward, + and - change the time span, r and w \
+show reads or writes only, l toggles a logarithmic scale, s saves the picture as text, ? shows help.
+The view follows a run that is still running, unless --at or --speed is given. Requests in flight are not recorded yet, so \
+they are missing.
 
 Examples:
   iosonar live first
@@ -520,24 +520,24 @@ pub struct GenerateArgs {
 /// Options of `filter`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Steps, in the order in which they stand, divided by |. Places and lengths are sectors of 512 bytes; times are seconds unless \
-they carry a unit. Words without a name come first; what is not told is as shown here.
+Steps run from left to right, separated by |. Addresses and lengths are in sectors of 512 bytes; times are in seconds unless \
+they have a unit. Values without a name come first; the list shows the defaults.
 
-  select:FROM..TO                  FROM <= t < TO; times stay
-  repeat:TIMES,offset=0            everything TIMES times, each repetition offset sectors further on
+  select:FROM..TO                  keep FROM <= t < TO; times do not change
+  repeat:TIMES,offset=0            repeat the load TIMES times, each time offset sectors further
   slip:every=32768,increase=256    request i moves by floor(i / every) * increase
-  subst:R,W                        reads become writes (W,R: writes reads)
+  subst:R,W                        turn reads into writes (W,R: writes into reads)
   spread:factor=2,align=8,offset=0 s becomes floor(s * factor / align) * align + s mod align + offset
   resize:factor=2,min=0,max=65536  l becomes floor(l * factor), at least min, then at most max
-  reverse                          the i-th time with what the i-th request from the end does
-  sort                             in the order of time; at equal times as they came
-  scale:FACTOR                     times FACTOR: 2 is half as fast
-  shift:BY                         all times are later
-  sample:N                         the first request, and each N-th behind it
-  merge:FILE,offset=0,shift=0s     another load in between, by time; its requests lie offset further on, and come shift later
-  cmd:COMMAND                      what the shell's COMMAND makes of lines of requests; it must end with 0
+  reverse                          keep the times, reverse the order of requests
+  sort                             sort by time; equal times keep their order
+  scale:FACTOR                     multiply times by FACTOR: 2 is half as fast
+  shift:BY                         make all times later by BY
+  sample:N                         keep the first request and each N-th after it
+  merge:FILE,offset=0,shift=0s     merge another load by time, moved by offset sectors and shift
+  cmd:COMMAND                      pipe request lines through a shell COMMAND; it must exit with 0
 
-A word with a comma, a bar, = or blanks at its ends stands in quotes, ' or \"; a quote inside that is meant is written twice.
+Quote a value with ' or \" if it contains a comma, a bar or =, or starts or ends with a blank; double a quote inside it.
 
 Examples:
   iosonar filter 'select:300..600 | spread:2.0,align=8' web.load.gz -o peak.load.gz
@@ -545,7 +545,7 @@ Examples:
   iosonar filter \"merge:'b 1.load',offset=2097152 | cmd:'grep -v R | head -1000'\" a.load -o both.load
   zcat web.load.gz | iosonar filter subst:W,R | iosonar analyze -")]
 pub struct FilterArgs {
-    /// What is done, for example 'select:300..600 | spread:2.0,align=8'
+    /// Steps, for example 'select:300..600 | spread:2.0,align=8'
     #[arg(value_name = "STEPS")]
     pub steps: Pipeline,
     /// The load or result, plain or gzip; - is standard input
@@ -635,7 +635,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// Verbs with which the help of an option begins.
+    /// Verbs with which the help of an option starts.
     const VERBS: &[&str] = &[
         "Add",
         "Align",
@@ -699,6 +699,8 @@ mod tests {
     const BANNED: &[&str] = &[
         "anew",
         "asked for",
+        "behind",
+        "begins",
         "carried out",
         "carries out",
         "carry out",
@@ -721,6 +723,12 @@ mod tests {
         of.get_subcommands().for_each(|sub| commands(sub, found));
     }
 
+    fn banned_in(name: &str, help: &str) -> Vec<String> {
+        let line_of = |word: &&str| help.lines().find(|line| line.contains(*word));
+        let found = |word: &&str| line_of(word).map(|line| format!("'{word}' in {name}: {}", line.trim()));
+        BANNED.iter().filter_map(|word| found(&word)).collect()
+    }
+
     #[test]
     fn help_begins_with_a_verb_fits_its_line_and_uses_standard_terms() {
         let (mut all, mut wrong) = (Vec::new(), Vec::new());
@@ -738,11 +746,12 @@ mod tests {
                 if help.chars().count() > LINE {
                     wrong.push(format!("does not fit its line: {name}"));
                 }
-                wrong.extend(
-                    BANNED.iter().filter(|word| help.contains(*word)).map(|w| format!("'{w}': {name}")),
-                );
             }
+            let whole = command.clone().render_long_help().to_string();
+            wrong.extend(banned_in(command.get_name(), &whole));
         }
+        wrong.extend(banned_in("blkreplay", &iosonar_dialect_blkreplay::usage()));
+        wrong.extend(banned_in("xdd", &iosonar_dialect_xdd::full_help()));
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }

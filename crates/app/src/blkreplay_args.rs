@@ -1,4 +1,4 @@
-//! What can be typed behind `iosonar blkreplay`: everything, in blkreplay's own form.
+//! What can be typed after `iosonar blkreplay`: everything, in blkreplay's own form.
 
 use clap::Args;
 use std::ffi::OsString;

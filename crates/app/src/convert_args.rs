@@ -7,16 +7,16 @@ use std::path::PathBuf;
 /// Options of `convert`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What a trace is, its content says, not its name; gzip is unpacked. Several inputs are joined by time; the files of all CPUs of \
-a blktrace are one trace, and their common beginning (NAME of NAME.blktrace.0) stands for all of them.
+The format of an input is detected from its content, not its name. gzip is decompressed. Several inputs are merged by time. \
+The per-CPU files of one blktrace are one trace; their common prefix (NAME of NAME.blktrace.0) selects all of them.
 
-The form of OUT: --to, or else by its name: .load, .iolog (fio), .seek (XDD), .parquet, each with .gz behind it but the last; \
-what has no such ending is an archive (a directory). - is standard output.
+The format of OUT is that of --to, else that of its name: .load, .iolog (fio), .seek (XDD), .parquet. All but .parquet may \
+end in .gz. Any other name creates an archive (a directory). - is standard output.
 
-  kernel events  one of them counts as the request: queue (asked for), issue (handed to the driver, joined and split); \
-                 by default the most frequent of queue, get-request, insert and issue. Ends are told with --timing
-  --timing       none: no latencies (what replays need). exact: a completion ends what it covers; what is not unique is \
-                 counted and marked. guessed: as blkreplay's script does. An archive has exact ones
+  --at      one kernel event counts as the request: queue (as requested) or issue (as passed to the driver, merged and split). \
+            Default: the most frequent of queue, get-request, insert and issue
+  --timing  none: no latencies (enough for a replay). exact: a completion ends the requests that it covers; ambiguous ones are \
+            counted and marked. guessed: as blkreplay's script does. Default for an archive: exact
 
 Examples:
   iosonar convert sda.blktrace.0 sda.blktrace.1 db.load.gz
@@ -25,7 +25,7 @@ Examples:
   iosonar convert proj_0.csv.gz proj_0.load.gz
   iosonar convert --split device diskmon.log.gz windows.load.gz   windows.disk0.load.gz, windows.disk1.load.gz")]
 pub struct ConvertArgs {
-    /// Traces, loads, archives; the last one is what is made. - is standard input, and as the last standard output
+    /// Traces, loads or archives, then the output. - is standard input, or as the output standard output
     #[arg(required = true, value_name = "IN… OUT")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

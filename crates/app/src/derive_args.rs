@@ -29,10 +29,10 @@ pub enum Derive {
 /// Options of `derive overload`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Loads are taken one behind the other. Snippet j of the order goes to load j mod M, and begins there at the last time of the \
-snippet before. The loads of a split into M are DIR/BASE.derived.split.MMM/BASE.derived.JJJ.of.M.load.gz, where BASE is the \
-name of the first load. Replay them at the same time on M targets: the overload comes first, then it can be seen whether \
-and how fast the targets recover.
+The loads are concatenated. Snippet j in the order of load goes to output j mod M and starts at the last time of the \
+previous snippet there. The outputs of a split into M are DIR/BASE.derived.split.MMM/BASE.derived.JJJ.of.M.load.gz, where \
+BASE is the name of the first load. Replay them at the same time on M targets: the overload comes first, and the rest shows \
+whether and how fast the targets recover.
 
 Examples:
   iosonar derive overload monday.load.gz tuesday.load.gz
@@ -67,8 +67,8 @@ pub struct OverloadArgs {
 /// Options of `derive adjacent`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each load begins where the one before ends, at the next multiple of 4 KiB; the first begins at 0. Times, delays and latencies \
-stay, and of equal times that of the earlier load comes first.
+Each load starts at the end of the previous one, rounded up to 4 KiB; the first starts at 0. Times, delays and latencies \
+do not change. At equal times, requests of the earlier load come first.
 
 Example:
   iosonar derive adjacent web.load.gz mail.load.gz db.load.gz -o consolidated.load.gz")]
@@ -90,8 +90,8 @@ pub struct AdjacentArgs {
 /// Options of `derive ramp`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Request 0 comes at 0, and request k+1 comes 1 / max(1, growth * t) seconds behind request k, which comes at t. So N requests \
-need about the square root of 2 N / growth seconds, and the last rate is about the square root of 2 N * growth in each second. \
+Request 0 is due at 0. Request k+1 is due 1 / max(1, growth * t) seconds after request k, which is due at t. N requests \
+take about sqrt(2 N / growth) seconds, and the final rate is about sqrt(2 N * growth) requests per second. \
 'iosonar knee' makes a ramp and finds the rate that a target sustains.
 
 Example:

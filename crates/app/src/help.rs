@@ -38,10 +38,10 @@ fn filled(command: Command, width: usize) -> Command {
 }
 
 /// `text` with no line longer than `width`. A line goes on below its own text: a row of two columns (parted by two
-/// spaces) below its second one, another indented line deeper than it begins.
+/// spaces) below its second one, another indented line deeper than it starts.
 ///
 /// Lines below `Examples:` and the like are commands. They are broken with a backslash, so that they can still be pasted; a
-/// remark behind one goes to a line of its own.
+/// remark after one goes to a line of its own.
 pub fn fill(text: &str, width: usize) -> String {
     let mut filled = String::with_capacity(text.len() + text.len() / 16);
     let mut examples = false;
@@ -63,12 +63,12 @@ pub fn fill(text: &str, width: usize) -> String {
 /// What commands stand below.
 const HEADINGS: [&str; 3] = ["Examples:", "Example:", "Start here:"];
 
-/// Spaces at the begin of `line`.
+/// Spaces at the start of `line`.
 fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// Where the second column of a row begins: behind the first two spaces in its text.
+/// Where the second column of a row starts: after the first two spaces in its text.
 fn second_column(line: &str) -> Option<usize> {
     let indent = indent_of(line);
     let gap = indent + line[indent..].find("  ")?;
@@ -102,7 +102,7 @@ fn example(filled: &mut String, line: &str, width: usize) {
     }
 }
 
-/// The words of `text` behind `first`, on lines of up to `width` columns; those after the first one are indented by
+/// The words of `text` after `first`, on lines of up to `width` columns; those after the first one are indented by
 /// `hanging`. Each line that goes on ends with `mark`.
 fn break_words(filled: &mut String, first: &str, text: &str, hanging: usize, width: usize, mark: &str) {
     let mut line = first.to_string();

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 /// Options of `knee`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The demand rises until the target cannot follow; what it delivers then is what it sustains. Without --to or --growth, short \
-ramps find roughly where that is (each ten times as high as the one before), then a slow one from half of it to half as much \
-again measures it. A ramp ends early once the answer is clear.
-Without a LOAD, requests read 4 KiB at random places, so nothing is written. With --reads below 100, or a LOAD that \
-writes, what is on the target is lost: a block device needs --destroy.
-DIR gets one archive for each ramp, knee.json, knee.png and knee.svg. The rate is that of this --depth: take it from the \
-application that you model. docs/knee.md says how the rate and its interval are found.
-Exit codes: 0 the rate was found, or the target followed to the end, 1 it is not clear, or requests failed, 2 refused.
+The request rate rises until the target cannot keep up; the rate that it delivers then is the sustained rate. Without --to or \
+--growth, short ramps find its order of magnitude (each ten times as high as the previous one). A slow ramp from 50 % to 150 % \
+of that rate measures it. A ramp ends early when the answer is clear.
+Without a LOAD, requests are random 4 KiB reads and nothing is written. With --reads below 100, or with a LOAD that \
+writes, the content of the target is lost; a block device needs --destroy.
+DIR contains one archive per ramp, knee.json, knee.png and knee.svg. The rate holds for this --depth: take the depth from the \
+application that you model. docs/knee.md explains how the rate and its interval are computed.
+Exit codes: 0 rate found, or the target kept up to the end; 1 no clear answer, or requests failed; 2 refused.
 
 Examples:
   iosonar knee -t /dev/sdx
@@ -23,7 +23,7 @@ Examples:
   iosonar knee -t /dev/sdx --reads 70 --bs 8k --depth 32 --destroy
   iosonar knee web.load.gz -t /dev/sdx --growth 50 --duration 2m --destroy")]
 pub struct KneeArgs {
-    /// A load whose requests are asked for, in its order, at the times of the ramp; plain or gzip
+    /// Issue the requests of this load in its order, at the times of the ramp; plain or gzip
     #[arg(value_name = "LOAD")]
     pub load: Option<PathBuf>,
     /// Use this block device or regular file

@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
-            output::tell(error.render().to_string().trim_end());
+            output::print_message(error.render().to_string().trim_end());
             return Exit::Refused.into();
         }
         Err(help) => {
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
             return Exit::Fine.into();
         }
     };
-    typed.notes.iter().for_each(|note| output::tell(format_args!("iosonar: {note}")));
+    typed.notes.iter().for_each(|note| output::print_message(format_args!("iosonar: {note}")));
     ended(run(cli.command))
 }
 
@@ -74,7 +74,7 @@ fn ended(result: Result<Exit, Failure>) -> ExitCode {
         // A reader that has seen enough (`| head`) is no failure.
         Err(failure) if failure.is_broken_pipe() => Exit::Fine.into(),
         Err(failure) => {
-            output::tell(format_args!("iosonar: {}", failure.text()));
+            output::print_message(format_args!("iosonar: {}", failure.text()));
             failure.exit.into()
         }
     }

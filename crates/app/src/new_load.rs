@@ -1,7 +1,7 @@
 //! Loads that commands make.
 
 use crate::exit::Failure;
-use crate::output::tell;
+use crate::output::print_message;
 use crate::outputs::gate_of;
 use anyhow::Context;
 use flate2::{Compression, write::GzEncoder};
@@ -24,7 +24,7 @@ pub fn write(
         return Ok(count);
     }
     let count = write_quietly(option, path, write)?;
-    tell(format_args!("{}: {count} requests", path.display()));
+    print_message(format_args!("{}: {count} requests", path.display()));
     Ok(count)
 }
 

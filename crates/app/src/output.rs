@@ -15,16 +15,16 @@ pub fn print(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Tells something on standard error; while the live view is shown there, when that is over. A terminal that is gone must
-/// not end a run.
-pub fn tell(text: impl Display) {
+/// Prints a message to standard error. While the live view is shown there, the message waits until the view ends. A
+/// terminal that is gone must not end a run.
+pub fn print_message(text: impl Display) {
     if let Some(text) = screen::keep(harmless(&text.to_string())) {
-        say(text);
+        print_message_now(text);
     }
 }
 
-/// Prints a message to standard error, whatever is shown there.
-pub fn say(text: impl Display) {
+/// Prints a message to standard error at once, even over the live view.
+pub fn print_message_now(text: impl Display) {
     let _ = writeln!(std::io::stderr(), "{}", harmless(&text.to_string()));
 }
 

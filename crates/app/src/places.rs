@@ -13,7 +13,7 @@ const MOST_PLACES: usize = 10_000;
 /// Larger numbers are not exact in a browser.
 const LARGEST_PLACE: u64 = 1 << 53;
 
-/// Reads lines of begin, length and name; empty lines and those behind `#` say nothing.
+/// Reads lines of begin, length and name; empty lines and those after `#` say nothing.
 ///
 /// # Errors
 /// The file cannot be read, or a line says something else; the message has its number.

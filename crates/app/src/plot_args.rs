@@ -10,14 +10,15 @@ use std::path::PathBuf;
 /// Options of `plot`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A run, a result, and a load that carries latencies have dynamic pictures; all have static ones, of what was demanded.
+Every input has static pictures, which show the requested workload. Runs, results and loads with latencies also have dynamic \
+pictures, which show what happened.
 
 Examples:
   iosonar plot first                                 all pictures, into first/plots
-  iosonar plot web.load.gz --only ws_log,turns       two of a load
+  iosonar plot web.load.gz --only ws_log,turns       two pictures of a load
   iosonar plot first --range 60s..70s                a part of the time
   iosonar plot --compare before after                two runs, side by side
-  iosonar plot first --text                          for a mail")]
+  iosonar plot first --text                          text for a mail")]
 pub struct PlotArgs {
     /// Loads and results in blkreplay's form, plain or gzip, and directories of results; several are merged
     #[arg(required = true, value_name = "FILE|DIR")]

@@ -3,7 +3,7 @@
 
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::live::{LiveView, cautions_of, title_of};
-use crate::output::tell;
+use crate::output::print_message;
 use crate::screen::{self, Screen};
 use crate::signals::take_status_request;
 use crate::watch::{Expected, Watch};
@@ -67,7 +67,7 @@ pub fn width() -> usize {
     }
 }
 
-/// What was asked for.
+/// What was requested.
 pub struct ProgressOptions<'a> {
     pub progress: &'a ProgressArgs,
     /// Begin with the live view.
@@ -80,7 +80,7 @@ pub struct ProgressOptions<'a> {
 pub fn show(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
     let form = Form::of(wish.progress);
     if wish.live && form != Form::Rewritten {
-        tell(
+        print_message(
             "iosonar: --live needs a terminal on standard error that can move its cursor: lines are shown instead",
         );
     }
@@ -98,7 +98,7 @@ fn as_lines(form: Form, scene: &Scene<'_>) {
     while !scene.is_over() {
         std::thread::sleep(LOOK);
         if take_status_request() {
-            tell(meter.line(&scene.progress.snapshot(false), scene.prepared));
+            print_message(meter.line(&scene.progress.snapshot(false), scene.prepared));
         }
         let Some(every) = form.every().filter(|every| shown.elapsed() >= *every) else { continue };
         shown += every;
@@ -148,7 +148,7 @@ fn on_terminal(wish: &ProgressOptions<'_>, scene: &Scene<'_>) {
         }
         if take_status_request() {
             let clear = if view.as_ref().is_some_and(LiveView::is_shown) { "" } else { "\r\x1b[K" };
-            tell(format_args!("{clear}{}", watched_line(&watch, WIDE)));
+            print_message(format_args!("{clear}{}", watched_line(&watch, WIDE)));
         }
         let is_due = looked.is_none_or(|looked| looked.elapsed() >= REWRITE);
         if is_due {
@@ -456,7 +456,7 @@ impl Drop for SetAtEnd<'_> {
 
 fn show_reading(form: Form, every: Duration, inputs: &[Input], done: &AtomicBool) {
     let begun = Instant::now();
-    // A line on a terminal begins at once then; others after their time.
+    // A line on a terminal starts at once then; others after their time.
     let mut next = begun + if form == Form::Rewritten { SHORT } else { every.max(SHORT) };
     let mut is_shown = false;
     while !done.load(Relaxed) {
@@ -470,12 +470,12 @@ fn show_reading(form: Form, every: Duration, inputs: &[Input], done: &AtomicBool
         let all =
             inputs.iter().map(Input::records).sum::<Option<u64>>().filter(|all| *all >= read && *all > 0);
         match form {
-            Form::Json(_) => tell(serde_json::json!({
+            Form::Json(_) => print_message(serde_json::json!({
                 "elapsed_ns": begun.elapsed().as_nanos() as u64,
                 "records_read": read,
                 "records": all,
             })),
-            Form::Lines(_) => tell(reading_line(begun.elapsed(), read, all)),
+            Form::Lines(_) => print_message(reading_line(begun.elapsed(), read, all)),
             _ => {
                 let _ = write!(std::io::stderr(), "\r\x1b[K{}", reading_line(begun.elapsed(), read, all));
                 is_shown = true;

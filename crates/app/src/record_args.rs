@@ -7,18 +7,19 @@ use std::path::PathBuf;
 /// Options of `record`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Needs root: it reads the kernel's trace buffers, in an instance of its own that nobody else is disturbed by. Ctrl-C ends a \
-recording in order; whatever was changed in the kernel is undone, after a crash by --cleanup.
+Needs root: a recording reads the kernel's trace buffers in a tracing instance of its own, which disturbs no other user. \
+Ctrl-C ends a recording cleanly and undoes its changes in the kernel. After a crash, --cleanup undoes them.
 
-  --at queue   a request is what was asked for: bios, before the kernel joins and splits them. What replays need
-  --at issue   a request is what the driver was given. What the device saw
+  --at queue   record bios as requested, before the kernel merges and splits them. A replay needs these
+  --at issue   record requests as passed to the driver: what the device saw
 
   --interface tracepoints   any number of recorders at a time
-  --interface blktrace      one user for each device; needs debugfs. Where tracing is used up or locked, or to compare with \
+  --interface blktrace      one user per device; needs debugfs. Use it where tracing is not available, or to compare with \
                             blktrace(8)
 
-Result: an archive (show, plot, report) with the events themselves in DIR/events, of which 'iosonar convert DIR x.load.gz' \
-makes loads. Reads, writes and flushes become records; discards and the like stay in the events and are counted.
+The result is an archive (for show, plot and report) that keeps the raw events in DIR/events. 'iosonar convert DIR x.load.gz' \
+makes a load from them. Reads, writes and flushes become records. Discards and other operations stay in the events and are \
+counted.
 
 Examples:
   iosonar record /dev/sda --out monday --duration 8h --segment 1h
@@ -66,9 +67,9 @@ pub struct RecordArgs {
 /// Which kernel event counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WatchArg {
-    /// What was requested
+    /// Bios as requested
     Queue,
-    /// What the driver was given
+    /// Requests as passed to the driver
     Issue,
 }
 

@@ -1,8 +1,8 @@
-//! What can be typed behind `run`: a plan, or a pattern in fio's words. What the words mean together is resolved in the
+//! What can be typed after `run`: a plan, or a pattern in fio's words. What the words mean together is resolved in the
 //! command; here each is only read.
 
 use crate::args::{IoArgs, OverlapArg, SessionArgs};
-use crate::steps_args::{ConductArgs, JobOptionsArgs, StepsArgs};
+use crate::steps_args::{CoordinationArgs, JobOptionsArgs, StepsArgs};
 use clap::error::Error;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
@@ -12,9 +12,9 @@ use std::path::PathBuf;
 /// Options of `run`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Without a plan, the pattern options say what to do, in fio's words. A command line of fio can be typed behind \
-'iosonar run' as it is: fio's options become ours or are refused by name; docs/patterns.md lists what differs. Writing destroys what is on a \
-target: a block device needs --destroy, and one that is mounted, held or in use is never written. \
+Without a plan, the pattern options set the workload, with fio's names. 'iosonar run' also takes a fio command line as it is: \
+it translates fio's options or refuses them by name; docs/patterns.md lists the differences. Writing destroys the content of a \
+target. A block device needs --destroy; one that is mounted, held or in use is never written. \
 Times are seconds unless they carry a unit; sizes are bytes unless they do (4k = 4KB = 4KiB = 4096, as in fio).
 
 Examples:
@@ -49,7 +49,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub options: JobOptionsArgs,
     #[command(flatten)]
-    pub coordination: ConductArgs,
+    pub coordination: CoordinationArgs,
     #[command(flatten)]
     pub io: IoArgs,
     #[command(flatten)]
@@ -183,7 +183,7 @@ impl RwArg {
 /// Arrival processes.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum ProcessArg {
-    /// Equal distances, or distances that follow the bytes asked for
+    /// Equal intervals, or intervals proportional to the bytes requested
     Linear,
     /// At random, independent of each other
     Poisson,
@@ -376,7 +376,7 @@ const COMMON: [&str; 18] = [
     "show_plan",
 ];
 
-/// What `-h` shows behind the options.
+/// What `-h` shows after the options.
 const SHORT_HELP: &str = "\
 fio's options are understood as fio has them. 'iosonar run --help' lists all options.
 

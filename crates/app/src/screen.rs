@@ -194,7 +194,7 @@ pub fn put(text: &str) {
     write(&held(), text);
 }
 
-/// Gives screen and keys back, wherever the program is.
+/// Restores screen and keys, wherever the program is.
 pub fn restore() {
     let end = Instant::now() + PATIENCE;
     let mut held = loop {
@@ -228,7 +228,7 @@ pub fn resume() {
     IS_SUSPENDED.store(false, Relaxed);
 }
 
-/// Keeps a sentence for later if the screen is not there for it now; gives it back otherwise.
+/// Keeps a sentence for later if the screen is not there for it now; returns it otherwise.
 pub fn keep(text: String) -> Option<String> {
     if !IS_ENTERED.load(Relaxed) {
         return Some(text);

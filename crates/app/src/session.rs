@@ -3,7 +3,7 @@
 use crate::analysis::deskew;
 use crate::args::{ProgressArg, SessionArgs};
 use crate::exit::{Exit, Failure};
-use crate::output::{self, tell};
+use crate::output::{self, print_message};
 use crate::progress::{self, ProgressOptions};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 const TOLD_ABOVE: u64 = 64 << 20;
 
 /// Carries a plan out and says what came of it. `check` may refuse what is prepared, before anything is touched.
-pub fn carry_out(
+pub fn execute(
     plan: Plan,
     args: &SessionArgs,
     check: impl FnOnce(&Prepared) -> Result<(), Failure>,
@@ -55,13 +55,13 @@ pub fn carry_out(
 fn tell_result(args: &SessionArgs, concluded: Concluded) -> Result<Exit, Failure> {
     let Concluded { dir, info, figures, skipped, .. } = concluded;
     if let RunState::Broken(why) = &info.state {
-        tell(format_args!("iosonar: the run could not go on: {why}"));
+        print_message(format_args!("iosonar: the run could not go on: {why}"));
     }
     let summary =
         Summary { percentiles: figures.tally.percentiles(&args.percentile_list), ..figures.summary };
     if args.json {
         output::print(&summary.to_json())?;
-        tell(format_args!("result: {}", dir.display()));
+        print_message(format_args!("result: {}", dir.display()));
     } else {
         output::print(&format!("{}\nresult: {}\n", iosonar_view::show(&summary), dir.display()))?;
     }
@@ -85,7 +85,7 @@ pub fn perform(
 ) -> Result<(Ended, Listener), Failure> {
     let control = Arc::new(Control::default());
     let listener = Listener::start(control.clone())?;
-    let notice = |path: &Path, notice: &Notice| tell(notice.text(path));
+    let notice = |path: &Path, notice: &Notice| print_message(notice.text(path));
     let ready = Ready::new(plan, &Root::default(), notice).map_err(Failure::refused)?;
     // Nobody is told what will be overwritten by a run whose result cannot be kept.
     check(ready.prepared())?;
@@ -94,7 +94,7 @@ pub fn perform(
     announce(begun.prepared());
     listener.set_phase(Phase::Running);
     timings.end("prepare");
-    let ended = begun.carry_out(&control, &Alone, show);
+    let ended = begun.execute(&control, &Alone, show);
     listener.set_phase(Phase::Finishing);
     timings.end("run");
     let ended = ended.map_err(|error| match error {
@@ -106,13 +106,13 @@ pub fn perform(
 
 fn announce(prepared: &Prepared) {
     for target in prepared.targets() {
-        tell(describe(&target));
-        target.notices().for_each(|notice| tell(format_args!("  {notice}")));
+        print_message(describe(&target));
+        target.notices().for_each(|notice| print_message(format_args!("  {notice}")));
         if let Some(statement) = target.statement() {
-            tell(format_args!("  {statement}"));
+            print_message(format_args!("  {statement}"));
         }
         if target.is_removed() {
-            tell(format_args!("  {} will be removed at the end", target.path().display()));
+            print_message(format_args!("  {} will be removed at the end", target.path().display()));
         }
     }
 }
@@ -129,7 +129,7 @@ fn describe(target: &TargetReady<'_>) -> String {
     text
 }
 
-/// `LOAD-DATE-TIME.iosonar`, and a number behind it if that exists.
+/// `LOAD-DATE-TIME.iosonar`, and a number after it if that exists.
 fn new_name(prepared: &Prepared) -> PathBuf {
     let info = prepared.info(TOOL, "");
     let source = info.targets.first().map_or("run", |t| t.source.as_str());
@@ -158,7 +158,7 @@ pub fn command_line() -> String {
 /// Turns the records of a run into Parquet and sums up; tells what cannot be kept.
 pub fn conclude(ended: Ended, limits: &Limits, timings: &mut Timings) -> Result<Concluded, Failure> {
     if ended.archive.log_bytes() > TOLD_ABOVE {
-        tell("iosonar: the run is over; its records are turned into Parquet and summed up");
+        print_message("iosonar: the run is over; its records are turned into Parquet and summed up");
     }
     let encoded = ended.encode(limits);
     timings.end("encode");
@@ -166,7 +166,7 @@ pub fn conclude(ended: Ended, limits: &Limits, timings: &mut Timings) -> Result<
     timings.end("summary");
     let dir = concluded.dir.display();
     for problem in &concluded.problems {
-        tell(match problem {
+        print_message(match problem {
             Problem::NotConverted(error) => format!(
                 "iosonar: {error}; the records stay in their log: make room, then 'iosonar show {dir}' converts them"
             ),

@@ -1,7 +1,7 @@
 //! Signals: while a run goes on, or its result is finished, the first asks for an orderly end and the second ends the
 //! program; before that, one ends the program. SIGUSR1 asks for a status line.
 
-use crate::output::tell;
+use crate::output::print_message;
 use crate::screen;
 use iosonar_engine::Control;
 use iosonar_os::is_ignored;
@@ -31,7 +31,9 @@ fn tell_ignored_interrupt() {
         true => format!("SIGTERM is ignored, too, so only SIGKILL ends this command: kill -KILL {pid}"),
     };
     TOLD.call_once(|| {
-        tell(format_args!("iosonar: SIGINT is ignored, as in each background command of a script; {remedy}"))
+        print_message(format_args!(
+            "iosonar: SIGINT is ignored, as in each background command of a script; {remedy}"
+        ))
     });
 }
 
@@ -75,7 +77,7 @@ pub struct Listener {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// Nothing was begun that would be lost.
+    /// Nothing was started that would be lost.
     Preparing = 0,
     /// The run can be stopped in order.
     Running = 1,
@@ -101,17 +103,19 @@ impl Listener {
                     SIGUSR1 => STATUS_WANTED.store(true, Relaxed),
                     _ if phase == Phase::Finishing as u8 && control.signal().is_none() && !was_told => {
                         was_told = true;
-                        tell(
+                        print_message(
                             "\niosonar: the run is over, its result is being finished (a second Ctrl-C aborts)",
                         );
                     }
                     _ if phase == Phase::Running as u8 && control.signal().is_none() => {
                         control.stop(signal);
-                        tell("\niosonar: stopping; waiting for requests in flight (a second Ctrl-C aborts)");
+                        print_message(
+                            "\niosonar: stopping; waiting for requests in flight (a second Ctrl-C aborts)",
+                        );
                     }
                     _ => {
                         screen::restore();
-                        tell(
+                        print_message(
                             "\niosonar: aborted; what a run recorded until now can be read with 'iosonar show'",
                         );
                         std::process::exit(128 + signal);

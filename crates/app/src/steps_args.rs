@@ -1,4 +1,4 @@
-//! What can be typed behind `run` beside fio's words: exact places, how targets are handled, how they wait for each
+//! What can be typed after `run` beside fio's words: exact places, how targets are handled, how they wait for each
 //! other. What the words mean together is resolved in the command; here each is only read.
 
 use clap::{Args, ValueEnum};
@@ -14,7 +14,7 @@ pub struct StepsArgs {
     ///
     /// sequential, interleaved:N (each request N times its size after the last), staggered (evenly over --size), random (over
     /// --size), fixed, or list:FILE (a seek list of XDD). --size is the region; it has no default here. A pass goes once
-    /// through it if nothing else sets its length. Files grow by what is written behind their end, with --create.
+    /// through it if nothing else sets its length. With --create, writes beyond the end extend a file.
     #[arg(long, value_name = "ORDER", value_parser = order)]
     pub steps: Option<Order>,
     /// Use another random order in each pass
@@ -77,7 +77,7 @@ pub struct JobOptionsArgs {
 /// How targets wait for each other. They are counted from 0, in the order of --target.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Targets that wait for each other")]
-pub struct ConductArgs {
+pub struct CoordinationArgs {
     /// Wait this long between the end of a pass and the start of the next
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub pass_delay: Nanos,
@@ -89,7 +89,7 @@ pub struct ConductArgs {
     pub meet_every: Option<u64>,
     /// Run targets in lockstep: master=0,slave=1,every=ops:2,task=ops:1
     ///
-    /// The slave does its task each time that the master has come that far; also begins=run, ends=stop. Ways are
+    /// The slave does its task each time that the master has come that far; also starts=run, ends=stop. Ways are
     /// ops:N, bytes:SIZE, time:TIME, percent:P.
     #[arg(long, value_name = "WORDS", value_parser = lockstep)]
     pub lockstep: Vec<Lockstep>,

@@ -1,6 +1,6 @@
 //! CPU time of the phases of a run, told with the hidden option `--timings`: what `./bench` counts apart.
 
-use crate::output::tell;
+use crate::output::print_message;
 use iosonar_os::usage::own_cpu_time;
 
 /// Phases that have ended, and when the present one began.
@@ -25,6 +25,6 @@ impl Timings {
 
     /// One line of JSON on standard error.
     pub fn tell(self) {
-        tell(format_args!("timings: {}", serde_json::Value::Object(self.phases)));
+        print_message(format_args!("timings: {}", serde_json::Value::Object(self.phases)));
     }
 }

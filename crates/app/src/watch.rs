@@ -75,7 +75,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Looks once more: what happened since the last look, and how it stands.
+    /// Looks again: what happened since the last look, and how it stands.
     pub fn look(&mut self) -> (Interval, Moment) {
         let counts = self.progress.snapshot(false);
         let mut sample = Sample {

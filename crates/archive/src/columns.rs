@@ -10,7 +10,7 @@ use iosonar_plan::{Nanos, Op};
 pub(crate) struct Access<V, P = V> {
     /// From one record.
     pub(crate) get: fn(&Record) -> V,
-    /// From many, behind those that are there.
+    /// From many, after those that are there.
     pub(crate) gather: fn(&[Record], &mut Vec<P>),
     /// Into as many records as there are values.
     pub(crate) scatter: fn(&mut [Record], &[P]),

@@ -1,4 +1,4 @@
-//! The directory: what lies where, how it is begun, finished and read.
+//! The directory: what lies where, how it is started, finished and read.
 
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
@@ -138,7 +138,7 @@ impl Unfinished {
         Unfinished { dir: dir.to_path_buf(), name, temporary }
     }
 
-    /// Gives the file, written wholly, its name; it survives a loss of power from then on.
+    /// Renames the file, written wholly, to its own name; it survives a loss of power from then on.
     fn publish(self, file: File) -> Result<()> {
         file.sync_all().map_err(|e| ArchiveError::io(&self.temporary, e))?;
         create::rename_over(&self.temporary, &self.dir.join(self.name))
@@ -212,7 +212,7 @@ impl ArchiveWriter {
         self.reserve(run)
     }
 
-    /// Goes on with a directory whose records are made anew from something else that it holds: those of a log that was cut
+    /// Goes on with a directory whose records are recreated from something else that it holds: those of a log that was cut
     /// off are removed.
     ///
     /// # Errors
@@ -236,7 +236,7 @@ impl ArchiveWriter {
         let _ = fs::remove_dir_all(&self.dir);
     }
 
-    /// Writes the facts about the run anew. A full disk has room for that once.
+    /// Writes the facts about the run again. A full disk has room for that once.
     pub fn write_run(&self, run: &RunInfo) -> Result<()> {
         let (path, text) = (self.dir.join(RUN), json(run));
         match write_whole(&path, &text) {
@@ -476,7 +476,7 @@ impl Archive {
         &self.dir
     }
 
-    /// The plan that was carried out.
+    /// The plan that was executed.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -774,7 +774,7 @@ mod tests {
             "{told}"
         );
         assert!(told.contains("cut off"), "{told}");
-        // A whole last frame that does not match is damaged; zeros behind the end were never written.
+        // A whole last frame that does not match is damaged; zeros beyond the end were never written.
         let mut last = whole.clone();
         *last.last_mut().unwrap() ^= 1;
         assert_eq!(read(&last).1.damage.first, begins[3]);
@@ -805,7 +805,7 @@ mod tests {
         assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 0);
         fs::write(&path, &whole).unwrap();
         assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 1);
-        // What comes to its end is read although its name is gone.
+        // A file that is complete is read although its name is gone.
         log.append(&[record(3)]).unwrap();
         writer.finish().unwrap();
         assert_eq!(follower.read_new(&mut |r| seen.push(r.sequence)).unwrap(), 1);

@@ -1,7 +1,7 @@
 //! Columns as they lie in a file, made apart from it: what is the same again is encoded once, and copied.
 //!
 //! Of the columns of most runs two thirds hold the same value all along: one target, one pass, no marks, one length. Of
-//! the others some are the same as each other: what was used is what was asked for. To encode all of them anew for each
+//! the others some are the same as each other: what was used is what was requested. To encode all of them again for each
 //! row group would be most of what a record costs.
 
 use crate::columns::Values;

@@ -27,7 +27,7 @@ impl Fields {
     pub const COMPLETED: Fields = Fields(1 << 12);
     /// How late its completion may have been seen.
     pub const REAP_LAG: Fields = Fields(1 << 13);
-    /// The range that the source asked for.
+    /// The range that the source requested.
     pub const REQUESTED: Fields = Fields(0b11 << 14);
     /// The range that was really used.
     pub const EXECUTED: Fields = Fields(0b11 << 16);

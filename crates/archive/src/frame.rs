@@ -18,7 +18,7 @@ pub(crate) const FRAME_HEADER: usize = 12;
 /// Bytes of the control word: two bits for form and operation, six unused, four for the length of each number.
 const CONTROL: usize = 6;
 const NUMBERS: usize = 10;
-/// What the longest record takes, and a store of a whole word behind the last number.
+/// What the longest record takes, and a store of a whole word after the last number.
 const SLACK: usize = 1 + RECORD_BYTES + 8;
 
 const LONG: u64 = 1;
@@ -201,7 +201,7 @@ pub(crate) struct FrameHead {
 }
 
 impl FrameHead {
-    /// None if no frame begins so.
+    /// None if no frame starts so.
     pub(crate) fn of(head: &[u8; FRAME_HEADER]) -> Option<FrameHead> {
         let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
         let (count, length, checksum) = (word(0), word(4) as usize, word(8));

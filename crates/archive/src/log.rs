@@ -58,7 +58,7 @@ impl LogWriter {
 pub struct LogEnd {
     /// Records in whole frames.
     pub records: u64,
-    /// Bytes behind the last whole frame: what was being written when the run was killed.
+    /// Bytes after the last whole frame: what was being written when the run was killed.
     pub lost_bytes: u64,
     /// What was passed over because it is damaged.
     pub damage: Damage,
@@ -71,7 +71,7 @@ pub struct Damage {
     pub places: u64,
     /// How many, in all.
     pub bytes: u64,
-    /// Where the first one begins, in bytes from the start of the log.
+    /// Where the first one starts, in bytes from the start of the log.
     pub first: u64,
 }
 
@@ -226,7 +226,7 @@ impl<R: Read> Frames<R> {
         FrameHead::of(self.bytes[self.at..].first_chunk()?)
     }
 
-    /// Whether the log ends before such a frame does. Its payload was asked for already.
+    /// Whether the log ends before such a frame does. Its payload was read already.
     fn ends_within(&self, head: &FrameHead) -> bool {
         self.bytes.len() - self.at < FRAME_HEADER + head.length
     }

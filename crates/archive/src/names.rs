@@ -139,7 +139,7 @@ pub(crate) fn decode(
     Ok(Some(numbers).filter(|numbers| numbers.len() == rows))
 }
 
-/// Words one behind the other, each with its length before it.
+/// Words one after the other, each with its length before it.
 fn read_plain(
     mut rest: &[u8],
     count: u32,

@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// Rows in a row group: what a writer or reader holds in memory at a time.
 pub const ROW_GROUP: usize = 1 << 17;
 
-/// Bytes that are read for the head of a page: the library asks for each anew.
+/// Bytes that are read for the head of a page: the library asks for each again.
 const HEADER: usize = 256;
 
 /// Records whose fields are gathered at once: they lie in the cache meanwhile.
@@ -126,7 +126,7 @@ fn read_values(field: &Field, index: usize, group: &dyn RowGroupReader, rows: us
     })
 }
 
-/// Length, begin and end of a word of 4 to 16 bytes, which determine it: comparing them costs less than comparing bytes.
+/// Length, start and end of a word of 4 to 16 bytes, which determine it: comparing them costs less than comparing bytes.
 fn as_numbers(word: &[u8]) -> Option<(usize, u64, u64)> {
     if let (Some(begin), Some(end)) = (word.first_chunk(), word.last_chunk()) {
         return (word.len() <= 16)
@@ -209,7 +209,7 @@ fn has_range(name: &str, field: &Field) -> bool {
 }
 
 /// Columns that mostly have the values of another one before them: of a load at its own speed, of requests that were
-/// used as they were asked for, and transferred wholly.
+/// used as they were requested, and transferred wholly.
 const TWINS: [(&str, &str); 4] = [
     ("due_ns", "load_time_ns"),
     ("executed_offset_bytes", "requested_offset_bytes"),
@@ -386,7 +386,7 @@ impl<'a> RecordWriter<'a> {
         group.close().map(drop)
     }
 
-    /// Ends the file; gives it back, because what is written is not on the disk yet.
+    /// Ends the file; returns it, because what is written is not on the disk yet.
     pub(crate) fn finish(mut self) -> Result<File> {
         self.gather()?;
         if self.columns.rows > 0 {
@@ -727,7 +727,7 @@ impl SeriesWriter {
         new
     }
 
-    /// Ends the file; gives it back, because what is written is not on the disk yet.
+    /// Ends the file; returns it, because what is written is not on the disk yet.
     pub(crate) fn finish(mut self) -> Result<File> {
         if !self.samples.is_empty() {
             self.flush()?;

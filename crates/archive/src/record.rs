@@ -58,7 +58,7 @@ pub struct Record {
     /// How much earlier than `completed` it may have ended at most, because the issuing thread was busy elsewhere
     /// and looked late.
     pub reap_lag: Nanos,
-    /// The range that the source asked for.
+    /// The range that the source requested.
     pub requested: Extent,
     /// The range on the target that was really used: wrapped, moved, rounded.
     pub executed: Extent,
@@ -114,7 +114,7 @@ impl Marks {
     pub const SHORT: Marks = Marks(1 << 5);
 
     /// It was due while the plan let nothing go: as many requests were in flight as the depth allows, or one before it
-    /// waited and held up all behind it (`order`, or a full push-back list).
+    /// waited and held up all after it (`order`, or a full push-back list).
     pub const HELD: Marks = Marks(1 << 6);
     /// It was due while all the memory for data was in use.
     pub const NO_BUFFER: Marks = Marks(1 << 7);
@@ -161,7 +161,7 @@ impl Marks {
             .with(Marks::PREFLUSH, durability.has(Durability::PREFLUSH))
     }
 
-    /// What a write asked for beyond its data.
+    /// What a write requested beyond its data.
     pub const fn durability(self) -> Durability {
         Durability::NONE
             .with(Durability::FUA, self.has(Marks::FUA))
@@ -194,7 +194,7 @@ impl Record {
         self.completed.map(|c| c.saturating_sub(self.due))
     }
 
-    /// Whether it counts in latency statistics: it was carried out wholly.
+    /// Whether it counts in latency statistics: it was executed wholly.
     pub fn is_completed(&self) -> bool {
         self.outcome == Outcome::Completed
     }

@@ -9,7 +9,7 @@ pub const ARCHIVE_VERSION: u32 = 2;
 /// Name and version of this program, as results carry it.
 pub const TOOL: &str = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
 
-/// [`RunInfo::tool`] of what was recorded or converted, not carried out.
+/// [`RunInfo::tool`] of what was recorded or converted, not executed.
 pub const RECORDING: &str = "recording";
 
 /// What the engine knows about a run beside the records. Written at the start, and again at the end.
@@ -46,13 +46,13 @@ pub struct RunInfo {
     /// The phases of a plan that names them, as far as they began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseTimes>,
-    /// When each issuing loop carried out each pass.
+    /// When each issuing loop executed each pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<PassTimes>,
 }
 
 impl RunInfo {
-    /// Of a run that has not begun.
+    /// Of a run that has not started.
     pub fn new(tool: &str, command: &str, targets: Vec<TargetInfo>) -> RunInfo {
         RunInfo {
             archive_version: ARCHIVE_VERSION,
@@ -74,7 +74,7 @@ impl RunInfo {
     }
 }
 
-/// When a phase was carried out, on the run's clock.
+/// When a phase was executed, on the run's clock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseTimes {
     /// Its name in the plan.
@@ -85,7 +85,7 @@ pub struct PhaseTimes {
     pub end: Nanos,
 }
 
-/// When an issuing loop carried out a pass.
+/// When an issuing loop executed a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassTimes {
     /// Number of the target.
@@ -144,7 +144,7 @@ pub struct Miscompare {
     pub sequence: u64,
     /// Byte offset of the request on the target.
     pub offset: u64,
-    /// The first bad byte, counted from the begin of the request.
+    /// The first bad byte, counted from the start of the request.
     pub at: u64,
     /// What that byte should be.
     pub expected: u8,
@@ -235,13 +235,13 @@ impl RunState {
 pub struct TargetInfo {
     /// Path as typed.
     pub path: String,
-    /// Path or name of its load, with its filters behind ` | `, or of its pattern.
+    /// Path or name of its load, with its filters after ` | `, or of its pattern.
     pub source: String,
     /// Usable size in bytes.
     pub size: u64,
     /// Logical block size in bytes, to which requests were rounded.
     pub block: u64,
-    /// Highest end in bytes that the source asked for inside its window, before wrapping.
+    /// Highest end in bytes that the source requested inside its window, before wrapping.
     pub max_requested_end: u64,
     /// Lines of the load, text included, up to the end of the window.
     pub input_lines: u64,
@@ -266,11 +266,11 @@ pub struct TargetInfo {
     /// it is not known.
     #[serde(default)]
     pub issued_hash: String,
-    /// Bytes of a file, or of the file behind a loop device, that were never written when the run began: reading
+    /// Bytes of a file, or of the file after a loop device, that were never written when the run began: reading
     /// them costs nothing.
     #[serde(default)]
     pub hole_bytes: u64,
-    /// Flushes of its load, and writes with FUA or a preflush, that were left out or made plain (`--flush drop`).
+    /// Flushes of its load, and writes with FUA or a preflush, that were skipped or made plain (`--flush drop`).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out_flushes: u64,
     /// What checking its data found; absent where nothing was checked.

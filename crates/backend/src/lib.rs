@@ -1,4 +1,4 @@
-//! Carries out operations. A backend sees operations, buffers and tokens; it has never heard of loads, passes
+//! Executes operations. A backend sees operations, buffers and tokens; it has never heard of loads, passes
 //! or statistics.
 //!
 //! To add one: implement [`Backend`], and add it to the list in `tests/conformance.rs`, which says what every
@@ -76,7 +76,7 @@ pub enum Wait {
     Until(Nanos),
 }
 
-/// Carries out the operations of one target.
+/// Executes the operations of one target.
 pub trait Backend: Send {
     /// The time on this backend's clock, from the run's time zero; never goes back.
     fn now(&mut self) -> Nanos;

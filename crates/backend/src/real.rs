@@ -26,7 +26,7 @@ pub struct Setup<'a> {
 /// each.
 ///
 /// # Errors
-/// The engine cannot be used on this target, in one sentence. Nothing was begun.
+/// The engine cannot be used on this target, in one sentence. Nothing was started.
 ///
 /// # Panics
 /// If the engine has no real I/O.

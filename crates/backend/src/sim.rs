@@ -96,7 +96,7 @@ impl Sim {
 
     fn after_stall(&self, time: Nanos) -> Nanos {
         let Some(stall) = self.model.stall else { return time };
-        // The first stall begins after one whole period.
+        // The first stall starts after one whole period.
         let since = time.0 % stall.period.0;
         let stalled = time.0 >= stall.period.0 && since < stall.length.0;
         if stalled { Nanos((time.0 - since).saturating_add(stall.length.0)) } else { time }

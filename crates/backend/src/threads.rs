@@ -62,7 +62,7 @@ impl Calls {
         Nanos(self.clock.now())
     }
 
-    fn carry_out(&self, mut operation: Operation, worker: u16) -> Completion {
+    fn execute(&self, mut operation: Operation, worker: u16) -> Completion {
         let submitted = self.now();
         let (result, short) = self.transfer(&mut operation);
         ended(operation, (submitted, self.now()), (result, short), worker)
@@ -126,7 +126,7 @@ impl Alone {
     }
 
     fn push(&mut self, operation: Operation) {
-        let completion = self.calls.carry_out(operation, 0);
+        let completion = self.calls.execute(operation, 0);
         self.just_read = Some(completion.completed);
         self.done.push(completion);
     }
@@ -175,7 +175,7 @@ impl Crew {
         let work = move || {
             for operation in inbox {
                 // The engine may be gone after an abort; then nobody wants to know.
-                let _ = outbox.send(calls.carry_out(operation, index as u16));
+                let _ = outbox.send(calls.execute(operation, index as u16));
             }
         };
         self.workers

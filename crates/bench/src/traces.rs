@@ -22,7 +22,7 @@ const NAME: &str = "postgres";
 /// Latencies are shorter than this, so that an end is never farther away.
 const LONGEST_NS: u64 = 250_000;
 
-/// A request that is made up: 20 µs behind the one before on average, with about 8 others in flight.
+/// A request that is made up: 20 µs after the one before on average, with about 8 others in flight.
 #[derive(Clone, Copy)]
 struct Made {
     time: u64,
@@ -143,7 +143,7 @@ fn tencent(out: &mut Out, r: Made) -> std::io::Result<()> {
     writeln!(out, "{time},{},{},{},1063", r.sector, r.sectors, u8::from(r.op.is_write()))
 }
 
-/// When somebody asked for a request, or when it ended.
+/// When somebody requested a request, or when it ended.
 #[derive(Clone, Copy)]
 struct Event {
     time: u64,

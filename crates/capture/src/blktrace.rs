@@ -45,7 +45,7 @@ fn mask(watch: Watch) -> u16 {
 }
 
 /// Those of an action's category that the tracepoints tell, too: joins, splits and the like share a category with what was
-/// asked for.
+/// requested.
 fn actions(watch: Watch) -> &'static [Action] {
     match watch {
         Watch::Queue => &[Action::Queue, Action::Complete],
@@ -126,7 +126,7 @@ impl Blktrace {
         })
     }
 
-    /// Opens the files that are new: those of all CPUs at the begin, later of CPUs that were switched on.
+    /// Opens the files that are new: those of all CPUs at the start, later of CPUs that were switched on.
     fn open_files(&mut self) -> Result<(), CaptureError> {
         for (trace, Trace { dir, .. }) in self.traces.iter().enumerate().filter(|(_, trace)| trace.is_there())
         {
@@ -177,7 +177,7 @@ impl Blktrace {
         Ok(damaged)
     }
 
-    /// Events that could not be kept, since the begin.
+    /// Events that could not be kept, since the start.
     pub(crate) fn lost(&mut self) -> Result<u64, CaptureError> {
         self.traces.iter_mut().try_fold(0, |lost, trace| Ok(lost + trace.count_lost()?))
     }
@@ -256,7 +256,7 @@ impl Trace {
         }
         let node = self.open()?;
         match blktrace::stop(&node) {
-            // One that was not begun does not stop.
+            // One that was not started does not stop.
             Ok(()) | Err(Errno::INVAL) => Ok(blktrace::teardown(&node)?),
             Err(errno) => Err(errno.into()),
         }
@@ -502,7 +502,7 @@ mod tests {
         let mut trace = Trace { node: "/nowhere".into(), dir: dir.path().into(), inode, lost: 0 };
         assert_eq!(trace.count_lost().unwrap(), 17);
         assert!(trace.end().is_err(), "there is no such device");
-        // Another trace of the same name has begun.
+        // Another trace of the same name has started.
         fs::rename(&counter, dir.path().join("kept")).unwrap();
         fs::write(&counter, "3\n").unwrap();
         assert_eq!(trace.count_lost().unwrap(), 17);

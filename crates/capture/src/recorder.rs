@@ -1,4 +1,4 @@
-//! Reads the kernel's buffers in rounds, each of which gives all events up to its begin, in the order of time.
+//! Reads the kernel's buffers in rounds, each of which gives all events up to its start, in the order of time.
 
 use crate::blktrace::Blktrace;
 use crate::error::CaptureError;
@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 /// Which events are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watch {
-    /// What was asked for (`block_bio_queue`, blktrace's Q), before the kernel joins and splits it.
+    /// What was requested (`block_bio_queue`, blktrace's Q), before the kernel joins and splits it.
     Queue,
     /// What the driver was given (`block_rq_issue`, blktrace's D), joined and split. Devices without requests (zram) have
     /// none.
@@ -123,7 +123,7 @@ impl Recorder {
         self.source.set_events(on)
     }
 
-    /// Reads what the buffers hold. The events up to the begin of this round are [`Recorder::events`] afterwards.
+    /// Reads what the buffers hold. The events up to the start of this round are [`Recorder::events`] afterwards.
     ///
     /// # Errors
     /// Buffers that cannot be read.

@@ -42,7 +42,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// Begins in a directory, which must be there: a new segment each `every`; if they grow beyond `most_bytes`, the oldest
+    /// Starts in a directory, which must be there: a new segment each `every`; if they grow beyond `most_bytes`, the oldest
     /// go.
     ///
     /// # Errors

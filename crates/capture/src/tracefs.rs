@@ -124,7 +124,7 @@ fn read(path: &Path) -> io::Result<String> {
     }
 }
 
-/// From the page's own description: where its data begins, and how much it is.
+/// From the page's own description: where its data starts, and how much it is.
 fn page_bytes(header: &str) -> usize {
     let data = header.lines().find(|line| line.contains(" data;"));
     let number = |name: &str| {

@@ -72,7 +72,7 @@ impl Tracepoints {
         cpus.iter_mut().try_fold(0, |damaged, cpu| Ok(damaged + cpu.drain(forms, page, out)?))
     }
 
-    /// Events that could not be kept, since the begin.
+    /// Events that could not be kept, since the start.
     pub(crate) fn lost(&self) -> Result<u64, CaptureError> {
         self.cpus.iter().try_fold(0, |lost, cpu| Ok(lost + cpu.count_lost()?))
     }
@@ -101,7 +101,7 @@ impl Cpu {
         }
     }
 
-    /// Events that this CPU could not keep, since the begin.
+    /// Events that this CPU could not keep, since the start.
     fn count_lost(&self) -> Result<u64, CaptureError> {
         let path = self.dir.join("stats");
         let text = std::fs::read_to_string(&path).map_err(at(&path))?;

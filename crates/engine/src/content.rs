@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// What a check found bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bad {
-    /// The first bad byte, from the begin of the request.
+    /// The first bad byte, from the start of the request.
     pub(crate) at: u64,
     pub(crate) expected: u8,
     pub(crate) found: u8,
@@ -18,7 +18,7 @@ pub(crate) struct Bad {
     pub(crate) bytes: u64,
 }
 
-/// Fills a request that begins at `offset`; `seed` tells random requests apart.
+/// Fills a request that starts at `offset`; `seed` tells random requests apart.
 pub(crate) fn fill(buffer: &mut [u8], data: &Data, offset: u64, seed: u64) {
     match data {
         Data::Byte(byte) => buffer.fill(*byte),
@@ -32,7 +32,7 @@ pub(crate) fn fill(buffer: &mut [u8], data: &Data, offset: u64, seed: u64) {
     }
 }
 
-/// Each eight bytes hold their own offset, wherever the request begins.
+/// Each eight bytes hold their own offset, wherever the request starts.
 fn sequence(buffer: &mut [u8], offset: u64) {
     let lead = (offset.next_multiple_of(8) - offset).min(buffer.len() as u64) as usize;
     let (head, rest) = buffer.split_at_mut(lead);
@@ -89,7 +89,7 @@ fn compare(buffer: &[u8], base: u64, expected: impl Fn(u64) -> u8) -> Option<Bad
     bad
 }
 
-/// Made again piece by piece, so that no memory is needed; a generator's bytes do not depend on how they are asked for,
+/// Made again piece by piece, so that no memory is needed; a generator's bytes do not depend on how they are requested,
 /// as long as all pieces but the last are whole words.
 fn check_random(buffer: &[u8], seed: u64) -> Option<Bad> {
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -24,7 +24,7 @@ impl Control {
         self.signal.store(signal, Relaxed);
     }
 
-    /// The signal that asked for a stop, if one did.
+    /// The signal that requested a stop, if one did.
     pub fn signal(&self) -> Option<i32> {
         Some(self.signal.load(Relaxed)).filter(|s| *s != 0)
     }

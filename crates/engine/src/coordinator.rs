@@ -54,7 +54,7 @@ struct State {
 /// How far a job has come.
 #[derive(Debug, Clone, Copy, Default)]
 struct PassProgress {
-    /// 0: none has begun yet; otherwise the number of the pass, from 1.
+    /// 0: none has started yet; otherwise the number of the pass, from 1.
     pass: u32,
     start: Nanos,
     ops: u64,
@@ -68,7 +68,7 @@ struct PassProgress {
 }
 
 impl State {
-    /// How far a job has come in pass `pass`, from 1; none: it has not begun it.
+    /// How far a job has come in pass `pass`, from 1; none: it has not started it.
     fn progress(&self, job: u16, pass: u32) -> Option<PassProgress> {
         let progress = self.progress[usize::from(job)];
         if progress.pass == pass {
@@ -87,7 +87,7 @@ impl State {
     }
 }
 
-/// What a slave has begun.
+/// What a slave has started.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tasks {
     ops: u64,
@@ -167,12 +167,12 @@ impl Coordinator {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The place of a loop of `job`, from the begin of the run on.
+    /// The place of a loop of `job`, from the start of the run on.
     pub(crate) fn participant(&self, job: u16) -> Participant<'_> {
         Participant { coordinator: self, job, is_member: true, last: Nanos(0) }
     }
 
-    /// A loop begins pass `pass`, which starts at `start`.
+    /// A loop starts pass `pass`, which starts at `start`.
     fn begin(&self, job: u16, pass: u32, start: Nanos) {
         let mut state = self.lock();
         let progress = state.progress[usize::from(job)];
@@ -219,7 +219,7 @@ impl Coordinator {
         self.changed.notify_all();
     }
 
-    /// A loop begins no more passes.
+    /// A loop starts no more passes.
     fn leave(&self, job: u16) {
         let mut state = self.lock();
         let progress = &mut state.progress[usize::from(job)];
@@ -386,7 +386,7 @@ impl Coordinator {
         if may_go || (has_ended && l.ends == Ends::Complete) {
             tasks.ops += 1;
             tasks.bytes += asker.next.bytes;
-            // What goes only because the master is through goes behind it.
+            // What goes only because the master is through goes after it.
             let ended = if may_go { Nanos(0) } else { master.last };
             return Wait::No(at.max(ended));
         }
@@ -408,7 +408,7 @@ pub(crate) struct Participant<'a> {
 }
 
 impl Participant<'_> {
-    /// The loop begins pass `pass`, which starts at `start`.
+    /// The loop starts pass `pass`, which starts at `start`.
     pub(crate) fn begin(&self, pass: u32, start: Nanos) {
         self.coordinator.begin(self.job, pass, start);
     }

@@ -91,7 +91,7 @@ impl SectorHeader {
     }
 }
 
-/// Fills the sectors of a write. `first` is the header of its first sector; the others follow from it. Bytes behind the last
+/// Fills the sectors of a write. `first` is the header of its first sector; the others follow from it. Bytes after the last
 /// whole sector, which only buffered patterns of odd sizes have, are zeros.
 pub fn fill(buffer: &mut [u8], first: SectorHeader, fill: Fill) {
     let random = SECTOR as usize * usize::from(fill.random_percent) / 100;

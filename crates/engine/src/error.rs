@@ -1,4 +1,4 @@
-//! Why a plan cannot be carried out, in sentences for whoever wrote it.
+//! Why a plan cannot be executed, in sentences for whoever wrote it.
 
 use iosonar_host::TargetError;
 use iosonar_host::guard::Refusal;
@@ -6,7 +6,7 @@ use iosonar_load::{LoadError, PatternError};
 use iosonar_plan::PlacementError;
 use iosonar_trace::InputError;
 
-/// Why a plan cannot be carried out. Nothing was touched.
+/// Why a plan cannot be executed. Nothing was touched.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     /// The same, of a plan with several phases.
@@ -14,7 +14,7 @@ pub enum PrepareError {
     InPhase {
         /// Its name.
         phase: String,
-        /// Why the phase cannot be carried out.
+        /// Why the phase cannot be executed.
         why: Box<PrepareError>,
     },
     /// A path is no target.
@@ -43,7 +43,7 @@ pub enum PrepareError {
     Preallocate {
         /// As typed.
         path: String,
-        /// How many were asked for.
+        /// How many were requested.
         bytes: u64,
         /// What the kernel said.
         error: std::io::Error,
@@ -63,12 +63,12 @@ pub enum PrepareError {
     Series {
         /// As typed.
         path: String,
-        /// First byte behind the requests.
+        /// First byte after the requests.
         end: u64,
         /// Bytes of the device.
         size: u64,
     },
-    /// A file that is only read would be made anew.
+    /// A file that is only read would be recreated.
     #[error(
         "target {0}: {1} passes only read, and a file that was made for a pass has nothing to read: write to it, ask for one pass, or keep the file between passes"
     )]
@@ -132,14 +132,14 @@ pub enum PrepareError {
         /// The longest request.
         length: u64,
     },
-    /// A pattern's region ends behind the target.
+    /// A pattern's region ends after the target.
     #[error(
         "target {path} holds {size} bytes, and the pattern's region ends at {end}: use a smaller --offset or --size (offset and region in a plan), or a larger target"
     )]
     Region {
         /// As typed.
         path: String,
-        /// First byte behind the region.
+        /// First byte after the region.
         end: u64,
         /// Usable bytes of the target.
         size: u64,

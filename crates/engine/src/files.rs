@@ -1,4 +1,4 @@
-//! Regular files that a plan makes, allocates, opens again, makes anew or deletes.
+//! Regular files that a plan makes, allocates, opens again, makes again or deletes.
 
 use crate::error::PrepareError;
 use iosonar_os::allocate;
@@ -210,7 +210,7 @@ impl TargetFile {
         fs::remove_file(&self.path)
     }
 
-    /// A name is never followed to what was not judged: a file is made anew, or is one that the guard has seen.
+    /// A name is never followed to what was not judged: a file is recreated, or is one that the guard has seen.
     fn open(&self, pass: u32, current: &mut Current) -> io::Result<File> {
         let path = name_of_pass(&self.path, &self.lifecycle, pass);
         let mut options = options(self.access, self.writes);

@@ -18,17 +18,17 @@ pub(crate) struct JobStatus {
 }
 
 impl JobStatus {
-    /// A loop has done all that was asked of it; gives how many have.
+    /// A loop has done all that was asked of it; returns how many have.
     pub(crate) fn count_done(&self) -> u32 {
         self.done.fetch_add(1, Relaxed) + 1
     }
 
-    /// Counts a failed request; gives how many of the job's have failed.
+    /// Counts a failed request; returns how many of the job's have failed.
     pub(crate) fn count_failed(&self) -> u64 {
         self.failed.fetch_add(1, Relaxed) + 1
     }
 
-    /// Counts a failed request of a pass; gives how many of the job's have failed in it.
+    /// Counts a failed request of a pass; returns how many of the job's have failed in it.
     pub(crate) fn count_failed_in(&self, pass: u32) -> u64 {
         let mut failed = self.pass_failed.lock().unwrap_or_else(PoisonError::into_inner);
         if failed.0 != pass {

@@ -1,4 +1,4 @@
-//! Assembly: carries out a plan on real or simulated targets and writes an archive.
+//! Assembly: executes a plan on real or simulated targets and writes an archive.
 //!
 //! [`prepare`] finds out everything that can go wrong before the first I/O: targets, loads, sizes, the write
 //! guard. [`Prepared::run`] does the run: one issuing thread for each target or job, one writer of records, one

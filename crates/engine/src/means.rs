@@ -57,7 +57,7 @@ pub(crate) fn buffer_bytes(plan: &Plan, job: &Fitted, workers: usize) -> u64 {
         None => UNKNOWN_LENGTH,
     };
     let share = plan.memory.buffers.0 / workers as u64;
-    // A buffer that begins behind a page reaches into one more.
+    // A buffer that starts after a page reaches into one more.
     let is_shifted = job.job.options.align.0 > 0;
     let longest = if is_shifted { longest.saturating_add(4096) } else { longest };
     BufferPool::needed(job.job.depth, longest).min(share).max(4096)
@@ -185,7 +185,7 @@ impl Stage<'_> {
             spin,
             max_errors: self.prepared.plan.faults.max_errors,
             writes: fitted.workload.writes(),
-            // Of a load with a rising rate not all may be asked for.
+            // Of a load with a rising rate not all may be requested.
             expected: fitted.workload.facts().and_then(|_| fitted.expected_requests(1)),
             rules: PassRules::new(self.phase(), part.job),
         }

@@ -69,7 +69,7 @@ impl PassBarrier {
 pub(crate) struct Member<'a>(&'a PassBarrier);
 
 impl Member<'_> {
-    /// Waits for the other members; gives the time at which all of them start.
+    /// Waits for the other members; returns the time at which all of them start.
     pub(crate) fn await_others(&self, now: Nanos) -> Nanos {
         self.0.pass(now)
     }

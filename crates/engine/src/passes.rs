@@ -1,4 +1,4 @@
-//! What happens around passes: delays, files that are opened anew, loops that wait for each other.
+//! What happens around passes: delays, files that are reopened, loops that wait for each other.
 
 use crate::coordinator::Participant;
 use crate::files::TargetFile;
@@ -21,11 +21,11 @@ pub(crate) struct PassRules {
     pub(crate) may_end_early: bool,
     /// The phase ends for all when the first job is done.
     pub(crate) ends_with_first: bool,
-    /// From the end of a pass to the begin of the next.
+    /// From the end of a pass to the start of the next.
     pub(crate) delay: Nanos,
-    /// When the phase ends, on the run's clock once it has begun; passes are added until then.
+    /// When the phase ends, on the run's clock once it has started; passes are added until then.
     pub(crate) runtime: Option<Nanos>,
-    /// Time from the begin of the others to the first request.
+    /// Time from the start of the others to the first request.
     pub(crate) start_delay: Nanos,
     /// Nothing but its thread can make its first request late.
     pub(crate) begins_at_once: bool,
@@ -62,7 +62,7 @@ impl PassRules {
         }
     }
 
-    /// The rules of a phase that begins at `start`.
+    /// The rules of a phase that starts at `start`.
     #[must_use]
     pub(crate) fn from(self, start: Nanos) -> PassRules {
         PassRules { runtime: self.runtime.map(|time| time.saturating_add(start)), ..self }
@@ -75,7 +75,7 @@ impl PassRules {
 }
 
 /// By how much the first requests of loops without a start delay came late, at most, because their threads did. Whoever
-/// begins some time after them counts that time from when they have begun, not from when they should have.
+/// starts some time after them counts that time from when they have started, not from when they should have.
 #[derive(Debug, Default)]
 pub(crate) struct FirstLateness(AtomicU64);
 

@@ -143,7 +143,7 @@ impl Payloads {
         }
     }
 
-    /// Makes the next slice of the data behind `made` bytes; returns how much is made then.
+    /// Makes the next slice of the data after `made` bytes; returns how much is made then.
     fn make(&self, buffer: &mut Buffer, content: DataRequest, made: usize) -> usize {
         if let Some(data) = &self.data_source.data {
             content::fill(buffer, data, content.extent.offset, self.seed_of(content.sequence));

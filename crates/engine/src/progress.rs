@@ -308,7 +308,7 @@ impl Progress {
         std::array::from_fn(|class| Nanos(of(class).unwrap_or_default()))
     }
 
-    /// The present moment; with `next_interval` the histogram begins anew.
+    /// The present moment; with `next_interval` the histogram starts again.
     pub fn snapshot(&self, next_interval: bool) -> Snapshot {
         let small =
             |f: fn(&Gauge) -> &AtomicU32| self.gauges.iter().map(|g| u64::from(f(g).load(Relaxed))).sum();

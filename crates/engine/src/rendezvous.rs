@@ -1,18 +1,18 @@
-//! Where several processes that carry out parts of one plan meet: to begin each phase together, and to go on together.
+//! Where several processes that execute parts of one plan meet: to begin each phase together, and to go on together.
 
 /// The other processes, as one of them sees them. A process alone has [`Alone`].
 ///
 /// Who waits here for others also has to look at the [`Control`](crate::Control) of its own run: a stop must not wait for
 /// somebody else's phase.
 pub trait Rendezvous: Sync {
-    /// All issuing loops of this process are ready for a phase. Gives when the phase begins in all processes, as
+    /// All issuing loops of this process are ready for a phase. Returns when the phase starts in all processes, as
     /// `CLOCK_MONOTONIC` of this machine shows it, in nanoseconds; not before `earliest`.
     ///
     /// # Errors
-    /// The phase begins in no process, with the reason.
+    /// The phase starts in no process, with the reason.
     fn begin(&self, phase: u16, earliest: u64) -> Result<u64, String>;
 
-    /// This process has ended its part of a phase; `is_whole`: all of it was done. Gives whether the next phase is to come,
+    /// This process has ended its part of a phase; `is_whole`: all of it was done. Returns whether the next phase is to come,
     /// which is so where all processes did all of it.
     fn end(&self, phase: u16, is_whole: bool) -> bool;
 }

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
 use crate::sampling::sample;
 use crate::stage::{LoopEnd, Stage, StageEnd};
-use crate::worker::{Tally, WorkerError};
+use crate::worker::{WorkerCounters, WorkerError};
 use iosonar_archive::{
     ArchiveError, ArchiveWriter, CpuUse, LogWriter, RunInfo, RunState, Stalls, TargetInfo,
 };
@@ -42,7 +42,7 @@ pub enum RunError {
     /// A later phase does not fit what the phases before it have left.
     #[error(transparent)]
     Phase(#[from] PrepareError),
-    /// Another process that carries out a part of the plan.
+    /// Another process that executes a part of the plan.
     #[error("{0}")]
     Others(String),
 }
@@ -58,7 +58,7 @@ struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// Adds a phase that is over; gives its log where another one follows. `names` are those of both.
+    /// Adds a phase that is over; returns its log where another one follows. `names` are those of both.
     fn take(&mut self, ended: StageEnd, names: Option<(&String, &String)>) -> Option<LogWriter> {
         let (is_whole, is_stopped) = (ended.is_whole(), ended.is_stopped());
         self.stopped |= is_stopped;
@@ -118,7 +118,7 @@ impl Prepared {
     }
 
     /// Carries the plan out. Whatever happens on the way is in the archive and in the state of the result; an
-    /// error means that nothing was begun. `info` is what [`Prepared::info`] gave.
+    /// error means that nothing was started. `info` is what [`Prepared::info`] gave.
     pub fn run(
         &self,
         archive: &ArchiveWriter,
@@ -159,7 +159,7 @@ impl Prepared {
             let _ = archive.write_run(info);
             Ok(())
         };
-        let (outcome, clock_error) = self.carry_out(archive, shared, &mut info, begin)?;
+        let (outcome, clock_error) = self.execute(archive, shared, &mut info, begin)?;
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(cleaned);
         let used = own_cpu_time();
@@ -183,8 +183,8 @@ impl Prepared {
         !matches!(self.plan.engine, Engine::Sim(_))
     }
 
-    /// Carries out one phase after the other; gives how they went, and how far the clock was off at most.
-    fn carry_out(
+    /// Executes one phase after the other; returns how they went, and how far the clock was off at most.
+    fn execute(
         &self,
         archive: &ArchiveWriter,
         shared: Shared<'_>,
@@ -205,7 +205,7 @@ impl Prepared {
                 sampler = Some(started.map_err(RunError::Threads)?);
                 begin(info)
             };
-            let outcome = self.carry_out_phases(log, shared, info, begin);
+            let outcome = self.run_phases(log, shared, info, begin);
             drop(end);
             // The series are an addition: a sampler that failed costs no result.
             let clock_error = sampler.and_then(|sampler| sampler.join().ok()).unwrap_or_default();
@@ -214,7 +214,7 @@ impl Prepared {
     }
 
     /// The same beside the sampler. An error means that the first phase did not begin.
-    fn carry_out_phases(
+    fn run_phases(
         &self,
         mut log: LogWriter,
         shared: Shared<'_>,
@@ -232,7 +232,7 @@ impl Prepared {
                 Some(begin) => begin(info).map(|()| Nanos(0)),
                 None => self.next_begin(number as u16, shared, last),
             };
-            let ended = match self.carry_out_phase(number as u16, log, shared, info, start) {
+            let ended = match self.run_phase(number as u16, log, shared, info, start) {
                 Ok(ended) => ended,
                 Err(error) if number == 0 => return Err(error),
                 Err(error) => {
@@ -258,8 +258,8 @@ impl Prepared {
         Ok(outcome)
     }
 
-    /// Carries out one phase. `start` is asked for its begin when all of it is ready.
-    fn carry_out_phase(
+    /// Executes one phase. `start` is asked for its start when all of it is ready.
+    fn run_phase(
         &self,
         number: u16,
         log: LogWriter,
@@ -279,10 +279,10 @@ impl Prepared {
             target.expected_requests = expected.map(|((all, foreseen), now)| all - foreseen + now);
         }
         let equipment = equip(stage, shared.clock, &mut info.means)?;
-        stage.carry_out(equipment, log, shared, || start(info))
+        stage.execute(equipment, log, shared, || start(info))
     }
 
-    /// When a phase begins that follows one which ended at `last`.
+    /// When a phase starts that follows one which ended at `last`.
     fn next_begin(&self, number: u16, shared: Shared<'_>, last: Nanos) -> Result<Nanos, RunError> {
         /// In which all issuing loops wake up: their first requests come in time.
         const AHEAD: u64 = 1_000_000;
@@ -302,16 +302,16 @@ impl Prepared {
         let mut issued = vec![IssuedHash::default(); info.targets.len()];
         let mut in_flight: BTreeMap<(usize, u16), u64> = BTreeMap::new();
         let mut reasons = outcome.broken;
-        for LoopEnd { phase, target, tally, result } in outcome.loops {
-            issued[target].merge(tally.issued);
-            *in_flight.entry((target, phase)).or_default() += u64::from(tally.counters.max_in_flight);
+        for LoopEnd { phase, target, counters, result } in outcome.loops {
+            issued[target].merge(counters.issued);
+            *in_flight.entry((target, phase)).or_default() += u64::from(counters.scheduler.max_in_flight);
             let target = &mut info.targets[target];
-            add_tally(target, &tally);
-            info.passes.extend(&tally.passes);
-            info.recorder_stalls.merge(tally.recorder_stalls);
-            info.buffer_stalls.merge(tally.buffer_stalls);
+            add_counters(target, &counters);
+            info.passes.extend(&counters.passes);
+            info.recorder_stalls.merge(counters.recorder_stalls);
+            info.buffer_stalls.merge(counters.buffer_stalls);
             info.push_back_stalls
-                .merge(Stalls { count: tally.counters.full_count, total: tally.counters.full_total });
+                .merge(Stalls { count: counters.scheduler.full_count, total: counters.scheduler.full_total });
             match result {
                 Err(WorkerError::Writer(_)) if !reasons.is_empty() => {}
                 Err(error) => reasons.push(format!("target {}: {error}", target.path)),
@@ -340,15 +340,15 @@ impl Prepared {
 }
 
 /// Adds what one issuing loop counted to the facts about its target.
-fn add_tally(target: &mut TargetInfo, tally: &Tally) {
-    target.max_requested_end = target.max_requested_end.max(tally.max_requested_end);
-    target.input_lines = target.input_lines.max(tally.lines);
-    target.max_waiting = target.max_waiting.max(Some(tally.counters.max_waiting.into()));
-    if tally.checks.requests > 0 {
-        target.checks.get_or_insert_default().merge(tally.checks.clone());
+fn add_counters(target: &mut TargetInfo, counters: &WorkerCounters) {
+    target.max_requested_end = target.max_requested_end.max(counters.max_requested_end);
+    target.input_lines = target.input_lines.max(counters.lines);
+    target.max_waiting = target.max_waiting.max(Some(counters.scheduler.max_waiting.into()));
+    if counters.checks.requests > 0 {
+        target.checks.get_or_insert_default().merge(counters.checks.clone());
     }
     if target.ended_early.is_none() {
-        target.ended_early.clone_from(&tally.ended_early);
+        target.ended_early.clone_from(&counters.ended_early);
     }
 }
 
@@ -371,6 +371,6 @@ pub(crate) struct Shared<'a> {
     pub(crate) notices: &'a Mutex<Vec<String>>,
     /// Counts the threads that issue requests.
     pub(crate) threads: &'a ThreadTimes,
-    /// Processes that carry out other parts of the plan.
+    /// Processes that execute other parts of the plan.
     pub(crate) others: &'a dyn Rendezvous,
 }

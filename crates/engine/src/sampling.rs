@@ -7,7 +7,7 @@ use iosonar_os::Clock;
 use iosonar_plan::Nanos;
 use std::time::{Duration, Instant};
 
-/// Takes a sample each `interval` and corrects the clock, until the run has ended; gives how far the clock was off at most.
+/// Takes a sample each `interval` and corrects the clock, until the run has ended; returns how far the clock was off at most.
 pub(crate) fn sample(
     mut sampler: Sampler,
     mut log: SeriesLog,

@@ -1,4 +1,4 @@
-//! A phase that is carried out: its issuing loops from their threads to their ends.
+//! A phase that is executed: its issuing loops from their threads to their ends.
 
 use crate::control::Control;
 use crate::coordinator::Coordinator;
@@ -9,7 +9,7 @@ use crate::passes::{FirstLateness, WorkerContext};
 use crate::prepare::{Fitted, JobReady, Prepared, Requests};
 use crate::run::{RunError, Shared};
 use crate::start::Start;
-use crate::worker::{Tally, Worker, WorkerError};
+use crate::worker::{Worker, WorkerCounters, WorkerError};
 use iosonar_archive::{LogWriter, PhaseTimes};
 use iosonar_load::ReadAhead;
 use iosonar_os::set_timer_slack_1ns;
@@ -22,15 +22,15 @@ use std::sync::atomic::AtomicBool;
 pub(crate) struct LoopEnd {
     pub(crate) phase: u16,
     pub(crate) target: usize,
-    pub(crate) tally: Tally,
+    pub(crate) counters: WorkerCounters,
     pub(crate) result: Result<(), WorkerError>,
 }
 
-/// A phase of a plan that is carried out.
+/// A phase of a plan that is executed.
 #[derive(Clone, Copy)]
 pub(crate) struct Stage<'a> {
     pub(crate) prepared: &'a Prepared,
-    /// Its jobs, fitted to the files as they are when it begins.
+    /// Its jobs, fitted to the files as they are when it starts.
     pub(crate) jobs: &'a [JobReady],
     /// Of the phase in the plan.
     pub(crate) number: u16,
@@ -56,12 +56,12 @@ pub(crate) struct StageEnd {
 impl StageEnd {
     /// Whether it was stopped.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.loops.iter().any(|end| end.tally.stopped)
+        self.loops.iter().any(|end| end.counters.stopped)
     }
 
-    /// Whether all that was asked for was done: the phases after it build on it.
+    /// Whether all that was requested was done: the phases after it build on it.
     pub(crate) fn is_whole(&self) -> bool {
-        let is_whole = |end: &LoopEnd| end.result.is_ok() && end.tally.ended_early.is_none();
+        let is_whole = |end: &LoopEnd| end.result.is_ok() && end.counters.ended_early.is_none();
         self.log.is_ok() && !self.is_stopped() && self.loops.iter().all(is_whole)
     }
 }
@@ -77,8 +77,8 @@ struct Together<'a> {
 }
 
 impl Stage<'_> {
-    /// Runs all issuing loops of the phase to their ends. `start` is asked for its begin when all of them are ready.
-    pub(crate) fn carry_out(
+    /// Runs all issuing loops of the phase to their ends. `start` is asked for its start when all of them are ready.
+    pub(crate) fn execute(
         self,
         equipment: Vec<Equipment>,
         log: LogWriter,
@@ -117,13 +117,13 @@ impl Stage<'_> {
             let begun = start().map_err(go_home)?;
             gate_of_all.decide(Some(begun));
             let end_of = |(part, worker): (Part, std::thread::ScopedJoinHandle<'_, _>)| {
-                let (tally, result) =
-                    worker.join().unwrap_or_else(|_| (Tally::default(), Err(WorkerError::Panicked)));
-                LoopEnd { phase: self.number, target: part.target.into(), tally, result }
+                let (counters, result) =
+                    worker.join().unwrap_or_else(|_| (WorkerCounters::default(), Err(WorkerError::Panicked)));
+                LoopEnd { phase: self.number, target: part.target.into(), counters, result }
             };
             Ok::<_, RunError>((begun, workers.into_iter().map(end_of).collect::<Vec<_>>()))
         })?;
-        let end = loops.iter().map(|end| end.tally.ended_at).max().unwrap_or(begun).max(begun);
+        let end = loops.iter().map(|end| end.counters.ended_at).max().unwrap_or(begun).max(begun);
         let times = PhaseTimes { name: self.phase().name.clone(), start: begun, end };
         Ok(StageEnd { loops, log: writer.finish().map(|(log, _)| log), times })
     }
@@ -146,7 +146,7 @@ impl Stage<'_> {
         member: &Member<'_>,
         together: Together<'_>,
         shared: Shared<'_>,
-    ) -> (Tally, Result<(), WorkerError>) {
+    ) -> (WorkerCounters, Result<(), WorkerError>) {
         let _counted = shared.threads.enter();
         let ticket = together.start.ticket();
         set_timer_slack_1ns();
@@ -170,7 +170,7 @@ impl Stage<'_> {
         // Opened and read ahead before its start, so that neither costs delay; so is a later pass.
         let mut first = Some(self.feed(part, 0, control));
         let Some(begin) = ticket.wait(clock, prepared.is_timed(), control) else {
-            return (Tally::default(), Ok(()));
+            return (WorkerCounters::default(), Ok(()));
         };
         worker.run(begin, self.phase().passes, member, |pass| {
             first.take().unwrap_or_else(|| self.feed(part, pass, control))
@@ -185,7 +185,7 @@ impl Stage<'_> {
             }
             Requests::Load(open) => Feed::Direct(open()?),
         };
-        // A load from standard input was not scanned: nobody knows when its producer begins.
+        // A load from standard input was not scanned: nobody knows when its producer starts.
         let is_scanned = self.job(part).workload.facts().is_some();
         feed.prime(!is_scanned, || control.is_stopped(Nanos(0)));
         Ok(feed)

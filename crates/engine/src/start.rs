@@ -6,7 +6,7 @@ use iosonar_plan::Nanos;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Where issuing loops wait for the begin of their phase.
+/// Where issuing loops wait for the start of their phase.
 #[derive(Debug, Default)]
 pub(crate) struct Start {
     state: Mutex<State>,
@@ -16,7 +16,7 @@ pub(crate) struct Start {
 #[derive(Debug, Default)]
 struct State {
     ready: usize,
-    /// When the phase begins, on the run's clock, or that it does not; none: nobody knows yet.
+    /// When the phase starts, on the run's clock, or that it does not; none: nobody knows yet.
     begins: Option<Option<Nanos>>,
 }
 
@@ -65,7 +65,7 @@ impl Start {
 pub(crate) struct StartTicket<'a>(&'a Start);
 
 impl StartTicket<'_> {
-    /// Says that this loop is ready, and waits for the begin of the phase; none if it does not begin after all.
+    /// Says that this loop is ready, and waits for the start of the phase; none if it does not begin after all.
     pub(crate) fn wait(self, clock: &Clock, is_timed: bool, control: &Control) -> Option<Nanos> {
         let start = self.0;
         drop(self);

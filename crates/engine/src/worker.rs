@@ -103,8 +103,8 @@ pub(crate) enum WorkerError {
 
 /// What a worker counted.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
-    pub(crate) counters: Counters,
+pub(crate) struct WorkerCounters {
+    pub(crate) scheduler: Counters,
     pub(crate) max_requested_end: u64,
     pub(crate) lines: u64,
     pub(crate) issued: IssuedHash,
@@ -112,12 +112,12 @@ pub(crate) struct Tally {
     pub(crate) buffer_stalls: Stalls,
     /// When it ended, on the run's clock.
     pub(crate) ended_at: Nanos,
-    /// When it carried out each pass.
+    /// Start and end of each pass.
     pub(crate) passes: Vec<PassTimes>,
     pub(crate) checks: Checks,
-    /// It was stopped before it had dealt with all requests.
+    /// It was stopped before all requests were issued.
     pub(crate) stopped: bool,
-    /// Why its target's part ended by itself before its end.
+    /// Why it ended early without a stop.
     pub(crate) ended_early: Option<String>,
 }
 
@@ -152,7 +152,7 @@ pub(crate) struct Worker<'a> {
     without_buffer: Vec<bool>,
     /// Requests of the pass that its source has given.
     offered: u64,
-    tally: Tally,
+    counters: WorkerCounters,
     error: Option<WorkerError>,
 }
 
@@ -189,19 +189,19 @@ impl<'a> Worker<'a> {
             made: 0,
             without_buffer: vec![false; depth],
             offered: 0,
-            tally: Tally::default(),
+            counters: WorkerCounters::default(),
             error: None,
         }
     }
 
-    /// Carries out `passes` passes of a phase that begins at `origin`; `open` gives the requests of each, ready to go.
+    /// Executes `passes` passes of a phase that starts at `origin`; `open` gives the requests of each, ready to go.
     pub(crate) fn run(
         mut self,
         origin: Nanos,
         passes: u32,
         member: &Member<'_>,
         mut open: impl FnMut(u32) -> Result<Feed, WorkerError>,
-    ) -> (Tally, Result<(), WorkerError>) {
+    ) -> (WorkerCounters, Result<(), WorkerError>) {
         self.origin = origin;
         self.settings.rules = self.settings.rules.from(origin);
         let added = self.settings.rules.runtime.map(|_| MOST_PASSES);
@@ -223,17 +223,18 @@ impl<'a> Worker<'a> {
             while !is_over && self.turn(&mut feed) {}
             self.end_pass(is_over);
             self.count(feed.lines());
-            if is_over || self.error.is_some() || self.tally.stopped || self.tally.ended_early.is_some() {
+            if is_over || self.error.is_some() || self.counters.stopped || self.counters.ended_early.is_some()
+            {
                 break;
             }
         }
         self.context.participant = None;
         self.tell_done();
         let now = self.backend.now();
-        self.tally.ended_at = now;
+        self.counters.ended_at = now;
         self.gauge.end(now);
-        let finished = self.recorder.finish().map(|stalls| self.tally.recorder_stalls = stalls);
-        (self.tally, self.error.map_or(finished.map_err(WorkerError::from), Err))
+        let finished = self.recorder.finish().map(|stalls| self.counters.recorder_stalls = stalls);
+        (self.counters, self.error.map_or(finished.map_err(WorkerError::from), Err))
     }
 
     /// The first pass starts when its phase does, not when this thread woke up: that would hide its delay. A later one
@@ -285,7 +286,7 @@ impl<'a> Worker<'a> {
 
     /// Ends the phase for all, where the plan says so, if all loops of this job have done what was asked of them.
     fn tell_done(&self) {
-        let is_done = self.error.is_none() && !self.tally.stopped && self.tally.ended_early.is_none();
+        let is_done = self.error.is_none() && !self.counters.stopped && self.counters.ended_early.is_none();
         if self.settings.rules.ends_with_first
             && is_done
             && self.context.job_status.count_done() == self.context.loops
@@ -335,7 +336,7 @@ impl<'a> Worker<'a> {
                 self.fail(WorkerError::Flush(error));
             }
         }
-        // Checking the last request, and waiting for others behind it, is no time of the pass.
+        // Checking the last request, and waiting for others after it, is no time of the pass.
         let end = self.last_end.max(self.start);
         if let Some(participant) = &mut self.context.participant {
             participant.end(end);
@@ -343,7 +344,7 @@ impl<'a> Worker<'a> {
         if is_empty {
             return;
         }
-        self.tally.passes.push(PassTimes {
+        self.counters.passes.push(PassTimes {
             target: self.settings.target,
             job: self.settings.job.unwrap_or(0),
             phase: self.settings.phase,
@@ -356,12 +357,12 @@ impl<'a> Worker<'a> {
     }
 
     fn count(&mut self, lines: u64) {
-        let (sum, new) = (&mut self.tally.counters, self.scheduler.counters());
+        let (sum, new) = (&mut self.counters.scheduler, self.scheduler.counters());
         sum.max_in_flight = sum.max_in_flight.max(new.max_in_flight);
         sum.max_waiting = sum.max_waiting.max(new.max_waiting);
         sum.full_count += new.full_count;
         sum.full_total.0 += new.full_total.0;
-        self.tally.lines = self.tally.lines.max(lines);
+        self.counters.lines = self.counters.lines.max(lines);
     }
 
     /// One turn of the loop; `false` when the pass is over.
@@ -370,7 +371,7 @@ impl<'a> Worker<'a> {
         let now = self.backend.now();
         if self.control.is_stopped(now) {
             let is_held = self.stalled.is_some() || self.unmade.is_some();
-            self.tally.stopped |= self.scheduler.has_more() || is_held || !self.is_last_pass;
+            self.counters.stopped |= self.scheduler.has_more() || is_held || !self.is_last_pass;
             self.stop(now);
         } else if let Some(why) = self.context.job_status.over() {
             self.end_early(why, now);
@@ -529,7 +530,7 @@ impl<'a> Worker<'a> {
         let held = self.held();
         self.unmade = None;
         if let Some((_, since)) = self.stalled.take() {
-            self.tally.buffer_stalls.add(now.saturating_sub(since));
+            self.counters.buffer_stalls.add(now.saturating_sub(since));
         }
         if let Some(slot) = held {
             let Issue { request, due, .. } = *self.scheduler.issued(slot);
@@ -548,7 +549,7 @@ impl<'a> Worker<'a> {
     /// Ends this target's part, which is a result like any other; other targets go on.
     fn end_early(&mut self, why: String, now: Nanos) {
         self.context.job_status.end(&why);
-        self.tally.ended_early.get_or_insert(why);
+        self.counters.ended_early.get_or_insert(why);
         self.stop(now);
     }
 
@@ -584,7 +585,7 @@ impl<'a> Worker<'a> {
             return;
         }
         self.offered += 1;
-        self.tally.max_requested_end = self.tally.max_requested_end.max(item.extent.end());
+        self.counters.max_requested_end = self.counters.max_requested_end.max(item.extent.end());
         let placed = match self.settings.placement.place(item.extent) {
             Some(placed) if self.payloads.can_hold(placed.extent.length) => placed,
             placed => {
@@ -634,7 +635,7 @@ impl<'a> Worker<'a> {
             Permit::EndPass => self.scheduler.exhausted(),
             Permit::Stopped => {
                 self.scheduler.exhausted();
-                self.tally.stopped |= self.control.is_stopped(self.backend.now());
+                self.counters.stopped |= self.control.is_stopped(self.backend.now());
             }
             Permit::Never(why) => {
                 self.scheduler.exhausted();
@@ -676,7 +677,7 @@ impl<'a> Worker<'a> {
         };
         let stalled = self.stalled.take();
         if let Some((_, since)) = stalled {
-            self.tally.buffer_stalls.add(now.saturating_sub(since));
+            self.counters.buffer_stalls.add(now.saturating_sub(since));
         }
         self.without_buffer[slot.0 as usize] = stalled.is_some();
         self.push(slot, buffer, now);
@@ -702,7 +703,7 @@ impl<'a> Worker<'a> {
         let durability = request.facts.marks.durability();
         self.gauge.set_late(now.saturating_sub(*due));
         let stream = u64::from(self.settings.phase) << 32 | u64::from(self.pass);
-        self.tally.issued.add(stream, sequence, op, durability, extent);
+        self.counters.issued.add(stream, sequence, op, durability, extent);
         self.backend.push(Operation { token: Token(slot.0), op, durability, extent, buffer });
     }
 
@@ -778,11 +779,11 @@ impl<'a> Worker<'a> {
             }
         }
         let checked = self.payloads.check(&buffer[..length], verify.what, record.executed, record.sequence);
-        self.tally.checks.requests += 1;
+        self.counters.checks.requests += 1;
         let Some(bad) = checked else { return };
-        self.tally.checks.miscompared += 1;
-        if self.tally.checks.first.len() < Checks::MOST_TOLD {
-            self.tally.checks.first.push(Miscompare {
+        self.counters.checks.miscompared += 1;
+        if self.counters.checks.first.len() < Checks::MOST_TOLD {
+            self.counters.checks.first.push(Miscompare {
                 phase: record.phase,
                 pass: record.pass,
                 sequence: record.sequence,

@@ -78,7 +78,7 @@ impl Ran {
     }
 }
 
-fn carry_out(dir: &Path, plan: &Plan) -> Ran {
+fn execute(dir: &Path, plan: &Plan) -> Ran {
     plan.validate().expect("a valid plan");
     run(dir, plan, None)
 }
@@ -134,7 +134,7 @@ fn a_slave_keeps_behind_its_master() {
         let jobs = [1 + dice.below(3) as u32, 1 + dice.below(3) as u32];
         let targets = vec![target(0, masters, jobs[0]), target(1, slaves, jobs[1])];
         let coordination = Coordination { lockstep: vec![lockstep], ..Coordination::default() };
-        let ran = carry_out(dir, &plan(targets, coordination, passes, seed));
+        let ran = execute(dir, &plan(targets, coordination, passes, seed));
         let extra = u64::from(begins == Begins::Run);
         for pass in 0..passes {
             let (master_ends, slave) = (ran.ends(0, pass), ran.of(1, pass));
@@ -191,7 +191,7 @@ fn chains_triggers_and_meetings_end() {
         }
         let passes = 1 + dice.below(3) as u32;
         let plan = plan(targets, coordination, passes, seed);
-        let ran = carry_out(dir, &plan);
+        let ran = execute(dir, &plan);
         for trigger in &plan.phases[0].coordination.start {
             let Amount::Ops(n) = trigger.when else { continue };
             let ends = ran.ends(trigger.leader, 0);
@@ -229,7 +229,7 @@ fn passes_wait_for_each_other_unless_they_are_free() {
         let targets = vec![target(0, 40, 2), target(1, 3, 1)];
         let coordination =
             Coordination { free_passes: is_free, pass_delay: Nanos(20_000), ..Coordination::default() };
-        let ran = carry_out(dir.path(), &plan(targets, coordination, 3, 5));
+        let ran = execute(dir.path(), &plan(targets, coordination, 3, 5));
         let last = |target, pass| *ran.ends(target, pass).last().unwrap();
         let first = |target, pass| ran.of(target, pass)[0].submitted.unwrap();
         assert_eq!(first(1, 1) < last(0, 0), is_free);
@@ -247,7 +247,7 @@ fn passes_wait_for_each_other_unless_they_are_free() {
 fn a_run_by_time_adds_passes_until_it_is_over() {
     let dir = tempfile::tempdir().unwrap();
     let coordination = Coordination { runtime: Some(Nanos(20_000_000)), ..Coordination::default() };
-    let ran = carry_out(dir.path(), &plan(vec![target(0, 10, 1), target(1, 10, 1)], coordination, 1, 9));
+    let ran = execute(dir.path(), &plan(vec![target(0, 10, 1), target(1, 10, 1)], coordination, 1, 9));
     let passes = ran.info.passes.iter().map(|p| p.pass).max().unwrap();
     assert!(passes > 1, "{passes}");
     assert!(ran.records.iter().all(|r| r.submitted < Some(Nanos(20_000_000))));

@@ -88,7 +88,7 @@ pub enum Refusal {
         /// By whom, at least one.
         uses: Vec<Use>,
     },
-    /// It is a block device, and nobody asked for its destruction.
+    /// It is a block device, and nobody requested its destruction.
     #[error(
         "writing to {path} would destroy {contents}; if that is intended, say so: `--destroy` on the command line, `destroy = true` in a plan",
         path = path.display()
@@ -130,7 +130,7 @@ pub fn check(facts: &TargetFacts, intent: Intent, destroy: bool, root: &Root) ->
     Guard::new(root).check(facts, intent, destroy)
 }
 
-/// The guard for many targets: it looks around anew when its last look is [`FRESH`] no more, not for each of them.
+/// The guard for many targets: it looks around again when its last look is [`FRESH`] no more, not for each of them.
 #[derive(Debug)]
 pub struct Guard<'a> {
     root: &'a Root,

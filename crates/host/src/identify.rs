@@ -161,7 +161,7 @@ pub(crate) fn facts(node: Node, root: &Root) -> Result<TargetFacts, TargetError>
     }
 }
 
-/// Size of a device that is never through: 1 EiB, which no run comes to.
+/// Size of a device that has no end: 1 EiB, which no run reaches.
 const ENDLESS: u64 = 1 << 60;
 
 fn device_facts(node: &Node, device: BlockDevice) -> Result<TargetFacts, TargetError> {

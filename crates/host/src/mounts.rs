@@ -45,7 +45,7 @@ pub(crate) struct Foreign {
     pub mounts: Vec<Mount>,
 }
 
-/// Mounts of the other mount namespaces that may be looked at. What may not is left out: there the exclusive open
+/// Mounts of the other mount namespaces that may be looked at. What may not is skipped: there the exclusive open
 /// of the device has the last word.
 pub(crate) fn foreign(root: &Root) -> Vec<Foreign> {
     let mut seen: HashSet<PathBuf> = root.link("/proc/self/ns/mnt").into_iter().collect();

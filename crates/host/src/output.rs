@@ -224,7 +224,7 @@ impl Output {
         }
     }
 
-    /// Gives the file, which is complete, its name.
+    /// Renames the file, which is complete, to its own name.
     ///
     /// # Errors
     /// The rest cannot be written, or something else has the name by now.

@@ -18,8 +18,8 @@ pub trait Probe: Send {
     /// What it reads.
     fn series(&self) -> &[Series];
 
-    /// Gives its values, each with its place among [`Probe::series`]. What cannot be read at this moment (a device that is
-    /// gone) is left out.
+    /// Returns its values, each with its place among [`Probe::series`]. What cannot be read at this moment (a device that is
+    /// gone) is skipped.
     fn sample(&mut self, give: &mut dyn FnMut(usize, f64));
 }
 
@@ -59,7 +59,7 @@ impl Sampler {
         sampler
     }
 
-    /// Adds a probe behind the others.
+    /// Adds a probe after the others.
     pub fn add(&mut self, probe: Box<dyn Probe>) {
         self.series.extend_from_slice(probe.series());
         self.probes.push(probe);

@@ -162,7 +162,7 @@ pub enum Role {
     Partition {
         /// The number in the disk's table.
         index: Fact<u32>,
-        /// Where it begins on the disk, in bytes.
+        /// Where it starts on the disk, in bytes.
         start: Fact<u64>,
         /// The whole.
         disk: Box<BlockDevice>,
@@ -171,7 +171,7 @@ pub enum Role {
     Loop {
         /// Path of the backing file as the kernel shows it.
         backing_file: PathBuf,
-        /// Where the device begins in the backing file, in bytes.
+        /// Where the device starts in the backing file, in bytes.
         offset: Fact<u64>,
         /// Whether it goes past the page cache of the backing file.
         direct_io: Fact<bool>,

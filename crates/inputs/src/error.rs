@@ -16,7 +16,7 @@ pub enum OpenError {
     /// The result in blkreplay's form is none.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// The text is compressed in a form that is not read, or its begin cannot be read.
+    /// The text is compressed in a form that is not read, or its start cannot be read.
     #[error("{name}: {error}")]
     Text {
         /// The file.
@@ -48,7 +48,7 @@ pub enum OpenError {
         directory: PathBuf,
         /// The most bytes that are kept.
         most: u64,
-        /// Whether somebody asked for this limit.
+        /// Whether somebody requested this limit.
         is_typed: bool,
     },
     /// Standard input is named twice.

@@ -1,4 +1,4 @@
-//! What an input comes to in figures.
+//! What an input amounts to in figures.
 
 use crate::Input;
 use iosonar_analyze::{Limits, Machine, Passing, Summary, Tally, Wanted, pass};

@@ -1,7 +1,7 @@
 //! What is analysed: archives, results and loads, each seen by its content, one or several merged on one time axis.
 //!
 //! [`Input`] is one of them, [`Merged`] several; both hand over the records of a run. [`Figures`] are what an
-//! input comes to. [`Source`] is a file that is read more than once, even if it comes from a pipe. This room knows no arguments and prints nothing.
+//! input amounts to. [`Source`] is a file that is read more than once, even if it comes from a pipe. This room knows no arguments and prints nothing.
 
 mod error;
 mod figures;
@@ -125,7 +125,7 @@ impl Input {
         let file = opened.file.as_ref()?;
         let text = fs::read_to_string(opened.archive.dir().join(iosonar_archive::SUMMARY)).ok()?;
         let summary: Summary = serde_json::from_str(&text).ok()?;
-        // What the plan and the facts of the run say is said anew; only the figures are taken over.
+        // What the plan and the facts of the run say is said again; only the figures are taken over.
         let (plan, info) = (opened.archive.plan(), opened.archive.run());
         let without_figures = Summary::new(&Tally::new(plan.targets.len(), limits), plan, info);
         let is_same = summary.version == SUMMARY_VERSION
@@ -138,7 +138,7 @@ impl Input {
         is_same.then_some(summary)
     }
 
-    /// The plan that was carried out, and facts about the run; of a load what would be said about a run of it.
+    /// The plan that was executed, and facts about the run; of a load what would be said about a run of it.
     pub fn run(&self) -> (Plan, RunInfo) {
         match &self.kind {
             Kind::Archive(opened) => (opened.archive.plan().clone(), opened.archive.run().clone()),
@@ -172,7 +172,7 @@ impl Input {
         }
     }
 
-    /// Lines of it that were left out, and what else does not fit, as sentences. Complete once it has been read.
+    /// Lines of it that were skipped, and what else does not fit, as sentences. Complete once it has been read.
     pub fn remarks(&self) -> Vec<String> {
         match &self.kind {
             Kind::Archive(opened) => opened.log_end.get().map(LogEnd::remarks).unwrap_or_default(),

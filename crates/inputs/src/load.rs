@@ -86,7 +86,7 @@ impl LoadFile {
         remarks
     }
 
-    /// Reads the file from its begin to its end.
+    /// Reads the file from its start to its end.
     pub(super) fn read(&self, f: &mut dyn FnMut(&[Record])) -> io::Result<()> {
         let (mut seen, has_times) = (Seen::default(), self.has_times());
         let mut out = Pieces::new(f);

@@ -15,11 +15,11 @@ use std::sync::Arc;
 /// Bytes that are copied at once.
 const TOGETHER: usize = 1 << 20;
 
-/// An input that can be read from its begin as often as needed.
+/// An input that can be read from its start as often as needed.
 #[derive(Debug, Clone)]
 pub struct Source {
     path: PathBuf,
-    /// What has no path that leads to it again, and where it begins.
+    /// What has no path that leads to it again, and where it starts.
     kept: Option<(Arc<File>, u64)>,
 }
 
@@ -45,7 +45,7 @@ impl Source {
         Ok(Source { path: path.to_path_buf(), kept })
     }
 
-    /// Its text from the begin, decompressed.
+    /// Its text from the start, decompressed.
     pub fn text(&self) -> Result<Box<dyn BufRead + Send>, OpenError> {
         let Some((file, begin)) = &self.kept else { return super::text(&self.path) };
         let bytes = FromStart { file: file.clone(), at: *begin };

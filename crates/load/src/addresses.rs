@@ -63,7 +63,7 @@ impl Addresses {
         }
     }
 
-    /// Another lap through the region begins.
+    /// Another lap through the region starts.
     pub(crate) fn set_lap(&mut self, lap: u64) {
         if let Addresses::Shuffled { permutation, laps } = self {
             permutation.rekey(laps.at(lap));

@@ -34,7 +34,7 @@ type Answer = Result<Item, LoadError>;
 #[derive(Debug)]
 pub struct ReadAhead {
     answers: Receiver<Answer>,
-    /// Taken from the queue before it was asked for.
+    /// Taken from the queue before it was needed.
     first: Option<Answer>,
     lines: Arc<AtomicU64>,
 }
@@ -90,7 +90,7 @@ impl ReadAhead {
         self.first.as_ref().and_then(|answer| answer.as_ref().ok())
     }
 
-    /// Lines of input read so far; it may be ahead of what was asked for.
+    /// Lines of input read so far; it may be ahead of what was consumed.
     pub fn lines(&self) -> u64 {
         self.lines.load(Relaxed)
     }

@@ -78,7 +78,7 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// The series that `key` begins.
+    /// The series that `key` starts.
     pub(crate) fn of(key: u64) -> Series {
         Series { state: key }
     }

@@ -37,7 +37,7 @@ pub struct Spec {
     pub seed: u64,
 }
 
-/// Writes the load as text; gives the number of requests.
+/// Writes the load as text; returns the number of requests.
 pub fn generate(spec: &Spec, out: &mut impl Write) -> Result<u64> {
     writeln!(out, "# artificial load made by iosonar: {spec:?}")?;
     writeln!(out, "{LOAD_HEADER}")?;
@@ -93,7 +93,7 @@ fn mixed(spec: &Spec, rate: u64, out: &mut impl Write) -> Result<u64> {
         }
         write_load(out, Nanos((time * 1e9) as u64), op, sector, size)?;
         count += 1;
-        // The rate swells and ebbs over 20 s, and every fifth second begins with a burst.
+        // The rate swells and ebbs over 20 s, and every fifth second starts with a burst.
         let swell = 1.0 + 0.8 * (time * std::f64::consts::TAU / 20.0).sin();
         let burst = if time % 5.0 < 0.2 { 6.0 } else { 1.0 };
         time += random.exponential() / (rate as f64 * swell * burst);

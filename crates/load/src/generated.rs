@@ -1,8 +1,8 @@
 //! Generated workloads: what a plan's generator asks for, request by request.
 //!
 //! Request i is a function of plan, seed, stream and i: its operation comes from i alone, its length and address from
-//! random numbers by counter ([`crate::draws`]). Where something is a running sum (Poisson arrivals, bytes asked for
-//! so far, the place of sequential requests of different lengths), every job walks over all requests and so comes to
+//! random numbers by counter ([`crate::draws`]). Where something is a running sum (Poisson arrivals, bytes requested
+//! so far, the place of sequential requests of different lengths), every job walks over all requests and so finds
 //! the same sums.
 
 use crate::addresses::Addresses;
@@ -42,7 +42,7 @@ pub enum PatternError {
 pub struct Setting {
     /// Size of the target in bytes.
     pub size: u64,
-    /// The target is a file that grows by what is written behind its end.
+    /// The target is a file that grows by what is written beyond its end.
     pub grows: bool,
     /// Seed of the plan.
     pub seed: u64,
@@ -105,7 +105,7 @@ pub struct Generated {
     /// Its place in its lap through the region, where laps count.
     index: u64,
     lap: u64,
-    /// Where it begins, counted from the beginning of the region, if it is sequential and lengths differ.
+    /// Where it starts, counted from the beginning of the region, if it is sequential and lengths differ.
     position: u64,
     /// Bytes of all requests before it, where they end the pass.
     issued: u64,

@@ -5,7 +5,7 @@ use iosonar_plan::{Durability, Extent, Op};
 
 /// Hash over a set of requests: the sum of a hash of each (an incremental multiset hash after Bellare and Micciancio,
 /// 1997, in 64 bits: against accidents, not against adversaries). Jobs keep one each and merge them at the end; a run
-/// with other jobs, depth or engine issues the same requests and comes to the same value.
+/// with other jobs, depth or engine issues the same requests and amounts to the same value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IssuedHash {
     sum: u64,

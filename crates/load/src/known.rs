@@ -33,7 +33,7 @@ impl Known {
         if let Known::Trace(_, facts) = self { facts.as_ref() } else { None }
     }
 
-    /// Flushes, and writes with FUA or a preflush, that the plan leaves out or makes plain; 0 where nobody knows.
+    /// Flushes, and writes with FUA or a preflush, that the plan skips or makes plain; 0 where nobody knows.
     pub fn left_out_flushes(&self) -> u64 {
         match self {
             Known::Trace(TraceReplay { flush: FlushPolicy::Drop, .. }, Some(facts)) => {
@@ -66,7 +66,7 @@ impl Known {
         self.facts().map_or(0, |facts| facts.held_bytes)
     }
 
-    /// Whether each request begins and ends at multiples of `block` bytes by itself; a recorded load is brought there.
+    /// Whether each request starts and ends at multiples of `block` bytes by itself; a recorded load is brought there.
     pub fn is_aligned(&self, block: u64) -> bool {
         let Known::Generated { generator, list } = self else { return true };
         let listed = list.iter().flat_map(|list| list.iter());
@@ -77,7 +77,7 @@ impl Known {
         is_whole && listed.all(|n| n.is_multiple_of(block))
     }
 
-    /// First byte behind all requests of `passes` passes, where addresses do not depend on the target.
+    /// First byte after all requests of `passes` passes, where addresses do not depend on the target.
     pub fn end(&self, passes: u32) -> Option<u64> {
         let Known::Generated { generator, list } = self else { return None };
         let Some(list) = list else { return generator.end(passes) };
@@ -131,7 +131,7 @@ impl Known {
         }
     }
 
-    /// What a list holds that was not asked for: writes where all are reads.
+    /// What a list holds that was not requested: writes where all are reads.
     pub fn unasked(&self) -> Option<&'static str> {
         let Known::Generated { generator, list: Some(_) } = self else { return None };
         (self.writes() && generator.read_percent == Decimal::whole(100)).then_some(

@@ -55,7 +55,7 @@ pub struct Item {
     pub durability: Durability,
     /// Where, before it is brought onto the target. A flush has no place and no length.
     pub extent: Extent,
-    /// Whether it belongs to the ramp, which figures leave out.
+    /// Whether it belongs to the ramp, which figures skip.
     pub ramp: bool,
 }
 

@@ -57,7 +57,7 @@ impl Places {
             None => generator.amount().unwrap_or(u64::MAX).min(room),
         };
         let is_in_order = matches!(generator.order, Order::Sequential | Order::Interleaved { .. });
-        // In order, requests go on behind the amount of a pass, if only time ends it.
+        // In order, requests go on after the amount of a pass, if only time ends it.
         let span = match generator.region {
             None if is_in_order && generator.ends_by_time() => room,
             None if is_in_order => u64::MAX,
@@ -83,7 +83,7 @@ impl Places {
         if moved < self.count { moved } else { moved - self.count }
     }
 
-    /// Where a sequential request begins, of requests of different lengths: at the beginning of the region, if it does
+    /// Where a sequential request starts, of requests of different lengths: at the beginning of the region, if it does
     /// not fit any more.
     pub(crate) fn fit(&self, position: u64, length: u64) -> u64 {
         if length > self.region.saturating_sub(position) { 0 } else { position }

@@ -61,7 +61,7 @@ impl From<FilterError> for LoadError {
 /// Something worth telling that does not end the reading.
 #[derive(Debug)]
 pub enum Notice {
-    /// A line was left out.
+    /// A line was skipped.
     Skipped {
         /// What is wrong with it.
         bad: BadLine,
@@ -89,7 +89,7 @@ impl Notice {
 /// How many notices of each kind there were.
 #[derive(Debug, Default)]
 pub struct ParseCounters {
-    /// Lines that were left out.
+    /// Lines that were skipped.
     pub bad_lines: AtomicU64,
     /// Shifts.
     pub back_shifts: AtomicU64,
@@ -121,7 +121,7 @@ pub struct BackShift {
 
 /// What a load gives, in the order of its lines.
 enum Input {
-    /// The load itself. Not behind a `dyn`: most loads have no filter, and pay for none.
+    /// The load itself. Not after a `dyn`: most loads have no filter, and pay for none.
     Plain(Lines),
     /// Behind steps.
     Filtered(Filtered),
@@ -197,7 +197,7 @@ impl Ordered {
     }
 }
 
-/// A request as it is replayed; none for a flush that is left out.
+/// A request as it is replayed; none for a flush that is skipped.
 pub(crate) fn kept(flush: FlushPolicy, request: TimedRequest) -> Option<TimedRequest> {
     match flush {
         FlushPolicy::Issue => Some(request),
@@ -284,7 +284,7 @@ impl Source for Recorded {
         while !self.ended {
             match self.next_timed()? {
                 Some(r) if self.load.window.contains(r.time) => {
-                    // Times are those since the first of the load, whether that is left out or not.
+                    // Times are those since the first of the load, whether that is skipped or not.
                     self.first.get_or_insert(r.time);
                     if let Some(r) = kept(self.load.flush, r) {
                         return Ok(Some(self.item(r)));
@@ -456,7 +456,7 @@ mod tests {
         l.window = Window { start: Nanos::from_secs(12), end: Some(Nanos::from_secs(14)) };
         l.speed = "2".parse().unwrap();
         assert_eq!(run(&text, &l).unwrap(), [(0, 24), (500 * MS, 16)]);
-        // A load that runs backward may be one that does not, behind filters, and the other way round.
+        // A load that runs backward may be one that does not, after filters, and the other way round.
         let back = lines(&[("2", 8), ("1", 16), ("3", 24)]);
         assert_eq!(run(&back, &behind("select:2..", load(Backward::Refuse))).unwrap().len(), 2);
         let error =

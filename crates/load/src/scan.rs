@@ -8,7 +8,7 @@ use iosonar_plan::{Direction, Nanos, SECTOR, TraceReplay};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What a load holds, behind its filters.
+/// What a load holds, after its filters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
     /// Requests inside the window.
@@ -33,7 +33,7 @@ pub struct Facts {
     pub all_requests: u64,
     /// Latest time of the whole load.
     pub load_end: Nanos,
-    /// Lines that were left out.
+    /// Lines that were skipped.
     pub bad_lines: u64,
     /// Backward steps that were shifted.
     pub back_shifts: u64,

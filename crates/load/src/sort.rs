@@ -27,7 +27,7 @@ pub(crate) struct Sorter {
 
 #[derive(Debug)]
 struct Run {
-    /// Requests of the run that are still in the file: first and behind the last.
+    /// Requests of the run that are still in the file: first and after the last.
     next: u64,
     end: u64,
     ahead: std::vec::IntoIter<TimedRequest>,

@@ -17,7 +17,7 @@ pub(crate) type Tell = Arc<dyn Fn(Notice) + Send + Sync>;
 /// The text of a load.
 pub struct Text {
     pub(crate) opened: Opened,
-    /// Where it can be opened once more.
+    /// Where it can be opened again.
     pub(crate) file: Option<PathBuf>,
 }
 

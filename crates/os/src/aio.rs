@@ -151,7 +151,7 @@ fn explain(error: io::Error) -> io::Error {
 }
 
 // SAFETY: the kernel copies a call in io_submit, which counts it as taken, and uses its memory until its one event,
-// which has the slot as data; a refused call was not begun. Staged calls are known to nobody but us.
+// which has the slot as data; a refused call was not started. Staged calls are known to nobody but us.
 unsafe impl Queue for Aio {
     unsafe fn stage(&mut self, slot: u32, call: Call) -> bool {
         let blank = Iocb { data: u64::from(slot), file: self.file.as_raw_fd() as u32, ..Iocb::default() };

@@ -13,7 +13,7 @@ use std::{
 
 /// One thread sleeps, any number of others wake it.
 ///
-/// The sleeper says that it is [about to sleep](Doorbell::about_to_sleep), looks for work once more, and parks. The others
+/// The sleeper says that it is [about to sleep](Doorbell::about_to_sleep), looks for work again, and parks. The others
 /// make their work known first and ring then. Both touch one flag by read-modify-write, which orders them: either the
 /// sleeper's last look sees the work, or the ring sees the flag.
 #[derive(Debug)]

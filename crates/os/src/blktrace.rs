@@ -23,13 +23,13 @@ struct UserTraceSetup {
 }
 
 /// Makes a trace of a device, which does not run yet: each CPU gets `buffers` buffers of `bytes` each. Only events of the
-/// categories in `mask` are kept (the lower half of `BLK_TC_…`; an event needs one of its categories in it). Gives the
+/// categories in `mask` are kept (the lower half of `BLK_TC_…`; an event needs one of its categories in it). Returns the
 /// name of the trace's directory below `block` in debugfs.
 ///
 /// # Errors
 /// `BUSY` where the device is traced already, `NOTTY` in a kernel without blktrace, `PERM` without privilege.
 pub fn setup(device: impl AsFd, mask: u16, bytes: u32, buffers: u32) -> io::Result<String> {
-    // Without an end the kernel takes the size of now, and tells nothing behind it of a device that grows.
+    // Without an end the kernel takes the size of now, and tells nothing after it of a device that grows.
     let end_lba = u64::MAX;
     let mut setup =
         UserTraceSetup { act_mask: mask, buf_size: bytes, buf_nr: buffers, end_lba, ..Default::default() };

@@ -66,7 +66,7 @@ impl Region {
         self.memory.as_ptr().addr()
     }
 
-    /// Where in here a buffer begins, if it does.
+    /// Where in here a buffer starts, if it does.
     pub(crate) fn offset_of(&self, buffer: &Buffer) -> Option<usize> {
         let home = buffer.home.as_deref()?;
         std::ptr::eq(home, self).then(|| buffer.memory.as_ptr().addr() - self.address())
@@ -157,7 +157,7 @@ impl Buffer {
         self.capacity
     }
 
-    /// Where it begins, for the kernel. Writing there needs that nobody else uses the buffer meanwhile.
+    /// Where it starts, for the kernel. Writing there needs that nobody else uses the buffer meanwhile.
     pub(crate) fn pointer(&self) -> *mut u8 {
         self.memory.as_ptr()
     }

@@ -81,7 +81,7 @@ impl Clock {
         if self.counter.is_some() { "tsc" } else { "clock_gettime" }
     }
 
-    /// Compares with `CLOCK_MONOTONIC` and corrects the rate; gives the difference that was found, in nanoseconds.
+    /// Compares with `CLOCK_MONOTONIC` and corrects the rate; returns the difference that was found, in nanoseconds.
     /// To be called about once a second, by one thread.
     pub fn correct(&self) -> u64 {
         self.counter.as_ref().map_or(0, |counter| counter.correct())
@@ -218,7 +218,7 @@ impl Counter {
         let (line, rate) = if pair.count > last.count {
             (line, pair.rate_since(last))
         } else {
-            // The counter began anew, as after a suspension: so does the line, at the rate that it had.
+            // The counter began again, as after a suspension: so does the line, at the rate that it had.
             (Line { count: pair.count, ns: pair.ns.max(line.ns), ..line }, line.rate)
         };
         self.set(line.corrected(pair, rate));
@@ -265,7 +265,7 @@ fn is_trusted() -> bool {
 #[inline]
 fn read_counter() -> u64 {
     // SAFETY: rdtsc reads a register; every processor of this architecture has it, and a kernel that forbids it
-    // (PR_SET_TSC) does so only where this process asked for it, which it never does.
+    // (PR_SET_TSC) does so only where this process requested it, which it never does.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 

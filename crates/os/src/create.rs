@@ -56,7 +56,7 @@ pub fn new_dirs(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(made)
 }
 
-/// Gives a file or directory another name.
+/// Renames a file or directory.
 ///
 /// # Errors
 /// `AlreadyExists` where something has that name.
@@ -69,7 +69,7 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives a complete file the name of another, which is gone then: a reader sees the old or the new one.
+/// Renames a complete file over another, which is gone then: a reader sees the old or the new one.
 ///
 /// # Errors
 /// Those of rename(2).
@@ -117,7 +117,7 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Begins a file that will be in the directory `dir`.
+    /// Starts a file that will be in the directory `dir`.
     ///
     /// # Errors
     /// No file can be created there.
@@ -136,7 +136,7 @@ impl Unfinished {
         &mut self.file
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its own name.
     ///
     /// # Errors
     /// `AlreadyExists` where something has that name.
@@ -147,7 +147,7 @@ impl Unfinished {
         }
     }
 
-    /// Gives the file the name of another in the same directory, which is gone then.
+    /// Renames the file over another in the same directory.
     ///
     /// # Errors
     /// Those of linkat(2) and rename(2).

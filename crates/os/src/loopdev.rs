@@ -38,7 +38,7 @@ pub struct Backing {
     pub inode: u64,
     /// Device number of the backing file itself where it is a device, else 0.
     pub rdevice: Dev,
-    /// Where the loop device begins in the backing file, in bytes.
+    /// Where the loop device starts in the backing file, in bytes.
     pub offset: u64,
 }
 

@@ -1,7 +1,7 @@
 //! The memory for the data of one target's requests: one region, taken before the start, cut into buffers on demand.
 //!
 //! A buddy allocator over pages of 4 KiB. A buffer takes the smallest block of 2^k pages that holds it and gives the
-//! pages behind it back at once, so nothing but the rest of its last page is wasted. With blocks of P pages, P the next
+//! pages after it back at once, so nothing but the rest of its last page is wasted. With blocks of P pages, P the next
 //! power of two of the longest request, a region of (depth + 1) · P pages never lacks one for `depth` + 1 buffers:
 //! every buffer lies within one aligned block of P pages, so while `depth` are out, one block at least is whole.
 //! [`BufferPool::needed`] is that size.
@@ -46,7 +46,7 @@ impl std::error::Error for TooLong {}
 pub struct BufferPool {
     region: Arc<Region>,
     pages: Pages,
-    /// Bytes behind a page at which every buffer begins, less than a page.
+    /// Bytes after a page at which every buffer starts, less than a page.
     shift: usize,
 }
 
@@ -77,7 +77,7 @@ impl BufferPool {
         BufferPool { region: Arc::new(region), pages, shift: 0 }
     }
 
-    /// Lets every buffer begin `shift` bytes behind a page, whole pages not counted. A buffer takes that much more.
+    /// Lets every buffer begin `shift` bytes after a page, whole pages not counted. A buffer takes that much more.
     pub fn shifted(self, shift: u64) -> BufferPool {
         BufferPool { shift: (shift % BUFFER_ALIGN as u64) as usize, ..self }
     }
@@ -151,10 +151,10 @@ struct Pages {
     heads: [u32; 32],
     /// Orders that have a free block, as bits.
     filled: u32,
-    /// Neighbours of the block that begins at a page, in its list; valid only for blocks in a list.
+    /// Neighbours of the block that starts at a page, in its list; valid only for blocks in a list.
     next: Vec<u32>,
     previous: Vec<u32>,
-    /// One more than the order of the free block that begins at a page; 0: none does.
+    /// One more than the order of the free block that starts at a page; 0: none does.
     order: Vec<u8>,
     /// First of the blocks of each number of pages that stay cut.
     ready: [u32; READY_PAGES as usize + 1],

@@ -105,7 +105,7 @@ pub fn channel<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 }
 
 impl<T: Send> Sender<T> {
-    /// Puts a value; gives it back where the queue is full.
+    /// Puts a value; returns it where the queue is full.
     pub fn push(&mut self, value: T) -> Result<(), T> {
         let capacity = self.shared.cells.len();
         if self.put - self.taken == capacity {

@@ -25,7 +25,7 @@ fn columns_of(stream: BorrowedFd<'_>) -> Option<u16> {
     (size.ws_col > 0).then_some(size.ws_col)
 }
 
-/// The terminal behind standard error, opened once more: writing to it never waits, and what it is set to do for others
+/// The terminal after standard error, opened again: writing to it never waits, and what it is set to do for others
 /// stays as it was. (The flag that lets a write return belongs to an opened file, and standard error's is shared with
 /// whoever started the program.)
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Terminal {
         termios::tcgetpgrp(&self.file).map_or(true, |group| group == rustix::process::getpgrp())
     }
 
-    /// Gives each key at once, and does not show it; the keys for signals stay what they are.
+    /// Returns each key at once, and does not show it; the keys for signals stay what they are.
     ///
     /// # Errors
     /// What the kernel says.

@@ -38,7 +38,7 @@ pub fn pin_to(cpu: u32) -> std::io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// Gives the calling thread a niceness.
+/// Sets the niceness of the calling thread.
 ///
 /// # Errors
 /// A niceness below the present one needs a privilege (`CAP_SYS_NICE`, or `RLIMIT_NICE`).

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coordination {
-    /// From the end of a pass to the begin of the next; in no pass's time.
+    /// From the end of a pass to the start of the next; in no pass's time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pass_delay: Nanos,
     /// Jobs do not wait for each other between passes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub free_passes: bool,
-    /// The phase ends so long after its begin, and passes are added until then.
+    /// The phase ends so long after its start, and passes are added until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Nanos>,
     /// All issuing loops meet before their requests 0, n, 2n … of a pass; one that has no more does not hold up the others.
@@ -50,7 +50,7 @@ pub enum PhaseEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Amount {
-    /// Time since the begin of the pass, or of a task.
+    /// Time since the start of the pass, or of a task.
     Time(Nanos),
     /// Operations.
     Ops(u64),
@@ -74,13 +74,13 @@ pub struct Lockstep {
     pub every: Amount,
     /// A task of the slave; not a percentage.
     pub task: Amount,
-    /// Whether the slave begins with a task, or waits for the first interval.
+    /// Whether the slave starts with a task, or waits for the first interval.
     pub begins: Begins,
     /// What the slave does when the master has ended its pass.
     pub ends: Ends,
 }
 
-/// How a slave begins.
+/// How a slave starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Begins {
@@ -96,7 +96,7 @@ pub enum Begins {
 pub enum Ends {
     /// All that is left of its pass.
     Complete,
-    /// The tasks that were asked for, then it ends its pass, too.
+    /// The tasks that were requested, then it ends its pass, too.
     Stop,
 }
 
@@ -106,7 +106,7 @@ pub enum Ends {
 pub struct Trigger {
     /// Number of the job that is looked at.
     pub leader: u16,
-    /// Number of the job that begins or ends.
+    /// Number of the job that starts or ends.
     pub follower: u16,
     /// How far the leader has to come in its pass.
     pub when: Amount,

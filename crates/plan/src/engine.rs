@@ -1,4 +1,4 @@
-//! Which engine carries out the requests.
+//! Which engine executes the requests.
 
 use crate::Nanos;
 use crate::strict::no_fields;

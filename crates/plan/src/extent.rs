@@ -29,7 +29,7 @@ impl Extent {
         Extent::new(sector.checked_mul(SECTOR)?, sectors.checked_mul(SECTOR)?)
     }
 
-    /// First byte behind the extent.
+    /// First byte after the extent.
     pub const fn end(self) -> u64 {
         self.offset + self.length
     }

@@ -25,7 +25,7 @@ pub struct Generator {
     /// Share of reads in percent, 0 to 100; how exact it is, `sharing` says.
     #[serde(serialize_with = "plain")]
     pub read_percent: Decimal,
-    /// Where the region begins.
+    /// Where the region starts.
     #[serde(default)]
     pub offset: ByteSize,
     /// What pass k, from 0, adds to every address k times.
@@ -73,10 +73,10 @@ fn is_one_job(jobs: &u32) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AtEnd {
-    /// Addresses begin again at the begin of the region, which lies in the target.
+    /// Addresses begin again at the start of the region, which lies in the target.
     #[default]
     Wrap,
-    /// Addresses do not depend on the size of the target: a file grows by what is written behind its end, and a read that
+    /// Addresses do not depend on the size of the target: a file grows by what is written beyond its end, and a read that
     /// finds nothing there ends the pass of its job. In order they begin again at the end of a region that is given; where
     /// none is, only time ends a pass, and the target does not grow, at its end.
     Extend,
@@ -101,9 +101,9 @@ pub enum Sharing {
 pub enum Order {
     /// One after the other.
     Sequential,
-    /// Request i at i · `every` requests behind the offset (XDD manual 4.6).
+    /// Request i at i · `every` requests after the offset (XDD manual 4.6).
     Interleaved {
-        /// 1: each right behind the one before.
+        /// 1: each right after the one before.
         every: u32,
     },
     /// In ascending order, spread evenly over the region: the last request ends before the region does (XDD manual 4.8).
@@ -175,7 +175,7 @@ pub enum Pace {
     },
     /// Open loop by bytes: at times that do not depend on the target.
     Bandwidth {
-        /// Bytes per second that are asked for, 1 byte to 1 PiB.
+        /// Bytes per second that are requested, 1 byte to 1 PiB.
         bytes_per_second: ByteSize,
         /// How the times are spread.
         process: Process,
@@ -188,7 +188,7 @@ pub enum Pace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Process {
-    /// Equal distances; with a bandwidth, distances that follow the bytes asked for before.
+    /// Equal distances; with a bandwidth, distances that follow the bytes requested before.
     Constant,
     /// Exponentially distributed distances, whatever the sizes; with a bandwidth, their mean is that of the sizes
     /// divided by it.
@@ -217,7 +217,7 @@ pub struct Stop {
     /// When this much time has passed since the start of the pass: what has not gone by then, does not go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Nanos>,
-    /// From the start of the pass on: requests of this time are carried out and recorded, but marked, so that figures
+    /// From the start of the pass on: requests of this time are executed and recorded, but marked, so that figures
     /// leave them out. Nothing is reset at its end.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ramp: Nanos,
@@ -370,7 +370,7 @@ impl Generator {
         self.stop.requests.is_none() && self.stop.bytes.is_none() && !matches!(self.order, Order::List { .. })
     }
 
-    /// Whether each request begins and ends at multiples of `block` bytes; not of a list, whose places are known only once
+    /// Whether each request starts and ends at multiples of `block` bytes; not of a list, whose places are known only once
     /// it is read.
     pub fn is_aligned(&self, block: u64) -> bool {
         let fits = |bytes: u64| bytes.is_multiple_of(block);
@@ -408,7 +408,7 @@ impl Generator {
             Order::List { .. } => return None,
             _ => region()?.max(size),
         };
-        // At the end of a region, the next request is at its begin.
+        // At the end of a region, the next request is at its start.
         let span = match self.region {
             Some(Space::Bytes(region)) => span.min(region.0.max(size)),
             _ => span,
@@ -416,7 +416,7 @@ impl Generator {
         Some(self.last_base(passes).saturating_add(span))
     }
 
-    /// Where the last of `passes` passes begins to count its addresses.
+    /// Where the last of `passes` passes starts to count its addresses.
     pub fn last_base(&self, passes: u32) -> u64 {
         let moved = self.pass_offset.0.saturating_mul(passes.saturating_sub(1).into());
         self.offset.0.saturating_add(moved)

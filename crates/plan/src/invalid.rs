@@ -140,7 +140,7 @@ impl InvalidPlan {
     }
 
     /// The message in the words of a command line. `tables` hold fields, each with the option that sets it; one that ends in
-    /// `:` or `=` has its value right behind it. Fields that no option sets keep their names.
+    /// `:` or `=` has its value right after it. Fields that no option sets keep their names.
     pub fn in_options(&self, tables: &[&[(&str, &str)]]) -> String {
         let option_of =
             |term: &Term| tables.iter().copied().flatten().find(|(field, _)| *field == term.field);

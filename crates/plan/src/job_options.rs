@@ -17,7 +17,7 @@ pub struct JobOptions {
     /// What is checked; none: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
-    /// From the begin of jobs without a delay to its first request; in no pass's time.
+    /// From the start of jobs without a delay to its first request; in no pass's time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub start_delay: Nanos,
     /// CPU of its issuing loops; none: as the plan's `pacing` says.
@@ -29,7 +29,7 @@ pub struct JobOptions {
     /// Its memory for data is shared memory, as of a segment.
     #[serde(default, skip_serializing_if = "is_default")]
     pub shared_memory: bool,
-    /// Its memory for data begins so many bytes behind a page.
+    /// Its memory for data starts so many bytes after a page.
     #[serde(default, skip_serializing_if = "is_default")]
     pub align: ByteSize,
 }
@@ -40,7 +40,7 @@ pub struct JobOptions {
 pub enum Data {
     /// One byte again and again.
     Byte(u8),
-    /// A text at the begin of each request; the rest is zeros.
+    /// A text at the start of each request; the rest is zeros.
     Ascii(String),
     /// Each eight bytes hold their own byte offset on the target, the least significant byte first.
     Sequenced,

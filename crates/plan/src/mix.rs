@@ -12,7 +12,7 @@ const ONLY_WRITES: Decimal = Decimal::whole(0);
 /// the number of jobs would give one job only reads and another only writes. So the requests are divided into rounds,
 /// in which each job has one. The number of reads up to the end of each round is exact, and the jobs take turns at the
 /// reads: after any number of rounds, no job has had more than one read more than another. A pass that is no multiple
-/// of the number of jobs begins with its short round: the jobs that are in it have the first turns, which keeps the
+/// of the number of jobs starts with its short round: the jobs that are in it have the first turns, which keeps the
 /// share of each job exact to less than one request at every moment.
 ///
 /// Whether a request is a read depends on its number and on the plan, never on timing.

@@ -56,13 +56,13 @@ impl From<Strong> for u8 {
 pub enum OverlapPolicy {
     /// It is sent all the same (blkreplay `--with-conflicts`).
     Allow,
-    /// It is left out, and recorded as dropped (`--with-drop`).
+    /// It is skipped, and recorded as dropped (`--with-drop`).
     Drop,
     /// It waits until the conflict is gone; requests without a conflict pass it, conflicting ones never do
     /// (`--with-partial`).
     #[default]
     PushBack,
-    /// It waits, and everything behind it waits too (`--with-ordering`).
+    /// It waits, and everything after it waits too (`--with-ordering`).
     Order,
 }
 
@@ -75,7 +75,7 @@ pub struct Overlap {
     /// Which pairs conflict.
     pub strong: Strong,
     /// Most requests on the push-back list, 1 to 16 777 216. When it is full, a request that conflicts makes
-    /// all behind it wait; that is counted and cautioned.
+    /// all after it wait; that is counted and cautioned.
     pub max_waiting: u32,
 }
 

@@ -4,12 +4,12 @@ use crate::strict::is_default;
 use crate::{Access, Coordination, JobOptions, Workload};
 use serde::{Deserialize, Serialize};
 
-/// Jobs that run together. Phases follow each other: one begins when all loops of the one before have ended.
+/// Jobs that run together. Phases follow each other: one starts when all loops of the one before have ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phase {
     /// What it is called in results; empty where it is the plan's only one.
     pub name: String,
-    /// How often it is carried out. Its jobs wait for each other between passes.
+    /// How often it is executed. Its jobs wait for each other between passes.
     pub passes: u32,
     /// How its passes and jobs follow each other, and what ends it.
     pub coordination: Coordination,

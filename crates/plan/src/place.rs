@@ -46,7 +46,7 @@ pub struct Placed {
 }
 
 impl Placement {
-    /// For a target of `size` bytes whose I/O must be aligned to `block` bytes. Bytes behind the last whole
+    /// For a target of `size` bytes whose I/O must be aligned to `block` bytes. Bytes after the last whole
     /// block are not used.
     pub fn new(size: u64, block: u64) -> Result<Placement, PlacementError> {
         if !block.is_power_of_two() {

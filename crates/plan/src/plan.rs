@@ -110,7 +110,7 @@ pub enum PlanError {
     /// It is no TOML, or a field is unknown, missing or of the wrong kind; line and column are in the text.
     #[error("{0}{hint}", hint = hint(.0))]
     Syntax(#[from] toml::de::Error),
-    /// It is a plan, but not one that can be carried out.
+    /// It is a plan, but not one that can be executed.
     #[error(transparent)]
     Invalid(#[from] InvalidPlan),
 }

@@ -5,11 +5,11 @@ use crate::{InvalidPlan, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// Requests come faster and faster, at times that do not depend on the target: from one rate to another in some time, and at
-/// that rate behind it. Every due time is a function of the request's number, rounded down to the nanosecond.
+/// that rate after it. Every due time is a function of the request's number, rounded down to the nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rising {
-    /// Requests per second at the begin, 1 to 1 000 000 000.
+    /// Requests per second at the start, 1 to 1 000 000 000.
     pub from: u64,
     /// Requests per second at the end, at least as many.
     pub to: u64,

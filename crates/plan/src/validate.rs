@@ -169,7 +169,7 @@ pub(crate) fn validate_load(load: &TraceReplay, passes: u32, plan: &Plan) -> Res
     }
 }
 
-/// Refuses a range that ends behind the largest file.
+/// Refuses a range that ends after the largest file.
 pub(crate) fn bytes(name: &str, start: ByteSize, length: ByteSize) -> Result {
     require(start.0.checked_add(length.0).is_some_and(|end| end <= MAX_BYTES), || {
         InvalidPlan::of(name, "it lies beyond 2^63 bytes, the end of the largest file of Linux")

@@ -106,7 +106,7 @@ pub struct Window {
     /// First time inside.
     #[serde(default)]
     pub start: Nanos,
-    /// First time behind; none: to the end of the load.
+    /// First time after it; none: to the end of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Nanos>,
 }
@@ -117,7 +117,7 @@ impl Window {
         time >= self.start && !self.is_behind(time)
     }
 
-    /// Whether `time` lies at or behind the end.
+    /// Whether `time` lies at or beyond the end.
     pub fn is_behind(&self, time: Nanos) -> bool {
         self.end.is_some_and(|end| time >= end)
     }

@@ -75,7 +75,7 @@ impl Recorder {
         }
     }
 
-    /// Hands on everything, at the end; gives how often, and how long, the worker had to wait for the writer. It waits
+    /// Hands on everything, at the end; returns how often, and how long, the worker had to wait for the writer. It waits
     /// for nothing: the last frame needs none after it but an empty one.
     ///
     /// # Errors
@@ -252,7 +252,7 @@ fn write_what_is_there(sink: &mut impl Sink, lanes: &mut [Lane], records: &mut u
 }
 
 impl<S> Writer<S> {
-    /// Waits until everything that the recorders handed on is written, and all recorders are gone; gives the sink back,
+    /// Waits until everything that the recorders handed on is written, and all recorders are gone; returns the sink,
     /// and the number of records.
     ///
     /// # Errors

@@ -53,7 +53,7 @@ pub struct Concluded {
     pub info: RunInfo,
     /// What it came to.
     pub figures: Figures,
-    /// Lines of loads that were left out.
+    /// Lines of loads that were skipped.
     pub skipped: u64,
     /// What could not be kept.
     pub problems: Vec<Problem>,

@@ -5,12 +5,12 @@
 //! | step | what is true | next |
 //! |---|---|---|
 //! | [`Ready`] | targets, loads and memory were found fit; nothing was written to a target | [`Ready::begin`] |
-//! | [`Begun`] | the archive exists | [`Begun::carry_out`] |
+//! | [`Begun`] | the archive exists | [`Begun::execute`] |
 //! | [`Ended`] | all requests are over; their records are in the log | [`Ended::encode`] |
 //! | [`Encoded`] | the records are Parquet, or still in their log | [`Encoded::sum_up`] |
 //! | [`Concluded`] | the summary is kept beside the records | |
 //!
-//! Whoever drops a run before it was carried out leaves no target behind that was made for it. Somebody who
+//! Whoever drops a run before it was executed leaves no target after that was made for it. Somebody who
 //! shows progress is given a [`Scene`] in a thread of its own. This room knows no arguments, no signals and no terminal.
 //!
 //! A run on a simulated device:
@@ -36,7 +36,7 @@
 //! let folder = tempfile::tempdir()?;
 //! let ready = Ready::new(plan, &Default::default(), |_, _| {})?;
 //! let begun = ready.begin(&Default::default(), &folder.path().join("result"), "an example")?;
-//! let ended = begun.carry_out(&Control::default(), &Alone, |_| {})?;
+//! let ended = begun.execute(&Control::default(), &Alone, |_| {})?;
 //! let concluded = ended.encode(&Default::default()).sum_up()?;
 //! assert_eq!(concluded.figures.summary.counts.all.completed, 1000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// A plan that can be carried out.
+/// A plan that can be executed.
 pub struct Ready {
     prepared: Unbegun,
     skipped: Arc<AtomicU64>,
@@ -34,7 +34,7 @@ impl Ready {
     /// whose time is shifted, once, then and while the run goes on.
     ///
     /// # Errors
-    /// The plan cannot be carried out here; no target was changed.
+    /// The plan cannot be executed here; no target was changed.
     pub fn new(
         plan: Plan,
         root: &Root,
@@ -83,7 +83,7 @@ pub struct Begun {
 /// A run that goes on, for somebody who shows its progress.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
-    /// What is carried out.
+    /// What is executed.
     pub prepared: &'a Prepared,
     /// How far it is.
     pub progress: &'a Arc<Progress>,
@@ -104,7 +104,7 @@ impl Scene<'_> {
 /// Why a run has no result, or none that says how it ended.
 #[derive(Debug, thiserror::Error)]
 pub enum CarryOutError {
-    /// Nothing was begun, and nothing is left behind.
+    /// Nothing was started, and nothing is left behind.
     #[error(transparent)]
     NotBegun(#[from] RunError),
     /// The run is over, and how it ended cannot be written; the records are in their log.
@@ -113,7 +113,7 @@ pub enum CarryOutError {
 }
 
 impl Begun {
-    /// What is carried out.
+    /// What is executed.
     pub fn prepared(&self) -> &Prepared {
         self.ready.prepared()
     }
@@ -123,7 +123,7 @@ impl Begun {
     ///
     /// # Errors
     /// See [`CarryOutError`]. What goes wrong on the way is no error, but the state of the result.
-    pub fn carry_out(
+    pub fn execute(
         self,
         control: &Control,
         others: &dyn Rendezvous,
@@ -143,7 +143,7 @@ impl Begun {
             ran
         });
         let info = ran.inspect_err(|_| {
-            // Nothing was begun, so nothing is left behind.
+            // Nothing was started, so nothing is left behind.
             let _ = std::fs::remove_dir_all(archive.dir());
         })?;
         ready.prepared.has_begun = true;
@@ -159,6 +159,6 @@ pub struct Ended {
     pub archive: ArchiveWriter,
     /// How far it came.
     pub info: RunInfo,
-    /// Lines of loads that were left out.
+    /// Lines of loads that were skipped.
     pub skipped: u64,
 }

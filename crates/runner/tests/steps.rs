@@ -50,7 +50,7 @@ fn a_run_that_cannot_begin_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let (file, result) = (folder.path().join("file"), folder.path().join("result"));
     let begun = ready(&file).begin(&Default::default(), &result, "").unwrap();
-    let refused = begun.carry_out(&Control::default(), &Refuses, |_| {});
+    let refused = begun.execute(&Control::default(), &Refuses, |_| {});
     assert!(matches!(refused, Err(CarryOutError::NotBegun(_))));
     assert!(!file.exists() && !result.exists());
 }
@@ -60,7 +60,7 @@ fn a_result_that_cannot_be_converted_keeps_its_log_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let (file, result) = (folder.path().join("file"), folder.path().join("result"));
     let begun = ready(&file).begin(&Default::default(), &result, "").unwrap();
-    let ended = begun.carry_out(&Control::default(), &Alone, |scene| while !scene.is_over() {}).unwrap();
+    let ended = begun.execute(&Control::default(), &Alone, |scene| while !scene.is_over() {}).unwrap();
     // In the place where Parquet is written.
     std::fs::create_dir(result.join("records.parquet.tmp")).unwrap();
     let concluded = ended.encode(&Default::default()).sum_up().unwrap();

@@ -43,7 +43,7 @@ pub struct Issue<T> {
     /// If it had to wait for a conflict.
     pub blocked: Option<Blocked>,
     /// It was due while nothing could go: as many requests were in flight as the depth allows, or one before it
-    /// waited and held up all behind it (`order`, or a full push-back list).
+    /// waited and held up all after it (`order`, or a full push-back list).
     pub held: bool,
 }
 
@@ -285,7 +285,7 @@ impl<T: Copy + Default> Scheduler<T> {
         }
     }
 
-    /// Without a place on the list it stays the head, and those behind it wait too: memory is bounded.
+    /// Without a place on the list it stays the head, and those after it wait too: memory is bounded.
     fn admit_or_push_back(&mut self, head: u32, now: Nanos) -> Option<Decision<T>> {
         if self.waiting == self.max_waiting && self.conflict(head).is_some() {
             return Some(self.wait_for_room(now));

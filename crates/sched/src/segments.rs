@@ -1,4 +1,4 @@
-//! The address space of a target, cut where active requests begin and end.
+//! The address space of a target, cut where active requests start and end.
 //!
 //! A treap in an arena: ordered by start, balanced by a cheap pseudo-random priority, without allocation once
 //! the arena is warm. Two active requests never cut each other's segments apart without this map knowing, so

@@ -52,7 +52,7 @@ impl Lab {
         self.command_under(&[], args)
     }
 
-    /// The same, started by a program with these words, which takes the command behind them.
+    /// The same, started by a program with these words, which takes the command after them.
     pub fn command_under(&self, wrapper: &[&str], args: &str) -> Command {
         let mut command = match wrapper.split_first() {
             Some((program, words)) => {

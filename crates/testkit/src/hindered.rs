@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Words that start a program for which io_uring does not exist, as under the rules of most containers: the rule of
-/// `io_uring_setup` says `EPERM`. The command comes behind them.
+/// `io_uring_setup` says `EPERM`. The command comes after them.
 pub const WITHOUT_IO_URING: [&str; 3] = ["python3", "-c", FILTER];
 
 const FILTER: &str = "
@@ -48,7 +48,7 @@ impl CpuQuota {
         Ok(quota)
     }
 
-    /// Words that start a program in the group; the command comes behind them.
+    /// Words that start a program in the group; the command comes after them.
     pub fn words(&self) -> [String; 4] {
         let script = r#"echo $$ > "$0"/cgroup.procs && exec "$@""#;
         ["sh".into(), "-c".into(), script.into(), self.group.display().to_string()]
@@ -88,7 +88,7 @@ impl ReadLimit {
         Ok(limit)
     }
 
-    /// Words that start a program in the group; the command comes behind them.
+    /// Words that start a program in the group; the command comes after them.
     pub fn words(&self) -> [String; 4] {
         let script = r#"echo $$ > "$0"/cgroup.procs && exec "$@""#;
         ["sh".into(), "-c".into(), script.into(), self.group.display().to_string()]

@@ -23,7 +23,7 @@ pub fn in_markdown(place: &str, page: &str) -> Vec<Shown> {
             false => {}
         }
     }
-    // A drawing may name the program, too, but not at the begin of a line.
+    // A drawing may name the program, too, but not at the start of a line.
     let is_code = |line: &&str| !line.starts_with(' ') || code.contains(&format!("\\\n{line}"));
     let lines: String = code.lines().filter(is_code).map(|line| line.to_owned() + "\n").collect();
     shown(place, &lines, " # ")

@@ -45,7 +45,7 @@ fn md_superblock() -> Vec<u8> {
     let sectors = 100_000_u64.to_le_bytes();
     put(&mut block, 80, &sectors);
     put(&mut block, 92, &2_u32.to_le_bytes());
-    // Where the data begins, how much it is, and where this block is, in sectors.
+    // Where the data starts, how much it is, and where this block is, in sectors.
     put(&mut block, 128, &2048_u64.to_le_bytes());
     put(&mut block, 136, &sectors);
     put(&mut block, 144, &8_u64.to_le_bytes());
@@ -59,7 +59,7 @@ fn md_superblock() -> Vec<u8> {
     block
 }
 
-/// The ring begins 128 KiB into each label of 256 KiB; a slot has 1 KiB.
+/// The ring starts 128 KiB into each label of 256 KiB; a slot has 1 KiB.
 fn zfs_uberblocks() -> Vec<(u64, Vec<u8>)> {
     let uberblock = |slot: u64| {
         let mut block = vec![0; 1024];

@@ -363,13 +363,13 @@ pub struct Attribution {
     pub strangers: Vec<Bio>,
 }
 
-/// Gives every bio to the record of one target that was between submission and completion then, and whose executed
-/// range goes on where the bio begins. `origin_ns` is the run's time zero on `CLOCK_MONOTONIC`.
+/// Assigns every bio to the record of one target that was between submission and completion then, and whose executed
+/// range goes on where the bio starts. `origin_ns` is the run's time zero on `CLOCK_MONOTONIC`.
 pub fn attribute(records: &[Record], origin_ns: u64, bios: &[Bio]) -> Attribution {
     let on_kernel_clock = |time: Nanos| time.0 + origin_ns;
     let mut order: Vec<usize> = (0..records.len()).filter(|i| records[*i].submitted.is_some()).collect();
     order.sort_by_key(|i| records[*i].submitted);
-    // Records by the sector at which their next bio begins.
+    // Records by the sector at which their next bio starts.
     let mut next: HashMap<(Op, u64), Vec<usize>> = HashMap::new();
     for index in order {
         next.entry((records[index].op, records[index].executed.offset / SECTOR)).or_default().push(index);

@@ -112,7 +112,7 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// How the line of a flush begins. It is a comment to readers that do not know it, such as blkreplay's own.
+/// How the line of a flush starts. It is a comment to readers that do not know it, such as blkreplay's own.
 const FLUSH: [&str; 2] = ["#", "flush"];
 
 /// Reads one line.
@@ -162,7 +162,7 @@ fn parse_request(line: u64, text: &str) -> Result<TimedRequest, String> {
     Ok(TimedRequest { line, time, op, durability, extent, pushed, delay, latency })
 }
 
-/// What stands behind the name of a flush: `# flush ; time ; delay ; latency`. Without a column it is a comment.
+/// What follows the name of a flush: `# flush ; time ; delay ; latency`. Without a column it is a comment.
 fn flush_columns(text: &str) -> Option<&str> {
     let (name, columns) = text.split_once(';')?;
     name.split_ascii_whitespace().eq(FLUSH).then_some(columns)
@@ -233,7 +233,7 @@ fn parse_time(text: &str) -> Result<Nanos, &'static str> {
     time.filter(|n| *n < 1 << 63).map(Nanos).ok_or("is too large")
 }
 
-/// What a write asks for beyond its data, as letters behind its own: readers that do not know them skip them.
+/// What a write asks for beyond its data, as letters after its own: readers that do not know them skip them.
 fn letters(durability: Durability) -> &'static str {
     match (durability.has(Durability::PREFLUSH), durability.has(Durability::FUA)) {
         (false, false) => "",

@@ -14,7 +14,7 @@ const WORD: usize = 8;
 const BLANKS: u64 = u64::from_ne_bytes([b' '; WORD]);
 const ZEROS: u64 = u64::from_ne_bytes([b'0'; WORD]);
 
-/// The digits at the begin of eight bytes, as a number, and how many.
+/// The digits at the start of eight bytes, as a number, and how many.
 #[inline(always)]
 fn leading_digits(bytes: [u8; WORD]) -> (u64, usize) {
     let digits = u64::from_le_bytes(bytes) ^ ZEROS;
@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
         Cursor { input, at: 0 }
     }
 
-    /// Bytes that are behind.
+    /// Bytes that are left.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -79,7 +79,7 @@ impl<'a> Cursor<'a> {
         (self.peek()? == byte).then(|| self.at += 1)
     }
 
-    /// This character, behind any number of blanks.
+    /// This character, after any number of blanks.
     #[inline(always)]
     pub(crate) fn sign(&mut self, byte: u8) -> Option<()> {
         self.blanks();
@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         (1..=DIGITS).contains(&digits).then_some(value)
     }
 
-    /// A number, behind any number of blanks.
+    /// A number, after any number of blanks.
     #[inline(always)]
     pub(crate) fn number(&mut self) -> Option<u64> {
         self.blanks();

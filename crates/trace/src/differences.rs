@@ -107,7 +107,7 @@ impl Differences {
     }
 }
 
-/// Finds for each of `wholes` that is not known the `parts` that lie one behind the other and end where it does; what was found
+/// Finds for each of `wholes` that is not known the `parts` that lie one after the other and end where it does; what was found
 /// is known from then on. How many wholes, and of how many parts.
 fn cover(wholes: &[Key], known: &mut [bool], parts: &[Key], used: &mut [bool]) -> (u64, u64) {
     let (mut found, mut of) = (0, 0);
@@ -121,7 +121,7 @@ fn cover(wholes: &[Key], known: &mut [bool], parts: &[Key], used: &mut [bool]) -
     (found, of)
 }
 
-/// Numbers of keys that lie one behind the other and together are what `whole` is; those that are `used` are not taken.
+/// Numbers of keys that lie one after the other and together are what `whole` is; those that are `used` are not taken.
 fn chain(keys: &[Key], used: &[bool], whole: &Key) -> Option<Vec<usize>> {
     let (mut at, mut parts) = (whole.offset, Vec::new());
     while at < whole.end() {

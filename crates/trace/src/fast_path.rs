@@ -7,7 +7,7 @@ use iosonar_plan::{Durability, Extent, Nanos, Op};
 
 const SEPARATOR: u8 = b';';
 
-/// The request of the line that `input` begins with, and the line's length with its end. None where the line is not
+/// The request of the line that `input` starts with, and the line's length with its end. None where the line is not
 /// of the usual form, or not whole.
 pub(crate) fn request(line: u64, input: &[u8]) -> Option<(TimedRequest, usize)> {
     let mut at = Cursor::new(input);

@@ -15,7 +15,7 @@ use std::io::{BufRead, Write};
 pub enum Version {
     /// Requests follow each other; `wait` lines tell until when, in milliseconds since the start.
     Two,
-    /// Each line begins with its time.
+    /// Each line starts with its time.
     Three,
 }
 
@@ -32,7 +32,7 @@ impl Version {
         }
     }
 
-    /// The version of a log that begins with this line.
+    /// The version of a log that starts with this line.
     pub fn of(line: &str) -> Option<Version> {
         [Version::Two, Version::Three].into_iter().find(|v| line.trim_end() == v.head())
     }
@@ -167,7 +167,7 @@ pub struct FioWriter<W> {
 }
 
 impl<W: Write> FioWriter<W> {
-    /// Begins a log of requests on `file`, whose name must hold no blanks.
+    /// Starts a log of requests on `file`, whose name must hold no blanks.
     pub fn new(mut out: W, version: Version, file: &str) -> std::io::Result<FioWriter<W>> {
         writeln!(out, "{}", version.head())?;
         let mut log = FioWriter { out, version, file: file.into(), now: 0 };

@@ -79,7 +79,7 @@ impl Format {
         }
     }
 
-    /// The form of a trace that begins with `head`; none if it is none of these.
+    /// The form of a trace that starts with `head`; none if it is none of these.
     pub fn recognise(head: &[u8]) -> Option<Format> {
         if head.starts_with(b"PAR1") {
             return Some(Format::Parquet);

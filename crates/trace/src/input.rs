@@ -57,9 +57,9 @@ pub(crate) fn is_trailing_garbage(error: &Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<TrailingGarbage>())
 }
 
-/// The members of a gzip file, one after the other. Zeros behind the last one are padding, as for gzip(1).
+/// The members of a gzip file, one after the other. Zeros after the last one are padding, as for gzip(1).
 struct Members<R> {
-    /// None behind the last one.
+    /// None after the last one.
     member: Option<GzDecoder<R>>,
     is_first: bool,
 }
@@ -69,7 +69,7 @@ impl<R: BufRead> Members<R> {
         Members { member: Some(GzDecoder::new(input)), is_first: true }
     }
 
-    /// Begins what follows a member that has ended.
+    /// Starts what follows a member that has ended.
     fn go_on(&mut self) -> std::io::Result<()> {
         let Some(member) = self.member.take() else { return Ok(()) };
         let mut input = member.into_inner();
@@ -107,7 +107,7 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// Fails again each time once it has failed: behind damage a decoder may say that the text is over, and nobody would know.
+/// Fails again each time once it has failed: after damage a decoder may say that the text is over, and nobody would know.
 struct Failing<R> {
     input: R,
     failed: Option<Failed>,

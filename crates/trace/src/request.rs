@@ -13,7 +13,7 @@ pub enum Kind {
     Read = 0,
     /// Transfers data to the device; one that flushes before (preflush) or after (FUA) carries data, too.
     Write = 1,
-    /// Gives the device's blocks back (discard, secure erase).
+    /// Gives blocks back to the device (discard, secure erase).
     Discard = 2,
     /// Empties the device's write cache, without data.
     Flush = 3,
@@ -71,9 +71,9 @@ impl Flags {
     pub const SYNC: Flags = Flags(1);
     /// It carries the file system's own data (`M`).
     pub const META: Flags = Flags(1 << 1);
-    /// Read ahead of what was asked for (`A`).
+    /// Read ahead of what was requested (`A`).
     pub const AHEAD: Flags = Flags(1 << 2);
-    /// Its data bypasses the device's write cache (`F` behind the operation).
+    /// Its data bypasses the device's write cache (`F` after the operation).
     pub const FUA: Flags = Flags(1 << 3);
     /// The device's write cache is emptied before it (`F` before the operation).
     pub const PREFLUSH: Flags = Flags(1 << 4);
@@ -90,7 +90,7 @@ impl Flags {
     }
 }
 
-/// Who asked for a request: number and name of the process, as the kernel tells them.
+/// Who requested a request: number and name of the process, as the kernel tells them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Process {
     /// Its number; 0: not told.
@@ -128,16 +128,16 @@ impl fmt::Display for Process {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Pairing {
-    /// The trace tells no ends, or ends were not asked for.
+    /// The trace tells no ends, or ends were not requested.
     #[default]
     Untold = 0,
     /// Only this request can have ended then.
     Exact = 1,
     /// Others of the same place and length were in flight: the oldest was taken, which is a guess.
     Ambiguous = 2,
-    /// The trace has its begin but not its end.
+    /// The trace has its start but not its end.
     NoEnd = 3,
-    /// The trace has its end but not its begin: `time` is that of the end.
+    /// The trace has its end but not its start: `time` is that of the end.
     NoBegin = 4,
 }
 
@@ -146,7 +146,7 @@ pub enum Pairing {
 pub struct Traced {
     /// Line of a text, or number of the event in a binary trace; from 1.
     pub at: u64,
-    /// When it was asked for, on the trace's own clock.
+    /// When it was requested, on the trace's own clock.
     pub time: Nanos,
     /// What it does.
     pub kind: Kind,
@@ -156,7 +156,7 @@ pub struct Traced {
     pub extent: Extent,
     /// Number of its device among the trace's devices, from 0.
     pub device: u32,
-    /// Who asked for it.
+    /// Who requested it.
     pub process: Process,
     /// How late it was handed over; of results of a replay only.
     pub delay: Nanos,
@@ -204,7 +204,7 @@ impl Traced {
         })
     }
 
-    /// What a write asked for beyond its data.
+    /// What a write requested beyond its data.
     pub fn durability(&self) -> Durability {
         let has = |flag| self.kind == Kind::Write && self.flags.has(flag);
         Durability::NONE

@@ -1,4 +1,4 @@
-//! What was read of a trace outlasts damage behind it.
+//! What was read of a trace outlasts damage after it.
 
 use crate::input::{is_damage, is_trailing_garbage};
 use crate::kernel::{Counts, Event, Events};
@@ -170,7 +170,7 @@ mod tests {
         let (count, told) = load(&bad, None).unwrap();
         assert!(count == 100 && told.len() == 2 && told[0].contains("is damaged"), "{told:?}");
         assert!(load(&whole[..12], None).unwrap_err().contains("is cut off"));
-        // What is behind a whole stream makes nobody doubt it.
+        // What is after a whole stream makes nobody doubt it.
         let (count, told) = load(&[&whole[..], b"rubbish"].concat(), None).unwrap();
         assert!(count == 100 && told.len() == 1, "{told:?}");
         assert!(told[0].starts_with("line 100: trailing garbage follows the gzip stream"), "{told:?}");

@@ -129,7 +129,7 @@ pub struct SeekListWriter<W> {
 }
 
 impl<W: std::io::Write> SeekListWriter<W> {
-    /// Begins a list in blocks of so many bytes.
+    /// Starts a list in blocks of so many bytes.
     pub fn new(mut out: W, block: u64) -> std::io::Result<SeekListWriter<W>> {
         out.write_all(COLUMNS.as_bytes())?;
         Ok(SeekListWriter { out, block, ordinal: 0 })

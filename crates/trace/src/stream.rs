@@ -48,7 +48,7 @@ impl<R: std::io::BufRead> Requests for Load<R> {
 }
 
 /// Joins traces by the times of their requests; of equal times the earlier trace's comes first. The devices of the second
-/// trace come behind those of the first.
+/// trace come after those of the first.
 pub struct Joined<'a> {
     traces: Vec<Waiting<'a>>,
     /// Traces and numbers in them of all devices.
@@ -195,7 +195,7 @@ impl<R: Requests> InOrder<R> {
         InOrder { requests, held: VecDeque::new(), most, last: Nanos(0), moved: 0, is_over: false }
     }
 
-    /// Requests that came behind one with a later time.
+    /// Requests that came after one with a later time.
     pub fn moved(&self) -> u64 {
         self.moved
     }

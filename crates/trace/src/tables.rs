@@ -18,7 +18,7 @@ pub enum Table {
     Tencent,
 }
 
-/// From 1601, where Windows begins to count, to 1970, in units of 100 ns.
+/// From 1601, where Windows starts to count, to 1970, in units of 100 ns.
 const TICKS_TO_1970: u64 = 116_444_736_000_000_000;
 
 impl Table {

@@ -143,7 +143,7 @@ fn differences(out: &mut Lines, of: &str, differences: &[Difference]) {
     }
 }
 
-/// The last characters of a name, so that there is room behind it.
+/// The last characters of a name, so that there is room after it.
 fn ascii_end(name: &str) -> String {
     let plain: Vec<char> = name.chars().map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect();
     match plain.len() {

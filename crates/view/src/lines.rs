@@ -31,7 +31,7 @@ impl Lines {
         self.line(text);
     }
 
-    /// Words over as many lines as they need, indented behind `first`.
+    /// Words over as many lines as they need, indented after `first`.
     pub(crate) fn paragraph(&mut self, first: &str, text: &str) {
         let indent = " ".repeat(first.len());
         let mut line = first.to_string();

@@ -102,7 +102,7 @@ impl Rect {
         Rect { x: self.x * 2, y: self.y * 2, w: self.w * 2, h: self.h * 2 }
     }
 
-    /// First pixel column behind it.
+    /// First pixel column after it.
     pub fn right(&self) -> i32 {
         self.x + self.w
     }
@@ -263,7 +263,7 @@ pub struct Stroke {
     pub dashed: bool,
 }
 
-/// Length of a dash and of the gap behind it, in pixels.
+/// Length of a dash and of the gap after it, in pixels.
 pub const DASH: i32 = 6;
 
 impl Stroke {
@@ -318,7 +318,7 @@ impl Text {
         fonts::width(&self.text, self.size, self.weight)
     }
 
-    /// Pixels from the begin of the text to its anchor.
+    /// Pixels from the start of the text to its anchor.
     pub fn anchor_offset(&self) -> f64 {
         match self.anchor {
             Anchor::Start => 0.0,
@@ -339,7 +339,7 @@ impl Text {
     }
 }
 
-/// Pixels with a palette; index 0 lets through what is behind.
+/// Pixels with a palette; index 0 lets through what is below.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     /// Left edge.
@@ -403,7 +403,7 @@ impl Scene {
         }
     }
 
-    /// Writes words; an empty text is left out.
+    /// Writes words; an empty text is skipped.
     pub fn text(&mut self, text: Text) {
         if !text.text.is_empty() {
             self.marks.push(Mark::Text(text));

@@ -183,7 +183,7 @@ fn others(out: &mut Lines, s: &Summary) {
     }
 }
 
-/// Percentiles that were asked for.
+/// Percentiles that were requested.
 fn percentiles(out: &mut Lines, s: &Summary) {
     if s.percentiles.is_empty() {
         return;

@@ -29,7 +29,7 @@ form: GridForm,
  */
 runs: Array<PageRun>, 
 /**
- * The same requests in A and B, if both carried out the same load.
+ * The same requests in A and B, if both executed the same load.
  */
 pairs: PagePairs | null, };
 
@@ -46,7 +46,7 @@ rows: number,
  */
 rows_per_decade: number, 
 /**
- * Lower edge of the lowest row. Row r begins at ⌈floor · 10^(r / rows_per_decade)⌉.
+ * Lower edge of the lowest row. Row r starts at ⌈floor · 10^(r / rows_per_decade)⌉.
  */
 floor_ns: number, 
 /**
@@ -55,7 +55,7 @@ floor_ns: number,
 tile_columns: number, };
 
 /**
- * Whether requests were carried out, or are only wanted.
+ * Whether requests were executed, or are only wanted.
  */
 export type PageKind = "run" | "load";
 
@@ -121,7 +121,7 @@ findings: Array<PageFinding>,
  */
 bands: Array<PageBand>, 
 /**
- * Where passes behind the first begin; where the plan has phases, those.
+ * Where passes after the first begin; where the plan has phases, those.
  */
 passes: Array<PageMark>, 
 /**
@@ -238,7 +238,7 @@ export type PageRange = {
  */
 from_ns: number, 
 /**
- * End, not before the begin.
+ * End, not before the start.
  */
 to_ns: number, };
 
@@ -410,7 +410,7 @@ name: string,
  */
 from_bytes: number, 
 /**
- * First byte behind it.
+ * First byte after it.
  */
 to_bytes: number, };
 
@@ -486,7 +486,7 @@ points: Array<[number, number, number, number]>,
  */
 knee: [number, number] | null, 
 /**
- * Standard error of the misses; 0 where no page was left out.
+ * Standard error of the misses; 0 where every page was counted.
  */
 error: number, };
 

@@ -141,7 +141,7 @@ pub struct Blocks {
     by_due: bool,
     shift: u32,
     pub(super) blocks: Vec<Block>,
-    /// Requests behind the ramp.
+    /// Requests after the ramp.
     pub(super) requests: u64,
     pub(super) completed: u64,
     pub(super) failed: u64,
@@ -238,7 +238,7 @@ impl Blocks {
         wide
     }
 
-    /// Leaves out what lies behind the first `blocks` blocks.
+    /// Leaves out what lies after the first `blocks` blocks.
     pub(super) fn cut_off(&mut self, blocks: usize) {
         self.blocks.truncate(blocks);
         self.last_ns = self.last_ns.min(blocks as u64 * self.width_ns());
@@ -265,7 +265,7 @@ impl Blocks {
         (self.first_ns.min(self.last_ns), self.last_ns)
     }
 
-    /// Equal for runs that carried out the same requests: a sum over all of them, so that their order in the file does
+    /// Equal for runs that executed the same requests: a sum over all of them, so that their order in the file does
     /// not count.
     pub(super) fn issued(&self) -> u64 {
         self.issued

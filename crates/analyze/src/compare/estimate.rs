@@ -273,7 +273,7 @@ impl Pair {
         (norm > 0.0).then(|| a.iter().map(|y| y / norm).collect())
     }
 
-    /// The interval that leaves out the truth with probability `alpha`; `None` where it has an open end.
+    /// The interval that misses the truth with probability `alpha`; `None` where it has an open end.
     pub(super) fn interval(&self, alpha: f64) -> Option<Interval> {
         self.interval_above(alpha, 0.0)
     }

@@ -65,7 +65,7 @@ pub struct Run<'a> {
 pub struct Facts {
     /// What it is called.
     pub name: String,
-    /// Requests behind the ramp.
+    /// Requests after the ramp.
     pub requests: u64,
     /// Requests that completed: only these are compared.
     pub completed: u64,
@@ -75,7 +75,7 @@ pub struct Facts {
     pub duration_ns: u64,
 }
 
-/// Whether both runs carried out the same requests.
+/// Whether both runs executed the same requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SameLoad {
@@ -87,7 +87,7 @@ pub enum SameLoad {
     Different,
 }
 
-/// The requests that both runs carried out, one by one.
+/// The requests that both runs executed, one by one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pairs {
     /// Pairs that completed in both runs.

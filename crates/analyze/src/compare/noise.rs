@@ -20,7 +20,7 @@ const MOST_CORRELATION: f64 = 0.97;
 pub(super) struct Noise {
     /// Standard error of the sum.
     pub(super) error: f64,
-    /// Degrees of freedom behind it.
+    /// Degrees of freedom after it.
     pub(super) freedom: f64,
 }
 

@@ -171,7 +171,7 @@ fn odd_runs_give_a_sentence() {
     assert_eq!(c.pairs.unwrap().completed, 600);
 }
 
-/// Requests of the runs behind the table.
+/// Requests of the runs after the table.
 const REQUESTS: u64 = 3_000;
 
 /// `cargo test --release -p iosonar-analyze -- --ignored --nocapture table_of_rates`

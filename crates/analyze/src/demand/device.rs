@@ -270,7 +270,7 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// The request uses the sectors `bits`. One that comes late, behind requests of later seconds, counts as if it came
+    /// The request uses the sectors `bits`. One that comes late, after requests of later seconds, counts as if it came
     /// in the second of the last use.
     fn sectors(
         &mut self,

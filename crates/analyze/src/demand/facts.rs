@@ -132,9 +132,9 @@ pub struct SizeFacts {
 pub struct PositionFacts {
     /// Lowest first sector.
     pub lowest_sector: u64,
-    /// First sector behind the highest request.
+    /// First sector after the highest request.
     pub highest_end_sector: u64,
-    /// Requests that do not begin and end at multiples of 4 KiB.
+    /// Requests that do not start and end at multiples of 4 KiB.
     pub not_page_aligned: u64,
     /// Width of the cells in which requests are counted, GiB.
     pub cell_gib: u64,
@@ -295,7 +295,7 @@ pub struct MissRatioFacts {
     pub at: Vec<MissRatio>,
     /// First uses, which every cache misses, in parts of all accesses.
     pub first_use: ByOp<f64>,
-    /// Where more memory begins to help less than on average; `None` where nothing is used again.
+    /// Where more memory starts to help less than on average; `None` where nothing is used again.
     pub knee: ByOp<Option<Knee>>,
 }
 

@@ -228,7 +228,7 @@ fn wider(width: u64, shift: u32) -> u64 {
     width.saturating_mul(1 << shift)
 }
 
-/// Consecutive windows from the sliding ones: window k is the one that ends at (k + 1)·d. The last one may end behind
+/// Consecutive windows from the sliding ones: window k is the one that ends at (k + 1)·d. The last one may end after
 /// the last request: its sizes are those of what was used since it began.
 fn consecutive(
     devices: &[Device],

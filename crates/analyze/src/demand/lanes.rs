@@ -70,7 +70,7 @@ impl Lanes {
         self.cells.iter_mut().zip(&other.cells).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    /// The first `steps` counts of one lane; zeros behind what was counted.
+    /// The first `steps` counts of one lane; zeros after what was counted.
     pub(super) fn lane(&self, lane: usize, steps: usize) -> Vec<u64> {
         let counted = self.cells.iter().skip(lane).step_by(self.lanes).copied();
         counted.chain(std::iter::repeat(0)).take(steps).collect()

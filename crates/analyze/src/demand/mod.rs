@@ -1,7 +1,7 @@
 //! What a load demands: the static analysis, from due times and places alone.
 //!
 //! [`DemandTally`] takes [`Demand`]s one by one in the order of time and gives a [`DemandAnalysis`]: figures
-//! ([`DemandFacts`]) and the arrays behind pictures and tables ([`DemandSeries`]). Definitions and formulas are in
+//! ([`DemandFacts`]) and the arrays after pictures and tables ([`DemandSeries`]). Definitions and formulas are in
 //! `docs/demand.md`. Memory follows [`DemandOptions`] and the number of devices, never the number of requests.
 
 mod device;
@@ -40,7 +40,7 @@ pub use tally::DemandTally;
 
 use serde::{Deserialize, Serialize};
 
-/// What a load demands: figures and the arrays behind pictures.
+/// What a load demands: figures and the arrays after pictures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DemandAnalysis {
     /// Figures, for tables and JSON.

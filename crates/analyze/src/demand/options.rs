@@ -3,7 +3,7 @@
 /// Choices of a static analysis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemandOptions {
-    /// Windows of the working sets in whole seconds; the infinite one is always there. Zeros are left out, doubles
+    /// Windows of the working sets in whole seconds; the infinite one is always there. Zeros are skipped, doubles
     /// too, and at most 16 are kept, the shortest ones.
     pub windows_s: Vec<u64>,
     /// Width of the windows in which throughput is told, nanoseconds.

@@ -1,7 +1,7 @@
 //! How many other pages were used since a page was used last: its LRU stack distance.
 //!
 //! Every use gets the next position, a bit per position says whether it is the last use of its page. The distance is
-//! the number of set bits behind a position. Counts per block and per group keep that a matter of some additions.
+//! the number of set bits after a position. Counts per block and per group keep that a matter of some additions.
 
 const WORDS_PER_BLOCK: usize = 8;
 const BLOCKS_PER_GROUP: usize = 64;
@@ -20,7 +20,7 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// Whether there are positions for `uses` more of them; if not, they must be given out anew.
+    /// Whether there are positions for `uses` more of them; if not, they must be given out again.
     pub(super) fn has_room(&self, uses: usize) -> bool {
         self.next + uses <= self.words.len() * 64
     }
@@ -52,7 +52,7 @@ impl Recency {
         }
     }
 
-    /// Number of pages whose last use is behind `position`.
+    /// Number of pages whose last use is after `position`.
     pub(super) fn behind(&self, position: u32) -> u64 {
         let position = position as usize;
         let (word, block, group) = (position / 64, position / 64 / WORDS_PER_BLOCK, position / GROUP);
@@ -66,7 +66,7 @@ impl Recency {
         u64::from(in_word + in_block + in_group + above)
     }
 
-    /// Gives out positions anew, in the same order, and makes room for three times as many uses as there are pages, and
+    /// Assigns positions again, in the same order, and makes room for three times as many uses as there are pages, and
     /// for `uses` at least. The answer tells the new position of each old one.
     pub(super) fn compact(&mut self, uses: usize) -> Renumber {
         let mut before = 0;

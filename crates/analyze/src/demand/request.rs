@@ -26,7 +26,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// What a record's source asked for: due time and requested range, rounded outward to whole sectors. Each target
+    /// What a record's source requested: due time and requested range, rounded outward to whole sectors. Each target
     /// is a device of its own. None of what transfers no data: a flush demands no place.
     pub fn of(record: &Record) -> Option<Demand> {
         let demand = || Demand::at(record.due.0, record.target, record.op, record.requested);
@@ -41,7 +41,7 @@ impl Demand {
         Demand { time_ns, sector, sectors, device, op }
     }
 
-    /// First sector behind it.
+    /// First sector after it.
     pub fn end(&self) -> u64 {
         self.sector.saturating_add(self.sectors)
     }

@@ -24,7 +24,7 @@ pub(super) struct Reuse {
     first: [u64; 2],
 }
 
-/// First distance behind a bucket: the size in pages from which on a cache holds all that is in it.
+/// First distance after a bucket: the size in pages from which on a cache holds all that is in it.
 fn bucket_end(bucket: usize) -> u64 {
     begin_of::<PARTS>(bucket + 1).try_into().unwrap_or(u64::MAX)
 }

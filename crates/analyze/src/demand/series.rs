@@ -3,7 +3,7 @@
 use super::{ByOp, SetSizes};
 use iosonar_plan::Op;
 
-/// Arrays of what a load demands. Time always begins at zero.
+/// Arrays of what a load demands. Time always starts at zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DemandSeries {
     /// Requests and sectors in each second.
@@ -31,7 +31,7 @@ pub struct DemandSeries {
 /// Requests and sectors in windows of equal width, from time zero to the last request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateSeries {
-    /// Width of a window, nanoseconds: as asked for, or a power of two times that in very long runs.
+    /// Width of a window, nanoseconds: as requested, or a power of two times that in very long runs.
     pub width_ns: u64,
     /// Reads in each window.
     pub reads: Vec<u64>,
@@ -46,7 +46,7 @@ pub struct RateSeries {
 /// Turns in windows of equal width, in the order of due times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemandTurnSeries {
-    /// Width of a window, nanoseconds: as asked for, or a power of two times that in very long runs.
+    /// Width of a window, nanoseconds: as requested, or a power of two times that in very long runs.
     pub width_ns: u64,
     /// Requests in each window.
     pub requests: Vec<u64>,
@@ -117,7 +117,7 @@ pub struct SeekMap {
     pub columns: usize,
     /// Height of a row, sectors.
     pub row_sectors: u64,
-    /// Number of rows, at most 512. Row 0 begins at sector 0.
+    /// Number of rows, at most 512. Row 0 starts at sector 0.
     pub rows: usize,
     /// Reads and writes of each cell, column after column, lowest row first.
     pub(super) cells: Vec<[u32; 2]>,

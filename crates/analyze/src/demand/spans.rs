@@ -26,7 +26,7 @@ impl Spans {
         Spans(windows.iter().map(one).collect())
     }
 
-    /// A request begins at `sector`.
+    /// A request starts at `sector`.
     pub(super) fn add(&mut self, second: u64, sector: u64) {
         self.0.iter_mut().for_each(|one| one.add(second, sector));
     }

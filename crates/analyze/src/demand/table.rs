@@ -160,7 +160,7 @@ impl PageTable {
         (slot, is_new)
     }
 
-    /// Gives out the places of last uses anew if fewer than `uses` are left.
+    /// Assigns the places of last uses again if fewer than `uses` are left.
     fn make_positions(&mut self, uses: usize) {
         if self.recency.has_room(uses) {
             return;

@@ -1,4 +1,4 @@
-//! The partial behind a static analysis: everything that is counted per request.
+//! The partial after a static analysis: everything that is counted per request.
 
 use super::device::{Device, Sums, is_cut, pieces};
 use super::lanes::{Lanes, MOST_STEPS};
@@ -13,7 +13,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(super) const GIB_SECTORS: u64 = (1 << 30) / SECTOR_BYTES;
 /// Cells of positions at most.
 const MOST_CELLS: usize = 1 << 16;
-/// Place behind all that 64 bits can address in bytes.
+/// Place after all that 64 bits can address in bytes.
 const HIGHEST_SECTOR: u64 = 1 << 55;
 /// Seconds that working sets tell apart: 136 years.
 const LAST_SECOND: u64 = u32::MAX as u64 - 1;
@@ -33,7 +33,7 @@ pub(super) struct Volume {
 
 /// Counts of any part of a load. Requests come in the order of time; those of one device all come to one tally.
 ///
-/// A request that comes late, behind requests of later seconds, is counted at its own time in all series; for turns,
+/// A request that comes late, after requests of later seconds, is counted at its own time in all series; for turns,
 /// reuse distances and the last uses of what it touches it counts as coming when it comes.
 #[derive(Debug, Clone)]
 pub struct DemandTally {
@@ -61,7 +61,7 @@ pub struct DemandTally {
     pub(super) wraps: Vec<Wrap>,
 }
 
-/// No address lies behind all that 64 bits can address.
+/// No address lies after all that 64 bits can address.
 fn on_a_device(demand: &Demand) -> Demand {
     Demand { sector: demand.sector.min(HIGHEST_SECTOR), ..*demand }
 }

@@ -3,7 +3,7 @@
 use super::{ByOp, Demand, TurnCount};
 use iosonar_plan::Op;
 
-/// A request less than this behind an equal one repeats it.
+/// A request less than this after an equal one repeats it.
 const IMMEDIATE_NS: u64 = 1_000_000;
 
 /// The last requests of a device.

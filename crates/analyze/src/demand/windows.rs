@@ -2,14 +2,14 @@
 //!
 //! An item that is used in second A and next in second N belongs to the windows [t − d, t) for t = A + 1 …
 //! min(N, A + d). So each use but the last adds one interval of t for each window, and a difference array per window
-//! gives every size. Entry s of an array stands for a change behind second s, so that steps of several seconds keep
+//! gives every size. Entry s of an array stands for a change after second s, so that steps of several seconds keep
 //! the exact sizes of the windows that end at their borders.
 
 use super::lanes::{Lanes, MOST_STEPS};
 
 /// Lane of the items whose first use is in a second.
 const FIRST: usize = 0;
-/// Lane of the intervals that begin behind a second. Then a lane for each window: those that end there.
+/// Lane of the intervals that begin after a second. Then a lane for each window: those that end there.
 const BEGIN: usize = 1;
 const ENDS: usize = 2;
 

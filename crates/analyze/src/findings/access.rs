@@ -55,7 +55,7 @@ pub(super) fn bin_of(ns: u64, range: TimeRange, bins: usize) -> Option<usize> {
     inside.then(|| (u128::from(ns - range.from_ns) * bins as u128 / u128::from(range.length_ns())) as usize)
 }
 
-/// Time at the begin of a part of a range.
+/// Time at the start of a part of a range.
 pub(super) fn begin_of(bin: usize, range: TimeRange, bins: usize) -> u64 {
     range.from_ns + (u128::from(range.length_ns()) * bin as u128 / bins as u128) as u64
 }

@@ -15,7 +15,7 @@ pub struct LatencyBand {
     pub letter: char,
     /// Reads or writes.
     pub op: Op,
-    /// Where it begins: the valley to the faster band, or the fastest request.
+    /// Where it starts: the valley to the faster band, or the fastest request.
     pub low_ns: u64,
     /// Where its requests are densest on the logarithmic scale.
     pub peak_ns: u64,
@@ -23,7 +23,7 @@ pub struct LatencyBand {
     pub high_ns: u64,
     /// Requests in it.
     pub requests: u64,
-    /// They are this part of the operation's completed requests, those held by stalls left out; 0 to 1.
+    /// They are this part of the operation's completed requests, those held by stalls excluded; 0 to 1.
     pub share: f64,
     /// The same part among the requests that were submitted in the first third of the time.
     pub first_third_share: Option<f64>,

@@ -94,7 +94,7 @@ pub(super) fn overload(
     (2 * stood < growth.length_ns()).then(|| windows.describe(found))
 }
 
-/// How an overload was found: its first window, the backlog while it grew, how it ends, and the window behind its end.
+/// How an overload was found: its first window, the backlog while it grew, how it ends, and the window beyond its end.
 type Found = (usize, Vec<u64>, OverloadKind, usize);
 
 /// Requests by equal windows of the timetable.
@@ -146,7 +146,7 @@ impl Windows {
         sum(&self.delivered) / sum(&self.demanded).max(1.0)
     }
 
-    /// First window of the overload behind which the backlog was never small again, until `end`.
+    /// First window of the overload after which the backlog was never small again, until `end`.
     fn onset(&self, end: usize) -> usize {
         let mut first =
             self.backlog[..end].iter().rposition(|b| *b <= self.allowed).map_or(0, |last| last + 1);

@@ -208,7 +208,7 @@ impl Correlogram {
         while (times + 1.0) * period + 2.0 < self.r.len() as f64 {
             let next = ((times + 1.0) * period).round() as usize;
             let best = (next.saturating_sub(2)..=next + 2).max_by(|a, b| self.at(*a).total_cmp(&self.at(*b)));
-            // Each multiple lies a good part of the period behind the one before, or there is none.
+            // Each multiple lies a good part of the period after the one before, or there is none.
             let is_next = |b: &usize| self.at(*b) > self.threshold * 0.6 && *b >= last + lag.div_ceil(2);
             let Some(best) = best.filter(is_next) else { break };
             (times, last) = (times + 1.0, best);

@@ -152,7 +152,7 @@ fn queue(random: &mut Random, dues: &[f64], capacity: f64) -> Vec<Record> {
     queue_with_stalls(random, dues, capacity, &[])
 }
 
-/// The same; nothing is served from the begin to the end of each stall.
+/// The same; nothing is served from the start to the end of each stall.
 fn queue_with_stalls(random: &mut Random, dues: &[f64], capacity: f64, stalls: &[(f64, f64)]) -> Vec<Record> {
     let (mut servers, mut done) = ([0.0f64; 8], std::collections::BinaryHeap::new());
     let mut records = Vec::with_capacity(dues.len());

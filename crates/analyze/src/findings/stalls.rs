@@ -423,7 +423,7 @@ impl Pile {
     fn add(&mut self, submitted: u64, completed: u64, latency: u64) {
         self.last_completed = self.last_completed.max(completed);
         self.first_submitted = self.first_submitted.min(submitted);
-        // Requests of a pile may be submitted behind its first completion, too.
+        // Requests of a pile may be submitted after its first completion, too.
         let waited = self.first_completed as f64 - submitted as f64;
         self.waited = [self.waited[0] + waited, self.waited[1] + waited * waited];
         self.longest = self.longest.max(latency);

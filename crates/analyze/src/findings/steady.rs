@@ -41,12 +41,12 @@ pub struct SplitTest {
     pub bins: usize,
     /// The time that parts both levels best.
     pub at_ns: u64,
-    /// The pass that begins there, from 0; absent where none does.
+    /// The pass that starts there, from 0; absent where none does.
     #[serde(default)]
     pub pass: Option<u32>,
     /// Median level of the bins before: requests or bytes per second, or nanoseconds.
     pub before: f64,
-    /// Median level of the bins behind.
+    /// Median level of the bins after.
     pub behind: f64,
     /// Evidence: difference of the levels in units of its standard error; above 6 is a change.
     pub t: f64,
@@ -232,14 +232,14 @@ fn split(quantity: SteadyQuantity, values: &[f64], range: TimeRange) -> SplitTes
     test
 }
 
-/// The pass that begins nearer to a time than half a bin.
+/// The pass that starts nearer to a time than half a bin.
 fn pass_at(ns: u64, range: TimeRange, summary: &Summary) -> Option<u32> {
     let reach = range.length_ns() / BINS as u64 / 2;
     let begins = |pass: &&PartStats| pass.begin_ns.is_some_and(|begin| begin.abs_diff(ns) <= reach);
     summary.parts.passes.iter().skip(1).find(begins)?.number
 }
 
-/// The split test; `at_ns` is the number of the first bin behind the split.
+/// The split test; `at_ns` is the number of the first bin after the split.
 fn split_of(quantity: SteadyQuantity, values: &[f64]) -> SplitTest {
     let n = values.len();
     let differences: Vec<f64> = values.windows(2).map(|w| (w[1] - w[0]).abs()).collect();

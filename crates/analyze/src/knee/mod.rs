@@ -3,8 +3,8 @@
 //! The demand must rise and never fall. As long as the target follows, the backlog (due and not ended) is what is in flight
 //! normally: demand × response time (J. D. C. Little, Operations Research 9, 1961). Once the demand exceeds what the target can
 //! do, the backlog grows and never drains, whatever the target's depth and times are; from then on it is busy all the time, so
-//! what it delivers is what it sustains. That is looked for from behind: the last interval with a normal backlog ends the part
-//! in which it could follow. What is delivered behind it, from where the demand exceeds this very rate on, is the sustained rate;
+//! what it delivers is what it sustains. That is looked for from the end: the last interval with a normal backlog ends the part
+//! in which it could follow. What is delivered after it, from where the demand exceeds this very rate on, is the sustained rate;
 //! its interval comes from the means of equal parts of that time.
 
 mod ramped;
@@ -82,7 +82,7 @@ pub enum Doubt {
     TooShort,
     /// What it delivered while it was overloaded varied too much.
     Unsteady,
-    /// Hardly anything was asked for, or delivered.
+    /// Hardly anything was requested, or delivered.
     TooFew,
     /// It was ended from outside before it had shown anything.
     Stopped,
@@ -225,7 +225,7 @@ impl<'a> View<'a> {
         NORMAL * (in_flight + in_flight.max(1.0).sqrt()) + 2.0
     }
 
-    /// The first row behind the last normal backlog; the number of rows if the last one is normal.
+    /// The first row after the last normal backlog; the number of rows if the last one is normal.
     fn behind_from(&self) -> usize {
         (0..self.rows.len()).rfind(|row| self.backlog[*row] <= self.normal(*row)).map_or(0, |row| row + 1)
     }
@@ -238,13 +238,13 @@ impl<'a> View<'a> {
         Some(demand.min(self.rate(last)))
     }
 
-    /// Whether what was delivered followed the demand even in the last third behind a row.
+    /// Whether what was delivered followed the demand even in the last third after a row.
     fn keeps_up(&self, behind: usize) -> bool {
         let last = behind + (self.rows.len() - behind) * 2 / 3..self.rows.len();
         self.delivered(last.clone()) as f64 >= KEEPS_UP * self.demanded(last)
     }
 
-    /// Whether the backlog grew behind a row.
+    /// Whether the backlog grew after a row.
     fn grows(&self, behind: usize) -> bool {
         let last = self.rows.len() - 1;
         let growth = &self.backlog[behind..];
@@ -253,10 +253,10 @@ impl<'a> View<'a> {
             && self.backlog[last] > CLEAR * self.normal(last)
     }
 
-    /// The first row of those behind `behind` whose demand exceeds what is delivered from there on.
+    /// The first row of those after `behind` whose demand exceeds what is delivered from there on.
     fn overloaded_from(&self, behind: usize) -> usize {
         let mut first = behind;
-        // Each round begins later, or it is the last.
+        // Each round starts later, or it is the last.
         loop {
             let sustained = self.rate(first..self.rows.len());
             let later = (first..self.rows.len()).find(|row| self.rows[*row].demand_per_second() >= sustained);

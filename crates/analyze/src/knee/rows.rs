@@ -69,7 +69,7 @@ pub struct RampTally {
 }
 
 impl RampTally {
-    /// From 0 to `end_ns`, in `bins` intervals or somewhat fewer. What is due or completes behind that is left out.
+    /// From 0 to `end_ns`, in `bins` intervals or somewhat fewer. What is due or completes after that is skipped.
     pub fn new(end_ns: u64, bins: usize) -> RampTally {
         let width_ns = end_ns.div_ceil(bins.max(1) as u64).max(1);
         let bin =

@@ -3,7 +3,7 @@
 use crate::analysis::Analysis;
 use crate::analyze_args::AnalyzeArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, tell};
+use crate::output::{print, print_message};
 use crate::progress::while_reading;
 use anyhow::anyhow;
 use iosonar_inputs::Input;
@@ -22,7 +22,7 @@ pub fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     }
     print(&text(args, &analyses))?;
     for analysis in &analyses {
-        analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
+        analysis.remarks.iter().for_each(|remark| print_message(format_args!("iosonar: {remark}")));
     }
     if analyses.iter().any(Analysis::is_empty) {
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();

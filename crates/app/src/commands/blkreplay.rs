@@ -1,4 +1,4 @@
-//! `iosonar blkreplay`: blkreplay's own command line, carried out by the one engine. The load comes on standard input,
+//! `iosonar blkreplay`: blkreplay's own command line, executed by the one engine. The load comes on standard input,
 //! the result goes to standard output in blkreplay's form, and everything else to standard error.
 
 use super::called_as;
@@ -6,7 +6,7 @@ use super::replay::new_run_id;
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::help;
-use crate::output::{print, tell};
+use crate::output::{print, print_message};
 use crate::progress::{self, ProgressOptions};
 use crate::session;
 use crate::timings::Timings;
@@ -31,16 +31,16 @@ pub fn as_blkreplay(args: impl Iterator<Item = OsString>) -> Option<Vec<OsString
     called_as(&["blkreplay", "blkreplay.exe"], args)
 }
 
-/// Carries out blkreplay's command line, without the program's name.
+/// Executes blkreplay's command line, without the program's name.
 pub fn blkreplay(args: &[OsString]) -> Result<Exit, Failure> {
     let args: Result<Vec<String>, _> = args.iter().map(|arg| arg.clone().into_string()).collect();
     let args =
         args.map_err(|arg| Failure::refused(anyhow!("{arg:?} is no UTF-8, and a plan holds nothing else")))?;
     match parse(&args).map_err(Failure::refused)? {
-        Command::Run(settings) => carry_out(&settings),
+        Command::Run(settings) => execute(&settings),
         // Where a result is expected on standard output, help is none.
         Command::Usage if args.is_empty() => {
-            tell(help::fill(&usage(), help::width()).trim_end());
+            print_message(help::fill(&usage(), help::width()).trim_end());
             Ok(Exit::Refused)
         }
         Command::Usage => {
@@ -50,7 +50,7 @@ pub fn blkreplay(args: &[OsString]) -> Result<Exit, Failure> {
     }
 }
 
-fn carry_out(settings: &Settings) -> Result<Exit, Failure> {
+fn execute(settings: &Settings) -> Result<Exit, Failure> {
     let plan = settings.plan(new_run_id());
     plan.validate().map_err(|why| Failure::refused(anyhow!(why.in_options(&[OPTIONS]))))?;
     if settings.show_plan {
@@ -62,7 +62,7 @@ fn carry_out(settings: &Settings) -> Result<Exit, Failure> {
             "the load comes on standard input, and that is a terminal: write 'zcat LOAD.load.gz | blkreplay …', or <LOAD"
         )));
     }
-    settings.notices.iter().for_each(|notice| tell(format_args!("blkreplay: {notice}")));
+    settings.notices.iter().for_each(|notice| print_message(format_args!("blkreplay: {notice}")));
     let place = Place::new(settings.out.as_deref());
     let mut timings = Timings::new();
     let ready = |_: &Prepared| place.make();
@@ -98,7 +98,10 @@ impl Place {
             ))
         })?;
         let (dir, _) = (made.path().join("run"), self.scratch.set(made));
-        tell(format_args!("blkreplay: until the result is written, the records are in {}", dir.display()));
+        print_message(format_args!(
+            "blkreplay: until the result is written, the records are in {}",
+            dir.display()
+        ));
         Ok(())
     }
 
@@ -146,7 +149,7 @@ fn in_own_words(device: &str, failure: Failure) -> Failure {
 /// Writes the result. What cannot be written is not lost.
 fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &mut Timings) -> Result<Exit, Failure> {
     let mut info = ended.info.clone();
-    info.means.notices.iter().for_each(|notice| tell(format_args!("blkreplay: {notice}")));
+    info.means.notices.iter().for_each(|notice| print_message(format_args!("blkreplay: {notice}")));
     let stored = Archive::open(ended.archive.dir())?;
     let counts = match write(&stored, settings.replay_out) {
         Ok(counts) => counts,
@@ -154,14 +157,14 @@ fn conclude(settings: &Settings, ended: Ended, place: Place, timings: &mut Timin
     };
     drop(stored);
     if let RunState::Broken(why) = &info.state {
-        tell(format_args!("blkreplay: the run could not go on: {why}"));
+        print_message(format_args!("blkreplay: the run could not go on: {why}"));
     }
     if counts.total == 0 {
-        tell("blkreplay: no request was read: the load has none, or none in the window");
+        print_message("blkreplay: no request was read: the load has none, or none in the window");
     }
     if let Some(dir) = &place.kept {
         info = session::conclude(ended, &Limits::default(), timings)?.info;
-        tell(format_args!("result: {}", dir.display()));
+        print_message(format_args!("result: {}", dir.display()));
     }
     Ok(session::exit(&info, counts.failed > 0 || counts.completed == 0, false))
 }
@@ -174,7 +177,7 @@ fn unwritten(stored: &Archive, place: Place, error: ExportError) -> Result<Exit,
         true => "standard output was closed".into(),
         false => error.to_string(),
     };
-    tell(format_args!(
+    print_message(format_args!(
         "blkreplay: the result was not written to its end: {why}; the records stay in {0}: 'iosonar export {0} --to replay' \
          writes it anew",
         dir.display()

@@ -10,7 +10,7 @@ use iosonar_inputs::Input;
 use iosonar_plan::Plan;
 use std::io;
 
-/// Prints one comparison for each run behind the first.
+/// Prints one comparison for each run after the first.
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     if args.runs.len() < 2 {
         return Err(Failure::refused(anyhow!(
@@ -29,7 +29,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     exit(&judged)
 }
 
-/// Each input behind the first, beside the first.
+/// Each input after the first, beside the first.
 pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, Failure> {
     inputs.iter().try_for_each(Input::scan).map_err(Failure::refused)?;
     if let Some(load) = inputs.iter().find(|input| !input.has_times()) {

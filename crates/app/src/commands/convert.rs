@@ -2,7 +2,7 @@
 
 use crate::convert_args::{ConvertArgs, SplitArg, ToArg};
 use crate::exit::{Exit, Failure};
-use crate::output::tell;
+use crate::output::print_message;
 use crate::traces::{Form, Output, Outputs, Reading, Trace, open};
 use anyhow::anyhow;
 use iosonar_trace::fio::Version;
@@ -10,7 +10,7 @@ use iosonar_trace::kernel::Timing;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// Converts; says what was written and what was left out.
+/// Converts; says what was written and what was skipped.
 pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     // Not clap's `num_args = 2..`: it counts the files on each side of an option apart.
     let (out, inputs) = match args.files.split_last() {
@@ -40,12 +40,12 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     }
     let written = outputs.end(&remarks)?;
     remarks.extend(written.remarks());
-    remarks.iter().for_each(|remark| tell(format_args!("iosonar: {}: {remark}", trace.name)));
+    remarks.iter().for_each(|remark| print_message(format_args!("iosonar: {}: {remark}", trace.name)));
     if let Some((at, timing)) = trace.at {
-        tell(format_args!("iosonar: {}", counted_as(at, timing)));
+        print_message(format_args!("iosonar: {}", counted_as(at, timing)));
     }
     if written.requests == 0 {
-        tell(format_args!("iosonar: {}: it holds no request that could be written", trace.name));
+        print_message(format_args!("iosonar: {}: it holds no request that could be written", trace.name));
         return Ok(Exit::Failed);
     }
     Ok(if args.reading.strict && bad > 0 { Exit::Cautioned } else { Exit::Fine })

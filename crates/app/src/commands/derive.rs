@@ -4,7 +4,7 @@ use crate::args::{BackwardArg, LoadArgs};
 use crate::derive_args::{AdjacentArgs, Derive, DeriveArgs, OverloadArgs, RampArgs};
 use crate::exit::{Exit, Failure};
 use crate::new_load;
-use crate::output::{print, tell};
+use crate::output::{print, print_message};
 use crate::outputs::gate_of;
 use anyhow::{Context, anyhow};
 use iosonar_host::output::{Existing, OutputFolder, OutputName};
@@ -30,7 +30,7 @@ pub fn derive(args: &DeriveArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// The requests of a file, by time. What is left out or shifted is told, if anybody wants to know.
+/// The requests of a file, by time. What is skipped or shifted is told, if anybody wants to know.
 fn read(
     path: &Path,
     text: Box<dyn BufRead + Send>,
@@ -45,7 +45,7 @@ fn read(
     };
     let notice = move |notice: Notice| {
         if is_told {
-            tell(notice.text(&name));
+            print_message(notice.text(&name));
         }
     };
     in_time(Text::once(text), backward, args.skip_bad, notice).map_err(Failure::refused)
@@ -263,7 +263,7 @@ fn adjacent(args: &AdjacentArgs) -> Result<Exit, Failure> {
         Ok(count)
     })?;
     for ((path, place), load) in args.loads.iter().zip(&places).zip(&all) {
-        tell(format_args!(
+        print_message(format_args!(
             "{}: {} requests, sectors {} to {} are now {} to {}",
             path.display(),
             load.requests,
@@ -280,7 +280,7 @@ fn ramp_of(args: &RampArgs) -> Result<Exit, Failure> {
     let input = iosonar_inputs::text(&args.load)?;
     let name = args.load.display();
     let path = args.load.clone();
-    let tell_skipped = move |notice: Notice| tell(notice.text(&path));
+    let tell_skipped = move |notice: Notice| print_message(notice.text(&path));
     let requests =
         filtered(Text::once(input), &Pipeline::default(), args.skip_bad, &Room::default(), tell_skipped);
     let requests = requests.map_err(Failure::refused)?;
@@ -297,6 +297,6 @@ fn ramp_of(args: &RampArgs) -> Result<Exit, Failure> {
     if count > 0 {
         return Ok(Exit::Fine);
     }
-    tell(format_args!("iosonar: {name} contains no request"));
+    print_message(format_args!("iosonar: {name} contains no request"));
     Ok(Exit::Failed)
 }

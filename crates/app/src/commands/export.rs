@@ -4,7 +4,7 @@ use super::open;
 use crate::args::{ExportArg, ExportArgs};
 use crate::exit::{Exit, Failure};
 use crate::new_load;
-use crate::output::tell;
+use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, ArchiveError, CsvWriter, JsonWriter, Record};
 use std::io::{self, BufWriter, Write};
@@ -81,7 +81,7 @@ fn each(
     });
     written?;
     for remark in read?.remarks() {
-        tell(format_args!("iosonar: {}: {remark}", archive.dir().display()));
+        print_message(format_args!("iosonar: {}: {remark}", archive.dir().display()));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::args::FilterArgs;
 use crate::exit::{Exit, Failure};
 use crate::new_load;
-use crate::output::tell;
+use crate::output::print_message;
 use iosonar_engine::filter_room;
 use iosonar_host::Root;
 use iosonar_load::{LoadError, Text, filtered};
@@ -15,7 +15,7 @@ pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
     let name = args.load.display();
     let refused = |error: LoadError| Failure::refused(anyhow::Error::from(error).context(name.to_string()));
     let (text, path) = (text(&args.load)?, args.load.clone());
-    let tell_skipped = move |notice: iosonar_load::Notice| tell(notice.text(&path));
+    let tell_skipped = move |notice: iosonar_load::Notice| print_message(notice.text(&path));
     let room = filter_room(&Root::default());
     let count = new_load::write("--out", &args.out, |mut out| {
         let requests = filtered(text, &args.steps, args.skip_bad, &room, tell_skipped);
@@ -30,11 +30,11 @@ pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
     if count > 0 {
         return Ok(Exit::Fine);
     }
-    tell(format_args!("iosonar: no request of {name} is left behind '{}'", args.steps));
+    print_message(format_args!("iosonar: no request of {name} is left behind '{}'", args.steps));
     Ok(Exit::Failed)
 }
 
-/// A file can be read again, where a step comes back to its begin.
+/// A file can be read again, where a step comes back to its start.
 fn text(load: &Path) -> Result<Text, Failure> {
     let opened = iosonar_inputs::text(load)?;
     let is_file = load.as_os_str() != "-" && load.is_file();

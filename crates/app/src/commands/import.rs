@@ -32,10 +32,10 @@ pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
     if Format::recognise(&head) == Some(Format::FioLatency) {
         return import_latencies(&args, &name);
     }
-    // The plan stands before the records, and what it is made from behind them: the file is read twice.
+    // The plan stands before the records, and what it is made from after them: the file is read twice.
     let source = Source::open(&args.file, args.spool.spool_limit)?;
     let imported = read(source.text()?, &name, &mut |_| Ok(())).map_err(Failure::refused)?;
-    tell(&imported, &name);
+    print_imported(&imported, &name);
     let stem = args.file.file_name().map_or("import".into(), |f| f.to_string_lossy());
     let stem = stem.trim_end_matches(".gz").trim_end_matches(".replay");
     let dir = args.out.clone().unwrap_or_else(|| output::unused_name(stem));
@@ -97,7 +97,7 @@ fn import_latencies(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
     }
     let written = outputs.end(&remarks)?;
     remarks.extend(written.remarks());
-    remarks.iter().for_each(|remark| output::tell(format_args!("iosonar: {name}: {remark}")));
+    remarks.iter().for_each(|remark| output::print_message(format_args!("iosonar: {name}: {remark}")));
     println!("{}", dir.display());
     Ok(if written.requests == 0 { Exit::Failed } else { Exit::Fine })
 }
@@ -133,11 +133,11 @@ fn copy(source: &Source, name: &str, log: &mut LogWriter) -> Result<(), Failure>
 }
 
 /// What could not be read, or does not fit together.
-fn tell(imported: &Imported, name: &str) {
+fn print_imported(imported: &Imported, name: &str) {
     for bad in &imported.bad_lines {
-        output::say(format_args!("{name}: {bad}: skipped"));
+        output::print_message_now(format_args!("{name}: {bad}: skipped"));
     }
     for doubt in &imported.doubts {
-        output::say(format_args!("{name}: {doubt}"));
+        output::print_message_now(format_args!("{name}: {doubt}"));
     }
 }

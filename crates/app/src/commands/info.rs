@@ -2,7 +2,7 @@
 
 use crate::convert_args::InfoArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, tell};
+use crate::output::{print, print_message};
 use crate::traces::{Reading, Trace, open};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use iosonar_plan::Nanos;
@@ -242,7 +242,7 @@ impl Shape {
         }
         if self.bad > 0 {
             line("damaged", format!("{} entries", self.bad));
-            tell(format_args!("iosonar: {}: {} entries are damaged", trace.name, self.bad));
+            print_message(format_args!("iosonar: {}: {} entries are damaged", trace.name, self.bad));
         }
         text
     }

@@ -168,7 +168,7 @@ impl Show<'_> {
             if source.is_growing() && followed.elapsed() >= FOLLOW {
                 followed = Instant::now();
                 if source.read_on(self.dir)? {
-                    // What was in flight is seen only now, and belongs before: once more from the start, in slices that may
+                    // What was in flight is seen only now, and belongs before: again from the start, in slices that may
                     // have become longer. How it is shown stays what was chosen.
                     self.player = Player::default();
                     view.state.set_base(source.slices.length());

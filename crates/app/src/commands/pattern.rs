@@ -6,7 +6,7 @@ use super::means::{self, engine};
 use super::replay::{new_run_id, overlap_policy};
 use super::typed_words::check_run;
 use crate::exit::Failure;
-use crate::output::tell;
+use crate::output::print_message;
 use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use anyhow::anyhow;
 use iosonar_plan::{
@@ -253,7 +253,7 @@ fn order(p: &PatternArgs, rw: RwArg, has_one_size: bool) -> Order {
         _ if p.norandommap => Order::Random,
         _ if has_one_size => Order::Shuffled,
         _ => {
-            tell(
+            print_message(
                 "iosonar: requests have different lengths, so addresses are drawn independently and may repeat; \
                  --norandommap says that this is meant",
             );
@@ -299,7 +299,7 @@ fn stop(args: &RunArgs, fixed_size: Option<u64>) -> Stop {
     }
 }
 
-/// Several jobs that write cannot keep out of each other's way, and what overlaps at exact places was asked for.
+/// Several jobs that write cannot keep out of each other's way, and what overlaps at exact places was requested.
 fn policy(args: &RunArgs, generator: &Generator) -> Result<OverlapPolicy, Failure> {
     let shared = generator.jobs > 1 && generator.writes();
     match args.pattern.overlap.map(overlap_policy) {

@@ -3,7 +3,7 @@
 use super::compare::comparisons;
 use crate::analysis::Analysis;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, tell};
+use crate::output::{print, print_message};
 use crate::outputs::{PictureFolder, existing, gate_of};
 use crate::plot_args::{PlotArgs, ThemeArg};
 use crate::progress::while_reading;
@@ -52,7 +52,7 @@ fn in_text(args: &PlotArgs, inputs: &[Input]) -> Result<Exit, Failure> {
 }
 
 fn concluded(analysis: &Analysis) -> Exit {
-    analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
+    analysis.remarks.iter().for_each(|remark| print_message(format_args!("iosonar: {remark}")));
     if analysis.requests() == 0 { Exit::Failed } else { Exit::Fine }
 }
 
@@ -91,7 +91,7 @@ fn draw(
     Ok(!written.is_empty())
 }
 
-/// A range behind the end would show nothing, and replace pictures that show something.
+/// A range beyond the end would show nothing, and replace pictures that show something.
 fn check_range(args: &PlotArgs, analysis: &Analysis) -> Result<(), Failure> {
     let Some((from, to)) = args.range else { return Ok(()) };
     let end = Nanos(analysis.end_ns());
@@ -111,7 +111,7 @@ fn tell_skipped(skipped: &[(Picture, String)]) {
         }
     }
     for (why, stems) in reasons {
-        tell(format_args!("iosonar: {why}: {}", stems.join(", ")));
+        print_message(format_args!("iosonar: {why}: {}", stems.join(", ")));
     }
 }
 

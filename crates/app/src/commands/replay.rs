@@ -16,7 +16,7 @@ use iosonar_plan::{
 pub fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let plan = plan(args)?;
     check_replay(&plan)?;
-    session::carry_out(plan, &args.session, |prepared| check_delta(args, prepared))
+    session::execute(plan, &args.session, |prepared| check_delta(args, prepared))
 }
 
 fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {

@@ -4,7 +4,7 @@ use super::compare::comparisons;
 use crate::analysis::{Analysis, Run};
 use crate::args::{PointsArg, ReportArgs};
 use crate::exit::{Exit, Failure};
-use crate::output::{print, tell};
+use crate::output::{print, print_message};
 use crate::outputs::{existing, gate_of};
 use crate::places;
 use crate::progress::while_reading;
@@ -83,13 +83,13 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     page.publish().with_context(|| format!("cannot write {}", out.display()))?;
     print(&format!("{}\n", out.display()))?;
     for analysis in &analyses {
-        analysis.remarks.iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
+        analysis.remarks.iter().for_each(|remark| print_message(format_args!("iosonar: {remark}")));
     }
     let nothing = analyses.iter().any(|analysis| analysis.requests() == 0);
     Ok(if nothing { Exit::Failed } else { Exit::Fine })
 }
 
-/// Sizes of pages are guessed from the size of the one before; after so many guesses single requests are left out.
+/// Sizes of pages are guessed from the size of the one before; after so many guesses single requests are skipped.
 const GUESSES: usize = 4;
 
 /// The page with as many of the wanted requests as `--max-html` allows.
@@ -111,7 +111,7 @@ fn fitting<'a>(
                 "{} is larger than --max-html, although it has no single requests",
                 place.page.display()
             );
-            tell(format_args!("iosonar: {told}"));
+            print_message(format_args!("iosonar: {told}"));
             return Ok(file);
         }
         let less = fewer(&page.details, embedded, size, largest).min(embedded - embedded / 8 - 1);

@@ -1,10 +1,10 @@
-//! `iosonar run`: carries out a plan file, or a pattern that was typed in fio's words.
+//! `iosonar run`: executes a plan file, or a pattern that was typed in fio's words.
 
 use super::pattern;
 use crate::args::SessionArgs;
 use crate::exit::{Exit, Failure};
 use crate::fio_words::commands_of_job_file;
-use crate::output::{tell, unused_name, utc_stamp};
+use crate::output::{print_message, unused_name, utc_stamp};
 use crate::outputs::refuse_read_targets;
 use crate::run_args::RunArgs;
 use crate::session;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Carries out a plan.
+/// Executes a plan.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = match &args.plan {
         Some(file) => read(file, args)?,
@@ -25,9 +25,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         tell_commands(&plan);
     }
     let session = SessionArgs { out: out(args), ..args.session.clone() };
-    session::carry_out(plan, &session, |prepared| {
-        refuse_read_targets(&prepared.targets(), "PLAN", &args.plan)
-    })
+    session::execute(plan, &session, |prepared| refuse_read_targets(&prepared.targets(), "PLAN", &args.plan))
 }
 
 /// Where the result goes, if the words say so.
@@ -48,7 +46,7 @@ fn tell_commands(plan: &Plan) {
     });
     let commands: BTreeSet<&str> = filters.flat_map(|filter| filter.commands()).collect();
     for command in commands {
-        tell(format_args!("iosonar: the plan runs the command {}", visible(command)));
+        print_message(format_args!("iosonar: the plan runs the command {}", visible(command)));
     }
 }
 

@@ -4,13 +4,13 @@ use super::open;
 use crate::analysis::{Run, deskew};
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{print, tell};
+use crate::output::{print, print_message};
 use iosonar_analyze::Summary;
 use iosonar_archive::Archive;
 use iosonar_inputs::{Figures, Input};
 use iosonar_runner::conclude_late;
 
-/// Prints the summary, computed anew from the records, and what was found in them.
+/// Prints the summary, computed again from the records, and what was found in them.
 pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
     let archive = open(&args.dir)?;
     if args.show_plan {
@@ -34,7 +34,7 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
         iosonar_view::show(&run.summary) + &skew + &iosonar_view::show_findings(&run.findings)
     };
     print(&text)?;
-    input.remarks().iter().for_each(|remark| tell(format_args!("iosonar: {remark}")));
+    input.remarks().iter().for_each(|remark| print_message(format_args!("iosonar: {remark}")));
     Ok(Exit::Fine)
 }
 
@@ -42,11 +42,14 @@ pub fn show(args: ShowArgs) -> Result<Exit, Failure> {
 fn finished(archive: Archive) -> Result<Archive, Failure> {
     match conclude_late(&archive) {
         Ok(archive) => {
-            tell(format_args!("iosonar: {}: the result is converted now", archive.dir().display()));
+            print_message(format_args!("iosonar: {}: the result is converted now", archive.dir().display()));
             Ok(archive)
         }
         Err(error) => {
-            tell(format_args!("iosonar: the result is not converted: {}", Failure::broke(error).text()));
+            print_message(format_args!(
+                "iosonar: the result is not converted: {}",
+                Failure::broke(error).text()
+            ));
             Ok(Archive::open(archive.dir())?)
         }
     }

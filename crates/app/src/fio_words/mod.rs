@@ -1,4 +1,4 @@
-//! fio's words behind `run`: each option of fio becomes ours, or is refused with a reason.
+//! fio's words after `run`: each option of fio becomes ours, or is refused with a reason.
 //!
 //! This happens before the command line is parsed, so that an option of fio never ends in a suggestion about one of ours
 //! that only looks similar. The list of fio's options is [`table`].
@@ -52,7 +52,7 @@ struct Typed {
 }
 
 impl Typed {
-    /// The value of an option: behind `=`, or the next argument.
+    /// The value of an option: after `=`, or the next argument.
     fn value(&mut self, name: &str, attached: Option<&str>) -> Result<String, String> {
         if let Some(value) = attached {
             return Ok(value.to_string());

@@ -1,4 +1,4 @@
-//! Every option of fio 3.33, and what it is behind `run`.
+//! Every option of fio 3.33, and what it is after `run`.
 //!
 //! Names are written with `_`, as fio has them; a hyphen in its place is understood. Options whose name is not fio's are not
 //! listed: they are ours.

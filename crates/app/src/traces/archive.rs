@@ -27,7 +27,7 @@ enum Batch {
     /// Columns become records only where they are used: to hand records to another CPU costs more than to make them.
     Part(Box<Part>),
     Records(Vec<Record>),
-    /// What was found beside the records, behind the last ones.
+    /// What was found beside the records, after the last ones.
     End(LogEnd),
 }
 
@@ -176,7 +176,7 @@ impl Requests for Recorded {
 
 /// What was really done; none if nothing was.
 fn traced(at: u64, record: &Record) -> Option<Traced> {
-    // A recording without times has only what was asked for.
+    // A recording without times has only what was requested.
     let is_demand = record.outcome == Outcome::Cancelled && record.submitted.is_none() && record.result == 0;
     if record.submitted.is_none() && !is_demand {
         return None;
@@ -228,7 +228,7 @@ impl NewArchive {
         NewArchive::of(writer, plan, run, TOGETHER_IN_FILE)
     }
 
-    /// Of an archive that was begun; its one target stands for all that will be met.
+    /// Of an archive that was started; its one target stands for all that will be met.
     pub fn of(
         writer: ArchiveWriter,
         plan: Plan,
@@ -321,7 +321,7 @@ impl Drop for Partial {
 }
 
 impl Converted {
-    /// Begins what will be at `path`. At most `together` records are held.
+    /// Starts what will be at `path`. At most `together` records are held.
     pub fn begin(path: &Path, is_parquet: bool, origin: &str, together: usize) -> Result<Converted, Failure> {
         let (plan, run) = recording(origin, 0);
         let environment = serde_json::json!({ "converted_from": origin });

@@ -5,7 +5,7 @@ use super::devices::{DeviceNames, refuse_unknown};
 use crate::commands::recorded_requests;
 use crate::convert_args::{ReadingArgs, TimingArg};
 use crate::exit::Failure;
-use crate::output::tell;
+use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use iosonar_archive::Archive;
 use iosonar_trace::fio::FioLog;
@@ -244,7 +244,7 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
     if format == Format::Parquet {
         return Ok(Opened::Parquet(path.to_path_buf()));
     }
-    // Both lie in a buffer already: one around them would copy everything once more.
+    // Both lie in a buffer already: one around them would copy everything again.
     let whole: Chain<Cursor<Vec<u8>>, _> = Cursor::new(head).chain(text);
     Ok(Opened::Text(format, Box::new(whole)))
 }
@@ -469,13 +469,13 @@ impl Trace {
                 Entry::Bad(found) => {
                     bad += 1;
                     if bad <= TOLD {
-                        tell(format_args!("{}: {found}: skipped", self.name));
+                        print_message(format_args!("{}: {found}: skipped", self.name));
                     }
                 }
             }
         }
         if bad > TOLD {
-            tell(format_args!("{}: {} more are wrong like these: skipped", self.name, bad - TOLD));
+            print_message(format_args!("{}: {} more are wrong like these: skipped", self.name, bad - TOLD));
         }
         self.refuse_unknown().map_err(Failure::refused)?;
         Ok(bad)

@@ -4,7 +4,7 @@ use super::archive::{Converted, TOGETHER_IN_EACH, TOGETHER_IN_FILE};
 use super::open::Device;
 use crate::exit::Failure;
 use crate::new_load;
-use crate::output::tell;
+use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use flate2::{Compression, write::GzEncoder};
 use iosonar_host::output::Output as OutputFile;
@@ -71,9 +71,9 @@ pub struct Written {
     pub requests: u64,
     /// Those that the form has no word for, by kind.
     pub left_out: [u64; Kind::ALL.len()],
-    /// Those that were widened to whole sectors, or left out because a list has whole blocks only.
+    /// Those that were widened to whole sectors, or skipped because a list has whole blocks only.
     pub uneven: u64,
-    /// Writes that came with a flush before or behind them, which the form has no word for: they stand as plain ones.
+    /// Writes that came with a flush before or after them, which the form has no word for: they stand as plain ones.
     pub plain_writes: u64,
     /// Those whose end is not unique, or not known, or whose begin is not: by [`Pairing`].
     pub pairings: [u64; 5],
@@ -231,7 +231,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// The number of the output for `which`, which is begun if it is new.
+    /// The number of the output for `which`, which is started if it is new.
     fn output(&mut self, which: &str) -> Result<usize, Failure> {
         if self.all.get(self.last).is_some_and(|(known, _)| known == which) {
             return Ok(self.last);
@@ -272,7 +272,7 @@ impl Outputs {
             all.extend(written.remarks());
             sink.end(&path, &all)?;
             if path.as_os_str() != "-" {
-                tell(format_args!("{}: {} requests", path.display(), written.requests));
+                print_message(format_args!("{}: {} requests", path.display(), written.requests));
             }
         }
         Ok(sum)

@@ -21,12 +21,12 @@ pub enum ExportError {
     NoTarget {
         /// The archive.
         dir: String,
-        /// What was asked for.
+        /// What was requested.
         target: u16,
         /// How many there are.
         targets: usize,
     },
-    /// A request that was carried out lacks a time.
+    /// A request that was executed lacks a time.
     #[error(
         "request {sequence} of target {target} in pass {pass} is marked {outcome}, but was not submitted or not \
          completed: the archive is damaged, do the run again"
@@ -52,7 +52,7 @@ pub struct Exported {
     pub total: u64,
     /// They transferred all their bytes.
     pub completed: u64,
-    /// They have a result line with an ERROR line behind it.
+    /// They have a result line with an ERROR line after it.
     pub failed: u64,
     /// The overlap policy left them out.
     pub dropped: u64,
@@ -86,7 +86,7 @@ impl Exported {
 
 /// Writes what happened on one target (its index in the plan) as blkreplay's result text.
 ///
-/// Requests stand in the order in which their completions were seen, later passes behind earlier ones. Column 1
+/// Requests stand in the order in which their completions were seen, later passes after earlier ones. Column 1
 /// is the due time on the run's own clock, sector and length are the range that was really used; a range that is
 /// no whole number of 512-byte sectors, which the form cannot say, is widened to whole ones. An unfinished
 /// archive becomes a text too: its state stands in the last line. `out` should be buffered. If an error is
@@ -172,7 +172,7 @@ impl<'a> Head<'a> {
 
     fn write_tail(&self, out: &mut impl Write, counts: &Exported) -> io::Result<()> {
         let (plan, info) = (self.archive.plan(), self.info);
-        // The original writes the first line at the end of its input and the second behind the last completion;
+        // The original writes the first line at the end of its input and the second after the last completion;
         // an archive no longer tells when the input ended.
         writeln!(out, "{0}\n{0}\n{1}", "-".repeat(64), "=".repeat(64))?;
         // Nothing here needs the table that the original looks up before and after an I/O.
@@ -226,7 +226,7 @@ fn in_kb(sectors: u64) -> String {
 }
 
 fn wraparound(info: &TargetInfo) -> f64 {
-    // Nothing asked for of a target without a size is no wraparound either.
+    // Nothing requested of a target without a size is no wraparound either.
     if info.max_requested_end == 0 { 0.0 } else { info.wraparound_factor() }
 }
 

@@ -225,7 +225,7 @@ impl Facts {
     }
 
     fn state(&self) -> RunState {
-        // Our own tail goes on behind blkreplay's.
+        // Our own tail goes on after blkreplay's.
         let is_ours = self.block.run_id.is_some();
         match &self.state {
             Some(state) if self.has_end => state.clone(),
@@ -240,7 +240,7 @@ fn split_start(rest: &str) -> Option<(&str, &str)> {
     rest.rsplit_once(form::STARTED_AT).filter(|(_, date)| !date.contains(form::ENDED_AT))
 }
 
-/// The bytes of a text that begins with a number of sectors.
+/// The bytes of a text that starts with a number of sectors.
 fn sectors(text: &str) -> Option<u64> {
     let number: u64 = text.split_ascii_whitespace().next()?.trim_end_matches('.').parse().ok()?;
     number.checked_mul(SECTOR)

@@ -20,7 +20,7 @@ pub(crate) const MAX_SUBMITTED: &str = "max_submitted";
 pub(crate) const MAX_PUSHBACK: &str = "max_pushback";
 pub(crate) const SIZE: &str = "size of device";
 pub(crate) const MAX_BLOCK: &str = "max block# occurred";
-/// Our additions behind the tail.
+/// Our additions after the tail.
 pub(crate) const FAILED: &str = "# failed    requests";
 pub(crate) const SKIPPED: &str = "# skipped   requests";
 pub(crate) const STATE: &str = "# run state";
@@ -41,7 +41,7 @@ pub(crate) const HAS_BLOCKS: &str = " has blocks=";
 pub(crate) const CONFLICT_MODES: [OverlapPolicy; 4] =
     [OverlapPolicy::Allow, OverlapPolicy::Drop, OverlapPolicy::PushBack, OverlapPolicy::Order];
 
-/// Seconds and all nine digits behind the point.
+/// Seconds and all nine digits after the point.
 pub(crate) fn seconds(time: Nanos) -> String {
     format!("{}.{:09}", time.0 / 1_000_000_000, time.0 % 1_000_000_000)
 }

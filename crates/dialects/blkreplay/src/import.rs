@@ -199,7 +199,7 @@ struct Import<'a> {
     /// In flight, from the times of the results.
     peak: Peak,
     has_header: bool,
-    /// The last result: an ERROR line behind it may still make it a failed one.
+    /// The last result: an ERROR line after it may still make it a failed one.
     held: Option<Record>,
     early: Early,
     /// Due time of the last result line.

@@ -6,9 +6,9 @@
 //! What iosonar adds to it stands in lines without `;`, so that `grep ';' | tail -n +2` gives the results:
 //!
 //! - a text block with the run's id, its tool and its exact start;
-//! - behind `INFO: dropping`, the due time (`time=`) and the request in flight (`by=`);
+//! - after `INFO: dropping`, the due time (`time=`) and the request in flight (`by=`);
 //! - `INFO: skipping` for each request that a stopped run no longer submitted;
-//! - behind the tail: failed requests, skipped requests, state of the run.
+//! - after the tail: failed requests, skipped requests, state of the run.
 //!
 //! A quirk of the form ends in this room: nothing else knows it.
 

@@ -31,9 +31,9 @@ pub(crate) enum Takes {
 /// Whose an option is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Of blkreplay: the value may stand right behind the name.
+    /// Of blkreplay: the value may stand right after the name.
     Original,
-    /// Ours: the value stands behind `=` or is the next word, as everywhere else in iosonar.
+    /// Ours: the value follows `=` or is the next word, as everywhere else in iosonar.
     Ours,
 }
 
@@ -63,34 +63,34 @@ use Takes::{Maybe, Nothing, Value};
 /// Every option, in the order of help.
 pub(crate) static TABLE: &[Opt] = table! {
     Original "replay-start" Value("S"), "0"
-        "First time of the load that is replayed. It becomes time 0 of the run with the first request behind it."
+        "Start at this time of the load. The first request after it is due at time 0 of the run."
         |c| { c.settings.start = c.time()?; Ok(()) };
     Original "replay-end" Value("S"), "0"
-        "First time of the load that is no longer replayed; 0: none."
+        "Stop at this time of the load; 0: at its end."
         |c| { c.settings.end = c.time_above_zero()?; Ok(()) };
     Original "replay-duration" Value("S"), "0"
-        "Length of the window from --replay-start on; 0: none. It goes before --replay-end."
+        "Replay a window of this length, from --replay-start on; 0: no limit. It overrides --replay-end."
         |c| { c.settings.duration = c.time_above_zero()?; Ok(()) };
     Original "replay-out" Value("S"), "0"
-        "Column 1 of the result is so much later. Delays and latencies stay what they are."
+        "Add this to column 1 of the result. Delays and latencies do not change."
         |c| { c.settings.replay_out = c.time()?; Ok(()) };
     Original "start-grace" Value("S"), "15"
-        "Time between the preparations and time 0, in which the load is read ahead."
+        "Wait this long between the end of the preparations and time 0; the load is read ahead meanwhile."
         |c| { c.settings.start_grace = c.time()?; Ok(()) };
     Original "with-conflicts" Nothing, "off"
-        "Requests that overlap one in flight are sent all the same. Of this and the next three the last one holds."
+        "Issue requests that overlap one in flight. Of this option and the next three the last one wins."
         |c| { c.settings.overlap = OverlapPolicy::Allow; Ok(()) };
     Original "with-drop" Nothing, "off"
-        "Requests that conflict with one in flight are left out, and counted."
+        "Drop and count requests that conflict with one in flight."
         |c| { c.settings.overlap = OverlapPolicy::Drop; Ok(()) };
     Original "with-partial" Nothing, "on"
-        "They wait until the conflict is gone; others pass. Conflicting requests keep their order among each other."
+        "Defer them until the conflict is over; others pass. Conflicting requests keep their order."
         |c| { c.settings.overlap = OverlapPolicy::PushBack; Ok(()) };
     Original "with-ordering" Nothing, "off"
-        "They wait, and everything behind them waits, too."
+        "Defer them and all requests after them."
         |c| { c.settings.overlap = OverlapPolicy::Order; Ok(()) };
     Original "strong" Value("0|1|2"), "1"
-        "Which pairs conflict. 0: write and write; 1: all but read and read; 2: all."
+        "Set which pairs conflict. 0: write and write; 1: all but read and read; 2: all."
         |c| {
             c.settings.strong = match c.whole(0, 2)? {
                 0 => Strong::WriteWrite,
@@ -100,25 +100,25 @@ pub(crate) static TABLE: &[Opt] = table! {
             Ok(())
         };
     Original "threads" Value("N"), "1024"
-        "The most requests in flight, 1 to 65536. Take it from the application that recorded the load."
+        "Limit the requests in flight, 1 to 65536. Take the number from the application that recorded the load."
         |c| { c.settings.threads = c.whole(1, 65_536)?; Ok(()) };
     Original "fill-random" Value("P"), "0"
-        "Incompressible share of what is written in percent; the rest is zeros."
+        "Make this share of written data incompressible, in percent; the rest is zeros."
         |c| { c.settings.fill_random = c.percent()?; Ok(()) };
     Original "no-overhead" Nothing, "on"
-        "Nothing is verified."
+        "Verify nothing."
         |_| Ok(());
     Original "with-verify" Nothing, "off"
-        "Not possible yet: checking what is read."
+        "Not possible yet: verify the data of reads."
         |c| Err(c.wrong(LATER));
     Original "with-final-verify" Nothing, "off"
-        "Not possible yet: reading everything again at the end."
+        "Not possible yet: read all written data again at the end."
         |c| Err(c.wrong(LATER));
     Original "with-paranoia" Nothing, "off"
-        "Not possible yet: reading each write back at once."
+        "Not possible yet: read each write back immediately."
         |c| Err(c.wrong(LATER));
     Original "verbose" Maybe("N"), "0"
-        "No effect: the times of every request are in the archive that --out keeps."
+        "No effect: the archive of --out has the times of every request."
         |c| {
             if c.level()? > 0 {
                 c.no_effect("results hold no lines about single steps; --out=DIR keeps the times of every request");
@@ -126,29 +126,29 @@ pub(crate) static TABLE: &[Opt] = table! {
             Ok(())
         };
     Original "o-direct" Nothing, "on"
-        "Go past the page cache (O_DIRECT)."
+        "Bypass the page cache (O_DIRECT)."
         |c| { c.settings.buffered = false; Ok(()) };
     Original "no-o-direct" Nothing, "off"
-        "Go through the page cache. The result is FAKE: it is none of the storage."
+        "Use the page cache. The result is FAKE: it does not measure the storage."
         |c| { c.settings.buffered = true; Ok(()) };
     Original "o-sync" Nothing, "off"
         "Open DEVICE with O_SYNC."
         |c| { c.settings.sync = true; Ok(()) };
     Original "no-o-sync" Nothing, "on"
-        "Open it without."
+        "Open DEVICE without O_SYNC."
         |c| { c.settings.sync = false; Ok(()) };
     Original "dry-run" Nothing, "off"
-        "Everything but the I/O. The result is FAKE. Of DEVICE only the size matters."
+        "Do everything but the I/O. The result is FAKE. Only the size of DEVICE matters."
         |c| { c.settings.dry_run = true; Ok(()) };
     Original "fake-io" Nothing, "off"
-        "The same: a dry run makes no data and no positions anyway."
+        "The same as --dry-run, which generates no data and no positions either."
         |c| { c.settings.dry_run = true; Ok(()) };
     Original "simulate-io" Value("S"), "0"
-        "Each request takes so long on a simulated device with a clock of its own: the run does not wait. The result is \
+        "Simulate a device with this service time, on a clock of its own: the run does not wait. The result is \
          FAKE. 0: no simulation."
         |c| { c.settings.simulate_io = c.time_above_zero()?; Ok(()) };
     Original "ahead-limit" Value("S"), "1"
-        "No effect: nothing is submitted ahead of its time."
+        "No effect: no request is submitted before its due time."
         |c| {
             c.time()?;
             c.no_effect(
@@ -170,11 +170,11 @@ pub(crate) static TABLE: &[Opt] = table! {
             Ok(())
         };
     Original "bottleneck" Value("N"), "0"
-        "The most requests in flight if that is less than --threads; else no effect, because nothing is queued ahead. 0: \
+        "Limit the requests in flight if this is less than --threads; else no effect, because no request is queued ahead. 0: \
          no limit of its own."
         |c| { c.settings.bottleneck = Some(c.whole(0, u32::MAX)?).filter(|most| *most > 0); Ok(()) };
     Original "speedup" Value("F"), "1"
-        "The load's time runs F times as fast. A natural load does not stay natural under it."
+        "Replay F times as fast as recorded. The timing is then no longer that of the recorded workload."
         |c| { c.settings.speedup = c.speed()?; Ok(()) };
     Original "mmap-mode" Nothing, "off"
         "No effect: blkreplay accepts it, too, and never had it."
@@ -183,10 +183,10 @@ pub(crate) static TABLE: &[Opt] = table! {
             Ok(())
         };
     Ours "destroy" Nothing, "off"
-        "Allow writing to a block device: what it holds is lost. A device that is mounted or in use is never written."
+        "Allow writing to a block device: its content is lost. A device that is mounted or in use is never written."
         |c| { c.settings.destroy = true; Ok(()) };
     Ours "backward" Value("refuse|sort|shift"), "shift"
-        "Where the load's time runs backward: refuse the rest of it, sort it, or shift what follows."
+        "Set what to do where the load's time runs backward: refuse the rest, sort it, or shift what follows."
         |c| {
             c.settings.backward = c.one_of(&[
                 ("refuse", Backward::Refuse),
@@ -196,13 +196,13 @@ pub(crate) static TABLE: &[Opt] = table! {
             Ok(())
         };
     Ours "skip-bad" Nothing, "off"
-        "Leave out lines that look like requests and are none, instead of ending at the first one."
+        "Skip lines that look like requests but are invalid, instead of stopping at the first one."
         |c| { c.settings.skip_bad = true; Ok(()) };
     Ours "out" Value("DIR"), ""
         "Keep an archive of the run in the new directory DIR, for analyses, pictures and comparisons."
         |c| { c.settings.out = Some(c.name()?); Ok(()) };
     Ours "show-plan" Nothing, "off"
-        "Print what would be done as a plan, and end."
+        "Print the plan of the run as TOML and exit."
         |c| { c.settings.show_plan = true; Ok(()) };
     Ours "no-progress" Nothing, "off"
         "Show no progress on standard error."

@@ -108,7 +108,7 @@ fn only(devices: &[&str]) -> Result<String, UsageError> {
     }
 }
 
-/// The option that a word names, and its value: exactly, or with a number right behind the name.
+/// The option that a word names, and its value: exactly, or with a number right after the name.
 fn find(word: &str) -> Option<(&'static Opt, Option<&str>)> {
     let body = word.strip_prefix("--")?;
     let (name, value) = body.split_once('=').map_or((body, None), |(name, value)| (name, Some(value)));

@@ -4,7 +4,7 @@ use crate::facts::{Facts, Seen};
 use iosonar_archive::{RECORDING, RunInfo, RunState};
 use iosonar_plan::Plan;
 
-/// Plan and facts of a recording: nothing is known of how its requests were carried out, and it is complete.
+/// Plan and facts of a recording: nothing is known of how its requests were executed, and it is complete.
 /// `name` is that of the load, `max_end` the highest end in bytes of its requests.
 pub fn recording(name: &str, max_end: u64) -> (Plan, RunInfo) {
     let facts = Facts::default();

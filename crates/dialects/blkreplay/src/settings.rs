@@ -1,4 +1,4 @@
-//! What a command line of blkreplay comes to, before it becomes a plan.
+//! What a command line of blkreplay amounts to, before it becomes a plan.
 
 use iosonar_plan::{Backward, Nanos, OverlapPolicy, Speed, Strong};
 
@@ -39,7 +39,7 @@ pub struct Settings {
     pub simulate_io: Option<Nanos>,
     /// What to do where time runs backward.
     pub backward: Backward,
-    /// Lines that look like requests and are none are left out.
+    /// Lines that look like requests and are none are skipped.
     pub skip_bad: bool,
     /// Writing to a block device is allowed.
     pub destroy: bool,
@@ -49,7 +49,7 @@ pub struct Settings {
     pub show_plan: bool,
     /// Show no progress.
     pub no_progress: bool,
-    /// What was asked for and has no effect, a sentence each, with the option as typed.
+    /// What was requested and has no effect, a sentence each, with the option as typed.
     pub notices: Vec<String>,
 }
 

@@ -3,7 +3,7 @@
 use crate::options::{Opt, Origin, TABLE, Takes};
 use std::fmt::Write;
 
-/// A command line that cannot be carried out. The text is one line: the option as typed, what is wrong, the remedy.
+/// A command line that cannot be executed. The text is one line: the option as typed, what is wrong, the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(String);
@@ -52,12 +52,12 @@ pub fn usage() -> String {
         "blkreplay [OPTION]... DEVICE <LOAD >RESULT\n\n\
          Replays a load from standard input, plain or gzip, on DEVICE, a block device or a file. The result goes to \
          standard output, everything else to standard error.\n\n\
-         A value stands behind its option, with or without '=': --threads=64, --threads64. Later options win. \
-         Times are seconds, so that 0.5 is half a second, or have a unit: 500ms.\n\n",
+         A value follows its option, with or without '=': --threads=64, --threads64. Later options win. \
+         Times are in seconds (0.5) or have a unit (500ms).\n\n",
     );
     for origin in [Origin::Original, Origin::Ours] {
         if origin == Origin::Ours {
-            text += "\nWhat blkreplay does not have:\n\n";
+            text += "\nOptions that blkreplay does not have:\n\n";
         }
         for option in TABLE.iter().filter(|option| option.origin == origin) {
             let default = match option.default {

@@ -35,7 +35,7 @@ pub struct DumpHead {
     pub queue_thread: u16,
     /// Bytes of a block.
     pub block_size: u64,
-    /// Bytes of a request, as asked for.
+    /// Bytes of a request, as requested.
     pub request_size: u64,
     /// Text that identifies the run.
     pub id: String,
@@ -98,7 +98,7 @@ pub enum DumpError {
         /// Bytes that it needs at least; `u64::MAX` where its own numbers make no sense.
         needs: u64,
     },
-    /// There is more behind its end.
+    /// There is more beyond its end.
     #[error("{0} bytes follow the end of the dump")]
     TooLong(u64),
     /// It was changed after it was written.
@@ -315,7 +315,7 @@ fn read_entry(fields: &mut Fields) -> Result<StampEntry, DumpError> {
     })
 }
 
-/// Takes fields off the begin.
+/// Takes fields off the start.
 struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -34,7 +34,7 @@ pub struct RateTarget {
     pub queue_depth: u32,
     /// Bytes of a block, in which request sizes are told.
     pub block_size: u64,
-    /// Share of reads in percent that was asked for; tells the kind of I/O where nothing was done.
+    /// Share of reads in percent that was requested; tells the kind of I/O where nothing was done.
     pub read_percent: Decimal,
     /// It is opened again between passes, so that the table has a column for the time of it.
     pub reopened: bool,
@@ -71,7 +71,7 @@ pub struct HeaderFacts {
     pub id: String,
     /// Highest priority for the process.
     pub max_priority: bool,
-    /// Passes that were asked for.
+    /// Passes that were requested.
     pub passes: u32,
     /// Time between passes.
     pub pass_delay: Nanos,
@@ -174,13 +174,13 @@ pub struct TargetFacts {
     pub pass_offset: u64,
     /// Data lies in a shared memory segment.
     pub shared_memory: bool,
-    /// Alignment of data in memory: bytes behind a page, or the size of a page.
+    /// Alignment of data in memory: bytes after a page, or the size of a page.
     pub alignment: u64,
     /// What is written, in words or as a byte.
     pub data_pattern: String,
     /// What is checked, in words.
     pub verification: String,
-    /// Page cache is left out.
+    /// The page cache is bypassed.
     pub direct: bool,
     /// Where requests go: `sequential`, `random`, `staggered`, `interleaved`, `queued_interleaved`, `none`.
     pub seek_pattern: String,
@@ -231,7 +231,7 @@ pub struct StampEntry {
     pub number: u64,
     /// First byte.
     pub offset: u64,
-    /// Bytes that were asked for.
+    /// Bytes that were requested.
     pub length: u64,
     /// Bytes transferred, or the negative errno.
     pub result: i64,
@@ -242,7 +242,7 @@ pub struct StampEntry {
 }
 
 impl StampEntry {
-    /// The stamps of `record`, operation `number` of its queue thread and pass; none if it was not carried out.
+    /// The stamps of `record`, operation `number` of its queue thread and pass; none if it was not executed.
     pub fn from_record(record: &Record, number: u64) -> Option<StampEntry> {
         if !record.op.is_transfer() {
             return None;

@@ -21,7 +21,7 @@ pub fn header(options: &HeaderFacts, system: &SystemFacts, targets: &[TargetFact
     text
 }
 
-/// What was asked for, of the run as a whole.
+/// What was requested, of the run as a whole.
 pub fn options_section(facts: &HeaderFacts) -> String {
     let mut lines = Lines::new("");
     lines.text(BANNER);
@@ -69,7 +69,7 @@ pub fn system_section(facts: &SystemFacts) -> String {
     lines.text
 }
 
-/// A target, or one of its queue threads: its name behind one tab, the rest behind two.
+/// A target, or one of its queue threads: its name after one tab, the rest after two.
 pub fn target_section(facts: &TargetFacts) -> String {
     let mut text = format!("\tTarget[{}] Q[{}], {}\n", facts.number, facts.queue_thread, plain(&facts.name));
     let mut lines = Lines::new("\t\t");

@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub fn full_help() -> String {
     let mut text = String::from(
         "xdd [option]...\n\nOptions are read from left to right, and later ones win. \
-         [target N] behind a name makes an option hold for target N alone; targets are numbered from 0.\n\n",
+         With [target N] after its name, an option applies to target N only; targets are numbered from 0.\n\n",
     );
     for option in TABLE {
         let _ = writeln!(text, "  {}: {}", synopsis(option), option.brief);

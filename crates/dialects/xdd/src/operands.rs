@@ -18,7 +18,7 @@ pub(crate) const MAX_WHOLE: u64 = i64::MAX as u64;
 pub(crate) struct Call<'c, 'r> {
     pub(crate) option: &'static Opt,
     typed: String,
-    /// The target behind the option's name.
+    /// The target after the option's name.
     pub(crate) target: Option<u16>,
     tokens: &'c mut Tokens<'r>,
     draft: &'c mut Draft,

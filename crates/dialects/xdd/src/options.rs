@@ -14,7 +14,7 @@ pub(crate) struct Opt {
     /// Without the dash; the manual's name stands first.
     pub(crate) names: &'static [&'static str],
     pub(crate) scope: Scope,
-    /// What it takes behind `target N`, as a synopsis says it.
+    /// What it takes after `target N`, as a synopsis says it.
     pub(crate) args: &'static str,
     /// One line.
     pub(crate) brief: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct Opt {
 /// Whom an option concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Each target, or the one that `target N` behind its name says.
+    /// Each target, or the one that `target N` after its name says.
     Each,
     /// The whole run.
     Run,
@@ -74,11 +74,11 @@ macro_rules! table {
 /// Every option, by name.
 pub(crate) static TABLE: &[Opt] = table! {
     Each ["align", "al"] "BYTES"
-        "Memory for data begins BYTES behind a page instead of at one."
+        "Align memory for data to BYTES after a page boundary."
         "It shows what alignment costs; with -dio the kernel may refuse it."
         |c| { let n = c.integer(0, MAX_REQUEST - 1)?; c.each(move |t| t.align = n) };
     Each ["blocksize", "bs"] "BYTES"
-        "Bytes of a block, the unit of sizes and offsets; 1024 unless given."
+        "Set the bytes of a block, the unit of sizes and offsets. Default: 1024."
         "Any whole number above 0, but -dio needs a multiple of the device's sectors."
         |c| { let n = c.integer(1, MAX_REQUEST)?; c.each(move |t| t.blocksize = n) };
     Run ["combined", "combinedout", "combo"] "FILE"
@@ -86,65 +86,65 @@ pub(crate) static TABLE: &[Opt] = table! {
         "It collects the results of many runs, one line each."
         |c| { let f = c.file()?; c.run(|g| g.combined = Some(f)) };
     Each ["createnewfiles", "cnf"] ""
-        "Each pass makes a file of its own: the name, a dot, and the pass in eight digits."
+        "Create one file per pass: the name, a dot, and the pass in eight digits."
         "Not on devices, and only where something is written. Of -createnewfiles, -recreatefiles and -reopen the \
          last one holds."
         |c| c.each(|t| t.between_passes = BetweenPasses::NewFile);
     Run ["csvout", "csvo", "cvs"] "FILE"
         "Write all results to FILE as comma-separated values, too."
-        "What FILE held before is lost. An example of the manual spells it -cvs."
+        "The previous content of FILE is lost. An example of the manual spells it -cvs."
         |c| { let f = c.file()?; c.run(|g| g.csvout = Some(f)) };
     Each ["datapattern", "dp", "pattern"] "CHARACTER | random | sequenced | ascii TEXT | hex DIGITS"
-        "What is written; zeros unless given."
+        "Set the data to write. Default: zeros."
         "CHARACTER fills every byte. random differs in every request, and is the same in every run. sequenced: \
          every eight bytes hold their own byte offset on the target. ascii: TEXT at the beginning of each request, \
          then zeros. hex: a byte in two digits."
         sub::datapattern;
     Run ["delay"] "SECONDS"
-        "Time between two passes; it belongs to neither."
+        "Wait between two passes; the time belongs to neither."
         "" |c| { let s = c.seconds()?; c.run(|g| g.delay = s) };
     Each ["deletefile", "del"] ""
         "Delete the target at the end of the run if it is a regular file."
         "" |c| c.each(|t| t.deletefile = true);
     Run ["deskew"] ""
         "Report the rates of the time in which all targets were busy, too."
-        "From the time that the last one begins to the time that the first one ends; nobody is stopped for it."
+        "From the start of the last target to the end of the first one. No target is stopped for it."
         |c| c.run(|g| g.deskew = true);
     Ours ["destroy"] ""
-        "Allow writing to block devices: what they hold is lost."
+        "Allow writing to block devices: their content is lost."
         "Without it only regular files and character devices are written. A device that is mounted or in use is \
          never written."
         |c| c.run(|g| g.destroy = true);
     Each ["devicefile", "devf"] ""
-        "The target is a device: no file is made if there is none of that name."
+        "Treat the target as a device: do not create a file if it does not exist."
         "" |c| c.each(|t| t.devicefile = true);
     Each ["dio", "directio"] ""
-        "Go past the page cache (O_DIRECT)."
+        "Bypass the page cache (O_DIRECT)."
         "Requests and offsets must then be multiples of the device's sectors."
         |c| c.each(|t| t.dio = true);
     Run ["errout", "eo"] "FILE"
         "Write error messages to FILE."
-        "What FILE held before is lost."
+        "The previous content of FILE is lost."
         |c| { let f = c.file()?; c.run(|g| g.errout = Some(f)) };
     Run ["fullhelp", "exthelp"] ""
-        "Show every option in one line each, and end."
+        "Show every option in one line each, and exit."
         "" |c| { c.draft().answer = Some(Command::FullHelp); Ok(()) };
     Run ["heartbeat", "hb"] "SECONDS"
-        "Show pass, operations and rate of each target every so many seconds."
+        "Show pass, operations and rate of each target every SECONDS."
         "It goes to standard error."
         |c| { let s = c.some_seconds()?; c.run(|g| g.heartbeat = Some(s)) };
     Run ["id", "identifier"] "TEXT | commandline"
-        "What results call this run; commandline stands for all arguments."
-        "Several are put one behind the other."
+        "Set the name of this run in results; commandline stands for all arguments."
+        "Several are concatenated."
         sub::id;
     Each ["kbytes", "kb"] "NUMBER"
-        "Amount of a pass in 1024 bytes."
+        "Set the amount of a pass in units of 1024 bytes."
         "Of -kbytes and -mbytes the last one holds; -numreqs goes before both. The last request is shorter where \
          the amount asks for it."
         |c| { let n = c.integer(1, MAX_KIBI)?; c.each(move |t| (t.kbytes, t.mbytes) = (Some(n), None)) };
     Run ["lockstep", "ls", "lockstepoverlapped", "lso"]
         "MASTER SLAVE time|op|percent|mbytes|kbytes HOWLONG time|op|mbytes|kbytes HOWMUCH wait|run complete|stop"
-        "Each time that target MASTER has come so far, target SLAVE does a task."
+        "Let target SLAVE do a task each time that target MASTER reaches HOWLONG."
         "Tasks queue up, and the master never waits. wait: the slave waits for the first interval; run: it begins \
          with a task. When the master ends, the slave completes its pass, or stops after the tasks that were asked \
          for."
@@ -153,7 +153,7 @@ pub(crate) static TABLE: &[Opt] = table! {
         "The same as -maxpri -processlock."
         "" |c| c.run(|g| (g.maxpri, g.processlock, g.noproclock) = (true, true, false));
     Run ["maxerrors"] "NUMBER"
-        "A target ends its pass after so many errors; any number unless given."
+        "End the pass of a target after NUMBER errors. Default: never."
         "The next pass goes on."
         |c| { let n = c.integer(1, MAX_WHOLE)?; c.run(|g| g.maxerrors = Some(n)) };
     Run ["maxpri", "maximumpriority"] ""
@@ -161,27 +161,27 @@ pub(crate) static TABLE: &[Opt] = table! {
         "It needs a privilege."
         |c| c.run(|g| g.maxpri = true);
     Each ["mbytes", "mb"] "NUMBER"
-        "Amount of a pass in 1048576 bytes."
+        "Set the amount of a pass in units of 1048576 bytes."
         "See -kbytes."
         |c| { let n = c.integer(1, MAX_MEBI)?; c.each(move |t| (t.mbytes, t.kbytes) = (Some(n), None)) };
     Run ["minall", "miall"] ""
         "The same as -nomemlock -noproclock."
         "The manual's history spells it -miall." |c| c.run(|g| (g.nomemlock, g.noproclock, g.processlock) = (true, true, false));
     Run ["nobarrier", "nb"] ""
-        "Targets do not wait for each other between passes."
+        "Let targets start passes without waiting for each other."
         "" |c| c.run(|g| g.nobarrier = true);
     Run ["nomemlock", "nomlock"] ""
-        "Memory for data is not locked; it is not unless asked for."
+        "Do not lock memory for data (the default)."
         "" |c| c.run(|g| g.nomemlock = true);
     Run ["noproclock", "noplock"] ""
-        "The process is not locked in memory; it is not unless asked for."
+        "Do not lock the process in memory (the default)."
         "" |c| c.run(|g| (g.noproclock, g.processlock) = (true, false));
     Each ["numreqs", "nr"] "NUMBER"
-        "Requests of a pass."
+        "Set the number of requests of a pass."
         "It goes before -mbytes and -kbytes, in whichever order they stand."
         |c| { let n = c.integer(1, MAX_KIBI)?; c.each(move |t| t.numreqs = Some(n)) };
     Each ["op", "operation"] "read|write"
-        "What is done; read unless given."
+        "Set the operation. Default: read."
         "Of -op and -rwratio the last one holds."
         sub::op;
     Ours ["out"] "DIR"
@@ -193,14 +193,14 @@ pub(crate) static TABLE: &[Opt] = table! {
         "What FILE held before is lost."
         |c| { let f = c.file()?; c.run(|g| g.output = Some(f)) };
     Run ["passes", "p", "pass"] "NUMBER"
-        "How often everything is done; once unless given."
+        "Set the number of passes. Default: 1."
         "The word count may stand before the number, as an example of the manual has it."
         sub::passes;
     Each ["passoffset", "po"] "BLOCKS"
-        "Each pass begins so many blocks behind the one before."
+        "Start each pass BLOCKS further than the previous one."
         "" |c| { let n = c.integer(0, MAX_WHOLE)?; c.each(move |t| t.passoffset = n) };
     Each ["preallocate", "pa"] "NUMBER"
-        "Allocate 1024 bytes so often before a file is written."
+        "Allocate NUMBER times 1024 bytes before a file is written."
         "The file does not get longer by it. It means nothing for reads and for devices."
         |c| { let n = c.integer(0, MAX_KIBI)?; c.each(move |t| t.preallocate = n) };
     Run ["processlock", "plock"] ""
@@ -220,11 +220,11 @@ pub(crate) static TABLE: &[Opt] = table! {
         "Show each queue thread in a line of its own."
         "" |c| c.run(|g| g.qthreadinfo = true);
     Each ["queuedepth", "qd"] "NUMBER"
-        "How many threads share the requests of a target; 1 unless given."
+        "Set the number of threads that share the requests of a target. Default: 1."
         "Thread q of n does requests q, q + n, q + 2n and so on, so that it does not change what is accessed."
         |c| { let n = c.small(1, 1024)?; c.each(move |t| t.queuedepth = n) };
     Each ["randomize", "rand"] ""
-        "Each pass has random locations of its own."
+        "Use other random locations in each pass."
         "It needs -seek random."
         |c| c.each(|t| t.randomize = true);
     Each ["range"] "BLOCKS"
@@ -245,7 +245,7 @@ pub(crate) static TABLE: &[Opt] = table! {
         "Show what -verbose shows, with more columns."
         "" |c| c.run(|g| (g.verbose, g.reallyverbose) = (true, true));
     Each ["recreatefiles", "recreate"] ""
-        "Delete the file and make it again between passes."
+        "Delete and recreate the file between passes."
         "Not on devices, and only where something is written. See -createnewfiles."
         |c| c.each(|t| t.between_passes = BetweenPasses::Recreate);
     Each ["reopen", "reop", "reopenfiles"] ""
@@ -256,7 +256,7 @@ pub(crate) static TABLE: &[Opt] = table! {
         "Report each operation that takes longer."
         "" |c| { let s = c.seconds()?; c.each(move |t| t.report_threshold = Some(s)) };
     Each ["reqsize", "rs"] "BLOCKS"
-        "Size of a request in blocks; 128 unless given."
+        "Set the size of a request in blocks. Default: 128."
         "" |c| { let n = c.integer(1, MAX_REQUEST)?; c.each(move |t| t.reqsize = n) };
     Run ["roundrobin", "rr"] "NUMBER"
         "Bind targets to the first NUMBER processors in turn."
@@ -267,16 +267,16 @@ pub(crate) static TABLE: &[Opt] = table! {
             c.numbered(None, move |number, t| t.processor = Some(u32::from(number) % n))
         };
     Run ["runtime", "rt"] "SECONDS"
-        "The run ends after so many seconds; passes are added until then."
+        "End the run after SECONDS; passes are added until then."
         "" |c| { let s = c.some_seconds()?; c.run(|g| g.runtime = Some(s)) };
     Each ["rwratio", "rw"] "PERCENT"
-        "Share of reads in percent, spread evenly; the other operations write."
+        "Set the share of reads in percent, spread evenly; the other operations write."
         "Of -op and -rwratio the last one holds."
         |c| { let p = c.percent()?; c.each(move |t| t.read_percent = p) };
     Each ["seek", "s"]
         "sequential | random | stagger | none | interleave N | range BLOCKS | seed N | save FILE | load FILE | \
          seekhist N | disthist N"
-        "Where requests go; one behind the other unless given."
+        "Set the locations of requests. Default: sequential."
         "One operator each time. random: anywhere in the range, by the seed. stagger: ascending, spread evenly \
          over the range. none: all at the first location. interleave: N requests from one to the next. range: \
          without it the amount of a pass. save: the locations go to FILE.T<target>Q<thread>.txt, which load reads; \
@@ -295,11 +295,11 @@ pub(crate) static TABLE: &[Opt] = table! {
             "SCSI commands instead of reads and writes come with a later version: leave it out, or use -dio",
         ));
     Each ["sharedmemory", "shm"] ""
-        "Memory for data is a shared memory segment."
+        "Use a shared memory segment for data."
         "It is given back whichever way the run ends."
         |c| c.each(|t| t.sharedmemory = true);
     Ours ["show-plan"] ""
-        "Print what would be done as a plan, and end."
+        "Print the plan of the run as TOML, and exit."
         "" |c| c.run(|g| g.show_plan = true);
     Run ["singleproc", "sp"] "PROCESSOR"
         "Bind all threads to a processor."
@@ -310,53 +310,53 @@ pub(crate) static TABLE: &[Opt] = table! {
             c.numbered(None, move |_, t| t.processor = Some(n))
         };
     Run ["startdelay", "sd"] "SECONDS"
-        "Time before the first operation, in no pass's time."
+        "Wait before the first operation; the time belongs to no pass."
         "" |c| { let s = c.seconds()?; c.run(|g| g.startdelay = s) };
     Each ["startoffset", "so"] "BLOCKS"
-        "First block of the range."
+        "Set the first block of the range."
         "" |c| { let n = c.integer(0, MAX_WHOLE)?; c.each(move |t| t.startoffset = n) };
     Run ["starttime", "stime"] "SECONDS"
         "Not possible yet: a start at a time of the global clock."
         "" |c| Err(c.wrong(LATER));
     Run ["starttrigger", "st"] "TARGET FOLLOWER time|op|percent|mbytes|kbytes NUMBER"
-        "FOLLOWER begins each pass when TARGET has come so far in it."
+        "Start each pass of FOLLOWER when TARGET reaches NUMBER in it."
         "Operations and bytes are those that completed. If TARGET ends before, that is reported, and FOLLOWER \
          does not wait any longer."
         |c| { let t = sub::trigger(c)?; c.run(|g| sub::replace(&mut g.starttriggers, t)) };
     Run ["stoptrigger", "et"] "TARGET FOLLOWER time|op|percent|mbytes|kbytes NUMBER"
-        "FOLLOWER ends its pass when TARGET has come so far in it."
+        "End the pass of FOLLOWER when TARGET reaches NUMBER in it."
         "" |c| { let t = sub::trigger(c)?; c.run(|g| sub::replace(&mut g.stoptriggers, t)) };
     Run ["syncio", "sio"] "NUMBER"
-        "All threads wait for each other before every so many operations."
+        "Make all threads wait for each other every NUMBER operations."
         "It means nothing with one target."
         |c| { let n = c.integer(1, MAX_WHOLE)?; c.run(|g| g.syncio = Some(n)) };
     Each ["syncwrite", "sw"] ""
         "Flush what was written at the end of each pass, within its time."
         "" |c| c.each(|t| t.syncwrite = true);
     Run ["target"] "NAME"
-        "One more target."
+        "Add a target."
         "" |c| { let name = sub::target_name(c)?; sub::add_targets(c, &name, 1) };
     Each ["targetdir", "td"] "DIR"
-        "What is put before the names of targets, as it is: end it with a slash."
+        "Prefix the names of targets with DIR as it is: end it with a slash."
         "" |c| { let dir = c.word("a directory")?; c.each(move |t| t.targetdir = dir.clone()) };
     Run ["targetoffset", "to", "procoffset"] "BLOCKS"
-        "Target k adds k times so many blocks to every location."
+        "Add k times BLOCKS to every location of target k."
         "It holds for the whole run, although the manual's synopsis shows a target: -startoffset target N moves one \
          target. Its former name is -procoffset."
         |c| { let n = c.integer(0, MAX_WHOLE)?; c.run(|g| g.targetoffset = n) };
     Run ["targets"] "N NAME1 ... NAMEN | -N NAME | NAME"
-        "The targets, numbered from 0; more may follow."
+        "Set the targets, numbered from 0; more may follow."
         "With -N the same target N times."
         sub::targets;
     Run ["targetstartdelay", "tsd"] "SECONDS"
-        "Target k begins k times so many seconds later, on top of -startdelay."
+        "Start target k by k times SECONDS later, in addition to -startdelay."
         "" |c| { let s = c.seconds()?; c.run(|g| g.targetstartdelay = s) };
     Each ["throttle", "throt"] "ops NUMBER | bw NUMBER"
-        "The most operations or 1000000 bytes per second of a target."
+        "Limit a target to NUMBER operations or 1000000 bytes per second."
         "The last one holds. It is the limit of all threads of a target together."
         sub::throttle;
     Each ["timelimit", "tl"] "SECONDS"
-        "A pass ends after so many whole seconds at the latest."
+        "End a pass after SECONDS (whole seconds) at the latest."
         "What is in flight then completes and counts. 10.0 means 10; fractions of a second are those of XDD 7 only."
         |c| { let s = c.whole_seconds()?; c.each(move |t| t.timelimit = Some(s)) };
     Run ["timerinfo", "ti"] ""
@@ -379,13 +379,13 @@ pub(crate) static TABLE: &[Opt] = table! {
         "Show a line for each pass."
         "" |c| c.run(|g| g.verbose = true);
     Each ["verify"] "location | contents | compare | immediate"
-        "Check what is read."
+        "Verify data that is read."
         "location: the first eight bytes of a request are its byte offset. contents, compare: every byte is as \
          -datapattern says. immediate: each write is read back and compared at once. Checking is in no operation's \
          time."
         sub::verify;
     Run ["version", "ver"] ""
-        "Show the version, and end."
+        "Show the version, and exit."
         "" |c| { c.draft().answer = Some(Command::Version); Ok(()) };
     Run ["zone"] "..."
         "Not possible: the manual only mentions it."

@@ -18,7 +18,7 @@ pub enum Command {
     Version,
 }
 
-/// A command line that cannot be carried out. The text is one line: the option as typed, what is wrong, the remedy.
+/// A command line that cannot be executed. The text is one line: the option as typed, what is wrong, the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(String);
@@ -93,7 +93,7 @@ fn unknown(typed: &str, last: &str) -> UsageError {
 }
 
 impl Call<'_, '_> {
-    /// Reads `target N` where it stands right behind the option's name.
+    /// Reads `target N` where it stands right after the option's name.
     fn read_target(&mut self) -> Result<(), UsageError> {
         if self.peek(0) != Some("target") {
             return Ok(());

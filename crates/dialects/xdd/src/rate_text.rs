@@ -1,13 +1,13 @@
 //! Rows of the rate table as text and as comma-separated values.
 //!
-//! Scripts take values of the `Combined` line by position: its label is one word, every other label is two, and behind
+//! Scripts take values of the `Combined` line by position: its label is one word, every other label is two, and after
 //! the label each line has the same number of words as the heading.
 
 use crate::facts::{RateDetail, RunClock};
 use crate::rates::{RateRow, RateTable};
 use std::fmt::Write;
 
-/// Which columns there are behind the usual ones.
+/// Which columns there are after the usual ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RateColumns {
     /// Time of opening.
@@ -23,7 +23,7 @@ impl RateTable {
     }
 }
 
-/// A column behind the label: its value, and how it is headed and how wide it is in text and among comma-separated values.
+/// A column after the label: its value, and how it is headed and how wide it is in text and among comma-separated values.
 struct Column {
     text: (&'static str, usize),
     csv: (&'static str, usize),

@@ -119,7 +119,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
 }
 
 impl RateTable {
-    /// A table of `targets`, in the order of the plan. What records tell of other targets is left out.
+    /// A table of `targets`, in the order of the plan. Records of other targets are skipped.
     pub fn new(targets: Vec<RateTarget>) -> RateTable {
         RateTable { targets, cells: BTreeMap::new() }
     }
@@ -152,7 +152,7 @@ impl RateTable {
     }
 
     /// Every row that `detail` asks for, in the order of print. Without rows for passes there is only the combined one,
-    /// and in front of it the last average of `deskew`, if that was asked for.
+    /// and in front of it the last average of `deskew`, if that was requested.
     pub fn rows(&self, detail: &RateDetail, deskew: Option<&Deskew>) -> Vec<RateRow> {
         let mut rows = Vec::new();
         let mut skewed = deskew.map(|d| SkewRows::new(d, self.threads()));
@@ -366,7 +366,7 @@ struct Labelled {
 }
 
 impl Labelled {
-    /// The row of what was counted; `percents` are the shares of reads that were asked for.
+    /// The row of what was counted; `percents` are the shares of reads that were requested.
     fn row(self, tally: &Tally, time: Nanos, percents: impl Iterator<Item = Decimal>) -> RateRow {
         let ops = tally.ops();
         let (start, end) = tally.span.unwrap_or_default();

@@ -19,7 +19,7 @@ pub struct Settings {
     pub(crate) typed: Typed,
 }
 
-/// What is asked of one target.
+/// What is required of one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetSettings {
     /// The name as given.
@@ -68,7 +68,7 @@ pub struct TargetSettings {
     pub datapattern: Option<Data>,
     /// What is checked (`-verify`).
     pub verify: Option<Verify>,
-    /// How many bytes behind a page memory for data begins (`-align`).
+    /// How many bytes after a page memory for data starts (`-align`).
     pub align: u64,
     /// Memory for data is a shared memory segment (`-sharedmemory`).
     pub sharedmemory: bool,
@@ -98,7 +98,7 @@ pub struct SeekSettings {
     pub range: Option<u64>,
     /// Seed of random locations.
     pub seed: u64,
-    /// How many requests lie between the beginnings of two sequential ones; 1: each is right behind the one before.
+    /// How many requests lie between the beginnings of two sequential ones; 1: each is right after the one before.
     pub interleave: u32,
     /// First part of the name of the file that takes the list of locations.
     pub save: Option<String>,
@@ -111,7 +111,7 @@ pub struct SeekSettings {
 /// The order of locations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeekOrder {
-    /// Ascending, one request behind the other.
+    /// Ascending, one request after the other.
     Sequential,
     /// Ascending, spread evenly over the range.
     Stagger,
@@ -144,9 +144,9 @@ pub struct TimeStampSettings {
     pub size: Option<u64>,
     /// What happens when more operations go than stamps are kept.
     pub when_full: WhenFull,
-    /// The operation of the first pass, from 0, with which stamping begins.
+    /// The operation of the first pass, from 0, with which stamping starts.
     pub trigger_op: Option<u64>,
-    /// When stamping begins, from the start of the run.
+    /// When stamping starts, from the start of the run.
     pub trigger_time: Option<Nanos>,
 }
 
@@ -184,7 +184,7 @@ pub struct GlobalSettings {
     pub maxerrors: Option<u64>,
     /// Time before the first operation of all targets (`-startdelay`).
     pub startdelay: Nanos,
-    /// Target k begins k times this later, on top of `startdelay` (`-targetstartdelay`).
+    /// Target k starts k times this later, on top of `startdelay` (`-targetstartdelay`).
     pub targetstartdelay: Nanos,
     /// Blocks that target k adds k times to every location (`-targetoffset`).
     pub targetoffset: u64,
@@ -232,7 +232,7 @@ pub struct GlobalSettings {
     pub destroy: bool,
     /// Directory for an archive of the run (`-out`).
     pub out: Option<String>,
-    /// The plan is printed instead of carried out (`-show-plan`).
+    /// The plan is printed instead of executed (`-show-plan`).
     pub show_plan: bool,
     /// All arguments, joined by spaces.
     pub command_line: String,
@@ -293,7 +293,7 @@ impl TargetSettings {
         }
     }
 
-    /// What is opened: directory and name as they are, one behind the other.
+    /// What is opened: directory and name as they are, one after the other.
     pub fn path(&self) -> String {
         format!("{}{}", self.targetdir, self.name)
     }

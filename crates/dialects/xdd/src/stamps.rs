@@ -13,7 +13,7 @@ const HEADING: &str = "Target, RWV Op, Pass,OP Number, Location, Distance, Start
     IO_Time_ms, Relative_ms, Delta_us, Loop_ms, Inst MB/sec";
 
 /// The entries of one queue thread's records, which come in the order of pass and sequence: operations are numbered from
-/// 0 in each pass, those that were not carried out are left out.
+/// 0 in each pass, those that were not executed are skipped.
 pub fn stamp_entries(records: impl IntoIterator<Item = Record>) -> impl Iterator<Item = StampEntry> {
     let mut last = (0, 0);
     records.into_iter().filter_map(move |record| {
@@ -219,7 +219,7 @@ impl<W: Write> StampReport<W> {
     }
 }
 
-/// Bytes between the end of one and the begin of the next, forward or backward.
+/// Bytes between the end of one and the start of the next, forward or backward.
 fn distance(last: &StampEntry, next: &StampEntry) -> u64 {
     last.offset.saturating_add(last.length).abs_diff(next.offset)
 }
@@ -236,7 +236,7 @@ fn megabytes_per_second(entry: &StampEntry) -> f64 {
     }
 }
 
-/// Averages and ranges. Rows where a pass begins have no place in distance and dead time.
+/// Averages and ranges. Rows where a pass starts have no place in distance and dead time.
 #[derive(Debug)]
 struct Summary {
     block_size: u64,

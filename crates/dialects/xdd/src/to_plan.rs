@@ -1,4 +1,4 @@
-//! From settings to the plan that the engine carries out.
+//! From settings to the plan that the engine executes.
 
 use crate::operands::shown;
 use crate::parse::UsageError;

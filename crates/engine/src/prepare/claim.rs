@@ -51,7 +51,7 @@ pub(super) fn claim_all(
 }
 
 impl Claim {
-    /// Takes back what was made for a run that is refused after all: an empty file. A run that has begun keeps it.
+    /// Takes back what was made for a run that is refused after all: an empty file. A run that has started keeps it.
     pub(super) fn withdraw(&self) {
         if let Some(path) = &self.made
             && path.symlink_metadata().is_ok_and(|m| m.is_file() && m.len() == 0)
@@ -101,7 +101,7 @@ impl Claimer<'_> {
         Ok(Claim { permit, file: Arc::new(file), made })
     }
 
-    /// What is left to do with the open file of a target; gives later passes whose files are there already.
+    /// What is left to do with the open file of a target; returns later passes whose files are there already.
     fn finish(&mut self, index: usize, t: &Looked, file: &File) -> Result<Vec<u32>, PrepareError> {
         let block = t.facts.as_ref().map_or(SECTOR, |facts| facts.logical_block_size.bytes);
         let is_odd = |fitted: &Fitted| {

@@ -19,16 +19,16 @@ pub(crate) struct Fitted {
     pub(crate) job: Job,
     /// Of the target, as typed.
     path: String,
-    /// Of the target in bytes, when its phase begins; 0 of a file that is made by the run, [`FAR`] where it is yet unknown.
+    /// Of the target in bytes, when its phase starts; 0 of a file that is made by the run, [`FAR`] where it is yet unknown.
     pub(crate) size: u64,
     /// Where its requests go.
     pub(crate) placement: Placement,
     pub(crate) workload: Known,
-    /// The target is a file that grows by what it writes behind its end.
+    /// The target is a file that grows by what it writes beyond its end.
     pub(crate) grows: bool,
 }
 
-/// Fits a job to a target that has `size` bytes when its phase begins.
+/// Fits a job to a target that has `size` bytes when its phase starts.
 pub(super) fn fit(
     plan: &Plan,
     phase: &Phase,
@@ -120,7 +120,7 @@ fn reach(
     let is_open = phase.coordination.runtime.is_some() && generator.pass_offset.0 > 0;
     let end = workload.end(phase.passes).filter(|_| !is_open);
     let end = end.or(room).unwrap_or(FAR).min(FAR);
-    // Never around the end of a device: what lies behind it is the kernel's to refuse.
+    // Never around the end of a device: what lies after it is the kernel's to refuse.
     size.max(end).next_multiple_of(block.max(1))
 }
 
@@ -169,7 +169,7 @@ pub(super) fn writes(phases: &[Vec<Fitted>], target: usize) -> bool {
     jobs_on(phases, target).any(|fitted| fitted.workload.writes())
 }
 
-/// Whether other targets of the plan may be the same file or device as this one: what overlaps was asked for.
+/// Whether other targets of the plan may be the same file or device as this one: what overlaps was requested.
 pub(super) fn may_share(plan: &Plan, target: usize) -> bool {
     let is_generated = |job: &Job| job.workload.generator().is_some();
     plan.overlap.policy == OverlapPolicy::Allow && plan.jobs_on(target).all(is_generated)

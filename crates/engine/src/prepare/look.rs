@@ -75,7 +75,7 @@ impl Looked {
         name_of_pass(&self.target.path, &self.target.file, 0)
     }
 
-    /// Bytes of the file, or of the file behind the loop device, that were never written.
+    /// Bytes of the file, or of the file after the loop device, that were never written.
     pub(crate) fn hole_bytes(&self) -> u64 {
         let path = match self.facts.as_ref().map(|f| &f.kind) {
             Some(TargetKind::RegularFile(_)) => self.target.path.clone(),

@@ -12,7 +12,7 @@ use iosonar_record::bytes_each;
 const ENTRY: u64 = 512;
 const MIB: u64 = 1 << 20;
 
-/// Compares what is asked for with what the kernel calls available; gives the most requests that a push-back list may hold:
+/// Compares what is requested with what the kernel calls available; returns the most requests that a push-back list may hold:
 /// these lists get at most a quarter of that.
 pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Result<u32, PrepareError> {
     let available = available_memory(root);

@@ -29,10 +29,10 @@ use memory::fit_memory;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// ParseCounters of lines that are left out and of shifted times, with the path of the load.
+/// ParseCounters of lines that are skipped and of shifted times, with the path of the load.
 pub type NoticeSink = Arc<dyn Fn(&Path, &Notice) + Send + Sync>;
 
-/// A plan that can be carried out, with its targets claimed.
+/// A plan that can be executed, with its targets claimed.
 pub struct Prepared {
     pub(crate) plan: Plan,
     /// Most requests on the push-back list of an issuing loop, where memory allows fewer than the plan.
@@ -82,8 +82,8 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     Ok(Prepared { plan, max_waiting, targets, phases, notices })
 }
 
-/// Fits all jobs to their targets, as large as these can have become by then: what a phase writes behind the end of a file
-/// is there in the next. Each phase is fitted again when it begins.
+/// Fits all jobs to their targets, as large as these can have become by then: what a phase writes beyond the end of a file
+/// is there in the next. Each phase is fitted again when it starts.
 fn fit_all(plan: &Plan, known: Vec<Vec<Known>>, looked: &[Looked]) -> Result<Vec<Vec<Fitted>>, PrepareError> {
     let mut sizes: Vec<u64> = looked.iter().map(|target| target.size).collect();
     let mut phases = Vec::new();
@@ -219,7 +219,7 @@ impl Prepared {
         Ok(fitted.map(|(fitted, job)| JobReady { fitted, told: job.told.clone() }).collect())
     }
 
-    /// Takes back what was made for a run that is refused after all: empty files. A run that has begun keeps them.
+    /// Takes back what was made for a run that is refused after all: empty files. A run that has started keeps them.
     pub fn withdraw(&self) {
         self.targets.iter().filter_map(|t| t.claim.as_ref()).for_each(Claim::withdraw);
     }

@@ -18,7 +18,7 @@ pub struct Reserved {
 #[derive(Debug)]
 enum What {
     StandardOutput,
-    /// A pipe or `/dev/null`; absent when it was handed out.
+    /// A pipe or `/dev/null`; absent when it was issued.
     Stream(Option<File>),
     /// A regular file; whether it was created here.
     File(Identity, IsNew),

@@ -56,7 +56,7 @@ impl Probe for NumbersIn {
     }
 
     fn sample(&mut self, give: &mut dyn FnMut(usize, f64)) {
-        // What cannot be read at this moment is left out.
+        // What cannot be read at this moment is skipped.
         let _ = self.read(give);
     }
 }

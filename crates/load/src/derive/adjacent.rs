@@ -1,4 +1,4 @@
-//! Loads side by side in space: each is moved as a whole behind the one before, times stay (blkreplay's
+//! Loads side by side in space: each is moved as a whole after the one before, times stay (blkreplay's
 //! `create_adjacent_load.sh`, whose loads can overlap).
 
 use crate::LoadError;
@@ -49,9 +49,9 @@ pub fn touched(
 pub struct Place {
     /// Where it began.
     from: u64,
-    /// Where it begins now, in bytes.
+    /// Where it starts now, in bytes.
     pub begin: u64,
-    /// First byte behind it.
+    /// First byte after it.
     pub end: u64,
 }
 

@@ -12,7 +12,7 @@ use iosonar_trace::TimedRequest;
 use std::iter;
 
 /// All requests of a load by its own time, never backward but for what [`Backward::Shift`] leaves within a second.
-/// `notice` is told of lines that are left out and of shifts. An error is the last item.
+/// `notice` is told of lines that are skipped and of shifts. An error is the last item.
 ///
 /// # Errors
 /// A load that cannot be begun.

@@ -46,7 +46,7 @@ pub struct Snippet {
     first: Nanos,
 }
 
-/// Cuts loads, one behind the other, at multiples of a window.
+/// Cuts loads, one after the other, at multiples of a window.
 #[derive(Debug)]
 pub struct Cutter {
     window: Nanos,
@@ -57,7 +57,7 @@ pub struct Cutter {
     place: u64,
     /// Added to the times of the present load.
     offset: Nanos,
-    /// Of the last request: its own time, and that behind all loads before.
+    /// Of the last request: its own time, and that after all loads before.
     last: (Nanos, Nanos),
 }
 
@@ -75,7 +75,7 @@ impl Cutter {
         })
     }
 
-    /// Takes one more load, whose requests come by time. If it begins before the end of the one before, it is put behind it:
+    /// Takes one more load, whose requests come by time. If it starts before the end of the one before, it is put after it:
     /// the last time is added to its own. If not, it is taken as the same recording going on.
     pub fn add(
         &mut self,
@@ -145,19 +145,19 @@ impl Snippets {
         &self.order
     }
 
-    /// The unfinished one that was left out.
+    /// The unfinished one that was skipped.
     pub fn rest(&self) -> Option<Snippet> {
         self.rest
     }
 
-    /// Load `number` of a split into `loads`: snippets `number`, `number` + `loads`, … of the order. Each begins at the last
+    /// Load `number` of a split into `loads`: snippets `number`, `number` + `loads`, … of the order. Each starts at the last
     /// time of the one before, the first at 0. An error is the last item.
     pub fn load(&self, number: usize, loads: usize) -> impl Iterator<Item = IoResult<TimedRequest>> + '_ {
         let mut end = Nanos(0);
         let mine = self.order.iter().skip(number).step_by(loads.max(1));
         mine.flat_map(move |snippet| {
             let begin = end;
-            // Known without reading: where the next one begins.
+            // Known without reading: where the next one starts.
             let moved = move |time: Nanos| begin.saturating_add(time.saturating_sub(snippet.first));
             let (last, failed) = match self.time_of_last(snippet) {
                 Ok(last) => (moved(last), None),

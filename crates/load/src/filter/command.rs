@@ -59,7 +59,7 @@ impl Command {
         std::thread::Builder::new().name("filter".into()).spawn(write).map(|_| ())
     }
 
-    /// The requests in its output, and behind them how it ended.
+    /// The requests in its output, and after them how it ended.
     pub(super) fn giving(self, output: Requests) -> Giving {
         Giving { command: self, output, is_over: false }
     }

@@ -1,4 +1,4 @@
-//! Steps that begin with the end of a load, or come back to its begin: reverse, sort and repeat.
+//! Steps that begin with the end of a load, or come back to its start: reverse, sort and repeat.
 
 use super::change::moved;
 use super::{FilterError, Maker, Requests, Round, Texts};
@@ -80,7 +80,7 @@ pub(super) fn sorted(load: Requests, room: Room) -> Requests {
     })
 }
 
-/// How a load is repeated: as the replay of one that begins anew, whose first time becomes the last one before
+/// How a load is repeated: as the replay of one that starts again, whose first time becomes the last one before
 /// (`Backward::Shift`).
 pub(super) struct Repetition {
     pub(super) times: u64,
@@ -112,7 +112,7 @@ pub(super) fn repeated(repetition: Repetition, load: Requests, room: Room) -> Re
     })
 }
 
-/// Makes what comes in once more for each repetition, and holds nothing.
+/// Makes what comes in again for each repetition, and holds nothing.
 pub(super) struct Again {
     repetition: Repetition,
     maker: Arc<Maker>,

@@ -1,6 +1,6 @@
 //! Steps that change a load, one request after the other, order preserved. Formulas: [`Filter`].
 //!
-//! Most steps keep nothing. `reverse` holds all that comes into it, because it begins with the end; so does `repeat`
+//! Most steps keep nothing. `reverse` holds all that comes into it, because it starts with the end; so does `repeat`
 //! where what comes into it cannot be read again.
 
 mod change;
@@ -90,7 +90,7 @@ pub enum FilterError {
 /// Requests, one after the other; an error is the last of them.
 type Requests = Box<dyn Iterator<Item = Result<TimedRequest, LoadError>> + Send>;
 
-/// A load behind steps, in their order; an error is the last of its requests.
+/// A load after steps, in their order; an error is the last of its requests.
 pub struct Filtered {
     requests: Requests,
     lines: Arc<AtomicU64>,
@@ -99,7 +99,7 @@ pub struct Filtered {
 }
 
 impl Filtered {
-    /// Puts the steps behind a text; commands are started. `skip_bad`: bad lines of anything that is read are left out
+    /// Puts the steps after a text; commands are started. `skip_bad`: bad lines of anything that is read are skipped
     /// and told, instead of ending the reading.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ impl Iterator for Filtered {
     }
 }
 
-/// A load behind all steps of a pipeline, to be written as a load. `notice` is told of lines that are skipped.
+/// A load after all steps of a pipeline, to be written as a load. `notice` is told of lines that are skipped.
 ///
 /// # Errors
 /// As those of each request: of the load, of what is merged in, of commands.
@@ -225,7 +225,7 @@ fn numbered(load: Requests) -> impl Iterator<Item = (u64, Result<TimedRequest, L
     })
 }
 
-/// Makes the requests behind the first steps of a pipeline, more than once where that can be.
+/// Makes the requests after the first steps of a pipeline, more than once where that can be.
 struct Maker {
     first: Mutex<Option<Opened>>,
     again: Option<PathBuf>,
@@ -238,7 +238,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// The requests behind so many steps.
+    /// The requests after so many steps.
     fn make(self: &Arc<Maker>, steps: usize, round: Round) -> Result<Requests, LoadError> {
         let Some(before) = steps.checked_sub(1) else { return self.load(round) };
         let (load, filter) = (self.make(before, round)?, self.steps[before].clone());
@@ -283,7 +283,7 @@ impl Maker {
         })
     }
 
-    /// Whether what comes out behind so many steps can be had once more without holding it.
+    /// Whether what comes out after so many steps can be had again without holding it.
     fn can_make_again(&self, steps: usize) -> bool {
         let is_repeatable = |step: &Filter| match step {
             Filter::Reverse | Filter::Sort | Filter::Cmd { .. } => false,

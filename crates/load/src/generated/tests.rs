@@ -120,7 +120,7 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Inside the region, aligned, of a size that was asked for, in order of time.
+    /// Inside the region, aligned, of a size that was requested, in order of time.
     #[test]
     fn every_request_is_what_the_plan_says(p in patterns(), seed: u64) {
         let all = items(&p, seed);
@@ -159,7 +159,7 @@ proptest! {
         prop_assert_eq!(parts, whole);
     }
 
-    /// A request does not depend on when those before it were asked for.
+    /// A request does not depend on when those before it were taken.
     #[test]
     fn requests_do_not_depend_on_the_clock(p in patterns(), seed: u64, step in 0u64..1_000_000) {
         prop_assume!(p.stop.runtime.is_none());

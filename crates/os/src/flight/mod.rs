@@ -65,7 +65,7 @@ pub unsafe trait Queue: Send {
         false
     }
 
-    /// Puts a call behind those that were staged before. False: there is no room.
+    /// Puts a call after those that were staged before. False: there is no room.
     ///
     /// # Safety
     /// The call's memory can be read, and for a read written, and nobody else uses it, until the slot arrives or the
@@ -88,7 +88,7 @@ pub unsafe trait Queue: Send {
     fn cancel(&mut self) {}
 }
 
-/// A request to be carried out.
+/// A request to be executed.
 #[derive(Debug)]
 pub struct Request<T> {
     /// Which way.

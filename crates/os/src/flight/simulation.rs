@@ -78,7 +78,7 @@ impl Kernel {
         count as u32
     }
 
-    fn carry_out(&mut self, call: Call) -> i64 {
+    fn execute(&mut self, call: Call) -> i64 {
         let Faults { short, error, interrupted, .. } = self.faults;
         if self.one_in(interrupted) {
             return [-4, -11][self.below(2)];
@@ -107,7 +107,7 @@ fn known_byte(position: usize) -> u8 {
     (position * 31 % 251) as u8
 }
 
-// SAFETY: a call's memory is used in `carry_out` alone, after which its slot arrives, once.
+// SAFETY: a call's memory is used in `execute` alone, after which its slot arrives, once.
 unsafe impl Queue for Kernel {
     fn is_eager(&self) -> bool {
         self.faults.eager
@@ -142,7 +142,7 @@ unsafe impl Queue for Kernel {
             let which = self.below(self.taken.len());
             let slot = *self.taken.keys().nth(which).unwrap();
             let call = self.taken.remove(&slot).unwrap();
-            arrived.push(Cqe { slot, result: self.carry_out(call) });
+            arrived.push(Cqe { slot, result: self.execute(call) });
             self.given_back.fetch_add(1, Relaxed);
         }
         Ok(())

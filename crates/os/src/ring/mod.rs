@@ -1,6 +1,6 @@
 //! io_uring, confined: set-up, registration, submissions and completions of one target's ring.
 //!
-//! A ring is made by one thread, so that whatever is missing is known before a run begins, and used by another: it is
+//! A ring is made by one thread, so that whatever is missing is known before a run starts, and used by another: it is
 //! enabled with its first use, and the kernel then takes calls from that thread alone.
 //!
 //! Non-goals: what a call is for, and what happens when it came back; see [`InFlight`](crate::flight::InFlight).

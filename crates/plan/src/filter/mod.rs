@@ -13,7 +13,7 @@ use words::{Word, Words};
 pub enum Filter {
     /// What lies in a window of the load's time; times stay as they are.
     Select(Window),
-    /// Everything so many times. A repetition begins at the last time of the one before.
+    /// Everything so many times. A repetition starts at the last time of the one before.
     Repeat {
         /// Repetitions in all, at least 1.
         times: u64,
@@ -66,7 +66,7 @@ pub enum Filter {
         /// By so much.
         by: Nanos,
     },
-    /// The first request, and each `one_of`-th behind it.
+    /// The first request, and each `one_of`-th after it.
     Sample {
         /// At least 1.
         one_of: u64,

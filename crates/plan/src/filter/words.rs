@@ -1,13 +1,13 @@
-//! The words behind a step's name: divided by commas, those without a name first, some of them in quotes.
+//! The words after a step's name: divided by commas, those without a name first, some of them in quotes.
 //!
-//! A word that begins with `'` or `"` ends with the same sign; twice, that sign stands for itself. Between them nothing
+//! A word that starts with `'` or `"` ends with the same sign; twice, that sign stands for itself. Between them nothing
 //! else means anything, so that a word may hold what divides words and steps.
 
 use std::fmt;
 use std::str::FromStr;
 
 const QUOTES: [char; 2] = ['\'', '"'];
-/// Behind these a word begins.
+/// Behind these a word starts.
 const DIVIDERS: [char; 4] = ['|', ':', ',', '='];
 
 /// The parts between the signs `at` that stand in no quotes.
@@ -30,7 +30,7 @@ pub(super) fn split(text: &str, at: char) -> Result<Vec<&str>, String> {
     Ok(parts)
 }
 
-/// Bytes of the quoted word that a text begins with, quotes included.
+/// Bytes of the quoted word that a text starts with, quotes included.
 fn quoted(text: &str) -> Result<usize, String> {
     let quote = &text[..1];
     let mut end = 1;
@@ -118,7 +118,7 @@ impl Words {
     }
 }
 
-/// Name and value of a word that has a name. A file or a command may hold a `=` behind other signs than letters.
+/// Name and value of a word that has a name. A file or a command may hold a `=` after other signs than letters.
 fn named(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let name = name.trim();

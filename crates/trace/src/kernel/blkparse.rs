@@ -1,7 +1,7 @@
 //! What `blkparse(1)` prints, in its default form or in one of `-f`.
 //!
 //! The form is a text with fields (`%D`, `%T` …); a line is read by finding its fields again. What is left of a line
-//! behind the form is passed over, so that the default form reads all the actions that it prints differently.
+//! after the form is passed over, so that the default form reads all the actions that it prints differently.
 
 use super::event::{Action, BEYOND, Device, Event, Events, Rwbs};
 use crate::cursor::Cursor;
@@ -194,7 +194,7 @@ impl Form {
         event.sector = whole(sector).ok_or_else(|| format!("the sector '{sector}' is no number"))?;
         let bytes = match found.values[Field::Bytes as usize] {
             Some(bytes) => whole(bytes),
-            // What ends once more has no length.
+            // What ends again has no length.
             None if is_bare => Some(0),
             None => found.number(Field::Sectors).and_then(|n| n.checked_mul(SECTOR)),
         };
@@ -268,7 +268,7 @@ impl Form {
         rest
     }
 
-    /// The length of a name that may hold blanks: as many words as the fields behind it leave over.
+    /// The length of a name that may hold blanks: as many words as the fields after it leave over.
     fn name_length(&self, rest: &str, from: usize) -> Option<usize> {
         let fields = self.parts[from..].iter().filter(|p| matches!(p, Part::Field(_))).count();
         let starts: Vec<usize> = rest
@@ -284,7 +284,7 @@ impl Form {
     }
 }
 
-/// Seconds with all nine digits behind the point: fewer would not be a fraction here.
+/// Seconds with all nine digits after the point: fewer would not be a fraction here.
 fn time(cursor: &mut Cursor<'_>) -> Option<Nanos> {
     let seconds = cursor.number().filter(|seconds| *seconds < 1 << 33)?;
     cursor.byte(b'.')?;
@@ -328,7 +328,7 @@ fn usual(at: u64, line: &[u8]) -> Option<Event> {
     event.is_possible().then_some(event)
 }
 
-/// The action of a line that seems to be of the default form: the first letter, which stands alone behind numbers.
+/// The action of a line that seems to be of the default form: the first letter, which stands alone after numbers.
 fn glance(line: &[u8]) -> Option<Action> {
     const AT_ONCE: usize = 16;
     let has_letter = |some: &[u8]| some.iter().fold(false, |found, b| found | (*b >= b'A'));
@@ -401,7 +401,7 @@ impl<R: BufRead> Events for Blkparse<R> {
             let at = self.lines.number() + 1;
             let form = &self.form;
             let Some(line) = self.lines.next()? else { return Ok(None) };
-            // `CPU0 (8,0):` and `Total (8,0):` begin the summary, which has no events behind it.
+            // `CPU0 (8,0):` and `Total (8,0):` begin the summary, which has no events after it.
             self.summary |= line.starts_with("CPU") && line.ends_with("):");
             if self.summary || line.trim().is_empty() {
                 self.others += u64::from(!line.trim().is_empty());

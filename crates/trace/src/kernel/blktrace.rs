@@ -34,7 +34,7 @@ mod category {
     pub const FUA: u32 = 1 << 15;
 }
 
-/// Whether a trace begins so.
+/// Whether a trace starts so.
 pub fn recognises(head: &[u8]) -> bool {
     let Some(magic) = head.first_chunk::<4>() else { return false };
     u32::from_le_bytes(*magic) & !0xff == MAGIC || u32::from_be_bytes(*magic) & !0xff == MAGIC
@@ -76,7 +76,7 @@ pub struct Blktrace<R> {
 }
 
 impl<R: Read> Blktrace<R> {
-    /// Reads from the begin of a file.
+    /// Reads from the start of a file.
     pub fn new(input: R) -> Blktrace<R> {
         Blktrace {
             input,
@@ -177,13 +177,13 @@ impl<R: Read> Blktrace<R> {
         self.buffer[self.from..].starts_with(&(MAGIC | u32::from(VERSION)).to_be_bytes())
     }
 
-    /// Whether an event begins so. The first one tells the byte order.
+    /// Whether an event starts so. The first one tells the byte order.
     fn begins(&self, found: [u8; 4]) -> bool {
         let wanted = MAGIC | u32::from(VERSION);
         self.number(found) == wanted || self.events == 0 && found == wanted.to_be_bytes()
     }
 
-    /// Goes on with the next event behind bytes that are none.
+    /// Goes on with the next event after bytes that are none.
     fn resume(&mut self) -> Result<Bad, TraceError> {
         let (at, begin) = (self.place(), self.before + self.from as u64);
         let found: [u8; 4] = self.buffer[self.from..self.from + 4].try_into().expect("the head was read");
@@ -205,7 +205,7 @@ impl<R: Read> Blktrace<R> {
         Ok(Bad { at, why, text: None })
     }
 
-    /// Moves on to where an event begins, one byte further on at least; if there is none, to the end.
+    /// Moves on to where an event starts, one byte further on at least; if there is none, to the end.
     fn seek(&mut self) -> Result<bool, TraceError> {
         loop {
             self.from += 1;
@@ -223,13 +223,13 @@ impl<R: Read> Blktrace<R> {
         }
     }
 
-    /// Whether an event begins in these bytes of the buffer, from the present place.
+    /// Whether an event starts in these bytes of the buffer, from the present place.
     fn is_hidden(&self, from: usize, to: usize) -> bool {
         let mut fours = self.buffer[self.from + from..self.from + to].windows(4);
         fours.any(|four| self.begins([four[0], four[1], four[2], four[3]]))
     }
 
-    /// Whether so many bytes further on an event begins or the file ends: the length of an event's data can be damaged,
+    /// Whether so many bytes further on an event starts or the file ends: the length of an event's data can be damaged,
     /// too, and would take events with it.
     fn is_followed(&mut self, bytes: usize) -> Result<bool, TraceError> {
         let there = self.fill(bytes + 4)?;
@@ -525,7 +525,7 @@ mod tests {
         assert!(all(&bad).1.unwrap().starts_with("byte 0: here should be an event"));
     }
 
-    /// Sectors of the events that are read, what is told of damage, and how many bytes were left out.
+    /// Sectors of the events that are read, what is told of damage, and how many bytes were skipped.
     fn kept(bytes: &[u8]) -> (Vec<u64>, Vec<String>, u64) {
         let mut reader = Blktrace::new(bytes);
         let (mut sectors, mut told) = (Vec::new(), Vec::new());
@@ -544,7 +544,7 @@ mod tests {
             let one = |sector, data: &[u8]| event(big, sector, sector, 4096, category::READ << 16 | 1, data);
             let whole = [one(1, b""), one(2, b"abc"), one(3, b""), one(4, b"")].concat();
             assert_eq!(kept(&whole), (vec![1, 2, 3, 4], vec![], 0));
-            // The number of each event in turn, the first one's, too; the data goes with the event behind it.
+            // The number of each event in turn, the first one's, too; the data goes with the event after it.
             for (at, left, bytes) in [
                 (0, vec![2, 3, 4], 48),
                 (48, vec![1, 3, 4], 51),

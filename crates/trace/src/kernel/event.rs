@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Action {
-    /// `Q`: somebody asked for it.
+    /// `Q`: somebody requested it.
     Queue,
     /// `G`: the kernel made a request of it.
     GetRequest,
@@ -245,7 +245,7 @@ pub trait Events {
         None
     }
 
-    /// Gives the process of the event that is shown its name, where another source told it.
+    /// Names the process of the event that is shown, where another source has the name.
     fn name_shown(&mut self, _name: [u8; 16]) {}
 }
 

@@ -126,7 +126,7 @@ fn glance(line: &[u8]) -> Option<Action> {
         let behind = behind.strip_prefix(b"block:").unwrap_or(behind);
         behind.starts_with(b"block_").then_some(behind)
     })?;
-    // The first of all colons is behind the time; a comment has one, too.
+    // The first of all colons is after the time; a comment has one, too.
     let name = &begins[..memchr(b':', begins)?];
     let other = || action(std::str::from_utf8(name).ok().filter(|name| !name.contains(' '))?);
     usual_action(name).or_else(other).filter(|_| line.first() != Some(&b'#'))
@@ -169,7 +169,7 @@ fn usual(at: u64, line: &[u8]) -> Option<Event> {
     event.is_possible().then_some(event)
 }
 
-/// What stands before and behind the colon and the blank that the event's name follows.
+/// What stands before and after the colon and the blank that the event's name follows.
 fn usual_parts(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = memchr_iter(b':', line).find(|at| line[at + 1..].starts_with(b" block_"))?;
     Some((&line[..colon], &line[colon + 2..]))
@@ -261,7 +261,7 @@ fn event(at: u64, head: &str, name: &str, fields: &str) -> Result<Event, String>
 
 /// `fio-1234    [001] d..1.  123.456789` and `fio  1234 [001]   123.456789`: whatever stands between number and time.
 fn who_and_when(head: &str) -> Option<(Process, u64)> {
-    // Marks for long pauses may stand behind the time.
+    // Marks for long pauses may stand after the time.
     let head = head.trim_end_matches(|c: char| c.is_whitespace() || "!#+*$@".contains(c));
     let (rest, time) = head.rsplit_once(char::is_whitespace).unwrap_or(("", head));
     let rest = rest.trim_end();
@@ -291,7 +291,7 @@ fn place(event: &mut Event, name: &str, fields: &str) -> Result<(), String> {
     event.device = Device::parse(device).ok_or_else(|| format!("the device '{device}' is none"))?;
     let (letters, rest) = rest.trim_start().split_once(' ').ok_or("what it does is missing")?;
     event.rwbs = Rwbs::parse(letters.as_bytes());
-    // Of requests a command's bytes stand in parentheses, behind the length of its data.
+    // Of requests a command's bytes stand in parentheses, after the length of its data.
     let command = rest.split_once('(').and_then(|(_, rest)| rest.split_once(") "));
     let rest = command.filter(|_| name.starts_with("block_rq_")).map_or(rest, |(_, behind)| behind);
     let mut words = rest.split_whitespace();
@@ -304,7 +304,7 @@ fn place(event: &mut Event, name: &str, fields: &str) -> Result<(), String> {
             event.bytes = bytes.ok_or_else(|| format!("the length '{sectors}' is no number"))?;
             event.rwbs.kind = event.rwbs.kind_in_events(event.bytes);
         }
-        // A split tells where the second part begins.
+        // A split tells where the second part starts.
         Some("/") => {}
         _ => return Err("behind the sector there is neither '+ length' nor '/ sector'".into()),
     }

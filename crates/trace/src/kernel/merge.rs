@@ -31,7 +31,7 @@ impl SharedNames {
         process: Process,
         mut sources: impl Iterator<Item = &'a E>,
     ) -> Option<[u8; 16]> {
-        // Number 0 is that of every CPU's idle process: each has its own name, and none asked for anything.
+        // Number 0 is that of every CPU's idle process: each has its own name, and none requested anything.
         if process.name[0] != 0 || process.pid == 0 {
             return None;
         }

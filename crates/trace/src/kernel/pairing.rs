@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 pub struct At(Action);
 
 impl At {
-    /// When somebody asked for it, before the kernel joined and split requests.
+    /// When somebody requested it, before the kernel joined and split requests.
     pub const QUEUE: At = At(Action::Queue);
     /// When the kernel had made a request of it.
     pub const GET_REQUEST: At = At(Action::GetRequest);
@@ -59,11 +59,11 @@ pub enum Timing {
     /// one that was split. Where that is not unique, it is marked.
     Exact,
     /// As blkreplay's script with guessed timing does (spec 1.5): the first of the events Q, G, I and D of a place, length
-    /// and direction is the begin, the next C of those is the end, and what is not over after 10 s is forgotten.
+    /// and direction is the start, the next C of those is the end, and what is not over after 10 s is forgotten.
     Guessed,
 }
 
-/// What is forgotten if it has not ended: that long after its begin.
+/// What is forgotten if it has not ended: that long after its start.
 const LONGEST_EXACT: u64 = 120_000_000_000;
 const LONGEST_GUESSED: u64 = 10_000_000_000;
 /// Most requests that wait for their end, or for the end of an earlier one.
@@ -129,7 +129,7 @@ pub struct Paired<E> {
 struct Pairs {
     at: At,
     timing: Timing,
-    /// In the order of their begins; the first has the number `first`.
+    /// In the order of their starts; the first has the number `first`.
     waiting: VecDeque<Waiting>,
     first: u64,
     /// Those with a lower number are not waited for any more.
@@ -182,7 +182,7 @@ impl<E: Events> Paired<E> {
         self
     }
 
-    /// Gives devices other names than their two numbers: pairs of these and the name.
+    /// Names devices by more than their two numbers: pairs of these and the name.
     #[must_use]
     pub fn named(mut self, names: Vec<(String, String)>) -> Paired<E> {
         self.pairs.devices.names = names;
@@ -231,7 +231,7 @@ impl Pairs {
         self.now = self.now.max(time.0);
         self.expire(time.0);
         self.counts[event.action as usize] += 1;
-        // The kernel ends flushes with data, and what failed, once more without a length.
+        // The kernel ends flushes with data, and what failed, again without a length.
         let kind = event.rwbs.of_length(event.bytes).kind;
         if event.bytes == 0 && matches!(kind, Kind::Read | Kind::Write | Kind::Discard | Kind::WriteZeroes) {
             return None;
@@ -285,7 +285,7 @@ impl Pairs {
         self.refused.add((self.place(&request), number), now);
     }
 
-    /// Who issued a request first that begins now: whoever had the try that ended with EAGAIN, which is dropped. io_uring
+    /// Who issued a request first that starts now: whoever had the try that ended with EAGAIN, which is dropped. io_uring
     /// leaves the second try to a worker, whose name says nothing about the program.
     fn first_try(&mut self, begun: Begun, process: Process) -> Process {
         if self.refused.is_empty() {
@@ -422,7 +422,7 @@ impl Pairs {
         }
     }
 
-    /// The driver gave it back: it will be issued anew, and that will be its begin.
+    /// The driver gave it back: it will be issued again, and that will be its start.
     fn give_back(&mut self, event: &Event) {
         let begun = Begun::of(event);
         let Some(number) = self.exactly(begun).last() else { return };

@@ -117,7 +117,7 @@ impl Forms {
 pub struct PageFacts {
     /// Whether the kernel says that events were lost before this page; and how many, if it says so.
     pub lost: Option<Option<u64>>,
-    /// Events of kinds whose form was not asked for.
+    /// Events of kinds whose form was not requested.
     pub others: u64,
     /// What could not be read.
     pub bad: Option<Bad>,
@@ -176,7 +176,7 @@ impl<'a> Pages<'a> {
             return Err((0, "the page says that it holds more than it does"));
         };
         if commit & MISSED != 0 {
-            // The number stands behind the data, if there was room for it.
+            // The number follows the data, if there was room for it.
             let stored = (commit & MISSED_STORED != 0).then(|| number(data, length, 8)).flatten();
             facts.lost = Some(stored);
         }
@@ -198,7 +198,7 @@ impl<'a> Pages<'a> {
                     at += 8;
                 }
                 _ => {
-                    // Short ones have their length in the head, in words; long ones behind it, in bytes with itself.
+                    // Short ones have their length in the head, in words; long ones after it, in bytes with itself.
                     let (begin, length) = match kind {
                         0 => (at + 8, (word()? as usize).saturating_sub(4)),
                         words => (at + 4, words as usize * 4),

@@ -18,10 +18,10 @@ const FRAME_HEAD: usize = 32;
 /// Most events of a frame, and most bytes that they can have.
 pub const FRAME_EVENTS: usize = 1 << 14;
 const MOST_BYTES: usize = FRAME_EVENTS * 96;
-/// Bytes in which a frame is looked for at a time, behind damage.
+/// Bytes in which a frame is looked for at a time, after damage.
 const LOOKED_AT: usize = 1 << 16;
 
-/// Whether a file begins as a segment.
+/// Whether a file starts as a segment.
 pub fn recognises(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
@@ -47,7 +47,7 @@ pub struct SegmentWriter<W> {
 }
 
 impl<W: Write> SegmentWriter<W> {
-    /// Begins a segment.
+    /// Starts a segment.
     pub fn new(mut out: W) -> std::io::Result<SegmentWriter<W>> {
         let mut head = [0; HEAD];
         head[..8].copy_from_slice(&MAGIC);
@@ -242,7 +242,7 @@ impl<'a, R: Read> Segments<'a, R> {
         Ok(read)
     }
 
-    /// Opens the next segment that is not empty, and reads its head; none behind the last one.
+    /// Opens the next segment that is not empty, and reads its head; none after the last one.
     fn begin(&mut self) -> Result<Option<Option<Bad>>, TraceError> {
         loop {
             let opened = self.inputs.next().transpose();
@@ -311,7 +311,7 @@ impl<'a, R: Read> Segments<'a, R> {
         matches!(inflated, Ok(Status::StreamEnd)) && self.bytes.len() == told.length
     }
 
-    /// Goes on with the first frame behind `begin`, of which `seen` was read; tells what is left out.
+    /// Goes on with the first frame after `begin`, of which `seen` was read; tells what is skipped.
     fn resume(&mut self, begin: u64, seen: &[u8], why: &str) -> Result<Bad, TraceError> {
         self.again.splice(..0, seen.iter().copied());
         self.at = begin;

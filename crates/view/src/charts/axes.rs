@@ -448,7 +448,7 @@ impl NumberScale {
         NumberScale { least, most: most.max(least.saturating_mul(4)), area }
     }
 
-    /// Place of the begin of a number.
+    /// Place of the start of a number.
     pub(super) fn x(&self, number: u64) -> i32 {
         let log = |n: u64| (n.max(1) as f64).ln();
         let share = (log(number) - log(self.least)) / (log(self.most) - log(self.least));

@@ -305,7 +305,7 @@ fn marginal(
     if most == 0 {
         return;
     }
-    // One request is a visible bar, so the scale begins below one.
+    // One request is a visible bar, so the scale starts below one.
     let length = |n: u64| match n {
         0 => 0,
         n => ((1.0 + (n as f64).log10()) / (1.0 + (most as f64).log10()) * f64::from(SIDE_WIDTH)).round()
@@ -331,7 +331,7 @@ fn marginal(
     }
 }
 
-/// One row of the histogram: light where both operations reach, lighter in the colour of the longer one behind
+/// One row of the histogram: light where both operations reach, lighter in the colour of the longer one after
 /// it, and the end of each in full colour.
 fn bar(row: &mut [u8], read: usize, write: usize) {
     let both = read.min(write);

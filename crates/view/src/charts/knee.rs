@@ -171,7 +171,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Left end and level of each row, without those behind which no demand rose.
+    /// Left end and level of each row, without those after which no demand rose.
     fn points(&self, y: impl Fn(&RampRow) -> Option<i32>) -> Vec<(i32, i32)> {
         let mut points: Vec<(i32, i32)> = Vec::new();
         for row in self.material.rows {

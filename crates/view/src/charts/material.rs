@@ -111,7 +111,7 @@ fn how_it_was_run(s: &Summary) -> Caption {
     figures::joined([how, " · ".into(), duration, " · ".into(), total, " requests".into()])
 }
 
-/// Everything that pictures can be drawn from. What is absent leaves out the pictures that need it.
+/// Everything that pictures can be drawn from. Pictures that need what is absent are skipped.
 #[derive(Clone, Copy)]
 pub struct Material<'a> {
     /// What it is about.
@@ -127,7 +127,7 @@ pub struct Material<'a> {
 pub struct RunMaterial<'a> {
     /// Figures and limits.
     pub summary: &'a Summary,
-    /// Counts behind the pictures.
+    /// Counts after the pictures.
     pub diagrams: &'a Diagrams,
     /// Whole distributions; without them curves show the summary's percentiles only.
     pub tally: Option<&'a Tally>,

@@ -19,7 +19,7 @@ fn stalls<'a>(view: &RunView<'a>, time: &TimeScale) -> Vec<(usize, &'a Completio
     all.iter().enumerate().filter(|(_, s)| seen(s)).map(|(i, s)| (i + 1, s)).collect()
 }
 
-/// The collapse, if it begins in what is seen or before.
+/// The collapse, if it starts in what is seen or before.
 fn collapse<'a>(view: &RunView<'a>, time: &TimeScale) -> Option<&'a Overload> {
     let found = view.findings?.collapse.as_ref()?;
     (!time.is_number && time.shows(found.range.from_ns..found.range.to_ns.max(found.range.from_ns + 1)))
@@ -34,10 +34,10 @@ pub(super) fn reserve(view: &RunView<'_>, time: &TimeScale, plot: Rect) -> (Rect
     (Rect { y: plot.y + strip.h, h: plot.h - strip.h, ..plot }, strip)
 }
 
-/// Least pixels from the begin of a pass to that of the next, on average: more passes would hide what they mark.
+/// Least pixels from the start of a pass to that of the next, on average: more passes would hide what they mark.
 const PASS_PIXELS: usize = 6;
 
-/// Passes that begin in what is seen, behind another one, or phases where the plan has any: name, and when.
+/// Passes that begin in what is seen, after another one, or phases where the plan has any: name, and when.
 fn passes<'a>(view: &RunView<'a>, time: &TimeScale) -> Vec<(&'a str, u64)> {
     let begin = |part: &'a PartStats| Some((part.name.as_str(), part.number.and(part.begin_ns)?));
     let seen = |(_, at): &(&str, u64)| time.shows(*at..*at + 1);
@@ -48,7 +48,7 @@ fn passes<'a>(view: &RunView<'a>, time: &TimeScale) -> Vec<(&'a str, u64)> {
     if found.len() * PASS_PIXELS > time.area.w as usize { Vec::new() } else { found }
 }
 
-/// Where each pass begins, and curtains where nothing completed; to be drawn before the requests.
+/// Where each pass starts, and curtains where nothing completed; to be drawn before the requests.
 pub(super) fn behind(scene: &mut Scene, view: &RunView<'_>, time: &TimeScale, plot: Rect) {
     let p = view.palette;
     for (_, at) in passes(view, time) {

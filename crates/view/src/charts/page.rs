@@ -10,7 +10,7 @@ use iosonar_analyze::{ByScope, Scope, Severity, TimeStats};
 
 /// Left edge of everything.
 const LEFT: i32 = 24;
-/// First pixel behind everything.
+/// First pixel after everything.
 const RIGHT: i32 = PAGE_WIDTH as i32 - 24;
 /// Height of the caution strip and the foot line together.
 pub(super) const BOTTOM: i32 = 78;
@@ -109,7 +109,7 @@ pub(super) fn swatch(scene: &mut Scene, color: Rgb, x: i32, y: i32) {
     scene.area(Rect { x, y: y - 10, w: 12, h: 11 }, Fill::Solid(color));
 }
 
-/// How the requests ended, at the right of the legend. The pictures show the ramp, which the figures leave out.
+/// How the requests ended, at the right of the legend. The pictures show the ramp, which the figures skip.
 pub(super) fn counts_note(scene: &mut Scene, view: &RunView<'_>, y: i32) {
     counts(scene, view, y, "failed");
 }

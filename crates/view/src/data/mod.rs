@@ -1,6 +1,6 @@
-//! The numbers behind each picture as CSV, for those who draw it anew. A file has the stem of its picture.
+//! The numbers after each picture as CSV, for those who draw it again. A file has the stem of its picture.
 //!
-//! Tables are written row by row; none is ever held as a whole. Rows without requests are left out of grids.
+//! Tables are written row by row; none is ever held as a whole. Rows without requests are excluded from grids.
 
 mod csv;
 mod demand;

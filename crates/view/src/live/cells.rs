@@ -27,7 +27,7 @@ pub struct Cell {
     pub glyph: char,
     /// Its colour.
     pub ink: Ink,
-    /// The colour behind it.
+    /// The colour after it.
     pub ground: Ink,
 }
 
@@ -60,7 +60,7 @@ impl Frame {
         self.cells.chunks_exact(self.columns.max(1))
     }
 
-    /// Sets a cell; what lies outside is left out.
+    /// Sets a cell; what lies outside is skipped.
     pub(super) fn set(&mut self, column: usize, row: usize, cell: Cell) {
         if column < self.columns
             && let Some(place) = self.cells.get_mut(row * self.columns + column)
@@ -69,7 +69,7 @@ impl Frame {
         }
     }
 
-    /// Sets characters one behind the other.
+    /// Sets characters one after the other.
     pub(super) fn put(&mut self, column: usize, row: usize, text: &str, ink: Ink) {
         for (i, glyph) in text.chars().enumerate() {
             self.set(column + i, row, Cell { glyph, ink, ground: Ink::Plain });

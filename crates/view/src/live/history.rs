@@ -17,7 +17,7 @@ pub fn live_row(latency: Nanos) -> usize {
     EDGES.partition_point(|edge| *edge <= latency.0)
 }
 
-/// Where each row but the first begins: 10^3, 10^3.125, 10^3.25 … 10^11 ns.
+/// Where each row but the first starts: 10^3, 10^3.125, 10^3.25 … 10^11 ns.
 static EDGES: LazyLock<[u64; LIVE_ROWS - 1]> = LazyLock::new(|| {
     std::array::from_fn(|row| {
         let (decade, part) = (row / ROWS_OF_DECADE, row % ROWS_OF_DECADE);

@@ -176,7 +176,7 @@ fn heading_of_latencies(frame: &mut Frame, state: &LiveState, row: usize, look: 
     }
 }
 
-/// Times below the pictures: at the begin and the end, and how much a column holds.
+/// Times below the pictures: at the start and the end, and how much a column holds.
 fn time_axis(frame: &mut Frame, area: Area, first: usize, column_ns: u64, look: Look) {
     let (corner, dash) = if look.charset == Charset::Ascii { ('+', '-') } else { ('└', '─') };
     let line: String = [corner].into_iter().chain(std::iter::repeat_n(dash, area.width)).collect();

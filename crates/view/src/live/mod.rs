@@ -196,7 +196,7 @@ impl LiveState {
         };
     }
 
-    /// Shows one kind of request; once more: all again.
+    /// Shows one kind of request; again: all again.
     pub fn toggle(&mut self, filter: Filter) {
         self.filter = if self.filter == filter { Filter::All } else { filter };
     }

@@ -40,7 +40,7 @@ fn shown(lit: Option<(usize, usize)>) -> (usize, usize) {
     (low, end)
 }
 
-/// The latency at which a row begins, where it is one to name: that of a decade, or of its middle.
+/// The latency at which a row starts, where it is one to name: that of a decade, or of its middle.
 fn label(row: usize, charset: Charset) -> Option<(String, bool)> {
     const MANTISSAS: [&str; 6] = ["1", "10", "100", "3.16", "31.6", "316"];
     let micro = if charset == Charset::Ascii { "us" } else { "µs" };
@@ -59,7 +59,7 @@ fn label(row: usize, charset: Charset) -> Option<(String, bool)> {
     }
 }
 
-/// What stands in front of a line: the latency of a row that begins in it. `below`: the line below.
+/// What stands in front of a line: the latency of a row that starts in it. `below`: the line below.
 fn line_label(halves: &Halves, below: Option<&Halves>, with_middle: bool, charset: Charset) -> String {
     let known = below.map_or(0, |[upper, _]| upper.end);
     let [upper, lower] = halves;

@@ -151,7 +151,7 @@ fn only_what_differs_is_sent() {
     let after = draw(&state, (80, 24), Ramp::Colours256, Charset::Unicode);
     let changes = after.changes(Some(&before));
     assert!(changes.ends_with('8') && changes.len() < 12, "{changes:?}");
-    // Another size begins anew.
+    // Another size starts again.
     assert!(after.changes(Some(&Frame::new(79, 24))).starts_with("\x1b[0m\x1b[2J"));
 }
 

@@ -25,7 +25,7 @@ pub(super) struct PageMeta {
     pub(super) form: GridForm,
     /// One run or load, or the two that are compared: A, then B.
     pub(super) runs: Vec<PageRun>,
-    /// The same requests in A and B, if both carried out the same load.
+    /// The same requests in A and B, if both executed the same load.
     pub(super) pairs: Option<PagePairs>,
 }
 
@@ -37,13 +37,13 @@ pub(super) struct GridForm {
     pub(super) rows: u32,
     /// Rows for each factor of ten.
     pub(super) rows_per_decade: u32,
-    /// Lower edge of the lowest row. Row r begins at ⌈floor · 10^(r / rows_per_decade)⌉.
+    /// Lower edge of the lowest row. Row r starts at ⌈floor · 10^(r / rows_per_decade)⌉.
     pub(super) floor_ns: u64,
     /// Columns of a tile.
     pub(super) tile_columns: u32,
 }
 
-/// Whether requests were carried out, or are only wanted.
+/// Whether requests were executed, or are only wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
@@ -87,7 +87,7 @@ pub(super) struct PageRun {
     pub(super) findings: Vec<PageFinding>,
     /// Modes of the latency, reads first, from fast to slow.
     pub(super) bands: Vec<PageBand>,
-    /// Where passes behind the first begin; where the plan has phases, those.
+    /// Where passes after the first begin; where the plan has phases, those.
     pub(super) passes: Vec<PageMark>,
     /// Densities over time (or number) and duration.
     pub(super) grids: Vec<PageGrid>,
@@ -178,7 +178,7 @@ pub(super) struct PageFinding {
 pub(super) struct PageRange {
     /// Begin.
     pub(super) from_ns: u64,
-    /// End, not before the begin.
+    /// End, not before the start.
     pub(super) to_ns: u64,
 }
 
@@ -303,7 +303,7 @@ pub(super) struct PagePlace {
     pub(super) name: String,
     /// First byte.
     pub(super) from_bytes: u64,
-    /// First byte behind it.
+    /// First byte after it.
     pub(super) to_bytes: u64,
 }
 
@@ -355,7 +355,7 @@ pub(super) struct PageMissRatio {
     pub(super) points: Vec<(u64, f64, f64, f64)>,
     /// Size and misses of all accesses at the knee.
     pub(super) knee: Option<(u64, f64)>,
-    /// Standard error of the misses; 0 where no page was left out.
+    /// Standard error of the misses; 0 where every page was counted.
     pub(super) error: f64,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Checked {
     pub(super) crc32: u32,
 }
 
-/// Packs bytes. The level that is asked for is the one behind which pages hardly become smaller, but take much longer.
+/// Packs bytes. The level that is asked for is the one after which pages hardly become smaller, but take much longer.
 pub(super) fn deflate(bytes: &[u8]) -> Checked {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
     encoder.write_all(bytes).expect("writing to memory does not fail");
@@ -29,7 +29,7 @@ pub(super) fn varint(bytes: &mut Vec<u8>, mut n: u64) {
     bytes.push(n as u8);
 }
 
-/// The number that `bytes` begins with, which is taken away; nothing if it is cut off.
+/// The number that `bytes` starts with, which is taken away; nothing if it is cut off.
 pub(super) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut n = 0u64;
     for shift in (0..64).step_by(7) {

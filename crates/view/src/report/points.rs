@@ -19,7 +19,7 @@ pub enum Facts {
     /// Everything.
     #[default]
     All,
-    /// What the sonar needs: lengths, places and workers are left out, which are about a third of the bytes.
+    /// What the sonar needs: lengths, places and workers are not read, which are about a third of the bytes.
     Picture,
 }
 

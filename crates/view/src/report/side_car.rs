@@ -17,7 +17,7 @@ pub struct SideCar<W> {
 }
 
 impl<W: Write> SideCar<W> {
-    /// Begins the file.
+    /// Starts the file.
     pub fn begin(mut out: W) -> io::Result<SideCar<W>> {
         out.write_all(BEGIN)?;
         Ok(SideCar { out, at: BEGIN.len() as u64, requests: 0, blocks: Vec::new() })

@@ -32,7 +32,7 @@ pub(super) fn half_blocks(above: bool, below: bool) -> char {
     }
 }
 
-/// One row: a label, the cells, and what stands behind the frame.
+/// One row: a label, the cells, and what follows the frame.
 pub(super) fn row(out: &mut Lines, label: &str, cells: &str, behind: &str) {
     out.drawn(&format!("{label:>LABELS$}|{cells}{behind}"));
 }

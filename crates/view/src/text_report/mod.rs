@@ -17,7 +17,7 @@ pub use load::LoadText;
 const COLUMNS: usize = 72;
 /// A mail with more than this is no longer read on one screen or two.
 const MOST_BYTES: usize = 6_000;
-/// Room for the line that says what was left out.
+/// Room for the line that says what was skipped.
 const SPARE_BYTES: usize = 80;
 
 /// Latency of a run or of a recording.
@@ -33,7 +33,7 @@ pub struct LatencyText<'a> {
     pub limits: &'a Verdicts,
 }
 
-/// Everything that the text is made from. What is absent is left out.
+/// Everything that the text is made from. What is absent is skipped.
 #[derive(Debug, Clone, Default)]
 pub struct TextReport<'a> {
     /// What was run or read; each entry is wrapped.

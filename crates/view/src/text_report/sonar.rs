@@ -12,7 +12,7 @@ use iosonar_analyze::{
 const HEIGHT: usize = 16;
 /// Rows of characters: which slots of the grid belong to each.
 struct Rows {
-    /// First slot of each row and the slot behind it, from above to below.
+    /// First slot of each row and the slot after it, from above to below.
     slots: Vec<std::ops::Range<usize>>,
 }
 

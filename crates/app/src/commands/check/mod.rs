@@ -77,7 +77,7 @@ struct Aside {
     own: u64,
     /// Requests that the kernel issued again.
     retried: u64,
-    /// Processes that were chosen, and how many requests of others were left out.
+    /// Processes that were chosen, and how many requests of others were skipped.
     chosen: Vec<String>,
     others: u64,
 }

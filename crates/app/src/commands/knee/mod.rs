@@ -6,7 +6,7 @@ mod report;
 use crate::exit::{Exit, Failure};
 use crate::knee_args::{DemandArgs, KneeArgs};
 use crate::new_load;
-use crate::output::{tell, utc_stamp};
+use crate::output::{print_message, utc_stamp};
 use anyhow::anyhow;
 use iosonar_analyze::knee::{Doubt, KneeVerdict};
 use iosonar_archive::RunState;
@@ -16,9 +16,9 @@ use ramp::Ramp;
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-/// Where the search begins, in requests per second.
+/// Where the search starts, in requests per second.
 const BEGIN: u64 = 10;
-/// A ramp of the search ends so many times as high as it begins.
+/// A ramp of the search ends so many times as high as it starts.
 const DECADE: u64 = 10;
 /// How long that takes.
 const COARSE: Nanos = Nanos::from_secs(4);
@@ -31,7 +31,7 @@ pub fn knee(args: &KneeArgs) -> Result<Exit, Failure> {
     let out = args.result.out.clone().unwrap_or_else(new_name);
     new_load::check_absent("--out", &out)?;
     let folder = Folder { path: out.clone(), made: RefCell::default() };
-    let ramps = Search { args, out: &folder, run_id: None, ramps: Vec::new() }.carry_out()?;
+    let ramps = Search { args, out: &folder, run_id: None, ramps: Vec::new() }.execute()?;
     report::report(args, &out, &ramps)
 }
 
@@ -57,7 +57,7 @@ fn check(args: &KneeArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `knee-DATE-TIME`, and a number behind it if that exists.
+/// `knee-DATE-TIME`, and a number after it if that exists.
 fn new_name() -> PathBuf {
     let name = format!("knee-{}", utc_stamp(iosonar_os::realtime_ns()));
     let numbered = (2..).map(|n| PathBuf::from(format!("{name}-{n}")));
@@ -65,7 +65,7 @@ fn new_name() -> PathBuf {
     names.find(|path| !path.exists()).expect("names do not end")
 }
 
-/// The one ramp that was asked for, if one was.
+/// The one ramp that was requested, if one was.
 fn told(demand: &DemandArgs) -> Option<Rising> {
     let from = demand.from.unwrap_or(1);
     let risen = |growth: u64| (growth as f64 * demand.duration.as_secs_f64()) as u64;
@@ -105,7 +105,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn carry_out(mut self) -> Result<Vec<Ramp>, Failure> {
+    fn execute(mut self) -> Result<Vec<Ramp>, Failure> {
         if let Some(rising) = told(&self.args.demand) {
             self.ramp("ramp", rising)?;
             return Ok(self.ramps);
@@ -119,11 +119,11 @@ impl Search<'_> {
     /// Carries one out; what it shows, or none if it did not come to its end.
     fn ramp(&mut self, name: &str, rising: Rising) -> Result<Option<KneeVerdict>, Failure> {
         let shape = if rising.shape == RisingShape::Linear { "evenly" } else { "exponentially" };
-        tell(format_args!(
+        print_message(format_args!(
             "iosonar: {name}: {} to {} requests/s, {shape} in {}",
             rising.from, rising.to, rising.over
         ));
-        let ramp = ramp::carry_out(self.args, self.out, name, rising, &mut self.run_id)?;
+        let ramp = ramp::execute(self.args, self.out, name, rising, &mut self.run_id)?;
         let verdict = ramp.is_whole().then(|| ramp.verdict.clone());
         self.ramps.push(ramp);
         Ok(verdict)

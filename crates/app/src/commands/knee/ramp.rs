@@ -1,4 +1,4 @@
-//! One ramp: carried out, kept, and judged.
+//! One ramp: executed, kept, and judged.
 
 use super::{Folder, is_signal};
 use crate::args::BackwardArg;
@@ -66,7 +66,7 @@ impl Ramp {
         self.delivered() / seconds.max(1e-9)
     }
 
-    /// Whether far less ended than was asked for, of however few requests.
+    /// Whether far less ended than was requested, of however few requests.
     pub fn is_far_behind(&self) -> bool {
         self.delivered() < FAR_BEHIND * self.rows.iter().map(|row| row.demanded).sum::<f64>()
     }
@@ -81,7 +81,7 @@ fn is_whole(state: &RunState) -> bool {
 }
 
 /// Carries a ramp out. `run_id` is that of the first one.
-pub fn carry_out(
+pub fn execute(
     args: &KneeArgs,
     out: &Folder,
     name: &str,

@@ -5,7 +5,7 @@ use super::ramp::Ramp;
 use crate::commands::headline;
 use crate::exit::{Exit, Failure};
 use crate::knee_args::KneeArgs;
-use crate::output::{print, tell};
+use crate::output::{print, print_message};
 use crate::outputs::{PictureFolder, existing, gate_of};
 use crate::session::exit;
 use anyhow::Context;
@@ -48,12 +48,12 @@ fn how_it_ended(ramp: &Ramp, ramps: &[Ramp]) -> Exit {
         return exit(&last.info, false, false);
     }
     if let RunState::Broken(why) = &last.info.state {
-        tell(format_args!("iosonar: the ramp could not go on: {why}"));
+        print_message(format_args!("iosonar: the ramp could not go on: {why}"));
         return Exit::Failed;
     }
     let failed: u64 = ramps.iter().map(|ramp| ramp.summary.counts.all.failed).sum();
     if failed > 0 {
-        tell(format_args!(
+        print_message(format_args!(
             "iosonar: {failed} requests failed; 'iosonar show {}' says how",
             ramp.dir.display()
         ));

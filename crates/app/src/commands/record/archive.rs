@@ -37,7 +37,7 @@ struct Facts {
     /// Where the kernel told them: `tracepoints` or `blktrace`; empty in older recordings, which are of tracepoints.
     #[serde(default)]
     interface: String,
-    /// `CLOCK_MONOTONIC` at its begin, nanoseconds: the clock of the events.
+    /// `CLOCK_MONOTONIC` at its start, nanoseconds: the clock of the events.
     origin_monotonic_ns: u64,
     /// Devices by the kernel's numbers, with their paths.
     devices: Vec<(String, String)>,
@@ -62,12 +62,12 @@ struct Counts {
     /// Why it ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken: Option<String>,
-    /// Devices that went while they were recorded, and seconds since the begin.
+    /// Devices that went while they were recorded, and seconds since the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     gone: Vec<(String, f64)>,
 }
 
-/// A recording whose archive was begun.
+/// A recording whose archive was started.
 pub struct Begun {
     dir: PathBuf,
     /// Where the segments go.
@@ -208,7 +208,7 @@ pub fn conclude_cut_off(dir: &Path) -> Result<Option<String>, Failure> {
     make(dir, &facts, NewArchive::again(dir, plan, run)?).map(Some)
 }
 
-/// The requests of a recording's events, since its begin.
+/// The requests of a recording's events, since its start.
 pub fn requests(dir: &Path, timing: Timing, at: Option<At>) -> Result<(Box<dyn Requests>, At), Failure> {
     let facts = Facts::of(dir)?;
     let at = at.unwrap_or(facts.at());

@@ -7,7 +7,7 @@ mod presence;
 pub use archive::requests as recorded_requests;
 
 use crate::exit::{Exit, Failure};
-use crate::output::{self, tell};
+use crate::output::{self, print_message};
 use crate::record_args::{InterfaceArg, RecordArgs, WatchArg};
 use crate::signals;
 use anyhow::{Context, anyhow};
@@ -77,7 +77,7 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     };
     let recorded = recording.run(&kernel)?;
     let summary = begun.conclude(&recorded).inspect_err(|_| {
-        tell(format_args!(
+        print_message(format_args!(
             "iosonar: all that was recorded is kept; once what follows is mended, 'iosonar record --cleanup {}' makes the archive of it",
             dir.display()
         ));
@@ -111,7 +111,7 @@ impl InKernel {
 
 fn tell_aborted(is_left: bool, dir: &Path) {
     let left = if is_left { "switches tracing off, and " } else { "" };
-    tell(format_args!(
+    print_message(format_args!(
         "\niosonar: aborted; what was recorded until now is kept: 'iosonar record --cleanup {}' {left}makes the archive of it",
         dir.display()
     ));
@@ -209,7 +209,7 @@ impl<'a> Recording<'a> {
         let stored = segments.stored();
         let broken = broken.or(segments.end().err().map(|error| cannot_write(dir, &error)));
         if let Some(why) = &broken {
-            tell(format_args!("iosonar: {why}"));
+            print_message(format_args!("iosonar: {why}"));
         }
         Ok(Recorded { stored, lost: sum, took, cpu_ns: cpu_ns() - cpu, broken, gone })
     }
@@ -230,7 +230,7 @@ impl<'a> Recording<'a> {
             }
         }
         if !self.args.no_progress && std::io::stderr().is_terminal() {
-            tell("");
+            print_message("");
         }
         None
     }
@@ -256,7 +256,7 @@ impl<'a> Recording<'a> {
     fn look_after_devices(&mut self) {
         let gone = self.presence.gone(self.begun.elapsed());
         for Gone { path, after } in &gone {
-            tell(format_args!(
+            print_message(format_args!(
                 "iosonar: WARNING: {path} is gone, {} s after the begin: it was detached or removed; the recording goes on until it is ended",
                 after.as_secs()
             ));
@@ -277,7 +277,7 @@ impl<'a> Recording<'a> {
         if std::io::stderr().is_terminal() {
             let _ = write!(std::io::stderr(), "\r\x1b[K{line}");
         } else if took.is_multiple_of(10) {
-            tell(line);
+            print_message(line);
         }
     }
 }
@@ -366,7 +366,7 @@ fn warn_of_itself(dir: &Path, devices: &[(TargetFacts, BlockDevice)]) {
     let Ok(below) = identify(&dir.join("run.json"), &Root::default()) else { return };
     for device in below.devices() {
         if devices.iter().any(|(_, recorded)| recorded.number == device.number) {
-            tell(format_args!(
+            print_message(format_args!(
                 "iosonar: WARNING: {} lies on {}, which is recorded: the recording's own writes will be part of it; use --out on another disk",
                 dir.display(),
                 device.dev_path().display()
@@ -378,18 +378,23 @@ fn warn_of_itself(dir: &Path, devices: &[(TargetFacts, BlockDevice)]) {
 fn clean(args: &RecordArgs) -> Result<Exit, Failure> {
     let cleaned = cleanup().map_err(Failure::broke)?;
     for pid in &cleaned.removed {
-        tell(format_args!("iosonar: process {pid} is gone: its tracing was switched off and removed"));
+        print_message(format_args!(
+            "iosonar: process {pid} is gone: its tracing was switched off and removed"
+        ));
     }
     for pid in &cleaned.alive {
-        tell(format_args!("iosonar: process {pid} still records, and was left alone"));
+        print_message(format_args!("iosonar: process {pid} still records, and was left alone"));
     }
     if cleaned.removed.is_empty() {
-        tell("iosonar: nothing was left in the kernel");
+        print_message("iosonar: nothing was left in the kernel");
     }
     for dir in &args.devices {
         match archive::conclude_cut_off(dir)? {
             Some(summary) => print!("{summary}"),
-            None => tell(format_args!("iosonar: {} is whole already: there is nothing to do", dir.display())),
+            None => print_message(format_args!(
+                "iosonar: {} is whole already: there is nothing to do",
+                dir.display()
+            )),
         }
         println!("{}", dir.display());
     }

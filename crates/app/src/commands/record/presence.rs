@@ -36,7 +36,7 @@ struct Watched {
 pub struct Gone {
     /// Its path.
     pub path: String,
-    /// When that was noticed, since the begin.
+    /// When that was noticed, since the start.
     pub after: Duration,
 }
 

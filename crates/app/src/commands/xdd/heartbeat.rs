@@ -1,6 +1,6 @@
 //! `-heartbeat`: a line on standard error every so often, with pass, operations and rate of each target.
 
-use crate::output::tell;
+use crate::output::print_message;
 use crate::signals::take_status_request;
 use iosonar_dialect_xdd::Settings;
 use iosonar_runner::Scene;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// How often the loop looks whether the run is over.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Shows signs of life until the run is over, if any were asked for; otherwise nothing.
+/// Shows signs of life until the run is over, if any were requested; otherwise nothing.
 pub fn show(settings: &Settings, scene: &Scene<'_>) {
     let every = settings.global.heartbeat.map(|every| Duration::from_nanos(every.0));
     let begin = Instant::now();
@@ -21,7 +21,7 @@ pub fn show(settings: &Settings, scene: &Scene<'_>) {
         let beats_due = every.is_some_and(|every| elapsed >= every.saturating_mul(beats + 1));
         if beats_due || is_asked {
             beats += u32::from(beats_due);
-            tell(line(settings, scene, elapsed));
+            print_message(line(settings, scene, elapsed));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `iosonar xdd`: XDD's own command line, carried out by the one engine, and XDD's own reports.
+//! `iosonar xdd`: XDD's own command line, executed by the one engine, and XDD's own reports.
 
 mod heartbeat;
 mod reports;
@@ -10,7 +10,7 @@ use super::called_as;
 use super::replay::new_run_id;
 use crate::exit::{Exit, Failure};
 use crate::help;
-use crate::output::{print, tell};
+use crate::output::{print, print_message};
 use crate::session;
 use crate::timings::Timings;
 use anyhow::anyhow;
@@ -30,7 +30,7 @@ pub fn as_xdd(args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
     called_as(&["xdd"], args)
 }
 
-/// Carries out XDD's command line, without the program's name.
+/// Executes XDD's command line, without the program's name.
 pub fn xdd(args: &[OsString]) -> Result<Exit, Failure> {
     let args: Result<Vec<String>, _> = args.iter().map(|arg| arg.clone().into_string()).collect();
     let args =
@@ -49,12 +49,12 @@ pub fn xdd(args: &[OsString]) -> Result<Exit, Failure> {
     match parse(&args, &mut read).map_err(Failure::refused)? {
         Command::FullHelp => print(&help::fill(&full_help(), help::width()))?,
         Command::Version => print(&format!("{TOOL}, XDD 6.5's command line\n"))?,
-        Command::Run(settings) => return carry_out(&settings, &setups),
+        Command::Run(settings) => return execute(&settings, &setups),
     }
     Ok(Exit::Fine)
 }
 
-fn carry_out(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
+fn execute(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     let plan = settings.plan(new_run_id()).map_err(Failure::refused)?;
     plan.validate().map_err(|why| Failure::refused(anyhow!(why.in_options(&[OPTIONS]))))?;
     if settings.global.show_plan {
@@ -64,8 +64,8 @@ fn carry_out(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     let processors =
         std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
     settings.check_processors(processors).map_err(Failure::refused)?;
-    directories_without_slash(settings).for_each(|notice| tell(format_args!("xdd: {notice}")));
-    settings.global.notices.iter().for_each(|notice| tell(format_args!("xdd: {notice}")));
+    directories_without_slash(settings).for_each(|notice| print_message(format_args!("xdd: {notice}")));
+    settings.global.notices.iter().for_each(|notice| print_message(format_args!("xdd: {notice}")));
     ask_privileges(&settings.global);
     let scratch = tempfile::tempdir()?;
     let dir = settings.global.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
@@ -82,7 +82,7 @@ fn carry_out(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     report(settings, ended, reservations, &mut timings)
 }
 
-/// A directory and a name are put one behind the other as they are; where that can hardly be meant, it is said.
+/// A directory and a name are put one after the other as they are; where that can hardly be meant, it is said.
 fn directories_without_slash(settings: &Settings) -> impl Iterator<Item = String> + '_ {
     let is_odd = |dir: &str| !dir.is_empty() && !dir.ends_with('/') && Path::new(dir).is_dir();
     let odd = settings.targets.iter().filter(move |target| is_odd(&target.targetdir));
@@ -98,7 +98,7 @@ fn ask_privileges(global: &GlobalSettings) {
         && !global.noproclock
         && let Err(error) = iosonar_os::lock_memory()
     {
-        tell(format_args!(
+        print_message(format_args!(
             "xdd: -processlock: memory could not be locked ({error}): the run goes on without it"
         ));
     }
@@ -116,7 +116,7 @@ fn report(
         Some(_) => session::conclude(ended, &Limits::default(), timings)?.info,
         None => ended.info,
     };
-    info.means.notices.iter().for_each(|notice| tell(format_args!("xdd: {notice}")));
+    info.means.notices.iter().for_each(|notice| print_message(format_args!("xdd: {notice}")));
     let stored = Archive::open(&dir)?;
     let mut sinks = reservations.open()?;
     let failed = Reports { settings, info: &info, archive: &stored }.write(&mut sinks)?;
@@ -124,7 +124,7 @@ fn report(
         sinks.error(&format!("the run could not go on: {why}"))?;
     }
     if let Some(dir) = kept {
-        tell(format_args!("result: {dir}"));
+        print_message(format_args!("result: {dir}"));
     }
     Ok(session::exit(&info, failed, false))
 }

@@ -1,7 +1,7 @@
 //! Where XDD's output goes: results, comma-separated results, the combined line, errors, and the files of single queue threads.
 
 use crate::exit::Failure;
-use crate::output::tell;
+use crate::output::print_message;
 use crate::outputs::refuse_read_targets;
 use iosonar_dialect_xdd::{SeekOrder, Settings, TargetSettings};
 use iosonar_engine::TargetReady;
@@ -156,7 +156,7 @@ impl Sinks {
         match &mut self.errors {
             Some(file) => file.write_all(format!("xdd: {text}\n").as_bytes()),
             None => {
-                tell(format_args!("xdd: {text}"));
+                print_message(format_args!("xdd: {text}"));
                 Ok(())
             }
         }

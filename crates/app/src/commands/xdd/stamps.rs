@@ -108,7 +108,7 @@ fn dump(
     Ok(out.write_all(&Dump { head, entries }.to_bytes())?)
 }
 
-/// Saves the locations that were asked for, and shows their histograms.
+/// Saves the locations that were requested, and shows their histograms.
 pub fn save_seeks(reports: &Reports<'_>, sinks: &mut Sinks) -> Result<(), Failure> {
     for (number, target) in (0u16..).zip(&reports.settings.targets) {
         let seek = &target.seek;

@@ -26,7 +26,7 @@ fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     let figures = view.comparison.map_or(&[][..], |c| &c.figures);
     let numbered = figures.iter().enumerate();
     let mut known: Vec<(usize, &Figure)> = numbered.filter(|(_, f)| f.change_percent.is_some()).collect();
-    // Reads and writes alone come last: they are what is left out first.
+    // Reads and writes alone come last: they are what is skipped first.
     known.sort_by_key(|(_, f)| f.name.contains("read.") || f.name.contains("write."));
     let plot = Rect { x: 24 + NAMES, y: area.y + 22, w: 1552 - NAMES - VALUES, h: area.h - 22 - 40 };
     if known.is_empty() {

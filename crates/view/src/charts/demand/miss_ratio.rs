@@ -106,7 +106,7 @@ pub(in super::super) fn body(scene: &mut Scene, view: &DemandView<'_>, area: Rec
     let places = |curve: &Curve| -> Vec<(i32, f64)> {
         points.iter().map(|m| (across.at(bytes(m)), (curve.of)(&m.miss) * 100.0)).collect()
     };
-    // All ribbons lie behind all curves.
+    // All ribbons lie after all curves.
     for curve in shown().filter(|_| !sampling.exact) {
         ribbon(scene, p, curve, &places(curve), 200.0 * sampling.miss_ratio_error, (&up, plot));
     }

@@ -18,7 +18,7 @@ pub(super) enum Direction {
     Across,
 }
 
-/// A quantity above zero. Zero itself lies at the begin of the scale, below its least value.
+/// A quantity above zero. Zero itself lies at the start of the scale, below its least value.
 #[derive(Clone)]
 pub(super) struct LogScale {
     low: f64,
@@ -33,7 +33,7 @@ impl LogScale {
     pub(super) fn bytes(least: f64, most: f64, area: Rect, direction: Direction) -> LogScale {
         let least = least.max(1.0).log2().floor() as i32;
         let most = (most.max(1.0).log2().ceil() as i32).max(least + 2);
-        // What is not zero stands off the begin.
+        // What is not zero stands off the start.
         let low = least - 1;
         let mut scale = LogScale::empty(2f64.powi(low), 2f64.powi(most), area, direction);
         let step = [1, 2, 5, 10]
@@ -84,7 +84,7 @@ impl LogScale {
         }
     }
 
-    /// The value of a pixel between both ends, counted from the begin of the scale.
+    /// The value of a pixel between both ends, counted from the start of the scale.
     pub(super) fn value(&self, pixel: i32) -> f64 {
         self.low * (self.high / self.low).powf(f64::from(pixel) / (self.pixels() - 1.0))
     }

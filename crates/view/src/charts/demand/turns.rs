@@ -1,4 +1,4 @@
-//! Turns: how often a request begins lower than the one before it.
+//! Turns: how often a request starts lower than the one before it.
 
 use super::super::axes::{self, LinearScale};
 use super::super::{Chart, DemandView, Draw, figures, plot_area};
