@@ -18,20 +18,38 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("pace.iops", "-throttle ops"),
     ("pace.bytes_per_second", "-throttle bw"),
     ("stop.requests", "-numreqs"),
-    ("stop.bytes", "-bytes"),
+    ("stop.bytes", "-mbytes or -kbytes"),
     ("stop.time_limit", "-timelimit"),
+    ("stop.runtime", "-runtime"),
+    ("jobs", "-queuedepth"),
     ("create", "-createnewfiles"),
     ("options.start_delay", "-startdelay"),
     ("options.align", "-align"),
     ("options.cpu", "-processor"),
     ("options.data", "-datapattern"),
     ("options.verify", "-verify"),
+    ("options.verify.immediate", "-verify immediate"),
     ("options.max_errors", "-maxerrors"),
     ("coordination", "-lockstep and -starttrigger"),
-    ("coordination.pass_delay", "-passdelay"),
+    ("coordination.pass_delay", "-delay"),
     ("coordination.runtime", "-runtime"),
     ("coordination.meet_every", "-syncio"),
     ("coordination.lockstep", "-lockstep"),
     ("coordination.start", "-starttrigger"),
     ("coordination.stop", "-stoptrigger"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::TABLE;
+
+    #[test]
+    fn every_option_exists() {
+        for (field, words) in OPTIONS {
+            for name in words.split(' ').filter_map(|word| word.strip_prefix('-')) {
+                assert!(TABLE.iter().any(|option| option.names.contains(&name)), "{field}: -{name}");
+            }
+        }
+    }
+}
