@@ -257,7 +257,7 @@ fn outcomes(list: &mut List, summary: &Summary, plan: &Plan) {
         let reasons: Vec<_> =
             summary.errors.iter().take(3).map(|e| format!("{} {}", grouped(e.count), e.name)).collect();
         let text = format!(
-            "{} of {} requests failed ({}). They are counted, but left out of all times.",
+            "{} of {} requests failed ({}). They are counted, but excluded from all times.",
             grouped(summary.counts.failed()),
             grouped(all.total + summary.counts.other.total),
             reasons.join(", ")
@@ -267,7 +267,7 @@ fn outcomes(list: &mut List, summary: &Summary, plan: &Plan) {
     let dropped = all.dropped as f64 / all.total.max(1) as f64;
     if dropped > DROPPED_SHARE {
         let text = format!(
-            "{} requests ({:.1} %) were left out because they conflicted: the target saw less than the load asks for.",
+            "{} requests ({:.1} %) were dropped because they conflicted: the target received less than the load requests.",
             grouped(all.dropped),
             dropped * 100.0
         );

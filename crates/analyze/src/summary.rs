@@ -338,7 +338,7 @@ impl Summary {
         match serde_json::from_str(text).map_err(unreadable)? {
             Version { version: SUMMARY_VERSION } => serde_json::from_str(text).map_err(unreadable),
             Version { version } => Err(format!(
-                "the summary has version {version}, this program reads {SUMMARY_VERSION}; make it anew from the archive"
+                "the summary has version {version}, this program reads {SUMMARY_VERSION}; recreate it from the archive"
             )),
         }
     }

@@ -726,7 +726,7 @@ mod tests {
     fn banned_in(name: &str, help: &str) -> Vec<String> {
         let line_of = |word: &&str| help.lines().find(|line| line.contains(*word));
         let found = |word: &&str| line_of(word).map(|line| format!("'{word}' in {name}: {}", line.trim()));
-        BANNED.iter().filter_map(|word| found(&word)).collect()
+        BANNED.iter().filter_map(found).collect()
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub fn read(path: &Path) -> Result<Vec<Place>, Failure> {
     match places.len() {
         0 => Err(refused("there is no line in it; lines are like 1GiB 512MiB data/ibdata1".into())),
         n if n > MOST_PLACES => {
-            Err(refused(format!("{n} places are more than {MOST_PLACES}; leave out short ones")))
+            Err(refused(format!("{n} places are more than {MOST_PLACES}; remove short ones")))
         }
         _ => Ok(places),
     }

@@ -94,9 +94,5 @@ fn range(text: &str) -> Result<(Nanos, Nanos), String> {
     let (from, to) = text.split_once("..").ok_or("a range is T1..T2, for example 60s..70s")?;
     let time = |text: &str| text.trim().parse::<Nanos>().map_err(|error| error.to_string());
     let (from, to) = (time(from)?, time(to)?);
-    if from < to {
-        Ok((from, to))
-    } else {
-        Err(format!("the range ends at {to}, which is not behind {from}"))
-    }
+    if from < to { Ok((from, to)) } else { Err(format!("the range ends at {to}, which is not after {from}")) }
 }

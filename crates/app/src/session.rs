@@ -36,7 +36,7 @@ pub fn execute(
     let name = |prepared: &Prepared| args.out.clone().unwrap_or_else(|| new_name(prepared));
     if args.live && args.progress.progress != ProgressArg::Auto {
         return Err(Failure::refused(anyhow!(
-            "--live has no effect with --progress json or none: leave one of them out"
+            "--live has no effect with --progress json or none: remove one of them"
         )));
     }
     let wish = ProgressOptions { progress: &args.progress, live: args.live, late_limit: args.bad_delay };

@@ -102,7 +102,7 @@ impl LogEnd {
         let damaged = (self.damage.places > 0).then(|| self.damage.to_string());
         let cut_off = (self.lost_bytes > 0).then(|| {
             format!(
-                "the run did not end; the last {} bytes of its log are cut off and were left out",
+                "the run did not end; the last {} bytes of its log are cut off and were skipped",
                 self.lost_bytes
             )
         });

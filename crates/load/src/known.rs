@@ -134,8 +134,7 @@ impl Known {
     /// What a list holds that was not requested: writes where all are reads.
     pub fn unasked(&self) -> Option<&'static str> {
         let Known::Generated { generator, list: Some(_) } = self else { return None };
-        (self.writes() && generator.read_percent == Decimal::whole(100)).then_some(
-            "it holds writes, and only reads were asked for: ask for writes too, or use another list",
-        )
+        (self.writes() && generator.read_percent == Decimal::whole(100))
+            .then_some("it holds writes, and the workload only reads: let it write, too, or use another list")
     }
 }

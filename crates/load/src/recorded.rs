@@ -21,7 +21,7 @@ pub enum LoadError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A line that looks like a request and is none, where such lines are not skipped.
-    #[error("{0}; mend the line, or use --skip-bad to leave such lines out")]
+    #[error("{0}; fix the line, or use --skip-bad to skip such lines")]
     Bad(BadLine),
     /// Time runs backward where that is not allowed.
     #[error(
@@ -482,6 +482,6 @@ mod tests {
     #[test]
     fn what_became_empty_cannot_be_replayed() {
         let error = run(&lines(&[("1", 8)]), &behind("resize:0.1", load(Backward::Refuse))).unwrap_err();
-        assert!(error.to_string().starts_with("line 1: behind the filters its length is 0"), "{error}");
+        assert!(error.to_string().starts_with("line 1: after the filters its length is 0"), "{error}");
     }
 }

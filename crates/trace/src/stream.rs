@@ -219,7 +219,7 @@ impl<R: Requests> InOrder<R> {
 
     fn too_late(&self, request: &Traced) -> TraceError {
         let why = format!(
-            "time runs backward, to {} behind {}, over more than {} requests: use --keep-order to leave the order as it is",
+            "time runs backward, to {} after {}, over more than {} requests: use --keep-order to leave the order as it is",
             request.time, self.last, self.most
         );
         TraceError::Broken { at: Place::Line(request.at), why }

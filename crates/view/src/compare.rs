@@ -119,9 +119,9 @@ fn runs(out: &mut Lines, c: &Comparison) {
         ));
     }
     out.line(match c.load {
-        SameLoad::Same => "  Both carried out the same requests.",
-        SameLoad::SameAsFarAsBothGo => "  Both carried out the same requests, as far as both go.",
-        SameLoad::Different => "  They carried out different requests.",
+        SameLoad::Same => "  Both executed the same requests.",
+        SameLoad::SameAsFarAsBothGo => "  Both executed the same requests, as far as both go.",
+        SameLoad::Different => "  They executed different requests.",
     });
 }
 

@@ -145,7 +145,7 @@ fn counts(out: &mut Lines, s: &Summary) {
     let [all, read, write] = [&c.all, &c.read, &c.write].map(|c| unit.number(c.transferred_bytes as f64));
     out.line(&format!("  {name:17}{all:>17}{read:>20}{write:>20}"));
     if c.all.ramp > 0 {
-        out.line(&format!("  {} requests of the ramp are left out", units::grouped(c.all.ramp)));
+        out.line(&format!("  {} requests of the ramp are excluded", units::grouped(c.all.ramp)));
     }
 }
 

@@ -164,7 +164,7 @@ fn obstacle(summary: &Summary) -> (String, &'static str) {
         Some(depth) if was_used_up => (format!("all {depth} slots were in use"), "raise --depth"),
         None => ("all slots were in use".to_string(), "raise --depth"),
         Some(_) => (
-            "an earlier one waited for a conflict and held up all behind it".to_string(),
+            "an earlier one waited for a conflict and held up all after it".to_string(),
             "choose another --overlap",
         ),
     }

@@ -81,7 +81,7 @@ impl Answer {
             ([], delays) => (
                 Outcome::OnlyDelay,
                 format!(
-                    "Latency shows no difference, but requests were handed over at other times: {}",
+                    "Latency shows no difference, but requests were submitted at other times: {}",
                     list(delays)
                 ),
             ),

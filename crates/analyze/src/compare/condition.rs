@@ -59,7 +59,7 @@ impl Condition {
         };
         let start = text.len() - text.trim_start().len();
         let Some(sign) = text.find(['<', '>']) else {
-            return Err(error(text.trim_end().len(), "there is no > or < behind the figure"));
+            return Err(error(text.trim_end().len(), "there is no > or < after the figure"));
         };
         let figure = canonical(text[..sign].trim()).map_err(|why| error(start, &why))?;
         let rest = &text[sign + 1..];

@@ -347,5 +347,5 @@ fn unequal_work(a: &Blocks, b: &Blocks) -> Option<String> {
     } else {
         String::new()
     };
-    Some(format!("the runs carried out different requests: a difference may come from the load{bytes}"))
+    Some(format!("the runs executed different requests: a difference may come from the load{bytes}"))
 }

@@ -36,7 +36,7 @@ pub fn convert(args: &ConvertArgs) -> Result<Exit, Failure> {
     let mut remarks: Vec<String> =
         trace.requests.besides().into_iter().filter(is_worth_telling).map(sentence).collect();
     if bad > 0 {
-        remarks.push(format!("{} entries are damaged and were left out", bad));
+        remarks.push(format!("{} entries are damaged and were skipped", bad));
     }
     let written = outputs.end(&remarks)?;
     remarks.extend(written.remarks());

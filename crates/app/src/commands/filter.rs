@@ -30,7 +30,7 @@ pub fn filter(args: &FilterArgs) -> Result<Exit, Failure> {
     if count > 0 {
         return Ok(Exit::Fine);
     }
-    print_message(format_args!("iosonar: no request of {name} is left behind '{}'", args.steps));
+    print_message(format_args!("iosonar: filter '{}' removes every request of {name}", args.steps));
     Ok(Exit::Failed)
 }
 

@@ -93,7 +93,7 @@ fn import_latencies(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
         trace.requests.besides().into_iter().filter(|(what, count)| *count > 0 && what.contains("place"));
     let mut remarks: Vec<String> = besides.map(|(what, count)| format!("{count} {what}")).collect();
     if bad > 0 {
-        remarks.push(format!("{bad} entries are damaged and were left out"));
+        remarks.push(format!("{bad} entries are damaged and were skipped"));
     }
     let written = outputs.end(&remarks)?;
     remarks.extend(written.remarks());

@@ -94,7 +94,7 @@ fn check_sizes(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     let sizes = [("--bs", &p.bs), ("--bsrange", &p.bsrange), ("--bssplit", &p.bssplit)];
     let given: Vec<_> = sizes.into_iter().filter_map(|(name, sizes)| Some((name, sizes.as_ref()?))).collect();
     if let [(one, _), (other, _), ..] = given[..] {
-        return refuse(format!("{one} and {other} both say how long requests are: leave one of them out"));
+        return refuse(format!("{one} and {other} both say how long requests are: remove one of them"));
     }
     let halves = given.iter().any(|(_, sizes)| sizes.writes.is_some());
     let name = given.first().map_or("--bs", |(name, _)| name);
@@ -106,8 +106,7 @@ fn check_sizes(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
             format!("--fill-random has no effect with --rw {kind}, which writes nothing: leave it out")
         }),
         (args.typed.has("fill_random") && args.options.data.is_some(), {
-            "--fill-random has no effect with --data, which says what is written: leave one of them out"
-                .into()
+            "--fill-random has no effect with --data, which says what is written: remove one of them".into()
         }),
     ])
 }
@@ -121,7 +120,7 @@ fn check_order(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
             format!("--rw {kind} with --steps: the order is that of --steps: say --rw read, write or rw")
         }),
         (args.steps.steps.is_some() && p.random_distribution.is_some(), {
-            "--random-distribution has no effect with --steps, which say where requests go: leave one of them out"
+            "--random-distribution has no effect with --steps, which say where requests go: remove one of them"
                 .into()
         }),
         (p.random_distribution.is_some() && !rw.is_random(), {
@@ -159,7 +158,7 @@ fn check_pace(args: &RunArgs) -> Result<(), Failure> {
     let pace = &args.pace;
     refuse_first([
         (pace.rate.is_some() && pace.rate_iops.is_some(), {
-            "--rate and --rate-iops both say when requests are due: leave one of them out".into()
+            "--rate and --rate-iops both say when requests are due: remove one of them".into()
         }),
         (pace.rate_process.is_some() && pace.rate.is_none() && pace.rate_iops.is_none(), {
             "--rate-process has no effect without --rate or --rate-iops: add one, or leave it out".into()

@@ -60,7 +60,7 @@ fn check_options(args: &ReplayArgs) -> Result<(), Failure> {
     }
     if let Some(end) = window.end.filter(|end| *end <= window.start) {
         return Err(Failure::refused(anyhow!(
-            "--end {end}: the window holds no request, because it begins at --start {}: let --end lie behind it",
+            "--end {end}: the window holds no request, because it starts at --start {}: set --end after it",
             window.start
         )));
     }

@@ -95,7 +95,7 @@ fn no_plan(file: &Path, text: &str, why: anyhow::Error) -> anyhow::Error {
     match commands_of_job_file(text) {
         None => why.context(format!("plan {name}")),
         Some(commands) => anyhow!(
-            "{name} is a job file of fio, which run does not read: say its options behind run:\n  {}",
+            "{name} is a job file of fio, which run does not read: type its options after run:\n  {}",
             commands.join("\n  ")
         ),
     }

@@ -41,7 +41,7 @@ const fn word(names: &'static [&'static str], meaning: Meaning) -> Word {
 const BLOCKS: &str = "requests begin at multiples of --bs, counted from --offset";
 const FILES: &str = "name each target with --target; a file has to be there before (truncate -s 1g FILE), or made with --create \
                      and --steps";
-const HANDED: &str = "each request is handed over as soon as fewer than --iodepth are in flight";
+const HANDED: &str = "each request is issued as soon as fewer than --iodepth are in flight";
 const CHECKS: &str =
     "checks are --verify contents with --steps: what differs is counted, and the exit code is 5";
 const RECORDED: &str = "every request is recorded: 'iosonar export DIR --to csv' prints all of them, 'iosonar plot DIR' draws \

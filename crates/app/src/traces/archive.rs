@@ -65,6 +65,8 @@ pub struct Recorded {
     devices: Vec<String>,
     read: u64,
     unsent: u64,
+    /// Requests of phases and passes after the first: a trace has neither.
+    repeated: u64,
     /// What is to be told as damage, the next one last.
     damage: Vec<String>,
 }
@@ -105,6 +107,7 @@ impl Recorded {
             devices,
             read: 0,
             unsent: 0,
+            repeated: 0,
             damage: Vec::new(),
         }
     }
@@ -140,6 +143,7 @@ impl Requests for Recorded {
         loop {
             if let Some(record) = self.batch.shown().get(self.used) {
                 (self.used, self.read) = (self.used + 1, self.read + 1);
+                self.repeated += u64::from(record.pass > 0 || record.phase > 0);
                 match traced(self.read, record) {
                     Some(request) => return Ok(Some(Entry::One(request))),
                     None => self.unsent += 1,
@@ -170,7 +174,14 @@ impl Requests for Recorded {
     }
 
     fn besides(&self) -> Vec<(String, u64)> {
-        vec![("requests that were not handed over".into(), self.unsent)]
+        vec![
+            ("requests that were not submitted".into(), self.unsent),
+            (
+                "requests of later phases or passes follow on the same clock: phases and passes are not kept"
+                    .into(),
+                self.repeated,
+            ),
+        ]
     }
 }
 

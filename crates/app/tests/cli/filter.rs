@@ -139,7 +139,7 @@ fn what_cannot_be_done_is_refused_and_leaves_nothing_behind() {
     assert!(told.err.contains("bad.load: line 2: the length is no whole number"), "{}", told.err);
     assert!(replayed.contains(&told.err), "{replayed} lacks {}", told.err);
     let told = lab.expect_args(1, &["filter", "select:1000..2000", "l.load.gz"]).err;
-    assert!(told.contains("no request of l.load.gz is left behind 'select:1000s..2000s'"), "{told}");
+    assert!(told.contains("filter 'select:1000s..2000s' removes every request of l.load.gz"), "{told}");
 }
 
 /// Pipelines in our words and in those of `filters.py`, which knows nothing of ours.
@@ -323,7 +323,7 @@ fn a_filter_that_cannot_be_is_refused_before_anything_is_touched() {
     lab.file("back.load", rows(&[("2", 8, 8, 'W'), ("1", 8, 8, 'W')]));
     for (load, filter, why) in [
         ("l.load", "selec:1..2", "no step 'selec'"),
-        ("l.load", "select:100..200", "no request is left behind 'select:100s..200s'"),
+        ("l.load", "select:100..200", "filter 'select:100s..200s' removes every request"),
         ("l.load", "merge:none.load", "none.load: No such file"),
         ("l.load", "merge:/dev/null", "it is no regular file"),
         ("l.load", "cmd:false", "cmd:false ended with exit status: 1"),

@@ -144,7 +144,7 @@ fn check_counts_flushes_and_fua() {
     lab.file("plain.load", LINES.replace("WPF", "WP").replace("WF", "W") + "# flush ; 1\n");
     let differs = lab.expect(5, "check ran plain.load").out;
     assert!(
-        differs.contains("missing    2 FUA writes") && differs.contains("left out   1 flushes"),
+        differs.contains("missing    2 FUA writes") && differs.contains("not issued 1 flushes"),
         "{differs}"
     );
     lab.file("fewer.load", LINES.replace("# flush ; 0.005000000", "# no"));

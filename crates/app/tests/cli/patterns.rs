@@ -286,9 +286,9 @@ fn words_that_would_have_no_effect_are_refused() {
 fn words_that_contradict_each_other_are_refused() {
     const READ: &str = "-t t.img --number-ios 9 --rw";
     for (words, expected) in [
-        (&format!("{READ} read --bs 4k --bsrange 1k-2k"), &["--bs and --bsrange", "leave one"][..]),
+        (&format!("{READ} read --bs 4k --bsrange 1k-2k"), &["--bs and --bsrange", "remove one"][..]),
         (&format!("{READ} read --bsrange 1k-2k --bssplit 4k"), &["--bsrange and --bssplit"]),
-        (&format!("{READ} read --rate 1m --rate-iops 5"), &["--rate and --rate-iops", "leave one"]),
+        (&format!("{READ} read --rate 1m --rate-iops 5"), &["--rate and --rate-iops", "remove one"]),
         (&format!("{READ} read --rate 1m,2m"), &["--rate", "sum"]),
         (&format!("{READ} read --runtime 0"), &["--runtime 0"]),
         (&format!("{READ} randwrite --numjobs 2 --overlap order"), &["--overlap", "--numjobs 2", "allow"]),

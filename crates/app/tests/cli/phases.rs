@@ -214,3 +214,20 @@ fn each_pass_of_a_later_phase_has_the_file_that_was_made_for_it() {
     lab.expect(0, "run recreate.toml --no-progress -o again");
     assert_eq!(lab.records("again").iter().filter(|r| r.op == Op::Read && r.is_completed()).count(), 4);
 }
+
+#[test]
+fn a_conversion_says_that_phases_are_not_kept() {
+    let lab = lab();
+    let read = "read_percent = 100, stop = { requests = 4 }";
+    let plan = on_a_file("", &[("a", "", read), ("b", "passes = 2", read)]);
+    let plan = plan.replace(
+        "access = { buffered = true }\nengine = { kind = \"threads\" }",
+        "engine = { kind = \"null\" }",
+    );
+    lab.file("plan.toml", plan.replace("file = {  }", "size = \"1GiB\""));
+    lab.expect(0, "run plan.toml --no-progress -o r");
+    for out in ["x.load", "archive"] {
+        let told = lab.expect(0, &format!("convert r {out}")).err;
+        assert!(told.contains("8 requests of later phases or passes follow on the same clock"), "{told}");
+    }
+}

@@ -100,7 +100,7 @@ fn a_databases_flushes_are_replayed_at_their_places_as_the_kernel_saw_them() {
         let left_out = flushes + preflush;
         let differs = lab.expect(5, "check easier load.load").out;
         assert!(
-            differs.contains(&format!("left out   {left_out} flushes, {durable} FUA writes")),
+            differs.contains(&format!("not issued {left_out} flushes, {durable} FUA writes")),
             "{differs}"
         );
     }

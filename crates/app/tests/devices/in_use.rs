@@ -469,7 +469,7 @@ fn two_targets_of_one_run_must_not_reach_the_same_blocks() {
     let command = "replay load --destroy --start-grace 0 -o out";
     let targets = format!("-t {} -t {}", disk.whole.text(), disk.first.path().display());
     let refused = lab.expect(2, &format!("{command} {targets}"));
-    let says = format!("this run has {} open for another target, so leave one out", disk.whole.name());
+    let says = format!("this run has {} open for another target, so remove one", disk.whole.name());
     assert_says(&refused, &says);
     assert!(!lab.path("out").exists());
     // Neighbours share nothing.

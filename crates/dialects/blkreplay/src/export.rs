@@ -142,7 +142,7 @@ impl<'a> Head<'a> {
             "# Column 1 is the time at which a request was due, in seconds on the run's own clock."
         )?;
         if later > Nanos(0) {
-            writeln!(out, "# It is later by {} seconds, as --replay-out asked for.", form::seconds(later))?;
+            writeln!(out, "# It is later by {} seconds, as set by --replay-out.", form::seconds(later))?;
         }
         writeln!(out, "# target : {}", self.target)?;
         writeln!(out, "{} : {}", form::TOOL, form::plain(&run.tool))?;

@@ -71,7 +71,7 @@ impl<'a> Draft<'a> {
             return Err(UsageError::new(
                 name,
                 &format!(
-                    "the window holds no request, because it begins at {start} and ends at {end}: let it end later"
+                    "the window holds no request, because it starts at {start} and ends at {end}: let it end later"
                 ),
             ));
         }
@@ -93,7 +93,7 @@ impl<'a> Draft<'a> {
 fn only(devices: &[&str]) -> Result<String, UsageError> {
     match devices {
         [] => {
-            Err(UsageError::new("DEVICE", "it is missing: name a block device or a file behind the options"))
+            Err(UsageError::new("DEVICE", "it is missing: name a block device or a file after the options"))
         }
         [""] => Err(UsageError::new("''", "the name of the device is empty: name a block device or a file")),
         [device] => Ok((*device).into()),

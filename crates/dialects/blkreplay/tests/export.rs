@@ -98,7 +98,7 @@ fn due_times_can_be_later() {
     assert_eq!(counts, export(&archive, 0, &mut std::io::sink()).unwrap());
     let text = String::from_utf8(text).unwrap();
     for part in [
-        "# It is later by 60.000000000 seconds, as --replay-out asked for.\n",
+        "# It is later by 60.000000000 seconds, as set by --replay-out.\n",
         "\n  60.000000001 ;          0 ;   8 ; R ;   0.000100000 ;   0.000200000\n",
         "mode=W time=61.750000001 by=4\n",
     ] {

@@ -156,14 +156,11 @@ fn files(target: &TargetSettings, typed: &Typed) -> Problem {
     };
     if target.devicefile {
         let name = typed.name("devicefile");
-        return problem(option, format!("no files are made on a device: leave out this or {name}"));
+        return problem(option, format!("no files are made on a device: remove this or {name}"));
     }
     match target.writes() {
         true => Ok(()),
-        false => problem(
-            option,
-            "a file that is made anew holds nothing to read: give -op write, or leave this out",
-        ),
+        false => problem(option, "a new file holds nothing to read: give -op write, or remove this option"),
     }
 }
 
@@ -191,7 +188,7 @@ fn coupling(targets: &[TargetSettings], global: &GlobalSettings, typed: &Typed) 
         global.lockstep.iter().any(|o| o.slave == l.slave && o.master != l.master)
     };
     if let Some(l) = global.lockstep.iter().find(|l| two_masters(l)) {
-        let text = format!("target {} is the slave of two masters: leave one out", l.slave);
+        let text = format!("target {} is the slave of two masters: remove one", l.slave);
         return Err(UsageError::new(&typed.name("lockstep"), &text));
     }
     no_circle(global, typed)
@@ -214,8 +211,7 @@ fn no_circle(global: &GlobalSettings, typed: &Typed) -> Checks {
         if waits.len() == before {
             let names: Vec<String> = waits.iter().map(|(l, f)| format!("{f} for {l}")).collect();
             let option = if typed.has("lockstep") { "lockstep" } else { "starttrigger" };
-            let text =
-                format!("targets wait for each other in a circle ({}): leave one out", names.join(", "));
+            let text = format!("targets wait for each other in a circle ({}): remove one", names.join(", "));
             return Err(UsageError::new(&typed.name(option), &text));
         }
     }
@@ -255,7 +251,7 @@ fn notices(targets: &mut [TargetSettings], global: &mut GlobalSettings, typed: &
     notice(targets, "timestamps", "nothing says what to report: give -ts summary or -ts detailed", |t| {
         t.timestamps.on && t.timestamps.output.is_some() && !t.timestamps.summary
     });
-    notice(targets, "devicefile", "what a target is, is seen without being told; no file is made", |t| {
+    notice(targets, "devicefile", "the kind of a target is detected anyway; no file is created", |t| {
         t.devicefile
     });
     if global.syncio.is_some() && targets.len() == 1 {

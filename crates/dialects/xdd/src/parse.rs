@@ -113,8 +113,7 @@ impl Call<'_, '_> {
                     "targetoffset" => ", or move one target with -startoffset target N",
                     _ => "",
                 };
-                let text =
-                    "it holds for the whole run, not for one target: leave out 'target' and its number";
+                let text = "it holds for the whole run, not for one target: remove 'target' and its number";
                 Err(self.wrong(&format!("{text}{remedy}")))
             }
             // A file may be called so.

@@ -251,7 +251,7 @@ impl Fitted {
             && (list.len() as u64) < count
         {
             return Some(format!(
-                "target {path} is asked for {count} requests, and its seek list holds {}: each pass ends with the list",
+                "target {path} is to get {count} requests, and its seek list holds {}: each pass ends with the list",
                 list.len()
             ));
         }

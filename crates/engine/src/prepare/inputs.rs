@@ -77,7 +77,7 @@ fn scan_once(
                 "it contains no request; a load has lines such as '0.000000000 ; 2048 ; 8 ; R ; 0.0 ; 0.0'"
                     .into()
             }
-            false => format!("no request is left behind '{}'", load.filter),
+            false => format!("filter '{}' removes every request", load.filter),
         };
         return Err(PrepareError::Empty { path: path(), why });
     }
@@ -89,7 +89,7 @@ fn scan_once(
                 "no request lies between {} and {end}; the load ends at {}: choose another --start, --end or --duration",
                 window.start, facts.load_end
             ),
-            _ => "it holds flushes alone, and they are left out: remove --flush drop".into(),
+            _ => "it holds only flushes, and they are dropped: remove --flush drop".into(),
         };
         return Err(PrepareError::Empty { path: path(), why });
     }

@@ -97,7 +97,7 @@ impl fmt::Display for Use {
                 write!(f, "{of} is claimed exclusively by the kernel or by a program")?;
                 match openers.len() {
                     0 => f.write_str(" that can't be seen from here, so end that first"),
-                    _ if openers.iter().all(Opener::is_this_run) => write!(f, ": {named}, so leave one out"),
+                    _ if openers.iter().all(Opener::is_this_run) => write!(f, ": {named}, so remove one"),
                     _ => write!(f, ": {named}, so end that first"),
                 }
             }

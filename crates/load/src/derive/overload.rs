@@ -29,7 +29,7 @@ pub enum CutError {
     )]
     Spool(#[from] std::io::Error),
     /// Behind the loads before it, a request's time is larger than 64 bits of nanoseconds tell.
-    #[error("line {0}: behind the loads before it, its time is larger than 64 bits tell")]
+    #[error("line {0}: after the previous loads, its time exceeds 64 bits")]
     TooLarge(u64),
 }
 

@@ -37,7 +37,7 @@ pub enum FilterError {
         what: &'static str,
     },
     /// A request that became empty cannot be replayed.
-    #[error("{at}: behind the filters its length is 0: give resize a min, for example resize:0.1,min=1")]
+    #[error("{at}: after the filters its length is 0: give resize a min, for example resize:0.1,min=1")]
     Empty {
         /// Where the request stands.
         at: String,
@@ -77,7 +77,7 @@ pub enum FilterError {
     },
     /// A command says that it failed.
     #[error(
-        "{filter} ended with {how}: mend the command, or let it end with 0 (for example by '|| true' behind it)"
+        "{filter} ended with {how}: fix the command, or make it exit with 0 (for example with '|| true' at its end)"
     )]
     Failed {
         /// The step.

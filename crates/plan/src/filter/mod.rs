@@ -356,7 +356,7 @@ pub(crate) mod tests {
             ("select", "it needs span"),
             ("slip:every=0", "every is at least 1"),
             ("slip:every=x", "every: "),
-            ("slip:every=1,5", "give it one, too"),
+            ("slip:every=1,5", "name it, too"),
             ("subst:R,X", "'X' is neither R nor W"),
             ("reverse:1", "'1' means nothing here"),
             ("spread:2,factr=3", "'factr' means nothing here"),

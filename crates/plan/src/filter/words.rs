@@ -90,7 +90,7 @@ impl Words {
             match named(word) {
                 Some((name, value)) => words.named.push((name.into(), meant(value)?)),
                 None if words.named.is_empty() => words.plain.push(meant(word)?),
-                None => return Err(format!("'{word}' stands behind words with names: give it one, too")),
+                None => return Err(format!("'{word}' follows values with names: name it, too")),
             }
         }
         words.plain.reverse();

@@ -197,7 +197,7 @@ impl<R: Read> Blktrace<R> {
         self.notes.damaged_bytes += bytes;
         let why = if is_found {
             format!(
-                "the trace is damaged: {bytes} bytes, up to the next event at byte {end}, are none and left out"
+                "the trace is damaged: {bytes} bytes, up to the next event at byte {end}, are no event and were skipped"
             )
         } else {
             format!("the trace is damaged: here and in the last {bytes} bytes is no event")
@@ -394,7 +394,7 @@ impl<R: Read> Events for Blktrace<R> {
             ("times of day", timestamps),
             ("messages", messages),
             ("drivers' commands, among the events", commands),
-            ("bytes of the trace are damaged and were left out", damaged_bytes),
+            ("bytes of the trace are damaged and were skipped", damaged_bytes),
         ];
         all.map(|(what, count)| (what.to_string(), count)).into()
     }

@@ -262,7 +262,7 @@ impl<'a, R: Read> Segments<'a, R> {
                 (true, other) => {
                     self.input = None;
                     let why =
-                        format!("it is of version {other}, and version {VERSION} is read: it is left out");
+                        format!("it is of version {other}, and version {VERSION} is read: it is skipped");
                     Ok(Some(Some(self.bad(0, &why))))
                 }
                 (false, _) => self.resume(0, &head[..read], "its head is damaged").map(|bad| Some(Some(bad))),
@@ -337,12 +337,9 @@ impl<'a, R: Read> Segments<'a, R> {
         self.damaged_bytes += bytes;
         if !is_found {
             self.input = None;
-            return Ok(
-                self.bad(begin, &format!("{why}: the rest of the segment, {bytes} bytes, is left out"))
-            );
+            return Ok(self.bad(begin, &format!("{why}: the rest of the segment, {bytes} bytes, is skipped")));
         }
-        Ok(self
-            .bad(begin, &format!("{why}: {bytes} bytes, up to the next frame at byte {end}, are left out")))
+        Ok(self.bad(begin, &format!("{why}: {bytes} bytes, up to the next frame at byte {end}, are skipped")))
     }
 
     fn bad(&self, at: u64, why: &str) -> Bad {
@@ -408,7 +405,7 @@ impl<R: Read> Events for Segments<'_, R> {
             None => {
                 let left = 1 + u64::from(std::mem::take(&mut self.left));
                 let why =
-                    format!("before this an event makes no sense: {left} events of its frame are left out");
+                    format!("before this an event makes no sense: {left} events of its frame are skipped");
                 Ok(Some(Entry::Bad(self.bad(self.at, &why))))
             }
         }
@@ -421,7 +418,7 @@ impl<R: Read> Events for Segments<'_, R> {
     fn besides(&self) -> Vec<(String, u64)> {
         vec![
             ("lost events, as the kernel says".into(), self.lost),
-            ("bytes of the recording are damaged and were left out".into(), self.damaged_bytes),
+            ("bytes of the recording are damaged and were skipped".into(), self.damaged_bytes),
         ]
     }
 }

@@ -217,7 +217,7 @@ impl Drawing<'_> {
         let all = rows.iter().flat_map(of).flatten().flat_map(|t: RowTimes| [t.p50_ns, t.p99_ns]);
         let slots: Vec<usize> = all.map(|ns| row_of(ns).slot()).collect();
         if slots.is_empty() {
-            page::nothing(scene, &self.view, plot, "Nothing to show: nothing was handed over.");
+            page::nothing(scene, &self.view, plot, "Nothing to show: no request was submitted.");
             return;
         }
         match &self.x {

@@ -163,7 +163,7 @@ impl Flushes {
             let parts: Vec<String> = parts.map(|(count, name)| format!("{count} {name}")).collect();
             if parts.is_empty() { String::new() } else { format!("  {what:<10} {}\n", parts.join(", ")) }
         };
-        [("missing", self.missing()), ("left out", self.left_out())].map(line).concat()
+        [("missing", self.missing()), ("not issued", self.left_out())].map(line).concat()
     }
 
     /// All of it.

@@ -104,13 +104,13 @@ impl Aside {
         }
         if self.own > 0 {
             notes.push(format!(
-                "{} reads of this tool, which looks for signatures before it writes, are left out (thread '{SIGNATURES_THREAD}')",
+                "{} reads of this tool, which looks for signatures before it writes, are ignored (thread '{SIGNATURES_THREAD}')",
                 self.own
             ));
         }
         if !self.chosen.is_empty() {
             notes.push(format!(
-                "--process {} applies to the recording only, because a replay names no processes: {} of its requests are left out",
+                "--process {} applies to the recording only, because a replay names no processes: {} of its requests are ignored",
                 self.chosen.join(" --process "),
                 self.others
             ));
@@ -328,7 +328,7 @@ fn as_text(
             let _ = writeln!(text, "             {} at sector {sector}, {sectors} sectors{device}", key.op());
         }
         if keys.len() > args.list {
-            let _ = writeln!(text, "             and {} more: --list tells more", keys.len() - args.list);
+            let _ = writeln!(text, "             and {} more: --list shows more", keys.len() - args.list);
         }
     }
     text += &beside.flushes.text();

@@ -298,7 +298,7 @@ impl RecordingFacts<'_> {
         }
         if no_end + no_begin > 0 {
             remarks.push(format!(
-                "{no_end} requests have no end in the recording and stand as cancelled; {no_begin} ends have no begin and were left out"
+                "{no_end} requests have no completion in the recording and are stored as cancelled; {no_begin} completions have no start and were skipped"
             ));
         }
         for (device, seconds) in self.facts.counts.iter().flat_map(|counts| &counts.gone) {

@@ -356,7 +356,7 @@ fn refuse_without_requests(args: &RecordArgs, devices: &[(TargetFacts, BlockDevi
         return Ok(());
     };
     Err(Failure::refused(anyhow!(
-        "--at issue: {} has no requests, its driver takes bios as they are asked for, so there would be no event: use --at queue",
+        "--at issue: {} has no requests, its driver takes bios as requested, so there are no issue events: use --at queue",
         facts.path.display()
     )))
 }

@@ -140,7 +140,7 @@ fn a_list_says_operation_and_size_and_may_be_shorter() {
     lab.file("three", "# a list\n0 10 1 r 0 0\n1 20 2 r 0 0\n\n2 5 3 r 0 0\n");
     let ended = xdd(&lab, 0, &format!("{TS} -op read -targets 1 F -numreqs 5 -seek load three"));
     assert_eq!(total(&ended), (6 * 1024, 3));
-    assert!(ended.err.contains("asked for 5 requests, and its seek list holds 3"), "{}", ended.err);
+    assert!(ended.err.contains("is to get 5 requests, and its seek list holds 3"), "{}", ended.err);
     let all: Vec<u64> = stamps(&lab, 0).iter().map(|stamp| stamp.location).collect();
     assert_eq!(all, [10, 20, 5]);
     assert_eq!(moved(&lab, "-op read -targets 1 F -numreqs 2 -seek load three"), (3 * 1024, 2));

@@ -13,7 +13,7 @@ pub(super) static CHART: Chart = Chart {
 
 fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     let Some(pairs) = view.comparison.and_then(|c| c.pairs.as_ref()) else {
-        let why = "Nothing to show: the runs did not carry out the same requests.";
+        let why = "Nothing to show: the runs did not execute the same requests.";
         page::nothing(scene, &view.view, super::plot_area(area), why);
         return;
     };

@@ -22,7 +22,7 @@ const BIN: f64 = 0.125;
 fn draw(view: &CompareView<'_>, scene: &mut Scene, area: Rect) {
     let plot = super::plot_area(area);
     let Some(pairs) = view.comparison.and_then(|c| c.pairs.as_ref()) else {
-        let why = "Nothing to show: the runs did not carry out the same requests.";
+        let why = "Nothing to show: the runs did not execute the same requests.";
         page::nothing(scene, &view.view, plot, why);
         return;
     };
