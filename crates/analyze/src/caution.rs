@@ -90,6 +90,8 @@ pub enum CautionId {
     Compressible,
     /// The load's flushes were skipped.
     FlushesDropped,
+    /// Discards of the load were skipped.
+    DiscardsDropped,
 }
 
 /// One caution.
@@ -129,6 +131,7 @@ pub(crate) fn cautions(summary: &Summary, plan: &Plan, info: &RunInfo) -> Vec<Ca
     ended(&mut list, info);
     outcomes(&mut list, summary, plan);
     flushes(&mut list, info);
+    discards(&mut list, info);
     placement(&mut list, summary);
     health::means(&mut list, summary);
     health::timing(&mut list, summary);
@@ -299,6 +302,19 @@ fn flushes(list: &mut List, info: &RunInfo) {
         grouped(left_out)
     );
     list.push(CautionId::FlushesDropped, Severity::Warning, text);
+}
+
+/// A device has less to do without them.
+fn discards(list: &mut List, info: &RunInfo) {
+    let left_out: u64 = info.targets.iter().map(|t| t.left_out_discards).sum();
+    if left_out > 0 {
+        let text = format!(
+            "{} discards and write zeroes of the load were skipped (discard = 'drop'): the target had less to do than what was \
+             recorded. Replay them (--discard issue).",
+            grouped(left_out)
+        );
+        list.push(CautionId::DiscardsDropped, Severity::Warning, text);
+    }
 }
 
 fn short_transfers(summary: &Summary, policy: ShortPolicy) -> String {

@@ -28,6 +28,7 @@ fn target(path: &str) -> TargetInfo {
         expected_requests: None,
         hole_bytes: 0,
         left_out_flushes: 0,
+        left_out_discards: 0,
         checks: None,
         ended_early: None,
         issued_hash: String::new(),
@@ -35,34 +36,10 @@ fn target(path: &str) -> TargetInfo {
 }
 
 fn plan() -> Plan {
-    let source = Workload::Trace(TraceReplay {
-        file: "test.load".into(),
-        filter: Default::default(),
-        window: Window::default(),
-        speed: Speed::default(),
-        pace: LoadPace::Original,
-        backward: Backward::Refuse,
-        skip_bad: false,
-        flush: Default::default(),
-    });
+    let source = Workload::Trace(TraceReplay::of("test.load"));
     let job = |target| Job::new(target, 64, source.clone());
-    Plan {
-        version: PLAN_VERSION,
-        run_id: 0xabc,
-        seed: 1,
-        start_grace: Nanos(0),
-        sample_every: Nanos::SECOND,
-        destroy: false,
-        engine: Engine::Threads,
-        access: Access::default(),
-        fill: Fill::default(),
-        overlap: Overlap::default(),
-        pacing: Default::default(),
-        memory: Default::default(),
-        faults: Default::default(),
-        targets: vec![Target::new("/dev/a"), Target::new("/dev/b")],
-        phases: vec![Phase::of(vec![job(0), job(1)])],
-    }
+    let targets = vec![Target::new("/dev/a"), Target::new("/dev/b")];
+    Plan { engine: Engine::Threads, ..Plan::new(0xabc, targets, vec![Phase::of(vec![job(0), job(1)])]) }
 }
 
 /// A completed 4 KiB request.

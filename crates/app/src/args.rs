@@ -12,7 +12,7 @@ use crate::plot_args::PlotArgs;
 use crate::record_args::RecordArgs;
 use crate::run_args::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use iosonar_plan::{ByteSize, Decimal, Nanos, Pipeline, Space, Speed};
+use iosonar_plan::{ByteSize, Decimal, IssuePolicy, Nanos, Pipeline, Space, Speed};
 use std::path::PathBuf;
 
 /// The version, and the commit where there is one. A fuzz target takes this module without the build script.
@@ -180,7 +180,10 @@ pub struct LoadArgs {
     pub skip_bad: bool,
     /// Set what to do with the load's flushes, and with FUA and preflush of its writes
     #[arg(long, value_enum, value_name = "WHAT", default_value = "issue")]
-    pub flush: FlushArg,
+    pub flush: IssueArg,
+    /// Set what to do with the load's discards and write zeroes
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "issue")]
+    pub discard: IssueArg,
 }
 
 /// What happens to requests that conflict.
@@ -572,13 +575,22 @@ pub enum BackwardArg {
     Shift,
 }
 
-/// What a replay does with flushes.
+/// What a replay does with operations beyond plain reads and writes.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum FlushArg {
+pub enum IssueArg {
     /// Issue them as recorded
     Issue,
-    /// Drop them: the target may keep all writes in its cache
+    /// Drop them, which is easier for the target
     Drop,
+}
+
+impl From<IssueArg> for IssuePolicy {
+    fn from(what: IssueArg) -> IssuePolicy {
+        match what {
+            IssueArg::Issue => IssuePolicy::Issue,
+            IssueArg::Drop => IssuePolicy::Drop,
+        }
+    }
 }
 
 /// Policies.
@@ -642,6 +654,7 @@ mod tests {
         "Allow",
         "Analyze",
         "Bind",
+        "Choose",
         "Complete",
         "Count",
         "Create",

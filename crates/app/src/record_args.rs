@@ -18,8 +18,8 @@ Ctrl-C ends a recording cleanly and undoes its changes in the kernel. After a cr
                             blktrace(8)
 
 The result is an archive (for show, plot and report) that keeps the raw events in DIR/events. 'iosonar convert DIR x.load.gz' \
-makes a load from them. Reads, writes and flushes become records. Discards and other operations stay in the events and are \
-counted.
+makes a load from them. Reads, writes, flushes, discards and write zeroes become records. Other operations stay in the events \
+and are counted.
 
 Examples:
   iosonar record /dev/sda --out monday --duration 8h --segment 1h

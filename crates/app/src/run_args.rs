@@ -66,7 +66,7 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Pattern")]
 pub struct PatternArgs {
-    /// Read or write, sequentially or at random
+    /// Choose reads, writes or discards, sequential or at random
     #[arg(long, value_enum, value_name = "KIND", alias = "readwrite")]
     pub rw: Option<RwArg>,
     /// Set the bytes of each request; READ,WRITE where they differ. Default: 4k
@@ -81,6 +81,16 @@ pub struct PatternArgs {
     /// Set the share of reads in percent, exact in every hundred. Default: 50
     #[arg(long, value_name = "PCT", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub rwmixread: Option<u8>,
+    /// Set the share of discards among all requests in percent
+    ///
+    /// Writes become discards; chance decides which ones.
+    #[arg(long, value_name = "PCT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub rwmixtrim: Option<u8>,
+    /// Set the share of write zeroes among all requests in percent
+    ///
+    /// Writes become requests that zero a range without data; chance decides which ones.
+    #[arg(long, value_name = "PCT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub rwmixzeroes: Option<u8>,
     /// Start the region at this offset
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub offset: ByteSize,
@@ -161,12 +171,21 @@ pub enum RwArg {
     Randwrite,
     /// Random reads and writes
     Randrw,
+    /// Sequential discards
+    Trim,
+    /// Random discards
+    Randtrim,
 }
 
 impl RwArg {
     /// Whether addresses are random.
     pub fn is_random(self) -> bool {
-        matches!(self, RwArg::Randread | RwArg::Randwrite | RwArg::Randrw)
+        matches!(self, RwArg::Randread | RwArg::Randwrite | RwArg::Randrw | RwArg::Randtrim)
+    }
+
+    /// Whether data is written.
+    pub fn writes(self) -> bool {
+        matches!(self, RwArg::Write | RwArg::Randwrite) || self.is_mixed()
     }
 
     /// Whether there are both reads and writes.

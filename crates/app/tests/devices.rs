@@ -14,6 +14,8 @@ mod blkreplay;
 mod blocks;
 #[path = "devices/data.rs"]
 mod data;
+#[path = "devices/discards.rs"]
+mod discards;
 #[path = "devices/documented.rs"]
 mod documented;
 #[path = "devices/faults.rs"]

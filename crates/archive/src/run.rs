@@ -273,6 +273,9 @@ pub struct TargetInfo {
     /// Flushes of its load, and writes with FUA or a preflush, that were skipped or made plain (`--flush drop`).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out_flushes: u64,
+    /// Discards and write zeroes of its load that were skipped (`--discard drop`).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out_discards: u64,
     /// What checking its data found; absent where nothing was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<Checks>,

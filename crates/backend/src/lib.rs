@@ -28,19 +28,20 @@ use iosonar_plan::{Durability, Extent, Nanos, Op};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Token(pub u32);
 
-/// One read, write or flush. The buffer is owned, so that nobody can touch it while the kernel does; it comes back
+/// One operation. The buffer is owned, so that nobody can touch it while the kernel does; it comes back
 /// with the completion.
 #[derive(Debug)]
 pub struct Operation {
     /// Its name.
     pub token: Token,
-    /// Read, write or flush.
+    /// Read, write, flush, discard or write zeroes.
     pub op: Op,
     /// What a write asks for beyond its data.
     pub durability: Durability,
     /// Where; nowhere, and of no length, for a flush.
     pub extent: Extent,
-    /// As long as the extent, or empty for a backend that [needs none](Backend::needs_buffers).
+    /// As long as the extent; empty for an operation that transfers no data, and for a backend that
+    /// [needs none](Backend::needs_buffers).
     pub buffer: Buffer,
 }
 
@@ -59,7 +60,7 @@ pub struct Completion {
     /// elsewhere: the time since it last looked, or since it came back from waiting. 0 where it was waiting, or
     /// where the operation's own thread took the time.
     pub reap_lag: Nanos,
-    /// Bytes transferred, or the negative errno.
+    /// Bytes transferred, discarded or zeroed, or the negative errno.
     pub result: i64,
     /// Some call transferred less than it was asked to.
     pub short: bool,

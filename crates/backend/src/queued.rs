@@ -5,7 +5,7 @@
 use crate::{Backend, Completion, Operation, Token, Wait};
 use iosonar_os::Clock;
 use iosonar_os::flight::{Direction, Done, InFlight, Queue, Request};
-use iosonar_plan::{Durability, Nanos, Op, ShortPolicy};
+use iosonar_plan::{Durability, Extent, Nanos, Op, ShortPolicy};
 use std::time::Duration;
 
 /// How soon what the kernel had no room for is handed over again.
@@ -85,17 +85,21 @@ impl<Q: Queue> Backend for Queued<Q> {
 
     fn push(&mut self, operation: Operation) {
         let Operation { token, op, durability, extent, buffer } = operation;
-        debug_assert_eq!(buffer.len() as u64, extent.length);
+        debug_assert!(!op.is_transfer() || buffer.len() as u64 == extent.length);
         let direction = match op {
             Op::Read => Direction::Read,
             Op::Write => Direction::Write,
             Op::Flush => Direction::Flush,
+            Op::Discard => Direction::Discard,
+            Op::WriteZeroes => Direction::WriteZeroes,
             Op::Open | Op::Delete | Op::Other(_) => unreachable!("no source yields these"),
         };
-        let (offset, completes) = (extent.offset, self.completes);
+        let Extent { offset, length } = extent;
+        let completes = self.completes;
         let durable = durability.has(Durability::FUA);
         let preflush = durability.has(Durability::PREFLUSH);
-        self.flight.push(Request { direction, offset, buffer, completes, durable, preflush, tag: token });
+        let tag = token;
+        self.flight.push(Request { direction, offset, length, buffer, completes, durable, preflush, tag });
     }
 
     fn submit(&mut self) {

@@ -4,7 +4,7 @@
 //! as its events take to compute.
 
 use crate::{Backend, Completion, Operation, Wait};
-use iosonar_plan::{Nanos, SECTOR, SimModel};
+use iosonar_plan::{Nanos, Op, SECTOR, SimModel};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::{Ordering, Reverse};
@@ -102,12 +102,12 @@ impl Sim {
         if stalled { Nanos((time.0 - since).saturating_add(stall.length.0)) } else { time }
     }
 
-    fn result(&mut self, length: u64) -> (i64, bool) {
+    fn result(&mut self, op: Op, length: u64) -> (i64, bool) {
         if self.one_in(self.model.error_every) {
             return (-EIO, false);
         }
         // What transfers nothing cannot stay short.
-        let short = length > 0 && self.one_in(self.model.short_every);
+        let short = op.is_transfer() && self.one_in(self.model.short_every);
         let bytes = if short { length / 2 / SECTOR * SECTOR } else { length };
         (bytes as i64, short)
     }
@@ -136,7 +136,7 @@ impl Backend for Sim {
     }
 
     fn push(&mut self, operation: Operation) {
-        let (result, short) = self.result(operation.extent.length);
+        let (result, short) = self.result(operation.op, operation.extent.length);
         let completion = Completion {
             token: operation.token,
             buffer: operation.buffer,
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::Token;
     use iosonar_os::Buffer;
-    use iosonar_plan::{Durability, Extent, Op, SimStall};
+    use iosonar_plan::{Durability, Extent, SimStall};
 
     fn run(model: SimModel, count: u32, depth: u32) -> Vec<Completion> {
         let mut sim = Sim::new(model, depth, 1);

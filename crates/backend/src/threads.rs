@@ -4,8 +4,8 @@
 use crate::{Backend, Completion, Operation, Setup, Wait};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use iosonar_os::flight::Progress;
-use iosonar_os::{Clock, set_timer_slack_1ns, write_durably_at};
-use iosonar_plan::{Durability, Nanos, Op, ShortPolicy};
+use iosonar_os::{Clock, discard, set_timer_slack_1ns, write_durably_at, write_zeroes};
+use iosonar_plan::{Durability, Extent, Nanos, Op, ShortPolicy};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const STACK: usize = 64 << 10;
 /// some 30 µs, which the first request that needs it has as delay; a thousand targets start four thousand.
 const READY: usize = 4;
 
-/// Calls `pread`, `pwrite`, `pwritev2` and `fdatasync`.
+/// Calls `pread`, `pwrite`, `pwritev2`, `fdatasync`, `fallocate` and the ioctl `BLKDISCARD`.
 #[derive(Debug)]
 pub struct Threads(Kind);
 
@@ -69,6 +69,15 @@ impl Calls {
     }
 
     fn transfer(&self, operation: &mut Operation) -> (i64, bool) {
+        let Extent { offset, length } = operation.extent;
+        let changed = match operation.op {
+            Op::Discard => Some(discard(&self.file, offset, length)),
+            Op::WriteZeroes => Some(write_zeroes(&self.file, offset, length)),
+            _ => None,
+        };
+        if let Some(changed) = changed {
+            return (changed.map_or_else(|e| errno(&e), |()| length as i64), false);
+        }
         if operation.op == Op::Flush || operation.durability.has(Durability::PREFLUSH) {
             let flushed = self.file.sync_data();
             if operation.op == Op::Flush || flushed.is_err() {

@@ -211,6 +211,32 @@ fn bytes_go_to_their_place_and_come_back_with_and_without_the_pool() {
     }
 }
 
+#[test]
+fn discards_and_write_zeroes_change_their_range_alone() {
+    let file = || {
+        let file = scratch(64);
+        file.write_all_at(&[7; 4 * BLOCK as usize], 0).unwrap();
+        file
+    };
+    for op in [Op::Discard, Op::WriteZeroes] {
+        each_real_on(file, ShortPolicy::Complete, DEPTH, |name, backend, _| {
+            let extent = Extent { offset: BLOCK, length: 2 * BLOCK };
+            let done = once(backend, op, extent, Buffer::empty());
+            assert!(!done.short && done.buffer.is_empty(), "{name} {op}");
+            if name == "aio" || done.result == -i64::from(libc::EOPNOTSUPP) {
+                assert!(done.result < 0, "{name} {op}");
+                return;
+            }
+            assert_eq!(done.result, extent.length as i64, "{name} {op}");
+            for (block, byte) in [(0, 7), (1, 0), (2, 0), (3, 7)] {
+                let place = Extent { offset: block * BLOCK, length: BLOCK };
+                let read = once(backend, Op::Read, place, Buffer::zeroed(BLOCK as usize));
+                assert!(read.buffer.iter().all(|b| *b == byte), "{name} {op} block {block}");
+            }
+        });
+    }
+}
+
 /// Whatever pread and pwrite answer, every backend answers.
 fn errors_agree(file: impl Fn() -> File, op: Op, extent: Extent) {
     let mut buffer = Buffer::zeroed(extent.length as usize);

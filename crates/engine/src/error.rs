@@ -132,6 +132,14 @@ pub enum PrepareError {
         /// The longest request.
         length: u64,
     },
+    /// A workload discards or zeroes ranges, and the engine or the target cannot.
+    #[error("target {path}: {why}")]
+    NoDiscard {
+        /// As typed.
+        path: String,
+        /// What cannot, and the remedy.
+        why: String,
+    },
     /// A pattern's region ends after the target.
     #[error(
         "target {path} holds {size} bytes, and the pattern's region ends at {end}: use a smaller --offset or --size (offset and region in a plan), or a larger target"

@@ -113,6 +113,7 @@ impl Prepared {
             issued_hash: String::new(),
             hole_bytes: claimed.looked.hole_bytes(),
             left_out_flushes: jobs.iter().map(|(_, job)| job.workload.left_out_flushes()).sum(),
+            left_out_discards: jobs.iter().map(|(_, job)| job.workload.left_out_discards()).sum(),
             checks: None,
         }
     }

@@ -494,7 +494,7 @@ impl<'a> Worker<'a> {
     /// The content of a request that has not been offered yet, if it can go.
     fn content_of(&self, item: &Item) -> Option<DataRequest> {
         let extent = self.settings.placement.place(item.extent)?.extent;
-        let fits = self.payloads.can_hold(extent.length);
+        let fits = !item.op.is_transfer() || self.payloads.can_hold(extent.length);
         let due = item.due.unwrap_or_default();
         fits.then_some(DataRequest { sequence: item.sequence, op: item.op, extent, due })
     }
@@ -587,7 +587,7 @@ impl<'a> Worker<'a> {
         self.offered += 1;
         self.counters.max_requested_end = self.counters.max_requested_end.max(item.extent.end());
         let placed = match self.settings.placement.place(item.extent) {
-            Some(placed) if self.payloads.can_hold(placed.extent.length) => placed,
+            Some(placed) if !item.op.is_transfer() || self.payloads.can_hold(placed.extent.length) => placed,
             placed => {
                 let (sequence, length) = (item.sequence, item.extent.length);
                 let size = self.settings.placement.size();

@@ -6,9 +6,8 @@ mod common;
 use common::{Dice, Ran, run};
 use iosonar_archive::Record;
 use iosonar_plan::{
-    Access, Amount, AtEnd, Begins, ByteSize, Coordination, Decimal, Ends, Engine, Fill, Generator, Job,
-    Lockstep, Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Phase, Plan, Sharing, SimModel, Stop,
-    Target, Trigger, Workload,
+    Amount, AtEnd, Begins, ByteSize, Coordination, Decimal, Ends, Engine, Generator, Job, Lockstep, Nanos,
+    Order, Overlap, OverlapPolicy, Phase, Plan, Sharing, SimModel, Stop, Target, Trigger, Workload,
 };
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -44,21 +43,10 @@ fn plan(targets: Vec<(Target, Workload)>, coordination: Coordination, passes: u3
     let jobs = workloads.into_iter().enumerate().map(|(i, workload)| Job::new(i as u16, 1, workload));
     let phase = Phase { passes, coordination, ..Phase::of(jobs.collect()) };
     Plan {
-        version: PLAN_VERSION,
-        run_id: 1,
         seed,
-        start_grace: Nanos(0),
-        sample_every: Nanos::SECOND,
-        destroy: false,
         engine: Engine::Sim(model),
-        access: Access::default(),
-        fill: Fill::default(),
         overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },
-        pacing: Default::default(),
-        memory: Default::default(),
-        faults: Default::default(),
-        targets,
-        phases: vec![phase],
+        ..Plan::new(1, targets, vec![phase])
     }
 }
 

@@ -6,8 +6,8 @@ mod common;
 use common::{Dice, Ran, run};
 use iosonar_archive::{Marks, Outcome, Record, RunState};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Engine, Fill, Job, LoadPace, Nanos, Op, Overlap, OverlapPolicy, PLAN_VERSION,
-    Phase, Plan, SimModel, SimStall, Strong, Target, TraceReplay, Window, Workload,
+    ByteSize, Engine, Job, Nanos, Op, Overlap, OverlapPolicy, Phase, Plan, SimModel, SimStall, Strong,
+    Target, TraceReplay, Workload,
 };
 use iosonar_testkit::{Access as Seen, Verdict, check};
 use std::fmt::Write as _;
@@ -53,37 +53,16 @@ fn model(dice: &mut Dice, faults: bool) -> SimModel {
 fn plan(dir: &Path, targets: usize, overlap: Overlap, dice: &mut Dice, faults: bool) -> Plan {
     // Smaller than some loads: addresses wrap, and conflict where they did not.
     let target = |i: usize| Target { size: Some(ByteSize(512 * 1_024)), ..Target::new(format!("dev{i}")) };
-    let load = |i: usize| {
-        Workload::Trace(TraceReplay {
-            file: dir.join(format!("{i}.load")),
-            filter: Default::default(),
-            window: Window::default(),
-            speed: Default::default(),
-            pace: LoadPace::Original,
-            backward: Backward::Refuse,
-            skip_bad: false,
-            flush: Default::default(),
-        })
-    };
+    let load = |i: usize| Workload::Trace(TraceReplay::of(dir.join(format!("{i}.load"))));
     let passes = 1 + u32::from(dice.one_in(4));
     let depth = [1, 4, 16, 64][dice.below(4) as usize];
     let jobs = (0..targets).map(|i| Job::new(i as u16, depth, load(i))).collect();
+    let phase = Phase { passes, ..Phase::of(jobs) };
     Plan {
-        version: PLAN_VERSION,
-        run_id: 1,
         seed: dice.roll() >> 1,
-        start_grace: Nanos(0),
-        sample_every: Nanos::SECOND,
-        destroy: false,
         engine: Engine::Sim(model(dice, faults)),
-        access: Access::default(),
-        fill: Fill::default(),
         overlap,
-        pacing: Default::default(),
-        memory: Default::default(),
-        faults: Default::default(),
-        targets: (0..targets).map(target).collect(),
-        phases: vec![Phase { passes, ..Phase::of(jobs) }],
+        ..Plan::new(1, (0..targets).map(target).collect(), vec![phase])
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) enum Purpose {
     Arrival = 3,
     Scatter = 4,
     Lap = 5,
+    Mix = 6,
 }
 
 /// The random numbers of one purpose.

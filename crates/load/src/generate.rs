@@ -105,19 +105,10 @@ fn mixed(spec: &Spec, rate: u64, out: &mut impl Write) -> Result<u64> {
 mod tests {
     use super::*;
     use crate::{Room, Source, Text, scan};
-    use iosonar_plan::{Backward, LoadPace, TraceReplay, Window};
+    use iosonar_plan::{Backward, TraceReplay};
 
     fn load() -> TraceReplay {
-        TraceReplay {
-            file: "x".into(),
-            filter: Default::default(),
-            window: Window::default(),
-            speed: Default::default(),
-            pace: LoadPace::Original,
-            backward: Backward::Refuse,
-            skip_bad: false,
-            flush: Default::default(),
-        }
+        TraceReplay { backward: Backward::Refuse, ..TraceReplay::of("x") }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! the same sums.
 
 use crate::addresses::Addresses;
-use crate::draws::{Draws, Purpose};
+use crate::draws::{Draws, Purpose, below};
 use crate::places::Places;
 use crate::recorded::LoadError;
 use crate::share::Share;
@@ -117,6 +117,8 @@ struct Shape {
     sharing: Sharing,
     places: Places,
     reads: Reads,
+    /// What the others are, where not all of them are writes.
+    changes: Option<Changes>,
     read_sizes: Sizes,
     write_sizes: Sizes,
     size_draws: Draws,
@@ -136,6 +138,16 @@ struct Shape {
     ramp: Nanos,
     /// Whether a request takes more than its number to know.
     is_special: bool,
+}
+
+/// Which requests that are no reads are discards or write zeroes.
+#[derive(Debug, Clone, Copy)]
+struct Changes {
+    draws: Draws,
+    /// Shares of all requests that are no reads, of discards, and of discards and write zeroes.
+    all: u64,
+    discards: u64,
+    dataless: u64,
 }
 
 /// Which requests are reads.
@@ -184,6 +196,7 @@ impl Generated {
             sharing: generator.sharing,
             places,
             reads: Reads::new(generator),
+            changes: Changes::new(generator, Draws::new(setting.seed, stream, Purpose::Mix)),
             read_sizes: Sizes::new(generator.sizes(Op::Read)),
             write_sizes: Sizes::new(generator.sizes(Op::Write)),
             size_draws: Draws::new(setting.seed, stream, Purpose::Size),
@@ -326,13 +339,34 @@ impl Shape {
             Reads::OfHundred(mask) => mask >> (number % 100) & 1 == 1,
             Reads::OfPass(mix) => mix.is_read(number),
         };
-        if is_read { Op::Read } else { Op::Write }
+        match &self.changes {
+            _ if is_read => Op::Read,
+            None => Op::Write,
+            Some(changes) => changes.op(number),
+        }
     }
 
     #[inline]
     fn length(&self, number: u64, op: Op) -> u64 {
         let sizes = if op == Op::Read { &self.read_sizes } else { &self.write_sizes };
         sizes.draw(|| self.size_draws.at(number))
+    }
+}
+
+impl Changes {
+    fn new(generator: &Generator, draws: Draws) -> Option<Changes> {
+        let all = Decimal::whole(100).parts().saturating_sub(generator.read_percent.parts());
+        let discards = generator.discard_percent.parts();
+        let dataless = discards.saturating_add(generator.zeroes_percent.parts());
+        generator.has_dataless_changes().then_some(Changes { draws, all, discards, dataless })
+    }
+
+    fn op(&self, number: u64) -> Op {
+        match below(self.draws.at(number), self.all) {
+            drawn if drawn < self.discards => Op::Discard,
+            drawn if drawn < self.dataless => Op::WriteZeroes,
+            _ => Op::Write,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A workload of which everything is known that can be known before its first request.
 
 use crate::{Facts, Listed};
-use iosonar_plan::{Decimal, FlushPolicy, Generator, LoadPace, Nanos, Op, TraceReplay};
+use iosonar_plan::{Decimal, Generator, IssuePolicy, LoadPace, Nanos, Op, TraceReplay};
 use std::sync::Arc;
 
 /// A workload and what was found out about it.
@@ -36,26 +36,60 @@ impl Known {
     /// Flushes, and writes with FUA or a preflush, that the plan skips or makes plain; 0 where nobody knows.
     pub fn left_out_flushes(&self) -> u64 {
         match self {
-            Known::Trace(TraceReplay { flush: FlushPolicy::Drop, .. }, Some(facts)) => {
+            Known::Trace(TraceReplay { flush: IssuePolicy::Drop, .. }, Some(facts)) => {
                 facts.flushes + facts.durable_writes
             }
             _ => 0,
         }
     }
 
-    /// Whether anything is written; where nobody knows, it may be.
+    /// Discards and write zeroes that the plan skips; 0 where nobody knows.
+    pub fn left_out_discards(&self) -> u64 {
+        match self {
+            Known::Trace(TraceReplay { discard: IssuePolicy::Drop, .. }, Some(facts)) => {
+                facts.discards + facts.write_zeroes
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether data is discarded; where nobody knows, nothing is.
+    pub fn discards(&self) -> bool {
+        match self {
+            Known::Trace(load, facts) => {
+                let count = facts.as_ref().map_or(0, |facts| facts.discards);
+                load.discard == IssuePolicy::Issue && count > 0
+            }
+            Known::Generated { generator, .. } => generator.discard_percent > Decimal::whole(0),
+        }
+    }
+
+    /// Whether data is discarded or zeroed; where nobody knows, nothing is.
+    pub fn has_dataless_changes(&self) -> bool {
+        match self {
+            Known::Trace(load, facts) => {
+                let count = facts.as_ref().map_or(0, |facts| facts.discards + facts.write_zeroes);
+                load.discard == IssuePolicy::Issue && count > 0
+            }
+            Known::Generated { generator, .. } => generator.has_dataless_changes(),
+        }
+    }
+
+    /// Whether anything is changed; where nobody knows, it may be.
     pub fn writes(&self) -> bool {
         match self {
-            Known::Trace(_, facts) => facts.as_ref().is_none_or(|facts| facts.writes > 0),
+            Known::Trace(_, facts) => {
+                facts.as_ref().is_none_or(|facts| facts.writes > 0) || self.has_dataless_changes()
+            }
             Known::Generated { list: Some(list), .. } => list.iter().any(|entry| entry.op == Op::Write),
             Known::Generated { generator, .. } => generator.writes(),
         }
     }
 
-    /// The longest request in bytes, before it is brought onto the target; none where nobody knows.
+    /// The longest request with data in bytes, before it is brought onto the target; none where nobody knows.
     pub fn longest(&self) -> Option<u64> {
         match self {
-            Known::Trace(_, facts) => Some(facts.as_ref()?.max_length),
+            Known::Trace(_, facts) => Some(facts.as_ref()?.max_transfer),
             Known::Generated { list: Some(list), .. } => list.iter().map(|entry| entry.extent.length).max(),
             Known::Generated { generator, .. } => Some(generator.longest()),
         }

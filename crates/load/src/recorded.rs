@@ -4,7 +4,7 @@ use crate::filter::{FilterError, Filtered, Room};
 use crate::sort::Sorter;
 use crate::text::{Lines, Tell, Text};
 use crate::{Item, Source};
-use iosonar_plan::{Backward, Durability, FlushPolicy, LoadPace, Nanos, TraceReplay};
+use iosonar_plan::{Backward, Durability, IssuePolicy, LoadPace, Nanos, TraceReplay};
 use iosonar_trace::TimedRequest;
 use iosonar_trace::blkreplay::{BadLine, ReadError};
 use std::path::Path;
@@ -197,12 +197,13 @@ impl Ordered {
     }
 }
 
-/// A request as it is replayed; none for a flush that is skipped.
-pub(crate) fn kept(flush: FlushPolicy, request: TimedRequest) -> Option<TimedRequest> {
-    match flush {
-        FlushPolicy::Issue => Some(request),
-        FlushPolicy::Drop if !request.op.is_transfer() => None,
-        FlushPolicy::Drop => Some(TimedRequest { durability: Durability::NONE, ..request }),
+/// A request as it is replayed; none for one that is skipped.
+pub(crate) fn kept(load: &TraceReplay, request: TimedRequest) -> Option<TimedRequest> {
+    let policy = if request.op.is_dataless_change() { load.discard } else { load.flush };
+    match policy {
+        IssuePolicy::Issue => Some(request),
+        IssuePolicy::Drop if !request.op.is_transfer() => None,
+        IssuePolicy::Drop => Some(TimedRequest { durability: Durability::NONE, ..request }),
     }
 }
 
@@ -286,7 +287,7 @@ impl Source for Recorded {
                 Some(r) if self.load.window.contains(r.time) => {
                     // Times are those since the first of the load, whether that is skipped or not.
                     self.first.get_or_insert(r.time);
-                    if let Some(r) = kept(self.load.flush, r) {
+                    if let Some(r) = kept(&self.load, r) {
                         return Ok(Some(self.item(r)));
                     }
                 }
@@ -310,16 +311,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     fn load(backward: Backward) -> TraceReplay {
-        TraceReplay {
-            file: "-".into(),
-            filter: Default::default(),
-            window: Window::default(),
-            speed: Default::default(),
-            pace: LoadPace::Original,
-            backward,
-            skip_bad: false,
-            flush: Default::default(),
-        }
+        TraceReplay { backward, ..TraceReplay::of("-") }
     }
 
     fn lines(rows: &[(&str, u64)]) -> String {
@@ -430,8 +422,8 @@ mod tests {
         };
         let both = Durability::FUA.with(Durability::PREFLUSH, true).bits();
         let want = [('W', 0, 4096, 0), ('F', 1000, 0, 0), ('W', 1000, 4096, both), ('F', 2500, 0, 0)];
-        assert_eq!(of(FlushPolicy::Issue), want);
-        assert_eq!(of(FlushPolicy::Drop), [('W', 0, 4096, 0), ('W', 1000, 4096, 0)]);
+        assert_eq!(of(IssuePolicy::Issue), want);
+        assert_eq!(of(IssuePolicy::Drop), [('W', 0, 4096, 0), ('W', 1000, 4096, 0)]);
     }
 
     #[test]

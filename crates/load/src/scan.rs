@@ -4,7 +4,7 @@ use crate::demand::Demand;
 use crate::filter::Room;
 use crate::recorded::{LoadError, Notice, Ordered, ParseCounters, kept};
 use crate::text::Text;
-use iosonar_plan::{Direction, Nanos, SECTOR, TraceReplay};
+use iosonar_plan::{Nanos, Op, SECTOR, TraceReplay};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -19,12 +19,18 @@ pub struct Facts {
     pub writes: u64,
     /// Flushes inside the window, issued or not.
     pub flushes: u64,
+    /// Discards inside the window, issued or not.
+    pub discards: u64,
+    /// Write zeroes inside the window, issued or not.
+    pub write_zeroes: u64,
     /// Writes with FUA or a preflush inside the window, issued so or not.
     pub durable_writes: u64,
     /// Highest end in bytes inside the window, before wrapping.
     pub max_end: u64,
     /// Longest request inside the window, in bytes.
     pub max_length: u64,
+    /// Longest read or write inside the window, in bytes: what memory for data has to hold.
+    pub max_transfer: u64,
     /// Earliest time inside the window.
     pub first: Nanos,
     /// Latest time inside the window.
@@ -64,23 +70,28 @@ pub fn scan(
         facts.load_end = facts.load_end.max(request.time);
         if load.window.contains(request.time) {
             facts.durable_writes += u64::from(!request.durability.is_none());
-            match request.op.direction() {
-                Direction::Read => facts.reads += 1,
-                Direction::Write => facts.writes += 1,
-                Direction::Other => facts.flushes += 1,
+            match request.op {
+                Op::Read => facts.reads += 1,
+                Op::Write => facts.writes += 1,
+                Op::Discard => facts.discards += 1,
+                Op::WriteZeroes => facts.write_zeroes += 1,
+                _ => facts.flushes += 1,
             }
             facts.first = facts.first.min(request.time);
-            let Some(request) = kept(load.flush, request) else { continue };
+            let Some(request) = kept(load, request) else { continue };
             facts.requests += 1;
             facts.max_end = facts.max_end.max(request.extent.end());
             facts.max_length = facts.max_length.max(request.extent.length);
+            if request.op.is_transfer() {
+                facts.max_transfer = facts.max_transfer.max(request.extent.length);
+            }
             facts.last = facts.last.max(request.time);
             facts.demand.add(request.time.saturating_sub(facts.first));
         }
     }
     facts.first = facts.first.min(facts.last);
-    // Flushes alone need no memory for data; a buffer has at least a sector.
-    facts.max_length = facts.max_length.max(if facts.requests > 0 { SECTOR } else { 0 });
+    // Operations without data need no memory for it; a buffer has at least a sector.
+    facts.max_transfer = facts.max_transfer.max(if facts.requests > 0 { SECTOR } else { 0 });
     let (bad_lines, back_shifts) = (told.bad_lines.load(Relaxed), told.back_shifts.load(Relaxed));
     Ok(Facts { bad_lines, back_shifts, held_bytes: room.held_bytes(), ..facts })
 }

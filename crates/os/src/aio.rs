@@ -159,6 +159,8 @@ unsafe impl Queue for Aio {
             Direction::Read => PREAD,
             Direction::Write => PWRITE,
             Direction::Flush => FDSYNC,
+            // There are no such calls; the kernel refuses this number, and the request fails with EINVAL.
+            Direction::Discard | Direction::WriteZeroes => u16::MAX,
         };
         self.calls[slot as usize] = match call.direction {
             // A flush must name neither memory nor place.

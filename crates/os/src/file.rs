@@ -1,5 +1,6 @@
-//! Space of files, and writes that do not stay in a cache.
+//! Space of files, and changes beyond plain writes.
 
+use crate::blockdev;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::{ReadWriteFlags, pwritev2};
 use std::fs::File;
@@ -11,6 +12,32 @@ use std::io::{self, IoSlice};
 /// The file system cannot, or is full.
 pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes)?)
+}
+
+/// Makes a hole; the file keeps its length.
+pub(crate) const PUNCH_HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
+
+/// Zeros a range; a file that ends before it grows.
+pub(crate) const ZERO_RANGE: FallocateFlags = FallocateFlags::ZERO_RANGE;
+
+/// Tells the target that the data of a range is no longer needed: a discard of a block device (`BLKDISCARD`), a hole in a
+/// file (`fallocate(2)`).
+///
+/// # Errors
+/// The device or the file system cannot (`EOPNOTSUPP`), or the range is not made of whole blocks (`EINVAL`).
+pub fn discard(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    match blockdev::is_block_device(file) {
+        true => Ok(blockdev::discard(file, offset, length)?),
+        false => Ok(fallocate(file, PUNCH_HOLE, offset, length)?),
+    }
+}
+
+/// Zeros a range without transferring data (`fallocate(2)`); a file that ends before it grows.
+///
+/// # Errors
+/// The file system cannot (`EOPNOTSUPP`), or the range is not made of whole blocks of a device (`EINVAL`).
+pub fn write_zeroes(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    Ok(fallocate(file, ZERO_RANGE, offset, length)?)
 }
 
 /// Writes at a place, as `pwrite(2)`; what was written is on stable storage when this returns (`RWF_DSYNC`).
@@ -32,15 +59,30 @@ pub fn free_space(file: &File) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{allocate, free_space};
+    use super::{allocate, discard, free_space};
     use std::fs::File;
-    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::{FileExt, MetadataExt};
 
     #[test]
     fn free_space_is_that_of_the_file_system() {
         assert!(free_space(&tempfile::tempfile().unwrap()).unwrap() > 0);
         let full = File::open("/proc/self/stat").unwrap();
         assert_eq!(free_space(&full).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_discarded_range_of_a_file_reads_as_zeros() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&[7; 3 << 12], 0).unwrap();
+        match discard(&file, 1 << 12, 1 << 12) {
+            Err(error) => assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP)),
+            Ok(()) => {
+                let mut bytes = [1; 3 << 12];
+                file.read_exact_at(&mut bytes, 0).unwrap();
+                let is_hole = |at: usize| (1 << 12..2 << 12).contains(&at);
+                assert!(bytes.iter().enumerate().all(|(at, byte)| (*byte == 0) == is_hole(at)));
+            }
+        }
     }
 
     #[test]

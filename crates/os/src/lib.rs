@@ -26,7 +26,7 @@ pub mod usage;
 pub use bell::Doorbell;
 pub use buffer::{BUFFER_ALIGN, Buffer, Region};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
-pub use file::{allocate, free_space, write_durably_at};
+pub use file::{allocate, discard, free_space, write_durably_at, write_zeroes};
 pub use huge::vec_for_huge_pages;
 pub use pool::{BufferPool, TooLong};
 pub use terminal::{Terminal, stderr_columns, terminal_columns};

@@ -25,6 +25,13 @@ pub struct Generator {
     /// Share of reads in percent, 0 to 100; how exact it is, `sharing` says.
     #[serde(serialize_with = "plain")]
     pub read_percent: Decimal,
+    /// Share of discards in percent; with reads and write zeroes at most 100. The rest of the requests are writes. Chance
+    /// decides which requests that are no reads are discards or write zeroes, by their number.
+    #[serde(default, skip_serializing_if = "is_default", serialize_with = "plain")]
+    pub discard_percent: Decimal,
+    /// Share of write zeroes in percent.
+    #[serde(default, skip_serializing_if = "is_default", serialize_with = "plain")]
+    pub zeroes_percent: Decimal,
     /// Where the region starts.
     #[serde(default)]
     pub offset: ByteSize,
@@ -238,6 +245,8 @@ impl Generator {
             block_size: size.into(),
             write_block_size: None,
             read_percent: Decimal::whole(100),
+            discard_percent: Decimal::whole(0),
+            zeroes_percent: Decimal::whole(0),
             offset: ByteSize(0),
             pass_offset: ByteSize(0),
             region: None,
@@ -252,15 +261,25 @@ impl Generator {
         }
     }
 
-    /// Sizes of reads or of writes.
+    /// Sizes of reads, or of what changes data.
     pub fn sizes(&self, op: Op) -> &BlockSizes {
-        match (op, &self.write_block_size) {
-            (Op::Write, Some(sizes)) => sizes,
+        match &self.write_block_size {
+            Some(sizes) if op.changes_data() => sizes,
             _ => &self.block_size,
         }
     }
 
-    /// Whether anything may be written. What a list asks for is known only once it is read.
+    /// Whether data is discarded or zeroed.
+    pub fn has_dataless_changes(&self) -> bool {
+        self.dataless_percent() > 0
+    }
+
+    /// Share of discards and write zeroes, in parts of a [`Decimal`].
+    pub(crate) fn dataless_percent(&self) -> u64 {
+        self.discard_percent.parts().saturating_add(self.zeroes_percent.parts())
+    }
+
+    /// Whether anything may be changed. What a list asks for is known only once it is read.
     pub fn writes(&self) -> bool {
         self.read_percent < Decimal::whole(100)
     }
@@ -452,6 +471,12 @@ impl fmt::Display for Generator {
         if most > least {
             write!(f, "-{most}")?;
         }
-        write!(f, " {}% read", self.read_percent)
+        write!(f, " {}% read", self.read_percent)?;
+        for (percent, what) in [(self.discard_percent, "discard"), (self.zeroes_percent, "write-zeroes")] {
+            if percent > Decimal::whole(0) {
+                write!(f, " {percent}% {what}")?;
+            }
+        }
+        Ok(())
     }
 }

@@ -57,4 +57,4 @@ pub use rising::{Rising, RisingShape};
 pub use sizes::{BlockSizes, SizeRange, SizeShare, Space, Zone};
 pub use stamp::Stamp;
 pub use units::{ByteSize, Decimal, Nanos, ParseUnitError, SECTOR, Speed};
-pub use workload::{Backward, FlushPolicy, LoadPace, TraceReplay, Window, Workload};
+pub use workload::{Backward, IssuePolicy, LoadPace, TraceReplay, Window, Workload};

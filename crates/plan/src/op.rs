@@ -18,6 +18,11 @@ pub enum Op {
     Open,
     /// Removes the name of the file of the pass before.
     Delete,
+    /// Tells the target that the data of a range is no longer needed: a discard (trim, unmap) of a device, a hole in a
+    /// file. No data is transferred.
+    Discard,
+    /// Zeros a range. No data is transferred.
+    WriteZeroes,
     /// An operation that this version does not know, of an archive that a later version wrote: the number of its word
     /// among those that this process has met.
     Other(u8),
@@ -30,7 +35,8 @@ pub enum Direction {
     Read,
     /// Data goes to the target.
     Write,
-    /// No data is transferred: flushes, opening and deleting files, and whatever this version does not know.
+    /// No data is transferred: flushes, discards, write zeroes, opening and deleting files, and whatever this version does
+    /// not know.
     Other,
 }
 
@@ -65,7 +71,7 @@ const WORD_MOST: usize = 16;
 const CODE_MOST: u8 = 15;
 
 /// Operations that this version knows.
-const KNOWN: [Op; 5] = [Op::Read, Op::Write, Op::Flush, Op::Open, Op::Delete];
+const KNOWN: [Op; 7] = [Op::Read, Op::Write, Op::Flush, Op::Open, Op::Delete, Op::Discard, Op::WriteZeroes];
 
 impl Op {
     /// The operations that transfer data, in the order in which tables and legends show them.
@@ -85,6 +91,8 @@ impl Op {
             Op::Flush => Some(2),
             Op::Open => Some(3),
             Op::Delete => Some(4),
+            Op::Discard => Some(5),
+            Op::WriteZeroes => Some(6),
             Op::Other(_) => None,
         }
     }
@@ -127,12 +135,14 @@ impl Op {
         KNOWN.get(index).copied().or_else(|| other.map(|number| Op::Other(number as u8)))
     }
 
-    /// `R`, `W` or `F`, as in loads and traces; `?` for what these do not know.
+    /// `R`, `W`, `F` or `D`, as in loads and traces, `Z` for write zeroes; `?` for what these do not know.
     pub fn letter(self) -> char {
         match self {
             Op::Read => 'R',
             Op::Write => 'W',
             Op::Flush => 'F',
+            Op::Discard => 'D',
+            Op::WriteZeroes => 'Z',
             Op::Open | Op::Delete | Op::Other(_) => '?',
         }
     }
@@ -145,6 +155,8 @@ impl Op {
             Op::Flush => "flush",
             Op::Open => "open",
             Op::Delete => "delete",
+            Op::Discard => "discard",
+            Op::WriteZeroes => "write-zeroes",
             Op::Other(number) => {
                 OTHERS.get(usize::from(number)).and_then(|w| w.get()).map_or("other", |word| word)
             }
@@ -156,13 +168,28 @@ impl Op {
         match self {
             Op::Read => Direction::Read,
             Op::Write => Direction::Write,
-            Op::Flush | Op::Open | Op::Delete | Op::Other(_) => Direction::Other,
+            _ => Direction::Other,
         }
     }
 
-    /// Whether it transfers data, so that it has a place and bytes.
+    /// Whether it transfers data.
     pub fn is_transfer(self) -> bool {
         matches!(self, Op::Read | Op::Write)
+    }
+
+    /// Whether it concerns a range of the target.
+    pub fn has_place(self) -> bool {
+        self.is_transfer() || self.is_dataless_change()
+    }
+
+    /// Whether it changes the data of a range without transferring any.
+    pub fn is_dataless_change(self) -> bool {
+        matches!(self, Op::Discard | Op::WriteZeroes)
+    }
+
+    /// Whether it changes the data of the target.
+    pub fn changes_data(self) -> bool {
+        self.is_write() || self.is_dataless_change()
     }
 
     /// Whether it transfers data to the target.

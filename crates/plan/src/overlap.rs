@@ -20,15 +20,15 @@ pub enum Strong {
 }
 
 impl Strong {
-    /// Whether `a` and `b` conflict when they overlap in place and time. Symmetric. What transfers no data has no place, and
-    /// conflicts with nothing.
+    /// Whether `a` and `b` conflict when they overlap in place and time. Symmetric. Discards and write zeroes conflict as
+    /// writes do; an operation without a place conflicts with nothing.
     pub fn conflict(self, a: Op, b: Op) -> bool {
         let is_strong = match self {
-            Strong::WriteWrite => a.is_write() && b.is_write(),
-            Strong::AnyWrite => a.is_write() || b.is_write(),
+            Strong::WriteWrite => a.changes_data() && b.changes_data(),
+            Strong::AnyWrite => a.changes_data() || b.changes_data(),
             Strong::Every => true,
         };
-        is_strong && a.is_transfer() && b.is_transfer()
+        is_strong && a.has_place() && b.has_place()
     }
 }
 

@@ -74,6 +74,29 @@ pub struct Plan {
     pub phases: Vec<Phase>,
 }
 
+impl Plan {
+    /// A plan whose other fields have the values that the text of a plan need not name.
+    pub fn new(run_id: RunId, targets: Vec<Target>, phases: Vec<Phase>) -> Plan {
+        Plan {
+            version: PLAN_VERSION,
+            run_id,
+            seed: 1,
+            start_grace: Nanos(0),
+            destroy: false,
+            engine: Engine::default(),
+            access: Access::default(),
+            fill: Fill::default(),
+            overlap: Overlap::default(),
+            pacing: Pacing::default(),
+            memory: Memory::default(),
+            faults: Faults::default(),
+            sample_every: Nanos::SECOND,
+            targets,
+            phases,
+        }
+    }
+}
+
 /// How targets are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -216,14 +239,13 @@ pub(crate) mod tests {
                     0,
                     128,
                     Workload::Trace(TraceReplay {
-                        file: "a.load.gz".into(),
-                        filter: Pipeline::default(),
                         window: Window { start: Nanos(500_000_000), end: Some(Nanos::from_secs(4)) },
                         speed: "1.5".parse().unwrap(),
-                        pace: LoadPace::Original,
                         backward: Backward::Sort,
                         skip_bad: true,
-                        flush: FlushPolicy::Drop,
+                        flush: IssuePolicy::Drop,
+                        discard: IssuePolicy::Drop,
+                        ..TraceReplay::of("a.load.gz")
                     }),
                 ),
                 Job::new(

@@ -230,7 +230,7 @@ impl From<Speed> for String {
 /// A number of at least 0, exact to nine decimals: parameters of distributions.
 ///
 /// Read from a whole number or a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Number", into = "String")]
 pub struct Decimal(u64);
 

@@ -22,6 +22,20 @@ pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Pl
     require(percent <= Decimal::whole(100), || {
         InvalidPlan::of("read_percent", "it must lie between 0 and 100").value(percent)
     })?;
+    let sum = percent.parts().saturating_add(generator.dataless_percent());
+    require(sum <= Decimal::whole(100).parts(), || {
+        InvalidPlan::of(
+            "discard_percent",
+            "reads, discards and write zeroes have more than 100 percent together",
+        )
+        .value(generator.discard_percent)
+    })?;
+    let is_listed = matches!(generator.order, Order::List { .. });
+    require(!(is_listed && generator.has_dataless_changes()), || {
+        InvalidPlan::of("discard_percent", "a list names the operation of each request")
+            .value(generator.discard_percent)
+            .remedy("remove it and `zeroes_percent`")
+    })?;
     sizes("block_size", &generator.block_size)?;
     if let Some(writes) = &generator.write_block_size {
         sizes("write_block_size", writes)?;
@@ -375,7 +389,7 @@ mod tests {
 
     #[test]
     fn contradictions_of_patterns_are_refused() {
-        let cases: [(&str, Spoil); 20] = [
+        let cases: [(&str, Spoil); 22] = [
             ("block_size", |p| pattern(p).block_size = split(&[(4096, 60), (8192, 41)])),
             ("block_size", |p| pattern(p).block_size = split(&[])),
             ("never occurs", |p| pattern(p).block_size = split(&[(4096, 0), (8192, 100)])),
@@ -384,6 +398,14 @@ mod tests {
             ("multiple", |p| pattern(p).block_size = range(4096, 6000)),
             ("multiple", |p| pattern(p).block_size = range(8192, 4096)),
             ("shuffled", |p| (pattern(p).order, pattern(p).block_size) = (Order::Shuffled, range(512, 1024))),
+            ("more than 100 percent together", |p| {
+                (pattern(p).read_percent, pattern(p).discard_percent) = (number("60"), number("30"));
+                pattern(p).zeroes_percent = number("10.5");
+            }),
+            ("a list names the operation", |p| {
+                pattern(p).order = Order::List { file: "list".into() };
+                (pattern(p).read_percent, pattern(p).zeroes_percent) = (number("0"), number("1"));
+            }),
             ("theta", |p| pattern(p).order = Order::Zipf { theta: number("0") }),
             ("theta", |p| pattern(p).order = Order::Zipf { theta: number("10.5") }),
             ("pareto.h", |p| pattern(p).order = Order::Pareto { h: number("1") }),

@@ -85,17 +85,37 @@ pub struct TraceReplay {
     pub skip_bad: bool,
     /// Whether its flushes, and FUA and preflush of its writes, are issued as recorded.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub flush: FlushPolicy,
+    pub flush: IssuePolicy,
+    /// Whether its discards and write zeroes are issued as recorded.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub discard: IssuePolicy,
 }
 
-/// What a replay does with flushes of the load, and with FUA and preflush of its writes.
+impl TraceReplay {
+    /// All of a load, as it was recorded.
+    pub fn of(file: impl Into<PathBuf>) -> TraceReplay {
+        TraceReplay {
+            file: file.into(),
+            filter: Pipeline::default(),
+            window: Window::default(),
+            speed: Speed::default(),
+            pace: LoadPace::default(),
+            backward: Backward::default(),
+            skip_bad: false,
+            flush: IssuePolicy::default(),
+            discard: IssuePolicy::default(),
+        }
+    }
+}
+
+/// What a replay does with operations of a load beyond plain reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FlushPolicy {
+pub enum IssuePolicy {
     /// Issue them as recorded.
     #[default]
     Issue,
-    /// Leave flushes out, and make plain writes of those with FUA or a preflush.
+    /// Skip them; of writes with FUA or a preflush make plain ones.
     Drop,
 }
 

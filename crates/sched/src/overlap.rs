@@ -223,7 +223,8 @@ mod tests {
             let mut naive = Naive::default();
             let mut ready: Vec<u32> = Vec::new();
             for (id, (write, offset, length, pick)) in steps.into_iter().enumerate() {
-                let (id, op) = (id as u32, if write { Op::Write } else { Op::Read });
+                let changes = [Op::Write, Op::Discard, Op::WriteZeroes];
+                let (id, op) = (id as u32, if write { changes[id % 3] } else { Op::Read });
                 let conflict = naive.0.iter().any(|(_, o, e)| strong.conflict(*o, op) && e.overlaps(extent(offset, length)));
                 prop_assert_eq!(tracker.conflict(op, extent(offset, length)).is_some(), conflict);
                 naive.0.push((id, op, extent(offset, length)));

@@ -111,6 +111,13 @@ impl LoopDevice {
         LoopDevice { path: tool("losetup", &arguments).into(), kept: None }
     }
 
+    /// On a file whose file system has no direct I/O.
+    #[track_caller]
+    pub fn buffered(backing: &Path) -> LoopDevice {
+        let arguments = ["-f".as_ref(), "--show".as_ref(), backing.as_os_str()];
+        LoopDevice { path: tool("losetup", &arguments).into(), kept: None }
+    }
+
     /// On an image of its own.
     #[track_caller]
     pub fn of(image: Image, options: &[&str]) -> LoopDevice {
@@ -239,6 +246,14 @@ impl Mounted {
     pub fn new(device: &Path, options: &str) -> Mounted {
         let directory = tempfile::tempdir().expect("a temporary directory");
         tool("mount", &["-o".as_ref(), options.as_ref(), device.as_os_str(), directory.path().as_os_str()]);
+        Mounted { directory }
+    }
+
+    /// A new ramfs, whose files have neither direct I/O nor holes that are punched later.
+    #[track_caller]
+    pub fn ramfs() -> Mounted {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        tool("mount", &["-t", "ramfs", "none", directory.path().to_str().expect("a path in UTF-8")]);
         Mounted { directory }
     }
 

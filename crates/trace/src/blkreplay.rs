@@ -112,14 +112,15 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// How the line of a flush starts. It is a comment to readers that do not know it, such as blkreplay's own.
-const FLUSH: [&str; 2] = ["#", "flush"];
+/// Operations whose lines are comments to readers that do not know them, such as blkreplay's own: `# flush ; time`,
+/// `# discard ; time ; sector ; length`; delay and latency may follow.
+const COMMENTED: [Op; 3] = [Op::Flush, Op::Discard, Op::WriteZeroes];
 
 /// Reads one line.
 pub fn parse_line(line: u64, text: &str) -> Line {
     let text = text.trim();
-    let parsed = match flush_columns(text) {
-        Some(columns) => parse_flush(line, columns),
+    let parsed = match commented(text) {
+        Some((op, columns)) => parse_commented(line, op, columns),
         None if looks_like_request(text) => parse_request(line, text),
         None => return Line::Text,
     };
@@ -148,33 +149,42 @@ fn parse_request(line: u64, text: &str) -> Result<TimedRequest, String> {
     let mut column =
         |name: &str| columns.next().filter(|c| !c.is_empty()).ok_or_else(|| format!("{name} is missing"));
     let time = parse_time(column("the time")?).map_err(|why| format!("the time {why}"))?;
-    let sector = parse_count("the sector", column("the sector")?)?;
-    let length = parse_count("the length", column("the length")?)?;
+    let place = (column("the sector")?, column("the length")?);
     let (op, durability, pushed) = parse_op(column("the operation (R or W)")?)?;
-    if length == 0 {
-        return Err("the length is 0".into());
-    }
-    let extent = Extent::from_sectors(sector, length)
-        .ok_or_else(|| "it ends beyond 2^63 bytes, the largest offset that Linux knows".to_string())?;
+    let extent = parse_extent(place)?;
     // Loads carry 0.0 here, or nothing; a result carries what was measured.
     let mut measured = || columns.next().and_then(|c| parse_time(c).ok()).unwrap_or_default();
     let (delay, latency) = (measured(), measured());
     Ok(TimedRequest { line, time, op, durability, extent, pushed, delay, latency })
 }
 
-/// What follows the name of a flush: `# flush ; time ; delay ; latency`. Without a column it is a comment.
-fn flush_columns(text: &str) -> Option<&str> {
-    let (name, columns) = text.split_once(';')?;
-    name.split_ascii_whitespace().eq(FLUSH).then_some(columns)
+fn parse_extent((sector, length): (&str, &str)) -> Result<Extent, String> {
+    let (sector, length) = (parse_count("the sector", sector)?, parse_count("the length", length)?);
+    if length == 0 {
+        return Err("the length is 0".into());
+    }
+    Extent::from_sectors(sector, length)
+        .ok_or_else(|| "it ends beyond 2^63 bytes, the largest offset that Linux knows".into())
 }
 
-fn parse_flush(line: u64, columns: &str) -> Result<TimedRequest, String> {
+/// The operation of a comment, and what follows its name. Without a column it is only a comment.
+fn commented(text: &str) -> Option<(Op, &str)> {
+    let (name, columns) = text.split_once(';')?;
+    let is_named = |op: &Op| name.split_ascii_whitespace().eq(["#", op.name()]);
+    Some((COMMENTED.into_iter().find(is_named)?, columns))
+}
+
+fn parse_commented(line: u64, op: Op, columns: &str) -> Result<TimedRequest, String> {
     let mut columns = columns.split(';').map(str::trim);
     let time = columns.next().unwrap_or_default();
-    let time = parse_time(time).map_err(|why| format!("the time of the flush {why}"))?;
+    let time = parse_time(time).map_err(|why| format!("the time of the {op} {why}"))?;
+    let mut column = |name: &str| columns.next().ok_or_else(|| format!("{name} of the {op} is missing"));
+    let extent = match op.has_place() {
+        true => parse_extent((column("the sector")?, column("the length")?))?,
+        false => Extent::default(),
+    };
     let mut measured = || columns.next().and_then(|c| parse_time(c).ok()).unwrap_or_default();
-    let (delay, latency) = (measured(), measured());
-    let (op, durability, extent) = (Op::Flush, Durability::NONE, Extent::default());
+    let (delay, latency, durability) = (measured(), measured(), Durability::NONE);
     Ok(TimedRequest { line, time, op, durability, extent, pushed: false, delay, latency })
 }
 
@@ -206,7 +216,7 @@ fn parse_op(text: &str) -> Result<(Op, Durability, bool), String> {
         Some('W') => Ok((Op::Write, durability(), false)),
         Some('r') => Ok((Op::Read, Durability::NONE, true)),
         Some('w') => Ok((Op::Write, durability(), true)),
-        Some('D') => Err("a discard cannot be replayed".into()),
+        Some('D') => Err("a discard has a line of its own: '# discard ; time ; sector ; length'".into()),
         Some('F') => Err("an empty flush has a line of its own: '# flush ; time'".into()),
         _ => Err(format!("the operation '{text}' is neither a read (R) nor a write (W)")),
     }
@@ -243,10 +253,10 @@ fn letters(durability: Durability) -> &'static str {
     }
 }
 
-/// Writes one result line, in blkreplay's columns; a flush as the comment that readers of ours know.
+/// Writes one result line, in blkreplay's columns; what these do not know as the comment that readers of ours know.
 pub fn write_result(out: &mut impl Write, request: &TimedRequest) -> std::io::Result<()> {
-    if request.op == Op::Flush {
-        return write_flush(out, request);
+    if !request.op.is_transfer() {
+        return write_commented(out, request);
     }
     let op = request.op.letter();
     TextLine::new()
@@ -265,9 +275,13 @@ pub fn write_result(out: &mut impl Write, request: &TimedRequest) -> std::io::Re
         .end(out)
 }
 
-fn write_flush(out: &mut impl Write, request: &TimedRequest) -> std::io::Result<()> {
+fn write_commented(out: &mut impl Write, request: &TimedRequest) -> std::io::Result<()> {
     let mut line = TextLine::new();
-    line.text("# flush ; ").seconds(request.time.0, 6).text(" ; ");
+    line.text("# ").text(request.op.name()).text(" ; ").seconds(request.time.0, 6).text(" ; ");
+    if request.op.has_place() {
+        let Extent { offset, length } = request.extent;
+        line.number(offset / SECTOR, 0).text(" ; ").number(length / SECTOR, 0).text(" ; ");
+    }
     if request.delay == Nanos(0) && request.latency == Nanos(0) {
         return line.text("0.0 ; 0.0").end(out);
     }
@@ -307,8 +321,8 @@ fn write_plain(
 
 /// Writes one load line, without what is known of a run.
 pub fn write_demand(out: &mut impl Write, r: &TimedRequest) -> std::io::Result<()> {
-    if r.op == Op::Flush {
-        return write_flush(out, &TimedRequest { delay: Nanos(0), latency: Nanos(0), ..*r });
+    if !r.op.is_transfer() {
+        return write_commented(out, &TimedRequest { delay: Nanos(0), latency: Nanos(0), ..*r });
     }
     write_plain(out, r.time, r.op, r.durability, (r.extent.offset / SECTOR, r.extent.length / SECTOR))
 }
@@ -409,6 +423,24 @@ mod tests {
     }
 
     #[test]
+    fn discards_and_write_zeroes_are_comments_with_a_place() {
+        let r = request("# discard ; 1.5 ; 16 ; 8 ; 0.000000007 ; 0.000000009");
+        assert_eq!((r.op, r.time.0, r.delay.0, r.latency.0), (Op::Discard, 1_500_000_000, 7, 9));
+        assert_eq!(r.extent, Extent { offset: 8192, length: 4096 });
+        assert_eq!(request("# write-zeroes ; 0 ; 0 ; 1").op, Op::WriteZeroes);
+        for (text, why) in [
+            ("# discard ; 1", "the sector of the discard is missing"),
+            ("# discard ; 1 ; 8", "the length of the discard is missing"),
+            ("# discard ; 1 ; 8 ; 0", "the length is 0"),
+            ("# write-zeroes ; x ; 8 ; 8", "the time of the write-zeroes is no number"),
+            ("1 ; 8 ; 8 ; D", "# discard ; time ; sector ; length"),
+        ] {
+            let Line::Bad(bad) = parse_line(1, text) else { panic!("{text}") };
+            assert!(bad.why.contains(why), "{text}: {}", bad.why);
+        }
+    }
+
+    #[test]
     fn text_is_no_request() {
         for text in [
             "",
@@ -466,19 +498,20 @@ mod tests {
         #[test]
         fn a_result_line_reads_back(
             time in 0u64..1 << 62, sector in 0u64..1 << 50, length in 1u64..1 << 20,
-            kind in 0u8..6, pushed: bool, delay in 0u64..1 << 62, latency in 0u64..1 << 62,
+            kind in 0u8..8, pushed: bool, delay in 0u64..1 << 62, latency in 0u64..1 << 62,
         ) {
-            let op = [Op::Read, Op::Flush, Op::Write][usize::from(kind.min(2))];
+            let ops = [Op::Read, Op::Flush, Op::Discard, Op::WriteZeroes, Op::Write];
+            let op = ops[usize::from(kind.min(4))];
             let want = TimedRequest {
                 line: 1,
                 time: Nanos(time),
                 op,
-                durability: Durability::of_bits(if op.is_write() { kind } else { 0 }),
+                durability: Durability::of_bits(if op.is_write() { kind - 4 } else { 0 }),
                 extent: match op {
                     Op::Flush => Extent::default(),
                     _ => Extent::from_sectors(sector, length).unwrap(),
                 },
-                pushed: pushed && op != Op::Flush,
+                pushed: pushed && op.is_transfer(),
                 delay: Nanos(delay),
                 latency: Nanos(latency),
             };
@@ -497,7 +530,7 @@ mod tests {
         }
 
         #[test]
-        fn anything_like_a_line_is_read_without_panic(text in "(# flush)?[0-9.;, RWrwDFP+-]{0,60}") {
+        fn anything_like_a_line_is_read_without_panic(text in "(# (flush|discard|write-zeroes))?[0-9.;, RWrwDFP+-]{0,60}") {
             parse_line(1, &text);
         }
     }

@@ -5,7 +5,7 @@ use iosonar_plan::{Durability, Extent, Nanos, Op, SECTOR};
 use std::collections::HashMap;
 use std::fmt;
 
-/// What a request does. Reads, writes and flushes can be replayed; the others are kept as what they are.
+/// What a request does. Others are kept as what they are; all the rest can be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -46,7 +46,9 @@ impl Kind {
             Kind::Read => Some(Op::Read),
             Kind::Write => Some(Op::Write),
             Kind::Flush => Some(Op::Flush),
-            _ => None,
+            Kind::Discard => Some(Op::Discard),
+            Kind::WriteZeroes => Some(Op::WriteZeroes),
+            Kind::Other => None,
         }
     }
 }
@@ -57,6 +59,8 @@ impl From<Op> for Kind {
             Op::Read => Kind::Read,
             Op::Write => Kind::Write,
             Op::Flush => Kind::Flush,
+            Op::Discard => Kind::Discard,
+            Op::WriteZeroes => Kind::WriteZeroes,
             Op::Open | Op::Delete | Op::Other(_) => Kind::Other,
         }
     }

@@ -151,7 +151,7 @@ fn counts(out: &mut Lines, s: &Summary) {
 
 fn times(out: &mut Lines, s: &Summary) {
     if s.latency.all.is_none() {
-        out.heading("Times: none, because no request completed");
+        out.heading("Times: none, because no read or write completed");
         return;
     }
     let heads = ["min", "mean", "stddev", "p50", "p95", "p99", "p99.9", "p99.99", "max"];
@@ -169,10 +169,11 @@ fn others(out: &mut Lines, s: &Summary) {
         return;
     }
     let heads = ["completed", "failed", "mean", "p50", "p99", "max"].map(|head| format!("{head:>10}"));
-    out.heading(&format!("{:18}{}", "Without data", heads.concat()));
+    let longest = s.others.iter().filter_map(|other| other.latency.as_ref()).map(|times| times.max_ns).max();
+    let unit = Unit::of_durations(longest.unwrap_or(0));
+    out.heading(&format!("{:18}{}", format!("Without data, {}", unit.name), heads.concat()));
     for other in &s.others {
-        let unit = Unit::of_durations(other.latency.as_ref().map_or(0, |t| t.max_ns));
-        let name = format!("{}, {}", other.op, unit.name);
+        let name = &other.op;
         let mut row = [other.counts.completed, other.counts.failed].map(units::grouped).to_vec();
         if let Some(times) = &other.latency {
             let [_, mean, _, p50, _, p99, _, _, max] = cells(times, unit);

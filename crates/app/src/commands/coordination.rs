@@ -8,7 +8,7 @@ use iosonar_plan::{Coordination, FileLifecycle, JobOptions, Nanos, PhaseEnd, Spa
 /// Options about files and data that contradict the rest, or would have no effect.
 pub(super) fn check_options(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     let h = &args.options;
-    let (reads, writes) = (read_percent(args, rw) > 0, read_percent(args, rw) < 100);
+    let (reads, writes) = (read_percent(args, rw) > 0, rw.writes());
     let no_effect = |option| {
         format!("{option} has no effect with --rw {}, which writes nothing: leave it out", rw.word())
     };

@@ -5,7 +5,8 @@ use crate::exit::Failure;
 use crate::means_args::{EngineArg, EngineArgs, MeansArgs, ShortArg};
 use anyhow::anyhow;
 use iosonar_plan::{
-    ByteSize, Engine, Faults, Memory, Pacing, ShortPolicy, SimModel, SimStall, Space, UringOptions,
+    Access, ByteSize, Engine, Faults, Fill, Memory, Pacing, Phase, Plan, RunId, ShortPolicy, SimModel,
+    SimStall, Space, Target, UringOptions,
 };
 
 /// Refuses options of another engine than the chosen one.
@@ -61,16 +62,32 @@ pub(super) fn engine(args: &EngineArgs) -> Engine {
     }
 }
 
-pub(super) fn pacing(args: &MeansArgs) -> Pacing {
+/// A plan with what the options say about engine, access, data and machine.
+pub(super) fn plan(io: &IoArgs, run_id: RunId, targets: Vec<Target>, phase: Phase) -> Plan {
+    Plan {
+        seed: io.seed,
+        sample_every: io.means.sample_every,
+        destroy: io.destroy,
+        engine: engine(&io.engine),
+        access: Access { buffered: io.buffered, sync: io.sync },
+        fill: Fill { random_percent: io.fill_random },
+        pacing: pacing(&io.means),
+        memory: memory(&io.means),
+        faults: faults(&io.means),
+        ..Plan::new(run_id, targets, vec![phase])
+    }
+}
+
+fn pacing(args: &MeansArgs) -> Pacing {
     let pin = args.pin.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
     Pacing { spin: args.spin, pin, nice: args.nice, realtime: args.realtime }
 }
 
-pub(super) fn memory(args: &MeansArgs) -> Memory {
+fn memory(args: &MeansArgs) -> Memory {
     Memory { buffers: args.buffer_memory, hugepages: args.hugepages }
 }
 
-pub(super) fn faults(args: &MeansArgs) -> Faults {
+fn faults(args: &MeansArgs) -> Faults {
     let short = match args.short {
         ShortArg::Complete => ShortPolicy::Complete,
         ShortArg::Record => ShortPolicy::Record,

@@ -10,8 +10,8 @@ use crate::output::print_message;
 use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use anyhow::anyhow;
 use iosonar_plan::{
-    Access, AtEnd, BlockSizes, ByteSize, Decimal, Fill, Generator, Job, Nanos, Order, Overlap, OverlapPolicy,
-    PLAN_VERSION, Pace, Phase, Plan, Process, Sharing, Space, Stop, Target, Workload,
+    AtEnd, BlockSizes, ByteSize, Decimal, Generator, Job, Nanos, Order, Overlap, OverlapPolicy, Pace, Phase,
+    Plan, Process, Sharing, Space, Stop, Target, Workload,
 };
 use std::path::PathBuf;
 
@@ -54,23 +54,9 @@ pub fn plan(args: &RunArgs) -> Result<Plan, Failure> {
 fn assemble(args: &RunArgs, policy: OverlapPolicy, targets: Vec<Target>, phase: Phase) -> Plan {
     // A delay of single targets is told apart from one of the whole run only where there are exact places.
     let start_grace = if args.steps.steps.is_some() { Nanos(0) } else { args.pace.start_delay };
-    Plan {
-        version: PLAN_VERSION,
-        run_id: args.io.run_id.unwrap_or_else(new_run_id),
-        seed: args.io.seed,
-        start_grace,
-        sample_every: args.io.means.sample_every,
-        destroy: args.io.destroy,
-        engine: engine(&args.io.engine),
-        access: Access { buffered: args.io.buffered, sync: args.io.sync },
-        fill: Fill { random_percent: args.io.fill_random },
-        overlap: Overlap { policy, ..Overlap::default() },
-        pacing: means::pacing(&args.io.means),
-        memory: means::memory(&args.io.means),
-        faults: means::faults(&args.io.means),
-        targets,
-        phases: vec![phase],
-    }
+    let run_id = args.io.run_id.unwrap_or_else(new_run_id);
+    let overlap = Overlap { policy, ..Overlap::default() };
+    Plan { start_grace, overlap, ..means::plan(&args.io, run_id, targets, phase) }
 }
 
 pub(super) fn refuse<T>(why: impl std::fmt::Display) -> Result<T, Failure> {
@@ -83,10 +69,33 @@ pub(super) fn refuse_first(cases: impl IntoIterator<Item = (bool, String)>) -> R
 }
 
 fn check_mix(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
-    let (kind, mixed) = (rw.word(), if rw.is_random() { "randrw" } else { "rw" });
-    refuse_first([(args.pattern.rwmixread.is_some() && !rw.is_mixed(), {
-        format!("--rwmixread has no effect with --rw {kind}: use --rw {mixed}, or leave it out")
-    })])
+    let (p, kind, mixed) = (&args.pattern, rw.word(), if rw.is_random() { "randrw" } else { "rw" });
+    let dataless = [("--rwmixtrim", p.rwmixtrim), ("--rwmixzeroes", p.rwmixzeroes)];
+    let of_writes = |(option, given): (&str, Option<u8>)| {
+        (given.is_some() && !rw.writes(), {
+            format!("{option} has no effect with --rw {kind}, which writes nothing: leave it out")
+        })
+    };
+    let sum: u32 = [Some(read_percent(args, rw)), p.rwmixtrim, p.rwmixzeroes]
+        .map(|n| n.unwrap_or(0).into())
+        .iter()
+        .sum();
+    let is_listed = matches!(args.steps.steps, Some(Order::List { .. }));
+    refuse_first([
+        (p.rwmixread.is_some() && !rw.is_mixed(), {
+            format!("--rwmixread has no effect with --rw {kind}: use --rw {mixed}, or leave it out")
+        }),
+        of_writes(dataless[0]),
+        of_writes(dataless[1]),
+        (sum > 100 && dataless.iter().any(|(_, given)| given.is_some()), {
+            format!("--rwmixtrim and --rwmixzeroes: with reads they have {sum} percent together: 100 at most")
+        }),
+        (is_listed && (discard_percent(args, rw) > 0 || p.rwmixzeroes.is_some()), {
+            "--steps list: the list names the operation of each request: remove --rwmixtrim and --rwmixzeroes, and use --rw \
+             rw"
+                .into()
+        }),
+    ])
 }
 
 fn check_sizes(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
@@ -102,7 +111,7 @@ fn check_sizes(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
         (halves && !rw.is_mixed(), {
             format!("{name}: sizes of reads and of writes have no meaning with --rw {kind}: give one")
         }),
-        (args.typed.has("fill_random") && matches!(rw, RwArg::Read | RwArg::Randread), {
+        (args.typed.has("fill_random") && !rw.writes(), {
             format!("--fill-random has no effect with --rw {kind}, which writes nothing: leave it out")
         }),
         (args.typed.has("fill_random") && args.options.data.is_some(), {
@@ -171,8 +180,16 @@ fn check_pace(args: &RunArgs) -> Result<(), Failure> {
 pub(super) fn read_percent(args: &RunArgs, rw: RwArg) -> u8 {
     match rw {
         RwArg::Read | RwArg::Randread => 100,
-        RwArg::Write | RwArg::Randwrite => 0,
+        RwArg::Write | RwArg::Randwrite | RwArg::Trim | RwArg::Randtrim => 0,
         RwArg::Rw | RwArg::Randrw => args.pattern.rwmixread.unwrap_or(50),
+    }
+}
+
+/// The share of discards.
+fn discard_percent(args: &RunArgs, rw: RwArg) -> u8 {
+    match rw {
+        RwArg::Trim | RwArg::Randtrim => 100,
+        _ => args.pattern.rwmixtrim.unwrap_or(0),
     }
 }
 
@@ -184,6 +201,8 @@ fn generator(args: &RunArgs, rw: RwArg) -> Result<Generator, Failure> {
         write_block_size: sizes.and_then(|s| s.writes.clone()).filter(|writes| *writes != block_size),
         block_size,
         read_percent: Decimal::whole(read_percent(args, rw).into()),
+        discard_percent: Decimal::whole(discard_percent(args, rw).into()),
+        zeroes_percent: Decimal::whole(p.rwmixzeroes.unwrap_or(0).into()),
         offset: p.offset,
         pass_offset: args.steps.pass_offset,
         region: args.io.size,

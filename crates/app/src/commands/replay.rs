@@ -2,14 +2,14 @@
 
 use super::means;
 use super::typed_words::check_replay;
-use crate::args::{BackwardArg, FlushArg, OverlapArg, ReplayArgs};
+use crate::args::{BackwardArg, OverlapArg, ReplayArgs};
 use crate::exit::{Exit, Failure};
 use crate::session;
 use anyhow::anyhow;
 use iosonar_engine::Prepared;
 use iosonar_plan::{
-    Access, Backward, Fill, FlushPolicy, Job, LoadPace, Nanos, Overlap, OverlapPolicy, PLAN_VERSION, Phase,
-    Plan, Strong, Target, TraceReplay, Window, Workload,
+    Backward, Job, LoadPace, Nanos, Overlap, OverlapPolicy, Phase, Plan, Strong, Target, TraceReplay, Window,
+    Workload,
 };
 
 /// Replays loads on targets.
@@ -30,23 +30,11 @@ fn plan(args: &ReplayArgs) -> Result<Plan, Failure> {
     check_options(args)?;
     let size = means::pretended_size(&args.io)?;
     let job = |index| Job::new(index as u16, args.policy.depth, Workload::Trace(load(args, index)));
-    Ok(Plan {
-        version: PLAN_VERSION,
-        run_id: args.io.run_id.unwrap_or_else(new_run_id),
-        seed: args.io.seed,
-        start_grace: args.window.start_grace,
-        sample_every: args.io.means.sample_every,
-        destroy: args.io.destroy,
-        engine: means::engine(&args.io.engine),
-        access: Access { buffered: args.io.buffered, sync: args.io.sync },
-        fill: Fill { random_percent: args.io.fill_random },
-        overlap: overlap(args),
-        pacing: means::pacing(&args.io.means),
-        memory: means::memory(&args.io.means),
-        faults: means::faults(&args.io.means),
-        targets: args.targets.iter().map(|path| Target { size, ..Target::new(path) }).collect(),
-        phases: vec![Phase::of((0..args.targets.len()).map(job).collect())],
-    })
+    let targets = args.targets.iter().map(|path| Target { size, ..Target::new(path) }).collect();
+    let phase = Phase::of((0..args.targets.len()).map(job).collect());
+    let run_id = args.io.run_id.unwrap_or_else(new_run_id);
+    let (start_grace, overlap) = (args.window.start_grace, overlap(args));
+    Ok(Plan { start_grace, overlap, ..means::plan(&args.io, run_id, targets, phase) })
 }
 
 /// Refuses options that would have no effect, and windows that hold nothing, in the words that were typed.
@@ -80,7 +68,6 @@ pub(super) fn new_run_id() -> u64 {
 
 fn load(args: &ReplayArgs, index: usize) -> TraceReplay {
     TraceReplay {
-        file: args.loads[index % args.loads.len()].clone(),
         filter: args.load.filter.clone().unwrap_or_default(),
         window: window(args, index),
         speed: args.window.speed,
@@ -91,10 +78,9 @@ fn load(args: &ReplayArgs, index: usize) -> TraceReplay {
             BackwardArg::Shift => Backward::Shift,
         },
         skip_bad: args.load.skip_bad,
-        flush: match args.load.flush {
-            FlushArg::Issue => FlushPolicy::Issue,
-            FlushArg::Drop => FlushPolicy::Drop,
-        },
+        flush: args.load.flush.into(),
+        discard: args.load.discard.into(),
+        ..TraceReplay::of(&args.loads[index % args.loads.len()])
     }
 }
 

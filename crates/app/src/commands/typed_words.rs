@@ -32,6 +32,7 @@ const RUN: &[(&str, &str)] = &[
     ("depth", "--iodepth"),
     ("jobs", "--numjobs"),
     ("read_percent", "--rwmixread"),
+    ("discard_percent", "--rwmixtrim"),
     ("block_size", "--bs"),
     ("block_size.least", "--bsrange"),
     ("block_size.most", "--bsrange"),

@@ -51,7 +51,7 @@ const REPLAYS: &str =
 const CPUS: &str = "use --pin 2,4-7, or numactl(8) around the command";
 const ZONES: &str =
     "zoned devices are not supported; --random-distribution zoned:60/10:40/90 distributes requests";
-const TRIMS: &str = "run issues no trims";
+const TRIMS: &str = "discards are --rw trim, --rw randtrim, and --rwmixtrim for a share of the writes";
 const THINKTIME: &str =
     "pauses between requests are planned: leave it out, or use --rate-iops with --rate-process poisson";
 const SYNCS: &str =

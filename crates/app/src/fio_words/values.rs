@@ -111,8 +111,12 @@ pub fn output_format(value: &str) -> Result {
 /// Directions of requests.
 pub fn rw(value: &str) -> Result {
     let (kind, modifier) = value.split_once(':').map_or((value, None), |(kind, n)| (kind, Some(n)));
-    if kind.contains("trim") {
-        return Err("run issues no trims: there are read, write, rw, randread, randwrite and randrw".into());
+    if kind.contains("trimwrite") {
+        let mixed = if kind.starts_with("rand") { "randwrite" } else { "write" };
+        return Err(format!(
+            "there are no writes after trims of the same blocks: use --rw {mixed} --rwmixtrim 50 for a mix, or a plan with two \
+             phases"
+        ));
     }
     match modifier {
         None => args([format!("--rw={kind}")]),

@@ -338,7 +338,7 @@ impl Sink {
                 }
                 let (sector, sectors) = request.sectors();
                 let extent =
-                    iosonar_plan::Extent::from_sectors(sector, sectors).filter(|_| timed.op.is_transfer());
+                    iosonar_plan::Extent::from_sectors(sector, sectors).filter(|_| timed.op.has_place());
                 let timed = iosonar_trace::TimedRequest { extent: extent.unwrap_or(timed.extent), ..timed };
                 if request.pushed || request.delay.0 > 0 || request.latency.is_some() {
                     write_result(out, &timed)?;

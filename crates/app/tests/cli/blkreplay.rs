@@ -139,9 +139,10 @@ fn options_ask_for_what_replay_is_asked_for() {
             let lines = plan.lines().filter(|line| !line.starts_with("run_id"));
             lines.map(String::from).collect::<Vec<_>>()
         };
-        // The original writes zeros where nothing else is asked for, and skips flushes as comments.
+        // The original writes zeros where nothing else is asked for, and skips flushes and discards as comments.
         let fill = if other.contains("--fill-random") { "" } else { "--fill-random 0" };
-        let replay = shown(&format!("replay - -t dev --start-grace 15 --flush drop {fill} {other}"));
+        let replay =
+            shown(&format!("replay - -t dev --start-grace 15 --flush drop --discard drop {fill} {other}"));
         assert_eq!(shown(&format!("blkreplay {own} dev")), replay, "{own}");
     }
 }

@@ -40,7 +40,10 @@ fn flushes_are_issued_at_their_places_and_stand_beside_reads_and_writes() {
     assert_eq!((&s["others"][0]["op"], &s["others"][0]["latency"]["count"]), (&"flush".into(), &2.into()));
     assert_eq!(s["latency"]["all"]["count"], 4);
     let text = lab.expect(0, "show r").out;
-    assert!(text.contains("with FUA") && text.contains("Without data") && text.contains("flush, "), "{text}");
+    assert!(
+        text.contains("with FUA") && text.contains("Without data") && text.contains("  flush  "),
+        "{text}"
+    );
     let csv = lab.expect(0, "export r --to csv").out;
     assert_eq!(csv.lines().filter(|line| line.contains(",flush,completed,")).count(), 2, "{csv}");
 }

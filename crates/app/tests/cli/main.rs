@@ -11,6 +11,7 @@ mod conflicts;
 mod convert;
 mod data;
 mod derive;
+mod discards;
 mod documented;
 mod engines;
 mod examples;

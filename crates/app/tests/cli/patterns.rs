@@ -292,7 +292,7 @@ fn words_that_contradict_each_other_are_refused() {
         (&format!("{READ} read --rate 1m,2m"), &["--rate", "sum"]),
         (&format!("{READ} read --runtime 0"), &["--runtime 0"]),
         (&format!("{READ} randwrite --numjobs 2 --overlap order"), &["--overlap", "--numjobs 2", "allow"]),
-        (&format!("{READ} trim"), &["trim", "randread"]),
+        (&format!("{READ} randtrimwrite"), &["trims", "--rwmixtrim 50"]),
         (&format!("{READ} randread --random-distribution zipf:0"), &["zipf:0", "above 0"]),
         (&format!("{READ} randread --random-distribution zipf:1.1:0.5"), &["zipf", "centre"]),
         (&format!("{READ} randread --random-distribution flat"), &["zipf:THETA"]),

@@ -312,7 +312,7 @@ fn steps_between_passes_are_records_with_their_times() {
         }
     }
     let told = lab.expect(0, "show r").out;
-    assert!(["flush, ", "open, ", "delete, "].iter().all(|word| told.contains(word)), "{told}");
+    assert!(["  flush ", "  open ", "  delete "].iter().all(|word| told.contains(word)), "{told}");
     let counts = &summary(&lab, "r")["counts"];
     assert_eq!((&counts["all"]["completed"], &counts["other"]["completed"]), (&24.into(), &7.into()));
 }

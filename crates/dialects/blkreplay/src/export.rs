@@ -103,7 +103,7 @@ pub fn export_later(archive: &Archive, target: u16, later: Nanos, out: &mut impl
     let mut body = Body { out: &mut *out, later, has_header: false, counts: Exported::default() };
     let mut failed = None;
     archive.for_each_record(&mut |record| {
-        let is_known = record.op.is_transfer() || record.op == Op::Flush;
+        let is_known = record.op.has_place() || record.op == Op::Flush;
         if record.target == target && is_known && failed.is_none() {
             failed = body.record(record).err();
         }
@@ -241,13 +241,12 @@ struct Body<'a, W> {
 
 impl<W: Write> Body<'_, W> {
     fn record(&mut self, record: &Record) -> Result<()> {
-        if record.op == Op::Flush {
+        if !record.op.is_transfer() {
             // A comment to blkreplay's readers, and no request in its counts.
+            let (op, outcome) = (record.op, record.outcome.name());
             return match record.outcome {
                 Outcome::Completed => self.result(record),
-                outcome => {
-                    Ok(writeln!(self.out, "# flush {} ; {}", outcome.name(), form::seconds(record.due))?)
-                }
+                _ => Ok(writeln!(self.out, "# {op} {outcome} ; {}", form::seconds(record.due))?),
             };
         }
         match record.outcome {

@@ -3,8 +3,8 @@
 use crate::{ctime, form};
 use iosonar_archive::{RunInfo, RunState, TargetInfo};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Engine, Fill, Job, LoadPace, Nanos, Overlap, OverlapPolicy, PLAN_VERSION,
-    Phase, Plan, SECTOR, SimModel, Speed, Strong, Target, TraceReplay, Window, Workload,
+    Access, ByteSize, Engine, Fill, Job, Nanos, Overlap, OverlapPolicy, Phase, Plan, SECTOR, SimModel,
+    Strong, Target, TraceReplay, Workload,
 };
 
 /// Values of the text; absent where it has no such line. The last line of a name counts.
@@ -162,24 +162,13 @@ impl Facts {
     pub(crate) fn plan(&self, name: &str) -> Plan {
         let default = Overlap::default();
         let engine = self.engine();
-        let source = TraceReplay {
-            file: name.into(),
-            filter: Default::default(),
-            window: Window::default(),
-            speed: Speed::default(),
-            pace: LoadPace::default(),
-            backward: Backward::default(),
-            skip_bad: false,
-            flush: Default::default(),
-        };
         let depth = self.max_submitted.unwrap_or(1).clamp(1, 65_536) as u32;
+        let size = self.size.filter(|_| !engine.is_real()).map(ByteSize);
+        let target = Target { size, ..Target::new(self.path()) };
+        let job = Job::new(0, depth, Workload::Trace(TraceReplay::of(name)));
+        let run_id = self.block.run_id.filter(|id| *id < 1 << 63).unwrap_or_default();
         Plan {
-            version: PLAN_VERSION,
-            run_id: self.block.run_id.filter(|id| *id < 1 << 63).unwrap_or_default(),
             seed: 0,
-            start_grace: Nanos::default(),
-            sample_every: Nanos::SECOND,
-            destroy: false,
             engine,
             access: self.access,
             fill: Fill { random_percent: self.random_percent },
@@ -188,14 +177,7 @@ impl Facts {
                 strong: self.strong.unwrap_or(default.strong),
                 max_waiting: self.max_pushback.unwrap_or(0).clamp(default.max_waiting.into(), 1 << 24) as u32,
             },
-            pacing: Default::default(),
-            memory: Default::default(),
-            faults: Default::default(),
-            targets: vec![Target {
-                size: self.size.filter(|_| !engine.is_real()).map(ByteSize),
-                ..Target::new(self.path())
-            }],
-            phases: vec![Phase::of(vec![Job::new(0, depth, Workload::Trace(source))])],
+            ..Plan::new(run_id, vec![target], vec![Phase::of(vec![job])])
         }
     }
 

@@ -230,7 +230,7 @@ impl<'a> Import<'a> {
 
     fn line(&mut self, line: &TextLine<'_>) -> Result<()> {
         match parse_line(line.number, &line.text) {
-            Line::Request(flush) if flush.op == Op::Flush && !self.has_header => Ok(()),
+            Line::Request(comment) if !comment.op.is_transfer() && !self.has_header => Ok(()),
             Line::Request(_) if !self.has_header => Err(ImportProblem::Load { line: line.number }),
             Line::Request(request) => match result_record(&request, line) {
                 Ok(record) => self.result(record),
@@ -368,8 +368,8 @@ fn result_record(request: &TimedRequest, line: &TextLine<'_>) -> std::result::Re
     if !line.is_whole {
         return Err(CUT_OFF.into());
     }
-    // A flush has no place and no length.
-    let place = if request.op.is_transfer() { 4 } else { 2 };
+    // Comments name the operation first; a flush has no place and no length.
+    let place = if request.op.has_place() { 4 } else { 2 };
     let mut measured = line.text.split(';').skip(place).map(str::trim);
     for name in ["delay", "duration"] {
         let column = measured.next().ok_or_else(|| format!("the {name} is missing"))?;

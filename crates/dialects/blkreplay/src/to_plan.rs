@@ -2,40 +2,32 @@
 
 use crate::settings::Settings;
 use iosonar_plan::{
-    Access, Engine, Faults, Fill, FlushPolicy, Job, LoadPace, Memory, Nanos, Overlap, PLAN_VERSION, Pacing,
-    Phase, Plan, RunId, SimModel, Target, TraceReplay, Window, Workload,
+    Access, Engine, Fill, IssuePolicy, Job, Nanos, Overlap, Phase, Plan, RunId, SimModel, Target,
+    TraceReplay, Window, Workload,
 };
 
 impl Settings {
     /// The plan that does what the command line asks for. `run_id` lies below 2^63.
     pub fn plan(&self, run_id: RunId) -> Plan {
         let source = TraceReplay {
-            file: "-".into(),
             window: self.window(),
             speed: self.speedup,
-            pace: LoadPace::Original,
             backward: self.backward,
             skip_bad: self.skip_bad,
-            // As blkreplay, whose reader skips the lines of flushes.
-            flush: FlushPolicy::Drop,
-            filter: Default::default(),
+            // As blkreplay, whose reader skips the lines of what its form does not know.
+            flush: IssuePolicy::Drop,
+            discard: IssuePolicy::Drop,
+            ..TraceReplay::of("-")
         };
+        let job = Job::new(0, self.depth(), Workload::Trace(source));
         Plan {
-            version: PLAN_VERSION,
-            run_id,
-            seed: 1,
             start_grace: self.start_grace,
-            sample_every: Nanos::SECOND,
             destroy: self.destroy,
             engine: self.engine(),
             access: Access { buffered: self.buffered, sync: self.sync },
             fill: Fill { random_percent: self.fill_random },
             overlap: Overlap { policy: self.overlap, strong: self.strong, ..Overlap::default() },
-            pacing: Pacing::default(),
-            memory: Memory::default(),
-            faults: Faults::default(),
-            targets: vec![Target::new(&self.device)],
-            phases: vec![Phase::of(vec![Job::new(0, self.depth(), Workload::Trace(source))])],
+            ..Plan::new(run_id, vec![Target::new(&self.device)], vec![Phase::of(vec![job])])
         }
     }
 

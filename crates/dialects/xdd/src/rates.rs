@@ -275,7 +275,7 @@ impl Cell {
         match record.op {
             Op::Read => self.reads += 1,
             Op::Write => self.writes += 1,
-            Op::Flush | Op::Open | Op::Delete | Op::Other(_) => {}
+            _ => {}
         }
     }
 

@@ -5,8 +5,8 @@ use crate::parse::UsageError;
 use crate::settings::{SeekOrder, Settings, TargetSettings, ThrottleSettings};
 use iosonar_plan::{
     Access, AtEnd, ByteSize, Coordination, Data, Engine, Faults, FileLifecycle, Fill, Generator, Job,
-    JobOptions, Memory, Nanos, Order, Overlap, OverlapPolicy, PLAN_VERSION, Pace, Pacing, Phase, PhaseEnd,
-    Plan, Process, RunId, Sharing, ShortPolicy, Space, Stop, Target, Workload,
+    JobOptions, Memory, Nanos, Order, Overlap, OverlapPolicy, Pace, Pacing, Phase, PhaseEnd, Plan, Process,
+    RunId, Sharing, ShortPolicy, Space, Stop, Target, Workload,
 };
 
 /// The highest real-time priority.
@@ -27,12 +27,8 @@ impl Settings {
         let jobs = self.targets.iter().enumerate().map(|(number, target)| self.job(number as u16, target));
         let jobs = jobs.collect::<Result<_, UsageError>>()?;
         let phase = Phase { passes: global.passes, coordination: self.coordination(), ..Phase::of(jobs) };
+        let targets = self.targets.iter().map(|target| self.target(target)).collect();
         Ok(Plan {
-            version: PLAN_VERSION,
-            run_id,
-            seed: 1,
-            start_grace: Nanos(0),
-            sample_every: Nanos::SECOND,
             destroy: global.destroy,
             engine: Engine::Threads,
             access: Access { buffered: true, sync: false },
@@ -42,8 +38,7 @@ impl Settings {
             pacing: Pacing { realtime: global.maxpri.then_some(MAX_PRIORITY), ..Pacing::default() },
             memory: self.memory(),
             faults: Faults { max_errors: None, short: ShortPolicy::Record },
-            targets: self.targets.iter().map(|target| self.target(target)).collect(),
-            phases: vec![phase],
+            ..Plan::new(run_id, targets, vec![phase])
         })
     }
 

@@ -5,8 +5,8 @@ use super::look::Looked;
 use crate::error::PrepareError;
 use iosonar_load::{Generated, Known, PatternError, Setting};
 use iosonar_plan::{
-    AtEnd, BetweenPasses, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan, SECTOR, Space,
-    Strong, Workload,
+    AtEnd, BetweenPasses, Engine, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan, SECTOR,
+    Space, Strong, Workload,
 };
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -86,10 +86,40 @@ fn check_workload(
     {
         return Err(PrepareError::SeekList { path: name(file), why: why.into() });
     }
-    match workload.is_aligned(block) {
-        true => Ok(()),
-        false => Err(PrepareError::Unaligned { path: looked.path(), block }),
+    if !workload.is_aligned(block) {
+        return Err(PrepareError::Unaligned { path: looked.path(), block });
     }
+    match dataless_obstacle(plan, job, workload, looked) {
+        Some(why) => Err(PrepareError::NoDiscard { path: looked.path(), why: why.into() }),
+        None => Ok(()),
+    }
+}
+
+/// Why ranges cannot be discarded or zeroed.
+fn dataless_obstacle(plan: &Plan, job: &Job, workload: &Known, looked: &Looked) -> Option<&'static str> {
+    if !workload.has_dataless_changes() {
+        return None;
+    }
+    let is_polled = matches!(&plan.engine, Engine::Uring(options) if options.hipri);
+    let cases = [
+        (plan.engine == Engine::Aio, {
+            "its workload discards or zeroes ranges, and io_submit has no such call: use --engine uring or threads, or drop \
+             them (--discard drop of a replay)"
+        }),
+        (is_polled, {
+            "its workload discards or zeroes ranges, and nobody can poll for their completion: remove --hipri, or drop them \
+             (--discard drop of a replay)"
+        }),
+        (job.options.verify.is_some(), {
+            "its workload discards or zeroes ranges, and what is read there later would look bad: remove --verify, or drop \
+             them (--discard drop of a replay)"
+        }),
+        (plan.engine.is_real() && workload.discards() && looked.cannot_discard(), {
+            "its workload discards ranges, and the device cannot (queue/discard_max_bytes is 0): use another device, or drop \
+             them (--discard drop of a replay)"
+        }),
+    ];
+    cases.into_iter().find_map(|(holds, why)| holds.then_some(why))
 }
 
 /// Whether a phase before this one has made a file for each of its passes.

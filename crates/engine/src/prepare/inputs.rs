@@ -84,12 +84,12 @@ fn scan_once(
     if facts.requests == 0 {
         let window = &load.window;
         let end = window.end.map_or("the end".to_string(), |e| e.to_string());
-        let why = match facts.flushes {
+        let why = match facts.flushes + facts.discards + facts.write_zeroes {
             0 => format!(
                 "no request lies between {} and {end}; the load ends at {}: choose another --start, --end or --duration",
                 window.start, facts.load_end
             ),
-            _ => "it holds only flushes, and they are dropped: remove --flush drop".into(),
+            _ => "it holds only requests that are dropped: remove --flush drop or --discard drop".into(),
         };
         return Err(PrepareError::Empty { path: path(), why });
     }

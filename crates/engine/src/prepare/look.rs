@@ -4,7 +4,9 @@ use super::inputs::name;
 use crate::error::PrepareError;
 use crate::files::name_of_pass;
 use iosonar_host::guard::Intent;
-use iosonar_host::{DevNumber, Role, Root, TargetError, TargetFacts, TargetKind, identify, identify_growing};
+use iosonar_host::{
+    DevNumber, Fact, Role, Root, TargetError, TargetFacts, TargetKind, identify, identify_growing,
+};
 use iosonar_plan::{BetweenPasses, ByteSize, Plan, SECTOR, Target};
 use std::path::PathBuf;
 
@@ -97,6 +99,15 @@ impl Looked {
         let removes = lifecycle.delete || lifecycle.between_passes == BetweenPasses::Recreate;
         let harms = writes || (removes && self.device().is_none());
         if harms { Intent::Write } else { Intent::ReadOnly }
+    }
+
+    /// Whether it is a device that takes no discards.
+    pub(super) fn cannot_discard(&self) -> bool {
+        match self.facts.as_ref().map(|facts| &facts.kind) {
+            Some(TargetKind::BlockDevice(device)) => device.queue.discard_max_bytes == Fact::Known(0),
+            Some(TargetKind::RegularFile(_)) | None => false,
+            Some(TargetKind::MemoryDevice(_)) => true,
+        }
     }
 
     /// Its number, of a block device.

@@ -29,8 +29,8 @@ pub fn touched(
     for request in load {
         let request = request?;
         let Extent { offset, length } = request.extent;
-        // What transfers no data touches nothing.
-        if !request.op.is_transfer() {
+        // An operation without a place touches nothing.
+        if !request.op.has_place() {
             all.iter_mut().for_each(|all| all.requests += 1);
             continue;
         }
@@ -57,8 +57,7 @@ pub struct Place {
 
 impl Place {
     fn moved(self, r: TimedRequest) -> TimedRequest {
-        // What transfers no data has no place.
-        if !r.op.is_transfer() {
+        if !r.op.has_place() {
             return r;
         }
         let offset = r.extent.offset.saturating_sub(self.from).saturating_add(self.begin);

@@ -7,7 +7,7 @@ pub mod overload;
 pub mod ramp;
 
 use crate::{LoadError, Notice, Recorded, Text};
-use iosonar_plan::{Backward, LoadPace, Pipeline, Speed, TraceReplay, Window};
+use iosonar_plan::{Backward, TraceReplay};
 use iosonar_trace::TimedRequest;
 use std::iter;
 
@@ -22,16 +22,7 @@ pub fn in_time(
     skip_bad: bool,
     notice: impl Fn(Notice) + Send + Sync + 'static,
 ) -> Result<impl Iterator<Item = Result<TimedRequest, LoadError>>, LoadError> {
-    let load = TraceReplay {
-        file: "-".into(),
-        window: Window::default(),
-        speed: Speed::default(),
-        pace: LoadPace::Original,
-        backward,
-        skip_bad,
-        flush: Default::default(),
-        filter: Pipeline::default(),
-    };
+    let load = TraceReplay { backward, skip_bad, ..TraceReplay::of("-") };
     let mut load = Recorded::new(text, &load, notice)?;
     Ok(iter::from_fn(move || load.next_timed().transpose()))
 }

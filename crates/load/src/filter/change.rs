@@ -25,9 +25,9 @@ impl Judge<'_> {
         FilterError::TooLarge { at: self.texts.place(r), filter: self.filter.clone(), what }.into()
     }
 
-    /// The request at another sector. What transfers no data has none.
+    /// The request at another sector. An operation without a place has none.
     fn placed(&self, r: TimedRequest, sector: Option<u64>) -> Changed {
-        if !r.op.is_transfer() {
+        if !r.op.has_place() {
             return Ok(r);
         }
         let extent = sector.and_then(|sector| Extent::from_sectors(sector, r.extent.length / SECTOR));
@@ -36,7 +36,7 @@ impl Judge<'_> {
 
     /// The request with another length.
     fn resized(&self, r: TimedRequest, length: u64) -> Changed {
-        if !r.op.is_transfer() {
+        if !r.op.has_place() {
             return Ok(r);
         }
         let extent = Extent::from_sectors(sector(&r), length);

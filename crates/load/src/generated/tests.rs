@@ -95,12 +95,14 @@ fn paces() -> impl Strategy<Value = Pace> {
 prop_compose! {
     fn patterns()(
         order in orders(), reads in sizes(), writes in prop::option::of(sizes()), pace in paces(),
-        read_percent in prop_oneof![Just(0u8), Just(100), Just(50), 0u8..=100], offset in 0u64..100,
+        read_percent in prop_oneof![Just(0u8), Just(100), Just(50), 0u8..=100],
+        discard_percent in prop_oneof![Just(0u8), 0u8..=100], offset in 0u64..100,
         region in prop::option::of(1u64..400), requests in 1u64..400, ramp in 0u64..1_000_000_000,
         runtime in prop::option::of(1u64..10_000_000_000),
     ) -> Generator {
         let mut p = Generator {
             block_size: reads, write_block_size: writes, read_percent: Decimal::whole(read_percent.into()), pace,
+            discard_percent: Decimal::whole(discard_percent.min(100 - read_percent).into()),
             offset: ByteSize(offset * 512),
             region: region.map(|blocks| Space::Bytes(ByteSize(300_000 + blocks * 512))),
             stop: Stop {
@@ -178,6 +180,24 @@ fn the_mix_is_exact_and_even() {
             assert_eq!(hundred.iter().filter(|i| i.op == Op::Read).count(), usize::from(percent));
         }
     }
+}
+
+#[test]
+fn discards_and_write_zeroes_take_their_shares_of_the_writes() {
+    let mut p = pattern(Order::Random, Pace::Closed, 25);
+    p.stop.requests = Some(40_000);
+    let plain = items(&p, 3);
+    (p.discard_percent, p.zeroes_percent) = (Decimal::whole(30), Decimal::whole(15));
+    let all = items(&p, 3);
+    // Reads, places and sizes are those of the plain mix.
+    let is_read = |items: &[Item]| items.iter().map(|i| (i.op == Op::Read, i.extent)).collect::<Vec<_>>();
+    assert_eq!(is_read(&all), is_read(&plain));
+    let count = |op| all.iter().filter(|i| i.op == op).count() as u64;
+    let counts = [Op::Write, Op::Discard, Op::WriteZeroes].map(count);
+    chi_square_is_plausible(&counts, &[12_000.0, 12_000.0, 6_000.0]);
+    (p.read_percent, p.discard_percent, p.zeroes_percent) =
+        (Decimal::whole(0), Decimal::whole(100), Decimal::whole(0));
+    assert!(items(&p, 3).iter().all(|i| i.op == Op::Discard));
 }
 
 /// Whatever part of the requests a job has, it has the mix: or a job that only reads would run ahead of one that only

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-/// Which way the data goes, if there is any.
+/// Which way the data goes, if there is any; else what happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the file to memory.
@@ -27,6 +27,17 @@ pub enum Direction {
     Write,
     /// No data: what was written to the file is brought to stable storage.
     Flush,
+    /// No data: the data of a range is no longer needed.
+    Discard,
+    /// No data: a range is zeroed.
+    WriteZeroes,
+}
+
+impl Direction {
+    /// Whether it changes a range without data. The kernel then answers 0 in place of the bytes that were changed.
+    pub fn is_dataless_change(self) -> bool {
+        matches!(self, Direction::Discard | Direction::WriteZeroes)
+    }
 }
 
 /// One call to the kernel.
@@ -95,6 +106,8 @@ pub struct Request<T> {
     pub direction: Direction,
     /// Where in the file.
     pub offset: u64,
+    /// How many bytes; of a request that transfers data, as many as its buffer has.
+    pub length: u64,
     /// From where, or to where. All of it is transferred.
     pub buffer: Buffer,
     /// After a short transfer, the rest is asked for.
@@ -145,7 +158,9 @@ impl<T> Slot<T> {
             self.flushes = false;
             return None;
         }
-        self.progress.on_result(result)
+        let is_all = self.request.as_ref().is_some_and(|request| request.direction.is_dataless_change());
+        let done = if is_all && result >= 0 { self.progress.remaining() as i64 } else { result };
+        self.progress.on_result(done)
     }
 }
 
@@ -192,7 +207,7 @@ impl<Q: Queue, T> InFlight<Q, T> {
     /// If as many are under way as there is room for.
     pub fn push(&mut self, request: Request<T>) {
         let slot = self.free.pop().expect("no more requests are pushed than the depth allows");
-        let length = if request.direction == Direction::Flush { 0 } else { request.buffer.len() as u64 };
+        let length = if request.direction == Direction::Flush { 0 } else { request.length };
         let (progress, flushes) = (Progress::new(length, request.completes), request.preflush);
         self.slots[slot as usize] = Slot { request: Some(request), progress, flushes, ..Slot::blank() };
         self.pending.push_back(slot);

@@ -91,13 +91,17 @@ impl Kernel {
         }
         let from = call.offset as usize;
         let length = (call.length as usize).min(self.disk.len().saturating_sub(from));
+        if call.direction.is_dataless_change() {
+            self.disk[from..from + length].fill(0);
+            return 0;
+        }
         let length = if self.one_in(short) { self.below(length + 1) } else { length };
         // SAFETY: the memory belongs to this kernel until the slot arrives, and the range is at most the call's.
         let memory = unsafe { std::slice::from_raw_parts_mut(call.memory, length) };
         match call.direction {
             Direction::Read => memory.copy_from_slice(&self.disk[from..from + length]),
             Direction::Write => self.disk[from..from + length].copy_from_slice(memory),
-            Direction::Flush => unreachable!("it was carried out before"),
+            _ => unreachable!("it was executed before"),
         }
         length as i64
     }
@@ -201,7 +205,8 @@ impl Model {
             None => self.below(READ_ONLY - CELL),
         };
         let direction = match cell {
-            Some(_) => Direction::Write,
+            Some(_) => [Direction::Write, Direction::Write, Direction::Discard, Direction::WriteZeroes]
+                [self.below(4)],
             None if self.below(5) == 0 => Direction::Flush,
             None => Direction::Read,
         };
@@ -210,8 +215,9 @@ impl Model {
         let mut buffer = self.pool.take(length).expect("the pool has the size that is needed");
         buffer.fill(tag as u8 | 1);
         self.under_way.insert(tag, Expected { direction, offset, length, completes, cell });
-        let offset = offset as u64;
-        self.flight.push(Request { direction, offset, buffer, completes, durable: preflush, preflush, tag });
+        let (offset, length, durable) = (offset as u64, length as u64, preflush);
+        let request = Request { direction, offset, length, buffer, completes, durable, preflush, tag };
+        self.flight.push(request);
         self.pushed += 1;
     }
 
@@ -235,6 +241,10 @@ impl Model {
         assert_eq!(taken, Some(done.submitted), "the time is that before its first call was taken");
         if want.direction == Direction::Flush {
             assert!([0, -5].contains(&done.result) && !done.short);
+        } else if want.direction.is_dataless_change() && done.result >= 0 {
+            assert!(done.result as usize == want.length && !done.short);
+            let disk = &kernel.disk[want.offset..want.offset + want.length];
+            assert!(disk.iter().all(|byte| *byte == 0), "all of the range is changed");
         } else if done.result >= 0 {
             let bytes = done.result as usize;
             assert!(bytes == want.length || done.short);
@@ -245,7 +255,7 @@ impl Model {
             let known = |(at, byte): (usize, &u8)| match want.direction {
                 Direction::Read => *byte == known_byte(want.offset + at),
                 Direction::Write => *byte == own,
-                Direction::Flush => unreachable!("it transfers nothing"),
+                _ => unreachable!("it transfers nothing"),
             };
             assert!(done.buffer[..bytes].iter().enumerate().all(known));
         } else {
@@ -330,6 +340,8 @@ fn more_than_the_depth_is_a_mistake() {
         let buffer = Buffer::zeroed(1);
         let direction = Direction::Read;
         let (durable, preflush) = (false, false);
-        flight.push(Request { direction, offset: 0, buffer, completes: true, durable, preflush, tag });
+        let request =
+            Request { direction, offset: 0, length: 1, buffer, completes: true, durable, preflush, tag };
+        flight.push(request);
     }
 }

@@ -11,7 +11,9 @@ mod unavailable;
 pub use setup::{Mode, RingOptions};
 pub use unavailable::Unavailable;
 
+use crate::blockdev::is_block_device;
 use crate::buffer::Region;
+use crate::file::{PUNCH_HOLE, ZERO_RANGE};
 use crate::flight::{Call, Cqe, Direction, Queue};
 use io_uring::types::{CancelBuilder, Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
@@ -20,6 +22,10 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Discards a range of a block device, since Linux 6.12: its start is the address of the call, its length the first word of
+/// the command (`linux/blkdev.h`).
+const BLOCK_URING_CMD_DISCARD: u32 = 0x12 << 8;
 
 /// The longest piece of memory that the kernel registers as one.
 const PIECE: usize = 1 << 30;
@@ -38,6 +44,7 @@ pub struct Ring {
     /// The region whose memory the kernel knows already.
     registered: Option<Arc<Region>>,
     file: File,
+    is_device: bool,
     file_registered: bool,
     enabled: bool,
     /// Calls that were staged and not taken.
@@ -62,6 +69,7 @@ impl Ring {
         let mut ring = Ring {
             ring,
             registered: None,
+            is_device: is_block_device(&file),
             file,
             file_registered: false,
             enabled: false,
@@ -132,6 +140,19 @@ impl Ring {
                     }
                     // The data, and what is needed to find it: all that a device knows of.
                     (Direction::Flush, _) => opcode::Fsync::new($file).flags(FsyncFlags::DATASYNC).build(),
+                    (Direction::Discard, _) if self.is_device => {
+                        opcode::UringCmd16::new($file, BLOCK_URING_CMD_DISCARD)
+                            .addr(Some(offset))
+                            .cmd(u128::from(length).to_le_bytes())
+                            .build()
+                    }
+                    (Direction::Discard | Direction::WriteZeroes, _) => {
+                        let mode = if direction == Direction::Discard { PUNCH_HOLE } else { ZERO_RANGE };
+                        opcode::Fallocate::new($file, length.into())
+                            .offset(offset)
+                            .mode(mode.bits() as i32)
+                            .build()
+                    }
                 }
             };
         }

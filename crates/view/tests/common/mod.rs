@@ -57,16 +57,7 @@ impl Numbers {
 }
 
 pub fn empty(targets: &[&str]) -> Run {
-    let source = Workload::Trace(TraceReplay {
-        file: "loads/mysql.load.gz".into(),
-        filter: Default::default(),
-        window: Window::default(),
-        speed: Speed::default(),
-        pace: LoadPace::Original,
-        backward: Backward::Refuse,
-        skip_bad: false,
-        flush: Default::default(),
-    });
+    let source = Workload::Trace(TraceReplay::of("loads/mysql.load.gz"));
     let facts = |path: &&str| TargetInfo {
         path: path.to_string(),
         source: "loads/mysql.load.gz".into(),
@@ -81,6 +72,7 @@ pub fn empty(targets: &[&str]) -> Run {
         expected_requests: None,
         hole_bytes: 0,
         left_out_flushes: 0,
+        left_out_discards: 0,
         checks: None,
         ended_early: None,
         issued_hash: String::new(),

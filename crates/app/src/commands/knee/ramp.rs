@@ -16,9 +16,8 @@ use iosonar_analyze::knee::{
 use iosonar_analyze::{Limits, Summary};
 use iosonar_archive::{Archive, RunInfo, RunState};
 use iosonar_plan::{
-    Access, Backward, ByteSize, Decimal, Engine, Fill, FlushPolicy, Generator, Job, LoadPace, Nanos, Order,
-    Overlap, OverlapPolicy, PLAN_VERSION, Pace, Phase, Plan, Rising, RisingShape, Stop, Target, TraceReplay,
-    Window, Workload,
+    Backward, ByteSize, Decimal, Engine, Generator, Job, LoadPace, Nanos, Order, Overlap, OverlapPolicy,
+    Pace, Phase, Plan, Rising, RisingShape, Stop, Target, TraceReplay, Workload,
 };
 use iosonar_runner::{Concluded, Scene};
 use std::path::{Path, PathBuf};
@@ -128,30 +127,13 @@ fn plan(args: &KneeArgs, rising: Rising, run_id: u64) -> Result<Plan, Failure> {
     };
     let size = means::pretended_size(io)?;
     let target = Target { size, ..Target::new(&args.target) };
-    Ok(Plan {
-        version: PLAN_VERSION,
-        run_id,
-        seed: io.seed,
-        start_grace: Nanos(0),
-        sample_every: Nanos::SECOND,
-        destroy: io.destroy,
-        engine,
-        access: Access { buffered: io.buffered, sync: io.sync },
-        fill: Fill { random_percent: io.fill_random },
-        overlap: Overlap { policy, ..Overlap::default() },
-        pacing: means::pacing(&io.means),
-        memory: means::memory(&io.means),
-        faults: means::faults(&io.means),
-        targets: vec![target],
-        phases: vec![Phase::of(vec![Job::new(0, args.demand.depth, workload)])],
-    })
+    let phase = Phase::of(vec![Job::new(0, args.demand.depth, workload)]);
+    let overlap = Overlap { policy, ..Overlap::default() };
+    Ok(Plan { overlap, ..means::plan(io, run_id, vec![target], phase) })
 }
 
 fn load(args: &KneeArgs, file: &Path, rising: Rising) -> TraceReplay {
     TraceReplay {
-        file: file.to_path_buf(),
-        window: Window::default(),
-        speed: Default::default(),
         pace: LoadPace::Rising(rising),
         backward: match args.reading.backward {
             BackwardArg::Refuse => Backward::Refuse,
@@ -159,8 +141,7 @@ fn load(args: &KneeArgs, file: &Path, rising: Rising) -> TraceReplay {
             BackwardArg::Shift => Backward::Shift,
         },
         skip_bad: args.reading.skip_bad,
-        flush: FlushPolicy::Issue,
-        filter: Default::default(),
+        ..TraceReplay::of(file)
     }
 }
 

@@ -48,6 +48,7 @@ fn target(path: &str) -> TargetInfo {
         expected_requests: None,
         hole_bytes: 0,
         left_out_flushes: 0,
+        left_out_discards: 0,
         checks: None,
         ended_early: None,
         issued_hash: String::new(),
