@@ -149,6 +149,23 @@ impl InvalidPlan {
         })
     }
 
+    /// The option to blame, if the message is about a field that one sets, and the rest of the message. `option_of` has the
+    /// option of a field, or another word of the front end for it; the value of the field stands in the rest.
+    pub fn blamed(&self, option_of: &dyn Fn(&str) -> Option<String>) -> (Option<String>, String) {
+        let Message { places, field, rule, remedy } = &*self.0;
+        let option = field.as_ref().and_then(|term| option_of(&term.field));
+        let spell = |term: &Term| {
+            option_of(&term.field).map_or_else(|| term.to_string(), |option| term.typed(&option))
+        };
+        let value = match (field, &option) {
+            (Some(field), None) => Some(field.to_string()),
+            (field, _) => field.as_ref().and_then(|field| field.value.clone()),
+        };
+        let (rule, remedy) = (rule.spelled(&spell), remedy.as_ref().map(|remedy| remedy.spelled(&spell)));
+        let parts = places.iter().cloned().chain(value).chain([rule]).chain(remedy);
+        (option, parts.collect::<Vec<_>>().join(": "))
+    }
+
     /// The message, with each field as `spell` has it.
     fn spelled(&self, spell: &dyn Fn(&Term) -> String) -> String {
         let Message { places, field, rule, remedy } = &*self.0;

@@ -103,7 +103,7 @@ pub(crate) fn validate_coordination(phase: &Phase) -> Result {
         entry.counted(l.master, l.every)?;
         let others = lockstep[..i].iter().any(|other| other.slave == l.slave);
         require(!others, || {
-            let rule = format!("job {} is the slave of two masters", l.slave);
+            let rule = format!("`job` {} is the slave of two masters", l.slave);
             entry.invalid("slave", &rule).remedy("remove one of them")
         })?;
     }
@@ -137,13 +137,13 @@ impl Entry<'_> {
     fn pair(&self, first: (&str, u16), second: (&str, u16)) -> Result {
         for (part, number) in [first, second] {
             require(usize::from(number) < self.phase.jobs.len(), || {
-                let rule = format!("there is no job {number}; there are {}", self.phase.jobs.len());
-                self.invalid(part, &rule).remedy("jobs are counted from 0")
+                let rule = format!("there is no `job` {number}; there are {}", self.phase.jobs.len());
+                self.invalid(part, &rule).remedy("they are counted from 0")
             })?;
         }
         require(first.1 != second.1, || {
-            self.invalid(second.0, &format!("job {} cannot wait for itself", first.1))
-                .remedy("name another job")
+            self.invalid(second.0, &format!("`job` {} cannot wait for itself", first.1))
+                .remedy("name another one")
         })
     }
 
@@ -169,7 +169,7 @@ impl Entry<'_> {
         let is_counted = workload.generator().is_some_and(|generator| generator.count().is_some());
         require(!matches!(amount, Amount::Percent(_)) || is_counted, || {
             self.invalid("percent", "the number of requests of a pass is not known")
-                .remedy(format!("give job {job} `stop.requests` or `stop.bytes`"))
+                .remedy(format!("give `job` {job} `stop.requests` or `stop.bytes`"))
         })
     }
 }
@@ -189,7 +189,7 @@ fn no_cycle(phase: &Phase) -> Result {
             return require(false, || {
                 InvalidPlan::of(
                     "coordination",
-                    format!("jobs wait for each other in a circle ({})", names.join(", ")),
+                    format!("each waits for another in a circle ({})", names.join(", ")),
                 )
                 .remedy("remove one of `coordination.lockstep` and `coordination.start`")
             });

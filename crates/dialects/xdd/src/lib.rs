@@ -37,4 +37,3 @@ pub use settings::{
     ThrottleSettings, TimeStampSettings, WhenFull,
 };
 pub use stamps::{StampHead, StampMode, StampReport, StampSelection, StampWindow, stamp_entries};
-pub use words::OPTIONS;

@@ -3,6 +3,7 @@
 use crate::operands::shown;
 use crate::parse::UsageError;
 use crate::settings::{SeekOrder, Settings, TargetSettings, ThrottleSettings};
+use crate::words::refusal;
 use iosonar_plan::{
     Access, AtEnd, ByteSize, Coordination, Data, Engine, Faults, FileLifecycle, Fill, Generator, Job,
     JobOptions, Memory, Nanos, Order, Overlap, OverlapPolicy, Pace, Pacing, Phase, PhaseEnd, Plan, Process,
@@ -13,22 +14,20 @@ use iosonar_plan::{
 const MAX_PRIORITY: u8 = 99;
 /// The end of the largest file that Linux knows.
 const MAX_BYTES: u64 = 1 << 63;
-/// The most bytes per second, as plans have it.
-const MAX_BANDWIDTH: u64 = 1 << 50;
 /// The most memory for data, as plans have it.
 const MAX_MEMORY: u64 = 1 << 46;
 /// Pages of memory, as far as its size goes.
 const PAGE: u64 = 4096;
 
 impl Settings {
-    /// The plan of this run.
+    /// The plan of this run, which is valid.
     pub fn plan(&self, run_id: RunId) -> Result<Plan, UsageError> {
         let global = &self.global;
         let jobs = self.targets.iter().enumerate().map(|(number, target)| self.job(number as u16, target));
         let jobs = jobs.collect::<Result<_, UsageError>>()?;
         let phase = Phase { passes: global.passes, coordination: self.coordination(), ..Phase::of(jobs) };
         let targets = self.targets.iter().map(|target| self.target(target)).collect();
-        Ok(Plan {
+        let plan = Plan {
             destroy: global.destroy,
             engine: Engine::Threads,
             access: Access { buffered: true, sync: false },
@@ -39,7 +38,9 @@ impl Settings {
             memory: self.memory(),
             faults: Faults { max_errors: None, short: ShortPolicy::Record },
             ..Plan::new(run_id, targets, vec![phase])
-        })
+        };
+        plan.validate().map_err(|why| refusal(&why, &self.typed))?;
+        Ok(plan)
     }
 
     /// Refuses processors that this machine, with `count` of them, does not have.
@@ -122,7 +123,7 @@ impl Settings {
         let is_spread = matches!(order, Order::Staggered | Order::Random);
         let range = target.seek.range.map(|count| blocks("seek", count)).transpose()?;
         let region = range.filter(|_| is_spread);
-        let generator = Generator {
+        Ok(Generator {
             unit: Some(ByteSize(target.blocksize)),
             read_percent: target.read_percent,
             offset: ByteSize(offset.ok_or_else(|| self.too_far("startoffset", target))?),
@@ -133,7 +134,7 @@ impl Settings {
             same_each_pass: seed.is_some() && !target.randomize,
             jobs: target.queuedepth,
             sharing: Sharing::Striped,
-            pace: target.throttle.map_or(Ok(Pace::Closed), |throttle| self.throttle(throttle))?,
+            pace: target.throttle.map_or(Pace::Closed, pace),
             stop: Stop {
                 requests: target.numreqs,
                 bytes: target.pass_bytes().map(|bytes| Space::Bytes(ByteSize(bytes))),
@@ -142,18 +143,7 @@ impl Settings {
                 ..Stop::default()
             },
             ..Generator::new(order, ByteSize(target.request_bytes()))
-        };
-        let first = generator.offset.0.saturating_add(generator.longest());
-        match generator.end(self.global.passes).unwrap_or(0).max(first) <= MAX_BYTES {
-            true => Ok(generator),
-            false => Err(self.too_far(self.what_moves(), target)),
-        }
-    }
-
-    /// An option that was given and decides how far locations go.
-    fn what_moves(&self) -> &'static str {
-        let options = ["passoffset", "startoffset", "targetoffset", "seek", "numreqs", "mbytes"];
-        options.into_iter().find(|option| self.typed.has(option)).unwrap_or("kbytes")
+        })
     }
 
     fn options(&self, number: u64, target: &TargetSettings) -> Result<JobOptions, UsageError> {
@@ -179,25 +169,6 @@ impl Settings {
         })
     }
 
-    fn throttle(&self, throttle: ThrottleSettings) -> Result<Pace, UsageError> {
-        let process = Process::Trailing;
-        let million = match throttle {
-            ThrottleSettings::Ops(iops) => return Ok(Pace::Rate { iops, process }),
-            ThrottleSettings::Bandwidth(million) => million,
-        };
-        // A billionth of a million bytes is a thousandth of one: to the nearest whole byte.
-        let bytes = (million.parts() / 1000 + u64::from(million.parts() % 1000 >= 500)).max(1);
-        if bytes > MAX_BANDWIDTH {
-            let text = format!(
-                "{} is too large: at most {}",
-                shown(&million.to_string()),
-                MAX_BANDWIDTH / 1_000_000
-            );
-            return Err(UsageError::new(&self.typed.name("throttle"), &text));
-        }
-        Ok(Pace::Bandwidth { bytes_per_second: ByteSize(bytes), process })
-    }
-
     /// So many blocks of a target in bytes.
     fn bytes(&self, target: &TargetSettings, option: &str, blocks: u64) -> Result<u64, UsageError> {
         let bytes = blocks.checked_mul(target.blocksize).filter(|bytes| *bytes <= MAX_BYTES);
@@ -212,4 +183,16 @@ impl Settings {
         );
         UsageError::new(&self.typed.name(option), &text)
     }
+}
+
+/// When requests are due under a throttle.
+fn pace(throttle: ThrottleSettings) -> Pace {
+    let process = Process::Trailing;
+    let million = match throttle {
+        ThrottleSettings::Ops(iops) => return Pace::Rate { iops, process },
+        ThrottleSettings::Bandwidth(million) => million,
+    };
+    // A billionth of a million bytes is a thousandth of one: to the nearest whole byte.
+    let bytes = (million.parts() / 1000 + u64::from(million.parts() % 1000 >= 500)).max(1);
+    Pace::Bandwidth { bytes_per_second: ByteSize(bytes), process }
 }

@@ -1,43 +1,64 @@
-//! Fields of a plan in the words of XDD's command line.
+//! Fields of a plan in the words of XDD's command line: a plan that is invalid names the option that was typed.
 
-/// Fields, each with the option that sets it.
-pub const OPTIONS: &[(&str, &str)] = &[
-    ("path", "-targets"),
-    ("passes", "-passes"),
-    ("depth", "-queuedepth"),
-    ("read_percent", "-rwratio"),
-    ("block_size", "-reqsize"),
-    ("offset", "-startoffset"),
-    ("offset + block_size", "-startoffset with -reqsize"),
-    ("offset + region", "-startoffset with -seek range"),
-    ("region", "-seek range"),
-    ("unit", "-blocksize"),
-    ("order", "-seek"),
-    ("order.interleaved.every", "-seek interleave"),
-    ("order.list.file", "-seek load"),
-    ("pace.iops", "-throttle ops"),
-    ("pace.bytes_per_second", "-throttle bw"),
-    ("stop.requests", "-numreqs"),
-    ("stop.bytes", "-mbytes or -kbytes"),
-    ("stop.time_limit", "-timelimit"),
-    ("stop.runtime", "-runtime"),
-    ("jobs", "-queuedepth"),
-    ("create", "-createnewfiles"),
-    ("options.start_delay", "-startdelay"),
-    ("options.align", "-align"),
-    ("options.cpu", "-processor"),
-    ("options.data", "-datapattern"),
-    ("options.verify", "-verify"),
-    ("options.verify.immediate", "-verify immediate"),
-    ("options.max_errors", "-maxerrors"),
-    ("coordination", "-lockstep and -starttrigger"),
-    ("coordination.pass_delay", "-delay"),
-    ("coordination.runtime", "-runtime"),
-    ("coordination.meet_every", "-syncio"),
-    ("coordination.lockstep", "-lockstep"),
-    ("coordination.start", "-starttrigger"),
-    ("coordination.stop", "-stoptrigger"),
+use crate::parse::UsageError;
+use crate::settings::Typed;
+use iosonar_plan::InvalidPlan;
+
+/// Fields, each with the options that set it. Of several, the first that was typed is to blame.
+const OPTIONS: &[(&str, &[&str])] = &[
+    ("path", &["targets"]),
+    ("passes", &["passes"]),
+    ("depth", &["queuedepth"]),
+    ("read_percent", &["rwratio"]),
+    ("block_size", &["reqsize", "blocksize"]),
+    ("offset", &["startoffset"]),
+    ("offset + block_size", &["startoffset", "reqsize"]),
+    ("offset + region", &["startoffset", "range", "seek"]),
+    ("addresses", &["passoffset", "startoffset", "targetoffset", "seek", "numreqs", "mbytes", "kbytes"]),
+    ("region", &["range", "seek"]),
+    ("unit", &["blocksize"]),
+    ("order", &["seek"]),
+    ("order.interleaved.every", &["seek"]),
+    ("order.list.file", &["seek"]),
+    ("pace.iops", &["throttle"]),
+    ("pace.bytes_per_second", &["throttle"]),
+    ("stop.requests", &["numreqs", "mbytes", "kbytes", "reqsize"]),
+    ("stop.bytes", &["mbytes", "kbytes"]),
+    ("stop.time_limit", &["timelimit"]),
+    ("stop.runtime", &["runtime"]),
+    ("jobs", &["queuedepth"]),
+    ("create", &["createnewfiles"]),
+    ("options.start_delay", &["startdelay"]),
+    ("options.align", &["align"]),
+    ("options.cpu", &["processor"]),
+    ("options.data", &["datapattern"]),
+    ("options.verify", &["verify"]),
+    ("options.max_errors", &["maxerrors"]),
+    ("coordination", &["lockstep", "starttrigger"]),
+    ("coordination.pass_delay", &["delay"]),
+    ("coordination.runtime", &["runtime"]),
+    ("coordination.meet_every", &["syncio"]),
+    ("coordination.lockstep", &["lockstep"]),
+    ("coordination.start", &["starttrigger"]),
+    ("coordination.stop", &["stoptrigger"]),
 ];
+
+/// A refusal with the option as it was typed; of what no option sets, the amount is to blame.
+pub(crate) fn refusal(why: &InvalidPlan, typed: &Typed) -> UsageError {
+    let option_of = |field: &str| {
+        match field {
+            // Each target has one job.
+            "job" => return Some("target".into()),
+            "options.verify.immediate" => return Some(format!("{} immediate", typed.name("verify"))),
+            _ => {}
+        }
+        let (_, options) = OPTIONS.iter().find(|(known, _)| *known == field)?;
+        let given = options.iter().find(|option| typed.has(option));
+        Some(typed.name(given.unwrap_or(&options[0])))
+    };
+    let (option, problem) = why.blamed(&option_of);
+    UsageError::new(&option.unwrap_or_else(|| typed.name("numreqs")), &problem)
+}
 
 #[cfg(test)]
 mod tests {
@@ -46,10 +67,8 @@ mod tests {
 
     #[test]
     fn every_option_exists() {
-        for (field, words) in OPTIONS {
-            for name in words.split(' ').filter_map(|word| word.strip_prefix('-')) {
-                assert!(TABLE.iter().any(|option| option.names.contains(&name)), "{field}: -{name}");
-            }
+        for option in OPTIONS.iter().flat_map(|(_, options)| *options) {
+            assert!(TABLE.iter().any(|known| known.names.contains(option)), "-{option}");
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::timings::Timings;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState, TOOL};
-use iosonar_dialect_xdd::{Command, GlobalSettings, OPTIONS, Settings, full_help, parse};
+use iosonar_dialect_xdd::{Command, GlobalSettings, Settings, full_help, parse};
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
 use iosonar_runner::{Ended, Scene};
 use reports::Reports;
@@ -56,7 +56,6 @@ pub fn xdd(args: &[OsString]) -> Result<Exit, Failure> {
 
 fn execute(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
     let plan = settings.plan(new_run_id()).map_err(Failure::refused)?;
-    plan.validate().map_err(|why| Failure::refused(anyhow!(why.in_options(&[OPTIONS]))))?;
     if settings.global.show_plan {
         print(&plan.to_toml())?;
         return Ok(Exit::Fine);
