@@ -297,7 +297,7 @@ fn flushes(list: &mut List, info: &RunInfo) {
         return;
     }
     let text = format!(
-        "{} flushes, and writes with FUA or a preflush, of the load were left out or made plain (flush = 'drop'): the target \
+        "{} flushes, and writes with FUA or a preflush, of the load were skipped or made plain (flush = 'drop'): the target \
          could keep all writes in its cache, which is easier than what was recorded. Replay them (--flush issue).",
         grouped(left_out)
     );

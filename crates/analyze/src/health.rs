@@ -18,7 +18,7 @@ pub struct Health {
     pub issue_error: Option<TimeStats>,
     /// How that changed over the run.
     pub issue_error_drift: Option<Drift>,
-    /// The requests that are excluded from the issue error, because they had to wait.
+    /// The requests that are excluded from the issue delay, because they had to wait.
     pub held: Option<HeldFacts>,
     /// Lateness of the last requests, those that had to wait too. Absent without a timetable.
     pub at_end: Option<AtEnd>,

@@ -33,7 +33,7 @@ pub struct Wanted {
     pub diagrams: Option<Detail>,
     /// Times without completions.
     pub stalls: bool,
-    /// What the load demands.
+    /// What the load requests.
     pub demand: Option<DemandOptions>,
     /// All targets are the same device: equal positions are the same place.
     pub one_device: bool,
@@ -83,7 +83,7 @@ pub struct Found {
     pub diagrams: Option<Diagrams>,
     /// Times without completions.
     pub stalls: Option<CompletionFacts>,
-    /// What the load demands.
+    /// What the load requests.
     pub demand: Option<DemandAnalysis>,
     /// Requests that came so late that they did not find their place in an order, of the order with the most of them:
     /// what was counted in that order may be a little wrong about them.

@@ -160,11 +160,11 @@ pub struct WaitingFacts {
     /// most 1, since all after it wait too. Others wait because the generator was late, or because the depth was
     /// reached. Absent for a run without an end.
     pub max_for_conflict_on_one_target: Option<u64>,
-    /// The most that waited at the same time, for whatever reason, of all targets together, without the ramp. Exact up to
+    /// The most that waited at the same time, for any reason, of all targets together, without the ramp. Exact up to
     /// 131 072, then right to 1 %.
     #[serde(default)]
     pub max: Option<u64>,
-    /// Mean over time of all that waited, for whatever reason, of all targets together; exact. Absent where
+    /// Mean over time of all that waited, for any reason, of all targets together; exact. Absent where
     /// nothing completed.
     pub mean_time_weighted: Option<f64>,
 }

@@ -34,7 +34,7 @@ struct Slice {
     response: Sketch,
 }
 
-/// How the issue error changed from the start of the run to its end.
+/// How the issue delay changed from the start of the run to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drift {
     /// Median of the requests that were due in the first tenth of the time; right to 6 %.

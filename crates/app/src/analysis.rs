@@ -25,7 +25,7 @@ const VERSION: u32 = 1;
 pub struct Analysis {
     /// Names of the inputs, as typed.
     pub names: Vec<String>,
-    /// What the load demands, if anybody needs it.
+    /// What the load requests, if anybody needs it.
     pub demand: Option<DemandAnalysis>,
     /// What happened, where anything is known about it.
     pub run: Option<Run>,

@@ -152,7 +152,7 @@ pub struct WindowArgs {
     pub delta: Nanos,
     /// Replay this much faster than recorded
     ///
-    /// A recorded workload is not natural any more then.
+    /// The result is then no replay at the original times.
     #[arg(long, value_name = "FACTOR", default_value = "1", conflicts_with = "asap")]
     pub speed: Speed,
     /// Ignore the load's times: every request is due at once, in order
@@ -628,7 +628,7 @@ pub enum ExportArg {
     Json,
 }
 
-/// Shapes of artificial loads.
+/// Shapes of synthetic loads.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum ShapeArg {
     /// Growing bursts at whole seconds

@@ -35,7 +35,7 @@ pub fn read(path: &Path) -> Result<Vec<Place>, Failure> {
 }
 
 fn place(line: &str) -> Result<Place, String> {
-    let lacks = "it needs a begin, a length and a name, for example 1GiB 512MiB data/ibdata1";
+    let lacks = "it needs a start, a length and a name, for example 1GiB 512MiB data/ibdata1";
     // Columns may be aligned with blanks.
     let (begin, rest) = line.trim().split_once(char::is_whitespace).ok_or(lacks)?;
     let (length, name) = rest.trim_start().split_once(char::is_whitespace).ok_or(lacks)?;

@@ -134,6 +134,25 @@ fn product(text: &str) -> &str {
     tests.map_or(text, |(at, _)| &text[..at])
 }
 
+/// Texts for users take the field's standard terms.
+#[test]
+fn texts_use_standard_terms() {
+    let jargon =
+        ["reap lag", "issue error", "handed out", "leave it out", "left out", " anew", "the begin of"];
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        // The list of words that help does without.
+        if path.ends_with("app/src/args.rs") || path.components().any(|part| part.as_os_str() == "tests") {
+            continue;
+        }
+        let lines = product(&text).lines().filter(|line| !line.trim_start().starts_with("//"));
+        let quoted = lines.filter_map(|line| line.split_once('"').map(|(_, quoted)| quoted));
+        let has = |line: &&str| jargon.iter().any(|word| line.contains(word));
+        found.extend(quoted.filter(has).map(|line| format!("{}: {line}", path.display())));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 /// Whatever creates a file could overwrite one. `os::create` creates exclusively, `host::output` judges what users name;
 /// targets pass the write guard and are created by `engine::files`.
 #[test]

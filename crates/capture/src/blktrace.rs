@@ -369,7 +369,7 @@ impl Mark {
             Err(TryLockError::Error(error)) => return Err(at(&path)(error)),
             Err(TryLockError::WouldBlock) => {
                 return Err(CaptureError::Impossible(format!(
-                    "{} belongs to a recorder with the same number as this process, in another namespace: begin again",
+                    "{} belongs to a recorder with the same number as this process, in another namespace: start again",
                     path.display()
                 )));
             }

@@ -58,7 +58,7 @@ pub enum PrepareError {
     },
     /// Exact places reach beyond a device that is written.
     #[error(
-        "target {path} holds {size} bytes, and its workload writes up to byte {end}: write less, begin earlier, or use a larger target"
+        "target {path} holds {size} bytes, and its workload writes up to byte {end}: write less, start earlier, or use a larger target"
     )]
     Series {
         /// As typed.

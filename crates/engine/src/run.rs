@@ -64,7 +64,8 @@ impl RunOutcome {
         self.stopped |= is_stopped;
         self.loops.extend(ended.loops);
         if let Some((own, next)) = names.filter(|_| !is_whole && !is_stopped) {
-            self.broken.push(format!("phase {next} was not begun, because phase {own} ended before its end"));
+            self.broken
+                .push(format!("phase {next} was not started, because phase {own} ended before its end"));
         }
         match ended.log {
             Ok(log) => Some(log).filter(|_| is_whole),
@@ -237,7 +238,7 @@ impl Prepared {
                 Ok(ended) => ended,
                 Err(error) if number == 0 => return Err(error),
                 Err(error) => {
-                    outcome.broken.push(format!("phase {} could not begin: {error}", phase.name));
+                    outcome.broken.push(format!("phase {} could not start: {error}", phase.name));
                     break;
                 }
             };

@@ -143,7 +143,7 @@ pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
         kernel: kernel(root),
         c_library: match iosonar_os::usage::c_library() {
             Some(library) => Fact::Known(library),
-            None => Fact::absent("the C library does not tell its version"),
+            None => Fact::absent("the C library does not report its version"),
         },
         hostname: root.fact("/proc/sys/kernel/hostname"),
         cpu: cpu(root),
@@ -193,7 +193,7 @@ fn governors(root: &Root) -> Fact<Vec<String>> {
 }
 
 fn untold() -> Fact<String> {
-    Fact::absent("archives of earlier versions do not tell it")
+    Fact::absent("archives of earlier versions do not have it")
 }
 
 fn clock(root: &Root) -> Clock {

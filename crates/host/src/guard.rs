@@ -100,7 +100,7 @@ pub enum Refusal {
         contents: Box<Contents>,
     },
     /// Whether it is in use could not be found out.
-    #[error("{path} is not written: {why}, so nobody knows whether it is in use; {remedy}", path = path.display())]
+    #[error("{path} is not written: {why}, so it may be in use; {remedy}", path = path.display())]
     Unknown {
         /// Path as typed.
         path: PathBuf,

@@ -1,11 +1,11 @@
-//! Artificial loads, seeded: for demonstrations and tests. Natural loads are worth more.
+//! Synthetic loads, seeded: for demonstrations and tests. Recorded workloads are worth more.
 
 use crate::random::Random;
 use iosonar_plan::{Nanos, Op};
 use iosonar_trace::blkreplay::{LOAD_HEADER, write_load};
 use std::io::{Result, Write};
 
-/// The shape of an artificial load.
+/// The shape of a synthetic load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// At each whole second a burst, and each burst larger than the one before (blkreplay manual 5.1.1): the
@@ -22,7 +22,7 @@ pub enum Shape {
     },
 }
 
-/// Size and seed of an artificial load.
+/// Size and seed of a synthetic load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
     /// Its shape.
@@ -39,7 +39,7 @@ pub struct Spec {
 
 /// Writes the load as text; returns the number of requests.
 pub fn generate(spec: &Spec, out: &mut impl Write) -> Result<u64> {
-    writeln!(out, "# artificial load made by iosonar: {spec:?}")?;
+    writeln!(out, "# synthetic load made by iosonar: {spec:?}")?;
     writeln!(out, "{LOAD_HEADER}")?;
     match spec.shape {
         Shape::Bursts { growth } => bursts(spec, growth, out),

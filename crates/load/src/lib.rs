@@ -2,7 +2,7 @@
 //!
 //! A [`Source`] yields [`Item`]s one at a time, in order, in bounded memory: recorded loads
 //! ([`Recorded`]) and generated workloads ([`Generated`]). [`scan`] reads a recorded load once before a run, so
-//! that nothing is touched if it cannot be replayed. [`generate`] makes artificial loads, [`filtered`] and [`mod@derive`] make loads of loads.
+//! that nothing is touched if it cannot be replayed. [`generate`] makes synthetic loads, [`filtered`] and [`mod@derive`] make loads of loads.
 
 mod addresses;
 mod ahead;

@@ -74,7 +74,7 @@ impl<R: BufRead> Requests for FioLog<R> {
             let Some(version) = self.version else {
                 self.version = Version::of(text);
                 if self.version.is_none() {
-                    let why = "a log of fio begins with 'fio version 2 iolog' or 'fio version 3 iolog'";
+                    let why = "a log of fio starts with 'fio version 2 iolog' or 'fio version 3 iolog'";
                     return Err(TraceError::Broken { at: Place::Line(at), why: why.into() });
                 }
                 continue;
@@ -120,7 +120,7 @@ impl<R: BufRead> Requests for FioLog<R> {
 }
 
 fn timed(text: &str) -> Result<(u64, LogLine<'_>), String> {
-    let (time, rest) = text.split_once(' ').ok_or("behind the time there is nothing")?;
+    let (time, rest) = text.split_once(' ').ok_or("nothing follows the time")?;
     let time = whole(time).and_then(|t| t.checked_mul(MICROSECOND)).filter(|t| *t < 1 << 63);
     Ok((time.ok_or("the time is no number")?, told(rest)?))
 }

@@ -56,7 +56,7 @@ fn row(text: &str) -> Result<Row, String> {
         [priority] if is_priority(priority) => None,
         [offset] => Some(number("offset", offset)?),
         [offset, priority] if is_priority(priority) => Some(number("offset", offset)?),
-        _ => return Err("behind the length stand an offset and a priority, and nothing else".into()),
+        _ => return Err("the length is followed by an offset and a priority, and nothing else".into()),
     };
     let kind = match *direction {
         "0" => Kind::Read,

@@ -5,7 +5,7 @@ use iosonar_analyze::{CpuFacts, Drift, HeldFacts, MeansFacts, Stall, Summary, Ti
 
 /// Distributions that health has, with their names.
 pub(crate) fn times(s: &Summary) -> Vec<(&'static str, TimeStats)> {
-    let named = [("issue error", s.health.issue_error), ("reap lag", s.health.reap_lag)];
+    let named = [("issue delay", s.health.issue_error), ("poll delay", s.health.reap_lag)];
     named.into_iter().filter_map(|(name, stats)| Some((name, stats?))).collect()
 }
 
@@ -52,7 +52,7 @@ impl Words {
     fn drift(&self, drift: &Drift) -> String {
         let sign = if drift.drift_ns < 0 { "-" } else { "+" };
         format!(
-            "issue error p50 {} in the first tenth, {} in the last: {sign}{}",
+            "issue delay p50 {} in the first tenth, {} in the last: {sign}{}",
             self.time(drift.first_tenth_p50_ns),
             self.time(drift.last_tenth_p50_ns),
             self.time(drift.drift_ns.unsigned_abs())
@@ -63,7 +63,7 @@ impl Words {
         let mut lines = vec![(
             "held",
             format!(
-                "{} requests ({}) had to wait, no part of the issue error",
+                "{} requests ({}) had to wait, no part of the issue delay",
                 units::grouped(held.requests),
                 units::share(held.requests, all)
             ),

@@ -60,7 +60,7 @@ pub struct Palette {
     pub read_pushed: Rgb,
     /// Writes that were pushed back.
     pub write_pushed: Rgb,
-    /// What the load demands.
+    /// What the load requests.
     pub demanded: Rgb,
     /// What the target delivers.
     pub actual: Rgb,

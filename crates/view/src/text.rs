@@ -267,10 +267,10 @@ fn throughput(out: &mut Lines, s: &Summary) {
         )),
         None => out.line(&format!("  {name:14}{none:>14}")),
     };
-    row("demanded", s.throughput.demanded, if s.run.has_timetable { "-" } else { "no timetable" });
+    row("target rate", s.throughput.demanded, if s.run.has_timetable { "-" } else { "none (closed loop)" });
     row("delivered", s.throughput.delivered, "nothing");
     if let Some(share) = s.throughput.delivered_share {
-        out.line(&format!("  {:14}{:>12} %  delivered / demanded", "share", units::number(share * 100.0)));
+        out.line(&format!("  {:14}{:>12} %  delivered / target rate", "share", units::number(share * 100.0)));
     }
     let mean = |mean: Option<f64>| mean.map_or("-".to_string(), units::request_rate);
     let count = |n: Option<u64>| n.map_or("unknown".to_string(), units::grouped);
@@ -293,7 +293,7 @@ fn health_lines(out: &mut Lines, s: &Summary) {
     let (times, facts) = (health::times(s), health::facts(s, Charset::Ascii));
     let unit = Unit::of_durations(times.iter().map(|(_, t)| t.max_ns).max().unwrap_or(0));
     if s.health.means.is_none() {
-        out.heading("Replayer: the result does not tell how well it kept to the timetable");
+        out.heading("Replayer: the result does not say how well it kept to the timetable");
     } else if times.is_empty() {
         out.heading("Replayer");
     } else {
@@ -394,7 +394,7 @@ pub fn show_deskew(deskew: &Deskew) -> String {
                 units::byte_rate(skew.bytes as f64 / window.as_secs_f64()),
                 time(window.0)
             ),
-            None => "none: one target was through before another began".to_string(),
+            None => "none: one target ended before another started".to_string(),
         };
         let name = match deskew.passes().all(|((phase, _), _)| phase == 0) {
             true => format!("pass {}", pass + 1),
@@ -402,7 +402,7 @@ pub fn show_deskew(deskew: &Deskew) -> String {
         };
         out.line(&format!("  {name:<9} {rate}"));
         let (front, back) = (time(skew.front().0), time(skew.back().0));
-        out.line(&format!("            begins apart {front}, ends apart {back}"));
+        out.line(&format!("            starts apart {front}, ends apart {back}"));
     }
     out.finish()
 }

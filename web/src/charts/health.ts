@@ -11,8 +11,8 @@ import { Counts } from "./relation-counts";
 import { picture } from "./relation-picture";
 
 const KINDS = [
-  ["issue_error", "issue error: delay of what nothing held, log"],
-  ["reap_lag", "reap lag: at most so much earlier than seen, log"],
+  ["issue_error", "issue delay: delay of what nothing held, log"],
+  ["reap_lag", "completion poll delay: at most so much earlier than seen, log"],
 ] as const;
 /** Overhead is told as what nearly all requests stay below. */
 const NEARLY_ALL = 0.999;

@@ -1,4 +1,4 @@
-/** What the load demands and what the target delivers. Hatched is what is missing. */
+/** What the load requests and what the target delivers. Hatched is what is missing. */
 
 import type { PageRun } from "../format/page";
 import type { RunData } from "../model/run-data";
@@ -14,18 +14,18 @@ import { added, below, largest, outlineOf, perSecond, type Steps, valueAt } from
 
 export const THROUGHPUT: TimeChart = {
   id: "throughput",
-  title: "Throughput, demanded and delivered",
+  title: "Throughput, requested and delivered",
   height: 164,
   has: (run) => run.series.some((s) => /^(demanded|delivered)\./.test(s.id)),
   describe: (scene) =>
     scene.run.kind === "load"
       ? "Requests per second that the load demands."
-      : "Requests per second, demanded and delivered, over time.",
+      : "Requests per second, requested and delivered, over time.",
   table,
   draw,
   side: (p, _box, scene) => {
     const { run, palette } = scene;
-    const demanded = { text: "demanded", color: palette.demanded, dash: [5, 3] };
+    const demanded = { text: "requested", color: palette.demanded, dash: [5, 3] };
     if (run.kind === "load") return meanings(p, scene, [demanded]);
     const delivered = { text: "delivered", color: faded(palette.actual, 0.75), filled: true };
     const missing = { text: "not delivered", color: faded(palette.demanded, 0.35), filled: true };
@@ -144,7 +144,7 @@ function hover(
     const wanted = demanded && valueAt(demanded, ns);
     const got = delivered && valueAt(delivered, ns);
     const parts = [moment(ns)];
-    if (wanted !== undefined) parts.push(`demanded ${told(wanted)}`);
+    if (wanted !== undefined) parts.push(`requested ${told(wanted)}`);
     if (got !== undefined) parts.push(`delivered ${told(got)}`);
     if (wanted && got !== undefined) parts.push(percent(got / wanted));
     return parts.join(" · ");

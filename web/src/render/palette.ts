@@ -21,7 +21,7 @@ export interface Palette {
   readonly write: Color;
   readonly readPushed: Color;
   readonly writePushed: Color;
-  /** What the load demands. */
+  /** What the load requests. */
   readonly demanded: Color;
   /** What the target delivers. */
   readonly actual: Color;

@@ -22,7 +22,7 @@ export class NoticeBoard {
     setText(this.status, "");
   }
 
-  /** Blocks that were left out. */
+  /** Blocks that were skipped. */
   tellDamage(skipped: readonly string[]): void {
     this.damage.hidden = skipped.length === 0;
     if (skipped.length === 0) return;

@@ -96,7 +96,7 @@ export class Panels {
   titleOf({ panel: { chart, isSonar }, index }: VisiblePanel): string {
     const { isLoad, runs } = this.report;
     const { shown } = this.viewState.view;
-    if (isLoad && chart === THROUGHPUT) return "Throughput, demanded";
+    if (isLoad && chart === THROUGHPUT) return "Throughput, requested";
     if (runs.length < 2) return this.plainTitle(chart, index);
     if (isSonar && shown === "difference") return `${chart.title}: B against A`;
     const isWithB = index === 0 && shown !== "A" && /^(throughput|delay|in-flight)$/.test(chart.id);

@@ -9,11 +9,11 @@ use iosonar_plan::Stamp;
 
 /// G1: requests later than this, and than half of the latencies, are issued late. Below it is the cost of the timer.
 const LATE_FLOOR_NS: u64 = 1_000_000;
-/// Growth of the issue error below this is the scheduling noise of a machine that is busy with other things.
+/// Growth of the issue delay below this is the scheduling noise of a machine that is busy with other things.
 const DRIFT_FLOOR_NS: u64 = 100_000;
-/// Growth of the issue error by this factor is no noise.
+/// Growth of the issue delay by this factor is no noise.
 const DRIFT_FACTOR: u64 = 10;
-/// G1: below this share of the demanded rate the run fell behind.
+/// G1: below this share of the target rate the run fell behind.
 const BEHIND: f64 = 0.98;
 /// G1: below this share the figures are those of a saturated target.
 const FAR_BEHIND: f64 = 0.90;
@@ -86,7 +86,7 @@ fn behind_demand(list: &mut List, summary: &Summary) {
         format!(" Requests were due while {why}: {remedy}, or take this rate as the limit.")
     };
     let text = format!(
-        "Only {} % of the demanded rate was reached. Delays grow as long as that lasts: the figures show the \
+        "Only {} % of the target rate was reached. Delays grow as long as that lasts: the figures show the \
          capacity of the target, or of the generator, not the response to this load. Slow the load down to see its \
          response.{cause}",
         three_digits(share * 100.0)
@@ -113,7 +113,7 @@ fn lateness(summary: &Summary) -> Option<(TimeStats, &'static str)> {
         (Some(_), true) => {
             summary.health.issue_error.map(|s| (s, "Requests that nothing held were issued late"))
         }
-        (None, true) => summary.delay.all.map(|s| (s, "Requests were issued late, for whatever reason")),
+        (None, true) => summary.delay.all.map(|s| (s, "Requests were issued late, for an unknown reason")),
     }
 }
 
@@ -131,8 +131,8 @@ fn issued_late(list: &mut List, summary: &Summary) {
         None => "",
     };
     let text = format!(
-        "{what}: {which} by {} or more, while half of the latencies are below {}. The load was not replayed as \
-         demanded; look at delay and response, not at latency alone.{remedy}",
+        "{what}: {which} by {} or more, while half of the latencies are below {}. The load was not replayed at its \
+         target rate; look at delay and response, not at latency alone.{remedy}",
         span(late),
         span(latency.p50_ns)
     );
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(found(&steady(2_000, |i| late(i) / 4), CautionId::IssuedLate), None);
         // An imported result does not tell what held its requests.
         held.info.means = Default::default();
-        assert!(found(&held, CautionId::IssuedLate).unwrap().1.contains("whatever reason"));
+        assert!(found(&held, CautionId::IssuedLate).unwrap().1.contains("unknown reason"));
         let alone = Fixture::from_times(&[(0, 2_000_000_000, 2_000_100_000)]);
         assert!(found(&alone, CautionId::IssuedLate).unwrap().1.contains("the latest by"));
         let mut dry = steady(2_000, late);

@@ -172,7 +172,7 @@ fn not_shown(figures: &[Figure]) -> String {
     if figures.iter().any(|f| f.too_noisy && TOLD.contains(&f.name.as_str()))
         && !figures.iter().any(|f| f.name == TOLD[0] && !f.too_noisy)
     {
-        return "No difference shown; the runs are too noisy to tell how small a one would be seen"
+        return "No difference shown; the runs are too noisy to say how small a one would be seen"
             .to_string();
     }
     let visible = |name: &str| {
@@ -181,7 +181,7 @@ fn not_shown(figures: &[Figure]) -> String {
     };
     let known: Vec<String> = TOLD.into_iter().filter_map(visible).collect();
     if known.is_empty() {
-        return "No difference shown; the runs are too short to tell how small a one would be seen"
+        return "No difference shown; the runs are too short to say how small a one would be seen"
             .to_string();
     }
     format!("No difference shown with this noise; smallest visible: {}", known.join(", "))

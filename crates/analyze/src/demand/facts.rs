@@ -191,7 +191,7 @@ pub struct GrowthPoint {
     pub sets: SetSizes<u64>,
 }
 
-/// Turns: requests that begin lower than their predecessor on the same device.
+/// Turns (backward seeks): requests that start lower than their predecessor on the same device.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DemandTurns {
     /// Of all requests; of reads among reads alone; of writes among writes alone.

@@ -42,7 +42,7 @@ impl Overload {
     /// In one plain sentence.
     pub fn sentence(&self) -> String {
         let rates = format!(
-            "demanded {} requests/s, delivered {} to {} (5 % to 95 % of the windows)",
+            "target rate {} requests/s, delivered {} to {} (5 % to 95 % of the windows)",
             rate(self.demanded_per_second),
             rate(self.delivered_low_per_second),
             rate(self.delivered_high_per_second)
@@ -51,11 +51,11 @@ impl Overload {
             (moment(self.range.from_ns), moment(self.range.to_ns), grouped(self.backlog_requests));
         match self.kind {
             OverloadKind::Collapse => format!(
-                "cannot follow after {from}: {rates}; {backlog} requests behind at the end, {} s lost each second",
+                "cannot follow after {from}: {rates}; {backlog} requests late at the end, {} s lost each second",
                 three_digits(self.lost_seconds_per_second)
             ),
             OverloadKind::Recovered => format!(
-                "overloaded from {from} to {to}, then recovered: {rates}; at most {backlog} requests behind"
+                "overloaded from {from} to {to}, then recovered: {rates}; at most {backlog} requests late"
             ),
         }
     }

@@ -603,7 +603,7 @@ fn sentences_and_json_hold_what_was_found() {
     let has = |part: &str| assert!(sentences.iter().any(|s| s.contains(part)), "{part}: {sentences:#?}");
     has("reads, band A: around ");
     has("stall 1: at 10.0");
-    has("nothing completed (lash)");
+    has("nothing completed (full stall: lash)");
     has("one pass only: no interval between passes");
     let json = serde_json::to_string(&findings).unwrap();
     assert_eq!(serde_json::from_str::<Findings>(&json).unwrap(), findings);

@@ -51,17 +51,19 @@ impl CompletionStall {
     /// In one plain sentence, without a number.
     pub fn sentence(&self) -> String {
         let what = match (self.kind, self.op) {
-            (StallKind::Lash, _) => "nothing completed (lash)".to_string(),
+            (StallKind::Lash, _) => "nothing completed (full stall: lash)".to_string(),
             (StallKind::Hang, _) => "the only request in flight hung".to_string(),
             (StallKind::Needle, Some(op)) => {
-                format!("no {} completed, the others went on (needle)", op.name())
+                format!("no {} completed, the others went on (partial stall: needle)", op.name())
             }
             (StallKind::Queue, Some(op)) => {
-                format!("{}s piled up and completed together (needle)", op.name())
+                format!("{}s piled up and completed together (partial stall: needle)", op.name())
             }
-            (StallKind::Needle, None) => "neither reads nor writes went on as usual (needle)".to_string(),
+            (StallKind::Needle, None) => {
+                "neither reads nor writes went on as usual (partial stall: needle)".to_string()
+            }
             (StallKind::Queue, None) => {
-                "reads and writes piled up and completed together (needle)".to_string()
+                "reads and writes piled up and completed together (partial stall: needle)".to_string()
             }
         };
         let held = match (self.held_reads, self.held_writes) {

@@ -179,7 +179,7 @@ fn unwritten(stored: &Archive, place: Place, error: ExportError) -> Result<Exit,
     };
     print_message(format_args!(
         "blkreplay: the result was not written to its end: {why}; the records stay in {0}: 'iosonar export {0} --to replay' \
-         writes it anew",
+         writes it again",
         dir.display()
     ));
     if !is_closed {

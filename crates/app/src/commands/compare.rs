@@ -34,7 +34,7 @@ pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, Failure> {
     inputs.iter().try_for_each(Input::scan).map_err(Failure::refused)?;
     if let Some(load) = inputs.iter().find(|input| !input.has_times()) {
         return Err(Failure::refused(anyhow!(
-            "{} is a load without latencies: there is nothing to compare; replay it, or see what loads demand with \
+            "{} is a load without latencies: there is nothing to compare; replay it, or analyze the loads with \
              'iosonar analyze --each'",
             load.name
         )));

@@ -9,9 +9,8 @@ use iosonar_plan::{Coordination, FileLifecycle, JobOptions, Nanos, PhaseEnd, Spa
 pub(super) fn check_options(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     let h = &args.options;
     let (reads, writes) = (read_percent(args, rw) > 0, rw.writes());
-    let no_effect = |option| {
-        format!("{option} has no effect with --rw {}, which writes nothing: leave it out", rw.word())
-    };
+    let no_effect =
+        |option| format!("{option} has no effect with --rw {}, which writes nothing: remove it", rw.word());
     let has_places = args.steps.steps.is_some();
     refuse_first([
         (h.end_fsync && !writes, no_effect("--end-fsync")),
@@ -27,7 +26,7 @@ pub(super) fn check_options(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
             "--create: a new file has no size: give --size in bytes".into()
         }),
         (h.data.is_some() && h.verify.is_none() && !writes, {
-            "--data has no effect where nothing is written or checked: add --verify, or leave it out".into()
+            "--data has no effect where nothing is written or checked: add --verify, or remove it".into()
         }),
     ])
 }

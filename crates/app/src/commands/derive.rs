@@ -148,7 +148,7 @@ fn words(args: &OverloadArgs, snippets: &Snippets) -> String {
     );
     if let Some(rest) = snippets.rest() {
         text += &format!(
-            "left out: the last snippet, whose window was not over ({} requests); --keep-rest keeps it\n",
+            "skipped: the last snippet, whose window was not over ({} requests); --keep-rest keeps it\n",
             rest.requests
         );
     }

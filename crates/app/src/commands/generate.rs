@@ -1,4 +1,4 @@
-//! `iosonar generate`: artificial loads.
+//! `iosonar generate`: synthetic loads.
 
 use crate::args::{GenerateArgs, ShapeArg};
 use crate::exit::{Exit, Failure};

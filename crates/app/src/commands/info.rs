@@ -211,7 +211,7 @@ impl Shape {
             line(
                 "ends",
                 format!(
-                    "{} exact, {} of several alike, {} without an end, {} without a begin",
+                    "{} exact, {} of several alike, {} without an end, {} without a start",
                     self.pairings[Pairing::Exact as usize],
                     self.pairings[Pairing::Ambiguous as usize],
                     self.pairings[Pairing::NoEnd as usize],

@@ -24,7 +24,7 @@ pub(super) fn check(args: &EngineArgs) -> Result<(), Failure> {
     ];
     match given.iter().find(|(_, engine, given)| *given && !is(engine)) {
         Some((name, engine, _)) => Err(Failure::refused(anyhow!(
-            "{name} has no effect without --engine {engine}: add that, or leave it out"
+            "{name} has no effect without --engine {engine}: add that, or remove it"
         ))),
         None => Ok(()),
     }

@@ -73,7 +73,7 @@ fn check_mix(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     let dataless = [("--rwmixtrim", p.rwmixtrim), ("--rwmixzeroes", p.rwmixzeroes)];
     let of_writes = |(option, given): (&str, Option<u8>)| {
         (given.is_some() && !rw.writes(), {
-            format!("{option} has no effect with --rw {kind}, which writes nothing: leave it out")
+            format!("{option} has no effect with --rw {kind}, which writes nothing: remove it")
         })
     };
     let sum: u32 = [Some(read_percent(args, rw)), p.rwmixtrim, p.rwmixzeroes]
@@ -83,7 +83,7 @@ fn check_mix(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
     let is_listed = matches!(args.steps.steps, Some(Order::List { .. }));
     refuse_first([
         (p.rwmixread.is_some() && !rw.is_mixed(), {
-            format!("--rwmixread has no effect with --rw {kind}: use --rw {mixed}, or leave it out")
+            format!("--rwmixread has no effect with --rw {kind}: use --rw {mixed}, or remove it")
         }),
         of_writes(dataless[0]),
         of_writes(dataless[1]),
@@ -112,7 +112,7 @@ fn check_sizes(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
             format!("{name}: sizes of reads and of writes have no meaning with --rw {kind}: give one")
         }),
         (args.typed.has("fill_random") && !rw.writes(), {
-            format!("--fill-random has no effect with --rw {kind}, which writes nothing: leave it out")
+            format!("--fill-random has no effect with --rw {kind}, which writes nothing: remove it")
         }),
         (args.typed.has("fill_random") && args.options.data.is_some(), {
             "--fill-random has no effect with --data, which says what is written: remove one of them".into()
@@ -133,29 +133,26 @@ fn check_order(args: &RunArgs, rw: RwArg) -> Result<(), Failure> {
                 .into()
         }),
         (p.random_distribution.is_some() && !rw.is_random(), {
-            format!(
-                "--random-distribution has no effect with --rw {kind}: use --rw rand{kind}, or leave it out"
-            )
+            format!("--random-distribution has no effect with --rw {kind}: use --rw rand{kind}, or remove it")
         }),
         (p.norandommap && args.steps.steps.is_some(), {
-            "--norandommap has no effect with --steps, whose random places repeat anyhow: leave it out".into()
+            "--norandommap has no effect with --steps, whose random places repeat anyhow: remove it".into()
         }),
         (p.norandommap && !rw.is_random(), {
-            format!("--norandommap has no effect with --rw {kind}: use --rw rand{kind}, or leave it out")
+            format!("--norandommap has no effect with --rw {kind}: use --rw rand{kind}, or remove it")
         }),
         (p.norandommap && skewed, {
-            "--norandommap has no effect with this --random-distribution, whose addresses repeat anyhow: leave it out"
+            "--norandommap has no effect with this --random-distribution, whose addresses repeat anyhow: remove it"
                 .into()
         }),
         (args.steps.new_order_each_pass && args.steps.steps != Some(Order::Random), {
-            "--new-order-each-pass has no effect without --steps random: leave it out".into()
+            "--new-order-each-pass has no effect without --steps random: remove it".into()
         }),
         (args.io.size.is_some() && matches!(args.steps.steps, Some(Order::List { .. } | Order::Fixed)), {
-            "--size has no effect on these --steps, which say where requests go: leave it out".into()
+            "--size has no effect on these --steps, which say where requests go: remove it".into()
         }),
         (args.steps.steps.is_some() && args.pace.time_based, {
-            "--time-based has no effect with --steps, which go on until --runtime is over: leave it out"
-                .into()
+            "--time-based has no effect with --steps, which go on until --runtime is over: remove it".into()
         }),
         (args.steps.time_limit == Some(Nanos(0)), {
             "--time-limit 0: nothing would be done: give a time above 0".into()
@@ -170,7 +167,7 @@ fn check_pace(args: &RunArgs) -> Result<(), Failure> {
             "--rate and --rate-iops both say when requests are due: remove one of them".into()
         }),
         (pace.rate_process.is_some() && pace.rate.is_none() && pace.rate_iops.is_none(), {
-            "--rate-process has no effect without --rate or --rate-iops: add one, or leave it out".into()
+            "--rate-process has no effect without --rate or --rate-iops: add one, or remove it".into()
         }),
         (pace.runtime == Some(Nanos(0)), "--runtime 0: nothing would be done: give a time above 0".into()),
     ])

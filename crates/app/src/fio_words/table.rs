@@ -38,7 +38,7 @@ const fn word(names: &'static [&'static str], meaning: Meaning) -> Word {
     Word { names, meaning }
 }
 
-const BLOCKS: &str = "requests begin at multiples of --bs, counted from --offset";
+const BLOCKS: &str = "requests start at multiples of --bs, counted from --offset";
 const FILES: &str = "name each target with --target; a file has to be there before (truncate -s 1g FILE), or made with --create \
                      and --steps";
 const HANDED: &str = "each request is issued as soon as fewer than --iodepth are in flight";
@@ -53,9 +53,9 @@ const ZONES: &str =
     "zoned devices are not supported; --random-distribution zoned:60/10:40/90 distributes requests";
 const TRIMS: &str = "discards are --rw trim, --rw randtrim, and --rwmixtrim for a share of the writes";
 const THINKTIME: &str =
-    "pauses between requests are planned: leave it out, or use --rate-iops with --rate-process poisson";
+    "pauses between requests are planned: remove the option, or use --rate-iops with --rate-process poisson";
 const SYNCS: &str =
-    "flushes in between are planned: leave it out, or use --sync, or --end-fsync with --steps";
+    "flushes in between are planned: remove the option, or use --sync, or --end-fsync with --steps";
 const CONTENT: &str =
     "written data is unique and --fill-random percent of it incompressible; --data chooses it with --steps";
 const FAILS: &str = "use --max-errors N to stop a target after N failed requests";

@@ -120,11 +120,9 @@ pub fn rw(value: &str) -> Result {
     }
     match modifier {
         None => args([format!("--rw={kind}")]),
-        Some(_) => {
-            Err("run has no sequences inside of a pattern: leave out what stands behind the colon, or use \
+        Some(_) => Err("run has no sequences inside of a pattern: remove what follows the colon, or use \
                         --steps interleaved:N"
-                .into())
-        }
+            .into()),
     }
 }
 

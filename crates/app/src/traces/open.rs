@@ -60,7 +60,7 @@ impl Reading {
         if at == Some(At::COMPLETE) && timing != Timing::None && (args.timing.is_some() || args.guess_timing)
         {
             return Err(Failure::refused(anyhow!(
-                "--at complete: requests that count when they end have no begin, so --timing can only be none"
+                "--at complete: requests that count when they end have no start, so --timing can only be none"
             )));
         }
         let form = form.transpose()?;
@@ -237,7 +237,7 @@ fn look(path: &Path, reading: &Reading) -> Result<Opened, Failure> {
     }
     if format == Format::Parquet && !path.is_file() {
         return Err(Failure::refused(anyhow!(
-            "{}: Parquet is read from its end, and only a file has one from the begin on: write it into a file, and name that",
+            "{}: Parquet is read from its end, and only a file has one from the start on: write it into a file, and name that",
             name()
         )));
     }

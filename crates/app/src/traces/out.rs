@@ -94,7 +94,7 @@ impl Written {
         let kinds = Kind::ALL.iter().zip(self.left_out).filter(|(_, n)| *n > 0);
         let kinds: Vec<String> = kinds.map(|(kind, n)| format!("{n} {}", kind.name())).collect();
         if !kinds.is_empty() {
-            remarks.push(format!("left out, because this form has no word for them: {}", kinds.join(", ")));
+            remarks.push(format!("skipped, because this form has no word for them: {}", kinds.join(", ")));
         }
         if self.uneven > 0 {
             remarks.push(format!("{} requests do not lie on whole sectors or blocks", self.uneven));
@@ -111,7 +111,7 @@ impl Written {
         if ambiguous + no_end + no_begin > 0 {
             remarks.push(format!(
                 "ends: {exact} exact, {ambiguous} of several alike (the oldest was taken), {no_end} requests without an end, \
-                 {no_begin} ends without a begin"
+                 {no_begin} ends without a start"
             ));
         }
         remarks
@@ -332,7 +332,7 @@ impl Sink {
                 if request.pairing == Pairing::NoBegin {
                     writeln!(
                         out,
-                        "# event {}: an end without a begin: what follows stands at its end",
+                        "# event {}: an end without a start: what follows stands at its end",
                         request.at
                     )?;
                 }

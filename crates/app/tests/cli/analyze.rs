@@ -429,7 +429,10 @@ fn each_target_and_each_job_has_a_row() {
         lab.expect(0, &format!("show {name}")).out.lines().map(String::from).collect()
     };
     let rows = |name: &str, of: &str| lines(name).iter().filter(|line| line.starts_with(of)).count();
-    assert_eq!((rows("targets", "Each target"), rows("targets", "  target ")), (1, 2));
+    assert_eq!(
+        (rows("targets", "Each target"), rows("targets", "  target 0") + rows("targets", "  target 1")),
+        (1, 2)
+    );
     assert_eq!(rows("targets", "Each job"), 0, "each target has one job");
     assert_eq!((rows("jobs", "Each job"), rows("jobs", "  job "), rows("jobs", "Each target")), (1, 3, 0));
     assert_eq!((rows("single", "Each"), rows("single", "  in flight")), (0, 1));

@@ -135,8 +135,8 @@ fn guessed_timing_is_that_of_blkreplays_script() {
         "{}",
         ended.out
     );
-    assert!(ended.err.contains("2 requests without an end, 1 ends without a begin"), "{}", ended.err);
-    assert_eq!(ended.out.matches("an end without a begin").count(), 1);
+    assert!(ended.err.contains("2 requests without an end, 1 ends without a start"), "{}", ended.err);
+    assert_eq!(ended.out.matches("an end without a start").count(), 1);
     assert!(ended.err.contains("for analysis, not for replays"));
 }
 
@@ -221,7 +221,7 @@ fn exact_ends_become_an_archive() {
     let info: Value =
         serde_json::from_str(&std::fs::read_to_string(lab.path("t.iosonar/run.json")).unwrap()).unwrap();
     let notices = info["means"]["notices"].to_string();
-    assert!(notices.contains("2 requests without an end, 1 ends without a begin"), "{notices}");
+    assert!(notices.contains("2 requests without an end, 1 ends without a start"), "{notices}");
 }
 
 #[test]

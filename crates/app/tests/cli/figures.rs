@@ -372,8 +372,9 @@ fn check_counts(text: &str, shown: &Value) {
     let rates = table(text, "Throughput");
     let units: Vec<f64> = rates[0].split_whitespace().rev().filter_map(factor).collect();
     let [seconds, bytes] = units[..] else { panic!("two columns with units: {}", rates[0]) };
-    for (line, name) in rates[1..].iter().zip(["demanded", "delivered"]) {
-        let rate = &shown["throughput"][name];
+    let rows = [("target rate", "demanded"), ("delivered", "delivered")];
+    for (line, (name, key)) in rates[1..].iter().zip(rows) {
+        let rate = &shown["throughput"][key];
         let keys = [("requests_per_second", 1.0), ("bytes_per_second", bytes), ("duration_ns", seconds)];
         let found = [&line[16..30], &line[30..46], &line[46..]].map(str::trim);
         for (cell, (key, unit)) in found.iter().zip(keys) {

@@ -113,7 +113,7 @@ fn a_phase_that_is_not_done_wholly_ends_the_run() {
     let plan = plan.replace("path = \"new.img\"", "path = \"new.img\"\nsize = \"1GiB\"");
     lab.file("plan.toml", &plan);
     let told = lab.expect(1, "run plan.toml --no-progress -o r");
-    let why = "phase read was not begun, because phase write ended before its end";
+    let why = "phase read was not started, because phase write ended before its end";
     assert!(told.err.contains(why), "{}", told.err);
     assert!(facts(&lab, "r")["phases"].as_array().unwrap().len() == 1);
     assert!(lab.records("r").iter().all(|r| r.phase == 0));
@@ -178,7 +178,7 @@ fn a_phase_reads_what_is_there_and_not_what_was_to_be_written() {
     let plan = plan.replacen(whole, far, 1);
     lab.file("far.toml", plan.replace("new.img", "other.img"));
     let told = lab.expect(1, "run far.toml --no-progress -o far");
-    assert!(told.err.contains("phase read could not begin: target other.img holds"), "{}", told.err);
+    assert!(told.err.contains("phase read could not start: target other.img holds"), "{}", told.err);
     assert!(lab.records("far").iter().any(|r| r.phase == 0 && r.is_completed()));
 }
 

@@ -81,7 +81,7 @@ fn a_load_has_a_page_too() {
     let run = &meta(&page)["runs"][0];
     assert_eq!((&run["kind"], &run["completed"]), (&"load".into(), &0.into()));
     assert!(run["grids"].as_array().unwrap().is_empty() && run["seek"]["columns"].as_u64().unwrap() > 10);
-    assert!(page.contains("What the load demands"));
+    assert!(page.contains("What the load requests"));
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub enum ImportProblem {
         lines: u64,
     },
     /// Two results in one text.
-    #[error("line {line}: a second result begins here: give each result a file of its own")]
+    #[error("line {line}: a second result starts here: give each result a file of its own")]
     Second {
         /// Its first line.
         line: u64,
@@ -357,7 +357,7 @@ impl<'a> Import<'a> {
         });
         let other = self.other_errors;
         let other = (other > 0)
-            .then(|| format!("{other} lines tell of other errors (ERROR, FATAL, VERIFY): read the text"));
+            .then(|| format!("{other} lines report other errors (ERROR, FATAL, VERIFY): read the text"));
         wrong.chain(lost).chain(other).collect()
     }
 }

@@ -43,7 +43,8 @@ pub(crate) fn named(name: &str) -> Option<&'static Opt> {
 }
 
 /// Verification needs what no plan says yet.
-const LATER: &str = "checking what is read comes with a later version: leave it out, or write --no-overhead";
+const LATER: &str =
+    "checking what is read comes with a later version: remove the option, or write --no-overhead";
 
 macro_rules! table {
     ($($origin:ident $name:literal $takes:expr, $default:literal $help:literal $set:expr;)*) => {

@@ -100,7 +100,7 @@ fn only(devices: &[&str]) -> Result<String, UsageError> {
         [first, second, ..] => Err(UsageError::new(
             second,
             &format!(
-                "there is {} already, and one run has one device: take one out, or write a value right behind its \
+                "there is {} already, and one run has one device: take one out, or write a value right after its \
                  option, as in --threads=4",
                 shown(first)
             ),

@@ -131,7 +131,7 @@ fn missing_lines_are_noticed() {
     let text = ORIGINAL.replace("INFO: dropping block=16 len=8 mode=W\n", "ERROR: request 16 vanished\n");
     let (_, imported) = import_text(&text).unwrap();
     assert!(imported.doubts[0].contains("the tail counts 1 dropped requests, the lines are 0"));
-    assert!(imported.doubts[1].contains("1 lines tell of other errors"));
+    assert!(imported.doubts[1].contains("1 lines report other errors"));
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn notices(targets: &mut [TargetSettings], global: &mut GlobalSettings, typed: &
         t.devicefile
     });
     if global.syncio.is_some() && targets.len() == 1 {
-        global.notices.push(format!("{}: one target has nobody to wait for", typed.name("syncio")));
+        global.notices.push(format!("{}: one target has no other target to wait for", typed.name("syncio")));
     }
 }
 

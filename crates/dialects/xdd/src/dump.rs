@@ -85,7 +85,7 @@ impl Dump {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DumpError {
     /// They begin otherwise.
-    #[error("this is no dump of time stamps: it does not begin with IOSXDDTS")]
+    #[error("this is no dump of time stamps: it does not start with IOSXDDTS")]
     Foreign,
     /// A later program wrote it, or it is damaged.
     #[error("this dump has version {0}, this program knows version {VERSION}")]

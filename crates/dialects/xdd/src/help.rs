@@ -50,7 +50,7 @@ pub fn man_page() -> String {
     page += &paragraph(
         "XDD reads and writes devices and files with requests of a fixed size and measures them. Options are read from left \
          to right, and later ones win, also a later one for all targets over an earlier one for one target. An option \
-         with [target N] right behind its name holds for target N alone; without it, for all targets, also those that are \
+         with [target N] right after its name holds for target N alone; without it, for all targets, also those that are \
          named later. A block is 1024 bytes unless -blocksize says otherwise.",
     );
     page += ".SH OPTIONS\n";

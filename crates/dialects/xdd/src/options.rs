@@ -56,7 +56,7 @@ pub(crate) fn name_for_xdd_7(name: &str) -> Option<&'static str> {
 
 /// What is not on this machine alone comes with the time service.
 const LATER: &str =
-    "it belongs to what several machines do together, which comes with a later version: leave it out";
+    "it belongs to what several machines do together, which comes with a later version: remove the option";
 
 /// The longest request, and the farthest that memory for data is moved: what a plan allows.
 const MAX_REQUEST: u64 = 1 << 30;
@@ -214,7 +214,7 @@ pub(crate) static TABLE: &[Opt] = table! {
         "Not possible: the manual only mentions it."
         ""
         |c| Err(c.wrong(
-            "the manual names it in its history only and does not say what it does: leave it out",
+            "the manual names it in its history only and does not say what it does: remove the option",
         ));
     Run ["qthreadinfo", "qtinfo"] ""
         "Show each queue thread in a line of its own."
@@ -285,14 +285,14 @@ pub(crate) static TABLE: &[Opt] = table! {
         sub::seek;
     Run ["setup"] "FILE"
         "Read options from FILE as if they stood here."
-        "White space of any kind parts words, # begins a comment, quotes of both kinds keep words together; such \
+        "White space of any kind parts words, # starts a comment, quotes of both kinds keep words together; such \
          files may name others."
         |c| { let f = c.file()?; c.insert_file(&f) };
     Each ["sgio", "scsigeneric"] ""
         "Not possible yet: requests as SCSI commands."
         ""
         |c| Err(c.wrong(
-            "SCSI commands instead of reads and writes come with a later version: leave it out, or use -dio",
+            "SCSI commands instead of reads and writes come with a later version: remove the option, or use -dio",
         ));
     Each ["sharedmemory", "shm"] ""
         "Use a shared memory segment for data."
@@ -391,7 +391,7 @@ pub(crate) static TABLE: &[Opt] = table! {
         "Not possible: the manual only mentions it."
         ""
         |c| Err(c.wrong(
-            "the manual names it in its history only and does not say what it does: leave it out",
+            "the manual names it in its history only and does not say what it does: remove the option",
         ));
 };
 

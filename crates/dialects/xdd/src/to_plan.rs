@@ -164,7 +164,7 @@ impl Settings {
         let later = global.targetstartdelay.0.checked_mul(number);
         let delay = later.and_then(|later| later.checked_add(global.startdelay.0)).filter(|n| *n <= 1 << 62);
         delay.map(Nanos).ok_or_else(|| {
-            let text = format!("target {number} would begin after more than 146 years: give less");
+            let text = format!("target {number} would start after more than 146 years: give less");
             UsageError::new(&self.typed.name("targetstartdelay"), &text)
         })
     }

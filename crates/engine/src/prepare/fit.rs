@@ -107,7 +107,7 @@ fn dataless_obstacle(plan: &Plan, job: &Job, workload: &Known, looked: &Looked) 
              them (--discard drop of a replay)"
         }),
         (is_polled, {
-            "its workload discards or zeroes ranges, and nobody can poll for their completion: remove --hipri, or drop them \
+            "its workload discards or zeroes ranges, and their completion cannot be polled for: remove --hipri, or drop them \
              (--discard drop of a replay)"
         }),
         (job.options.verify.is_some(), {
@@ -288,7 +288,7 @@ impl Fitted {
         let size = Some(self.size).filter(|_| self.extends() && !self.workload.writes())?;
         let end = generator.end(1).filter(|end| *end > size)?;
         Some(format!(
-            "target {path} holds {size} bytes, and its workload reads up to byte {end}: what lies behind its end stays short, \
+            "target {path} holds {size} bytes, and its workload reads up to byte {end}: what lies after its end stays short, \
              and the pass ends there"
         ))
     }

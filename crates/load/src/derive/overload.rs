@@ -1,4 +1,4 @@
-//! Snippets of equal length, the busiest first, dealt to some loads: blkreplay's overload test with natural loads
+//! Snippets of equal length, the busiest first, dealt to some loads: blkreplay's overload test with recorded workloads
 //! (manual 5.1.2, `create_derived_load.sh`).
 //!
 //! Requests go to one temporary file as they are read, 25 bytes each, and an index of 32 bytes for each snippet stays in

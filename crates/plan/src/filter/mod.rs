@@ -374,8 +374,8 @@ pub(crate) mod tests {
             ),
             ("cmd:grep x | head", "no step 'head'"),
             ("cmd:grep x | head", "a command with | in it stands in quotes: cmd:'grep -v x | head'"),
-            ("cmd:'grep x | head", "the quote that begins at 'grep x | head does not end"),
-            ("cmd:'grep 'x y'", "behind the closing quote stands x y'"),
+            ("cmd:'grep x | head", "the quote that starts at 'grep x | head does not end"),
+            ("cmd:'grep 'x y'", "after the closing quote stands x y'"),
         ] {
             let told = pipeline(text).unwrap_err();
             assert!(told.contains(why), "{text}: {told}");

@@ -42,7 +42,7 @@ fn quoted(text: &str) -> Result<usize, String> {
         end += 1;
     }
     let begin: String = text.chars().take(20).collect();
-    Err(format!("the quote that begins at {begin} does not end"))
+    Err(format!("the quote that starts at {begin} does not end"))
 }
 
 /// What a word means, without its quotes.
@@ -54,7 +54,7 @@ fn meant(word: &str) -> Result<String, String> {
     let (inside, behind) = word.split_at(quoted(word)?);
     if !behind.is_empty() {
         return Err(format!(
-            "behind the closing quote stands {behind}: put quotes around all of it, and write a quote that is meant twice"
+            "after the closing quote stands {behind}: put quotes around all of it, and write a quote that is meant twice"
         ));
     }
     let quote = &word[..1];

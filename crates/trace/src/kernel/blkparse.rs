@@ -109,7 +109,7 @@ impl FromStr for Form {
                 }
                 '%' => {
                     while chars.next_if(|c| c.is_ascii_digit() || *c == '-').is_some() {}
-                    let letter = chars.next().ok_or("it ends behind a '%'")?;
+                    let letter = chars.next().ok_or("it ends after a '%'")?;
                     let field = u8::try_from(letter).ok().and_then(Field::of).ok_or_else(|| {
                         format!("the field '%{}' is not read; there are %a %c %C %d %D %e %m %M %n %N %p %s %S %t %T %u", letter)
                     })?;

@@ -306,7 +306,7 @@ fn place(event: &mut Event, name: &str, fields: &str) -> Result<(), String> {
         }
         // A split tells where the second part starts.
         Some("/") => {}
-        _ => return Err("behind the sector there is neither '+ length' nor '/ sector'".into()),
+        _ => return Err("the sector is followed by neither '+ length' nor '/ sector'".into()),
     }
     if event.action == Action::Complete {
         let error = rest.rsplit_once('[').and_then(|(_, e)| e.trim_end_matches(']').parse::<i32>().ok());

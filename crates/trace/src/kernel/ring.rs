@@ -85,7 +85,7 @@ impl Forms {
         let missing = |file: &str, what: &str| FormError {
             file: file.to_string(),
             why: format!(
-                "it does not tell where '{what}' lies: this kernel's trace buffer is of a form that is not known"
+                "it does not say where '{what}' lies: this kernel's trace buffer is of a form that is not known"
             ),
         };
         let page = |name: &str| find(header_page, name).ok_or_else(|| missing("header_page", name));
@@ -363,7 +363,7 @@ mod tests {
         assert!(decode(&cut[..12]).1.bad.unwrap().to_string().contains("its header"));
         let why =
             Forms::parse(PAGE, [("block_bio_queue", QUEUE.replace("dev;", "div;"))]).unwrap_err().to_string();
-        assert!(why.starts_with("block_bio_queue: it does not tell where 'dev' lies"), "{why}");
+        assert!(why.starts_with("block_bio_queue: it does not say where 'dev' lies"), "{why}");
     }
 
     proptest! {

@@ -57,7 +57,7 @@ fn captions(verdict: &KneeVerdict) -> Vec<Caption> {
         KneeVerdict::NotReached { at_least_per_second } => vec![figures::joined([
             "no knee reached: sustains at least ".into(),
             rate("at_least_per_second", *at_least_per_second),
-            " requests/s, which is all that was demanded".into(),
+            " requests/s, which is all that was requested".into(),
         ])],
         KneeVerdict::Unclear { why, at_least_per_second } => {
             let not_clear = format!("not clear: {}", why.text()).into();
@@ -85,7 +85,7 @@ fn of_knee(knee: &Knee) -> Vec<Caption> {
     } else {
         let backlog = units::grouped(knee.backlog_requests);
         figures::joined([
-            "more was demanded from ".into(),
+            "more was requested from ".into(),
             seconds("at_ns", knee.at_ns),
             " s of the ramp on; the backlog never drained from ".into(),
             seconds("behind_from_ns", knee.behind_from_ns),
@@ -123,7 +123,7 @@ fn draw_knee(material: &KneeMaterial<'_>, style: &Style) -> Scene {
     let upper = Rect { x: PLOT_LEFT, y: top, w: PLOT_WIDTH, h: height * 9 / 20 };
     let lower = Rect { y: upper.bottom() + 18, h: height - upper.h - 18, ..upper };
     if material.rows.is_empty() {
-        page::nothing(&mut scene, &view, upper, "Nothing to show: nothing was demanded.");
+        page::nothing(&mut scene, &view, upper, "Nothing to show: nothing was requested.");
     } else {
         let drawing = Drawing { view, material, x: X::of(material, lower) };
         drawing.rates(&mut scene, upper);

@@ -228,7 +228,7 @@ impl Picture {
     /// Why it cannot be drawn from this material, if so.
     pub fn lacks(self, material: &Material<'_>) -> Option<&'static str> {
         if lacks_delay(self.stem(), material) {
-            return Some("a recording does not tell when requests were due, so their delays are not known");
+            return Some("a recording does not know when requests were due, so their delays are not known");
         }
         match self.0.draw {
             Draw::Run(..) | Draw::Figures(_) => {

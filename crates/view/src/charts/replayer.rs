@@ -14,7 +14,7 @@ pub(super) static ISSUE_ERROR: Chart = Chart {
         let health = Health {
             grid: &view.diagrams.issue_error,
             stats: view.summary.health.issue_error,
-            name: "issue error",
+            name: "issue delay",
             path: "health.issue_error",
             what: "Delay of requests that nothing held: neither a conflict, nor their turn, nor the depth. Line: p99 of each step.",
             under: "on time",
@@ -32,7 +32,7 @@ pub(super) static REAP_LAG: Chart = Chart {
         let health = Health {
             grid: &view.diagrams.reap_lag,
             stats: view.summary.health.reap_lag,
-            name: "reap lag",
+            name: "completion poll delay",
             path: "health.reap_lag",
             what: "Time since the generator looked before: latencies may be too long by at most this much. Line: p99 of each step.",
             under: "< 1 µs",

@@ -1,4 +1,4 @@
-//! Turns over time: requests that begin below the one that completed before them, in percent.
+//! Turns (backward seeks) over time: requests that start below the one that completed before them, in percent.
 
 use super::axes::{self, LinearScale, words};
 use super::steps;
@@ -13,7 +13,7 @@ const STEP_PIXELS: i32 = 3;
 pub(super) static CHART: Chart = Chart {
     stem: "g43.turns.completed",
     keywords: &["turns.completed"],
-    title: "Turns: requests that begin below the one completed before them",
+    title: "Turns (backward seeks): requests that start below the one completed before them",
     draw: Draw::Run(Detail::Full, draw),
 };
 

@@ -145,7 +145,7 @@ fn heading_of_rates(frame: &mut Frame, columns: &[super::history::Column], look:
     let (line, bar) = if look.charset == Charset::Ascii { ("-", "#") } else { ("⠤⠤", "█") };
     let mut at = 1;
     if columns.iter().any(|c| c.has_demand) {
-        frame.put(at, 1, "demanded ", Ink::Plain);
+        frame.put(at, 1, "target   ", Ink::Plain);
         frame.put(at + 9, 1, line, look.ramp.ink(palette.demanded));
         at += 12;
     }

@@ -270,7 +270,7 @@ fn tile_values(run: &str, s: &Summary) -> [(&'static str, String, &'static str);
             figures::hook(run, "throughput.delivered.bytes_per_second", bytes, &units::byte_rate(bytes));
         format!("{requests}<br>{bytes}")
     });
-    let met = s.throughput.delivered_share.map_or("no timetable".to_string(), |share| {
+    let met = s.throughput.delivered_share.map_or("none (closed loop)".to_string(), |share| {
         let text = format!("{} %", units::number(share * 100.0));
         figures::hook(run, "throughput.delivered_share", share, &text)
     });
@@ -283,11 +283,11 @@ fn tile_values(run: &str, s: &Summary) -> [(&'static str, String, &'static str);
     [
         ("requests completed", format!("{completed}<br>failed {failed}"), "#counts"),
         ("delivered", rate, "throughput"),
-        ("of the demanded rate", met, "throughput"),
+        ("of the target rate", met, "throughput"),
         ("latency p50 / p99", pair("latency.all", &s.latency.all, ["p50_ns", "p99_ns"]), "sonar"),
         ("latency p99.9 / max", pair("latency.all", &s.latency.all, ["p99_9_ns", "max_ns"]), "percentiles"),
         ("delay p99 / max", pair("delay.all", &s.delay.all, ["p99_ns", "max_ns"]), "delay"),
-        ("issue error p99 / max", issue_error, "#table-health"),
+        ("issue delay p99 / max", issue_error, "#table-health"),
     ]
 }
 
@@ -367,7 +367,7 @@ fn tables(out: &mut String, name: &str, run: &ReportRun<'_>) {
     }
     if let Some(demand) = run.material.demand {
         let text = show_demand(&[run.name.to_string()], &demand.facts);
-        folded(out, &format!("demand{}", suffix(name)), &format!("{name}What the load demands"), &text);
+        folded(out, &format!("demand{}", suffix(name)), &format!("{name}What the load requests"), &text);
     }
     out.push_str("</section>\n");
 }
@@ -453,7 +453,7 @@ fn health_table(out: &mut String, run: &str, s: &Summary) {
         suffix(run)
     );
     if s.health.means.is_none() {
-        out.push_str("<p class=\"faint\">The result does not tell how well it kept to the timetable.</p>\n");
+        out.push_str("<p class=\"faint\">The result does not say how well it kept to the timetable.</p>\n");
     }
     let cells = |(name, t): &(&str, TimeStats)| {
         time_cells(run, &format!("health.{}", name.replace(' ', "_")), name, t)
@@ -492,7 +492,7 @@ fn counts_table(out: &mut String, run: &str, s: &Summary) {
         "at border",
         "rounded",
         "short",
-        "left out as ramp",
+        "excluded as ramp",
         "transferred",
     ];
     table(out, run, "counts", "Counts", &head, &rows);

@@ -52,7 +52,7 @@ fn check(args: &KneeArgs) -> Result<(), Failure> {
         return refuse(format!("--to {to}: the demand has to rise from --from {from}: give a higher rate"));
     }
     if demand.to.is_none() && demand.growth.is_none() && demand.from.is_some_and(|from| from >= demand.most) {
-        return refuse(format!("--from: the search ends at --most {}: begin below it", demand.most));
+        return refuse(format!("--from: the search ends at --most {}: start below it", demand.most));
     }
     Ok(())
 }

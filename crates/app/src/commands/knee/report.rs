@@ -128,7 +128,7 @@ fn slow(per_second: f64, command: &str) -> String {
     // Two thirds of the ramp ask for more than the target can do, and some of that is lost in finding out.
     let seconds = (3.0 * FEWEST_REQUESTS as f64 / rate).ceil();
     format!(
-        "it ends about {} requests/s, and a rate is told of {FEWEST_REQUESTS} at least: {command} --from {from} --to {to} \
+        "it ends about {} requests/s, and a rate is measured with {FEWEST_REQUESTS} at least: {command} --from {from} --to {to} \
          --duration {seconds}s",
         request_rate(per_second)
     )
@@ -143,7 +143,7 @@ fn text(args: &KneeArgs, ramp: &Ramp, ramps: &[Ramp], out: &Path, pictures: &[Pa
     if ramp.load_was_over {
         let _ = writeln!(
             text,
-            "  the load was over before the ramp: repeat it ('iosonar filter repeat:10'), and more can be demanded"
+            "  the load was over before the ramp: repeat it ('iosonar filter repeat:10'), and a higher rate is possible"
         );
     }
     for stamp in &ramp.summary.stamps {

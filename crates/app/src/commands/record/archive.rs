@@ -303,7 +303,7 @@ impl RecordingFacts<'_> {
         }
         for (device, seconds) in self.facts.counts.iter().flat_map(|counts| &counts.gone) {
             remarks.push(format!(
-                "{device} was gone {seconds:.0} s after the begin: what followed is not of it"
+                "{device} was gone {seconds:.0} s after the start: what followed is not of it"
             ));
         }
         if let Some(counts) = self.facts.counts.as_ref().filter(|c| c.removed_segments > 0) {

@@ -78,7 +78,7 @@ pub fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     let recorded = recording.run(&kernel)?;
     let summary = begun.conclude(&recorded).inspect_err(|_| {
         print_message(format_args!(
-            "iosonar: all that was recorded is kept; once what follows is mended, 'iosonar record --cleanup {}' makes the archive of it",
+            "iosonar: all that was recorded is kept; after a repair, 'iosonar record --cleanup {}' makes the archive of it",
             dir.display()
         ));
     })?;
@@ -257,7 +257,7 @@ impl<'a> Recording<'a> {
         let gone = self.presence.gone(self.begun.elapsed());
         for Gone { path, after } in &gone {
             print_message(format_args!(
-                "iosonar: WARNING: {path} is gone, {} s after the begin: it was detached or removed; the recording goes on until it is ended",
+                "iosonar: WARNING: {path} is gone, {} s after the start: it was detached or removed; the recording goes on until it is ended",
                 after.as_secs()
             ));
         }

@@ -21,7 +21,7 @@ use crate::units;
 use iosonar_analyze::demand::SamplingFacts;
 
 /// What every picture over time says below.
-const TIME_LABEL: &str = "Time since the begin of the load";
+const TIME_LABEL: &str = "Time since the start of the load";
 /// Size of words beside and above the plot.
 const SMALL: f64 = 13.0;
 
@@ -214,9 +214,9 @@ fn window_stroke(palette: &Palette, index: usize, is_infinite: bool) -> Stroke {
     Stroke { dashed: (index / colors.len()) % 2 == 1, ..stroke }
 }
 
-/// Name of a window: `6 s`, `all since the begin`.
+/// Name of a window: `6 s`, `all since the start`.
 fn window_name(window_s: Option<u64>) -> String {
-    window_s.map_or("all since the begin".to_string(), |s| format!("last {} s", units::grouped(s)))
+    window_s.map_or("all since the start".to_string(), |s| format!("last {} s", units::grouped(s)))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use iosonar_analyze::demand::SECTOR_BYTES;
 pub(in super::super) static CHART: Chart = Chart {
     stem: "g41.rqpos.bins",
     keywords: &["rqpos", "positions"],
-    title: "Position of requests: how many begin in each part of the device",
+    title: "Position of requests: how many start in each part of the device",
     draw: Draw::Demand(draw),
 };
 
@@ -37,7 +37,7 @@ fn draw(view: &DemandView<'_>) -> Scene {
             figures::count(path("not_page_aligned"), at.not_page_aligned),
             " of ".into(),
             figures::count("demand.counts.all.requests", view.demand.facts.counts.all.requests),
-            " requests do not begin and end at multiples of 4 KiB".into(),
+            " requests do not start and end at multiples of 4 KiB".into(),
         ]));
         lines.push(figures::joined([
             figures::count(path("cells_used"), at.cells_used),

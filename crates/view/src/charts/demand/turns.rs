@@ -10,7 +10,7 @@ use crate::units;
 pub(in super::super) static CHART: Chart = Chart {
     stem: "g42.turns.setpoint",
     keywords: &["turns"],
-    title: "Turns: requests that begin lower than their predecessor, in the order of due times",
+    title: "Turns (backward seeks): requests that start lower than their predecessor, in the order of due times",
     draw: Draw::Demand(draw),
 };
 
