@@ -255,7 +255,7 @@ mod tests {
             let told = all(&format!("fio version 2 iolog\n{line}\n"))[0].clone().unwrap_err();
             assert!(told.starts_with("line 2: ") && told.contains(why), "{told}");
         }
-        assert!(all("fio version 1 iolog\n")[0].as_ref().unwrap_err().contains("begins with"));
+        assert!(all("fio version 1 iolog\n")[0].as_ref().unwrap_err().contains("starts with"));
         assert!(all("fio version 3 iolog\n1 f wait 5\n")[0].as_ref().unwrap_err().contains("no wait"));
     }
 

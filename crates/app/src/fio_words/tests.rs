@@ -67,7 +67,7 @@ fn what_there_is_not_is_refused_by_name() {
         ("--ioengine=rbd", "--ioengine=rbd: there is no such engine"),
         ("--output-format=terse", "there are normal and json"),
         ("--verify=crc32c", "--verify contents"),
-        ("--rw=randtrim", "no trims"),
+        ("--rw=randtrimwrite", "--rwmixtrim 50"),
         ("--sync=dsync", "O_SYNC"),
         ("--name=a --rw=read --name=b", "two jobs"),
         ("--loops=3 --runtime=5", "--passes"),

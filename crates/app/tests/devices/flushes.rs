@@ -51,8 +51,10 @@ fn a_databases_flushes_are_replayed_at_their_places_as_the_kernel_saw_them() {
 
         let other = LoopDevice::random(64);
         let running = recorder(&lab, &other, "", "second");
+        // The file system zeroes blocks without data, which io_submit cannot.
+        let others = if engine == "aio" { " --discard drop" } else { "" };
         let replay = format!(
-            "replay load.load -t {} --destroy --start-grace 0.2 --engine {engine} -o ran",
+            "replay load.load -t {} --destroy --start-grace 0.2 --engine {engine}{others} -o ran",
             other.text()
         );
         lab.expect(0, &replay);
@@ -83,7 +85,9 @@ fn a_databases_flushes_are_replayed_at_their_places_as_the_kernel_saw_them() {
         // In the order of the load, for all that did not wait for a conflict.
         let mut ran = lab.records("ran");
         ran.sort_unstable_by_key(|r| r.sequence);
-        let lines = text.lines().filter(|line| line.starts_with("# flush") || line.contains("; 0.0 ; 0.0"));
+        let is_left_out =
+            |line: &str| engine == "aio" && line.starts_with("# ") && !line.starts_with("# flush");
+        let lines = text.lines().filter(|line| line.contains("; 0.0 ; 0.0") && !is_left_out(line));
         let is_flush: Vec<bool> = lines.map(|line| line.starts_with("# flush")).collect();
         assert_eq!(ran.iter().map(|r| r.op == Op::Flush).collect::<Vec<_>>(), is_flush);
         let told = summary(&lab, "ran");

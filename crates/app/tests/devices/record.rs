@@ -416,7 +416,8 @@ fn seen(lab: &Lab, name: &str) -> (Vec<Seen>, Value) {
     let one = |r: &iosonar_archive::Record| Seen {
         sector: r.requested.offset / 512,
         length: r.requested.length,
-        is_write: r.op.is_write(),
+        // Through blktrace's interface, write zeroes are writes.
+        is_write: matches!(r.op, iosonar_plan::Op::Write | iosonar_plan::Op::WriteZeroes),
         time: origin + r.load_time.0,
     };
     let mut all: Vec<Seen> = lab.records(name).iter().map(one).collect();
