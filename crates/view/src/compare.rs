@@ -4,11 +4,11 @@ mod table;
 
 pub use table::{csv, markdown};
 
-use crate::lines::Lines;
+use crate::lines::{Lines, ascii, shorten};
 use crate::units::{self, Charset};
 use iosonar_analyze::compare::{
-    Comparison, Difference, Facts, Figure, Judged, Judgement, OverTime, Pairs, SameLoad, Unit, interval_text,
-    percent_text, signed_text,
+    Comparison, Difference, Facts, Figure, Judged, Judgement, OverTime, Pairs, PhaseComparison, Phases,
+    SameLoad, Unit, interval_text, percent_text, signed_text,
 };
 
 /// Width of the longest bar of a histogram.
@@ -91,6 +91,7 @@ fn one(out: &mut Lines, judged: &Judged) {
         c.cautions.iter().for_each(|caution| out.paragraph(" ! ", caution));
     }
     figures(out, &c.figures);
+    phases(out, &c.phases);
     effects(out, c);
     c.pairs.iter().for_each(|p| pairs(out, p));
     over_time(out, &c.over_time);
@@ -189,6 +190,35 @@ pub(crate) fn value(unit: Unit, value: f64) -> String {
         Unit::Bytes => units::byte_rate(value),
         Unit::Ratio => units::number(value),
     }
+}
+
+/// Figures of the table of phases.
+const OF_PHASES: [&str; 4] = ["iops", "throughput", "latency.p50", "latency.p99"];
+
+fn phases(out: &mut Lines, phases: &Phases) {
+    if phases.is_empty() {
+        return;
+    }
+    out.heading("Phases, each compared by itself: change from A in percent");
+    let heads: String = OF_PHASES.iter().map(|name| format!("{name:>13}")).collect();
+    out.line(&format!("  {:24}{heads}", "Phase"));
+    for PhaseComparison { name, figures, .. } in &phases.both {
+        let cell = |wanted: &&str| match figures.iter().find(|f| f.name == **wanted) {
+            None => format!("{:>13}", "-"),
+            Some(f) => {
+                let change = if f.too_noisy { "too noisy".into() } else { signed_text(f.change_percent) };
+                format!("{change:>12}{}", if f.shown { "*" } else { " " })
+            }
+        };
+        let cells: String = OF_PHASES.iter().map(cell).collect();
+        out.line(&format!("  {:24}{cells}", shorten(&name.chars().map(ascii).collect::<String>(), 23)));
+    }
+    for (letter, names) in [("A", &phases.only_a), ("B", &phases.only_b)] {
+        if !names.is_empty() {
+            out.paragraph(&format!("  only in {letter}, or beyond the first 29: "), &names.join(", "));
+        }
+    }
+    out.paragraph("  ", "* the change is more than noise. --json has all figures of each phase.");
 }
 
 fn effects(out: &mut Lines, c: &Comparison) {
@@ -302,6 +332,7 @@ mod tests {
             plan: None,
             environment: serde_json::json!({ "kernel": name, "long": "x".repeat(200) + name }),
             has_timetable: true,
+            phases: &[],
             incomplete: Some("it was stopped by SIGTERM".into()),
         };
         let (a, b) = (of("the first \u{e4}", &a), of("the second", &b));

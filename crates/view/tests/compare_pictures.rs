@@ -33,6 +33,7 @@ fn compared(a: &Run, b: &Run) -> Option<Comparison> {
         plan: None,
         environment: serde_json::json!({ "kernel": { "version": name } }),
         has_timetable: true,
+        phases: &[],
         incomplete: None,
     };
     let (a, b) = (side("a", a), side("b", b));

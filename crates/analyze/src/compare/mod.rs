@@ -13,6 +13,7 @@ mod histogram;
 mod noise;
 mod over_time;
 mod pairs;
+mod phases;
 mod random;
 #[cfg(test)]
 mod simulation;
@@ -24,9 +25,11 @@ pub use condition::{Condition, ConditionError, Judgement};
 pub use differences::Difference;
 pub use figures::{Figure, Unit};
 pub use over_time::{OverTime, Stretch};
+pub use phases::{PhaseComparison, Phases};
 
 use crate::{Correlation, Records};
 use figures::{Runs, percent};
+use iosonar_archive::PhaseTimes;
 use iosonar_plan::Plan;
 use pairs::{ALIKE, Paired};
 use serde::Serialize;
@@ -35,10 +38,24 @@ use std::io;
 /// Version of the comparison's JSON form.
 pub const COMPARE_VERSION: u32 = 1;
 
-/// Error probability of all figures together, and that of all stretches of time. With what the estimates themselves do not
-/// know, less than 5 % in all: see the table in `docs/compare.md`.
-const ALPHA_FIGURES: f64 = 0.03;
-const ALPHA_STRETCHES: f64 = 0.01;
+/// Error probabilities of a comparison. With what the estimates themselves do not know, less than 5 % in all: see the table
+/// in `docs/compare.md`.
+#[derive(Debug, Clone, Copy)]
+struct Errors {
+    /// Of all figures together.
+    figures: f64,
+    /// Of all stretches of time together.
+    stretches: f64,
+}
+
+impl Errors {
+    /// Of each of so many comparisons that are made together (Bonferroni).
+    fn shared_by(comparisons: usize) -> Errors {
+        let share = comparisons.max(1) as f64;
+        Errors { figures: 0.03 / share, stretches: 0.01 / share }
+    }
+}
+
 /// Below this a run shows little of its own noise.
 const SHORT_NS: u64 = 3_000_000_000;
 /// Bytes or requests that differ by more than this share make the work unequal.
@@ -56,6 +73,8 @@ pub struct Run<'a> {
     pub environment: serde_json::Value,
     /// Whether its requests were due at times of their own.
     pub has_timetable: bool,
+    /// Its phases, where they have names.
+    pub phases: &'a [PhaseTimes],
     /// Why it is not whole, as a sentence, where it is not.
     pub incomplete: Option<String>,
 }
@@ -152,6 +171,9 @@ pub struct Comparison {
     pub pairs: Option<Pairs>,
     /// When they differ.
     pub over_time: OverTime,
+    /// Phases, each by itself.
+    #[serde(skip_serializing_if = "Phases::is_empty")]
+    pub phases: Phases,
 }
 
 /// A comparison and what it says to conditions.
@@ -193,6 +215,17 @@ pub fn to_json(comparisons: &[Judged]) -> String {
 
 /// Compares B with the baseline A. `blocks` are those of the two runs, by [`Blocks::read`].
 pub fn compare((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks)) -> io::Result<Comparison> {
+    let errors = Errors::shared_by(Phases::sharing(a, b));
+    let whole = compare_within((a, a_blocks), (b, b_blocks), errors)?;
+    Ok(Comparison { phases: Phases::compare(a, b, errors)?, ..whole })
+}
+
+/// Compares them as a whole.
+fn compare_within(
+    (a, a_blocks): (&Run, &Blocks),
+    (b, b_blocks): (&Run, &Blocks),
+    errors: Errors,
+) -> io::Result<Comparison> {
     let timetable = a.has_timetable && b.has_timetable;
     let (mut blocks_a, mut blocks_b) = (a_blocks.as_wide_as(b_blocks), b_blocks.as_wide_as(a_blocks));
     let paired = pairs::pair(a.records, b.records, &blocks_a, (a.has_timetable, b.has_timetable))?;
@@ -205,8 +238,8 @@ pub fn compare((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks)) -
     }
     let same = load != SameLoad::Different;
     let runs = Runs { a: &blocks_a, b: &blocks_b, paired: same && timetable, timetable };
-    let figures = runs.figures(paired.median().filter(|_| same), ALPHA_FIGURES);
-    let over_time = over_time::over_time(&runs, ALPHA_STRETCHES);
+    let figures = runs.figures(paired.median().filter(|_| same), errors.figures);
+    let over_time = over_time::over_time(&runs, errors.stretches);
     let (facts_a, facts_b) = (facts(a, a_blocks), facts(b, b_blocks));
     let plan = differences::differences(&plan_json(a), &plan_json(b));
     Ok(Comparison {
@@ -224,6 +257,7 @@ pub fn compare((a, a_blocks): (&Run, &Blocks), (b, b_blocks): (&Run, &Blocks)) -
         b: facts_b,
         figures,
         over_time,
+        phases: Phases::default(),
     })
 }
 

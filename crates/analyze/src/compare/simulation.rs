@@ -56,6 +56,7 @@ fn compared(a: &Vec<Record>, b: &Vec<Record>, timetable: bool) -> Comparison {
         plan: None,
         environment: serde_json::Value::Null,
         has_timetable: timetable,
+        phases: &[],
         incomplete: None,
     };
     let (a, b) = (of("a", a), of("b", b));

@@ -52,13 +52,14 @@ pub fn comparisons(inputs: &[Input]) -> Result<Vec<Comparison>, Failure> {
     Ok(comparisons)
 }
 
-fn run<'a>(input: &'a Input, (plan, _): &'a (Plan, RunInfo)) -> Run<'a> {
+fn run<'a>(input: &'a Input, (plan, info): &'a (Plan, RunInfo)) -> Run<'a> {
     Run {
         name: input.name.clone(),
         records: input,
         plan: input.is_run().then_some(plan),
         environment: input.archive().map_or(serde_json::Value::Null, |archive| archive.environment()),
         has_timetable: plan.has_timetable(),
+        phases: &info.phases,
         incomplete: None,
     }
 }

@@ -130,7 +130,7 @@ fn an_interval_that_says_nothing_is_called_too_noisy() {
     }
     assert!(text.lines().all(|line| line.len() <= 79), "{text}");
     let csv = lab.expect(0, "compare a.load b.load --csv").out;
-    assert_eq!(csv.lines().filter(|line| line.ends_with(",false,true")).count(), noisy.len(), "{csv}");
+    assert_eq!(csv.lines().filter(|line| line.ends_with(",false,true,")).count(), noisy.len(), "{csv}");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn several_runs_stand_in_one_table() {
         let begin = format!("\"a\",\"{name}\",latency.p50,ns,");
         let line = lines.clone().find(|line| line.starts_with(&begin)).unwrap_or_else(|| panic!("{csv}"));
         let cells: Vec<&str> = line.split(',').collect();
-        assert_eq!((cells.len(), cells[6].parse::<f64>().unwrap()), (12, p50(run)), "{line}");
+        assert_eq!((cells.len(), cells[6].parse::<f64>().unwrap()), (13, p50(run)), "{line}");
         assert_eq!(cells[10] == "true", run == 1, "{line}");
     }
     let markdown = lab.expect(0, "compare a b c --markdown").out;

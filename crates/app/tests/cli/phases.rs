@@ -56,7 +56,37 @@ fn a_file_is_written_and_read_in_phases() {
     });
     assert!(picture.expect("a picture").contains("random read"));
     lab.expect(0, "report r -o r.html");
-    lab.expect(0, "compare r r");
+    let compared = lab.expect(0, "compare r r");
+    for part in ["Phases, each compared by itself", "\n  random read"] {
+        assert!(compared.out.contains(part), "{part}: {}", compared.out);
+    }
+    assert!(lab.expect(0, "compare r r --markdown").out.contains("| phase of B | iops |"));
+    let lines = lab.expect(0, "compare r r --csv").out;
+    assert!(
+        lines.lines().any(|line| line.ends_with(",\"read\"") && line.contains(",latency.p50,")),
+        "{lines}"
+    );
+}
+
+#[test]
+fn phases_are_compared_by_name() {
+    let lab = lab();
+    let sim = "seed = 1\nengine = { kind = \"sim\", service = \"SERVICE\" }\n";
+    let plan = documented().replace("path = \"new.img\"", "path = \"new.img\"\nsize = \"1GiB\"");
+    for (name, service, phase) in [("a", "100us", "random read"), ("b", "150us", "other")] {
+        let plan = plan.replace("seed = 1\n", &sim.replace("SERVICE", service));
+        lab.file("plan.toml", plan.replace("random read", phase));
+        lab.expect(0, &format!("run plan.toml --no-progress -o {name}"));
+    }
+    let compared = lab.expect(0, "compare a b --json").out;
+    let compared: Value = serde_json::from_str(&compared).unwrap();
+    let phases = &compared["comparisons"][0]["phases"];
+    let names: Vec<_> = phases["both"].as_array().unwrap().iter().map(|p| p["name"].clone()).collect();
+    let lists = serde_json::json!([names, phases["only_a"], phases["only_b"]]);
+    assert_eq!(lists, serde_json::json!([["write", "read"], ["random read"], ["other"]]));
+    let figures = phases["both"][1]["figures"].as_array().unwrap();
+    let p50 = figures.iter().find(|f| f["name"] == "latency.p50").unwrap();
+    assert_eq!(p50["change_percent"].as_f64().unwrap().round(), 50.0, "{p50}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Several runs beside the same baseline, in one table: for people as Markdown, for programs as CSV.
 
-use super::value;
-use iosonar_analyze::compare::{Facts, Figure, Judged, Unit, interval_text, signed_text};
+use super::{OF_PHASES, value};
+use iosonar_analyze::compare::{Facts, Figure, Judged, Phases, Unit, interval_text, signed_text};
 
 /// A figure of all runs.
 pub(super) struct Row<'a> {
@@ -60,7 +60,24 @@ pub fn markdown(comparisons: &[Judged]) -> String {
         out +=
             &format!("| {} | {} | {} |\n", row.name, row.baseline(), cells.collect::<Vec<_>>().join(" | "));
     }
+    for (judged, name) in comparisons.iter().zip(&names) {
+        markdown_of_phases(&mut out, name, &judged.comparison.phases);
+    }
     out + "\nChanges are from A; in brackets the 95 % interval. **Bold**: more than noise. In each answer, B is that run.\n"
+}
+
+/// A table of the phases that a run shares with the baseline.
+fn markdown_of_phases(out: &mut String, run: &str, phases: &Phases) {
+    if phases.both.is_empty() {
+        return;
+    }
+    let heads = OF_PHASES.join(" | ");
+    *out += &format!("\n| phase of {run} | {heads} |\n|---|{}\n", "---:|".repeat(OF_PHASES.len()));
+    for phase in &phases.both {
+        let figure = |name: &&str| phase.figures.iter().find(|f| f.name == **name).map_or("-".into(), change);
+        let cells: Vec<String> = OF_PHASES.iter().map(figure).collect();
+        *out += &format!("| {} | {} |\n", cell(&phase.name), cells.join(" | "));
+    }
 }
 
 /// What a run is called: `B` where there is only one.
@@ -83,14 +100,16 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
-/// One line for each figure of each run.
+/// One line for each figure of each run, then of each of its phases.
 pub fn csv(comparisons: &[Judged]) -> String {
     let mut out = String::from(
-        "baseline,run,figure,unit,a,b,change_percent,low_percent,high_percent,smallest_visible_percent,shown,too_noisy\n",
+        "baseline,run,figure,unit,a,b,change_percent,low_percent,high_percent,smallest_visible_percent,shown,too_noisy,phase\n",
     );
     for judged in comparisons {
         let c = &judged.comparison;
-        for f in &c.figures {
+        let whole = c.figures.iter().map(|f| ("", f));
+        let phases = c.phases.both.iter().flat_map(|p| p.figures.iter().map(|f| (p.name.as_str(), f)));
+        for (phase, f) in whole.chain(phases) {
             let unit = match f.unit {
                 Unit::Time => "ns",
                 Unit::Requests => "requests/s",
@@ -99,7 +118,7 @@ pub fn csv(comparisons: &[Judged]) -> String {
             };
             let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
             out += &format!(
-                "{},{},{},{unit},{},{},{},{},{},{},{},{}\n",
+                "{},{},{},{unit},{},{},{},{},{},{},{},{},{}\n",
                 quoted(&c.a.name),
                 quoted(&c.b.name),
                 f.name,
@@ -110,7 +129,8 @@ pub fn csv(comparisons: &[Judged]) -> String {
                 number(f.high_percent),
                 number(f.smallest_visible_percent),
                 f.shown,
-                f.too_noisy
+                f.too_noisy,
+                if phase.is_empty() { String::new() } else { quoted(phase) }
             );
         }
     }
