@@ -3,10 +3,21 @@
 use crate::units::{self, Charset};
 use iosonar_analyze::{CpuFacts, Drift, HeldFacts, MeansFacts, Stall, Summary, TimeStats, Waits};
 
-/// Distributions that health has, with their names.
-pub(crate) fn times(s: &Summary) -> Vec<(&'static str, TimeStats)> {
-    let named = [("issue delay", s.health.issue_error), ("poll delay", s.health.reap_lag)];
-    named.into_iter().filter_map(|(name, stats)| Some((name, stats?))).collect()
+/// A distribution that health has.
+pub(crate) struct Times {
+    pub(crate) name: &'static str,
+    /// Its place in the summary.
+    pub(crate) path: &'static str,
+    pub(crate) stats: TimeStats,
+}
+
+/// Distributions that health has.
+pub(crate) fn times(s: &Summary) -> Vec<Times> {
+    let named = [
+        ("issue delay", "health.issue_error", s.health.issue_error),
+        ("poll delay", "health.reap_lag", s.health.reap_lag),
+    ];
+    named.into_iter().filter_map(|(name, path, stats)| Some(Times { name, path, stats: stats? })).collect()
 }
 
 /// Everything else: a name and what there is to say.

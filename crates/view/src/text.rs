@@ -291,7 +291,7 @@ fn throughput(out: &mut Lines, s: &Summary) {
 
 fn health_lines(out: &mut Lines, s: &Summary) {
     let (times, facts) = (health::times(s), health::facts(s, Charset::Ascii));
-    let unit = Unit::of_durations(times.iter().map(|(_, t)| t.max_ns).max().unwrap_or(0));
+    let unit = Unit::of_durations(times.iter().map(|times| times.stats.max_ns).max().unwrap_or(0));
     if s.health.means.is_none() {
         out.heading("Replayer: the result does not say how well it kept to the timetable");
     } else if times.is_empty() {
@@ -299,8 +299,8 @@ fn health_lines(out: &mut Lines, s: &Summary) {
     } else {
         out.heading(&format!("{:19}{}", format!("Replayer, {}", unit.name), few_heads()));
     }
-    for (name, t) in times {
-        out.line(&format!("  {name:17}{}", few_cells(&t, unit)));
+    for health::Times { name, stats, .. } in times {
+        out.line(&format!("  {name:17}{}", few_cells(&stats, unit)));
     }
     for (name, text) in facts {
         out.paragraph(&format!("  {name:17}"), &text);

@@ -455,9 +455,7 @@ fn health_table(out: &mut String, run: &str, s: &Summary) {
     if s.health.means.is_none() {
         out.push_str("<p class=\"faint\">The result does not say how well it kept to the timetable.</p>\n");
     }
-    let cells = |(name, t): &(&str, TimeStats)| {
-        time_cells(run, &format!("health.{}", name.replace(' ', "_")), name, t)
-    };
+    let cells = |times: &health::Times| time_cells(run, times.path, times.name, &times.stats);
     let times: Vec<_> = health::times(s).iter().map(cells).collect();
     if !times.is_empty() {
         plain_table(out, &time_heads(""), &times);
