@@ -425,7 +425,7 @@ mod tests {
     #[test]
     fn what_transfers_no_data_changes_no_figure_of_reads_and_writes() {
         let (plain, mut f) = (Fixture::mixed(), Fixture::mixed());
-        let truncate = Op::named("truncate").unwrap();
+        let truncate = Op::Truncate;
         let other = |i: u64| {
             let (op, due) = (if i.is_multiple_of(5) { truncate } else { Op::Flush }, i * 10_000_000 + 5);
             let outcome = if i == 3 { Outcome::Failed } else { Outcome::Completed };

@@ -3,7 +3,7 @@
 
 use clap::{Args, ValueEnum};
 use iosonar_plan::{
-    Amount, Begins, BetweenPasses, ByteSize, Checked, Data, Ends, Lockstep, Nanos, Order, Trigger,
+    Amount, Begins, BetweenPasses, ByteSize, Checked, Data, Ends, FileStep, Lockstep, Nanos, Order, Trigger,
 };
 
 /// Where requests go, exactly.
@@ -50,6 +50,16 @@ pub struct JobOptionsArgs {
     /// Flush at the end of each pass, within its time
     #[arg(long, alias = "end_fsync")]
     pub end_fsync: bool,
+    /// Do file operations before each pass, and record their times: create,open,lock
+    ///
+    /// open, create (delete the file, create it again), truncate:SIZE, allocate:SIZE and lock; in the order given.
+    #[arg(long, value_name = "STEPS", value_delimiter = ',')]
+    pub before_pass: Vec<FileStep>,
+    /// Do file operations after each pass, and record their times: fsync,unlock,close
+    ///
+    /// flush (fdatasync), fsync, truncate:SIZE, allocate:SIZE, unlock and close. Their times are no part of the pass.
+    #[arg(long, value_name = "STEPS", value_delimiter = ',')]
+    pub after_pass: Vec<FileStep>,
     /// Remove files at the end of the run, also those that were there before it
     #[arg(long)]
     pub unlink: bool,

@@ -92,7 +92,7 @@ impl<Q: Queue> Backend for Queued<Q> {
             Op::Flush => Direction::Flush,
             Op::Discard => Direction::Discard,
             Op::WriteZeroes => Direction::WriteZeroes,
-            Op::Open | Op::Delete | Op::Other(_) => unreachable!("no source yields these"),
+            _ => unreachable!("no source yields these"),
         };
         let Extent { offset, length } = extent;
         let completes = self.completes;

@@ -78,6 +78,12 @@ pub enum PrepareError {
         "target {0}: it is a device, and a file cannot be made in its place between passes: name a file, or keep it open"
     )]
     NoFile(String),
+    /// Only files are created, truncated and allocated.
+    #[error(
+        "target {0}: it is a device, which cannot be created, truncated or allocated: name a file, or remove these steps from \
+         options.before and options.after (--before-pass, --after-pass)"
+    )]
+    NoFileToChange(String),
     /// A load cannot be opened.
     #[error("load {path}: {error}")]
     Input {

@@ -52,6 +52,14 @@ fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     one.dev() == other.dev() && one.ino() == other.ino()
 }
 
+/// What was opened by a name, if that still leads to the file that was judged.
+fn same_file(opened: File, judged: &File) -> io::Result<File> {
+    match is_same(&opened.metadata()?, &judged.metadata()?) {
+        true => Ok(opened),
+        false => Err(io::Error::other("it is another file by now")),
+    }
+}
+
 /// Allocates space before the first pass.
 pub(crate) fn preallocate(file: &File, lifecycle: &FileLifecycle, path: &Path) -> Result<(), PrepareError> {
     match lifecycle.preallocate.0 {
@@ -181,7 +189,8 @@ impl TargetFile {
         self.shared()?.read_exact_at(buffer, offset)
     }
 
-    fn shared(&self) -> io::Result<File> {
+    /// One more descriptor of the file that was opened with the target, or for the present pass.
+    pub(crate) fn shared(&self) -> io::Result<File> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).file.try_clone()
     }
 
@@ -202,6 +211,26 @@ impl TargetFile {
         }
     }
 
+    /// Opens the file by its name once more.
+    pub(crate) fn open_by_name(&self, access: Access) -> io::Result<File> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        same_file(options(access, self.writes).open(&self.path)?, &current.file)
+    }
+
+    /// Deletes the file that is open.
+    pub(crate) fn delete_current(&self) -> io::Result<()> {
+        self.delete_own(&self.current.lock().unwrap_or_else(PoisonError::into_inner).file)
+    }
+
+    /// Creates the file again, after [`TargetFile::delete_current`].
+    pub(crate) fn create_again(&self, access: Access) -> io::Result<File> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = create(&self.path, access)?;
+        // Another opening, so that what closes the file closes the last use of its own.
+        current.file = self.opened_again(&file, self.access)?;
+        Ok(file)
+    }
+
     /// Deletes the file of the pass before, if its name still leads to it.
     fn delete_own(&self, last: &File) -> io::Result<()> {
         if !is_same(&fs::symlink_metadata(&self.path)?, &last.metadata()?) {
@@ -215,13 +244,7 @@ impl TargetFile {
         let path = name_of_pass(&self.path, &self.lifecycle, pass);
         let mut options = options(self.access, self.writes);
         match self.lifecycle.between_passes {
-            BetweenPasses::Keep | BetweenPasses::Reopen => {
-                let file = options.open(&path)?;
-                if !is_same(&file.metadata()?, &current.file.metadata()?) {
-                    return Err(io::Error::other("it is another file by now"));
-                }
-                Ok(file)
-            }
+            BetweenPasses::Keep | BetweenPasses::Reopen => same_file(options.open(&path)?, &current.file),
             BetweenPasses::Recreate => options.create_new(true).open(&path),
             BetweenPasses::NewFile if current.known.contains(&pass) => {
                 let file = options.open(&path)?;

@@ -13,6 +13,7 @@ mod coordinator;
 mod data;
 mod error;
 mod feed;
+mod file_session;
 mod files;
 mod job_status;
 mod means;

@@ -105,9 +105,12 @@ impl Prepared {
 
     /// What makes a loop's backend on the file of another pass.
     pub(crate) fn remake<'a>(&'a self, depth: u32, clock: &'a Clock) -> Remake<'a> {
-        Box::new(move |file: File| {
-            let (engine, _) = engine(&self.plan);
-            on_file(&self.plan, engine, file, depth, clock, None).map(|(backend, _)| backend)
+        Box::new(move |file, pool| match file {
+            None => Ok(Box::new(Null::new(clock.clone(), 1))),
+            Some(file) => {
+                let (engine, _) = engine(&self.plan);
+                on_file(&self.plan, engine, file, depth, clock, pool).map(|(backend, _)| backend)
+            }
         })
     }
 }
@@ -187,7 +190,7 @@ impl Stage<'_> {
             writes: fitted.workload.writes(),
             // Of a load with a rising rate not all may be requested.
             expected: fitted.workload.facts().and_then(|_| fitted.expected_requests(1)),
-            rules: PassRules::new(self.phase(), part.job),
+            rules: PassRules::new(&self.prepared.plan, self.phase(), part.job),
         }
     }
 

@@ -1,10 +1,12 @@
 //! What happens around passes: delays, files that are reopened, loops that wait for each other.
 
 use crate::coordinator::Participant;
+use crate::file_session::FileSession;
 use crate::files::TargetFile;
 use crate::job_status::JobStatus;
 use iosonar_backend::Backend;
-use iosonar_plan::{Access, AtEnd, Nanos, Pace, Phase, PhaseEnd, Verify};
+use iosonar_os::BufferPool;
+use iosonar_plan::{Access, AtEnd, BetweenPasses, FileStep, Job, Nanos, Pace, Phase, PhaseEnd, Plan, Verify};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -33,13 +35,20 @@ pub(crate) struct PassRules {
     pub(crate) time_limit: Option<Nanos>,
     /// After so many failed requests in a pass no more of it go.
     pub(crate) max_errors: Option<u64>,
+    /// Loops of the phase do something before each pass, and start it together.
+    pub(crate) has_steps: bool,
+    /// Loops of the phase do something between two passes, and start the next one together.
+    pub(crate) has_steps_between: bool,
     /// What is checked.
     pub(crate) verify: Option<Verify>,
 }
 
 impl PassRules {
     /// The rules for one job of a phase.
-    pub(crate) fn new(phase: &Phase, job: usize) -> PassRules {
+    pub(crate) fn new(plan: &Plan, phase: &Phase, job: usize) -> PassRules {
+        let has_steps = phase.jobs.iter().any(|job| !job.options.before.is_empty());
+        let changes_file =
+            |job: &Job| plan.targets[usize::from(job.target)].file.between_passes != BetweenPasses::Keep;
         let (coordination, job) = (&phase.coordination, &phase.jobs[job]);
         let generator = job.workload.generator();
         let ends_with_file = generator.is_some_and(|generator| generator.at_end == AtEnd::Extend);
@@ -58,6 +67,11 @@ impl PassRules {
                 && !is_coupled
                 && generator.is_some_and(|generator| generator.pace == Pace::Closed),
             max_errors: job.options.max_errors,
+            has_steps,
+            has_steps_between: has_steps
+                || coordination.pass_delay > Nanos(0)
+                || is_coupled
+                || phase.jobs.iter().any(changes_file),
             verify: job.options.verify,
         }
     }
@@ -89,8 +103,9 @@ impl FirstLateness {
     }
 }
 
-/// Makes the backend of a loop on another file.
-pub(crate) type Remake<'a> = Box<dyn Fn(File) -> io::Result<Box<dyn Backend>> + Send + 'a>;
+/// Makes the backend of a loop on another file; `None`: one that has no file, and only tells the time.
+pub(crate) type Remake<'a> =
+    Box<dyn Fn(Option<File>, Option<&BufferPool>) -> io::Result<Box<dyn Backend>> + Send + 'a>;
 
 /// What a loop shares with others.
 pub(crate) struct WorkerContext<'a> {
@@ -107,6 +122,11 @@ pub(crate) struct WorkerContext<'a> {
     /// The file of the target; none where nothing is opened.
     pub(crate) file: Option<Arc<TargetFile>>,
     pub(crate) remake: Remake<'a>,
+    /// File operations before and after the requests of each pass.
+    pub(crate) before: &'a [FileStep],
+    pub(crate) after: &'a [FileStep],
+    /// The file as these leave it.
+    pub(crate) session: FileSession,
     /// Of all loops of the phase.
     pub(crate) lateness: &'a FirstLateness,
 }

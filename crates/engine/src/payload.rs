@@ -71,6 +71,11 @@ impl Payloads {
         }
     }
 
+    /// The memory; none where requests have no data.
+    pub(crate) fn pool(&self) -> Option<&BufferPool> {
+        self.pool.as_ref()
+    }
+
     /// Whether requests have no data.
     pub(crate) fn are_empty(&self) -> bool {
         self.pool.is_none()

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::coordinator::Coordinator;
 use crate::feed::Feed;
+use crate::file_session::FileSession;
 use crate::means::{Equipment, Part, isolate};
 use crate::pass_barrier::{Member, PassBarrier};
 use crate::passes::{FirstLateness, WorkerContext};
@@ -163,6 +164,9 @@ impl Stage<'_> {
             participant: together.coordinator.map(|coordinator| coordinator.participant(part.job as u16)),
             file: prepared.targets[usize::from(part.target)].file().cloned(),
             remake: prepared.remake(job.depth, clock),
+            before: &job.options.before,
+            after: &job.options.after,
+            session: FileSession::default(),
             lateness: together.lateness,
         };
         let gauge = progress.gauge(index);

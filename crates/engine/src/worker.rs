@@ -8,7 +8,8 @@
 use crate::control::Control;
 use crate::coordinator::{Next, Permit};
 use crate::feed::{Answer, Feed};
-use crate::files::Step;
+use crate::file_session::Surroundings;
+use crate::files::{Step, TargetFile};
 use crate::pass_barrier::Member;
 use crate::passes::{PassRules, WorkerContext};
 use crate::payload::{DataRequest, Payloads, SLICE};
@@ -18,7 +19,7 @@ use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
 use iosonar_load::{IssuedHash, Item, LoadError};
 use iosonar_os::Buffer;
 use iosonar_os::usage::thread_cpu_ns;
-use iosonar_plan::{Extent, Nanos, Op, Overlap, OverlapPolicy, Placement, Verify};
+use iosonar_plan::{Extent, FileStep, Nanos, Op, Overlap, OverlapPolicy, Placement, Verify};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
 use std::sync::atomic::Ordering::Relaxed;
@@ -91,6 +92,8 @@ pub(crate) enum WorkerError {
     Thread(std::io::Error),
     #[error("its file could not be opened for pass {pass}: {error}")]
     File { pass: u32, error: std::io::Error },
+    #[error("the file operation {step} failed: {error}")]
+    FileStep { step: FileStep, error: std::io::Error },
     #[error("what was written could not be flushed at the end of a pass: {0}")]
     Flush(std::io::Error),
     #[error("its load changed while it was replayed: {offered} requests came of {expected}")]
@@ -152,6 +155,8 @@ pub(crate) struct Worker<'a> {
     without_buffer: Vec<bool>,
     /// Requests of the pass that its source has given.
     offered: u64,
+    /// Steps of the pass that are recorded.
+    steps: u64,
     counters: WorkerCounters,
     error: Option<WorkerError>,
 }
@@ -189,6 +194,7 @@ impl<'a> Worker<'a> {
             made: 0,
             without_buffer: vec![false; depth],
             offered: 0,
+            steps: 0,
             counters: WorkerCounters::default(),
             error: None,
         }
@@ -243,7 +249,7 @@ impl<'a> Worker<'a> {
         let rules = self.settings.rules;
         self.pass = pass;
         self.gauge.set_pass(pass);
-        self.offered = 0;
+        (self.offered, self.steps) = (0, 0);
         self.payloads.begin(pass);
         if pass > 0 {
             self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
@@ -257,15 +263,18 @@ impl<'a> Worker<'a> {
             // A pass that comes too late makes no file.
             if !rules.is_over(self.backend.now()) {
                 self.reopen(pass)?;
+                self.execute_steps(self.context.before)?;
             }
             let ready = self.backend.now();
-            let has_steps =
-                rules.delay > Nanos(0) || self.has_changing_file() || self.context.participant.is_some();
-            self.start = if has_steps { member.await_others(ready) } else { ended };
+            self.start = if rules.has_steps_between { member.await_others(ready) } else { ended };
         } else {
             self.start = self.origin;
+            if rules.has_steps {
+                self.execute_steps(self.context.before)?;
+                self.start = member.await_others(self.backend.now());
+            }
             if rules.start_delay > Nanos(0) {
-                let begin = self.origin.saturating_add(rules.start_delay);
+                let begin = self.start.saturating_add(rules.start_delay);
                 self.rest_until(begin);
                 self.start = begin.saturating_add(self.context.lateness.most());
                 self.rest_until(self.start);
@@ -295,18 +304,52 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn has_changing_file(&self) -> bool {
-        self.context.file.as_ref().is_some_and(|file| file.changes())
-    }
-
     /// Goes on with the file of this pass, where each has one of its own.
     fn reopen(&mut self, pass: u32) -> Result<(), WorkerError> {
         let Some(file) = self.context.file.clone().filter(|file| file.changes()) else { return Ok(()) };
         let cannot = |error| WorkerError::File { pass: pass + 1, error };
         let opened = file.of_pass(pass, self.context.access, &mut || self.backend.now()).map_err(cannot)?;
-        self.backend = (self.context.remake)(opened.file).map_err(cannot)?;
+        self.backend = (self.context.remake)(Some(opened.file), self.payloads.pool()).map_err(cannot)?;
         self.open_ns = opened.open_time.0;
         opened.steps.into_iter().for_each(|step| self.record_step(step, None));
+        Ok(())
+    }
+
+    /// Does file operations, in order, up to one that fails. Each is a record.
+    fn execute_steps(&mut self, steps: &[FileStep]) -> Result<(), WorkerError> {
+        let Some(target) = self.context.file.clone() else { return Ok(()) };
+        for &step in steps {
+            self.execute_step(step, &target).map_err(|error| WorkerError::FileStep { step, error })?;
+        }
+        Ok(())
+    }
+
+    fn execute_step(&mut self, step: FileStep, target: &TargetFile) -> std::io::Result<()> {
+        if step == FileStep::Close {
+            // Its descriptor is not the last one otherwise.
+            self.backend = (self.context.remake)(None, None)?;
+        }
+        let (mut told, control) = (Vec::with_capacity(2), self.control);
+        let (backend, session) = (&mut self.backend, &mut self.context.session);
+        let around = Surroundings {
+            access: self.context.access,
+            writes: self.settings.writes,
+            now: &mut || backend.now(),
+            is_stopped: &|now| control.is_stopped(now),
+        };
+        let done = session.execute(step, target, around, &mut |step, error| {
+            told.push((step, error.map(|error| error.raw_os_error().unwrap_or(libc::EIO))));
+        });
+        for (step, error) in told {
+            self.open_ns =
+                if step.op == Op::Open { (step.end.saturating_sub(step.start)).0 } else { self.open_ns };
+            self.record_step(step, error);
+        }
+        done?;
+        if matches!(step, FileStep::Open | FileStep::Create) {
+            let file = self.context.session.file(target)?;
+            self.backend = (self.context.remake)(Some(file), self.payloads.pool())?;
+        }
         Ok(())
     }
 
@@ -330,14 +373,19 @@ impl<'a> Worker<'a> {
             let start = self.backend.now();
             let flushed = file.flush();
             self.last_end = self.backend.now();
-            let step = Step { op: Op::Flush, start, end: self.last_end };
-            self.record_step(step, flushed.as_ref().err());
+            let step = Step { op: Op::Fsync, start, end: self.last_end };
+            let errno = flushed.as_ref().err().map(|error| error.raw_os_error().unwrap_or(libc::EIO));
+            self.record_step(step, errno);
             if let Err(error) = flushed {
                 self.fail(WorkerError::Flush(error));
             }
         }
         // Checking the last request, and waiting for others after it, is no time of the pass.
         let end = self.last_end.max(self.start);
+        let is_whole = !is_empty && self.error.is_none() && !self.counters.stopped;
+        if is_whole && let Err(error) = self.execute_steps(self.context.after) {
+            self.fail(error);
+        }
         if let Some(participant) = &mut self.context.participant {
             participant.end(end);
         }
@@ -874,21 +922,22 @@ impl<'a> Worker<'a> {
     }
 
     /// Records a step of the pass, which is none of its requests.
-    fn record_step(&mut self, step: Step, error: Option<&std::io::Error>) {
+    fn record_step(&mut self, step: Step, errno: Option<i32>) {
         let Step { op, start, end } = step;
-        let number = u64::from(self.settings.job.unwrap_or(0)) << 4 | u64::from(op.code());
+        let number = u64::from(self.settings.job.unwrap_or(0)) << 8 | self.steps;
+        self.steps += 1;
         let record = Record {
             sequence: Record::STEPS + number,
             target: self.settings.target,
             phase: self.settings.phase,
             pass: self.pass,
             op,
-            outcome: if error.is_some() { Outcome::Failed } else { Outcome::Completed },
+            outcome: if errno.is_some() { Outcome::Failed } else { Outcome::Completed },
             load_time: start.saturating_sub(self.start),
             due: start,
             submitted: Some(start),
             completed: Some(end),
-            result: error.map_or(0, |error| -i64::from(error.raw_os_error().unwrap_or(libc::EIO))),
+            result: errno.map_or(0, |errno| -i64::from(errno)),
             ..Record::default()
         };
         if let Err(gone) = self.recorder.push(&record, end) {

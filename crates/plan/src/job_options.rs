@@ -1,7 +1,7 @@
 //! How a job opens, fills and checks its target, and what becomes of a file.
 
 use crate::strict::is_default;
-use crate::{Access, ByteSize, Nanos};
+use crate::{Access, ByteSize, FileStep, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// How a job handles its target. Everything is off by default.
@@ -17,6 +17,13 @@ pub struct JobOptions {
     /// What is checked; none: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
+    /// File operations before the requests of each pass, by each of its issuing loops. Each is a record with times of its own,
+    /// and the pass starts when all loops of the phase are done with them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub before: Vec<FileStep>,
+    /// File operations after the requests of each pass; no part of its time.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub after: Vec<FileStep>,
     /// From the start of jobs without a delay to its first request; in no pass's time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub start_delay: Nanos,
@@ -32,6 +39,18 @@ pub struct JobOptions {
     /// Its memory for data starts so many bytes after a page.
     #[serde(default, skip_serializing_if = "is_default")]
     pub align: ByteSize,
+}
+
+impl JobOptions {
+    /// All file operations of a pass.
+    pub fn file_steps(&self) -> impl Iterator<Item = FileStep> {
+        self.before.iter().chain(&self.after).copied()
+    }
+
+    /// Whether any of them changes the file.
+    pub fn changes_file(&self) -> bool {
+        self.file_steps().any(FileStep::changes_file)
+    }
 }
 
 /// What is written: a function of place, and for `random` of the request, so that it can be checked.

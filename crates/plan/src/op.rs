@@ -14,15 +14,27 @@ pub enum Op {
     Write,
     /// Empties the target's write cache. It transfers no data and has no place.
     Flush,
-    /// Opens the file of a pass.
+    /// Opens a file.
     Open,
-    /// Removes the name of the file of the pass before.
+    /// Deletes a file: removes its name.
     Delete,
     /// Tells the target that the data of a range is no longer needed: a discard (trim, unmap) of a device, a hole in a
     /// file. No data is transferred.
     Discard,
     /// Zeros a range. No data is transferred.
     WriteZeroes,
+    /// Brings a file's data and all its metadata to stable storage. A flush need not bring metadata that no reading needs.
+    Fsync,
+    /// Closes a file.
+    Close,
+    /// Sets the length of a file.
+    Truncate,
+    /// Allocates space to a file.
+    Allocate,
+    /// Locks a file.
+    Lock,
+    /// Gives back a lock.
+    Unlock,
     /// An operation that this version does not know, of an archive that a later version wrote: the number of its word
     /// among those that this process has met.
     Other(u8),
@@ -35,8 +47,8 @@ pub enum Direction {
     Read,
     /// Data goes to the target.
     Write,
-    /// No data is transferred: flushes, discards, write zeroes, opening and deleting files, and whatever this version does
-    /// not know.
+    /// No data is transferred: flushes, discards, write zeroes, operations on files, and whatever this version does not
+    /// know.
     Other,
 }
 
@@ -71,7 +83,21 @@ const WORD_MOST: usize = 16;
 const CODE_MOST: u8 = 15;
 
 /// Operations that this version knows.
-const KNOWN: [Op; 7] = [Op::Read, Op::Write, Op::Flush, Op::Open, Op::Delete, Op::Discard, Op::WriteZeroes];
+const KNOWN: [Op; 13] = [
+    Op::Read,
+    Op::Write,
+    Op::Flush,
+    Op::Open,
+    Op::Delete,
+    Op::Discard,
+    Op::WriteZeroes,
+    Op::Fsync,
+    Op::Close,
+    Op::Truncate,
+    Op::Allocate,
+    Op::Lock,
+    Op::Unlock,
+];
 
 impl Op {
     /// The operations that transfer data, in the order in which tables and legends show them.
@@ -93,6 +119,12 @@ impl Op {
             Op::Delete => Some(4),
             Op::Discard => Some(5),
             Op::WriteZeroes => Some(6),
+            Op::Fsync => Some(7),
+            Op::Close => Some(8),
+            Op::Truncate => Some(9),
+            Op::Allocate => Some(10),
+            Op::Lock => Some(11),
+            Op::Unlock => Some(12),
             Op::Other(_) => None,
         }
     }
@@ -143,7 +175,7 @@ impl Op {
             Op::Flush => 'F',
             Op::Discard => 'D',
             Op::WriteZeroes => 'Z',
-            Op::Open | Op::Delete | Op::Other(_) => '?',
+            _ => '?',
         }
     }
 
@@ -157,6 +189,12 @@ impl Op {
             Op::Delete => "delete",
             Op::Discard => "discard",
             Op::WriteZeroes => "write-zeroes",
+            Op::Fsync => "fsync",
+            Op::Close => "close",
+            Op::Truncate => "truncate",
+            Op::Allocate => "allocate",
+            Op::Lock => "lock",
+            Op::Unlock => "unlock",
             Op::Other(number) => {
                 OTHERS.get(usize::from(number)).and_then(|w| w.get()).map_or("other", |word| word)
             }
@@ -267,13 +305,13 @@ mod tests {
             assert_eq!((Op::named(op.name()), Op::of_code(op.code())), (Some(op), Some(op)));
             assert_eq!(Op::of_index(op.index()), Some(op));
         }
-        let truncate = Op::named("truncate").unwrap();
-        assert_eq!((truncate.name(), truncate.direction()), ("truncate", Direction::Other));
-        assert_eq!(Op::named("truncate"), Some(truncate));
-        assert_eq!(Op::of_index(truncate.index()), Some(truncate));
-        let later = Op::of_code(9).unwrap();
-        assert_eq!((later.name(), later.code()), ("op-9", 9));
-        assert_eq!((truncate.code(), Op::of_code(16)), (15, None));
+        let rename = Op::named("rename").unwrap();
+        assert_eq!((rename.name(), rename.direction()), ("rename", Direction::Other));
+        assert_eq!(Op::named("rename"), Some(rename));
+        assert_eq!(Op::of_index(rename.index()), Some(rename));
+        let later = Op::of_code(14).unwrap();
+        assert_eq!((later.name(), later.code()), ("op-14", 14));
+        assert_eq!((rename.code(), Op::of_code(16)), (15, None));
         for bad in ["", "Read", "op\n17", "a-word-that-is-too-long", "rea"] {
             assert_eq!(Op::named(bad), None, "{bad:?}");
         }
@@ -285,7 +323,7 @@ mod tests {
         struct Holder {
             op: Op,
         }
-        for op in [Op::Read, Op::Flush, Op::named("allocate").unwrap()] {
+        for op in [Op::Read, Op::Flush, Op::named("copy-range").unwrap()] {
             let text = toml::to_string(&Holder { op }).unwrap();
             assert_eq!(text, format!("op = \"{}\"\n", op.name()));
             assert_eq!(toml::from_str::<Holder>(&text).unwrap(), Holder { op });

@@ -1,6 +1,7 @@
 //! What options and coordination must keep to, beyond what their types say.
 
 use crate::validate::{Result, require, time, within};
+use crate::validate_file_steps::validate_file_steps;
 use crate::{
     Amount, AtEnd, Checked, Coordination, Data, Decimal, Generator, InvalidPlan, Job, Order, OverlapPolicy,
     Phase, Plan,
@@ -15,6 +16,7 @@ pub(crate) fn validate_options(job: &Job, phase: &Phase, plan: &Plan) -> Result 
         InvalidPlan::of("options.align", "it must be below 1 GiB").value(options.align)
     })?;
     within("options.cpu", options.cpu.unwrap_or(0).into(), 0, 8191)?;
+    validate_file_steps(job, plan)?;
     let Some(verify) = options.verify else { return Ok(()) };
     let is_sequenced = matches!(options.data, Some(Data::Sequenced));
     match verify.what {

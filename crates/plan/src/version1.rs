@@ -1,8 +1,8 @@
 //! What plans of version 1 had in other forms, read into those of today.
 
 use crate::{
-    Access, AtEnd, ByteSize, Data, Decimal, FileLifecycle, Generator, JobOptions, Nanos, Order, Pace,
-    Process, Sharing, Space, Stop, Verify,
+    Access, AtEnd, ByteSize, Data, Decimal, FileLifecycle, FileStep, Generator, JobOptions, Nanos, Order,
+    Pace, Process, Sharing, Space, Stop, Verify,
 };
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -103,6 +103,8 @@ pub(crate) struct OldOptions {
     data: Option<Data>,
     verify: Option<Verify>,
     file: Option<FileLifecycle>,
+    before: Vec<FileStep>,
+    after: Vec<FileStep>,
     start_delay: Nanos,
     cpu: Option<u32>,
     max_errors: Option<u64>,
@@ -112,9 +114,20 @@ pub(crate) struct OldOptions {
 
 impl OldOptions {
     pub(crate) fn split(self) -> (JobOptions, Option<FileLifecycle>) {
-        let OldOptions { access, data, verify, file, start_delay, cpu, max_errors, shared_memory, align } =
-            self;
-        let options = JobOptions { access, data, verify, start_delay, cpu, max_errors, shared_memory, align };
+        let OldOptions { access, data, verify, file, before, after, start_delay, cpu, .. } = self;
+        let OldOptions { max_errors, shared_memory, align, .. } = self;
+        let options = JobOptions {
+            access,
+            data,
+            verify,
+            before,
+            after,
+            start_delay,
+            cpu,
+            max_errors,
+            shared_memory,
+            align,
+        };
         (options, file)
     }
 }

@@ -61,7 +61,7 @@ impl From<Op> for Kind {
             Op::Flush => Kind::Flush,
             Op::Discard => Kind::Discard,
             Op::WriteZeroes => Kind::WriteZeroes,
-            Op::Open | Op::Delete | Op::Other(_) => Kind::Other,
+            _ => Kind::Other,
         }
     }
 }

@@ -37,6 +37,8 @@ pub(super) fn options(args: &RunArgs) -> JobOptions {
         access: None,
         data: h.data.clone(),
         verify: h.verify.map(|what| Verify { what: what.into(), immediate: h.verify_immediate }),
+        before: h.before_pass.clone(),
+        after: h.after_pass.clone(),
         start_delay: if args.steps.steps.is_some() { args.pace.start_delay } else { Nanos(0) },
         cpu: None,
         max_errors: None,

@@ -17,6 +17,7 @@ mod engines;
 mod examples;
 mod exchange;
 mod figures;
+mod file_steps;
 mod filter;
 mod fio_lines;
 mod flushes;

@@ -301,18 +301,18 @@ fn steps_between_passes_are_records_with_their_times() {
     let mut steps: Vec<_> = records.iter().filter(|r| r.is_step()).collect();
     steps.sort_by_key(|r| r.submitted);
     let got: Vec<_> = steps.iter().map(|r| (r.pass, r.op)).collect();
-    use Op::{Delete, Flush, Open};
-    let want = [(0, Flush), (1, Delete), (1, Open), (1, Flush), (2, Delete), (2, Open), (2, Flush)];
+    use Op::{Delete, Fsync, Open};
+    let want = [(0, Fsync), (1, Delete), (1, Open), (1, Fsync), (2, Delete), (2, Open), (2, Fsync)];
     assert_eq!(got, want);
     for step in &steps {
         let of_pass = || records.iter().filter(|r| !r.is_step() && r.pass == step.pass);
         match step.op {
-            Flush => assert!(of_pass().all(|r| r.completed <= step.submitted)),
+            Fsync => assert!(of_pass().all(|r| r.completed <= step.submitted)),
             _ => assert!(of_pass().all(|r| r.submitted >= step.completed)),
         }
     }
     let told = lab.expect(0, "show r").out;
-    assert!(["  flush ", "  open ", "  delete "].iter().all(|word| told.contains(word)), "{told}");
+    assert!(["  fsync ", "  open ", "  delete "].iter().all(|word| told.contains(word)), "{told}");
     let counts = &summary(&lab, "r")["counts"];
     assert_eq!((&counts["all"]["completed"], &counts["other"]["completed"]), (&24.into(), &7.into()));
 }
@@ -327,7 +327,7 @@ fn patterns_have_files_data_checks_and_couplings_too() {
         "-t new.img --rw randwrite --bs 4k --size 1m --iodepth 4 --create --preallocate 1m --end-fsync --data sequenced",
     );
     let (steps, written): (Vec<_>, Vec<_>) = written.into_iter().partition(|r| r.is_step());
-    assert_eq!((steps.len(), steps[0].op, written.len()), (1, Op::Flush, 256));
+    assert_eq!((steps.len(), steps[0].op, written.len()), (1, Op::Fsync, 256));
     assert!(written.iter().all(|r| r.requested.end() <= 1 << 20));
     assert_eq!(std::fs::metadata(lab.path("new.img")).unwrap().len(), 1 << 20);
     let check = "-t new.img --rw randread --bs 8k --iodepth 4 --data sequenced --verify contents";

@@ -156,6 +156,7 @@ impl Settings {
             max_errors: self.global.maxerrors,
             align: ByteSize(target.align),
             shared_memory: target.sharedmemory,
+            ..JobOptions::default()
         })
     }
 

@@ -5,8 +5,8 @@ use super::look::Looked;
 use crate::error::PrepareError;
 use iosonar_load::{Generated, Known, PatternError, Setting};
 use iosonar_plan::{
-    AtEnd, BetweenPasses, Engine, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan, SECTOR,
-    Space, Strong, Workload,
+    AtEnd, BetweenPasses, Engine, FileStep, Generator, Job, Op, Order, OverlapPolicy, Phase, Placement, Plan,
+    SECTOR, Space, Strong, Workload,
 };
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -37,6 +37,8 @@ pub(super) fn fit(
     looked: &Looked,
     size: u64,
 ) -> Result<Fitted, PrepareError> {
+    let steps = &job.options;
+    let size = if looked.is_file() { size_after(&steps.before, size) } else { size };
     let is_buffered = job.access(plan.access).buffered;
     let block = if is_buffered { SECTOR } else { looked.direct_block() };
     // Buffered, any size goes; headers then stand at every 512 bytes of a request, not of the target.
@@ -61,6 +63,11 @@ pub(super) fn fit(
     Ok(fitted)
 }
 
+/// Length of a file after file operations.
+fn size_after(steps: &[FileStep], size: u64) -> u64 {
+    steps.iter().fold(size, |size, step| step.size_after(size))
+}
+
 /// Whether a workload can go to a target at all.
 fn check_workload(
     plan: &Plan,
@@ -80,6 +87,9 @@ fn check_workload(
         if !workload.writes() && is_repeated && !makes_files_before(plan, phase, job) {
             return Err(PrepareError::NothingToMake(looked.path(), phase.passes));
         }
+    }
+    if job.options.changes_file() && !looked.is_file() {
+        return Err(PrepareError::NoFileToChange(looked.path()));
     }
     if let (Some(why), Some(Order::List { file })) =
         (workload.unasked(), job.workload.generator().map(|g| &g.order))
@@ -196,7 +206,7 @@ pub(super) fn jobs_on(phases: &[Vec<Fitted>], target: usize) -> impl Iterator<It
 
 /// Whether any job writes to a target.
 pub(super) fn writes(phases: &[Vec<Fitted>], target: usize) -> bool {
-    jobs_on(phases, target).any(|fitted| fitted.workload.writes())
+    jobs_on(phases, target).any(|fitted| fitted.workload.writes() || fitted.job.options.changes_file())
 }
 
 /// Whether other targets of the plan may be the same file or device as this one: what overlaps was requested.
@@ -242,9 +252,11 @@ impl Fitted {
         &self.path
     }
 
-    /// Of the target in bytes at most, when its phase has ended; none of a target that does not grow.
+    /// Of the target in bytes at most, when its phase has ended; none of a target whose length does not change.
     pub(super) fn size_after(&self) -> Option<u64> {
-        self.grows.then(|| self.placement.size())
+        let size = if self.grows { self.placement.size() } else { self.size };
+        let changes = self.grows || self.job.options.changes_file();
+        changes.then(|| size_after(&self.job.options.after, size))
     }
 
     /// Whether its addresses do not depend on the target's size.

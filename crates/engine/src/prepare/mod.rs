@@ -97,7 +97,8 @@ fn fit_all(plan: &Plan, known: Vec<Vec<Known>>, looked: &[Looked]) -> Result<Vec
             // One file may be several targets.
             let path = &looked[usize::from(fitted.job.target)].target.path;
             let same = looked.iter().zip(&mut sizes).filter(|(other, _)| other.target.path == *path);
-            same.for_each(|(_, known)| *known = size.max(*known));
+            let is_set = fitted.job.options.changes_file();
+            same.for_each(|(_, known)| *known = if is_set { size } else { size.max(*known) });
         }
         phases.push(fitted);
     }

@@ -1,0 +1,121 @@
+//! File operations around the requests of a pass, on real files: what the archive tells is what was done.
+
+use crate::live::Running;
+use crate::*;
+use iosonar_plan::Nanos;
+use iosonar_plan::Op::{self, Allocate, Close, Delete, Flush, Fsync, Lock, Open, Truncate, Unlock, Write};
+use std::os::unix::fs::MetadataExt;
+
+const WRITE: &str =
+    "run --buffered --no-progress --start-delay 0 -t f --rw write --bs 64k --size 1m --create";
+
+/// Operations of a pass in the order of their starts, requests once.
+fn order(records: &[Record], pass: u32) -> Vec<Op> {
+    let mut own: Vec<&Record> = records.iter().filter(|r| r.pass == pass).collect();
+    own.sort_by_key(|r| (r.submitted, r.sequence));
+    assert!(
+        own.windows(2)
+            .all(|two| two[1].is_step() == two[0].is_step() || two[0].completed <= two[1].submitted)
+    );
+    let mut order: Vec<Op> = own.iter().map(|r| r.op).collect();
+    order.dedup();
+    order
+}
+
+#[test]
+fn every_step_is_done_in_order_and_recorded() {
+    for engine in ["threads", "uring", "aio"] {
+        let lab = lab();
+        let steps =
+            "--passes 2 --before-pass create,open,allocate:2m,lock --after-pass flush,fsync,unlock,close";
+        lab.expect(0, &format!("{WRITE} {steps} --engine {engine} -o r"));
+        let records = lab.records("r");
+        let want = vec![Delete, Open, Allocate, Lock, Write, Flush, Fsync, Unlock, Close];
+        assert_eq!((order(&records, 0), order(&records, 1)), (want.clone(), want), "{engine}");
+        // create and open are two openings.
+        assert_eq!(records.iter().filter(|r| r.op == Open).count(), 4, "{engine}");
+        assert!(records.iter().all(Record::is_completed));
+        let file = std::fs::metadata(lab.path("f")).unwrap();
+        assert_eq!((file.len(), file.blocks() * 512), (1 << 20, 2 << 20), "{engine}");
+        let run: Value =
+            serde_json::from_str(&std::fs::read_to_string(lab.path("r/run.json")).unwrap()).unwrap();
+        // A pass is its requests, without what comes before and after.
+        let pass = &run["passes"][1];
+        let time = |end: &str| pass[end].as_str().unwrap().parse::<Nanos>().ok();
+        let of = |op: Op| records.iter().find(|r| r.pass == 1 && r.op == op).unwrap();
+        assert!(time("start") >= of(Lock).completed, "{engine}: {pass}");
+        assert!(time("end") <= of(Flush).submitted, "{engine}: {pass}");
+        let told = lab.expect(0, "show r").out;
+        assert!(["  lock ", "  close ", "  fsync "].iter().all(|word| told.contains(word)), "{told}");
+    }
+}
+
+#[test]
+fn a_file_is_truncated_before_and_after() {
+    let lab = lab();
+    lab.file("f", vec![1u8; 3 << 20]);
+    lab.expect(
+        0,
+        &format!("{WRITE} --engine threads --before-pass truncate:0 --after-pass truncate:4k -o r"),
+    );
+    assert_eq!(std::fs::metadata(lab.path("f")).unwrap().len(), 4096);
+    assert_eq!(order(&lab.records("r"), 0), [Truncate, Write, Truncate]);
+    // A reader sees the length that the steps leave, and what it cannot read is refused before anything is done.
+    let read = "run --buffered --no-progress --engine threads -t f --rw read --bs 4k";
+    let refused = lab.expect(2, &format!("{read} --before-pass truncate:0 -o r2"));
+    assert!(refused.err.contains("target f") && !lab.path("r2").exists(), "{}", refused.err);
+    assert_eq!(std::fs::metadata(lab.path("f")).unwrap().len(), 4096);
+}
+
+#[test]
+fn loops_that_read_lock_a_file_together_and_wait_for_a_writer() {
+    let lab = lab();
+    lab.file("f", vec![1u8; 1 << 20]);
+    let read = "run --buffered --no-progress --engine threads -t f --rw read --bs 64k --number-ios 64 --numjobs 4 \
+                --before-pass open,lock --after-pass unlock,close";
+    lab.expect(0, &format!("{read} -o r"));
+    let records = lab.records("r");
+    assert_eq!(records.iter().filter(|r| r.op == Lock).count(), 4);
+    // Somebody else's lock for writing: the run waits, and a signal ends the waiting.
+    let file = std::fs::File::options().read(true).write(true).open(lab.path("f")).unwrap();
+    assert!(iosonar_os::try_lock(&file, iosonar_os::LockKind::Write).unwrap());
+    let running = Running::of(&mut lab.command(&format!("{read} -o r2")));
+    let log = lab.path("r2/records.log");
+    while !log.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    running.signal("INT");
+    let ended = running.end();
+    assert!(
+        ended.code != 0 && ended.err.contains("somebody else has it locked"),
+        "{}: {}",
+        ended.code,
+        ended.err
+    );
+    let records = lab.records("r2");
+    assert!(records.iter().all(|r| r.op == Open || r.op == Lock && !r.is_completed()), "{records:?}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_the_words_typed() {
+    let lab = lab();
+    for (words, why) in [
+        ("--before-pass open,clse", "'clse' is no file operation: known are open, create"),
+        ("--before-pass truncate:1x", "'1x' is no size"),
+        ("--before-pass close", "--before-pass: close belongs to --after-pass: move it there"),
+        ("--after-pass close", "add open to --before-pass"),
+        ("--before-pass create --numjobs 2", "2 issuing loops"),
+        ("--before-pass open --between-passes reopen --passes 2", "--between-passes"),
+        ("--before-pass open --engine null", "the engine null opens no file"),
+    ] {
+        let refused = lab.expect(2, &format!("{WRITE} {words} -o r"));
+        assert!(refused.err.contains(why), "{words}: {}", refused.err);
+        assert!(!lab.path("r").exists() && !lab.path("f").exists(), "{words}");
+    }
+    lab.file("f", "mine");
+    let words = "run --buffered -t f --rw write --bs 4k --size 1m --before-pass create -o r";
+    let refused = lab.expect(2, words);
+    assert!(refused.err.contains("allow it with --create"), "{}", refused.err);
+    assert_eq!(std::fs::read(lab.path("f")).unwrap(), b"mine");
+}

@@ -1,0 +1,85 @@
+//! Locks on open files, and closing them with an answer.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, IntoRawFd};
+
+/// Who else may have the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockKind {
+    /// Other readers.
+    Read,
+    /// Nobody.
+    Write,
+}
+
+/// Tries to lock a whole file (`fcntl` with `F_OFD_SETLK`): `false` if somebody else has a lock that forbids it. The lock
+/// belongs to the open file and its duplicates, so that two openings in one process exclude each other, too; a lock of the
+/// process (`F_SETLK`) would be lost with the first of its descriptors that is closed.
+///
+/// # Errors
+/// The file system has no locks, or the file is not open for what `kind` needs.
+pub fn try_lock(file: &File, kind: LockKind) -> io::Result<bool> {
+    let kind = if kind == LockKind::Read { libc::F_RDLCK } else { libc::F_WRLCK };
+    match set_lock(file, kind) {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives the lock of a file back.
+///
+/// # Errors
+/// The file system has no locks.
+pub fn unlock(file: &File) -> io::Result<()> {
+    set_lock(file, libc::F_UNLCK)
+}
+
+fn set_lock(file: &File, kind: i32) -> io::Result<()> {
+    // SAFETY: `flock` is made of numbers, for which zeros are values. `l_pid` has to be 0 for these locks.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the kernel only reads `lock`.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Closes a file. Dropping it would close it, too, and lose the answer: network file systems report writes that failed only
+/// here.
+///
+/// # Errors
+/// What the kernel says; the file is closed all the same.
+pub fn close(file: File) -> io::Result<()> {
+    // SAFETY: the descriptor was the file's own, and nobody has it any more.
+    match unsafe { libc::close(file.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_openings_exclude_each_other() {
+        let path = std::env::temp_dir().join(format!("iosonar-lock-{}", std::process::id()));
+        let open =
+            || File::options().create(true).truncate(false).read(true).write(true).open(&path).unwrap();
+        let (one, other) = (open(), open());
+        assert!(try_lock(&one, LockKind::Read).unwrap() && try_lock(&other, LockKind::Read).unwrap());
+        assert!(!try_lock(&one, LockKind::Write).unwrap());
+        unlock(&other).unwrap();
+        assert!(try_lock(&one, LockKind::Write).unwrap() && !try_lock(&other, LockKind::Read).unwrap());
+        // A third descriptor that is closed takes no lock away.
+        close(open()).unwrap();
+        assert!(!try_lock(&other, LockKind::Write).unwrap());
+        close(one).unwrap();
+        assert!(try_lock(&other, LockKind::Write).unwrap());
+        std::fs::remove_file(&path).unwrap();
+    }
+}
