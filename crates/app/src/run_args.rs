@@ -91,6 +91,14 @@ pub struct PatternArgs {
     /// Writes become requests that zero a range without data; chance decides which ones.
     #[arg(long, value_name = "PCT", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub rwmixzeroes: Option<u8>,
+    /// Issue an fsync after every N writes of a job
+    ///
+    /// It covers the writes that have completed by then: with --iodepth 1 all of them. Each is a request with times of its own.
+    #[arg(long, value_name = "N", conflicts_with = "fdatasync")]
+    pub fsync: Option<u64>,
+    /// Issue an fdatasync after every N writes of a job
+    #[arg(long, value_name = "N")]
+    pub fdatasync: Option<u64>,
     /// Start the region at this offset
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub offset: ByteSize,

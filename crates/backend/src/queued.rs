@@ -90,6 +90,7 @@ impl<Q: Queue> Backend for Queued<Q> {
             Op::Read => Direction::Read,
             Op::Write => Direction::Write,
             Op::Flush => Direction::Flush,
+            Op::Fsync => Direction::Fsync,
             Op::Discard => Direction::Discard,
             Op::WriteZeroes => Direction::WriteZeroes,
             _ => unreachable!("no source yields these"),

@@ -73,6 +73,7 @@ impl Calls {
         let changed = match operation.op {
             Op::Discard => Some(discard(&self.file, offset, length)),
             Op::WriteZeroes => Some(write_zeroes(&self.file, offset, length)),
+            Op::Fsync => Some(self.file.sync_all()),
             _ => None,
         };
         if let Some(changed) = changed {

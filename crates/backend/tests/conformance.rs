@@ -110,7 +110,7 @@ fn durability(op: Op, token: u32) -> Durability {
 fn operation(backend: &dyn Backend, token: u32, op: Op, block: u64) -> Operation {
     let mut buffer = Buffer::empty();
     let extent =
-        if op == Op::Flush { Extent::default() } else { Extent { offset: block * BLOCK, length: BLOCK } };
+        if op.has_place() { Extent { offset: block * BLOCK, length: BLOCK } } else { Extent::default() };
     if backend.needs_buffers() && op.is_transfer() {
         buffer.set_len(BLOCK as usize);
         buffer.fill(token as u8);
@@ -118,9 +118,9 @@ fn operation(backend: &dyn Backend, token: u32, op: Op, block: u64) -> Operation
     Operation { token: Token(token), op, durability: durability(op, token), extent, buffer }
 }
 
-/// Reads, writes and flushes in turn.
+/// Reads, writes and both kinds of flushes in turn.
 fn op_of(number: u32) -> Op {
-    [Op::Read, Op::Write, Op::Write, Op::Flush][number as usize % 4]
+    [Op::Read, Op::Write, Op::Write, Op::Flush, Op::Fsync][number as usize % 5]
 }
 
 /// Keeps up to `DEPTH` in flight until `count` are done.

@@ -134,7 +134,15 @@ impl Known {
             }
             Known::Generated { generator, list } => {
                 let listed = list.as_ref().map(|list| list.len() as u64);
-                generator.requests_on(size).into_iter().chain(listed).min()
+                let requests = generator.requests_on(size).into_iter().chain(listed).min()?;
+                match generator.flush {
+                    None => Some(requests),
+                    // Where loops share requests, or some of them are no writes, how many flushes come is not certain.
+                    Some(rule) => {
+                        let is_certain = generator.jobs == 1 && list.is_none() && generator.only_writes();
+                        is_certain.then(|| requests + requests / rule.after_writes)
+                    }
+                }
             }
         }
     }

@@ -13,6 +13,8 @@ use std::time::Duration;
 /// `IOCB_CMD_PREAD` and `IOCB_CMD_PWRITE`.
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
+/// `IOCB_CMD_FSYNC`, since Linux 4.18.
+const FSYNC: u16 = 2;
 /// `IOCB_CMD_FDSYNC`, since Linux 4.18.
 const FDSYNC: u16 = 3;
 
@@ -159,12 +161,13 @@ unsafe impl Queue for Aio {
             Direction::Read => PREAD,
             Direction::Write => PWRITE,
             Direction::Flush => FDSYNC,
+            Direction::Fsync => FSYNC,
             // There are no such calls; the kernel refuses this number, and the request fails with EINVAL.
             Direction::Discard | Direction::WriteZeroes => u16::MAX,
         };
         self.calls[slot as usize] = match call.direction {
             // A flush must name neither memory nor place.
-            Direction::Flush => Iocb { opcode, ..blank },
+            Direction::Flush | Direction::Fsync => Iocb { opcode, ..blank },
             _ => Iocb {
                 opcode,
                 rw_flags: if call.durable { libc::RWF_DSYNC as u32 } else { 0 },

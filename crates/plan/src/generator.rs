@@ -32,6 +32,9 @@ pub struct Generator {
     /// Share of write zeroes in percent.
     #[serde(default, skip_serializing_if = "is_default", serialize_with = "plain")]
     pub zeroes_percent: Decimal,
+    /// Flushes between writes; none: there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<FlushRule>,
     /// Where the region starts.
     #[serde(default)]
     pub offset: ByteSize,
@@ -74,6 +77,39 @@ pub(crate) fn one_job() -> u32 {
 
 fn is_one_job(jobs: &u32) -> bool {
     *jobs == 1
+}
+
+/// Flushes between generated writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlushRule {
+    /// A flush follows every so many writes of an issuing loop; at least 1. It covers the writes that have completed by then:
+    /// with a depth of 1 all of them.
+    pub after_writes: u64,
+    /// What is called.
+    #[serde(default)]
+    pub op: FlushOp,
+}
+
+/// How what was written is brought to stable storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlushOp {
+    /// `fdatasync`: the data, and what is needed to read it.
+    #[default]
+    Flush,
+    /// `fsync`: all metadata, too.
+    Fsync,
+}
+
+impl FlushOp {
+    /// The operation of its records.
+    pub fn op(self) -> Op {
+        match self {
+            FlushOp::Flush => Op::Flush,
+            FlushOp::Fsync => Op::Fsync,
+        }
+    }
 }
 
 /// What happens at the end of the region.
@@ -247,6 +283,7 @@ impl Generator {
             read_percent: Decimal::whole(100),
             discard_percent: Decimal::whole(0),
             zeroes_percent: Decimal::whole(0),
+            flush: None,
             offset: ByteSize(0),
             pass_offset: ByteSize(0),
             region: None,
@@ -282,6 +319,11 @@ impl Generator {
     /// Whether anything may be changed. What a list asks for is known only once it is read.
     pub fn writes(&self) -> bool {
         self.read_percent < Decimal::whole(100)
+    }
+
+    /// Whether every request is a write.
+    pub fn only_writes(&self) -> bool {
+        self.read_percent == Decimal::whole(0) && !self.has_dataless_changes()
     }
 
     /// Sizes of the operations that occur.

@@ -45,7 +45,7 @@ pub use extent::Extent;
 pub use faults::{Faults, ShortPolicy};
 pub use file_step::{FileStep, ParseFileStepError};
 pub use filter::{Filter, ParseFilterError, Pipeline};
-pub use generator::{AtEnd, Generator, Order, Pace, Process, Sharing, Stop};
+pub use generator::{AtEnd, FlushOp, FlushRule, Generator, Order, Pace, Process, Sharing, Stop};
 pub use invalid::{InvalidPlan, Term};
 pub use job_options::{BetweenPasses, Checked, Data, FileLifecycle, JobOptions, Verify};
 pub use memory::Memory;

@@ -3,8 +3,8 @@
 use crate::rising::validate_rising;
 use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, utf8, within};
 use crate::{
-    AtEnd, BlockSizes, ByteSize, Decimal, Generator, InvalidPlan, Nanos, Order, OverlapPolicy, Pace, Phase,
-    Plan, SizeRange, SizeShare, Space, Zone,
+    AtEnd, BlockSizes, ByteSize, Decimal, Engine, FlushRule, Generator, InvalidPlan, Nanos, Order,
+    OverlapPolicy, Pace, Phase, Plan, SizeRange, SizeShare, Space, Zone,
 };
 
 /// The longest request.
@@ -36,6 +36,7 @@ pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Pl
             .value(generator.discard_percent)
             .remedy("remove it and `zeroes_percent`")
     })?;
+    flush(generator, plan)?;
     sizes("block_size", &generator.block_size)?;
     if let Some(writes) = &generator.write_block_size {
         sizes("write_block_size", writes)?;
@@ -52,6 +53,20 @@ pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Pl
     places(generator, phase.passes)?;
     jobs(generator, plan)?;
     end(generator, phase)
+}
+
+/// Checks flushes between writes.
+fn flush(generator: &Generator, plan: &Plan) -> Result {
+    let Some(FlushRule { after_writes, .. }) = generator.flush else { return Ok(()) };
+    require(after_writes > 0, || InvalidPlan::of("flush.after_writes", "it must be at least 1").value(0))?;
+    require(generator.writes(), || {
+        InvalidPlan::of("flush", "the workload writes nothing").remedy("remove it, or lower `read_percent`")
+    })?;
+    let is_polled = matches!(plan.engine, Engine::Uring(options) if options.hipri);
+    require(!is_polled, || {
+        InvalidPlan::of("flush", "the completion of a flush cannot be polled for")
+            .remedy("remove it, or `engine.hipri = true`")
+    })
 }
 
 /// Checks addresses that a region, the unit and passes decide.

@@ -58,7 +58,7 @@ impl From<Op> for Kind {
         match op {
             Op::Read => Kind::Read,
             Op::Write => Kind::Write,
-            Op::Flush => Kind::Flush,
+            Op::Flush | Op::Fsync => Kind::Flush,
             Op::Discard => Kind::Discard,
             Op::WriteZeroes => Kind::WriteZeroes,
             _ => Kind::Other,

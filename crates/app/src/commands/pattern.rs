@@ -10,8 +10,8 @@ use crate::output::print_message;
 use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, ProcessArg, RunArgs, RwArg};
 use anyhow::anyhow;
 use iosonar_plan::{
-    AtEnd, BlockSizes, ByteSize, Decimal, Generator, Job, Nanos, Order, Overlap, OverlapPolicy, Pace, Phase,
-    Plan, Process, Sharing, Space, Stop, Target, Workload,
+    AtEnd, BlockSizes, ByteSize, Decimal, FlushOp, FlushRule, Generator, Job, Nanos, Order, Overlap,
+    OverlapPolicy, Pace, Phase, Plan, Process, Sharing, Space, Stop, Target, Workload,
 };
 use std::path::PathBuf;
 
@@ -190,6 +190,15 @@ fn discard_percent(args: &RunArgs, rw: RwArg) -> u8 {
     }
 }
 
+/// Flushes between writes; 0 is none, as in fio.
+fn flush(args: &RunArgs) -> Option<FlushRule> {
+    let rule = |op, every: Option<u64>| {
+        every.filter(|writes| *writes > 0).map(|after_writes| FlushRule { after_writes, op })
+    };
+    let p = &args.pattern;
+    rule(FlushOp::Fsync, p.fsync).or(rule(FlushOp::Flush, p.fdatasync))
+}
+
 fn generator(args: &RunArgs, rw: RwArg) -> Result<Generator, Failure> {
     let p = &args.pattern;
     let sizes = [&p.bs, &p.bsrange, &p.bssplit].into_iter().flatten().next();
@@ -200,6 +209,7 @@ fn generator(args: &RunArgs, rw: RwArg) -> Result<Generator, Failure> {
         read_percent: Decimal::whole(read_percent(args, rw).into()),
         discard_percent: Decimal::whole(discard_percent(args, rw).into()),
         zeroes_percent: Decimal::whole(p.rwmixzeroes.unwrap_or(0).into()),
+        flush: flush(args),
         offset: p.offset,
         pass_offset: args.steps.pass_offset,
         region: args.io.size,

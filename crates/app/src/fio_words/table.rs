@@ -54,8 +54,7 @@ const ZONES: &str =
 const TRIMS: &str = "discards are --rw trim, --rw randtrim, and --rwmixtrim for a share of the writes";
 const THINKTIME: &str =
     "pauses between requests are planned: remove the option, or use --rate-iops with --rate-process poisson";
-const SYNCS: &str =
-    "flushes in between are planned: remove the option, or use --sync, or --end-fsync with --steps";
+const SYNCS: &str = "use --fsync N or --fdatasync N";
 const CONTENT: &str =
     "written data is unique and --fill-random percent of it incompressible; --data chooses it with --steps";
 const FAILS: &str = "use --max-errors N to stop a target after N failed requests";
@@ -107,6 +106,8 @@ pub const WORDS: &[Word] = &[
     word(&["sync"], SYNC),
     word(&["unlink"], Switch { on: "unlink", off: "" }),
     word(&["end_fsync"], Switch { on: "end-fsync", off: "" }),
+    word(&["fsync"], Same("fsync")),
+    word(&["fdatasync"], Same("fdatasync")),
     word(&["iomem_align", "mem_align"], Size("align")),
     word(&["verify"], Meaning::Read(values::verify)),
     word(&["zero_buffers"], Switch { on: "fill-random=0", off: "" }),
@@ -146,8 +147,7 @@ pub const WORDS: &[Word] = &[
     // What comes later.
     word(&["thinktime", "thinktime_spin", "thinktime_blocks", "thinktime_blocks_type"], Later(THINKTIME)),
     word(&["thinktime_iotime", "rate_ignore_thinktime"], Later(THINKTIME)),
-    word(&["fsync", "fdatasync"], Later(SYNCS)),
-    word(&["sync_file_range", "write_barrier"], Later(SYNCS)),
+    word(&["sync_file_range", "write_barrier"], No(SYNCS)),
     // What there is not.
     word(
         &["ba", "blockalign", "bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand", "offset_align"],
@@ -169,7 +169,7 @@ pub const WORDS: &[Word] = &[
         No("a run ends with the target; give --rw write without --size to write all of it"),
     ),
     word(&["unlink_each_loop"], No("use --between-passes recreate with --steps")),
-    word(&["fsync_on_close"], No("use --end-fsync with --steps")),
+    word(&["fsync_on_close"], No("use --end-fsync, or --after-pass fsync,close")),
     word(&["fadvise_hint"], No("runs go past the page cache; with --buffered the kernel decides")),
     word(&["pre_read"], No("use --buffered and a first pass (--passes 2) to warm the page cache")),
     word(&["write_hint"], No("writes have no lifetime")),

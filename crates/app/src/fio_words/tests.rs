@@ -60,7 +60,7 @@ fn words_become_ours() {
 fn what_there_is_not_is_refused_by_name() {
     for (line, why) in [
         ("--thinktime=5", "run has not yet: pauses"),
-        ("--fsync 8", "run has not yet: flushes"),
+        ("--sync_file_range=write:8", "use --fsync N"),
         ("--fdatasync=8", "run has not yet: flushes"),
         ("--iodepth_batch=4", "run has not: each request"),
         ("--iodepth-low=4", "run has not: each request"),

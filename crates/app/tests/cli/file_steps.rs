@@ -119,3 +119,34 @@ fn what_cannot_be_is_refused_in_the_words_typed() {
     assert!(refused.err.contains("allow it with --create"), "{}", refused.err);
     assert_eq!(std::fs::read(lab.path("f")).unwrap(), b"mine");
 }
+
+#[test]
+fn flushes_come_after_every_so_many_writes() {
+    for (engine, option, op) in
+        [("threads", "fsync", Fsync), ("uring", "fdatasync", Flush), ("aio", "fsync", Fsync)]
+    {
+        let lab = lab();
+        let told = lab.expect(0, &format!("{WRITE} --engine {engine} --{option} 4 -o r")).out;
+        let mut records = lab.records("r");
+        records.sort_by_key(|r| r.sequence);
+        assert_eq!(records.len(), 20, "{engine}");
+        for (number, record) in (0..).zip(&records) {
+            let is_flush = number % 5 == 4;
+            assert_eq!((record.sequence, record.op), (number, if is_flush { op } else { Write }), "{engine}");
+            assert!(record.is_completed() && record.result == if is_flush { 0 } else { 65536 }, "{engine}");
+            assert!(number == 0 || record.submitted >= records[number as usize - 1].completed, "{engine}");
+        }
+        assert!(told.contains(&format!("  {op} ")), "{told}");
+        let load = lab.expect(0, "export r --to replay").out;
+        assert_eq!(load.lines().filter(|line| line.starts_with("# flush ;")).count(), 4, "{load}");
+    }
+    let lab = lab();
+    let none = lab.expect(0, &format!("{WRITE} --engine threads --fsync=0 -o r"));
+    assert!(!none.out.contains("  fsync "), "{}", none.out);
+    let sim = "run --engine sim --size 1g --no-progress -t dev --number-ios 100 --bs 4k";
+    let counted = lab.expect(0, &format!("{sim} --rw randrw --fdatasync 10 --numjobs 2 --iodepth 4 -o s"));
+    let records = lab.records("s");
+    assert_eq!(records.iter().filter(|r| r.op == Flush).count(), 4, "{}", counted.out);
+    let refused = lab.expect(2, &format!("{sim} --rw randread --fsync 1 -o t"));
+    assert!(refused.err.contains("--fsync or --fdatasync: the workload writes nothing"), "{}", refused.err);
+}

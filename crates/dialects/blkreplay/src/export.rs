@@ -103,9 +103,11 @@ pub fn export_later(archive: &Archive, target: u16, later: Nanos, out: &mut impl
     let mut body = Body { out: &mut *out, later, has_header: false, counts: Exported::default() };
     let mut failed = None;
     archive.for_each_record(&mut |record| {
-        let is_known = record.op.has_place() || record.op == Op::Flush;
+        // A load has one word for both.
+        let op = if record.op == Op::Fsync { Op::Flush } else { record.op };
+        let is_known = op.has_place() || op == Op::Flush;
         if record.target == target && is_known && failed.is_none() {
-            failed = body.record(record).err();
+            failed = body.record(&Record { op, ..*record }).err();
         }
     })?;
     let counts = body.counts;

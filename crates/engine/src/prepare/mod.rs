@@ -21,7 +21,7 @@ use fit::{check_apart, fit};
 use inputs::{open_requests, read_all};
 use iosonar_host::guard::Permit;
 use iosonar_host::{Root, TargetFacts};
-use iosonar_load::{Facts, Generated, Known, LoadError, Notice, ParseCounters, Setting, Source};
+use iosonar_load::{Facts, Flushed, Generated, Known, LoadError, Notice, ParseCounters, Setting, Source};
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, Plan};
 use look::look;
@@ -282,7 +282,11 @@ impl Stage<'_> {
                 };
                 let generated = Generated::new(generator, &setting, list.clone());
                 let generated = generated.expect("what does not fit was refused");
-                Requests::Generated(Box::new(generated.part(part.number, part.of)))
+                let share = generated.part(part.number, part.of);
+                Requests::Generated(match generator.flush {
+                    None => Box::new(share),
+                    Some(rule) => Box::new(Flushed::new(share, rule, part.number, part.of)),
+                })
             }
         }
     }

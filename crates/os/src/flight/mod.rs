@@ -27,6 +27,8 @@ pub enum Direction {
     Write,
     /// No data: what was written to the file is brought to stable storage.
     Flush,
+    /// The same, and all metadata of the file with it.
+    Fsync,
     /// No data: the data of a range is no longer needed.
     Discard,
     /// No data: a range is zeroed.
@@ -34,6 +36,11 @@ pub enum Direction {
 }
 
 impl Direction {
+    /// Whether it brings to stable storage what was written before.
+    pub fn is_flush(self) -> bool {
+        matches!(self, Direction::Flush | Direction::Fsync)
+    }
+
     /// Whether it changes a range without data. The kernel then answers 0 in place of the bytes that were changed.
     pub fn is_dataless_change(self) -> bool {
         matches!(self, Direction::Discard | Direction::WriteZeroes)
@@ -207,7 +214,7 @@ impl<Q: Queue, T> InFlight<Q, T> {
     /// If as many are under way as there is room for.
     pub fn push(&mut self, request: Request<T>) {
         let slot = self.free.pop().expect("no more requests are pushed than the depth allows");
-        let length = if request.direction == Direction::Flush { 0 } else { request.length };
+        let length = if request.direction.is_flush() { 0 } else { request.length };
         let (progress, flushes) = (Progress::new(length, request.completes), request.preflush);
         self.slots[slot as usize] = Slot { request: Some(request), progress, flushes, ..Slot::blank() };
         self.pending.push_back(slot);

@@ -86,7 +86,7 @@ impl Kernel {
         if self.one_in(error) {
             return -5;
         }
-        if call.direction == Direction::Flush {
+        if call.direction.is_flush() {
             return 0;
         }
         let from = call.offset as usize;
@@ -207,7 +207,7 @@ impl Model {
         let direction = match cell {
             Some(_) => [Direction::Write, Direction::Write, Direction::Discard, Direction::WriteZeroes]
                 [self.below(4)],
-            None if self.below(5) == 0 => Direction::Flush,
+            None if self.below(5) == 0 => [Direction::Flush, Direction::Fsync][self.below(2)],
             None => Direction::Read,
         };
         let preflush = cell.is_some() && self.below(3) == 0;
@@ -239,7 +239,7 @@ impl Model {
         assert_eq!(done.buffer.len(), want.length);
         let taken = kernel.begun.remove(&done.buffer.as_ptr().addr());
         assert_eq!(taken, Some(done.submitted), "the time is that before its first call was taken");
-        if want.direction == Direction::Flush {
+        if want.direction.is_flush() {
             assert!([0, -5].contains(&done.result) && !done.short);
         } else if want.direction.is_dataless_change() && done.result >= 0 {
             assert!(done.result as usize == want.length && !done.short);

@@ -140,6 +140,7 @@ impl Ring {
                     }
                     // The data, and what is needed to find it: all that a device knows of.
                     (Direction::Flush, _) => opcode::Fsync::new($file).flags(FsyncFlags::DATASYNC).build(),
+                    (Direction::Fsync, _) => opcode::Fsync::new($file).build(),
                     (Direction::Discard, _) if self.is_device => {
                         opcode::UringCmd16::new($file, BLOCK_URING_CMD_DISCARD)
                             .addr(Some(offset))
