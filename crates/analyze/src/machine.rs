@@ -1,9 +1,8 @@
 //! Where a run took place: host, kernel and devices, and what the kernel counted on the devices meanwhile.
 
 use iosonar_archive::{Archive, ArchiveError};
-use iosonar_evidence::{DeviceCounter, Layer, Series};
+use iosonar_evidence::{DeviceCounter, Layer, Series, TargetFacts};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::HashMap;
 
 /// Host, kernel and devices of a run, as its archive notes them.
@@ -80,16 +79,16 @@ impl Machine {
     /// What cannot be read of the samples.
     pub fn of(archive: &Archive) -> Result<Machine, ArchiveError> {
         let environment = archive.environment();
-        let text = |pointer: &str| environment.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let mut ends = Ends::default();
         archive.for_each_sample(&mut |time_ns, series, value| ends.add(time_ns, series, value))?;
-        let devices = ends.devices.iter().map(|name| device(name, &ends, &environment));
-        Ok(Machine { host: text("/hostname"), kernel: text("/kernel/release"), devices: devices.collect() })
+        let devices = ends.devices.iter().map(|name| device(name, &ends, &environment.targets));
+        let (host, kernel) = (environment.hostname.known(), environment.kernel.release.known());
+        Ok(Machine { host: host.cloned(), kernel: kernel.cloned(), devices: devices.collect() })
     }
 }
 
-fn device(name: &str, ends: &Ends, environment: &Value) -> DeviceFacts {
-    let known = find(environment, name);
+fn device(name: &str, ends: &Ends, targets: &[TargetFacts]) -> DeviceFacts {
+    let known = targets.iter().flat_map(TargetFacts::devices).find(|device| device.name == name);
     let growth = |counter| ends.growth(&Series::device(name, counter));
     let count = |counter| growth(counter).map_or(0, |(growth, _)| growth as u64);
     // The kernel counts milliseconds.
@@ -99,8 +98,8 @@ fn device(name: &str, ends: &Ends, environment: &Value) -> DeviceFacts {
     };
     DeviceFacts {
         name: name.to_string(),
-        model: known.and_then(|device| device["model"].as_str()).map(|model| model.trim().to_string()),
-        size_bytes: known.and_then(|device| device["size"].as_u64()),
+        model: known.and_then(|device| device.model.known()).map(|model| model.trim().to_string()),
+        size_bytes: known.map(|device| device.size),
         sampled_ns: growth(DeviceCounter::IoTicks).map_or(0, |(_, time)| time),
         reads: count(DeviceCounter::ReadIos),
         writes: count(DeviceCounter::WriteIos),
@@ -108,18 +107,6 @@ fn device(name: &str, ends: &Ends, environment: &Value) -> DeviceFacts {
         merged_writes: count(DeviceCounter::WriteMerges),
         utilization_percent: over_time(DeviceCounter::IoTicks, 100.0),
         mean_queue: over_time(DeviceCounter::TimeInQueue, 1.0),
-    }
-}
-
-/// The facts about the block device of this name, wherever in the stack of a target it lies.
-fn find<'a>(facts: &'a Value, name: &str) -> Option<&'a Value> {
-    match facts {
-        Value::Object(fields) => {
-            let device = fields.get("block-device").filter(|device| device["name"] == name);
-            device.or_else(|| fields.values().find_map(|below| find(below, name)))
-        }
-        Value::Array(items) => items.iter().find_map(|item| find(item, name)),
-        _ => None,
     }
 }
 
@@ -140,12 +127,19 @@ mod tests {
             add(DeviceCounter::ReadMerges, time_s as f64);
         }
         assert_eq!(ends.devices, ["sda"]);
-        let below = json!([{"block-device": {"name": "sda", "model": "Disk ", "size": 512}}]);
-        let facts = device("sda", &ends, &json!({"targets": [{"kind": {"file": {"below": below}}}]}));
+        let below = json!({"number": "8:0", "name": "sda", "size": 512, "model": "Disk ", "read_only": false, "driver": "sd",
+                           "is_virtual": false, "diskseq": 1, "serial": "x", "queue": {}, "role": "disk"});
+        let role = json!({"partition": {"index": 1, "start": 64, "disk": below}});
+        let mut kind = below.clone();
+        (kind["name"], kind["number"], kind["role"]) = ("sda1".into(), "8:1".into(), role);
+        let target = json!({"path": "a", "resolved": "a", "size": 512, "unwritable": null, "unreadable": null,
+                            "logical_block_size": {"bytes": 512, "source": "queue"}, "kind": {"block-device": kind}});
+        let target: TargetFacts = serde_json::from_value(target).unwrap();
+        let facts = device("sda", &ends, &[target]);
         assert_eq!((facts.model.as_deref(), facts.size_bytes), (Some("Disk"), Some(512)));
         assert_eq!((facts.utilization_percent, facts.mean_queue), (Some(50.0), Some(2.0)));
         assert_eq!((facts.merged_reads, facts.reads, facts.sampled_ns), (4, 0, 4_000_000_000));
-        let once = device("sdb", &ends, &Value::Null);
+        let once = device("sdb", &ends, &[]);
         assert_eq!((once.model, once.utilization_percent, once.mean_queue), (None, None, None));
     }
 }

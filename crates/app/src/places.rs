@@ -51,10 +51,8 @@ fn sensible(name: &str, begin: u64, length: u64) -> Option<Place> {
 
 /// The partitions of the only target of a run. Several targets have no places in common, and archives of earlier versions
 /// tell none.
-pub fn of_partitions(environment: &serde_json::Value) -> Vec<Place> {
-    let targets = environment.get("targets").cloned().unwrap_or_default();
-    let targets: Vec<TargetFacts> = serde_json::from_value(targets).unwrap_or_default();
-    let [TargetFacts { kind: TargetKind::BlockDevice(device), .. }] = targets.as_slice() else {
+pub fn of_partitions(targets: &[TargetFacts]) -> Vec<Place> {
+    let [TargetFacts { kind: TargetKind::BlockDevice(device), .. }] = targets else {
         return Vec::new();
     };
     let places = device.partitions.iter().filter_map(|p| sensible(&p.name, p.start, p.size));

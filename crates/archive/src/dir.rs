@@ -3,7 +3,7 @@
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
-use iosonar_evidence::Series;
+use iosonar_evidence::{Environment, Series};
 use iosonar_os::create;
 use iosonar_plan::{Plan, Stamp};
 use parquet::errors::ParquetError;
@@ -486,8 +486,14 @@ impl Archive {
         &self.run
     }
 
-    /// The environment as JSON; null where it cannot be read.
-    pub fn environment(&self) -> serde_json::Value {
+    /// The machine and the targets; all of it absent where it cannot be read.
+    pub fn environment(&self) -> Environment {
+        let text = fs::read_to_string(self.dir.join(ENVIRONMENT)).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// The same as JSON, as it was written; null where it cannot be read.
+    pub fn environment_json(&self) -> serde_json::Value {
         let text = fs::read_to_string(self.dir.join(ENVIRONMENT)).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or(serde_json::Value::Null)
     }

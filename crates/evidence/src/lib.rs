@@ -1,7 +1,16 @@
-//! What is kept about the machine of a run, as types. `host` collects it, `archive` stores it, `analyze` reads it.
+//! What is kept about the machine of a run and about its targets, as types. `host` collects it, `archive` stores it,
+//! `analyze` reads it.
 
+pub mod environment;
+mod fact;
+mod number;
 mod series;
+pub mod target;
 
+pub use environment::{CgroupLimit, Cgroups, Environment};
+pub use fact::Fact;
+pub use number::DevNumber;
 pub use series::{
     CpuState, DeviceCounter, IssuingThreads, Layer, MemoryUse, OwnUse, Series, SeriesKind, Unit,
 };
+pub use target::{TargetFacts, TargetKind};

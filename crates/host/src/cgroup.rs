@@ -1,8 +1,8 @@
 //! Limits that control groups lay on this process, in both versions of the interface.
 
+use crate::Root;
 use crate::mounts::{self, Mount};
-use crate::{Fact, Root};
-use serde::{Deserialize, Serialize};
+use iosonar_evidence::{CgroupLimit, Cgroups};
 use std::path::{Path, PathBuf};
 
 /// Files that hold limits: controller of version 1 (`""` for version 2), file, and the texts that mean "none".
@@ -23,28 +23,6 @@ const LIMITS: [(&str, &str, &[&str]); 13] = [
 ];
 /// Version 1 writes "no limit" of memory as the largest number of whole pages, somewhat below 2^63.
 const NO_MEMORY_LIMIT: u64 = 1 << 62;
-
-/// One limit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CgroupLimit {
-    /// The control group, from the root of its hierarchy: one that this process is in, or an ancestor.
-    pub group: PathBuf,
-    /// Name of the file, for example `cpu.max` or `blkio.throttle.read_iops_device`.
-    pub file: String,
-    /// What it says. For `cpu.cfs_quota_us` the period follows: `10000 of 100000`.
-    pub value: String,
-}
-
-/// Control groups of this process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cgroups {
-    /// The lines of `/proc/self/cgroup`: hierarchy, controllers, group.
-    pub membership: Fact<Vec<String>>,
-    /// Limits of the groups and of all their ancestors that this process can see.
-    pub limits: Vec<CgroupLimit>,
-    /// Hierarchies whose limits could not be looked at, with the reason.
-    pub unseen: Vec<String>,
-}
 
 /// What applies to this process.
 pub(crate) fn capture(root: &Root) -> Cgroups {

@@ -1,9 +1,8 @@
 //! The machine that a run happened on, as it was at one moment.
 
-pub use crate::cgroup::{CgroupLimit, Cgroups};
+pub use iosonar_evidence::environment::*;
 
 use crate::{Fact, Root, TargetFacts, cgroup};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Capabilities that change what a run can do, by their bits.
@@ -15,126 +14,6 @@ const CAPABILITIES: [(u32, &str); 6] = [
     (24, "CAP_SYS_RESOURCE"),
     (38, "CAP_PERFMON"),
 ];
-
-/// Everything about a machine that can change the result of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Environment {
-    /// Name and version of the program that captured this; empty unless [`Environment::by`] set it.
-    pub tool: String,
-    /// The running kernel.
-    pub kernel: Kernel,
-    /// Its C library, for example `glibc 2.36`.
-    pub c_library: Fact<String>,
-    /// Name of the machine.
-    pub hostname: Fact<String>,
-    /// Its processors.
-    pub cpu: Cpu,
-    /// How time is told.
-    pub clock: Clock,
-    /// Its memory.
-    pub memory: Memory,
-    /// Load averages over 1, 5 and 15 minutes.
-    pub load_average: Fact<[f64; 3]>,
-    /// What kind of machine it is.
-    pub machine: Machine,
-    /// What this process may do.
-    pub process: Process,
-    /// Control groups of this process.
-    pub cgroups: Cgroups,
-    /// One for each target, in the order of the plan.
-    pub targets: Vec<TargetFacts>,
-}
-
-/// The running kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kernel {
-    /// For example `6.12.48-amd64`.
-    pub release: Fact<String>,
-    /// Build number, options and date.
-    pub version: Fact<String>,
-    /// Command line from the boot loader.
-    pub cmdline: Fact<String>,
-}
-
-/// Processors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cpu {
-    /// For example `AMD EPYC 7763`.
-    pub model: Fact<String>,
-    /// Processors that are online, as the kernel lists them: `0-3`.
-    pub online: Fact<String>,
-    /// How many those are.
-    pub count: Fact<u64>,
-    /// Processors that this process may run on.
-    pub allowed: Fact<String>,
-    /// Frequency governors in use, each once.
-    pub governors: Fact<Vec<String>>,
-    /// Simultaneous multithreading: `on`, `off`, `notsupported` …
-    pub smt: Fact<String>,
-}
-
-/// How time is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clock {
-    /// The clock source in use: `tsc`, `kvm-clock` …
-    pub source: Fact<String>,
-    /// By how many nanoseconds the kernel may delay this process's timers.
-    pub timer_slack_ns: Fact<u64>,
-    /// Differs for each start of a machine: only within one can times of `CLOCK_MONOTONIC` be compared.
-    #[serde(default = "untold")]
-    pub boot_id: Fact<String>,
-}
-
-/// Memory, in bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
-    /// All that the kernel manages.
-    pub total: Fact<u64>,
-    /// What can be had without swapping.
-    pub available: Fact<u64>,
-    /// Pages of files that wait to be written.
-    pub dirty: Fact<u64>,
-    /// Swap space.
-    pub swap_total: Fact<u64>,
-    /// Size of a page.
-    pub page_size: u64,
-}
-
-/// What kind of machine it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
-    /// Maker, by DMI.
-    pub vendor: Fact<String>,
-    /// Product, by DMI.
-    pub product: Fact<String>,
-    /// Whether the processor says that it runs below a hypervisor.
-    pub hypervisor_flag: Fact<bool>,
-    /// Kind of the hypervisor, where the kernel says so (`xen`).
-    pub hypervisor_type: Fact<String>,
-}
-
-/// What this process may do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
-    /// Effective user id.
-    pub uid: u32,
-    /// Which of the capabilities that matter to a run are effective.
-    pub capabilities: Fact<BTreeMap<String, bool>>,
-    /// Soft limit of open files; `unlimited` or a number.
-    pub max_open_files: Fact<String>,
-    /// Soft limit of locked memory in bytes; `unlimited` or a number.
-    pub max_locked_memory: Fact<String>,
-    /// Nice value.
-    pub nice: Fact<i64>,
-}
-
-impl Environment {
-    /// The same, with the name and version of the program that captured it.
-    pub fn by(mut self, tool: impl Into<String>) -> Self {
-        self.tool = tool.into();
-        self
-    }
-}
 
 /// Looks at the machine. Nothing is fatal: what could not be read is absent, with its reason.
 pub fn capture(targets: &[TargetFacts], root: &Root) -> Environment {
@@ -190,10 +69,6 @@ fn governors(root: &Root) -> Fact<Vec<String>> {
     found.sort();
     found.dedup();
     if found.is_empty() { Fact::absent(format!("{policies} names no governor")) } else { Fact::Known(found) }
-}
-
-fn untold() -> Fact<String> {
-    Fact::absent("archives of earlier versions do not have it")
 }
 
 fn clock(root: &Root) -> Clock {

@@ -6,7 +6,6 @@
 mod block;
 mod cgroup;
 pub mod environment;
-mod fact;
 mod file;
 #[cfg(test)]
 mod fixture;
@@ -16,18 +15,16 @@ mod kernel_fs;
 mod loops;
 mod mounts;
 mod node;
-mod number;
 pub mod output;
 mod root;
 pub mod sampler;
 mod size;
-mod target;
 
-pub use fact::Fact;
 pub use identify::{TargetError, identify, identify_growing};
-pub use number::DevNumber;
-pub use root::Root;
-pub use target::{
+use iosonar_evidence::target;
+pub use iosonar_evidence::target::{
     BlockDevice, BlockSize, BlockSizeSource, DirectIo, FileSystem, Layer, PartitionPlace, Queue, RegularFile,
     Role, TargetFacts, TargetKind, Unwritable,
 };
+pub use iosonar_evidence::{DevNumber, Fact};
+pub use root::Root;

@@ -85,6 +85,15 @@ fn file_node(path: &Path, stat: &Stat) -> FileNode {
         inode: stat.st_ino,
         size: stat.st_size as u64,
         mount_id: extra.and_then(|extra| extra.mount_id),
-        direct_io: extra.map_or(DirectIo::NotReported, |extra| extra.direct_io.into()),
+        direct_io: extra.map_or(DirectIo::NotReported, |extra| direct_io(extra.direct_io)),
+    }
+}
+/// What the kernel answered, as a fact.
+fn direct_io(answer: iosonar_os::statx::DirectIo) -> DirectIo {
+    use iosonar_os::statx::DirectIo as Answer;
+    match answer {
+        Answer::Aligned { memory, offset } => DirectIo::Aligned { memory, offset },
+        Answer::Unsupported => DirectIo::Unsupported,
+        Answer::NotReported => DirectIo::NotReported,
     }
 }

@@ -57,7 +57,7 @@ fn run<'a>(input: &'a Input, (plan, info): &'a (Plan, RunInfo)) -> Run<'a> {
         name: input.name.clone(),
         records: input,
         plan: input.is_run().then_some(plan),
-        environment: input.archive().map_or(serde_json::Value::Null, |archive| archive.environment()),
+        environment: input.archive().map_or(serde_json::Value::Null, |archive| archive.environment_json()),
         has_timetable: plan.has_timetable(),
         phases: &info.phases,
         incomplete: None,

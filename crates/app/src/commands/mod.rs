@@ -51,6 +51,7 @@ use crate::args::LimitArgs;
 use crate::exit::Failure;
 use iosonar_analyze::Limits;
 use iosonar_archive::Archive;
+use iosonar_host::TargetKind;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -79,13 +80,15 @@ impl From<&LimitArgs> for Limits {
 /// Kernel and the first target's scheduler, as pictures carry it.
 pub fn headline(archive: &Archive) -> iosonar_view::Headline {
     let environment = archive.environment();
-    let kernel = environment.pointer("/kernel/release").and_then(|v| v.as_str());
-    let device = environment.pointer("/targets/0/kind/block-device");
-    let text = |pointer: &str| device.and_then(|d| d.pointer(pointer)).and_then(|v| v.as_str());
+    let kernel = environment.kernel.release.known();
+    let device = match environment.targets.first().map(|target| &target.kind) {
+        Some(TargetKind::BlockDevice(device)) => Some(device),
+        _ => None,
+    };
     let parts = [
         kernel.map(|k| format!("Linux {k}")),
-        text("/model").map(|m| m.trim().to_string()),
-        text("/queue/scheduler").map(|s| format!("scheduler {s}")),
+        device.and_then(|device| device.model.known()).map(|model| model.trim().to_string()),
+        device.and_then(|device| device.queue.scheduler.known()).map(|s| format!("scheduler {s}")),
     ];
     let words: Vec<String> = parts.into_iter().flatten().collect();
     iosonar_view::Headline { environment: (!words.is_empty()).then(|| words.join(", ")) }

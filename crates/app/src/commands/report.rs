@@ -204,7 +204,7 @@ fn places_of(args: &ReportArgs, inputs: &[Input]) -> Result<Vec<Vec<report::Plac
         return Ok(vec![places::read(path)?]);
     }
     let known = |input: &Input| match input.archive() {
-        Some(archive) if !is_merged => places::of_partitions(&archive.environment()),
+        Some(archive) if !is_merged => places::of_partitions(&archive.environment().targets),
         _ => Vec::new(),
     };
     Ok(inputs.iter().map(known).collect())
@@ -317,7 +317,7 @@ impl Page<'_> {
             .collect();
         let archive = self.inputs[0].archive();
         let plan = archive.map(|archive| archive.plan().to_toml());
-        let environment = archive.map(|archive| archive.environment()).filter(|facts| !facts.is_null());
+        let environment = archive.map(|archive| archive.environment_json()).filter(|facts| !facts.is_null());
         let environment = environment.map(|facts| format!("{facts:#}"));
         let text = self.comparison.map(|c| iosonar_view::compare(&[Judged::new(c.clone(), &[])]));
         let report = Report {

@@ -61,7 +61,6 @@ fn what_there_is_not_is_refused_by_name() {
     for (line, why) in [
         ("--thinktime=5", "run has not yet: pauses"),
         ("--sync_file_range=write:8", "use --fsync N"),
-        ("--fdatasync=8", "run has not yet: flushes"),
         ("--iodepth_batch=4", "run has not: each request"),
         ("--iodepth-low=4", "run has not: each request"),
         ("--ioengine=rbd", "--ioengine=rbd: there is no such engine"),

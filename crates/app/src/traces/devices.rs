@@ -39,9 +39,7 @@ fn of_targets(path: &Path) -> Vec<Vec<String>> {
         return Vec::new();
     }
     let environment = Archive::open(path).map(|archive| archive.environment()).unwrap_or_default();
-    let targets = environment.get("targets").cloned().unwrap_or_default();
-    let targets: Vec<TargetFacts> = serde_json::from_value(targets).unwrap_or_default();
-    targets.iter().map(names).collect()
+    environment.targets.iter().map(names).collect()
 }
 
 fn names(facts: &TargetFacts) -> Vec<String> {

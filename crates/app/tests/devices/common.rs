@@ -181,7 +181,7 @@ impl Drop for Background {
 pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     let since = Instant::now();
     while !so() {
-        assert!(since.elapsed() < Duration::from_secs(20), "{what} does not come");
+        assert!(since.elapsed() < Duration::from_secs(60), "{what} does not come");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -2,6 +2,7 @@
 //! places in the order of requests are not.
 
 use iosonar_archive::Archive;
+use iosonar_host::{TargetFacts, TargetKind};
 use iosonar_plan::Durability;
 use iosonar_trace::{Kind, Traced};
 use serde_json::{Value, json};
@@ -180,12 +181,14 @@ impl Flushes {
 /// Whether every target of an archive is a block device without a volatile write cache.
 fn is_written_through(path: &Path) -> bool {
     let Ok(archive) = Archive::open(path) else { return false };
-    let environment = archive.environment();
-    let is_through = |target: &Value| {
-        target.pointer("/kind/block-device/queue/write_cache") == Some(&json!("write through"))
+    let targets = archive.environment().targets;
+    let is_through = |target: &TargetFacts| match &target.kind {
+        TargetKind::BlockDevice(device) => {
+            device.queue.write_cache.known().is_some_and(|cache| cache == "write through")
+        }
+        _ => false,
     };
-    let targets = environment["targets"].as_array();
-    targets.is_some_and(|targets| !targets.is_empty() && targets.iter().all(is_through))
+    !targets.is_empty() && targets.iter().all(is_through)
 }
 
 #[cfg(test)]

@@ -165,9 +165,7 @@ impl Clock {
         };
         let origin = |archive: &Archive| Some(archive.run().origin_monotonic_ns).filter(|ns| *ns > 0);
         let (Some(from), Some(zero)) = (origin(&ran), origin(&seen)) else { return Ok(Clock::Apart) };
-        let boot = |archive: &Archive| {
-            archive.environment().pointer("/clock/boot_id").and_then(|v| v.as_str()).map(str::to_string)
-        };
+        let boot = |archive: &Archive| archive.environment().clock.boot_id.known().cloned();
         let boots = (boot(&ran), boot(&seen));
         if matches!(&boots, (Some(one), Some(other)) if one != other) {
             return Ok(Clock::Different);

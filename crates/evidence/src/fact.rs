@@ -18,6 +18,13 @@ pub enum Fact<T> {
     Known(T),
 }
 
+/// What archives of earlier versions do not have.
+impl<T> Default for Fact<T> {
+    fn default() -> Self {
+        Fact::absent("the archive does not have it")
+    }
+}
+
 impl<T> Fact<T> {
     /// An absent value.
     pub fn absent(why: impl Into<String>) -> Self {

@@ -15,9 +15,11 @@ pub struct DevNumber {
 }
 
 impl DevNumber {
-    /// From the form in which stat(2) gives it.
+    /// From the form in which stat(2) gives it: the low 8 bits of the minor number, 12 of the major, then the rest of both.
     pub fn from_raw(raw: u64) -> Self {
-        Self { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
+        let major = (raw >> 8 & 0xfff) | (raw >> 32 & 0xffff_f000);
+        let minor = (raw & 0xff) | (raw >> 12 & 0xffff_ff00);
+        Self { major: major as u32, minor: minor as u32 }
     }
 }
 

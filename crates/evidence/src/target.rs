@@ -148,7 +148,7 @@ impl BlockDevice {
 }
 
 /// The path in `/dev` of the device with this kernel name.
-pub(crate) fn dev_path(name: &str) -> PathBuf {
+pub fn dev_path(name: &str) -> PathBuf {
     PathBuf::from("/dev").join(name.replace('!', "/"))
 }
 
@@ -252,17 +252,6 @@ pub enum DirectIo {
     NotReported,
 }
 
-impl From<iosonar_os::statx::DirectIo> for DirectIo {
-    fn from(answer: iosonar_os::statx::DirectIo) -> Self {
-        use iosonar_os::statx::DirectIo as Answer;
-        match answer {
-            Answer::Aligned { memory, offset } => DirectIo::Aligned { memory, offset },
-            Answer::Unsupported => DirectIo::Unsupported,
-            Answer::NotReported => DirectIo::NotReported,
-        }
-    }
-}
-
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystem {
@@ -293,7 +282,8 @@ impl FileSystem {
 }
 
 /// Settings of a request queue: the files of the same names in `/sys/block/X/queue`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Queue {
     /// The scheduler in use, for example `none`, `mq-deadline`.
     pub scheduler: Fact<String>,
