@@ -8,7 +8,7 @@ use iosonar_plan::{ByteSize, Nanos};
 #[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
     /// Set what executes the requests
-    #[arg(long, alias = "ioengine", value_enum, value_name = "ENGINE", default_value = "uring")]
+    #[arg(long, aliases = ["ioengine", "method"], value_enum, value_name = "ENGINE", default_value = "uring")]
     pub engine: EngineArg,
     /// Do everything but the I/O, as --engine null; the result is no storage result
     #[arg(long, conflicts_with = "engine")]
@@ -23,6 +23,15 @@ pub struct EngineArgs {
     /// Engine uring.
     #[arg(long, alias = "sqthread_poll")]
     pub sqpoll: bool,
+    /// Put the data of each request into this many pieces of memory (engines vsync, pvsync). Default: 1
+    #[arg(long, value_name = "N")]
+    pub vectors: Option<u32>,
+    /// Set the buffer of engine stdio; 0: the library's choice. Default: 0
+    #[arg(long, value_name = "SIZE")]
+    pub stdio_buffer: Option<ByteSize>,
+    /// Call msync after each write of engine mmap. Default: none
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub msync: Option<MsyncArg>,
     /// Set the least service time of the simulated engine. Default: 100us
     #[arg(long, value_name = "TIME")]
     pub sim_service: Option<Nanos>,
@@ -80,6 +89,17 @@ pub struct MeansArgs {
     pub short: ShortArg,
 }
 
+/// What follows each write of engine mmap.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum MsyncArg {
+    /// Nothing
+    None,
+    /// MS_ASYNC: the kernel writes it back when it likes
+    Async,
+    /// MS_SYNC: it is on stable storage
+    Sync,
+}
+
 /// Engines.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum EngineArg {
@@ -92,6 +112,18 @@ pub enum EngineArg {
     /// One blocking thread for each request in flight
     #[value(alias = "psync")]
     Threads,
+    /// read and write, one after the other, with lseek between them where needed
+    Sync,
+    /// readv and writev, in --vectors pieces
+    Vsync,
+    /// preadv and pwritev, in --vectors pieces
+    Pvsync,
+    /// fread and fwrite of the C library, through the page cache
+    Stdio,
+    /// Copies from and to the mapped target, through the page cache
+    Mmap,
+    /// aio_read and aio_write of the C library
+    Posixaio,
     /// No I/O
     Null,
     /// A simulated device on a clock of its own

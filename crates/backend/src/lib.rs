@@ -5,21 +5,32 @@
 //! backend has to keep.
 
 mod aio;
+mod blocking;
+mod mmap;
 mod null;
+mod posixaio;
 mod queued;
 mod real;
 mod sim;
+mod stdio;
+mod sync;
 mod threads;
 mod uring;
+mod vectored;
 
 pub use aio::Aio;
 pub use iosonar_os::ring::{Mode, RingOptions, Unavailable};
+pub use mmap::Mmap;
 pub use null::Null;
+pub use posixaio::Posixaio;
 pub use queued::Queued;
 pub use real::{Setup, real};
 pub use sim::Sim;
+pub use stdio::Stdio;
+pub use sync::ReadWrite;
 pub use threads::Threads;
 pub use uring::Uring;
+pub use vectored::{Pvsync, Vsync};
 
 use iosonar_os::Buffer;
 use iosonar_plan::{Durability, Extent, Nanos, Op};
@@ -104,4 +115,18 @@ pub trait Backend: Send {
 
     /// Hands over what was pushed, and appends what has completed to `out`, each operation exactly once.
     fn reap(&mut self, wait: Wait, out: &mut Vec<Completion>);
+
+    /// Hands over to the kernel what the program itself still holds of what was written; nothing is in flight.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn hand_over(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    /// Gives back what lies over the target, such as a stream or a mapping; nothing is in flight, and nothing follows. `None`:
+    /// there is nothing that users would time.
+    fn release(&mut self) -> Option<std::io::Result<()>> {
+        None
+    }
 }

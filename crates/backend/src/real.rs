@@ -1,8 +1,8 @@
 //! One door to the backends with real I/O, so that the engine knows none of them.
 
-use crate::{Aio, Backend, Threads, Uring};
+use crate::{Aio, Backend, Mmap, Posixaio, Pvsync, ReadWrite, Stdio, Threads, Uring, Vsync};
 use iosonar_os::{BufferPool, Clock};
-use iosonar_plan::{Engine, ShortPolicy};
+use iosonar_plan::{Engine, ShortPolicy, StdioOptions};
 use std::fs::File;
 use std::io;
 
@@ -15,6 +15,10 @@ pub struct Setup<'a> {
     pub clock: Clock,
     /// The most operations in flight.
     pub depth: u32,
+    /// Bytes of the target that operations may touch.
+    pub reach: u64,
+    /// Whether any operation writes.
+    pub writes: bool,
     /// What happens after a short transfer.
     pub short: ShortPolicy,
     /// Where the operations' buffers will come from. A backend may make it known to the kernel; buffers from elsewhere
@@ -41,6 +45,15 @@ pub fn real(engine: Engine, setup: Setup<'_>) -> io::Result<(Box<dyn Backend>, V
             let (aio, notices) = Aio::new(setup)?;
             Ok((Box::new(aio), notices))
         }
+        Engine::Sync => Ok((Box::new(ReadWrite::open(setup)), Vec::new())),
+        Engine::Vsync(vectors) => Ok((Box::new(Vsync::open(setup, vectors)), Vec::new())),
+        Engine::Pvsync(vectors) => Ok((Box::new(Pvsync::open(setup, vectors)), Vec::new())),
+        Engine::Stdio(StdioOptions { buffer }) => {
+            let buffer = usize::try_from(buffer.0).unwrap_or(usize::MAX);
+            Ok((Box::new(Stdio::open(setup, buffer)?), Vec::new()))
+        }
+        Engine::Mmap(options) => Ok((Box::new(Mmap::open(setup, options)?), Vec::new())),
+        Engine::Posixaio => Ok((Box::new(Posixaio::open(setup)), Vec::new())),
         Engine::Null | Engine::Sim(_) => panic!("engine {} has no real I/O", engine.name()),
     }
 }

@@ -1,6 +1,7 @@
 //! File operations around the requests of a pass, as one issuing loop does them.
 
 use crate::files::{Step, TargetFile};
+use iosonar_backend::Backend;
 use iosonar_os::{LockKind, allocate, close, try_lock, unlock};
 use iosonar_plan::{Access, FileStep, Nanos, Op};
 use std::fs::File;
@@ -15,8 +16,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) access: Access,
     /// Whether the job writes.
     pub(crate) writes: bool,
-    /// On the run's clock.
-    pub(crate) now: &'a mut dyn FnMut() -> Nanos,
+    pub(crate) backend: &'a mut dyn Backend,
     pub(crate) is_stopped: &'a dyn Fn(Nanos) -> bool,
 }
 
@@ -27,45 +27,53 @@ pub(crate) struct FileSession {
     own: Option<File>,
 }
 
+/// Hears of each part of an operation when that is over.
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(Step, Option<&io::Error>);
+
 impl FileSession {
-    /// Does one operation. `tell` hears of each part of it when that is over.
+    /// Does one operation, but for closing.
     pub(crate) fn execute(
         &mut self,
         step: FileStep,
         target: &TargetFile,
-        mut around: Surroundings<'_>,
-        tell: &mut dyn FnMut(Step, Option<&io::Error>),
+        around: &mut Surroundings<'_>,
+        tell: Tell<'_>,
     ) -> io::Result<()> {
-        if step == FileStep::Create {
-            timed(Op::Delete, around.now, tell, |_| target.delete_current())?;
-        }
         let access = around.access;
-        let (writes, is_stopped) = (around.writes, around.is_stopped);
         match step {
             FileStep::Open => {
-                self.own = Some(timed(Op::Open, around.now, tell, |_| target.open_by_name(access))?);
+                self.own = Some(timed(Op::Open, around, tell, |_| target.open_by_name(access))?);
                 Ok(())
             }
             FileStep::Create => {
-                self.own = Some(timed(Op::Open, around.now, tell, |_| target.create_again(access))?);
+                timed(Op::Delete, around, tell, |_| target.delete_current())?;
+                self.own = Some(timed(Op::Open, around, tell, |_| target.create_again(access))?);
                 Ok(())
-            }
-            FileStep::Close => {
-                let Some(own) = self.own.take() else { return Ok(()) };
-                timed(Op::Close, around.now, tell, |_| close(own))
             }
             _ => {
                 let file = self.file(target)?;
-                timed(step.op(), &mut around.now, tell, |now| match step {
-                    FileStep::Truncate(length) => file.set_len(length.0),
-                    FileStep::Allocate(bytes) => allocate(&file, bytes.0),
-                    FileStep::Lock => lock(&file, writes, now, is_stopped),
-                    FileStep::Unlock => unlock(&file),
-                    FileStep::Flush => file.sync_data(),
-                    _ => file.sync_all(),
-                })
+                timed(step.op(), around, tell, |around| on_file(step, &file, around))
             }
         }
+    }
+
+    /// Closes the file. `release` gives back what lies over it, and makes sure that nobody else has its descriptor; whether
+    /// that belongs to the time is its answer.
+    pub(crate) fn close(
+        &mut self,
+        now: &mut dyn FnMut() -> Nanos,
+        release: impl FnOnce() -> Option<io::Result<()>>,
+        tell: Tell<'_>,
+    ) -> io::Result<()> {
+        let Some(own) = self.own.take() else { return Ok(()) };
+        let begin = now();
+        let released = release();
+        let start = if released.is_some() { begin } else { now() };
+        let closed = close(own);
+        let end = now();
+        let done = released.unwrap_or(Ok(())).and(closed);
+        tell(Step { op: Op::Close, start, end }, done.as_ref().err());
+        done
     }
 
     /// The file that requests use: one more descriptor of it.
@@ -74,29 +82,35 @@ impl FileSession {
     }
 }
 
+fn on_file(step: FileStep, file: &File, around: &mut Surroundings<'_>) -> io::Result<()> {
+    match step {
+        FileStep::Truncate(length) => file.set_len(length.0),
+        FileStep::Allocate(bytes) => allocate(file, bytes.0),
+        FileStep::Lock => lock(file, around),
+        FileStep::Unlock => unlock(file),
+        FileStep::Flush => around.backend.hand_over().and_then(|()| file.sync_data()),
+        _ => around.backend.hand_over().and_then(|()| file.sync_all()),
+    }
+}
+
 /// Does something and tells its times.
 fn timed<T>(
     op: Op,
-    now: &mut dyn FnMut() -> Nanos,
-    tell: &mut dyn FnMut(Step, Option<&io::Error>),
-    work: impl FnOnce(&mut dyn FnMut() -> Nanos) -> io::Result<T>,
+    around: &mut Surroundings<'_>,
+    tell: Tell<'_>,
+    work: impl FnOnce(&mut Surroundings<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let start = now();
-    let done = work(now);
-    tell(Step { op, start, end: now() }, done.as_ref().err());
+    let start = around.backend.now();
+    let done = work(around);
+    tell(Step { op, start, end: around.backend.now() }, done.as_ref().err());
     done
 }
 
 /// Waits for the lock until the run is stopped.
-fn lock(
-    file: &File,
-    writes: bool,
-    now: &mut dyn FnMut() -> Nanos,
-    is_stopped: &dyn Fn(Nanos) -> bool,
-) -> io::Result<()> {
-    let kind = if writes { LockKind::Write } else { LockKind::Read };
+fn lock(file: &File, around: &mut Surroundings<'_>) -> io::Result<()> {
+    let kind = if around.writes { LockKind::Write } else { LockKind::Read };
     while !try_lock(file, kind)? {
-        if is_stopped(now()) {
+        if (around.is_stopped)(around.backend.now()) {
             return Err(io::Error::other("somebody else has it locked"));
         }
         std::thread::sleep(TRY_AGAIN);

@@ -39,11 +39,11 @@ pub(crate) fn parts(phase: &Phase) -> Vec<Part> {
     phase.jobs.iter().enumerate().flat_map(loops).collect()
 }
 
-/// A plan's engine, or what takes its place here, and why.
-pub(crate) fn engine(plan: &Plan) -> (Engine, Option<String>) {
-    match plan.engine {
+/// An engine, or what takes its place here, and why.
+pub(crate) fn usable(engine: Engine) -> (Engine, Option<String>) {
+    match engine {
         Engine::Uring(_) => match Uring::probe() {
-            Ok(_) => (plan.engine, None),
+            Ok(_) => (engine, None),
             Err(unavailable) => (Engine::Threads, Some(unavailable.to_string())),
         },
         other => (other, None),
@@ -76,11 +76,23 @@ impl Prepared {
         if self.is_timed() { self.plan.pacing.spin.unwrap_or(auto) } else { Nanos(0) }
     }
 
+    /// The plan's engine, and those that jobs have of their own.
+    fn engine_names(&self, engine: Engine) -> String {
+        let own = self.plan.jobs().map(|(_, job)| job.options.engine.map_or(engine, |own| usable(own).0));
+        let mut names: Vec<&str> = Vec::new();
+        for name in own.map(Engine::name) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
+    }
+
     /// What is the same for the whole run.
     pub(crate) fn means(&self, clock: &Clock) -> ResolvedSetup {
-        let (engine, fallback) = engine(&self.plan);
+        let (engine, fallback) = usable(self.plan.engine);
         let mut means = ResolvedSetup {
-            engine: engine.name().into(),
+            engine: self.engine_names(engine),
             fallback,
             notices: Vec::new(),
             spin: self.spin(self.workers()),
@@ -104,13 +116,10 @@ impl Prepared {
     }
 
     /// What makes a loop's backend on the file of another pass.
-    pub(crate) fn remake<'a>(&'a self, depth: u32, clock: &'a Clock) -> Remake<'a> {
+    pub(crate) fn remake<'a>(&'a self, fitted: &'a Fitted, clock: &'a Clock) -> Remake<'a> {
         Box::new(move |file, pool| match file {
             None => Ok(Box::new(Null::new(clock.clone(), 1))),
-            Some(file) => {
-                let (engine, _) = engine(&self.plan);
-                on_file(&self.plan, engine, file, depth, clock, pool).map(|(backend, _)| backend)
-            }
+            Some(file) => on_file(&self.plan, fitted, file, clock, pool).map(|(backend, _)| backend),
         })
     }
 }
@@ -202,21 +211,21 @@ impl Stage<'_> {
         notices: &mut Vec<String>,
     ) -> Result<Box<dyn Backend>, RunError> {
         let plan = &self.prepared.plan;
-        let job = &self.phase().jobs[part.job];
-        let (engine, _) = engine(plan);
-        match engine {
+        let fitted = &self.jobs[part.job].fitted;
+        let job = &fitted.job;
+        match plan.engine {
             Engine::Null => Ok(Box::new(Null::new(clock.clone(), job.depth))),
             Engine::Sim(model) => {
                 let place = u64::from(part.target) << 32 ^ u64::from(part.number) << 48;
                 let seed = plan.seed ^ place ^ u64::from(self.number) << 16;
                 Ok(Box::new(Sim::new(model, job.depth, seed)))
             }
-            Engine::Uring(_) | Engine::Aio | Engine::Threads => {
+            _ => {
                 let file = self.prepared.targets[usize::from(part.target)].file();
                 let file = file.expect("prepare opens the targets of engines with I/O");
                 let opened = file.of_pass(0, job.access(plan.access), &mut || Nanos(clock.now()));
                 let file = opened.map_err(RunError::Threads)?.file;
-                let made = on_file(plan, engine, file, job.depth, clock, pool);
+                let made = on_file(plan, fitted, file, clock, pool);
                 let (backend, new) = made.map_err(RunError::Engine)?;
                 // Many targets mostly have the same to say.
                 notices
@@ -227,16 +236,18 @@ impl Stage<'_> {
     }
 }
 
-/// The backend of an engine with I/O on an open file.
+/// The backend of a job on an open file.
 fn on_file(
     plan: &Plan,
-    engine: Engine,
+    fitted: &Fitted,
     file: File,
-    depth: u32,
     clock: &Clock,
     pool: Option<&BufferPool>,
 ) -> std::io::Result<(Box<dyn Backend>, Vec<String>)> {
-    real(engine, Setup { file, clock: clock.clone(), depth, short: plan.faults.short, pool })
+    let (engine, _) = usable(fitted.job.engine(plan.engine));
+    let (depth, short) = (fitted.job.depth, plan.faults.short);
+    let (reach, writes) = (fitted.placement.size(), fitted.workload.writes());
+    real(engine, Setup { file, clock: clock.clone(), depth, reach, writes, short, pool })
 }
 
 /// Sets the calling thread apart from others as the plan asks; says what was refused.

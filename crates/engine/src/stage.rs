@@ -163,7 +163,7 @@ impl Stage<'_> {
             first_done: together.first_done,
             participant: together.coordinator.map(|coordinator| coordinator.participant(part.job as u16)),
             file: prepared.targets[usize::from(part.target)].file().cloned(),
-            remake: prepared.remake(job.depth, clock),
+            remake: prepared.remake(self.job(part), clock),
             before: &job.options.before,
             after: &job.options.after,
             session: FileSession::default(),

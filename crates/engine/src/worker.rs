@@ -325,24 +325,38 @@ impl<'a> Worker<'a> {
     }
 
     fn execute_step(&mut self, step: FileStep, target: &TargetFile) -> std::io::Result<()> {
-        if step == FileStep::Close {
-            // Its descriptor is not the last one otherwise.
-            self.backend = (self.context.remake)(None, None)?;
-        }
         let (mut told, control) = (Vec::with_capacity(2), self.control);
-        let (backend, session) = (&mut self.backend, &mut self.context.session);
-        let around = Surroundings {
-            access: self.context.access,
-            writes: self.settings.writes,
-            now: &mut || backend.now(),
-            is_stopped: &|now| control.is_stopped(now),
-        };
-        let done = session.execute(step, target, around, &mut |step, error| {
+        let mut tell = |step, error: Option<&std::io::Error>| {
             told.push((step, error.map(|error| error.raw_os_error().unwrap_or(libc::EIO))));
-        });
+        };
+        let session = &mut self.context.session;
+        let done = match step {
+            FileStep::Close => {
+                let mut idle = (self.context.remake)(None, None)?;
+                let mut clock = (self.context.remake)(None, None)?;
+                let backend = &mut self.backend;
+                let release = || {
+                    let released = backend.release();
+                    std::mem::swap(backend, &mut idle);
+                    drop(idle);
+                    released
+                };
+                session.close(&mut || clock.now(), release, &mut tell)
+            }
+            _ => {
+                let mut around = Surroundings {
+                    access: self.context.access,
+                    writes: self.settings.writes,
+                    backend: self.backend.as_mut(),
+                    is_stopped: &|now| control.is_stopped(now),
+                };
+                session.execute(step, target, &mut around, &mut tell)
+            }
+        };
         for (step, error) in told {
-            self.open_ns =
-                if step.op == Op::Open { (step.end.saturating_sub(step.start)).0 } else { self.open_ns };
+            if step.op == Op::Open {
+                self.open_ns = step.end.saturating_sub(step.start).0;
+            }
             self.record_step(step, error);
         }
         done?;
@@ -371,7 +385,7 @@ impl<'a> Worker<'a> {
             self.context.file.as_ref().filter(|file| file.syncs() && self.settings.writes && !is_empty)
         {
             let start = self.backend.now();
-            let flushed = file.flush();
+            let flushed = self.backend.hand_over().and_then(|()| file.flush());
             self.last_end = self.backend.now();
             let step = Step { op: Op::Fsync, start, end: self.last_end };
             let errno = flushed.as_ref().err().map(|error| error.raw_os_error().unwrap_or(libc::EIO));

@@ -1,7 +1,7 @@
 //! Which engine executes the requests.
 
-use crate::Nanos;
 use crate::strict::no_fields;
+use crate::{ByteSize, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// An engine, with what only it needs.
@@ -16,6 +16,21 @@ pub enum Engine {
     /// One blocking thread for each request in flight, as a server would do that forks per request.
     #[serde(deserialize_with = "no_fields")]
     Threads,
+    /// One blocking call after the other at the position of the file: `lseek` where a request does not follow the one before
+    /// it, then `read` or `write`.
+    #[serde(deserialize_with = "no_fields")]
+    Sync,
+    /// The same with `readv` and `writev`.
+    Vsync(Vectors),
+    /// One blocking call after the other: `preadv`, `pwritev`.
+    Pvsync(Vectors),
+    /// One call of the C library after the other: `fread`, `fwrite`, with a buffer in the program.
+    Stdio(StdioOptions),
+    /// The target is mapped into memory, and bytes are copied from and to it.
+    Mmap(MmapOptions),
+    /// Asynchronous requests of the C library (`aio_read`), which it carries out with threads of its own.
+    #[serde(deserialize_with = "no_fields")]
+    Posixaio,
     /// No I/O at all: every request completes at once. Shows what the generator itself costs.
     #[serde(deserialize_with = "no_fields")]
     Null,
@@ -32,7 +47,25 @@ impl Default for Engine {
 impl Engine {
     /// Whether results say something about a real target.
     pub fn is_real(self) -> bool {
-        matches!(self, Engine::Uring(_) | Engine::Aio | Engine::Threads)
+        !matches!(self, Engine::Null | Engine::Sim(_))
+    }
+
+    /// Whether it carries out one request after the other, whatever the depth.
+    pub fn is_serial(self) -> bool {
+        matches!(
+            self,
+            Engine::Sync | Engine::Vsync(_) | Engine::Pvsync(_) | Engine::Stdio(_) | Engine::Mmap(_)
+        )
+    }
+
+    /// Whether bytes go through the page cache whatever is asked for.
+    pub fn is_buffered(self) -> bool {
+        matches!(self, Engine::Stdio(_) | Engine::Mmap(_))
+    }
+
+    /// Whether it can discard and zero ranges.
+    pub fn can_discard(self) -> bool {
+        !matches!(self, Engine::Aio | Engine::Posixaio)
     }
 
     /// The name that users type.
@@ -41,10 +74,71 @@ impl Engine {
             Engine::Uring(_) => "uring",
             Engine::Aio => "aio",
             Engine::Threads => "threads",
+            Engine::Sync => "sync",
+            Engine::Vsync(_) => "vsync",
+            Engine::Pvsync(_) => "pvsync",
+            Engine::Stdio(_) => "stdio",
+            Engine::Mmap(_) => "mmap",
+            Engine::Posixaio => "posixaio",
             Engine::Null => "null",
             Engine::Sim(_) => "sim",
         }
     }
+}
+
+/// In how many pieces of memory the data of a request lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vectors {
+    /// 1 to [`Vectors::MOST`].
+    #[serde(default = "one_vector", rename = "vectors")]
+    pub count: u32,
+}
+
+impl Vectors {
+    /// Most pieces.
+    pub const MOST: u32 = 16;
+}
+
+impl Default for Vectors {
+    fn default() -> Vectors {
+        Vectors { count: 1 }
+    }
+}
+
+fn one_vector() -> u32 {
+    1
+}
+
+/// What a stream of the C library is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StdioOptions {
+    /// Bytes of its buffer (`setvbuf`), up to 1 GiB; 0: the library's choice.
+    #[serde(default)]
+    pub buffer: ByteSize,
+}
+
+/// What a mapping is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MmapOptions {
+    /// What follows each write.
+    #[serde(default)]
+    pub msync: MsyncPolicy,
+}
+
+/// What follows each write to a mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MsyncPolicy {
+    /// Nothing: the kernel writes pages back when it likes.
+    #[default]
+    None,
+    /// `msync` with `MS_ASYNC`.
+    Async,
+    /// `msync` with `MS_SYNC`: the data is on stable storage before the request ends.
+    Sync,
 }
 
 /// What io_uring is asked for. Each of these changes what is measured, so none is chosen silently.

@@ -1,7 +1,7 @@
 //! How a job opens, fills and checks its target, and what becomes of a file.
 
 use crate::strict::is_default;
-use crate::{Access, ByteSize, FileStep, Nanos};
+use crate::{Access, ByteSize, Engine, FileStep, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// How a job handles its target. Everything is off by default.
@@ -11,6 +11,9 @@ pub struct JobOptions {
     /// How it is opened; none: as the plan says for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
+    /// What carries its requests out; none: what the plan says for all. Both are engines with real I/O.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<Engine>,
     /// What is written; none: sectors that say whose they are, as the plan's `fill` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Data>,

@@ -32,6 +32,7 @@ mod strict;
 mod units;
 mod validate;
 mod validate_coordination;
+mod validate_engine;
 mod validate_file_steps;
 mod validate_generator;
 mod validate_phase;
@@ -40,7 +41,7 @@ mod workload;
 
 pub use coordination::{Amount, Begins, Coordination, Ends, Lockstep, PhaseEnd, Trigger};
 pub use data::{Fill, RunId};
-pub use engine::{Engine, SimModel, SimStall, UringOptions};
+pub use engine::{Engine, MmapOptions, MsyncPolicy, SimModel, SimStall, StdioOptions, UringOptions, Vectors};
 pub use extent::Extent;
 pub use faults::{Faults, ShortPolicy};
 pub use file_step::{FileStep, ParseFileStepError};

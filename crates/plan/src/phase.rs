@@ -1,7 +1,7 @@
 //! Phases of a plan: jobs that run together.
 
 use crate::strict::is_default;
-use crate::{Access, Coordination, JobOptions, Workload};
+use crate::{Access, Coordination, Engine, JobOptions, Workload};
 use serde::{Deserialize, Serialize};
 
 /// Jobs that run together. Phases follow each other: one starts when all loops of the one before have ended.
@@ -48,6 +48,11 @@ impl Job {
     /// A workload on a target that is handled as the plan says for all.
     pub fn new(target: u16, depth: u32, workload: Workload) -> Job {
         Job { target, depth, options: JobOptions::default(), workload }
+    }
+
+    /// What carries its requests out, where the plan says `engine` for all.
+    pub fn engine(&self, engine: Engine) -> Engine {
+        self.options.engine.unwrap_or(engine)
     }
 
     /// How its target is opened, where the plan says `access` for all.

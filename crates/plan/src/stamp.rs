@@ -1,6 +1,6 @@
 //! Why figures are no storage result: the plan alone tells.
 
-use crate::{Engine, Plan};
+use crate::{Engine, Job, Plan};
 use serde::{Deserialize, Serialize};
 
 /// Why figures are no storage result. Every form of a result carries it; pictures inside their pixels.
@@ -34,8 +34,10 @@ impl Plan {
         match self.engine {
             Engine::Null => Some(Stamp::DryRun),
             Engine::Sim(_) => Some(Stamp::Simulated),
-            Engine::Uring(_) | Engine::Aio | Engine::Threads => {
-                let buffered = self.jobs().any(|(_, job)| job.access(self.access).buffered);
+            _ => {
+                let is_buffered =
+                    |job: &Job| job.access(self.access).buffered || job.engine(self.engine).is_buffered();
+                let buffered = self.jobs().any(|(_, job)| is_buffered(job));
                 buffered.then_some(Stamp::PageCache)
             }
         }

@@ -1,6 +1,7 @@
 //! What a plan must keep to, beyond what its types say: nothing later overflows, and all of it can be kept.
 
 use crate::rising::validate_rising;
+use crate::validate_engine::validate_engine;
 use crate::validate_phase::validate_phases;
 use crate::{
     ByteSize, Engine, InvalidPlan, LoadPace, Nanos, PLAN_VERSION, Plan, SimModel, Target, TraceReplay,
@@ -68,6 +69,7 @@ impl Plan {
     }
 
     fn validate_means(&self) -> Result {
+        validate_engine(&self.engine)?;
         time("pacing.spin", self.pacing.spin.unwrap_or_default())?;
         let cpu = self.pacing.pin.iter().copied().max().unwrap_or_default();
         within("pacing.pin", cpu.into(), 0, 8191)?;

@@ -2,6 +2,7 @@
 
 use crate::validate::{Result, named, require, validate_load, within};
 use crate::validate_coordination::{validate_coordination, validate_options};
+use crate::validate_engine::validate_engine_of;
 use crate::validate_generator::validate_generator;
 use crate::{Engine, InvalidPlan, Job, Phase, PhaseEnd, Plan, Workload};
 use std::collections::HashSet;
@@ -86,6 +87,7 @@ fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
 
 fn validate_job(job: &Job, phase: &Phase, plan: &Plan) -> Result {
     within("depth", job.depth.into(), 1, 65_536)?;
+    validate_engine_of(job, plan)?;
     validate_options(job, phase, plan)?;
     match &job.workload {
         Workload::Trace(load) => validate_load(load, phase.passes, plan),

@@ -1,8 +1,8 @@
 //! What plans of version 1 had in other forms, read into those of today.
 
 use crate::{
-    Access, AtEnd, ByteSize, Data, Decimal, FileLifecycle, FileStep, Generator, JobOptions, Nanos, Order,
-    Pace, Process, Sharing, Space, Stop, Verify,
+    Access, AtEnd, ByteSize, Data, Decimal, Engine, FileLifecycle, FileStep, Generator, JobOptions, Nanos,
+    Order, Pace, Process, Sharing, Space, Stop, Verify,
 };
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -100,6 +100,7 @@ impl From<Series> for Generator {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct OldOptions {
     access: Option<Access>,
+    engine: Option<Engine>,
     data: Option<Data>,
     verify: Option<Verify>,
     file: Option<FileLifecycle>,
@@ -114,10 +115,11 @@ pub(crate) struct OldOptions {
 
 impl OldOptions {
     pub(crate) fn split(self) -> (JobOptions, Option<FileLifecycle>) {
-        let OldOptions { access, data, verify, file, before, after, start_delay, cpu, .. } = self;
+        let OldOptions { access, engine, data, verify, file, before, after, start_delay, cpu, .. } = self;
         let OldOptions { max_errors, shared_memory, align, .. } = self;
         let options = JobOptions {
             access,
+            engine,
             data,
             verify,
             before,

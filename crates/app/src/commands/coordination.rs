@@ -35,6 +35,7 @@ pub(super) fn options(args: &RunArgs) -> JobOptions {
     let h = &args.options;
     JobOptions {
         access: None,
+        engine: None,
         data: h.data.clone(),
         verify: h.verify.map(|what| Verify { what: what.into(), immediate: h.verify_immediate }),
         before: h.before_pass.clone(),

@@ -2,29 +2,33 @@
 
 use crate::args::IoArgs;
 use crate::exit::Failure;
-use crate::means_args::{EngineArg, EngineArgs, MeansArgs, ShortArg};
+use crate::means_args::{EngineArg, EngineArgs, MeansArgs, MsyncArg, ShortArg};
 use anyhow::anyhow;
 use iosonar_plan::{
-    Access, ByteSize, Engine, Faults, Fill, Memory, Pacing, Phase, Plan, RunId, ShortPolicy, SimModel,
-    SimStall, Space, Target, UringOptions,
+    Access, ByteSize, Engine, Faults, Fill, Memory, MmapOptions, MsyncPolicy, Pacing, Phase, Plan, RunId,
+    ShortPolicy, SimModel, SimStall, Space, StdioOptions, Target, UringOptions, Vectors,
 };
 
 /// Refuses options of another engine than the chosen one.
 pub(super) fn check(args: &EngineArgs) -> Result<(), Failure> {
-    let is = |name: &str| engine(args).name() == name;
-    let given = [
-        ("--hipri", "uring", args.hipri),
-        ("--sqpoll", "uring", args.sqpoll),
-        ("--sim-service", "sim", args.sim_service.is_some()),
-        ("--sim-jitter", "sim", args.sim_jitter.is_some()),
-        ("--sim-channels", "sim", args.sim_channels.is_some()),
-        ("--sim-errors", "sim", args.sim_errors.is_some()),
-        ("--sim-short", "sim", args.sim_short.is_some()),
-        ("--sim-stall", "sim", args.sim_stall.is_some()),
+    const SIM: &[&str] = &["sim"];
+    let given: [(&str, &[&str], bool); 11] = [
+        ("--hipri", &["uring"], args.hipri),
+        ("--sqpoll", &["uring"], args.sqpoll),
+        ("--vectors", &["vsync", "pvsync"], args.vectors.is_some()),
+        ("--stdio-buffer", &["stdio"], args.stdio_buffer.is_some()),
+        ("--msync", &["mmap"], args.msync.is_some()),
+        ("--sim-service", SIM, args.sim_service.is_some()),
+        ("--sim-jitter", SIM, args.sim_jitter.is_some()),
+        ("--sim-channels", SIM, args.sim_channels.is_some()),
+        ("--sim-errors", SIM, args.sim_errors.is_some()),
+        ("--sim-short", SIM, args.sim_short.is_some()),
+        ("--sim-stall", SIM, args.sim_stall.is_some()),
     ];
-    match given.iter().find(|(_, engine, given)| *given && !is(engine)) {
-        Some((name, engine, _)) => Err(Failure::refused(anyhow!(
-            "{name} has no effect without --engine {engine}: add that, or remove it"
+    match given.iter().find(|(_, engines, given)| *given && !engines.contains(&engine(args).name())) {
+        Some((name, engines, _)) => Err(Failure::refused(anyhow!(
+            "{name} has no effect without --engine {}: add that, or remove it",
+            engines.join(" or ")
         ))),
         None => Ok(()),
     }
@@ -43,6 +47,10 @@ pub(super) fn pretended_size(args: &IoArgs) -> Result<Option<ByteSize>, Failure>
     }
 }
 
+fn vectors(args: &EngineArgs) -> Vectors {
+    args.vectors.map_or(Vectors::default(), |count| Vectors { count })
+}
+
 /// The engine that the options ask for.
 pub(super) fn engine(args: &EngineArgs) -> Engine {
     match args.engine {
@@ -50,6 +58,18 @@ pub(super) fn engine(args: &EngineArgs) -> Engine {
         EngineArg::Uring => Engine::Uring(UringOptions { hipri: args.hipri, sqpoll: args.sqpoll }),
         EngineArg::Aio => Engine::Aio,
         EngineArg::Threads => Engine::Threads,
+        EngineArg::Sync => Engine::Sync,
+        EngineArg::Vsync => Engine::Vsync(vectors(args)),
+        EngineArg::Pvsync => Engine::Pvsync(vectors(args)),
+        EngineArg::Stdio => Engine::Stdio(StdioOptions { buffer: args.stdio_buffer.unwrap_or_default() }),
+        EngineArg::Mmap => Engine::Mmap(MmapOptions {
+            msync: match args.msync {
+                None | Some(MsyncArg::None) => MsyncPolicy::None,
+                Some(MsyncArg::Async) => MsyncPolicy::Async,
+                Some(MsyncArg::Sync) => MsyncPolicy::Sync,
+            },
+        }),
+        EngineArg::Posixaio => Engine::Posixaio,
         EngineArg::Null => Engine::Null,
         EngineArg::Sim => Engine::Sim(SimModel {
             service: args.sim_service.unwrap_or(SimModel::default().service),

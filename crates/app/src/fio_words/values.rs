@@ -58,16 +58,16 @@ pub fn ioengine(value: &str) -> Result {
     let (ours, note) = match value {
         "io_uring" => ("uring", None),
         "libaio" => ("aio", None),
-        "psync" | "null" | "uring" | "aio" | "threads" | "sim" => {
-            (if value == "psync" { "threads" } else { value }, None)
-        }
-        "sync" | "vsync" | "pvsync" | "pvsync2" | "posixaio" => {
+        "psync" | "null" | "uring" | "aio" | "threads" | "sim" | "sync" | "vsync" | "pvsync" | "mmap"
+        | "posixaio" | "stdio" => (if value == "psync" { "threads" } else { value }, None),
+        "pvsync2" => {
             let note =
-                format!("--ioengine={value} is --engine threads here: pread and pwrite in blocking threads");
-            ("threads", Some(note))
+                format!("--ioengine={value} is --engine pvsync here: preadv and pwritev without flags");
+            ("pvsync", Some(note))
         }
         _ => {
-            let known = "there are io_uring, libaio, psync and null (ours: uring, aio, threads, null, sim)";
+            let known = "there are io_uring, libaio, psync, sync, vsync, pvsync, mmap, posixaio and null (ours: uring, aio, threads, stdio, \
+                         sim, too)";
             return Err(format!("there is no such engine: {known}"));
         }
     };

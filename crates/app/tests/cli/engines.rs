@@ -94,3 +94,115 @@ fn what_is_refused_is_said_and_the_run_goes_on() {
     let refused = lab.expect(2, &format!("run {words} --engine threads --hipri -o never"));
     assert!(refused.err.contains("--hipri") && refused.err.contains("--engine uring"), "{}", refused.err);
 }
+
+/// Engines that make calls of their own kind, with their options.
+const METHODS: [(&str, &str); 7] = [
+    ("sync", ""),
+    ("vsync", "--vectors 4"),
+    ("pvsync", "--vectors 16"),
+    ("stdio", "--stdio-buffer 64k"),
+    ("mmap", "--msync async"),
+    ("posixaio", "--iodepth 4"),
+    ("threads", "--iodepth 4"),
+];
+
+#[test]
+fn what_one_method_writes_every_other_one_reads() {
+    let lab = lab();
+    for (engine, words) in METHODS {
+        let write =
+            format!("{FILE} --rw write --bs 64k --size 1m --create --after-pass fsync --data sequenced");
+        lab.expect(0, &format!("{write} --engine {engine} {words} -o {engine}"));
+        let bytes = std::fs::read(lab.path("f")).unwrap();
+        assert_eq!(bytes.len(), 1 << 20, "{engine}");
+        let (words, _) = bytes.as_chunks::<8>();
+        assert!((0..).zip(words).all(|(i, word)| u64::from_le_bytes(*word) == i * 8), "{engine}");
+        for (other, words) in METHODS {
+            let read =
+                format!("{FILE} --rw randread --bs 4k --number-ios 100 --data sequenced --verify contents");
+            lab.expect(0, &format!("{read} --engine {other} {words} -o {engine}-{other}"));
+        }
+        std::fs::remove_file(lab.path("f")).unwrap();
+    }
+    let told = lab.expect(0, "show mmap").out;
+    assert!(told.contains("mmap") && told.contains("PAGE CACHE"), "{told}");
+}
+
+const FILE: &str = "run --buffered --no-progress --start-delay 0 -t f";
+
+#[test]
+fn methods_make_the_calls_that_they_are_called_after() {
+    if let Some(why) = iosonar_testkit::lacks(&["strace"]) {
+        return iosonar_testkit::skip("the calls of methods", &why);
+    }
+    let lab = lab();
+    lab.file("f", vec![1; 1 << 20]);
+    let seq = "--rw write --bs 64k --size 1m";
+    let random = "--rw randread --bs 64k --size 1m --norandommap";
+    for (engine, words, call, count) in [
+        ("sync", seq, "write", 16),
+        ("sync", seq, "lseek", 0),
+        ("sync", random, "read", 16),
+        ("vsync --vectors 4", seq, "writev", 16),
+        ("pvsync --vectors 4", random, "preadv", 16),
+        ("mmap --msync sync", seq, "msync", 16),
+        ("mmap", seq, "msync", 0),
+        ("stdio --stdio-buffer 128k", "--rw write --bs 32k --size 1m", "write", 8),
+    ] {
+        let (calls, log) = (lab.path("calls"), lab.path("calls").display().to_string());
+        let filter = format!("trace={call}");
+        let wrapper = ["strace", "-f", "-y", "-qq", "-e", &filter, "-o", &log];
+        let run = format!(
+            "{FILE} {words} --number-ios {} --engine {engine} -o r",
+            if words.contains("32k") { 32 } else { 16 }
+        );
+        let ended = iosonar_testkit::Ended::of(lab.command_under(&wrapper, &run).output().unwrap());
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let text = std::fs::read_to_string(&calls).unwrap();
+        let own = format!("{}>", lab.path("f").display());
+        let is_own =
+            |line: &&str| line.contains(&format!("{call}(")) && (call == "msync" || line.contains(&own));
+        assert_eq!(text.lines().filter(is_own).count(), count, "{engine} {words} {call}: {text}");
+        std::fs::remove_dir_all(lab.path("r")).unwrap();
+    }
+}
+
+#[test]
+fn what_a_method_cannot_is_refused() {
+    let lab = lab();
+    lab.file("f", vec![1; 1 << 20]);
+    for (words, why) in [
+        ("--engine sync --iodepth 4", "the engine sync carries out one request after the other"),
+        ("--engine sync --vectors 4", "--vectors has no effect without --engine vsync or pvsync"),
+        ("--engine pvsync --vectors 17", "between 1 and 16"),
+        ("--engine posixaio --rwmixtrim 10", "asynchronous requests have no such call"),
+    ] {
+        let refused = lab.expect(2, &format!("{FILE} --rw randrw --bs 4k --size 1m {words} -o r"));
+        assert!(refused.err.contains(why), "{words}: {}", refused.err);
+        assert!(!lab.path("r").exists());
+    }
+    let direct = FILE.replace("--buffered ", "");
+    let refused = lab.expect(2, &format!("{direct} --rw read --engine mmap -o r"));
+    assert!(
+        refused.err.contains("goes through the page cache") && refused.err.contains("--buffered"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn a_mapped_file_that_becomes_shorter_fails_requests_and_not_the_run() {
+    let lab = lab();
+    lab.file("f", vec![1; 1 << 20]);
+    let words = "--rw read --bs 64k --engine mmap --rate-iops 100";
+    let running = crate::live::Running::of(&mut lab.command(&format!("{FILE} {words} -o r")));
+    let log = lab.path("r/records.log");
+    while !log.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    std::fs::File::options().write(true).open(lab.path("f")).unwrap().set_len(4096).unwrap();
+    let ended = running.end();
+    let records = lab.records("r");
+    assert_eq!(records.len(), 16, "{}: {}", ended.code, ended.err);
+    assert!(records.iter().any(|r| r.result == -5), "{records:?}");
+}

@@ -110,10 +110,11 @@ fn dataless_obstacle(plan: &Plan, job: &Job, workload: &Known, looked: &Looked) 
     if !workload.has_dataless_changes() {
         return None;
     }
-    let is_polled = matches!(&plan.engine, Engine::Uring(options) if options.hipri);
+    let engine = job.engine(plan.engine);
+    let is_polled = matches!(&engine, Engine::Uring(options) if options.hipri);
     let cases = [
-        (plan.engine == Engine::Aio, {
-            "its workload discards or zeroes ranges, and io_submit has no such call: use --engine uring or threads, or drop \
+        (!engine.can_discard(), {
+            "its workload discards or zeroes ranges, and asynchronous requests have no such call: use --engine uring or threads, or drop \
              them (--discard drop of a replay)"
         }),
         (is_polled, {

@@ -2,7 +2,7 @@
 
 use super::fit::Fitted;
 use crate::error::PrepareError;
-use crate::means::{Part, buffer_bytes, engine, parts};
+use crate::means::{Part, buffer_bytes, parts, usable as usable_engine};
 use iosonar_host::Root;
 use iosonar_load::Room;
 use iosonar_plan::{Engine, Plan};
@@ -35,10 +35,10 @@ fn check_phase(plan: &Plan, jobs: &[Fitted], parts: &[Part], available: u64) -> 
     const THREAD: u64 = 16 << 10;
     /// Of an issuing loop beside its frames of records: read-ahead, gauges.
     const LOOP: u64 = 1 << 19;
-    let has_threads = engine(plan).0 == Engine::Threads;
     let of_part = |part: &Part| {
         let job = &jobs[part.job];
         let depth = u64::from(job.job.depth);
+        let has_threads = usable_engine(job.job.engine(plan.engine)).0 == Engine::Threads;
         let threads = if has_threads { depth * THREAD } else { 0 };
         let buffers = if plan.engine.is_real() { buffer_bytes(plan, job, parts.len()) } else { 0 };
         (LOOP + bytes_each(parts.len()) + depth * ENTRY + threads).saturating_add(buffers)

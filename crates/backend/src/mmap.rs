@@ -1,0 +1,88 @@
+//! Files mapped into memory: a read is a copy from it, a write a copy to it.
+
+use crate::Setup;
+use crate::blocking::{Blocking, Calls, flush};
+use iosonar_os::map::{Mapping, Msync};
+use iosonar_plan::{MmapOptions, MsyncPolicy, Op};
+use std::fs::File;
+use std::io;
+
+/// Copies from and to a mapping, with `msync` where it is asked for.
+pub type Mmap = Blocking<Mapped>;
+
+impl Mmap {
+    /// Maps as much of the target as requests may touch. A file that is written is made so long first.
+    ///
+    /// # Errors
+    /// The target cannot be mapped; how far requests go is not known.
+    pub fn open(setup: Setup<'_>, options: MmapOptions) -> io::Result<Mmap> {
+        let reach = usize::try_from(setup.reach).ok().filter(|bytes| *bytes <= isize::MAX as usize / 2);
+        let reach = reach.ok_or_else(|| {
+            io::Error::other("engine mmap maps all that requests may touch, and here that has no known end")
+        })?;
+        let metadata = setup.file.metadata()?;
+        if setup.writes && metadata.is_file() && metadata.len() < setup.reach {
+            setup.file.set_len(setup.reach)?;
+        }
+        let mapping = if reach > 0 { Some(Mapping::new(&setup.file, reach, setup.writes)?) } else { None };
+        let calls = Mapped { mapping, file: setup.file, options, writes: setup.writes };
+        Ok(Blocking::over(calls, setup.clock, setup.depth, setup.short))
+    }
+}
+
+/// A mapping, and the file below it.
+#[derive(Debug)]
+pub struct Mapped {
+    /// None of an empty file, and once it is given back.
+    mapping: Option<Mapping>,
+    file: File,
+    options: MmapOptions,
+    writes: bool,
+}
+
+impl Calls for Mapped {
+    fn read(&mut self, memory: &mut [u8], at: u64) -> io::Result<usize> {
+        self.mapping.as_mut().map_or(Ok(0), |mapping| mapping.read(memory, at))
+    }
+
+    fn write(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
+        let Some(mapping) = &mut self.mapping else { return Ok(0) };
+        let bytes = mapping.write(memory, at)?;
+        match self.options.msync {
+            MsyncPolicy::None => {}
+            MsyncPolicy::Async => mapping.sync(at, bytes as u64, Msync::Async)?,
+            MsyncPolicy::Sync => mapping.sync(at, bytes as u64, Msync::Sync)?,
+        }
+        Ok(bytes)
+    }
+
+    fn write_durably(&mut self, memory: &[u8], at: u64) -> io::Result<usize> {
+        let Some(mapping) = &mut self.mapping else { return Ok(0) };
+        let bytes = mapping.write(memory, at)?;
+        mapping.sync(at, bytes as u64, Msync::Sync)?;
+        Ok(bytes)
+    }
+
+    fn flush(&mut self, op: Op) -> io::Result<()> {
+        self.hand_over()?;
+        flush(&self.file, op)
+    }
+
+    fn file(&self) -> &File {
+        &self.file
+    }
+
+    fn hand_over(&mut self) -> io::Result<()> {
+        match &mut self.mapping {
+            Some(mapping) if self.writes => mapping.sync(0, mapping.bytes(), Msync::Sync),
+            _ => Ok(()),
+        }
+    }
+
+    fn release(&mut self) -> Option<io::Result<()>> {
+        self.mapping.take().map(|mapping| {
+            drop(mapping);
+            Ok(())
+        })
+    }
+}

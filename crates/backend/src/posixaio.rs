@@ -1,0 +1,16 @@
+//! Asynchronous requests of the C library (`aio_read`, `aio_write`). Those of one open file go one after the other in glibc.
+
+use crate::Setup;
+use crate::queued::Queued;
+use iosonar_os::posix_aio::PosixAio;
+
+/// Requests of one target.
+pub type Posixaio = Queued<PosixAio>;
+
+impl Posixaio {
+    /// On an open target.
+    pub fn open(setup: Setup<'_>) -> Posixaio {
+        let queue = PosixAio::new(setup.file, setup.depth);
+        Queued::over(queue, setup.clock, setup.depth, setup.short)
+    }
+}
