@@ -23,13 +23,13 @@ pub struct EngineArgs {
     /// Engine uring.
     #[arg(long, alias = "sqthread_poll")]
     pub sqpoll: bool,
-    /// Put the data of each request into this many pieces of memory (engines vsync, pvsync). Default: 1
+    /// Split each buffer into this many vectors (engines vsync, pvsync). Default: 1
     #[arg(long, value_name = "N")]
     pub vectors: Option<u32>,
     /// Set the buffer of engine stdio; 0: the library's choice. Default: 0
     #[arg(long, value_name = "SIZE")]
     pub stdio_buffer: Option<ByteSize>,
-    /// Call msync after each write of engine mmap. Default: none
+    /// Set when engine mmap calls msync after a write. Default: none
     #[arg(long, value_enum, value_name = "HOW")]
     pub msync: Option<MsyncArg>,
     /// Set the least service time of the simulated engine. Default: 100us
@@ -114,9 +114,9 @@ pub enum EngineArg {
     Threads,
     /// read and write, one after the other, with lseek between them where needed
     Sync,
-    /// readv and writev, in --vectors pieces
+    /// readv and writev of the --vectors parts of a buffer
     Vsync,
-    /// preadv and pwritev, in --vectors pieces
+    /// preadv and pwritev of the --vectors parts of a buffer
     Pvsync,
     /// fread and fwrite of the C library, through the page cache
     Stdio,
