@@ -12,8 +12,9 @@ use iosonar_plan::{
 pub struct StepsArgs {
     /// Place requests exactly, whatever the size of the target; --rw sets the direction
     ///
-    /// sequential, interleaved:N (each request N times its size after the last), staggered (evenly over --size), random (over
-    /// --size), fixed, or list:FILE (a seek list of XDD). --size is the region; it has no default here. A pass goes once
+    /// sequential, interleaved:N (each request N times its size after the last), strided:N (the same, and all of --size in N
+    /// rounds), backward (from the end of --size), staggered (evenly over --size), random (over --size), fixed, or list:FILE (a
+    /// seek list of XDD). --size is the region; it has no default here. A pass goes once
     /// through it if nothing else sets its length. With --create, writes beyond the end extend a file.
     #[arg(long, value_name = "ORDER", value_parser = order)]
     pub steps: Option<Order>,
@@ -161,12 +162,17 @@ fn order(text: &str) -> Result<Order, String> {
             let every = n.parse().map_err(|_| format!("'{n}' is no whole number of requests"))?;
             Ok(Order::Interleaved { every })
         }
+        ("backward", None) => Ok(Order::Backward),
+        ("strided", Some(n)) => {
+            let every = n.parse().map_err(|_| format!("'{n}' is no whole number of requests"))?;
+            Ok(Order::Strided { every })
+        }
         ("staggered", None) => Ok(Order::Staggered),
         // Seed and renewal are options of their own.
         ("random", None) => Ok(Order::Random),
         ("fixed", None) => Ok(Order::Fixed),
         ("list", Some(file)) if !file.is_empty() => Ok(Order::List { file: file.into() }),
-        _ => Err("known are sequential, interleaved:N, staggered, random, fixed and list:FILE".into()),
+        _ => Err("known are sequential, interleaved:N, backward, strided:N, staggered, random, fixed and list:FILE".into()),
     }
 }
 

@@ -10,6 +10,10 @@ use iosonar_plan::{Order, Space, Zone};
 pub(crate) enum Addresses {
     /// One after the other.
     Sequential,
+    /// The last first.
+    Backward,
+    /// Every so many blocks, in as many rounds.
+    Strided(u64),
     /// Independent and uniform.
     Random(Draws),
     /// A permutation for each lap.
@@ -43,6 +47,8 @@ impl Addresses {
             | Order::Staggered
             | Order::Fixed
             | Order::List { .. } => Addresses::Sequential,
+            Order::Backward => Addresses::Backward,
+            Order::Strided { every } => Addresses::Strided((*every).into()),
             Order::Random => Addresses::Random(draws),
             Order::Shuffled => {
                 let laps = Draws::new(seed, stream, Purpose::Lap);
@@ -75,6 +81,8 @@ impl Addresses {
     pub(crate) fn block(&self, number: u64, index: u64, blocks: u64) -> u64 {
         match self {
             Addresses::Sequential => index,
+            Addresses::Backward => blocks - 1 - index,
+            Addresses::Strided(every) => strided(index, *every, blocks),
             Addresses::Random(draws) => below(draws.at(number), blocks),
             Addresses::Shuffled { permutation, .. } => permutation.at(index),
             Addresses::Zipf { zipf, scatter, draws } => scatter.at(zipf.draw(&mut draws.series(number))),
@@ -87,6 +95,17 @@ impl Addresses {
                 first + below(series.next(), count)
             }
         }
+    }
+}
+
+/// The `index`-th block of a lap over all `blocks`: round r visits r, r + `every`, r + 2 · `every` and so on.
+fn strided(index: u64, every: u64, blocks: u64) -> u64 {
+    // The first rounds are one block longer than the others.
+    let (short, longer) = (blocks / every, blocks % every);
+    let in_longer = longer * (short + 1);
+    match index < in_longer {
+        true => index / (short + 1) + index % (short + 1) * every,
+        false => longer + (index - in_longer) / short + (index - in_longer) % short * every,
     }
 }
 

@@ -183,7 +183,12 @@ impl Generated {
             generator.cut_length().and_then(|length| Some((generator.count()?.checked_sub(1)?, length)));
         let is_in_order = matches!(
             generator.order,
-            Order::Sequential | Order::Interleaved { .. } | Order::Staggered | Order::Shuffled
+            Order::Sequential
+                | Order::Interleaved { .. }
+                | Order::Staggered
+                | Order::Backward
+                | Order::Strided { .. }
+                | Order::Shuffled
         );
         let forever = Nanos(u64::MAX);
         let is_special = is_stream

@@ -149,6 +149,14 @@ pub enum Order {
         /// 1: each right after the one before.
         every: u32,
     },
+    /// From the last whole request of the region to the first, each right before the one before.
+    Backward,
+    /// Each `every` requests after the one before; at the end of the region it begins again, one request further on, so that
+    /// a lap reads everything once.
+    Strided {
+        /// From start to start, in requests; 1 is sequential.
+        every: u32,
+    },
     /// In ascending order, spread evenly over the region: the last request ends before the region does (XDD manual 4.8).
     Staggered,
     /// All at the offset.
@@ -187,6 +195,8 @@ impl fmt::Display for Order {
         match self {
             Order::Sequential => f.write_str("sequential"),
             Order::Interleaved { .. } => f.write_str("interleaved"),
+            Order::Backward => f.write_str("backward"),
+            Order::Strided { .. } => f.write_str("strided"),
             Order::Staggered => f.write_str("staggered"),
             Order::Fixed => f.write_str("fixed"),
             Order::List { file } => write!(f, "{}", file.display()),

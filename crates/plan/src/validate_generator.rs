@@ -142,6 +142,17 @@ fn percents(name: &str, percents: impl ExactSizeIterator<Item = u8>) -> Result {
     })
 }
 
+/// Whether a place is as long as a request: they meet, and do not overlap.
+fn whole_places(generator: &Generator) -> Result {
+    require(generator.unit.is_none_or(|unit| unit.0 == generator.longest()), || {
+        InvalidPlan::of(
+            "unit",
+            format!("with `order = \"{}\"` places are as long as requests", generator.order),
+        )
+        .remedy("remove it")
+    })
+}
+
 fn order(pattern: &Generator) -> Result {
     let has_one_size = || {
         require(pattern.fixed_size().is_some(), || {
@@ -157,6 +168,11 @@ fn order(pattern: &Generator) -> Result {
     match &pattern.order {
         Order::Sequential | Order::Random => Ok(()),
         Order::Fixed => has_one_size(),
+        Order::Backward => whole_places(pattern).and_then(|()| has_one_size()),
+        Order::Strided { every } => {
+            within("order.strided.every", (*every).into(), 1, 1 << 31)?;
+            whole_places(pattern).and_then(|()| has_one_size())
+        }
         Order::Interleaved { every } => {
             within("order.interleaved.every", (*every).into(), 1, 1 << 31)?;
             has_one_size()
@@ -356,6 +372,8 @@ mod tests {
             (Order::Sequential, range(512, 65_536)),
             (Order::Random, split(&[(4096, 60), (65_536, 40)])),
             (Order::Shuffled, ByteSize(4096).into()),
+            (Order::Backward, ByteSize(4096).into()),
+            (Order::Strided { every: 17 }, ByteSize(4096).into()),
             (Order::Zipf { theta: number("1.1") }, range(4096, 8192)),
             (Order::Zipf { theta: number("1") }, ByteSize(4096).into()),
             (Order::Pareto { h: number("0.2") }, ByteSize(4096).into()),

@@ -52,6 +52,7 @@ const RUN: &[(&str, &str)] = &[
     ("unit", "--unit"),
     ("order", "--steps"),
     ("order.interleaved.every", "--steps interleaved:"),
+    ("order.strided.every", "--steps strided:"),
     ("order.list.file", "--steps list:"),
     ("order.zipf.theta", "--random-distribution zipf:"),
     ("order.pareto.h", "--random-distribution pareto:"),

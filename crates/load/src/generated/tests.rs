@@ -63,6 +63,8 @@ fn orders() -> impl Strategy<Value = Order> {
         Just(Order::Shuffled),
         Just(Order::Fixed),
         Just(Order::Staggered),
+        Just(Order::Backward),
+        (1u32..9).prop_map(|every| Order::Strided { every }),
         (1u32..9).prop_map(|every| Order::Interleaved { every }),
         (1u64..4000).prop_map(|theta| Order::Zipf { theta: number(&format!("{}", theta as f64 / 1000.0)) }),
         (1u64..1000).prop_map(|h| Order::Pareto { h: number(&format!("{}", h as f64 / 1000.0)) }),
@@ -858,5 +860,26 @@ proptest! {
                 prop_assert!(item.extent.length > 0);
             }
         }
+    }
+}
+
+#[test]
+fn backward_and_strided_laps_visit_each_block_once() {
+    let blocks = |order: Order, region: u64| -> Vec<u64> {
+        let p = Generator {
+            region: Some(Space::Bytes(ByteSize(region))),
+            stop: Stop { bytes: Some(Space::Percent(100)), ..Stop::default() },
+            ..Generator::new(order, ByteSize(4096))
+        };
+        items(&p, 1).iter().map(|item| item.extent.offset / 4096).collect()
+    };
+    assert_eq!(blocks(Order::Backward, 5 * 4096 + 100), [4, 3, 2, 1, 0]);
+    assert_eq!(blocks(Order::Strided { every: 3 }, 8 * 4096), [0, 3, 6, 1, 4, 7, 2, 5]);
+    // A stride that is as long as the region is the same as no stride.
+    assert_eq!(blocks(Order::Strided { every: 17 }, 4 * 4096), [0, 1, 2, 3]);
+    for (every, count) in [(1, 7), (2, 64), (17, 64), (17, 256), (64, 64)] {
+        let mut seen = blocks(Order::Strided { every }, count * 4096);
+        seen.sort_unstable();
+        assert!(seen.iter().copied().eq(0..count), "{every} of {count}");
     }
 }
