@@ -111,7 +111,7 @@ Examples:
   iosonar replay web.load.gz --target a.img --filter 'select:300..600 | spread:2.0,align=8'
   iosonar replay web.load.gz --target a.img --dry-run --show-plan
 
-The progress line: done, elapsed/total, delivered/demanded requests per second and their ratio, bytes per second, \
+The progress line: done, elapsed/total, delivered/requested requests per second and their ratio, bytes per second, \
 response times (due to completion) of the last interval, how late the latest request was, q: requests in flight, \
 wait: requests that wait for a conflict, stalls: times of a second and more without a completion, !: failed and dropped \
 requests. On a terminal v switches to the live view and back.")]
@@ -226,7 +226,7 @@ pub struct IoArgs {
     /// Mark written blocks with this number; equal numbers write equal bytes. Default: a new one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..1 << 63))]
     pub run_id: Option<u64>,
-    /// Seed everything random
+    /// Set the seed of all random choices
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(0..1 << 63))]
     pub seed: u64,
     /// Allow writing to block devices: what is on them is lost
@@ -596,7 +596,7 @@ impl From<IssueArg> for IssuePolicy {
 /// Policies.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum OverlapArg {
-    /// Issue it all the same
+    /// Issue it anyway
     Allow,
     /// Drop it
     Drop,

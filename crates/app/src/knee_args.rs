@@ -41,7 +41,7 @@ pub struct KneeArgs {
 
 /// What is asked for, and how fast.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Demand")]
+#[command(next_help_heading = "Rate")]
 pub struct DemandArgs {
     /// Start with this many requests per second. Default: 10, or 1 with --to or --growth
     #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -55,7 +55,7 @@ pub struct DemandArgs {
     /// Set the length of the ramp that measures
     #[arg(long, value_name = "TIME", default_value = "20s")]
     pub duration: Nanos,
-    /// Try no higher rate than this where no end is named
+    /// Limit the highest rate to try, without --to
     #[arg(long, value_name = "RATE", default_value = "1000000", value_parser = clap::value_parser!(u64).range(100..=1_000_000_000))]
     pub most: u64,
     /// Limit the requests in flight

@@ -72,7 +72,7 @@ pub struct MeansArgs {
     pub realtime: Option<u8>,
     /// Limit the memory for the data of requests, of all targets together
     ///
-    /// A request that finds none free waits.
+    /// A request waits until a buffer is free.
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub buffer_memory: ByteSize,
     /// Use huge pages for that memory; reserve them first (sysctl vm.nr_hugepages)
@@ -94,9 +94,9 @@ pub struct MeansArgs {
 pub enum MsyncArg {
     /// Nothing
     None,
-    /// MS_ASYNC: the kernel writes it back when it likes
+    /// MS_ASYNC: the kernel writes it back later
     Async,
-    /// MS_SYNC: it is on stable storage
+    /// MS_SYNC: wait until it is on stable storage
     Sync,
 }
 

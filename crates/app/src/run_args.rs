@@ -129,10 +129,10 @@ pub struct PaceArgs {
     /// Run this many issuing loops on each target; they share its requests
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub numjobs: u32,
-    /// Request this many bytes per second on each target, whether it follows or not
+    /// Request this many bytes per second on each target, whether it keeps up or not
     #[arg(long, value_name = "SIZE", value_parser = rate::<ByteSize>)]
     pub rate: Option<ByteSize>,
-    /// Issue this many requests per second on each target, whether it follows or not
+    /// Issue this many requests per second on each target, whether it keeps up or not
     #[arg(long, value_name = "N", alias = "rate_iops", value_parser = rate::<u64>)]
     pub rate_iops: Option<u64>,
     /// Set how due times are spread. Default: linear
@@ -434,7 +434,9 @@ impl Args for Reworded {
         let destroy = "Allow writing to block devices: what is on them is lost. Goes with a plan, too";
         command
             .mut_arg("size", |arg| arg.help(size).long_help(size_long))
-            .mut_arg("seed", |arg| arg.alias("randseed").help("Seed everything random; --randseed in fio"))
+            .mut_arg("seed", |arg| {
+                arg.alias("randseed").help("Set the seed of all random choices; --randseed in fio")
+            })
             .mut_arg("destroy", |arg| arg.help(destroy))
             .mut_args(|arg| {
                 let is_common = COMMON.contains(&arg.get_id().as_str());

@@ -10,12 +10,12 @@ use iosonar_plan::{
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Exact places")]
 pub struct StepsArgs {
-    /// Place requests exactly, whatever the size of the target; --rw sets the direction
+    /// Set exact addresses, independent of the size of the target; --rw sets the direction
     ///
     /// sequential, interleaved:N (each request N times its size after the last), strided:N (the same, and all of --size in N
     /// rounds), backward (from the end of --size), staggered (evenly over --size), random (over --size), fixed, or list:FILE (a
-    /// seek list of XDD). --size is the region; it has no default here. A pass goes once
-    /// through it if nothing else sets its length. With --create, writes beyond the end extend a file.
+    /// seek list of XDD). --size is the region; it has no default here. A pass covers it
+    /// once if nothing else sets its length. With --create, writes beyond the end extend a file.
     #[arg(long, value_name = "ORDER", value_parser = order)]
     pub steps: Option<Order>,
     /// Use another random order in each pass
@@ -95,19 +95,19 @@ pub struct CoordinationArgs {
     /// Let targets start passes without waiting for each other
     #[arg(long)]
     pub free_passes: bool,
-    /// Make all loops of all targets meet before their requests 0, N, 2N … of a pass
+    /// Wait for all loops of all targets before requests 0, N, 2N … of a pass
     #[arg(long, value_name = "N")]
     pub meet_every: Option<u64>,
     /// Run targets in lockstep: master=0,slave=1,every=ops:2,task=ops:1
     ///
-    /// The slave does its task each time that the master has come that far; also starts=run, ends=stop. Ways are
+    /// The slave does one task for each such part of the master's work; also starts=run, ends=stop. Amounts are
     /// ops:N, bytes:SIZE, time:TIME, percent:P.
     #[arg(long, value_name = "WORDS", value_parser = lockstep)]
     pub lockstep: Vec<Lockstep>,
-    /// Start each pass of a target when another has come so far: leader=0,follower=1,when=ops:20
+    /// Start each pass of a target when another reaches a point: leader=0,follower=1,when=ops:20
     #[arg(long, value_name = "WORDS", value_parser = trigger)]
     pub start_when: Vec<Trigger>,
-    /// End the pass of a target when another has come so far, in the same words
+    /// End the pass of a target when another reaches a point, in the same words
     #[arg(long, value_name = "WORDS", value_parser = trigger)]
     pub stop_when: Vec<Trigger>,
 }
@@ -248,13 +248,13 @@ impl<'a> Words<'a> {
 }
 
 fn lockstep(text: &str) -> Result<Lockstep, String> {
-    let words = Words::of(text, &["master", "slave", "every", "task", "begins", "ends"])?;
+    let words = Words::of(text, &["master", "slave", "every", "task", "starts", "ends"])?;
     Ok(Lockstep {
         master: words.target("master")?,
         slave: words.target("slave")?,
         every: amount(words.need("every")?)?,
         task: amount(words.need("task")?)?,
-        begins: words.one_of("begins", Begins::Wait, [("wait", Begins::Wait), ("run", Begins::Run)])?,
+        begins: words.one_of("starts", Begins::Wait, [("wait", Begins::Wait), ("run", Begins::Run)])?,
         ends: words.one_of("ends", Ends::Complete, [("complete", Ends::Complete), ("stop", Ends::Stop)])?,
     })
 }

@@ -75,6 +75,7 @@ pub struct Lockstep {
     /// A task of the slave; not a percentage.
     pub task: Amount,
     /// Whether the slave starts with a task, or waits for the first interval.
+    #[serde(rename = "starts", alias = "begins")]
     pub begins: Begins,
     /// What the slave does when the master has ended its pass.
     pub ends: Ends,
