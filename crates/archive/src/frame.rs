@@ -129,6 +129,16 @@ impl Default for Frame {
 }
 
 impl Frame {
+    /// A frame without memory, which takes no record: it stands where there is none.
+    pub fn none() -> Frame {
+        Frame { bytes: Box::default(), len: FRAME_HEADER, count: 0, before: Before::default() }
+    }
+
+    /// Whether it is one without memory.
+    pub fn is_none(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
     /// Packs one more record; `true` if there is room for another.
     #[inline]
     pub fn push(&mut self, record: &Record) -> bool {

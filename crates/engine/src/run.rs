@@ -18,6 +18,7 @@ use iosonar_load::IssuedHash;
 use iosonar_os::usage::own_cpu_time;
 use iosonar_os::{Clock, monotonic_ns, realtime_ns};
 use iosonar_plan::{Engine, Nanos, Phase};
+use iosonar_record::Frames;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -144,8 +145,16 @@ impl Prepared {
         info.means = self.means(&clock);
         let notices = Mutex::new(Vec::new());
         let threads = ThreadTimes::default();
-        let shared =
-            Shared { clock: &clock, control, progress, notices: &notices, threads: &threads, others };
+        let frames = Frames::default();
+        let shared = Shared {
+            clock: &clock,
+            control,
+            progress,
+            notices: &notices,
+            threads: &threads,
+            others,
+            frames: &frames,
+        };
         let mut cpu = own_cpu_time();
         let begin = |info: &mut RunInfo| {
             clock.set_origin(match self.is_timed() {
@@ -375,4 +384,6 @@ pub(crate) struct Shared<'a> {
     pub(crate) threads: &'a ThreadTimes,
     /// Processes that execute other parts of the plan.
     pub(crate) others: &'a dyn Rendezvous,
+    /// Memory for records between phases.
+    pub(crate) frames: &'a Frames,
 }

@@ -86,7 +86,8 @@ impl Stage<'_> {
         shared: Shared<'_>,
         start: impl FnOnce() -> Result<Nanos, RunError>,
     ) -> Result<StageEnd, RunError> {
-        let (writer, recorders) = start_recorder(log, equipment.len()).map_err(RunError::Threads)?;
+        let (writer, recorders) =
+            start_recorder(log, equipment.len(), shared.frames).map_err(RunError::Threads)?;
         let (gates, gate_of_all) = (self.gates(), Start::default());
         shared.progress.begin_phase(equipment.len());
         let coordination = &self.phase().coordination;

@@ -9,7 +9,7 @@ use iosonar_os::Doorbell;
 use iosonar_os::spsc::{Empty, Receiver, Sender, channel};
 use iosonar_plan::Nanos;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,24 @@ const LOOK_FOR_FRAME: Duration = Duration::from_micros(100);
 #[error("the writer of the records has ended")]
 pub struct WriterGone;
 
+/// Frames that no worker has. Those of one phase serve the next: a new one costs page faults.
+#[derive(Debug, Clone, Default)]
+pub struct Frames(Arc<Mutex<Vec<Frame>>>);
+
+impl Frames {
+    fn take(&self) -> Frame {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn put_back(&self, mut frame: Frame) {
+        if frame.is_none() {
+            return;
+        }
+        frame.clear();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(frame);
+    }
+}
+
 /// One worker's end.
 #[derive(Debug)]
 pub struct Recorder {
@@ -35,6 +53,8 @@ pub struct Recorder {
     /// None only while dropping.
     full: Option<Sender<Frame>>,
     empty: Receiver<Frame>,
+    /// Where its frames go at the end.
+    unused: Frames,
     bell: Arc<Doorbell>,
     /// When a frame was handed on last.
     handed_on: Nanos,
@@ -86,7 +106,7 @@ impl Recorder {
             return Err(WriterGone);
         }
         if !self.frame.is_empty() {
-            self.send(Frame::default(), self.handed_on)?;
+            self.send(Frame::none(), self.handed_on)?;
         }
         Ok(self.stalls)
     }
@@ -139,6 +159,10 @@ impl Drop for Recorder {
         // The writer is to see at once that this end is gone.
         self.full = None;
         self.bell.ring();
+        self.unused.put_back(std::mem::replace(&mut self.frame, Frame::none()));
+        while let Ok(frame) = self.empty.pop() {
+            self.unused.put_back(frame);
+        }
     }
 }
 
@@ -164,6 +188,7 @@ impl Sink for LogWriter {
 struct Lane {
     filled: Receiver<Frame>,
     give_back: Sender<Frame>,
+    unused: Frames,
 }
 
 /// What a look at the lanes found.
@@ -184,17 +209,18 @@ pub fn bytes_each(workers: usize) -> u64 {
     (frames(workers) * FRAME_BYTES) as u64
 }
 
-/// Starts the writer, with one recorder for each of `workers`.
-pub fn start<S: Sink>(sink: S, workers: usize) -> io::Result<(Writer<S>, Vec<Recorder>)> {
+/// Starts the writer, with one recorder for each of `workers`. Frames come from `unused`, as far as it has some, and go back
+/// there when worker and writer have ended.
+pub fn start<S: Sink>(sink: S, workers: usize, unused: &Frames) -> io::Result<(Writer<S>, Vec<Recorder>)> {
     let frames = frames(workers);
     let (mut lanes, mut ends) = (Vec::with_capacity(workers), Vec::with_capacity(workers));
     for _ in 0..workers {
         let (full, filled) = channel(frames);
         let (mut give_back, empty) = channel(frames);
         for _ in 1..frames {
-            let _ = give_back.push(Frame::default());
+            let _ = give_back.push(unused.take());
         }
-        lanes.push(Lane { filled, give_back });
+        lanes.push(Lane { filled, give_back, unused: unused.clone() });
         ends.push((full, empty));
     }
     let (tell, told) = std::sync::mpsc::channel();
@@ -206,7 +232,8 @@ pub fn start<S: Sink>(sink: S, workers: usize) -> io::Result<(Writer<S>, Vec<Rec
     let thread = std::thread::Builder::new().name("recorder".into()).spawn(work)?;
     let bell = told.recv().map_err(|_| io::Error::other("the recorder's writer did not start"))?;
     let recorder = |(full, empty)| Recorder {
-        frame: Frame::default(),
+        frame: unused.take(),
+        unused: unused.clone(),
         full: Some(full),
         empty,
         bell: bell.clone(),
@@ -241,8 +268,9 @@ fn write_what_is_there(sink: &mut impl Sink, lanes: &mut [Lane], records: &mut u
                 sink.append(&mut frame)?;
                 *records += u64::from(frame.count());
                 frame.clear();
-                // A worker that has ended needs no frame.
-                let _ = lane.give_back.push(frame);
+                // A worker that has ended needs none.
+                let left = if lane.give_back.is_closed() { Err(frame) } else { lane.give_back.push(frame) };
+                left.err().into_iter().for_each(|frame| lane.unused.put_back(frame));
             }
             Err(Empty::ForNow) if found == Found::End => found = Found::Nothing,
             Err(_) => {}
@@ -290,7 +318,7 @@ mod tests {
         let sink = Slow::default();
         // So many workers that each has few frames.
         let workers = MEMORY / FRAME_BYTES;
-        let (writer, mut recorders) = start(sink.clone(), workers).unwrap();
+        let (writer, mut recorders) = start(sink.clone(), workers, &Frames::default()).unwrap();
         let count = 40 * FRAME_BYTES as u64 / 129;
         let push_all = |mut recorder: Recorder| {
             for i in 0..count {
@@ -308,6 +336,21 @@ mod tests {
         assert!(stalls.iter().any(|s| s.count > 0 && s.total > Nanos(0)));
     }
 
+    #[test]
+    fn the_frames_of_one_phase_serve_the_next() {
+        let unused = Frames::default();
+        for phase in 0..3 {
+            let (writer, mut recorders) = start(Slow::default(), 1, &unused).unwrap();
+            assert!(unused.0.lock().unwrap().is_empty(), "phase {phase}");
+            let mut recorder = recorders.remove(0);
+            recorder.push(&record(0), Nanos(0)).unwrap();
+            recorder.finish().unwrap();
+            assert_eq!(writer.finish().unwrap().1, 1);
+            let count = unused.0.lock().unwrap().len();
+            assert!((frames(1) - 1..=frames(1)).contains(&count), "phase {phase}: {count}");
+        }
+    }
+
     #[derive(Debug)]
     struct Full;
 
@@ -319,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_told_to_the_worker_and_at_the_end() {
-        let (writer, mut recorders) = start(Full, 1).unwrap();
+        let (writer, mut recorders) = start(Full, 1, &Frames::default()).unwrap();
         let mut recorder = recorders.remove(0);
         let ended = (0..).find(|i| recorder.push(&record(*i), Nanos(0)).is_err());
         assert!(ended.unwrap() < (MEMORY / 129 * 2) as u64);
@@ -333,7 +376,7 @@ mod tests {
     #[test]
     fn old_records_are_handed_on() {
         let sink = Slow::default();
-        let (writer, mut recorders) = start(sink.clone(), 1).unwrap();
+        let (writer, mut recorders) = start(sink.clone(), 1, &Frames::default()).unwrap();
         let mut recorder = recorders.remove(0);
         recorder.push(&record(0), Nanos(0)).unwrap();
         recorder.tick(Nanos(HAND_ON_AFTER.0 - 1)).unwrap();
