@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a virtual environment with the readers that records.parquet is tested with, and prints its interpreter's path.
+# Makes a virtual environment with the readers that records.parquet and workbooks are tested with, and prints its interpreter's path.
 # Does nothing but that if it is there already.
 #
 #   export IOSONAR_PYTHON=$(lab/python-env.sh)
@@ -8,7 +8,7 @@
 # error, if it cannot be made: without Python's venv, or without a package index.
 set -euo pipefail
 
-PACKAGES=(pandas pyarrow polars duckdb)
+PACKAGES=(pandas pyarrow polars duckdb openpyxl)
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 VENV=${1:-$HERE/../target/venv}
 

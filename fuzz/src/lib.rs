@@ -46,6 +46,7 @@ macro_rules! targets {
 }
 targets! {
     blkreplay_options,
+    iozone_options,
     load_lines,
     options,
     plan_toml,

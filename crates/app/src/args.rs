@@ -86,6 +86,9 @@ pub enum Command {
     /// Run XDD's command line with this engine; -fullhelp lists its options
     #[command(disable_help_flag = true)]
     Xdd(XddArgs),
+    /// Run IOzone's command line with this engine; -h lists its options
+    #[command(disable_help_flag = true)]
+    Iozone(IozoneArgs),
     /// Run blkreplay's command line: load on standard input, result on standard output
     #[command(disable_help_flag = true)]
     Blkreplay(crate::blkreplay_args::BlkreplayArgs),
@@ -95,6 +98,14 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct XddArgs {
     /// Options of XDD 6.5, in its own form
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+    pub options: Vec<std::ffi::OsString>,
+}
+
+/// What IOzone would be given.
+#[derive(Debug, Args)]
+pub struct IozoneArgs {
+    /// Options of IOzone 3, in its own form
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
     pub options: Vec<std::ffi::OsString>,
 }

@@ -45,6 +45,9 @@ fn main() -> ExitCode {
     if let Some(options) = commands::as_xdd(std::env::args_os()) {
         return ended(commands::xdd(&options));
     }
+    if let Some(options) = commands::as_iozone(std::env::args_os()) {
+        return ended(commands::iozone(&options));
+    }
     if let Some(options) = commands::as_blkreplay(std::env::args_os()) {
         return ended(commands::blkreplay(&options));
     }
@@ -101,6 +104,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Filter(args) => commands::filter(&args),
         Command::Derive(args) => commands::derive(&args),
         Command::Xdd(args) => commands::xdd(&args.options),
+        Command::Iozone(args) => commands::iozone(&args.options),
         Command::Blkreplay(args) => commands::blkreplay(&args.options),
     }
 }

@@ -26,6 +26,8 @@ mod flushes;
 mod guard;
 #[path = "devices/in_use.rs"]
 mod in_use;
+#[path = "devices/iozone.rs"]
+mod iozone;
 #[path = "devices/kernel.rs"]
 mod kernel;
 #[path = "devices/knee.rs"]

@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 21] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("plan", &[]),
     ("trace", &["plan"]),
     ("load", &["os", "plan", "trace"]),
@@ -25,7 +25,9 @@ const ARROWS: [(&str, &[&str]); 21] = [
     ("engine", &["archive", "backend", "host", "load", "os", "plan", "record", "sched", "trace"]),
     ("analyze", &["archive", "evidence", "os", "plan"]),
     ("view", &["analyze", "archive", "plan"]),
+    ("campaign", &["analyze", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
+    ("dialect-iozone", &["campaign", "plan"]),
     ("dialect-xdd", &["analyze", "archive", "plan", "trace"]),
     ("inputs", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace"]),
     ("runner", &["analyze", "archive", "engine", "host", "inputs", "load", "plan"]),
@@ -36,8 +38,10 @@ const ARROWS: [(&str, &[&str]); 21] = [
         &[
             "analyze",
             "archive",
+            "campaign",
             "capture",
             "dialect-blkreplay",
+            "dialect-iozone",
             "dialect-xdd",
             "engine",
             "host",

@@ -78,6 +78,11 @@ pub enum PrepareError {
         "target {0}: it is a device, and a file cannot be made in its place between passes: name a file, or keep it open"
     )]
     NoFile(String),
+    /// A file that was not made by the run would be overwritten.
+    #[error(
+        "target {0}: the file exists, and would be overwritten and deleted: name another file, or allow it with --destroy"
+    )]
+    NotNew(String),
     /// Only files are created, truncated and allocated.
     #[error(
         "target {0}: it is a device, which cannot be created, truncated or allocated: name a file, or remove these steps from \

@@ -98,6 +98,9 @@ pub struct FileLifecycle {
     /// It is made if it does not exist, and may grow by what is written.
     #[serde(default)]
     pub create: bool,
+    /// The run is refused if a file of that name exists, unless the plan has `destroy`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub must_be_new: bool,
     /// What happens to it between passes.
     #[serde(default)]
     pub between_passes: BetweenPasses,

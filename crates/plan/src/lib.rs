@@ -54,7 +54,7 @@ pub use mix::ReadMix;
 pub use op::{Direction, Durability, Op};
 pub use overlap::{Overlap, OverlapPolicy, Strong};
 pub use pacing::{DEFAULT_SPIN, Pacing};
-pub use phase::{Job, Phase};
+pub use phase::{Cell, Job, Phase};
 pub use place::{Placed, Placement, PlacementError};
 pub use plan::{Access, PLAN_VERSION, Plan, PlanError, Target};
 pub use rising::{Rising, RisingShape};

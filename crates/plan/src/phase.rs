@@ -1,7 +1,7 @@
 //! Phases of a plan: jobs that run together.
 
 use crate::strict::is_default;
-use crate::{Access, Coordination, Engine, JobOptions, Workload};
+use crate::{Access, ByteSize, Coordination, Engine, JobOptions, Workload};
 use serde::{Deserialize, Serialize};
 
 /// Jobs that run together. Phases follow each other: one starts when all loops of the one before have ended.
@@ -11,10 +11,38 @@ pub struct Phase {
     pub name: String,
     /// How often it is executed. Its jobs wait for each other between passes.
     pub passes: u32,
+    /// Which cell of a matrix of file operations it measures; none: it belongs to no matrix.
+    pub cell: Option<Cell>,
     /// How its passes and jobs follow each other, and what ends it.
     pub coordination: Coordination,
     /// At least one, each on a target of its own.
     pub jobs: Vec<Job>,
+}
+
+/// A cell of a matrix: one test at one size of file and record.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// Which test, as `write` or `reread`.
+    pub test: String,
+    /// Length of the file of each stream.
+    pub file: ByteSize,
+    /// Bytes of a record, the unit of reads and writes.
+    pub record: ByteSize,
+    /// Files that are used at the same time, each by a job of its own.
+    #[serde(default = "one_stream", skip_serializing_if = "is_one_stream")]
+    pub streams: u32,
+    /// Number of the repetition, from 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub repeat: u32,
+}
+
+fn one_stream() -> u32 {
+    1
+}
+
+fn is_one_stream(streams: &u32) -> bool {
+    *streams == 1
 }
 
 /// A workload on a target.
@@ -35,7 +63,7 @@ pub struct Job {
 impl Phase {
     /// A phase without a name that carries its jobs out once.
     pub fn of(jobs: Vec<Job>) -> Phase {
-        Phase { name: String::new(), passes: 1, coordination: Coordination::default(), jobs }
+        Phase { name: String::new(), passes: 1, cell: None, coordination: Coordination::default(), jobs }
     }
 
     /// How many issuing loops it has.

@@ -4,7 +4,7 @@
 use crate::strict::is_default;
 use crate::version1::OldOptions;
 use crate::{
-    Access, ByteSize, Coordination, Engine, Faults, FileLifecycle, Fill, InvalidPlan, Job, JobOptions,
+    Access, ByteSize, Cell, Coordination, Engine, Faults, FileLifecycle, Fill, InvalidPlan, Job, JobOptions,
     Memory, Nanos, Overlap, Pacing, Phase, Plan, RunId, Target, Workload,
 };
 use serde::{Deserialize, Serialize};
@@ -98,6 +98,8 @@ struct PhaseText {
     name: String,
     #[serde(default = "one", skip_serializing_if = "is_one")]
     passes: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cell: Option<Cell>,
     #[serde(default, alias = "conduct", skip_serializing_if = "is_default")]
     coordination: Coordination,
     #[serde(rename = "job", default)]
@@ -149,7 +151,7 @@ impl TryFrom<PlanText> for Plan {
                 let jobs = jobs.map(|(number, (target, own))| own.job(number, target, depth));
                 let jobs = jobs.collect::<Result<_, _>>()?;
                 let (passes, coordination) = (passes.unwrap_or(1), coordination.unwrap_or_default());
-                vec![Phase { name: String::new(), passes, coordination, jobs }]
+                vec![Phase { passes, coordination, ..Phase::of(jobs) }]
             }
             false => {
                 has_none("passes", passes)?;
@@ -233,21 +235,21 @@ fn has_none<T>(field: &str, value: Option<T>) -> Result<(), InvalidPlan> {
 
 impl PhaseText {
     fn read(self, depth: u32) -> Phase {
-        let PhaseText { name, passes, coordination, jobs } = self;
+        let PhaseText { name, passes, cell, coordination, jobs } = self;
         let job = |JobText { target, depth: own, options, workload }| {
             let depth = own.unwrap_or(depth);
             Job { target, depth, options, workload }
         };
-        Phase { name, passes, coordination, jobs: jobs.into_iter().map(job).collect() }
+        Phase { name, passes, cell, coordination, jobs: jobs.into_iter().map(job).collect() }
     }
 
     fn of(phase: Phase) -> PhaseText {
-        let Phase { name, passes, coordination, jobs } = phase;
+        let Phase { name, passes, cell, coordination, jobs } = phase;
         let job = |Job { target, depth, options, workload }| {
             let depth = Some(depth);
             JobText { target, depth, options, workload }
         };
-        PhaseText { name, passes, coordination, jobs: jobs.into_iter().map(job).collect() }
+        PhaseText { name, passes, cell, coordination, jobs: jobs.into_iter().map(job).collect() }
     }
 }
 

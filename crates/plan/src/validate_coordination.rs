@@ -323,6 +323,7 @@ mod tests {
                 preallocate: ByteSize(1024),
                 sync_each_pass: true,
                 delete: true,
+                ..FileLifecycle::default()
             };
             (first(&mut plan).order, first(&mut plan).read_percent) = (order, Decimal::whole(0));
             first(&mut plan).pace = Pace::Rate { iops: "0.5".parse().unwrap(), process: Process::Trailing };

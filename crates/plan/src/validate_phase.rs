@@ -4,7 +4,7 @@ use crate::validate::{Result, named, require, validate_load, within};
 use crate::validate_coordination::{validate_coordination, validate_options};
 use crate::validate_engine::validate_engine_of;
 use crate::validate_generator::validate_generator;
-use crate::{Engine, InvalidPlan, Job, Phase, PhaseEnd, Plan, Workload};
+use crate::{Cell, Engine, InvalidPlan, Job, Phase, PhaseEnd, Plan, Workload};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
@@ -69,6 +69,7 @@ fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
                 .within(&format!("job {number}"))
         })?;
     }
+    phase.cell.iter().try_for_each(validate_cell)?;
     validate_coordination(phase)?;
     let has_one_clock = !matches!(plan.engine, Engine::Sim(_)) || phase.jobs.len() == 1;
     require(phase.coordination.ends == PhaseEnd::All || has_one_clock, || {
@@ -83,6 +84,17 @@ fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
         let path = plan.targets[usize::from(job.target)].path.display();
         named(&format!("target {path}"), validate_job(job, phase, plan))
     })
+}
+
+fn validate_cell(cell: &Cell) -> Result {
+    named(
+        "cell",
+        validate_name(&cell.test, false).map_err(|_| {
+            InvalidPlan::of("test", "it is no name of a test").value(format!("{:?}", cell.test))
+        }),
+    )?;
+    within("cell.record", cell.record.0, 1, 1 << 30)?;
+    within("cell.streams", cell.streams.into(), 1, 65_535)
 }
 
 fn validate_job(job: &Job, phase: &Phase, plan: &Plan) -> Result {
@@ -118,8 +130,15 @@ mod tests {
         let (trace, generated) = (jobs[0].clone(), jobs[1].clone());
         let read = Job { depth: 3, ..generated.clone() };
         let coordination = Coordination { ends: PhaseEnd::First, ..Coordination::default() };
+        let cell = Cell {
+            test: "write".into(),
+            file: ByteSize(1 << 20),
+            record: ByteSize(4096),
+            streams: 2,
+            repeat: 3,
+        };
         plan.phases = vec![
-            Phase { name: "write".into(), passes: 2, ..Phase::of(vec![generated]) },
+            Phase { name: "write".into(), passes: 2, cell: Some(cell), ..Phase::of(vec![generated]) },
             Phase { name: "read".into(), coordination, ..Phase::of(vec![read, trace]) },
         ];
         plan.engine = Engine::Null;

@@ -56,6 +56,7 @@ pub(super) fn file_lifecycle(args: &RunArgs) -> FileLifecycle {
         preallocate: h.preallocate,
         sync_each_pass: h.end_fsync,
         delete: h.unlink,
+        ..FileLifecycle::default()
     }
 }
 

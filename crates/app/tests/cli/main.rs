@@ -23,6 +23,7 @@ mod fio_lines;
 mod flushes;
 mod inputs;
 mod install;
+mod iozone;
 mod knee;
 mod live;
 mod live_view;

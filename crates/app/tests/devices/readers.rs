@@ -85,3 +85,39 @@ fn pandas_polars_and_duckdb_agree_with_us() {
         }
     }
 }
+
+/// Acceptance 21 of IOzone's part: openpyxl reads the workbook, and its figures are those of the JSON.
+#[test]
+fn openpyxl_reads_the_workbook_of_a_matrix() {
+    let python = or_skip!(readers());
+    let lab = lab();
+    lab.expect(0, "iozone -a -n 64k -g 256k -b matrix.xlsx --json matrix.json");
+    lab.file("read.py", READ_WORKBOOK);
+    let read = Command::new(python).arg("read.py").current_dir(lab.path(".")).output().unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let found: Value = serde_json::from_slice(&read.stdout).unwrap();
+    let want: Value = serde_json::from_slice(&std::fs::read(lab.path("matrix.json")).unwrap()).unwrap();
+    let results = want["results"].as_array().unwrap();
+    let cell = |r: &Value| {
+        let kib = |name: &str| r[name].as_u64().unwrap() >> 10;
+        json!([r["test"], kib("file_bytes"), kib("record_bytes"), r["kib_per_second"]])
+    };
+    let mut want: Vec<String> = results.iter().map(|r| cell(r).to_string()).collect();
+    let mut found: Vec<String> = found.as_array().unwrap().iter().map(Value::to_string).collect();
+    want.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, want);
+}
+
+/// Every cell with a figure, of every sheet.
+const READ_WORKBOOK: &str = "
+import json, openpyxl
+cells = []
+for sheet in openpyxl.load_workbook('matrix.xlsx').worksheets:
+    rows = list(sheet.iter_rows(min_row=4, values_only=True))
+    for row in rows[1:]:
+        for record, figure in zip(rows[0][1:], row[1:]):
+            if figure is not None:
+                cells.append([sheet.title, row[0], record, figure])
+print(json.dumps(cells))
+";

@@ -95,6 +95,7 @@ impl Settings {
             preallocate: ByteSize(preallocate),
             sync_each_pass: target.syncwrite,
             delete: target.deletefile,
+            ..FileLifecycle::default()
         };
         Target { file, ..Target::new(target.path()) }
     }

@@ -24,6 +24,10 @@ pub(super) fn look(plan: &Plan, target: &Target, root: &Root) -> Result<Looked, 
     let is_made = |other: &Target| other.path == target.path && other.file.create;
     let may_be_empty = plan.engine.is_real() && plan.targets.iter().any(is_made);
     let facts = look_at(plan, target, may_be_empty, root)?;
+    let is_there = facts.as_ref().is_some_and(|facts| matches!(facts.kind, TargetKind::RegularFile(_)));
+    if target.file.must_be_new && is_there && plan.engine.is_real() && !plan.destroy {
+        return Err(PrepareError::NotNew(name(&target.path)));
+    }
     let size = match (&facts, target.size) {
         (_, Some(ByteSize(size))) if !plan.engine.is_real() => size,
         (Some(facts), _) => facts.size,

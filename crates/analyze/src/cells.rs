@@ -1,0 +1,341 @@
+//! The cells of a matrix of file operations: what each phase with a cell amounts to.
+
+use crate::Records;
+use crate::sketch::Sketch;
+use iosonar_archive::{Fields, Outcome, Record, RunInfo, RunState};
+use iosonar_plan::{Cell, Job, Op, Plan};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+
+/// What a cell amounts to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellStats {
+    /// Which one.
+    pub cell: Cell,
+    /// Number of its phase in the plan.
+    pub phase: u16,
+    /// When the phase started, since the start of the run.
+    pub start_ns: u64,
+    /// For each stream, in the order of the phase's jobs.
+    pub streams: Vec<StreamStats>,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Error number of the first of them; none where none failed, or where they transferred too little.
+    pub error: Option<i32>,
+    /// submitted to completed, of its completed reads and writes; none without any.
+    pub latency: Option<CellTimes>,
+    /// CPU time of its issuing loops.
+    pub cpu_ns: u64,
+    /// Whether all of the phase was done: a run that was stopped leaves a cell without a figure.
+    pub is_whole: bool,
+}
+
+/// What one stream of a cell did, up to the time at which the first of them was done (IOzone's stonewall).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StreamStats {
+    /// Its target.
+    pub target: u16,
+    /// Completed reads and writes.
+    pub ops: u64,
+    /// Bytes that they read.
+    pub read_bytes: u64,
+    /// Bytes that they wrote.
+    pub written_bytes: u64,
+    /// Time in which its requests were in flight: the sum of their latencies, and at most the time from the first submission to
+    /// the last completion. At depth 1 it excludes what the issuing loop does between requests, as making and checking data.
+    pub elapsed_ns: u64,
+    /// Time of the flushes after its requests.
+    pub flush_ns: u64,
+    /// Time of closing its file.
+    pub close_ns: u64,
+    /// Bytes of all its requests, also of those after the first stream was done.
+    pub all_bytes: u64,
+    /// From its first submission to the last completion of all its requests.
+    pub all_span_ns: u64,
+}
+
+impl StreamStats {
+    /// Bytes that it read and wrote.
+    pub fn bytes(&self) -> u64 {
+        self.read_bytes + self.written_bytes
+    }
+}
+
+/// Latencies of a cell in nanoseconds; percentiles are right to 1 %.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellTimes {
+    /// Exact sum divided by the number, rounded.
+    pub mean_ns: u64,
+    /// Half took no longer.
+    pub p50_ns: u64,
+    /// 90 % took no longer; absent below 10 requests.
+    pub p90_ns: Option<u64>,
+    /// Absent below 100 requests.
+    pub p99_ns: Option<u64>,
+    /// 99.9 %; absent below 1000 requests.
+    pub p999_ns: Option<u64>,
+    /// Greatest, exact.
+    pub max_ns: u64,
+}
+
+/// What is counted of one stream of a phase.
+#[derive(Debug, Clone, Copy, Default)]
+struct Stream {
+    first_submitted: Option<u64>,
+    last_completed: u64,
+    counted_until: u64,
+    in_flight_ns: u64,
+    stats: StreamStats,
+}
+
+/// What is counted of one phase.
+#[derive(Debug, Default)]
+struct Phase {
+    streams: BTreeMap<u16, Stream>,
+    failed: u64,
+    error: Option<i32>,
+    latency_sum: u128,
+    latency: Sketch<64>,
+}
+
+impl Stream {
+    fn add(&mut self, record: &Record) {
+        let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
+        let took = completed.0.saturating_sub(submitted.0);
+        match record.op {
+            Op::Read | Op::Write => {
+                self.first_submitted = Some(self.first_submitted.map_or(submitted.0, |t| t.min(submitted.0)));
+                self.last_completed = self.last_completed.max(completed.0);
+                self.stats.all_bytes += record.executed.length;
+            }
+            Op::Flush | Op::Fsync => self.stats.flush_ns += took,
+            Op::Close => self.stats.close_ns += took,
+            _ => {}
+        }
+    }
+
+    /// Counts a request that had completed when the first stream was done.
+    fn count(&mut self, record: &Record, completed: u64) {
+        self.counted_until = self.counted_until.max(completed);
+        self.in_flight_ns += record.latency().map_or(0, |latency| latency.0);
+        self.stats.ops += 1;
+        match record.op {
+            Op::Write => self.stats.written_bytes += record.executed.length,
+            _ => self.stats.read_bytes += record.executed.length,
+        }
+    }
+
+    fn finish(&self, target: u16) -> StreamStats {
+        let first = self.first_submitted.unwrap_or(0);
+        StreamStats {
+            target,
+            elapsed_ns: self.counted_until.saturating_sub(first).min(self.in_flight_ns),
+            all_span_ns: self.last_completed.saturating_sub(first),
+            ..self.stats
+        }
+    }
+}
+
+impl Phase {
+    fn add(&mut self, record: &Record) {
+        if record.outcome == Outcome::Failed {
+            self.failed += 1;
+            self.error = self.error.or(i32::try_from(-record.result).ok().filter(|error| *error > 0));
+        }
+        if record.outcome != Outcome::Completed {
+            return;
+        }
+        self.streams.entry(record.target).or_default().add(record);
+        if let (Op::Read | Op::Write, Some(latency)) = (record.op, record.latency()) {
+            self.latency_sum += u128::from(latency.0);
+            self.latency.add(latency.0);
+        }
+    }
+
+    /// When the first stream was done.
+    fn wall(&self) -> u64 {
+        let had_turn = |stream: &&Stream| stream.first_submitted.is_some();
+        self.streams.values().filter(had_turn).map(|stream| stream.last_completed).min().unwrap_or(u64::MAX)
+    }
+
+    fn times(&self) -> Option<CellTimes> {
+        let count = self.latency.count();
+        let at = |parts_of_1000: u64| self.latency.at_rank((count * parts_of_1000).div_ceil(1000).max(1));
+        (count > 0).then(|| CellTimes {
+            mean_ns: u64::try_from((self.latency_sum + u128::from(count) / 2) / u128::from(count))
+                .unwrap_or(u64::MAX),
+            p50_ns: at(500),
+            p90_ns: (count >= 10).then(|| at(900)),
+            p99_ns: (count >= 100).then(|| at(990)),
+            p999_ns: (count >= 1000).then(|| at(999)),
+            max_ns: self.latency.max(),
+        })
+    }
+}
+
+/// The cells of a run, in the order of its phases; those of phases that did not start are absent. Records are read twice:
+/// when the first stream of a cell was done is known after the first reading.
+///
+/// # Errors
+/// The first that reading met.
+pub fn cells(records: &dyn Records, plan: &Plan, info: &RunInfo) -> io::Result<Vec<CellStats>> {
+    let has_cell = |phase: u16| plan.phases.get(usize::from(phase)).is_some_and(|p| p.cell.is_some());
+    let mut phases: BTreeMap<u16, Phase> = BTreeMap::new();
+    read(records, &mut |record| {
+        if has_cell(record.phase) {
+            phases.entry(record.phase).or_default().add(record);
+        }
+    })?;
+    let walls: BTreeMap<u16, u64> = phases.iter().map(|(number, phase)| (*number, phase.wall())).collect();
+    read(records, &mut |record| {
+        let (Some(wall), Some(completed)) = (walls.get(&record.phase), record.completed) else { return };
+        let counts = matches!(record.op, Op::Read | Op::Write) && record.outcome == Outcome::Completed;
+        if !counts || completed.0 > *wall {
+            return;
+        }
+        let phase = phases.get_mut(&record.phase);
+        if let Some(stream) = phase.and_then(|phase| phase.streams.get_mut(&record.target)) {
+            stream.count(record, completed.0);
+        }
+    })?;
+    Ok(phases.into_iter().filter_map(|(number, phase)| finish(number, &phase, plan, info)).collect())
+}
+
+fn read(records: &dyn Records, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
+    let wanted = Fields::ORIGIN
+        .and(Fields::OP)
+        .and(Fields::OUTCOME)
+        .and(Fields::SUBMITTED)
+        .and(Fields::COMPLETED)
+        .and(Fields::EXECUTED)
+        .and(Fields::RESULT);
+    (0..records.parts())
+        .try_for_each(|part| records.read_part(part, wanted, &mut |piece| piece.iter().for_each(&mut *f)))
+}
+
+fn finish(number: u16, phase: &Phase, plan: &Plan, info: &RunInfo) -> Option<CellStats> {
+    let planned = plan.phases.get(usize::from(number))?;
+    let passes = info.passes.iter().filter(|pass| pass.phase == number);
+    // A phase is followed by the next one only if it was whole.
+    let is_last = usize::from(number) + 1 >= info.phases.len();
+    let is_whole = !is_last || info.state == RunState::Finished;
+    // A stream may have had no turn before the first was done.
+    let stream = |job: &Job| phase.streams.get(&job.target).copied().unwrap_or_default().finish(job.target);
+    Some(CellStats {
+        cell: planned.cell.clone()?,
+        phase: number,
+        start_ns: info.phases.get(usize::from(number)).map_or(0, |phase| phase.start.0),
+        streams: planned.jobs.iter().map(stream).collect(),
+        failed: phase.failed,
+        error: phase.error,
+        latency: phase.times(),
+        cpu_ns: passes.map(|pass| pass.cpu_ns).sum(),
+        is_whole: is_whole && phase.failed == 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_archive::{PhaseTimes, TOOL, TargetInfo};
+    use iosonar_plan::{ByteSize, Extent, Generator, Nanos, Order, Target, Workload};
+
+    /// Two streams; the second phase has no cell.
+    fn plan() -> Plan {
+        let job = |target| {
+            Job::new(target, 1, Workload::Generated(Generator::new(Order::Sequential, ByteSize(4096))))
+        };
+        let cell = Cell {
+            test: "write".into(),
+            file: ByteSize(8192),
+            record: ByteSize(4096),
+            streams: 2,
+            repeat: 0,
+        };
+        let phases = [Some(cell.clone()), None, Some(Cell { test: "read".into(), ..cell })];
+        let phase = |(number, cell): (usize, Option<Cell>)| iosonar_plan::Phase {
+            name: format!("phase {number}"),
+            cell,
+            ..iosonar_plan::Phase::of(vec![job(0), job(1)])
+        };
+        Plan::new(
+            1,
+            vec![Target::new("a"), Target::new("b")],
+            phases.into_iter().enumerate().map(phase).collect(),
+        )
+    }
+
+    fn info(phases: u64, state: RunState) -> RunInfo {
+        let target = |path: &str| TargetInfo { path: path.into(), ..TargetInfo::default() };
+        let times = |n: u64| PhaseTimes {
+            name: format!("phase {n}"),
+            start: Nanos(n * 1000),
+            end: Nanos(n * 1000 + 500),
+        };
+        RunInfo {
+            phases: (0..phases).map(times).collect(),
+            state,
+            ..RunInfo::new(TOOL, "", vec![target("a"), target("b")])
+        }
+    }
+
+    fn record(phase: u16, target: u16, op: Op, submitted: u64, completed: u64) -> Record {
+        let length = if matches!(op, Op::Read | Op::Write) { 4096 } else { 0 };
+        Record {
+            phase,
+            target,
+            op,
+            submitted: Some(Nanos(submitted)),
+            completed: Some(Nanos(completed)),
+            executed: Extent { offset: 0, length },
+            ..Record::default()
+        }
+    }
+
+    #[test]
+    fn streams_count_up_to_the_end_of_the_first() {
+        let records = vec![
+            record(0, 0, Op::Write, 10, 20),
+            record(0, 1, Op::Write, 12, 40),
+            record(0, 0, Op::Write, 30, 50),
+            record(0, 1, Op::Write, 60, 90),
+            record(0, 0, Op::Fsync, 100, 107),
+            record(0, 0, Op::Close, 110, 112),
+            record(1, 0, Op::Read, 1000, 1001),
+            record(2, 1, Op::Read, 2000, 2005),
+            record(2, 0, Op::Close, 2006, 2007),
+        ];
+        let found = cells(&records, &plan(), &info(3, RunState::Finished)).unwrap();
+        assert_eq!(found.len(), 2);
+        let streams = &found[0].streams;
+        assert_eq!((streams[0].ops, streams[0].written_bytes, streams[0].elapsed_ns), (2, 8192, 30));
+        assert_eq!((streams[0].flush_ns, streams[0].close_ns), (7, 2));
+        // Its second write ended at 90, when stream 0 was done since 50.
+        assert_eq!((streams[1].ops, streams[1].elapsed_ns), (1, 28));
+        assert_eq!((streams[1].all_bytes, streams[1].all_span_ns), (8192, 78));
+        assert_eq!(found[0].latency.map(|t| (t.mean_ns, t.max_ns)), Some((22, 30)));
+        // Stream 0 of the last phase had no turn.
+        assert_eq!((found[1].streams[0].ops, found[1].streams[1].read_bytes), (0, 4096));
+        assert!(found.iter().all(|cell| cell.is_whole));
+    }
+
+    /// Requests in flight together count once, by the clock.
+    #[test]
+    fn time_in_flight_is_at_most_the_time_by_the_clock() {
+        let records = vec![record(0, 0, Op::Write, 0, 100), record(0, 0, Op::Write, 10, 110)];
+        let found = cells(&records, &plan(), &info(1, RunState::Finished)).unwrap();
+        assert_eq!(found[0].streams[0].elapsed_ns, 110);
+    }
+
+    #[test]
+    fn a_cell_with_failures_or_of_a_stopped_phase_is_not_whole() {
+        let failed = Record { outcome: Outcome::Failed, result: -28, ..record(0, 0, Op::Write, 10, 20) };
+        let found = cells(&vec![failed], &plan(), &info(1, RunState::Finished)).unwrap();
+        assert_eq!((found[0].failed, found[0].error, found[0].is_whole), (1, Some(28), false));
+        let records = vec![record(0, 0, Op::Write, 10, 20), record(2, 0, Op::Read, 30, 40)];
+        let stopped = info(3, RunState::Interrupted("SIGINT".into()));
+        let found = cells(&records, &plan(), &stopped).unwrap();
+        assert_eq!([found[0].is_whole, found[1].is_whole], [true, false]);
+    }
+}

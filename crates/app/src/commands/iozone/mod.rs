@@ -1,0 +1,227 @@
+//! `iosonar iozone`: IOzone's own command line, executed by the one engine, and IOzone's own reports.
+
+mod outputs;
+
+use super::called_as;
+use super::replay::new_run_id;
+use crate::args::{ProgressArg, ProgressArgs};
+use crate::exit::{Exit, Failure};
+use crate::help;
+use crate::output::{print, print_message};
+use crate::progress::{self, ProgressOptions};
+use crate::session;
+use crate::timings::Timings;
+use anyhow::anyhow;
+use iosonar_analyze::{CellStats, Limits, cells};
+use iosonar_archive::{Archive, RunInfo, RunState, TOOL};
+use iosonar_campaign::{Matrix, Table};
+use iosonar_dialect_iozone::{
+    Command, Settings, banner, full_help, parse, text_report, text_table, throughput, throughput_report,
+};
+use iosonar_engine::Prepared;
+use iosonar_inputs::Input;
+use iosonar_plan::Nanos;
+use iosonar_runner::{Ended, Scene};
+use outputs::Reservations;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// IOzone's options, if the program was called as `iozone`, or with that command: they are none that other commands know.
+pub fn as_iozone(args: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
+    called_as(&["iozone"], args)
+}
+
+/// Executes IOzone's command line, without the program's name.
+pub fn iozone(args: &[OsString]) -> Result<Exit, Failure> {
+    let args: Result<Vec<String>, _> = args.iter().map(|arg| arg.clone().into_string()).collect();
+    let args =
+        args.map_err(|arg| Failure::refused(anyhow!("{arg:?} is no UTF-8, and a plan holds nothing else")))?;
+    let help = || help::fill(&full_help(), help::width());
+    if args.is_empty() {
+        print_message(help());
+        return Ok(Exit::Refused);
+    }
+    match parse(&args).map_err(Failure::refused)? {
+        Command::Help => print(&help())?,
+        Command::Version => print(&format!("{TOOL}, IOzone's command line\n"))?,
+        Command::Run(settings) => return execute(&settings),
+    }
+    Ok(Exit::Fine)
+}
+
+fn execute(settings: &Settings) -> Result<Exit, Failure> {
+    let matrix = settings.matrix(new_run_id()).map_err(Failure::refused)?;
+    let is_device = matrix.files.iter().any(|file| is_block_device(file));
+    let matrix = Matrix { is_device, ..matrix };
+    if settings.dry_run {
+        print(&cells_of(&matrix))?;
+        return Ok(Exit::Fine);
+    }
+    let plan = matrix.plan(&matrix.units()).map_err(Failure::refused)?;
+    if settings.show_plan {
+        print(&plan.to_toml())?;
+        return Ok(Exit::Fine);
+    }
+    settings.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));
+    notices_of(&matrix).for_each(|notice| print_message(format_args!("iozone: {notice}")));
+    check_files(&matrix)?;
+    let scratch = tempfile::tempdir()?;
+    let dir = settings.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
+    let reservations = RefCell::new(None);
+    let mut timings = Timings::new();
+    let open = |prepared: &Prepared| {
+        *reservations.borrow_mut() = Some(Reservations::of(settings, &prepared.targets())?);
+        Ok(())
+    };
+    let args = ProgressArgs {
+        progress: ProgressArg::Auto,
+        no_progress: false,
+        progress_every: Nanos::from_secs(10),
+    };
+    let wish = ProgressOptions { progress: &args, live: false, late_limit: Limits::default().bad_delay };
+    let show = |scene: &Scene<'_>| progress::show(&wish, scene);
+    let (ended, _listener) = session::perform(plan, open, |_| dir.clone(), show, &mut timings)?;
+    let reservations = reservations.into_inner().ok_or_else(|| anyhow!("the run ended before it started"))?;
+    report(settings, &matrix, ended, reservations, &mut timings)
+}
+
+fn is_block_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.file_type().is_block_device())
+}
+
+/// The cells that would be measured, a line for each pair of sizes.
+fn cells_of(matrix: &Matrix) -> String {
+    let tests: Vec<&str> = matrix.tests.iter().map(|test| test.name).collect();
+    let mut text = String::from("streams  file kB  record kB  tests\n");
+    for unit in matrix.units() {
+        let (file, record) = (unit.pair.file.0 >> 10, unit.pair.record.0 >> 10);
+        text += &format!("{:>7}  {file:>7}  {record:>9}  {}\n", unit.streams, tests.join(" "));
+    }
+    let units = matrix.units().len();
+    text + &format!("{units} pairs of sizes, {} cells\n", units * tests.len())
+}
+
+/// What somebody should know before the run.
+fn notices_of(matrix: &Matrix) -> impl Iterator<Item = String> + '_ {
+    let cut = matrix.pairs.iter().filter(|pair| pair.bytes() != pair.file);
+    let cut = cut.map(|pair| {
+        let (file, bytes) = (pair.file, pair.bytes());
+        format!(
+            "a file of {file} holds no whole number of records of {}: {bytes} of it are used",
+            pair.record
+        )
+    });
+    let strides = matrix.tests.iter().any(|test| test.name == "stride_read");
+    let short = matrix.pairs.iter().filter(|pair| pair.records() <= matrix.stride.into()).count();
+    let short = (strides && short > 0).then(|| {
+        let stride = matrix.stride;
+        format!("stride read: {short} files have {stride} records or fewer, so a stride of {stride} reads them sequentially")
+    });
+    let mut all: Vec<String> = cut.chain(short).collect();
+    all.dedup();
+    all.into_iter()
+}
+
+/// Files that no test makes have to be there, and long enough.
+fn check_files(matrix: &Matrix) -> Result<(), Failure> {
+    if matrix.makes_files() {
+        return Ok(());
+    }
+    let needed = matrix.pairs.iter().map(|pair| pair.bytes()).max().unwrap_or_default();
+    for file in &matrix.files {
+        let path = file.display();
+        let found = file.metadata().map_err(|error| {
+            Failure::refused(anyhow!(
+                "file {path}: {error}; the selected tests read a file that exists: add -i 0, or name one"
+            ))
+        })?;
+        if found.is_file() && found.len() < needed.0 {
+            return Err(Failure::refused(anyhow!(
+                "file {path}: it holds {} bytes, and tests read {}: use a smaller -s",
+                found.len(),
+                needed.0
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Name and kernel of the machine, as `-M` prints them.
+fn machine(archive: &Archive) -> String {
+    let environment = archive.environment();
+    let word = |fact: &iosonar_host::Fact<String>| fact.known().cloned().unwrap_or_default();
+    let kernel = &environment.kernel;
+    format!("Linux {} {} {}", word(&environment.hostname), word(&kernel.release), word(&kernel.version))
+}
+
+fn report(
+    settings: &Settings,
+    matrix: &Matrix,
+    ended: Ended,
+    reservations: Reservations,
+    timings: &mut Timings,
+) -> Result<Exit, Failure> {
+    let dir = ended.archive.dir().to_path_buf();
+    let info = match settings.out {
+        Some(_) => session::conclude(ended, &Limits::default(), timings)?.info,
+        None => ended.info,
+    };
+    info.means.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));
+    let archive = Archive::open(&dir)?;
+    let machine = machine(&archive);
+    let stats = stats_of(archive, &info)?;
+    let table = Table::of(&stats, settings.timed(), TOOL, &format!("iozone {}", settings.typed));
+    let mut text = banner(settings, matrix, TOOL, &machine);
+    text += &match settings.is_throughput() {
+        true => throughput(settings, matrix, &table),
+        false => text_table(settings, matrix, &table),
+    };
+    if settings.report {
+        text += "\n";
+        text += &match settings.is_throughput() {
+            true => throughput_report(settings, matrix, &table),
+            false => text_report(settings, matrix, &table),
+        };
+    }
+    let is_whole = table.results.len() == matrix.units().len() * matrix.tests.len();
+    if let Some(file) = &settings.workbook {
+        text += &format!("\nWorkbook: {file}\n");
+    }
+    text += if is_whole { "\niozone test complete.\n" } else { "\niozone test not complete.\n" };
+    print(&text)?;
+    reservations.write(settings, matrix, &table)?;
+    let failures: Vec<String> = stats.iter().filter_map(failure_of).collect();
+    failures.iter().for_each(|failure| print_message(format_args!("iozone: {failure}")));
+    match &info.state {
+        RunState::Broken(why) if failures.is_empty() => {
+            print_message(format_args!("iozone: the run could not go on: {why}"));
+        }
+        _ => {}
+    }
+    if let Some(dir) = &settings.out {
+        print_message(format_args!("result: {dir}"));
+    }
+    Ok(session::exit(&info, !is_whole, false))
+}
+
+/// Why a cell has no figure, where requests failed.
+fn failure_of(stats: &CellStats) -> Option<String> {
+    let cell = &stats.cell;
+    let why = stats.error.map_or("a request stayed short".into(), |number| {
+        std::io::Error::from_raw_os_error(number).to_string()
+    });
+    (stats.failed > 0).then(|| {
+        format!(
+            "{} of a file of {} with records of {}: {why}; it has no figure",
+            cell.test, cell.file, cell.record
+        )
+    })
+}
+
+fn stats_of(archive: Archive, info: &RunInfo) -> Result<Vec<CellStats>, Failure> {
+    let input = Input::of_archive(archive).map_err(anyhow::Error::from)?;
+    let (plan, _) = input.run();
+    Ok(cells(&input, &plan, info)?)
+}

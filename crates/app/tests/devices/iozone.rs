@@ -1,0 +1,79 @@
+//! IOzone's command line on real file systems.
+
+use crate::common::*;
+use iosonar_testkit::{LoopDevice, Mounted, tool};
+use serde_json::Value;
+
+/// A file system on a loop device of its own.
+fn file_system(kind: &str, mib: u64) -> (LoopDevice, Mounted) {
+    let device = LoopDevice::random(mib);
+    let words: &[&str] = match kind {
+        "xfs" => &["-q", "-f", "-K"],
+        "ext4" => &["-q", "-F", "-E", "nodiscard"],
+        _ => &["-q", "-f", "-K"],
+    };
+    tool(&format!("mkfs.{kind}"), &[words, &[device.text()]].concat());
+    let mounted = Mounted::new(device.path(), "rw");
+    (device, mounted)
+}
+
+/// The same matrix on three file systems, through the page cache and around it: each cell has a figure, and what was written is
+/// read back.
+#[test]
+fn the_same_matrix_on_three_file_systems() {
+    needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs");
+    for kind in ["xfs", "ext4", "btrfs"] {
+        let (_device, mounted) = file_system(kind, 320);
+        let lab = lab();
+        let file = mounted.path().join("test");
+        for words in ["-+d", "-+d -I", "-+d -e -o", "-+d -B"] {
+            let sizes = "-a -n 256k -g 1m -y 64k";
+            let command = format!("iozone {sizes} {words} -f {} --json out.json", file.display());
+            let ended = lab.expect(0, &command);
+            let table: Value = serde_json::from_slice(&std::fs::read(lab.path("out.json")).unwrap()).unwrap();
+            let tests = if words.contains("-B") { 9 } else { 13 };
+            assert_eq!(
+                table["results"].as_array().unwrap().len(),
+                12 * tests,
+                "{kind} {words}: {}",
+                ended.out
+            );
+            assert!(!file.exists());
+        }
+    }
+}
+
+/// Acceptance 30: what fits has a figure, what does not has none, and the reason is said.
+#[test]
+fn a_full_file_system_is_said_and_its_cell_is_blank() {
+    needs!("mkfs.ext4");
+    let (_device, mounted) = file_system("ext4", 32);
+    let lab = lab();
+    let file = mounted.path().join("test");
+    let ended = lab
+        .expect(1, &format!("iozone -s 1m -s 64m -r 256k -i 0 -i 1 -f {} --json out.json", file.display()));
+    assert!(ended.err.contains("write of a file of 64MiB"), "{}", ended.err);
+    assert!(ended.err.contains("No space left on device"), "{}", ended.err);
+    assert!(ended.out.contains("iozone test not complete."), "{}", ended.out);
+    let table: Value = serde_json::from_slice(&std::fs::read(lab.path("out.json")).unwrap()).unwrap();
+    let results = table["results"].as_array().unwrap();
+    assert!(results.len() == 4 && results.iter().all(|cell| cell["file_bytes"] == 1 << 20), "{table}");
+    assert!(!file.exists());
+}
+
+/// A device is a target like any other: with `--destroy`, and never while it is in use.
+#[test]
+fn a_device_is_not_written_without_destroy() {
+    needs!();
+    let device = LoopDevice::random(16);
+    let before = device.bytes();
+    let lab = lab();
+    let refused = lab.expect(2, &format!("iozone -i 0 -s 1m -f {}", device.text()));
+    assert!(refused.err.contains("--destroy"), "{}", refused.err);
+    assert!(device.bytes() == before);
+    lab.expect(0, &format!("iozone --destroy -I -s 1m -r 64k -f {}", device.text()));
+    assert!(device.bytes() != before);
+    let before = device.bytes();
+    lab.expect(0, &format!("iozone -i 1 -i 3 -s 1m -r 64k -f {}", device.text()));
+    assert!(device.bytes() == before);
+}

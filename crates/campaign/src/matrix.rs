@@ -1,0 +1,260 @@
+//! The question: which tests, on files of which sizes, with records of which sizes, how often.
+
+use crate::phases::phases_of;
+use crate::{Pair, Test};
+use iosonar_plan::{
+    Access, ByteSize, Data, Engine, Faults, FileLifecycle, InvalidPlan, Overlap, OverlapPolicy, Phase, Plan,
+    RunId, Target,
+};
+use std::path::PathBuf;
+
+/// A matrix of tests, sizes and streams.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matrix {
+    /// Test files: one for each stream that ever runs at the same time.
+    pub files: Vec<PathBuf>,
+    /// In the order in which they are done on each file.
+    pub tests: Vec<&'static Test>,
+    /// Sizes of files and records.
+    pub pairs: Vec<Pair>,
+    /// How many files at the same time, each number by itself.
+    pub streams: Vec<u32>,
+    /// How often all of it is done, at least once.
+    pub repeat: u32,
+    /// What executes the requests of tests that name no calls of their own.
+    pub engine: Engine,
+    /// Requests in flight, of those tests.
+    pub depth: u32,
+    /// How files are opened.
+    pub access: Access,
+    /// Files are locked during each test.
+    pub lock: bool,
+    /// Readers stop when the first of them is done.
+    pub stonewall: bool,
+    /// Records from one request of the stride test to the next.
+    pub stride: u32,
+    /// Which streams of the mixed test read.
+    pub mix: MixRule,
+    /// The mixed test goes from the start of each file to its end.
+    pub mix_in_order: bool,
+    /// What is written, and expected of every byte that is read; none: sectors that say whose they are, unchecked.
+    pub data: Option<Data>,
+    /// The targets are devices, which are opened, and neither created nor deleted.
+    pub is_device: bool,
+    /// Files stay at the end.
+    pub keep: bool,
+    /// Files that exist may be overwritten and deleted.
+    pub destroy: bool,
+    /// Of everything random.
+    pub seed: u64,
+    /// In written blocks.
+    pub run_id: RunId,
+}
+
+/// Which streams of the mixed test read; the others write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MixRule {
+    /// The first, the third and so on.
+    #[default]
+    Alternate,
+    /// So many percent, the first ones.
+    Percent(u32),
+    /// So many, the first ones.
+    Readers(u32),
+}
+
+impl MixRule {
+    /// Whether a stream of so many reads.
+    pub fn reads(self, stream: u32, streams: u32) -> bool {
+        match self {
+            MixRule::Alternate => stream.is_multiple_of(2),
+            MixRule::Percent(percent) => stream < streams * percent.min(100) / 100,
+            MixRule::Readers(readers) => stream < readers,
+        }
+    }
+}
+
+/// All tests on files of one size, once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Unit {
+    /// Sizes of file and record.
+    pub pair: Pair,
+    /// Files at the same time.
+    pub streams: u32,
+    /// Number of the repetition, from 0.
+    pub repeat: u32,
+}
+
+/// The most jobs of a plan: each takes about a kilobyte.
+const MOST_JOBS: u64 = 200_000;
+
+/// Why a matrix cannot be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum MatrixError {
+    /// There is nothing to do.
+    #[error("there is no cell to measure: every record is larger than every file")]
+    Empty,
+    /// A plan would not fit.
+    #[error(
+        "there are {0} tests of single streams to do, and {MOST_JOBS} fit into a plan: use fewer sizes or streams"
+    )]
+    TooMany(u64),
+    /// A plan that contradicts itself.
+    #[error(transparent)]
+    Invalid(#[from] InvalidPlan),
+}
+
+impl Matrix {
+    /// Its parts, in order: repetition after repetition, streams after streams, pair after pair.
+    pub fn units(&self) -> Vec<Unit> {
+        let of = |repeat: u32| {
+            self.streams.iter().flat_map(move |streams| {
+                self.pairs.iter().map(move |pair| Unit { pair: *pair, streams: *streams, repeat })
+            })
+        };
+        (0..self.repeat.max(1)).flat_map(of).collect()
+    }
+
+    /// A plan that does these parts, one after the other.
+    ///
+    /// # Errors
+    /// There is no part, or a plan cannot say what the matrix wants.
+    pub fn plan(&self, units: &[Unit]) -> Result<Plan, MatrixError> {
+        let jobs = units.iter().map(|unit| u64::from(unit.streams)).sum::<u64>() * self.tests.len() as u64;
+        if jobs > MOST_JOBS {
+            return Err(MatrixError::TooMany(jobs));
+        }
+        let phases: Vec<Phase> = units.iter().flat_map(|unit| phases_of(self, *unit)).collect();
+        let used = phases.iter().map(|phase| phase.jobs.len()).max().ok_or(MatrixError::Empty)?;
+        let targets = self.files.iter().take(used).map(|path| self.target(path)).collect();
+        let plan = Plan {
+            seed: self.seed,
+            destroy: self.destroy,
+            engine: self.engine,
+            access: self.access,
+            // A cell without some of its requests is none.
+            faults: Faults { max_errors: Some(0), ..Faults::default() },
+            overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },
+            ..Plan::new(self.run_id, targets, phases)
+        };
+        plan.validate()?;
+        Ok(plan)
+    }
+
+    fn target(&self, path: &PathBuf) -> Target {
+        let (writes, makes) = (self.tests.iter().any(|test| test.writes()), self.makes_files());
+        let file = FileLifecycle {
+            create: makes,
+            must_be_new: writes && !self.is_device,
+            delete: makes && !self.keep,
+            ..FileLifecycle::default()
+        };
+        Target { file, ..Target::new(path) }
+    }
+
+    /// Whether the files are made by its tests; else they must be there.
+    pub fn makes_files(&self) -> bool {
+        !self.is_device && self.tests.first().is_some_and(|test| test.made == crate::Made::Anew)
+    }
+
+    /// Bytes that all its parts read and write together.
+    pub fn bytes(&self) -> u128 {
+        let of = |unit: Unit| u128::from(unit.pair.bytes().0) * u128::from(unit.streams);
+        self.units().into_iter().map(of).sum::<u128>() * self.tests.len() as u128
+    }
+
+    /// The largest file that it makes or needs.
+    pub fn largest(&self) -> ByteSize {
+        self.pairs.iter().map(|pair| pair.file).max().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TESTS;
+    use iosonar_plan::{PhaseEnd, Workload};
+
+    fn matrix(streams: u32) -> Matrix {
+        let pair =
+            |file: u64, record: u64| Pair { file: ByteSize(file << 10), record: ByteSize(record << 10) };
+        Matrix {
+            files: (0..streams).map(|number| format!("file.{number}").into()).collect(),
+            tests: TESTS.iter().filter(|test| streams > 1 || test.number != 8).collect(),
+            pairs: vec![pair(64, 4), pair(100, 64), pair(1024, 1024)],
+            streams: vec![streams],
+            repeat: 2,
+            engine: Engine::Sync,
+            depth: 1,
+            access: Access { buffered: true, sync: false },
+            lock: true,
+            stonewall: true,
+            stride: 17,
+            mix: MixRule::default(),
+            mix_in_order: false,
+            data: None,
+            is_device: false,
+            keep: false,
+            destroy: false,
+            seed: 1,
+            run_id: 7,
+        }
+    }
+
+    #[test]
+    fn each_test_of_each_part_is_a_phase_with_a_cell() {
+        for streams in [1, 3] {
+            let matrix = matrix(streams);
+            let units = matrix.units();
+            assert_eq!(units.len(), 6);
+            let plan = matrix.plan(&units).unwrap();
+            assert_eq!(plan.phases.len(), 6 * matrix.tests.len());
+            assert_eq!(plan.targets.len(), streams as usize);
+            assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
+            let cells: Vec<_> = plan.phases.iter().map(|phase| phase.cell.clone().unwrap()).collect();
+            assert!(cells.iter().enumerate().all(|(n, cell)| !cells[..n].contains(cell)));
+            assert_eq!(cells[0].test, "write");
+        }
+    }
+
+    /// 100 KiB hold one whole record of 64 KiB.
+    #[test]
+    fn only_whole_records_are_used() {
+        let plan = matrix(1).plan(&matrix(1).units()).unwrap();
+        for phase in &plan.phases {
+            let (cell, job) = (phase.cell.as_ref().unwrap(), &phase.jobs[0]);
+            let Workload::Generated(generator) = &job.workload else { panic!("it is generated") };
+            let bytes = cell.file.0 / cell.record.0 * cell.record.0;
+            assert_eq!(generator.stop.bytes, Some(iosonar_plan::Space::Bytes(ByteSize(bytes))), "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn more_than_fits_is_refused() {
+        let matrix = Matrix { streams: (1..=1024).collect(), ..matrix(1) };
+        assert!(matches!(matrix.plan(&matrix.units()), Err(MatrixError::TooMany(_))));
+    }
+
+    #[test]
+    fn readers_stop_at_the_stonewall_and_writers_do_not() {
+        let matrix = matrix(3);
+        let plan = matrix.plan(&matrix.units()).unwrap();
+        for phase in &plan.phases {
+            let test = Test::named(&phase.cell.as_ref().unwrap().test).unwrap();
+            let first = phase.coordination.ends == PhaseEnd::First;
+            assert_eq!(first, !test.writes(), "{}", phase.name);
+        }
+        let without = Matrix { stonewall: false, ..matrix };
+        let plan = without.plan(&without.units()).unwrap();
+        assert!(plan.phases.iter().all(|phase| phase.coordination.ends == PhaseEnd::All));
+    }
+
+    #[test]
+    fn a_mix_has_the_readers_that_were_asked_for() {
+        let readers = |rule: MixRule| (0..4).filter(|stream| rule.reads(*stream, 4)).collect::<Vec<_>>();
+        assert_eq!(readers(MixRule::Alternate), [0, 2]);
+        assert_eq!(readers(MixRule::Percent(75)), [0, 1, 2]);
+        assert_eq!(readers(MixRule::Percent(0)), [0u32; 0]);
+        assert_eq!(readers(MixRule::Readers(1)), [0]);
+    }
+}

@@ -1,0 +1,93 @@
+//! The phases of one part of a matrix: its tests, one after the other, on the same files.
+
+use crate::{Calls, Made, Matrix, Test, Transfer, Unit};
+use iosonar_plan::{
+    Access, AtEnd, Cell, Checked, Coordination, Decimal, FileStep, Generator, Job, JobOptions, Phase,
+    PhaseEnd, Space, Stop, Verify, Workload,
+};
+
+/// Every byte that is read is checked.
+const WHOLE: Verify = Verify { what: Checked::Contents, immediate: false };
+
+/// One phase for each test.
+pub(crate) fn phases_of(matrix: &Matrix, unit: Unit) -> impl Iterator<Item = Phase> {
+    matrix.tests.iter().map(move |test| phase(matrix, unit, test))
+}
+
+fn phase(matrix: &Matrix, unit: Unit, test: &Test) -> Phase {
+    let cell = Cell {
+        test: test.name.into(),
+        file: unit.pair.file,
+        record: unit.pair.record,
+        streams: unit.streams,
+        repeat: unit.repeat,
+    };
+    let ends = match matrix.stonewall && unit.streams > 1 && test.transfer == Transfer::Read {
+        true => PhaseEnd::First,
+        false => PhaseEnd::All,
+    };
+    Phase {
+        name: name(&cell),
+        cell: Some(cell),
+        coordination: Coordination { ends, ..Coordination::default() },
+        ..Phase::of((0..unit.streams).map(|stream| job(matrix, unit, test, stream)).collect())
+    }
+}
+
+fn name(cell: &Cell) -> String {
+    let mut name = format!("{} {}/{}", cell.test, cell.file, cell.record);
+    if cell.streams > 1 {
+        name += &format!(" x{}", cell.streams);
+    }
+    if cell.repeat > 0 {
+        name += &format!(" #{}", cell.repeat + 1);
+    }
+    name
+}
+
+fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
+    let reads = match test.transfer {
+        Transfer::Read => true,
+        Transfer::Write => false,
+        Transfer::Mix => matrix.mix.reads(stream, unit.streams),
+    };
+    let order = match test.transfer == Transfer::Mix && matrix.mix_in_order {
+        true => iosonar_plan::Order::Sequential,
+        false => test.order(matrix.stride),
+    };
+    let (pair, records) = (unit.pair, unit.pair.records());
+    let request = test.request(pair.record, records);
+    let amount = Space::Bytes(pair.bytes());
+    let generator = Generator {
+        read_percent: Decimal::whole(if reads { 100 } else { 0 }),
+        at_end: AtEnd::Extend,
+        region: Some(amount),
+        stop: Stop { bytes: Some(amount), ..Stop::default() },
+        ..Generator::new(order, request)
+    };
+    let engine = test.engine(matrix.engine, pair.record, records);
+    let depth = if test.calls == Calls::Chosen { matrix.depth } else { 1 };
+    let options = JobOptions {
+        engine: Some(engine).filter(|engine| *engine != matrix.engine),
+        before: before(matrix, test),
+        after: after(matrix),
+        access: Some(Access { buffered: true, ..matrix.access }).filter(|_| engine.is_buffered()),
+        data: matrix.data.clone(),
+        verify: matrix.data.as_ref().filter(|_| reads).map(|_| WHOLE),
+        ..JobOptions::default()
+    };
+    Job { depth, options, ..Job::new(stream as u16, depth, Workload::Generated(generator)) }
+}
+
+/// Each test has a descriptor of its own.
+fn before(matrix: &Matrix, test: &Test) -> Vec<FileStep> {
+    let creates = test.made == Made::Anew && !matrix.is_device;
+    let open = if creates { FileStep::Create } else { FileStep::Open };
+    [open].into_iter().chain(matrix.lock.then_some(FileStep::Lock)).collect()
+}
+
+/// What was written is on stable storage before the next test, as in IOzone; figures contain these times only if asked.
+fn after(matrix: &Matrix) -> Vec<FileStep> {
+    let unlock = matrix.lock.then_some(FileStep::Unlock);
+    [Some(FileStep::Fsync), unlock, Some(FileStep::Close)].into_iter().flatten().collect()
+}

@@ -1,0 +1,209 @@
+//! What the cells of a matrix amount to.
+
+use iosonar_analyze::{CellStats, CellTimes, StreamStats};
+use iosonar_plan::{ByteSize, Cell};
+use serde::Serialize;
+
+/// Which steps count as part of a test's time, beside its reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Timed {
+    /// Flushing what was written.
+    pub fsync: bool,
+    /// Closing the file.
+    pub close: bool,
+}
+
+/// The figure of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellResult {
+    /// Which test.
+    pub test: String,
+    /// Length of each file.
+    pub file_bytes: u64,
+    /// Bytes of a record.
+    pub record_bytes: u64,
+    /// Files at the same time.
+    pub streams: u32,
+    /// Number of the repetition, from 0.
+    pub repeat: u32,
+    /// Bytes that were read and written, by all streams up to the end of the first one.
+    pub bytes: u64,
+    /// Reads and writes.
+    pub ops: u64,
+    /// Time of the test: of the longest stream.
+    pub elapsed_ns: u64,
+    /// Sum of the rates of the streams, in bytes per second.
+    pub bytes_per_second: f64,
+    /// The same in KiB per second, rounded down, as IOzone has it.
+    pub kib_per_second: u64,
+    /// Sum of the rates of the streams, in requests per second.
+    pub ops_per_second: f64,
+    /// Time of the flush after it, of the longest; part of `elapsed_ns` if `fsync_timed`.
+    pub fsync_ns: u64,
+    /// Time of closing, of the longest; part of `elapsed_ns` if `close_timed`.
+    pub close_ns: u64,
+    /// Whether the flush counts.
+    pub fsync_timed: bool,
+    /// Whether closing counts.
+    pub close_timed: bool,
+    /// Of its reads and writes.
+    pub latency: Option<CellTimes>,
+    /// CPU time of its issuing loops.
+    pub cpu_ns: u64,
+    /// Each stream by itself.
+    pub per_stream: Vec<StreamResult>,
+}
+
+/// The figure of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct StreamResult {
+    /// Bytes that it read and wrote up to the end of the first stream.
+    pub bytes: u64,
+    /// Of them read.
+    pub read_bytes: u64,
+    /// Its time.
+    pub elapsed_ns: u64,
+    /// Its rate.
+    pub bytes_per_second: f64,
+    /// Bytes of all its requests, also after that.
+    pub all_bytes: u64,
+    /// From its first submission to the last completion of all its requests.
+    pub all_span_ns: u64,
+}
+
+/// All cells that were measured, in the order of the plan. Cells that were not are absent.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Table {
+    /// Version of the table's form.
+    pub version: u32,
+    /// Name and version of the program.
+    pub tool: String,
+    /// The command as typed.
+    pub command: String,
+    /// One for each test, pair, number of streams and repetition.
+    pub results: Vec<CellResult>,
+}
+
+/// Version of the form of [`Table::to_json`].
+const VERSION: u32 = 1;
+
+fn rate(amount: u64, ns: u64) -> f64 {
+    amount as f64 * 1e9 / ns.max(1) as f64
+}
+
+impl Timed {
+    fn of(self, stream: &StreamStats) -> u64 {
+        let flush = if self.fsync { stream.flush_ns } else { 0 };
+        let close = if self.close { stream.close_ns } else { 0 };
+        stream.elapsed_ns + flush + close
+    }
+}
+
+impl CellResult {
+    /// The figure of a cell; none of one that was not measured whole.
+    pub fn of(stats: &CellStats, timed: Timed) -> Option<CellResult> {
+        if !stats.is_whole || stats.streams.iter().all(|stream| stream.ops == 0) {
+            return None;
+        }
+        let Cell { test, file, record, streams, repeat } = stats.cell.clone();
+        let all = &stats.streams;
+        let longest = |of: fn(&StreamStats) -> u64| all.iter().map(of).max().unwrap_or(0);
+        let bytes_per_second = all.iter().map(|stream| rate(stream.bytes(), timed.of(stream))).sum::<f64>();
+        Some(CellResult {
+            test,
+            file_bytes: file.0,
+            record_bytes: record.0,
+            streams,
+            repeat,
+            bytes: all.iter().map(StreamStats::bytes).sum(),
+            ops: all.iter().map(|stream| stream.ops).sum(),
+            elapsed_ns: all.iter().map(|stream| timed.of(stream)).max().unwrap_or(0),
+            bytes_per_second,
+            kib_per_second: (bytes_per_second / 1024.0) as u64,
+            ops_per_second: all.iter().map(|stream| rate(stream.ops, timed.of(stream))).sum(),
+            fsync_ns: longest(|stream| stream.flush_ns),
+            close_ns: longest(|stream| stream.close_ns),
+            fsync_timed: timed.fsync,
+            close_timed: timed.close,
+            latency: stats.latency,
+            cpu_ns: stats.cpu_ns,
+            per_stream: all.iter().map(|stream| StreamResult::of(stream, timed)).collect(),
+        })
+    }
+}
+
+impl StreamResult {
+    fn of(stream: &StreamStats, timed: Timed) -> StreamResult {
+        let elapsed_ns = timed.of(stream);
+        StreamResult {
+            bytes: stream.bytes(),
+            read_bytes: stream.read_bytes,
+            elapsed_ns,
+            bytes_per_second: rate(stream.bytes(), elapsed_ns),
+            all_bytes: stream.all_bytes,
+            all_span_ns: stream.all_span_ns,
+        }
+    }
+}
+
+impl Table {
+    /// The table of what the phases of a run amount to.
+    pub fn of(cells: &[CellStats], timed: Timed, tool: &str, command: &str) -> Table {
+        let results = cells.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
+        Table { version: VERSION, tool: tool.into(), command: command.into(), results }
+    }
+
+    /// The table as JSON; docs/iozone.md explains the fields.
+    pub fn to_json(&self) -> String {
+        // Numbers and texts have a form in JSON.
+        serde_json::to_string_pretty(self).expect("a table is JSON") + "\n"
+    }
+
+    /// The figures of a cell, one for each repetition.
+    pub fn find(&self, test: &str, file: ByteSize, record: ByteSize, streams: u32) -> Option<&CellResult> {
+        self.results.iter().find(|result| {
+            result.test == test
+                && result.file_bytes == file.0
+                && result.record_bytes == record.0
+                && result.streams == streams
+        })
+    }
+
+    /// The table as comma-separated values, with a head; one line for each cell and repetition.
+    pub fn csv(&self) -> String {
+        let mut text = String::from(
+            "test,file_bytes,record_bytes,streams,repeat,bytes,ops,elapsed_ns,kib_per_second,ops_per_second,fsync_ns,\
+             close_ns,fsync_timed,close_timed,latency_mean_ns,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p999_ns,\
+             latency_max_ns,cpu_ns\n",
+        );
+        for r in &self.results {
+            let t = r.latency;
+            let some = |value: Option<u64>| value.map(|n| n.to_string()).unwrap_or_default();
+            text += &format!(
+                "{},{},{},{},{},{},{},{},{},{:.3},{},{},{},{},{},{},{},{},{},{},{}\n",
+                r.test,
+                r.file_bytes,
+                r.record_bytes,
+                r.streams,
+                r.repeat,
+                r.bytes,
+                r.ops,
+                r.elapsed_ns,
+                r.kib_per_second,
+                r.ops_per_second,
+                r.fsync_ns,
+                r.close_ns,
+                r.fsync_timed,
+                r.close_timed,
+                some(t.map(|t| t.mean_ns)),
+                some(t.map(|t| t.p50_ns)),
+                some(t.and_then(|t| t.p90_ns)),
+                some(t.and_then(|t| t.p99_ns)),
+                some(t.and_then(|t| t.p999_ns)),
+                some(t.map(|t| t.max_ns)),
+                r.cpu_ns,
+            );
+        }
+        text
+    }
+}

@@ -1,0 +1,26 @@
+//! IOzone's dialect: its command line becomes a matrix of tests, and the table of its cells becomes IOzone's reports.
+//!
+//! [`OPTIONS`](options) is the one table of options; [`parse`] reads a command line, [`Settings::matrix`] makes the question of
+//! it, and [`text_table`], [`text_report`] and [`throughput`] print the answers. Nothing here opens a file or asks for the time.
+
+mod biff2;
+mod columns;
+mod help;
+mod options;
+mod parse;
+mod report;
+mod settings;
+mod text;
+mod throughput;
+mod to_matrix;
+mod workbook;
+
+pub use biff2::worksheet;
+pub use columns::{Column, Unit, columns};
+pub use help::full_help;
+pub use parse::{Command, UsageError, parse};
+pub use report::text_report;
+pub use settings::{Async, Settings};
+pub use text::{banner, text_table};
+pub use throughput::{throughput, throughput_report};
+pub use workbook::workbook;

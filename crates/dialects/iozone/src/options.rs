@@ -1,0 +1,225 @@
+//! The one table of IOzone's options: how each is spelled, what it takes, what it does, and what help says of it.
+//!
+//! An option that is missing is one entry here. Arguments are read through [`Call`], which refuses what is no number.
+
+use crate::parse::{Call, Command, UsageError};
+use crate::settings::{Async, Settings};
+use iosonar_plan::{Data, MsyncPolicy};
+
+/// An option.
+pub(crate) struct Opt {
+    /// With its dash: `-a`, `-+n`, `--json`.
+    pub(crate) name: &'static str,
+    /// What it takes, as a synopsis says it.
+    pub(crate) args: &'static str,
+    /// One line.
+    pub(crate) brief: &'static str,
+    /// Reads the argument and does what the option says.
+    pub(crate) read: fn(&mut Call<'_>) -> Result<(), UsageError>,
+}
+
+/// Options of IOzone that this program does not have yet.
+const LATER: [(&str, &str); 29] = [
+    ("-A", "use -a -z -i 0 -i 1"),
+    ("-J", "think time comes with a later version: remove it"),
+    ("-K", "jitter comes with a later version: remove it"),
+    ("-P", "binding to CPUs comes with a later version: run the program under taskset"),
+    (
+        "-Q",
+        "latency files come with a later version: use --out DIR and 'iosonar export', which has every request",
+    ),
+    ("-U", "mounting between tests comes with a later version: remove it"),
+    ("-X", "telemetry files come with a later version: remove it"),
+    ("-Y", "telemetry files come with a later version: remove it"),
+    ("-Z", "mixing mmap and file I/O comes with a later version: remove it"),
+    ("-d", "delays between streams come with a later version: remove it"),
+    ("-m", "several buffers come with a later version: remove it"),
+    ("-p", "purging the CPU cache comes with a later version: remove it"),
+    ("-+A", "madvise comes with a later version: remove it"),
+    ("-+C", "content to deduplicate comes with a later version: remove it"),
+    ("-+D", "O_DSYNC comes with a later version: use -o"),
+    ("-+J", "think time comes with a later version: remove it"),
+    ("-+L", "record locks come with a later version: use -W, or remove it"),
+    ("-+O", "pacing comes with a later version: remove it"),
+    ("-+S", "content to deduplicate comes with a later version: remove it"),
+    ("-+T", "time stamps of streams are in the archive: use --out DIR, or remove it"),
+    ("-+V", "one file for all streams comes with a later version: remove it"),
+    ("-+b", "bursts come with a later version: remove it"),
+    ("-+l", "record locks come with a later version: use -W, or remove it"),
+    ("-+m", "clusters come with a later version: remove it"),
+    ("-+q", "pauses between tests come with a later version: remove it"),
+    ("-+r", "O_RSYNC comes with a later version: use -o"),
+    ("-+w", "content to deduplicate comes with a later version: remove it"),
+    ("-+y", "content to deduplicate comes with a later version: remove it"),
+    ("-+z", "histograms are in the archive: use --out DIR, or remove it"),
+];
+
+/// The remedy for an option of IOzone that is not here.
+pub(crate) fn later(name: &str) -> Option<&'static str> {
+    LATER.iter().find(|(option, _)| *option == name).map(|(_, remedy)| *remedy)
+}
+
+/// The option of a name.
+pub(crate) fn find(name: &str) -> Option<&'static Opt> {
+    TABLE.iter().find(|option| option.name == name)
+}
+
+fn set(call: &mut Call<'_>, change: impl FnOnce(&mut Settings)) -> Result<(), UsageError> {
+    change(call.settings());
+    Ok(())
+}
+
+/// Says that an option changes nothing here.
+fn without_effect(call: &mut Call<'_>, why: &str) -> Result<(), UsageError> {
+    let notice = format!("{} has no effect: {why}", call.name());
+    set(call, |s| s.notices.push(notice))
+}
+
+/// Maps the files, and keeps the strictest way of writing them back.
+fn map(settings: &mut Settings, msync: MsyncPolicy) {
+    let before = settings.mmap.unwrap_or_default();
+    settings.mmap = Some(if before == MsyncPolicy::Sync { before } else { msync });
+}
+
+/// What an `-+` option with a number of percent takes.
+const PERCENT: std::ops::RangeInclusive<u64> = 0..=100;
+const STREAMS: std::ops::RangeInclusive<u64> = 1..=1024;
+
+macro_rules! table {
+    ($($name:literal $args:literal $brief:literal $read:expr;)*) => {
+        &[$(Opt { name: $name, args: $args, brief: $brief, read: $read }),*]
+    };
+}
+
+/// Every option, by name.
+pub(crate) static TABLE: &[Opt] = table! {
+    "-a" "" "Measure all pairs of file and record sizes: files 64k to 512m, records 4k to 16m."
+        |c| set(c, |s| s.auto = true);
+    "-b" "FILE" "Write a workbook: .xlsx, or the old form of IOzone if the name ends in .xls."
+        |c| { let file = c.word("the name of a file")?; set(c, |s| s.workbook = Some(file)) };
+    "-B" "" "Map the files into memory for reads and writes."
+        |c| set(c, |s| map(s, s.mmap.unwrap_or_default()));
+    "-c" "" "Count the time of closing files."
+        |c| set(c, |s| s.with_close = true);
+    "-C" "" "Print the figures of each stream."
+        |c| set(c, |s| s.per_stream = true);
+    "-D" "" "Map the files, and call msync with MS_ASYNC after each write."
+        |c| set(c, |s| map(s, MsyncPolicy::Async));
+    "-e" "" "Count the time of flushing what was written (fsync)."
+        |c| set(c, |s| s.with_fsync = true);
+    "-E" "" "Accepted for compatibility: tests 9 to 12 need no option here."
+        |c| set(c, |_| ());
+    "-f" "FILE" "Set the name of the test file. Default: iozone.tmp."
+        |c| { let file = c.word("the name of a file")?; set(c, |s| s.file = Some(file)) };
+    "-F" "FILE..." "Set the names of the test files, one for each stream; after -t."
+        |c| { let files = c.files()?; set(c, |s| s.files = files) };
+    "-g" "SIZE" "Set the largest file of the matrix (-a). Default: 512m."
+        |c| { let size = c.size()?; set(c, |s| s.most_file = Some(size)) };
+    "-G" "" "Map the files, and call msync with MS_SYNC after each write."
+        |c| set(c, |s| map(s, MsyncPolicy::Sync));
+    "-h" "" "Print this help."
+        |c| c.answer(Command::Help);
+    "-H" "DEPTH" "Use asynchronous requests of the C library, DEPTH of them beside the current one."
+        |c| { let depth = c.number(0..=60_000)? as u32; c.asynchronous(Async { depth }) };
+    "-i" "NUMBER" "Select a test, 0 to 12; may be repeated. Default: all."
+        |c| { let number = c.number(0..=12)? as u8; set(c, |s| s.tests.push(number)) };
+    "-I" "" "Bypass the page cache (O_DIRECT)."
+        |c| set(c, |s| s.direct = true);
+    "-j" "RECORDS" "Set the distance of requests in the stride test. Default: 17."
+        |c| { let stride = c.number(1..=1 << 31)? as u32; set(c, |s| s.stride = Some(stride)) };
+    "-k" "DEPTH" "As -H: no data is copied in either case."
+        |c| { let depth = c.number(0..=60_000)? as u32; c.asynchronous(Async { depth }) };
+    "-l" "STREAMS" "Set the smallest number of streams."
+        |c| { let n = c.number(STREAMS)? as u32; set(c, |s| s.least_streams = Some(n)) };
+    "-L" "BYTES" "Accepted for compatibility: the size of a cache line."
+        |c| { c.number(1..=1 << 20)?; without_effect(c, "no buffer depends on the size of a cache line") };
+    "-M" "" "Print the machine's name and kernel."
+        |c| set(c, |s| s.machine = true);
+    "-n" "SIZE" "Set the smallest file of the matrix (-a). Default: 64k."
+        |c| { let size = c.size()?; set(c, |s| s.least_file = Some(size)) };
+    "-N" "" "Print microseconds per operation."
+        |c| set(c, |s| s.in_microseconds = true);
+    "-o" "" "Open files with O_SYNC."
+        |c| set(c, |s| s.sync = true);
+    "-O" "" "Print operations per second."
+        |c| set(c, |s| s.in_ops = true);
+    "-q" "SIZE" "Set the largest record of the matrix (-a). Default: 16m."
+        |c| { let size = c.record()?; set(c, |s| s.most_record = Some(size)) };
+    "-r" "SIZE" "Set the size of a record; may be repeated. Default: 4k."
+        |c| { let size = c.record()?; set(c, |s| s.records.push(size)) };
+    "-R" "" "Print a report for spreadsheets after the table."
+        |c| set(c, |s| s.report = true);
+    "-s" "SIZE" "Set the size of a file; may be repeated. Default: 512k."
+        |c| { let size = c.size()?; set(c, |s| s.sizes.push(size)) };
+    "-S" "KIB" "Accepted for compatibility: the size of the CPU cache."
+        |c| { c.number(1..=1 << 30)?; without_effect(c, "no buffer depends on the size of the CPU cache") };
+    "-t" "STREAMS" "Measure this many streams together, each with a file; may be repeated."
+        |c| { let n = c.number(STREAMS)? as u32; set(c, |s| s.streams.push(n)) };
+    "-T" "" "Use threads as streams. They always are."
+        |c| set(c, |s| s.threads = true);
+    "-u" "STREAMS" "Set the largest number of streams."
+        |c| { let n = c.number(STREAMS)? as u32; set(c, |s| s.most_streams = Some(n)) };
+    "-v" "" "Print the version."
+        |c| c.answer(Command::Version);
+    "-V" "BYTE" "Write this byte, and check every byte that is read."
+        |c| { let byte = c.number(0..=255)? as u8; set(c, |s| s.data = Some(Data::Byte(byte))) };
+    "-w" "" "Keep the test files."
+        |c| set(c, |s| s.keep = true);
+    "-W" "" "Lock files during each test: for writing or for reading."
+        |c| set(c, |s| s.lock = true);
+    "-x" "" "Let all streams finish, instead of ending with the first."
+        |c| set(c, |s| s.no_stonewall = true);
+    "-y" "SIZE" "Set the smallest record of the matrix (-a). Default: 4k."
+        |c| { let size = c.record()?; set(c, |s| s.least_record = Some(size)) };
+    "-z" "" "Measure records below 64k on files above 16m, too (-a)."
+        |c| set(c, |s| s.no_crossover = true);
+    "-+B" "" "Let the mixed test go from the start of each file to its end."
+        |c| set(c, |s| s.mix_in_order = true);
+    "-+d" "" "Write data that holds its place, and check every byte that is read."
+        |c| set(c, |s| s.data = Some(Data::Sequenced));
+    "-+E" "" "Read files that exist, and change nothing. Needs -i with reading tests."
+        |c| set(c, |s| s.existing = true);
+    "-+k" "" "Divide the size of -s among the streams."
+        |c| set(c, |s| s.total_size = true);
+    "-+K" "STREAMS" "Set the number of readers in the mixed test."
+        |c| { let n = c.number(0..=1024)? as u32; set(c, |s| s.mix_readers = Some(n)) };
+    "-+n" "" "Repeat no test: no rewrite, no reread."
+        |c| set(c, |s| s.no_retest = true);
+    "-+p" "PERCENT" "Set the percent of readers in the mixed test."
+        |c| { let n = c.number(PERCENT)? as u32; set(c, |s| s.mix_percent = Some(n)) };
+    "-+u" "" "Print the CPU use of each test in the report (-R)."
+        |c| set(c, |s| s.cpu = true);
+    "-+x" "FACTOR" "Set the factor of both series of sizes (-a). Default: 2."
+        |c| { let n = c.number(2..=1 << 20)?; set(c, |s| s.factor = Some(n)) };
+    "--csv" "FILE" "Write the cells as comma-separated values."
+        |c| { let file = c.word("the name of a file")?; set(c, |s| s.csv = Some(file)) };
+    "--destroy" "" "Allow overwriting and deleting files that exist, and writing to block devices."
+        |c| set(c, |s| s.destroy = true);
+    "--dry-run" "" "List the cells and stop."
+        |c| set(c, |s| s.dry_run = true);
+    "--help" "" "Print this help."
+        |c| c.answer(Command::Help);
+    "--json" "FILE" "Write the cells as JSON."
+        |c| { let file = c.word("the name of a file")?; set(c, |s| s.json = Some(file)) };
+    "--out" "DIR" "Keep the archive, with every request, in this directory."
+        |c| { let dir = c.word("the name of a directory")?; set(c, |s| s.out = Some(dir)) };
+    "--seed" "NUMBER" "Set the seed of random orders. Default: 1."
+        |c| { let seed = c.number(0..=(1 << 63) - 1)?; set(c, |s| s.seed = Some(seed)) };
+    "--show-plan" "" "Print the plan as TOML and stop; 'iosonar run' runs it."
+        |c| set(c, |s| s.show_plan = true);
+    "--version" "" "Print the version."
+        |c| c.answer(Command::Version);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_option_is_there_once() {
+        for (place, option) in TABLE.iter().enumerate() {
+            assert!(TABLE[..place].iter().all(|other| other.name != option.name), "{}", option.name);
+            assert!(later(option.name).is_none(), "{}", option.name);
+        }
+    }
+}

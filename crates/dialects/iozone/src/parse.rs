@@ -1,0 +1,258 @@
+//! From words to settings, as getopt reads them: `-azR`, `-s 1m` and `-s1m` are all understood.
+
+use crate::options::{self, Opt};
+use crate::settings::{Async, Settings};
+use iosonar_plan::ByteSize;
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+/// What a command line asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// A run.
+    Run(Box<Settings>),
+    /// [`crate::full_help`], and nothing else.
+    Help,
+    /// The program's version, and nothing else.
+    Version,
+}
+
+/// A command line that cannot be executed. The text is one line: the option as typed, what is wrong, the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(String);
+
+impl UsageError {
+    pub(crate) fn new(text: impl std::fmt::Display) -> UsageError {
+        UsageError(text.to_string().chars().flat_map(visible).collect())
+    }
+}
+
+/// A character that cannot end the line or change how it looks.
+fn visible(c: char) -> Vec<char> {
+    if c.is_control() { c.escape_default().collect() } else { vec![c] }
+}
+
+/// Smallest and largest record: those of IOzone.
+const RECORDS: RangeInclusive<u64> = 1..=16 << 20;
+
+/// Reads IOzone's arguments, without the program's name.
+///
+/// # Errors
+/// An option that does not exist, that lacks its argument, or whose argument is none.
+pub fn parse(args: &[String]) -> Result<Command, UsageError> {
+    let mut reader = Reader { rest: args.iter().cloned().collect(), ..Reader::default() };
+    reader.settings.typed = args.join(" ");
+    while let Some(word) = reader.rest.pop_front() {
+        match word.strip_prefix("--") {
+            Some(long) => {
+                let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
+                reader.option(&format!("--{name}"), value.map(String::from))?;
+            }
+            None => reader.letters(&word)?,
+        }
+        if let Some(answer) = reader.answer.take() {
+            return Ok(answer);
+        }
+    }
+    Ok(Command::Run(Box::new(reader.settings)))
+}
+
+#[derive(Default)]
+struct Reader {
+    rest: VecDeque<String>,
+    settings: Settings,
+    answer: Option<Command>,
+}
+
+impl Reader {
+    /// Reads a word such as `-azR`, `-s1m` or `-+n`.
+    fn letters(&mut self, word: &str) -> Result<(), UsageError> {
+        let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+            return Err(UsageError::new(format_args!("{word}: this word belongs to no option: remove it")));
+        };
+        while let Some(letter) = letters.chars().next() {
+            let length = match letter {
+                '+' => 1 + letters[1..].chars().next().map_or(0, char::len_utf8),
+                _ => letter.len_utf8(),
+            };
+            let (name, after) = letters.split_at(length);
+            let name = format!("-{name}");
+            // What follows in the same word is the argument, where the option takes one.
+            let takes = options::find(&name).is_some_and(|option| !option.args.is_empty());
+            let value = Some(after).filter(|after| takes && !after.is_empty());
+            self.option(&name, value.map(String::from))?;
+            letters = if takes { "" } else { after };
+        }
+        Ok(())
+    }
+
+    fn option(&mut self, name: &str, value: Option<String>) -> Result<(), UsageError> {
+        let option = options::find(name).ok_or_else(|| unknown(name))?;
+        if option.args.is_empty() && value.is_some() {
+            return Err(UsageError::new(format_args!("{name} takes no value: remove it")));
+        }
+        (option.read)(&mut Call { option, value, reader: self })
+    }
+}
+
+fn unknown(name: &str) -> UsageError {
+    match options::later(name) {
+        Some(remedy) => UsageError::new(format_args!("{name}: {remedy}")),
+        None => UsageError::new(format_args!("{name}: there is no such option: -h lists all")),
+    }
+}
+
+/// An option that is being read.
+pub(crate) struct Call<'a> {
+    option: &'static Opt,
+    /// The argument, where it stands in the same word.
+    value: Option<String>,
+    reader: &'a mut Reader,
+}
+
+impl Call<'_> {
+    pub(crate) fn settings(&mut self) -> &mut Settings {
+        &mut self.reader.settings
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.option.name
+    }
+
+    pub(crate) fn answer(&mut self, answer: Command) -> Result<(), UsageError> {
+        self.reader.answer = Some(answer);
+        Ok(())
+    }
+
+    fn wrong(&self, problem: impl std::fmt::Display) -> UsageError {
+        UsageError::new(format_args!("{} {problem}", self.name()))
+    }
+
+    /// The argument. A word that looks like an option is none: IOzone would take it silently.
+    pub(crate) fn word(&mut self, what: &str) -> Result<String, UsageError> {
+        let next = self.value.take().or_else(|| {
+            let is_option = self.reader.rest.front()?.starts_with('-');
+            if is_option { None } else { self.reader.rest.pop_front() }
+        });
+        next.filter(|word| !word.is_empty()).ok_or_else(|| self.wrong(format_args!("needs {what}")))
+    }
+
+    /// A whole number.
+    pub(crate) fn number(&mut self, range: RangeInclusive<u64>) -> Result<u64, UsageError> {
+        let (least, most) = (range.start(), range.end());
+        let what = format!("a whole number from {least} to {most}");
+        let word = self.word(&what)?;
+        let number = word.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| self.wrong(format_args!("{word}: {what} is needed")))
+    }
+
+    /// A size: KiB, or with k, m or g.
+    pub(crate) fn size(&mut self) -> Result<ByteSize, UsageError> {
+        const WHAT: &str = "a size above 0, in KiB or with k, m or g";
+        let word = self.word(WHAT)?;
+        let (digits, shift) = match word.char_indices().last() {
+            Some((at, 'k' | 'K')) => (&word[..at], 10),
+            Some((at, 'm' | 'M')) => (&word[..at], 20),
+            Some((at, 'g' | 'G')) => (&word[..at], 30),
+            _ => (&word[..], 10),
+        };
+        let number: Option<u64> = digits.parse().ok().filter(|number| *number > 0);
+        let bytes = number.filter(|_| digits.bytes().all(|b| b.is_ascii_digit()));
+        let bytes = bytes.and_then(|number| number.checked_mul(1 << shift)).filter(|bytes| *bytes < 1 << 62);
+        bytes.map(ByteSize).ok_or_else(|| self.wrong(format_args!("{word}: {WHAT} is needed")))
+    }
+
+    /// The size of a record.
+    pub(crate) fn record(&mut self) -> Result<ByteSize, UsageError> {
+        let size = self.size()?;
+        match RECORDS.contains(&size.0) {
+            true => Ok(size),
+            false => Err(self.wrong(format_args!("{size}: a record has at most 16 MiB"))),
+        }
+    }
+
+    /// As many names as there are streams.
+    pub(crate) fn files(&mut self) -> Result<Vec<String>, UsageError> {
+        let settings = &self.reader.settings;
+        let count = settings
+            .streams
+            .iter()
+            .copied()
+            .chain(settings.most_streams)
+            .max()
+            .ok_or_else(|| self.wrong("names a file for each stream: write -t N before it"))?;
+        let mut files = Vec::new();
+        while files.len() < count as usize {
+            let found = files.len();
+            let needs = format!("one file for each of {count} streams, and found {found}");
+            files.push(self.word(&needs)?);
+        }
+        Ok(files)
+    }
+
+    pub(crate) fn asynchronous(&mut self, wanted: Async) -> Result<(), UsageError> {
+        if self.reader.settings.asynchronous.is_some() {
+            return Err(self.wrong("stands beside another -H or -k: keep one of them"));
+        }
+        self.reader.settings.asynchronous = Some(wanted);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Settings, String> {
+        let args: Vec<String> = line.split_whitespace().map(String::from).collect();
+        match parse(&args).map_err(|error| error.to_string())? {
+            Command::Run(settings) => Ok(*settings),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn letters_and_arguments_stand_together_or_apart() {
+        let settings = read("-azR -i 0 -i1 -s1m -r 64K -+n -b out.xls").unwrap();
+        assert!(settings.auto && settings.no_crossover && settings.report && settings.no_retest);
+        assert_eq!((settings.tests, settings.sizes), (vec![0, 1], vec![ByteSize(1 << 20)]));
+        assert_eq!((settings.records, settings.workbook), (vec![ByteSize(64 << 10)], Some("out.xls".into())));
+        assert_eq!(read("-s 100").unwrap().sizes, [ByteSize(100 << 10)]);
+        assert_eq!(read("--seed=7 --json a").unwrap().seed, Some(7));
+        assert_eq!(read("-t 2 -F a b").unwrap().files, ["a", "b"]);
+        assert_eq!(parse(&["-h".into()]), Ok(Command::Help));
+    }
+
+    #[test]
+    fn what_is_no_option_or_no_number_is_refused_by_name() {
+        for (line, words) in [
+            ("-s abc", "-s abc: a size above 0"),
+            ("-s 0", "-s 0: a size"),
+            ("-s", "-s needs a size"),
+            ("-s 1x", "-s 1x"),
+            ("-s +5", "-s +5"),
+            ("-s 99999999999g", "-s 99999999999g"),
+            ("-r 32m", "-r 32MiB: a record has at most 16 MiB"),
+            ("-i 13", "-i 13: a whole number from 0 to 12"),
+            ("-i abc", "-i abc"),
+            ("-V -a", "-V needs a whole number"),
+            ("-+Q", "-+Q: there is no such option"),
+            ("-+", "-+: there is no such option"),
+            ("-", "-: this word belongs to no option"),
+            ("-t 2 -F a", "-F needs one file for each of 2 streams, and found 1"),
+            ("-t 2 -F a -w", "-F needs one file"),
+            ("-F a", "-t N before it"),
+            ("-H 2 -k 2", "-k stands beside another"),
+            ("-t 1025", "-t 1025"),
+            ("-X file", "-X: telemetry"),
+            ("result_file", "result_file: this word belongs to no option"),
+            ("--json", "--json needs"),
+            ("--destroy=1", "--destroy takes no value"),
+            ("-\u{e9}", "-\u{e9}: there is no such option"),
+        ] {
+            let error = read(line).unwrap_err();
+            assert!(error.contains(words) && !error.contains('\n'), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a command line of IOzone asks for.
+
+use iosonar_plan::{ByteSize, Data, MsyncPolicy};
+
+/// What a command line asks for, option by option.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The command line as typed, without the program's name.
+    pub typed: String,
+    /// All pairs of sizes (`-a`).
+    pub auto: bool,
+    /// Small records on large files, too (`-z`).
+    pub no_crossover: bool,
+    /// Tests by number (`-i`); empty: all.
+    pub tests: Vec<u8>,
+    /// File sizes (`-s`).
+    pub sizes: Vec<ByteSize>,
+    /// Record sizes (`-r`).
+    pub records: Vec<ByteSize>,
+    /// Smallest file of the matrix (`-n`).
+    pub least_file: Option<ByteSize>,
+    /// Largest file of the matrix (`-g`).
+    pub most_file: Option<ByteSize>,
+    /// Smallest record of the matrix (`-y`).
+    pub least_record: Option<ByteSize>,
+    /// Largest record of the matrix (`-q`).
+    pub most_record: Option<ByteSize>,
+    /// Factor of both series (`-+x`).
+    pub factor: Option<u64>,
+    /// Test file (`-f`).
+    pub file: Option<String>,
+    /// Test files of the streams (`-F`).
+    pub files: Vec<String>,
+    /// Numbers of streams (`-t`); empty: a single one, outside of throughput mode.
+    pub streams: Vec<u32>,
+    /// Fewest streams (`-l`).
+    pub least_streams: Option<u32>,
+    /// Most streams (`-u`).
+    pub most_streams: Option<u32>,
+    /// Streams are threads (`-T`); they always are.
+    pub threads: bool,
+    /// Streams do not stop when the first is done (`-x`).
+    pub no_stonewall: bool,
+    /// Each stream has a line (`-C`).
+    pub per_stream: bool,
+    /// The size of `-s` is that of all files together (`-+k`).
+    pub total_size: bool,
+    /// Percent of readers in the mixed test (`-+p`).
+    pub mix_percent: Option<u32>,
+    /// Readers in the mixed test (`-+K`).
+    pub mix_readers: Option<u32>,
+    /// The mixed test goes in order (`-+B`).
+    pub mix_in_order: bool,
+    /// Flushes are part of the time (`-e`).
+    pub with_fsync: bool,
+    /// Closing is part of the time (`-c`).
+    pub with_close: bool,
+    /// Writes reach stable storage (`-o`).
+    pub sync: bool,
+    /// The page cache is bypassed (`-I`).
+    pub direct: bool,
+    /// Files are mapped (`-B`), and what follows each write (`-D`, `-G`).
+    pub mmap: Option<MsyncPolicy>,
+    /// Asynchronous requests (`-H`, `-k`).
+    pub asynchronous: Option<Async>,
+    /// Files are locked during a test (`-W`).
+    pub lock: bool,
+    /// Records from one request of the stride test to the next (`-j`).
+    pub stride: Option<u32>,
+    /// No test is repeated (`-+n`).
+    pub no_retest: bool,
+    /// Files stay (`-w`).
+    pub keep: bool,
+    /// Files exist and are only read (`-+E`).
+    pub existing: bool,
+    /// What is written and checked (`-V`, `-+d`).
+    pub data: Option<Data>,
+    /// A text report after the table (`-R`).
+    pub report: bool,
+    /// A workbook (`-b`).
+    pub workbook: Option<String>,
+    /// The machine in the banner (`-M`).
+    pub machine: bool,
+    /// Operations per second (`-O`).
+    pub in_ops: bool,
+    /// Microseconds per operation (`-N`).
+    pub in_microseconds: bool,
+    /// CPU use of each test (`-+u`).
+    pub cpu: bool,
+    /// `--json`.
+    pub json: Option<String>,
+    /// `--csv`.
+    pub csv: Option<String>,
+    /// `--out`.
+    pub out: Option<String>,
+    /// `--destroy`.
+    pub destroy: bool,
+    /// `--seed`.
+    pub seed: Option<u64>,
+    /// `--show-plan`.
+    pub show_plan: bool,
+    /// `--dry-run`.
+    pub dry_run: bool,
+    /// Options that change nothing here, one sentence each.
+    pub notices: Vec<String>,
+}
+
+/// Asynchronous requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Async {
+    /// How many are in flight beside the one that is waited for.
+    pub depth: u32,
+}
+
+impl Settings {
+    /// Whether several streams are measured together.
+    pub fn is_throughput(&self) -> bool {
+        !self.streams.is_empty() || self.least_streams.is_some() || self.most_streams.is_some()
+    }
+}

@@ -1,0 +1,360 @@
+//! The question that a command line asks. What contradicts itself or would have no effect is refused with the option.
+
+use crate::columns::Unit;
+use crate::parse::UsageError;
+use crate::settings::Settings;
+use iosonar_campaign::{
+    CROSSOVER, Calls, Made, Matrix, MixRule, Pair, Series, TESTS, Test, Timed, Transfer, pairs,
+};
+use iosonar_plan::{Access, ByteSize, Engine, MmapOptions, RunId};
+use std::path::PathBuf;
+
+/// Name of the test file where none is given.
+const FILE: &str = "iozone.tmp";
+/// Name of the files of streams where none are given; their number follows.
+const FILES: &str = "iozone.DUMMY.";
+/// Sizes where none are given.
+const SIZE: ByteSize = ByteSize(512 << 10);
+const RECORD: ByteSize = ByteSize(4 << 10);
+/// Borders of the matrix where none are given.
+const FILES_OF_MATRIX: (ByteSize, ByteSize) = (ByteSize(64 << 10), ByteSize(512 << 20));
+const RECORDS_OF_MATRIX: (ByteSize, ByteSize) = (ByteSize(4 << 10), ByteSize(16 << 20));
+
+/// Tests of throughput mode, in IOzone's order.
+const THROUGHPUT: [&str; 13] = [
+    "write",
+    "rewrite",
+    "read",
+    "reread",
+    "backward_read",
+    "stride_read",
+    "random_read",
+    "mixed",
+    "random_write",
+    "pwrite",
+    "pread",
+    "fwrite",
+    "fread",
+];
+
+/// Refuses the first that holds.
+fn refuse_first(cases: impl IntoIterator<Item = (bool, &'static str)>) -> Result<(), UsageError> {
+    match cases.into_iter().find(|(holds, _)| *holds) {
+        Some((_, why)) => Err(UsageError::new(why)),
+        None => Ok(()),
+    }
+}
+
+impl Settings {
+    /// The matrix of this command line.
+    ///
+    /// # Errors
+    /// Options contradict each other, or leave nothing to measure.
+    pub fn matrix(&self, run_id: RunId) -> Result<Matrix, UsageError> {
+        self.check_modes()?;
+        self.check_borders()?;
+        self.check_methods()?;
+        let tests = self.selected()?;
+        let streams = self.all_streams()?;
+        let most = streams.iter().copied().max().unwrap_or(1);
+        Ok(Matrix {
+            files: self.paths(most),
+            tests,
+            pairs: self.pairs(&streams)?,
+            streams,
+            repeat: 1,
+            engine: self.engine(),
+            depth: self.asynchronous.map_or(1, |wanted| wanted.depth + 1),
+            access: Access { buffered: !self.direct, sync: self.sync },
+            lock: self.lock,
+            stonewall: !self.no_stonewall,
+            stride: self.stride.unwrap_or(17),
+            mix: self.mix(),
+            mix_in_order: self.mix_in_order,
+            data: self.data.clone(),
+            is_device: false,
+            keep: self.keep || self.existing,
+            destroy: self.destroy,
+            seed: self.seed.unwrap_or(1),
+            run_id,
+        })
+    }
+
+    /// Which steps count as part of a test's time.
+    pub fn timed(&self) -> Timed {
+        Timed { fsync: self.with_fsync, close: self.with_close }
+    }
+
+    /// The unit of figures.
+    pub fn unit(&self) -> Unit {
+        match (self.in_ops, self.in_microseconds) {
+            (true, _) => Unit::OpsPerSecond,
+            (_, true) => Unit::MicrosecondsPerOp,
+            _ => Unit::KibPerSecond,
+        }
+    }
+
+    fn has_borders(&self) -> bool {
+        let borders = [self.least_file, self.most_file, self.least_record, self.most_record];
+        borders.iter().any(Option::is_some) || self.factor.is_some()
+    }
+
+    fn check_modes(&self) -> Result<(), UsageError> {
+        let many = self.is_throughput();
+        refuse_first([
+            (many && self.auto, "-t: -a is a matrix of single streams: remove one of them"),
+            (many && self.has_borders(), "-t: -n, -g, -y, -q and -+x belong to -a: remove them"),
+            (many && self.file.is_some(), "-t: -f is the file of a single stream: name files with -F"),
+            (many && self.in_microseconds, "-t: -N is for a single stream: remove one of them"),
+            (!many && !self.files.is_empty(), "-F: it names files of several streams: add -t, or use -f"),
+            (!many && self.mix_percent.is_some(), "-+p has no effect without -t: add it, or remove -+p"),
+            (!many && self.mix_readers.is_some(), "-+K has no effect without -t: add it, or remove -+K"),
+            (!many && self.mix_in_order, "-+B has no effect without -t: add it, or remove -+B"),
+            (!many && self.total_size, "-+k has no effect without -t: add it, or remove -+k"),
+            (!many && self.tests.contains(&8), "-i 8: the mixed test needs several streams: add -t"),
+            (self.mix_percent.is_some() && self.mix_readers.is_some(), "-+p and -+K: keep one of them"),
+            (self.in_ops && self.in_microseconds, "-O and -N: keep one of them"),
+            (
+                self.least_streams > self.most_streams && self.most_streams.is_some(),
+                "-l is above -u: swap them",
+            ),
+            (self.least_streams.is_some() && !self.streams.is_empty(), "-t and -l: keep one of them"),
+            (self.most_streams.is_some() && !self.streams.is_empty(), "-t and -u: keep one of them"),
+        ])
+    }
+
+    fn check_borders(&self) -> Result<(), UsageError> {
+        let (files, records) = (self.file_borders(), self.record_borders());
+        refuse_first([
+            (!self.auto && self.has_borders(), "-n, -g, -y, -q and -+x have no effect without -a: add it"),
+            (!self.auto && self.no_crossover, "-z has no effect without -a: add it, or remove -z"),
+            (files.0 > files.1, "-n is above -g: swap them"),
+            (records.0 > records.1, "-y is above -q: swap them"),
+            (self.auto && records.0 > files.1, "-y is above -g: no record fits into any file"),
+        ])
+    }
+
+    fn check_methods(&self) -> Result<(), UsageError> {
+        let mapped = self.mmap.is_some();
+        let reads_only = |number: &u8| TESTS.iter().all(|test| test.number != *number || !test.writes());
+        let is_alien = |number: &u8| matches!(number, 6 | 7 | 9..=12);
+        refuse_first([
+            (
+                mapped && self.asynchronous.is_some(),
+                "-B, -D and -G map files, which -H and -k do not: keep one",
+            ),
+            (mapped && self.direct, "-I has no effect on mapped files (-B, -D, -G): keep one of them"),
+            (
+                mapped && self.tests.iter().any(is_alien),
+                "-B, -D and -G: tests 6, 7 and 9 to 12 map no file: remove -i of them",
+            ),
+            (self.existing && self.tests.is_empty(), "-+E: select reading tests with -i"),
+            (
+                self.existing && !self.tests.iter().all(reads_only),
+                "-+E: a selected test writes: remove its -i, or -+E",
+            ),
+            (
+                self.existing && self.file.is_none() && self.files.is_empty(),
+                "-+E: name the file with -f, or files with -F",
+            ),
+            (
+                self.existing && self.data.is_some(),
+                "-+E: the content of the file is not known: remove -V or -+d",
+            ),
+        ])
+    }
+
+    /// Tests in their order.
+    fn selected(&self) -> Result<Vec<&'static Test>, UsageError> {
+        let many = self.is_throughput();
+        let is_default = |test: &Test| match many {
+            true => THROUGHPUT.contains(&test.name),
+            false => test.number <= 7,
+        };
+        let is_selected = |test: &&Test| match self.tests.is_empty() {
+            true => is_default(test) && (self.mmap.is_none() || test.calls == Calls::Chosen),
+            false => self.tests.contains(&test.number),
+        };
+        let mut tests: Vec<_> =
+            TESTS.iter().filter(is_selected).filter(|test| !(self.no_retest && test.repeats)).collect();
+        if many {
+            let place = |test: &Test| THROUGHPUT.iter().position(|name| *name == test.name);
+            tests.sort_by_key(|test| place(test).unwrap_or(THROUGHPUT.len()));
+        }
+        let makes_late = tests.iter().skip(1).any(|test| test.made == Made::Anew);
+        if makes_late && tests[0].made == Made::Before {
+            return Err(UsageError::new(format_args!(
+                "-i {}: it needs a file that a test before it has written: add -i 0",
+                tests[0].number
+            )));
+        }
+        Ok(tests)
+    }
+
+    fn all_streams(&self) -> Result<Vec<u32>, UsageError> {
+        let (least, most) = (self.least_streams, self.most_streams);
+        let streams: Vec<u32> = match (least.or(most), most) {
+            (Some(_), most) => {
+                let least = least.unwrap_or(1);
+                (least..=most.unwrap_or(least)).collect()
+            }
+            (None, _) if self.streams.is_empty() => vec![1],
+            (None, _) => self.streams.clone(),
+        };
+        match self.files.len() {
+            0 => Ok(streams),
+            files if streams.iter().all(|count| *count as usize <= files) => Ok(streams),
+            _ => Err(UsageError::new(
+                "-F names fewer files than -t has streams: write it after the largest -t",
+            )),
+        }
+    }
+
+    fn paths(&self, most: u32) -> Vec<PathBuf> {
+        match (self.is_throughput(), &self.file) {
+            (true, _) if self.files.is_empty() => (0..most).map(|n| format!("{FILES}{n}").into()).collect(),
+            (true, _) => self.files.iter().map(PathBuf::from).collect(),
+            (false, Some(file)) => vec![file.into()],
+            (false, None) => vec![FILE.into()],
+        }
+    }
+
+    fn file_borders(&self) -> (ByteSize, ByteSize) {
+        let (least, most) = FILES_OF_MATRIX;
+        (self.least_file.unwrap_or(least), self.most_file.unwrap_or(most))
+    }
+
+    fn record_borders(&self) -> (ByteSize, ByteSize) {
+        let (least, most) = RECORDS_OF_MATRIX;
+        (self.least_record.unwrap_or(least), self.most_record.unwrap_or(most))
+    }
+
+    fn pairs(&self, streams: &[u32]) -> Result<Vec<Pair>, UsageError> {
+        let factor = self.factor.unwrap_or(2);
+        let series = |(least, most)| Series { least, most, factor }.sizes().collect::<Vec<_>>();
+        let given = |list: &[ByteSize], single: ByteSize, borders| match (list.is_empty(), self.auto) {
+            (false, _) => list.to_vec(),
+            (true, true) => series(borders),
+            (true, false) => vec![single],
+        };
+        let mut files = given(&self.sizes, SIZE, self.file_borders());
+        let records = given(&self.records, RECORD, self.record_borders());
+        if self.total_size {
+            let most: u64 = streams.iter().copied().max().unwrap_or(1).into();
+            files.iter_mut().for_each(|file| file.0 /= most);
+        }
+        let largest = files.iter().max().copied().unwrap_or_default();
+        if let Some(record) = self.records.iter().find(|record| **record > largest) {
+            return Err(UsageError::new(format_args!(
+                "-r {record}: it is larger than the file ({largest}): use a smaller record, or a larger -s"
+            )));
+        }
+        let is_free = self.records.is_empty() && self.sizes.is_empty();
+        let is_free = is_free && self.least_record.is_none() && self.most_record.is_none();
+        let crossover = self.auto && !self.no_crossover && is_free && largest > CROSSOVER;
+        let pairs = pairs(&files, &records, crossover);
+        match pairs.is_empty() {
+            true => Err(UsageError::new("-s: every record is larger than every file: use a larger file")),
+            false => Ok(pairs),
+        }
+    }
+
+    fn engine(&self) -> Engine {
+        match (self.mmap, self.asynchronous) {
+            (Some(msync), _) => Engine::Mmap(MmapOptions { msync }),
+            (None, Some(_)) => Engine::Posixaio,
+            (None, None) => Engine::Sync,
+        }
+    }
+
+    fn mix(&self) -> MixRule {
+        match (self.mix_percent, self.mix_readers) {
+            (Some(percent), _) => MixRule::Percent(percent),
+            (None, Some(readers)) => MixRule::Readers(readers),
+            (None, None) => MixRule::Alternate,
+        }
+    }
+
+    /// Whether the test of a name only reads.
+    pub fn only_reads(&self, tests: &[&Test]) -> bool {
+        tests.iter().all(|test| test.transfer == Transfer::Read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::{Command, parse};
+
+    fn matrix(line: &str) -> Result<Matrix, String> {
+        let args: Vec<String> = line.split_whitespace().map(String::from).collect();
+        match parse(&args).map_err(|error| error.to_string())? {
+            Command::Run(settings) => settings.matrix(1).map_err(|error| error.to_string()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn names(line: &str) -> Vec<&'static str> {
+        matrix(line).unwrap().tests.iter().map(|test| test.name).collect()
+    }
+
+    #[test]
+    fn defaults_are_those_of_iozone() {
+        let single = matrix("-w").unwrap();
+        assert_eq!((single.pairs.len(), single.pairs[0].file, single.pairs[0].record), (1, SIZE, RECORD));
+        assert_eq!((single.tests.len(), single.files.len(), single.streams), (13, 1, vec![1]));
+        assert_eq!(matrix("-a").unwrap().pairs.len(), 126);
+        assert_eq!(matrix("-a -z").unwrap().pairs.len(), 146);
+        assert_eq!(names("-t 2"), THROUGHPUT);
+        assert_eq!(matrix("-l 2 -u 4").unwrap().streams, [2, 3, 4]);
+        assert_eq!(matrix("-t 2 -t 4").unwrap().files.len(), 4);
+        assert_eq!(names("-i 0 -i 1 -+n"), ["write", "read"]);
+        assert_eq!(names("-B").len(), 9);
+    }
+
+    #[test]
+    fn series_and_lists_of_sizes() {
+        let files = |line: &str| {
+            let mut files: Vec<u64> =
+                matrix(line).unwrap().pairs.iter().map(|pair| pair.file.0 >> 10).collect();
+            files.dedup();
+            files
+        };
+        assert_eq!(files("-azR -i 0 -i 1 -i 2 -n 1M -g 10M -r 64K"), [1024, 2048, 4096, 8192]);
+        assert_eq!(files("-a -n 100k -g 500k"), [100, 200, 400]);
+        assert_eq!(files("-s 1m -s 3m -r 64k -r 8k"), [1024, 3072]);
+        assert_eq!(files("-a -+x 4 -n 64 -g 1m"), [64, 256, 1024]);
+        assert_eq!(files("-t 4 -+k -s 4m"), [1024]);
+        // Any size that is given switches the crossover off.
+        assert_eq!(matrix("-a -y 4k -n 32m -g 32m").unwrap().pairs[0].record, RECORD);
+        assert_eq!(matrix("-a -s 64m").unwrap().pairs.len(), 13);
+    }
+
+    #[test]
+    fn contradictions_are_refused_with_the_option() {
+        for (line, words) in [
+            ("-t 2 -a", "-t: -a"),
+            ("-t 2 -n 4", "-t: -n"),
+            ("-t 2 -f x", "-t: -f"),
+            ("-t 2 -N", "-t: -N"),
+            ("-t 2 -F a b -t 4", "-F names fewer"),
+            ("-a -n 2m -g 1m", "-n is above -g"),
+            ("-a -y 2m -q 1m", "-y is above -q"),
+            ("-n 1m", "without -a"),
+            ("-s 64k -r 128k", "-r 128KiB: it is larger than the file"),
+            ("-s 2k", "every record is larger"),
+            ("-H 2 -B", "-B, -D and -G"),
+            ("-I -G", "-I has no effect"),
+            ("-i 8", "-i 8"),
+            ("-i 1 -i 6", "-i 1: it needs a file"),
+            ("-+E -f x", "-+E: select"),
+            ("-+E -f x -i 0", "-+E: a selected test writes"),
+            ("-+E -i 1", "-+E: name the file"),
+            ("-O -N", "-O and -N"),
+            ("-B -i 6", "tests 6, 7"),
+        ] {
+            let error = matrix(line).unwrap_err();
+            assert!(error.contains(words), "{line}: {error}");
+        }
+    }
+}
