@@ -19,12 +19,15 @@ const STANDS_FOR: [(&str, &str); 6] = [
 ];
 
 /// The same in less time. Replays are exact, only faster.
-const SHORTENED: [(&str, &str); 11] = [
+const SHORTENED: [(&str, &str); 14] = [
     ("iosonar replay", "iosonar replay --speed 20000 --start-grace 0"),
     ("iosonar knee", "iosonar knee --engine sim --most 5000"),
     ("--replay-duration=3600", "--replay-duration=1 --start-grace=0"),
     ("--out=run1", "--out=run1 --replay-duration=1 --start-grace=0"),
     ("database.load.gz --target", "database.load.gz --duration 20 --target"),
+    ("-g 4g", "-g 256k"),
+    ("-s 64g", "-s 2m"),
+    ("-s 4g", "-s 1m"),
     ("--runtime 60", "--runtime 1"),
     ("--runtime 30", "--runtime 1"),
     ("--ramp-time 5", "--ramp-time 0.2"),

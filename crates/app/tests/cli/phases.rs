@@ -54,7 +54,9 @@ fn a_file_is_written_and_read_in_phases() {
         let path = f.unwrap().path();
         (path.extension()? == "svg").then(|| std::fs::read_to_string(path).unwrap())
     });
-    assert!(picture.expect("a picture").contains("random read"));
+    // As many names as there is room for, which depends on how long each phase took.
+    let picture = picture.expect("a picture");
+    assert!([">read<", ">random read<"].iter().any(|name| picture.contains(name)));
     lab.expect(0, "report r -o r.html");
     let compared = lab.expect(0, "compare r r");
     for part in ["Phases, each compared by itself", "\n  random read"] {
