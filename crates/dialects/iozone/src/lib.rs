@@ -1,6 +1,6 @@
 //! IOzone's dialect: its command line becomes a matrix of tests, and the table of its cells becomes IOzone's reports.
 //!
-//! [`OPTIONS`](options) is the one table of options; [`parse`] reads a command line, [`Settings::matrix`] makes the question of
+//! `options` has the one table of options; [`parse`] reads a command line, [`Settings::matrix`] makes the question of
 //! it, and [`text_table`], [`text_report`] and [`throughput`] print the answers. Nothing here opens a file or asks for the time.
 
 mod biff2;
