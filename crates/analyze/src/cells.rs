@@ -53,6 +53,10 @@ pub struct StreamStats {
     pub all_bytes: u64,
     /// From its first submission to the last completion of all its requests.
     pub all_span_ns: u64,
+    /// Bytes of the file in the page cache when its requests began; absent where nobody counted.
+    pub cached_before: Option<u64>,
+    /// The same after its requests, before anything was evicted.
+    pub cached_after: Option<u64>,
 }
 
 impl StreamStats {
@@ -111,6 +115,12 @@ impl Stream {
             }
             Op::Flush | Op::Fsync => self.stats.flush_ns += took,
             Op::Close => self.stats.close_ns += took,
+            // A negative result: this user was not told.
+            Op::Evict => match (self.first_submitted, u64::try_from(record.result)) {
+                (None, Ok(stays)) => self.stats.cached_before = Some(stays),
+                (Some(_), Ok(_)) => self.stats.cached_after = Some(record.executed.length),
+                _ => {}
+            },
             _ => {}
         }
     }

@@ -27,6 +27,8 @@ pub struct Matrix {
     pub depth: u32,
     /// How files are opened.
     pub access: Access,
+    /// Files leave the page cache before each test that reads.
+    pub cold: bool,
     /// Files are locked during each test.
     pub lock: bool,
     /// Readers stop when the first of them is done.
@@ -187,6 +189,7 @@ mod tests {
             engine: Engine::Sync,
             depth: 1,
             access: Access { buffered: true, sync: false },
+            cold: true,
             lock: true,
             stonewall: true,
             stride: 17,

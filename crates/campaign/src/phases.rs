@@ -2,7 +2,7 @@
 
 use crate::{Calls, Made, Matrix, Test, Transfer, Unit};
 use iosonar_plan::{
-    Access, AtEnd, Cell, Checked, Coordination, Decimal, FileStep, Generator, Job, JobOptions, Phase,
+    Access, AtEnd, Cell, Checked, Coordination, Decimal, Engine, FileStep, Generator, Job, JobOptions, Phase,
     PhaseEnd, Space, Stop, Verify, Workload,
 };
 
@@ -70,7 +70,7 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
     let options = JobOptions {
         engine: Some(engine).filter(|engine| *engine != matrix.engine),
         before: before(matrix, test),
-        after: after(matrix),
+        after: after(matrix, engine),
         access: Some(Access { buffered: true, ..matrix.access }).filter(|_| engine.is_buffered()),
         data: matrix.data.clone(),
         verify: matrix.data.as_ref().filter(|_| reads).map(|_| WHOLE),
@@ -83,11 +83,15 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
 fn before(matrix: &Matrix, test: &Test) -> Vec<FileStep> {
     let creates = test.made == Made::Anew && !matrix.is_device;
     let open = if creates { FileStep::Create } else { FileStep::Open };
-    [open].into_iter().chain(matrix.lock.then_some(FileStep::Lock)).collect()
+    let evict = (matrix.cold && !creates && test.transfer != Transfer::Write).then_some(FileStep::Evict);
+    [Some(open), matrix.lock.then_some(FileStep::Lock), evict].into_iter().flatten().collect()
 }
 
 /// What was written is on stable storage before the next test, as in IOzone; figures contain these times only if asked.
-fn after(matrix: &Matrix) -> Vec<FileStep> {
+///
+/// Where direct I/O is wanted, the page cache is counted: a direct figure left nothing there.
+fn after(matrix: &Matrix, engine: Engine) -> Vec<FileStep> {
     let unlock = matrix.lock.then_some(FileStep::Unlock);
-    [Some(FileStep::Fsync), unlock, Some(FileStep::Close)].into_iter().flatten().collect()
+    let count = (!matrix.access.buffered && !engine.is_buffered()).then_some(FileStep::Evict);
+    [Some(FileStep::Fsync), count, unlock, Some(FileStep::Close)].into_iter().flatten().collect()
 }

@@ -1,5 +1,6 @@
 //! What the cells of a matrix amount to.
 
+use crate::{Matrix, Test, Transfer};
 use iosonar_analyze::{CellStats, CellTimes, StreamStats};
 use iosonar_plan::{ByteSize, Cell};
 use serde::Serialize;
@@ -46,6 +47,10 @@ pub struct CellResult {
     pub fsync_timed: bool,
     /// Whether closing counts.
     pub close_timed: bool,
+    /// Bytes of all files in the page cache when the test began; absent where nobody counted.
+    pub cached_before: Option<u64>,
+    /// The same after the test, where direct I/O was wanted.
+    pub cached_after: Option<u64>,
     /// Of its reads and writes.
     pub latency: Option<CellTimes>,
     /// CPU time of its issuing loops.
@@ -125,6 +130,8 @@ impl CellResult {
             close_ns: longest(|stream| stream.close_ns),
             fsync_timed: timed.fsync,
             close_timed: timed.close,
+            cached_before: all.iter().map(|stream| stream.cached_before).sum(),
+            cached_after: all.iter().map(|stream| stream.cached_after).sum(),
             latency: stats.latency,
             cpu_ns: stats.cpu_ns,
             per_stream: all.iter().map(|stream| StreamResult::of(stream, timed)).collect(),
@@ -169,18 +176,45 @@ impl Table {
         })
     }
 
+    /// What somebody must know who reads its figures: those of reads that were to be cold, and of direct I/O, but had the page cache.
+    pub fn cautions(&self, matrix: &Matrix) -> Vec<String> {
+        let count = |is: &dyn Fn(&CellResult) -> bool| self.results.iter().filter(|r| is(r)).count();
+        let warm = count(&|r| r.cached_before.is_some_and(|bytes| bytes > 0));
+        let through = count(&|r| r.cached_after.is_some_and(|bytes| bytes > 0));
+        let wanted_cold = |r: &CellResult| {
+            let test = Test::named(&r.test);
+            matrix.cold && test.is_some_and(|test| test.transfer != Transfer::Write)
+        };
+        let unknown = count(&|r| wanted_cold(r) && r.cached_before.is_none());
+        let all = self.results.len();
+        [
+            (warm > 0).then(|| {
+                format!("{warm} of {all} cells began with data in the page cache, though files were evicted: the file system keeps it, so these are memory figures")
+            }),
+            (unknown > 0).then(|| {
+                format!("{unknown} of {all} cells: the kernel tells only owners of a file what the page cache holds, so whether they were cold is not known")
+            }),
+            (through > 0).then(|| {
+                format!("{through} of {all} cells were opened with O_DIRECT and left data in the page cache: the file system does not do direct I/O here, so these figures are not direct")
+            }),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
     /// The table as comma-separated values, with a head; one line for each cell and repetition.
     pub fn csv(&self) -> String {
         let mut text = String::from(
             "test,file_bytes,record_bytes,streams,repeat,bytes,ops,elapsed_ns,kib_per_second,ops_per_second,fsync_ns,\
              close_ns,fsync_timed,close_timed,latency_mean_ns,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p999_ns,\
-             latency_max_ns,cpu_ns\n",
+             latency_max_ns,cpu_ns,cached_before_bytes,cached_after_bytes\n",
         );
         for r in &self.results {
             let t = r.latency;
             let some = |value: Option<u64>| value.map(|n| n.to_string()).unwrap_or_default();
             text += &format!(
-                "{},{},{},{},{},{},{},{},{},{:.3},{},{},{},{},{},{},{},{},{},{},{}\n",
+                "{},{},{},{},{},{},{},{},{},{:.3},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
                 r.test,
                 r.file_bytes,
                 r.record_bytes,
@@ -202,6 +236,8 @@ impl Table {
                 some(t.and_then(|t| t.p999_ns)),
                 some(t.map(|t| t.max_ns)),
                 r.cpu_ns,
+                some(r.cached_before),
+                some(r.cached_after),
             );
         }
         text

@@ -1,7 +1,8 @@
 //! File operations around the requests of a pass, as one issuing loop does them.
 
-use crate::files::{Step, TargetFile};
+use crate::files::{Cached, Step, TargetFile};
 use iosonar_backend::Backend;
+use iosonar_os::page_cache::{cached_bytes, evict};
 use iosonar_os::{LockKind, allocate, close, try_lock, unlock};
 use iosonar_plan::{Access, FileStep, Nanos, Op};
 use std::fs::File;
@@ -50,6 +51,15 @@ impl FileSession {
                 self.own = Some(timed(Op::Open, around, tell, |_| target.create_again(access))?);
                 Ok(())
             }
+            FileStep::Evict => {
+                let file = self.file(target)?;
+                let start = around.backend.now();
+                let done = around.backend.hand_over().and_then(|()| evict_and_count(&file));
+                let cached = done.as_ref().ok().copied().flatten();
+                let step = Step { cached, ..Step::new(Op::Evict, start, around.backend.now()) };
+                tell(step, done.as_ref().err());
+                done.map(|_| ())
+            }
             _ => {
                 let file = self.file(target)?;
                 timed(step.op(), around, tell, |around| on_file(step, &file, around))
@@ -72,7 +82,7 @@ impl FileSession {
         let closed = close(own);
         let end = now();
         let done = released.unwrap_or(Ok(())).and(closed);
-        tell(Step { op: Op::Close, start, end }, done.as_ref().err());
+        tell(Step::new(Op::Close, start, end), done.as_ref().err());
         done
     }
 
@@ -93,6 +103,14 @@ fn on_file(step: FileStep, file: &File, around: &mut Surroundings<'_>) -> io::Re
     }
 }
 
+/// Nothing counted: this user is not told.
+fn evict_and_count(file: &File) -> io::Result<Option<Cached>> {
+    let before = cached_bytes(file).ok();
+    file.sync_all()?;
+    evict(file)?;
+    Ok(before.zip(cached_bytes(file).ok()).map(|(before, after)| Cached { before, after }))
+}
+
 /// Does something and tells its times.
 fn timed<T>(
     op: Op,
@@ -102,7 +120,7 @@ fn timed<T>(
 ) -> io::Result<T> {
     let start = around.backend.now();
     let done = work(around);
-    tell(Step { op, start, end: around.backend.now() }, done.as_ref().err());
+    tell(Step::new(op, start, around.backend.now()), done.as_ref().err());
     done
 }
 

@@ -99,6 +99,21 @@ pub(crate) struct Step {
     pub(crate) op: Op,
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
+    /// What the page cache held of the file; only of an eviction.
+    pub(crate) cached: Option<Cached>,
+}
+
+/// Bytes of a file in the page cache, where an eviction could count them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cached {
+    pub(crate) before: u64,
+    pub(crate) after: u64,
+}
+
+impl Step {
+    pub(crate) fn new(op: Op, start: Nanos, end: Nanos) -> Step {
+        Step { op, start, end, cached: None }
+    }
 }
 
 /// The file of a pass, as a worker has it.
@@ -165,12 +180,12 @@ impl TargetFile {
             let start = now();
             if self.lifecycle.between_passes == BetweenPasses::Recreate {
                 self.delete_own(&current.file)?;
-                steps.push(Step { op: Op::Delete, start, end: now() });
+                steps.push(Step::new(Op::Delete, start, now()));
             }
             let opening = now();
             current.file = self.open(pass, &mut current)?;
             let end = now();
-            steps.push(Step { op: Op::Open, start: opening, end });
+            steps.push(Step::new(Op::Open, opening, end));
             (current.pass, current.open_time) = (pass, end.saturating_sub(start));
             current.highest = current.highest.max(pass);
         }

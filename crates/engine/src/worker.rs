@@ -387,7 +387,7 @@ impl<'a> Worker<'a> {
             let start = self.backend.now();
             let flushed = self.backend.hand_over().and_then(|()| file.flush());
             self.last_end = self.backend.now();
-            let step = Step { op: Op::Fsync, start, end: self.last_end };
+            let step = Step::new(Op::Fsync, start, self.last_end);
             let errno = flushed.as_ref().err().map(|error| error.raw_os_error().unwrap_or(libc::EIO));
             self.record_step(step, errno);
             if let Err(error) = flushed {
@@ -937,7 +937,13 @@ impl<'a> Worker<'a> {
 
     /// Records a step of the pass, which is none of its requests.
     fn record_step(&mut self, step: Step, errno: Option<i32>) {
-        let Step { op, start, end } = step;
+        let Step { op, start, end, cached } = step;
+        // An eviction tells what was in the page cache as its length, and what stays there as its result.
+        let (before, after) = match (op, cached) {
+            (_, Some(cached)) => (cached.before, i64::try_from(cached.after).unwrap_or(i64::MAX)),
+            (Op::Evict, None) => (0, -i64::from(libc::EPERM)),
+            _ => (0, 0),
+        };
         let number = u64::from(self.settings.job.unwrap_or(0)) << 8 | self.steps;
         self.steps += 1;
         let record = Record {
@@ -951,7 +957,8 @@ impl<'a> Worker<'a> {
             due: start,
             submitted: Some(start),
             completed: Some(end),
-            result: errno.map_or(0, |errno| -i64::from(errno)),
+            executed: Extent { offset: 0, length: before },
+            result: errno.map_or(after, |errno| -i64::from(errno)),
             ..Record::default()
         };
         if let Err(gone) = self.recorder.push(&record, end) {

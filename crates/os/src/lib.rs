@@ -17,6 +17,7 @@ pub mod flight;
 mod huge;
 pub mod loopdev;
 pub mod map;
+pub mod page_cache;
 mod pool;
 pub mod posix_aio;
 pub mod ring;

@@ -26,6 +26,8 @@ pub enum FileStep {
     Flush,
     /// Brings the file's data and all its metadata to stable storage (`fsync`).
     Fsync,
+    /// Removes the file from the page cache, after bringing its data to stable storage, and counts what was and what stays there.
+    Evict,
     /// Closes the file.
     Close,
 }
@@ -35,7 +37,7 @@ pub enum FileStep {
 pub enum ParseFileStepError {
     /// There is no such word.
     #[error(
-        "'{0}' is no file operation: known are open, create, truncate:SIZE, allocate:SIZE, lock, unlock, flush, fsync and close"
+        "'{0}' is no file operation: known are open, create, truncate:SIZE, allocate:SIZE, lock, unlock, flush, fsync, evict and close"
     )]
     Unknown(String),
     /// Its size is none.
@@ -54,6 +56,7 @@ impl FileStep {
             FileStep::Unlock => Op::Unlock,
             FileStep::Flush => Op::Flush,
             FileStep::Fsync => Op::Fsync,
+            FileStep::Evict => Op::Evict,
             FileStep::Close => Op::Close,
         }
     }
@@ -97,6 +100,7 @@ impl FromStr for FileStep {
             ("unlock", None) => FileStep::Unlock,
             ("flush", None) => FileStep::Flush,
             ("fsync", None) => FileStep::Fsync,
+            ("evict", None) => FileStep::Evict,
             ("close", None) => FileStep::Close,
             _ => return Err(ParseFileStepError::Unknown(text.into())),
         })
@@ -133,6 +137,7 @@ mod tests {
             "unlock",
             "flush",
             "fsync",
+            "evict",
             "close",
         ] {
             assert_eq!(text.parse::<FileStep>().unwrap().to_string(), text);

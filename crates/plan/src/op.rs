@@ -35,6 +35,8 @@ pub enum Op {
     Lock,
     /// Gives back a lock.
     Unlock,
+    /// Removing a file from the page cache (`POSIX_FADV_DONTNEED`), and counting what was and what stays there.
+    Evict,
     /// An operation that this version does not know, of an archive that a later version wrote: the number of its word
     /// among those that this process has met.
     Other(u8),
@@ -83,7 +85,7 @@ const WORD_MOST: usize = 16;
 const CODE_MOST: u8 = 15;
 
 /// Operations that this version knows.
-const KNOWN: [Op; 13] = [
+const KNOWN: [Op; 14] = [
     Op::Read,
     Op::Write,
     Op::Flush,
@@ -97,6 +99,7 @@ const KNOWN: [Op; 13] = [
     Op::Allocate,
     Op::Lock,
     Op::Unlock,
+    Op::Evict,
 ];
 
 impl Op {
@@ -125,6 +128,7 @@ impl Op {
             Op::Allocate => Some(10),
             Op::Lock => Some(11),
             Op::Unlock => Some(12),
+            Op::Evict => Some(13),
             Op::Other(_) => None,
         }
     }
@@ -195,6 +199,7 @@ impl Op {
             Op::Allocate => "allocate",
             Op::Lock => "lock",
             Op::Unlock => "unlock",
+            Op::Evict => "evict",
             Op::Other(number) => {
                 OTHERS.get(usize::from(number)).and_then(|w| w.get()).map_or("other", |word| word)
             }

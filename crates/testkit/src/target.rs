@@ -252,8 +252,19 @@ impl Mounted {
     /// A new ramfs, whose files have neither direct I/O nor holes that are punched later.
     #[track_caller]
     pub fn ramfs() -> Mounted {
+        Mounted::in_memory("ramfs")
+    }
+
+    /// A new tmpfs, which accepts `O_DIRECT` and keeps everything in memory.
+    #[track_caller]
+    pub fn tmpfs() -> Mounted {
+        Mounted::in_memory("tmpfs")
+    }
+
+    #[track_caller]
+    fn in_memory(kind: &str) -> Mounted {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        tool("mount", &["-t", "ramfs", "none", directory.path().to_str().expect("a path in UTF-8")]);
+        tool("mount", &["-t", kind, "none", directory.path().to_str().expect("a path in UTF-8")]);
         Mounted { directory }
     }
 

@@ -77,3 +77,37 @@ fn a_device_is_not_written_without_destroy() {
     lab.expect(0, &format!("iozone -i 1 -i 3 -s 1m -r 64k -f {}", device.text()));
     assert!(device.bytes() == before);
 }
+
+/// Reads with `--cold` begin with nothing in the page cache, and direct I/O leaves nothing there; a file system in memory can do
+/// neither, and the tool says so.
+#[test]
+fn cold_and_direct_figures_are_proven() {
+    needs!("mkfs.ext4");
+    let (_device, mounted) = file_system("ext4", 64);
+    let memory = Mounted::tmpfs();
+    let lab = lab();
+    let results = |words: &str, dir: &std::path::Path| {
+        let file = dir.join("test");
+        let command = format!("iozone {words} -i 0 -i 1 -s 1m -r 64k -f {} --json out.json", file.display());
+        let ended = lab.expect(0, &command);
+        let table: Value = serde_json::from_slice(&std::fs::read(lab.path("out.json")).unwrap()).unwrap();
+        (table["results"].as_array().unwrap().clone(), ended.err)
+    };
+    let (cold, said) = results("--cold", mounted.path());
+    let before: Vec<_> = cold.iter().map(|cell| cell["cached_before"].as_u64()).collect();
+    assert_eq!((before, said.contains("caution")), (vec![None, None, Some(0), Some(0)], false), "{said}");
+    let (direct, said) = results("-I", mounted.path());
+    assert!(
+        direct.iter().all(|cell| cell["cached_after"] == 0) && !said.contains("caution"),
+        "{direct:?} {said}"
+    );
+    let (warm, said) = results("--cold", memory.path());
+    assert!(warm[2]["cached_before"] == 1 << 20, "{warm:?}");
+    assert!(said.contains("2 of 4 cells began with data in the page cache"), "{said}");
+    let (through, said) = results("-I", memory.path());
+    assert!(through.iter().all(|cell| cell["cached_after"] == 1 << 20), "{through:?}");
+    assert!(
+        said.contains("4 of 4 cells were opened with O_DIRECT and left data in the page cache"),
+        "{said}"
+    );
+}

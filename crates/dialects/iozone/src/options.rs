@@ -191,6 +191,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.cpu = true);
     "-+x" "FACTOR" "Set the factor of both series of sizes (-a). Default: 2."
         |c| { let n = c.number(2..=1 << 20)?; set(c, |s| s.factor = Some(n)) };
+    "--cold" "" "Evict files from the page cache before each test that reads, and prove it."
+        |c| set(c, |s| s.cold = true);
     "--csv" "FILE" "Write the cells as comma-separated values."
         |c| { let file = c.word("the name of a file")?; set(c, |s| s.csv = Some(file)) };
     "--destroy" "" "Allow overwriting and deleting files that exist, and writing to block devices."

@@ -93,6 +93,8 @@ pub struct Settings {
     pub csv: Option<String>,
     /// `--out`.
     pub out: Option<String>,
+    /// `--cold`.
+    pub cold: bool,
     /// `--destroy`.
     pub destroy: bool,
     /// `--seed`.

@@ -112,6 +112,8 @@ pub(crate) mod tests {
                     fsync_timed: false,
                     close_timed: false,
                     latency: None,
+                    cached_before: None,
+                    cached_after: None,
                     cpu_ns: 0,
                     per_stream: Vec::new(),
                 });

@@ -66,6 +66,7 @@ impl Settings {
             engine: self.engine(),
             depth: self.asynchronous.map_or(1, |wanted| wanted.depth + 1),
             access: Access { buffered: !self.direct, sync: self.sync },
+            cold: self.cold,
             lock: self.lock,
             stonewall: !self.no_stonewall,
             stride: self.stride.unwrap_or(17),

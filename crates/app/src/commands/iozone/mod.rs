@@ -173,6 +173,10 @@ fn report(
     let machine = machine(&archive);
     let stats = stats_of(archive, &info)?;
     let table = Table::of(&stats, settings.timed(), TOOL, &format!("iozone {}", settings.typed));
+    table
+        .cautions(matrix)
+        .iter()
+        .for_each(|caution| print_message(format_args!("iozone: caution: {caution}")));
     let mut text = banner(settings, matrix, TOOL, &machine);
     text += &match settings.is_throughput() {
         true => throughput(settings, matrix, &table),
