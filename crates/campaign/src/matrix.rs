@@ -3,8 +3,8 @@
 use crate::phases::phases_of;
 use crate::{Pair, Test};
 use iosonar_plan::{
-    Access, ByteSize, Data, Engine, Faults, FileLifecycle, InvalidPlan, Overlap, OverlapPolicy, Phase, Plan,
-    RunId, Target,
+    Access, ByteSize, Data, Engine, Faults, FileLifecycle, InvalidPlan, Nanos, Overlap, OverlapPolicy,
+    Pacing, Phase, Plan, RunId, Target,
 };
 use std::path::PathBuf;
 
@@ -41,6 +41,14 @@ pub struct Matrix {
     pub mix_in_order: bool,
     /// What is written, and expected of every byte that is read; none: sectors that say whose they are, unchecked.
     pub data: Option<Data>,
+    /// Requests per second of each stream; none: as fast as they go.
+    pub rate: Option<u32>,
+    /// Time between two tests in which nothing is done.
+    pub pause: Nanos,
+    /// From the start of a stream to that of the next one.
+    pub stagger: Nanos,
+    /// CPUs that streams are bound to, in turn; empty: the kernel chooses.
+    pub cpus: Vec<u32>,
     /// The targets are devices, which are opened, and neither created nor deleted.
     pub is_device: bool,
     /// Files stay at the end.
@@ -126,7 +134,10 @@ impl Matrix {
         if jobs > MOST_JOBS {
             return Err(MatrixError::TooMany(jobs));
         }
-        let phases: Vec<Phase> = units.iter().flat_map(|unit| phases_of(self, *unit)).collect();
+        let mut phases: Vec<Phase> = units.iter().flat_map(|unit| phases_of(self, *unit)).collect();
+        let after_others = phases.iter_mut().skip(1).flat_map(|phase| &mut phase.jobs);
+        after_others
+            .for_each(|job| job.options.start_delay = job.options.start_delay.saturating_add(self.pause));
         let used = phases.iter().map(|phase| phase.jobs.len()).max().ok_or(MatrixError::Empty)?;
         let targets = self.files.iter().take(used).map(|path| self.target(path)).collect();
         let plan = Plan {
@@ -134,6 +145,7 @@ impl Matrix {
             destroy: self.destroy,
             engine: self.engine,
             access: self.access,
+            pacing: Pacing { pin: self.cpus.clone(), ..Pacing::default() },
             // A cell without some of its requests is none.
             faults: Faults { max_errors: Some(0), ..Faults::default() },
             overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },
@@ -175,7 +187,7 @@ impl Matrix {
 mod tests {
     use super::*;
     use crate::TESTS;
-    use iosonar_plan::{PhaseEnd, Workload};
+    use iosonar_plan::{Pace, PhaseEnd, Workload};
 
     fn matrix(streams: u32) -> Matrix {
         let pair =
@@ -196,6 +208,10 @@ mod tests {
             mix: MixRule::default(),
             mix_in_order: false,
             data: None,
+            rate: None,
+            pause: Nanos(0),
+            stagger: Nanos(0),
+            cpus: Vec::new(),
             is_device: false,
             keep: false,
             destroy: false,
@@ -250,6 +266,21 @@ mod tests {
         let without = Matrix { stonewall: false, ..matrix };
         let plan = without.plan(&without.units()).unwrap();
         assert!(plan.phases.iter().all(|phase| phase.coordination.ends == PhaseEnd::All));
+    }
+
+    #[test]
+    fn streams_start_one_after_the_other_and_tests_have_pauses() {
+        let (pause, stagger) = (Nanos(5_000), Nanos(7));
+        let matrix = Matrix { pause, stagger, rate: Some(50), cpus: vec![1, 0], ..matrix(3) };
+        let plan = matrix.plan(&matrix.units()).unwrap();
+        let delays = |phase: usize| {
+            plan.phases[phase].jobs.iter().map(|job| job.options.start_delay.0).collect::<Vec<_>>()
+        };
+        assert_eq!([delays(0), delays(1)], [vec![0, 7, 14], vec![5_000, 5_007, 5_014]]);
+        let is_paced =
+            |job: &iosonar_plan::Job| job.workload.generator().is_some_and(|g| g.pace != Pace::Closed);
+        assert!(plan.phases.iter().flat_map(|phase| &phase.jobs).all(is_paced));
+        assert_eq!(plan.pacing.pin, [1, 0]);
     }
 
     #[test]

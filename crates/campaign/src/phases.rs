@@ -2,8 +2,8 @@
 
 use crate::{Calls, Made, Matrix, Test, Transfer, Unit};
 use iosonar_plan::{
-    Access, AtEnd, Cell, Checked, Coordination, Decimal, Engine, FileStep, Generator, Job, JobOptions, Phase,
-    PhaseEnd, Space, Stop, Verify, Workload,
+    Access, AtEnd, Cell, Checked, Coordination, Decimal, Engine, FileStep, Generator, Job, JobOptions, Nanos,
+    Pace, Phase, PhaseEnd, Process, Space, Stop, Verify, Workload,
 };
 
 /// Every byte that is read is checked.
@@ -62,6 +62,10 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
         read_percent: Decimal::whole(if reads { 100 } else { 0 }),
         at_end: AtEnd::Extend,
         region: Some(amount),
+        pace: matrix.rate.map_or(Pace::Closed, |iops| Pace::Rate {
+            iops: Decimal::whole(iops.into()),
+            process: Process::Constant,
+        }),
         stop: Stop { bytes: Some(amount), ..Stop::default() },
         ..Generator::new(order, request)
     };
@@ -69,6 +73,7 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
     let depth = if test.calls == Calls::Chosen { matrix.depth } else { 1 };
     let options = JobOptions {
         engine: Some(engine).filter(|engine| *engine != matrix.engine),
+        start_delay: Nanos(matrix.stagger.0 * u64::from(stream)),
         before: before(matrix, test),
         after: after(matrix, engine),
         access: Some(Access { buffered: true, ..matrix.access }).filter(|_| engine.is_buffered()),

@@ -354,3 +354,28 @@ fn the_plan_runs_the_same_requests() {
     assert_eq!(hash("planned"), hash("typed"));
     assert!(plan.contains("[phase.cell]\ntest = \"write\"") && plan.contains("must_be_new = true"), "{plan}");
 }
+
+/// Rates, pauses and delays are in the records; a stream that is paced has the rate that was asked for.
+#[test]
+fn streams_are_paced_delayed_and_bound() {
+    let lab = lab();
+    let words = "-t 2 -s 64k -r 4k -i 0 -i 1 -+n -d 20000 -+O 200 -+q 1 -P 0 -x";
+    lab.expect(0, &format!("iozone {words} --json out.json --out run"));
+    for cell in cells(&lab, "out.json").values() {
+        for stream in cell["per_stream"].as_array().unwrap() {
+            // 16 requests, one every 5 ms; the first may be late.
+            assert!(stream["elapsed_ns"].as_u64().unwrap() >= 30_000_000, "{stream}");
+        }
+    }
+    let records = lab.records("run");
+    let first = |phase: u16, target: u16| {
+        let of = |r: &&iosonar_archive::Record| r.phase == phase && r.target == target && r.op.is_transfer();
+        records.iter().filter(of).map(|r| r.due).min().unwrap().0
+    };
+    assert!(first(0, 1) >= first(0, 0) + 19_000_000);
+    let last = records.iter().filter(|r| r.phase == 0).filter_map(|r| r.completed).max().unwrap().0;
+    assert!(first(1, 0) >= last + 990_000_000);
+    let refused = lab.expect(2, "iozone -P 8000 -i 0");
+    assert!(refused.err.contains("-P 8000: there is no such CPU"), "{}", refused.err);
+    assert!(lab.expect(2, "iozone -d 5 -i 0").err.contains("-d has no effect without -t"));
+}

@@ -19,11 +19,10 @@ pub(crate) struct Opt {
 }
 
 /// Options of IOzone that this program does not have yet.
-const LATER: [(&str, &str); 29] = [
+const LATER: [(&str, &str); 25] = [
     ("-A", "use -a -z -i 0 -i 1"),
     ("-J", "think time comes with a later version: remove it"),
     ("-K", "jitter comes with a later version: remove it"),
-    ("-P", "binding to CPUs comes with a later version: run the program under taskset"),
     (
         "-Q",
         "latency files come with a later version: use --out DIR and 'iosonar export', which has every request",
@@ -32,7 +31,6 @@ const LATER: [(&str, &str); 29] = [
     ("-X", "telemetry files come with a later version: remove it"),
     ("-Y", "telemetry files come with a later version: remove it"),
     ("-Z", "mixing mmap and file I/O comes with a later version: remove it"),
-    ("-d", "delays between streams come with a later version: remove it"),
     ("-m", "several buffers come with a later version: remove it"),
     ("-p", "purging the CPU cache comes with a later version: remove it"),
     ("-+A", "madvise comes with a later version: remove it"),
@@ -40,14 +38,12 @@ const LATER: [(&str, &str); 29] = [
     ("-+D", "O_DSYNC comes with a later version: use -o"),
     ("-+J", "think time comes with a later version: remove it"),
     ("-+L", "record locks come with a later version: use -W, or remove it"),
-    ("-+O", "pacing comes with a later version: remove it"),
     ("-+S", "content to deduplicate comes with a later version: remove it"),
     ("-+T", "time stamps of streams are in the archive: use --out DIR, or remove it"),
     ("-+V", "one file for all streams comes with a later version: remove it"),
     ("-+b", "bursts come with a later version: remove it"),
     ("-+l", "record locks come with a later version: use -W, or remove it"),
     ("-+m", "clusters come with a later version: remove it"),
-    ("-+q", "pauses between tests come with a later version: remove it"),
     ("-+r", "O_RSYNC comes with a later version: use -o"),
     ("-+w", "content to deduplicate comes with a later version: remove it"),
     ("-+y", "content to deduplicate comes with a later version: remove it"),
@@ -103,6 +99,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.with_close = true);
     "-C" "" "Print the figures of each stream."
         |c| set(c, |s| s.per_stream = true);
+    "-d" "MICROSECONDS" "Start streams one after the other, with this time between them."
+        |c| { let us = c.number(0..=3_600_000_000)? as u32; set(c, |s| s.stagger_us = Some(us)) };
     "-D" "" "Map the files, and call msync with MS_ASYNC after each write."
         |c| set(c, |s| map(s, MsyncPolicy::Async));
     "-e" "" "Count the time of flushing what was written (fsync)."
@@ -147,6 +145,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let size = c.record()?; set(c, |s| s.most_record = Some(size)) };
     "-r" "SIZE" "Set the size of a record; may be repeated. Default: 4k."
         |c| { let size = c.record()?; set(c, |s| s.records.push(size)) };
+    "-P" "CPU" "Bind streams to CPUs in turn, the first one to this CPU."
+        |c| { let cpu = c.number(0..=8191)? as u32; set(c, |s| s.first_cpu = Some(cpu)) };
     "-R" "" "Print a report for spreadsheets after the table."
         |c| set(c, |s| s.report = true);
     "-s" "SIZE" "Set the size of a file; may be repeated. Default: 512k."
@@ -185,8 +185,12 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let n = c.number(0..=1024)? as u32; set(c, |s| s.mix_readers = Some(n)) };
     "-+n" "" "Repeat no test: no rewrite, no reread."
         |c| set(c, |s| s.no_retest = true);
+    "-+O" "RATE" "Issue this many operations per second in each stream."
+        |c| { let rate = c.number(1..=1_000_000_000)? as u32; set(c, |s| s.rate = Some(rate)) };
     "-+p" "PERCENT" "Set the percent of readers in the mixed test."
         |c| { let n = c.number(PERCENT)? as u32; set(c, |s| s.mix_percent = Some(n)) };
+    "-+q" "SECONDS" "Wait between tests."
+        |c| { let pause = c.number(0..=86_400)? as u32; set(c, |s| s.pause_s = Some(pause)) };
     "-+u" "" "Print the CPU use of each test in the report (-R)."
         |c| set(c, |s| s.cpu = true);
     "-+x" "FACTOR" "Set the factor of both series of sizes (-a). Default: 2."

@@ -69,6 +69,14 @@ pub struct Settings {
     pub stride: Option<u32>,
     /// No test is repeated (`-+n`).
     pub no_retest: bool,
+    /// The CPU that the first stream is bound to (`-P`).
+    pub first_cpu: Option<u32>,
+    /// From the release of a stream to that of the next one, in microseconds (`-d`).
+    pub stagger_us: Option<u32>,
+    /// Operations per second of each stream (`-+O`).
+    pub rate: Option<u32>,
+    /// Seconds between tests (`-+q`).
+    pub pause_s: Option<u32>,
     /// Files stay (`-w`).
     pub keep: bool,
     /// Files exist and are only read (`-+E`).

@@ -6,7 +6,7 @@ use crate::settings::Settings;
 use iosonar_campaign::{
     CROSSOVER, Calls, Made, Matrix, MixRule, Pair, Series, TESTS, Test, Timed, Transfer, pairs,
 };
-use iosonar_plan::{Access, ByteSize, Engine, MmapOptions, RunId};
+use iosonar_plan::{Access, ByteSize, Engine, MmapOptions, Nanos, RunId};
 use std::path::PathBuf;
 
 /// Name of the test file where none is given.
@@ -73,12 +73,31 @@ impl Settings {
             mix: self.mix(),
             mix_in_order: self.mix_in_order,
             data: self.data.clone(),
+            rate: self.rate,
+            pause: Nanos::from_secs(self.pause_s.unwrap_or(0).into()),
+            stagger: Nanos(u64::from(self.stagger_us.unwrap_or(0)) * 1000),
+            cpus: Vec::new(),
             is_device: false,
             keep: self.keep || self.existing,
             destroy: self.destroy,
             seed: self.seed.unwrap_or(1),
             run_id,
         })
+    }
+
+    /// The CPUs that streams are bound to, in turn, of a machine with so many.
+    ///
+    /// # Errors
+    /// The first one does not exist.
+    pub fn cpus(&self, count: u32) -> Result<Vec<u32>, UsageError> {
+        let Some(first) = self.first_cpu else { return Ok(Vec::new()) };
+        if first >= count {
+            return Err(UsageError::new(format_args!(
+                "-P {first}: there is no such CPU: name one from 0 to {}",
+                count.saturating_sub(1)
+            )));
+        }
+        Ok((first..count).chain(0..first).collect())
     }
 
     /// Which steps count as part of a test's time.
@@ -111,6 +130,7 @@ impl Settings {
             (!many && self.mix_percent.is_some(), "-+p has no effect without -t: add it, or remove -+p"),
             (!many && self.mix_readers.is_some(), "-+K has no effect without -t: add it, or remove -+K"),
             (!many && self.mix_in_order, "-+B has no effect without -t: add it, or remove -+B"),
+            (!many && self.stagger_us.is_some(), "-d has no effect without -t: add it, or remove -d"),
             (!many && self.total_size, "-+k has no effect without -t: add it, or remove -+k"),
             (!many && self.tests.contains(&8), "-i 8: the mixed test needs several streams: add -t"),
             (self.mix_percent.is_some() && self.mix_readers.is_some(), "-+p and -+K: keep one of them"),

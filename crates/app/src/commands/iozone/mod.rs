@@ -54,7 +54,9 @@ pub fn iozone(args: &[OsString]) -> Result<Exit, Failure> {
 fn execute(settings: &Settings) -> Result<Exit, Failure> {
     let matrix = settings.matrix(new_run_id()).map_err(Failure::refused)?;
     let is_device = matrix.files.iter().any(|file| is_block_device(file));
-    let matrix = Matrix { is_device, ..matrix };
+    let count = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+    let cpus = settings.cpus(count).map_err(Failure::refused)?;
+    let matrix = Matrix { is_device, cpus, ..matrix };
     if settings.dry_run {
         print(&cells_of(&matrix))?;
         return Ok(Exit::Fine);
