@@ -379,3 +379,13 @@ fn streams_are_paced_delayed_and_bound() {
     assert!(refused.err.contains("-P 8000: there is no such CPU"), "{}", refused.err);
     assert!(lab.expect(2, "iozone -d 5 -i 0").err.contains("-d has no effect without -t"));
 }
+
+/// CPU use is part of the report, and without one refused.
+#[test]
+fn cpu_use_is_reported() {
+    let lab = lab();
+    let ended = lab.expect(0, "iozone -R -+u -i 0 -+n -s 1m -r 64k");
+    assert!(ended.out.contains("\"Writer CPU utilization report, in percent\""), "{}", ended.out);
+    assert!(lab.expect(2, "iozone -+u -i 0").err.contains("-+u prints into the report: add -R"));
+    assert!(lab.expect(0, "iozone -t 2 -+u -i 0 -s 1m").out.contains("CPU utilization per thread"));
+}

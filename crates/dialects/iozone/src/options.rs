@@ -191,7 +191,7 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let n = c.number(PERCENT)? as u32; set(c, |s| s.mix_percent = Some(n)) };
     "-+q" "SECONDS" "Wait between tests."
         |c| { let pause = c.number(0..=86_400)? as u32; set(c, |s| s.pause_s = Some(pause)) };
-    "-+u" "" "Print the CPU use of each test in the report (-R)."
+    "-+u" "" "Print the CPU time of each test in percent: in the report (-R), or with -t."
         |c| set(c, |s| s.cpu = true);
     "-+x" "FACTOR" "Set the factor of both series of sizes (-a). Default: 2."
         |c| { let n = c.number(2..=1 << 20)?; set(c, |s| s.factor = Some(n)) };

@@ -3,7 +3,7 @@
 use crate::columns::{Column, columns};
 use crate::settings::Settings;
 use crate::text::kib;
-use iosonar_campaign::{Matrix, Table};
+use iosonar_campaign::{CellResult, Matrix, Table};
 use iosonar_plan::ByteSize;
 use std::fmt::Write;
 
@@ -13,20 +13,37 @@ pub fn text_report(settings: &Settings, matrix: &Matrix, table: &Table) -> Strin
     let mut text = String::from("Excel output is below:\n");
     let is_selected = |test: &str| matrix.tests.iter().any(|selected| selected.name == test);
     for column in columns(is_selected).into_iter().filter(|column| is_selected(column.test)) {
-        text += &format!("\n{}", block(settings, matrix, table, column));
+        let title = format!("{} report", column.title);
+        text +=
+            &format!("\n{}", block(matrix, table, column, &title, &|result| settings.unit().whole(result)));
+        if settings.cpu {
+            let title = format!("{} CPU utilization report, in percent", column.title);
+            text += &format!("\n{}", block(matrix, table, column, &title, &cpu_percent));
+        }
     }
     text
 }
 
-fn block(settings: &Settings, matrix: &Matrix, table: &Table, column: &Column) -> String {
+/// CPU time of the issuing loops, which also make and check data, in percent of the time that they had together: from the first
+/// submission of each to its last completion. Rounded.
+pub(crate) fn cpu_percent(result: &CellResult) -> u64 {
+    let spans: u64 = result.per_stream.iter().map(|stream| stream.all_span_ns).sum();
+    (result.cpu_ns as f64 * 100.0 / spans.max(1) as f64).round() as u64
+}
+
+fn block(
+    matrix: &Matrix,
+    table: &Table,
+    column: &Column,
+    title: &str,
+    figure: &dyn Fn(&CellResult) -> u64,
+) -> String {
     let (files, records) = sides(matrix);
-    let mut text = format!("\"{} report\"\n        ", column.title);
+    let mut text = format!("\"{title}\"\n        ");
     records.iter().for_each(|record| _ = write!(text, "\"{}\"  ", kib(record.0)));
     text = text.trim_end().into();
     for file in files {
-        let figure = |record: &ByteSize| {
-            table.find(column.test, file, *record, 1).map(|result| settings.unit().whole(result))
-        };
+        let figure = |record: &ByteSize| table.find(column.test, file, *record, 1).map(figure);
         let mut figures: Vec<Option<u64>> = records.iter().map(figure).collect();
         while figures.last().is_some_and(Option::is_none) {
             figures.pop();
@@ -56,6 +73,29 @@ pub(crate) fn sides(matrix: &Matrix) -> (Vec<ByteSize>, Vec<ByteSize>) {
 #[cfg(test)]
 mod tests {
     use crate::text::tests::{matrix, settings, table};
+    use iosonar_campaign::StreamResult;
+
+    #[test]
+    fn cpu_use_has_a_block_of_its_own() {
+        let settings = settings("-R -+u -i 1 -+n -s 64 -r 64");
+        let matrix = matrix(&settings);
+        let mut table = table(&matrix, |_, _| Some(5));
+        table.results[0].cpu_ns = 420;
+        let stream = StreamResult {
+            bytes: 1,
+            read_bytes: 1,
+            elapsed_ns: 9,
+            bytes_per_second: 1.0,
+            all_bytes: 1,
+            all_span_ns: 1000,
+        };
+        table.results[0].per_stream = vec![stream];
+        let text = super::text_report(&settings, &matrix, &table);
+        assert!(
+            text.ends_with("\"Reader CPU utilization report, in percent\"\n        \"64\"\n\"64\"   42\n"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn cells_that_were_not_measured_are_no_zeros() {

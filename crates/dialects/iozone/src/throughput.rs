@@ -1,6 +1,7 @@
 //! Figures of several streams, as IOzone's throughput mode prints them.
 
 use crate::columns::{Column, Unit};
+use crate::report::cpu_percent;
 use crate::settings::Settings;
 use crate::text::kib;
 use iosonar_campaign::{CellResult, Matrix, StreamResult, Table, Test, Transfer};
@@ -54,6 +55,9 @@ fn block(settings: &Settings, test: &Test, result: &CellResult) -> String {
     line("Avg throughput per thread", sum / f64::from(streams.max(1)), short);
     let fewest = result.per_stream.iter().map(|stream| stream.bytes).min().unwrap_or(0);
     line("Min xfer", fewest as f64 / 1024.0, "kB");
+    if settings.cpu {
+        line("CPU utilization per thread", cpu_percent(result) as f64, "%");
+    }
     if test.transfer == Transfer::Mix {
         let of = |reads: bool| -> f64 {
             let streams = result.per_stream.iter().zip(&rates);

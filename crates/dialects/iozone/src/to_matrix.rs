@@ -134,6 +134,7 @@ impl Settings {
             (!many && self.total_size, "-+k has no effect without -t: add it, or remove -+k"),
             (!many && self.tests.contains(&8), "-i 8: the mixed test needs several streams: add -t"),
             (self.mix_percent.is_some() && self.mix_readers.is_some(), "-+p and -+K: keep one of them"),
+            (!many && self.cpu && !self.report, "-+u prints into the report: add -R, or remove -+u"),
             (self.in_ops && self.in_microseconds, "-O and -N: keep one of them"),
             (
                 self.least_streams > self.most_streams && self.most_streams.is_some(),
