@@ -3,7 +3,7 @@
 use crate::Records;
 use crate::sketch::Sketch;
 use iosonar_archive::{Fields, Outcome, Record, RunInfo, RunState};
-use iosonar_plan::{Cell, Job, Op, Pace, Plan};
+use iosonar_plan::{Cell, Job, Op, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -43,8 +43,8 @@ pub struct StreamStats {
     /// Bytes that they wrote.
     pub written_bytes: u64,
     /// Time in which its requests were in flight: the sum of their latencies, and at most the time from the first submission to
-    /// the last completion. At depth 1 it excludes what the issuing loop does between requests, as making and checking data. With a rate in the plan it is
-    /// all the time from the first submission to the last completion.
+    /// the last completion. At depth 1 it excludes what the issuing loop does between requests, as making and checking data.
+    /// With a rate in the plan it is all the time from the first submission to the last completion.
     pub elapsed_ns: u64,
     /// Time of the flushes after its requests.
     pub flush_ns: u64,
@@ -141,10 +141,9 @@ impl Stream {
     fn finish(&self, job: &Job) -> StreamStats {
         let first = self.first_submitted.unwrap_or(0);
         let span = self.counted_until.saturating_sub(first);
-        let is_paced = job.workload.generator().is_some_and(|generator| generator.pace != Pace::Closed);
         StreamStats {
             target: job.target,
-            elapsed_ns: if is_paced { span } else { span.min(self.in_flight_ns) },
+            elapsed_ns: if job.workload.has_timetable() { span } else { span.min(self.in_flight_ns) },
             all_span_ns: self.last_completed.saturating_sub(first),
             ..self.stats
         }

@@ -53,7 +53,8 @@ pub struct JobOptionsArgs {
     pub end_fsync: bool,
     /// Do file operations before each pass, and record their times: create,open,lock
     ///
-    /// open, create (delete the file, create it again), truncate:SIZE, allocate:SIZE, lock and evict (from the page cache); in the order given.
+    /// open, create (delete the file, create it again), truncate:SIZE, allocate:SIZE, lock and evict (from the page
+    /// cache); in the order given.
     #[arg(long, value_name = "STEPS", value_delimiter = ',')]
     pub before_pass: Vec<FileStep>,
     /// Do file operations after each pass, and record their times: fsync,unlock,close

@@ -88,7 +88,7 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
 fn before(matrix: &Matrix, test: &Test) -> Vec<FileStep> {
     let creates = test.made == Made::Anew && !matrix.is_device;
     let open = if creates { FileStep::Create } else { FileStep::Open };
-    let evict = (matrix.cold && !creates && test.transfer != Transfer::Write).then_some(FileStep::Evict);
+    let evict = (matrix.cold && !creates && test.reads()).then_some(FileStep::Evict);
     [Some(open), matrix.lock.then_some(FileStep::Lock), evict].into_iter().flatten().collect()
 }
 

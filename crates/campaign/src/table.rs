@@ -1,6 +1,6 @@
 //! What the cells of a matrix amount to.
 
-use crate::{Matrix, Test, Transfer};
+use crate::{Matrix, Test};
 use iosonar_analyze::{CellStats, CellTimes, StreamStats};
 use iosonar_plan::{ByteSize, Cell};
 use serde::Serialize;
@@ -181,10 +181,7 @@ impl Table {
         let count = |is: &dyn Fn(&CellResult) -> bool| self.results.iter().filter(|r| is(r)).count();
         let warm = count(&|r| r.cached_before.is_some_and(|bytes| bytes > 0));
         let through = count(&|r| r.cached_after.is_some_and(|bytes| bytes > 0));
-        let wanted_cold = |r: &CellResult| {
-            let test = Test::named(&r.test);
-            matrix.cold && test.is_some_and(|test| test.transfer != Transfer::Write)
-        };
+        let wanted_cold = |r: &CellResult| matrix.cold && Test::named(&r.test).is_some_and(Test::reads);
         let unknown = count(&|r| wanted_cold(r) && r.cached_before.is_none());
         let all = self.results.len();
         [

@@ -120,6 +120,11 @@ impl Test {
         TESTS.iter().find(|test| test.name == name)
     }
 
+    /// Whether it reads, in any stream.
+    pub fn reads(&self) -> bool {
+        self.transfer != Write
+    }
+
     /// Whether it writes, in any stream.
     pub fn writes(&self) -> bool {
         self.transfer != Read

@@ -1,6 +1,6 @@
 //! File operations around the requests of a pass, as one issuing loop does them.
 
-use crate::files::{Cached, Step, TargetFile};
+use crate::files::{Step, TargetFile};
 use iosonar_backend::Backend;
 use iosonar_os::page_cache::{cached_bytes, evict};
 use iosonar_os::{LockKind, allocate, close, try_lock, unlock};
@@ -55,8 +55,8 @@ impl FileSession {
                 let file = self.file(target)?;
                 let start = around.backend.now();
                 let done = around.backend.hand_over().and_then(|()| evict_and_count(&file));
-                let cached = done.as_ref().ok().copied().flatten();
-                let step = Step { cached, ..Step::new(Op::Evict, start, around.backend.now()) };
+                let (length, result) = *done.as_ref().unwrap_or(&(0, 0));
+                let step = Step { length, result, ..Step::new(Op::Evict, start, around.backend.now()) };
                 tell(step, done.as_ref().err());
                 done.map(|_| ())
             }
@@ -103,12 +103,13 @@ fn on_file(step: FileStep, file: &File, around: &mut Surroundings<'_>) -> io::Re
     }
 }
 
-/// Nothing counted: this user is not told.
-fn evict_and_count(file: &File) -> io::Result<Option<Cached>> {
+/// Length and result of its record. The page cache is told to owners of a file only.
+fn evict_and_count(file: &File) -> io::Result<(u64, i64)> {
     let before = cached_bytes(file).ok();
     file.sync_all()?;
     evict(file)?;
-    Ok(before.zip(cached_bytes(file).ok()).map(|(before, after)| Cached { before, after }))
+    let stays = cached_bytes(file).ok().map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+    Ok(before.zip(stays).unwrap_or((0, -i64::from(libc::EPERM))))
 }
 
 /// Does something and tells its times.

@@ -99,20 +99,15 @@ pub(crate) struct Step {
     pub(crate) op: Op,
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
-    /// What the page cache held of the file; only of an eviction.
-    pub(crate) cached: Option<Cached>,
-}
-
-/// Bytes of a file in the page cache, where an eviction could count them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cached {
-    pub(crate) before: u64,
-    pub(crate) after: u64,
+    /// Length in its record: of an eviction the bytes that were in the page cache, else 0.
+    pub(crate) length: u64,
+    /// Result in its record, if it does not fail: of an eviction the bytes that stay in the page cache, else 0. Negative: not told.
+    pub(crate) result: i64,
 }
 
 impl Step {
     pub(crate) fn new(op: Op, start: Nanos, end: Nanos) -> Step {
-        Step { op, start, end, cached: None }
+        Step { op, start, end, length: 0, result: 0 }
     }
 }
 

@@ -937,13 +937,7 @@ impl<'a> Worker<'a> {
 
     /// Records a step of the pass, which is none of its requests.
     fn record_step(&mut self, step: Step, errno: Option<i32>) {
-        let Step { op, start, end, cached } = step;
-        // An eviction tells what was in the page cache as its length, and what stays there as its result.
-        let (before, after) = match (op, cached) {
-            (_, Some(cached)) => (cached.before, i64::try_from(cached.after).unwrap_or(i64::MAX)),
-            (Op::Evict, None) => (0, -i64::from(libc::EPERM)),
-            _ => (0, 0),
-        };
+        let Step { op, start, end, length, result } = step;
         let number = u64::from(self.settings.job.unwrap_or(0)) << 8 | self.steps;
         self.steps += 1;
         let record = Record {
@@ -957,8 +951,8 @@ impl<'a> Worker<'a> {
             due: start,
             submitted: Some(start),
             completed: Some(end),
-            executed: Extent { offset: 0, length: before },
-            result: errno.map_or(after, |errno| -i64::from(errno)),
+            executed: Extent { offset: 0, length },
+            result: errno.map_or(result, |errno| -i64::from(errno)),
             ..Record::default()
         };
         if let Err(gone) = self.recorder.push(&record, end) {

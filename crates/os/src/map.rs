@@ -93,6 +93,20 @@ impl Mapping {
         self.bytes as u64
     }
 
+    /// How many of its pages are in memory, whoever has brought them there (`mincore`).
+    ///
+    /// # Errors
+    /// Those of mincore(2).
+    pub(crate) fn resident_pages(&self) -> io::Result<u64> {
+        let mut resident = vec![0u8; self.bytes.div_ceil(rustix::param::page_size())];
+        // SAFETY: the range is that of the mapping, and the vector has a byte for each of its pages.
+        let done = unsafe { libc::mincore(self.memory.as_ptr().cast(), self.bytes, resident.as_mut_ptr()) };
+        if done != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(resident.iter().filter(|page| **page & 1 == 1).count() as u64)
+    }
+
     /// As much of a range as is mapped.
     fn part(&self, at: u64, length: usize) -> (*mut u8, usize) {
         let at = usize::try_from(at).unwrap_or(usize::MAX).min(self.bytes);

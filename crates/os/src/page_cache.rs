@@ -1,8 +1,8 @@
 //! How much of a file is in the page cache, and removing it from there.
 
 use crate::blockdev;
+use crate::map::Mapping;
 use rustix::fs::{Advice, fadvise};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -72,18 +72,7 @@ fn resident_bytes(file: &File) -> io::Result<u64> {
     if length == 0 {
         return Ok(0);
     }
-    let mut resident = vec![0u8; (length as u64).div_ceil(page_size()) as usize];
-    // SAFETY: a new mapping at a place of the kernel's choice; nobody reads through it.
-    let start = unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, 0)? };
-    // SAFETY: the range is that of the mapping, and the vector has a byte for each of its pages.
-    let done = unsafe { libc::mincore(start, length, resident.as_mut_ptr()) };
-    let error = io::Error::last_os_error();
-    // SAFETY: the mapping of above, which nobody uses any more.
-    unsafe { munmap(start, length)? };
-    if done != 0 {
-        return Err(error);
-    }
-    Ok(resident.iter().filter(|page| **page & 1 == 1).count() as u64 * page_size())
+    Ok(Mapping::new(file, length, false)?.resident_pages()? * page_size())
 }
 
 #[cfg(test)]

@@ -79,6 +79,11 @@ impl From<&LimitArgs> for Limits {
     }
 }
 
+/// How many processors this process may use.
+fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
+}
+
 /// Kernel and the first target's scheduler, as pictures carry it.
 pub fn headline(archive: &Archive) -> iosonar_view::Headline {
     let environment = archive.environment();

@@ -190,7 +190,7 @@ pub(crate) static TABLE: &[Opt] = table! {
     "-+p" "PERCENT" "Set the percent of readers in the mixed test."
         |c| { let n = c.number(PERCENT)? as u32; set(c, |s| s.mix_percent = Some(n)) };
     "-+q" "SECONDS" "Wait between tests."
-        |c| { let pause = c.number(0..=86_400)? as u32; set(c, |s| s.pause_s = Some(pause)) };
+        |c| { let pause = c.number(0..=86_400)? as u32; set(c, |s| s.pause_s = pause) };
     "-+u" "" "Print the CPU time of each test in percent: in the report (-R), or with -t."
         |c| set(c, |s| s.cpu = true);
     "-+x" "FACTOR" "Set the factor of both series of sizes (-a). Default: 2."

@@ -76,7 +76,7 @@ pub struct Settings {
     /// Operations per second of each stream (`-+O`).
     pub rate: Option<u32>,
     /// Seconds between tests (`-+q`).
-    pub pause_s: Option<u32>,
+    pub pause_s: u32,
     /// Files stay (`-w`).
     pub keep: bool,
     /// Files exist and are only read (`-+E`).

@@ -74,7 +74,7 @@ impl Settings {
             mix_in_order: self.mix_in_order,
             data: self.data.clone(),
             rate: self.rate,
-            pause: Nanos::from_secs(self.pause_s.unwrap_or(0).into()),
+            pause: Nanos::from_secs(self.pause_s.into()),
             stagger: Nanos(u64::from(self.stagger_us.unwrap_or(0)) * 1000),
             cpus: Vec::new(),
             is_device: false,

@@ -2,8 +2,8 @@
 
 mod outputs;
 
-use super::called_as;
 use super::replay::new_run_id;
+use super::{called_as, processors};
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::help;
@@ -54,8 +54,7 @@ pub fn iozone(args: &[OsString]) -> Result<Exit, Failure> {
 fn execute(settings: &Settings) -> Result<Exit, Failure> {
     let matrix = settings.matrix(new_run_id()).map_err(Failure::refused)?;
     let is_device = matrix.files.iter().any(|file| is_block_device(file));
-    let count = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
-    let cpus = settings.cpus(count).map_err(Failure::refused)?;
+    let cpus = settings.cpus(processors()).map_err(Failure::refused)?;
     let matrix = Matrix { is_device, cpus, ..matrix };
     if settings.dry_run {
         print(&cells_of(&matrix))?;

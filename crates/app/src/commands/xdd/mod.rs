@@ -6,8 +6,8 @@ mod sections;
 mod sinks;
 mod stamps;
 
-use super::called_as;
 use super::replay::new_run_id;
+use super::{called_as, processors};
 use crate::exit::{Exit, Failure};
 use crate::help;
 use crate::output::{print, print_message};
@@ -60,9 +60,7 @@ fn execute(settings: &Settings, setups: &[String]) -> Result<Exit, Failure> {
         print(&plan.to_toml())?;
         return Ok(Exit::Fine);
     }
-    let processors =
-        std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
-    settings.check_processors(processors).map_err(Failure::refused)?;
+    settings.check_processors(processors()).map_err(Failure::refused)?;
     directories_without_slash(settings).for_each(|notice| print_message(format_args!("xdd: {notice}")));
     settings.global.notices.iter().for_each(|notice| print_message(format_args!("xdd: {notice}")));
     ask_privileges(&settings.global);
