@@ -25,6 +25,8 @@ pub struct CellStats {
     pub error: Option<i32>,
     /// submitted to completed, of its completed reads and writes; none without any.
     pub latency: Option<CellTimes>,
+    /// Latencies: from how many nanoseconds on, and how many; 8 steps for each factor of two, empty ones left out.
+    pub histogram: Vec<(u64, u64)>,
     /// CPU time of its issuing loops.
     pub cpu_ns: u64,
     /// Whether all of the phase was done: a run that was stopped leaves a cell without a figure.
@@ -243,6 +245,7 @@ fn finish(number: u16, phase: &Phase, plan: &Plan, info: &RunInfo) -> Option<Cel
         failed: phase.failed,
         error: phase.error,
         latency: phase.times(),
+        histogram: phase.latency.coarse::<8>(),
         cpu_ns: passes.map(|pass| pass.cpu_ns).sum(),
         is_whole: is_whole && phase.failed == 0,
     })
@@ -264,6 +267,7 @@ mod tests {
             file: ByteSize(8192),
             record: ByteSize(4096),
             streams: 2,
+            method: String::new(),
             repeat: 0,
         };
         let phases = [Some(cell.clone()), None, Some(Cell { test: "read".into(), ..cell })];

@@ -70,6 +70,19 @@ impl<const STEPS: u64> Sketch<STEPS> {
         self.counts.iter().sum()
     }
 
+    /// Begin and count of each step that has any, with fewer `COARSE` steps for each factor of two.
+    pub(crate) fn coarse<const COARSE: u64>(&self) -> Vec<(u64, u64)> {
+        let mut steps: Vec<(u64, u64)> = Vec::new();
+        for (place, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let begin = begin_of::<COARSE>(slot_of::<COARSE>(middle_of::<STEPS>(self.first + place))) as u64;
+            match steps.last_mut() {
+                Some((last, sum)) if *last == begin => *sum += count,
+                _ => steps.push((begin, *count)),
+            }
+        }
+        steps
+    }
+
     /// How many of them lie above a value, as far as its step tells.
     pub(crate) fn above(&self, value: u64) -> u64 {
         let behind = (slot_of::<STEPS>(value) + 1).saturating_sub(self.first).min(self.counts.len());

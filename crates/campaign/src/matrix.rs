@@ -3,8 +3,8 @@
 use crate::phases::phases_of;
 use crate::{Pair, Test};
 use iosonar_plan::{
-    Access, ByteSize, Data, Engine, Faults, FileLifecycle, InvalidPlan, Nanos, Overlap, OverlapPolicy,
-    Pacing, Phase, Plan, RunId, Target,
+    Access, Data, Engine, Faults, FileLifecycle, InvalidPlan, Nanos, Overlap, OverlapPolicy, Pacing, Phase,
+    Plan, RunId, Target,
 };
 use std::path::PathBuf;
 
@@ -21,8 +21,8 @@ pub struct Matrix {
     pub streams: Vec<u32>,
     /// How often all of it is done, at least once.
     pub repeat: u32,
-    /// What executes the requests of tests that name no calls of their own.
-    pub engine: Engine,
+    /// What executes the requests of tests that name no calls of their own; each by itself, at least one.
+    pub methods: Vec<Engine>,
     /// Requests in flight, of those tests.
     pub depth: u32,
     /// How files are opened.
@@ -91,6 +91,8 @@ pub struct Unit {
     pub pair: Pair,
     /// Files at the same time.
     pub streams: u32,
+    /// Place of what executes the requests, in the methods of the matrix.
+    pub method: usize,
     /// Number of the repetition, from 0.
     pub repeat: u32,
 }
@@ -115,14 +117,18 @@ pub enum MatrixError {
 }
 
 impl Matrix {
-    /// Its parts, in order: repetition after repetition, streams after streams, pair after pair.
+    /// Its parts, in order: repetition after repetition, method after method, streams after streams, pair after pair.
     pub fn units(&self) -> Vec<Unit> {
-        let of = |repeat: u32| {
-            self.streams.iter().flat_map(move |streams| {
-                self.pairs.iter().map(move |pair| Unit { pair: *pair, streams: *streams, repeat })
-            })
-        };
-        (0..self.repeat.max(1)).flat_map(of).collect()
+        let mut units = Vec::new();
+        for repeat in 0..self.repeat.max(1) {
+            for method in 0..self.methods.len() {
+                for streams in &self.streams {
+                    let unit = |pair: &Pair| Unit { pair: *pair, streams: *streams, method, repeat };
+                    units.extend(self.pairs.iter().map(unit));
+                }
+            }
+        }
+        units
     }
 
     /// A plan that does these parts, one after the other.
@@ -143,7 +149,7 @@ impl Matrix {
         let plan = Plan {
             seed: self.seed,
             destroy: self.destroy,
-            engine: self.engine,
+            engine: self.methods.first().copied().ok_or(MatrixError::Empty)?,
             access: self.access,
             pacing: Pacing { pin: self.cpus.clone(), ..Pacing::default() },
             // A cell without some of its requests is none.
@@ -170,24 +176,13 @@ impl Matrix {
     pub fn makes_files(&self) -> bool {
         !self.is_device && self.tests.first().is_some_and(|test| test.made == crate::Made::Anew)
     }
-
-    /// Bytes that all its parts read and write together.
-    pub fn bytes(&self) -> u128 {
-        let of = |unit: Unit| u128::from(unit.pair.bytes().0) * u128::from(unit.streams);
-        self.units().into_iter().map(of).sum::<u128>() * self.tests.len() as u128
-    }
-
-    /// The largest file that it makes or needs.
-    pub fn largest(&self) -> ByteSize {
-        self.pairs.iter().map(|pair| pair.file).max().unwrap_or_default()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::TESTS;
-    use iosonar_plan::{Pace, PhaseEnd, Workload};
+    use iosonar_plan::{ByteSize, Pace, PhaseEnd, Workload};
 
     fn matrix(streams: u32) -> Matrix {
         let pair =
@@ -198,7 +193,7 @@ mod tests {
             pairs: vec![pair(64, 4), pair(100, 64), pair(1024, 1024)],
             streams: vec![streams],
             repeat: 2,
-            engine: Engine::Sync,
+            methods: vec![Engine::Sync],
             depth: 1,
             access: Access { buffered: true, sync: false },
             cold: true,

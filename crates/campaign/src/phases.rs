@@ -15,8 +15,11 @@ pub(crate) fn phases_of(matrix: &Matrix, unit: Unit) -> impl Iterator<Item = Pha
 }
 
 fn phase(matrix: &Matrix, unit: Unit, test: &Test) -> Phase {
+    let chosen = matrix.methods[unit.method];
+    let engine = test.engine(chosen, unit.pair.record, unit.pair.records());
     let cell = Cell {
         test: test.name.into(),
+        method: engine.name().into(),
         file: unit.pair.file,
         record: unit.pair.record,
         streams: unit.streams,
@@ -27,17 +30,20 @@ fn phase(matrix: &Matrix, unit: Unit, test: &Test) -> Phase {
         false => PhaseEnd::All,
     };
     Phase {
-        name: name(&cell),
+        name: name(&cell, matrix.methods.len() > 1),
         cell: Some(cell),
         coordination: Coordination { ends, ..Coordination::default() },
         ..Phase::of((0..unit.streams).map(|stream| job(matrix, unit, test, stream)).collect())
     }
 }
 
-fn name(cell: &Cell) -> String {
+fn name(cell: &Cell, with_method: bool) -> String {
     let mut name = format!("{} {}/{}", cell.test, cell.file, cell.record);
     if cell.streams > 1 {
         name += &format!(" x{}", cell.streams);
+    }
+    if with_method {
+        name += &format!(" {}", cell.method);
     }
     if cell.repeat > 0 {
         name += &format!(" #{}", cell.repeat + 1);
@@ -69,10 +75,10 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
         stop: Stop { bytes: Some(amount), ..Stop::default() },
         ..Generator::new(order, request)
     };
-    let engine = test.engine(matrix.engine, pair.record, records);
+    let engine = test.engine(matrix.methods[unit.method], pair.record, records);
     let depth = if test.calls == Calls::Chosen { matrix.depth } else { 1 };
     let options = JobOptions {
-        engine: Some(engine).filter(|engine| *engine != matrix.engine),
+        engine: Some(engine).filter(|engine| Some(engine) != matrix.methods.first()),
         start_delay: Nanos(matrix.stagger.0 * u64::from(stream)),
         before: before(matrix, test),
         after: after(matrix, engine),

@@ -3,7 +3,7 @@
 use crate::{Matrix, Test};
 use iosonar_analyze::{CellStats, CellTimes, StreamStats};
 use iosonar_plan::{ByteSize, Cell};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Which steps count as part of a test's time, beside its reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -15,7 +15,7 @@ pub struct Timed {
 }
 
 /// The figure of a cell.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CellResult {
     /// Which test.
     pub test: String,
@@ -25,6 +25,8 @@ pub struct CellResult {
     pub record_bytes: u64,
     /// Files at the same time.
     pub streams: u32,
+    /// What executed its requests, by the name that users type; empty where that is not known.
+    pub method: String,
     /// Number of the repetition, from 0.
     pub repeat: u32,
     /// Bytes that were read and written, by all streams up to the end of the first one.
@@ -53,6 +55,10 @@ pub struct CellResult {
     pub cached_after: Option<u64>,
     /// Of its reads and writes.
     pub latency: Option<CellTimes>,
+    /// How long they took: from how many nanoseconds on, and how many of them took so long but not as long as the next entry
+    /// says. Entries lie 1/8 of a factor of two apart; what nothing took is left out.
+    #[serde(default)]
+    pub histogram: Vec<(u64, u64)>,
     /// CPU time of its issuing loops.
     pub cpu_ns: u64,
     /// Each stream by itself.
@@ -60,7 +66,7 @@ pub struct CellResult {
 }
 
 /// The figure of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StreamResult {
     /// Bytes that it read and wrote up to the end of the first stream.
     pub bytes: u64,
@@ -77,7 +83,7 @@ pub struct StreamResult {
 }
 
 /// All cells that were measured, in the order of the plan. Cells that were not are absent.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Table {
     /// Version of the table's form.
     pub version: u32,
@@ -110,7 +116,7 @@ impl CellResult {
         if !stats.is_whole || stats.streams.iter().all(|stream| stream.ops == 0) {
             return None;
         }
-        let Cell { test, file, record, streams, repeat } = stats.cell.clone();
+        let Cell { test, file, record, streams, method, repeat } = stats.cell.clone();
         let all = &stats.streams;
         let longest = |of: fn(&StreamStats) -> u64| all.iter().map(of).max().unwrap_or(0);
         let bytes_per_second = all.iter().map(|stream| rate(stream.bytes(), timed.of(stream))).sum::<f64>();
@@ -119,6 +125,7 @@ impl CellResult {
             file_bytes: file.0,
             record_bytes: record.0,
             streams,
+            method,
             repeat,
             bytes: all.iter().map(StreamStats::bytes).sum(),
             ops: all.iter().map(|stream| stream.ops).sum(),
@@ -133,6 +140,7 @@ impl CellResult {
             cached_before: all.iter().map(|stream| stream.cached_before).sum(),
             cached_after: all.iter().map(|stream| stream.cached_after).sum(),
             latency: stats.latency,
+            histogram: stats.histogram.clone(),
             cpu_ns: stats.cpu_ns,
             per_stream: all.iter().map(|stream| StreamResult::of(stream, timed)).collect(),
         })
@@ -203,7 +211,7 @@ impl Table {
     /// The table as comma-separated values, with a head; one line for each cell and repetition.
     pub fn csv(&self) -> String {
         let mut text = String::from(
-            "test,file_bytes,record_bytes,streams,repeat,bytes,ops,elapsed_ns,kib_per_second,ops_per_second,fsync_ns,\
+            "test,file_bytes,record_bytes,streams,method,repeat,bytes,ops,elapsed_ns,kib_per_second,ops_per_second,fsync_ns,\
              close_ns,fsync_timed,close_timed,latency_mean_ns,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p999_ns,\
              latency_max_ns,cpu_ns,cached_before_bytes,cached_after_bytes\n",
         );
@@ -211,11 +219,12 @@ impl Table {
             let t = r.latency;
             let some = |value: Option<u64>| value.map(|n| n.to_string()).unwrap_or_default();
             text += &format!(
-                "{},{},{},{},{},{},{},{},{},{:.3},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                "{},{},{},{},{},{},{},{},{},{},{:.3},{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
                 r.test,
                 r.file_bytes,
                 r.record_bytes,
                 r.streams,
+                r.method,
                 r.repeat,
                 r.bytes,
                 r.ops,

@@ -32,6 +32,9 @@ pub struct Cell {
     /// Files that are used at the same time, each by a job of its own.
     #[serde(default = "one_stream", skip_serializing_if = "is_one_stream")]
     pub streams: u32,
+    /// What executes its requests, by the name that users type; empty in plans that do not tell cells apart by it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub method: String,
     /// Number of the repetition, from 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub repeat: u32,

@@ -135,6 +135,7 @@ mod tests {
             file: ByteSize(1 << 20),
             record: ByteSize(4096),
             streams: 2,
+            method: "sync".into(),
             repeat: 3,
         };
         plan.phases = vec![

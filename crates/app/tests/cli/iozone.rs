@@ -246,7 +246,7 @@ fn all_forms_hold_the_same_numbers() {
         let fields: Vec<&str> = line.split(',').collect();
         let size = |place: usize| fields[place].parse::<u64>().unwrap() >> 10;
         let cell = &cells[&(fields[0].to_string(), size(1), size(2))];
-        assert_eq!(cell["kib_per_second"].to_string(), fields[8], "{line}");
+        assert_eq!(cell["kib_per_second"].to_string(), fields[9], "{line}");
     }
     let mut rows = 0;
     for line in ended.out.lines() {

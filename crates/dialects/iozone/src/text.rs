@@ -100,22 +100,13 @@ pub(crate) mod tests {
                     file_bytes: unit.pair.file.0,
                     record_bytes: unit.pair.record.0,
                     streams: unit.streams,
-                    repeat: 0,
                     bytes: unit.pair.bytes().0,
                     ops: unit.pair.records(),
                     elapsed_ns: 1_000_000_000,
                     bytes_per_second: rate as f64 * 1024.0,
                     kib_per_second: rate,
                     ops_per_second: 1.0,
-                    fsync_ns: 0,
-                    close_ns: 0,
-                    fsync_timed: false,
-                    close_timed: false,
-                    latency: None,
-                    cached_before: None,
-                    cached_after: None,
-                    cpu_ns: 0,
-                    per_stream: Vec::new(),
+                    ..CellResult::default()
                 });
             }
         }

@@ -63,7 +63,7 @@ impl Settings {
             pairs: self.pairs(&streams)?,
             streams,
             repeat: 1,
-            engine: self.engine(),
+            methods: vec![self.engine()],
             depth: self.asynchronous.map_or(1, |wanted| wanted.depth + 1),
             access: Access { buffered: !self.direct, sync: self.sync },
             cold: self.cold,
