@@ -7,6 +7,7 @@ use crate::compare_args::CompareArgs;
 use crate::convert_args::{ConvertArgs, InfoArgs};
 use crate::derive_args::DeriveArgs;
 use crate::knee_args::KneeArgs;
+use crate::matrix_args::MatrixArgs;
 use crate::means_args::{EngineArgs, MeansArgs};
 use crate::plot_args::PlotArgs;
 use crate::record_args::RecordArgs;
@@ -83,6 +84,8 @@ pub enum Command {
     Filter(FilterArgs),
     /// Make loads of whole loads: the busiest parts first, side by side, as a ramp
     Derive(DeriveArgs),
+    /// Measure file operations over file sizes and record sizes, each cell several times
+    Matrix(Box<MatrixArgs>),
     /// Run XDD's command line with this engine; -fullhelp lists its options
     #[command(disable_help_flag = true)]
     Xdd(XddArgs),

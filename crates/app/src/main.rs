@@ -17,6 +17,7 @@ mod fio_words;
 mod help;
 mod knee_args;
 mod live;
+mod matrix_args;
 mod means_args;
 mod members;
 mod new_load;
@@ -103,6 +104,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Info(args) => commands::info(&args),
         Command::Filter(args) => commands::filter(&args),
         Command::Derive(args) => commands::derive(&args),
+        Command::Matrix(args) => commands::matrix(&args),
         Command::Xdd(args) => commands::xdd(&args.options),
         Command::Iozone(args) => commands::iozone(&args.options),
         Command::Blkreplay(args) => commands::blkreplay(&args.options),

@@ -2,17 +2,22 @@
 //!
 //! A [`Matrix`] is the question. [`Matrix::units`] are its parts: all tests on files of one size with records of one size, once.
 //! [`Matrix::plan`] makes one plan of units, in which each test is a phase with a cell. [`Table`] holds what the cells amount to.
+//! [`Question`] is a matrix in plain words, as a directory of results keeps it.
 //! [`TESTS`] is the list of tests: a new test is an entry there.
 //!
 //! Nothing here opens a file or asks for the time.
 
+mod grid;
 mod matrix;
 mod phases;
+mod question;
 mod sizes;
 mod table;
 mod test;
 
+pub use grid::Grid;
 pub use matrix::{Matrix, MatrixError, MixRule, Unit};
+pub use question::{METHODS, Question, QuestionError};
 pub use sizes::{CROSSOVER, Pair, Series, pairs};
-pub use table::{CellResult, StreamResult, Table, Timed};
+pub use table::{CellResult, Machine, StreamResult, Table, Timed};
 pub use test::{Calls, Made, OrderKind, TESTS, Test, Transfer};

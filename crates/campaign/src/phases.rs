@@ -14,17 +14,21 @@ pub(crate) fn phases_of(matrix: &Matrix, unit: Unit) -> impl Iterator<Item = Pha
     matrix.tests.iter().map(move |test| phase(matrix, unit, test))
 }
 
-fn phase(matrix: &Matrix, unit: Unit, test: &Test) -> Phase {
-    let chosen = matrix.methods[unit.method];
-    let engine = test.engine(chosen, unit.pair.record, unit.pair.records());
-    let cell = Cell {
+/// The cell that a test of a part is.
+pub(crate) fn cell_of(matrix: &Matrix, unit: Unit, test: &Test) -> Cell {
+    let engine = test.engine(matrix.methods[unit.method], unit.pair.record, unit.pair.records());
+    Cell {
         test: test.name.into(),
-        method: engine.name().into(),
         file: unit.pair.file,
         record: unit.pair.record,
         streams: unit.streams,
+        method: engine.name().into(),
         repeat: unit.repeat,
-    };
+    }
+}
+
+fn phase(matrix: &Matrix, unit: Unit, test: &Test) -> Phase {
+    let cell = cell_of(matrix, unit, test);
     let ends = match matrix.stonewall && unit.streams > 1 && test.transfer == Transfer::Read {
         true => PhaseEnd::First,
         false => PhaseEnd::All,
@@ -76,7 +80,7 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
         ..Generator::new(order, request)
     };
     let engine = test.engine(matrix.methods[unit.method], pair.record, records);
-    let depth = if test.calls == Calls::Chosen { matrix.depth } else { 1 };
+    let depth = if test.calls == Calls::Chosen && !engine.is_serial() { matrix.depth } else { 1 };
     let options = JobOptions {
         engine: Some(engine).filter(|engine| Some(engine) != matrix.methods.first()),
         start_delay: Nanos(matrix.stagger.0 * u64::from(stream)),

@@ -1,12 +1,13 @@
 //! What the cells of a matrix amount to.
 
-use crate::{Matrix, Test};
+use crate::phases::cell_of;
+use crate::{Matrix, Test, Unit};
 use iosonar_analyze::{CellStats, CellTimes, StreamStats};
 use iosonar_plan::{ByteSize, Cell};
 use serde::{Deserialize, Serialize};
 
 /// Which steps count as part of a test's time, beside its reads and writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Timed {
     /// Flushing what was written.
     pub fsync: bool,
@@ -91,8 +92,22 @@ pub struct Table {
     pub tool: String,
     /// The command as typed.
     pub command: String,
+    /// Where it was measured.
+    #[serde(default)]
+    pub machine: Machine,
     /// One for each test, pair, number of streams and repetition.
     pub results: Vec<CellResult>,
+}
+
+/// What decides about plateaus.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// Name, kernel and processor, as words.
+    pub words: String,
+    /// Memory that the kernel manages.
+    pub memory_bytes: Option<u64>,
+    /// Largest cache of a processor.
+    pub cache_bytes: Option<u64>,
 }
 
 /// Version of the form of [`Table::to_json`].
@@ -165,13 +180,43 @@ impl Table {
     /// The table of what the phases of a run amount to.
     pub fn of(cells: &[CellStats], timed: Timed, tool: &str, command: &str) -> Table {
         let results = cells.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
-        Table { version: VERSION, tool: tool.into(), command: command.into(), results }
+        Table { results, ..Table::empty(tool, command) }
+    }
+
+    /// A table without cells.
+    pub fn empty(tool: &str, command: &str) -> Table {
+        Table { version: VERSION, tool: tool.into(), command: command.into(), ..Table::default() }
     }
 
     /// The table as JSON; docs/iozone.md explains the fields.
     pub fn to_json(&self) -> String {
         // Numbers and texts have a form in JSON.
         serde_json::to_string_pretty(self).expect("a table is JSON") + "\n"
+    }
+
+    /// Reads the form that [`Table::to_json`] writes.
+    ///
+    /// # Errors
+    /// It is no such table, or one of a later version.
+    pub fn from_json(text: &str) -> Result<Table, String> {
+        let table: Table =
+            serde_json::from_str(text).map_err(|error| format!("it is no table of cells: {error}"))?;
+        match table.version {
+            VERSION => Ok(table),
+            later => Err(format!("its version is {later}, and this program reads {VERSION}")),
+        }
+    }
+
+    /// Whether all tests of a part were measured.
+    pub fn has(&self, matrix: &Matrix, unit: Unit) -> bool {
+        let is_there = |cell: &Cell| {
+            let is_it = |r: &CellResult| {
+                (&r.test, &r.method, r.file_bytes, r.record_bytes, r.streams, r.repeat)
+                    == (&cell.test, &cell.method, cell.file.0, cell.record.0, cell.streams, cell.repeat)
+            };
+            self.results.iter().any(is_it)
+        };
+        matrix.tests.iter().all(|test| is_there(&cell_of(matrix, unit, test)))
     }
 
     /// The figures of a cell, one for each repetition.
@@ -192,7 +237,23 @@ impl Table {
         let wanted_cold = |r: &CellResult| matrix.cold && Test::named(&r.test).is_some_and(Test::reads);
         let unknown = count(&|r| wanted_cold(r) && r.cached_before.is_none());
         let all = self.results.len();
+        let memory = self.machine.memory_bytes.unwrap_or(0);
+        let from_memory = |r: &CellResult| {
+            let fits = r.file_bytes.saturating_mul(r.streams.into()) <= memory;
+            fits && matrix.access.buffered && !matrix.cold && Test::named(&r.test).is_some_and(Test::reads)
+        };
+        let into_memory = |r: &CellResult| {
+            let waits = !matrix.access.buffered || matrix.access.sync || r.fsync_timed;
+            !waits && Test::named(&r.test).is_some_and(Test::writes)
+        };
+        let (from_memory, into_memory) = (count(&from_memory), count(&into_memory));
         [
+            (from_memory > 0).then(|| {
+                format!("{from_memory} of {all} cells read files that fit into memory ({}) and were not evicted: these are figures of the page cache", ByteSize(memory >> 20 << 20))
+            }),
+            (into_memory > 0).then(|| {
+                format!("{into_memory} of {all} cells wrote into the page cache, and their time ends before the flush: these are figures of memory")
+            }),
             (warm > 0).then(|| {
                 format!("{warm} of {all} cells began with data in the page cache, though files were evicted: the file system keeps it, so these are memory figures")
             }),

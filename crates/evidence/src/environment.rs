@@ -62,6 +62,8 @@ pub struct Cpu {
     pub allowed: Fact<String>,
     /// Frequency governors in use, each once.
     pub governors: Fact<Vec<String>>,
+    /// Bytes of the largest cache of the first processor.
+    pub cache_bytes: Fact<u64>,
     /// Simultaneous multithreading: `on`, `off`, `notsupported` …
     pub smt: Fact<String>,
 }

@@ -54,8 +54,24 @@ fn cpu(root: &Root) -> Cpu {
         online,
         allowed: field(&root.fact("/proc/self/status"), &["Cpus_allowed_list"], "/proc/self/status"),
         governors: governors(root),
+        cache_bytes: cache_bytes(root),
         smt: root.fact("/sys/devices/system/cpu/smt/control"),
     }
+}
+
+fn cache_bytes(root: &Root) -> Fact<u64> {
+    let caches = "/sys/devices/system/cpu/cpu0/cache";
+    let names = match root.list(caches) {
+        Ok(names) => names,
+        Err(error) => return Fact::absent(format!("{caches}: {error}")),
+    };
+    // `48K`
+    let kib = |name: &String| {
+        let size = root.read(format!("{caches}/{name}/size")).ok()?;
+        size.trim().strip_suffix('K')?.parse::<u64>().ok()
+    };
+    let largest = names.iter().filter_map(kib).max();
+    largest.map_or_else(|| Fact::absent(format!("{caches} names no size")), |kib| Fact::Known(kib * 1024))
 }
 
 fn governors(root: &Root) -> Fact<Vec<String>> {

@@ -62,6 +62,14 @@ impl Region {
         self.bytes
     }
 
+    /// Makes the first `bytes` present, so that no request pays for the page faults of its buffer. A kernel that cannot (before
+    /// Linux 5.14), or has no memory now, leaves it as it is.
+    pub(crate) fn populate(&self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        // SAFETY: the range lies inside this mapping, and its content stays as it is.
+        unsafe { libc::madvise(self.memory.as_ptr().cast(), bytes, libc::MADV_POPULATE_WRITE) };
+    }
+
     pub(crate) fn address(&self) -> usize {
         self.memory.as_ptr().addr()
     }

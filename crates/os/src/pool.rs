@@ -17,6 +17,10 @@ const READY: u32 = 64;
 /// Longest buffer that stays cut, in pages.
 const READY_PAGES: u32 = 64;
 
+/// Bytes of a pool that are present before the first request. Buffers are cut from its begin on: a pool that is larger is
+/// seldom used as a whole, and making all of it present would take longer than many a run.
+const POPULATED: usize = 64 << 20;
+
 /// End of a list.
 const NONE: u32 = u32::MAX;
 
@@ -73,6 +77,7 @@ impl BufferPool {
     }
 
     fn of(region: Region) -> BufferPool {
+        region.populate(POPULATED);
         let pages = Pages::new((region.bytes() / BUFFER_ALIGN) as u32);
         BufferPool { region: Arc::new(region), pages, shift: 0 }
     }

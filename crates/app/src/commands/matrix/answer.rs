@@ -1,0 +1,67 @@
+//! What a matrix came to: text, JSON, CSV.
+
+use super::study::{CELLS, Study};
+use crate::exit::Failure;
+use crate::matrix_args::MatrixArgs;
+use crate::output::print;
+use iosonar_campaign::{Grid, Matrix, Unit};
+use iosonar_plan::ByteSize;
+use iosonar_view::units;
+
+/// The cells that would be measured, a line for each part.
+pub fn listing(matrix: &Matrix, units: &[Unit]) -> String {
+    let tests: Vec<&str> = matrix.tests.iter().map(|test| test.name).collect();
+    let mut text = String::from("repetition  streams  method         file      record  tests\n");
+    for unit in units {
+        let (file, record) = (unit.pair.file.to_string(), unit.pair.record.to_string());
+        let method = matrix.methods[unit.method].name();
+        text += &format!(
+            "{:>10}  {:>7}  {method:<9}  {file:>8}  {record:>10}  {}\n",
+            unit.repeat + 1,
+            unit.streams,
+            tests.join(" ")
+        );
+    }
+    text + &format!("{} cells\n", units.len() * tests.len())
+}
+
+/// Prints what was asked for.
+pub fn show(args: &MatrixArgs, study: &Study, matrix: &Matrix) -> Result<(), Failure> {
+    let text = match (args.result.json, args.result.csv) {
+        (true, _) => study.table.to_json(),
+        (_, true) => study.table.csv(),
+        _ => text(study, matrix),
+    };
+    Ok(print(&text)?)
+}
+
+fn text(study: &Study, matrix: &Matrix) -> String {
+    let mut text = String::new();
+    for grid in study.table.grids() {
+        text += &grid_text(&grid);
+    }
+    for caution in study.table.cautions(matrix) {
+        text += &format!("CAUTION: {caution}\n");
+    }
+    text + &format!("result: {} ({CELLS}: every cell and repetition)\n", study.dir.display())
+}
+
+/// A table of medians: a row for each file size, a column for each record size.
+fn grid_text(grid: &Grid) -> String {
+    let repeats = grid.cells.iter().flatten().map(Vec::len).max().unwrap_or(0);
+    let mut text = format!("{}: median of {repeats} in MiB/s, file size by record size\n", grid.title());
+    text += &format!("{:>10}", "");
+    for record in &grid.records {
+        text += &format!(" {:>9}", ByteSize(*record).to_string());
+    }
+    text += "\n";
+    for (file, row) in grid.files.iter().zip(grid.medians()) {
+        text += &format!("{:>10}", ByteSize(*file).to_string());
+        for value in row {
+            let figure = value.map(|v| units::number(v / f64::from(1 << 20))).unwrap_or_default();
+            text += &format!(" {figure:>9}");
+        }
+        text = text.trim_end().to_string() + "\n";
+    }
+    text + "\n"
+}

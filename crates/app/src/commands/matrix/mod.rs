@@ -1,0 +1,184 @@
+//! `iosonar matrix`: file operations over sizes of files and records, each cell several times.
+
+mod answer;
+mod study;
+
+use super::replay::new_run_id;
+use crate::exit::{Exit, Failure};
+use crate::matrix_args::{CacheArg, MatrixArgs};
+use crate::output::{print, print_message};
+use crate::progress::{self, ProgressOptions};
+use crate::session::{self, conclude, perform};
+use crate::timings::Timings;
+use anyhow::anyhow;
+use iosonar_analyze::{CellStats, Limits, cells};
+use iosonar_archive::{Archive, RunInfo, RunState};
+use iosonar_campaign::{CellResult, Machine, Matrix, Question, Table, Timed, Unit};
+use iosonar_inputs::Input;
+use iosonar_runner::Scene;
+use std::path::{Path, PathBuf};
+use study::Study;
+
+/// Measures the cells that are missing, and shows all.
+pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
+    let mut study = match &args.result.resume {
+        Some(dir) => Study::open(dir, typed(args)?.as_ref())?,
+        None => Study::planned(question(args)?, args.result.out.clone())?,
+    };
+    // Files that a part left behind when it was killed may be in the way of the next one.
+    study.question.destroy |= args.way.destroy;
+    let matrix = study.question.matrix(new_run_id()).map_err(Failure::refused)?;
+    let missing: Vec<Unit> =
+        study.question.order(&matrix).into_iter().filter(|unit| !study.table.has(&matrix, *unit)).collect();
+    if args.result.dry_run {
+        print(&answer::listing(&matrix, &missing))?;
+        return Ok(Exit::Fine);
+    }
+    let exit = match missing.is_empty() {
+        true => Exit::Fine,
+        false => match measure(args, &mut study, &matrix, &missing)? {
+            Some(exit) => exit,
+            None => return Ok(Exit::Fine),
+        },
+    };
+    answer::show(args, &study, &matrix)?;
+    Ok(exit)
+}
+
+/// What was asked for, where a question was typed beside `--resume`.
+fn typed(args: &MatrixArgs) -> Result<Option<Question>, Failure> {
+    (!args.files.is_empty()).then(|| question(args)).transpose()
+}
+
+fn question(args: &MatrixArgs) -> Result<Question, Failure> {
+    let (cells, way) = (&args.cells, &args.way);
+    let most = cells.streams.iter().copied().max().unwrap_or(1) as usize;
+    Ok(Question {
+        files: files(&args.files, most)?,
+        tests: Question::tests_of(&cells.tests, &cells.streams, cells.methods.len())
+            .map_err(Failure::refused)?,
+        sizes: cells.sizes.0.clone(),
+        records: cells.records.0.clone(),
+        all_pairs: cells.all_pairs,
+        streams: cells.streams.clone(),
+        methods: cells.methods.clone(),
+        depth: way.depth,
+        repeat: cells.repeat,
+        cold: way.cache == CacheArg::Cold,
+        direct: way.direct,
+        sync: way.sync,
+        stonewall: !way.no_stonewall,
+        stride: way.stride,
+        timed: Timed { fsync: way.include_flush, close: way.include_close },
+        seed: way.seed,
+        keep: way.keep,
+        destroy: way.destroy,
+    })
+}
+
+/// As many names as there are streams, complete, so that a matrix can be continued from another directory.
+fn files(named: &[PathBuf], streams: usize) -> Result<Vec<PathBuf>, Failure> {
+    let names: Vec<PathBuf> = match named {
+        [file] if streams > 1 => (0..streams)
+            .map(|number| {
+                let mut name = file.clone().into_os_string();
+                name.push(format!(".{number}"));
+                name.into()
+            })
+            .collect(),
+        _ if named.len() < streams => {
+            return Err(Failure::refused(anyhow!(
+                "--streams {streams}: {} files are named: name one, or as many as streams",
+                named.len()
+            )));
+        }
+        _ => named[..streams].to_vec(),
+    };
+    let complete = |name: &PathBuf| std::path::absolute(name).map_err(Failure::refused);
+    names.iter().map(complete).collect()
+}
+
+/// Does these parts of the matrix, and keeps what came of them; none if only the plan was wanted.
+fn measure(
+    args: &MatrixArgs,
+    study: &mut Study,
+    matrix: &Matrix,
+    missing: &[Unit],
+) -> Result<Option<Exit>, Failure> {
+    let plan = matrix.plan(missing).map_err(Failure::refused)?;
+    if args.result.show_plan {
+        print(&plan.to_toml())?;
+        return Ok(None);
+    }
+    let cells = missing.len() * matrix.tests.len();
+    print_message(format_args!("iosonar: {cells} cells to measure, results in {}", study.dir.display()));
+    let (dir, mut timings) = (study.next_part(), Timings::new());
+    let wish = ProgressOptions {
+        progress: &args.result.progress,
+        live: false,
+        late_limit: Limits::default().bad_delay,
+    };
+    let show = |scene: &Scene<'_>| progress::show(&wish, scene);
+    let created = |_: &_| study.create();
+    let (ended, _listener) = perform(plan, created, |_| dir.clone(), show, &mut timings)?;
+    // Nothing but cells is shown of a part: who wants its requests has its archive.
+    let info = conclude(ended, &Limits::default(), &mut timings)?.info;
+    study.table.machine = machine(&Archive::open(&dir)?);
+    let stats = stats_of(&dir, &info)?;
+    study.add(&stats)?;
+    if args.result.no_records {
+        study.drop_part(&dir)?;
+    }
+    stats.iter().filter_map(failure_of).for_each(|why| print_message(format_args!("iosonar: {why}")));
+    if let RunState::Broken(why) = &info.state {
+        print_message(format_args!("iosonar: the run could not go on: {why}"));
+    }
+    let all = study.question.order(matrix);
+    let open = all.iter().filter(|unit| !study.table.has(matrix, **unit)).count() * matrix.tests.len();
+    if open > 0 {
+        let dir = study.dir.display();
+        print_message(format_args!(
+            "iosonar: about {open} cells are missing; to measure them: iosonar matrix --resume {dir}"
+        ));
+    }
+    Ok(Some(session::exit(&info, open > 0, false)))
+}
+
+fn machine(archive: &Archive) -> Machine {
+    let environment = archive.environment();
+    let words = [&environment.hostname, &environment.kernel.release, &environment.cpu.model];
+    let words: Vec<&str> =
+        words.into_iter().filter_map(|fact| fact.known()).map(|word| word.trim()).collect();
+    Machine {
+        words: words.join(", "),
+        memory_bytes: environment.memory.total.known().copied(),
+        cache_bytes: environment.cpu.cache_bytes.known().copied(),
+    }
+}
+
+fn stats_of(dir: &Path, info: &RunInfo) -> Result<Vec<CellStats>, Failure> {
+    let input = Input::of_archive(Archive::open(dir)?).map_err(anyhow::Error::from)?;
+    let (plan, _) = input.run();
+    Ok(cells(&input, &plan, info)?)
+}
+
+/// Why a cell has no figure, where requests failed.
+fn failure_of(stats: &CellStats) -> Option<String> {
+    let cell = &stats.cell;
+    let why = stats.error.map_or("a request stayed short".into(), |number| {
+        std::io::Error::from_raw_os_error(number).to_string()
+    });
+    let (test, file, record) = (&cell.test, cell.file, cell.record);
+    (stats.failed > 0)
+        .then(|| format!("{test} of a file of {file} with records of {record}: {why}; it has no figure"))
+}
+
+/// Cells of a table that a part has measured, instead of older ones of the same name.
+fn merge(table: &mut Table, found: Vec<CellResult>) {
+    let is_same = |a: &CellResult, b: &CellResult| {
+        (&a.test, &a.method, a.file_bytes, a.record_bytes, a.streams, a.repeat)
+            == (&b.test, &b.method, b.file_bytes, b.record_bytes, b.streams, b.repeat)
+    };
+    table.results.retain(|old| !found.iter().any(|new| is_same(old, new)));
+    table.results.extend(found);
+}

@@ -1,0 +1,132 @@
+//! The directory of a matrix: its question, its parts, its cells.
+
+use super::merge;
+use crate::exit::Failure;
+use crate::new_load::check_absent;
+use crate::output::utc_stamp;
+use anyhow::{Context, anyhow};
+use iosonar_analyze::CellStats;
+use iosonar_archive::TOOL;
+use iosonar_campaign::{CellResult, Question, Table};
+use iosonar_os::create::{new_dirs, new_file};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Names in the directory.
+const QUESTION: &str = "matrix.json";
+pub const CELLS: &str = "cells.json";
+pub const CELLS_CSV: &str = "cells.csv";
+
+/// A matrix that is measured, or was.
+pub struct Study {
+    pub dir: PathBuf,
+    pub question: Question,
+    /// The cells that were measured so far.
+    pub table: Table,
+}
+
+impl Study {
+    /// A new one; nothing is created yet.
+    pub fn planned(question: Question, out: Option<PathBuf>) -> Result<Study, Failure> {
+        let dir = out.unwrap_or_else(new_name);
+        check_absent("--out", &dir)?;
+        let table = Table::empty(TOOL, &crate::session::command_line());
+        Ok(Study { dir, question, table })
+    }
+
+    /// One that was begun. `typed` has to be its question.
+    pub fn open(dir: &Path, typed: Option<&Question>) -> Result<Study, Failure> {
+        let read = |name: &str| {
+            let path = dir.join(name);
+            std::fs::read_to_string(&path).with_context(|| path.display().to_string())
+        };
+        let asked = read(QUESTION)
+            .with_context(|| format!("--resume {}: it is no directory of a matrix", dir.display()));
+        let question: Question = asked
+            .and_then(|text| {
+                Ok(serde_json::from_str(&text).with_context(|| dir.join(QUESTION).display().to_string())?)
+            })
+            .map_err(Failure::refused)?;
+        if let Some(field) = typed.and_then(|typed| difference(typed, &question)) {
+            return Err(Failure::refused(anyhow!(
+                "--resume {}: its {field} are not those that were typed: give only --resume, or begin a new matrix with --out",
+                dir.display()
+            )));
+        }
+        let table = match dir.join(CELLS).exists() {
+            true => {
+                let text = read(CELLS).map_err(Failure::refused)?;
+                Table::from_json(&text)
+                    .map_err(|why| Failure::refused(anyhow!("{}: {why}", dir.join(CELLS).display())))?
+            }
+            false => Table::empty(TOOL, &crate::session::command_line()),
+        };
+        Ok(Study { dir: dir.to_path_buf(), question, table })
+    }
+
+    /// Makes the directory and writes the question, where it is new.
+    pub fn create(&self) -> Result<(), Failure> {
+        let path = self.dir.join(QUESTION);
+        if path.exists() {
+            return Ok(());
+        }
+        let text = serde_json::to_string_pretty(&self.question).map_err(anyhow::Error::from)? + "\n";
+        let written = new_dirs(&self.dir)
+            .and_then(|_| new_file(&path))
+            .and_then(|mut file| file.write_all(text.as_bytes()));
+        written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::refused)
+    }
+
+    /// Where the archive of the next part goes.
+    pub fn next_part(&self) -> PathBuf {
+        let mut names = (1..).map(|number| self.dir.join(format!("part-{number}")));
+        names.find(|path| !path.exists()).expect("names do not end")
+    }
+
+    /// Keeps the cells of a part.
+    pub fn add(&mut self, stats: &[CellStats]) -> Result<(), Failure> {
+        let timed = self.question.timed;
+        let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
+        merge(&mut self.table, found);
+        self.replace(CELLS, &self.table.to_json())?;
+        self.replace(CELLS_CSV, &self.table.csv())
+    }
+
+    /// Removes a part's archive.
+    pub fn drop_part(&self, part: &Path) -> Result<(), Failure> {
+        std::fs::remove_dir_all(part).with_context(|| part.display().to_string()).map_err(Failure::broke)
+    }
+
+    /// Writes a file anew, so that whoever reads it at any time finds all of the old one or all of the new one.
+    pub fn replace(&self, name: &str, text: &str) -> Result<(), Failure> {
+        let path = self.dir.join(name);
+        let write = || {
+            let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
+            file.write_all(text.as_bytes())?;
+            file.as_file().sync_all()?;
+            std::fs::set_permissions(file.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+            file.persist(&path)?;
+            Ok::<(), std::io::Error>(())
+        };
+        write().with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)
+    }
+}
+
+/// The first field in which two questions differ.
+fn difference(typed: &Question, kept: &Question) -> Option<String> {
+    let fields = |question: &Question| serde_json::to_value(question).unwrap_or_default();
+    let (typed, kept) = (fields(typed), fields(kept));
+    let typed = typed.as_object()?;
+    // What becomes of files decides about no figure.
+    let decides = |name: &&String| *name != "keep" && *name != "destroy";
+    let mut fields = typed.iter().filter(|(name, _)| decides(name));
+    fields.find(|(name, value)| kept.get(name.as_str()) != Some(*value)).map(|(name, _)| name.clone())
+}
+
+/// `matrix-DATE-TIME`, and a number after it if that exists.
+fn new_name() -> PathBuf {
+    let name = format!("matrix-{}", utc_stamp(iosonar_os::realtime_ns()));
+    let numbered = (2..).map(|n| PathBuf::from(format!("{name}-{n}")));
+    let mut names = std::iter::once(PathBuf::from(&name)).chain(numbered);
+    names.find(|path| !path.exists()).expect("names do not end")
+}

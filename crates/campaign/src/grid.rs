@@ -1,0 +1,121 @@
+//! The cells of one test as rows of file sizes and columns of record sizes.
+
+use crate::{CellResult, Table};
+
+/// One test with one method and number of streams.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid<'a> {
+    /// Which test.
+    pub test: &'a str,
+    /// What executed its requests; empty where that is not known.
+    pub method: &'a str,
+    /// Files at the same time.
+    pub streams: u32,
+    /// File sizes in bytes, ascending.
+    pub files: Vec<u64>,
+    /// Record sizes in bytes, ascending.
+    pub records: Vec<u64>,
+    /// One row for each file size, a column for each record size: all repetitions of the cell, none where it was not measured.
+    pub cells: Vec<Vec<Vec<&'a CellResult>>>,
+}
+
+impl Table {
+    /// A grid for each test, method and number of streams, in the order in which tests are listed; then by streams and method.
+    pub fn grids(&self) -> Vec<Grid<'_>> {
+        let place = |test: &str| crate::TESTS.iter().position(|known| known.name == test);
+        let key = |r: &CellResult| (place(&r.test), r.test.clone(), r.streams, r.method.clone());
+        let mut keys: Vec<_> = self.results.iter().map(key).collect();
+        keys.sort();
+        keys.dedup();
+        keys.iter()
+            .map(|wanted| Grid::of(self.results.iter().filter(|r| key(r) == *wanted).collect()))
+            .collect()
+    }
+}
+
+impl<'a> Grid<'a> {
+    /// Of at least one result, all of one test, method and number of streams.
+    fn of(results: Vec<&'a CellResult>) -> Grid<'a> {
+        let sizes = |of: fn(&CellResult) -> u64| {
+            let mut sizes: Vec<u64> = results.iter().map(|r| of(r)).collect();
+            sizes.sort_unstable();
+            sizes.dedup();
+            sizes
+        };
+        let (files, records) = (sizes(|r| r.file_bytes), sizes(|r| r.record_bytes));
+        let mut cells = vec![vec![Vec::new(); records.len()]; files.len()];
+        for result in &results {
+            let row = files.binary_search(&result.file_bytes);
+            let column = records.binary_search(&result.record_bytes);
+            if let (Ok(row), Ok(column)) = (row, column) {
+                cells[row][column].push(*result);
+            }
+        }
+        let first = results[0];
+        Grid { test: &first.test, method: &first.method, streams: first.streams, files, records, cells }
+    }
+
+    /// Medians over the repetitions, in bytes per second.
+    pub fn medians(&self) -> Vec<Vec<Option<f64>>> {
+        let of = |row: &Vec<Vec<&CellResult>>| row.iter().map(|cell| median(cell)).collect();
+        self.cells.iter().map(of).collect()
+    }
+
+    /// Its test, and what tells it from others of the same test.
+    pub fn title(&self) -> String {
+        let streams = (self.streams > 1).then(|| format!(", {} streams", self.streams)).unwrap_or_default();
+        let method = if self.method.is_empty() { String::new() } else { format!(", {}", self.method) };
+        format!("{}{streams}{method}", self.test)
+    }
+
+    /// The same as part of a file's name.
+    pub fn stem(&self) -> String {
+        let streams = (self.streams > 1).then(|| format!("-x{}", self.streams)).unwrap_or_default();
+        let method = if self.method.is_empty() { String::new() } else { format!("-{}", self.method) };
+        format!("{}{streams}{method}", self.test)
+    }
+}
+
+fn median(cell: &[&CellResult]) -> Option<f64> {
+    let mut rates: Vec<f64> = cell.iter().map(|r| r.bytes_per_second).collect();
+    rates.sort_by(f64::total_cmp);
+    let middle = rates.len() / 2;
+    match rates.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(rates[middle]),
+        _ => Some((rates[middle - 1] + rates[middle]) / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repetitions_meet_in_their_cell_and_others_stay_empty() {
+        let result = |test: &str, file_bytes, record_bytes, bytes_per_second| CellResult {
+            test: test.into(),
+            file_bytes,
+            record_bytes,
+            streams: 1,
+            method: "sync".into(),
+            bytes_per_second,
+            ..CellResult::default()
+        };
+        let results = vec![
+            result("read", 64, 4, 7.0),
+            result("write", 128, 64, 5.0),
+            result("write", 64, 4, 1.0),
+            result("write", 64, 4, 2.0),
+            result("write", 64, 4, 6.0),
+            CellResult { streams: 4, ..result("write", 64, 4, 3.0) },
+        ];
+        let table = Table { results, ..Table::default() };
+        let grids = table.grids();
+        let titles: Vec<String> = grids.iter().map(Grid::title).collect();
+        assert_eq!(titles, ["write, sync", "write, 4 streams, sync", "read, sync"]);
+        assert_eq!(grids[1].stem(), "write-x4-sync");
+        assert_eq!((&grids[0].files[..], &grids[0].records[..]), (&[64, 128][..], &[4, 64][..]));
+        assert_eq!(grids[0].medians(), [[Some(2.0), None], [None, Some(5.0)]]);
+    }
+}

@@ -1,0 +1,275 @@
+//! A matrix as somebody asks for it: plain words, so that it can be kept and continued.
+
+use crate::{Calls, Matrix, MixRule, TESTS, Test, Timed, Unit, pairs};
+use iosonar_plan::{Access, ByteSize, Engine, Nanos, RunId};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What a matrix is to measure. Everything that decides about figures is in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// Test files, one for each stream that ever runs at the same time.
+    pub files: Vec<PathBuf>,
+    /// Names of tests, in the order in which they are done on each file.
+    pub tests: Vec<String>,
+    /// Sizes of files.
+    pub sizes: Vec<ByteSize>,
+    /// Sizes of records.
+    pub records: Vec<ByteSize>,
+    /// Large files are measured with small records, too.
+    pub all_pairs: bool,
+    /// Numbers of files at the same time.
+    pub streams: Vec<u32>,
+    /// Names of what executes the requests.
+    pub methods: Vec<String>,
+    /// Requests in flight, where a method has several.
+    pub depth: u32,
+    /// How often each cell is measured.
+    pub repeat: u32,
+    /// Files leave the page cache before each test that reads.
+    pub cold: bool,
+    /// Opened with `O_DIRECT`.
+    pub direct: bool,
+    /// Opened with `O_SYNC`.
+    pub sync: bool,
+    /// Readers stop when the first of them is done.
+    pub stonewall: bool,
+    /// Records from one request of the stride test to the next.
+    pub stride: u32,
+    /// What counts beside reads and writes.
+    pub timed: Timed,
+    /// Of the order, and of everything random in the requests.
+    pub seed: u64,
+    /// Files stay at the end.
+    pub keep: bool,
+    /// Files that exist may be overwritten and deleted.
+    pub destroy: bool,
+}
+
+/// Methods that a matrix knows, as users type them.
+pub const METHODS: [&str; 9] =
+    ["sync", "vsync", "pvsync", "threads", "stdio", "mmap", "posixaio", "aio", "uring"];
+
+/// What executes the requests, by its name.
+fn engine(name: &str) -> Option<Engine> {
+    Some(match name {
+        "sync" => Engine::Sync,
+        "vsync" => Engine::Vsync(Default::default()),
+        "pvsync" => Engine::Pvsync(Default::default()),
+        "threads" => Engine::Threads,
+        "stdio" => Engine::Stdio(Default::default()),
+        "mmap" => Engine::Mmap(Default::default()),
+        "posixaio" => Engine::Posixaio,
+        "aio" => Engine::Aio,
+        "uring" => Engine::Uring(Default::default()),
+        _ => return None,
+    })
+}
+
+fn known_tests() -> String {
+    TESTS.iter().map(|test| test.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Why a question has no matrix.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QuestionError {
+    /// A word that names no test.
+    #[error("--tests {0}: no such test; known are {known}", known = known_tests())]
+    UnknownTest(String),
+    /// A word that names no method.
+    #[error("--methods {0}: no such method; known are {known}", known = METHODS.join(", "))]
+    UnknownMethod(String),
+    /// The tests begin with one that needs a file.
+    #[error("--tests: {0} needs a file that a test before it makes: add {1}")]
+    NoFile(&'static str, &'static str),
+    /// The mixed test with one stream.
+    #[error("--tests mixed: some streams read and others write: give --streams 2 or more")]
+    NoMix,
+    /// Requests in flight, and nothing that has several.
+    #[error(
+        "--depth {0}: every one of --methods carries out one request after the other: add threads, posixaio, aio or uring"
+    )]
+    NoDepth(u32),
+    /// Several methods, and a test that uses none of them.
+    #[error(
+        "--methods: {0} makes calls of its own, so that several methods make no difference to it: give it a matrix of its own"
+    )]
+    OwnCalls(&'static str),
+    /// Direct I/O of methods that go through the page cache.
+    #[error("--direct: {0} always goes through the page cache: leave it out")]
+    NotDirect(String),
+    /// Every record is larger than every file.
+    #[error("--records: every record is larger than every file of --sizes")]
+    Empty,
+}
+
+impl Question {
+    /// Tests by names, in the order in which they can follow each other; `all`: every one that so many streams can do, and that so many methods
+    /// make a difference to.
+    ///
+    /// # Errors
+    /// A name is unknown, or the first test needs a file.
+    pub fn tests_of(names: &[String], streams: &[u32], methods: usize) -> Result<Vec<String>, QuestionError> {
+        let unknown = |name: &&String| *name != "all" && Test::named(name).is_none();
+        if let Some(name) = names.iter().find(unknown) {
+            return Err(QuestionError::UnknownTest(name.clone()));
+        }
+        let is_mixable = streams.iter().all(|streams| *streams > 1);
+        let all = names.iter().any(|name| name == "all");
+        let named = |test: &&Test| names.iter().any(|name| name == test.name);
+        let fits = |test: &Test| {
+            (is_mixable || test.name != "mixed") && (methods < 2 || test.calls == Calls::Chosen)
+        };
+        let wanted = |test: &&Test| named(test) || all && fits(test);
+        let tests: Vec<&Test> = TESTS.iter().filter(wanted).collect();
+        if tests.iter().any(|test| test.name == "mixed") && !is_mixable {
+            return Err(QuestionError::NoMix);
+        }
+        match tests.first() {
+            Some(first) if first.made == crate::Made::Before => {
+                let maker = TESTS.iter().find(|t| t.number == first.number && t.made == crate::Made::Anew);
+                Err(QuestionError::NoFile(first.name, maker.map_or("write", |test| test.name)))
+            }
+            _ => Ok(tests.iter().map(|test| test.name.to_string()).collect()),
+        }
+    }
+
+    /// Its matrix.
+    ///
+    /// # Errors
+    /// A word is unknown, or words contradict each other.
+    pub fn matrix(&self, run_id: RunId) -> Result<Matrix, QuestionError> {
+        let test = |name: &String| Test::named(name).ok_or_else(|| QuestionError::UnknownTest(name.clone()));
+        let tests: Vec<_> = self.tests.iter().map(test).collect::<Result<_, _>>()?;
+        let method = |name: &String| engine(name).ok_or_else(|| QuestionError::UnknownMethod(name.clone()));
+        let methods: Vec<Engine> = self.methods.iter().map(method).collect::<Result<_, _>>()?;
+        if self.depth > 1 && methods.iter().all(|method| method.is_serial()) {
+            return Err(QuestionError::NoDepth(self.depth));
+        }
+        if let Some(method) = methods.iter().find(|method| self.direct && method.is_buffered()) {
+            return Err(QuestionError::NotDirect(method.name().into()));
+        }
+        if let Some(test) = tests.iter().find(|test| methods.len() > 1 && test.calls != Calls::Chosen) {
+            return Err(QuestionError::OwnCalls(test.name));
+        }
+        let pairs = pairs(&self.sizes, &self.records, !self.all_pairs);
+        if pairs.is_empty() {
+            return Err(QuestionError::Empty);
+        }
+        Ok(Matrix {
+            files: self.files.clone(),
+            tests,
+            pairs,
+            streams: self.streams.clone(),
+            repeat: self.repeat,
+            methods,
+            depth: self.depth,
+            access: Access { buffered: !self.direct, sync: self.sync },
+            cold: self.cold,
+            lock: false,
+            stonewall: self.stonewall,
+            stride: self.stride,
+            mix: MixRule::default(),
+            mix_in_order: false,
+            data: None,
+            rate: None,
+            pause: Nanos(0),
+            stagger: Nanos(0),
+            cpus: Vec::new(),
+            is_device: false,
+            keep: self.keep,
+            destroy: self.destroy,
+            seed: self.seed,
+            run_id,
+        })
+    }
+
+    /// The parts of its matrix in the order of measurement: each repetition has all of them, in an order of its own. What drifts
+    /// during the run then falls on all cells alike.
+    pub fn order(&self, matrix: &Matrix) -> Vec<Unit> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        let mut units = matrix.units();
+        let parts = (units.len() / self.repeat.max(1) as usize).max(1);
+        for repetition in units.chunks_mut(parts) {
+            // Fisher and Yates, as in Knuth, The Art of Computer Programming 2, 3.4.2, algorithm P.
+            for last in (1..repetition.len()).rev() {
+                repetition.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
+            }
+        }
+        units
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn question() -> Question {
+        let sizes = |kib: &[u64]| kib.iter().map(|kib| ByteSize(kib << 10)).collect::<Vec<_>>();
+        Question {
+            files: vec!["a".into(), "b".into()],
+            tests: vec!["write".into(), "read".into()],
+            sizes: sizes(&[64, 128, 256]),
+            records: sizes(&[4, 128]),
+            all_pairs: false,
+            streams: vec![1, 2],
+            methods: vec!["sync".into(), "mmap".into()],
+            depth: 1,
+            repeat: 3,
+            cold: false,
+            direct: false,
+            sync: false,
+            stonewall: true,
+            stride: 17,
+            timed: Timed::default(),
+            seed: 1,
+            keep: false,
+            destroy: false,
+        }
+    }
+
+    #[test]
+    fn each_repetition_has_every_part_in_an_order_of_its_own() {
+        let question = question();
+        let matrix = question.matrix(1).unwrap();
+        let order = question.order(&matrix);
+        assert_eq!(order.len(), 3 * 2 * 2 * 5);
+        assert_eq!(order, question.order(&matrix));
+        let mut orders = Vec::new();
+        for (repeat, units) in order.chunks(20).enumerate() {
+            assert!(units.iter().all(|unit| unit.repeat as usize == repeat));
+            let mut places: Vec<Unit> = units.iter().map(|unit| Unit { repeat: 0, ..*unit }).collect();
+            orders.push(places.clone());
+            places.sort();
+            places.dedup();
+            assert_eq!(places.len(), 20);
+        }
+        assert!(orders[0] != orders[1] && orders[1] != orders[2]);
+        assert!(matrix.plan(&order).is_ok());
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        let names = |names: &str| names.split(' ').map(String::from).collect::<Vec<_>>();
+        let tests = |text: &str, streams: &[u32]| Question::tests_of(&names(text), streams, 1);
+        assert_eq!(tests("read write", &[1]), Ok(names("write read")));
+        assert_eq!(tests("all", &[1]).unwrap().len(), TESTS.len() - 1);
+        assert_eq!(tests("all", &[2]).unwrap().len(), TESTS.len());
+        assert_eq!(tests("fread", &[1]), Err(QuestionError::NoFile("fread", "write")));
+        assert_eq!(tests("write mixed", &[1, 2]), Err(QuestionError::NoMix));
+        assert!(matches!(tests("reed", &[1]), Err(QuestionError::UnknownTest(_))));
+        let of = |question: Question| question.matrix(1).map(|_| ());
+        assert_eq!(of(Question { depth: 4, ..question() }), Err(QuestionError::NoDepth(4)));
+        let unknown = Question { methods: names("sink"), ..question() };
+        assert_eq!(of(unknown), Err(QuestionError::UnknownMethod("sink".into())));
+        assert_eq!(of(Question { direct: true, ..question() }), Err(QuestionError::NotDirect("mmap".into())));
+        let own = Question { tests: names("fwrite"), ..question() };
+        assert_eq!(of(own), Err(QuestionError::OwnCalls("fwrite")));
+        let large = Question { records: vec![ByteSize(1 << 30)], ..question() };
+        assert_eq!(of(large), Err(QuestionError::Empty));
+        assert!(METHODS.iter().all(|name| engine(name).is_some_and(|engine| engine.name() == *name)));
+    }
+}
