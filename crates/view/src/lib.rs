@@ -24,8 +24,9 @@ mod text_report;
 pub mod units;
 
 pub use charts::{
-    CompareMaterial, ComparePicture, Headline, KneeMaterial, Material, NOT_DRAWN, Needs, Picture,
-    RunMaterial, Subject, compare_subject, knee_sentences, plot_compare, plot_knee,
+    CompareMaterial, ComparePicture, Headline, KneeMaterial, Material, MatrixGrid, MatrixMaterial, NOT_DRAWN,
+    Needs, Picture, Plateau, RunMaterial, Subject, compare_subject, heat_svg, knee_sentences, matrix_range,
+    plot_compare, plot_knee, plot_matrix,
 };
 pub use compare::{compare, csv as compare_csv, markdown as compare_markdown};
 pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files};

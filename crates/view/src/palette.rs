@@ -18,6 +18,27 @@ impl Rgb {
         Rgb(channel(self.0, other.0), channel(self.1, other.1), channel(self.2, other.2))
     }
 
+    /// Contrast of two colours as WCAG 2.1 defines it: from 1 to 21.
+    pub fn contrast(self, other: Rgb) -> f64 {
+        let (a, b) = (self.luminance(), other.luminance());
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    /// Relative luminance: 0 is black, 1 is white.
+    fn luminance(self) -> f64 {
+        let linear = |c: u8| {
+            let c = f64::from(c) / 255.0;
+            if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * linear(self.0) + 0.7152 * linear(self.1) + 0.0722 * linear(self.2)
+    }
+
+    /// Black or white: the colour of words on this one.
+    pub fn ink(self) -> Rgb {
+        let [black, white] = [Rgb::hex(0x000000), Rgb::hex(0xFFFFFF)];
+        if self.contrast(black) >= self.contrast(white) { black } else { white }
+    }
+
     /// `#rrggbb`.
     pub fn css(self) -> String {
         format!("#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
@@ -72,6 +93,10 @@ pub struct Palette {
     pub caution: Rgb,
     /// Behind cautions.
     pub caution_background: Rgb,
+    /// From the least to the greatest of a quantity; the greatest differs most from the background.
+    pub ramp: [Rgb; 9],
+    /// Lines that have an order, but no other meaning.
+    pub series: [Rgb; 8],
     /// Whether colours cannot tell reads from writes, so that they need lanes of their own.
     pub is_gray: bool,
 }
@@ -92,6 +117,27 @@ const LIGHT: Palette = Palette {
     bad: Rgb::hex(0x7A1FA2),
     caution: Rgb::hex(0x8A4B00),
     caution_background: Rgb::hex(0xFFF4DC),
+    ramp: [
+        Rgb::hex(0xF1F2B5),
+        Rgb::hex(0xCFE8B2),
+        Rgb::hex(0x9AD6B7),
+        Rgb::hex(0x62C0C0),
+        Rgb::hex(0x38A3C4),
+        Rgb::hex(0x2580B8),
+        Rgb::hex(0x255CA3),
+        Rgb::hex(0x253B8A),
+        Rgb::hex(0x13205F),
+    ],
+    series: [
+        Rgb::hex(0x3B2A9E),
+        Rgb::hex(0x1F78D1),
+        Rgb::hex(0x0B8793),
+        Rgb::hex(0x15803D),
+        Rgb::hex(0x8A7500),
+        Rgb::hex(0xCC6200),
+        Rgb::hex(0xC01C28),
+        Rgb::hex(0xA8328F),
+    ],
     is_gray: false,
 };
 
@@ -111,6 +157,27 @@ const DARK: Palette = Palette {
     bad: Rgb::hex(0xD08BFF),
     caution: Rgb::hex(0xFFC76B),
     caution_background: Rgb::hex(0x33280F),
+    ramp: [
+        Rgb::hex(0x453781),
+        Rgb::hex(0x39568C),
+        Rgb::hex(0x2D708E),
+        Rgb::hex(0x238A8D),
+        Rgb::hex(0x20A387),
+        Rgb::hex(0x3CBB75),
+        Rgb::hex(0x73D055),
+        Rgb::hex(0xB8DE29),
+        Rgb::hex(0xFDE725),
+    ],
+    series: [
+        Rgb::hex(0xA595FF),
+        Rgb::hex(0x6FA8FF),
+        Rgb::hex(0x3FD0E0),
+        Rgb::hex(0x54D07F),
+        Rgb::hex(0xDDD35A),
+        Rgb::hex(0xFFA850),
+        Rgb::hex(0xFF6E66),
+        Rgb::hex(0xF090D8),
+    ],
     is_gray: false,
 };
 
@@ -135,9 +202,43 @@ const GRAY: Palette = Palette {
     actual: Rgb::hex(0x909090),
     ok: Rgb::hex(0x555555),
     bad: Rgb::hex(0x000000),
+    ramp: [
+        Rgb::hex(0xE8E8E8),
+        Rgb::hex(0xD2D2D2),
+        Rgb::hex(0xBBBBBB),
+        Rgb::hex(0xA3A3A3),
+        Rgb::hex(0x8A8A8A),
+        Rgb::hex(0x707070),
+        Rgb::hex(0x565656),
+        Rgb::hex(0x3B3B3B),
+        Rgb::hex(0x202020),
+    ],
+    series: [
+        Rgb::hex(0x000000),
+        Rgb::hex(0x000000),
+        Rgb::hex(0x3A3A3A),
+        Rgb::hex(0x3A3A3A),
+        Rgb::hex(0x646464),
+        Rgb::hex(0x646464),
+        Rgb::hex(0x8C8C8C),
+        Rgb::hex(0x8C8C8C),
+    ],
     is_gray: true,
     ..PRINT
 };
+
+/// Steps of the ramp: few enough for a picture with words on each of them to have a palette.
+const SHADES: f64 = 47.0;
+
+impl Palette {
+    /// The colour of a share from 0 to 1 of a quantity.
+    pub fn shade(&self, share: f64) -> Rgb {
+        let last = self.ramp.len() - 1;
+        let place = (share.clamp(0.0, 1.0) * SHADES).round() / SHADES * last as f64;
+        let from = (place.floor() as usize).min(last - 1);
+        self.ramp[from].mix(self.ramp[from + 1], place - from as f64)
+    }
+}
 
 impl Theme {
     /// Its colours.
@@ -155,27 +256,27 @@ impl Theme {
 mod tests {
     use super::*;
 
-    /// WCAG 2.1 relative luminance and contrast.
-    fn contrast(a: Rgb, b: Rgb) -> f64 {
-        let linear = |c: u8| {
-            let c = f64::from(c) / 255.0;
-            if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
-        };
-        let luminance = |c: Rgb| 0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2);
-        let (high, low) = (luminance(a).max(luminance(b)), luminance(a).min(luminance(b)));
-        (high + 0.05) / (low + 0.05)
-    }
-
     #[test]
     fn graphics_have_three_to_one_and_text_four_and_a_half() {
         for p in [LIGHT, DARK, PRINT, GRAY] {
             let graphics =
                 [p.read, p.write, p.read_pushed, p.write_pushed, p.demanded, p.actual, p.ok, p.bad, p.axis];
-            graphics.iter().for_each(|c| assert!(contrast(*c, p.background) >= 3.0, "{c:?}"));
+            graphics.iter().for_each(|c| assert!(c.contrast(p.background) >= 3.0, "{c:?}"));
             [p.text, p.faint_text, p.caution]
                 .iter()
-                .for_each(|c| assert!(contrast(*c, p.background) >= 4.5, "{c:?}"));
-            assert!(contrast(p.caution, p.caution_background) >= 4.5);
+                .for_each(|c| assert!(c.contrast(p.background) >= 4.5, "{c:?}"));
+            assert!(p.caution.contrast(p.caution_background) >= 4.5);
+        }
+    }
+    #[test]
+    fn shades_have_an_order_and_words_on_them_are_readable() {
+        for p in [LIGHT, DARK, PRINT, GRAY] {
+            p.series.iter().for_each(|c| assert!(c.contrast(p.background) >= 3.0, "{c:?}"));
+            let shades: Vec<Rgb> = (0..=47).map(|i| p.shade(f64::from(i) / 47.0)).collect();
+            assert!(shades.iter().all(|c| c.contrast(c.ink()) >= 4.5));
+            assert!(shades.windows(2).all(|c| c[0].contrast(p.background) < c[1].contrast(p.background)));
+            assert_eq!((shades[0], shades[47]), (p.ramp[0], p.ramp[8]));
+            assert_eq!((p.shade(-1.0), p.shade(f64::INFINITY)), (p.ramp[0], p.ramp[8]));
         }
     }
 }

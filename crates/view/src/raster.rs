@@ -50,6 +50,18 @@ impl Canvas {
             }
             Mark::Rule { line, stroke } => self.rule(*line, *stroke),
             Mark::Steps { points, end, stroke } => self.steps(points, *end, *stroke),
+            Mark::Polygon { points, fill, edge } => {
+                self.polygon(points, *fill);
+                if let (Some(color), Some(first)) = (edge, points.first()) {
+                    let around: Vec<(i32, i32)> = points.iter().chain([first]).copied().collect();
+                    self.polyline(&around, Stroke::solid(*color, self.scale));
+                }
+            }
+            Mark::Polyline { points, stroke } => self.polyline(points, *stroke),
+            Mark::Cell(cell) => {
+                self.fill(cell.area, |_, _| true, cell.color);
+                cell.label.iter().for_each(|label| self.text(label));
+            }
             Mark::Text(text) => self.text(text),
             Mark::Image(image) => self.image(image),
             Mark::Crosses { at, arm, color, halo } => {
@@ -133,6 +145,60 @@ impl Canvas {
                 (*y..*level).for_each(|py| brush(self, to, py));
             } else {
                 (level + 1..=*y).rev().for_each(|py| brush(self, to, py));
+            }
+        }
+    }
+
+    /// Fills the pixels whose middles lie inside: neighbours that share an edge share no pixel, and leave no gap.
+    fn polygon(&mut self, points: &[(i32, i32)], color: Rgb) {
+        let top = points.iter().map(|p| p.1).min().unwrap_or(0).max(0);
+        let bottom = points.iter().map(|p| p.1).max().unwrap_or(0).min(self.height);
+        for y in top..bottom {
+            let middle = f64::from(y) + 0.5;
+            let mut crossings: Vec<f64> = Vec::new();
+            for (i, a) in points.iter().enumerate() {
+                let b = points[(i + 1) % points.len()];
+                let (upper, lower) = if a.1 < b.1 { (*a, b) } else { (b, *a) };
+                if (f64::from(upper.1)..f64::from(lower.1)).contains(&middle) {
+                    let share = (middle - f64::from(upper.1)) / f64::from(lower.1 - upper.1);
+                    crossings.push(f64::from(upper.0) + share * f64::from(lower.0 - upper.0));
+                }
+            }
+            crossings.sort_by(f64::total_cmp);
+            for pair in crossings.chunks_exact(2) {
+                let [from, to] = [pair[0], pair[1]].map(|x| (x - 0.5).ceil() as i32);
+                self.fill(Rect { x: from, y, w: to - from, h: 1 }, |_, _| true, color);
+            }
+        }
+    }
+
+    /// Walks along the lines pixel by pixel (Bresenham), so that dashes run around corners.
+    fn polyline(&mut self, points: &[(i32, i32)], stroke: Stroke) {
+        let (half, dash) = (stroke.width / 2, DASH * self.scale);
+        let mut walked = 0;
+        for pair in points.windows(2) {
+            let ((mut x, mut y), to) = (pair[0], pair[1]);
+            let (dx, dy) = ((to.0 - x).abs(), -(to.1 - y).abs());
+            let (right, down) = ((to.0 - x).signum(), (to.1 - y).signum());
+            let mut error = dx + dy;
+            loop {
+                if !stroke.dashed || walked % (2 * dash) < dash {
+                    let area = Rect { x: x - half, y: y - half, w: stroke.width, h: stroke.width };
+                    self.fill(area, |_, _| true, stroke.color);
+                }
+                if (x, y) == to {
+                    break;
+                }
+                walked += 1;
+                let twice = 2 * error;
+                if twice >= dy {
+                    error += dy;
+                    x += right;
+                }
+                if twice <= dx {
+                    error += dx;
+                    y += down;
+                }
             }
         }
     }
@@ -289,4 +355,64 @@ fn write(encoder: png::Encoder<'_, &mut Vec<u8>>, data: &[u8]) {
     let mut writer = encoder.write_header().expect("writing to memory does not fail");
     writer.write_image_data(data).expect("there is one value for each pixel");
     writer.finish().expect("writing to memory does not fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GROUND: Rgb = Rgb(255, 255, 255);
+    const RED: Rgb = Rgb(255, 0, 0);
+    const BLUE: Rgb = Rgb(0, 0, 255);
+
+    fn drawn(fill: impl FnOnce(&mut Scene)) -> (Scene, Canvas) {
+        let mut scene = Scene::new(20, 20, GROUND);
+        fill(&mut scene);
+        let mut canvas = Canvas::new(&scene);
+        scene.marks.iter().for_each(|m| canvas.draw(m));
+        (scene, canvas)
+    }
+
+    fn count(canvas: &Canvas, color: Rgb) -> usize {
+        canvas.pixels.iter().filter(|p| **p == color).count()
+    }
+
+    #[test]
+    fn polygons_that_share_an_edge_share_no_pixel_and_leave_no_gap() {
+        let (scene, canvas) = drawn(|scene| {
+            scene.polygon(vec![(2, 2), (18, 2), (2, 18)], RED, None);
+            scene.polygon(vec![(18, 2), (18, 18), (2, 18)], BLUE, None);
+        });
+        assert_eq!(count(&canvas, RED) + count(&canvas, BLUE), 256);
+        let (_, only) = drawn(|scene| scene.polygon(vec![(2, 2), (18, 2), (2, 18)], RED, None));
+        assert_eq!(count(&only, RED), count(&canvas, RED));
+        let twice = scene.doubled();
+        let mut canvas = Canvas::new(&twice);
+        twice.marks.iter().for_each(|m| canvas.draw(m));
+        assert_eq!(count(&canvas, RED) + count(&canvas, BLUE), 1024);
+    }
+
+    #[test]
+    fn polygons_have_an_edge_and_may_leave_the_picture() {
+        let (_, canvas) =
+            drawn(|scene| scene.polygon(vec![(-9, -9), (40, 5), (10, 10), (-9, 40)], RED, Some(BLUE)));
+        assert!(count(&canvas, BLUE) > 10 && count(&canvas, RED) > 10);
+    }
+
+    #[test]
+    fn lines_join_their_points_in_any_direction() {
+        for to in [(3, 12), (15, 1), (1, 1), (19, 19), (10, 2), (2, 10)] {
+            let line = |points| drawn(|scene| scene.polyline(points, Stroke::solid(RED, 1))).1;
+            let canvas = line(vec![(10, 10), to]);
+            let steps = (to.0 - 10i32).abs().max((to.1 - 10i32).abs()) as usize + 1;
+            assert_eq!(count(&canvas, RED), steps, "{to:?}");
+            assert_eq!(canvas.pixels[(to.1 * 20 + to.0) as usize], RED);
+        }
+        let (scene, dashed) = drawn(|scene| scene.polyline(vec![(0, 3), (19, 3)], Stroke::dashed(RED, 1)));
+        assert_eq!(count(&dashed, RED), 6 + 6);
+        let twice = scene.doubled();
+        let mut canvas = Canvas::new(&twice);
+        twice.marks.iter().for_each(|m| canvas.draw(m));
+        assert!(count(&canvas, RED) >= 4 * 11, "{}", count(&canvas, RED));
+    }
 }

@@ -1,6 +1,7 @@
 //! A picture as a list of marks in pixels, before it is drawn as PNG or SVG.
 //!
-//! Lines are parallel to the axes only, because measured values are shown as steps: nothing is smoothed.
+//! Time series have lines parallel to the axes only: their values are shown as steps, and nothing is smoothed. Slanted
+//! lines join values at separate sizes, in cuts through a matrix and on its surface.
 
 use crate::fonts::{self, ASCENT, DESCENT, Weight};
 use crate::palette::Rgb;
@@ -144,6 +145,24 @@ pub enum Mark {
         /// How.
         stroke: Stroke,
     },
+    /// A filled area with straight edges.
+    Polygon {
+        /// Its corners, in order.
+        points: Vec<(i32, i32)>,
+        /// Colour inside.
+        fill: Rgb,
+        /// Colour of a thin line around it.
+        edge: Option<Rgb>,
+    },
+    /// Straight lines from each point to the next.
+    Polyline {
+        /// The points, in order.
+        points: Vec<(i32, i32)>,
+        /// How.
+        stroke: Stroke,
+    },
+    /// A rectangle that stands for one value.
+    Cell(Cell),
     /// Words.
     Text(Text),
     /// Coloured pixels.
@@ -195,7 +214,20 @@ impl Mark {
                 let points = points.iter().map(|(x, y)| (x * 2 + odd, y * 2 + odd)).collect();
                 Mark::Steps { points, end: end * 2 + odd, stroke: wide(stroke) }
             }
-            Mark::Text(t) => Mark::Text(Text { x: t.x * 2, y: t.y * 2, size: t.size * 2.0, ..t.clone() }),
+            Mark::Polygon { points, fill, edge } => {
+                Mark::Polygon { points: points.iter().copied().map(two).collect(), fill: *fill, edge: *edge }
+            }
+            Mark::Polyline { points, stroke } => {
+                let odd = stroke.width % 2;
+                let points = points.iter().map(|(x, y)| (x * 2 + odd, y * 2 + odd)).collect();
+                Mark::Polyline { points, stroke: wide(stroke) }
+            }
+            Mark::Cell(cell) => Mark::Cell(Cell {
+                area: cell.area.doubled(),
+                label: cell.label.as_ref().map(Text::doubled),
+                ..cell.clone()
+            }),
+            Mark::Text(t) => Mark::Text(t.doubled()),
             Mark::Image(image) => Mark::Image(image.doubled()),
             Mark::Crosses { at, arm, color, halo } => {
                 let at = at.iter().map(|(x, y)| (x * 2 + 1, y * 2 + 1)).collect();
@@ -222,6 +254,25 @@ impl Image {
             palette: self.palette.clone(),
         }
     }
+}
+
+/// A rectangle that stands for one value: a vector picture names the value, and may link it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// Where.
+    pub area: Rect,
+    /// Its colour.
+    pub color: Rgb,
+    /// Which value it is, for programs that read the picture.
+    pub key: String,
+    /// The value, not rounded.
+    pub value: f64,
+    /// What a viewer shows under the pointer.
+    pub hint: String,
+    /// Address that the cell leads to.
+    pub link: Option<String>,
+    /// Words in it.
+    pub label: Option<Text>,
 }
 
 /// How areas are filled.
@@ -313,6 +364,10 @@ pub struct Text {
 }
 
 impl Text {
+    fn doubled(&self) -> Text {
+        Text { x: self.x * 2, y: self.y * 2, size: self.size * 2.0, ..self.clone() }
+    }
+
     /// Width in pixels along the base line.
     pub fn width(&self) -> f64 {
         fonts::width(&self.text, self.size, self.weight)
@@ -403,6 +458,20 @@ impl Scene {
         }
     }
 
+    /// Draws straight lines from each point to the next.
+    pub fn polyline(&mut self, points: Vec<(i32, i32)>, stroke: Stroke) {
+        if points.len() > 1 {
+            self.marks.push(Mark::Polyline { points, stroke });
+        }
+    }
+
+    /// Fills the area between the corners.
+    pub fn polygon(&mut self, points: Vec<(i32, i32)>, fill: Rgb, edge: Option<Rgb>) {
+        if points.len() > 2 {
+            self.marks.push(Mark::Polygon { points, fill, edge });
+        }
+    }
+
     /// Writes words; an empty text is skipped.
     pub fn text(&mut self, text: Text) {
         if !text.text.is_empty() {
@@ -438,6 +507,7 @@ impl Scene {
     pub fn texts(&self) -> impl Iterator<Item = &Text> {
         self.marks.iter().filter_map(|m| match m {
             Mark::Text(t) => Some(t),
+            Mark::Cell(cell) => cell.label.as_ref(),
             _ => None,
         })
     }

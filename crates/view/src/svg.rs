@@ -3,7 +3,7 @@
 use crate::fonts::Weight;
 use crate::palette::Rgb;
 use crate::raster;
-use crate::scene::{Anchor, DASH, Fill, Image, Line, Mark, Rect, Scene, Stroke, Text};
+use crate::scene::{Anchor, Cell, DASH, Fill, Image, Line, Mark, Rect, Scene, Stroke, Text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeSet;
@@ -97,6 +97,9 @@ fn mark(out: &mut String, mark: &Mark) {
         Mark::Area { area, fill } => rect(out, area, fill),
         Mark::Rule { line, stroke } => rule(out, *line, *stroke),
         Mark::Steps { points, end, stroke } => steps(out, points, *end, *stroke),
+        Mark::Polygon { points, fill, edge } => polygon(out, points, *fill, *edge),
+        Mark::Polyline { points, stroke } => polyline(out, points, *stroke),
+        Mark::Cell(c) => cell(out, c),
         Mark::Text(t) => text(out, t),
         Mark::Image(i) => image(out, i),
         Mark::Crosses { at, arm, color, halo } => crosses(out, at, *arm, [*halo, *color]),
@@ -142,6 +145,53 @@ fn steps(out: &mut String, points: &[(i32, i32)], end: i32, stroke: Stroke) {
         _ = if i == 0 { write!(path, "M{x} {y}") } else { write!(path, "H{x}V{y}") };
     }
     _ = writeln!(out, "<path d=\"{path}H{end}\" {}/>", stroke_attributes(stroke));
+}
+
+fn places(points: &[(i32, i32)], shift: f64) -> String {
+    let pairs: Vec<String> =
+        points.iter().map(|(x, y)| format!("{},{}", f64::from(*x) + shift, f64::from(*y) + shift)).collect();
+    pairs.join(" ")
+}
+
+fn polygon(out: &mut String, points: &[(i32, i32)], fill: Rgb, edge: Option<Rgb>) {
+    let edge = edge
+        .map(|c| format!(" stroke=\"{}\" stroke-linejoin=\"round\" shape-rendering=\"auto\"", c.css()))
+        .unwrap_or_default();
+    let (places, fill) = (places(points, 0.0), fill.css());
+    _ = writeln!(out, "<polygon points=\"{places}\" fill=\"{fill}\"{edge}/>");
+}
+
+fn polyline(out: &mut String, points: &[(i32, i32)], stroke: Stroke) {
+    // Odd widths sit on pixel centres.
+    let places = places(points, f64::from(stroke.width % 2) * 0.5);
+    let attributes = stroke_attributes(stroke);
+    _ = writeln!(
+        out,
+        "<polyline points=\"{places}\" {attributes} stroke-linejoin=\"round\" shape-rendering=\"auto\"/>"
+    );
+}
+
+/// The label is part of the link: otherwise it would cover the middle of what can be clicked.
+fn cell(out: &mut String, c: &Cell) {
+    if let Some(link) = &c.link {
+        _ = writeln!(out, "<a href=\"{}\">", escape(link));
+    }
+    let Rect { x, y, w, h } = c.area;
+    _ = writeln!(
+        out,
+        "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"{}\" data-cell=\"{}\" \
+         data-value=\"{}\"><title>{}</title></rect>",
+        c.color.css(),
+        escape(&c.key),
+        c.value,
+        escape(&c.hint)
+    );
+    if let Some(label) = &c.label {
+        text(out, label);
+    }
+    if c.link.is_some() {
+        out.push_str("</a>\n");
+    }
 }
 
 /// Wide in the colour around them, then narrow in their own.
@@ -203,4 +253,39 @@ fn image(out: &mut String, i: &Image) {
         i.height,
         STANDARD.encode(raster::image_png(i))
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slanted_marks_are_vectors() {
+        let mut scene = Scene::new(20, 20, Rgb(255, 255, 255));
+        scene.polygon(vec![(1, 1), (9, 2), (4, 9)], Rgb(1, 2, 3), Some(Rgb(4, 5, 6)));
+        scene.polyline(vec![(0, 0), (5, 7)], Stroke::dashed(Rgb(7, 8, 9), 2));
+        scene.polyline(vec![(0, 0)], Stroke::solid(Rgb(7, 8, 9), 2));
+        let svg = svg(&scene);
+        assert!(svg.contains("<polygon points=\"1,1 9,2 4,9\" fill=\"#010203\" stroke=\"#040506\""), "{svg}");
+        assert!(svg.contains("<polyline points=\"0,0 5,7\" fill=\"none\" stroke=\"#070809\""), "{svg}");
+        assert_eq!(svg.matches("<polyline").count(), 1, "one point is no line");
+    }
+
+    #[test]
+    fn a_cell_is_linked_with_its_label() {
+        let cell = Cell {
+            area: Rect { x: 0, y: 0, w: 9, h: 9 },
+            color: Rgb(1, 2, 3),
+            key: "8192:4096".into(),
+            value: 1.5,
+            hint: "a < b".into(),
+            link: Some("x?a=1&b=2".into()),
+            label: None,
+        };
+        let mut scene = Scene::new(20, 20, Rgb(255, 255, 255));
+        scene.marks.push(Mark::Cell(cell));
+        let svg = svg(&scene);
+        assert!(svg.contains("<a href=\"x?a=1&amp;b=2\">\n<rect x=\"0\""), "{svg}");
+        assert!(svg.contains("data-cell=\"8192:4096\" data-value=\"1.5\"><title>a &lt; b</title>"), "{svg}");
+    }
 }

@@ -1,0 +1,216 @@
+//! Heat map: one rectangle for each file and record, coloured by throughput.
+
+use super::super::axes::{self, TICK_SIZE, words};
+use super::super::{PAGE_WIDTH, PLOT_LEFT};
+use super::{MatrixGrid, Plateau, Sheet, Speeds, TOP, color_key, is_free, size, speed};
+use crate::Theme;
+use crate::fonts::{self, Weight};
+use crate::palette::Palette;
+use crate::scene::{Anchor, Cell, Mark, Rect, Scene, Stroke, Text};
+use crate::svg::svg;
+
+/// Width of brackets beside the rows, with their words.
+const BESIDE: i32 = 236;
+/// The widest and the highest a cell becomes.
+const MOST: (i32, i32) = (180, 90);
+
+/// The address that the cell of a file and a record leads to, by their indices.
+type Link<'a> = &'a dyn Fn(usize, usize) -> Option<String>;
+
+/// The picture.
+pub(super) fn draw(sheet: &Sheet<'_>) -> Scene {
+    sheet.picture("throughput over the size of the file and of the record", |scene| {
+        if sheet.grid.measured().next().is_none() {
+            return sheet.nothing(scene);
+        }
+        let p = sheet.view.palette;
+        sheet.key(scene, PLOT_LEFT);
+        let beside = if sheet.has_plateaus { BESIDE } else { 0 };
+        let width = PAGE_WIDTH as i32 - 24 - beside - PLOT_LEFT;
+        let room = Rect { x: PLOT_LEFT, y: TOP, w: width, h: sheet.height() };
+        vec![Heat::new(sheet.grid, &sheet.speeds, p, room).draw(scene, &|_, _| None)]
+    })
+}
+
+/// The heat map of a grid as SVG for a page. `range`: the least and the greatest throughput that colours show, in bytes
+/// per second, as [`super::matrix_range`] returns it. `link`: the address that a cell leads to, by the indices of its
+/// file and its record.
+pub fn heat_svg(
+    grid: &MatrixGrid,
+    range: (f64, f64),
+    theme: Theme,
+    link: &dyn Fn(usize, usize) -> Option<String>,
+) -> String {
+    let (p, speeds) = (theme.palette(), Speeds::new(range));
+    let beside = if grid.plateaus.is_empty() { 12 } else { BESIDE };
+    let (columns, rows) = (grid.records.len().max(1) as i32, grid.files.len().max(1) as i32);
+    let (w, h) = ((columns * MOST.0).min(1100 - PLOT_LEFT - beside), rows * 34);
+    let room = Rect { x: PLOT_LEFT, y: 56, w, h: h.clamp(68, 1200) };
+    // The key is wider than a map of a few records.
+    let width = (room.right() + beside).max(PLOT_LEFT + 520 + 12);
+    let height = room.bottom() + super::super::BELOW;
+    let mut scene = Scene::new(width as u32, height as u32, p.background);
+    scene.facts = vec![("Title".to_string(), format!("{}: throughput in MiB/s", grid.title))];
+    color_key(&mut scene, p, &speeds, Rect { x: PLOT_LEFT, y: 10, w: 500, h: 14 });
+    Heat::new(grid, &speeds, p, room).draw(&mut scene, link);
+    svg(&scene)
+}
+
+struct Heat<'a> {
+    grid: &'a MatrixGrid,
+    speeds: &'a Speeds,
+    palette: &'static Palette,
+    plot: Rect,
+}
+
+impl<'a> Heat<'a> {
+    /// In the upper left of `room`, so large that no cell is too large.
+    fn new(grid: &'a MatrixGrid, speeds: &'a Speeds, palette: &'static Palette, room: Rect) -> Heat<'a> {
+        let (w, h) = (MOST.0 * grid.records.len() as i32, MOST.1 * grid.files.len() as i32);
+        Heat { grid, speeds, palette, plot: Rect { w: room.w.min(w), h: room.h.min(h), ..room } }
+    }
+
+    /// Where a cell lies; a line of the background is left between cells that are large enough.
+    fn cell(&self, file: usize, record: usize) -> Rect {
+        let (x, right) = self.columns(record);
+        let (y, bottom) = self.rows(file);
+        let gap = |length: i32| i32::from(length > 5);
+        Rect { x, y, w: (right - x - gap(right - x)).max(1), h: (bottom - y - gap(bottom - y)).max(1) }
+    }
+
+    fn columns(&self, record: usize) -> (i32, i32) {
+        let edge = |i: usize| self.plot.x + part(self.plot.w, i, self.grid.records.len());
+        (edge(record), edge(record + 1))
+    }
+
+    /// From above; the smallest file is lowest.
+    fn rows(&self, file: usize) -> (i32, i32) {
+        let edge = |i: usize| self.plot.bottom() - part(self.plot.h, i, self.grid.files.len());
+        (edge(file + 1), edge(file))
+    }
+
+    fn draw(&self, scene: &mut Scene, link: Link<'_>) -> Rect {
+        let size = self.text_size();
+        for (file, record, value) in self.grid.measured() {
+            let cell = self.mark(file, record, value, size, link);
+            scene.marks.push(Mark::Cell(cell));
+        }
+        axes::frame(scene, self.palette, self.plot);
+        self.file_axis(scene);
+        self.record_axis(scene);
+        self.plateaus(scene);
+        self.plot
+    }
+
+    /// The largest size at which every figure fits its cell; none where even the smallest is too large.
+    fn text_size(&self) -> Option<f64> {
+        let wide = |v: f64, size| fonts::width(&speed(v), size, Weight::Regular).ceil() as i32;
+        let fits = |size: &f64| {
+            self.grid.measured().all(|(file, record, value)| {
+                let cell = self.cell(file, record);
+                wide(value, *size) + 8 <= cell.w && (size * 1.04).ceil() as i32 + 3 <= cell.h
+            })
+        };
+        [14.0, 13.0, 12.0, 11.0, 10.0].into_iter().find(fits)
+    }
+
+    fn mark(&self, file: usize, record: usize, value: f64, text: Option<f64>, link: Link<'_>) -> Cell {
+        let (area, color) = (self.cell(file, record), self.palette.shade(self.speeds.share(value)));
+        let label = text.map(|size| {
+            let (x, y) = (area.x + area.w / 2, area.y + area.h / 2 + (size * 0.36).round() as i32);
+            Text { color: color.ink(), ..words(speed(value), x, y, size, self.palette, Anchor::Middle) }
+        });
+        let (file_size, record_size) = (self.grid.files[file], self.grid.records[record]);
+        Cell {
+            area,
+            color,
+            key: format!("{file_size}:{record_size}"),
+            value,
+            hint: format!("file {}, record {}: {} MiB/s", size(file_size), size(record_size), speed(value)),
+            link: link(file, record),
+            label,
+        }
+    }
+
+    fn file_axis(&self, scene: &mut Scene) {
+        let mut taken = Vec::new();
+        for (file, bytes) in self.grid.files.iter().enumerate() {
+            let (top, bottom) = self.rows(file);
+            let (x, y) = (self.plot.x - 10, (top + bottom) / 2);
+            let text = words(size(*bytes), x, y + 4, TICK_SIZE, self.palette, Anchor::End);
+            if is_free(&mut taken, text.bounds(), 0) {
+                scene.horizontal(y, (self.plot.x - 6, self.plot.x - 1), Stroke::solid(self.palette.axis, 1));
+                scene.text(text);
+            }
+        }
+        axes::axis_label(scene, self.palette, self.plot, "File size");
+    }
+
+    fn record_axis(&self, scene: &mut Scene) {
+        let (mut taken, bottom) = (Vec::new(), self.plot.bottom());
+        for (record, bytes) in self.grid.records.iter().enumerate() {
+            let (left, right) = self.columns(record);
+            let x = (left + right) / 2;
+            let text = words(size(*bytes), x, bottom + 18, TICK_SIZE, self.palette, Anchor::Middle);
+            if is_free(&mut taken, text.bounds(), 6) {
+                scene.vertical(x, (bottom, bottom + 5), Stroke::solid(self.palette.axis, 1));
+                scene.text(text);
+            }
+        }
+        let x = self.plot.x + self.plot.w / 2;
+        let label = words("Record size", x, bottom + 38, axes::LABEL_SIZE, self.palette, Anchor::Middle);
+        let is_whole = self.grid.measured().count() == self.grid.files.len() * self.grid.records.len();
+        let right = self.plot.right() - 1;
+        let mut note = words("blank: not measured", right, bottom + 38, TICK_SIZE, self.palette, Anchor::End);
+        note.color = self.palette.faint_text;
+        if !is_whole && label.bounds().right() + 12 < note.bounds().x {
+            scene.text(note);
+        }
+        scene.text(label);
+    }
+
+    /// A bracket beside the rows of each plateau, and its name. Words that would have to stand beside another plateau
+    /// are missing.
+    fn plateaus(&self, scene: &mut Scene) {
+        let (p, x) = (self.palette, self.plot.right() + 8);
+        let mut shown: Vec<(Rect, &Plateau)> =
+            self.grid.plateaus.iter().filter_map(|plateau| Some((self.beside(plateau)?, plateau))).collect();
+        shown.sort_by_key(|(rows, _)| rows.y);
+        let mut end = self.plot.y - 4;
+        for (rows, plateau) in shown {
+            let stroke = Stroke::solid(p.text, 2);
+            scene.vertical(x + 6, (rows.y + 2, rows.bottom() - 3), stroke);
+            scene.horizontal(rows.y + 3, (x, x + 6), stroke);
+            scene.horizontal(rows.bottom() - 3, (x, x + 6), stroke);
+            let top = (rows.y + (rows.h - LINES) / 2).max(end);
+            if top + LINES / 2 > rows.bottom() {
+                continue;
+            }
+            end = top + LINES;
+            let room = f64::from(BESIDE - 24);
+            let name = fonts::fit(&plateau.name, 13.0, Weight::Bold, room);
+            let mut name = words(name, x + 16, top + 14, 13.0, p, Anchor::Start);
+            name.weight = Weight::Bold;
+            scene.text(name);
+            let rate = format!("{} MiB/s", speed(plateau.bytes_per_second));
+            scene.text(words(rate, x + 16, top + 31, 13.0, p, Anchor::Start));
+        }
+    }
+
+    /// The rows of a plateau; none if it has no file of this grid.
+    fn beside(&self, plateau: &Plateau) -> Option<Rect> {
+        let is_in = |file: &u64| (plateau.from_file..=plateau.to_file).contains(file);
+        let first = self.grid.files.iter().position(is_in)?;
+        let last = self.grid.files.iter().rposition(is_in)?;
+        let (y, bottom) = (self.rows(last).0, self.rows(first).1);
+        Some(Rect { x: self.plot.right(), y, w: BESIDE, h: bottom - y })
+    }
+}
+
+/// Height of the words of a plateau.
+const LINES: i32 = 38;
+
+/// The begin of the part `i` of `of` equal parts of a length.
+fn part(length: i32, i: usize, of: usize) -> i32 {
+    (i64::from(length) * i as i64 / of.max(1) as i64) as i32
+}
