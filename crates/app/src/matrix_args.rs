@@ -22,10 +22,9 @@ line for each cell and repetition), and pictures. An interrupted matrix continue
 Exit codes: 0 all cells measured; 1 some are missing; 2 refused; 130 interrupted, the cells so far are kept.
 
 Examples:
-  iosonar matrix /mnt/test.tmp --sizes 64k..16m --records 4k..1m
-  iosonar matrix /mnt/test.tmp --tests write,read,random_read --cache cold --repeat 5 --out xfs
-  iosonar matrix /mnt/test.tmp --streams 1,2,4 --methods sync,mmap,uring --sizes 16m --records 64k
-  iosonar matrix --resume xfs", tests(), METHODS.join(", ")))]
+  iosonar matrix test.tmp --sizes 64k..512k --records 4k..64k
+  iosonar matrix test.tmp --sizes 1m --records 64k --tests write,read --cache cold --repeat 5 --out cold
+  iosonar matrix test.tmp --sizes 1m --records 64k --streams 1,2,4 --methods sync,mmap,uring", tests(), METHODS.join(", ")))]
 pub struct MatrixArgs {
     /// Test files on the file system to measure. One name is enough: further streams get it with a number
     #[arg(value_name = "FILE", required_unless_present = "resume")]
@@ -78,7 +77,7 @@ pub struct CellArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measurement")]
 pub struct WayArgs {
-    /// Set what the page cache holds of a file when a test that reads begins
+    /// Set what the page cache holds of a file at the start of a test that reads
     #[arg(long, value_enum, value_name = "STATE", default_value = "warm")]
     pub cache: CacheArg,
     /// Open files with O_DIRECT; what was left in the page cache is counted
@@ -105,7 +104,7 @@ pub struct WayArgs {
     /// Set the seed of the order of cells and of random requests
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
-    /// Overwrite files that exist, and remove them at the end
+    /// Allow files that exist: overwrite them, and remove them at the end
     #[arg(long)]
     pub destroy: bool,
     /// Keep the files at the end

@@ -1,6 +1,11 @@
 //! The cells of one test as rows of file sizes and columns of record sizes.
 
-use crate::{CellResult, Table};
+use crate::{CellResult, Repeated, Table};
+
+/// The repetitions of a cell in bytes per second; none where it was not measured.
+pub fn rates(cell: &[&CellResult]) -> Option<Repeated> {
+    Repeated::of(cell.iter().map(|r| r.bytes_per_second))
+}
 
 /// One test with one method and number of streams.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,33 +62,25 @@ impl<'a> Grid<'a> {
 
     /// Medians over the repetitions, in bytes per second.
     pub fn medians(&self) -> Vec<Vec<Option<f64>>> {
-        let of = |row: &Vec<Vec<&CellResult>>| row.iter().map(|cell| median(cell)).collect();
-        self.cells.iter().map(of).collect()
+        let of = |cell: &Vec<&CellResult>| Some(rates(cell)?.median);
+        self.cells.iter().map(|row| row.iter().map(of).collect()).collect()
     }
 
     /// Its test, and what tells it from others of the same test.
     pub fn title(&self) -> String {
-        let streams = (self.streams > 1).then(|| format!(", {} streams", self.streams)).unwrap_or_default();
-        let method = if self.method.is_empty() { String::new() } else { format!(", {}", self.method) };
-        format!("{}{streams}{method}", self.test)
+        self.words(", ", |streams| format!("{streams} streams"))
     }
 
     /// The same as part of a file's name.
     pub fn stem(&self) -> String {
-        let streams = (self.streams > 1).then(|| format!("-x{}", self.streams)).unwrap_or_default();
-        let method = if self.method.is_empty() { String::new() } else { format!("-{}", self.method) };
-        format!("{}{streams}{method}", self.test)
+        self.words("-", |streams| format!("x{streams}"))
     }
-}
 
-fn median(cell: &[&CellResult]) -> Option<f64> {
-    let mut rates: Vec<f64> = cell.iter().map(|r| r.bytes_per_second).collect();
-    rates.sort_by(f64::total_cmp);
-    let middle = rates.len() / 2;
-    match rates.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(rates[middle]),
-        _ => Some((rates[middle - 1] + rates[middle]) / 2.0),
+    fn words(&self, between: &str, streams: impl Fn(u32) -> String) -> String {
+        let streams = (self.streams > 1).then(|| streams(self.streams));
+        let method = (!self.method.is_empty()).then(|| self.method.to_string());
+        let words = [Some(self.test.to_string()), streams, method];
+        words.into_iter().flatten().collect::<Vec<_>>().join(between)
     }
 }
 

@@ -10,14 +10,18 @@
 mod grid;
 mod matrix;
 mod phases;
+mod plateaus;
 mod question;
 mod sizes;
+mod spread;
 mod table;
 mod test;
 
-pub use grid::Grid;
+pub use grid::{Grid, rates};
 pub use matrix::{Matrix, MatrixError, MixRule, Unit};
+pub use plateaus::Plateau;
 pub use question::{METHODS, Question, QuestionError};
 pub use sizes::{CROSSOVER, Pair, Series, pairs};
+pub use spread::Repeated;
 pub use table::{CellResult, Machine, StreamResult, Table, Timed};
 pub use test::{Calls, Made, OrderKind, TESTS, Test, Transfer};

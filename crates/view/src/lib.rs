@@ -12,6 +12,7 @@ pub mod fonts;
 mod health;
 mod lines;
 pub mod live;
+mod matrix_page;
 pub mod palette;
 mod parts;
 mod plot;
@@ -31,6 +32,7 @@ pub use charts::{
 pub use compare::{compare, csv as compare_csv, markdown as compare_markdown};
 pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files};
 pub use demand_text::{show_demand, show_findings};
+pub use matrix_page::{MatrixCell, MatrixPage, matrix_page};
 pub use palette::Theme;
 pub use plot::{Folder, Format, PlotOptions, Plotted, Scale, Style, picture_files, plot};
 pub use raster::png;

@@ -26,6 +26,7 @@ pub use differences::Difference;
 pub use figures::{Figure, Unit};
 pub use over_time::{OverTime, Stretch};
 pub use phases::{PhaseComparison, Phases};
+pub use student::critical_t;
 
 use crate::{Correlation, Records};
 use figures::{Runs, percent};

@@ -37,12 +37,19 @@ pub(crate) fn critical(alpha: f64, freedom: f64) -> f64 {
     high
 }
 
+/// The same for any freedom from 1 on; 1 is Cauchy's distribution.
+pub fn critical_t(alpha: f64, freedom: f64) -> f64 {
+    if freedom < 2.0 { (FRAC_PI_2 * (1.0 - alpha)).tan() } else { critical(alpha, freedom) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn values_from_tables() {
+        assert!((critical_t(0.05, 1.0) - 12.706).abs() < 0.001);
+        assert_eq!(critical_t(0.05, 10.0), critical(0.05, 10.0));
         for (alpha, freedom, t) in [
             (0.05, 10.0, 2.228),
             (0.01, 5.0, 4.032),

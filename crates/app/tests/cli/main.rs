@@ -28,6 +28,7 @@ mod knee;
 mod live;
 mod live_view;
 mod loads;
+mod matrix;
 mod output;
 mod outputs;
 mod patterns;

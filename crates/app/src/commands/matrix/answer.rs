@@ -1,10 +1,11 @@
 //! What a matrix came to: text, JSON, CSV.
 
+use super::pictures::PAGE;
 use super::study::{CELLS, Study};
 use crate::exit::Failure;
 use crate::matrix_args::MatrixArgs;
 use crate::output::print;
-use iosonar_campaign::{Grid, Matrix, Unit};
+use iosonar_campaign::{Grid, Matrix, Repeated, Unit, rates};
 use iosonar_plan::ByteSize;
 use iosonar_view::units;
 
@@ -43,13 +44,15 @@ fn text(study: &Study, matrix: &Matrix) -> String {
     for caution in study.table.cautions(matrix) {
         text += &format!("CAUTION: {caution}\n");
     }
+    text += &format!("pictures and page: {}\n", study.dir.join(PAGE).display());
     text + &format!("result: {} ({CELLS}: every cell and repetition)\n", study.dir.display())
 }
 
 /// A table of medians: a row for each file size, a column for each record size.
 fn grid_text(grid: &Grid) -> String {
     let repeats = grid.cells.iter().flatten().map(Vec::len).max().unwrap_or(0);
-    let mut text = format!("{}: median of {repeats} in MiB/s, file size by record size\n", grid.title());
+    let title = grid.title();
+    let mut text = format!("{title}: median of {repeats} in MiB/s, file size by record size\n");
     text += &format!("{:>10}", "");
     for record in &grid.records {
         text += &format!(" {:>9}", ByteSize(*record).to_string());
@@ -63,5 +66,21 @@ fn grid_text(grid: &Grid) -> String {
         }
         text = text.trim_end().to_string() + "\n";
     }
-    text + "\n"
+    text + &precision(grid) + "\n"
+}
+
+/// How exact the figures are: half of the 95 % intervals, of the cell in the middle and of the worst one.
+fn precision(grid: &Grid) -> String {
+    let cells = grid.cells.iter().flatten();
+    let halves = cells.filter_map(|cell| rates(cell)).filter_map(|found: Repeated| found.half_percent());
+    let mut halves: Vec<f64> = halves.collect();
+    halves.sort_by(f64::total_cmp);
+    match (halves.get(halves.len() / 2), halves.last()) {
+        (Some(middle), Some(worst)) => format!(
+            "95 % intervals of the mean: ±{} % in the middle, ±{} % in the worst cell\n",
+            units::number(*middle),
+            units::number(*worst)
+        ),
+        _ => String::new(),
+    }
 }

@@ -1,6 +1,7 @@
 //! `iosonar matrix`: file operations over sizes of files and records, each cell several times.
 
 mod answer;
+mod pictures;
 mod study;
 
 use super::replay::new_run_id;
@@ -41,6 +42,9 @@ pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
             None => return Ok(Exit::Fine),
         },
     };
+    if !study.table.results.is_empty() {
+        pictures::draw(&study, &matrix)?;
+    }
     answer::show(args, &study, &matrix)?;
     Ok(exit)
 }

@@ -44,7 +44,7 @@ impl Study {
             .with_context(|| format!("--resume {}: it is no directory of a matrix", dir.display()));
         let question: Question = asked
             .and_then(|text| {
-                Ok(serde_json::from_str(&text).with_context(|| dir.join(QUESTION).display().to_string())?)
+                serde_json::from_str(&text).with_context(|| dir.join(QUESTION).display().to_string())
             })
             .map_err(Failure::refused)?;
         if let Some(field) = typed.and_then(|typed| difference(typed, &question)) {
@@ -90,6 +90,31 @@ impl Study {
         merge(&mut self.table, found);
         self.replace(CELLS, &self.table.to_json())?;
         self.replace(CELLS_CSV, &self.table.csv())
+    }
+
+    /// The test files in words: the first, and how many more.
+    pub fn files(&self) -> String {
+        let first = self.question.files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        match self.question.files.len() {
+            0 | 1 => first,
+            many => format!("{first} and {} more", many - 1),
+        }
+    }
+
+    /// How it was measured, in words.
+    pub fn how(&self) -> String {
+        let asked = &self.question;
+        let cache = if asked.cold { "evicted before each test that reads" } else { "not evicted" };
+        let words = [
+            (true, format!("{} repetitions in random order", asked.repeat)),
+            (true, format!("files {cache}")),
+            (asked.direct, "O_DIRECT".into()),
+            (asked.sync, "O_SYNC".into()),
+            (asked.depth > 1, format!("up to {} requests in flight", asked.depth)),
+            (asked.timed.fsync, "time includes the flush".into()),
+            (asked.timed.close, "time includes closing".into()),
+        ];
+        words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
     }
 
     /// Removes a part's archive.

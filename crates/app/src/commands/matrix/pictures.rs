@@ -1,0 +1,117 @@
+//! Pictures and the page of a matrix.
+
+use super::study::Study;
+use crate::exit::Failure;
+use crate::outputs::{PictureFolder, existing, gate_of};
+use iosonar_analyze::{Caution, CautionId, Severity};
+use iosonar_campaign::{CellResult, Grid, Matrix, rates};
+use iosonar_plan::ByteSize;
+use iosonar_view::units::{Charset, duration, number};
+use iosonar_view::{
+    Format, MatrixCell, MatrixGrid, MatrixMaterial, MatrixPage, Plateau, PlotOptions, Subject, matrix_page,
+    plot_matrix,
+};
+use std::collections::BTreeMap;
+
+/// Name of the page.
+pub const PAGE: &str = "matrix.html";
+
+/// Draws all grids, and writes the page. Pictures of an earlier part are replaced.
+pub fn draw(study: &Study, matrix: &Matrix) -> Result<(), Failure> {
+    let grids = study.table.grids();
+    let is_cached = matrix.access.buffered && !matrix.cold;
+    let drawn: Vec<MatrixGrid> = grids.iter().map(|grid| picture_of(grid, study, is_cached)).collect();
+    let cautions = study.table.cautions(matrix).into_iter();
+    // Every one of them says that figures are those of the page cache, or may be.
+    let caution = |text| Caution { id: CautionId::NotDirect, severity: Severity::Warning, text };
+    let subject = Subject {
+        cautions: cautions.map(caution).collect(),
+        what: format!("{} on {}", study.files(), study.table.machine.words),
+        how: study.how(),
+        tool: study.table.tool.clone(),
+        command: study.table.command.clone(),
+        ..Subject::default()
+    };
+    let options = PlotOptions { formats: vec![Format::Png, Format::Svg], ..PlotOptions::default() };
+    let gate = gate_of(&[]);
+    let folder = PictureFolder::open(&gate, &study.dir, existing(true))?;
+    plot_matrix(&MatrixMaterial { subject: &subject, grids: &drawn }, &folder, &options)?;
+    folder.keep();
+    let page = MatrixPage {
+        title: format!("File operations on {}", study.files()),
+        lines: vec![study.table.machine.words.clone(), study.how(), study.table.command.clone()],
+        cautions: study.table.cautions(matrix),
+        grids: &drawn,
+        cells: grids.iter().map(cells_of).collect(),
+    };
+    study.replace(PAGE, &matrix_page(&page))
+}
+
+fn picture_of(grid: &Grid, study: &Study, is_cached: bool) -> MatrixGrid {
+    let plateaus = grid.plateaus(&study.table.machine, is_cached).into_iter().map(|found| Plateau {
+        from_file: found.from_file,
+        to_file: found.to_file,
+        bytes_per_second: found.bytes_per_second,
+        name: found.name.into(),
+    });
+    MatrixGrid {
+        title: grid.title(),
+        stem: grid.stem(),
+        files: grid.files.clone(),
+        records: grid.records.clone(),
+        values: grid.medians(),
+        plateaus: plateaus.collect(),
+    }
+}
+
+fn cells_of(grid: &Grid) -> Vec<Vec<Option<MatrixCell>>> {
+    let row = |(file, row): (&u64, &Vec<Vec<&CellResult>>)| {
+        let cell = |(record, cell): (&u64, &Vec<&CellResult>)| cell_of(grid, *file, *record, cell);
+        grid.records.iter().zip(row).map(cell).collect()
+    };
+    grid.files.iter().zip(&grid.cells).map(row).collect()
+}
+
+fn mib(bytes_per_second: f64) -> String {
+    number(bytes_per_second / f64::from(1 << 20))
+}
+
+/// What the page says of a cell; none if it was not measured.
+fn cell_of(grid: &Grid, file: u64, record: u64, repetitions: &[&CellResult]) -> Option<MatrixCell> {
+    let found = rates(repetitions)?;
+    let mut lines = vec![format!(
+        "median {} MiB/s ({} MB/s) of {} repetitions, from {} to {} MiB/s",
+        mib(found.median),
+        number(found.median / 1e6),
+        found.n,
+        mib(found.least),
+        mib(found.most)
+    )];
+    if let Some((low, high)) = found.interval {
+        let mean = mib(found.mean);
+        lines.push(format!("geometric mean {mean} MiB/s, 95 % interval {} to {} MiB/s", mib(low), mib(high)));
+    }
+    for r in repetitions {
+        let time = |ns: u64| duration(ns, Charset::Unicode);
+        let latency = r.latency.map(|t| {
+            let p99 = t.p99_ns.map(|p99| format!(", p99 {}", time(p99))).unwrap_or_default();
+            format!("; latency p50 {}{p99}, longest {}", time(t.p50_ns), time(t.max_ns))
+        });
+        lines.push(format!(
+            "repetition {}: {} MiB/s, {} requests in {}, CPU {}{}",
+            r.repeat + 1,
+            mib(r.bytes_per_second),
+            r.ops,
+            time(r.elapsed_ns),
+            time(r.cpu_ns),
+            latency.unwrap_or_default()
+        ));
+    }
+    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+    repetitions.iter().flat_map(|r| &r.histogram).for_each(|(ns, n)| *counts.entry(*ns).or_default() += n);
+    Some(MatrixCell {
+        title: format!("{}: file {}, record {}", grid.title(), ByteSize(file), ByteSize(record)),
+        lines,
+        histogram: counts.into_iter().collect(),
+    })
+}

@@ -1,0 +1,118 @@
+//! Plateaus: ranges of file sizes over which a test goes at much the same speed, because the same memory or device answers.
+
+use crate::{Grid, Machine};
+
+/// A range of file sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plateau {
+    /// The smallest file in it, in bytes.
+    pub from_file: u64,
+    /// The largest one.
+    pub to_file: u64,
+    /// Geometric mean of the best record size of each file size.
+    pub bytes_per_second: f64,
+    /// What answers there, by the sizes of caches and memory.
+    pub name: &'static str,
+}
+
+/// What answers requests, by how much it holds.
+const CPU_CACHE: &str = "CPU cache";
+const PAGE_CACHE: &str = "page cache";
+const DEVICE: &str = "device";
+
+/// A step of the curve: larger files are slower by this factor or more.
+const STEP: f64 = 1.3;
+
+impl Grid<'_> {
+    /// Its plateaus, by ascending file size. `is_cached`: the page cache may answer, because files were neither evicted nor
+    /// opened for direct I/O. Neighbours without a step down between them are one plateau, named by what its largest file fits into.
+    pub fn plateaus(&self, machine: &Machine, is_cached: bool) -> Vec<Plateau> {
+        let best = |row: Vec<Option<f64>>| row.into_iter().flatten().reduce(f64::max);
+        let rows = self.files.iter().zip(self.medians()).filter_map(|(file, row)| Some((*file, best(row)?)));
+        let mut groups: Vec<(&'static str, Vec<(u64, f64)>)> = Vec::new();
+        for (file, rate) in rows.filter(|(_, rate)| *rate > 0.0) {
+            let name = self.answers(file, machine, is_cached);
+            match groups.last_mut() {
+                Some((last, rows)) if *last == name => rows.push((file, rate)),
+                _ => groups.push((name, vec![(file, rate)])),
+            }
+        }
+        let mut plateaus: Vec<Plateau> = Vec::new();
+        let mut members: Vec<usize> = Vec::new();
+        for (name, rows) in groups {
+            let rate = mean(&rows);
+            let (from_file, to_file) = (rows[0].0, rows[rows.len() - 1].0);
+            match (plateaus.last_mut(), members.last_mut()) {
+                (Some(last), Some(count)) if !is_step(last.bytes_per_second, rate) => {
+                    let (old, new) = (*count as f64, rows.len() as f64);
+                    last.bytes_per_second =
+                        ((last.bytes_per_second.ln() * old + rate.ln() * new) / (old + new)).exp();
+                    last.to_file = to_file;
+                    last.name = name;
+                    *count += rows.len();
+                }
+                _ => {
+                    members.push(rows.len());
+                    plateaus.push(Plateau { from_file, to_file, bytes_per_second: rate, name });
+                }
+            }
+        }
+        plateaus
+    }
+
+    fn answers(&self, file: u64, machine: &Machine, is_cached: bool) -> &'static str {
+        let used = file.saturating_mul(self.streams.into());
+        match () {
+            _ if !is_cached => DEVICE,
+            _ if machine.cache_bytes.is_some_and(|cache| used <= cache / 2) => CPU_CACHE,
+            // The kernel keeps the rest of the memory for others.
+            _ if machine.memory_bytes.is_none_or(|memory| used <= memory / 2) => PAGE_CACHE,
+            _ => DEVICE,
+        }
+    }
+}
+
+/// Larger files that go faster show no smaller memory that they would have left.
+fn is_step(smaller: f64, larger: f64) -> bool {
+    smaller / larger >= STEP
+}
+
+fn mean(rows: &[(u64, f64)]) -> f64 {
+    (rows.iter().map(|(_, rate)| rate.ln()).sum::<f64>() / rows.len() as f64).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CellResult, Table};
+
+    fn names(rates: &[f64], is_cached: bool) -> Vec<(u64, u64, &'static str)> {
+        let result = |(number, rate): (usize, &f64)| CellResult {
+            test: "read".into(),
+            file_bytes: 1 << (20 + number),
+            record_bytes: 4096,
+            streams: 1,
+            bytes_per_second: *rate,
+            ..CellResult::default()
+        };
+        let table = Table { results: rates.iter().enumerate().map(result).collect(), ..Table::default() };
+        let machine =
+            Machine { memory_bytes: Some(32 << 20), cache_bytes: Some(4 << 20), ..Machine::default() };
+        let plateaus: Vec<Plateau> =
+            table.grids().first().map(|g| g.plateaus(&machine, is_cached)).unwrap_or_default();
+        plateaus.iter().map(|p| (p.from_file >> 20, p.to_file >> 20, p.name)).collect()
+    }
+
+    #[test]
+    fn steps_are_named_by_what_holds_the_files() {
+        let steps = [900.0, 1000.0, 500.0, 480.0, 470.0, 30.0, 31.0];
+        let expected = [(1, 2, "CPU cache"), (4, 16, "page cache"), (32, 64, "device")];
+        assert_eq!(names(&steps, true), expected);
+        assert_eq!(names(&steps[..1], true), [(1, 1, "CPU cache")]);
+        assert_eq!(names(&steps, false), [(1, 64, "device")]);
+        assert_eq!(names(&[50.0, 100.0, 900.0, 1000.0], true), [(1, 8, "page cache")]);
+        // Without a step there is one plateau.
+        assert_eq!(names(&[100.0, 110.0, 105.0, 108.0, 104.0], true), [(1, 16, "page cache")]);
+        assert!(names(&[], true).is_empty());
+    }
+}

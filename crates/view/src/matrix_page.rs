@@ -1,0 +1,176 @@
+//! The page of a matrix: heat maps in which a click on a cell opens its measurements and its latencies. It needs no script.
+
+use crate::fonts::Weight;
+use crate::palette::Theme;
+use crate::scene::{Anchor, Fill, Rect, Scene, Stroke, Text};
+use crate::units::{Charset, duration, grouped};
+use crate::{MatrixGrid, escape, heat_svg, matrix_range, svg};
+use std::fmt::Write;
+
+/// A matrix to write about.
+pub struct MatrixPage<'a> {
+    /// First line.
+    pub title: String,
+    /// Lines below: machine, command.
+    pub lines: Vec<String>,
+    /// What to know before believing the figures.
+    pub cautions: Vec<String>,
+    /// A heat map for each.
+    pub grids: &'a [MatrixGrid],
+    /// Cells of each grid: rows of files, columns of records; absent where not measured.
+    pub cells: Vec<Vec<Vec<Option<MatrixCell>>>>,
+}
+
+/// What is behind a cell.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MatrixCell {
+    /// Its name.
+    pub title: String,
+    /// Its figures, in sentences.
+    pub lines: Vec<String>,
+    /// Latencies: from how many nanoseconds on, and how many; steps of 1/8 of a factor of two.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+const STYLE: &str = "\
+:root { --bg: #ffffff; --fg: #1b1f24; --faint: #5a6270; --line: #d5d9df; --card: #f6f7f9; --caution: #8a4b00; --caution-bg: #fff4dc; }
+body { margin: 0; background: var(--bg); color: var(--fg); font: 15px/1.45 system-ui, \"DejaVu Sans\", sans-serif; }
+main { max-width: 1640px; margin: 0 auto; padding: 16px 20px 40px; }
+h1 { font-size: 1.35rem; margin: 0 0 4px; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; }
+.faint { color: var(--faint); overflow-wrap: anywhere; }
+.cautions { background: var(--caution-bg); color: var(--caution); padding: 8px 14px; margin: 12px 0; }
+figure { margin: 18px 0; border: 1px solid var(--line); } figure svg { display: block; width: 100%; height: auto; }
+.cell { display: none; } .cell:target { display: block; position: fixed; right: 20px; bottom: 20px; max-width: 680px; max-height: 90vh;
+  overflow: auto; background: var(--card); border: 2px solid var(--fg); padding: 8px 16px 14px; box-shadow: 0 4px 24px #0006; }
+.cell svg { max-width: 100%; height: auto; } .cell p { margin: 2px 0; } .close { float: right; font-size: 1.3rem; text-decoration: none; color: inherit; }
+@media print { .cell:target { position: static; } }
+";
+
+/// The page, complete in itself.
+pub fn matrix_page(page: &MatrixPage<'_>) -> String {
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n<main>\n<h1>{0}</h1>\n",
+        escape(&page.title)
+    );
+    page.lines.iter().for_each(|line| _ = writeln!(out, "<p class=\"faint\">{}</p>", escape(line)));
+    if !page.cautions.is_empty() {
+        let items: String = page.cautions.iter().map(|c| format!("<div>⚠ {}</div>", escape(c))).collect();
+        _ = writeln!(out, "<div class=\"cautions\" role=\"note\">{items}</div>");
+    }
+    out.push_str("<p>A click on a cell shows its repetitions and how long its requests took.</p>\n");
+    let range = matrix_range(page.grids);
+    for (number, (grid, cells)) in page.grids.iter().zip(&page.cells).enumerate() {
+        let id = |row: usize, column: usize| format!("cell-{number}-{row}-{column}");
+        let link = |row: usize, column: usize| {
+            let is_there = cells.get(row).and_then(|row| row.get(column)).is_some_and(Option::is_some);
+            is_there.then(|| format!("#{}", id(row, column)))
+        };
+        let picture = heat_svg(grid, range, Theme::Light, &link);
+        _ = writeln!(out, "<figure id=\"grid-{number}\">\n{picture}</figure>");
+        for (row, cells) in cells.iter().enumerate() {
+            for (column, cell) in cells.iter().enumerate() {
+                if let Some(cell) = cell {
+                    out.push_str(&section(&id(row, column), number, cell));
+                }
+            }
+        }
+    }
+    out + "</main>\n</body>\n</html>\n"
+}
+
+fn section(id: &str, grid: usize, cell: &MatrixCell) -> String {
+    let lines: String = cell.lines.iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
+    let picture = if cell.histogram.is_empty() { String::new() } else { histogram(&cell.histogram) };
+    format!(
+        "<section class=\"cell\" id=\"{id}\">\n<a class=\"close\" href=\"#grid-{grid}\" aria-label=\"close\">×</a>\n\
+         <h2>{}</h2>\n{lines}{picture}</section>\n",
+        escape(&cell.title)
+    )
+}
+
+const WIDTH: i32 = 640;
+const HEIGHT: i32 = 240;
+const AREA: Rect = Rect { x: 20, y: 24, w: 600, h: 172 };
+
+/// How many requests took how long; the axis of time is logarithmic.
+fn histogram(counts: &[(u64, u64)]) -> String {
+    let palette = Theme::Light.palette();
+    let mut scene = Scene::new(WIDTH as u32, HEIGHT as u32, palette.background);
+    let log = |ns: u64| (ns.max(1) as f64).log2();
+    // A step is 1/8 of a factor of two; a margin of one on each side.
+    let (from, to) = (log(counts[0].0) - 0.25, log(counts[counts.len() - 1].0) + 0.5);
+    let x = |ns: f64| AREA.x + ((ns - from) / (to - from) * f64::from(AREA.w)) as i32;
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
+    let word = |text: String, x: i32, y: i32, anchor: Anchor| Text {
+        text,
+        x,
+        y,
+        size: 12.0,
+        weight: Weight::Regular,
+        color: palette.text,
+        anchor,
+        upright: false,
+        figures: Vec::new(),
+    };
+    for (ns, count) in counts {
+        let (left, right) = (x(log(*ns)), x(log(*ns) + 0.125).max(x(log(*ns)) + 2));
+        let h = ((*count as f64 / most as f64 * f64::from(AREA.h)) as i32).max(1);
+        let bar = Rect { x: left, y: AREA.bottom() - h, w: right - left, h };
+        scene.area(bar, Fill::Solid(palette.series[0]));
+    }
+    scene.horizontal(AREA.bottom(), (AREA.x, AREA.right()), Stroke::solid(palette.axis, 1));
+    let mut last = -WIDTH;
+    for power in from.ceil() as i64..=to.floor() as i64 {
+        let at = x(power as f64);
+        if at - last >= 80 && (AREA.x + 20..AREA.right() - 20).contains(&at) {
+            scene.vertical(at, (AREA.bottom(), AREA.bottom() + 5), Stroke::solid(palette.axis, 1));
+            let text = duration(1u64 << power.clamp(0, 63), Charset::Unicode);
+            scene.text(word(text, at, AREA.bottom() + 20, Anchor::Middle));
+            last = at;
+        }
+    }
+    let all: u64 = counts.iter().map(|(_, count)| count).sum();
+    let what = format!("Latency of {} requests; the highest bar has {}", grouped(all), grouped(most));
+    scene.text(word(what, AREA.x, 14, Anchor::Start));
+    svg(&scene)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_measured_cell_has_a_link_and_what_it_leads_to() {
+        let grid = MatrixGrid {
+            title: "read, sync".into(),
+            stem: "read".into(),
+            files: vec![65_536, 131_072],
+            records: vec![4096, 131_072],
+            values: vec![vec![Some(1e9), None], vec![Some(2e9), Some(3e9)]],
+            plateaus: Vec::new(),
+        };
+        let cell = |n: u64| {
+            let histogram = if n == 3 { Vec::new() } else { vec![(1000 * n, 5), (3000 * n, 1)] };
+            Some(MatrixCell { title: format!("cell {n} <x>"), lines: vec!["3 times".into()], histogram })
+        };
+        let page = MatrixPage {
+            title: "a & b".into(),
+            lines: vec!["machine".into()],
+            cautions: vec!["memory".into()],
+            grids: &[grid],
+            cells: vec![vec![vec![cell(1), None], vec![cell(2), cell(3)]]],
+        };
+        let html = matrix_page(&page);
+        for id in ["cell-0-0-0", "cell-0-1-0", "cell-0-1-1"] {
+            assert_eq!(html.matches(&format!("href=\"#{id}\"")).count(), 1, "{id}");
+            assert_eq!(html.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
+        }
+        assert!(
+            !html.contains("cell-0-0-1") && html.contains("cell 2 &lt;x&gt;") && html.contains("a &amp; b")
+        );
+        assert!(html.contains("Latency of 6 requests"));
+        assert!(!html.contains("<script"));
+    }
+}
