@@ -99,7 +99,7 @@ pub enum QuestionError {
     )]
     OwnCalls(&'static str),
     /// Direct I/O of methods that go through the page cache.
-    #[error("--direct: {0} always goes through the page cache: leave it out")]
+    #[error("--direct: {0} always goes through the page cache: remove it from --methods")]
     NotDirect(String),
     /// Every record is larger than every file.
     #[error("--records: every record is larger than every file of --sizes")]

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use iosonar_analyze::CellStats;
 use iosonar_archive::TOOL;
 use iosonar_campaign::{CellResult, Question, Table};
-use iosonar_os::create::{new_dirs, new_file};
+use iosonar_os::create::{new_dirs, new_file, write_whole};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -125,15 +125,9 @@ impl Study {
     /// Writes a file anew, so that whoever reads it at any time finds all of the old one or all of the new one.
     pub fn replace(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.dir.join(name);
-        let write = || {
-            let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
-            file.write_all(text.as_bytes())?;
-            file.as_file().sync_all()?;
-            std::fs::set_permissions(file.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-            file.persist(&path)?;
-            Ok::<(), std::io::Error>(())
-        };
-        write().with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)
+        let temporary = self.dir.join(format!(".{name}.tmp"));
+        let written = write_whole(&path, &temporary, text.as_bytes());
+        written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)
     }
 }
 
