@@ -237,6 +237,26 @@ impl Table {
         let wanted_cold = |r: &CellResult| matrix.cold && Test::named(&r.test).is_some_and(Test::reads);
         let unknown = count(&|r| wanted_cold(r) && r.cached_before.is_none());
         let all = self.results.len();
+        [
+            (warm > 0).then(|| {
+                format!("{warm} of {all} cells began with data in the page cache, though files were evicted: the file system keeps it, so these are memory figures")
+            }),
+            (unknown > 0).then(|| {
+                format!("{unknown} of {all} cells: the kernel tells only owners of a file what the page cache holds, so whether they were cold is not known")
+            }),
+            (through > 0).then(|| {
+                format!("{through} of {all} cells were opened with O_DIRECT and left data in the page cache: the file system does not do direct I/O here, so these figures are not direct")
+            }),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// Which figures are those of memory, because nobody asked for others: files that fit into it, and writes without a flush.
+    pub fn memory_cautions(&self, matrix: &Matrix) -> Vec<String> {
+        let count = |is: &dyn Fn(&CellResult) -> bool| self.results.iter().filter(|r| is(r)).count();
+        let all = self.results.len();
         let memory = self.machine.memory_bytes.unwrap_or(0);
         let from_memory = |r: &CellResult| {
             let fits = r.file_bytes.saturating_mul(r.streams.into()) <= memory;
@@ -249,19 +269,10 @@ impl Table {
         let (from_memory, into_memory) = (count(&from_memory), count(&into_memory));
         [
             (from_memory > 0).then(|| {
-                format!("{from_memory} of {all} cells read files that fit into memory ({}) and were not evicted: these are figures of the page cache", ByteSize(memory >> 20 << 20))
+                format!("{from_memory} of {all} cells read files that fit into memory ({}) and were not evicted: these are figures of the page cache", ByteSize(memory >> 30 << 30))
             }),
             (into_memory > 0).then(|| {
                 format!("{into_memory} of {all} cells wrote into the page cache, and their time ends before the flush: these are figures of memory")
-            }),
-            (warm > 0).then(|| {
-                format!("{warm} of {all} cells began with data in the page cache, though files were evicted: the file system keeps it, so these are memory figures")
-            }),
-            (unknown > 0).then(|| {
-                format!("{unknown} of {all} cells: the kernel tells only owners of a file what the page cache holds, so whether they were cold is not known")
-            }),
-            (through > 0).then(|| {
-                format!("{through} of {all} cells were opened with O_DIRECT and left data in the page cache: the file system does not do direct I/O here, so these figures are not direct")
             }),
         ]
         .into_iter()

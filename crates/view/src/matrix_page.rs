@@ -68,7 +68,11 @@ pub fn matrix_page(page: &MatrixPage<'_>) -> String {
             is_there.then(|| format!("#{}", id(row, column)))
         };
         let picture = heat_svg(grid, range, Theme::Light, &link);
-        _ = writeln!(out, "<figure id=\"grid-{number}\">\n{picture}</figure>");
+        _ = writeln!(
+            out,
+            "<h2>{}</h2>\n<figure id=\"grid-{number}\">\n{picture}</figure>",
+            escape(&grid.title)
+        );
         for (row, cells) in cells.iter().enumerate() {
             for (column, cell) in cells.iter().enumerate() {
                 if let Some(cell) = cell {

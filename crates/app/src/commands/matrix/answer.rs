@@ -41,7 +41,7 @@ fn text(study: &Study, matrix: &Matrix) -> String {
     for grid in study.table.grids() {
         text += &grid_text(&grid);
     }
-    for caution in study.table.cautions(matrix) {
+    for caution in study.cautions(matrix) {
         text += &format!("CAUTION: {caution}\n");
     }
     text += &format!("pictures and page: {}\n", study.dir.join(PAGE).display());

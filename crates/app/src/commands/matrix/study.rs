@@ -7,7 +7,7 @@ use crate::output::utc_stamp;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::CellStats;
 use iosonar_archive::TOOL;
-use iosonar_campaign::{CellResult, Question, Table};
+use iosonar_campaign::{CellResult, Matrix, Question, Table};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -115,6 +115,13 @@ impl Study {
             (asked.timed.close, "time includes closing".into()),
         ];
         words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What somebody must know who reads its figures.
+    pub fn cautions(&self, matrix: &Matrix) -> Vec<String> {
+        let mut cautions = self.table.cautions(matrix);
+        cautions.extend(self.table.memory_cautions(matrix));
+        cautions
     }
 
     /// Removes a part's archive.
