@@ -2,7 +2,7 @@
 
 use crate::args::ProgressArgs;
 use clap::{Args, ValueEnum};
-use iosonar_campaign::{METHODS, TESTS};
+use iosonar_campaign::{METHODS, test_names};
 use iosonar_plan::ByteSize;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ Exit codes: 0 all cells measured; 1 some are missing; 2 refused; 130 interrupted
 Examples:
   iosonar matrix test.tmp --sizes 64k..512k --records 4k..64k
   iosonar matrix test.tmp --sizes 1m --records 64k --tests write,read --cache cold --repeat 5 --out cold
-  iosonar matrix test.tmp --sizes 1m --records 64k --streams 1,2,4 --methods sync,mmap,uring", tests(), METHODS.join(", ")))]
+  iosonar matrix test.tmp --sizes 1m --records 64k --streams 1,2,4 --methods sync,mmap,uring", test_names(), METHODS.join(", ")))]
 pub struct MatrixArgs {
     /// Test files on the file system to measure. One name is enough: further streams get it with a number
     #[arg(value_name = "FILE", required_unless_present = "resume")]
@@ -35,10 +35,6 @@ pub struct MatrixArgs {
     pub way: WayArgs,
     #[command(flatten)]
     pub result: ResultArgs,
-}
-
-fn tests() -> String {
-    TESTS.iter().map(|test| test.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Which cells.

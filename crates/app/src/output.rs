@@ -48,7 +48,16 @@ pub fn utc_stamp(unix_ns: u64) -> String {
 
 /// `NAME.iosonar`, with a number where that exists.
 pub fn unused_name(name: &str) -> PathBuf {
-    let numbered = (2..).map(|n| PathBuf::from(format!("{name}-{n}.iosonar")));
-    let mut names = std::iter::once(PathBuf::from(format!("{name}.iosonar"))).chain(numbered);
+    unused(name, ".iosonar")
+}
+
+/// `WHAT-DATE-TIME` in UTC, with a number where that exists.
+pub fn unused_dated(what: &str) -> PathBuf {
+    unused(&format!("{what}-{}", utc_stamp(iosonar_os::realtime_ns())), "")
+}
+
+fn unused(name: &str, extension: &str) -> PathBuf {
+    let numbered = (2..).map(|n| PathBuf::from(format!("{name}-{n}{extension}")));
+    let mut names = std::iter::once(PathBuf::from(format!("{name}{extension}"))).chain(numbered);
     names.find(|path| !path.exists()).expect("names do not end")
 }

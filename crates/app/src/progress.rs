@@ -7,6 +7,7 @@ use crate::output::print_message;
 use crate::screen::{self, Screen};
 use crate::signals::take_status_request;
 use crate::watch::{Expected, Watch};
+use iosonar_analyze::Limits;
 use iosonar_engine::{Prepared, Snapshot};
 use iosonar_inputs::Input;
 use iosonar_os::usage::thread_cpu_ns;
@@ -74,6 +75,13 @@ pub struct ProgressOptions<'a> {
     pub live: bool,
     /// Delay above which a limit fails.
     pub late_limit: Nanos,
+}
+
+impl<'a> ProgressOptions<'a> {
+    /// The line alone, with the usual limit.
+    pub fn line(progress: &'a ProgressArgs) -> ProgressOptions<'a> {
+        ProgressOptions { progress, live: false, late_limit: Limits::default().bad_delay }
+    }
 }
 
 /// Shows progress until the run is over; who asks for the status gets one plain line.

@@ -1,6 +1,7 @@
 //! The cells of one test as rows of file sizes and columns of record sizes.
 
 use crate::{CellResult, Repeated, Table};
+use std::collections::BTreeMap;
 
 /// The repetitions of a cell in bytes per second; none where it was not measured.
 pub fn rates(cell: &[&CellResult]) -> Option<Repeated> {
@@ -28,13 +29,12 @@ impl Table {
     /// A grid for each test, method and number of streams, in the order in which tests are listed; then by streams and method.
     pub fn grids(&self) -> Vec<Grid<'_>> {
         let place = |test: &str| crate::TESTS.iter().position(|known| known.name == test);
-        let key = |r: &CellResult| (place(&r.test), r.test.clone(), r.streams, r.method.clone());
-        let mut keys: Vec<_> = self.results.iter().map(key).collect();
-        keys.sort();
-        keys.dedup();
-        keys.iter()
-            .map(|wanted| Grid::of(self.results.iter().filter(|r| key(r) == *wanted).collect()))
-            .collect()
+        let mut grids: BTreeMap<_, Vec<&CellResult>> = BTreeMap::new();
+        for r in &self.results {
+            let key = (place(&r.test), &r.test, r.streams, &r.method);
+            grids.entry(key).or_default().push(r);
+        }
+        grids.into_values().map(Grid::of).collect()
     }
 }
 

@@ -24,4 +24,4 @@ pub use question::{METHODS, Question, QuestionError};
 pub use sizes::{CROSSOVER, Pair, Series, pairs};
 pub use spread::Repeated;
 pub use table::{CellResult, Machine, StreamResult, Table, Timed};
-pub use test::{Calls, Made, OrderKind, TESTS, Test, Transfer};
+pub use test::{Calls, Made, OrderKind, TESTS, Test, Transfer, test_names};

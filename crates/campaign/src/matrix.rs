@@ -117,6 +117,36 @@ pub enum MatrixError {
 }
 
 impl Matrix {
+    /// One stream and one repetition of synchronous calls through the page cache, as fast as they go.
+    pub fn new(files: Vec<PathBuf>, tests: Vec<&'static Test>, pairs: Vec<Pair>, run_id: RunId) -> Matrix {
+        Matrix {
+            files,
+            tests,
+            pairs,
+            streams: vec![1],
+            repeat: 1,
+            methods: vec![Engine::Sync],
+            depth: 1,
+            access: Access { buffered: true, sync: false },
+            cold: false,
+            lock: false,
+            stonewall: true,
+            stride: 17,
+            mix: MixRule::default(),
+            mix_in_order: false,
+            data: None,
+            rate: None,
+            pause: Nanos(0),
+            stagger: Nanos(0),
+            cpus: Vec::new(),
+            is_device: false,
+            keep: false,
+            destroy: false,
+            seed: 1,
+            run_id,
+        }
+    }
+
     /// Its parts, in order: repetition after repetition, method after method, streams after streams, pair after pair.
     pub fn units(&self) -> Vec<Unit> {
         let mut units = Vec::new();
@@ -187,31 +217,15 @@ mod tests {
     fn matrix(streams: u32) -> Matrix {
         let pair =
             |file: u64, record: u64| Pair { file: ByteSize(file << 10), record: ByteSize(record << 10) };
+        let files = (0..streams).map(|number| format!("file.{number}").into()).collect();
+        let tests = TESTS.iter().filter(|test| streams > 1 || test.number != 8).collect();
+        let pairs = vec![pair(64, 4), pair(100, 64), pair(1024, 1024)];
         Matrix {
-            files: (0..streams).map(|number| format!("file.{number}").into()).collect(),
-            tests: TESTS.iter().filter(|test| streams > 1 || test.number != 8).collect(),
-            pairs: vec![pair(64, 4), pair(100, 64), pair(1024, 1024)],
             streams: vec![streams],
             repeat: 2,
-            methods: vec![Engine::Sync],
-            depth: 1,
-            access: Access { buffered: true, sync: false },
             cold: true,
             lock: true,
-            stonewall: true,
-            stride: 17,
-            mix: MixRule::default(),
-            mix_in_order: false,
-            data: None,
-            rate: None,
-            pause: Nanos(0),
-            stagger: Nanos(0),
-            cpus: Vec::new(),
-            is_device: false,
-            keep: false,
-            destroy: false,
-            seed: 1,
-            run_id: 7,
+            ..Matrix::new(files, tests, pairs, 7)
         }
     }
 

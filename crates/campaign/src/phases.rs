@@ -14,15 +14,19 @@ pub(crate) fn phases_of(matrix: &Matrix, unit: Unit) -> impl Iterator<Item = Pha
     matrix.tests.iter().map(move |test| phase(matrix, unit, test))
 }
 
+/// What executes the requests of a test of a part.
+fn engine_of(matrix: &Matrix, unit: Unit, test: &Test) -> Engine {
+    test.engine(matrix.methods[unit.method], unit.pair.record, unit.pair.records())
+}
+
 /// The cell that a test of a part is.
 pub(crate) fn cell_of(matrix: &Matrix, unit: Unit, test: &Test) -> Cell {
-    let engine = test.engine(matrix.methods[unit.method], unit.pair.record, unit.pair.records());
     Cell {
         test: test.name.into(),
         file: unit.pair.file,
         record: unit.pair.record,
         streams: unit.streams,
-        method: engine.name().into(),
+        method: engine_of(matrix, unit, test).name().into(),
         repeat: unit.repeat,
     }
 }
@@ -79,7 +83,7 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
         stop: Stop { bytes: Some(amount), ..Stop::default() },
         ..Generator::new(order, request)
     };
-    let engine = test.engine(matrix.methods[unit.method], pair.record, records);
+    let engine = engine_of(matrix, unit, test);
     let depth = if test.calls == Calls::Chosen && !engine.is_serial() { matrix.depth } else { 1 };
     let options = JobOptions {
         engine: Some(engine).filter(|engine| Some(engine) != matrix.methods.first()),

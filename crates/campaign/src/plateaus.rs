@@ -20,6 +20,9 @@ const CPU_CACHE: &str = "CPU cache";
 const PAGE_CACHE: &str = "page cache";
 const DEVICE: &str = "device";
 
+/// What answers, and the file sizes for which it does, each with its rate.
+type Rows = (&'static str, Vec<(u64, f64)>);
+
 /// A step of the curve: larger files are slower by this factor or more.
 const STEP: f64 = 1.3;
 
@@ -29,7 +32,7 @@ impl Grid<'_> {
     pub fn plateaus(&self, machine: &Machine, is_cached: bool) -> Vec<Plateau> {
         let best = |row: Vec<Option<f64>>| row.into_iter().flatten().reduce(f64::max);
         let rows = self.files.iter().zip(self.medians()).filter_map(|(file, row)| Some((*file, best(row)?)));
-        let mut groups: Vec<(&'static str, Vec<(u64, f64)>)> = Vec::new();
+        let mut groups: Vec<Rows> = Vec::new();
         for (file, rate) in rows.filter(|(_, rate)| *rate > 0.0) {
             let name = self.answers(file, machine, is_cached);
             match groups.last_mut() {
@@ -37,27 +40,23 @@ impl Grid<'_> {
                 _ => groups.push((name, vec![(file, rate)])),
             }
         }
-        let mut plateaus: Vec<Plateau> = Vec::new();
-        let mut members: Vec<usize> = Vec::new();
+        let mut plateaus: Vec<Rows> = Vec::new();
         for (name, rows) in groups {
-            let rate = mean(&rows);
-            let (from_file, to_file) = (rows[0].0, rows[rows.len() - 1].0);
-            match (plateaus.last_mut(), members.last_mut()) {
-                (Some(last), Some(count)) if !is_step(last.bytes_per_second, rate) => {
-                    let (old, new) = (*count as f64, rows.len() as f64);
-                    last.bytes_per_second =
-                        ((last.bytes_per_second.ln() * old + rate.ln() * new) / (old + new)).exp();
-                    last.to_file = to_file;
-                    last.name = name;
-                    *count += rows.len();
+            match plateaus.last_mut() {
+                Some((last, before)) if !is_step(mean(before), mean(&rows)) => {
+                    *last = name;
+                    before.extend(rows);
                 }
-                _ => {
-                    members.push(rows.len());
-                    plateaus.push(Plateau { from_file, to_file, bytes_per_second: rate, name });
-                }
+                _ => plateaus.push((name, rows)),
             }
         }
-        plateaus
+        let plateau = |(name, rows): Rows| Plateau {
+            from_file: rows[0].0,
+            to_file: rows[rows.len() - 1].0,
+            bytes_per_second: mean(&rows),
+            name,
+        };
+        plateaus.into_iter().map(plateau).collect()
     }
 
     fn answers(&self, file: u64, machine: &Machine, is_cached: bool) -> &'static str {

@@ -1,7 +1,7 @@
 //! A matrix as somebody asks for it: plain words, so that it can be kept and continued.
 
-use crate::{Calls, Matrix, MixRule, TESTS, Test, Timed, Unit, pairs};
-use iosonar_plan::{Access, ByteSize, Engine, Nanos, RunId};
+use crate::{Calls, Matrix, TESTS, Test, Timed, Unit, pairs, test_names};
+use iosonar_plan::{Access, ByteSize, Engine, RunId};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
@@ -69,15 +69,11 @@ fn engine(name: &str) -> Option<Engine> {
     })
 }
 
-fn known_tests() -> String {
-    TESTS.iter().map(|test| test.name).collect::<Vec<_>>().join(", ")
-}
-
 /// Why a question has no matrix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
     /// A word that names no test.
-    #[error("--tests {0}: no such test; known are {known}", known = known_tests())]
+    #[error("--tests {0}: no such test; known are {known}", known = test_names())]
     UnknownTest(String),
     /// A word that names no method.
     #[error("--methods {0}: no such method; known are {known}", known = METHODS.join(", "))]
@@ -160,30 +156,18 @@ impl Question {
             return Err(QuestionError::Empty);
         }
         Ok(Matrix {
-            files: self.files.clone(),
-            tests,
-            pairs,
             streams: self.streams.clone(),
             repeat: self.repeat,
             methods,
             depth: self.depth,
             access: Access { buffered: !self.direct, sync: self.sync },
             cold: self.cold,
-            lock: false,
             stonewall: self.stonewall,
             stride: self.stride,
-            mix: MixRule::default(),
-            mix_in_order: false,
-            data: None,
-            rate: None,
-            pause: Nanos(0),
-            stagger: Nanos(0),
-            cpus: Vec::new(),
-            is_device: false,
             keep: self.keep,
             destroy: self.destroy,
             seed: self.seed,
-            run_id,
+            ..Matrix::new(self.files.clone(), tests, pairs, run_id)
         })
     }
 

@@ -5,6 +5,7 @@ use crate::{Matrix, Test, Unit};
 use iosonar_analyze::{CellStats, CellTimes, StreamStats};
 use iosonar_plan::{ByteSize, Cell};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// Which steps count as part of a test's time, beside its reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -162,6 +163,20 @@ impl CellResult {
     }
 }
 
+impl CellResult {
+    /// Its cell.
+    pub fn cell(&self) -> Cell {
+        Cell {
+            test: self.test.clone(),
+            file: ByteSize(self.file_bytes),
+            record: ByteSize(self.record_bytes),
+            streams: self.streams,
+            method: self.method.clone(),
+            repeat: self.repeat,
+        }
+    }
+}
+
 impl StreamResult {
     fn of(stream: &StreamStats, timed: Timed) -> StreamResult {
         let elapsed_ns = timed.of(stream);
@@ -207,16 +222,19 @@ impl Table {
         }
     }
 
-    /// Whether all tests of a part were measured.
-    pub fn has(&self, matrix: &Matrix, unit: Unit) -> bool {
-        let is_there = |cell: &Cell| {
-            let is_it = |r: &CellResult| {
-                (&r.test, &r.method, r.file_bytes, r.record_bytes, r.streams, r.repeat)
-                    == (&cell.test, &cell.method, cell.file.0, cell.record.0, cell.streams, cell.repeat)
-            };
-            self.results.iter().any(is_it)
-        };
-        matrix.tests.iter().all(|test| is_there(&cell_of(matrix, unit, test)))
+    /// Parts of which not all tests were measured.
+    pub fn missing(&self, matrix: &Matrix, units: Vec<Unit>) -> Vec<Unit> {
+        let measured: HashSet<Cell> = self.results.iter().map(CellResult::cell).collect();
+        let lacks =
+            |unit: &Unit| matrix.tests.iter().any(|test| !measured.contains(&cell_of(matrix, *unit, test)));
+        units.into_iter().filter(lacks).collect()
+    }
+
+    /// Takes results, instead of older ones of the same cells.
+    pub fn replace(&mut self, found: Vec<CellResult>) {
+        let cells: HashSet<Cell> = found.iter().map(CellResult::cell).collect();
+        self.results.retain(|old| !cells.contains(&old.cell()));
+        self.results.extend(found);
     }
 
     /// The figures of a cell, one for each repetition.

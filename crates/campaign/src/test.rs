@@ -114,6 +114,11 @@ pub static TESTS: &[Test] = tests! {
     "repreadv"      12 Read  Sequential Vectored   Before true;
 };
 
+/// The names of all tests, for messages and help.
+pub fn test_names() -> String {
+    TESTS.iter().map(|test| test.name).collect::<Vec<_>>().join(", ")
+}
+
 impl Test {
     /// The test of a name.
     pub fn named(name: &str) -> Option<&'static Test> {

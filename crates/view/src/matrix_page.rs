@@ -1,10 +1,8 @@
 //! The page of a matrix: heat maps in which a click on a cell opens its measurements and its latencies. It needs no script.
 
-use crate::fonts::Weight;
+use crate::charts::latency_svg;
 use crate::palette::Theme;
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke, Text};
-use crate::units::{Charset, duration, grouped};
-use crate::{MatrixGrid, escape, heat_svg, matrix_range, svg};
+use crate::{MatrixGrid, escape, heat_svg, matrix_range};
 use std::fmt::Write;
 
 /// A matrix to write about.
@@ -86,59 +84,12 @@ pub fn matrix_page(page: &MatrixPage<'_>) -> String {
 
 fn section(id: &str, grid: usize, cell: &MatrixCell) -> String {
     let lines: String = cell.lines.iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
-    let picture = if cell.histogram.is_empty() { String::new() } else { histogram(&cell.histogram) };
+    let picture = if cell.histogram.is_empty() { String::new() } else { latency_svg(&cell.histogram) };
     format!(
         "<section class=\"cell\" id=\"{id}\">\n<a class=\"close\" href=\"#grid-{grid}\" aria-label=\"close\">×</a>\n\
          <h2>{}</h2>\n{lines}{picture}</section>\n",
         escape(&cell.title)
     )
-}
-
-const WIDTH: i32 = 640;
-const HEIGHT: i32 = 240;
-const AREA: Rect = Rect { x: 20, y: 24, w: 600, h: 172 };
-
-/// How many requests took how long; the axis of time is logarithmic.
-fn histogram(counts: &[(u64, u64)]) -> String {
-    let palette = Theme::Light.palette();
-    let mut scene = Scene::new(WIDTH as u32, HEIGHT as u32, palette.background);
-    let log = |ns: u64| (ns.max(1) as f64).log2();
-    // A step is 1/8 of a factor of two; a margin of one on each side.
-    let (from, to) = (log(counts[0].0) - 0.25, log(counts[counts.len() - 1].0) + 0.5);
-    let x = |ns: f64| AREA.x + ((ns - from) / (to - from) * f64::from(AREA.w)) as i32;
-    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
-    let word = |text: String, x: i32, y: i32, anchor: Anchor| Text {
-        text,
-        x,
-        y,
-        size: 12.0,
-        weight: Weight::Regular,
-        color: palette.text,
-        anchor,
-        upright: false,
-        figures: Vec::new(),
-    };
-    for (ns, count) in counts {
-        let (left, right) = (x(log(*ns)), x(log(*ns) + 0.125).max(x(log(*ns)) + 2));
-        let h = ((*count as f64 / most as f64 * f64::from(AREA.h)) as i32).max(1);
-        let bar = Rect { x: left, y: AREA.bottom() - h, w: right - left, h };
-        scene.area(bar, Fill::Solid(palette.series[0]));
-    }
-    scene.horizontal(AREA.bottom(), (AREA.x, AREA.right()), Stroke::solid(palette.axis, 1));
-    let mut last = -WIDTH;
-    for power in from.ceil() as i64..=to.floor() as i64 {
-        let at = x(power as f64);
-        if at - last >= 80 && (AREA.x + 20..AREA.right() - 20).contains(&at) {
-            scene.vertical(at, (AREA.bottom(), AREA.bottom() + 5), Stroke::solid(palette.axis, 1));
-            let text = duration(1u64 << power.clamp(0, 63), Charset::Unicode);
-            scene.text(word(text, at, AREA.bottom() + 20, Anchor::Middle));
-            last = at;
-        }
-    }
-    let all: u64 = counts.iter().map(|(_, count)| count).sum();
-    let what = format!("Latency of {} requests; the highest bar has {}", grouped(all), grouped(most));
-    scene.text(word(what, AREA.x, 14, Anchor::Start));
-    svg(&scene)
 }
 
 #[cfg(test)]

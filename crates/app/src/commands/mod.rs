@@ -2,6 +2,7 @@
 
 mod analyze;
 mod blkreplay;
+mod cells;
 mod check;
 mod compare;
 mod convert;

@@ -455,11 +455,7 @@ fn a_killed_conversion_leaves_nothing_in_its_place_and_no_obstacle() {
         // More than is looked at to recognise the form.
         trace.write_all(LOAD.repeat(400).as_bytes()).unwrap();
         let begun = lab.path(&format!(".{out}.partial/records.parquet.tmp"));
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        while !begun.exists() {
-            assert!(std::time::Instant::now() < deadline, "the archive was never begun");
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        crate::live::wait_until("the archive is begun", || begun.exists());
         killed.kill().unwrap();
         killed.wait().unwrap();
         drop(trace);

@@ -1,6 +1,6 @@
 //! IOzone's command line. Numbers in comments are those of the acceptance checks in `spec/iozone-and-layout.md`, section 7.
 
-use crate::live::Running;
+use crate::live::{Running, wait_until};
 use crate::*;
 use iosonar_plan::Op;
 use std::collections::BTreeMap;
@@ -323,11 +323,9 @@ fn files_of_others_are_not_changed() {
 fn a_signal_keeps_what_was_measured() {
     let lab = lab();
     let running = Running::of(&mut lab.command("iozone -a -i 0 -i 1 --json out.json"));
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !lab.path("iozone.tmp").metadata().is_ok_and(|file| file.len() >= 1 << 20) {
-        assert!(std::time::Instant::now() < deadline);
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_until("the test file grows", || {
+        lab.path("iozone.tmp").metadata().is_ok_and(|file| file.len() >= 1 << 20)
+    });
     running.signal("INT");
     let ended = running.end();
     assert_eq!(ended.code, 130, "{}", ended.err);

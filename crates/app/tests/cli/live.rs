@@ -7,6 +7,16 @@ use iosonar_testkit::Ended;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 
+/// Waits until something is so.
+#[track_caller]
+pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !is_so() {
+        assert!(std::time::Instant::now() < deadline, "{what}: not within 60 s");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
 /// A run that goes on. It is ended, by its own id, when a test fails.
 pub struct Running {
     child: Child,
@@ -344,11 +354,7 @@ fn a_producer_that_pauses_holds_nothing_up() {
     producer.flush().unwrap();
     // The record of the first request reaches the log although the source says nothing more.
     let log = lab.path("r/records.log");
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !std::fs::metadata(&log).is_ok_and(|m| m.len() > 16) {
-        assert!(std::time::Instant::now() < deadline, "the record never came");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_until("the record comes", || std::fs::metadata(&log).is_ok_and(|m| m.len() > 16));
     // And a stop is not held up either.
     std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let ended = Ended::of(child.wait_with_output().unwrap());

@@ -1,6 +1,6 @@
 //! Matrices of file operations: cells, repetitions, continuation, pictures.
 
-use crate::live::Running;
+use crate::live::{Running, wait_until};
 use crate::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,11 +86,7 @@ fn a_matrix_that_was_interrupted_is_continued() {
     let lab = lab();
     let words = "matrix t.tmp --sizes 64k..2m --records 4k --tests write,read --repeat 40";
     let running = Running::of(&mut lab.command(&format!("{words} -o m")));
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !lab.path("t.tmp").metadata().is_ok_and(|file| file.len() > 0) {
-        assert!(std::time::Instant::now() < deadline);
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
+    wait_until("the test file grows", || lab.path("t.tmp").metadata().is_ok_and(|file| file.len() > 0));
     running.signal("INT");
     let ended = running.end();
     assert_eq!(ended.code, 130, "{}", ended.err);

@@ -57,12 +57,9 @@ impl Settings {
         let tests = self.selected()?;
         let streams = self.all_streams()?;
         let most = streams.iter().copied().max().unwrap_or(1);
+        let pairs = self.pairs(&streams)?;
         Ok(Matrix {
-            files: self.paths(most),
-            tests,
-            pairs: self.pairs(&streams)?,
             streams,
-            repeat: 1,
             methods: vec![self.engine()],
             depth: self.asynchronous.map_or(1, |wanted| wanted.depth + 1),
             access: Access { buffered: !self.direct, sync: self.sync },
@@ -76,12 +73,10 @@ impl Settings {
             rate: self.rate,
             pause: Nanos::from_secs(self.pause_s.into()),
             stagger: Nanos(u64::from(self.stagger_us.unwrap_or(0)) * 1000),
-            cpus: Vec::new(),
-            is_device: false,
             keep: self.keep || self.existing,
             destroy: self.destroy,
             seed: self.seed.unwrap_or(1),
-            run_id,
+            ..Matrix::new(self.paths(most), tests, pairs, run_id)
         })
     }
 

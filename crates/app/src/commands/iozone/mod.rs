@@ -2,6 +2,7 @@
 
 mod outputs;
 
+use super::cells::{failure_of, stats_of};
 use super::replay::new_run_id;
 use super::{called_as, processors};
 use crate::args::{ProgressArg, ProgressArgs};
@@ -12,14 +13,13 @@ use crate::progress::{self, ProgressOptions};
 use crate::session;
 use crate::timings::Timings;
 use anyhow::anyhow;
-use iosonar_analyze::{CellStats, Limits, cells};
-use iosonar_archive::{Archive, RunInfo, RunState, TOOL};
+use iosonar_analyze::Limits;
+use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_campaign::{Matrix, Table};
 use iosonar_dialect_iozone::{
     Command, Settings, banner, full_help, parse, text_report, text_table, throughput, throughput_report,
 };
 use iosonar_engine::Prepared;
-use iosonar_inputs::Input;
 use iosonar_plan::Nanos;
 use iosonar_runner::{Ended, Scene};
 use outputs::Reservations;
@@ -81,7 +81,7 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
         no_progress: false,
         progress_every: Nanos::from_secs(10),
     };
-    let wish = ProgressOptions { progress: &args, live: false, late_limit: Limits::default().bad_delay };
+    let wish = ProgressOptions::line(&args);
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
     let (ended, _listener) = session::perform(plan, open, |_| dir.clone(), show, &mut timings)?;
     let reservations = reservations.into_inner().ok_or_else(|| anyhow!("the run ended before it started"))?;
@@ -209,24 +209,4 @@ fn report(
         print_message(format_args!("result: {dir}"));
     }
     Ok(session::exit(&info, !is_whole, false))
-}
-
-/// Why a cell has no figure, where requests failed.
-fn failure_of(stats: &CellStats) -> Option<String> {
-    let cell = &stats.cell;
-    let why = stats.error.map_or("a request stayed short".into(), |number| {
-        std::io::Error::from_raw_os_error(number).to_string()
-    });
-    (stats.failed > 0).then(|| {
-        format!(
-            "{} of a file of {} with records of {}: {why}; it has no figure",
-            cell.test, cell.file, cell.record
-        )
-    })
-}
-
-fn stats_of(archive: Archive, info: &RunInfo) -> Result<Vec<CellStats>, Failure> {
-    let input = Input::of_archive(archive).map_err(anyhow::Error::from)?;
-    let (plan, _) = input.run();
-    Ok(cells(&input, &plan, info)?)
 }

@@ -6,7 +6,7 @@ mod report;
 use crate::exit::{Exit, Failure};
 use crate::knee_args::{DemandArgs, KneeArgs};
 use crate::new_load;
-use crate::output::{print_message, utc_stamp};
+use crate::output::{print_message, unused_dated};
 use anyhow::anyhow;
 use iosonar_analyze::knee::{Doubt, KneeVerdict};
 use iosonar_archive::RunState;
@@ -28,7 +28,7 @@ const FINE: u32 = 3;
 /// Looks for the highest rate that a target sustains.
 pub fn knee(args: &KneeArgs) -> Result<Exit, Failure> {
     check(args)?;
-    let out = args.result.out.clone().unwrap_or_else(new_name);
+    let out = args.result.out.clone().unwrap_or_else(|| unused_dated("knee"));
     new_load::check_absent("--out", &out)?;
     let folder = Folder { path: out.clone(), made: RefCell::default() };
     let ramps = Search { args, out: &folder, run_id: None, ramps: Vec::new() }.execute()?;
@@ -55,14 +55,6 @@ fn check(args: &KneeArgs) -> Result<(), Failure> {
         return refuse(format!("--from: the search ends at --most {}: start below it", demand.most));
     }
     Ok(())
-}
-
-/// `knee-DATE-TIME`, and a number after it if that exists.
-fn new_name() -> PathBuf {
-    let name = format!("knee-{}", utc_stamp(iosonar_os::realtime_ns()));
-    let numbered = (2..).map(|n| PathBuf::from(format!("{name}-{n}")));
-    let mut names = std::iter::once(PathBuf::from(&name)).chain(numbered);
-    names.find(|path| !path.exists()).expect("names do not end")
 }
 
 /// The one ramp that was requested, if one was.

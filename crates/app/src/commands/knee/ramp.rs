@@ -92,8 +92,7 @@ pub fn execute(
     plan.validate().map_err(Failure::refused)?;
     let is_timed = !matches!(plan.engine, Engine::Sim(_));
     let dir = out.path.join(name);
-    let late_limit = Limits::default().bad_delay;
-    let wish = ProgressOptions { progress: &args.result.progress, live: false, late_limit };
+    let wish = ProgressOptions::line(&args.result.progress);
     let mut timings = Timings::new();
     let named = |_: &_| {
         out.create();

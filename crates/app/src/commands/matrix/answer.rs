@@ -1,5 +1,6 @@
 //! What a matrix came to: text, JSON, CSV.
 
+use super::mib;
 use super::pictures::PAGE;
 use super::study::{CELLS, Study};
 use crate::exit::Failure;
@@ -61,7 +62,7 @@ fn grid_text(grid: &Grid) -> String {
     for (file, row) in grid.files.iter().zip(grid.medians()) {
         text += &format!("{:>10}", ByteSize(*file).to_string());
         for value in row {
-            let figure = value.map(|v| units::number(v / f64::from(1 << 20))).unwrap_or_default();
+            let figure = value.map(mib).unwrap_or_default();
             text += &format!(" {figure:>9}");
         }
         text = text.trim_end().to_string() + "\n";

@@ -4,6 +4,7 @@ mod answer;
 mod pictures;
 mod study;
 
+use super::cells::{failure_of, stats_of};
 use super::replay::new_run_id;
 use crate::exit::{Exit, Failure};
 use crate::matrix_args::{CacheArg, MatrixArgs};
@@ -12,12 +13,12 @@ use crate::progress::{self, ProgressOptions};
 use crate::session::{self, conclude, perform};
 use crate::timings::Timings;
 use anyhow::anyhow;
-use iosonar_analyze::{CellStats, Limits, cells};
-use iosonar_archive::{Archive, RunInfo, RunState};
-use iosonar_campaign::{CellResult, Machine, Matrix, Question, Table, Timed, Unit};
-use iosonar_inputs::Input;
+use iosonar_analyze::Limits;
+use iosonar_archive::{Archive, RunState};
+use iosonar_campaign::{Machine, Matrix, Question, Timed, Unit};
 use iosonar_runner::Scene;
-use std::path::{Path, PathBuf};
+use iosonar_view::units::number;
+use std::path::PathBuf;
 use study::Study;
 
 /// Measures the cells that are missing, and shows all.
@@ -29,8 +30,7 @@ pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
     // Files that a part left behind when it was killed may be in the way of the next one.
     study.question.destroy |= args.way.destroy;
     let matrix = study.question.matrix(new_run_id()).map_err(Failure::refused)?;
-    let missing: Vec<Unit> =
-        study.question.order(&matrix).into_iter().filter(|unit| !study.table.has(&matrix, *unit)).collect();
+    let missing = study.table.missing(&matrix, study.question.order(&matrix));
     if args.result.dry_run {
         print(&answer::listing(&matrix, &missing))?;
         return Ok(Exit::Fine);
@@ -117,18 +117,18 @@ fn measure(
     let cells = missing.len() * matrix.tests.len();
     print_message(format_args!("iosonar: {cells} cells to measure, results in {}", study.dir.display()));
     let (dir, mut timings) = (study.next_part(), Timings::new());
-    let wish = ProgressOptions {
-        progress: &args.result.progress,
-        live: false,
-        late_limit: Limits::default().bad_delay,
-    };
+    let wish = ProgressOptions::line(&args.result.progress);
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
     let created = |_: &_| study.create();
     let (ended, _listener) = perform(plan, created, |_| dir.clone(), show, &mut timings)?;
     // Nothing but cells is shown of a part: who wants its requests has its archive.
-    let info = conclude(ended, &Limits::default(), &mut timings)?.info;
-    study.table.machine = machine(&Archive::open(&dir)?);
-    let stats = stats_of(&dir, &info)?;
+    let info = match args.result.no_records {
+        true => ended.info,
+        false => conclude(ended, &Limits::default(), &mut timings)?.info,
+    };
+    let archive = Archive::open(&dir)?;
+    study.table.machine = machine(&archive);
+    let stats = stats_of(archive, &info)?;
     study.add(&stats)?;
     if args.result.no_records {
         study.drop_part(&dir)?;
@@ -137,8 +137,7 @@ fn measure(
     if let RunState::Broken(why) = &info.state {
         print_message(format_args!("iosonar: the run could not go on: {why}"));
     }
-    let all = study.question.order(matrix);
-    let open = all.iter().filter(|unit| !study.table.has(matrix, **unit)).count() * matrix.tests.len();
+    let open = study.table.missing(matrix, missing.to_vec()).len() * matrix.tests.len();
     if open > 0 {
         let dir = study.dir.display();
         print_message(format_args!(
@@ -160,29 +159,7 @@ fn machine(archive: &Archive) -> Machine {
     }
 }
 
-fn stats_of(dir: &Path, info: &RunInfo) -> Result<Vec<CellStats>, Failure> {
-    let input = Input::of_archive(Archive::open(dir)?).map_err(anyhow::Error::from)?;
-    let (plan, _) = input.run();
-    Ok(cells(&input, &plan, info)?)
-}
-
-/// Why a cell has no figure, where requests failed.
-fn failure_of(stats: &CellStats) -> Option<String> {
-    let cell = &stats.cell;
-    let why = stats.error.map_or("a request stayed short".into(), |number| {
-        std::io::Error::from_raw_os_error(number).to_string()
-    });
-    let (test, file, record) = (&cell.test, cell.file, cell.record);
-    (stats.failed > 0)
-        .then(|| format!("{test} of a file of {file} with records of {record}: {why}; it has no figure"))
-}
-
-/// Cells of a table that a part has measured, instead of older ones of the same name.
-fn merge(table: &mut Table, found: Vec<CellResult>) {
-    let is_same = |a: &CellResult, b: &CellResult| {
-        (&a.test, &a.method, a.file_bytes, a.record_bytes, a.streams, a.repeat)
-            == (&b.test, &b.method, b.file_bytes, b.record_bytes, b.streams, b.repeat)
-    };
-    table.results.retain(|old| !found.iter().any(|new| is_same(old, new)));
-    table.results.extend(found);
+/// Rates are shown in MiB/s.
+fn mib(bytes_per_second: f64) -> String {
+    number(bytes_per_second / f64::from(1 << 20))
 }

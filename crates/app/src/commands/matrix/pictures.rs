@@ -1,5 +1,6 @@
 //! Pictures and the page of a matrix.
 
+use super::mib;
 use super::study::Study;
 use crate::exit::Failure;
 use crate::outputs::{PictureFolder, existing, gate_of};
@@ -72,10 +73,6 @@ fn cells_of(grid: &Grid) -> Vec<Vec<Option<MatrixCell>>> {
     grid.files.iter().zip(&grid.cells).map(row).collect()
 }
 
-fn mib(bytes_per_second: f64) -> String {
-    number(bytes_per_second / f64::from(1 << 20))
-}
-
 /// What the page says of a cell; none if it was not measured.
 fn cell_of(grid: &Grid, file: u64, record: u64, repetitions: &[&CellResult]) -> Option<MatrixCell> {
     let found = rates(repetitions)?;
@@ -87,7 +84,7 @@ fn cell_of(grid: &Grid, file: u64, record: u64, repetitions: &[&CellResult]) -> 
         mib(found.least),
         mib(found.most)
     )];
-    if let Some((low, high)) = found.interval {
+    if let Some((low, high)) = found.interval() {
         let mean = mib(found.mean);
         lines.push(format!("geometric mean {mean} MiB/s, 95 % interval {} to {} MiB/s", mib(low), mib(high)));
     }

@@ -1,9 +1,8 @@
 //! The directory of a matrix: its question, its parts, its cells.
 
-use super::merge;
 use crate::exit::Failure;
 use crate::new_load::check_absent;
-use crate::output::utc_stamp;
+use crate::output::unused_dated;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::CellStats;
 use iosonar_archive::TOOL;
@@ -15,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Names in the directory.
 const QUESTION: &str = "matrix.json";
 pub const CELLS: &str = "cells.json";
-pub const CELLS_CSV: &str = "cells.csv";
+const CELLS_CSV: &str = "cells.csv";
 
 /// A matrix that is measured, or was.
 pub struct Study {
@@ -28,7 +27,7 @@ pub struct Study {
 impl Study {
     /// A new one; nothing is created yet.
     pub fn planned(question: Question, out: Option<PathBuf>) -> Result<Study, Failure> {
-        let dir = out.unwrap_or_else(new_name);
+        let dir = out.unwrap_or_else(|| unused_dated("matrix"));
         check_absent("--out", &dir)?;
         let table = Table::empty(TOOL, &crate::session::command_line());
         Ok(Study { dir, question, table })
@@ -87,7 +86,7 @@ impl Study {
     pub fn add(&mut self, stats: &[CellStats]) -> Result<(), Failure> {
         let timed = self.question.timed;
         let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
-        merge(&mut self.table, found);
+        self.table.replace(found);
         self.replace(CELLS, &self.table.to_json())?;
         self.replace(CELLS_CSV, &self.table.csv())
     }
@@ -147,12 +146,4 @@ fn difference(typed: &Question, kept: &Question) -> Option<String> {
     let decides = |name: &&String| *name != "keep" && *name != "destroy";
     let mut fields = typed.iter().filter(|(name, _)| decides(name));
     fields.find(|(name, value)| kept.get(name.as_str()) != Some(*value)).map(|(name, _)| name.clone())
-}
-
-/// `matrix-DATE-TIME`, and a number after it if that exists.
-fn new_name() -> PathBuf {
-    let name = format!("matrix-{}", utc_stamp(iosonar_os::realtime_ns()));
-    let numbered = (2..).map(|n| PathBuf::from(format!("{name}-{n}")));
-    let mut names = std::iter::once(PathBuf::from(&name)).chain(numbered);
-    names.find(|path| !path.exists()).expect("names do not end")
 }

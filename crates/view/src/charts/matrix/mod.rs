@@ -2,12 +2,14 @@
 
 mod cuts;
 mod heat;
+mod latencies;
 mod surface;
 
 #[cfg(test)]
 mod tests;
 
 pub use heat::heat_svg;
+pub use latencies::latency_svg;
 
 use super::axes::{TICK_SIZE, words};
 use super::material::View;
