@@ -21,11 +21,12 @@ pub(crate) mod student;
 
 pub use answer::{Answer, Outcome, interval_text, percent_text, signed_text};
 pub use blocks::{Blocks, Quantity, Who};
-pub use condition::{Condition, ConditionError, Judgement};
+pub use condition::{ChangeLimit, Condition, ConditionError, Judgement};
 pub use differences::Difference;
 pub use figures::{Figure, Unit};
 pub use over_time::{OverTime, Stretch};
 pub use phases::{PhaseComparison, Phases};
+pub use student::student_critical;
 
 use crate::{Correlation, Records};
 use figures::{Runs, percent};
