@@ -2,17 +2,31 @@
 //!
 //! A [`Matrix`] is the question. [`Matrix::units`] are its parts: all tests on files of one size with records of one size, once.
 //! [`Matrix::plan`] makes one plan of units, in which each test is a phase with a cell. [`Table`] holds what the cells amount to.
-//! [`TESTS`] is the list of tests: a new test is an entry there.
+//! [`compare_tables`] compares two of
+//! them. [`TESTS`] is the list of tests: a new test is an entry there.
 //!
 //! Nothing here opens a file or asks for the time.
 
+mod cell_key;
+mod compare;
+mod compare_answer;
+mod compare_text;
 mod matrix;
+mod matrix_condition;
 mod phases;
 mod sizes;
+mod spread;
 mod table;
 mod test;
+mod welch;
 
+pub use cell_key::CellKey;
+pub use compare::{CellRow, MATRIX_COMPARE_VERSION, MatrixComparison, Side, TestRow, compare_tables};
+pub use compare_text::{comparison_csv, comparison_text};
 pub use matrix::{Matrix, MatrixError, MixRule, Unit};
+pub use matrix_condition::MatrixCondition;
 pub use sizes::{CROSSOVER, Pair, Series, pairs};
+pub use spread::Repeated;
 pub use table::{CellResult, StreamResult, Table, Timed};
 pub use test::{Calls, Made, OrderKind, TESTS, Test, Transfer};
+pub use welch::{Change, Verdict};
