@@ -6,7 +6,7 @@
 use crate::matrix_condition::MatrixCondition;
 use crate::spread::{Logs, is_rate};
 use crate::welch::{Critical, welch};
-use crate::{CellKey, CellResult, Change, Table, Verdict};
+use crate::{CellKey, CellResult, Change, Table};
 use iosonar_analyze::compare::Judgement;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,9 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Version of the comparison's JSON form.
 pub const MATRIX_COMPARE_VERSION: u32 = 1;
 
-/// Error probabilities of all tests together, and of all cells together. The sum is below 5 %: Welch's freedom is an estimate, and
-/// where the spreads of the two sides differ a lot, errors are more frequent than asked for.
-const ERRORS: [f64; 2] = [0.02, 0.02];
+/// Error probability of all tests together, and that of all cells together. The sum is below 5 %: freedom is an estimate.
+const ERROR: f64 = 0.02;
 
 /// A table of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -122,7 +121,15 @@ struct Matched<'a> {
 }
 
 /// Compares table B with the baseline A.
-pub fn compare_tables((name_a, a): (&str, &Table), (name_b, b): (&str, &Table)) -> MatrixComparison {
+pub fn compare_tables(a: (&str, &Table), b: (&str, &Table)) -> MatrixComparison {
+    compare_with(a, b, &mut Critical::default())
+}
+
+fn compare_with(
+    (name_a, a): (&str, &Table),
+    (name_b, b): (&str, &Table),
+    critical: &mut Critical,
+) -> MatrixComparison {
     let (cells_a, cells_b) = (cells_of(a), cells_of(b));
     let side = |name: &str, table: &Table, cells: &[Cell]| Side {
         name: name.into(),
@@ -138,11 +145,10 @@ pub fn compare_tables((name_a, a): (&str, &Table), (name_b, b): (&str, &Table)) 
             names.push(&cell.key.test);
         }
     }
-    let [mut of_tests, mut of_cells] =
-        [ERRORS[0] / names.len().max(1) as f64, ERRORS[1] / matched.both.len().max(1) as f64]
-            .map(Critical::new);
-    let tests = names.iter().map(|test| test_row(test, &matched.both, &mut of_tests)).collect();
-    let cells = matched.both.iter().map(|cell| cell_row(cell, &mut of_cells)).collect();
+    let share = |count: usize| ERROR / count.max(1) as f64;
+    let (of_tests, of_cells) = (share(names.len()), share(matched.both.len()));
+    let tests = names.iter().map(|test| test_row(test, &matched.both, of_tests, critical)).collect();
+    let cells = matched.both.iter().map(|cell| cell_row(cell, of_cells, critical)).collect();
     let mut comparison = MatrixComparison {
         version: MATRIX_COMPARE_VERSION,
         answer: String::new(),
@@ -206,20 +212,20 @@ fn matched<'a>(cells_a: Vec<Cell<'a>>, cells_b: Vec<Cell<'a>>) -> Matched<'a> {
     matched
 }
 
-fn cell_row(cell: &Both, critical: &mut Critical) -> CellRow {
+fn cell_row(cell: &Both, alpha: f64, critical: &mut Critical) -> CellRow {
     let logs = |results: &[&CellResult]| Logs::of(results.iter().map(|result| result.bytes_per_second));
-    CellRow { key: cell.key.clone(), change: welch(logs(&cell.a), logs(&cell.b), critical) }
+    CellRow { key: cell.key.clone(), change: welch(logs(&cell.a), logs(&cell.b), alpha, critical) }
 }
 
-fn test_row(test: &str, cells: &[Both], critical: &mut Critical) -> TestRow {
+fn test_row(test: &str, cells: &[Both], alpha: f64, critical: &mut Critical) -> TestRow {
     let cells: Vec<&Both> = cells.iter().filter(|cell| cell.key.test == test).collect();
     let (of_a, of_b): (Vec<_>, Vec<_>) = cells.iter().map(|cell| (&cell.a[..], &cell.b[..])).unzip();
     let (a, b) = (by_repetition(&of_a), by_repetition(&of_b));
     let change = match a.n > 0 && b.n > 0 {
-        true => welch(a, b, critical),
+        true => welch(a, b, alpha, critical),
         // No repetition has every cell: there is a mean of all that was measured, and no interval.
         false => {
-            let change = welch(mean_of_cells(&of_a), mean_of_cells(&of_b), critical);
+            let change = welch(mean_of_cells(&of_a), mean_of_cells(&of_b), alpha, critical);
             Change { n_a: a.n, n_b: b.n, ..change }
         }
     };

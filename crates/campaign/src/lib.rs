@@ -2,8 +2,8 @@
 //!
 //! A [`Matrix`] is the question. [`Matrix::units`] are its parts: all tests on files of one size with records of one size, once.
 //! [`Matrix::plan`] makes one plan of units, in which each test is a phase with a cell. [`Table`] holds what the cells amount to.
-//! [`compare_tables`] compares two of
-//! them. [`TESTS`] is the list of tests: a new test is an entry there.
+//! [`TESTS`] is the list of tests: a new test is an entry there.
+//! [`compare_tables`] compares two tables.
 //!
 //! Nothing here opens a file or asks for the time.
 
