@@ -27,6 +27,6 @@ pub use matrix::{Matrix, MatrixError, MixRule, Unit};
 pub use matrix_condition::MatrixCondition;
 pub use sizes::{CROSSOVER, Pair, Series, pairs};
 pub use spread::Repeated;
-pub use table::{CellResult, StreamResult, Table, Timed};
+pub use table::{CellResult, StreamResult, TABLE_VERSION, Table, Timed};
 pub use test::{Calls, Made, OrderKind, TESTS, Test, Transfer};
 pub use welch::{Change, Verdict};

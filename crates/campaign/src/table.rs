@@ -96,7 +96,7 @@ pub struct Table {
 }
 
 /// Version of the form of [`Table::to_json`].
-const VERSION: u32 = 1;
+pub const TABLE_VERSION: u32 = 1;
 
 fn rate(amount: u64, ns: u64) -> f64 {
     amount as f64 * 1e9 / ns.max(1) as f64
@@ -165,7 +165,7 @@ impl Table {
     /// The table of what the phases of a run amount to.
     pub fn of(cells: &[CellStats], timed: Timed, tool: &str, command: &str) -> Table {
         let results = cells.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
-        Table { version: VERSION, tool: tool.into(), command: command.into(), results }
+        Table { version: TABLE_VERSION, tool: tool.into(), command: command.into(), results }
     }
 
     /// The table as JSON; docs/iozone.md explains the fields.
