@@ -4,11 +4,17 @@
 //! [`Matrix::plan`] makes one plan of units, in which each test is a phase with a cell. [`Table`] holds what the cells amount to.
 //! [`Question`] is a matrix in plain words, as a directory of results keeps it.
 //! [`TESTS`] is the list of tests: a new test is an entry there.
+//! [`compare_tables`] compares two tables.
 //!
 //! Nothing here opens a file or asks for the time.
 
+mod cell_key;
+mod compare;
+mod compare_answer;
+mod compare_text;
 mod grid;
 mod matrix;
+mod matrix_condition;
 mod phases;
 mod plateaus;
 mod question;
@@ -16,12 +22,18 @@ mod sizes;
 mod spread;
 mod table;
 mod test;
+mod welch;
 
+pub use cell_key::CellKey;
+pub use compare::{CellRow, MATRIX_COMPARE_VERSION, MatrixComparison, Side, TestRow, compare_tables};
+pub use compare_text::{comparison_csv, comparison_text};
 pub use grid::{Grid, rates};
 pub use matrix::{Matrix, MatrixError, MixRule, Unit};
+pub use matrix_condition::MatrixCondition;
 pub use plateaus::Plateau;
 pub use question::{METHODS, Question, QuestionError};
 pub use sizes::{CROSSOVER, Pair, Series, pairs};
 pub use spread::Repeated;
 pub use table::{CellResult, Machine, StreamResult, Table, Timed};
 pub use test::{Calls, Made, OrderKind, TESTS, Test, Transfer, test_names};
+pub use welch::{Change, Verdict};

@@ -25,16 +25,15 @@ const ALPHA: f64 = 0.05;
 impl Repeated {
     /// Of all values above zero; none if there is none.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Repeated> {
-        let mut values: Vec<f64> = values.filter(|value| value.is_finite() && *value > 0.0).collect();
+        let mut values: Vec<f64> = values.filter(|value| is_rate(*value)).collect();
         values.sort_by(f64::total_cmp);
         let (n, middle) = (values.len(), values.len() / 2);
         let (least, most) = (*values.first()?, *values.last()?);
         let median = if n % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
-        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        let mean = logs.iter().sum::<f64>() / n as f64;
-        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-        let error = (squares / (n - 1).max(1) as f64 / n as f64).sqrt();
-        Some(Repeated { n, median, least, most, mean: mean.exp(), error })
+        let logs = Logs::of(values.into_iter());
+        let error = (logs.variance / n as f64).sqrt();
+        // Rounding must not put the mean outside.
+        Some(Repeated { n, median, least, most, mean: logs.mean.exp().clamp(least, most), error })
     }
 
     /// Ends of the 95 % confidence interval of the geometric mean, by Student's t on the logarithms; none below two measurements.
@@ -47,6 +46,47 @@ impl Repeated {
     /// Half of the interval in percent of the mean.
     pub fn half_percent(&self) -> Option<f64> {
         self.interval().map(|(low, high)| 100.0 * ((high / low).sqrt() - 1.0))
+    }
+}
+
+/// Whether a value can be a rate.
+pub(crate) fn is_rate(value: f64) -> bool {
+    value > 0.0 && value.is_finite()
+}
+
+/// Never infinite: JSON has no form for it.
+pub(crate) fn bounded_exp(log: f64) -> f64 {
+    log.clamp(-690.0, 690.0).exp()
+}
+
+/// Mean and variance of logarithms.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Logs {
+    pub(crate) n: u64,
+    pub(crate) mean: f64,
+    /// Of one value; 0 below two values.
+    pub(crate) variance: f64,
+}
+
+/// Below this a standard deviation of logarithms is rounding of the arithmetic.
+const ROUNDING: f64 = 1e-12;
+
+impl Logs {
+    /// Of the logarithms of these rates.
+    pub(crate) fn of(rates: impl Iterator<Item = f64>) -> Logs {
+        Logs::of_logs(&rates.filter(|rate| is_rate(*rate)).map(f64::ln).collect::<Vec<_>>())
+    }
+
+    /// Of these logarithms.
+    pub(crate) fn of_logs(logs: &[f64]) -> Logs {
+        let n = logs.len() as f64;
+        let Some(first) = logs.first() else { return Logs::default() };
+        // Relative to the first: equal values have exactly their own mean.
+        let mean = first + logs.iter().map(|log| log - first).sum::<f64>() / n;
+        let squares = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+        let variance = if logs.len() < 2 { 0.0 } else { squares / (n - 1.0) };
+        let variance = if variance.sqrt() < ROUNDING { 0.0 } else { variance };
+        Logs { n: logs.len() as u64, mean, variance }
     }
 }
 

@@ -36,6 +36,23 @@ pub struct ConditionError {
     /// Characters before the error.
     at: usize,
     why: String,
+    example: &'static str,
+}
+
+/// A limit of a change, as `p99 > +10%`: the form that all conditions share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeLimit {
+    /// As typed.
+    pub text: String,
+    /// The word before the sign.
+    pub subject: String,
+    /// Whether it is about a change above the limit (`>`) or below it (`<`).
+    pub above: bool,
+    /// The limit of the change in percent.
+    pub percent: f64,
+    /// Bytes before the subject.
+    start: usize,
+    example: &'static str,
 }
 
 impl std::error::Error for ConditionError {}
@@ -45,23 +62,29 @@ impl fmt::Display for ConditionError {
         writeln!(f, "{}", self.why)?;
         writeln!(f, "  {}", self.text)?;
         writeln!(f, "  {}^", " ".repeat(self.at))?;
-        write!(f, "  example: p99 > +10%, read.p50 > +5%, response.p99.9 > +20%, iops < -3%")
+        write!(f, "  example: {}", self.example)
     }
 }
 
-impl Condition {
-    /// Reads `FIGURE > +N%` or `FIGURE < -N%`.
-    pub fn parse(text: &str) -> Result<Condition, ConditionError> {
-        let error = |byte: usize, why: &str| {
-            let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            let at = text.char_indices().take_while(|(i, _)| *i < byte).count();
-            ConditionError { at, text, why: why.to_string() }
-        };
+impl ConditionError {
+    fn new(text: &str, byte: usize, why: &str, example: &'static str) -> ConditionError {
+        let shown: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let at = text.char_indices().take_while(|(i, _)| *i < byte).count();
+        ConditionError { at, text: shown, why: why.to_string(), example }
+    }
+}
+
+impl ChangeLimit {
+    /// Reads `SUBJECT > +N%` or `SUBJECT < -N%`. Errors end with the example.
+    ///
+    /// # Errors
+    /// The text has another form.
+    pub fn parse(text: &str, example: &'static str) -> Result<ChangeLimit, ConditionError> {
+        let error = |byte: usize, why: &str| ConditionError::new(text, byte, why, example);
         let start = text.len() - text.trim_start().len();
         let Some(sign) = text.find(['<', '>']) else {
             return Err(error(text.trim_end().len(), "there is no > or < after the figure"));
         };
-        let figure = canonical(text[..sign].trim()).map_err(|why| error(start, &why))?;
         let rest = &text[sign + 1..];
         let begin = sign + 1 + (rest.len() - rest.trim_start().len());
         let number = rest.trim();
@@ -77,32 +100,48 @@ impl Condition {
         if percent <= -100.0 {
             return Err(error(begin, "nothing can shrink by 100 % or more"));
         }
-        Ok(Condition { text: text.trim().to_string(), figure, above: text.as_bytes()[sign] == b'>', percent })
+        let (subject, above) = (text[..sign].trim().to_string(), text.as_bytes()[sign] == b'>');
+        Ok(ChangeLimit { text: text.to_string(), subject, above, percent, start, example })
+    }
+
+    /// An error that points to the subject.
+    pub fn subject_error(&self, why: &str) -> ConditionError {
+        ConditionError::new(&self.text, self.start, why, self.example)
+    }
+}
+
+impl Judgement {
+    /// What the interval of a change says to a limit.
+    pub fn of(interval: (Option<f64>, Option<f64>), above: bool, percent: f64) -> Judgement {
+        let (Some(low), Some(high)) = interval else { return Judgement::Unknown };
+        let is_shown = if above { low > percent } else { high < percent };
+        // An interval over more than a factor of a hundred shows nothing: a run that broke down has no noise of its own.
+        let is_wild = high + 100.0 > 100.0 * (low + 100.0);
+        match (is_shown, is_wild) {
+            (true, _) => Judgement::Failed,
+            (false, true) => Judgement::Unknown,
+            (false, false) => Judgement::Holds,
+        }
+    }
+}
+
+impl Condition {
+    /// Reads `FIGURE > +N%` or `FIGURE < -N%`.
+    pub fn parse(text: &str) -> Result<Condition, ConditionError> {
+        const EXAMPLE: &str = "p99 > +10%, read.p50 > +5%, response.p99.9 > +20%, iops < -3%";
+        let limit = ChangeLimit::parse(text, EXAMPLE)?;
+        let figure = canonical(&limit.subject).map_err(|why| limit.subject_error(&why))?;
+        Ok(Condition { text: text.trim().to_string(), figure, above: limit.above, percent: limit.percent })
     }
 
     /// What the figures say. A figure without interval by its nature (`max`) is judged by its values.
     pub fn judge(&self, figures: &[Figure]) -> Judgement {
         let Some(figure) = figures.iter().find(|f| f.name == self.figure) else { return Judgement::Unknown };
-        // An interval over more than a factor of a hundred tells nothing: a run that broke down has no noise of its own.
-        let is_wild = matches!(
-            (figure.low_percent, figure.high_percent),
-            (Some(low), Some(high)) if high + 100.0 > 100.0 * (low + 100.0)
-        );
-        let is_shown = if self.above {
-            figure.low_percent > Some(self.percent)
-        } else {
-            figure.high_percent < Some(self.percent)
+        let interval = match figure.is_bare() {
+            true => (figure.change_percent, figure.change_percent),
+            false => (figure.low_percent, figure.high_percent),
         };
-        if is_wild && !is_shown {
-            return Judgement::Unknown;
-        }
-        let nearest = if self.above { figure.low_percent } else { figure.high_percent };
-        let nearest = if figure.is_bare() { figure.change_percent } else { nearest };
-        match nearest {
-            None => Judgement::Unknown,
-            Some(p) if self.above && p > self.percent || !self.above && p < self.percent => Judgement::Failed,
-            Some(_) => Judgement::Holds,
-        }
+        Judgement::of(interval, self.above, self.percent)
     }
 }
 

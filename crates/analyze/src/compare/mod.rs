@@ -21,7 +21,7 @@ pub(crate) mod student;
 
 pub use answer::{Answer, Outcome, interval_text, percent_text, signed_text};
 pub use blocks::{Blocks, Quantity, Who};
-pub use condition::{Condition, ConditionError, Judgement};
+pub use condition::{ChangeLimit, Condition, ConditionError, Judgement};
 pub use differences::Difference;
 pub use figures::{Figure, Unit};
 pub use over_time::{OverTime, Stretch};

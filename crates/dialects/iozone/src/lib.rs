@@ -1,11 +1,14 @@
 //! IOzone's dialect: its command line becomes a matrix of tests, and the table of its cells becomes IOzone's reports.
 //!
 //! `options` has the one table of options; [`parse`] reads a command line, [`Settings::matrix`] makes the question of
-//! it, and [`text_table`], [`text_report`] and [`throughput`] print the answers. Nothing here opens a file or asks for the time.
+//! it, and [`text_table`], [`text_report`] and [`throughput`] print the answers. [`import`] reads what IOzone
+//! itself printed. Nothing here opens a file or asks for the time.
 
 mod biff2;
 mod columns;
 mod help;
+mod import;
+mod import_line;
 mod options;
 mod parse;
 mod report;
@@ -18,6 +21,7 @@ mod workbook;
 pub use biff2::worksheet;
 pub use columns::{Column, Unit, columns};
 pub use help::full_help;
+pub use import::{ImportError, Imported, import};
 pub use parse::{Command, UsageError, parse};
 pub use report::text_report;
 pub use settings::{Async, Settings};

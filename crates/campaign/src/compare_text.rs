@@ -1,0 +1,197 @@
+//! Comparisons of tables as text and as comma-separated values.
+
+use crate::compare_answer::{percent, size};
+use crate::{CellKey, CellRow, Change, MatrixComparison, Side, Verdict};
+use std::fmt::Write;
+
+/// Cells that the text names at most.
+const NAMED_CELLS: usize = 40;
+/// Missing cells of a side that the text names at most.
+const NAMED_MISSING: usize = 10;
+
+/// The comparison for people: the answer, each test, the cells that differ, and the cells that a side lacks.
+pub fn comparison_text(comparison: &MatrixComparison) -> String {
+    let mut text = side('A', &comparison.a) + &side('B', &comparison.b);
+    let _ = writeln!(text, "\n{}", clean(&comparison.answer));
+    comparison.cautions.iter().for_each(|caution| _ = writeln!(text, "caution: {caution}"));
+    if !comparison.cells.is_empty() {
+        text += "\nAll cells of a test together\n";
+        let rows = comparison.tests.iter().map(|row| {
+            let name = format!("{} ({} cell{})", row.test, row.cells, if row.cells == 1 { "" } else { "s" });
+            (name, &row.change)
+        });
+        text += &rows_text("test", rows.collect());
+        text += &cells_text(comparison);
+    }
+    text + &missing('A', &comparison.only_in_a) + &missing('B', &comparison.only_in_b)
+}
+
+/// Names come from files: they must not control a terminal.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn side(letter: char, side: &Side) -> String {
+    let mut text = format!("{letter}: {}, {} cells", clean(&side.name), side.cells);
+    for (before, told) in [(", ", &side.tool), ("\n   ", &side.command)] {
+        if !told.is_empty() {
+            text += &format!("{before}{}", clean(told));
+        }
+    }
+    text + "\n"
+}
+
+/// Cells that differ, and how many do not. Without any interval: all of them, for nothing else is known.
+fn cells_text(comparison: &MatrixComparison) -> String {
+    let cells = &comparison.cells;
+    let is_unknown = |row: &&CellRow| row.change.verdict == Verdict::CannotBeTold;
+    let unknown = cells.iter().filter(is_unknown).count();
+    let all_unknown = unknown == cells.len();
+    let mut told: Vec<&CellRow> =
+        cells.iter().filter(|row| row.change.verdict.is_shown() || all_unknown).collect();
+    told.sort_by(|x, y| size(&y.change).total_cmp(&size(&x.change)));
+    let mut text = String::new();
+    if !told.is_empty() {
+        text += if all_unknown { "\nCells\n" } else { "\nCells that differ\n" };
+        let rows = told.iter().take(NAMED_CELLS).map(|row| (row.key.to_string(), &row.change));
+        text += &rows_text("cell", rows.collect());
+    }
+    if told.len() > NAMED_CELLS {
+        let _ = writeln!(text, "and {} more with smaller changes", told.len() - NAMED_CELLS);
+    }
+    let same = cells.iter().filter(|row| row.change.verdict == Verdict::NoDifferenceShown).count();
+    if same > 0 {
+        let _ = writeln!(text, "\n{same} of {} cells show no difference.", cells.len());
+        text += &visible(comparison);
+    }
+    if unknown > 0 && !all_unknown {
+        let _ = writeln!(
+            text,
+            "{unknown} of {} cells cannot be told: they need 2 repetitions or more.",
+            cells.len()
+        );
+    }
+    text
+}
+
+/// How large a change would have been seen: without it nobody knows what "no difference" is worth.
+fn visible(comparison: &MatrixComparison) -> String {
+    let width =
+        |row: &CellRow| Some((row.change.high_percent? + 100.0) / (row.change.change_percent + 100.0));
+    let mut widths: Vec<f64> = comparison.cells.iter().filter_map(width).collect();
+    widths.sort_by(f64::total_cmp);
+    match widths.get(widths.len() / 2) {
+        Some(factor) if *factor > 1.0 => format!(
+            "A change of {} would show in half of the cells; more repetitions show smaller changes.\n",
+            percent((factor - 1.0) * 100.0)
+        ),
+        _ => String::new(),
+    }
+}
+
+fn rows_text(head: &str, rows: Vec<(String, &Change)>) -> String {
+    let mut lines =
+        vec![[head, "n A", "n B", "A KiB/s", "B KiB/s", "change", "interval", "verdict"].map(String::from)];
+    lines.extend(rows.into_iter().map(|(name, change)| {
+        [
+            clean(&name),
+            change.n_a.to_string(),
+            change.n_b.to_string(),
+            kib(change.a_bytes_per_second),
+            kib(change.b_bytes_per_second),
+            percent(change.change_percent),
+            interval(change),
+            change.verdict.text().into(),
+        ]
+    }));
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..8).map(width).collect();
+    let mut text = String::new();
+    for line in &lines {
+        let mut row = String::new();
+        for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
+            // Names and verdicts stand left, numbers right.
+            let _ = match column {
+                0 | 7 => write!(row, "  {cell:<width$}"),
+                _ => write!(row, "  {cell:>width$}"),
+            };
+        }
+        let _ = writeln!(text, "{}", row.trim_end());
+    }
+    text
+}
+
+/// Slow rates with a fraction.
+fn kib(bytes_per_second: f64) -> String {
+    let kib = bytes_per_second / 1024.0;
+    if kib < 100.0 { format!("{kib:.2}") } else { format!("{kib:.0}") }
+}
+
+fn interval(change: &Change) -> String {
+    match (change.low_percent, change.high_percent) {
+        // Over more than a factor of a hundred its ends are not worth reading.
+        (Some(low), Some(high)) if !change.verdict.is_shown() && high + 100.0 > 100.0 * (low + 100.0) => {
+            "too noisy".into()
+        }
+        (Some(low), Some(high)) => format!("{} to {}", percent(low), percent(high)),
+        _ => "-".into(),
+    }
+}
+
+/// Missing cells, shortly: all of them if they are few.
+fn missing(letter: char, keys: &[CellKey]) -> String {
+    if keys.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = keys.iter().take(NAMED_MISSING).map(|key| clean(&key.to_string())).collect();
+    let more = match keys.len().saturating_sub(NAMED_MISSING) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    format!("\nOnly in {letter} ({}): {}{more}\n", keys.len(), names.join(", "))
+}
+
+/// The comparison as comma-separated values: a line for each test, each cell, and each cell that only one side has.
+pub fn comparison_csv(comparison: &MatrixComparison) -> String {
+    let mut text = String::from(
+        "row,test,file_bytes,record_bytes,streams,method,cells,n_a,n_b,a_bytes_per_second,b_bytes_per_second,\
+         change_percent,low_percent,high_percent,verdict\n",
+    );
+    for row in &comparison.tests {
+        let _ = writeln!(text, "test,{},,,,,{},{}", quoted(&row.test), row.cells, figures(&row.change));
+    }
+    for row in &comparison.cells {
+        let _ = writeln!(text, "cell,{},1,{}", place(&row.key), figures(&row.change));
+    }
+    for (keys, word) in [(&comparison.only_in_a, "only-in-a"), (&comparison.only_in_b, "only-in-b")] {
+        keys.iter().for_each(|key| _ = writeln!(text, "cell,{},1,,,,,,,,{word}", place(key)));
+    }
+    text
+}
+
+fn place(key: &CellKey) -> String {
+    let (test, method) = (quoted(&key.test), quoted(&key.method));
+    format!("{test},{},{},{},{method}", key.file_bytes, key.record_bytes, key.streams)
+}
+
+fn figures(change: &Change) -> String {
+    let some = |value: Option<f64>| value.map(|value| format!("{value:.4}")).unwrap_or_default();
+    format!(
+        "{},{},{:.3},{:.3},{:.4},{},{},{}",
+        change.n_a,
+        change.n_b,
+        change.a_bytes_per_second,
+        change.b_bytes_per_second,
+        change.change_percent,
+        some(change.low_percent),
+        some(change.high_percent),
+        change.verdict.text().replace(' ', "-"),
+    )
+}
+
+fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.into(),
+    }
+}
