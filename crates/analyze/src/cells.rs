@@ -46,8 +46,11 @@ pub struct StreamStats {
     pub written_bytes: u64,
     /// Time in which its requests were in flight: the sum of their latencies, and at most the time from the first submission to
     /// the last completion. At depth 1 it excludes what the issuing loop does between requests, as making and checking data.
-    /// With a rate in the plan it is all the time from the first submission to the last completion.
+    /// With a rate in the plan it is all the time from the first submission to the last completion. Flushes among the requests
+    /// (bursts) are part of it; think time is not.
     pub elapsed_ns: u64,
+    /// From its first submission to the last of these completions, with all that happened in between.
+    pub span_ns: u64,
     /// Time of the flushes after its requests.
     pub flush_ns: u64,
     /// Time of closing its file.
@@ -106,6 +109,11 @@ struct Phase {
     latency: Sketch<64>,
 }
 
+/// Whether it is a request of the workload, and no step before or after them.
+fn is_request(record: &Record) -> bool {
+    record.sequence < Record::STEPS
+}
+
 impl Stream {
     fn add(&mut self, record: &Record) {
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
@@ -115,6 +123,9 @@ impl Stream {
                 self.first_submitted = Some(self.first_submitted.map_or(submitted.0, |t| t.min(submitted.0)));
                 self.last_completed = self.last_completed.max(completed.0);
                 self.stats.all_bytes += record.executed.length;
+            }
+            Op::Flush | Op::Fsync if is_request(record) => {
+                self.last_completed = self.last_completed.max(completed.0);
             }
             Op::Flush | Op::Fsync => self.stats.flush_ns += took,
             Op::Close => self.stats.close_ns += took,
@@ -132,6 +143,9 @@ impl Stream {
     fn count(&mut self, record: &Record, completed: u64) {
         self.counted_until = self.counted_until.max(completed);
         self.in_flight_ns += record.latency().map_or(0, |latency| latency.0);
+        if !matches!(record.op, Op::Read | Op::Write) {
+            return;
+        }
         self.stats.ops += 1;
         match record.op {
             Op::Write => self.stats.written_bytes += record.executed.length,
@@ -146,6 +160,7 @@ impl Stream {
         StreamStats {
             target: job.target,
             elapsed_ns: if job.workload.has_timetable() { span } else { span.min(self.in_flight_ns) },
+            span_ns: span,
             all_span_ns: self.last_completed.saturating_sub(first),
             ..self.stats
         }
@@ -205,8 +220,7 @@ pub fn cells(records: &dyn Records, plan: &Plan, info: &RunInfo) -> io::Result<V
     let walls: BTreeMap<u16, u64> = phases.iter().map(|(number, phase)| (*number, phase.wall())).collect();
     read(records, &mut |record| {
         let (Some(wall), Some(completed)) = (walls.get(&record.phase), record.completed) else { return };
-        let counts = matches!(record.op, Op::Read | Op::Write) && record.outcome == Outcome::Completed;
-        if !counts || completed.0 > *wall {
+        if !is_request(record) || record.outcome != Outcome::Completed || completed.0 > *wall {
             return;
         }
         let phase = phases.get_mut(&record.phase);
@@ -219,6 +233,7 @@ pub fn cells(records: &dyn Records, plan: &Plan, info: &RunInfo) -> io::Result<V
 
 fn read(records: &dyn Records, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
     let wanted = Fields::ORIGIN
+        .and(Fields::SEQUENCE)
         .and(Fields::OP)
         .and(Fields::OUTCOME)
         .and(Fields::SUBMITTED)
@@ -310,6 +325,10 @@ mod tests {
         }
     }
 
+    fn step(record: Record) -> Record {
+        Record { sequence: Record::STEPS, ..record }
+    }
+
     #[test]
     fn streams_count_up_to_the_end_of_the_first() {
         let records = vec![
@@ -317,11 +336,11 @@ mod tests {
             record(0, 1, Op::Write, 12, 40),
             record(0, 0, Op::Write, 30, 50),
             record(0, 1, Op::Write, 60, 90),
-            record(0, 0, Op::Fsync, 100, 107),
-            record(0, 0, Op::Close, 110, 112),
+            step(record(0, 0, Op::Fsync, 100, 107)),
+            step(record(0, 0, Op::Close, 110, 112)),
             record(1, 0, Op::Read, 1000, 1001),
             record(2, 1, Op::Read, 2000, 2005),
-            record(2, 0, Op::Close, 2006, 2007),
+            step(record(2, 0, Op::Close, 2006, 2007)),
         ];
         let found = cells(&records, &plan(), &info(3, RunState::Finished)).unwrap();
         assert_eq!(found.len(), 2);
@@ -335,6 +354,22 @@ mod tests {
         // Stream 0 of the last phase had no turn.
         assert_eq!((found[1].streams[0].ops, found[1].streams[1].read_bytes), (0, 4096));
         assert!(found.iter().all(|cell| cell.is_whole));
+    }
+
+    /// The pauses between bursts do not count, and their flushes do.
+    #[test]
+    fn bursts_count_with_their_flushes_and_without_their_pauses() {
+        let records = vec![
+            record(0, 0, Op::Write, 0, 10),
+            record(0, 0, Op::Fsync, 10, 40),
+            record(0, 0, Op::Write, 1040, 1050),
+            record(0, 0, Op::Fsync, 1050, 1085),
+            step(record(0, 0, Op::Fsync, 2000, 2007)),
+        ];
+        let found = cells(&records, &plan(), &info(1, RunState::Finished)).unwrap();
+        let stream = found[0].streams[0];
+        assert_eq!((stream.ops, stream.elapsed_ns, stream.span_ns, stream.flush_ns), (2, 85, 1085, 7));
+        assert_eq!(found[0].latency.map(|times| times.max_ns), Some(10));
     }
 
     /// Requests in flight together count once, by the clock.

@@ -135,6 +135,17 @@ pub struct PaceArgs {
     /// Issue this many requests per second on each target, whether it keeps up or not
     #[arg(long, value_name = "N", alias = "rate_iops", value_parser = rate::<u64>)]
     pub rate_iops: Option<u64>,
+    /// Pause this long after every --thinktime-blocks requests of a job
+    ///
+    /// A pause starts when no request of the job is in flight any more.
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "rate_iops"])]
+    pub thinktime: Option<Nanos>,
+    /// Spin this much of a pause, and sleep the rest. Default: 0
+    #[arg(long, value_name = "TIME", alias = "thinktime_spin", requires = "thinktime")]
+    pub thinktime_spin: Option<Nanos>,
+    /// Set the number of requests between two pauses. Default: 1
+    #[arg(long, value_name = "N", alias = "thinktime_blocks", requires = "thinktime")]
+    pub thinktime_blocks: Option<u64>,
     /// Set how due times are spread. Default: linear
     #[arg(long, value_enum, value_name = "HOW", alias = "rate_process")]
     pub rate_process: Option<ProcessArg>,

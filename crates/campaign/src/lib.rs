@@ -28,7 +28,7 @@ pub use cell_key::CellKey;
 pub use compare::{CellRow, MATRIX_COMPARE_VERSION, MatrixComparison, Side, TestRow, compare_tables};
 pub use compare_text::{comparison_csv, comparison_text};
 pub use grid::{Grid, rates};
-pub use matrix::{Matrix, MatrixError, MixRule, Unit};
+pub use matrix::{Burst, Matrix, MatrixError, MixRule, Unit};
 pub use matrix_condition::MatrixCondition;
 pub use plateaus::Plateau;
 pub use question::{METHODS, Question, QuestionError};

@@ -3,8 +3,8 @@
 use crate::phases::phases_of;
 use crate::{Pair, Test};
 use iosonar_plan::{
-    Access, Data, Engine, Faults, FileLifecycle, InvalidPlan, Nanos, Overlap, OverlapPolicy, Pacing, Phase,
-    Plan, RunId, Target,
+    Access, ByteSize, Data, Engine, Faults, FileLifecycle, InvalidPlan, Nanos, Overlap, OverlapPolicy,
+    Pacing, Phase, Plan, RunId, Target, ThinkTime,
 };
 use std::path::PathBuf;
 
@@ -43,6 +43,10 @@ pub struct Matrix {
     pub data: Option<Data>,
     /// Requests per second of each stream; none: as fast as they go.
     pub rate: Option<u32>,
+    /// Pauses between the requests of each stream; with a rate there are none.
+    pub think_time: Option<ThinkTime>,
+    /// Requests come in bursts; then there are no other pauses.
+    pub burst: Option<Burst>,
     /// Time between two tests in which nothing is done.
     pub pause: Nanos,
     /// From the start of a stream to that of the next one.
@@ -59,6 +63,22 @@ pub struct Matrix {
     pub seed: u64,
     /// In written blocks.
     pub run_id: RunId,
+}
+
+/// Requests in bursts: after each, what was written is flushed, and nothing is done for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// Bytes of a burst.
+    pub size: ByteSize,
+    /// From the end of its flush to the next one.
+    pub pause: Nanos,
+}
+
+impl Burst {
+    /// Requests of a burst, where each has so many bytes.
+    pub(crate) fn requests(self, request: ByteSize) -> u64 {
+        self.size.0.div_ceil(request.0.max(1)).max(1)
+    }
 }
 
 /// Which streams of the mixed test read; the others write.
@@ -136,6 +156,8 @@ impl Matrix {
             mix_in_order: false,
             data: None,
             rate: None,
+            think_time: None,
+            burst: None,
             pause: Nanos(0),
             stagger: Nanos(0),
             cpus: Vec::new(),
@@ -212,7 +234,7 @@ impl Matrix {
 mod tests {
     use super::*;
     use crate::TESTS;
-    use iosonar_plan::{ByteSize, Pace, PhaseEnd, Workload};
+    use iosonar_plan::{Pace, PhaseEnd, Workload};
 
     fn matrix(streams: u32) -> Matrix {
         let pair =
@@ -290,6 +312,23 @@ mod tests {
             |job: &iosonar_plan::Job| job.workload.generator().is_some_and(|g| g.pace != Pace::Closed);
         assert!(plan.phases.iter().flat_map(|phase| &phase.jobs).all(is_paced));
         assert_eq!(plan.pacing.pin, [1, 0]);
+    }
+
+    #[test]
+    fn bursts_have_a_flush_and_a_pause_after_so_many_requests() {
+        let burst = Burst { size: ByteSize(10 << 10), pause: Nanos(3_000) };
+        let matrix = Matrix { burst: Some(burst), ..matrix(1) };
+        let plan = matrix.plan(&matrix.units()).unwrap();
+        for phase in &plan.phases {
+            let generator = phase.jobs[0].workload.generator().unwrap();
+            let requests = (10u64 << 10).div_ceil(generator.longest());
+            assert_eq!(
+                generator.thinktime.map(|think| (think.time.0, think.blocks)),
+                Some((3_000, requests))
+            );
+            let flushed = generator.flush.map(|rule| rule.after_writes);
+            assert_eq!(flushed, generator.only_writes().then_some(requests), "{}", phase.name);
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::{Calls, Made, Matrix, Test, Transfer, Unit};
 use iosonar_plan::{
-    Access, AtEnd, Cell, Checked, Coordination, Decimal, Engine, FileStep, Generator, Job, JobOptions, Nanos,
-    Pace, Phase, PhaseEnd, Process, Space, Stop, Verify, Workload,
+    Access, AtEnd, Cell, Checked, Coordination, Decimal, Engine, FileStep, FlushOp, FlushRule, Generator,
+    Job, JobOptions, Nanos, Pace, Phase, PhaseEnd, Process, Space, Stop, ThinkTime, Verify, Workload,
 };
 
 /// Every byte that is read is checked.
@@ -72,7 +72,12 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
     let (pair, records) = (unit.pair, unit.pair.records());
     let request = test.request(pair.record, records);
     let amount = Space::Bytes(pair.bytes());
+    let burst = matrix.burst.map(|burst| (burst.requests(request), burst.pause));
+    let flush = |(after_writes, _)| FlushRule { after_writes, op: FlushOp::Fsync };
+    let pause = |(blocks, time)| ThinkTime { time, spin: Nanos(0), blocks };
     let generator = Generator {
+        flush: burst.filter(|_| !reads).map(flush),
+        thinktime: burst.map(pause).or(matrix.think_time),
         read_percent: Decimal::whole(if reads { 100 } else { 0 }),
         at_end: AtEnd::Extend,
         region: Some(amount),

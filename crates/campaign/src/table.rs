@@ -14,6 +14,9 @@ pub struct Timed {
     pub fsync: bool,
     /// Closing the file.
     pub close: bool,
+    /// Pauses between requests.
+    #[serde(default)]
+    pub think_time: bool,
 }
 
 /// The figure of a cell.
@@ -51,6 +54,9 @@ pub struct CellResult {
     pub fsync_timed: bool,
     /// Whether closing counts.
     pub close_timed: bool,
+    /// Whether pauses between requests count.
+    #[serde(default)]
+    pub think_timed: bool,
     /// Bytes of all files in the page cache when the test began; absent where nobody counted.
     pub cached_before: Option<u64>,
     /// The same after the test, where direct I/O was wanted.
@@ -122,7 +128,8 @@ impl Timed {
     fn of(self, stream: &StreamStats) -> u64 {
         let flush = if self.fsync { stream.flush_ns } else { 0 };
         let close = if self.close { stream.close_ns } else { 0 };
-        stream.elapsed_ns + flush + close
+        let requests = if self.think_time { stream.span_ns } else { stream.elapsed_ns };
+        requests + flush + close
     }
 }
 
@@ -153,6 +160,7 @@ impl CellResult {
             close_ns: longest(|stream| stream.close_ns),
             fsync_timed: timed.fsync,
             close_timed: timed.close,
+            think_timed: timed.think_time,
             cached_before: all.iter().map(|stream| stream.cached_before).sum(),
             cached_after: all.iter().map(|stream| stream.cached_after).sum(),
             latency: stats.latency,

@@ -187,6 +187,9 @@ impl Stage<'_> {
 
     fn settings(self, part: Part, spin: Nanos) -> Settings {
         let fitted = &self.jobs[part.job].fitted;
+        let think_time = fitted.job.workload.generator().and_then(|generator| generator.thinktime);
+        // A simulated clock moves only while the loop waits.
+        let thinking = think_time.filter(|_| self.prepared.is_timed()).map_or(Nanos(0), |think| think.spin);
         Settings {
             target: part.target,
             phase: self.number,
@@ -194,7 +197,8 @@ impl Stage<'_> {
             depth: fitted.job.depth,
             overlap: self.prepared.overlap(fitted),
             placement: fitted.placement,
-            spin,
+            spin: spin.max(thinking),
+            think_time,
             max_errors: self.prepared.plan.faults.max_errors,
             writes: fitted.workload.writes(),
             // Of a load with a rising rate not all may be requested.

@@ -19,7 +19,7 @@ use iosonar_backend::{Backend, Completion, Operation, Token, Wait};
 use iosonar_load::{IssuedHash, Item, LoadError};
 use iosonar_os::Buffer;
 use iosonar_os::usage::thread_cpu_ns;
-use iosonar_plan::{Extent, FileStep, Nanos, Op, Overlap, OverlapPolicy, Placement, Verify};
+use iosonar_plan::{Extent, FileStep, Nanos, Op, Overlap, OverlapPolicy, Placement, ThinkTime, Verify};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
 use std::sync::atomic::Ordering::Relaxed;
@@ -50,12 +50,21 @@ pub(crate) struct Settings {
     pub(crate) placement: Placement,
     /// How long before a due time to stop sleeping.
     pub(crate) spin: Nanos,
+    /// Pauses between its requests.
+    pub(crate) think_time: Option<ThinkTime>,
     pub(crate) max_errors: Option<u64>,
     /// Whether any of its requests may be a write.
     pub(crate) writes: bool,
     /// Requests of a pass, where a scan has counted them.
     pub(crate) expected: Option<u64>,
     pub(crate) rules: PassRules,
+}
+
+impl Settings {
+    /// The scheduler of a pass.
+    fn scheduler(&self) -> Scheduler<Origin> {
+        Scheduler::new(self.depth, self.overlap).with_think_time(self.think_time)
+    }
 }
 
 /// What goes with a request from its source to its record.
@@ -187,7 +196,7 @@ impl<'a> Worker<'a> {
             is_last_pass: true,
             start: Nanos(0),
             last_end: Nanos(0),
-            scheduler: Scheduler::new(settings.depth, settings.overlap),
+            scheduler: settings.scheduler(),
             done: Vec::with_capacity(depth),
             stalled: None,
             unmade: None,
@@ -252,7 +261,7 @@ impl<'a> Worker<'a> {
         (self.offered, self.steps) = (0, 0);
         self.payloads.begin(pass);
         if pass > 0 {
-            self.scheduler = Scheduler::new(self.settings.depth, self.settings.overlap);
+            self.scheduler = self.settings.scheduler();
             let ended = self.backend.now();
             let ended = member.await_others(ended);
             // Not before all have ended the pass: whoever still met there would wait for this one.
@@ -617,6 +626,7 @@ impl<'a> Worker<'a> {
 
     /// Offers the scheduler the next request of the source; `false` if there is none yet.
     fn offer(&mut self, feed: &mut Feed, now: Nanos) -> bool {
+        let now = self.scheduler.earliest(now);
         let rules = &self.settings.rules;
         if rules.may_end_early && (rules.is_over(now) || self.context.job_status.is_pass_over(self.pass)) {
             self.scheduler.exhausted();

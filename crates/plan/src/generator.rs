@@ -3,7 +3,7 @@
 use crate::sizes::BlockSizes;
 use crate::strict::{is_default, no_fields};
 use crate::units::plain;
-use crate::{ByteSize, Decimal, Nanos, Op, ReadMix, Rising, Space, Zone};
+use crate::{ByteSize, Decimal, Nanos, Op, ReadMix, Rising, Space, ThinkTime, Zone};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -67,6 +67,9 @@ pub struct Generator {
     /// When each request is due.
     #[serde(default)]
     pub pace: Pace,
+    /// Pauses between the requests of an issuing loop; none: the next one follows at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinktime: Option<ThinkTime>,
     /// When a pass ends.
     pub stop: Stop,
 }
@@ -304,6 +307,7 @@ impl Generator {
             jobs: 1,
             sharing: Sharing::Rounds,
             pace: Pace::Closed,
+            thinktime: None,
             stop: Stop { bytes: Some(Space::Percent(100)), ..Stop::default() },
         }
     }

@@ -1,6 +1,7 @@
 //! What a generated workload must keep to, beyond what its types say.
 
 use crate::rising::validate_rising;
+use crate::think_time::validate_think_time;
 use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, utf8, within};
 use crate::{
     AtEnd, BlockSizes, ByteSize, Decimal, Engine, FlushRule, Generator, InvalidPlan, Nanos, Order,
@@ -37,6 +38,7 @@ pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Pl
             .remedy("remove it and `zeroes_percent`")
     })?;
     flush(generator, plan)?;
+    validate_think_time(generator)?;
     sizes("block_size", &generator.block_size)?;
     if let Some(writes) = &generator.write_block_size {
         sizes("write_block_size", writes)?;

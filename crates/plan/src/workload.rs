@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The requests of a target.
+#[expect(clippy::large_enum_variant, reason = "of many workloads nearly all are generated")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", from = "Written")]
 pub enum Workload {

@@ -5,6 +5,7 @@
 //! simulated hour takes milliseconds and every policy can be tested from a seed.
 
 mod overlap;
+mod pause;
 mod pool;
 mod scheduler;
 mod segments;

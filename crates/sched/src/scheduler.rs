@@ -1,7 +1,8 @@
 //! The scheduler of one target: due times, depth, and the overlap policy.
 
 use crate::overlap::Tracker;
-use iosonar_plan::{Extent, Nanos, Op, Overlap, OverlapPolicy};
+use crate::pause::Pause;
+use iosonar_plan::{Extent, Nanos, Op, Overlap, OverlapPolicy, ThinkTime};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -113,6 +114,8 @@ pub struct Scheduler<T> {
     full_since: Option<Nanos>,
     /// The last time at which nothing could go, whatever was due.
     held_until: Nanos,
+    /// Pauses between requests, if there are any.
+    pause: Option<Pause>,
     exhausted: bool,
     stopping: bool,
     /// The first entry that stopping has not looked at.
@@ -145,10 +148,26 @@ impl<T: Copy + Default> Scheduler<T> {
             head_released: Nanos(0),
             full_since: None,
             held_until: Nanos(0),
+            pause: None,
             exhausted: false,
             stopping: false,
             cancel_at: 0,
             counters: Counters::default(),
+        }
+    }
+
+    /// With pauses between requests.
+    #[must_use]
+    pub fn with_think_time(self, think_time: Option<ThinkTime>) -> Scheduler<T> {
+        Scheduler { pause: think_time.map(Pause::new), ..self }
+    }
+
+    /// When a request that is offered at `now` can go at the earliest: after a pause that has started.
+    #[inline]
+    pub fn earliest(&self, now: Nanos) -> Nanos {
+        match &self.pause {
+            None => now,
+            Some(pause) => pause.end(self.in_flight(), now).unwrap_or(now).max(now),
         }
     }
 
@@ -223,9 +242,28 @@ impl<T: Copy + Default> Scheduler<T> {
             if let Some(due) = self.entries[head as usize].issue.request.due.filter(|due| *due > now) {
                 return Decision::Sleep(due);
             }
+            if self.pause.is_some()
+                && let Some(decision) = self.hold(head, now)
+            {
+                return decision;
+            }
             if let Some(decision) = self.admit(head, now) {
                 return decision;
             }
+        }
+    }
+
+    /// Holds the head until a pause before it is over.
+    fn hold(&mut self, head: u32, now: Nanos) -> Option<Decision<T>> {
+        let (pause, in_flight) = (self.pause.as_ref()?, self.in_flight());
+        if !Pause::counts(self.entries[head as usize].issue.request.op) {
+            return None;
+        }
+        let end = pause.end(in_flight, now)?;
+        match (in_flight, end > now) {
+            (0, true) => Some(Decision::Sleep(end)),
+            (0, false) => None,
+            (_, _) => Some(Decision::Wait),
         }
     }
 
@@ -334,6 +372,9 @@ impl<T: Copy + Default> Scheduler<T> {
         let issue = &mut self.entries[id as usize].issue;
         issue.due = issue.request.due.unwrap_or(now);
         issue.held = issue.due < self.held_until;
+        if let Some(pause) = &mut self.pause {
+            pause.note_issued(issue.request.op);
+        }
         Decision::Issue(Slot(slot))
     }
 
@@ -360,6 +401,9 @@ impl<T: Copy + Default> Scheduler<T> {
         }
         if self.free_slots.is_empty() {
             self.held_until = now;
+        }
+        if let Some(pause) = &mut self.pause {
+            pause.note_completed(now);
         }
         self.free_entries.push(id);
         self.free_slots.push(slot.0);

@@ -11,7 +11,7 @@ use crate::run_args::{DEFAULT_SIZE, Distribution, PaceArgs, PatternArgs, Process
 use anyhow::anyhow;
 use iosonar_plan::{
     AtEnd, BlockSizes, ByteSize, Decimal, FlushOp, FlushRule, Generator, Job, Nanos, Order, Overlap,
-    OverlapPolicy, Pace, Phase, Plan, Process, Sharing, Space, Stop, Target, Workload,
+    OverlapPolicy, Pace, Phase, Plan, Process, Sharing, Space, Stop, Target, ThinkTime, Workload,
 };
 use std::path::PathBuf;
 
@@ -199,6 +199,13 @@ fn flush(args: &RunArgs) -> Option<FlushRule> {
     rule(FlushOp::Fsync, p.fsync).or(rule(FlushOp::Flush, p.fdatasync))
 }
 
+/// Pauses between requests; a time of 0 is none, as in fio.
+fn think_time(args: &PaceArgs) -> Option<ThinkTime> {
+    let time = args.thinktime.filter(|time| *time > Nanos(0))?;
+    let (spin, blocks) = (args.thinktime_spin.unwrap_or_default(), args.thinktime_blocks.unwrap_or(1));
+    Some(ThinkTime { time, spin, blocks })
+}
+
 fn generator(args: &RunArgs, rw: RwArg) -> Result<Generator, Failure> {
     let p = &args.pattern;
     let sizes = [&p.bs, &p.bsrange, &p.bssplit].into_iter().flatten().next();
@@ -217,6 +224,7 @@ fn generator(args: &RunArgs, rw: RwArg) -> Result<Generator, Failure> {
         at_end: if args.options.create { AtEnd::Extend } else { AtEnd::Wrap },
         jobs: args.pace.numjobs,
         pace: pace(&args.pace, Process::Constant)?,
+        thinktime: think_time(&args.pace),
         ..Generator::new(Order::Sequential, DEFAULT_SIZE)
     };
     if let Some(order) = &args.steps.steps {

@@ -53,7 +53,7 @@ const ZONES: &str =
     "zoned devices are not supported; --random-distribution zoned:60/10:40/90 distributes requests";
 const TRIMS: &str = "discards are --rw trim, --rw randtrim, and --rwmixtrim for a share of the writes";
 const THINKTIME: &str =
-    "pauses between requests are planned: remove the option, or use --rate-iops with --rate-process poisson";
+    "pauses follow a number of requests: use --thinktime with --thinktime-blocks, or --rate-iops";
 const SYNCS: &str = "use --fsync N or --fdatasync N";
 const CONTENT: &str =
     "written data is unique and --fill-random percent of it incompressible; --data chooses it with --steps";
@@ -93,6 +93,9 @@ pub const WORDS: &[Word] = &[
     word(&["rate"], Size("rate")),
     word(&["rate_iops"], Same("rate-iops")),
     word(&["rate_process"], Same("rate-process")),
+    word(&["thinktime"], Meaning::Read(values::thinktime)),
+    word(&["thinktime_spin"], Meaning::Read(values::thinktime_spin)),
+    word(&["thinktime_blocks"], Same("thinktime-blocks")),
     word(&["rwmixread"], Same("rwmixread")),
     word(&["rwmixwrite"], Meaning::Read(values::rwmixwrite)),
     word(&["random_distribution"], Size("random-distribution")),
@@ -144,8 +147,14 @@ pub const WORDS: &[Word] = &[
         },
     ),
     word(&["zonemode"], Choice { values: &[("none", "")], or_else: ZONES }),
+    word(
+        &["thinktime_blocks_type"],
+        Choice {
+            values: &[("complete", "")],
+            or_else: "a pause starts when the requests before it have completed",
+        },
+    ),
     // What comes later.
-    word(&["thinktime", "thinktime_spin", "thinktime_blocks", "thinktime_blocks_type"], Later(THINKTIME)),
     word(&["thinktime_iotime", "rate_ignore_thinktime"], Later(THINKTIME)),
     word(&["sync_file_range", "write_barrier"], No(SYNCS)),
     // What there is not.

@@ -47,6 +47,10 @@ fn words_become_ours() {
         ("--output-format=normal --eta=never --randseed=3", "--no-progress --seed=3"),
         ("--zero_buffers --buffer_compress_percentage=30", "--fill-random=0 --fill-random=70"),
         ("--nice -5 -t a b --fill_random=3", "--nice=-5 -t a b --fill-random=3"),
+        (
+            "--thinktime=5 --thinktime_spin 2ms --thinktime_blocks=8",
+            "--thinktime=5us --thinktime-spin=2ms --thinktime-blocks=8",
+        ),
         ("-t a -- --filename", "-t a -- --filename"),
     ] {
         assert_eq!(ours(fio), want, "{fio}");
@@ -59,7 +63,7 @@ fn words_become_ours() {
 #[test]
 fn what_there_is_not_is_refused_by_name() {
     for (line, why) in [
-        ("--thinktime=5", "run has not yet: pauses"),
+        ("--thinktime_iotime=5", "run has not yet: pauses"),
         ("--sync_file_range=write:8", "use --fsync N"),
         ("--iodepth_batch=4", "run has not: each request"),
         ("--iodepth-low=4", "run has not: each request"),

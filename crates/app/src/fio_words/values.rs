@@ -74,6 +74,22 @@ pub fn ioengine(value: &str) -> Result {
     Ok(Read { args: vec![format!("--engine={ours}")], note })
 }
 
+/// Times without a unit are microseconds.
+fn microseconds(option: &str, value: &str) -> Result {
+    let has_unit = value.ends_with(|c: char| c.is_ascii_alphabetic());
+    args([format!("--{option}={value}{}", if has_unit { "" } else { "us" })])
+}
+
+/// A pause.
+pub fn thinktime(value: &str) -> Result {
+    microseconds("thinktime", value)
+}
+
+/// The part of a pause in which the processor is busy.
+pub fn thinktime_spin(value: &str) -> Result {
+    microseconds("thinktime-spin", value)
+}
+
 /// The share of writes is what reads leave.
 pub fn rwmixwrite(value: &str) -> Result {
     args([format!("--rwmixread={}", 100 - percent(value)?)])

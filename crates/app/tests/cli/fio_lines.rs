@@ -116,7 +116,7 @@ fn what_fio_has_and_run_has_not_is_refused_with_a_reason() {
     let lab = lab();
     lab.file("job.fio", "[global]\nrw=randread\n[one]\nfilename=a.img\n");
     for (words, why) in [
-        ("--thinktime=5", "pauses between requests are planned"),
+        ("--thinktime_iotime=5", "pauses follow a number of requests"),
         ("--write_lat_log=x", "every request is recorded"),
         ("--ioengine=rbd", "there are io_uring"),
         ("job.fio", "iosonar run --name=one --rw=randread --filename=a.img"),

@@ -6,7 +6,7 @@ use iosonar_plan::Op;
 use std::collections::BTreeMap;
 
 /// The cells of a JSON output, by test, file and record size in KiB.
-fn cells(lab: &Lab, file: &str) -> BTreeMap<(String, u64, u64), Value> {
+pub fn cells(lab: &Lab, file: &str) -> BTreeMap<(String, u64, u64), Value> {
     let json: Value = serde_json::from_slice(&std::fs::read(lab.path(file)).unwrap()).unwrap();
     let results = json["results"].as_array().unwrap().iter().cloned();
     let key = |cell: &Value| {

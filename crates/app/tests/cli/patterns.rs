@@ -1,7 +1,7 @@
 //! Patterns in fio's words: what the words ask for is what is issued, and a plan that says the same is the same run.
 
 use crate::*;
-use iosonar_plan::Op;
+use iosonar_plan::{Nanos, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The simulated engine without a plan; --size pretends the target, too.
@@ -32,6 +32,7 @@ fn a_shown_plan_is_the_same_run() {
         "--rw randrw --bsrange 1k-64k --size 1g --rate 10m --runtime 1 --ramp-time 0.5 --iodepth 64",
         "--rw randrw --bssplit 4k/60:64k/40,8k --size 1g --rate 10m --rate-process poisson --number-ios 300",
         "--rw randread --size 1g --rate-iops 700 --rate-process poisson --number-ios 300 --randseed 9",
+        "--rw write --bs=4k --size=1m --iodepth=4 --thinktime 2ms --thinktime-blocks 8 --thinktime-spin 1ms --fsync 8",
         "--rw randread --size 1g --random-distribution zipf:1.1 --number-ios 300",
         "--rw randread --size 1g --random-distribution pareto:0.2 --number-ios 300",
         "--rw randread --size 1g --random-distribution normal:20 --number-ios 300",
@@ -44,6 +45,35 @@ fn a_shown_plan_is_the_same_run() {
     {
         let [typed, planned] = twins(&lab, i, &format!("{RUN} {words}"));
         assert!(typed == planned, "{words}");
+    }
+}
+
+/// Four jobs at a depth of four pause for 5 ms after each eight requests, once all of these have completed. Nothing of a
+/// pause that the end of the run cuts off is issued.
+#[test]
+fn pauses_follow_so_many_requests() {
+    let lab = lab();
+    let words = "--rw randrw --bs 4k --size 1g --numjobs 4 --iodepth 4 --thinktime 5ms --thinktime-blocks 8";
+    let all = run(&lab, "pauses", &format!("{words} --number-ios 1000 --sim-jitter 200us"));
+    for job in 0..4 {
+        let mut own: Vec<&Record> = all.iter().filter(|r| r.worker == job).collect();
+        own.sort_by_key(|r| r.submitted);
+        assert_eq!(own.len(), 250);
+        for (number, group) in own.chunks(8).enumerate().skip(1) {
+            let before = own[..number * 8].iter().map(|r| r.completed.unwrap()).max().unwrap();
+            assert_eq!(group[0].submitted.unwrap(), Nanos(before.0 + 5_000_000), "{job} {number}");
+        }
+    }
+    let ended = run(&lab, "ended", &format!("{words} --runtime 0.012"));
+    assert!(ended.iter().all(|r| r.submitted.unwrap() < Nanos(12_000_000)), "{ended:?}");
+    for (words, why) in [
+        ("--thinktime 5ms --rate-iops 5", "cannot be used with"),
+        ("--thinktime 5ms --thinktime-spin 6ms", "--thinktime-spin"),
+        ("--thinktime 5ms --thinktime-blocks 0", "--thinktime-blocks"),
+        ("--thinktime-blocks 5", "--thinktime"),
+    ] {
+        let refused = lab.expect(2, &format!("{RUN} --rw read --size 1m {words}"));
+        assert!(refused.err.contains(why), "{}", refused.err);
     }
 }
 

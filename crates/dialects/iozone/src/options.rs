@@ -19,9 +19,8 @@ pub(crate) struct Opt {
 }
 
 /// Options of IOzone that this program does not have yet.
-const LATER: [(&str, &str); 25] = [
+const LATER: [(&str, &str); 22] = [
     ("-A", "use -a -z -i 0 -i 1"),
-    ("-J", "think time comes with a later version: remove it"),
     ("-K", "jitter comes with a later version: remove it"),
     (
         "-Q",
@@ -36,12 +35,10 @@ const LATER: [(&str, &str); 25] = [
     ("-+A", "madvise comes with a later version: remove it"),
     ("-+C", "content to deduplicate comes with a later version: remove it"),
     ("-+D", "O_DSYNC comes with a later version: use -o"),
-    ("-+J", "think time comes with a later version: remove it"),
     ("-+L", "record locks come with a later version: use -W, or remove it"),
     ("-+S", "content to deduplicate comes with a later version: remove it"),
     ("-+T", "time stamps of streams are in the archive: use --out DIR, or remove it"),
     ("-+V", "one file for all streams comes with a later version: remove it"),
-    ("-+b", "bursts come with a later version: remove it"),
     ("-+l", "record locks come with a later version: use -W, or remove it"),
     ("-+m", "clusters come with a later version: remove it"),
     ("-+r", "O_RSYNC comes with a later version: use -o"),
@@ -79,6 +76,7 @@ fn map(settings: &mut Settings, msync: MsyncPolicy) {
 
 /// What an `-+` option with a number of percent takes.
 const PERCENT: std::ops::RangeInclusive<u64> = 0..=100;
+const MILLISECONDS: std::ops::RangeInclusive<u64> = 1..=3_600_000;
 const STREAMS: std::ops::RangeInclusive<u64> = 1..=1024;
 
 macro_rules! table {
@@ -125,6 +123,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.direct = true);
     "-j" "RECORDS" "Set the distance of requests in the stride test. Default: 17."
         |c| { let stride = c.number(1..=1 << 31)? as u32; set(c, |s| s.stride = Some(stride)) };
+    "-J" "MILLISECONDS" "Busy-wait this long between requests; the time of a test excludes it."
+        |c| { let ms = c.number(MILLISECONDS)? as u32; set(c, |s| s.think_ms = Some(ms)) };
     "-k" "DEPTH" "As -H: no data is copied in either case."
         |c| { let depth = c.number(0..=60_000)? as u32; c.asynchronous(Async { depth }) };
     "-l" "STREAMS" "Set the smallest number of streams."
@@ -173,12 +173,16 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let size = c.record()?; set(c, |s| s.least_record = Some(size)) };
     "-z" "" "Measure records below 64k on files above 16m, too (-a)."
         |c| set(c, |s| s.no_crossover = true);
+    "-+b" "SIZE,MILLISECONDS" "After this much data call fsync, then wait; the time of a test excludes the wait."
+        |c| { let burst = c.burst(MILLISECONDS)?; set(c, |s| s.burst = Some(burst)) };
     "-+B" "" "Let the mixed test go from the start of each file to its end."
         |c| set(c, |s| s.mix_in_order = true);
     "-+d" "" "Write data that holds its place, and check every byte that is read."
         |c| set(c, |s| s.data = Some(Data::Sequenced));
     "-+E" "" "Read files that exist, and change nothing. Needs -i with reading tests."
         |c| set(c, |s| s.existing = true);
+    "-+J" "" "Count the waiting of -J as part of the time of a test."
+        |c| set(c, |s| s.with_think = true);
     "-+k" "" "Divide the size of -s among the streams."
         |c| set(c, |s| s.total_size = true);
     "-+K" "STREAMS" "Set the number of readers in the mixed test."

@@ -96,6 +96,13 @@ impl Reader {
     }
 }
 
+/// What a size is.
+const SIZE: &str = "a size above 0, in KiB or with k, m or g";
+
+fn number_in(range: &RangeInclusive<u64>) -> String {
+    format!("a whole number from {} to {}", range.start(), range.end())
+}
+
 fn unknown(name: &str) -> UsageError {
     match options::later(name) {
         Some(remedy) => UsageError::new(format_args!("{name}: {remedy}")),
@@ -140,27 +147,42 @@ impl Call<'_> {
 
     /// A whole number.
     pub(crate) fn number(&mut self, range: RangeInclusive<u64>) -> Result<u64, UsageError> {
-        let (least, most) = (range.start(), range.end());
-        let what = format!("a whole number from {least} to {most}");
-        let word = self.word(&what)?;
+        let word = self.word(&number_in(&range))?;
+        self.number_of(&word, range)
+    }
+
+    fn number_of(&self, word: &str, range: RangeInclusive<u64>) -> Result<u64, UsageError> {
         let number = word.parse().ok().filter(|number| range.contains(number));
-        number.ok_or_else(|| self.wrong(format_args!("{word}: {what} is needed")))
+        number.ok_or_else(|| self.wrong(format_args!("{word}: {} is needed", number_in(&range))))
     }
 
     /// A size: KiB, or with k, m or g.
     pub(crate) fn size(&mut self) -> Result<ByteSize, UsageError> {
-        const WHAT: &str = "a size above 0, in KiB or with k, m or g";
-        let word = self.word(WHAT)?;
+        let word = self.word(SIZE)?;
+        self.size_of(&word)
+    }
+
+    fn size_of(&self, word: &str) -> Result<ByteSize, UsageError> {
         let (digits, shift) = match word.char_indices().last() {
             Some((at, 'k' | 'K')) => (&word[..at], 10),
             Some((at, 'm' | 'M')) => (&word[..at], 20),
             Some((at, 'g' | 'G')) => (&word[..at], 30),
-            _ => (&word[..], 10),
+            _ => (word, 10),
         };
         let number: Option<u64> = digits.parse().ok().filter(|number| *number > 0);
         let bytes = number.filter(|_| digits.bytes().all(|b| b.is_ascii_digit()));
         let bytes = bytes.and_then(|number| number.checked_mul(1 << shift)).filter(|bytes| *bytes < 1 << 62);
-        bytes.map(ByteSize).ok_or_else(|| self.wrong(format_args!("{word}: {WHAT} is needed")))
+        bytes.map(ByteSize).ok_or_else(|| self.wrong(format_args!("{word}: {SIZE} is needed")))
+    }
+
+    /// The size of a burst, a comma, and milliseconds.
+    pub(crate) fn burst(&mut self, range: RangeInclusive<u64>) -> Result<(ByteSize, u32), UsageError> {
+        const WHAT: &str = "SIZE,MILLISECONDS, as 1m,100";
+        let word = self.word(WHAT)?;
+        let Some((size, ms)) = word.split_once(',') else {
+            return Err(self.wrong(format_args!("{word}: {WHAT} is needed")));
+        };
+        Ok((self.size_of(size)?, self.number_of(ms, range)? as u32))
     }
 
     /// The size of a record.
@@ -243,6 +265,10 @@ mod tests {
             ("-t 2 -F a", "-F needs one file for each of 2 streams, and found 1"),
             ("-t 2 -F a -w", "-F needs one file"),
             ("-F a", "-t N before it"),
+            ("-+b 5", "-+b 5: SIZE,MILLISECONDS"),
+            ("-+b x,5", "-+b x: a size"),
+            ("-+b 64,0", "-+b 0: a whole number from 1"),
+            ("-J 0", "-J 0: a whole number"),
             ("-H 2 -k 2", "-k stands beside another"),
             ("-t 1025", "-t 1025"),
             ("-X file", "-X: telemetry"),

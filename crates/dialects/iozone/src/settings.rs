@@ -75,6 +75,12 @@ pub struct Settings {
     pub stagger_us: Option<u32>,
     /// Operations per second of each stream (`-+O`).
     pub rate: Option<u32>,
+    /// Milliseconds of busy waiting between requests (`-J`).
+    pub think_ms: Option<u32>,
+    /// That waiting is part of the time (`-+J`).
+    pub with_think: bool,
+    /// Bytes of a burst, and milliseconds after it (`-+b`).
+    pub burst: Option<(ByteSize, u32)>,
     /// Seconds between tests (`-+q`).
     pub pause_s: u32,
     /// Files stay (`-w`).

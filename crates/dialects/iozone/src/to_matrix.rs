@@ -4,9 +4,9 @@ use crate::columns::Unit;
 use crate::parse::UsageError;
 use crate::settings::Settings;
 use iosonar_campaign::{
-    CROSSOVER, Calls, Made, Matrix, MixRule, Pair, Series, TESTS, Test, Timed, Transfer, pairs,
+    Burst, CROSSOVER, Calls, Made, Matrix, MixRule, Pair, Series, TESTS, Test, Timed, Transfer, pairs,
 };
-use iosonar_plan::{Access, ByteSize, Engine, MmapOptions, Nanos, RunId};
+use iosonar_plan::{Access, ByteSize, Engine, MmapOptions, Nanos, RunId, ThinkTime};
 use std::path::PathBuf;
 
 /// Name of the test file where none is given.
@@ -45,6 +45,10 @@ fn refuse_first(cases: impl IntoIterator<Item = (bool, &'static str)>) -> Result
     }
 }
 
+fn millis(ms: u32) -> Nanos {
+    Nanos(u64::from(ms) * 1_000_000)
+}
+
 impl Settings {
     /// The matrix of this command line.
     ///
@@ -71,6 +75,8 @@ impl Settings {
             mix_in_order: self.mix_in_order,
             data: self.data.clone(),
             rate: self.rate,
+            think_time: self.think_time(),
+            burst: self.burst.map(|(size, ms)| Burst { size, pause: millis(ms) }),
             pause: Nanos::from_secs(self.pause_s.into()),
             stagger: Nanos(u64::from(self.stagger_us.unwrap_or(0)) * 1000),
             keep: self.keep || self.existing,
@@ -95,9 +101,14 @@ impl Settings {
         Ok((first..count).chain(0..first).collect())
     }
 
+    fn think_time(&self) -> Option<ThinkTime> {
+        let time = millis(self.think_ms?);
+        Some(ThinkTime { time, spin: time, blocks: 1 })
+    }
+
     /// Which steps count as part of a test's time.
     pub fn timed(&self) -> Timed {
-        Timed { fsync: self.with_fsync, close: self.with_close }
+        Timed { fsync: self.with_fsync, close: self.with_close, think_time: self.with_think }
     }
 
     /// The unit of figures.
@@ -130,6 +141,22 @@ impl Settings {
             (!many && self.tests.contains(&8), "-i 8: the mixed test needs several streams: add -t"),
             (self.mix_percent.is_some() && self.mix_readers.is_some(), "-+p and -+K: keep one of them"),
             (!many && self.cpu && !self.report, "-+u prints into the report: add -R, or remove -+u"),
+            (
+                self.with_think && self.think_ms.is_none(),
+                "-+J has no effect without -J: add it, or remove -+J",
+            ),
+            (
+                self.think_ms.is_some() && self.rate.is_some(),
+                "-J and -+O: a rate has no pauses: keep one of them",
+            ),
+            (
+                self.burst.is_some() && self.rate.is_some(),
+                "-+b and -+O: a rate has no pauses: keep one of them",
+            ),
+            (
+                self.think_ms.is_some() && self.burst.is_some(),
+                "-J and -+b: both are pauses: keep one of them",
+            ),
             (self.in_ops && self.in_microseconds, "-O and -N: keep one of them"),
             (
                 self.least_streams > self.most_streams && self.most_streams.is_some(),
@@ -369,6 +396,10 @@ mod tests {
             ("-+E -i 1", "-+E: name the file"),
             ("-O -N", "-O and -N"),
             ("-B -i 6", "tests 6, 7"),
+            ("-+J", "-+J has no effect"),
+            ("-J 1 -+O 5", "-J and -+O"),
+            ("-+b 64,5 -+O 5", "-+b and -+O"),
+            ("-J 1 -+b 64k,5", "-J and -+b"),
         ] {
             let error = matrix(line).unwrap_err();
             assert!(error.contains(words), "{line}: {error}");

@@ -73,7 +73,7 @@ fn question(args: &MatrixArgs) -> Result<Question, Failure> {
         sync: way.sync,
         stonewall: !way.no_stonewall,
         stride: way.stride,
-        timed: Timed { fsync: way.include_flush, close: way.include_close },
+        timed: Timed { fsync: way.include_flush, close: way.include_close, ..Timed::default() },
         seed: way.seed,
         keep: way.keep,
         destroy: way.destroy,

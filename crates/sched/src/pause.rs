@@ -1,0 +1,122 @@
+//! Think time: when a pause between requests starts and ends.
+
+use iosonar_plan::{Nanos, Op, ThinkTime};
+
+/// The pauses of an issuing loop.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pause {
+    time: Nanos,
+    blocks: u64,
+    /// Requests that may go before the next pause.
+    left: u64,
+    last_completed: Nanos,
+}
+
+impl Pause {
+    pub(crate) fn new(think_time: ThinkTime) -> Pause {
+        let ThinkTime { time, blocks, .. } = think_time;
+        Pause { time, blocks, left: blocks, last_completed: Nanos(0) }
+    }
+
+    /// Whether a request of this kind counts, and waits for the end of a pause.
+    pub(crate) fn counts(op: Op) -> bool {
+        !matches!(op, Op::Flush | Op::Fsync)
+    }
+
+    /// When the pause before the next request ends, if there is one: at the earliest, while requests are in flight.
+    pub(crate) fn end(&self, in_flight: u32, now: Nanos) -> Option<Nanos> {
+        let start = if in_flight > 0 { now } else { self.last_completed };
+        (self.left == 0).then(|| start.saturating_add(self.time))
+    }
+
+    pub(crate) fn note_issued(&mut self, op: Op) {
+        if Pause::counts(op) {
+            self.left = if self.left == 0 { self.blocks } else { self.left } - 1;
+        }
+    }
+
+    pub(crate) fn note_completed(&mut self, now: Nanos) {
+        self.last_completed = self.last_completed.max(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Decision, Request, Scheduler, Slot};
+    use iosonar_plan::{Extent, Nanos, Op, Overlap, OverlapPolicy, ThinkTime};
+    use proptest::prelude::*;
+    use std::collections::BinaryHeap;
+
+    /// When each request went, and when it completed, on a device that takes `service[n]` for request n.
+    fn simulate(depth: u32, think_time: ThinkTime, flush_after: u64, service: &[u64]) -> Vec<(Op, u64, u64)> {
+        let overlap = Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() };
+        let mut scheduler = Scheduler::new(depth, overlap).with_think_time(Some(think_time));
+        let (mut now, mut offered, mut gone) = (0, 0, Vec::new());
+        let mut in_flight: BinaryHeap<std::cmp::Reverse<(u64, u32)>> = BinaryHeap::new();
+        loop {
+            match scheduler.next(Nanos(now)) {
+                Decision::Offer if offered == service.len() => scheduler.exhausted(),
+                Decision::Offer => {
+                    assert!(scheduler.earliest(Nanos(now)) >= Nanos(now));
+                    let sequence = offered as u64;
+                    let is_flush = flush_after > 0 && sequence % (flush_after + 1) == flush_after;
+                    let op = if is_flush { Op::Fsync } else { Op::Write };
+                    let extent = Extent::from_sectors(sequence * 8, 8).unwrap();
+                    scheduler.offer(Request { sequence, op, extent, due: None, facts: () });
+                    offered += 1;
+                }
+                Decision::Issue(slot) => {
+                    let request = scheduler.issued(slot).request;
+                    let end = now + service[request.sequence as usize];
+                    gone.push((request.op, now, end));
+                    in_flight.push(std::cmp::Reverse((end, slot.0)));
+                }
+                Decision::Sleep(until) => {
+                    assert!(in_flight.is_empty() && until > Nanos(now));
+                    now = until.0;
+                }
+                Decision::Wait => {
+                    let std::cmp::Reverse((end, slot)) = in_flight.pop().expect("something is in flight");
+                    now = end;
+                    scheduler.complete(Slot(slot), Nanos(now));
+                }
+                Decision::Finished => return gone,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    proptest! {
+        /// The times of all requests are those that the definition of a pause gives, computed without a scheduler.
+        #[test]
+        fn a_pause_follows_every_so_many_requests(
+            depth in 1u32..6,
+            time in 1u64..1000,
+            blocks in 1u64..6,
+            service in proptest::collection::vec(1u64..500, 1..60),
+        ) {
+            let think_time = ThinkTime { time: Nanos(time), spin: Nanos(0), blocks };
+            let gone = simulate(depth, think_time, 0, &service);
+            prop_assert_eq!(gone.len(), service.len());
+            for (number, group) in gone.chunks(blocks as usize).enumerate().skip(1) {
+                let before = &gone[..number * blocks as usize];
+                let last = before.iter().map(|(_, _, end)| *end).max().unwrap();
+                prop_assert_eq!(group[0].1, last + time);
+                // Within a group requests go as soon as there is room.
+                prop_assert!(depth == 1 || group.len() == 1 || group[1].1 == group[0].1);
+            }
+        }
+    }
+
+    /// A burst: eight writes, a flush of them, and a pause after the flush.
+    #[test]
+    fn a_flush_goes_before_the_pause() {
+        let think_time = ThinkTime { time: Nanos(1_000), spin: Nanos(0), blocks: 8 };
+        let gone = simulate(1, think_time, 8, &[10; 27]);
+        for (number, (op, start, _)) in gone.iter().enumerate() {
+            let (burst, place) = (number as u64 / 9, number as u64 % 9);
+            assert_eq!(*op == Op::Fsync, place == 8);
+            assert_eq!(*start, burst * (90 + 1_000) + place * 10);
+        }
+    }
+}
