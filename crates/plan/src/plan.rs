@@ -2,8 +2,8 @@
 
 use crate::plan_text::PlanText;
 use crate::{
-    ByteSize, Engine, Faults, FileLifecycle, Fill, InvalidPlan, Job, Memory, Nanos, Overlap, Pacing, Phase,
-    RunId,
+    ByteSize, Engine, Executor, Faults, FileLifecycle, Fill, InvalidPlan, Job, Memory, Nanos, Overlap,
+    Pacing, Phase, RunId,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -118,12 +118,19 @@ pub struct Target {
     pub size: Option<ByteSize>,
     /// What becomes of a regular file.
     pub file: FileLifecycle,
+    /// Which process executes its jobs.
+    pub executor: Executor,
 }
 
 impl Target {
     /// A target that is there already, and stays.
     pub fn new(path: impl Into<PathBuf>) -> Target {
-        Target { path: path.into(), size: None, file: FileLifecycle::default() }
+        Target {
+            path: path.into(),
+            size: None,
+            file: FileLifecycle::default(),
+            executor: Executor::default(),
+        }
     }
 }
 

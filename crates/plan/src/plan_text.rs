@@ -4,8 +4,8 @@
 use crate::strict::is_default;
 use crate::version1::OldOptions;
 use crate::{
-    Access, ByteSize, Cell, Coordination, Engine, Faults, FileLifecycle, Fill, InvalidPlan, Job, JobOptions,
-    Memory, Nanos, Overlap, Pacing, Phase, Plan, RunId, Target, Workload,
+    Access, ByteSize, Cell, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, InvalidPlan, Job,
+    JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, RunId, Target, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -57,6 +57,8 @@ struct TargetText {
     size: Option<ByteSize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     depth: Option<u32>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    executor: Executor,
     #[serde(default, skip_serializing_if = "is_default")]
     file: FileLifecycle,
     #[serde(default, alias = "handling", skip_serializing_if = "OptionsText::says_nothing")]
@@ -189,7 +191,7 @@ struct Own {
 
 impl TargetText {
     fn split(self) -> Result<(Target, Own), InvalidPlan> {
-        let TargetText { path, size, depth, file, options, workload } = self;
+        let TargetText { path, size, depth, executor, file, options, workload } = self;
         let OptionsText { options, file: old } = options;
         if old.is_some() && !is_default(&file) {
             return Err(InvalidPlan::of("handling.file", "`file` says the same")
@@ -197,7 +199,7 @@ impl TargetText {
                 .within(&format!("target {}", path.display())));
         }
         let file = old.unwrap_or(file);
-        Ok((Target { path, size, file }, Own { depth, options, workload }))
+        Ok((Target { path, size, file, executor }, Own { depth, options, workload }))
     }
 }
 
@@ -266,12 +268,12 @@ impl From<Plan> for PlanText {
             .map(|phase| phase.coordination.clone())
             .filter(|coordination| !is_default(coordination));
         let mut jobs = short.map(|phase| phase.jobs).unwrap_or_default().into_iter();
-        let target = |Target { path, size, file }| {
+        let target = |Target { path, size, file, executor }| {
             let job = jobs.next();
             let own = job.as_ref().map(|job| job.depth).filter(|own| Some(*own) != depth);
             let (options, workload) = job.map(|job| (job.options, job.workload)).unzip();
             let options = OptionsText { options: options.unwrap_or_default(), file: None };
-            TargetText { path, size, depth: own, file, options, workload }
+            TargetText { path, size, depth: own, executor, file, options, workload }
         };
         PlanText {
             version,

@@ -2,6 +2,7 @@
 
 use crate::rising::validate_rising;
 use crate::validate_engine::validate_engine;
+use crate::validate_executor::validate_executors;
 use crate::validate_phase::validate_phases;
 use crate::{
     ByteSize, Engine, InvalidPlan, LoadPace, Nanos, PLAN_VERSION, Plan, SimModel, Target, TraceReplay,
@@ -56,6 +57,7 @@ impl Plan {
         self.targets.iter().try_for_each(|target| {
             named(&format!("target {}", target.path.display()), validate_target(target))
         })?;
+        validate_executors(self)?;
         validate_phases(self)
     }
 

@@ -1,0 +1,126 @@
+//! Which process executes the jobs of a target.
+
+use crate::{Plan, Target};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Who executes the jobs of a target.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Executor {
+    /// Threads of one process, which executes all targets that say so.
+    #[default]
+    Thread,
+    /// A process of its own on this machine.
+    Process,
+    /// A process of its own on another machine, started through the system's remote shell.
+    Host(Host),
+}
+
+/// Where a process on another machine runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// What the remote shell is called with: `name`, or `user@name`.
+    pub name: String,
+    /// Its working directory: the target's path starts there.
+    pub dir: String,
+    /// The program `iosonar` on that machine.
+    pub program: String,
+}
+
+impl Plan {
+    /// Whether more than one process executes it.
+    pub fn has_processes(&self) -> bool {
+        self.targets.iter().any(|target| target.executor != Executor::Thread)
+    }
+
+    /// Paths of the targets on this machine.
+    pub fn local_paths(&self) -> impl Iterator<Item = &Path> {
+        let is_local = |target: &&Target| !matches!(target.executor, Executor::Host(_));
+        self.targets.iter().filter(is_local).map(|target| target.path.as_path())
+    }
+
+    /// The targets of each process that executes a part of the plan: first those of threads, if there are any.
+    pub fn parts(&self) -> Vec<Vec<u16>> {
+        let of = |wanted: bool| {
+            let targets = self.targets.iter().enumerate();
+            let targets = targets.filter(move |(_, target)| (target.executor == Executor::Thread) == wanted);
+            targets.map(|(number, _)| number as u16)
+        };
+        let threads: Vec<u16> = of(true).collect();
+        let processes = of(false).map(|number| vec![number]);
+        [threads].into_iter().filter(|part| !part.is_empty()).chain(processes).collect()
+    }
+
+    /// The part of the plan on these targets. Targets and phases keep their numbers, so requests and data are those of the
+    /// whole plan; a target without a job, and a phase without one, are executed elsewhere.
+    #[must_use]
+    pub fn part(&self, targets: &[u16]) -> Plan {
+        let mut part = self.clone();
+        part.phases.iter_mut().for_each(|phase| phase.jobs.retain(|job| targets.contains(&job.target)));
+        part
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::sample;
+    use crate::*;
+
+    fn plan() -> Plan {
+        let mut plan = sample();
+        plan.engine = Engine::Threads;
+        plan.targets[1].executor = Executor::Process;
+        plan
+    }
+
+    #[test]
+    fn executors_are_written_and_read() {
+        let mut plan = plan();
+        let host = Host { name: "root@b".into(), dir: "/mnt".into(), program: "iosonar".into() };
+        plan.targets[0].executor = Executor::Host(host);
+        plan.validate().unwrap();
+        let text = plan.to_toml();
+        assert!(text.contains("executor = \"process\"") && text.contains("root@b"), "{text}");
+        assert_eq!(Plan::from_toml(&text).unwrap(), plan, "{text}");
+        assert!(!sample().to_toml().contains("executor"));
+    }
+
+    #[test]
+    fn a_part_keeps_numbers() {
+        let plan = plan();
+        assert_eq!(plan.parts(), [[0], [1]]);
+        assert!(plan.has_processes() && !sample().has_processes());
+        assert_eq!(sample().parts(), [[0, 1]]);
+        let part = plan.part(&[1]);
+        assert_eq!((part.targets.len(), part.phases.len(), part.phases[0].jobs.len()), (2, 1, 1));
+        assert_eq!(part.phases[0].jobs[0], plan.phases[0].jobs[1]);
+    }
+
+    #[test]
+    fn what_processes_cannot_do_together_is_refused() {
+        type Spoil = fn(&mut Plan);
+        let cases: [(&str, Spoil); 7] = [
+            ("executor", |p| p.engine = Engine::Null),
+            ("passes", |p| p.phases[0].passes = 2),
+            ("meet_every", |p| p.phases[0].coordination.meet_every = Some(3)),
+            ("runtime", |p| p.phases[0].coordination.runtime = Some(Nanos::SECOND)),
+            ("before", |p| p.phases[0].jobs[0].options.before = vec![FileStep::Open]),
+            ("standard input", |p| {
+                p.phases[0].jobs[0].workload = Workload::Trace(TraceReplay::of("-"));
+            }),
+            ("host.name", |p| {
+                let host = Host { name: "-oProxy".into(), dir: "/".into(), program: "iosonar".into() };
+                p.targets[0].executor = Executor::Host(host);
+            }),
+        ];
+        for (word, spoil) in cases {
+            let mut plan = plan();
+            spoil(&mut plan);
+            let error = plan.validate().expect_err(word).to_string();
+            assert!(error.contains(word), "{word}: {error}");
+        }
+    }
+}

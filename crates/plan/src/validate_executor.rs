@@ -1,0 +1,65 @@
+//! What a plan of several processes must keep to: they meet at the start of each phase, and nowhere else.
+
+use crate::validate::{Result, named, require};
+use crate::{Executor, Host, InvalidPlan, Phase, Plan, Workload};
+
+/// Checks who executes the targets.
+pub(crate) fn validate_executors(plan: &Plan) -> Result {
+    if !plan.has_processes() {
+        return Ok(());
+    }
+    for target in &plan.targets {
+        if let Executor::Host(host) = &target.executor {
+            named(&format!("target {}", target.path.display()), validate_host(host))?;
+        }
+    }
+    require(plan.engine.is_real(), || {
+        InvalidPlan::of("executor", "an engine without I/O runs in one process")
+            .remedy("use another `engine`, or remove `executor`")
+    })?;
+    let is_stdin = |load: &crate::TraceReplay| load.file.as_os_str() == "-";
+    let reads_stdin =
+        plan.jobs().any(|(_, job)| matches!(&job.workload, Workload::Trace(load) if is_stdin(load)));
+    require(!reads_stdin, || {
+        InvalidPlan::of("executor", "a process of its own has no standard input to read a trace from")
+            .remedy("name a file")
+    })?;
+    plan.phases.iter().try_for_each(|phase| match phase.name.as_str() {
+        "" => validate_phase(phase),
+        name => named(&format!("phase {name}"), validate_phase(phase)),
+    })
+}
+
+fn validate_host(host: &Host) -> Result {
+    let fields = [("executor.host.name", &host.name), ("executor.host.program", &host.program)];
+    fields.into_iter().try_for_each(|(field, value)| {
+        require(!value.is_empty(), || InvalidPlan::of(field, "it is empty"))?;
+        // The remote shell would take it for an option.
+        require(!value.starts_with('-'), || InvalidPlan::of(field, "it starts with a dash").value(value))
+    })
+}
+
+fn validate_phase(phase: &Phase) -> Result {
+    let alone = |field: &str, holds: bool| {
+        require(holds, || {
+            InvalidPlan::of(field, "processes meet at the start of a phase only")
+                .remedy("remove it, or remove `executor` from all targets")
+        })
+    };
+    let coordination = &phase.coordination;
+    alone("passes", phase.passes == 1)?;
+    alone("coordination.free_passes", !coordination.free_passes)?;
+    alone("coordination.runtime", coordination.runtime.is_none())?;
+    alone("coordination.meet_every", coordination.meet_every.is_none())?;
+    alone("coordination.lockstep", coordination.lockstep.is_empty())?;
+    alone("coordination.start", coordination.start.is_empty())?;
+    alone("coordination.stop", coordination.stop.is_empty())?;
+    let with_steps = phase.jobs.iter().filter(|job| !job.options.before.is_empty()).count();
+    require(with_steps == 0 || with_steps == phase.jobs.len(), || {
+        InvalidPlan::of(
+            "options.before",
+            "some jobs of the phase have file operations before their requests, and some have none",
+        )
+        .remedy("give all of them at least one, or remove `executor` from all targets")
+    })
+}
