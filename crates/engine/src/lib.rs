@@ -32,7 +32,7 @@ mod worker;
 pub use control::Control;
 pub use data::{BadSector, HEADER, SectorHeader, fill};
 pub use error::PrepareError;
-pub use prepare::{NoticeSink, Prepared, TargetReady, filter_room, prepare};
+pub use prepare::{NoticeSink, Prepared, TargetReady, filter_room, prepare, prepare_part};
 pub use progress::{Histogram, LoopProgress, Progress, Snapshot, Times};
 pub use rendezvous::{Alone, Rendezvous};
 pub use run::RunError;

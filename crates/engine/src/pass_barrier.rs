@@ -3,11 +3,14 @@
 use iosonar_plan::Nanos;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+/// When a pass starts whose last member arrived at a time: not before other processes are there, too.
+pub(crate) type Opening<'a> = &'a (dyn Fn(Nanos) -> Nanos + Sync);
+
 /// Lets its members through only together. A member that ends early leaves, so that nobody waits for it.
-#[derive(Debug)]
-pub(crate) struct PassBarrier {
+pub(crate) struct PassBarrier<'a> {
     state: Mutex<State>,
     changed: Condvar,
+    opening: Opening<'a>,
 }
 
 #[derive(Debug)]
@@ -21,10 +24,10 @@ struct State {
     start: Nanos,
 }
 
-impl PassBarrier {
-    pub(crate) fn new(members: usize) -> PassBarrier {
+impl<'a> PassBarrier<'a> {
+    pub(crate) fn new(members: usize, opening: Opening<'a>) -> PassBarrier<'a> {
         let state = State { members, arrived: 0, opened: 0, latest: Nanos(0), start: Nanos(0) };
-        PassBarrier { state: Mutex::new(state), changed: Condvar::new() }
+        PassBarrier { state: Mutex::new(state), changed: Condvar::new(), opening }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -58,15 +61,14 @@ impl PassBarrier {
         if state.arrived > 0 && state.arrived >= state.members {
             state.arrived = 0;
             state.opened += 1;
-            state.start = state.latest;
+            state.start = (self.opening)(state.latest);
             self.changed.notify_all();
         }
     }
 }
 
 /// A member of a [`PassBarrier`].
-#[derive(Debug)]
-pub(crate) struct Member<'a>(&'a PassBarrier);
+pub(crate) struct Member<'a>(&'a PassBarrier<'a>);
 
 impl Member<'_> {
     /// Waits for the other members; returns the time at which all of them start.
@@ -87,7 +89,7 @@ mod tests {
 
     #[test]
     fn all_start_together_and_nobody_waits_for_the_dead() {
-        let gate = PassBarrier::new(3);
+        let gate = PassBarrier::new(3, &|latest| latest);
         let starts = std::thread::scope(|scope| {
             let member = |arrival: u64| {
                 let gate = &gate;

@@ -4,6 +4,7 @@ use crate::coordinator::Participant;
 use crate::file_session::FileSession;
 use crate::files::TargetFile;
 use crate::job_status::JobStatus;
+use crate::rendezvous::Rendezvous;
 use iosonar_backend::Backend;
 use iosonar_os::BufferPool;
 use iosonar_plan::{Access, AtEnd, BetweenPasses, FileStep, Job, Nanos, Pace, Phase, PhaseEnd, Plan, Verify};
@@ -117,6 +118,8 @@ pub(crate) struct WorkerContext<'a> {
     pub(crate) access: Access,
     /// A job of the phase is done.
     pub(crate) first_done: &'a AtomicBool,
+    /// Who is told when it is a job of this process.
+    pub(crate) others: &'a dyn Rendezvous,
     /// Its place among loops that wait for each other, if any do; given up when this is dropped, also by a panic.
     pub(crate) participant: Option<Participant<'a>>,
     /// The file of the target; none where nothing is opened.

@@ -1,5 +1,8 @@
 //! Where several processes that execute parts of one plan meet: to begin each phase together, and to go on together.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 /// The other processes, as one of them sees them. A process alone has [`Alone`].
 ///
 /// Who waits here for others also has to look at the [`Control`](crate::Control) of its own run: a stop must not wait for
@@ -15,6 +18,24 @@ pub trait Rendezvous: Sync {
     /// This process has ended its part of a phase; `is_whole`: all of it was done. Returns whether the next phase is to come,
     /// which is so where all processes did all of it.
     fn end(&self, phase: u16, is_whole: bool) -> bool;
+
+    /// All issuing loops of this process have done their file operations before the requests of a phase, the last of them at
+    /// `arrived`. Returns when the requests start in all processes; both are `CLOCK_MONOTONIC` of this machine.
+    fn meet(&self, phase: u16, arrived: u64) -> u64 {
+        let _ = phase;
+        arrived
+    }
+
+    /// Says that the first job of a phase is done, in whichever process: read by issuing loops, so it must cost them nothing.
+    fn first_done(&self, phase: u16) -> Arc<AtomicBool> {
+        let _ = phase;
+        Arc::default()
+    }
+
+    /// A job of this process is done, and the phase ends with the first one.
+    fn tell_first_done(&self, phase: u16) {
+        let _ = phase;
+    }
 }
 
 /// No other process.

@@ -5,7 +5,7 @@ use crate::coordinator::Coordinator;
 use crate::feed::Feed;
 use crate::file_session::FileSession;
 use crate::means::{Equipment, Part, isolate};
-use crate::pass_barrier::{Member, PassBarrier};
+use crate::pass_barrier::{Member, Opening, PassBarrier};
 use crate::passes::{FirstLateness, WorkerContext};
 use crate::prepare::{Fitted, JobReady, Prepared, Requests};
 use crate::run::{RunError, Shared};
@@ -16,8 +16,8 @@ use iosonar_load::ReadAhead;
 use iosonar_os::set_timer_slack_1ns;
 use iosonar_plan::{Nanos, Phase};
 use iosonar_record::{Recorder, start as start_recorder};
-use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError};
 
 /// What became of an issuing loop.
 pub(crate) struct LoopEnd {
@@ -73,7 +73,7 @@ struct Together<'a> {
     /// Where loops wait for each other, if any do.
     coordinator: Option<&'a Coordinator>,
     lateness: &'a FirstLateness,
-    first_done: &'a AtomicBool,
+    first_done: &'a Arc<AtomicBool>,
     start: &'a Start,
 }
 
@@ -88,12 +88,13 @@ impl Stage<'_> {
     ) -> Result<StageEnd, RunError> {
         let (writer, recorders) =
             start_recorder(log, equipment.len(), shared.frames).map_err(RunError::Threads)?;
-        let (gates, gate_of_all) = (self.gates(), Start::default());
+        let opening = |latest: Nanos| self.opening(latest, shared);
+        let (gates, gate_of_all) = (self.gates(&opening), Start::default());
         shared.progress.begin_phase(equipment.len());
         let coordination = &self.phase().coordination;
         let coordinator =
             coordination.is_coupled().then(|| Coordinator::new(self.phase(), self.prepared.is_timed()));
-        let (lateness, first_done) = (FirstLateness::default(), AtomicBool::new(false));
+        let (lateness, first_done) = (FirstLateness::default(), shared.others.first_done(self.number));
         let together = Together {
             coordinator: coordinator.as_ref(),
             lateness: &lateness,
@@ -130,13 +131,23 @@ impl Stage<'_> {
         Ok(StageEnd { loops, log: writer.finish().map(|(log, _)| log), times })
     }
 
+    /// When the requests of a pass start, where the last loop of this process was ready for them at `latest`.
+    fn opening(self, latest: Nanos, shared: Shared<'_>) -> Nanos {
+        let origin = shared.clock.origin();
+        match self.prepared.is_timed() {
+            true => Nanos(shared.others.meet(self.number, origin + latest.0).saturating_sub(origin)),
+            false => latest,
+        }
+    }
+
     /// Where loops wait for each other between passes: all of them, or only those of one job.
-    fn gates(self) -> Vec<PassBarrier> {
+    fn gates<'b>(self, opening: Opening<'b>) -> Vec<PassBarrier<'b>> {
         match self.phase().coordination.free_passes {
             true => {
-                self.phase().jobs.iter().map(|job| PassBarrier::new(job.workload.jobs() as usize)).collect()
+                let loops = self.phase().jobs.iter().map(|job| job.workload.jobs() as usize);
+                loops.map(|loops| PassBarrier::new(loops, opening)).collect()
             }
-            false => vec![PassBarrier::new(self.phase().loops())],
+            false => vec![PassBarrier::new(self.phase().loops(), opening)],
         }
     }
 
@@ -162,6 +173,7 @@ impl Stage<'_> {
             loops: part.of,
             access: job.access(prepared.plan.access),
             first_done: together.first_done,
+            others: shared.others,
             participant: together.coordinator.map(|coordinator| coordinator.participant(part.job as u16)),
             file: prepared.targets[usize::from(part.target)].file().cloned(),
             remake: prepared.remake(self.job(part), clock),

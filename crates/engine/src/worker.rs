@@ -281,6 +281,8 @@ impl<'a> Worker<'a> {
             if rules.has_steps {
                 self.execute_steps(self.context.before)?;
                 self.start = member.await_others(self.backend.now());
+                // Other processes may let it start later.
+                self.rest_until(self.start);
             }
             if rules.start_delay > Nanos(0) {
                 let begin = self.start.saturating_add(rules.start_delay);
@@ -310,6 +312,7 @@ impl<'a> Worker<'a> {
             && self.context.job_status.count_done() == self.context.loops
         {
             self.context.first_done.store(true, Relaxed);
+            self.context.others.tell_first_done(self.settings.phase);
         }
     }
 

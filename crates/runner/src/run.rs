@@ -1,7 +1,9 @@
 //! From a plan to records in their log.
 
 use iosonar_archive::{ArchiveError, ArchiveWriter, RunInfo, TOOL};
-use iosonar_engine::{Control, PrepareError, Prepared, Progress, Rendezvous, RunError, prepare};
+use iosonar_engine::{
+    Control, NoticeSink, PrepareError, Prepared, Progress, Rendezvous, RunError, prepare, prepare_part,
+};
 use iosonar_host::{Root, environment};
 use iosonar_load::Notice;
 use iosonar_plan::Plan;
@@ -40,6 +42,26 @@ impl Ready {
         root: &Root,
         notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
     ) -> Result<Ready, PrepareError> {
+        Ready::prepared_by(notice, |told| prepare(plan, root, told))
+    }
+
+    /// The same for the part of a plan on these targets; other processes execute the rest of it.
+    ///
+    /// # Errors
+    /// The part cannot be executed here; no target was changed.
+    pub fn of_part(
+        plan: Plan,
+        targets: &[u16],
+        root: &Root,
+        notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
+    ) -> Result<Ready, PrepareError> {
+        Ready::prepared_by(notice, |told| prepare_part(plan, targets, root, told))
+    }
+
+    fn prepared_by(
+        notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
+        prepare: impl FnOnce(NoticeSink) -> Result<Prepared, PrepareError>,
+    ) -> Result<Ready, PrepareError> {
         let skipped = Arc::new(AtomicU64::new(0));
         let count = skipped.clone();
         let told = move |path: &Path, found: &Notice| {
@@ -48,7 +70,7 @@ impl Ready {
             }
             notice(path, found);
         };
-        let prepared = prepare(plan, root, Arc::new(told))?;
+        let prepared = prepare(Arc::new(told))?;
         Ok(Ready { prepared: Unbegun { prepared, has_begun: false }, skipped })
     }
 
@@ -68,7 +90,7 @@ impl Ready {
         let environment = environment::capture(&prepared.facts(), root).by(TOOL);
         // Facts are numbers, texts, lists and maps with texts as keys: each of them has a form in JSON.
         let environment = serde_json::to_value(environment).expect("facts are JSON");
-        let archive = ArchiveWriter::create(dir, prepared.plan(), &environment, &info)?;
+        let archive = ArchiveWriter::create(dir, prepared.whole_plan(), &environment, &info)?;
         Ok(Begun { ready: self, archive, info })
     }
 }

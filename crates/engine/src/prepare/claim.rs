@@ -23,6 +23,11 @@ pub(crate) struct Claim {
     made: Option<PathBuf>,
 }
 
+/// Numbers of the targets that are used here.
+fn targets_with_jobs(phases: &[Vec<Fitted>], targets: usize) -> impl Iterator<Item = usize> {
+    (0..targets).filter(|target| jobs_on(phases, *target).next().is_some())
+}
+
 /// Claims all targets, in the plan's order; none where nothing is opened. What was made is taken back when one is refused.
 pub(super) fn claim_all(
     plan: &Plan,
@@ -37,7 +42,7 @@ pub(super) fn claim_all(
     let mut claimer = Claimer { plan, phases, root, guard: Guard::new(root), devices: Vec::new() };
     // What others only read may be made by the one that writes it.
     let (made, others): (Vec<usize>, Vec<usize>) =
-        (0..targets.len()).partition(|i| targets[*i].target.file.create);
+        targets_with_jobs(phases, targets.len()).partition(|i| targets[*i].target.file.create);
     for index in made.into_iter().chain(others) {
         match claimer.claim(index, &mut targets[index]) {
             Ok(claim) => claims[index] = Some(claim),

@@ -61,6 +61,11 @@ fn look_at(
 }
 
 impl Looked {
+    /// A target on which this process has no job.
+    pub(super) fn elsewhere(target: &Target) -> Looked {
+        Looked { target: target.clone(), facts: None, size: 0 }
+    }
+
     /// Path as typed.
     pub(crate) fn path(&self) -> String {
         name(&self.target.path)

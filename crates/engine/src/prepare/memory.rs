@@ -22,7 +22,7 @@ pub(super) fn fit_memory(plan: &Plan, phases: &[Vec<Fitted>], root: &Root) -> Re
         check_buffers(plan, jobs, parts.len())?;
         if let Some(available) = available {
             check_phase(plan, jobs, &parts, available)?;
-            let own = available / 4 / ENTRY / parts.len() as u64;
+            let own = available / 4 / ENTRY / parts.len().max(1) as u64;
             most = most.min(u32::try_from(own.max(1)).unwrap_or(u32::MAX));
         }
     }

@@ -35,6 +35,8 @@ pub type NoticeSink = Arc<dyn Fn(&Path, &Notice) + Send + Sync>;
 /// A plan that can be executed, with its targets claimed.
 pub struct Prepared {
     pub(crate) plan: Plan,
+    /// The plan that this is a part of; none: all of it is executed here.
+    whole: Option<Plan>,
     /// Most requests on the push-back list of an issuing loop, where memory allows fewer than the plan.
     pub(crate) max_waiting: u32,
     pub(crate) targets: Vec<Claimed>,
@@ -63,11 +65,25 @@ pub struct TargetReady<'a> {
     jobs: Vec<&'a Fitted>,
 }
 
+/// The same for the part of a plan on some of its targets; other processes execute the rest.
+pub fn prepare_part(
+    plan: Plan,
+    targets: &[u16],
+    root: &Root,
+    notices: NoticeSink,
+) -> Result<Prepared, PrepareError> {
+    let part = prepare(plan.part(targets), root, notices)?;
+    Ok(Prepared { whole: Some(plan), ..part })
+}
+
 /// Checks everything and claims the targets. `notices` hears of bad lines and shifts in loads.
 pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared, PrepareError> {
     let known = read_all(&plan, &notices, root)?;
-    let looked = plan.targets.iter().map(|target| look(&plan, target, root));
-    let mut looked: Vec<Looked> = looked.collect::<Result<_, _>>()?;
+    let look = |(number, target)| match plan.jobs_on(number).next() {
+        Some(_) => look(&plan, target, root),
+        None => Ok(Looked::elsewhere(target)),
+    };
+    let mut looked: Vec<Looked> = plan.targets.iter().enumerate().map(look).collect::<Result<_, _>>()?;
     let phases = fit_all(&plan, known, &looked)?;
     if plan.engine.is_real() {
         check_apart(&plan, &looked, &phases)?;
@@ -79,7 +95,7 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     let targets = claimed.map(|(looked, claim)| Claimed { looked, claim }).collect();
     let ready = |fitted| JobReady { fitted, told: Arc::default() };
     let phases = phases.into_iter().map(|jobs| jobs.into_iter().map(ready).collect()).collect();
-    Ok(Prepared { plan, max_waiting, targets, phases, notices })
+    Ok(Prepared { plan, whole: None, max_waiting, targets, phases, notices })
 }
 
 /// Fits all jobs to their targets, as large as these can have become by then: what a phase writes beyond the end of a file
@@ -176,18 +192,25 @@ impl TargetReady<'_> {
 }
 
 impl Prepared {
-    /// The plan.
+    /// What is executed here.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The targets, in the plan's order.
+    /// The plan that results carry.
+    pub fn whole_plan(&self) -> &Plan {
+        self.whole.as_ref().unwrap_or(&self.plan)
+    }
+
+    /// The targets with a job here, in the plan's order.
     pub fn targets(&self) -> Vec<TargetReady<'_>> {
         let mut targets: Vec<TargetReady<'_>> =
             self.targets.iter().map(|claimed| TargetReady { claimed, jobs: Vec::new() }).collect();
         for (_, job) in self.jobs() {
             targets[usize::from(job.fitted.job.target)].jobs.push(&job.fitted);
         }
+        // Others are executed elsewhere.
+        targets.retain(|target| !target.jobs.is_empty());
         targets
     }
 
