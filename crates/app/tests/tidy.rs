@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("plan", &[]),
     ("trace", &["plan"]),
     ("load", &["os", "plan", "trace"]),
@@ -31,6 +31,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("dialect-xdd", &["analyze", "archive", "plan", "trace"]),
     ("inputs", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace"]),
     ("runner", &["analyze", "archive", "engine", "host", "inputs", "load", "plan"]),
+    ("cluster", &["archive", "engine", "host", "load", "os", "plan", "runner"]),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace", "view"]),
     (
@@ -40,6 +41,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "archive",
             "campaign",
             "capture",
+            "cluster",
             "dialect-blkreplay",
             "dialect-iozone",
             "dialect-xdd",

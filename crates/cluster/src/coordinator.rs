@@ -1,0 +1,495 @@
+//! The coordinator: starts a process for each part of a plan, lets all of them start each phase at one time, and makes one
+//! result of theirs.
+
+use crate::launch::{Event, Launch, Participant, What};
+use crate::merge::{PartResult, merge_info, merge_records};
+use crate::offset::{Offset, RoundTrip};
+use crate::protocol::{Order, PROTOCOL, Report};
+use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState, TOOL};
+use iosonar_engine::Control;
+use iosonar_host::{Root, environment};
+use iosonar_os::{create, monotonic_ns, realtime_ns};
+use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
+use iosonar_runner::Ended;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How long a wait for processes lasts before it looks whether the run is stopped.
+const POLL: Duration = Duration::from_millis(20);
+/// Round trips for each reading of another machine's clock.
+const ROUND_TRIPS: u32 = 8;
+/// In which an order reaches a process on this machine, and its threads wake up.
+const LEAD: u64 = 300_000;
+/// Directory of the parts in the archive of the whole, until they are merged.
+const PARTS: &str = "parts";
+
+/// Why processes cannot execute a plan together.
+#[derive(Debug, thiserror::Error)]
+pub enum TogetherError {
+    /// One of them cannot be started, or cannot do its part; nothing was changed.
+    #[error("{0}")]
+    Refused(String),
+    /// The archive.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The run is over, and its records cannot be merged: they are where the text says.
+    #[error("{0}")]
+    Unmerged(String),
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy)]
+pub struct PhaseProgress<'a> {
+    /// Number of the phase that starts now, from 0.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+    /// Its name in the plan.
+    pub name: &'a str,
+}
+
+/// A process, and what it has said.
+struct Part {
+    process: Participant,
+    targets: Vec<u16>,
+    is_remote: bool,
+    clock: Option<String>,
+    prepared: Option<(RunInfo, serde_json::Value, Vec<String>)>,
+    ready: Option<(u16, u64)>,
+    arrived: Option<(u16, u64)>,
+    ended: Option<(u16, bool)>,
+    done: Option<RunInfo>,
+    /// Why it says nothing more, or does nothing more.
+    lost: Option<String>,
+    trips: Vec<RoundTrip>,
+    /// Number of the last ping, and when it was sent.
+    ping: (u32, u64),
+    offset: Offset,
+    /// When each phase started, here and there.
+    starts: Vec<(u64, u64)>,
+}
+
+impl Part {
+    fn is_gone(&self) -> bool {
+        self.done.is_some() || self.lost.is_some()
+    }
+
+    fn is_ready(&self, phase: u16) -> bool {
+        self.ready.is_some_and(|(ready, _)| ready == phase)
+    }
+
+    fn has_ended(&self, phase: u16) -> bool {
+        self.ended.is_some_and(|(ended, _)| ended == phase)
+    }
+
+    fn take(&mut self, report: Report, heard: u64) {
+        match report {
+            Report::Hello { protocol, tool, clock } if protocol == PROTOCOL && tool == TOOL => {
+                self.clock = Some(clock);
+            }
+            Report::Hello { tool, .. } => {
+                self.lost = Some(format!("it runs {tool}, and this is {TOOL}: install the same version"));
+            }
+            Report::Refused { why } => self.lost = Some(why),
+            Report::Prepared { told, info, environment } => self.prepared = Some((*info, environment, told)),
+            Report::Ready { phase, earliest } => self.ready = Some((phase, earliest)),
+            Report::Arrived { phase, at } => self.arrived = Some((phase, at)),
+            Report::Ended { phase, is_whole } => self.ended = Some((phase, is_whole)),
+            Report::Pong { number, time } if number == self.ping.0 => {
+                self.trips.push(RoundTrip { sent: self.ping.1, time, received: heard });
+            }
+            Report::Done { info } => self.done = Some(*info),
+            // Files are taken from the stream; a first job's end is for the others; an old pong says nothing.
+            Report::File { .. } | Report::FirstDone { .. } | Report::Pong { .. } => {}
+        }
+    }
+}
+
+/// Processes whose parts can be executed. Dropped before the run, they take back what was made for it.
+pub struct Assembled<'a> {
+    plan: &'a Plan,
+    command: String,
+    parts: Vec<Part>,
+    events: Receiver<Event>,
+    is_stop_told: bool,
+}
+
+impl<'a> Assembled<'a> {
+    /// Starts the processes, and lets each prepare its part. They have `command` as what was typed.
+    ///
+    /// # Errors
+    /// A process cannot be started, or cannot do its part; no target was changed.
+    pub fn new(
+        setup: &Launch,
+        plan: &'a Plan,
+        command: &str,
+        control: &Control,
+    ) -> Result<Assembled<'a>, TogetherError> {
+        let (to, events) = channel();
+        let mut parts = Vec::new();
+        for (number, targets) in plan.parts().into_iter().enumerate() {
+            let executor = &plan.targets[usize::from(targets[0])].executor;
+            let name = name_of(plan, executor, &targets);
+            let started = setup.start(number, executor, name.clone(), &to);
+            let process = started.map_err(|error| TogetherError::Refused(format!("{name}: {error}")))?;
+            parts.push(Part {
+                process,
+                targets,
+                is_remote: matches!(executor, Executor::Host(_)),
+                clock: None,
+                prepared: None,
+                ready: None,
+                arrived: None,
+                ended: None,
+                done: None,
+                lost: None,
+                trips: Vec::new(),
+                ping: (0, 0),
+                offset: Offset::default(),
+                starts: Vec::new(),
+            });
+        }
+        let mut all = Assembled { plan, command: command.into(), parts, events, is_stop_told: false };
+        all.pump(control, |part| part.clock.is_some());
+        all.refuse_lost()?;
+        all.prepare();
+        all.pump(control, |part| part.prepared.is_some());
+        all.refuse_lost()?;
+        Ok(all)
+    }
+
+    /// Hands each process its part.
+    fn prepare(&mut self) {
+        let count = self.parts.len();
+        let mut loops_before = 0;
+        for part in &mut self.parts {
+            let host = match &self.plan.targets[usize::from(part.targets[0])].executor {
+                Executor::Host(host) => {
+                    Some(PathBuf::from(&host.dir)).filter(|dir| !dir.as_os_str().is_empty())
+                }
+                _ => None,
+            };
+            part.process.order(&Order::Prepare {
+                plan: shared_out(self.plan, count, loops_before).to_toml(),
+                targets: part.targets.clone(),
+                dir: host,
+                command: self.command.clone(),
+            });
+            loops_before += loops_of(self.plan, &part.targets);
+        }
+    }
+
+    /// The first process that cannot take part is the reason why nobody does.
+    fn refuse_lost(&mut self) -> Result<(), TogetherError> {
+        let Some(part) = self.parts.iter_mut().find(|part| part.lost.is_some()) else { return Ok(()) };
+        let why = part.lost.clone().unwrap_or_default();
+        let text = match part.process.dismiss().filter(|_| why.is_empty()) {
+            Some(status) => format!("{}: it ended without an answer ({status})", part.process.name),
+            None => format!("{}: {why}", part.process.name),
+        };
+        Err(TogetherError::Refused(text))
+    }
+
+    /// What is known of the whole before the start.
+    pub fn info(&self) -> RunInfo {
+        let mut info =
+            RunInfo { started_unix_ns: realtime_ns(), ..RunInfo::new(TOOL, &self.command, Vec::new()) };
+        info.targets.resize_with(self.plan.targets.len(), Default::default);
+        for part in &self.parts {
+            let Some((of_part, ..)) = &part.prepared else { continue };
+            for number in part.targets.iter().map(|target| usize::from(*target)) {
+                info.targets[number] = of_part.targets.get(number).cloned().unwrap_or_default();
+            }
+        }
+        info
+    }
+
+    /// What users should know before the start, a line each.
+    pub fn told(&self) -> Vec<String> {
+        let lines = |part: &Part| {
+            let told = part.prepared.as_ref().map_or(&[][..], |(_, _, told)| told);
+            let prefix = if part.is_remote { format!("{}: ", part.process.name) } else { String::new() };
+            told.iter().map(move |line| format!("{prefix}{line}")).collect::<Vec<_>>()
+        };
+        self.parts.iter().flat_map(lines).collect()
+    }
+
+    /// This machine, with what each process found out about its targets; machines of other processes under `hosts`.
+    fn environment(&self) -> serde_json::Value {
+        let facts = environment::capture(&[], &Root::default()).by(TOOL);
+        let mut all = serde_json::to_value(facts).expect("facts are JSON");
+        let (mut targets, mut hosts) = (Vec::new(), serde_json::Map::new());
+        for part in &self.parts {
+            let Some((_, found, _)) = &part.prepared else { continue };
+            targets.extend(found["targets"].as_array().cloned().unwrap_or_default());
+            if part.is_remote {
+                hosts.insert(part.process.name.clone(), found.clone());
+            }
+        }
+        all["targets"] = targets.into();
+        if !hosts.is_empty() {
+            all["hosts"] = hosts.into();
+        }
+        all
+    }
+
+    /// Hears what processes say until `holds` is true of each that is not gone.
+    fn pump(&mut self, control: &Control, holds: impl Fn(&Part) -> bool) {
+        while !self.parts.iter().all(|part| part.is_gone() || holds(part)) {
+            if let Some(signal) = control.signal().filter(|_| !self.is_stop_told) {
+                self.is_stop_told = true;
+                self.parts.iter_mut().for_each(|part| part.process.order(&Order::Stop { signal }));
+            }
+            match self.events.recv_timeout(POLL) {
+                Ok(event) => self.take(event),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.parts
+                        .iter_mut()
+                        .filter(|part| !part.is_gone())
+                        .for_each(|part| part.lost = Some(String::new()));
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        let Event { part: number, heard, what } = event;
+        match what {
+            What::Said(report) => {
+                if let Report::FirstDone { phase } = report {
+                    let others = self.parts.iter_mut().enumerate().filter(|(other, _)| *other != number);
+                    others.for_each(|(_, part)| part.process.order(&Order::FirstDone { phase }));
+                }
+                self.parts[number].take(report, heard);
+            }
+            What::Silent(why) => {
+                let part = &mut self.parts[number];
+                if !part.is_gone() {
+                    part.lost = Some(why.unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    /// Executes the plan, with records in a new archive in this directory. `show` hears of each phase that starts.
+    ///
+    /// # Errors
+    /// See [`TogetherError`]. What goes wrong on the way is no error, but the state of the result.
+    pub fn run(
+        mut self,
+        dir: &Path,
+        control: &Control,
+        show: impl FnMut(PhaseProgress<'_>),
+    ) -> Result<Ended, TogetherError> {
+        let info = self.info();
+        let archive = ArchiveWriter::create(dir, self.plan, &self.environment(), &info)?;
+        let parts = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()).join(PARTS);
+        create::new_dir(&parts)
+            .map_err(|error| TogetherError::Refused(format!("{}: {error}", parts.display())))?;
+        for (number, part) in self.parts.iter_mut().enumerate() {
+            let own = parts.join(number.to_string());
+            let order = Order::Run { archive: Some(own.clone()).filter(|_| !part.is_remote) };
+            let _ = part.process.archive.set(own);
+            part.process.order(&order);
+        }
+        self.run_phases(control, show);
+        self.pump(control, Part::is_gone);
+        if self.parts.iter().all(|part| part.starts.is_empty()) {
+            archive.discard();
+            self.refuse_lost()?;
+            return Err(TogetherError::Refused("the run was stopped before it started".into()));
+        }
+        let info = self.start_of(info);
+        let ended = self.merge(&archive, info)?;
+        // What cannot be removed is no part of the result.
+        let _ = std::fs::remove_dir_all(&parts);
+        archive.write_run(&ended)?;
+        Ok(Ended { archive, info: ended, skipped: 0 })
+    }
+
+    fn run_phases(&mut self, control: &Control, mut show: impl FnMut(PhaseProgress<'_>)) {
+        let plan = self.plan;
+        for (number, phase) in plan.phases.iter().enumerate() {
+            let id = number as u16;
+            self.pump(control, |part| part.is_ready(id));
+            if control.signal().is_some() {
+                return;
+            }
+            if let Some(gone) = self.parts.iter().find(|part| part.is_gone()) {
+                let why = format!("{} could not go on", gone.process.name);
+                self.parts.iter_mut().for_each(|part| part.process.order(&Order::Abort { why: why.clone() }));
+                return;
+            }
+            self.read_clocks(control);
+            show(PhaseProgress { number, of: plan.phases.len(), name: &phase.name });
+            self.begin(id);
+            if phase.jobs.iter().any(|job| !job.options.before.is_empty()) {
+                self.meet(id, control);
+            }
+            self.pump(control, |part| part.has_ended(id));
+            let goes_on = self.parts.iter().all(|part| part.ended == Some((id, true)));
+            self.parts.iter_mut().for_each(|part| part.process.order(&Order::Next { phase: id, goes_on }));
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Reads the clocks of other machines.
+    fn read_clocks(&mut self, control: &Control) {
+        let own = self.parts.iter().find(|part| !part.is_remote).and_then(|part| part.clock.clone());
+        let is_other = |part: &Part| part.is_remote && (own.is_none() || part.clock != own);
+        self.parts.iter_mut().for_each(|part| part.trips.clear());
+        for number in 1..=ROUND_TRIPS {
+            for part in self.parts.iter_mut().filter(|part| is_other(part)) {
+                part.ping = (number, monotonic_ns());
+                part.process.order(&Order::Ping { number });
+            }
+            self.pump(control, |part| !is_other(part) || part.trips.len() == number as usize);
+        }
+        for part in &mut self.parts {
+            part.offset = Offset::of(&part.trips).unwrap_or(part.offset);
+        }
+    }
+
+    /// In which an order reaches every process.
+    fn lead(&self) -> u64 {
+        LEAD + self.parts.iter().map(|part| part.offset.round_trip).max().unwrap_or(0)
+    }
+
+    fn begin(&mut self, phase: u16) {
+        let earliest = |part: &Part| part.ready.map_or(0, |(_, earliest)| part.offset.here(earliest));
+        let earliest = self.parts.iter().map(earliest).max().unwrap_or(0);
+        let at = earliest.max(monotonic_ns() + self.lead());
+        for part in &mut self.parts {
+            let there = part.offset.there(at);
+            part.starts.push((at, there));
+            part.process.order(&Order::Begin { phase, at: there });
+        }
+    }
+
+    /// Lets requests start when all processes have done the file operations before them.
+    fn meet(&mut self, phase: u16, control: &Control) {
+        let plan = self.plan;
+        let has_job = |part: &Part| {
+            plan.phases[usize::from(phase)].jobs.iter().any(|job| part.targets.contains(&job.target))
+        };
+        let has_arrived = |part: &Part| part.arrived.is_some_and(|(arrived, _)| arrived == phase);
+        self.pump(control, |part| !has_job(part) || has_arrived(part) || part.has_ended(phase));
+        let arrived = |part: &Part| Some(part.offset.here(part.arrived.filter(|_| has_arrived(part))?.1));
+        let latest = self.parts.iter().filter_map(arrived).max().unwrap_or(0);
+        let at = latest.max(monotonic_ns() + self.lead());
+        for part in self.parts.iter_mut().filter(|part| has_arrived(part)) {
+            let at = part.offset.there(at);
+            part.process.order(&Order::Meet { phase, at });
+        }
+    }
+
+    /// Time zero of the run is that of its first phase.
+    fn start_of(&self, info: RunInfo) -> RunInfo {
+        let origin = self.parts[0].starts[0].0;
+        let started_unix_ns = (realtime_ns() + origin).saturating_sub(monotonic_ns());
+        RunInfo { origin_monotonic_ns: origin, started_unix_ns, ..info }
+    }
+
+    fn merge(&mut self, archive: &ArchiveWriter, info: RunInfo) -> Result<RunInfo, TogetherError> {
+        let results: Vec<PartResult> = self.parts.iter_mut().map(result_of).collect();
+        let kept = |error: String| {
+            let parts = archive.dir().join(PARTS);
+            TogetherError::Unmerged(format!(
+                "{error}; the records of each process are in {}",
+                parts.display()
+            ))
+        };
+        let mut log = archive.record_log()?;
+        merge_records(self.plan, &results, &mut log).map_err(|error| kept(error.to_string()))?;
+        Ok(merge_info(info, &results))
+    }
+}
+
+/// What a process has left. One that is lost has left what its log holds.
+fn result_of(part: &mut Part) -> PartResult {
+    let status = part.process.dismiss();
+    let archive = part.process.archive.get().and_then(|dir| Archive::open(dir).ok());
+    let known = part.done.take().or_else(|| archive.as_ref().map(|archive| archive.run().clone()));
+    let prepared = part.prepared.as_ref().map(|(info, ..)| info.clone());
+    let info = known.or(prepared).unwrap_or_else(|| RunInfo::new(TOOL, "", Vec::new()));
+    let lost = part.lost.take().map(|why| match (why.is_empty(), status) {
+        (true, Some(status)) => format!("its process ended before the run did ({status})"),
+        (true, None) => "its process ended before the run did".into(),
+        (false, _) => why,
+    });
+    let is_cause = part.ended.is_some_and(|(_, is_whole)| !is_whole);
+    let broken = match &info.state {
+        RunState::Broken(why) if is_cause => Some(why.clone()),
+        _ => None,
+    };
+    let origin = part.starts.first().copied().unwrap_or_default();
+    let shift = |(here, there): &(u64, u64)| (here - origin.0) as i64 - (there - origin.1) as i64;
+    PartResult {
+        name: part.process.name.clone(),
+        targets: part.targets.clone(),
+        archive,
+        info,
+        shifts: part.starts.iter().map(shift).collect(),
+        failed: lost.or(broken),
+    }
+}
+
+fn name_of(plan: &Plan, executor: &Executor, targets: &[u16]) -> String {
+    match executor {
+        Executor::Host(host) => format!("host {}", host.name),
+        _ => format!("process for {}", plan.targets[usize::from(targets[0])].path.display()),
+    }
+}
+
+/// Issuing loops on these targets, in the phase that has the most of them.
+fn loops_of(plan: &Plan, targets: &[u16]) -> usize {
+    let of_phase = |phase: &iosonar_plan::Phase| -> usize {
+        let own = phase.jobs.iter().filter(|job| targets.contains(&job.target));
+        own.map(|job| job.workload.jobs() as usize).sum()
+    };
+    plan.phases.iter().map(of_phase).max().unwrap_or(0)
+}
+
+/// The plan as one of `count` processes executes it, with so many issuing loops in processes before it: all of them together
+/// take the memory and the CPUs that the plan allows.
+fn shared_out(plan: &Plan, count: usize, loops_before: usize) -> Plan {
+    let mut shared = plan.clone();
+    shared.memory.buffers = ByteSize((plan.memory.buffers.0 / count.max(1) as u64).max(4096));
+    if !shared.pacing.pin.is_empty() {
+        let cpus = shared.pacing.pin.len();
+        shared.pacing.pin.rotate_left(loops_before % cpus);
+    }
+    let all: Vec<u16> = (0..plan.targets.len()).map(|target| target as u16).collect();
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if shared.pacing.spin.is_none() && loops_of(plan, &all) >= cpus {
+        // No process sees that the others take the CPUs.
+        shared.pacing.spin = Some(Nanos(0));
+    }
+    shared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_plan::{Generator, Job, Order as Places, Phase, Target, Workload};
+
+    #[test]
+    fn processes_share_memory_and_cpus() {
+        let target = |path| Target { executor: Executor::Process, ..Target::new(path) };
+        let job = |target| {
+            Job::new(target, 1, Workload::Generated(Generator::new(Places::Sequential, ByteSize(4096))))
+        };
+        let jobs = (0..3).map(job).collect();
+        let mut plan = Plan::new(1, vec![target("a"), target("b"), target("c")], vec![Phase::of(jobs)]);
+        plan.pacing.pin = vec![4, 5];
+        let second = shared_out(&plan, 3, 1);
+        assert_eq!(second.memory.buffers.0, plan.memory.buffers.0 / 3);
+        assert_eq!(second.pacing.pin, [5, 4]);
+        assert_eq!((loops_of(&plan, &[0, 2]), loops_of(&plan, &[0, 1, 2])), (2, 3));
+        assert_eq!(name_of(&plan, &Executor::Process, &[1]), "process for b");
+    }
+}

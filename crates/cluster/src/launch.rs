@@ -1,0 +1,196 @@
+//! Starting processes, and what they say as events of one queue.
+
+use crate::protocol::{Order, Report, TAKE_PART, hear, say};
+use iosonar_os::{create, monotonic_ns};
+use iosonar_plan::{Executor, Host};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
+
+/// Something that a process said, or that happened to it.
+#[derive(Debug)]
+pub(crate) struct Event {
+    /// Number of its part.
+    pub(crate) part: usize,
+    /// When it was heard, as `CLOCK_MONOTONIC`.
+    pub(crate) heard: u64,
+    pub(crate) what: What,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    Said(Report),
+    /// It says nothing more; with a reason where that is not its end.
+    Silent(Option<String>),
+}
+
+/// How processes are started.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// This program.
+    pub program: PathBuf,
+    /// The remote shell with its options; the host follows.
+    pub remote_shell: Vec<String>,
+}
+
+/// A process that takes part.
+pub(crate) struct Participant {
+    /// What messages call it.
+    pub(crate) name: String,
+    /// Where its records come to; known when the run starts.
+    pub(crate) archive: Arc<OnceLock<PathBuf>>,
+    child: Child,
+    to: Option<ChildStdin>,
+}
+
+impl Launch {
+    /// Starts the process that executes a part. Its first words are the next events of `part`.
+    pub(crate) fn start(
+        &self,
+        part: usize,
+        executor: &Executor,
+        name: String,
+        events: &Sender<Event>,
+    ) -> io::Result<Participant> {
+        let mut command = match executor {
+            Executor::Host(host) => self.remote(host)?,
+            Executor::Thread | Executor::Process => self.local(),
+        };
+        // A group of its own: Ctrl-C of the terminal is for the coordinator, which stops all in order.
+        let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn();
+        let mut child = started.map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", command.get_program().display()))
+        })?;
+        let from = child.stdout.take().expect("it was asked for");
+        let archive = Arc::new(OnceLock::new());
+        let (to_queue, place) = (events.clone(), archive.clone());
+        let listen = move || {
+            let end = listen(part, &mut BufReader::new(from), &place, &to_queue).err();
+            let what = What::Silent(end.map(|error| error.to_string()));
+            // Nobody listens where the run is over.
+            let _ = to_queue.send(Event { part, heard: monotonic_ns(), what });
+        };
+        std::thread::Builder::new().name(format!("part-{part}")).spawn(listen)?;
+        let to = child.stdin.take();
+        Ok(Participant { name, archive, child, to })
+    }
+
+    fn local(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        // Whatever the program is called here, it is not called by the name of another one there.
+        command.arg0("iosonar").arg(TAKE_PART);
+        command
+    }
+
+    fn remote(&self, host: &Host) -> io::Result<Command> {
+        let (shell, options) = self
+            .remote_shell
+            .split_first()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no remote shell is named"))?;
+        let mut command = Command::new(shell);
+        command.args(options).arg(&host.name).arg(format!("{} {TAKE_PART}", quoted(&host.program)));
+        Ok(command)
+    }
+}
+
+/// A word as a shell takes it whole.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+impl Participant {
+    /// Gives an order. A process that is gone is known from its silence.
+    pub(crate) fn order(&mut self, order: &Order) {
+        if let Some(to) = &mut self.to
+            && say(to, order).is_err()
+        {
+            self.to = None;
+        }
+    }
+
+    /// Lets it end, and waits for that; what the system says of it if it did not end well.
+    pub(crate) fn dismiss(&mut self) -> Option<String> {
+        self.to = None;
+        match self.child.wait() {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(status.to_string()),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+}
+
+impl Drop for Participant {
+    fn drop(&mut self) {
+        // It has taken back what was made for the run when this returns.
+        self.dismiss();
+    }
+}
+
+fn listen(
+    part: usize,
+    from: &mut impl BufRead,
+    archive: &OnceLock<PathBuf>,
+    events: &Sender<Event>,
+) -> io::Result<()> {
+    while let Some(report) = hear::<Report>(from)? {
+        match report {
+            Report::File { name, bytes } => {
+                keep_file(archive.get().map(PathBuf::as_path), &name, bytes, from)?
+            }
+            report => {
+                let event = Event { part, heard: monotonic_ns(), what: What::Said(report) };
+                if events.send(event).is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Takes a file of an archive from the stream. Another machine says its name: it may only be that of a file in the archive.
+fn keep_file(dir: Option<&Path>, name: &str, bytes: u64, from: &mut impl BufRead) -> io::Result<()> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
+        return Err(invalid(format!("'{name}' is no name of a file in an archive")));
+    }
+    let dir = dir.ok_or_else(|| invalid(format!("{name} came before the run")))?;
+    create::new_dirs(dir)?;
+    let mut file = create::new_file(&dir.join(name))?;
+    let copied = io::copy(&mut from.take(bytes), &mut file)?;
+    file.flush()?;
+    if copied == bytes {
+        Ok(())
+    } else {
+        Err(invalid(format!("{name} ends after {copied} of {bytes} bytes")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_with_odd_letters_is_one_word() {
+        assert_eq!(quoted("/opt/a b/it's"), r"'/opt/a b/it'\''s'");
+    }
+
+    #[test]
+    fn files_stay_in_their_archive() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("a/b");
+        keep_file(Some(&dir), "run.json", 3, &mut &b"abcd"[..]).unwrap();
+        assert_eq!(std::fs::read(dir.join("run.json")).unwrap(), b"abc");
+        for name in ["../x", "/etc/x", "", ".x", "a/b", "run.json"] {
+            assert!(keep_file(Some(&dir), name, 1, &mut &b"x"[..]).is_err(), "{name}");
+        }
+        assert!(
+            keep_file(Some(&dir), "short", 5, &mut &b"x"[..]).unwrap_err().to_string().contains("1 of 5")
+        );
+        assert!(keep_file(None, "early", 1, &mut &b"x"[..]).is_err());
+    }
+}

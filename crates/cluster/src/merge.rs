@@ -1,0 +1,323 @@
+//! One archive of many: the records of all parts in the order of their ends, on one clock, and what is known of the whole run.
+
+use iosonar_archive::{
+    Archive, ArchiveError, ClockInfo, LogWriter, PassTimes, PhaseTimes, Record, ResolvedSetup, RunInfo,
+    RunState,
+};
+use iosonar_plan::{Nanos, Plan};
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+/// Records of a part that are handed over at once, and how often that is ahead.
+const TOGETHER: usize = 1 << 9;
+const AHEAD: usize = 4;
+
+/// What a part has left.
+pub(crate) struct PartResult {
+    /// What messages call it.
+    pub(crate) name: String,
+    /// Numbers of its targets.
+    pub(crate) targets: Vec<u16>,
+    /// Its records; none where it has none.
+    pub(crate) archive: Option<Archive>,
+    /// How its run went.
+    pub(crate) info: RunInfo,
+    /// What its clock has to be moved by in each phase, in nanoseconds; later phases take the last.
+    pub(crate) shifts: Vec<i64>,
+    /// Why its part is not whole, where it is the cause and not somebody else.
+    pub(crate) failed: Option<String>,
+}
+
+impl PartResult {
+    fn here(&self, phase: u16, time: Nanos) -> Nanos {
+        let shift = self.shifts.get(usize::from(phase)).or(self.shifts.last()).copied().unwrap_or(0);
+        Nanos(time.0.saturating_add_signed(shift))
+    }
+}
+
+/// Writes the records of all parts to a log.
+///
+/// # Errors
+/// A part cannot be read, or the log not be written.
+pub(crate) fn merge_records(
+    plan: &Plan,
+    parts: &[PartResult],
+    log: &mut LogWriter,
+) -> Result<(), MergeError> {
+    thread::scope(|scope| {
+        let start = |part| {
+            let (to, from) = sync_channel(AHEAD);
+            let reader = scope.spawn(move || read(plan, part, &to));
+            (Run { from, batch: Vec::new().into_iter(), next: None }, reader)
+        };
+        let (mut runs, readers): (Vec<Run>, Vec<_>) =
+            parts.iter().filter(|part| part.archive.is_some()).map(start).unzip();
+        let written = write(&mut runs, log);
+        drop(runs);
+        for reader in readers {
+            reader.join().expect("reading records does not panic")?;
+        }
+        written.map_err(MergeError::Log)
+    })
+}
+
+/// Why parts cannot be merged.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MergeError {
+    #[error(transparent)]
+    Part(#[from] ArchiveError),
+    #[error("the records cannot be written: {0}")]
+    Log(io::Error),
+}
+
+/// Records of a part, read ahead in a thread of its own.
+struct Run {
+    from: Receiver<Vec<Record>>,
+    batch: std::vec::IntoIter<Record>,
+    next: Option<Record>,
+}
+
+impl Run {
+    /// Takes the next record; the one before it is used up.
+    fn go_on(&mut self) {
+        self.next = self.batch.next().or_else(|| {
+            self.batch = self.from.recv().ok()?.into_iter();
+            self.batch.next()
+        });
+    }
+}
+
+/// When a record came to be.
+fn time_of(record: &Record) -> Nanos {
+    record.completed.unwrap_or(record.due)
+}
+
+fn write(runs: &mut [Run], log: &mut LogWriter) -> io::Result<()> {
+    runs.iter_mut().for_each(Run::go_on);
+    let mut ready = Vec::with_capacity(TOGETHER);
+    loop {
+        let first = runs.iter_mut().filter(|run| run.next.is_some());
+        let Some(first) = first.min_by_key(|run| run.next.as_ref().map(time_of)) else { break };
+        ready.extend(first.next.take());
+        first.go_on();
+        if ready.len() == TOGETHER {
+            log.append(&ready)?;
+            ready.clear();
+        }
+    }
+    log.append(&ready)
+}
+
+fn read(plan: &Plan, part: &PartResult, to: &SyncSender<Vec<Record>>) -> Result<(), ArchiveError> {
+    let Some(archive) = &part.archive else { return Ok(()) };
+    let mut batch = Vec::with_capacity(TOGETHER);
+    archive.for_each_record(&mut |record| {
+        batch.push(moved(plan, part, *record));
+        if batch.len() == TOGETHER {
+            // Nobody takes more where the log cannot be written.
+            let _ = to.send(std::mem::replace(&mut batch, Vec::with_capacity(TOGETHER)));
+        }
+    })?;
+    let _ = to.send(batch);
+    Ok(())
+}
+
+/// A record as one of the whole plan.
+fn moved(plan: &Plan, part: &PartResult, record: Record) -> Record {
+    let here = |time| part.here(record.phase, time);
+    Record {
+        worker: worker(plan, part, &record),
+        load_time: if record.load_time == record.due { here(record.due) } else { record.load_time },
+        due: here(record.due),
+        released: record.released.map(here),
+        submitted: record.submitted.map(here),
+        completed: record.completed.map(here),
+        ..record
+    }
+}
+
+/// Number of an issuing loop among those of all jobs of its phase: a part counts only its own.
+fn worker(plan: &Plan, part: &PartResult, record: &Record) -> u16 {
+    let Some(phase) = plan.phases.get(usize::from(record.phase)) else { return record.worker };
+    let before = phase.jobs.iter().take_while(|job| job.target != record.target);
+    let others = before.filter(|job| !part.targets.contains(&job.target));
+    let loops: u32 = others.map(|job| job.workload.jobs()).sum();
+    record.worker.saturating_add(u16::try_from(loops).unwrap_or(u16::MAX))
+}
+
+/// What is known of the whole run. `info` has its start; `signal` is what stopped it.
+pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
+    let mut info = RunInfo { means: ResolvedSetup::default(), ..info };
+    for part in parts {
+        for target in &part.targets {
+            let number = usize::from(*target);
+            if let (Some(own), Some(of_part)) = (info.targets.get_mut(number), part.info.targets.get(number))
+            {
+                own.clone_from(of_part);
+            }
+        }
+        add_times(&mut info, part);
+        info.recorder_stalls.merge(part.info.recorder_stalls);
+        info.push_back_stalls.merge(part.info.push_back_stalls);
+        info.buffer_stalls.merge(part.info.buffer_stalls);
+        info.cpu.user_ns += part.info.cpu.user_ns;
+        info.cpu.system_ns += part.info.cpu.system_ns;
+        add_means(&mut info.means, &part.info.means);
+    }
+    info.passes.sort_by_key(|pass| (pass.phase, pass.pass, pass.target, pass.job));
+    info.state = state(parts);
+    info
+}
+
+fn add_times(info: &mut RunInfo, part: &PartResult) {
+    for (number, phase) in part.info.phases.iter().enumerate() {
+        let of = |time| part.here(number as u16, time);
+        let own = PhaseTimes { name: phase.name.clone(), start: of(phase.start), end: of(phase.end) };
+        match info.phases.get_mut(number) {
+            Some(all) => {
+                all.start = all.start.min(own.start);
+                all.end = all.end.max(own.end);
+            }
+            None => info.phases.push(own),
+        }
+    }
+    let moved = |pass: &PassTimes| PassTimes {
+        start: part.here(pass.phase, pass.start),
+        end: part.here(pass.phase, pass.end),
+        ..*pass
+    };
+    info.passes.extend(part.info.passes.iter().map(moved));
+}
+
+fn add_means(all: &mut ResolvedSetup, part: &ResolvedSetup) {
+    if all.engine.is_empty() {
+        all.engine.clone_from(&part.engine);
+    }
+    if all.fallback.is_none() {
+        all.fallback.clone_from(&part.fallback);
+    }
+    for notice in &part.notices {
+        if !all.notices.contains(notice) {
+            all.notices.push(notice.clone());
+        }
+    }
+    all.spin = all.spin.max(part.spin);
+    all.buffer_bytes += part.buffer_bytes;
+    let worst = if all.clock.source.is_empty() { &part.clock } else { &all.clock };
+    all.clock = ClockInfo { error: all.clock.error.max(part.clock.error), ..worst.clone() };
+}
+
+/// A run is finished if all parts are. Where one broke, the others say only that it did.
+fn state(parts: &[PartResult]) -> RunState {
+    let is_stopped = |part: &&PartResult| matches!(part.info.state, RunState::Interrupted(_));
+    if let Some(part) = parts.iter().find(is_stopped) {
+        return part.info.state.clone();
+    }
+    let reason = |part: &PartResult| part.failed.as_ref().map(|why| format!("{}: {why}", part.name));
+    let reasons: Vec<String> = parts.iter().filter_map(reason).collect();
+    match reasons.is_empty() {
+        true => parts
+            .iter()
+            .map(|part| &part.info.state)
+            .find(|state| **state != RunState::Finished)
+            .unwrap_or(&RunState::Finished)
+            .clone(),
+        false => RunState::Broken(reasons.join("; ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_archive::{ArchiveWriter, TOOL, TargetInfo};
+    use iosonar_plan::{ByteSize, Executor, Generator, Job, Order, Phase, Target, Workload};
+    use std::path::Path;
+
+    fn plan() -> Plan {
+        let job = |target| {
+            let generator = Generator { jobs: 2, ..Generator::new(Order::Sequential, ByteSize(4096)) };
+            Job::new(target, 1, Workload::Generated(generator))
+        };
+        let target = |path| Target { executor: Executor::Process, ..Target::new(path) };
+        let phase = |name: &str| Phase { name: name.into(), ..Phase::of(vec![job(0), job(1)]) };
+        Plan::new(1, vec![target("a"), target("b")], vec![phase("write"), phase("read")])
+    }
+
+    fn info() -> RunInfo {
+        let target = |path: &str| TargetInfo { path: path.into(), ..TargetInfo::default() };
+        RunInfo { state: RunState::Finished, ..RunInfo::new(TOOL, "", vec![target("a"), target("b")]) }
+    }
+
+    fn record(phase: u16, target: u16, worker: u16, completed: u64) -> Record {
+        Record {
+            phase,
+            target,
+            worker,
+            due: Nanos(completed - 10),
+            load_time: Nanos(completed - 10),
+            submitted: Some(Nanos(completed - 5)),
+            completed: Some(Nanos(completed)),
+            ..Record::default()
+        }
+    }
+
+    fn part(folder: &Path, target: u16, shifts: Vec<i64>, records: &[Record]) -> PartResult {
+        let dir = folder.join(target.to_string());
+        let writer = ArchiveWriter::create(&dir, &plan(), &serde_json::Value::Null, &info()).unwrap();
+        writer.record_log().unwrap().append(records).unwrap();
+        PartResult {
+            name: format!("process {target}"),
+            targets: vec![target],
+            archive: Some(Archive::open(&dir).unwrap()),
+            info: info(),
+            shifts,
+            failed: None,
+        }
+    }
+
+    #[test]
+    fn records_come_in_the_order_of_their_ends_on_one_clock() {
+        let folder = tempfile::tempdir().unwrap();
+        let own: Vec<Record> = (1..=1000).map(|n| record(0, 0, (n % 2) as u16, 100 * n)).collect();
+        let other = [record(0, 1, 0, 1050), record(0, 1, 1, 1250), record(1, 1, 0, 500_000)];
+        let parts = [part(folder.path(), 0, vec![0], &own), part(folder.path(), 1, vec![-1000, 7], &other)];
+        let merged = folder.path().join("merged");
+        let writer = ArchiveWriter::create(&merged, &plan(), &serde_json::Value::Null, &info()).unwrap();
+        merge_records(&plan(), &parts, &mut writer.record_log().unwrap()).unwrap();
+        let mut all = Vec::new();
+        Archive::open(&merged).unwrap().for_each_record(&mut |record| all.push(*record)).unwrap();
+        assert_eq!(all.len(), 1003);
+        assert!(all.is_sorted_by_key(time_of));
+        assert_eq!(all[0], Record { worker: 2, ..record(0, 1, 0, 50) });
+        let last = all.last().unwrap();
+        assert_eq!((last.worker, last.completed, last.due), (2, Some(Nanos(500_007)), Nanos(499_997)));
+        assert!(all.iter().filter(|r| r.target == 0).all(|r| r.worker < 2));
+    }
+
+    #[test]
+    fn what_is_known_is_added_up_and_the_cause_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut parts = [part(folder.path(), 0, vec![0], &[]), part(folder.path(), 1, vec![5], &[])];
+        let times = |start, end| PhaseTimes { name: "write".into(), start: Nanos(start), end: Nanos(end) };
+        for (part, times) in parts.iter_mut().zip([times(100, 200), times(90, 300)]) {
+            part.info.phases = vec![times];
+            part.info.cpu.user_ns = 7;
+            part.info.means.notices = vec!["a notice".into()];
+            let own = usize::from(part.targets[0]);
+            part.info.targets[own].size = 4096 + own as u64;
+        }
+        let merged = merge_info(info(), &parts);
+        assert_eq!(merged.phases, [times(95, 305)]);
+        assert_eq!((merged.cpu.user_ns, merged.means.notices.len()), (14, 1));
+        assert_eq!((merged.targets[0].size, merged.targets[1].size), (4096, 4097));
+        assert_eq!(merged.state, RunState::Finished);
+        parts[0].info.state = RunState::Broken("another process did not do all of phase write".into());
+        parts[1].info.state = RunState::Broken("target b: no space left".into());
+        parts[1].failed = Some("target b: no space left".into());
+        let state = merge_info(info(), &parts).state;
+        assert_eq!(state, RunState::Broken("process 1: target b: no space left".into()));
+        parts[0].info.state = RunState::Interrupted("SIGINT".into());
+        assert_eq!(merge_info(info(), &parts).state, RunState::Interrupted("SIGINT".into()));
+    }
+}

@@ -1,0 +1,204 @@
+//! What coordinator and processes say to each other: one JSON value a line.
+
+use iosonar_archive::RunInfo;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, Read, Write};
+use std::path::PathBuf;
+
+/// Version of these messages. Both sides must speak the same one.
+pub const PROTOCOL: u32 = 1;
+
+/// The command that makes a process take part.
+pub const TAKE_PART: &str = "take-part";
+
+/// The longest line that is read: a plan of the most phases, and some room.
+const LONGEST_LINE: u64 = 1 << 30;
+
+/// From the coordinator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Prepare this part of a plan.
+    Prepare {
+        /// The whole plan, as TOML.
+        plan: String,
+        /// Numbers of the targets that this process executes.
+        targets: Vec<u16>,
+        /// Working directory; none: stay.
+        dir: Option<PathBuf>,
+        /// The command that the user typed.
+        command: String,
+    },
+    /// Start the run, with records in this directory, which does not exist; none: choose one, and send it at the end.
+    Run {
+        /// Where.
+        archive: Option<PathBuf>,
+    },
+    /// Start a phase at a time of the receiver's `CLOCK_MONOTONIC`, in nanoseconds.
+    Begin {
+        /// Number of the phase.
+        phase: u16,
+        /// When.
+        at: u64,
+    },
+    /// Do not start a phase.
+    Abort {
+        /// Why.
+        why: String,
+    },
+    /// Start the requests of a phase.
+    Meet {
+        /// Number of the phase.
+        phase: u16,
+        /// When.
+        at: u64,
+    },
+    /// The first job of a phase is done, in another process.
+    FirstDone {
+        /// Number of the phase.
+        phase: u16,
+    },
+    /// All processes have ended a phase.
+    Next {
+        /// Number of the phase.
+        phase: u16,
+        /// Whether the next one follows.
+        goes_on: bool,
+    },
+    /// Say what time it is.
+    Ping {
+        /// Comes back.
+        number: u32,
+    },
+    /// Stop as after this signal.
+    Stop {
+        /// Its number.
+        signal: i32,
+    },
+}
+
+/// From a process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Report {
+    /// The first line.
+    Hello {
+        /// [`PROTOCOL`].
+        protocol: u32,
+        /// Name and version of the program.
+        tool: String,
+        /// Equal for processes that read the same `CLOCK_MONOTONIC`.
+        clock: String,
+    },
+    /// It cannot do its part, or nothing more of it.
+    Refused {
+        /// Why.
+        why: String,
+    },
+    /// Its part can be executed.
+    Prepared {
+        /// What somebody should know before the run, a line each.
+        told: Vec<String>,
+        /// What is known of its targets.
+        info: Box<RunInfo>,
+        /// Its machine and its targets.
+        environment: serde_json::Value,
+    },
+    /// All its issuing loops are ready for a phase.
+    Ready {
+        /// Number of the phase.
+        phase: u16,
+        /// Before which it should not start.
+        earliest: u64,
+    },
+    /// All its issuing loops have done the file operations before the requests of a phase.
+    Arrived {
+        /// Number of the phase.
+        phase: u16,
+        /// When the last one had.
+        at: u64,
+    },
+    /// A job of a phase that ends with the first one is done.
+    FirstDone {
+        /// Number of the phase.
+        phase: u16,
+    },
+    /// Its part of a phase has ended.
+    Ended {
+        /// Number of the phase.
+        phase: u16,
+        /// Whether all of it was done.
+        is_whole: bool,
+    },
+    /// What time it is.
+    Pong {
+        /// From the ping.
+        number: u32,
+        /// `CLOCK_MONOTONIC`, in nanoseconds.
+        time: u64,
+    },
+    /// A file of its archive; its bytes follow the line.
+    File {
+        /// Its name.
+        name: String,
+        /// How many.
+        bytes: u64,
+    },
+    /// Its run is over, and its archive is whole.
+    Done {
+        /// How the run went.
+        info: Box<RunInfo>,
+    },
+}
+
+/// Writes a message, and hands it over.
+///
+/// # Errors
+/// Nobody reads any more.
+pub fn say(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
+}
+
+/// Reads a message; none at the end.
+///
+/// # Errors
+/// It is none, or reading failed.
+pub fn hear<M: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<M>> {
+    let mut line = String::new();
+    let read = from.take(LONGEST_LINE).read_line(&mut line)?;
+    if read == 0 {
+        return Ok(None);
+    }
+    let shown: String = line.chars().take(80).collect();
+    serde_json::from_str(&line).map(Some).map_err(|error| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("'{}' is no message ({error})", shown.trim_end()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_lines() {
+        let orders = [
+            Order::Begin { phase: 3, at: u64::MAX },
+            Order::Abort { why: "a\nb".into() },
+            Order::Stop { signal: 2 },
+        ];
+        let mut bytes = Vec::new();
+        orders.iter().for_each(|order| say(&mut bytes, order).unwrap());
+        assert_eq!(bytes.iter().filter(|byte| **byte == b'\n').count(), 3);
+        let mut from = &bytes[..];
+        for order in orders {
+            assert_eq!(hear::<Order>(&mut from).unwrap(), Some(order));
+        }
+        assert_eq!(hear::<Order>(&mut from).unwrap(), None);
+        let error = hear::<Order>(&mut &b"Welcome to host b\n"[..]).unwrap_err().to_string();
+        assert!(error.contains("'Welcome to host b' is no message"), "{error}");
+    }
+}
