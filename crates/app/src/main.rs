@@ -34,6 +34,7 @@ mod session;
 mod signals;
 mod steps_args;
 mod timings;
+mod together;
 mod traces;
 mod watch;
 
@@ -43,6 +44,9 @@ use exit::{Exit, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if together::is_part(std::env::args_os()) {
+        return ended(together::part());
+    }
     if let Some(options) = commands::as_xdd(std::env::args_os()) {
         return ended(commands::xdd(&options));
     }

@@ -28,10 +28,19 @@ pub fn refuse_read_targets(
     option: &str,
     files: impl IntoIterator<Item = impl AsRef<Path>>,
 ) -> Result<(), Failure> {
+    let written = targets.iter().filter(|target| target.statement().is_some());
+    refuse_read(written.map(|target| target.path().as_path()), option, files)
+}
+
+/// The same for the paths of targets.
+pub fn refuse_read<'a>(
+    targets: impl IntoIterator<Item = &'a Path>,
+    option: &str,
+    files: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> Result<(), Failure> {
     let mut gate = Gate::new(&ROOT);
     files.into_iter().for_each(|file| gate.forbid(file.as_ref(), Role::Input(option.into())));
-    let written = targets.iter().filter(|target| target.statement().is_some());
-    let read = written.filter_map(|target| Some((target.path(), gate.role_of(target.path())?))).next();
+    let read = targets.into_iter().filter_map(|path| Some((path, gate.role_of(path)?))).next();
     read.map_or(Ok(()), |(path, role)| {
         Err(Failure::refused(anyhow!("target {}: it is {role}: name another target", path.display())))
     })

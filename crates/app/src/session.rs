@@ -7,6 +7,7 @@ use crate::output::{self, print_message};
 use crate::progress::{self, ProgressOptions};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
+use crate::together;
 use anyhow::anyhow;
 use iosonar_analyze::{Limits, Summary};
 use iosonar_archive::{Archive, RunInfo, RunState, TOOL};
@@ -33,15 +34,36 @@ pub fn execute(
         return Ok(Exit::Fine);
     }
     let mut timings = Timings::new();
-    let name = |prepared: &Prepared| args.out.clone().unwrap_or_else(|| new_name(prepared));
+    let name = |prepared: &Prepared| args.out.clone().unwrap_or_else(|| new_name(&prepared.info(TOOL, "")));
     if args.live && args.progress.progress != ProgressArg::Auto {
         return Err(Failure::refused(anyhow!(
             "--live has no effect with --progress json or none: remove one of them"
         )));
     }
+    if plan.has_processes() {
+        return execute_together(plan, args);
+    }
     let wish = ProgressOptions { progress: &args.progress, live: args.live, late_limit: args.bad_delay };
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
     let (ended, _listener) = perform(plan, check, name, show, &mut timings)?;
+    finish(ended, args, timings)
+}
+
+/// The same for a plan that several processes execute.
+fn execute_together(plan: Plan, args: &SessionArgs) -> Result<Exit, Failure> {
+    if args.live {
+        return Err(Failure::refused(anyhow!(
+            "--live shows the requests of this process, and the plan has `executor`: remove one of them"
+        )));
+    }
+    let mut timings = Timings::new();
+    let check = |info: &RunInfo| Ok(args.out.clone().unwrap_or_else(|| new_name(info)));
+    let (ended, _listener) = together::perform(&plan, &args.progress, check, &mut timings)?;
+    finish(ended, args, timings)
+}
+
+/// Sums up what was executed, and prints it.
+fn finish(ended: Ended, args: &SessionArgs, mut timings: Timings) -> Result<Exit, Failure> {
     let limits = Limits { bad_latency: args.bad_latency, bad_delay: args.bad_delay, ..Limits::default() };
     let concluded = conclude(ended, &limits, &mut timings)?;
     let exit = tell_result(args, concluded)?;
@@ -91,7 +113,7 @@ pub fn perform(
     check(ready.prepared())?;
     let dir = name(ready.prepared());
     let begun = ready.begin(&Root::default(), &dir, &command_line()).map_err(Failure::refused)?;
-    announce(begun.prepared());
+    announcement(begun.prepared()).iter().for_each(print_message);
     listener.set_phase(Phase::Running);
     timings.end("prepare");
     let ended = begun.execute(&control, &Alone, show);
@@ -104,17 +126,18 @@ pub fn perform(
     Ok((ended, listener))
 }
 
-fn announce(prepared: &Prepared) {
-    for target in prepared.targets() {
-        print_message(describe(&target));
-        target.notices().for_each(|notice| print_message(format_args!("  {notice}")));
-        if let Some(statement) = target.statement() {
-            print_message(format_args!("  {statement}"));
-        }
+/// What somebody should know of the targets before the run, a line each.
+pub fn announcement(prepared: &Prepared) -> Vec<String> {
+    let of = |target: TargetReady<'_>| {
+        let mut lines = vec![describe(&target)];
+        lines.extend(target.notices().map(|notice| format!("  {notice}")));
+        lines.extend(target.statement().map(|statement| format!("  {statement}")));
         if target.is_removed() {
-            print_message(format_args!("  {} will be removed at the end", target.path().display()));
+            lines.push(format!("  {} will be removed at the end", target.path().display()));
         }
-    }
+        lines
+    };
+    prepared.targets().into_iter().flat_map(of).collect()
 }
 
 fn describe(target: &TargetReady<'_>) -> String {
@@ -130,8 +153,7 @@ fn describe(target: &TargetReady<'_>) -> String {
 }
 
 /// `LOAD-DATE-TIME.iosonar`, and a number after it if that exists.
-fn new_name(prepared: &Prepared) -> PathBuf {
-    let info = prepared.info(TOOL, "");
+fn new_name(info: &RunInfo) -> PathBuf {
     let source = info.targets.first().map_or("run", |t| t.source.as_str());
     // Behind a load's file stand its filters.
     let source = source.split(" | ").next().unwrap_or_default();

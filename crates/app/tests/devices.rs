@@ -12,6 +12,8 @@ mod bad_luck;
 mod blkreplay;
 #[path = "devices/blocks.rs"]
 mod blocks;
+#[path = "devices/cluster.rs"]
+mod cluster;
 #[path = "devices/data.rs"]
 mod data;
 #[path = "devices/discards.rs"]

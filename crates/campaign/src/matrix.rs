@@ -3,8 +3,8 @@
 use crate::phases::phases_of;
 use crate::{Pair, Test};
 use iosonar_plan::{
-    Access, ByteSize, Data, Engine, Faults, FileLifecycle, InvalidPlan, Nanos, Overlap, OverlapPolicy,
-    Pacing, Phase, Plan, RunId, Target, ThinkTime,
+    Access, ByteSize, Data, Engine, Executor, Faults, FileLifecycle, InvalidPlan, Nanos, Overlap,
+    OverlapPolicy, Pacing, Phase, Plan, RunId, Target, ThinkTime,
 };
 use std::path::PathBuf;
 
@@ -13,6 +13,8 @@ use std::path::PathBuf;
 pub struct Matrix {
     /// Test files: one for each stream that ever runs at the same time.
     pub files: Vec<PathBuf>,
+    /// Who executes the tests on each file; a file beyond the list is executed by threads.
+    pub executors: Vec<Executor>,
     /// In the order in which they are done on each file.
     pub tests: Vec<&'static Test>,
     /// Sizes of files and records.
@@ -141,6 +143,7 @@ impl Matrix {
     pub fn new(files: Vec<PathBuf>, tests: Vec<&'static Test>, pairs: Vec<Pair>, run_id: RunId) -> Matrix {
         Matrix {
             files,
+            executors: Vec::new(),
             tests,
             pairs,
             streams: vec![1],
@@ -197,7 +200,7 @@ impl Matrix {
         after_others
             .for_each(|job| job.options.start_delay = job.options.start_delay.saturating_add(self.pause));
         let used = phases.iter().map(|phase| phase.jobs.len()).max().ok_or(MatrixError::Empty)?;
-        let targets = self.files.iter().take(used).map(|path| self.target(path)).collect();
+        let targets = (0..used.min(self.files.len())).map(|number| self.target(number)).collect();
         let plan = Plan {
             seed: self.seed,
             destroy: self.destroy,
@@ -213,7 +216,7 @@ impl Matrix {
         Ok(plan)
     }
 
-    fn target(&self, path: &PathBuf) -> Target {
+    fn target(&self, number: usize) -> Target {
         let (writes, makes) = (self.tests.iter().any(|test| test.writes()), self.makes_files());
         let file = FileLifecycle {
             create: makes,
@@ -221,7 +224,8 @@ impl Matrix {
             delete: makes && !self.keep,
             ..FileLifecycle::default()
         };
-        Target { file, ..Target::new(path) }
+        let executor = self.executors.get(number).cloned().unwrap_or_default();
+        Target { file, executor, ..Target::new(&self.files[number]) }
     }
 
     /// Whether the files are made by its tests; else they must be there.

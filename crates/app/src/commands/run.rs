@@ -5,7 +5,7 @@ use crate::args::SessionArgs;
 use crate::exit::{Exit, Failure};
 use crate::fio_words::commands_of_job_file;
 use crate::output::{print_message, unused_name, utc_stamp};
-use crate::outputs::refuse_read_targets;
+use crate::outputs::{refuse_read, refuse_read_targets};
 use crate::run_args::RunArgs;
 use crate::session;
 use anyhow::anyhow;
@@ -25,6 +25,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         tell_commands(&plan);
     }
     let session = SessionArgs { out: out(args), ..args.session.clone() };
+    if plan.has_processes() {
+        refuse_read(plan.local_paths(), "PLAN", &args.plan)?;
+    }
     session::execute(plan, &session, |prepared| refuse_read_targets(&prepared.targets(), "PLAN", &args.plan))
 }
 

@@ -385,5 +385,5 @@ fn cpu_use_is_reported() {
     let ended = lab.expect(0, "iozone -R -+u -i 0 -+n -s 1m -r 64k");
     assert!(ended.out.contains("\"Writer CPU utilization report, in percent\""), "{}", ended.out);
     assert!(lab.expect(2, "iozone -+u -i 0").err.contains("-+u prints into the report: add -R"));
-    assert!(lab.expect(0, "iozone -t 2 -+u -i 0 -s 1m").out.contains("CPU utilization per thread"));
+    assert!(lab.expect(0, "iozone -t 2 -+u -i 0 -s 1m").out.contains("CPU utilization per process"));
 }

@@ -35,6 +35,7 @@ mod outputs;
 mod patterns;
 mod phases;
 mod plans;
+mod processes;
 mod refused;
 mod report;
 mod series;

@@ -5,6 +5,7 @@
 //! itself printed. Nothing here opens a file or asks for the time.
 
 mod biff2;
+mod clients;
 mod columns;
 mod help;
 mod import;
@@ -19,12 +20,13 @@ mod to_matrix;
 mod workbook;
 
 pub use biff2::worksheet;
+pub use clients::read_clients;
 pub use columns::{Column, Unit, columns};
 pub use help::full_help;
 pub use import::{ImportError, Imported, import};
 pub use parse::{Command, UsageError, parse};
 pub use report::text_report;
-pub use settings::{Async, Settings};
+pub use settings::{Async, Client, Settings};
 pub use text::{banner, text_table};
 pub use throughput::{throughput, throughput_report};
 pub use workbook::workbook;

@@ -19,7 +19,7 @@ pub(crate) struct Opt {
 }
 
 /// Options of IOzone that this program does not have yet.
-const LATER: [(&str, &str); 22] = [
+const LATER: &[(&str, &str)] = &[
     ("-A", "use -a -z -i 0 -i 1"),
     ("-K", "jitter comes with a later version: remove it"),
     (
@@ -40,7 +40,10 @@ const LATER: [(&str, &str); 22] = [
     ("-+T", "time stamps of streams are in the archive: use --out DIR, or remove it"),
     ("-+V", "one file for all streams comes with a later version: remove it"),
     ("-+l", "record locks come with a later version: use -W, or remove it"),
-    ("-+m", "clusters come with a later version: remove it"),
+    ("-+c", "clients are started by this program through the remote shell: use -+m FILE"),
+    ("-+i", "clients answer through the remote shell, which needs no port: remove it"),
+    ("-+s", "clients are started by this program through the remote shell: use -+m FILE"),
+    ("-+t", "the network is not measured by itself: measure files with -+m and -t"),
     ("-+r", "O_RSYNC comes with a later version: use -o"),
     ("-+w", "content to deduplicate comes with a later version: remove it"),
     ("-+y", "content to deduplicate comes with a later version: remove it"),
@@ -155,7 +158,7 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { c.number(1..=1 << 30)?; without_effect(c, "no buffer depends on the size of the CPU cache") };
     "-t" "STREAMS" "Measure this many streams together, each with a file; may be repeated."
         |c| { let n = c.number(STREAMS)? as u32; set(c, |s| s.streams.push(n)) };
-    "-T" "" "Use threads as streams. They always are."
+    "-T" "" "Use threads as streams, instead of processes."
         |c| set(c, |s| s.threads = true);
     "-u" "STREAMS" "Set the largest number of streams."
         |c| { let n = c.number(STREAMS)? as u32; set(c, |s| s.most_streams = Some(n)) };
@@ -187,6 +190,10 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.total_size = true);
     "-+K" "STREAMS" "Set the number of readers in the mixed test."
         |c| { let n = c.number(0..=1024)? as u32; set(c, |s| s.mix_readers = Some(n)) };
+    "-+h" "NAME" "Accepted for compatibility: the name by which clients find this machine."
+        |c| { c.word("a name")?; without_effect(c, "clients answer through the remote shell") };
+    "-+m" "FILE" "Run each stream on the machine of a line: HOST DIRECTORY PROGRAM [TESTFILE]."
+        |c| { let file = c.word("the name of a file")?; set(c, |s| s.cluster = Some(file)) };
     "-+n" "" "Repeat no test: no rewrite, no reread."
         |c| set(c, |s| s.no_retest = true);
     "-+O" "RATE" "Issue this many operations per second in each stream."

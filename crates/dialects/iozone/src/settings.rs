@@ -1,6 +1,6 @@
 //! What a command line of IOzone asks for.
 
-use iosonar_plan::{ByteSize, Data, MsyncPolicy};
+use iosonar_plan::{ByteSize, Data, Host, MsyncPolicy};
 
 /// What a command line asks for, option by option.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,8 +37,12 @@ pub struct Settings {
     pub least_streams: Option<u32>,
     /// Most streams (`-u`).
     pub most_streams: Option<u32>,
-    /// Streams are threads (`-T`); they always are.
+    /// Streams are threads (`-T`), not processes.
     pub threads: bool,
+    /// File with the machines of the streams (`-+m`).
+    pub cluster: Option<String>,
+    /// What that file says, once somebody has read it.
+    pub clients: Vec<Client>,
     /// Streams do not stop when the first is done (`-x`).
     pub no_stonewall: bool,
     /// Each stream has a line (`-C`).
@@ -121,6 +125,15 @@ pub struct Settings {
     pub notices: Vec<String>,
 }
 
+/// A process on another machine that is a stream (`-+m`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// Where it runs.
+    pub host: Host,
+    /// Its test file, in its working directory; none: a name with the number of the stream.
+    pub file: Option<String>,
+}
+
 /// Asynchronous requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Async {
@@ -129,6 +142,11 @@ pub struct Async {
 }
 
 impl Settings {
+    /// What a stream is called.
+    pub(crate) fn stream_word(&self) -> &'static str {
+        if self.threads { "thread" } else { "process" }
+    }
+
     /// Whether several streams are measured together.
     pub fn is_throughput(&self) -> bool {
         !self.streams.is_empty() || self.least_streams.is_some() || self.most_streams.is_some()

@@ -13,10 +13,12 @@ pub fn throughput(settings: &Settings, matrix: &Matrix, table: &Table) -> String
     let mut text = String::new();
     for unit in matrix.units() {
         let (streams, file, record) = (unit.streams, unit.pair.file, unit.pair.record);
-        let _ = writeln!(text, "\n\tThroughput test with {streams} threads");
+        let who = settings.stream_word();
+        let many = if who == "process" { "processes" } else { "threads" };
+        let _ = writeln!(text, "\n\tThroughput test with {streams} {many}");
         let _ = writeln!(
             text,
-            "\tEach thread writes a {} kByte file in {} kByte records",
+            "\tEach {who} writes a {} kByte file in {} kByte records",
             kib(file.0),
             kib(record.0)
         );
@@ -50,13 +52,14 @@ fn block(settings: &Settings, test: &Test, result: &CellResult) -> String {
     };
     line(&format!("Children see throughput for {streams:>2} {who}"), sum, short);
     line(&format!("Parent sees throughput for {streams:>2} {who}"), parent(unit, result), short);
-    line("Min throughput per thread", least, short);
-    line("Max throughput per thread", most, short);
-    line("Avg throughput per thread", sum / f64::from(streams.max(1)), short);
+    let one = settings.stream_word();
+    line(&format!("Min throughput per {one}"), least, short);
+    line(&format!("Max throughput per {one}"), most, short);
+    line(&format!("Avg throughput per {one}"), sum / f64::from(streams.max(1)), short);
     let fewest = result.per_stream.iter().map(|stream| stream.bytes).min().unwrap_or(0);
     line("Min xfer", fewest as f64 / 1024.0, "kB");
     if settings.cpu {
-        line("CPU utilization per thread", cpu_percent(result) as f64, "%");
+        line(&format!("CPU utilization per {one}"), cpu_percent(result) as f64, "%");
     }
     if test.transfer == Transfer::Mix {
         let of = |reads: bool| -> f64 {

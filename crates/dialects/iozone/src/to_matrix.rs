@@ -6,7 +6,7 @@ use crate::settings::Settings;
 use iosonar_campaign::{
     Burst, CROSSOVER, Calls, Made, Matrix, MixRule, Pair, Series, TESTS, Test, Timed, Transfer, pairs,
 };
-use iosonar_plan::{Access, ByteSize, Engine, MmapOptions, Nanos, RunId, ThinkTime};
+use iosonar_plan::{Access, ByteSize, Engine, Executor, MmapOptions, Nanos, RunId, ThinkTime};
 use std::path::PathBuf;
 
 /// Name of the test file where none is given.
@@ -58,6 +58,7 @@ impl Settings {
         self.check_modes()?;
         self.check_borders()?;
         self.check_methods()?;
+        self.check_clients()?;
         let tests = self.selected()?;
         let streams = self.all_streams()?;
         let most = streams.iter().copied().max().unwrap_or(1);
@@ -79,6 +80,7 @@ impl Settings {
             burst: self.burst.map(|(size, ms)| Burst { size, pause: millis(ms) }),
             pause: Nanos::from_secs(self.pause_s.into()),
             stagger: Nanos(u64::from(self.stagger_us.unwrap_or(0)) * 1000),
+            executors: self.executors(most)?,
             keep: self.keep || self.existing,
             destroy: self.destroy,
             seed: self.seed.unwrap_or(1),
@@ -254,7 +256,58 @@ impl Settings {
         }
     }
 
+    /// Streams are processes, as those of IOzone: here, or on the machines of `-+m`.
+    fn executors(&self, most: u32) -> Result<Vec<Executor>, UsageError> {
+        let clients = self.clients.len();
+        match (&self.cluster, self.is_throughput(), self.threads) {
+            (Some(file), true, false) if clients < most as usize => Err(UsageError::new(format_args!(
+                "-+m {file}: it names {clients} clients, and -t has {most} streams: add lines, or use a smaller -t"
+            ))),
+            (Some(_), true, false) => {
+                Ok(self.clients.iter().map(|client| Executor::Host(client.host.clone())).collect())
+            }
+            (None, true, false) => Ok(vec![Executor::Process; most as usize]),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The test file of each client. Two on one machine would write over each other's.
+    fn files_of_clients(&self) -> impl Iterator<Item = PathBuf> {
+        self.clients.iter().enumerate().map(|(number, client)| match &client.file {
+            Some(file) => file.into(),
+            None => format!("{FILES}{number}").into(),
+        })
+    }
+
+    fn check_clients(&self) -> Result<(), UsageError> {
+        refuse_first([
+            (self.cluster.is_some() && !self.is_throughput(), "-+m: its machines run streams: add -t"),
+            (self.cluster.is_some() && self.threads, "-+m: a stream on a machine is a process: remove -T"),
+            (
+                self.cluster.is_some() && !self.files.is_empty(),
+                "-+m: its file names the test files: remove -F, and write them at the end of its lines",
+            ),
+        ])?;
+        let places: Vec<_> = self
+            .clients
+            .iter()
+            .zip(self.files_of_clients())
+            .map(|(client, file)| (&client.host.name, &client.host.dir, file))
+            .collect();
+        let twice = places.iter().enumerate().find(|(at, place)| places[..*at].contains(place));
+        match twice {
+            None => Ok(()),
+            Some((_, (host, dir, file))) => Err(UsageError::new(format_args!(
+                "-+m: two streams on {host} use {} in {dir}: give each a test file of its own",
+                file.display()
+            ))),
+        }
+    }
+
     fn paths(&self, most: u32) -> Vec<PathBuf> {
+        if self.cluster.is_some() {
+            return self.files_of_clients().collect();
+        }
         match (self.is_throughput(), &self.file) {
             (true, _) if self.files.is_empty() => (0..most).map(|n| format!("{FILES}{n}").into()).collect(),
             (true, _) => self.files.iter().map(PathBuf::from).collect(),

@@ -11,16 +11,19 @@ use crate::help;
 use crate::output::{print, print_message};
 use crate::progress::{self, ProgressOptions};
 use crate::session;
+use crate::signals::Listener;
 use crate::timings::Timings;
+use crate::together;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_campaign::{Matrix, Table};
 use iosonar_dialect_iozone::{
-    Command, Settings, banner, full_help, parse, text_report, text_table, throughput, throughput_report,
+    Command, Settings, banner, full_help, parse, read_clients, text_report, text_table, throughput,
+    throughput_report,
 };
-use iosonar_engine::Prepared;
-use iosonar_plan::Nanos;
+use iosonar_os::bounded::{TEXT_LIMIT, read_text};
+use iosonar_plan::{Executor, Nanos, Plan};
 use iosonar_runner::{Ended, Scene};
 use outputs::Reservations;
 use std::cell::RefCell;
@@ -52,8 +55,10 @@ pub fn iozone(args: &[OsString]) -> Result<Exit, Failure> {
 }
 
 fn execute(settings: &Settings) -> Result<Exit, Failure> {
+    let settings = &with_clients(settings)?;
     let matrix = settings.matrix(new_run_id()).map_err(Failure::refused)?;
-    let is_device = matrix.files.iter().any(|file| is_block_device(file));
+    // Files of other machines are judged there.
+    let is_device = settings.cluster.is_none() && matrix.files.iter().any(|file| is_block_device(file));
     let cpus = settings.cpus(processors()).map_err(Failure::refused)?;
     let matrix = Matrix { is_device, cpus, ..matrix };
     if settings.dry_run {
@@ -70,22 +75,48 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     check_files(&matrix)?;
     let scratch = tempfile::tempdir()?;
     let dir = settings.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
-    let reservations = RefCell::new(None);
     let mut timings = Timings::new();
-    let open = |prepared: &Prepared| {
-        *reservations.borrow_mut() = Some(Reservations::of(settings, &prepared.targets())?);
-        Ok(())
-    };
+    let (ended, reservations, _listener) = perform(settings, plan, dir, &mut timings)?;
+    report(settings, &matrix, ended, reservations, &mut timings)
+}
+
+/// Carries the plan out, by one process or several. All outputs are tested before the first I/O.
+fn perform(
+    settings: &Settings,
+    plan: Plan,
+    dir: PathBuf,
+    timings: &mut Timings,
+) -> Result<(Ended, Reservations, Listener), Failure> {
     let args = ProgressArgs {
         progress: ProgressArg::Auto,
         no_progress: false,
         progress_every: Nanos::from_secs(10),
     };
-    let wish = ProgressOptions::line(&args);
-    let show = |scene: &Scene<'_>| progress::show(&wish, scene);
-    let (ended, _listener) = session::perform(plan, open, |_| dir.clone(), show, &mut timings)?;
+    let paths: Vec<PathBuf> = plan.local_paths().map(PathBuf::from).collect();
+    let reservations = RefCell::new(None);
+    let open = || {
+        *reservations.borrow_mut() = Some(Reservations::of(settings, paths.iter().map(PathBuf::as_path))?);
+        Ok(())
+    };
+    let (ended, listener) = match plan.has_processes() {
+        true => together::perform(&plan, &args, |_| open().map(|()| dir), timings)?,
+        false => {
+            let wish = ProgressOptions::line(&args);
+            let show = |scene: &Scene<'_>| progress::show(&wish, scene);
+            session::perform(plan, |_| open(), |_| dir, show, timings)?
+        }
+    };
     let reservations = reservations.into_inner().ok_or_else(|| anyhow!("the run ended before it started"))?;
-    report(settings, &matrix, ended, reservations, &mut timings)
+    Ok((ended, reservations, listener))
+}
+
+/// The settings with what the file of `-+m` says.
+fn with_clients(settings: &Settings) -> Result<Settings, Failure> {
+    let Some(file) = &settings.cluster else { return Ok(settings.clone()) };
+    let text = read_text(Path::new(file), TEXT_LIMIT)
+        .map_err(|why| Failure::refused(anyhow!("-+m {file}: {why}")))?;
+    let clients = read_clients(file, &text).map_err(Failure::refused)?;
+    Ok(Settings { clients, ..settings.clone() })
 }
 
 fn is_block_device(path: &Path) -> bool {
@@ -127,7 +158,8 @@ fn notices_of(matrix: &Matrix) -> impl Iterator<Item = String> + '_ {
 
 /// Files that no test makes have to be there, and long enough.
 fn check_files(matrix: &Matrix) -> Result<(), Failure> {
-    if matrix.makes_files() {
+    let is_elsewhere = matrix.executors.iter().any(|executor| matches!(executor, Executor::Host(_)));
+    if matrix.makes_files() || is_elsewhere {
         return Ok(());
     }
     let needed = matrix.pairs.iter().map(|pair| pair.bytes()).max().unwrap_or_default();

@@ -3,10 +3,10 @@
 use crate::exit::Failure;
 use iosonar_campaign::{Matrix, Table};
 use iosonar_dialect_iozone::{Settings, workbook, worksheet};
-use iosonar_engine::TargetReady;
 use iosonar_host::Root;
 use iosonar_host::output::{Gate, OutputName, Reserved, Role};
 use std::io::Write;
+use std::path::Path;
 
 /// Every file that output goes to, tested before the run: none is a target, and none is named twice.
 pub struct Reservations {
@@ -27,10 +27,13 @@ enum Form {
 
 impl Reservations {
     /// Tests all files that the command line names.
-    pub fn of(settings: &Settings, targets: &[TargetReady]) -> Result<Reservations, Failure> {
+    pub fn of<'a>(
+        settings: &Settings,
+        targets: impl Iterator<Item = &'a Path>,
+    ) -> Result<Reservations, Failure> {
         let root = Root::default();
         let mut gate = Gate::new(&root);
-        targets.iter().enumerate().for_each(|(number, t)| gate.forbid(t.path(), Role::Target(number)));
+        targets.enumerate().for_each(|(number, path)| gate.forbid(path, Role::Target(number)));
         let mut reserve = |option: &str, name: &Option<String>| {
             let reserve = |name: &String| gate.reserve(&OutputName::new(option, name), false);
             name.as_ref().map(reserve).transpose().map_err(Failure::refused)

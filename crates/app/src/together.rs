@@ -1,0 +1,137 @@
+//! Plans that several processes execute: the side of the one that was called, and that of each process.
+
+use crate::args::{ProgressArg, ProgressArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::print_message;
+use crate::session::{announcement, command_line};
+use crate::signals::{Listener, Phase};
+use crate::timings::Timings;
+use anyhow::anyhow;
+use iosonar_archive::RunInfo;
+use iosonar_cluster::protocol::TAKE_PART;
+use iosonar_cluster::{Assembled, Launch, PhaseProgress, TogetherError, take_part};
+use iosonar_engine::Control;
+use iosonar_load::Notice;
+use iosonar_plan::Plan;
+use iosonar_runner::Ended;
+use std::ffi::OsString;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What starts a program on another machine, where the environment does not say it: no password is asked for, and a connection
+/// that is gone is noticed.
+const REMOTE_SHELL: &str = "ssh -T -o BatchMode=yes -o ServerAliveInterval=15";
+
+/// Whether the program was called to take part in the run of another one, whatever its name.
+pub fn is_part(mut args: impl Iterator<Item = OsString>) -> bool {
+    args.nth(1).is_some_and(|word| word == TAKE_PART)
+}
+
+/// Takes part in the run of another process, which is at the other end of standard input and output.
+pub fn part() -> Result<Exit, Failure> {
+    let control = Arc::new(Control::default());
+    let listener = Listener::start(control.clone())?;
+    listener.set_phase(Phase::Running);
+    let notice = |path: &Path, notice: &Notice| print_message(notice.text(path));
+    take_part(BufReader::new(std::io::stdin()), std::io::stdout(), control, announcement, notice)?;
+    Ok(Exit::Fine)
+}
+
+/// Carries a plan out by several processes. `check` may refuse what is prepared, and names the directory of the result.
+pub fn perform(
+    plan: &Plan,
+    progress: &ProgressArgs,
+    check: impl FnOnce(&RunInfo) -> Result<PathBuf, Failure>,
+    timings: &mut Timings,
+) -> Result<(Ended, Listener), Failure> {
+    if progress.progress == ProgressArg::Json {
+        return Err(Failure::refused(anyhow!(
+            "--progress json: a plan with `executor` reports the phases that start and nothing of requests: use --progress none"
+        )));
+    }
+    let control = Arc::new(Control::default());
+    let listener = Listener::start(control.clone())?;
+    let assembled = Assembled::new(&launch()?, plan, &command_line(), &control).map_err(Failure::refused)?;
+    let dir = check(&assembled.info())?;
+    assembled.told().iter().for_each(print_message);
+    listener.set_phase(Phase::Running);
+    timings.end("prepare");
+    let mut lines = PhaseLines::new(progress);
+    let ended = assembled.run(&dir, &control, |now| lines.show(now));
+    listener.set_phase(Phase::Finishing);
+    timings.end("run");
+    let ended = ended.map_err(|error| match error {
+        TogetherError::Unmerged(_) => Failure::broke(error),
+        TogetherError::Refused(_) | TogetherError::Archive(_) => Failure::refused(error),
+    })?;
+    Ok((ended, listener))
+}
+
+fn launch() -> Result<Launch, Failure> {
+    let shell = std::env::var("RSH").unwrap_or_default();
+    let shell = if shell.trim().is_empty() { REMOTE_SHELL } else { shell.trim() };
+    Ok(Launch {
+        program: std::env::current_exe()?,
+        remote_shell: shell.split_whitespace().map(String::from).collect(),
+    })
+}
+
+/// A line now and then that says which phase starts.
+struct PhaseLines {
+    /// None: nothing is shown.
+    every: Option<Duration>,
+    begun: Instant,
+    shown: Instant,
+}
+
+impl PhaseLines {
+    fn new(progress: &ProgressArgs) -> PhaseLines {
+        let is_silent = progress.no_progress || progress.progress == ProgressArg::None;
+        let every = Duration::from_nanos(progress.progress_every.0);
+        let now = Instant::now();
+        PhaseLines { every: (!is_silent).then_some(every), begun: now, shown: now }
+    }
+
+    fn show(&mut self, now: PhaseProgress<'_>) {
+        if self.every.is_some_and(|every| self.shown.elapsed() >= every) {
+            self.shown = Instant::now();
+            print_message(phase_line(now, self.begun.elapsed()));
+        }
+    }
+}
+
+/// Phases take different times, so what is left is an estimate.
+fn phase_line(now: PhaseProgress<'_>, elapsed: Duration) -> String {
+    let share = now.number as f64 / now.of.max(1) as f64;
+    let left = if share > 0.0 { elapsed.as_secs_f64() * (1.0 / share - 1.0) } else { 0.0 };
+    let clock = |seconds: f64| format!("{:02}:{:02}", seconds as u64 / 60, seconds as u64 % 60);
+    format!(
+        "{:.0}% {} | about {} left | phase {} of {}: {}",
+        100.0 * share,
+        clock(elapsed.as_secs_f64()),
+        clock(left),
+        now.number + 1,
+        now.of,
+        now.name
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_says_how_far_it_is() {
+        let now = PhaseProgress { number: 10, of: 40, name: "read 1MiB/64KiB" };
+        let line = phase_line(now, Duration::from_secs(30));
+        assert_eq!(line, "25% 00:30 | about 01:30 left | phase 11 of 40: read 1MiB/64KiB");
+    }
+
+    #[test]
+    fn a_part_is_recognised_whatever_the_program_is_called() {
+        let is = |words: &[&str]| is_part(words.iter().map(OsString::from));
+        assert!(is(&["/usr/bin/iozone", "take-part"]) && !is(&["iozone", "-a"]) && !is(&["iosonar"]));
+    }
+}

@@ -1,0 +1,208 @@
+//! Plans that several processes execute: streams of IOzone's command line, which are processes as they are there.
+
+use crate::live::{Running, wait_until};
+use crate::*;
+use iosonar_plan::Op;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Of each target of a result: a hash of what was issued.
+fn issued(lab: &Lab, dir: &str) -> Vec<String> {
+    let text = std::fs::read(lab.path(&format!("{dir}/run.json"))).unwrap();
+    let info: Value = serde_json::from_slice(&text).unwrap();
+    let targets = info["targets"].as_array().unwrap().iter();
+    targets.map(|target| target["issued_hash"].as_str().unwrap().to_string()).collect()
+}
+
+/// Processes that a process has started.
+fn children(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().map(|n| n.parse().unwrap()).collect::<Vec<_>>()).collect()
+}
+
+fn is_there(pid: u32) -> bool {
+    // One that has ended and was not waited for has no command line any more.
+    std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| !words.is_empty())
+}
+
+fn kill(pid: u32) {
+    assert!(std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
+}
+
+/// A run of two processes that goes on for long, and their ids.
+fn long_run(lab: &Lab, words: &str) -> (Running, Vec<u32>) {
+    let running = Running::of(&mut lab.command(&format!("iozone -t 2 -s 4g -r 4k -+O 2000 {words}")));
+    let writes = |file: &str| lab.path(file).metadata().is_ok_and(|file| file.len() >= 64 << 10);
+    wait_until("both streams write", || writes("iozone.DUMMY.0") && writes("iozone.DUMMY.1"));
+    let found = children(running.id());
+    assert_eq!(found.len(), 2);
+    (running, found)
+}
+
+fn has_no_files(lab: &Lab) -> bool {
+    !lab.path("iozone.DUMMY.0").exists() && !lab.path("iozone.DUMMY.1").exists()
+}
+
+/// The same requests, whoever executes them: by processes, by threads, and from the plan that is printed.
+#[test]
+fn processes_and_threads_issue_the_same_requests() {
+    let lab = lab();
+    let words = "-t 2 -s 256k -r 4k -x -i 0 -i 1 -i 2 -i 8";
+    let ended = lab.expect(0, &format!("iozone {words} --out processes"));
+    assert!(ended.out.contains("Throughput test with 2 processes"), "{}", ended.out);
+    assert!(ended.out.contains("Min throughput per process"), "{}", ended.out);
+    let ended = lab.expect(0, &format!("iozone {words} -T --out threads"));
+    assert!(ended.out.contains("Throughput test with 2 threads"), "{}", ended.out);
+    lab.file("plan.toml", lab.expect(0, &format!("iozone {words} --show-plan")).out);
+    lab.expect(0, "run plan.toml --no-progress -o planned");
+    let hashes = issued(&lab, "processes");
+    assert!(hashes.len() == 2 && hashes[0] != hashes[1], "{hashes:?}");
+    assert_eq!(hashes, issued(&lab, "threads"));
+    assert_eq!(hashes, issued(&lab, "planned"));
+    let records = lab.records("processes");
+    let requests = |target: u16| {
+        let own = records.iter().filter(move |r| r.target == target && matches!(r.op, Op::Read | Op::Write));
+        own.count()
+    };
+    // Write, rewrite, read, reread, random read, random write and the mix: 64 records each.
+    assert_eq!([requests(0), requests(1)], [7 * 64; 2]);
+    let workers: BTreeSet<(u16, u16)> = records.iter().map(|r| (r.target, r.worker)).collect();
+    assert_eq!(workers.into_iter().collect::<Vec<_>>(), [(0, 0), (1, 1)]);
+    assert!(has_no_files(&lab));
+    assert!(!lab.path("processes/parts").exists());
+}
+
+/// Requests of a phase start in all processes when the last of them has opened its file.
+#[test]
+fn processes_start_together() {
+    let lab = lab();
+    lab.expect(0, "iozone -t 2 -s 1m -r 4k -x -i 0 -i 1 --out r");
+    let records = lab.records("r");
+    for phase in 0..4u16 {
+        let of = |is_step: bool| {
+            records
+                .iter()
+                .filter(move |r| r.phase == phase && (r.op == Op::Open) == is_step && r.op != Op::Close)
+        };
+        let opened = of(true).filter_map(|r| r.completed).max().unwrap();
+        let requests = of(false).filter(|r| matches!(r.op, Op::Read | Op::Write));
+        let first = requests.filter_map(|r| r.submitted).min().unwrap();
+        assert!(first >= opened, "phase {phase}: {first} before {opened}");
+    }
+}
+
+/// Readers stop when the first is done, also one that has not begun; writers do not.
+#[test]
+fn the_first_process_ends_a_test_that_reads() {
+    let lab = lab();
+    let words = "iozone -t 2 -s 256k -r 4k -i 0 -i 1 -+n -d 300000";
+    let reads = |dir: &str, target: u16, op: Op| {
+        lab.records(dir).iter().filter(|r| r.target == target && r.op == op).count()
+    };
+    lab.expect(0, &format!("{words} --out stonewall"));
+    assert_eq!([reads("stonewall", 0, Op::Read), reads("stonewall", 1, Op::Read)], [64, 0]);
+    assert_eq!([reads("stonewall", 0, Op::Write), reads("stonewall", 1, Op::Write)], [64, 64]);
+    lab.expect(0, &format!("{words} -x --out without"));
+    assert_eq!([reads("without", 0, Op::Read), reads("without", 1, Op::Read)], [64, 64]);
+}
+
+#[test]
+fn a_signal_stops_all_processes_and_keeps_their_records() {
+    let lab = lab();
+    let (running, found) = long_run(&lab, "-i 0 -C --out r --json out.json");
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.code, 130, "{}", ended.err);
+    assert!(ended.out.contains("iozone test not complete."), "{}", ended.out);
+    assert!(found.into_iter().all(|pid| !is_there(pid)));
+    assert!(has_no_files(&lab));
+    let targets: BTreeSet<u16> = lab.records("r").iter().map(|r| r.target).collect();
+    assert_eq!(targets.into_iter().collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn a_process_that_dies_is_named_and_the_others_keep_their_records() {
+    let lab = lab();
+    let (running, found) = long_run(&lab, "-i 0 --out r");
+    kill(found[1]);
+    running.signal("INT");
+    let ended = running.end();
+    assert!(ended.code != 0, "{}", ended.err);
+    assert!(!is_there(found[0]));
+    let records = lab.records("r");
+    assert!(records.iter().any(|r| r.target == 0 && r.op == Op::Write));
+
+    // Without a signal: the other stream ends its test, and the reason is said.
+    let lab = crate::lab();
+    let words = "iozone -t 2 -s 2m -r 4k -+O 500 -i 0 -+n";
+    let running = Running::of(&mut lab.command(words));
+    wait_until("the second one writes", || lab.path("iozone.DUMMY.1").metadata().is_ok_and(|f| f.len() > 0));
+    kill(children(running.id())[1]);
+    let ended = running.end();
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    assert!(ended.err.contains("process for iozone.DUMMY.1: its process ended"), "{}", ended.err);
+}
+
+/// No process outlives the one that started it.
+#[test]
+fn processes_end_when_their_coordinator_is_killed() {
+    let lab = lab();
+    let (running, found) = long_run(&lab, "-i 0");
+    kill(running.id());
+    wait_until("all processes have ended", || found.iter().all(|pid| !is_there(*pid)));
+    assert!(has_no_files(&lab));
+}
+
+#[test]
+fn what_one_process_refuses_is_begun_by_none() {
+    let lab = lab();
+    lab.file("iozone.DUMMY.1", "somebody's");
+    let ended = lab.expect(2, "iozone -t 2 -s 256k -r 4k -i 0 --out r --json out.json");
+    assert!(ended.err.contains("process for iozone.DUMMY.1: "), "{}", ended.err);
+    assert_eq!(std::fs::read_to_string(lab.path("iozone.DUMMY.1")).unwrap(), "somebody's");
+    for name in ["iozone.DUMMY.0", "r", "out.json"] {
+        assert!(!lab.path(name).exists(), "{name}");
+    }
+}
+
+/// What comes before any machine is asked.
+#[test]
+fn clients_that_cannot_be_are_refused() {
+    let lab = lab();
+    lab.file("two", "# comment\nalpha /mnt iosonar\nbeta /mnt iosonar b.tmp\n");
+    lab.file("short", "alpha /mnt\n");
+    lab.file("same", "alpha /mnt iosonar x\nalpha /mnt iosonar x\n");
+    for (words, why) in [
+        ("-+m two -t 3", "-+m two: it names 2 clients, and -t has 3 streams"),
+        ("-+m short -t 1", "-+m short: line 1: it has 2 words"),
+        ("-+m same -t 2", "-+m: two streams on alpha use x in /mnt"),
+        ("-+m none -t 2", "-+m none: "),
+        ("-+m two", "-+m: its machines run streams: add -t"),
+        ("-+m two -t 2 -T", "-+m: a stream on a machine is a process: remove -T"),
+        ("-+m two -t 2 -F a b", "-+m: its file names the test files"),
+        ("-+c host", "-+c: clients are started by this program"),
+    ] {
+        let ended = lab.expect(2, &format!("iozone {words}"));
+        assert!(ended.err.contains(why), "{words}: {}", ended.err);
+    }
+    let plan = lab.expect(0, "iozone -+m two -t 2 -i 0 --show-plan").out;
+    assert!(plan.contains("name = \"beta\"") && plan.contains("path = \"b.tmp\""), "{plan}");
+}
+
+/// The program that should speak to us is something else.
+#[test]
+fn a_remote_shell_that_does_not_work_is_said() {
+    let lab = lab();
+    lab.file("one", "alpha /mnt iosonar\n");
+    for (shell, why) in [
+        ("false", "host alpha: it ended without an answer (exit status: 1)"),
+        ("echo", "host alpha: 'alpha 'iosonar' take-part' is no message"),
+        ("no-such-shell", "host alpha: no-such-shell: "),
+    ] {
+        let mut command = lab.command("iozone -+m one -t 1 -i 0");
+        let ended = Running::of(command.env("RSH", shell)).end();
+        assert!(ended.code == 2 && ended.err.contains(why), "{shell}: {}", ended.err);
+    }
+    assert!(!Path::new(&lab.path("iozone.DUMMY.0")).exists());
+}
