@@ -13,7 +13,7 @@ use crate::plot_args::PlotArgs;
 use crate::record_args::RecordArgs;
 use crate::run_args::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use iosonar_plan::{ByteSize, Decimal, IssuePolicy, Nanos, Pipeline, Space, Speed};
+use iosonar_plan::{ByteSize, Decimal, IssuePolicy, Nanos, Pipeline, Space, Speed, SyncFlag};
 use std::path::PathBuf;
 
 /// The version, and the commit where there is one. A fuzz target takes this module without the build script.
@@ -229,9 +229,11 @@ pub struct IoArgs {
     /// Use the page cache instead of O_DIRECT; the result is no storage result
     #[arg(long)]
     pub buffered: bool,
-    /// Open targets with O_SYNC
-    #[arg(long)]
-    pub sync: bool,
+    /// Open targets with O_SYNC, or with another flag: --sync=dsync, --sync=rsync
+    ///
+    /// On Linux O_RSYNC is O_SYNC.
+    #[arg(long, value_name = "FLAG", num_args = 0..=1, require_equals = true, default_value = "none", default_missing_value = "sync", value_parser = sync_flag)]
+    pub sync: SyncFlag,
     /// Make this share of written data incompressible, in percent; the rest is zeros
     ///
     /// Less than 100 flatters devices that compress or deduplicate.
@@ -328,6 +330,11 @@ pub struct ShowArgs {
     pub show_plan: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
+}
+
+/// A flag of open(2), as `--sync=FLAG` has it.
+pub fn sync_flag(word: &str) -> Result<SyncFlag, String> {
+    SyncFlag::named(word).ok_or_else(|| format!("there is no flag '{word}': use {}", SyncFlag::KNOWN))
 }
 
 /// A number of percent.

@@ -1,9 +1,9 @@
 //! What can be typed about matrices of file operations.
 
-use crate::args::ProgressArgs;
+use crate::args::{ProgressArgs, sync_flag};
 use clap::{Args, ValueEnum};
 use iosonar_campaign::{METHODS, test_names};
-use iosonar_plan::ByteSize;
+use iosonar_plan::{ByteSize, SyncFlag};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -79,9 +79,11 @@ pub struct WayArgs {
     /// Open files with O_DIRECT; what was left in the page cache is counted
     #[arg(long)]
     pub direct: bool,
-    /// Open files with O_SYNC
-    #[arg(long)]
-    pub sync: bool,
+    /// Open files with O_SYNC, or with another flag: --sync=dsync, --sync=rsync
+    ///
+    /// On Linux O_RSYNC is O_SYNC.
+    #[arg(long, value_name = "FLAG", num_args = 0..=1, require_equals = true, default_value = "none", default_missing_value = "sync", value_parser = sync_flag)]
+    pub sync: SyncFlag,
     /// Set the requests in flight of methods that can have several
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub depth: u32,

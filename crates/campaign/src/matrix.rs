@@ -4,7 +4,7 @@ use crate::phases::phases_of;
 use crate::{Pair, Test};
 use iosonar_plan::{
     Access, ByteSize, Data, Engine, Executor, Faults, FileLifecycle, InvalidPlan, Nanos, Overlap,
-    OverlapPolicy, Pacing, Phase, Plan, RunId, Target, ThinkTime,
+    OverlapPolicy, Pacing, Phase, Plan, RunId, SyncFlag, Target, ThinkTime,
 };
 use std::path::PathBuf;
 
@@ -150,7 +150,7 @@ impl Matrix {
             repeat: 1,
             methods: vec![Engine::Sync],
             depth: 1,
-            access: Access { buffered: true, sync: false },
+            access: Access { buffered: true, sync: SyncFlag::None },
             cold: false,
             lock: false,
             stonewall: true,

@@ -1,7 +1,7 @@
 //! A matrix as somebody asks for it: plain words, so that it can be kept and continued.
 
 use crate::{Calls, Matrix, TESTS, Test, Timed, Unit, pairs, test_names};
-use iosonar_plan::{Access, ByteSize, Engine, RunId};
+use iosonar_plan::{Access, ByteSize, Engine, RunId, SyncFlag};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
@@ -33,8 +33,8 @@ pub struct Question {
     pub cold: bool,
     /// Opened with `O_DIRECT`.
     pub direct: bool,
-    /// Opened with `O_SYNC`.
-    pub sync: bool,
+    /// The flag that files are opened with.
+    pub sync: SyncFlag,
     /// Readers stop when the first of them is done.
     pub stonewall: bool,
     /// Records from one request of the stride test to the next.
@@ -205,7 +205,7 @@ pub(crate) mod tests {
             repeat: 3,
             cold: false,
             direct: false,
-            sync: false,
+            sync: SyncFlag::None,
             stonewall: true,
             stride: 17,
             timed: Timed::default(),

@@ -289,7 +289,7 @@ impl Table {
             fits && matrix.access.buffered && !matrix.cold && Test::named(&r.test).is_some_and(Test::reads)
         };
         let into_memory = |r: &CellResult| {
-            let waits = !matrix.access.buffered || matrix.access.sync || r.fsync_timed;
+            let waits = !matrix.access.buffered || matrix.access.sync.is_set() || r.fsync_timed;
             !waits && Test::named(&r.test).is_some_and(Test::writes)
         };
         let (from_memory, into_memory) = (count(&from_memory), count(&into_memory));

@@ -2,7 +2,7 @@
 
 use crate::error::PrepareError;
 use iosonar_os::allocate;
-use iosonar_plan::{Access, BetweenPasses, FileLifecycle, Nanos, Op, Target};
+use iosonar_plan::{Access, BetweenPasses, FileLifecycle, Nanos, Op, SyncFlag, Target};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -27,9 +27,12 @@ fn options_with(access: Access, writes: bool, mut flags: i32) -> fs::OpenOptions
     if !access.buffered {
         flags |= libc::O_DIRECT;
     }
-    if access.sync {
-        flags |= libc::O_SYNC;
-    }
+    flags |= match access.sync {
+        SyncFlag::None => 0,
+        SyncFlag::Dsync => libc::O_DSYNC,
+        SyncFlag::Sync => libc::O_SYNC,
+        SyncFlag::Rsync => libc::O_RSYNC | libc::O_SYNC,
+    };
     let mut options = File::options();
     options.read(true).write(writes).custom_flags(flags);
     options

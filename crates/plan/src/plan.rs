@@ -3,7 +3,7 @@
 use crate::plan_text::PlanText;
 use crate::{
     ByteSize, Engine, Executor, Faults, FileLifecycle, Fill, InvalidPlan, Job, Memory, Nanos, Overlap,
-    Pacing, Phase, RunId,
+    Pacing, Phase, RunId, SyncFlag,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -104,9 +104,9 @@ pub struct Access {
     /// Through the page cache instead of `O_DIRECT`. The result is then no storage result, and says so.
     #[serde(default)]
     pub buffered: bool,
-    /// With `O_SYNC`.
+    /// Whether each write waits for stable storage.
     #[serde(default)]
-    pub sync: bool,
+    pub sync: SyncFlag,
 }
 
 /// A device or file.

@@ -316,7 +316,7 @@ mod tests {
             let options = &mut plan.phases[0].jobs[0].options;
             options.data = Some(data);
             options.verify = Some(Verify { what: Checked::Contents, immediate: true });
-            options.access = Some(Access { buffered: true, sync: false });
+            options.access = Some(Access { buffered: true, sync: SyncFlag::None });
             plan.targets[0].file = FileLifecycle {
                 create: true,
                 between_passes: BetweenPasses::NewFile,

@@ -286,8 +286,15 @@ pub const WORDS: &[Word] = &[
 const NOTHING: Meaning = Switch { on: "", off: "" };
 
 const SYNC: Meaning = Choice {
-    values: &[("1", "--sync"), ("sync", "--sync"), ("0", ""), ("none", "")],
-    or_else: "there are none and sync (O_SYNC): use --sync",
+    values: &[
+        ("1", "--sync"),
+        ("sync", "--sync"),
+        ("dsync", "--sync=dsync"),
+        ("rsync", "--sync=rsync"),
+        ("0", ""),
+        ("none", ""),
+    ],
+    or_else: "there are none, sync (O_SYNC) and dsync (O_DSYNC): use --sync=dsync",
 };
 
 const CONTINUES: Meaning = Choice {

@@ -24,6 +24,7 @@ mod flushes;
 mod inputs;
 mod install;
 mod iozone;
+mod iozone_options;
 mod iozone_requests;
 mod knee;
 mod live;

@@ -160,7 +160,7 @@ impl<'a> Head<'a> {
         let plan = self.archive.plan();
         let service = if let Engine::Sim(model) = plan.engine { model.service } else { Nanos(0) };
         writeln!(out, "INFO: use_o_direct={}", u8::from(!plan.access.buffered))?;
-        writeln!(out, "INFO: use_o_sync={}", u8::from(plan.access.sync))?;
+        writeln!(out, "INFO: use_o_sync={}", u8::from(plan.access.sync.is_set()))?;
         writeln!(out, "INFO: fill_random={}", plan.fill.random_percent)?;
         // Nothing is ever submitted ahead of its due time.
         writeln!(out, "INFO: ahead_limit={}", form::seconds(Nanos(0)))?;

@@ -100,7 +100,7 @@ impl Facts {
     fn read_setting(&mut self, name: &str, value: &str) {
         match name {
             "use_o_direct" => self.access.buffered = value == "0",
-            "use_o_sync" => self.access.sync = value == "1",
+            "use_o_sync" => self.access.sync = (value == "1").into(),
             "fill_random" => {
                 let percent = value.parse().ok().filter(|p| *p <= 100);
                 self.random_percent = percent.unwrap_or_default();

@@ -24,7 +24,7 @@ impl Settings {
             start_grace: self.start_grace,
             destroy: self.destroy,
             engine: self.engine(),
-            access: Access { buffered: self.buffered, sync: self.sync },
+            access: Access { buffered: self.buffered, sync: self.sync.into() },
             fill: Fill { random_percent: self.fill_random },
             overlap: Overlap { policy: self.overlap, strong: self.strong, ..Overlap::default() },
             ..Plan::new(run_id, vec![Target::new(&self.device)], vec![Phase::of(vec![job])])

@@ -47,7 +47,9 @@ const GOOD: [(&str, Check); 34] = [
     }),
     ("", |p| load(p).file.as_os_str() == "-" && load(p).backward == Backward::Shift && !load(p).skip_bad),
     ("", |p| p.overlap.policy == OverlapPolicy::PushBack && p.overlap.strong == Strong::AnyWrite),
-    ("", |p| p.engine == Engine::default() && !p.access.buffered && !p.access.sync && p.stamp().is_none()),
+    ("", |p| {
+        p.engine == Engine::default() && !p.access.buffered && !p.access.sync.is_set() && p.stamp().is_none()
+    }),
     ("--replay-start=5", |p| load(p).window.start == Nanos::from_secs(5) && load(p).window.end.is_none()),
     ("--replay-end=5", |p| load(p).window.end == Some(Nanos::from_secs(5))),
     ("--replay-end=0 --replay-duration=0", |p| load(p).window.end.is_none()),
@@ -68,8 +70,8 @@ const GOOD: [(&str, Check); 34] = [
     ("--fill-random=100", |p| p.fill.random_percent == 100),
     ("--no-o-direct", |p| p.access.buffered && p.stamp().is_some()),
     ("--no-o-direct --o-direct", |p| !p.access.buffered),
-    ("--o-sync", |p| p.access.sync),
-    ("--o-sync --no-o-sync", |p| !p.access.sync),
+    ("--o-sync", |p| p.access.sync.is_set()),
+    ("--o-sync --no-o-sync", |p| !p.access.sync.is_set()),
     ("--dry-run=1", |p| p.engine == Engine::Null),
     ("--fake-io", |p| p.engine == Engine::Null),
     ("--simulate-io=0.5", |p| matches!(p.engine, Engine::Sim(m) if m.service == Nanos(500_000_000))),

@@ -85,7 +85,7 @@ fn plan_and_run_are_those_of_the_text() {
     let (_, imported) = import_text(ORIGINAL).unwrap();
     let (plan, run) = (&imported.plan, &imported.run);
     assert_eq!((plan.run_id, plan.depth(), plan.engine), (0, 17, Engine::Threads));
-    assert!(plan.access.buffered && plan.access.sync && !plan.destroy);
+    assert!(plan.access.buffered && plan.access.sync.is_set() && !plan.destroy);
     assert_eq!(plan.fill.random_percent, 40);
     assert_eq!((plan.overlap.policy, plan.overlap.strong), (OverlapPolicy::Drop, Strong::WriteWrite));
     let target = &plan.targets[0];

@@ -4,7 +4,7 @@
 
 use crate::parse::{Call, Command, UsageError};
 use crate::settings::{Async, Settings};
-use iosonar_plan::{Data, MsyncPolicy};
+use iosonar_plan::{Data, MsyncPolicy, SyncFlag};
 
 /// An option.
 pub(crate) struct Opt {
@@ -34,7 +34,6 @@ const LATER: &[(&str, &str)] = &[
     ("-p", "purging the CPU cache comes with a later version: remove it"),
     ("-+A", "madvise comes with a later version: remove it"),
     ("-+C", "content to deduplicate comes with a later version: remove it"),
-    ("-+D", "O_DSYNC comes with a later version: use -o"),
     ("-+L", "record locks come with a later version: use -W, or remove it"),
     ("-+S", "content to deduplicate comes with a later version: remove it"),
     ("-+T", "time stamps of streams are in the archive: use --out DIR, or remove it"),
@@ -44,7 +43,6 @@ const LATER: &[(&str, &str)] = &[
     ("-+i", "clients answer through the remote shell, which needs no port: remove it"),
     ("-+s", "clients are started by this program through the remote shell: use -+m FILE"),
     ("-+t", "the network is not measured by itself: measure files with -+m and -t"),
-    ("-+r", "O_RSYNC comes with a later version: use -o"),
     ("-+w", "content to deduplicate comes with a later version: remove it"),
     ("-+y", "content to deduplicate comes with a later version: remove it"),
     ("-+z", "histograms are in the archive: use --out DIR, or remove it"),
@@ -141,7 +139,7 @@ pub(crate) static TABLE: &[Opt] = table! {
     "-N" "" "Print microseconds per operation."
         |c| set(c, |s| s.in_microseconds = true);
     "-o" "" "Open files with O_SYNC."
-        |c| set(c, |s| s.sync = true);
+        |c| set(c, |s| s.sync = s.sync.max(SyncFlag::Sync));
     "-O" "" "Print operations per second."
         |c| set(c, |s| s.in_ops = true);
     "-q" "SIZE" "Set the largest record of the matrix (-a). Default: 16m."
@@ -182,6 +180,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.mix_in_order = true);
     "-+d" "" "Write data that holds its place, and check every byte that is read."
         |c| set(c, |s| s.data = Some(Data::Sequenced));
+    "-+D" "" "Open files with O_DSYNC."
+        |c| set(c, |s| s.sync = s.sync.max(SyncFlag::Dsync));
     "-+E" "" "Read files that exist, and change nothing. Needs -i with reading tests."
         |c| set(c, |s| s.existing = true);
     "-+J" "" "Count the waiting of -J as part of the time of a test."
@@ -202,6 +202,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let n = c.number(PERCENT)? as u32; set(c, |s| s.mix_percent = Some(n)) };
     "-+q" "SECONDS" "Wait between tests."
         |c| { let pause = c.number(0..=86_400)? as u32; set(c, |s| s.pause_s = pause) };
+    "-+r" "" "Open files with O_RSYNC and O_SYNC; on Linux both are the same flag."
+        |c| set(c, |s| s.sync = SyncFlag::Rsync);
     "-+u" "" "Print the CPU time of each test in percent: in the report (-R), or with -t."
         |c| set(c, |s| s.cpu = true);
     "-+x" "FACTOR" "Set the factor of both series of sizes (-a). Default: 2."

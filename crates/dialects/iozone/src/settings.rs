@@ -1,6 +1,6 @@
 //! What a command line of IOzone asks for.
 
-use iosonar_plan::{ByteSize, Data, Host, MsyncPolicy};
+use iosonar_plan::{ByteSize, Data, Host, MsyncPolicy, SyncFlag};
 
 /// What a command line asks for, option by option.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -59,8 +59,8 @@ pub struct Settings {
     pub with_fsync: bool,
     /// Closing is part of the time (`-c`).
     pub with_close: bool,
-    /// Writes reach stable storage (`-o`).
-    pub sync: bool,
+    /// The flag that files are opened with (`-o`, `-+D`, `-+r`): the strongest that was asked for.
+    pub sync: SyncFlag,
     /// The page cache is bypassed (`-I`).
     pub direct: bool,
     /// Files are mapped (`-B`), and what follows each write (`-D`, `-G`).

@@ -7,7 +7,7 @@ use crate::words::refusal;
 use iosonar_plan::{
     Access, AtEnd, ByteSize, Coordination, Data, Engine, Faults, FileLifecycle, Fill, Generator, Job,
     JobOptions, Memory, Nanos, Order, Overlap, OverlapPolicy, Pace, Pacing, Phase, PhaseEnd, Plan, Process,
-    RunId, Sharing, ShortPolicy, Space, Stop, Target, Workload,
+    RunId, Sharing, ShortPolicy, Space, Stop, SyncFlag, Target, Workload,
 };
 
 /// The highest real-time priority.
@@ -30,7 +30,7 @@ impl Settings {
         let plan = Plan {
             destroy: global.destroy,
             engine: Engine::Threads,
-            access: Access { buffered: true, sync: false },
+            access: Access { buffered: true, sync: SyncFlag::None },
             // Targets name their data, as XDD does; nothing else is written.
             fill: Fill { random_percent: 0 },
             overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },
@@ -149,7 +149,7 @@ impl Settings {
 
     fn options(&self, number: u64, target: &TargetSettings) -> Result<JobOptions, UsageError> {
         Ok(JobOptions {
-            access: Some(Access { buffered: !target.dio, sync: false }),
+            access: Some(Access { buffered: !target.dio, sync: SyncFlag::None }),
             data: Some(target.datapattern.clone().unwrap_or(Data::Byte(0))),
             verify: target.verify,
             start_delay: self.start_delay(number)?,

@@ -108,7 +108,7 @@ impl Study {
             (true, format!("{} repetitions in random order", asked.repeat)),
             (true, format!("files {cache}")),
             (asked.direct, "O_DIRECT".into()),
-            (asked.sync, "O_SYNC".into()),
+            (asked.sync.is_set(), asked.sync.name().into()),
             (asked.depth > 1, format!("up to {} requests in flight", asked.depth)),
             (asked.timed.fsync, "time includes the flush".into()),
             (asked.timed.close, "time includes closing".into()),

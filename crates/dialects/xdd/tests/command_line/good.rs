@@ -41,7 +41,9 @@ pub const GOOD: &[(&str, Check)] = &[
     ("-deskew", |s, _| s.global.deskew),
     ("-destroy", |s, p| s.global.destroy && p.destroy),
     ("-devicefile -op write", |_, p| !p.targets[0].file.create),
-    ("-dio", |_, p| p.phases[0].jobs[0].options.access == Some(Access { buffered: false, sync: false })),
+    ("-dio", |_, p| {
+        p.phases[0].jobs[0].options.access == Some(Access { buffered: false, sync: SyncFlag::None })
+    }),
     ("-errout e", |s, _| s.global.errout.as_deref() == Some("e")),
     ("-heartbeat 2", |s, _| s.global.heartbeat == Some(Nanos::from_secs(2))),
     ("-id a", |s, _| s.global.id == "a "),
