@@ -3,7 +3,8 @@
 
 use clap::{Args, ValueEnum};
 use iosonar_plan::{
-    Amount, Begins, BetweenPasses, ByteSize, Checked, Data, Ends, FileStep, Lockstep, Nanos, Order, Trigger,
+    Amount, Begins, BetweenPasses, ByteSize, Checked, Data, Dedupe, Ends, FileStep, Lockstep, Nanos, Order,
+    Trigger,
 };
 
 /// Where requests go, exactly.
@@ -13,8 +14,8 @@ pub struct StepsArgs {
     /// Set exact addresses, independent of the size of the target; --rw sets the direction
     ///
     /// sequential, interleaved:N (each request N times its size after the last), strided:N (the same, and all of --size in N
-    /// rounds), backward (from the end of --size), staggered (evenly over --size), random (over --size), fixed, or list:FILE (a
-    /// seek list of XDD). --size is the region; it has no default here. A pass covers it
+    /// rounds), backward (from the end of --size), staggered (evenly over --size), random (over --size), mersenne-shuffled (each
+    /// place once, in the order of IOzone's random tests), fixed, or list:FILE (a seek list of XDD). --size is the region; it has no default here. A pass covers it
     /// once if nothing else sets its length. With --create, writes beyond the end extend a file.
     #[arg(long, value_name = "ORDER", value_parser = order)]
     pub steps: Option<Order>,
@@ -65,9 +66,10 @@ pub struct JobOptionsArgs {
     /// Remove files at the end of the run, also those that were there before it
     #[arg(long)]
     pub unlink: bool,
-    /// Write this, and expect it with --verify: byte:0x78, ascii:HELLO, sequenced or random
+    /// Write this, and expect it with --verify: byte:0x78, ascii:HELLO, sequenced, random or dedupe:percent=50
     ///
-    /// sequenced: each 8 bytes hold their own place. Default: sectors with headers.
+    /// sequenced: each 8 bytes hold their own place. dedupe: PERCENT of each unit=4k is equal on all targets, of that constant=0
+    /// percent one word, of that local=0 percent equal within a target only; also seed=1 and skew=0. Default: sectors with headers.
     #[arg(long, value_name = "PATTERN", value_parser = data)]
     pub data: Option<Data>,
     /// Verify the data of reads, outside of their time
@@ -171,9 +173,10 @@ fn order(text: &str) -> Result<Order, String> {
         ("staggered", None) => Ok(Order::Staggered),
         // Seed and renewal are options of their own.
         ("random", None) => Ok(Order::Random),
+        ("mersenne-shuffled", None) => Ok(Order::MersenneShuffled),
         ("fixed", None) => Ok(Order::Fixed),
         ("list", Some(file)) if !file.is_empty() => Ok(Order::List { file: file.into() }),
-        _ => Err("known are sequential, interleaved:N, backward, strided:N, staggered, random, fixed and list:FILE".into()),
+        _ => Err("known are sequential, interleaved:N, backward, strided:N, staggered, random, mersenne-shuffled, fixed and list:FILE".into()),
     }
 }
 
@@ -189,8 +192,34 @@ fn data(text: &str) -> Result<Data, String> {
             .map(Data::Byte)
             .ok_or_else(|| format!("'{value}' is no byte: 0 to 255, or 0x00 to 0xff")),
         Some(("ascii", value)) if !value.is_empty() => Ok(Data::Ascii(value.into())),
-        _ => Err("known are byte:VALUE, ascii:TEXT, sequenced and random".into()),
+        Some(("dedupe", words)) => dedupe(words).map(Data::Dedupe),
+        _ => Err("known are byte:VALUE, ascii:TEXT, sequenced, random and dedupe:percent=P".into()),
     }
+}
+
+fn dedupe(text: &str) -> Result<Dedupe, String> {
+    let words = Words::of(text, &["percent", "unit", "constant", "local", "seed", "skew"])?;
+    let percent = |name: &str, value: &str| {
+        let number = value.parse().ok().filter(|percent| *percent <= 100);
+        number.ok_or_else(|| format!("{name}={value}: write a whole number of percent, 0 to 100"))
+    };
+    let share = |name: &str| words.find(name).map_or(Ok(0), |value| percent(name, value));
+    let number =
+        |name: &str, value: &str| value.parse().map_err(|_| format!("{name}={value} is no whole number"));
+    let unit = words
+        .find("unit")
+        .unwrap_or("4k")
+        .parse()
+        .map_err(|e: iosonar_plan::ParseUnitError| e.to_string())?;
+    Ok(Dedupe {
+        constant_percent: share("constant")?,
+        local_percent: share("local")?,
+        seed: words.find("seed").map_or(Ok(1), |value| number("seed", value))?,
+        skew: words.find("skew").map_or(Ok(0), |value| {
+            value.parse().map_err(|_| format!("skew={value} is no whole number below 2^32"))
+        })?,
+        ..Dedupe::of(percent("percent", words.need("percent")?)?, unit)
+    })
 }
 
 /// `ops:20`, `bytes:1m`, `time:2.3s`, `percent:10`.
@@ -279,6 +308,11 @@ mod tests {
         assert_eq!(order("list:a:b"), Ok(Order::List { file: "a:b".into() }));
         assert_eq!(data("byte:0x78"), Ok(Data::Byte(0x78)));
         assert_eq!(data("ascii:a:b"), Ok(Data::Ascii("a:b".into())));
+        let equal = Dedupe { constant_percent: 20, skew: 3, ..Dedupe::of(50, ByteSize(65_536)) };
+        assert_eq!(data("dedupe:percent=50,unit=64k,constant=20,skew=3"), Ok(Data::Dedupe(equal)));
+        for bad in ["dedupe:50", "dedupe:unit=4k", "dedupe:percent=101", "dedupe:percent=5,seed=x"] {
+            assert!(data(bad).is_err(), "{bad}");
+        }
         let step = lockstep("slave=1,master=0,task=bytes:1m,every=time:2.3s,ends=stop").unwrap();
         assert_eq!(
             (step.every, step.task),

@@ -3,7 +3,7 @@
 use crate::phases::phases_of;
 use crate::{Pair, Test};
 use iosonar_plan::{
-    Access, ByteSize, Data, Engine, Executor, Faults, FileLifecycle, InvalidPlan, Nanos, Overlap,
+    Access, ByteSize, Data, Engine, Executor, Faults, FileLifecycle, InvalidPlan, Nanos, Order, Overlap,
     OverlapPolicy, Pacing, Phase, Plan, RunId, SyncFlag, Target, ThinkTime,
 };
 use std::path::PathBuf;
@@ -41,6 +41,8 @@ pub struct Matrix {
     pub mix: MixRule,
     /// The mixed test goes from the start of each file to its end.
     pub mix_in_order: bool,
+    /// In which order random tests visit records: each once.
+    pub random: Order,
     /// What is written, and expected of every byte that is read; none: sectors that say whose they are, unchecked.
     pub data: Option<Data>,
     /// Requests per second of each stream; none: as fast as they go.
@@ -157,6 +159,7 @@ impl Matrix {
             stride: 17,
             mix: MixRule::default(),
             mix_in_order: false,
+            random: Order::Shuffled,
             data: None,
             rate: None,
             think_time: None,

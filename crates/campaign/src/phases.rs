@@ -67,7 +67,7 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
     };
     let order = match test.transfer == Transfer::Mix && matrix.mix_in_order {
         true => iosonar_plan::Order::Sequential,
-        false => test.order(matrix.stride),
+        false => test.order(matrix),
     };
     let (pair, records) = (unit.pair, unit.pair.records());
     let request = test.request(pair.record, records);
@@ -96,7 +96,7 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
         before: before(matrix, test),
         after: after(matrix, engine),
         access: Some(Access { buffered: true, ..matrix.access }).filter(|_| engine.is_buffered()),
-        data: matrix.data.clone(),
+        data: matrix.data.clone().map(|data| data.in_units_of(pair.record)),
         verify: matrix.data.as_ref().filter(|_| reads).map(|_| WHOLE),
         ..JobOptions::default()
     };

@@ -1,5 +1,6 @@
 //! The tests of a matrix. A new one is an entry in [`TESTS`].
 
+use crate::Matrix;
 use iosonar_plan::{ByteSize, Engine, Order, StdioOptions, Vectors};
 
 /// A test: one kind of access to a file, from its start to its end.
@@ -135,13 +136,13 @@ impl Test {
         self.transfer != Read
     }
 
-    /// Its order, with the stride of the matrix in records.
-    pub(crate) fn order(&self, stride: u32) -> Order {
+    /// Its order in a matrix.
+    pub(crate) fn order(&self, matrix: &Matrix) -> Order {
         match self.order {
             Sequential => Order::Sequential,
             Backward => Order::Backward,
-            Strided => Order::Strided { every: stride },
-            Random => Order::Shuffled,
+            Strided => Order::Strided { every: matrix.stride },
+            Random => matrix.random.clone(),
             First => Order::Fixed,
         }
     }

@@ -3,6 +3,7 @@
 //! Every byte is a function of its place, and for random data of the request, so nothing has to be remembered to check
 //! it.
 
+use crate::deduped::Words;
 use iosonar_plan::{Checked, Data};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,8 +19,19 @@ pub(crate) struct Bad {
     pub(crate) bytes: u64,
 }
 
-/// Fills a request that starts at `offset`; `seed` tells random requests apart.
-pub(crate) fn fill(buffer: &mut [u8], data: &Data, offset: u64, seed: u64) {
+/// What the bytes of a request depend on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// Where it starts.
+    pub(crate) offset: u64,
+    /// Number of its target.
+    pub(crate) target: u16,
+    /// Tells random requests apart.
+    pub(crate) seed: u64,
+}
+
+/// Fills a request.
+pub(crate) fn fill(buffer: &mut [u8], data: &Data, place: Place) {
     match data {
         Data::Byte(byte) => buffer.fill(*byte),
         Data::Ascii(text) => {
@@ -27,54 +39,59 @@ pub(crate) fn fill(buffer: &mut [u8], data: &Data, offset: u64, seed: u64) {
             buffer[..text.len()].copy_from_slice(text);
             buffer[text.len()..].fill(0);
         }
-        Data::Sequenced => sequence(buffer, offset),
-        Data::Random => Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(buffer),
+        Data::Sequenced => by_word(buffer, place.offset, |at| at),
+        Data::Random => Xoshiro256PlusPlus::seed_from_u64(place.seed).fill_bytes(buffer),
+        Data::Dedupe(dedupe) => {
+            let mut words = Words::new(*dedupe, place.target);
+            by_word(buffer, place.offset, |at| words.at(at));
+        }
     }
 }
 
-/// Each eight bytes hold their own offset, wherever the request starts.
-fn sequence(buffer: &mut [u8], offset: u64) {
+/// Fills with words that are a function of their own offset, a multiple of eight, wherever the request starts.
+fn by_word(buffer: &mut [u8], offset: u64, mut word: impl FnMut(u64) -> u64) {
     let lead = (offset.next_multiple_of(8) - offset).min(buffer.len() as u64) as usize;
     let (head, rest) = buffer.split_at_mut(lead);
-    for (i, byte) in head.iter_mut().enumerate() {
-        *byte = sequenced_byte(offset + i as u64);
+    if !head.is_empty() {
+        let before = (offset & 7) as usize;
+        head.copy_from_slice(&word(offset & !7).to_le_bytes()[before..before + lead]);
     }
     let first = offset + lead as u64;
     let (words, tail) = rest.as_chunks_mut::<8>();
-    for (i, word) in words.iter_mut().enumerate() {
-        *word = (first + 8 * i as u64).to_le_bytes();
-    }
     let behind = first + 8 * words.len() as u64;
-    for (i, byte) in tail.iter_mut().enumerate() {
-        *byte = sequenced_byte(behind + i as u64);
+    for (at, place) in (first..).step_by(8).zip(words) {
+        *place = word(at).to_le_bytes();
     }
-}
-
-fn sequenced_byte(place: u64) -> u8 {
-    (place & !7).to_le_bytes()[(place & 7) as usize]
+    if !tail.is_empty() {
+        tail.copy_from_slice(&word(behind).to_le_bytes()[..tail.len()]);
+    }
 }
 
 /// Compares the data of a request with what it should be; none: nothing is bad.
-pub(crate) fn check(
-    buffer: &[u8],
-    what: Checked,
-    data: Option<&Data>,
-    offset: u64,
-    seed: u64,
-) -> Option<Bad> {
+pub(crate) fn check(buffer: &[u8], what: Checked, data: Option<&Data>, place: Place) -> Option<Bad> {
     match (what, data) {
         (Checked::Location, _) => {
-            let place = offset.to_le_bytes();
+            let location = place.offset.to_le_bytes();
             let length = buffer.len().min(8);
-            compare(&buffer[..length], 0, |i| place[i as usize])
+            compare(&buffer[..length], 0, |i| location[i as usize])
         }
         (Checked::Contents, None) => None,
         (Checked::Contents, Some(Data::Byte(byte))) => compare(buffer, 0, |_| *byte),
         (Checked::Contents, Some(Data::Ascii(text))) => {
             compare(buffer, 0, |i| text.as_bytes().get(i as usize).copied().unwrap_or(0))
         }
-        (Checked::Contents, Some(Data::Sequenced)) => compare(buffer, 0, |i| sequenced_byte(offset + i)),
-        (Checked::Contents, Some(Data::Random)) => check_random(buffer, seed),
+        (Checked::Contents, Some(Data::Sequenced)) => {
+            compare_pieces(buffer, |piece, at| by_word(piece, place.offset + at, |at| at))
+        }
+        (Checked::Contents, Some(Data::Random)) => {
+            // A generator's bytes do not depend on how they are requested, as long as all pieces but the last are whole words.
+            let mut generator = Xoshiro256PlusPlus::seed_from_u64(place.seed);
+            compare_pieces(buffer, |piece, _| generator.fill_bytes(piece))
+        }
+        (Checked::Contents, Some(Data::Dedupe(dedupe))) => {
+            let mut words = Words::new(*dedupe, place.target);
+            compare_pieces(buffer, |piece, at| by_word(piece, place.offset + at, |at| words.at(at)))
+        }
     }
 }
 
@@ -89,16 +106,15 @@ fn compare(buffer: &[u8], base: u64, expected: impl Fn(u64) -> u8) -> Option<Bad
     bad
 }
 
-/// Made again piece by piece, so that no memory is needed; a generator's bytes do not depend on how they are requested,
-/// as long as all pieces but the last are whole words.
-fn check_random(buffer: &[u8], seed: u64) -> Option<Bad> {
-    let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
+/// Compares with data that is made again piece by piece, in order, so that no memory is needed. `fill` makes the piece that
+/// starts so many bytes after the start of the request.
+fn compare_pieces(buffer: &[u8], mut fill: impl FnMut(&mut [u8], u64)) -> Option<Bad> {
     let mut bad: Option<Bad> = None;
     let mut expected = [0; 4096];
     for (number, piece) in buffer.chunks(expected.len()).enumerate() {
         let expected = &mut expected[..piece.len()];
-        generator.fill_bytes(expected);
         let base = (number * 4096) as u64;
+        fill(expected, base);
         if let Some(new) = compare(piece, base, |i| expected[(i - base) as usize]) {
             bad = Some(bad.map_or(new, |old| Bad { bytes: old.bytes + new.bytes, ..old }));
         }
@@ -109,32 +125,56 @@ fn check_random(buffer: &[u8], seed: u64) -> Option<Bad> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iosonar_plan::{ByteSize, Dedupe};
     use proptest::prelude::*;
 
     #[test]
     fn a_word_holds_its_own_place() {
         let mut buffer = vec![0xff; 4096];
-        fill(&mut buffer, &Data::Sequenced, 10_240, 0);
+        fill(&mut buffer, &Data::Sequenced, at(10_240));
         for (i, word) in buffer.as_chunks::<8>().0.iter().enumerate() {
             assert_eq!(u64::from_le_bytes(*word), 10_240 + 8 * i as u64);
         }
-        assert_eq!(check(&buffer, Checked::Location, None, 10_240, 0), None);
-        let elsewhere = check(&buffer, Checked::Location, None, 10_241, 0).unwrap();
+        assert_eq!(check(&buffer, Checked::Location, None, at(10_240)), None);
+        let elsewhere = check(&buffer, Checked::Location, None, at(10_241)).unwrap();
         assert_eq!((elsewhere.at, elsewhere.expected, elsewhere.found, elsewhere.bytes), (0, 1, 0, 1));
     }
 
+    fn at(offset: u64) -> Place {
+        Place { offset, target: 0, seed: 0 }
+    }
+
     proptest! {
+        /// Where requests begin and end does not matter to data that is a function of place.
+        #[test]
+        fn data_by_place_does_not_depend_on_requests(
+            is_sequenced: bool, offset in 0u64..10_000, length in 1usize..5_000, cut: prop::sample::Index,
+        ) {
+            let dedupe = Dedupe { constant_percent: 40, local_percent: 50, ..Dedupe::of(60, ByteSize(512)) };
+            let data = if is_sequenced { Data::Sequenced } else { Data::Dedupe(dedupe) };
+            let (mut whole, mut parts) = (vec![0; length], vec![0; length]);
+            fill(&mut whole, &data, at(offset));
+            let cut = cut.index(length);
+            let (first, second) = parts.split_at_mut(cut);
+            fill(first, &data, at(offset));
+            fill(second, &data, at(offset + cut as u64));
+            prop_assert_eq!(whole, parts);
+        }
+
         #[test]
         fn what_was_filled_is_right_and_any_change_is_seen(
-            kind in 0usize..4, length in 1usize..10_000, offset in 0u64..1 << 40, seed: u64, at: prop::sample::Index,
+            kind in 0usize..5, length in 1usize..10_000, offset in 0u64..1 << 40, seed: u64, at: prop::sample::Index,
         ) {
-            let data = [Data::Byte(0x78), Data::Ascii("HELLO".into()), Data::Sequenced, Data::Random][kind].clone();
+            let dedupe = Data::Dedupe(Dedupe { constant_percent: 50, ..Dedupe::of(50, ByteSize(4096)) });
+            let data =
+                [Data::Byte(0x78), Data::Ascii("HELLO".into()), Data::Sequenced, Data::Random, dedupe][kind].clone();
+            let place = Place { offset, target: 3, seed };
             let mut buffer = vec![0xee; length];
-            fill(&mut buffer, &data, offset, seed);
-            prop_assert_eq!(check(&buffer, Checked::Contents, Some(&data), offset, seed), None);
+            fill(&mut buffer, &data, place);
+            prop_assert_eq!(check(&buffer, Checked::Contents, Some(&data), place), None);
             let at = at.index(length);
             buffer[at] ^= 0x40;
-            let bad = check(&buffer, Checked::Contents, Some(&data), offset, seed).unwrap();
+            let bad = check(&buffer, Checked::Contents, Some(&data), place).unwrap();
             prop_assert_eq!((bad.at, bad.bytes, bad.expected ^ bad.found), (at as u64, 1, 0x40));
         }
     }

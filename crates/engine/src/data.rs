@@ -135,7 +135,7 @@ fn fill_noise(bytes: &mut [u8], seed: u64) {
 }
 
 #[inline(always)]
-fn noise(seed: u64, i: u64) -> u64 {
+pub(crate) fn noise(seed: u64, i: u64) -> u64 {
     let state = seed.wrapping_add(i.wrapping_mul(0xa076_1d64_78bd_642f));
     let product = u128::from(state) * u128::from(state ^ 0xe703_7ed1_a0b4_28db);
     (product >> 64) as u64 ^ product as u64

@@ -11,6 +11,7 @@ mod content;
 mod control;
 mod coordinator;
 mod data;
+mod deduped;
 mod error;
 mod feed;
 mod file_session;

@@ -151,7 +151,7 @@ impl Payloads {
     /// Makes the next slice of the data after `made` bytes; returns how much is made then.
     fn make(&self, buffer: &mut Buffer, content: DataRequest, made: usize) -> usize {
         if let Some(data) = &self.data_source.data {
-            content::fill(buffer, data, content.extent.offset, self.seed_of(content.sequence));
+            content::fill(buffer, data, self.place(content.extent, content.sequence));
             return buffer.len();
         }
         let end = buffer.len().min(made + SLICE);
@@ -166,6 +166,11 @@ impl Payloads {
         };
         fill(&mut buffer[made..end], first.after(made as u64 / SECTOR), self.data_source.fill);
         end
+    }
+
+    fn place(&self, extent: Extent, sequence: u64) -> content::Place {
+        let (target, seed) = (self.data_source.target, self.seed_of(sequence));
+        content::Place { offset: extent.offset, target, seed }
     }
 
     /// Tells random requests apart: a different seed for each request of a run, the same in an equal run.
@@ -190,7 +195,7 @@ impl Payloads {
         extent: Extent,
         sequence: u64,
     ) -> Option<content::Bad> {
-        content::check(data, what, self.data_source.data.as_ref(), extent.offset, self.seed_of(sequence))
+        content::check(data, what, self.data_source.data.as_ref(), self.place(extent, sequence))
     }
 
     pub(crate) fn give(&mut self, buffer: Buffer) {

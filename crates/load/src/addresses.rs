@@ -1,9 +1,12 @@
 //! Where generated requests go: the block of a request by its number.
 
 use crate::draws::{Draws, Purpose, below};
+use crate::generated::PatternError;
+use crate::mersenne;
 use crate::permutation::Permutation;
 use crate::skew::{Normal, Pareto, Zipf};
 use iosonar_plan::{Order, Space, Zone};
+use std::sync::Arc;
 
 /// Addresses in blocks of a region.
 #[derive(Debug, Clone)]
@@ -18,6 +21,8 @@ pub(crate) enum Addresses {
     Random(Draws),
     /// A permutation for each lap.
     Shuffled { permutation: Permutation, laps: Draws },
+    /// In the order that is given.
+    Listed(Arc<[u32]>),
     /// Hot ranks, scattered by a permutation.
     Zipf { zipf: Zipf, scatter: Permutation, draws: Draws },
     /// Hot ranks, scattered by a permutation.
@@ -38,10 +43,19 @@ pub(crate) struct Zones {
 
 impl Addresses {
     /// Over `blocks` blocks of `unit` bytes, at least one.
-    pub(crate) fn new(order: &Order, blocks: u64, unit: u64, seed: u64, stream: u64) -> Addresses {
+    ///
+    /// # Errors
+    /// An order that is held in memory has too many blocks.
+    pub(crate) fn new(
+        order: &Order,
+        blocks: u64,
+        unit: u64,
+        seed: u64,
+        stream: u64,
+    ) -> Result<Addresses, PatternError> {
         let draws = Draws::new(seed, stream, Purpose::Address);
         let scatter = || Permutation::new(blocks, Draws::new(seed, stream, Purpose::Scatter).at(0));
-        match order {
+        Ok(match order {
             Order::Sequential
             | Order::Interleaved { .. }
             | Order::Staggered
@@ -53,6 +67,9 @@ impl Addresses {
             Order::Shuffled => {
                 let laps = Draws::new(seed, stream, Purpose::Lap);
                 Addresses::Shuffled { permutation: Permutation::new(blocks, laps.at(0)), laps }
+            }
+            Order::MersenneShuffled => {
+                Addresses::Listed(mersenne::order(blocks).ok_or(PatternError::TooMany { blocks })?)
             }
             Order::Zipf { theta } => {
                 Addresses::Zipf { zipf: Zipf::new(blocks, theta.as_f64()), scatter: scatter(), draws }
@@ -66,7 +83,7 @@ impl Addresses {
             Order::Zoned(zones) => {
                 Addresses::Zoned { zones: Box::new(Zones::new(zones, blocks, unit)), draws }
             }
-        }
+        })
     }
 
     /// Another lap through the region starts.
@@ -85,6 +102,7 @@ impl Addresses {
             Addresses::Strided(every) => strided(index, *every, blocks),
             Addresses::Random(draws) => below(draws.at(number), blocks),
             Addresses::Shuffled { permutation, .. } => permutation.at(index),
+            Addresses::Listed(order) => order[index as usize].into(),
             Addresses::Zipf { zipf, scatter, draws } => scatter.at(zipf.draw(&mut draws.series(number))),
             Addresses::Pareto { pareto, scatter, draws } => scatter.at(pareto.draw(draws.at(number))),
             Addresses::Normal { normal, draws } => normal.draw(&mut draws.series(number)),

@@ -27,6 +27,15 @@ pub enum PatternError {
         /// The longest request.
         length: u64,
     },
+    /// An order that is held in memory has too many blocks.
+    #[error(
+        "its order is held in memory, and {blocks} blocks are more than {most}: use larger blocks, or another order",
+        most = Order::MOST_MERSENNE
+    )]
+    TooMany {
+        /// Blocks of the region.
+        blocks: u64,
+    },
     /// The zones reach beyond the region.
     #[error("its zones are {zones} bytes long, and its region {region}: make them shorter")]
     Zones {
@@ -189,6 +198,7 @@ impl Generated {
                 | Order::Backward
                 | Order::Strided { .. }
                 | Order::Shuffled
+                | Order::MersenneShuffled
         );
         let forever = Nanos(u64::MAX);
         let is_special = is_stream
@@ -217,7 +227,7 @@ impl Generated {
             is_special,
         };
         let (seed, stream) = setting.of_addresses(generator);
-        let addresses = Addresses::new(&generator.order, places.count, places.step, seed, stream);
+        let addresses = Addresses::new(&generator.order, places.count, places.step, seed, stream)?;
         Ok(Generated {
             shape,
             addresses,

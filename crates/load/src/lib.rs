@@ -15,6 +15,7 @@ pub mod generate;
 mod generated;
 mod issued;
 mod known;
+mod mersenne;
 mod permutation;
 mod places;
 mod random;

@@ -173,6 +173,8 @@ pub enum Order {
     Random,
     /// At random without repeats: each block once in every lap through the region, each lap in an order of its own.
     Shuffled,
+    /// At random without repeats, in the order of IOzone's random tests: the same in every run, whatever the seed.
+    MersenneShuffled,
     /// The k-th hottest block is drawn with a probability proportional to k^-theta; hot blocks lie scattered.
     Zipf {
         /// Above 0, at most 10.
@@ -193,6 +195,11 @@ pub enum Order {
     Zoned(Vec<Zone>),
 }
 
+impl Order {
+    /// The most blocks that [`Order::MersenneShuffled`] takes: it is held in memory, 64 MiB of it for each issuing loop.
+    pub const MOST_MERSENNE: u64 = 1 << 24;
+}
+
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -205,6 +212,7 @@ impl fmt::Display for Order {
             Order::List { file } => write!(f, "{}", file.display()),
             Order::Random => f.write_str("random"),
             Order::Shuffled => f.write_str("shuffled"),
+            Order::MersenneShuffled => f.write_str("mersenne-shuffled"),
             Order::Zipf { theta } => write!(f, "zipf {theta}"),
             Order::Pareto { h } => write!(f, "pareto {h}"),
             Order::Normal { deviation } => write!(f, "normal {deviation}"),

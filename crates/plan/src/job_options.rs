@@ -1,7 +1,7 @@
 //! How a job opens, fills and checks its target, and what becomes of a file.
 
 use crate::strict::is_default;
-use crate::{Access, ByteSize, Engine, FileStep, Nanos};
+use crate::{Access, ByteSize, Dedupe, Engine, FileStep, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// How a job handles its target. Everything is off by default.
@@ -68,6 +68,23 @@ pub enum Data {
     Sequenced,
     /// Incompressible; different in every request, equal in two runs with the same seed.
     Random,
+    /// Incompressible, and partly the same on all targets.
+    Dedupe(Dedupe),
+}
+
+impl Data {
+    /// Whether each byte is a function of its place, whatever request writes it.
+    pub fn is_by_place(&self) -> bool {
+        matches!(self, Data::Byte(_) | Data::Sequenced | Data::Dedupe(_))
+    }
+
+    /// The same with another unit, where it has one.
+    pub fn in_units_of(self, unit: ByteSize) -> Data {
+        match self {
+            Data::Dedupe(dedupe) => Data::Dedupe(Dedupe { unit, ..dedupe }),
+            other => other,
+        }
+    }
 }
 
 /// What is checked of data that was read.

@@ -8,6 +8,7 @@
 
 mod coordination;
 mod data;
+mod dedupe;
 mod engine;
 mod executor;
 mod extent;
@@ -45,6 +46,7 @@ mod workload;
 
 pub use coordination::{Amount, Begins, Coordination, Ends, Lockstep, PhaseEnd, Trigger};
 pub use data::{Fill, RunId};
+pub use dedupe::Dedupe;
 pub use engine::{Engine, MmapOptions, MsyncPolicy, SimModel, SimStall, StdioOptions, UringOptions, Vectors};
 pub use executor::{Executor, Host};
 pub use extent::Extent;

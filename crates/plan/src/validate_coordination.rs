@@ -17,6 +17,9 @@ pub(crate) fn validate_options(job: &Job, phase: &Phase, plan: &Plan) -> Result 
     })?;
     within("options.cpu", options.cpu.unwrap_or(0).into(), 0, 8191)?;
     validate_file_steps(job, plan)?;
+    if let Some(Data::Dedupe(dedupe)) = &options.data {
+        dedupe.validate()?;
+    }
     let Some(verify) = options.verify else { return Ok(()) };
     let is_sequenced = matches!(options.data, Some(Data::Sequenced));
     match verify.what {
@@ -57,7 +60,7 @@ fn holds_locations(job: &Job, plan: &Plan) -> Result {
 /// Whether what is read, or read back, can be known: it is what the same request wrote, or a function of its place.
 fn can_be_checked(job: &Job, phase: &Phase, plan: &Plan) -> Result {
     let Some(verify) = job.options.verify else { return Ok(()) };
-    let by_place = matches!(job.options.data, Some(Data::Byte(_) | Data::Sequenced));
+    let by_place = job.options.data.as_ref().is_some_and(Data::is_by_place);
     let is_random = matches!(job.options.data, Some(Data::Random));
     require(!is_random || verify.immediate, || {
         let rule =
@@ -305,13 +308,19 @@ mod tests {
     #[test]
     fn everything_reads_back() {
         let mut plan = plan();
-        let orders =
-            [Order::Staggered, Order::Fixed, Order::Random, Order::List { file: "a.T0Q0.txt".into() }];
+        let orders = [
+            Order::Staggered,
+            Order::Fixed,
+            Order::Random,
+            Order::List { file: "a.T0Q0.txt".into() },
+            Order::Fixed,
+        ];
         for (order, data) in orders.into_iter().zip([
             Data::Byte(0x78),
             Data::Ascii("HELLO".into()),
             Data::Sequenced,
             Data::Random,
+            Data::Dedupe(Dedupe { skew: 3, ..Dedupe::of(50, ByteSize(4096)) }),
         ]) {
             let options = &mut plan.phases[0].jobs[0].options;
             options.data = Some(data);

@@ -191,13 +191,13 @@ fn order(pattern: &Generator) -> Result {
             utf8("order.list.file", file)?;
             has_one_size()
         }
-        Order::Shuffled => require(pattern.fixed_size().is_some(), || {
+        Order::Shuffled | Order::MersenneShuffled => require(pattern.fixed_size().is_some(), || {
             let (least, most) = (ByteSize(pattern.smallest()), ByteSize(pattern.longest()));
             let rule = format!(
                 "without repeats means each block once, and sizes from {least} to {most} have no common block"
             );
             InvalidPlan::of("order", rule)
-                .value("\"shuffled\"")
+                .value(format!("\"{}\"", pattern.order))
                 .remedy("use one `block_size`, or `order = \"random\"`")
         }),
         Order::Zipf { theta } => {
@@ -374,6 +374,7 @@ mod tests {
             (Order::Sequential, range(512, 65_536)),
             (Order::Random, split(&[(4096, 60), (65_536, 40)])),
             (Order::Shuffled, ByteSize(4096).into()),
+            (Order::MersenneShuffled, ByteSize(4096).into()),
             (Order::Backward, ByteSize(4096).into()),
             (Order::Strided { every: 17 }, ByteSize(4096).into()),
             (Order::Zipf { theta: number("1.1") }, range(4096, 8192)),

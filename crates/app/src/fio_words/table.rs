@@ -57,6 +57,8 @@ const THINKTIME: &str =
 const SYNCS: &str = "use --fsync N or --fdatasync N";
 const CONTENT: &str =
     "written data is unique and --fill-random percent of it incompressible; --data chooses it with --steps";
+const DEDUPES: &str = "fio repeats whole buffers within a file; --data dedupe:percent=50 makes half of each unit equal on all \
+                       targets, and constant=P a part of that within a target";
 const FAILS: &str = "use --max-errors N to stop a target after N failed requests";
 const LIMITS: &str = "use --bad-latency TIME to mark a run as failed, or 'iosonar knee' to find the rate that a target sustains";
 const JOBS: &str = "a run has one job: start one after the other in a shell, or write a plan with several targets \
@@ -218,8 +220,9 @@ pub const WORDS: &[Word] = &[
         &["verify_backlog_batch", "experimental_verify", "verify_state_load", "verify_state_save"],
         No(CHECKS),
     ),
-    word(&["buffer_pattern", "buffer_compress_chunk", "dedupe_percentage", "dedupe_mode"], No(CONTENT)),
-    word(&["dedupe_working_set_percentage", "dedupe_global"], No(CONTENT)),
+    word(&["buffer_pattern", "buffer_compress_chunk"], No(CONTENT)),
+    word(&["dedupe_percentage", "dedupe_mode"], No(DEDUPES)),
+    word(&["dedupe_working_set_percentage", "dedupe_global"], No(DEDUPES)),
     word(
         &["read_iolog", "read_iolog_chunked", "replay_no_stall", "replay_redirect", "replay_scale"],
         No(REPLAYS),

@@ -41,7 +41,7 @@ pub fn has_direct_io(lab: &Lab) -> bool {
     opens_directly(&lab.file("probe", ""))
 }
 
-fn share_after_zlib(bytes: &[u8]) -> f64 {
+pub fn share_after_zlib(bytes: &[u8]) -> f64 {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap().len() as f64 / bytes.len() as f64

@@ -16,6 +16,105 @@ fn calls(lab: &Lab, trace: &str, command: &str) -> Option<String> {
     Some(std::fs::read_to_string(&log).unwrap())
 }
 
+/// The offsets that `--trace-offsets` prints of a test, in records of 64 KiB.
+fn traced(out: &str, test: &str) -> Vec<u64> {
+    let of_test = out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let of_test = of_test.filter(|words| words.len() == 6 && words[0] == test);
+    of_test.map(|words| words[5].parse::<u64>().unwrap() / (64 << 10)).collect()
+}
+
+/// Acceptance 6.
+#[test]
+fn random_orders_are_iozones_or_follow_the_seed() {
+    let lab = lab();
+    let order = |words: &str| {
+        let command = format!("iozone -r 64k -i 0 -i 2 --trace-offsets {words}");
+        let out = lab.expect(0, &command).out;
+        (traced(&out, "random_read"), traced(&out, "random_write"))
+    };
+    let iozones = vec![3, 15, 8, 1, 12, 9, 7, 2, 5, 0, 6, 10, 14, 13, 4, 11];
+    assert_eq!(order("-s 1m --order iozone"), (iozones.clone(), iozones.clone()));
+    assert_eq!(order("-s 1m --order iozone --seed 7").0, iozones);
+    assert_eq!(order("-s 256k --order iozone"), (vec![0, 3, 1, 2], vec![0, 3, 1, 2]));
+    let (read, write) = order("-s 1m");
+    assert_eq!((read.clone(), write.clone()), order("-s 1m --seed 1"));
+    let (other, _) = order("-s 1m --seed 2");
+    assert!(read != other && read != write && read != iozones, "{read:?} {other:?} {write:?}");
+    for mut places in [read, write, other] {
+        places.sort_unstable();
+        assert_eq!(places, (0..16).collect::<Vec<_>>());
+    }
+    let plan = lab.expect(0, "iozone -i 0 -i 2 --order iozone --show-plan").out;
+    assert!(plan.contains("order = \"mersenne-shuffled\""), "{plan}");
+    let steps =
+        "run --buffered --no-progress --start-delay 0 -t f --create --rw write --bs 64k --engine sync";
+    lab.expect(0, &format!("{steps} --steps mersenne-shuffled --size 1m -o steps"));
+    let found: Vec<u64> = sorted(&lab, "steps").iter().map(|r| r.executed.offset / (64 << 10)).collect();
+    assert_eq!(found, iozones);
+    let refused = lab.expect(2, &format!("{steps} --steps mersenne-shuffled --size 2t -o n"));
+    assert!(refused.err.contains("33554432 blocks are more than 16777216"), "{}", refused.err);
+}
+
+/// How much of the bytes at equal places of two files is equal, in percent.
+fn equal_percent(a: &[u8], b: &[u8]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).filter(|(a, b)| a == b).count() as f64 * 100.0 / a.len() as f64
+}
+
+/// Acceptance 19.
+#[test]
+fn content_is_unique_or_as_equal_as_asked_for() {
+    let lab = lab();
+    let written = |words: &str| {
+        let command = format!("iozone -t 2 -F a b -s 1m -r 64k -i 0 -i 1 -w {words}");
+        let ended = lab.expect(0, &command);
+        assert!(ended.out.contains("iozone test complete."), "{words}: {}", ended.err);
+        ["a", "b"].map(|name| {
+            let bytes = std::fs::read(lab.path(name)).unwrap();
+            std::fs::remove_file(lab.path(name)).unwrap();
+            bytes
+        })
+    };
+    let pages = |bytes: &[u8]| {
+        bytes.as_chunks::<4096>().0.iter().cloned().collect::<std::collections::HashSet<_>>().len()
+    };
+    let [a, b] = written("");
+    assert!(crate::data::share_after_zlib(&a) > 0.95);
+    assert_eq!(pages(&[a.clone(), b.clone()].concat()), 512);
+    // Of unequal bytes one in 256 is equal by chance.
+    assert!(equal_percent(&a, &b) < 1.0);
+    for (words, percent) in
+        [("-+w 50", 50.0), ("-+w 50 -+y 50", 50.0), ("-+w 50 -+y 50 -+C 50", 37.5), ("-+w 100", 100.0)]
+    {
+        let [a, b] = written(words);
+        let equal = equal_percent(&a, &b);
+        assert!((equal - percent).abs() < 1.0, "{words}: {equal}");
+        assert!(words.contains("-+y") || pages(&a) == 256, "{words}");
+    }
+    // Another seed of what is equal, another file; another skew, another unique part.
+    let [a, b] = written("-+w 50");
+    assert!(equal_percent(&a, &written("-+w 50 -+S 2")[0]) < 1.0);
+    assert_eq!(written("-+w 50 -+W 1")[0], b);
+    assert_eq!(written("-+X")[0], vec![0xbb; 1 << 20]);
+    assert_eq!(written("-+Z")[1], vec![0xa5; 1 << 20]);
+}
+
+/// Files with content to deduplicate are checked, by whichever test reads them, and a wrong byte is found.
+#[test]
+fn content_to_deduplicate_is_verified() {
+    let lab = lab();
+    lab.expect(0, "iozone -s 512k -r 16k -+w 50 -+y 20");
+    lab.expect(0, "iozone -s 512k -r 16k -+w 50 -i 0 -i 2 -i 12 -i 3 -i 5 -I");
+    let run = "run --buffered --no-progress --start-delay 0 -t f --bs 8k --size 256k";
+    let data = "--data dedupe:percent=50,unit=16k";
+    lab.expect(0, &format!("{run} --rw write --create --steps sequential {data} -o write"));
+    lab.expect(0, &format!("{run} --rw read {data} --verify contents -o read"));
+    let mut bytes = std::fs::read(lab.path("f")).unwrap();
+    bytes[100_000] ^= 1;
+    std::fs::write(lab.path("f"), bytes).unwrap();
+    lab.expect(5, &format!("{run} --rw read {data} --verify contents -o bad"));
+}
+
 /// Files are opened with the flag that was asked for, in each front end, and without it with none.
 #[test]
 fn open_flags_reach_the_kernel() {

@@ -33,9 +33,7 @@ const LATER: &[(&str, &str)] = &[
     ("-m", "several buffers come with a later version: remove it"),
     ("-p", "purging the CPU cache comes with a later version: remove it"),
     ("-+A", "madvise comes with a later version: remove it"),
-    ("-+C", "content to deduplicate comes with a later version: remove it"),
     ("-+L", "record locks come with a later version: use -W, or remove it"),
-    ("-+S", "content to deduplicate comes with a later version: remove it"),
     ("-+T", "time stamps of streams are in the archive: use --out DIR, or remove it"),
     ("-+V", "one file for all streams comes with a later version: remove it"),
     ("-+l", "record locks come with a later version: use -W, or remove it"),
@@ -43,8 +41,6 @@ const LATER: &[(&str, &str)] = &[
     ("-+i", "clients answer through the remote shell, which needs no port: remove it"),
     ("-+s", "clients are started by this program through the remote shell: use -+m FILE"),
     ("-+t", "the network is not measured by itself: measure files with -+m and -t"),
-    ("-+w", "content to deduplicate comes with a later version: remove it"),
-    ("-+y", "content to deduplicate comes with a later version: remove it"),
     ("-+z", "histograms are in the archive: use --out DIR, or remove it"),
 ];
 
@@ -163,7 +159,7 @@ pub(crate) static TABLE: &[Opt] = table! {
     "-v" "" "Print the version."
         |c| c.answer(Command::Version);
     "-V" "BYTE" "Write this byte, and check every byte that is read."
-        |c| { let byte = c.number(0..=255)? as u8; set(c, |s| s.data = Some(Data::Byte(byte))) };
+        |c| { let byte = c.number(0..=255)? as u8; c.content(Data::Byte(byte)) };
     "-w" "" "Keep the test files."
         |c| set(c, |s| s.keep = true);
     "-W" "" "Lock files during each test: for writing or for reading."
@@ -178,8 +174,10 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let burst = c.burst(MILLISECONDS)?; set(c, |s| s.burst = Some(burst)) };
     "-+B" "" "Let the mixed test go from the start of each file to its end."
         |c| set(c, |s| s.mix_in_order = true);
+    "-+C" "PERCENT" "Set the percent of the -+y part that is equal within a file only."
+        |c| { let n = c.number(PERCENT)? as u8; set(c, |s| s.local_percent = Some(n)) };
     "-+d" "" "Write data that holds its place, and check every byte that is read."
-        |c| set(c, |s| s.data = Some(Data::Sequenced));
+        |c| c.content(Data::Sequenced);
     "-+D" "" "Open files with O_DSYNC."
         |c| set(c, |s| s.sync = s.sync.max(SyncFlag::Dsync));
     "-+E" "" "Read files that exist, and change nothing. Needs -i with reading tests."
@@ -204,10 +202,22 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let pause = c.number(0..=86_400)? as u32; set(c, |s| s.pause_s = pause) };
     "-+r" "" "Open files with O_RSYNC and O_SYNC; on Linux both are the same flag."
         |c| set(c, |s| s.sync = SyncFlag::Rsync);
+    "-+S" "NUMBER" "Set the seed of the bytes that are equal (-+w). Default: 1."
+        |c| { let n = c.number(0..=(1 << 63) - 1)?; set(c, |s| s.equal_seed = Some(n)) };
     "-+u" "" "Print the CPU time of each test in percent: in the report (-R), or with -t."
         |c| set(c, |s| s.cpu = true);
+    "-+w" "PERCENT" "Make this much of each record equal in all files, for targets that deduplicate."
+        |c| { let n = c.number(PERCENT)? as u8; set(c, |s| s.equal_percent = Some(n)) };
+    "-+W" "NUMBER" "Add this to the number of each stream in what is not equal (-+w). Default: 0."
+        |c| { let n = c.number(0..=1 << 31)? as u32; set(c, |s| s.skew = Some(n)) };
     "-+x" "FACTOR" "Set the factor of both series of sizes (-a). Default: 2."
         |c| { let n = c.number(2..=1 << 20)?; set(c, |s| s.factor = Some(n)) };
+    "-+X" "" "Write the byte 0xbb, and check every byte that is read."
+        |c| c.content(Data::Byte(0xbb));
+    "-+y" "PERCENT" "Make this much of the -+w part one word, equal within and across files."
+        |c| { let n = c.number(PERCENT)? as u8; set(c, |s| s.constant_percent = Some(n)) };
+    "-+Z" "" "Write the byte 0xa5, and check every byte that is read."
+        |c| c.content(Data::Byte(0xa5));
     "--cold" "" "Evict files from the page cache before each test that reads, and prove it."
         |c| set(c, |s| s.cold = true);
     "--csv" "FILE" "Write the cells as comma-separated values."
@@ -220,12 +230,16 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| c.answer(Command::Help);
     "--json" "FILE" "Write the cells as JSON."
         |c| { let file = c.word("the name of a file")?; set(c, |s| s.json = Some(file)) };
+    "--order" "NAME" "Set the order of random tests: shuffled, by --seed, or iozone, always the same. Default: shuffled."
+        |c| { let place = c.choice(&["shuffled", "iozone"])?; set(c, |s| s.iozone_order = place == 1) };
     "--out" "DIR" "Keep the archive, with every request, in this directory."
         |c| { let dir = c.word("the name of a directory")?; set(c, |s| s.out = Some(dir)) };
     "--seed" "NUMBER" "Set the seed of random orders. Default: 1."
         |c| { let seed = c.number(0..=(1 << 63) - 1)?; set(c, |s| s.seed = Some(seed)) };
     "--show-plan" "" "Print the plan as TOML and stop; 'iosonar run' runs it."
         |c| set(c, |s| s.show_plan = true);
+    "--trace-offsets" "" "Print the offset of each request, a line each, before the table."
+        |c| set(c, |s| s.trace_offsets = true);
     "--version" "" "Print the version."
         |c| c.answer(Command::Version);
 };

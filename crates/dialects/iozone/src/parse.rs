@@ -2,7 +2,7 @@
 
 use crate::options::{self, Opt};
 use crate::settings::{Async, Settings};
-use iosonar_plan::ByteSize;
+use iosonar_plan::{ByteSize, Data};
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
@@ -211,6 +211,22 @@ impl Call<'_> {
             files.push(self.word(&needs)?);
         }
         Ok(files)
+    }
+
+    /// One of some words.
+    pub(crate) fn choice(&mut self, words: &[&str]) -> Result<usize, UsageError> {
+        let what = format!("one of {}", words.join(", "));
+        let word = self.word(&what)?;
+        let place = words.iter().position(|known| *known == word);
+        place.ok_or_else(|| self.wrong(format_args!("{word}: {what} is needed")))
+    }
+
+    /// What is written; once.
+    pub(crate) fn content(&mut self, data: Data) -> Result<(), UsageError> {
+        match self.reader.settings.data.replace(data) {
+            None => Ok(()),
+            Some(_) => Err(self.wrong("stands beside another option for what is written: keep one of them")),
+        }
     }
 
     pub(crate) fn asynchronous(&mut self, wanted: Async) -> Result<(), UsageError> {

@@ -91,8 +91,22 @@ pub struct Settings {
     pub keep: bool,
     /// Files exist and are only read (`-+E`).
     pub existing: bool,
-    /// What is written and checked (`-V`, `-+d`).
+    /// What is written and checked (`-V`, `-+d`, `-+X`, `-+Z`).
     pub data: Option<Data>,
+    /// Percent of each record that is equal in all files (`-+w`).
+    pub equal_percent: Option<u8>,
+    /// Percent of that which is one word (`-+y`).
+    pub constant_percent: Option<u8>,
+    /// Percent of that which is equal within a file only (`-+C`).
+    pub local_percent: Option<u8>,
+    /// Chooses what is equal (`-+S`).
+    pub equal_seed: Option<u64>,
+    /// Added to the number of a stream (`-+W`).
+    pub skew: Option<u32>,
+    /// Random tests go in IOzone's order (`--order iozone`).
+    pub iozone_order: bool,
+    /// The offsets of all requests are printed (`--trace-offsets`).
+    pub trace_offsets: bool,
     /// A text report after the table (`-R`).
     pub report: bool,
     /// A workbook (`-b`).

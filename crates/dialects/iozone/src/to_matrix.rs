@@ -4,9 +4,12 @@ use crate::columns::Unit;
 use crate::parse::UsageError;
 use crate::settings::Settings;
 use iosonar_campaign::{
-    Burst, CROSSOVER, Calls, Made, Matrix, MixRule, Pair, Series, TESTS, Test, Timed, Transfer, pairs,
+    Burst, CROSSOVER, Calls, Made, Matrix, MixRule, OrderKind, Pair, Series, TESTS, Test, Timed, Transfer,
+    pairs,
 };
-use iosonar_plan::{Access, ByteSize, Engine, Executor, MmapOptions, Nanos, RunId, ThinkTime};
+use iosonar_plan::{
+    Access, ByteSize, Data, Dedupe, Engine, Executor, MmapOptions, Nanos, Order, RunId, ThinkTime,
+};
 use std::path::PathBuf;
 
 /// Name of the test file where none is given.
@@ -59,10 +62,12 @@ impl Settings {
         self.check_borders()?;
         self.check_methods()?;
         self.check_clients()?;
+        self.check_content()?;
         let tests = self.selected()?;
         let streams = self.all_streams()?;
         let most = streams.iter().copied().max().unwrap_or(1);
         let pairs = self.pairs(&streams)?;
+        self.check_order(&tests, &pairs)?;
         Ok(Matrix {
             streams,
             methods: vec![self.engine()],
@@ -74,7 +79,8 @@ impl Settings {
             stride: self.stride.unwrap_or(17),
             mix: self.mix(),
             mix_in_order: self.mix_in_order,
-            data: self.data.clone(),
+            data: self.content(),
+            random: self.random_order(),
             rate: self.rate,
             think_time: self.think_time(),
             burst: self.burst.map(|(size, ms)| Burst { size, pause: millis(ms) }),
@@ -204,10 +210,64 @@ impl Settings {
                 "-+E: name the file with -f, or files with -F",
             ),
             (
-                self.existing && self.data.is_some(),
-                "-+E: the content of the file is not known: remove -V or -+d",
+                self.existing && self.content().is_some(),
+                "-+E: the content of the file is not known: remove -V, -+d, -+w, -+X or -+Z",
             ),
         ])
+    }
+
+    fn check_content(&self) -> Result<(), UsageError> {
+        let equal = self.equal_percent.is_some();
+        refuse_first([
+            (
+                equal && self.data.is_some(),
+                "-+w stands beside another option for what is written: keep one of them",
+            ),
+            (!equal && self.constant_percent.is_some(), "-+y has no effect without -+w: add it"),
+            (!equal && self.equal_seed.is_some(), "-+S has no effect without -+w: add it"),
+            (!equal && self.skew.is_some(), "-+W has no effect without -+w: add it"),
+            (
+                self.constant_percent.is_none() && self.local_percent.is_some(),
+                "-+C has no effect without -+y: add it",
+            ),
+        ])
+    }
+
+    /// What is written and checked, in units that the matrix sets.
+    fn content(&self) -> Option<Data> {
+        let Some(percent) = self.equal_percent else { return self.data.clone() };
+        Some(Data::Dedupe(Dedupe {
+            constant_percent: self.constant_percent.unwrap_or(0),
+            local_percent: self.local_percent.unwrap_or(0),
+            seed: self.equal_seed.unwrap_or(1),
+            skew: self.skew.unwrap_or(0),
+            ..Dedupe::of(percent, RECORD)
+        }))
+    }
+
+    fn random_order(&self) -> Order {
+        if self.iozone_order { Order::MersenneShuffled } else { Order::Shuffled }
+    }
+
+    /// IOzone's order is of random tests, and held in memory.
+    fn check_order(&self, tests: &[&Test], pairs: &[Pair]) -> Result<(), UsageError> {
+        let is_random = tests.iter().any(|test| test.order == OrderKind::Random);
+        if !self.iozone_order {
+            return Ok(());
+        }
+        if !is_random {
+            return Err(UsageError::new("--order has no effect: no selected test is random: add -i 2"));
+        }
+        let most = Order::MOST_MERSENNE;
+        match pairs.iter().find(|pair| pair.records() > most) {
+            Some(pair) => Err(UsageError::new(format_args!(
+                "--order iozone: a file of {} has {} records of {}, and {most} fit into memory: use larger records, or remove it",
+                pair.file,
+                pair.records(),
+                pair.record
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Tests in their order.
@@ -453,6 +513,16 @@ mod tests {
             ("-J 1 -+O 5", "-J and -+O"),
             ("-+b 64,5 -+O 5", "-+b and -+O"),
             ("-J 1 -+b 64k,5", "-J and -+b"),
+            ("-+w 50 -+d", "-+w stands beside"),
+            ("-+y 50", "-+y has no effect without -+w"),
+            ("-+w 50 -+C 50", "-+C has no effect without -+y"),
+            ("-+S 2", "-+S has no effect"),
+            ("-+W 2", "-+W has no effect"),
+            ("-V 1 -+X", "-+X stands beside"),
+            ("-+E -f x -i 1 -+w 5", "-+E: the content"),
+            ("--order iozone -i 0", "--order has no effect"),
+            ("--order upward", "--order upward: one of shuffled, iozone"),
+            ("--order iozone -i 0 -i 2 -s 128g", "--order iozone: a file of 128GiB"),
         ] {
             let error = matrix(line).unwrap_err();
             assert!(error.contains(words), "{line}: {error}");

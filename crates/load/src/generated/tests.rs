@@ -61,6 +61,7 @@ fn orders() -> impl Strategy<Value = Order> {
         Just(Order::Sequential),
         Just(Order::Random),
         Just(Order::Shuffled),
+        Just(Order::MersenneShuffled),
         Just(Order::Fixed),
         Just(Order::Staggered),
         Just(Order::Backward),
@@ -112,8 +113,10 @@ prop_compose! {
             },
             ..Generator::new(order, ByteSize(512))
         };
-        let takes_one_size =
-            matches!(p.order, Order::Shuffled | Order::Fixed | Order::Staggered | Order::Interleaved { .. });
+        let takes_one_size = matches!(
+            p.order,
+            Order::Shuffled | Order::MersenneShuffled | Order::Fixed | Order::Staggered | Order::Interleaved { .. }
+        );
         if p.fixed_size().is_none() && takes_one_size {
             p.order = Order::Random;
         }

@@ -1,5 +1,6 @@
 //! `iosonar iozone`: IOzone's own command line, executed by the one engine, and IOzone's own reports.
 
+mod offsets;
 mod outputs;
 
 use super::cells::{failure_of, stats_of};
@@ -210,6 +211,9 @@ fn report(
         .cautions(matrix)
         .iter()
         .for_each(|caution| print_message(format_args!("iozone: caution: {caution}")));
+    if settings.trace_offsets {
+        offsets::print_offsets(Archive::open(&dir)?, std::io::stdout())?;
+    }
     let mut text = banner(settings, matrix, TOOL, &machine);
     text += &match settings.is_throughput() {
         true => throughput(settings, matrix, &table),

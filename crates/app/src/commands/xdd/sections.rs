@@ -115,6 +115,7 @@ fn pattern(data: Option<&Data>) -> String {
         Some(Data::Ascii(text)) => format!("ascii '{text}'"),
         Some(Data::Sequenced) => "sequenced".into(),
         Some(Data::Random) => "random".into(),
+        Some(Data::Dedupe(dedupe)) => format!("dedupe {} %", dedupe.percent),
     }
 }
 
