@@ -149,3 +149,93 @@ fn open_flags_reach_the_kernel() {
     let refused = lab.expect(2, "replay l.load -t there --sync=often");
     assert!(refused.err.contains("there is no flag 'often'"), "{}", refused.err);
 }
+
+/// Files of latencies, histograms and time stamps hold every request of their tests, and none that exists is touched.
+#[test]
+fn files_with_names_of_their_own_hold_every_request() {
+    let lab = lab();
+    let read = |name: &str| std::fs::read_to_string(lab.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let remove = |name: &str| std::fs::remove_file(lab.path(name)).unwrap();
+    lab.expect(0, "iozone -s 1m -s 256k -r 64k -i 0 -i 1 -Q -+z -+T --json out.json");
+    let json: Value = serde_json::from_slice(&std::fs::read(lab.path("out.json")).unwrap()).unwrap();
+    let elapsed = |test: &str, bytes: u64| {
+        let cells = json["results"].as_array().unwrap().iter();
+        let mut cells = cells.filter(|cell| cell["test"] == test && cell["file_bytes"] == bytes);
+        cells.next().unwrap()["elapsed_ns"].as_u64().unwrap() as f64 / 1000.0
+    };
+    for (test, name) in
+        [("write", "wol.dat"), ("rewrite", "rwol.dat"), ("read", "rol.dat"), ("reread", "rrol.dat")]
+    {
+        let text = read(name);
+        let mut sums = [0.0, 0.0];
+        let mut offsets = [Vec::new(), Vec::new()];
+        let mut place = 2;
+        for line in text.lines() {
+            if line.starts_with(&format!("# {test}: file")) {
+                place = usize::from(line.contains("file 1024 kB"));
+            } else if !line.starts_with('#') {
+                let words: Vec<f64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+                assert!(words.len() == 3 && words[2] == 65_536.0, "{line}");
+                sums[place] += words[1];
+                offsets[place].push(words[0] as u64);
+            }
+        }
+        assert_eq!(offsets, [4, 16].map(|n| (0..n).map(|i| i * 64).collect::<Vec<u64>>()), "{text}");
+        for (place, bytes) in [(0, 256 << 10), (1, 1 << 20)] {
+            // The time of a test is the sum of its latencies, and these have three digits after the point.
+            assert!((sums[place] - elapsed(test, bytes)).abs() < 0.1, "{test}: {} {}", sums[place], json);
+        }
+        remove(name);
+    }
+    let histogram = read("Iozone_histogram_child_0.txt");
+    let counts = histogram.lines().filter(|line| line.starts_with("Band ")).flat_map(str::split_whitespace);
+    let counts = counts.filter_map(|word| word.split_once(':')?.1.parse::<u64>().ok());
+    assert_eq!(counts.sum::<u64>(), 4 * (16 + 4), "{histogram}");
+    assert_eq!(histogram.lines().count(), 8 * 10);
+    let stamps = read("Child_0.log");
+    assert_eq!(stamps.lines().count(), 8, "{stamps}");
+    let times = stamps.lines().flat_map(|line| line.split([' ', ','])).filter(|word| word.starts_with("20"));
+    let times: Vec<&str> = times.collect();
+    assert!(times.len() == 16 && times.is_sorted(), "{stamps}");
+
+    // What is there stays, and nothing else is left.
+    let refused = lab.expect(2, "iozone -s 64k -i 0 -+T");
+    assert!(refused.err.contains("-+T Child_0.log"), "{}", refused.err);
+    assert_eq!(read("Child_0.log"), stamps);
+    assert!(!lab.path("iozone.tmp").exists());
+    remove("Child_0.log");
+    lab.expect(0, "iozone -t 2 -s 256k -r 64k -i 0 -i 1 -x -Q -+T");
+    for name in ["wol", "rwol", "rol", "rrol"] {
+        for child in 0..2 {
+            let text = read(&format!("Child_{child}_{name}.dat"));
+            assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 4, "{text}");
+        }
+    }
+    assert_eq!(read("Child_1.log").lines().count(), 4);
+}
+
+/// `-` is standard output, and nothing else is on it.
+#[test]
+fn cells_go_to_standard_output() {
+    let lab = lab();
+    let ended = lab.expect(0, "iozone -s 64k -i 0 -i 1 --trace-offsets --json -");
+    let json: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(json["results"].as_array().unwrap().len(), 4);
+    assert!(ended.err.contains("reclen") && ended.err.contains("iozone test complete."), "{}", ended.err);
+    assert_eq!(traced(&ended.err, "read").len(), 16);
+    let ended = lab.expect(0, "iozone -s 64k -i 0 -i 1 --csv - --json out.json");
+    assert_eq!(ended.out.lines().count(), 5);
+    let refused = lab.expect(2, "iozone -s 64k -i 0 --csv - --json -");
+    assert!(refused.err.contains("--json - and --csv -"), "{}", refused.err);
+    assert!(!lab.path("-").exists());
+}
+
+/// The old dense mode is that of `-a -z -i 0 -i 1`.
+#[test]
+fn the_old_dense_mode_is_a_matrix() {
+    let lab = lab();
+    let ended = lab.expect(0, "iozone -A --dry-run");
+    assert!(ended.out.contains("146 pairs of sizes, 584 cells"), "{}", ended.out);
+    let ended = lab.expect(0, "iozone -A -n 64k -g 64k");
+    assert!(ended.err.contains("-A is an old form of -a -z -i 0 -i 1"), "{}", ended.err);
+}

@@ -20,12 +20,7 @@ pub(crate) struct Opt {
 
 /// Options of IOzone that this program does not have yet.
 const LATER: &[(&str, &str)] = &[
-    ("-A", "use -a -z -i 0 -i 1"),
     ("-K", "jitter comes with a later version: remove it"),
-    (
-        "-Q",
-        "latency files come with a later version: use --out DIR and 'iosonar export', which has every request",
-    ),
     ("-U", "mounting between tests comes with a later version: remove it"),
     ("-X", "telemetry files come with a later version: remove it"),
     ("-Y", "telemetry files come with a later version: remove it"),
@@ -34,14 +29,12 @@ const LATER: &[(&str, &str)] = &[
     ("-p", "purging the CPU cache comes with a later version: remove it"),
     ("-+A", "madvise comes with a later version: remove it"),
     ("-+L", "record locks come with a later version: use -W, or remove it"),
-    ("-+T", "time stamps of streams are in the archive: use --out DIR, or remove it"),
     ("-+V", "one file for all streams comes with a later version: remove it"),
     ("-+l", "record locks come with a later version: use -W, or remove it"),
     ("-+c", "clients are started by this program through the remote shell: use -+m FILE"),
     ("-+i", "clients answer through the remote shell, which needs no port: remove it"),
     ("-+s", "clients are started by this program through the remote shell: use -+m FILE"),
     ("-+t", "the network is not measured by itself: measure files with -+m and -t"),
-    ("-+z", "histograms are in the archive: use --out DIR, or remove it"),
 ];
 
 /// The remedy for an option of IOzone that is not here.
@@ -86,6 +79,12 @@ macro_rules! table {
 pub(crate) static TABLE: &[Opt] = table! {
     "-a" "" "Measure all pairs of file and record sizes: files 64k to 512m, records 4k to 16m."
         |c| set(c, |s| s.auto = true);
+    "-A" "" "Measure tests 0 and 1 with all pairs of sizes: -a -z -i 0 -i 1."
+        |c| set(c, |s| {
+            (s.auto, s.no_crossover) = (true, true);
+            s.tests.extend([0, 1]);
+            s.notices.push("-A is an old form of -a -z -i 0 -i 1".into());
+        });
     "-b" "FILE" "Write a workbook: .xlsx, or the old form of IOzone if the name ends in .xls."
         |c| { let file = c.word("the name of a file")?; set(c, |s| s.workbook = Some(file)) };
     "-B" "" "Map the files into memory for reads and writes."
@@ -140,6 +139,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.in_ops = true);
     "-q" "SIZE" "Set the largest record of the matrix (-a). Default: 16m."
         |c| { let size = c.record()?; set(c, |s| s.most_record = Some(size)) };
+    "-Q" "" "Write the latencies of tests 0 and 1 into wol.dat, rwol.dat, rol.dat and rrol.dat."
+        |c| set(c, |s| s.latency_files = true);
     "-r" "SIZE" "Set the size of a record; may be repeated. Default: 4k."
         |c| { let size = c.record()?; set(c, |s| s.records.push(size)) };
     "-P" "CPU" "Bind streams to CPUs in turn, the first one to this CPU."
@@ -204,6 +205,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.sync = SyncFlag::Rsync);
     "-+S" "NUMBER" "Set the seed of the bytes that are equal (-+w). Default: 1."
         |c| { let n = c.number(0..=(1 << 63) - 1)?; set(c, |s| s.equal_seed = Some(n)) };
+    "-+T" "" "Write the times of each test into Child_N.log, for each stream."
+        |c| set(c, |s| s.stamp_files = true);
     "-+u" "" "Print the CPU time of each test in percent: in the report (-R), or with -t."
         |c| set(c, |s| s.cpu = true);
     "-+w" "PERCENT" "Make this much of each record equal in all files, for targets that deduplicate."
@@ -216,20 +219,22 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| c.content(Data::Byte(0xbb));
     "-+y" "PERCENT" "Make this much of the -+w part one word, equal within and across files."
         |c| { let n = c.number(PERCENT)? as u8; set(c, |s| s.constant_percent = Some(n)) };
+    "-+z" "" "Write histograms of latencies into Iozone_histogram_child_N.txt, for each stream."
+        |c| set(c, |s| s.histogram_files = true);
     "-+Z" "" "Write the byte 0xa5, and check every byte that is read."
         |c| c.content(Data::Byte(0xa5));
     "--cold" "" "Evict files from the page cache before each test that reads, and prove it."
         |c| set(c, |s| s.cold = true);
-    "--csv" "FILE" "Write the cells as comma-separated values."
-        |c| { let file = c.word("the name of a file")?; set(c, |s| s.csv = Some(file)) };
+    "--csv" "FILE" "Write the cells as comma-separated values; -: to standard output."
+        |c| { let file = c.output()?; set(c, |s| s.csv = Some(file)) };
     "--destroy" "" "Allow overwriting and deleting files that exist, and writing to block devices."
         |c| set(c, |s| s.destroy = true);
     "--dry-run" "" "List the cells and stop."
         |c| set(c, |s| s.dry_run = true);
     "--help" "" "Print this help."
         |c| c.answer(Command::Help);
-    "--json" "FILE" "Write the cells as JSON."
-        |c| { let file = c.word("the name of a file")?; set(c, |s| s.json = Some(file)) };
+    "--json" "FILE" "Write the cells as JSON; -: to standard output, and the table to standard error."
+        |c| { let file = c.output()?; set(c, |s| s.json = Some(file)) };
     "--order" "NAME" "Set the order of random tests: shuffled, by --seed, or iozone, always the same. Default: shuffled."
         |c| { let place = c.choice(&["shuffled", "iozone"])?; set(c, |s| s.iozone_order = place == 1) };
     "--out" "DIR" "Keep the archive, with every request, in this directory."

@@ -145,6 +145,14 @@ impl Call<'_> {
         next.filter(|word| !word.is_empty()).ok_or_else(|| self.wrong(format_args!("needs {what}")))
     }
 
+    /// The name of an output; `-` is standard output.
+    pub(crate) fn output(&mut self) -> Result<String, UsageError> {
+        match self.value.is_none() && self.reader.rest.front().is_some_and(|word| word == "-") {
+            true => Ok(self.reader.rest.pop_front().unwrap_or_default()),
+            false => self.word("the name of a file"),
+        }
+    }
+
     /// A whole number.
     pub(crate) fn number(&mut self, range: RangeInclusive<u64>) -> Result<u64, UsageError> {
         let word = self.word(&number_in(&range))?;

@@ -119,6 +119,12 @@ pub struct Settings {
     pub in_microseconds: bool,
     /// CPU use of each test (`-+u`).
     pub cpu: bool,
+    /// Each of tests 0 and 1 has a file of latencies (`-Q`).
+    pub latency_files: bool,
+    /// Each stream has a file of histograms (`-+z`).
+    pub histogram_files: bool,
+    /// Each stream has a file of time stamps (`-+T`).
+    pub stamp_files: bool,
     /// `--json`.
     pub json: Option<String>,
     /// `--csv`.

@@ -68,6 +68,7 @@ impl Settings {
         let most = streams.iter().copied().max().unwrap_or(1);
         let pairs = self.pairs(&streams)?;
         self.check_order(&tests, &pairs)?;
+        self.check_outputs(&tests)?;
         Ok(Matrix {
             streams,
             methods: vec![self.engine()],
@@ -270,6 +271,15 @@ impl Settings {
         }
     }
 
+    fn check_outputs(&self, tests: &[&Test]) -> Result<(), UsageError> {
+        let is_standard = |name: &Option<String>| name.as_deref() == Some("-");
+        let has_latencies = tests.iter().any(|test| Settings::has_latency_file(test.name));
+        refuse_first([
+            (is_standard(&self.json) && is_standard(&self.csv), "--json - and --csv -: keep one of them"),
+            (self.latency_files && !has_latencies, "-Q is for tests 0 and 1: add -i 0 or -i 1, or remove -Q"),
+        ])
+    }
+
     /// Tests in their order.
     fn selected(&self) -> Result<Vec<&'static Test>, UsageError> {
         let many = self.is_throughput();
@@ -462,6 +472,7 @@ mod tests {
         assert_eq!((single.tests.len(), single.files.len(), single.streams), (13, 1, vec![1]));
         assert_eq!(matrix("-a").unwrap().pairs.len(), 126);
         assert_eq!(matrix("-a -z").unwrap().pairs.len(), 146);
+        assert_eq!((matrix("-A").unwrap().pairs.len(), names("-A").len()), (146, 4));
         assert_eq!(names("-t 2"), THROUGHPUT);
         assert_eq!(matrix("-l 2 -u 4").unwrap().streams, [2, 3, 4]);
         assert_eq!(matrix("-t 2 -t 4").unwrap().files.len(), 4);
@@ -513,6 +524,8 @@ mod tests {
             ("-J 1 -+O 5", "-J and -+O"),
             ("-+b 64,5 -+O 5", "-+b and -+O"),
             ("-J 1 -+b 64k,5", "-J and -+b"),
+            ("-Q -i 6", "-Q is for tests 0 and 1"),
+            ("--json - --csv -", "--json - and --csv -"),
             ("-+w 50 -+d", "-+w stands beside"),
             ("-+y 50", "-+y has no effect without -+w"),
             ("-+w 50 -+C 50", "-+C has no effect without -+y"),

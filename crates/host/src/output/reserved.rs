@@ -49,6 +49,11 @@ impl Reserved {
         Reserved { path: name.path.clone(), at_end, what }
     }
 
+    /// Whether it is the standard output of this process.
+    pub fn is_standard_output(&self) -> bool {
+        matches!(self.what, What::StandardOutput)
+    }
+
     /// Opens it once: at its end, or with nothing of its earlier content.
     ///
     /// # Errors

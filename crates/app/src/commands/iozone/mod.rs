@@ -29,6 +29,7 @@ use iosonar_runner::{Ended, Scene};
 use outputs::Reservations;
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::io::Write;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
@@ -77,13 +78,14 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir()?;
     let dir = settings.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
     let mut timings = Timings::new();
-    let (ended, reservations, _listener) = perform(settings, plan, dir, &mut timings)?;
+    let (ended, reservations, _listener) = perform(settings, &matrix, plan, dir, &mut timings)?;
     report(settings, &matrix, ended, reservations, &mut timings)
 }
 
 /// Carries the plan out, by one process or several. All outputs are tested before the first I/O.
 fn perform(
     settings: &Settings,
+    matrix: &Matrix,
     plan: Plan,
     dir: PathBuf,
     timings: &mut Timings,
@@ -96,7 +98,8 @@ fn perform(
     let paths: Vec<PathBuf> = plan.local_paths().map(PathBuf::from).collect();
     let reservations = RefCell::new(None);
     let open = || {
-        *reservations.borrow_mut() = Some(Reservations::of(settings, paths.iter().map(PathBuf::as_path))?);
+        *reservations.borrow_mut() =
+            Some(Reservations::of(settings, matrix, paths.iter().map(PathBuf::as_path))?);
         Ok(())
     };
     let (ended, listener) = match plan.has_processes() {
@@ -194,7 +197,7 @@ fn report(
     settings: &Settings,
     matrix: &Matrix,
     ended: Ended,
-    reservations: Reservations,
+    mut reservations: Reservations,
     timings: &mut Timings,
 ) -> Result<Exit, Failure> {
     let dir = ended.archive.dir().to_path_buf();
@@ -211,9 +214,14 @@ fn report(
         .cautions(matrix)
         .iter()
         .for_each(|caution| print_message(format_args!("iozone: caution: {caution}")));
+    // Cells on standard output are for a program, which the table would disturb.
+    let is_taken = reservations.takes_standard_output();
     if settings.trace_offsets {
-        offsets::print_offsets(Archive::open(&dir)?, std::io::stdout())?;
+        let out: Box<dyn Write> =
+            if is_taken { Box::new(std::io::stderr()) } else { Box::new(std::io::stdout()) };
+        offsets::print_offsets(Archive::open(&dir)?, out)?;
     }
+    reservations.write_logs(Archive::open(&dir)?, info.started_unix_ns)?;
     let mut text = banner(settings, matrix, TOOL, &machine);
     text += &match settings.is_throughput() {
         true => throughput(settings, matrix, &table),
@@ -231,7 +239,10 @@ fn report(
         text += &format!("\nWorkbook: {file}\n");
     }
     text += if is_whole { "\niozone test complete.\n" } else { "\niozone test not complete.\n" };
-    print(&text)?;
+    match is_taken {
+        true => print_message(text.trim_end()),
+        false => print(&text)?,
+    }
     reservations.write(settings, matrix, &table)?;
     let failures: Vec<String> = stats.iter().filter_map(failure_of).collect();
     failures.iter().for_each(|failure| print_message(format_args!("iozone: {failure}")));

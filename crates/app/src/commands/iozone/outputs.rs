@@ -1,11 +1,13 @@
 //! Files that IOzone's reports go to.
 
+use super::super::cells::for_each_transfer;
 use crate::exit::Failure;
+use iosonar_archive::Archive;
 use iosonar_campaign::{Matrix, Table};
-use iosonar_dialect_iozone::{Settings, workbook, worksheet};
+use iosonar_dialect_iozone::{LogName, LoggedRequest, Logs, Settings, workbook, worksheet};
 use iosonar_host::Root;
-use iosonar_host::output::{Gate, OutputName, Reserved, Role};
-use std::io::Write;
+use iosonar_host::output::{Gate, OutputError, OutputName, Reserved, Role};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Every file that output goes to, tested before the run: none is a target, and none is named twice.
@@ -14,6 +16,8 @@ pub struct Reservations {
     csv: Option<Reserved>,
     /// With the form that the name asks for.
     workbook: Option<(Reserved, Form)>,
+    /// Files that have names of their own.
+    logs: Vec<(LogName, Reserved)>,
 }
 
 /// Form of a workbook.
@@ -29,6 +33,7 @@ impl Reservations {
     /// Tests all files that the command line names.
     pub fn of<'a>(
         settings: &Settings,
+        matrix: &Matrix,
         targets: impl Iterator<Item = &'a Path>,
     ) -> Result<Reservations, Failure> {
         let root = Root::default();
@@ -40,11 +45,55 @@ impl Reservations {
         };
         let form = |name: &String| if name.ends_with(".xls") { Form::Biff2 } else { Form::Xlsx };
         let form = settings.workbook.as_ref().map(form);
-        Ok(Reservations {
-            json: reserve("--json", &settings.json)?,
-            csv: reserve("--csv", &settings.csv)?,
-            workbook: reserve("-b", &settings.workbook)?.zip(form),
-        })
+        let json = reserve("--json", &settings.json)?;
+        let csv = reserve("--csv", &settings.csv)?;
+        let workbook = reserve("-b", &settings.workbook)?.zip(form);
+        // Nobody has typed their names, so nothing that exists is overwritten.
+        let mut reserve = |log: LogName| {
+            let name = OutputName::new(log.option, &log.file);
+            gate.check_absent(&name)?;
+            gate.reserve(&name, false).map(|reserved| (log, reserved))
+        };
+        let logs = settings.logs(matrix).into_iter().map(&mut reserve);
+        let logs = logs.collect::<Result<_, OutputError>>().map_err(Failure::refused)?;
+        Ok(Reservations { json, csv, workbook, logs })
+    }
+
+    /// Whether cells go to standard output, so that the table does not.
+    pub fn takes_standard_output(&self) -> bool {
+        [&self.json, &self.csv].into_iter().flatten().any(Reserved::is_standard_output)
+    }
+
+    /// Fills the files that have names of their own from the requests of a run.
+    pub fn write_logs(&mut self, archive: Archive, started_unix_ns: u64) -> Result<(), Failure> {
+        if self.logs.is_empty() {
+            return Ok(());
+        }
+        let open = |(name, reserved): (LogName, Reserved)| {
+            Ok::<_, std::io::Error>((name, Box::new(BufWriter::new(reserved.open()?)) as Box<dyn Write>))
+        };
+        let files = self.logs.drain(..).map(open).collect::<Result<_, _>>()?;
+        let stamp = |ns: u64| {
+            let unix_ns = i128::from(started_unix_ns) + i128::from(ns);
+            jiff::Timestamp::from_nanosecond(unix_ns).unwrap_or(jiff::Timestamp::MAX).to_string()
+        };
+        let mut logs = Logs::new(files, &stamp);
+        let mut written = Ok(());
+        for_each_transfer(archive, |cell, record| {
+            let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
+            let request = LoggedRequest {
+                stream: record.target,
+                phase: record.phase,
+                offset: record.executed.offset,
+                bytes: record.executed.length,
+                submitted_ns: submitted.0,
+                completed_ns: completed.0,
+            };
+            if written.is_ok() {
+                written = logs.add(cell, &request);
+            }
+        })?;
+        Ok(written.and_then(|()| logs.finish())?)
     }
 
     /// Writes all of them.
