@@ -32,6 +32,9 @@ pub struct EngineArgs {
     /// Set when engine mmap calls msync after a write. Default: none
     #[arg(long, value_enum, value_name = "HOW")]
     pub msync: Option<MsyncArg>,
+    /// Advise the kernel on the mapping of engine mmap (madvise). Default: none
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub madvise: Option<AdviceArg>,
     /// Set the least service time of the simulated engine. Default: 100us
     #[arg(long, value_name = "TIME")]
     pub sim_service: Option<Nanos>,
@@ -98,6 +101,21 @@ pub enum MsyncArg {
     Async,
     /// MS_SYNC: wait until it is on stable storage
     Sync,
+}
+
+/// What the kernel is told of the use of a mapping.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum AdviceArg {
+    /// MADV_NORMAL
+    Normal,
+    /// MADV_RANDOM: no read-ahead
+    Random,
+    /// MADV_SEQUENTIAL: more read-ahead
+    Sequential,
+    /// MADV_DONTNEED: pages leave the mapping, and the file keeps them
+    Dontneed,
+    /// MADV_WILLNEED: pages are read at once
+    Willneed,
 }
 
 /// Engines.

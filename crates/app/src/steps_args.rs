@@ -83,6 +83,12 @@ pub struct JobOptionsArgs {
     /// Align memory for data to this many bytes after a page boundary
     #[arg(long, value_name = "SIZE", default_value = "0", alias = "iomem_align")]
     pub align: ByteSize,
+    /// Use the parts of this much memory for data in turn, instead of the same few buffers again
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub buffer_set: ByteSize,
+    /// Read this much other memory before each pass, to purge the CPU cache
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub purge_cpu_cache: ByteSize,
     /// Use shared memory for data
     #[arg(long)]
     pub shared_memory: bool,

@@ -2,10 +2,11 @@
 
 use crate::Setup;
 use crate::blocking::{Blocking, Calls, flush};
-use iosonar_os::map::{Mapping, Msync};
-use iosonar_plan::{MmapOptions, MsyncPolicy, Op};
+use iosonar_os::map::{Advice, Mapping, Msync};
+use iosonar_plan::{MapAdvice, MmapOptions, MsyncPolicy, Op};
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 /// Copies from and to a mapping, with `msync` where it is asked for.
 pub type Mmap = Blocking<Mapped>;
@@ -24,9 +25,34 @@ impl Mmap {
         if setup.writes && metadata.is_file() && metadata.len() < setup.reach {
             setup.file.set_len(setup.reach)?;
         }
-        let mapping = if reach > 0 { Some(Mapping::new(&setup.file, reach, setup.writes)?) } else { None };
+        if options.file_io_first {
+            use_first_page(&setup.file, setup.writes)?;
+        }
+        let mut mapping =
+            if reach > 0 { Some(Mapping::new(&setup.file, reach, setup.writes)?) } else { None };
+        if let (Some(mapping), Some(advice)) = (&mut mapping, advice(options.advice)) {
+            mapping.advise(advice)?;
+        }
         let calls = Mapped { mapping, file: setup.file, options, writes: setup.writes };
         Ok(Blocking::over(calls, setup.clock, setup.depth, setup.short))
+    }
+}
+
+/// Reads the first page through the descriptor; where requests write, writes it back, so that no byte changes.
+fn use_first_page(file: &File, writes: bool) -> io::Result<()> {
+    let mut page = [0; 4096];
+    let bytes = file.read_at(&mut page, 0)?;
+    if writes { file.write_all_at(&page[..bytes], 0) } else { Ok(()) }
+}
+
+fn advice(advice: MapAdvice) -> Option<Advice> {
+    match advice {
+        MapAdvice::None => None,
+        MapAdvice::Normal => Some(Advice::Normal),
+        MapAdvice::Random => Some(Advice::Random),
+        MapAdvice::Sequential => Some(Advice::Sequential),
+        MapAdvice::DontNeed => Some(Advice::DontNeed),
+        MapAdvice::WillNeed => Some(Advice::WillNeed),
     }
 }
 

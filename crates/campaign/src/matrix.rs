@@ -45,6 +45,10 @@ pub struct Matrix {
     pub random: Order,
     /// What is written, and expected of every byte that is read; none: sectors that say whose they are, unchecked.
     pub data: Option<Data>,
+    /// Memory whose parts requests use in turn; 0: as little as they need.
+    pub buffer_set: ByteSize,
+    /// Memory that is read before each test to purge the CPU cache; 0: none.
+    pub purge_cpu_cache: ByteSize,
     /// Requests per second of each stream; none: as fast as they go.
     pub rate: Option<u32>,
     /// Pauses between the requests of each stream; with a rate there are none.
@@ -161,6 +165,8 @@ impl Matrix {
             mix_in_order: false,
             random: Order::Shuffled,
             data: None,
+            buffer_set: ByteSize(0),
+            purge_cpu_cache: ByteSize(0),
             rate: None,
             think_time: None,
             burst: None,

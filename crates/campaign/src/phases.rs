@@ -98,6 +98,8 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
         access: Some(Access { buffered: true, ..matrix.access }).filter(|_| engine.is_buffered()),
         data: matrix.data.clone().map(|data| data.in_units_of(pair.record)),
         verify: matrix.data.as_ref().filter(|_| reads).map(|_| WHOLE),
+        buffer_set: matrix.buffer_set,
+        purge_cpu_cache: matrix.purge_cpu_cache,
         ..JobOptions::default()
     };
     Job { depth, options, ..Job::new(stream as u16, depth, Workload::Generated(generator)) }

@@ -10,6 +10,7 @@
 mod content;
 mod control;
 mod coordinator;
+mod cpu_cache;
 mod data;
 mod deduped;
 mod error;

@@ -50,17 +50,22 @@ pub(crate) fn usable(engine: Engine) -> (Engine, Option<String>) {
     }
 }
 
-/// Bytes of memory for the data of each issuing loop of a job.
-pub(crate) fn buffer_bytes(plan: &Plan, job: &Fitted, workers: usize) -> u64 {
-    let longest = match job.workload.longest() {
+/// Bytes of the longest request of a job.
+fn longest(job: &Fitted) -> u64 {
+    match job.workload.longest() {
         Some(_) => job.max_length() as u64,
         None => UNKNOWN_LENGTH,
-    };
+    }
+}
+
+/// Bytes of memory for the data of each issuing loop of a job.
+pub(crate) fn buffer_bytes(plan: &Plan, job: &Fitted, workers: usize) -> u64 {
+    let (longest, options) = (longest(job), &job.job.options);
     let share = plan.memory.buffers.0 / workers as u64;
     // A buffer that starts after a page reaches into one more.
-    let is_shifted = job.job.options.align.0 > 0;
+    let is_shifted = options.align.0 > 0;
     let longest = if is_shifted { longest.saturating_add(4096) } else { longest };
-    BufferPool::needed(job.job.depth, longest).min(share).max(4096)
+    BufferPool::needed(job.job.depth, longest).max(options.buffer_set.0).min(share).max(4096)
 }
 
 impl Prepared {
@@ -148,8 +153,9 @@ pub(crate) fn equip(
         let backend = stage.backend(part, clock, pool.as_ref(), &mut means.notices)?;
         buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
         let settings = stage.settings(part, means.spin);
-        let (payloads, job_status) =
-            (Payloads::new(stage.data_source(part), pool), job_status[part.job].clone());
+        let purge = stage.jobs[part.job].fitted.job.options.purge_cpu_cache.0;
+        let payloads = Payloads::new(stage.data_source(part), pool).purging(purge);
+        let job_status = job_status[part.job].clone();
         Ok(Equipment { part, settings, backend, payloads, job_status })
     };
     let equipment = parts.into_iter().map(one).collect::<Result<_, _>>()?;
@@ -170,7 +176,8 @@ impl Stage<'_> {
             true => BufferPool::shared(bytes),
             false => BufferPool::new(bytes, plan.memory.hugepages),
         };
-        Ok(Some(pool.map_err(RunError::Memory)?.shifted(options.align.0)))
+        let pool = pool.map_err(RunError::Memory)?.shifted(options.align.0);
+        Ok(Some(if options.buffer_set.0 > 0 { pool.in_turn(longest(job)) } else { pool }))
     }
 
     fn data_source(self, part: Part) -> DataSource {

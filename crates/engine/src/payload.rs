@@ -1,6 +1,7 @@
 //! The data of requests: memory for all of them, and what is written.
 
 use crate::content;
+use crate::cpu_cache::CpuCache;
 use crate::data::{SectorHeader, fill};
 use iosonar_os::{Buffer, BufferPool};
 use iosonar_plan::{Checked, Data, Extent, Fill, Nanos, Op, RunId, SECTOR};
@@ -52,11 +53,24 @@ pub(crate) struct Payloads {
     /// None where the backend needs no data.
     pool: Option<BufferPool>,
     ahead: Option<Ahead>,
+    cpu_cache: Option<CpuCache>,
 }
 
 impl Payloads {
     pub(crate) fn new(data_source: DataSource, pool: Option<BufferPool>) -> Payloads {
-        Payloads { data_source, pass: 0, pool, ahead: None }
+        Payloads { data_source, pass: 0, pool, ahead: None, cpu_cache: None }
+    }
+
+    /// With so many bytes of other memory, for [`Payloads::purge_cpu_cache`].
+    pub(crate) fn purging(self, bytes: u64) -> Payloads {
+        Payloads { cpu_cache: CpuCache::new(bytes), ..self }
+    }
+
+    /// Fills the CPU cache with what no request uses, where that is asked for.
+    pub(crate) fn purge_cpu_cache(&self) {
+        if let Some(cache) = &self.cpu_cache {
+            cache.purge();
+        }
     }
 
     /// Sequence numbers start again: data made ahead for the last pass must not meet its namesake.

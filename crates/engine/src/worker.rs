@@ -273,6 +273,7 @@ impl<'a> Worker<'a> {
             if !rules.is_over(self.backend.now()) {
                 self.reopen(pass)?;
                 self.execute_steps(self.context.before)?;
+                self.payloads.purge_cpu_cache();
             }
             let ready = self.backend.now();
             self.start = if rules.has_steps_between { member.await_others(ready) } else { ended };
@@ -280,6 +281,7 @@ impl<'a> Worker<'a> {
             self.start = self.origin;
             if rules.has_steps {
                 self.execute_steps(self.context.before)?;
+                self.payloads.purge_cpu_cache();
                 self.start = member.await_others(self.backend.now());
                 // Other processes may let it start later.
                 self.rest_until(self.start);

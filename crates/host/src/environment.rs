@@ -59,7 +59,8 @@ fn cpu(root: &Root) -> Cpu {
     }
 }
 
-fn cache_bytes(root: &Root) -> Fact<u64> {
+/// Bytes of the largest CPU cache.
+pub fn cache_bytes(root: &Root) -> Fact<u64> {
     let caches = "/sys/devices/system/cpu/cpu0/cache";
     let names = match root.list(caches) {
         Ok(names) => names,

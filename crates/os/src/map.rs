@@ -26,6 +26,21 @@ pub enum Msync {
     Async,
 }
 
+/// How the pages of a mapping will be used (`madvise`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// `MADV_NORMAL`.
+    Normal,
+    /// `MADV_RANDOM`: no read-ahead.
+    Random,
+    /// `MADV_SEQUENTIAL`: more of it.
+    Sequential,
+    /// `MADV_DONTNEED`: the pages leave the mapping; the file keeps them.
+    DontNeed,
+    /// `MADV_WILLNEED`: the pages are read now.
+    WillNeed,
+}
+
 // SAFETY: a mapping is owned alone, and nothing in it is tied to a thread.
 unsafe impl Send for Mapping {}
 
@@ -46,6 +61,25 @@ impl Mapping {
         }
         let memory = NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Mapping { memory, bytes, broken: false })
+    }
+
+    /// Tells the kernel how the whole mapping will be used.
+    ///
+    /// # Errors
+    /// Those of madvise(2).
+    pub fn advise(&mut self, advice: Advice) -> io::Result<()> {
+        let advice = match advice {
+            Advice::Normal => libc::MADV_NORMAL,
+            Advice::Random => libc::MADV_RANDOM,
+            Advice::Sequential => libc::MADV_SEQUENTIAL,
+            Advice::DontNeed => libc::MADV_DONTNEED,
+            Advice::WillNeed => libc::MADV_WILLNEED,
+        };
+        // SAFETY: the range is that of the mapping, which is shared with its file: what leaves it is read again from there.
+        match unsafe { libc::madvise(self.memory.as_ptr().cast(), self.bytes, advice) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 
     /// Copies from the file, as far as it is mapped.
@@ -204,6 +238,21 @@ mod tests {
         let mut back = [0; 16];
         assert_eq!((mapping.read(&mut back, 0).unwrap(), back), (16, [9; 16]));
         assert_eq!(mapping.read(&mut back, 10_000).unwrap(), 0);
+    }
+
+    #[test]
+    fn advice_changes_no_byte() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&[5; 100_000], 0).unwrap();
+        let mut mapping = Mapping::new(&file, 100_000, true).unwrap();
+        mapping.write(&[6; 10], 50_000).unwrap();
+        for advice in [Advice::Normal, Advice::Random, Advice::Sequential, Advice::DontNeed, Advice::WillNeed]
+        {
+            mapping.advise(advice).unwrap();
+            let mut back = [0; 20];
+            mapping.read(&mut back, 49_990).unwrap();
+            assert_eq!((&back[..10], &back[10..]), (&[5; 10][..], &[6; 10][..]), "{advice:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! [`BufferPool::needed`] is that size.
 
 use crate::buffer::{BUFFER_ALIGN, Buffer, Region};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
@@ -50,6 +51,8 @@ impl std::error::Error for TooLong {}
 pub struct BufferPool {
     region: Arc<Region>,
     pages: Pages,
+    /// Where buffers are not cut from pages as needed.
+    in_turn: Option<InTurn>,
     /// Bytes after a page at which every buffer starts, less than a page.
     shift: usize,
 }
@@ -79,7 +82,22 @@ impl BufferPool {
     fn of(region: Region) -> BufferPool {
         region.populate(POPULATED);
         let pages = Pages::new((region.bytes() / BUFFER_ALIGN) as u32);
-        BufferPool { region: Arc::new(region), pages, shift: 0 }
+        BufferPool { region: Arc::new(region), pages, in_turn: None, shift: 0 }
+    }
+
+    /// Gives every part of its memory in turn, cut into buffers for at most `longest` bytes: each buffer is used again only after
+    /// all others. To be called before the first buffer is taken, after [`BufferPool::shifted`].
+    ///
+    /// A region that holds no such buffer stays as it is.
+    pub fn in_turn(self, longest: u64) -> BufferPool {
+        let longest = usize::try_from(longest).unwrap_or(usize::MAX).saturating_add(self.shift).max(1);
+        let each = longest.div_ceil(BUFFER_ALIGN);
+        let count = self.region.bytes() / BUFFER_ALIGN / each;
+        if count == 0 {
+            return self;
+        }
+        let free = (0..count as u32).collect();
+        BufferPool { in_turn: Some(InTurn { free, each: each as u32 }), ..self }
     }
 
     /// Lets every buffer begin `shift` bytes after a page, whole pages not counted. A buffer takes that much more.
@@ -105,7 +123,11 @@ impl BufferPool {
     /// # Errors
     /// It is longer than the whole pool.
     pub fn check(&self, length: usize) -> Result<(), TooLong> {
-        let pool = self.region.bytes().saturating_sub(self.shift);
+        let most = match &self.in_turn {
+            None => self.region.bytes(),
+            Some(in_turn) => in_turn.each as usize * BUFFER_ALIGN,
+        };
+        let pool = most.saturating_sub(self.shift);
         if length <= pool { Ok(()) } else { Err(TooLong { length, pool }) }
     }
 
@@ -121,7 +143,10 @@ impl BufferPool {
         assert!(self.check(length).is_ok(), "a request was longer than all the memory for data");
         let length = length + self.shift;
         let count = length.div_ceil(BUFFER_ALIGN) as u32;
-        let at = self.pages.take(count)?;
+        let at = match &mut self.in_turn {
+            None => self.pages.take(count)?,
+            Some(in_turn) => in_turn.free.pop_front()? * in_turn.each,
+        };
         let (offset, capacity) = (at as usize * BUFFER_ALIGN, count as usize * BUFFER_ALIGN);
         // SAFETY: `pages` gave these pages out, which lie in the region, and does so again only after `give` had them
         // back, and with them the Buffer.
@@ -133,7 +158,11 @@ impl BufferPool {
     pub fn give(&mut self, buffer: Buffer) {
         if let Some(offset) = self.region.offset_of(&buffer) {
             let count = buffer.capacity().div_ceil(BUFFER_ALIGN);
-            self.pages.give((offset / BUFFER_ALIGN) as u32, count as u32);
+            let at = (offset / BUFFER_ALIGN) as u32;
+            match &mut self.in_turn {
+                None => self.pages.give(at, count as u32),
+                Some(in_turn) => in_turn.free.push_back(at / in_turn.each),
+            }
         }
     }
 
@@ -141,6 +170,15 @@ impl BufferPool {
     pub fn region(&self) -> &Arc<Region> {
         &self.region
     }
+}
+
+/// The region as equal parts: what came back first is used first.
+#[derive(Debug)]
+struct InTurn {
+    /// Numbers of free parts.
+    free: VecDeque<u32>,
+    /// Pages of each.
+    each: u32,
 }
 
 /// As much as pages can be counted.
@@ -327,6 +365,25 @@ mod tests {
             pool.give(buffer);
         }
         assert!(pool.check(4 * 4096).is_err());
+    }
+
+    #[test]
+    fn memory_in_turn_is_all_used_before_any_of_it_again() {
+        let mut pool = BufferPool::new(16 * 4096, false).unwrap().in_turn(5000);
+        let mut address = || {
+            let buffer = pool.take(4097).unwrap();
+            let address = buffer.as_ptr().addr();
+            pool.give(buffer);
+            address
+        };
+        let first: Vec<usize> = (0..8).map(|_| address()).collect();
+        let again: Vec<usize> = (0..8).map(|_| address()).collect();
+        assert_eq!(first, again);
+        assert!(first.windows(2).all(|pair| pair[1] - pair[0] == 2 * 4096), "{first:?}");
+        let out: Vec<Buffer> = (0..8).map(|_| pool.take(1).unwrap()).collect();
+        assert!(pool.take(1).is_none());
+        out.into_iter().for_each(|buffer| pool.give(buffer));
+        assert!(pool.take(2 * 4096).is_some() && pool.check(2 * 4096 + 1).is_err());
     }
 
     proptest! {

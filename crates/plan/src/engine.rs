@@ -1,6 +1,6 @@
 //! Which engine executes the requests.
 
-use crate::strict::no_fields;
+use crate::strict::{is_default, no_fields};
 use crate::{ByteSize, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -126,6 +126,32 @@ pub struct MmapOptions {
     /// What follows each write.
     #[serde(default)]
     pub msync: MsyncPolicy,
+    /// What the kernel is told of its use.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub advice: MapAdvice,
+    /// The first page is read through the descriptor before the target is mapped, and where requests write, written back: the file
+    /// is then used in both ways, as IOzone's `-Z` has it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub file_io_first: bool,
+}
+
+/// What the kernel is told of the use of a mapping (`madvise`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MapAdvice {
+    /// Nothing.
+    #[default]
+    None,
+    /// `MADV_NORMAL`.
+    Normal,
+    /// `MADV_RANDOM`.
+    Random,
+    /// `MADV_SEQUENTIAL`.
+    Sequential,
+    /// `MADV_DONTNEED`.
+    DontNeed,
+    /// `MADV_WILLNEED`.
+    WillNeed,
 }
 
 /// What follows each write to a mapping.

@@ -42,6 +42,14 @@ pub struct JobOptions {
     /// Its memory for data starts so many bytes after a page.
     #[serde(default, skip_serializing_if = "is_default")]
     pub align: ByteSize,
+    /// Requests use the parts of so much memory for data in turn, at most 1 GiB, instead of the same few again: no buffer is in a
+    /// CPU cache that is smaller. 0: as few as there are requests in flight.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub buffer_set: ByteSize,
+    /// Each issuing loop reads so much other memory before each pass, at most 1 GiB, so that no CPU cache of that size holds
+    /// anything of use to the pass. No part of its time.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub purge_cpu_cache: ByteSize,
 }
 
 impl JobOptions {

@@ -47,7 +47,9 @@ mod workload;
 pub use coordination::{Amount, Begins, Coordination, Ends, Lockstep, PhaseEnd, Trigger};
 pub use data::{Fill, RunId};
 pub use dedupe::Dedupe;
-pub use engine::{Engine, MmapOptions, MsyncPolicy, SimModel, SimStall, StdioOptions, UringOptions, Vectors};
+pub use engine::{
+    Engine, MapAdvice, MmapOptions, MsyncPolicy, SimModel, SimStall, StdioOptions, UringOptions, Vectors,
+};
 pub use executor::{Executor, Host};
 pub use extent::Extent;
 pub use faults::{Faults, ShortPolicy};

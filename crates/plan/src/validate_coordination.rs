@@ -15,6 +15,11 @@ pub(crate) fn validate_options(job: &Job, phase: &Phase, plan: &Plan) -> Result 
     require(options.align.0 < 1 << 30, || {
         InvalidPlan::of("options.align", "it must be below 1 GiB").value(options.align)
     })?;
+    for (field, bytes) in
+        [("options.buffer_set", options.buffer_set), ("options.purge_cpu_cache", options.purge_cpu_cache)]
+    {
+        require(bytes.0 <= 1 << 30, || InvalidPlan::of(field, "it must be at most 1 GiB").value(bytes))?;
+    }
     within("options.cpu", options.cpu.unwrap_or(0).into(), 0, 8191)?;
     validate_file_steps(job, plan)?;
     if let Some(Data::Dedupe(dedupe)) = &options.data {
@@ -324,6 +329,7 @@ mod tests {
         ]) {
             let options = &mut plan.phases[0].jobs[0].options;
             options.data = Some(data);
+            (options.buffer_set, options.purge_cpu_cache) = (ByteSize(16 << 20), ByteSize(1 << 20));
             options.verify = Some(Verify { what: Checked::Contents, immediate: true });
             options.access = Some(Access { buffered: true, sync: SyncFlag::None });
             plan.targets[0].file = FileLifecycle {

@@ -111,12 +111,14 @@ pub(crate) struct OldOptions {
     max_errors: Option<u64>,
     shared_memory: bool,
     align: ByteSize,
+    buffer_set: ByteSize,
+    purge_cpu_cache: ByteSize,
 }
 
 impl OldOptions {
     pub(crate) fn split(self) -> (JobOptions, Option<FileLifecycle>) {
         let OldOptions { access, engine, data, verify, file, before, after, start_delay, cpu, .. } = self;
-        let OldOptions { max_errors, shared_memory, align, .. } = self;
+        let OldOptions { max_errors, shared_memory, align, buffer_set, purge_cpu_cache, .. } = self;
         let options = JobOptions {
             access,
             engine,
@@ -129,6 +131,8 @@ impl OldOptions {
             max_errors,
             shared_memory,
             align,
+            buffer_set,
+            purge_cpu_cache,
         };
         (options, file)
     }

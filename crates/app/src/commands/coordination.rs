@@ -45,6 +45,8 @@ pub(super) fn options(args: &RunArgs) -> JobOptions {
         max_errors: None,
         shared_memory: h.shared_memory,
         align: h.align,
+        buffer_set: h.buffer_set,
+        purge_cpu_cache: h.purge_cpu_cache,
     }
 }
 

@@ -2,22 +2,23 @@
 
 use crate::args::IoArgs;
 use crate::exit::Failure;
-use crate::means_args::{EngineArg, EngineArgs, MeansArgs, MsyncArg, ShortArg};
+use crate::means_args::{AdviceArg, EngineArg, EngineArgs, MeansArgs, MsyncArg, ShortArg};
 use anyhow::anyhow;
 use iosonar_plan::{
-    Access, ByteSize, Engine, Faults, Fill, Memory, MmapOptions, MsyncPolicy, Pacing, Phase, Plan, RunId,
-    ShortPolicy, SimModel, SimStall, Space, StdioOptions, Target, UringOptions, Vectors,
+    Access, ByteSize, Engine, Faults, Fill, MapAdvice, Memory, MmapOptions, MsyncPolicy, Pacing, Phase, Plan,
+    RunId, ShortPolicy, SimModel, SimStall, Space, StdioOptions, Target, UringOptions, Vectors,
 };
 
 /// Refuses options of another engine than the chosen one.
 pub(super) fn check(args: &EngineArgs) -> Result<(), Failure> {
     const SIM: &[&str] = &["sim"];
-    let given: [(&str, &[&str], bool); 11] = [
+    let given: [(&str, &[&str], bool); 12] = [
         ("--hipri", &["uring"], args.hipri),
         ("--sqpoll", &["uring"], args.sqpoll),
         ("--vectors", &["vsync", "pvsync"], args.vectors.is_some()),
         ("--stdio-buffer", &["stdio"], args.stdio_buffer.is_some()),
         ("--msync", &["mmap"], args.msync.is_some()),
+        ("--madvise", &["mmap"], args.madvise.is_some()),
         ("--sim-service", SIM, args.sim_service.is_some()),
         ("--sim-jitter", SIM, args.sim_jitter.is_some()),
         ("--sim-channels", SIM, args.sim_channels.is_some()),
@@ -68,6 +69,15 @@ pub(super) fn engine(args: &EngineArgs) -> Engine {
                 Some(MsyncArg::Async) => MsyncPolicy::Async,
                 Some(MsyncArg::Sync) => MsyncPolicy::Sync,
             },
+            advice: match args.madvise {
+                None => MapAdvice::None,
+                Some(AdviceArg::Normal) => MapAdvice::Normal,
+                Some(AdviceArg::Random) => MapAdvice::Random,
+                Some(AdviceArg::Sequential) => MapAdvice::Sequential,
+                Some(AdviceArg::Dontneed) => MapAdvice::DontNeed,
+                Some(AdviceArg::Willneed) => MapAdvice::WillNeed,
+            },
+            file_io_first: false,
         }),
         EngineArg::Posixaio => Engine::Posixaio,
         EngineArg::Null => Engine::Null,

@@ -239,3 +239,77 @@ fn the_old_dense_mode_is_a_matrix() {
     let ended = lab.expect(0, "iozone -A -n 64k -g 64k");
     assert!(ended.err.contains("-A is an old form of -a -z -i 0 -i 1"), "{}", ended.err);
 }
+
+/// Mapped files are used as the options say: advice, and the first page through the descriptor.
+#[test]
+fn mapped_files_are_advised_and_mixed() {
+    let lab = lab();
+    for (words, call, found) in [
+        ("-B -+A 1", "madvise", "MADV_RANDOM"),
+        ("-D -+A 2", "madvise", "MADV_SEQUENTIAL"),
+        ("-G -+A 4", "madvise", "MADV_WILLNEED"),
+        ("-B -Z", "pread64", ", 4096, 0) = 4096"),
+        ("-B -Z", "pwrite64", ", 4096, 0) = 4096"),
+    ] {
+        let command = |words: &str| format!("iozone -s 256k -r 64k -i 0 -i 1 -+d {words}");
+        let Some(text) = calls(&lab, call, &command(words)) else { return };
+        // Each of four tests maps the file, and two of them write.
+        let count = text.lines().filter(|line| line.contains(found)).count();
+        assert!(count >= if call == "pwrite64" { 2 } else { 4 }, "{words}: {text}");
+        let without = calls(&lab, call, &command("-B")).unwrap();
+        assert!(!without.lines().any(|line| line.contains(found)), "{words}: {without}");
+    }
+    let refused = lab.expect(2, "iozone -i 0 -+A 5 -B");
+    assert!(refused.err.contains("-+A 5: a whole number from 0 to 4"), "{}", refused.err);
+    let run = "run --buffered --no-progress --start-delay 0 -t f --create --steps sequential --rw write --bs 64k --size 1m";
+    lab.expect(0, &format!("{run} --engine mmap --madvise random -o advised"));
+    assert!(
+        lab.expect(2, &format!("{run} --engine sync --madvise random -o n")).err.contains("--engine mmap")
+    );
+}
+
+/// With `-m` each record has memory of its own, until all of it was used; without it, the same is used again.
+#[test]
+fn buffers_are_used_in_turn() {
+    let lab = lab();
+    let addresses = |words: &str| -> Option<usize> {
+        let log = lab.path("raw").display().to_string();
+        let wrapper = ["strace", "-f", "-qq", "-e", "trace=write", "-e", "raw=write", "-o", &log];
+        if iosonar_testkit::lacks(&["strace"]).is_some() {
+            return None;
+        }
+        let run = lab.command_under(&wrapper, &format!("iozone -s 1m -r 64k -i 0 -+n {words}"));
+        let ended = iosonar_testkit::Ended::of({ run }.output().unwrap());
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        let text = std::fs::read_to_string(&log).unwrap();
+        let of_records =
+            text.lines().filter_map(|line| line.split_once("write(")?.1.strip_suffix(") = 0x10000"));
+        let places: Vec<&str> = of_records.filter_map(|words| words.split(", ").nth(1)).collect();
+        assert_eq!(places.len(), 16, "{text}");
+        Some(places.into_iter().collect::<std::collections::HashSet<_>>().len())
+    };
+    let Some(many) = addresses("-m") else { return };
+    assert_eq!(many, 16);
+    // The buffer of the request, and that of the next one, whose data is made ahead.
+    assert!(addresses("").unwrap() <= 2);
+}
+
+/// `-p` is part of the plan, with the size of `-S` or that of this machine; `-S` alone says that it has no effect.
+#[test]
+fn the_cpu_cache_is_purged() {
+    let lab = lab();
+    let plan = |words: &str| lab.expect(0, &format!("iozone -i 0 -i 1 -s 64k {words} --show-plan")).out;
+    assert!(plan("-p -S 2048").contains("purge_cpu_cache = \"2MiB\""), "{}", plan("-p -S 2048"));
+    assert!(plan("-p").contains("purge_cpu_cache = ") && !plan("-S 2048").contains("purge_cpu_cache"));
+    lab.expect(0, "iozone -s 256k -r 64k -p -+d");
+    let ended = lab.expect(0, "iozone -s 64k -i 0 -S 2048");
+    assert!(ended.err.contains("-S has no effect without -p"), "{}", ended.err);
+    let run = "run --buffered --no-progress --start-delay 0 -t f --create --steps sequential --rw write --bs 64k --size 1m";
+    lab.expect(
+        0,
+        &format!("{run} --engine sync --buffer-set 16m --purge-cpu-cache 1m --data sequenced -o r"),
+    );
+    assert_eq!(lab.records("r").len(), 16);
+    let refused = lab.expect(2, &format!("{run} --engine sync --purge-cpu-cache 2g -o n"));
+    assert!(refused.err.contains("at most 1 GiB"), "{}", refused.err);
+}

@@ -4,7 +4,7 @@
 
 use crate::parse::{Call, Command, UsageError};
 use crate::settings::{Async, Settings};
-use iosonar_plan::{Data, MsyncPolicy, SyncFlag};
+use iosonar_plan::{ByteSize, Data, MapAdvice, MsyncPolicy, SyncFlag};
 
 /// An option.
 pub(crate) struct Opt {
@@ -24,10 +24,6 @@ const LATER: &[(&str, &str)] = &[
     ("-U", "mounting between tests comes with a later version: remove it"),
     ("-X", "telemetry files come with a later version: remove it"),
     ("-Y", "telemetry files come with a later version: remove it"),
-    ("-Z", "mixing mmap and file I/O comes with a later version: remove it"),
-    ("-m", "several buffers come with a later version: remove it"),
-    ("-p", "purging the CPU cache comes with a later version: remove it"),
-    ("-+A", "madvise comes with a later version: remove it"),
     ("-+L", "record locks come with a later version: use -W, or remove it"),
     ("-+V", "one file for all streams comes with a later version: remove it"),
     ("-+l", "record locks come with a later version: use -W, or remove it"),
@@ -67,6 +63,9 @@ fn map(settings: &mut Settings, msync: MsyncPolicy) {
 /// What an `-+` option with a number of percent takes.
 const PERCENT: std::ops::RangeInclusive<u64> = 0..=100;
 const MILLISECONDS: std::ops::RangeInclusive<u64> = 1..=3_600_000;
+/// What `-+A` means by its numbers.
+const ADVICE: [MapAdvice; 5] =
+    [MapAdvice::Normal, MapAdvice::Random, MapAdvice::Sequential, MapAdvice::DontNeed, MapAdvice::WillNeed];
 const STREAMS: std::ops::RangeInclusive<u64> = 1..=1024;
 
 macro_rules! table {
@@ -127,6 +126,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let n = c.number(STREAMS)? as u32; set(c, |s| s.least_streams = Some(n)) };
     "-L" "BYTES" "Accepted for compatibility: the size of a cache line."
         |c| { c.number(1..=1 << 20)?; without_effect(c, "no buffer depends on the size of a cache line") };
+    "-m" "" "Use buffers of 16 MiB in turn, instead of the same one again."
+        |c| set(c, |s| s.many_buffers = true);
     "-M" "" "Print the machine's name and kernel."
         |c| set(c, |s| s.machine = true);
     "-n" "SIZE" "Set the smallest file of the matrix (-a). Default: 64k."
@@ -137,6 +138,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.sync = s.sync.max(SyncFlag::Sync));
     "-O" "" "Print operations per second."
         |c| set(c, |s| s.in_ops = true);
+    "-p" "" "Purge the CPU cache before each test, by reading as much other memory."
+        |c| set(c, |s| s.purge = true);
     "-q" "SIZE" "Set the largest record of the matrix (-a). Default: 16m."
         |c| { let size = c.record()?; set(c, |s| s.most_record = Some(size)) };
     "-Q" "" "Write the latencies of tests 0 and 1 into wol.dat, rwol.dat, rol.dat and rrol.dat."
@@ -149,8 +152,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.report = true);
     "-s" "SIZE" "Set the size of a file; may be repeated. Default: 512k."
         |c| { let size = c.size()?; set(c, |s| s.sizes.push(size)) };
-    "-S" "KIB" "Accepted for compatibility: the size of the CPU cache."
-        |c| { c.number(1..=1 << 30)?; without_effect(c, "no buffer depends on the size of the CPU cache") };
+    "-S" "KIB" "Set the size of the CPU cache that -p purges. Default: that of this machine."
+        |c| { let kib = c.number(1..=1 << 20)?; set(c, |s| s.cpu_cache = Some(ByteSize(kib << 10))) };
     "-t" "STREAMS" "Measure this many streams together, each with a file; may be repeated."
         |c| { let n = c.number(STREAMS)? as u32; set(c, |s| s.streams.push(n)) };
     "-T" "" "Use threads as streams, instead of processes."
@@ -173,6 +176,10 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.no_crossover = true);
     "-+b" "SIZE,MILLISECONDS" "After this much data call fsync, then wait; the time of a test excludes the wait."
         |c| { let burst = c.burst(MILLISECONDS)?; set(c, |s| s.burst = Some(burst)) };
+    "-Z" "" "Read and write the first page of mapped files through their descriptors, too."
+        |c| set(c, |s| s.mixed_mmap = true);
+    "-+A" "NUMBER" "Advise the kernel on mapped files: 0 normal, 1 random, 2 sequential, 3 dontneed, 4 willneed."
+        |c| { let place = c.number(0..=4)? as usize; set(c, |s| s.advice = Some(ADVICE[place])) };
     "-+B" "" "Let the mixed test go from the start of each file to its end."
         |c| set(c, |s| s.mix_in_order = true);
     "-+C" "PERCENT" "Set the percent of the -+y part that is equal within a file only."

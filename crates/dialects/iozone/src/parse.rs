@@ -55,7 +55,13 @@ pub fn parse(args: &[String]) -> Result<Command, UsageError> {
             return Ok(answer);
         }
     }
-    Ok(Command::Run(Box::new(reader.settings)))
+    let mut settings = reader.settings;
+    if settings.cpu_cache.is_some() && !settings.purge {
+        settings
+            .notices
+            .push("-S has no effect without -p: nothing else depends on the size of the CPU cache".into());
+    }
+    Ok(Command::Run(Box::new(settings)))
 }
 
 #[derive(Default)]

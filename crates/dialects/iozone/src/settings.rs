@@ -1,6 +1,6 @@
 //! What a command line of IOzone asks for.
 
-use iosonar_plan::{ByteSize, Data, Host, MsyncPolicy, SyncFlag};
+use iosonar_plan::{ByteSize, Data, Host, MapAdvice, MsyncPolicy, SyncFlag};
 
 /// What a command line asks for, option by option.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -65,6 +65,16 @@ pub struct Settings {
     pub direct: bool,
     /// Files are mapped (`-B`), and what follows each write (`-D`, `-G`).
     pub mmap: Option<MsyncPolicy>,
+    /// What the kernel is told of the use of mapped files (`-+A`).
+    pub advice: Option<MapAdvice>,
+    /// Mapped files are used through their descriptors, too (`-Z`).
+    pub mixed_mmap: bool,
+    /// Requests use the parts of 16 MiB in turn (`-m`).
+    pub many_buffers: bool,
+    /// The CPU cache is purged before each test (`-p`).
+    pub purge: bool,
+    /// Size of the CPU cache (`-S`).
+    pub cpu_cache: Option<ByteSize>,
     /// Asynchronous requests (`-H`, `-k`).
     pub asynchronous: Option<Async>,
     /// Files are locked during a test (`-W`).

@@ -19,6 +19,10 @@ const FILES: &str = "iozone.DUMMY.";
 /// Sizes where none are given.
 const SIZE: ByteSize = ByteSize(512 << 10);
 const RECORD: ByteSize = ByteSize(4 << 10);
+/// Memory of `-m`.
+const BUFFERS: ByteSize = ByteSize(16 << 20);
+/// What `-p` purges where the size of the CPU cache is not known: as IOzone.
+const CPU_CACHE: ByteSize = ByteSize(1 << 20);
 /// Borders of the matrix where none are given.
 const FILES_OF_MATRIX: (ByteSize, ByteSize) = (ByteSize(64 << 10), ByteSize(512 << 20));
 const RECORDS_OF_MATRIX: (ByteSize, ByteSize) = (ByteSize(4 << 10), ByteSize(16 << 20));
@@ -82,6 +86,8 @@ impl Settings {
             mix_in_order: self.mix_in_order,
             data: self.content(),
             random: self.random_order(),
+            buffer_set: if self.many_buffers { BUFFERS } else { ByteSize(0) },
+            purge_cpu_cache: if self.purge { self.cpu_cache.unwrap_or(CPU_CACHE) } else { ByteSize(0) },
             rate: self.rate,
             think_time: self.think_time(),
             burst: self.burst.map(|(size, ms)| Burst { size, pause: millis(ms) }),
@@ -196,6 +202,8 @@ impl Settings {
                 mapped && self.asynchronous.is_some(),
                 "-B, -D and -G map files, which -H and -k do not: keep one",
             ),
+            (!mapped && self.advice.is_some(), "-+A is for mapped files: add -B, -D or -G, or remove it"),
+            (!mapped && self.mixed_mmap, "-Z is for mapped files: add -B, -D or -G, or remove it"),
             (mapped && self.direct, "-I has no effect on mapped files (-B, -D, -G): keep one of them"),
             (
                 mapped && self.tests.iter().any(is_alien),
@@ -428,7 +436,11 @@ impl Settings {
 
     fn engine(&self) -> Engine {
         match (self.mmap, self.asynchronous) {
-            (Some(msync), _) => Engine::Mmap(MmapOptions { msync }),
+            (Some(msync), _) => Engine::Mmap(MmapOptions {
+                msync,
+                advice: self.advice.unwrap_or_default(),
+                file_io_first: self.mixed_mmap,
+            }),
             (None, Some(_)) => Engine::Posixaio,
             (None, None) => Engine::Sync,
         }
@@ -526,6 +538,8 @@ mod tests {
             ("-J 1 -+b 64k,5", "-J and -+b"),
             ("-Q -i 6", "-Q is for tests 0 and 1"),
             ("--json - --csv -", "--json - and --csv -"),
+            ("-+A 1", "-+A is for mapped files"),
+            ("-Z", "-Z is for mapped files"),
             ("-+w 50 -+d", "-+w stands beside"),
             ("-+y 50", "-+y has no effect without -+w"),
             ("-+w 50 -+C 50", "-+C has no effect without -+y"),

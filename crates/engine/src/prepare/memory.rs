@@ -41,7 +41,8 @@ fn check_phase(plan: &Plan, jobs: &[Fitted], parts: &[Part], available: u64) -> 
         let has_threads = usable_engine(job.job.engine(plan.engine)).0 == Engine::Threads;
         let threads = if has_threads { depth * THREAD } else { 0 };
         let buffers = if plan.engine.is_real() { buffer_bytes(plan, job, parts.len()) } else { 0 };
-        (LOOP + bytes_each(parts.len()) + depth * ENTRY + threads).saturating_add(buffers)
+        let purge = job.job.options.purge_cpu_cache.0;
+        (LOOP + bytes_each(parts.len()) + depth * ENTRY + threads + purge).saturating_add(buffers)
     };
     let held = jobs.iter().map(|job| job.workload.held_bytes()).fold(0, u64::saturating_add);
     let needed = parts.iter().fold(held, |sum, part| sum.saturating_add(of_part(part)));

@@ -23,8 +23,10 @@ use iosonar_dialect_iozone::{
     Command, Settings, banner, full_help, parse, read_clients, text_report, text_table, throughput,
     throughput_report,
 };
+use iosonar_host::Root;
+use iosonar_host::environment::cache_bytes;
 use iosonar_os::bounded::{TEXT_LIMIT, read_text};
-use iosonar_plan::{Executor, Nanos, Plan};
+use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
 use iosonar_runner::{Ended, Scene};
 use outputs::Reservations;
 use std::cell::RefCell;
@@ -62,7 +64,11 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     // Files of other machines are judged there.
     let is_device = settings.cluster.is_none() && matrix.files.iter().any(|file| is_block_device(file));
     let cpus = settings.cpus(processors()).map_err(Failure::refused)?;
-    let matrix = Matrix { is_device, cpus, ..matrix };
+    let purge_cpu_cache = match settings.purge && settings.cpu_cache.is_none() {
+        true => cpu_cache().unwrap_or(matrix.purge_cpu_cache),
+        false => matrix.purge_cpu_cache,
+    };
+    let matrix = Matrix { is_device, cpus, purge_cpu_cache, ..matrix };
     if settings.dry_run {
         print(&cells_of(&matrix))?;
         return Ok(Exit::Fine);
@@ -121,6 +127,11 @@ fn with_clients(settings: &Settings) -> Result<Settings, Failure> {
         .map_err(|why| Failure::refused(anyhow!("-+m {file}: {why}")))?;
     let clients = read_clients(file, &text).map_err(Failure::refused)?;
     Ok(Settings { clients, ..settings.clone() })
+}
+
+/// Size of the largest CPU cache; none where the machine does not say it.
+fn cpu_cache() -> Option<ByteSize> {
+    cache_bytes(&Root::default()).known().map(|bytes| ByteSize((*bytes).min(1 << 30)))
 }
 
 fn is_block_device(path: &Path) -> bool {
