@@ -3,9 +3,10 @@
 //! Every 512-byte sector carries the header, so that a misplaced, lost, torn or damaged write can be told from
 //! a right one later. The form is described in `docs/formats.md`.
 //!
-//! The issuing loop fills sectors, at best while it would wait. So a sector must cost no more than its checksum does:
-//! the incompressible bytes come from a counter, whose words the processor computes side by side.
+//! The issuing loop fills sectors, at best while it would wait. So a sector must cost little: [`crate::noise`] has the
+//! incompressible bytes, and the checksum of a sector that is full of them.
 
+use crate::noise;
 use iosonar_plan::{Fill, SECTOR};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,7 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Bytes of the header at the beginning of each sector.
 pub const HEADER: usize = 64;
 
-const MAGIC: [u8; 8] = *b"iosonar1";
+pub(crate) const MAGIC: [u8; 8] = *b"iosonar1";
 const CHECKSUM: std::ops::Range<usize> = 60..64;
 /// What the mask covers: all of the header but the mask's own seed.
 const MASKED: std::ops::Range<usize> = 8..HEADER;
@@ -84,7 +85,7 @@ impl SectorHeader {
     }
 
     /// Seed of this sector's random bytes: a different one for each sector of each request of each run.
-    fn seed(&self) -> u64 {
+    pub(crate) fn seed(&self) -> u64 {
         let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
         let hash = self.words().into_iter().fold(0x1051_0a72, mix);
         mix(mix(hash, u64::from(self.target)), u64::from(self.phase) << 32 | u64::from(self.pass))
@@ -97,6 +98,9 @@ pub fn fill(buffer: &mut [u8], first: SectorHeader, fill: Fill) {
     let random = SECTOR as usize * usize::from(fill.random_percent) / 100;
     let (sectors, rest) = buffer.as_chunks_mut::<{ SECTOR as usize }>();
     rest.fill(0);
+    if random == SECTOR as usize {
+        return noise::fill_whole(sectors, &first);
+    }
     for (i, sector) in sectors.iter_mut().enumerate() {
         fill_sector(sector, &first.after(i as u64), random);
     }
@@ -106,32 +110,36 @@ fn fill_sector(sector: &mut [u8; SECTOR as usize], header: &SectorHeader, random
     // A mask seed of 0 says that there is no mask.
     let seed = if random > 0 { header.seed().max(1) } else { 0 };
     let (noise, zeros) = sector[HEADER..].split_at_mut(random.saturating_sub(HEADER));
-    fill_noise(noise, seed);
+    noise::fill_part(noise, header.sector, seed);
     zeros.fill(0);
-    sector[..8].copy_from_slice(&seed.to_le_bytes());
-    sector[8..16].copy_from_slice(&MAGIC);
-    for (i, word) in header.words().into_iter().enumerate() {
-        sector[16 + i * 8..24 + i * 8].copy_from_slice(&word.to_le_bytes());
-    }
-    sector[48..52].copy_from_slice(&header.target.to_le_bytes());
-    sector[52..56].copy_from_slice(&header.pass.to_le_bytes());
-    sector[56..58].copy_from_slice(&header.phase.to_le_bytes());
-    sector[58..HEADER].fill(0);
+    header.put(sector, seed);
     // Over the whole sector at once, with zeros in its own place: three short pieces cost half as much again.
     let checksum = crc32fast::hash(sector);
     sector[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
     mask(sector);
 }
 
-/// Fills with incompressible bytes: word i is wyrand's output for state `seed` + i steps, so no word waits for another.
-fn fill_noise(bytes: &mut [u8], seed: u64) {
-    let (words, rest) = bytes.as_chunks_mut::<8>();
-    let count = words.len() as u64;
-    for (i, word) in (0..).zip(words) {
-        *word = noise(seed, i).to_le_bytes();
+impl SectorHeader {
+    /// Writes the header without mask and checksum.
+    pub(crate) fn put(&self, sector: &mut [u8; SECTOR as usize], seed: u64) {
+        sector[..8].copy_from_slice(&seed.to_le_bytes());
+        sector[8..16].copy_from_slice(&MAGIC);
+        for (i, word) in self.words().into_iter().enumerate() {
+            sector[16 + i * 8..24 + i * 8].copy_from_slice(&word.to_le_bytes());
+        }
+        sector[48..52].copy_from_slice(&self.target.to_le_bytes());
+        sector[52..56].copy_from_slice(&self.pass.to_le_bytes());
+        sector[56..58].copy_from_slice(&self.phase.to_le_bytes());
+        sector[58..HEADER].fill(0);
     }
-    let last = noise(seed, count).to_le_bytes();
-    rest.copy_from_slice(&last[..rest.len()]);
+
+    /// What masks the words of a header after its seed. Without it the headers alone would let a compressing device save an
+    /// eighth of data that is meant to be incompressible.
+    pub(crate) fn pad(seed: u64) -> [u64; MASKED.end / 8 - MASKED.start / 8] {
+        // Not the sequence that fills the rest of the sector.
+        let mut generator = Xoshiro256PlusPlus::seed_from_u64(!seed);
+        std::array::from_fn(|_| generator.next_u64())
+    }
 }
 
 #[inline(always)]
@@ -141,16 +149,12 @@ pub(crate) fn noise(seed: u64, i: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Puts the mask on, or takes it off. Without it the headers alone would let a compressing device save an
-/// eighth of data that is meant to be incompressible.
+/// Puts the mask on, or takes it off.
 fn mask(sector: &mut [u8; SECTOR as usize]) {
     let seed = u64::from_le_bytes(sector[..8].try_into().expect("eight bytes"));
     if seed != 0 {
-        // Not the sequence that fills the rest of the sector.
-        let mut generator = Xoshiro256PlusPlus::seed_from_u64(!seed);
-        let mut pad = [0; HEADER - 8];
-        generator.fill_bytes(&mut pad);
-        sector[MASKED].iter_mut().zip(pad).for_each(|(byte, pad)| *byte ^= pad);
+        let places = sector[MASKED].as_chunks_mut::<8>().0.iter_mut().zip(SectorHeader::pad(seed));
+        places.for_each(|(word, pad)| *word = (u64::from_le_bytes(*word) ^ pad).to_le_bytes());
     }
 }
 
@@ -216,6 +220,16 @@ mod tests {
         assert!(compressed_percent(100) > 98, "{}", compressed_percent(100));
         let bytes = filled(4096, FIRST, 100);
         assert_eq!(sectors(&bytes).iter().collect::<HashSet<_>>().len(), 4096);
+    }
+
+    /// Words of every place of 8 bytes: no pattern shows across sectors, requests, or the whole of them.
+    #[test]
+    fn no_words_repeat() {
+        let requests =
+            (0..4).map(|n| filled(512, SectorHeader { sequence: n, sector: 512 * (n % 2), ..FIRST }, 100));
+        let bytes: Vec<u8> = requests.flatten().collect();
+        let words: HashSet<&[u8; 8]> = bytes.as_chunks().0.iter().collect();
+        assert_eq!(words.len(), bytes.len() / 8);
     }
 
     #[test]

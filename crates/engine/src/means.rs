@@ -4,8 +4,9 @@
 use crate::job_status::JobStatus;
 use crate::passes::{PassRules, Remake};
 use crate::payload::{DataSource, Payloads};
+use crate::pools::Pools;
 use crate::prepare::{Fitted, Prepared};
-use crate::run::RunError;
+use crate::run::{RunError, Shared};
 use crate::stage::Stage;
 use crate::worker::Settings;
 use iosonar_archive::{ClockInfo, ResolvedSetup};
@@ -141,7 +142,7 @@ pub(crate) struct Equipment {
 /// Makes everything that the issuing loops of a phase work with, and notes in `means` what it is.
 pub(crate) fn equip(
     stage: Stage<'_>,
-    clock: &Clock,
+    shared: Shared<'_>,
     means: &mut ResolvedSetup,
 ) -> Result<Vec<Equipment>, RunError> {
     let parts = parts(stage.phase());
@@ -149,35 +150,44 @@ pub(crate) fn equip(
     let job_status: Vec<Arc<JobStatus>> = stage.jobs.iter().map(|_| Arc::default()).collect();
     let mut buffer_bytes = 0;
     let one = |part: Part| -> Result<Equipment, RunError> {
-        let pool = stage.pool(part, workers)?;
-        let backend = stage.backend(part, clock, pool.as_ref(), &mut means.notices)?;
+        let pool = stage.pool(part, workers, shared.pools)?;
+        let backend = stage.backend(part, shared.clock, pool.as_ref(), &mut means.notices)?;
         buffer_bytes += pool.as_ref().map_or(0, BufferPool::bytes);
         let settings = stage.settings(part, means.spin);
+        let home = stage.keeps_pools(part).then(|| shared.pools.clone());
         let purge = stage.jobs[part.job].fitted.job.options.purge_cpu_cache.0;
-        let payloads = Payloads::new(stage.data_source(part), pool).purging(purge);
-        let job_status = job_status[part.job].clone();
-        Ok(Equipment { part, settings, backend, payloads, job_status })
+        let payloads = Payloads::new(stage.data_source(part), pool, home).purging(purge);
+        Ok(Equipment { part, settings, backend, payloads, job_status: job_status[part.job].clone() })
     };
     let equipment = parts.into_iter().map(one).collect::<Result<_, _>>()?;
+    shared.pools.clear();
     means.buffer_bytes = means.buffer_bytes.max(buffer_bytes);
     Ok(equipment)
 }
 
 impl Stage<'_> {
     /// Memory for the data of a loop; none where the engine needs none.
-    fn pool(self, part: Part, workers: usize) -> Result<Option<BufferPool>, RunError> {
+    fn pool(self, part: Part, workers: usize, pools: &Pools) -> Result<Option<BufferPool>, RunError> {
         let plan = &self.prepared.plan;
         if !plan.engine.is_real() {
             return Ok(None);
         }
         let job = &self.jobs[part.job].fitted;
         let (bytes, options) = (buffer_bytes(plan, job, workers), &job.job.options);
-        let pool = match options.shared_memory {
-            true => BufferPool::shared(bytes),
-            false => BufferPool::new(bytes, plan.memory.hugepages),
+        let used = if self.keeps_pools(part) { pools.take(bytes, workers == 1) } else { None };
+        let pool = match used {
+            Some(used) => Ok(used),
+            None if options.shared_memory => BufferPool::shared(bytes),
+            None => BufferPool::new(bytes, plan.memory.hugepages),
         };
         let pool = pool.map_err(RunError::Memory)?.shifted(options.align.0);
         Ok(Some(if options.buffer_set.0 > 0 { pool.in_turn(longest(job)) } else { pool }))
+    }
+
+    /// Whether the memory of a loop may serve another one.
+    fn keeps_pools(self, part: Part) -> bool {
+        let options = &self.jobs[part.job].fitted.job.options;
+        !options.shared_memory && options.buffer_set.0 == 0
     }
 
     fn data_source(self, part: Part) -> DataSource {

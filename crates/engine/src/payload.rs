@@ -3,6 +3,7 @@
 use crate::content;
 use crate::cpu_cache::CpuCache;
 use crate::data::{SectorHeader, fill};
+use crate::pools::Pools;
 use iosonar_os::{Buffer, BufferPool};
 use iosonar_plan::{Checked, Data, Extent, Fill, Nanos, Op, RunId, SECTOR};
 
@@ -53,17 +54,30 @@ pub(crate) struct Payloads {
     /// None where the backend needs no data.
     pool: Option<BufferPool>,
     ahead: Option<Ahead>,
+    /// Where the pool goes at the end.
+    home: Option<Pools>,
     cpu_cache: Option<CpuCache>,
 }
 
+impl Drop for Payloads {
+    fn drop(&mut self) {
+        self.forget_ahead();
+        if let (Some(pool), Some(home)) = (self.pool.take(), &self.home) {
+            home.put_back(pool);
+        }
+    }
+}
+
 impl Payloads {
-    pub(crate) fn new(data_source: DataSource, pool: Option<BufferPool>) -> Payloads {
-        Payloads { data_source, pass: 0, pool, ahead: None, cpu_cache: None }
+    pub(crate) fn new(data_source: DataSource, pool: Option<BufferPool>, home: Option<Pools>) -> Payloads {
+        crate::noise::prepare();
+        Payloads { data_source, pass: 0, pool, ahead: None, home, cpu_cache: None }
     }
 
     /// With so many bytes of other memory, for [`Payloads::purge_cpu_cache`].
-    pub(crate) fn purging(self, bytes: u64) -> Payloads {
-        Payloads { cpu_cache: CpuCache::new(bytes), ..self }
+    pub(crate) fn purging(mut self, bytes: u64) -> Payloads {
+        self.cpu_cache = CpuCache::new(bytes);
+        self
     }
 
     /// Fills the CPU cache with what no request uses, where that is asked for.
@@ -230,7 +244,7 @@ mod tests {
     fn payloads(bytes: u64) -> Payloads {
         let data_source =
             DataSource { run_id: 1, target: 0, phase: 0, fill: Fill::default(), data: None, seed: 1 };
-        Payloads::new(data_source, Some(BufferPool::new(bytes, false).unwrap()))
+        Payloads::new(data_source, Some(BufferPool::new(bytes, false).unwrap()), None)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::error::PrepareError;
 use crate::means::equip;
+use crate::pools::Pools;
 use crate::prepare::{Claimed, Fitted, JobReady, Prepared};
 use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
@@ -145,7 +146,6 @@ impl Prepared {
         info.means = self.means(&clock);
         let notices = Mutex::new(Vec::new());
         let threads = ThreadTimes::default();
-        let frames = Frames::default();
         let shared = Shared {
             clock: &clock,
             control,
@@ -153,7 +153,8 @@ impl Prepared {
             notices: &notices,
             threads: &threads,
             others,
-            frames: &frames,
+            frames: &Frames::default(),
+            pools: &Pools::default(),
         };
         let mut cpu = own_cpu_time();
         let begin = |info: &mut RunInfo| {
@@ -289,18 +290,17 @@ impl Prepared {
             let expected = target.expected_requests.zip(requests(foreseen)).zip(requests(job));
             target.expected_requests = expected.map(|((all, foreseen), now)| all - foreseen + now);
         }
-        let equipment = equip(stage, shared.clock, &mut info.means)?;
+        let equipment = equip(stage, shared, &mut info.means)?;
         stage.execute(equipment, log, shared, || start(info))
     }
 
     /// When a phase starts that follows one which ended at `last`.
     fn next_begin(&self, number: u16, shared: Shared<'_>, last: Nanos) -> Result<Nanos, RunError> {
-        /// In which all issuing loops wake up: their first requests come in time.
-        const AHEAD: u64 = 1_000_000;
         if !self.is_timed() {
             return Ok(last);
         }
-        let begin = shared.others.begin(number, monotonic_ns() + AHEAD).map_err(RunError::Others)?;
+        let ahead = wake_up_time(&self.plan.phases[usize::from(number)]);
+        let begin = shared.others.begin(number, monotonic_ns() + ahead).map_err(RunError::Others)?;
         Ok(Nanos(begin.saturating_sub(shared.clock.origin())).max(last))
     }
 
@@ -350,6 +350,16 @@ impl Prepared {
     }
 }
 
+/// Nanoseconds in which all issuing loops of a phase wake up, so that their first requests come in time. A single loop without
+/// due times has nothing to be in time for, and where file operations come first, loops meet after them.
+fn wake_up_time(phase: &Phase) -> u64 {
+    const ENOUGH: u64 = 1_000_000;
+    let meets_later = phase.jobs.iter().any(|job| !job.options.before.is_empty());
+    let has_due_times = phase.jobs.iter().any(|job| job.workload.has_timetable());
+    let is_awaited = has_due_times || phase.loops() > 1;
+    if is_awaited && !meets_later { ENOUGH } else { 0 }
+}
+
 /// Adds what one issuing loop counted to the facts about its target.
 fn add_counters(target: &mut TargetInfo, counters: &WorkerCounters) {
     target.max_requested_end = target.max_requested_end.max(counters.max_requested_end);
@@ -386,4 +396,6 @@ pub(crate) struct Shared<'a> {
     pub(crate) others: &'a dyn Rendezvous,
     /// Memory for records between phases.
     pub(crate) frames: &'a Frames,
+    /// Memory for data between phases.
+    pub(crate) pools: &'a Pools,
 }

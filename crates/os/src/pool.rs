@@ -166,6 +166,12 @@ impl BufferPool {
         }
     }
 
+    /// Whether all buffers are back.
+    pub fn is_complete(&mut self) -> bool {
+        self.pages.join_ready();
+        self.pages.free == self.pages.total
+    }
+
     /// The region, to register it with the kernel.
     pub fn region(&self) -> &Arc<Region> {
         &self.region
