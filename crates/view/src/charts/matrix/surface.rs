@@ -56,18 +56,20 @@ struct Surface<'a> {
     speeds: Speeds,
 }
 
-/// Place of an entry between the first and the last.
-fn share(i: usize, of: usize) -> f64 {
-    i as f64 / (of.max(2) - 1) as f64
+/// Place of a size between the first and the last one, by their logarithms.
+fn share(sizes: &[u64], i: usize) -> f64 {
+    let log = |size: Option<&u64>| size.map_or(0.0, |size| (*size).max(1) as f64).log2();
+    let (least, most) = (log(sizes.first()), log(sizes.last()));
+    if most > least { (log(sizes.get(i)) - least) / (most - least) } else { 0.0 }
 }
 
 impl Surface<'_> {
     fn record(&self, i: usize) -> f64 {
-        share(i, self.grid.records.len())
+        share(&self.grid.records, i)
     }
 
     fn file(&self, i: usize) -> f64 {
-        share(i, self.grid.files.len())
+        share(&self.grid.files, i)
     }
 
     /// Whether lines between entries leave room for colours between them.
@@ -211,5 +213,17 @@ impl Surface<'_> {
         scene.vertical(x, (top, bottom), Stroke::solid(self.p.axis, 2));
         scene.area(Rect { x: x - 5, y: top - 5, w: 10, h: 10 }, Fill::Solid(self.p.axis));
         scene.area(Rect { x: x - 4, y: top - 4, w: 8, h: 8 }, Fill::Solid(color));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_lie_by_their_logarithms() {
+        let sizes = [4096, 8192, 65_536];
+        assert_eq!([0, 1, 2].map(|i| share(&sizes, i)), [0.0, 0.25, 1.0]);
+        assert_eq!(share(&sizes[..1], 0), 0.0);
     }
 }
