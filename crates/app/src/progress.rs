@@ -244,6 +244,7 @@ fn watched_line(watch: &Watch<'_>, width: usize) -> String {
     line(
         &Facts {
             done: moment.done,
+            left: watch.expected.left(moment.done, moment.time),
             now: moment.time,
             span: watch.expected.span,
             actual: watch.completed() as f64 / seconds,
@@ -263,10 +264,14 @@ fn watched_line(watch: &Watch<'_>, width: usize) -> String {
 }
 
 fn json(now: &Snapshot, expected: Expected) -> String {
+    let done = expected.done(now.completed + now.failed + now.dropped, now.bytes, now.now);
     serde_json::json!({
         "time_ns": now.now.0,
         "expected_span_ns": expected.span.map(|s| s.0),
         "expected_requests": expected.requests,
+        "expected_bytes": expected.bytes,
+        "done": done,
+        "left_ns": expected.left(done, now.now).map(|left| left.0),
         "completed": now.completed,
         "failed": now.failed,
         "dropped": now.dropped,
@@ -292,8 +297,10 @@ impl Meter {
     fn line(&self, now: &Snapshot, prepared: &Prepared) -> String {
         let seconds = now.now.saturating_sub(self.last.now).as_secs_f64().max(1e-3);
         let per_second = |new: u64, old: u64| new.saturating_sub(old) as f64 / seconds;
+        let done = self.expected.done(now.completed + now.failed + now.dropped, now.bytes, now.now);
         let facts = Facts {
-            done: self.expected.done(now.completed + now.failed + now.dropped, now.now),
+            done,
+            left: self.expected.left(done, now.now),
             now: now.now,
             span: self.expected.span,
             actual: per_second(now.completed, self.last.completed),
@@ -315,6 +322,8 @@ impl Meter {
 /// What a line tells.
 struct Facts {
     done: Option<f64>,
+    /// Time left, of a matrix.
+    left: Option<Nanos>,
     now: Nanos,
     span: Option<Nanos>,
     actual: f64,
@@ -339,6 +348,7 @@ fn line(facts: &Facts, width: usize) -> String {
         Some(span) => format!("{}/{}", clock(facts.now), clock(span)),
         None => clock(facts.now),
     };
+    let time = facts.left.map_or(time.clone(), |left| format!("{time}, {} left", clock(left)));
     let rate = match facts.demanded {
         Some(demanded) => format!("{}/{} IO/s", short(facts.actual), short(demanded)),
         None => format!("{} IO/s", short(facts.actual)),
@@ -554,6 +564,7 @@ mod tests {
     fn the_line_is_that_of_the_specification() {
         let facts = Facts {
             done: Some(0.63),
+            left: None,
             now: Nanos::from_secs(700),
             span: Some(Nanos::from_secs(1110)),
             actual: 4900.0,
@@ -572,6 +583,8 @@ mod tests {
         assert_eq!(line(&facts, 112), text);
         let narrow = line(&Facts { stalls: LiveStalls::default(), ..facts }, 79);
         assert_eq!(narrow, "63% 11:40/18:30 4.9k/5.2k IO/s 94% 38MB/s p99 8.1ms max 2.2s late 0.3s q117 !1");
+        let matrix = line(&Facts { span: None, left: Some(Nanos::from_secs(411)), ..facts }, 112);
+        assert!(matrix.starts_with("63% 11:40, 06:51 left | "), "{matrix}");
         let narrower = [
             (77, "94% p99"),
             (70, "IO/s p99"),

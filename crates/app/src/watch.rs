@@ -1,7 +1,7 @@
 //! A run that goes on, as intervals and moments: what progress line and live view show.
 
 use iosonar_engine::{Prepared, Progress, Snapshot, Times};
-use iosonar_plan::Nanos;
+use iosonar_plan::{Job, Nanos, Phase, Plan, Space};
 use iosonar_view::live::{CLASSES, ClassTimes, Interval, LIVE_ROWS, LiveStalls, Moment, live_row};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,22 +16,46 @@ const STALL: Duration = Duration::from_secs(1);
 pub struct Expected {
     pub requests: Option<u64>,
     pub span: Option<Nanos>,
+    /// Of a matrix, whose requests differ too much in size to be counted.
+    pub bytes: Option<u64>,
 }
 
 impl Expected {
     pub fn of(prepared: &Prepared) -> Expected {
-        Expected { requests: prepared.expected_requests(), span: prepared.expected_span() }
+        let is_matrix = prepared.plan().phases.iter().all(|phase| phase.cell.is_some());
+        let bytes = if is_matrix { bytes_of(prepared.plan()) } else { None };
+        Expected { requests: prepared.expected_requests(), span: prepared.expected_span(), bytes }
     }
 
     /// How much of it is done, 0 to 1.
-    pub fn done(self, dealt_with: u64, now: Nanos) -> Option<f64> {
+    pub fn done(self, dealt_with: u64, bytes: u64, now: Nanos) -> Option<f64> {
         let share = |part: f64, whole: f64| (part / whole).min(1.0);
+        if let Some(all) = self.bytes.filter(|all| *all > 0) {
+            return Some(share(bytes as f64, all as f64));
+        }
         match (self.requests.filter(|r| *r > 0), self.span.filter(|s| s.0 > 0)) {
             (Some(requests), _) => Some(share(dealt_with as f64, requests as f64)),
             (None, Some(span)) => Some(share(now.as_secs_f64(), span.as_secs_f64())),
             (None, None) => None,
         }
     }
+
+    /// How long a matrix still takes, if what is left goes as fast as what is done.
+    pub fn left(self, done: Option<f64>, now: Nanos) -> Option<Nanos> {
+        /// Before so much is done nobody knows.
+        const ENOUGH: f64 = 0.01;
+        let done = done.filter(|done| self.bytes.is_some() && *done >= ENOUGH)?;
+        Some(Nanos((now.0 as f64 * (1.0 - done) / done) as u64))
+    }
+}
+
+/// Bytes that all requests of a plan transfer; none where a job does not say it.
+fn bytes_of(plan: &Plan) -> Option<u64> {
+    let of_job = |(phase, job): (&Phase, &Job)| match job.workload.generator()?.stop.bytes? {
+        Space::Bytes(bytes) => Some(bytes.0.saturating_mul(phase.passes.into())),
+        Space::Percent(_) => None,
+    };
+    plan.jobs().map(of_job).sum()
 }
 
 /// How it stood at one moment.
@@ -122,7 +146,7 @@ impl<'a> Watch<'a> {
         };
         Moment {
             time: c.now,
-            done: self.expected.done(dealt_with, c.now),
+            done: self.expected.done(dealt_with, c.bytes, c.now),
             in_flight: Some(c.in_flight),
             waiting: Some(c.waiting),
             backlog: now.demanded.map(|d| d.saturating_sub(dealt_with + c.in_flight)),
