@@ -20,6 +20,7 @@ import time
 
 import convert
 import history
+import iozone
 import record
 from core import BLOCK, ENDING, Bench, Failed, Row, Skip, as_fast, at_least, at_most, per_request, say
 
@@ -562,7 +563,7 @@ def line_live(bench):
 
 
 LINES = {name[len("line_"):]: function for name, function in list(globals().items()) if name.startswith("line_")}
-LINES |= {"convert": convert.line_convert, "record": record.line_record}
+LINES |= {"convert": convert.line_convert, "record": record.line_record, "iozone": iozone.line_iozone}
 
 
 # --- printing ------------------------------------------------------------------------------------------------------
