@@ -2,7 +2,6 @@
 
 use crate::args::SpoolArgs;
 use clap::Args;
-use iosonar_analyze::compare::Condition;
 use std::path::PathBuf;
 
 /// Options of `compare`.
@@ -12,21 +11,23 @@ A condition names a figure and a change from A to the other run; it fails if tha
 interval lies beyond it.
   FIGURE  [latency.|delay.|response.][read.|write.] and mean, p50, p90, p99, p99.9 or max; \
           [read.|write.] and iops or throughput; pairs (the same requests in both runs)
+Conditions on matrices name a test (all its cells together), any (any test) or cells (any single cell).
 Exit codes: 0 every condition holds, 1 one failed or there is nothing to compare, 2 refused, or a condition cannot be \
 judged.
 
 Examples:
   iosonar compare before after
   iosonar compare baseline run1 run2 run3 --markdown
-  iosonar compare before after --fail-if 'p99 > +10%' --fail-if 'iops < -3%'")]
+  iosonar compare before after --fail-if 'p99 > +10%' --fail-if 'iops < -3%'
+  iosonar compare matrix1 matrix2 --html change.html --fail-if 'read < -5%'")]
 pub struct CompareArgs {
     /// The baseline, and the runs that are compared with it: directories of results, results in
-    /// blkreplay's form, loads that carry latencies
+    /// blkreplay's form, loads that carry latencies. Or matrices: their directories, or cells as JSON
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// End with exit code 1 if this is shown, for example 'p99 > +10%'; can be repeated
-    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
-    pub fail_if: Vec<Condition>,
+    /// End with exit code 1 if this is shown, for example 'p99 > +10%', of matrices 'read < -5%'; can be repeated
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Vec<String>,
     /// Print JSON
     #[arg(long, conflicts_with_all = ["csv", "markdown"])]
     pub json: bool,
@@ -36,6 +37,9 @@ pub struct CompareArgs {
     /// Print Markdown: one table with a column for each run
     #[arg(long)]
     pub markdown: bool,
+    /// Write a page with heat maps of both matrices and of their difference
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub spool: SpoolArgs,
 }

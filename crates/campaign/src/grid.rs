@@ -68,20 +68,25 @@ impl<'a> Grid<'a> {
 
     /// Its test, and what tells it from others of the same test.
     pub fn title(&self) -> String {
-        self.words(", ", |streams| format!("{streams} streams"))
+        Grid::title_of(self.test, self.streams, self.method)
+    }
+
+    /// The title of a grid of a test with so many streams and a method.
+    pub(crate) fn title_of(test: &str, streams: u32, method: &str) -> String {
+        words((test, streams, method), ", ", |streams| format!("{streams} streams"))
     }
 
     /// The same as part of a file's name.
     pub fn stem(&self) -> String {
-        self.words("-", |streams| format!("x{streams}"))
+        words((self.test, self.streams, self.method), "-", |streams| format!("x{streams}"))
     }
+}
 
-    fn words(&self, between: &str, streams: impl Fn(u32) -> String) -> String {
-        let streams = (self.streams > 1).then(|| streams(self.streams));
-        let method = (!self.method.is_empty()).then(|| self.method.to_string());
-        let words = [Some(self.test.to_string()), streams, method];
-        words.into_iter().flatten().collect::<Vec<_>>().join(between)
-    }
+fn words((test, count, method): (&str, u32, &str), between: &str, streams: impl Fn(u32) -> String) -> String {
+    let streams = (count > 1).then(|| streams(count));
+    let method = (!method.is_empty()).then(|| method.to_string());
+    let words = [Some(test.to_string()), streams, method];
+    words.into_iter().flatten().collect::<Vec<_>>().join(between)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 mod cell_key;
 mod compare;
 mod compare_answer;
+mod compare_grids;
 mod compare_text;
 mod grid;
 mod matrix;
@@ -26,6 +27,7 @@ mod welch;
 
 pub use cell_key::CellKey;
 pub use compare::{CellRow, MATRIX_COMPARE_VERSION, MatrixComparison, Side, TestRow, compare_tables};
+pub use compare_grids::{ComparedGrid, compared_grids};
 pub use compare_text::{comparison_csv, comparison_text};
 pub use grid::{Grid, rates};
 pub use matrix::{Burst, Matrix, MatrixError, MixRule, Unit};

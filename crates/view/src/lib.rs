@@ -12,6 +12,7 @@ pub mod fonts;
 mod health;
 mod lines;
 pub mod live;
+mod matrix_comparison_page;
 mod matrix_page;
 pub mod palette;
 mod parts;
@@ -26,12 +27,13 @@ pub mod units;
 
 pub use charts::{
     CompareMaterial, ComparePicture, Headline, KneeMaterial, Material, MatrixGrid, MatrixMaterial, NOT_DRAWN,
-    Needs, Picture, Plateau, RunMaterial, Subject, compare_subject, heat_svg, knee_sentences, matrix_range,
-    plot_compare, plot_knee, plot_matrix,
+    Needs, Picture, Plateau, RunMaterial, Subject, change_svg, compare_subject, heat_svg, knee_sentences,
+    matrix_range, plot_compare, plot_knee, plot_matrix,
 };
 pub use compare::{compare, csv as compare_csv, markdown as compare_markdown};
 pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files};
 pub use demand_text::{show_demand, show_findings};
+pub use matrix_comparison_page::{ComparedMaps, MatrixComparisonPart, matrix_comparison_page};
 pub use matrix_page::{MatrixCell, MatrixPage, matrix_page};
 pub use palette::Theme;
 pub use plot::{Folder, Format, PlotOptions, Plotted, Scale, Style, picture_files, plot};

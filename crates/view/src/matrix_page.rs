@@ -41,17 +41,13 @@ figure { margin: 18px 0; border: 1px solid var(--line); } figure svg { display: 
 .cell { display: none; } .cell:target { display: block; position: fixed; right: 20px; bottom: 20px; max-width: 680px; max-height: 90vh;
   overflow: auto; background: var(--card); border: 2px solid var(--fg); padding: 8px 16px 14px; box-shadow: 0 4px 24px #0006; }
 .cell svg { max-width: 100%; height: auto; } .cell p { margin: 2px 0; } .close { float: right; font-size: 1.3rem; text-decoration: none; color: inherit; }
+figcaption { padding: 6px 10px 0; color: var(--faint); } pre { overflow: auto; font-size: 0.8rem; }
 @media print { .cell:target { position: static; } }
 ";
 
 /// The page, complete in itself.
 pub fn matrix_page(page: &MatrixPage<'_>) -> String {
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n\
-         <body>\n<main>\n<h1>{0}</h1>\n",
-        escape(&page.title)
-    );
+    let mut out = String::new();
     page.lines.iter().for_each(|line| _ = writeln!(out, "<p class=\"faint\">{}</p>", escape(line)));
     if !page.cautions.is_empty() {
         let items: String = page.cautions.iter().map(|c| format!("<div>⚠ {}</div>", escape(c))).collect();
@@ -79,7 +75,17 @@ pub fn matrix_page(page: &MatrixPage<'_>) -> String {
             }
         }
     }
-    out + "</main>\n</body>\n</html>\n"
+    page_of(&page.title, &out)
+}
+
+/// A page with this body.
+pub(crate) fn page_of(title: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n<main>\n<h1>{0}</h1>\n{body}</main>\n</body>\n</html>\n",
+        escape(title)
+    )
 }
 
 fn section(id: &str, grid: usize, cell: &MatrixCell) -> String {

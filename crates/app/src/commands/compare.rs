@@ -1,10 +1,11 @@
-//! `iosonar compare`: runs beside a baseline.
+//! `iosonar compare`: runs, or matrices, beside a baseline.
 
+use super::compare_matrices;
 use crate::compare_args::CompareArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use anyhow::anyhow;
-use iosonar_analyze::compare::{self, Blocks, Comparison, Judged, Judgement, Outcome, Run};
+use iosonar_analyze::compare::{self, Blocks, Comparison, Condition, Judged, Judgement, Outcome, Run};
 use iosonar_archive::RunInfo;
 use iosonar_inputs::Input;
 use iosonar_plan::Plan;
@@ -17,8 +18,18 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
             "only one run is named: name the baseline, then the runs to compare with it"
         )));
     }
+    if let Some(tables) = compare_matrices::tables(&args.runs)? {
+        return compare_matrices::compare(args, &tables);
+    }
+    if args.html.is_some() {
+        return Err(Failure::refused(anyhow!("--html: runs have their page from 'iosonar report RUN RUN'")));
+    }
+    let parse = |text: &String| {
+        Condition::parse(text).map_err(|error| Failure::refused(anyhow!("--fail-if '{text}': {error}")))
+    };
+    let conditions: Vec<Condition> = args.fail_if.iter().map(parse).collect::<Result<_, _>>()?;
     let inputs = Input::open_all(&args.runs, args.spool.spool_limit)?;
-    let judge = |comparison| Judged::new(comparison, &args.fail_if);
+    let judge = |comparison| Judged::new(comparison, &conditions);
     let judged: Vec<Judged> = comparisons(&inputs)?.into_iter().map(judge).collect();
     print(&match (args.json, args.csv, args.markdown) {
         (true, ..) => compare::to_json(&judged),

@@ -5,6 +5,7 @@ mod blkreplay;
 mod cells;
 mod check;
 mod compare;
+mod compare_matrices;
 mod convert;
 mod coordination;
 mod derive;

@@ -34,7 +34,9 @@ mod xy;
 pub use compare::{CompareMaterial, ComparePicture, compare_subject, plot_compare};
 pub use knee::{KneeMaterial, knee_sentences, plot_knee};
 pub use material::{Headline, Material, RunMaterial, Subject};
-pub use matrix::{MatrixGrid, MatrixMaterial, Plateau, heat_svg, latency_svg, matrix_range, plot_matrix};
+pub use matrix::{
+    MatrixGrid, MatrixMaterial, Plateau, change_svg, heat_svg, latency_svg, matrix_range, plot_matrix,
+};
 pub(crate) use percentiles::of_summary;
 
 use crate::Style;

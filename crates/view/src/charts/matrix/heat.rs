@@ -2,10 +2,11 @@
 
 use super::super::axes::{self, TICK_SIZE, words};
 use super::super::{PAGE_WIDTH, PLOT_LEFT};
+use super::change;
 use super::{MatrixGrid, Plateau, Sheet, Speeds, TOP, color_key, is_free, size, speed};
 use crate::Theme;
 use crate::fonts::{self, Weight};
-use crate::palette::Palette;
+use crate::palette::{Palette, Rgb};
 use crate::scene::{Anchor, Cell, Mark, Rect, Scene, Stroke, Text};
 use crate::svg::svg;
 
@@ -28,7 +29,7 @@ pub(super) fn draw(sheet: &Sheet<'_>) -> Scene {
         let beside = if sheet.has_plateaus { BESIDE } else { 0 };
         let width = PAGE_WIDTH as i32 - 24 - beside - PLOT_LEFT;
         let room = Rect { x: PLOT_LEFT, y: TOP, w: width, h: sheet.height() };
-        vec![Heat::new(sheet.grid, &sheet.speeds, p, room).draw(scene, &|_, _| None)]
+        vec![Heat::new(sheet.grid, Scale::Speeds(sheet.speeds), p, room).draw(scene, &|_, _| None)]
     })
 }
 
@@ -52,22 +53,59 @@ pub fn heat_svg(
     let mut scene = Scene::new(width as u32, height as u32, p.background);
     scene.facts = vec![("Title".to_string(), format!("{}: throughput in MiB/s", grid.title))];
     color_key(&mut scene, p, &speeds, Rect { x: PLOT_LEFT, y: 10, w: 500, h: 14 });
-    Heat::new(grid, &speeds, p, room).draw(&mut scene, link);
+    Heat::new(grid, Scale::Speeds(speeds), p, room).draw(&mut scene, link);
     svg(&scene)
 }
 
-struct Heat<'a> {
+/// What the colours and the words of cells say.
+#[derive(Clone, Copy)]
+pub(super) enum Scale<'a> {
+    /// A throughput.
+    Speeds(Speeds),
+    /// A throughput divided by another one. Cells that show no difference are told apart.
+    Changes(&'a dyn Fn(usize, usize) -> bool),
+}
+
+impl Scale<'_> {
+    fn color(&self, p: &Palette, file: usize, record: usize, value: f64) -> Rgb {
+        match self {
+            Scale::Speeds(speeds) => p.shade(speeds.share(value)),
+            Scale::Changes(is_shown) => change::color(p, value, is_shown(file, record)),
+        }
+    }
+
+    fn text(&self, value: f64) -> String {
+        match self {
+            Scale::Speeds(_) => speed(value),
+            Scale::Changes(_) => change::percent(value),
+        }
+    }
+
+    fn hint(&self, value: f64) -> String {
+        match self {
+            Scale::Speeds(_) => format!("{} MiB/s", speed(value)),
+            Scale::Changes(_) => change::percent(value),
+        }
+    }
+}
+
+pub(super) struct Heat<'a> {
     grid: &'a MatrixGrid,
-    speeds: &'a Speeds,
+    scale: Scale<'a>,
     palette: &'static Palette,
     plot: Rect,
 }
 
 impl<'a> Heat<'a> {
     /// In the upper left of `room`, so large that no cell is too large.
-    fn new(grid: &'a MatrixGrid, speeds: &'a Speeds, palette: &'static Palette, room: Rect) -> Heat<'a> {
+    pub(super) fn new(
+        grid: &'a MatrixGrid,
+        scale: Scale<'a>,
+        palette: &'static Palette,
+        room: Rect,
+    ) -> Heat<'a> {
         let (w, h) = (MOST.0 * grid.records.len() as i32, MOST.1 * grid.files.len() as i32);
-        Heat { grid, speeds, palette, plot: Rect { w: room.w.min(w), h: room.h.min(h), ..room } }
+        Heat { grid, scale, palette, plot: Rect { w: room.w.min(w), h: room.h.min(h), ..room } }
     }
 
     /// Where a cell lies; a line of the background is left between cells that are large enough.
@@ -89,7 +127,7 @@ impl<'a> Heat<'a> {
         (edge(file + 1), edge(file))
     }
 
-    fn draw(&self, scene: &mut Scene, link: Link<'_>) -> Rect {
+    pub(super) fn draw(&self, scene: &mut Scene, link: Link<'_>) -> Rect {
         let size = self.text_size();
         for (file, record, value) in self.grid.measured() {
             let cell = self.mark(file, record, value, size, link);
@@ -104,7 +142,7 @@ impl<'a> Heat<'a> {
 
     /// The largest size at which every figure fits its cell; none where even the smallest is too large.
     fn text_size(&self) -> Option<f64> {
-        let wide = |v: f64, size| fonts::width(&speed(v), size, Weight::Regular).ceil() as i32;
+        let wide = |v: f64, size| fonts::width(&self.scale.text(v), size, Weight::Regular).ceil() as i32;
         let fits = |size: &f64| {
             self.grid.measured().all(|(file, record, value)| {
                 let cell = self.cell(file, record);
@@ -115,10 +153,13 @@ impl<'a> Heat<'a> {
     }
 
     fn mark(&self, file: usize, record: usize, value: f64, text: Option<f64>, link: Link<'_>) -> Cell {
-        let (area, color) = (self.cell(file, record), self.palette.shade(self.speeds.share(value)));
+        let (area, color) = (self.cell(file, record), self.scale.color(self.palette, file, record, value));
         let label = text.map(|size| {
             let (x, y) = (area.x + area.w / 2, area.y + area.h / 2 + (size * 0.36).round() as i32);
-            Text { color: color.ink(), ..words(speed(value), x, y, size, self.palette, Anchor::Middle) }
+            Text {
+                color: color.ink(),
+                ..words(self.scale.text(value), x, y, size, self.palette, Anchor::Middle)
+            }
         });
         let (file_size, record_size) = (self.grid.files[file], self.grid.records[record]);
         Cell {
@@ -126,7 +167,12 @@ impl<'a> Heat<'a> {
             color,
             key: format!("{file_size}:{record_size}"),
             value,
-            hint: format!("file {}, record {}: {} MiB/s", size(file_size), size(record_size), speed(value)),
+            hint: format!(
+                "file {}, record {}: {}",
+                size(file_size),
+                size(record_size),
+                self.scale.hint(value)
+            ),
             link: link(file, record),
             label,
         }

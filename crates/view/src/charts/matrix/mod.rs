@@ -1,5 +1,6 @@
 //! Throughput over the size of the file and the size of the record: heat map, cuts and surface of each test.
 
+mod change;
 mod cuts;
 mod heat;
 mod latencies;
@@ -8,6 +9,7 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
+pub use change::change_svg;
 pub use heat::heat_svg;
 pub use latencies::latency_svg;
 
