@@ -27,8 +27,8 @@ pub struct CellStats {
     pub latency: Option<CellTimes>,
     /// Latencies: from how many nanoseconds on, and how many; 8 steps for each factor of two, empty ones left out.
     pub histogram: Vec<(u64, u64)>,
-    /// CPU time of its issuing loops.
-    pub cpu_ns: u64,
+    /// CPU time of its issuing loops; none of a run that was killed: it is kept at the end.
+    pub cpu_ns: Option<u64>,
     /// Whether all of the phase was done: a run that was stopped leaves a cell without a figure.
     pub is_whole: bool,
 }
@@ -102,6 +102,8 @@ struct Stream {
 /// What is counted of one phase.
 #[derive(Debug, Default)]
 struct Phase {
+    /// Submission of its first request or file operation.
+    first_ns: Option<u64>,
     streams: BTreeMap<u16, Stream>,
     failed: u64,
     error: Option<i32>,
@@ -169,6 +171,7 @@ impl Stream {
 
 impl Phase {
     fn add(&mut self, record: &Record) {
+        self.first_ns = self.first_ns.into_iter().chain(record.submitted.map(|time| time.0)).min();
         if record.outcome == Outcome::Failed {
             self.failed += 1;
             self.error = self.error.or(i32::try_from(-record.result).ok().filter(|error| *error > 0));
@@ -180,6 +183,15 @@ impl Phase {
         if let (Op::Read | Op::Write, Some(latency)) = (record.op, record.latency()) {
             self.latency_sum += u128::from(latency.0);
             self.latency.add(latency.0);
+        }
+    }
+
+    /// Counts a transfer of its stream, if it had completed at `wall`.
+    fn count(&mut self, record: &Record, wall: u64) {
+        let counts = is_request(record) && record.outcome == Outcome::Completed;
+        let completed = record.completed.filter(|completed| counts && completed.0 <= wall);
+        if let (Some(completed), Some(stream)) = (completed, self.streams.get_mut(&record.target)) {
+            stream.count(record, completed.0);
         }
     }
 
@@ -204,31 +216,39 @@ impl Phase {
     }
 }
 
-/// The cells of a run, in the order of its phases; those of phases that did not start are absent. Records are read twice:
-/// when the first stream of a cell was done is known after the first reading.
+/// The cells of a run, in the order of its phases; those of phases that did not start are absent. Records are read twice where
+/// a cell has several streams: when the first of them was done is known after the first reading.
 ///
 /// # Errors
 /// The first that reading met.
 pub fn cells(records: &dyn Records, plan: &Plan, info: &RunInfo) -> io::Result<Vec<CellStats>> {
-    let has_cell = |phase: u16| plan.phases.get(usize::from(phase)).is_some_and(|p| p.cell.is_some());
+    // Streams of each cell; none of a phase without one.
+    let streams =
+        |phase: u16| plan.phases.get(usize::from(phase)).filter(|p| p.cell.is_some()).map(|p| p.jobs.len());
     let mut phases: BTreeMap<u16, Phase> = BTreeMap::new();
+    let mut begun = 0;
     read(records, &mut |record| {
-        if has_cell(record.phase) {
-            phases.entry(record.phase).or_default().add(record);
+        begun = begun.max(usize::from(record.phase) + 1);
+        if let Some(streams) = streams(record.phase) {
+            let phase = phases.entry(record.phase).or_default();
+            phase.add(record);
+            if streams == 1 {
+                phase.count(record, u64::MAX);
+            }
         }
     })?;
     let walls: BTreeMap<u16, u64> = phases.iter().map(|(number, phase)| (*number, phase.wall())).collect();
-    read(records, &mut |record| {
-        let (Some(wall), Some(completed)) = (walls.get(&record.phase), record.completed) else { return };
-        if !is_request(record) || record.outcome != Outcome::Completed || completed.0 > *wall {
-            return;
-        }
-        let phase = phases.get_mut(&record.phase);
-        if let Some(stream) = phase.and_then(|phase| phase.streams.get_mut(&record.target)) {
-            stream.count(record, completed.0);
-        }
-    })?;
-    Ok(phases.into_iter().filter_map(|(number, phase)| finish(number, &phase, plan, info)).collect())
+    let walls: BTreeMap<u16, u64> =
+        walls.into_iter().filter(|(phase, _)| streams(*phase) > Some(1)).collect();
+    if !walls.is_empty() {
+        read(records, &mut |record| {
+            if let (Some(wall), Some(phase)) = (walls.get(&record.phase), phases.get_mut(&record.phase)) {
+                phase.count(record, *wall);
+            }
+        })?;
+    }
+    let finish = |(number, phase): (u16, Phase)| finish(number, begun, &phase, plan, info);
+    Ok(phases.into_iter().filter_map(finish).collect())
 }
 
 fn read(records: &dyn Records, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
@@ -244,24 +264,28 @@ fn read(records: &dyn Records, f: &mut dyn FnMut(&Record)) -> io::Result<()> {
         .try_for_each(|part| records.read_part(part, wanted, &mut |piece| piece.iter().for_each(&mut *f)))
 }
 
-fn finish(number: u16, phase: &Phase, plan: &Plan, info: &RunInfo) -> Option<CellStats> {
+/// `begun`: phases of which there are records.
+fn finish(number: u16, begun: usize, phase: &Phase, plan: &Plan, info: &RunInfo) -> Option<CellStats> {
     let planned = plan.phases.get(usize::from(number))?;
     let passes = info.passes.iter().filter(|pass| pass.phase == number);
-    // A phase is followed by the next one only if it was whole.
-    let is_last = usize::from(number) + 1 >= info.phases.len();
+    // A phase is followed by the next one only if it was whole. The times of phases are kept at the end of a run.
+    let is_last = usize::from(number) + 1 >= info.phases.len().max(begun);
     let is_whole = !is_last || info.state == RunState::Finished;
     // A stream may have had no turn before the first was done.
     let stream = |job: &Job| phase.streams.get(&job.target).copied().unwrap_or_default().finish(job);
     Some(CellStats {
         cell: planned.cell.clone()?,
         phase: number,
-        start_ns: info.phases.get(usize::from(number)).map_or(0, |phase| phase.start.0),
+        start_ns: info
+            .phases
+            .get(usize::from(number))
+            .map_or(phase.first_ns.unwrap_or(0), |phase| phase.start.0),
         streams: planned.jobs.iter().map(stream).collect(),
         failed: phase.failed,
         error: phase.error,
         latency: phase.times(),
         histogram: phase.latency.coarse::<8>(),
-        cpu_ns: passes.map(|pass| pass.cpu_ns).sum(),
+        cpu_ns: (info.state != RunState::Running).then(|| passes.map(|pass| pass.cpu_ns).sum()),
         is_whole: is_whole && phase.failed == 0,
     })
 }
@@ -389,5 +413,19 @@ mod tests {
         let stopped = info(3, RunState::Interrupted("SIGINT".into()));
         let found = cells(&records, &plan(), &stopped).unwrap();
         assert_eq!([found[0].is_whole, found[1].is_whole], [true, false]);
+    }
+
+    /// Only its records are left of a killed run.
+    #[test]
+    fn phases_before_the_last_one_of_a_killed_run_are_whole() {
+        let records = vec![
+            record(0, 0, Op::Write, 10, 20),
+            record(0, 1, Op::Write, 12, 40),
+            record(1, 0, Op::Read, 50, 60),
+            record(2, 0, Op::Read, 70, 80),
+        ];
+        let found = cells(&records, &plan(), &info(0, RunState::Running)).unwrap();
+        assert_eq!([found[0].is_whole, found[1].is_whole], [true, false]);
+        assert_eq!((found[0].start_ns, found[1].start_ns, found[0].cpu_ns), (10, 70, None));
     }
 }

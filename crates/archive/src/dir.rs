@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 const PLAN: &str = "plan.toml";
 const ENVIRONMENT: &str = "environment.json";
 const RUN: &str = "run.json";
-const LOG: &str = "records.log";
+/// The records of a run that goes on, or was killed.
+pub const LOG: &str = "records.log";
 /// The records of a finished run.
 pub const RECORDS: &str = "records.parquet";
 const SERIES_LOG: &str = "series.csv";

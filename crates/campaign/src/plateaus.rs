@@ -1,6 +1,6 @@
 //! Plateaus: ranges of file sizes over which a test goes at much the same speed, because the same memory or device answers.
 
-use crate::{Grid, Machine};
+use crate::{Grid, Machine, Matrix, Test};
 
 /// A range of file sizes.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,8 +27,20 @@ type Rows = (&'static str, Vec<(u64, f64)>);
 const STEP: f64 = 1.3;
 
 impl Grid<'_> {
-    /// Its plateaus, by ascending file size. `is_cached`: the page cache may answer, because files were neither evicted nor
-    /// opened for direct I/O. Neighbours without a step down between them are one plateau, named by what its largest file fits into.
+    /// Whether the page cache may answer its requests: what is read was not evicted, or stayed all the same, what is written waits
+    /// for no flush, and I/O was not direct.
+    pub fn is_cached(&self, matrix: &Matrix) -> bool {
+        let Some(test) = Test::named(self.test) else { return true };
+        let mut cells = self.cells.iter().flatten().flatten();
+        if !matrix.access.buffered && cells.clone().any(|cell| cell.cached_after == Some(0)) {
+            return false;
+        }
+        let stays = cells.clone().any(|cell| cell.cached_before.is_some_and(|bytes| bytes > 0));
+        let waits = matrix.access.sync.is_set() || cells.all(|cell| cell.fsync_timed);
+        (test.reads() && (!matrix.cold || stays)) || (test.writes() && !waits)
+    }
+
+    /// Its plateaus, by ascending file size. `is_cached`: see [`Grid::is_cached`]. Neighbours without a step down between them are one plateau, named by what its largest file fits into.
     pub fn plateaus(&self, machine: &Machine, is_cached: bool) -> Vec<Plateau> {
         let best = |row: Vec<Option<f64>>| row.into_iter().flatten().reduce(f64::max);
         let rows = self.files.iter().zip(self.medians()).filter_map(|(file, row)| Some((*file, best(row)?)));
@@ -100,6 +112,28 @@ mod tests {
         let plateaus: Vec<Plateau> =
             table.grids().first().map(|g| g.plateaus(&machine, is_cached)).unwrap_or_default();
         plateaus.iter().map(|p| (p.from_file >> 20, p.to_file >> 20, p.name)).collect()
+    }
+
+    /// Cold are the tests that read, and only where the file system lets its cache go.
+    #[test]
+    fn the_page_cache_answers_what_is_not_cold() {
+        let is_cached = |test: &str, cached_before, change: &dyn Fn(&mut Matrix, &mut CellResult)| {
+            let mut cell = CellResult { test: test.into(), cached_before, ..CellResult::default() };
+            let mut matrix = Matrix { cold: true, ..Matrix::new(Vec::new(), Vec::new(), Vec::new(), 1) };
+            change(&mut matrix, &mut cell);
+            let table = Table { results: vec![cell], ..Table::default() };
+            table.grids()[0].is_cached(&matrix)
+        };
+        let same = |_: &mut Matrix, _: &mut CellResult| {};
+        assert!(!is_cached("read", Some(0), &same));
+        assert!(is_cached("read", Some(4096), &same) && is_cached("write", None, &same));
+        assert!(is_cached("read", None, &|matrix, _| matrix.cold = false));
+        assert!(!is_cached("write", None, &|matrix, _| matrix.access.sync = true.into()));
+        assert!(!is_cached("write", None, &|_, cell| cell.fsync_timed = true));
+        assert!(!is_cached("write", None, &|matrix, cell| {
+            matrix.access.buffered = false;
+            cell.cached_after = Some(0);
+        }));
     }
 
     #[test]

@@ -67,8 +67,8 @@ pub struct CellResult {
     /// says. Entries lie 1/8 of a factor of two apart; what nothing took is left out.
     #[serde(default)]
     pub histogram: Vec<(u64, u64)>,
-    /// CPU time of its issuing loops.
-    pub cpu_ns: u64,
+    /// CPU time of its issuing loops; absent where it was not kept, because the run was killed.
+    pub cpu_ns: Option<u64>,
     /// Each stream by itself.
     pub per_stream: Vec<StreamResult>,
 }
@@ -238,6 +238,15 @@ impl Table {
         units.into_iter().filter(lacks).collect()
     }
 
+    /// Takes results of cells that have none yet; returns how many.
+    pub fn add_missing(&mut self, mut found: Vec<CellResult>) -> usize {
+        let measured: HashSet<Cell> = self.results.iter().map(CellResult::cell).collect();
+        found.retain(|result| !measured.contains(&result.cell()));
+        let count = found.len();
+        self.results.extend(found);
+        count
+    }
+
     /// Takes results, instead of older ones of the same cells.
     pub fn replace(&mut self, found: Vec<CellResult>) {
         let cells: HashSet<Cell> = found.iter().map(CellResult::cell).collect();
@@ -339,7 +348,7 @@ impl Table {
                 some(t.and_then(|t| t.p99_ns)),
                 some(t.and_then(|t| t.p999_ns)),
                 some(t.map(|t| t.max_ns)),
-                r.cpu_ns,
+                some(r.cpu_ns),
                 some(r.cached_before),
                 some(r.cached_after),
             );

@@ -122,6 +122,9 @@ fn stage() -> Lab {
     for (from, name) in [("first", "ran"), ("first", "seen"), ("first", "monday")] {
         lab.expect(0, &format!("convert {from} {name}"));
     }
+    lab.expect(0, "matrix t.tmp --sizes 64k,128k --records 4k --tests write,read -o matrix1");
+    let copied = Command::new("cp").arg("-r").args([lab.path("matrix1"), lab.path("matrix2")]).status();
+    assert!(copied.expect("cp starts").success());
     for load in ["monday", "web"] {
         let derived = format!("derive overload {load}.load.gz --window 60s --split 4 --out peak");
         std::fs::create_dir_all(lab.path("peak")).expect("a directory");

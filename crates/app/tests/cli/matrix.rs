@@ -2,6 +2,7 @@
 
 use crate::live::{Running, wait_until};
 use crate::*;
+use iosonar_testkit::Ended;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Test, method, streams, file and record size in KiB.
@@ -152,4 +153,179 @@ fn mistakes_are_named_and_nothing_is_created() {
         assert!(!lab.path("m").exists() && !lab.path("t.tmp").exists(), "{words}");
     }
     assert_eq!(std::fs::read(lab.path("mine")).unwrap(), b"precious");
+}
+
+/// The cells of finished phases come from the log, and what the killed part left of its test file is no obstacle.
+#[test]
+fn a_matrix_that_was_killed_is_continued() {
+    let lab = lab();
+    let words = "matrix t.tmp --sizes 64k..4m --records 4k --tests write,read --repeat 60";
+    let running = Running::of(&mut lab.command(&format!("{words} -o m")));
+    let log = lab.path("m/part-1/records.log");
+    wait_until("some phases are over", || log.metadata().is_ok_and(|log| log.len() > 40_000));
+    running.signal("KILL");
+    assert_ne!(running.end().code, 0);
+    let left = lab.path("t.tmp");
+    let listed = lab.expect(0, "matrix --resume m --dry-run").out;
+    let missing: usize = listed.lines().last().unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(missing > 0 && missing < 840, "{listed}");
+    // A file of somebody else stays, whatever its name.
+    let own = std::fs::read(&left).unwrap_or_default();
+    lab.file("t.tmp", "precious");
+    let refused = lab.expect(2, "matrix --resume m").err;
+    assert!(refused.contains("t.tmp: the file exists") && refused.contains("--destroy"), "{refused}");
+    assert_eq!(std::fs::read(&left).unwrap(), b"precious");
+    match own.is_empty() {
+        true => std::fs::remove_file(&left).unwrap(),
+        false => std::fs::write(&left, own).unwrap(),
+    }
+    let resumed = lab.expect(0, "matrix --resume m").err;
+    assert!(resumed.contains("cells are taken from the log"), "{resumed}");
+    let found = repetitions(&lab, "m");
+    assert!(found.len() == 14 && found.values().all(|repeats| repeats.len() == 60), "{found:?}");
+    assert!(!left.exists());
+    // Nobody has kept the CPU time of the part that was killed.
+    let cells = results(&lab, "m");
+    let unknown = cells.iter().filter(|cell| cell["cpu_ns"].is_null()).count();
+    assert!(
+        unknown >= 1 && unknown == cells.len() - missing,
+        "{unknown} of {}, {missing} missing",
+        cells.len()
+    );
+    lab.expect(0, "matrix --resume m");
+    assert_eq!(results(&lab, "m"), cells);
+}
+
+#[test]
+fn a_matrix_is_measured_by_one_process() {
+    let lab = lab();
+    let running = Running::of(
+        &mut lab.command("matrix t.tmp --sizes 64k..4m --records 4k --tests write --repeat 900 -o m"),
+    );
+    wait_until("the question is written", || lab.path("m/part-1").exists());
+    let refused = lab.expect(2, "matrix --resume m").err;
+    assert!(refused.contains("another process measures this matrix"), "{refused}");
+    running.signal("INT");
+    running.end();
+}
+
+/// The share that is done and the time that is left are those of the whole matrix.
+#[test]
+fn progress_is_that_of_the_whole_matrix() {
+    let lab = lab();
+    let words = "matrix t.tmp --sizes 256k..4m --records 4k --tests write,read --repeat 80 -o m --progress json \
+                 --progress-every 50ms";
+    let told = lab.expect(0, words).err;
+    let lines: Vec<Value> = told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    // 256, 512, 1024, 2048 and 4096 KiB, written and read 80 times.
+    let bytes = 7936 * 1024 * 2 * 80u64;
+    assert!(!lines.is_empty(), "{told}");
+    let mut last = 0.0;
+    for line in lines {
+        assert_eq!(line["expected_bytes"], bytes, "{line}");
+        let done = line["done"].as_f64().unwrap();
+        assert!(
+            (last..=1.0).contains(&done)
+                && (done - line["bytes"].as_f64().unwrap() / bytes as f64).abs() < 1e-9
+        );
+        assert_eq!(line["left_ns"].is_u64(), done >= 0.01, "{line}");
+        last = done;
+    }
+    // Of other runs it is not known.
+    let other = lab.expect(
+        0,
+        "run -t u --buffered --size 64m --rw write --engine threads --number-ios 4 --progress json -o r",
+    );
+    assert!(!other.err.contains("\"left_ns\":1"), "{}", other.err);
+}
+
+/// A table beside itself, beside one in which everything is faster by half, and beside one that lacks cells.
+#[test]
+fn matrices_are_compared_cell_by_cell() {
+    let lab = lab();
+    lab.expect(0, "matrix t.tmp --sizes 64k,128k --records 4k,64k --tests write,read --repeat 3 -o m");
+    let text = std::fs::read_to_string(lab.path("m/cells.json")).unwrap();
+    let changed = |name: &str, change: &dyn Fn(&mut Value)| {
+        let mut table: Value = serde_json::from_str(&text).unwrap();
+        change(&mut table);
+        lab.file(name, table.to_string());
+    };
+    let factor = |table: &mut Value, factor: f64| {
+        for cell in table["results"].as_array_mut().unwrap() {
+            cell["bytes_per_second"] = (cell["bytes_per_second"].as_f64().unwrap() * factor).into();
+        }
+    };
+    changed("a.json", &|_| ());
+    changed("b.json", &|table| factor(table, 1.5));
+    changed("c.json", &|table| {
+        factor(table, 0.5);
+        table["results"].as_array_mut().unwrap().retain(|cell| cell["file_bytes"] == 65_536);
+    });
+    let comparisons = |words: &str| {
+        let json = lab.expect(0, &format!("compare {words} --json")).out;
+        serde_json::from_str::<Value>(&json).unwrap()["comparisons"].as_array().unwrap().clone()
+    };
+    let cells = |comparison: &Value| comparison["cells"].as_array().unwrap().clone();
+    let same = comparisons("m a.json");
+    assert_eq!(cells(&same[0]).len(), 8);
+    for cell in cells(&same[0]) {
+        assert_eq!((&cell["change_percent"], &cell["verdict"]), (&0.0.into(), &"no-difference-shown".into()));
+    }
+    let several = comparisons("a.json b.json c.json");
+    assert_eq!(several.len(), 2);
+    for cell in cells(&several[0]) {
+        assert!((cell["change_percent"].as_f64().unwrap() - 50.0).abs() < 1e-6, "{cell}");
+    }
+    assert_eq!(cells(&several[1]).len(), 4);
+    let missing = several[1]["only_in_a"].as_array().unwrap();
+    assert!(missing.len() == 4 && missing.iter().all(|cell| cell["file_bytes"] == 131_072));
+    let told = lab.expect(0, "compare a.json c.json").out;
+    assert!(told.contains("Only in A (4): write 128KiB/4KiB sync"), "{told}");
+
+    lab.expect(0, "compare a.json b.json c.json --html change.html");
+    let page = std::fs::read_to_string(lab.path("change.html")).unwrap();
+    // Of each comparison two tests with three maps.
+    assert_eq!(page.matches("<figure>").count(), 2 * 2 * 3);
+    assert!(page.contains("+50 %") && page.contains("-50 %") && !page.contains("<script"));
+    let csv = lab.expect(0, "compare a.json b.json c.json --csv").out;
+    assert!(csv.starts_with("matrix,row,test,") && csv.contains("\n2,cell,write,131072,"), "{csv}");
+    lab.expect(2, "compare a.json b.json --html change.html");
+    lab.expect(2, "compare a.json m/part-1");
+    lab.file("d.json", "{\"version\": 9}");
+    lab.expect(2, "compare a.json d.json");
+}
+
+/// A regression ends the comparison with code 1. Rates without noise make sure that it is shown.
+#[test]
+fn a_regression_is_told_by_the_exit_code() {
+    let lab = lab();
+    let table = |name: &str, factor: f64| {
+        let cell = |repeat: u64| {
+            let rate = 1e9 * factor * (1.0 + 0.001 * repeat as f64);
+            serde_json::json!({
+                "test": "read", "file_bytes": 65536, "record_bytes": 4096, "streams": 1, "method": "sync", "repeat": repeat,
+                "bytes": 65536, "ops": 16, "elapsed_ns": 65536, "bytes_per_second": rate, "kib_per_second": 1,
+                "ops_per_second": 1.0, "fsync_ns": 0, "close_ns": 0, "fsync_timed": false, "close_timed": false,
+                "cached_before": null, "cached_after": null, "latency": null, "cpu_ns": 1, "per_stream": []
+            })
+        };
+        let cells: Vec<Value> = (0..5).map(cell).collect();
+        let json = serde_json::json!({ "version": 1, "tool": "t", "command": "c", "results": cells });
+        lab.file(name, json.to_string());
+    };
+    table("a.json", 1.0);
+    table("slow.json", 0.7);
+    table("fast.json", 1.5);
+    for (other, condition, code) in [
+        ("slow.json", "read < -10%", 1),
+        ("slow.json", "read < -60%", 0),
+        ("fast.json", "read < -10%", 0),
+        ("slow.json", "cells < -10%", 1),
+        ("a.json", "any < -1%", 0),
+        ("slow.json", "write < -10%", 2),
+    ] {
+        let mut command = lab.command(&format!("compare a.json {other}"));
+        let ended = Ended::of(command.args(["--fail-if", condition]).output().unwrap());
+        assert_eq!(ended.code, code, "{other} {condition}: {} {}", ended.out, ended.err);
+    }
 }

@@ -28,7 +28,7 @@ pub fn text_report(settings: &Settings, matrix: &Matrix, table: &Table) -> Strin
 /// submission of each to its last completion. Rounded.
 pub(crate) fn cpu_percent(result: &CellResult) -> u64 {
     let spans: u64 = result.per_stream.iter().map(|stream| stream.all_span_ns).sum();
-    (result.cpu_ns as f64 * 100.0 / spans.max(1) as f64).round() as u64
+    (result.cpu_ns.unwrap_or(0) as f64 * 100.0 / spans.max(1) as f64).round() as u64
 }
 
 fn block(
@@ -80,7 +80,7 @@ mod tests {
         let settings = settings("-R -+u -i 1 -+n -s 64 -r 64");
         let matrix = matrix(&settings);
         let mut table = table(&matrix, |_, _| Some(5));
-        table.results[0].cpu_ns = 420;
+        table.results[0].cpu_ns = Some(420);
         let stream = StreamResult {
             bytes: 1,
             read_bytes: 1,

@@ -1,6 +1,7 @@
 //! `iosonar matrix`: file operations over sizes of files and records, each cell several times.
 
 mod answer;
+mod leftover;
 mod pictures;
 mod study;
 
@@ -16,6 +17,7 @@ use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState};
 use iosonar_campaign::{Machine, Matrix, Question, Timed, Unit};
+use iosonar_engine::Prepared;
 use iosonar_runner::Scene;
 use iosonar_view::units::number;
 use std::path::PathBuf;
@@ -27,13 +29,19 @@ pub fn matrix(args: &MatrixArgs) -> Result<Exit, Failure> {
         Some(dir) => Study::open(dir, typed(args)?.as_ref())?,
         None => Study::planned(question(args)?, args.result.out.clone())?,
     };
-    // Files that a part left behind when it was killed may be in the way of the next one.
     study.question.destroy |= args.way.destroy;
+    let recovered = study.recover();
     let matrix = study.question.matrix(new_run_id()).map_err(Failure::refused)?;
     let missing = study.table.missing(&matrix, study.question.order(&matrix));
     if args.result.dry_run {
         print(&answer::listing(&matrix, &missing))?;
         return Ok(Exit::Fine);
+    }
+    if recovered > 0 {
+        print_message(format_args!(
+            "iosonar: {recovered} cells are taken from the log of a part that was killed"
+        ));
+        study.keep()?;
     }
     let exit = match missing.is_empty() {
         true => Exit::Fine,
@@ -114,12 +122,13 @@ fn measure(
         print(&plan.to_toml())?;
         return Ok(None);
     }
+    leftover::remove(study)?;
     let cells = missing.len() * matrix.tests.len();
     print_message(format_args!("iosonar: {cells} cells to measure, results in {}", study.dir.display()));
     let (dir, mut timings) = (study.next_part(), Timings::new());
     let wish = ProgressOptions::line(&args.result.progress);
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
-    let created = |_: &_| study.create();
+    let created = |_: &Prepared| study.create();
     let (ended, _listener) = perform(plan, created, |_| dir.clone(), show, &mut timings)?;
     // Nothing but cells is shown of a part: who wants its requests has its archive.
     let info = match args.result.no_records {

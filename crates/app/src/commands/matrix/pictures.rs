@@ -20,8 +20,8 @@ pub const PAGE: &str = "matrix.html";
 /// Draws all grids, and writes the page. Pictures of an earlier part are replaced.
 pub fn draw(study: &Study, matrix: &Matrix) -> Result<(), Failure> {
     let grids = study.table.grids();
-    let is_cached = matrix.access.buffered && !matrix.cold;
-    let drawn: Vec<MatrixGrid> = grids.iter().map(|grid| picture_of(grid, study, is_cached)).collect();
+    let drawn: Vec<MatrixGrid> =
+        grids.iter().map(|grid| picture_of(grid, study, grid.is_cached(matrix))).collect();
     let cautions = study.cautions(matrix).into_iter();
     // Every one of them says that figures are those of the page cache, or may be.
     let caution = |text| Caution { id: CautionId::NotDirect, severity: Severity::Warning, text };
@@ -94,13 +94,13 @@ fn cell_of(grid: &Grid, file: u64, record: u64, repetitions: &[&CellResult]) -> 
             let p99 = t.p99_ns.map(|p99| format!(", p99 {}", time(p99))).unwrap_or_default();
             format!("; latency p50 {}{p99}, longest {}", time(t.p50_ns), time(t.max_ns))
         });
+        let cpu = r.cpu_ns.map(|ns| format!(", CPU {}", time(ns))).unwrap_or_default();
         lines.push(format!(
-            "repetition {}: {} MiB/s, {} requests in {}, CPU {}{}",
+            "repetition {}: {} MiB/s, {} requests in {}{cpu}{}",
             r.repeat + 1,
             mib(r.bytes_per_second),
             r.ops,
             time(r.elapsed_ns),
-            time(r.cpu_ns),
             latency.unwrap_or_default()
         ));
     }

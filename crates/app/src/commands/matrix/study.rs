@@ -1,13 +1,15 @@
 //! The directory of a matrix: its question, its parts, its cells.
 
+use super::super::cells::stats_of;
 use crate::exit::Failure;
 use crate::new_load::check_absent;
 use crate::output::unused_dated;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::CellStats;
-use iosonar_archive::TOOL;
+use iosonar_archive::{Archive, TOOL};
 use iosonar_campaign::{CellResult, Matrix, Question, Table};
 use iosonar_os::create::{new_dirs, new_file, write_whole};
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +24,8 @@ pub struct Study {
     pub question: Question,
     /// The cells that were measured so far.
     pub table: Table,
+    /// Keeps other processes from the directory; none before it exists.
+    lock: Option<File>,
 }
 
 impl Study {
@@ -30,7 +34,7 @@ impl Study {
         let dir = out.unwrap_or_else(|| unused_dated("matrix"));
         check_absent("--out", &dir)?;
         let table = Table::empty(TOOL, &crate::session::command_line());
-        Ok(Study { dir, question, table })
+        Ok(Study { dir, question, table, lock: None })
     }
 
     /// One that was begun. `typed` has to be its question.
@@ -60,11 +64,37 @@ impl Study {
             }
             false => Table::empty(TOOL, &crate::session::command_line()),
         };
-        Ok(Study { dir: dir.to_path_buf(), question, table })
+        let lock = Some(lock(&dir.join(QUESTION))?);
+        Ok(Study { dir: dir.to_path_buf(), question, table, lock })
+    }
+
+    /// Archives of its parts.
+    pub fn parts(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        (1..).map(|number| self.dir.join(format!("part-{number}"))).take_while(|path| path.exists())
+    }
+
+    /// Counts the cells of parts that ended before their cells were kept, because the program was killed; returns how many. What
+    /// cannot be read of such a part is measured again.
+    pub fn recover(&mut self) -> usize {
+        let archives: Vec<Archive> = self.parts().filter_map(|part| Archive::open(&part).ok()).collect();
+        let mut recovered = 0;
+        for archive in archives {
+            let info = archive.run().clone();
+            let machine = super::machine(&archive);
+            let Ok(stats) = stats_of(archive, &info) else { continue };
+            let timed = self.question.timed;
+            let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
+            let added = self.table.add_missing(found);
+            if added > 0 {
+                self.table.machine = machine;
+            }
+            recovered += added;
+        }
+        recovered
     }
 
     /// Makes the directory and writes the question, where it is new.
-    pub fn create(&self) -> Result<(), Failure> {
+    pub fn create(&mut self) -> Result<(), Failure> {
         let path = self.dir.join(QUESTION);
         if path.exists() {
             return Ok(());
@@ -73,13 +103,14 @@ impl Study {
         let written = new_dirs(&self.dir)
             .and_then(|_| new_file(&path))
             .and_then(|mut file| file.write_all(text.as_bytes()));
-        written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::refused)
+        written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::refused)?;
+        self.lock = Some(lock(&path)?);
+        Ok(())
     }
 
     /// Where the archive of the next part goes.
     pub fn next_part(&self) -> PathBuf {
-        let mut names = (1..).map(|number| self.dir.join(format!("part-{number}")));
-        names.find(|path| !path.exists()).expect("names do not end")
+        self.dir.join(format!("part-{}", self.parts().count() + 1))
     }
 
     /// Keeps the cells of a part.
@@ -87,6 +118,11 @@ impl Study {
         let timed = self.question.timed;
         let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
         self.table.replace(found);
+        self.keep()
+    }
+
+    /// Writes the table.
+    pub fn keep(&self) -> Result<(), Failure> {
         self.replace(CELLS, &self.table.to_json())?;
         self.replace(CELLS_CSV, &self.table.csv())
     }
@@ -134,6 +170,20 @@ impl Study {
         let temporary = self.dir.join(format!(".{name}.tmp"));
         let written = write_whole(&path, &temporary, text.as_bytes());
         written.with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)
+    }
+}
+
+/// Locks a matrix until the file is closed, also by the end of the process.
+fn lock(question: &Path) -> Result<File, Failure> {
+    let name = question.display();
+    let file = File::open(question).with_context(|| name.to_string()).map_err(Failure::refused)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Failure::refused(anyhow!(
+            "{name}: another process measures this matrix: wait for its end, or stop it"
+        ))),
+        // Where the file system knows no locks, nobody can be kept out.
+        Err(TryLockError::Error(_)) => Ok(file),
     }
 }
 

@@ -1,0 +1,149 @@
+//! Test files that a matrix left behind when it was killed. They are removed where they are proved to be its own.
+//!
+//! The proof is what they hold: each sector that a matrix writes says which run wrote it. Sectors may be zeros where a write did
+//! not come so far. A file of zeros only, or an empty one, was its own if it was made while a part of the matrix ran.
+
+use super::study::Study;
+use crate::exit::Failure;
+use crate::output::print_message;
+use anyhow::{Context, anyhow};
+use iosonar_archive::{Archive, LOG, RunState};
+use iosonar_engine::SectorHeader;
+use iosonar_plan::{RunId, SECTOR};
+use std::fs::{File, Metadata, symlink_metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A part that was killed.
+struct Killed {
+    run_id: RunId,
+    /// From its start to the last record that it kept, and as long as records may wait for that.
+    lasted: (SystemTime, SystemTime),
+}
+
+/// How long a writer may have had records that it had not written.
+const UNWRITTEN: Duration = Duration::from_secs(1);
+
+/// Removes test files that are in the way of the next part, and that killed parts left behind. Any other file stays, for the
+/// plan to refuse it.
+pub fn remove(study: &Study) -> Result<(), Failure> {
+    if study.question.destroy {
+        return Ok(());
+    }
+    let killed: Vec<Killed> = study.parts().filter_map(|part| killed(&part)).collect();
+    let files = study.question.files.iter().filter(|_| !killed.is_empty());
+    for path in files {
+        let Ok(found) = symlink_metadata(path) else { continue };
+        if !found.is_file() {
+            continue;
+        }
+        let context = || path.display().to_string();
+        let is_own = is_own(path, &found, &killed).with_context(context).map_err(Failure::refused)?;
+        if !is_own {
+            return Err(Failure::refused(anyhow!(
+                "{}: the file exists, and it does not hold what this matrix wrote: move it away, or overwrite it with --destroy",
+                path.display()
+            )));
+        }
+        std::fs::remove_file(path).with_context(context).map_err(Failure::refused)?;
+        print_message(format_args!(
+            "iosonar: {} was left by a part of this matrix that was killed: it is removed",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// A part whose run did not end. One that still goes on would have its matrix locked.
+fn killed(part: &Path) -> Option<Killed> {
+    let archive = Archive::open(part).ok()?;
+    let run = archive.run();
+    if run.state != RunState::Running {
+        return None;
+    }
+    let start = SystemTime::UNIX_EPOCH + Duration::from_nanos(run.started_unix_ns);
+    let log: PathBuf = part.join(LOG);
+    let last = log.metadata().and_then(|log| log.modified()).unwrap_or(start);
+    Some(Killed { run_id: archive.plan().run_id, lasted: (start - UNWRITTEN, last + UNWRITTEN) })
+}
+
+/// Whether a killed part made the file that was found.
+fn is_own(path: &Path, found: &Metadata, killed: &[Killed]) -> io::Result<bool> {
+    let file = File::open(path)?;
+    let opened = file.metadata()?;
+    if (opened.dev(), opened.ino()) != (found.dev(), found.ino()) {
+        return Ok(false);
+    }
+    // Where the file system does not keep the time, only the content can tell.
+    let born = opened.created().ok();
+    let lasted = |part: &Killed, born| (part.lasted.0..=part.lasted.1).contains(&born);
+    let is_of_run = |run: RunId| killed.iter().any(|part| part.run_id == run);
+    match content(file, &is_of_run)? {
+        Content::Own => Ok(true),
+        Content::Zeros => Ok(born.is_some_and(|born| killed.iter().any(|part| lasted(part, born)))),
+        Content::Foreign => Ok(false),
+    }
+}
+
+/// What a file holds.
+#[derive(Debug, PartialEq)]
+enum Content {
+    /// Sectors of the matrix, and perhaps zeros.
+    Own,
+    /// Nothing, or zeros.
+    Zeros,
+    /// Something else.
+    Foreign,
+}
+
+fn content(mut file: impl Read, is_of_run: &dyn Fn(RunId) -> bool) -> io::Result<Content> {
+    let (mut found, mut piece) = (Content::Zeros, Vec::with_capacity(1 << 20));
+    loop {
+        piece.clear();
+        if file.by_ref().take(1 << 20).read_to_end(&mut piece)? == 0 {
+            return Ok(found);
+        }
+        let (sectors, rest) = piece.as_chunks::<{ SECTOR as usize }>();
+        for sector in sectors {
+            match SectorHeader::decode(sector) {
+                Ok(header) if is_of_run(header.run_id) => found = Content::Own,
+                _ if sector.iter().all(|byte| *byte == 0) => {}
+                _ => return Ok(Content::Foreign),
+            }
+        }
+        if rest.iter().any(|byte| *byte != 0) {
+            return Ok(Content::Foreign);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_engine::fill;
+    use iosonar_plan::Fill;
+
+    fn sectors(run_id: RunId, count: u64) -> Vec<u8> {
+        let first = SectorHeader { run_id, target: 0, phase: 1, pass: 0, sector: 8, sequence: 2, due_ns: 0 };
+        let mut bytes = vec![0; (count * SECTOR) as usize];
+        fill(&mut bytes, first, Fill { random_percent: 100 });
+        bytes
+    }
+
+    #[test]
+    fn only_what_a_part_wrote_is_its_own() {
+        let holds = |bytes: Vec<u8>| content(&bytes[..], &|run| run == 7).unwrap();
+        assert_eq!(holds(sectors(7, 5)), Content::Own);
+        assert_eq!(holds([sectors(7, 3), vec![0; 700]].concat()), Content::Own);
+        assert_eq!(holds(Vec::new()), Content::Zeros);
+        assert_eq!(holds(vec![0; 5000]), Content::Zeros);
+        assert_eq!(holds(sectors(8, 1)), Content::Foreign);
+        assert_eq!(holds(b"precious".to_vec()), Content::Foreign);
+        let mut damaged = sectors(7, 3000);
+        damaged[2999 * 512 + 100] ^= 1;
+        assert_eq!(holds(damaged), Content::Foreign);
+        assert_eq!(holds([sectors(7, 3), b"more".to_vec()].concat()), Content::Foreign);
+    }
+}
