@@ -39,9 +39,11 @@ def beside_fio(bench, place, path, record, method):
     engine, rows = METHODS[method], {}
     for test in TESTS:
         what = f"{place}, {RECORDS[record]}, {method}, {test}"
-        in_flight = Row("iozone", f"{what}: in flight", "GB/s", "ratio >= 1" if engine else "", higher=True, digits=2)
+        # fio fills the whole file before its engine mmap writes to it: that is no write of a new file.
+        has_match = engine and (method, test) != ("mmap", "write")
+        in_flight = Row("iozone", f"{what}: in flight", "GB/s", "ratio >= 1" if has_match else "", higher=True, digits=2)
         clock = Row("iozone", f"{what}: by the clock", "GB/s", higher=True, digits=2)
-        if engine:
+        if has_match:
             in_flight.verdict = as_fast
             in_flight.other = clock.other = f"fio {engine}"
         rows[test] = (in_flight, clock)
@@ -52,7 +54,7 @@ def beside_fio(bench, place, path, record, method):
         found = (first(), second())
         our, their = found if turn % 2 == 0 else found[::-1]
         for test, (in_flight, clock) in rows.items():
-            other = their.get(test, (None, None))
+            other = their.get(test, (None, None)) if in_flight.other else (None, None)
             in_flight.add(our[test][0], other[0])
             clock.add(our[test][1], other[1])
     return [row for pair in rows.values() for row in pair]
