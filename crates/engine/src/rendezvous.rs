@@ -8,6 +8,11 @@ use std::sync::atomic::AtomicBool;
 /// Who waits here for others also has to look at the [`Control`](crate::Control) of its own run: a stop must not wait for
 /// somebody else's phase.
 pub trait Rendezvous: Sync {
+    /// Whether there are other processes, which begin a phase at the same time.
+    fn has_others(&self) -> bool {
+        true
+    }
+
     /// All issuing loops of this process are ready for a phase. Returns when the phase starts in all processes, as
     /// `CLOCK_MONOTONIC` of this machine shows it, in nanoseconds; not before `earliest`.
     ///
@@ -43,6 +48,10 @@ pub trait Rendezvous: Sync {
 pub struct Alone;
 
 impl Rendezvous for Alone {
+    fn has_others(&self) -> bool {
+        false
+    }
+
     fn begin(&self, _: u16, earliest: u64) -> Result<u64, String> {
         Ok(earliest)
     }

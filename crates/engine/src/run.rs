@@ -299,7 +299,7 @@ impl Prepared {
         if !self.is_timed() {
             return Ok(last);
         }
-        let ahead = wake_up_time(&self.plan.phases[usize::from(number)]);
+        let ahead = wake_up_time(&self.plan.phases[usize::from(number)], shared.others);
         let begin = shared.others.begin(number, monotonic_ns() + ahead).map_err(RunError::Others)?;
         Ok(Nanos(begin.saturating_sub(shared.clock.origin())).max(last))
     }
@@ -351,12 +351,12 @@ impl Prepared {
 }
 
 /// Nanoseconds in which all issuing loops of a phase wake up, so that their first requests come in time. A single loop without
-/// due times has nothing to be in time for, and where file operations come first, loops meet after them.
-fn wake_up_time(phase: &Phase) -> u64 {
+/// due times and without other processes has nothing to be in time for, and where file operations come first, loops meet after them.
+fn wake_up_time(phase: &Phase, others: &dyn Rendezvous) -> u64 {
     const ENOUGH: u64 = 1_000_000;
     let meets_later = phase.jobs.iter().any(|job| !job.options.before.is_empty());
     let has_due_times = phase.jobs.iter().any(|job| job.workload.has_timetable());
-    let is_awaited = has_due_times || phase.loops() > 1;
+    let is_awaited = has_due_times || phase.loops() > 1 || others.has_others();
     if is_awaited && !meets_later { ENOUGH } else { 0 }
 }
 
