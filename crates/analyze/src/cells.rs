@@ -3,7 +3,7 @@
 use crate::Records;
 use crate::sketch::Sketch;
 use iosonar_archive::{Fields, Outcome, Record, RunInfo, RunState};
-use iosonar_plan::{Cell, Job, Op, Plan};
+use iosonar_plan::{Cell, ExtraReads, Job, Op, Plan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -111,20 +111,42 @@ struct Phase {
     latency: Sketch<64>,
 }
 
+/// The extra reads of jobs, by phase and target.
+struct Extras(BTreeMap<(u16, u16), ExtraReads>);
+
+impl Extras {
+    fn of(plan: &Plan) -> Extras {
+        let of_job = |number: u16, job: &Job| {
+            Some(((number, job.target), job.workload.generator().and_then(|g| g.extra_reads)?))
+        };
+        let phases = (0u16..).zip(&plan.phases);
+        Extras(
+            phases.flat_map(|(n, phase)| phase.jobs.iter().filter_map(move |job| of_job(n, job))).collect(),
+        )
+    }
+
+    fn has(&self, record: &Record) -> bool {
+        let extra = || self.0.get(&(record.phase, record.target));
+        !self.0.is_empty()
+            && is_request(record)
+            && extra().is_some_and(|extra| extra.extent(record.sequence).is_some())
+    }
+}
+
 /// Whether it is a request of the workload, and no step before or after them.
 fn is_request(record: &Record) -> bool {
     record.sequence < Record::STEPS
 }
 
 impl Stream {
-    fn add(&mut self, record: &Record) {
+    fn add(&mut self, record: &Record, is_extra: bool) {
         let (Some(submitted), Some(completed)) = (record.submitted, record.completed) else { return };
         let took = completed.0.saturating_sub(submitted.0);
         match record.op {
             Op::Read | Op::Write => {
                 self.first_submitted = Some(self.first_submitted.map_or(submitted.0, |t| t.min(submitted.0)));
                 self.last_completed = self.last_completed.max(completed.0);
-                self.stats.all_bytes += record.executed.length;
+                self.stats.all_bytes += if is_extra { 0 } else { record.executed.length };
             }
             Op::Flush | Op::Fsync if is_request(record) => {
                 self.last_completed = self.last_completed.max(completed.0);
@@ -141,11 +163,11 @@ impl Stream {
         }
     }
 
-    /// Counts a request that had completed when the first stream was done.
-    fn count(&mut self, record: &Record, completed: u64) {
+    /// Counts a request that had completed when the first stream was done. Of an extra read only its time counts.
+    fn count(&mut self, record: &Record, completed: u64, is_extra: bool) {
         self.counted_until = self.counted_until.max(completed);
         self.in_flight_ns += record.latency().map_or(0, |latency| latency.0);
-        if !matches!(record.op, Op::Read | Op::Write) {
+        if is_extra || !matches!(record.op, Op::Read | Op::Write) {
             return;
         }
         self.stats.ops += 1;
@@ -170,7 +192,7 @@ impl Stream {
 }
 
 impl Phase {
-    fn add(&mut self, record: &Record) {
+    fn add(&mut self, record: &Record, is_extra: bool) {
         self.first_ns = self.first_ns.into_iter().chain(record.submitted.map(|time| time.0)).min();
         if record.outcome == Outcome::Failed {
             self.failed += 1;
@@ -179,7 +201,10 @@ impl Phase {
         if record.outcome != Outcome::Completed {
             return;
         }
-        self.streams.entry(record.target).or_default().add(record);
+        self.streams.entry(record.target).or_default().add(record, is_extra);
+        if is_extra {
+            return;
+        }
         if let (Op::Read | Op::Write, Some(latency)) = (record.op, record.latency()) {
             self.latency_sum += u128::from(latency.0);
             self.latency.add(latency.0);
@@ -187,11 +212,11 @@ impl Phase {
     }
 
     /// Counts a transfer of its stream, if it had completed at `wall`.
-    fn count(&mut self, record: &Record, wall: u64) {
+    fn count(&mut self, record: &Record, wall: u64, is_extra: bool) {
         let counts = is_request(record) && record.outcome == Outcome::Completed;
         let completed = record.completed.filter(|completed| counts && completed.0 <= wall);
         if let (Some(completed), Some(stream)) = (completed, self.streams.get_mut(&record.target)) {
-            stream.count(record, completed.0);
+            stream.count(record, completed.0, is_extra);
         }
     }
 
@@ -225,15 +250,16 @@ pub fn cells(records: &dyn Records, plan: &Plan, info: &RunInfo) -> io::Result<V
     // Streams of each cell; none of a phase without one.
     let streams =
         |phase: u16| plan.phases.get(usize::from(phase)).filter(|p| p.cell.is_some()).map(|p| p.jobs.len());
+    let extras = Extras::of(plan);
     let mut phases: BTreeMap<u16, Phase> = BTreeMap::new();
     let mut begun = 0;
     read(records, &mut |record| {
         begun = begun.max(usize::from(record.phase) + 1);
         if let Some(streams) = streams(record.phase) {
             let phase = phases.entry(record.phase).or_default();
-            phase.add(record);
+            phase.add(record, extras.has(record));
             if streams == 1 {
-                phase.count(record, u64::MAX);
+                phase.count(record, u64::MAX, extras.has(record));
             }
         }
     })?;
@@ -243,7 +269,7 @@ pub fn cells(records: &dyn Records, plan: &Plan, info: &RunInfo) -> io::Result<V
     if !walls.is_empty() {
         read(records, &mut |record| {
             if let (Some(wall), Some(phase)) = (walls.get(&record.phase), phases.get_mut(&record.phase)) {
-                phase.count(record, *wall);
+                phase.count(record, *wall, extras.has(record));
             }
         })?;
     }

@@ -92,6 +92,11 @@ pub struct JobOptionsArgs {
     /// Use shared memory for data
     #[arg(long)]
     pub shared_memory: bool,
+    /// Lock the bytes of each request (fcntl with F_OFD_SETLKW)
+    ///
+    /// Waiting for the lock is part of the request's time. Needs an engine of blocking calls and --iodepth 1.
+    #[arg(long)]
+    pub lock_requests: bool,
 }
 
 /// How targets wait for each other. They are counted from 0, in the order of --target.

@@ -48,8 +48,10 @@ fn main() {
     let blocks = file.seek(SeekFrom::End(0)).unwrap() / BLOCK;
     let mut pool = BufferPool::new(BufferPool::needed(depth, BLOCK), false).unwrap();
     let (clock, short) = (Clock::from_origin(monotonic_ns()), ShortPolicy::Complete);
-    let mut backend =
-        backend(kind, Setup { file, clock, depth, reach: 1 << 30, writes: true, short, pool: Some(&pool) });
+    let mut backend = backend(
+        kind,
+        Setup { file, clock, depth, reach: 1 << 30, writes: true, short, locks: false, pool: Some(&pool) },
+    );
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let (mut flying, mut count, mut latency, mut lag) = (0, 0u64, 0u64, 0u64);
     let mut done: Vec<Completion> = Vec::with_capacity(depth as usize);

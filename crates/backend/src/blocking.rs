@@ -3,6 +3,7 @@
 //! To add a method: implement [`Calls`] in a file of its own, give it an engine in the plan, name it in `real.rs`, and add it
 //! to the list of the conformance suite.
 
+use crate::locked::Locked;
 use crate::{Backend, Completion, Operation, Wait};
 use iosonar_os::flight::Progress;
 use iosonar_os::{Clock, discard, write_zeroes};
@@ -143,6 +144,12 @@ impl<C: Calls> Blocking<C> {
     pub(crate) fn over(calls: C, clock: Clock, depth: u32, short: ShortPolicy) -> Blocking<C> {
         let (completes, done) = (short == ShortPolicy::Complete, Vec::with_capacity(depth as usize));
         Blocking { calls, clock, completes, done, just_read: None }
+    }
+
+    /// The same, with a lock on the bytes of each request.
+    pub fn locking(self) -> Blocking<Locked<C>> {
+        let Blocking { calls, clock, completes, done, just_read } = self;
+        Blocking { calls: Locked(calls), clock, completes, done, just_read }
     }
 }
 

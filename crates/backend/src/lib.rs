@@ -6,6 +6,7 @@
 
 mod aio;
 mod blocking;
+mod locked;
 mod mmap;
 mod null;
 mod posixaio;

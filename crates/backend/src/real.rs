@@ -1,5 +1,7 @@
 //! One door to the backends with real I/O, so that the engine knows none of them.
 
+use crate::blocking::{Blocking, Calls};
+use crate::threads::alone;
 use crate::{Aio, Backend, Mmap, Posixaio, Pvsync, ReadWrite, Stdio, Threads, Uring, Vsync};
 use iosonar_os::{BufferPool, Clock};
 use iosonar_plan::{Engine, ShortPolicy, StdioOptions};
@@ -21,6 +23,8 @@ pub struct Setup<'a> {
     pub writes: bool,
     /// What happens after a short transfer.
     pub short: ShortPolicy,
+    /// Whether each operation locks its bytes of the file; only engines of blocking calls do.
+    pub locks: bool,
     /// Where the operations' buffers will come from. A backend may make it known to the kernel; buffers from elsewhere
     /// work, too.
     pub pool: Option<&'a BufferPool>,
@@ -35,25 +39,32 @@ pub struct Setup<'a> {
 /// # Panics
 /// If the engine has no real I/O.
 pub fn real(engine: Engine, setup: Setup<'_>) -> io::Result<(Box<dyn Backend>, Vec<String>)> {
+    let locks = setup.locks;
     match engine {
         Engine::Uring(options) => {
             let (uring, notices) = Uring::new(setup, options)?;
             Ok((Box::new(uring), notices))
         }
+        Engine::Threads if locks => Ok(calls(alone(setup), locks)),
         Engine::Threads => Ok((Box::new(Threads::open(setup)?), Vec::new())),
         Engine::Aio => {
             let (aio, notices) = Aio::new(setup)?;
             Ok((Box::new(aio), notices))
         }
-        Engine::Sync => Ok((Box::new(ReadWrite::open(setup)), Vec::new())),
-        Engine::Vsync(vectors) => Ok((Box::new(Vsync::open(setup, vectors)), Vec::new())),
-        Engine::Pvsync(vectors) => Ok((Box::new(Pvsync::open(setup, vectors)), Vec::new())),
+        Engine::Sync => Ok(calls(ReadWrite::open(setup), locks)),
+        Engine::Vsync(vectors) => Ok(calls(Vsync::open(setup, vectors), locks)),
+        Engine::Pvsync(vectors) => Ok(calls(Pvsync::open(setup, vectors), locks)),
         Engine::Stdio(StdioOptions { buffer }) => {
             let buffer = usize::try_from(buffer.0).unwrap_or(usize::MAX);
-            Ok((Box::new(Stdio::open(setup, buffer)?), Vec::new()))
+            Ok(calls(Stdio::open(setup, buffer)?, locks))
         }
-        Engine::Mmap(options) => Ok((Box::new(Mmap::open(setup, options)?), Vec::new())),
+        Engine::Mmap(options) => Ok(calls(Mmap::open(setup, options)?, locks)),
         Engine::Posixaio => Ok((Box::new(Posixaio::open(setup)), Vec::new())),
         Engine::Null | Engine::Sim(_) => panic!("engine {} has no real I/O", engine.name()),
     }
+}
+
+/// A backend of blocking calls, with or without locks: a run without them has no code for them in its path.
+fn calls<C: Calls + 'static>(calls: Blocking<C>, locks: bool) -> (Box<dyn Backend>, Vec<String>) {
+    if locks { (Box::new(calls.locking()), Vec::new()) } else { (Box::new(calls), Vec::new()) }
 }

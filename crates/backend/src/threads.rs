@@ -37,13 +37,18 @@ impl Threads {
     /// Not even these few threads can be started.
     pub fn open(setup: Setup<'_>) -> std::io::Result<Threads> {
         set_timer_slack_1ns();
-        let Setup { clock, depth, short, .. } = setup;
+        if setup.depth <= 1 {
+            return Ok(Threads(Kind::Alone(alone(setup))));
+        }
         let calls = Positional(Arc::new(setup.file));
-        Ok(Threads(match depth {
-            0 | 1 => Kind::Alone(Blocking::over(calls, clock, depth, short)),
-            _ => Kind::Crew(Crew::new(calls, clock, short == ShortPolicy::Complete, depth)?),
-        }))
+        let completes = setup.short == ShortPolicy::Complete;
+        Ok(Threads(Kind::Crew(Crew::new(calls, setup.clock, completes, setup.depth)?)))
     }
+}
+
+/// The calls of the issuing thread alone.
+pub(crate) fn alone(setup: Setup<'_>) -> Blocking<Positional> {
+    Blocking::over(Positional(Arc::new(setup.file)), setup.clock, setup.depth, setup.short)
 }
 
 /// A file that is asked for places.

@@ -30,7 +30,7 @@ fn scratch(blocks: u64) -> File {
 /// All of a file, to be written.
 fn setup(file: File, depth: u32, short: ShortPolicy, pool: Option<&BufferPool>) -> Setup<'_> {
     let reach = file.metadata().unwrap().len();
-    Setup { file, clock: clock(), depth, reach, writes: true, short, pool }
+    Setup { file, clock: clock(), depth, reach, writes: true, short, locks: false, pool }
 }
 
 /// Makes a backend with real I/O, or says why this machine has none of its kind.
@@ -57,7 +57,7 @@ fn aio(setup: Setup<'_>) -> Result<Box<dyn Backend>, String> {
 }
 
 /// Every backend with real I/O, and every kind of ring that a kernel may have.
-const REAL: [(&str, Make); 13] = [
+const REAL: [(&str, Make); 14] = [
     ("threads", |setup| Ok(Box::new(Threads::open(setup).unwrap()))),
     ("aio", aio),
     ("uring", |setup| ring(setup, RingOptions::default())),
@@ -72,6 +72,7 @@ const REAL: [(&str, Make); 13] = [
     }),
     ("uring with sqpoll", |setup| ring(setup, RingOptions { sqpoll: true, ..RingOptions::default() })),
     ("sync", |setup| Ok(Box::new(ReadWrite::open(setup)))),
+    ("sync with locks", |setup| Ok(Box::new(ReadWrite::open(setup).locking()))),
     ("vsync", |setup| Ok(Box::new(Vsync::open(setup, Vectors { count: 3 })))),
     ("pvsync", |setup| Ok(Box::new(Pvsync::open(setup, Vectors { count: 16 })))),
     ("stdio", |setup| Ok(Box::new(Stdio::open(setup, 3000).unwrap()))),

@@ -3,7 +3,7 @@
 use crate::phases::phases_of;
 use crate::{Pair, Test};
 use iosonar_plan::{
-    Access, ByteSize, Data, Engine, Executor, Faults, FileLifecycle, InvalidPlan, Nanos, Order, Overlap,
+    Access, ByteSize, Data, Engine, Executor, ExtraReads, Faults, FileLifecycle, InvalidPlan, Nanos, Order, Overlap,
     OverlapPolicy, Pacing, Phase, Plan, RunId, SyncFlag, Target, ThinkTime,
 };
 use std::path::PathBuf;
@@ -33,6 +33,12 @@ pub struct Matrix {
     pub cold: bool,
     /// Files are locked during each test.
     pub lock: bool,
+    /// Each request locks its bytes.
+    pub lock_requests: bool,
+    /// All streams use the first file.
+    pub shared: bool,
+    /// Extra reads of sequential readers.
+    pub extra_reads: Option<ExtraReads>,
     /// Readers stop when the first of them is done.
     pub stonewall: bool,
     /// Records from one request of the stride test to the next.
@@ -159,6 +165,9 @@ impl Matrix {
             access: Access { buffered: true, sync: SyncFlag::None },
             cold: false,
             lock: false,
+            lock_requests: false,
+            shared: false,
+            extra_reads: None,
             stonewall: true,
             stride: 17,
             mix: MixRule::default(),
@@ -209,7 +218,12 @@ impl Matrix {
         after_others
             .for_each(|job| job.options.start_delay = job.options.start_delay.saturating_add(self.pause));
         let used = phases.iter().map(|phase| phase.jobs.len()).max().ok_or(MatrixError::Empty)?;
-        let targets = (0..used.min(self.files.len())).map(|number| self.target(number)).collect();
+        let own = (0..used.min(self.files.len())).map(|number| self.target(number));
+        let targets = match (self.shared, self.files.first()) {
+            // The first one makes the file, and deletes it.
+            (true, Some(path)) => own.take(1).chain((1..used).map(|_| Target::new(path))).collect(),
+            _ => own.collect(),
+        };
         let plan = Plan {
             seed: self.seed,
             destroy: self.destroy,

@@ -2,8 +2,9 @@
 
 use crate::{Calls, Made, Matrix, Test, Transfer, Unit};
 use iosonar_plan::{
-    Access, AtEnd, Cell, Checked, Coordination, Decimal, Engine, FileStep, FlushOp, FlushRule, Generator,
-    Job, JobOptions, Nanos, Pace, Phase, PhaseEnd, Process, Space, Stop, ThinkTime, Verify, Workload,
+    Access, AtEnd, ByteSize, Cell, Checked, Coordination, Decimal, Engine, FileStep, FlushOp, FlushRule,
+    Generator, Job, JobOptions, Nanos, Pace, Phase, PhaseEnd, Process, Space, Stop, ThinkTime, Verify,
+    Workload,
 };
 
 /// Every byte that is read is checked.
@@ -76,6 +77,7 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
     let flush = |(after_writes, _)| FlushRule { after_writes, op: FlushOp::Fsync };
     let pause = |(blocks, time)| ThinkTime { time, spin: Nanos(0), blocks };
     let generator = Generator {
+        extra_reads: matrix.extra_reads.filter(|_| reads && test.is_plain_reader()),
         flush: burst.filter(|_| !reads).map(flush),
         thinktime: burst.map(pause).or(matrix.think_time),
         read_percent: Decimal::whole(if reads { 100 } else { 0 }),
@@ -93,7 +95,8 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
     let options = JobOptions {
         engine: Some(engine).filter(|engine| Some(engine) != matrix.methods.first()),
         start_delay: Nanos(matrix.stagger.0 * u64::from(stream)),
-        before: before(matrix, test),
+        before: before(matrix, test, stream),
+        lock_requests: matrix.lock_requests,
         after: after(matrix, engine),
         access: Some(Access { buffered: true, ..matrix.access }).filter(|_| engine.is_buffered()),
         data: matrix.data.clone().map(|data| data.in_units_of(pair.record)),
@@ -106,11 +109,13 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
 }
 
 /// Each test has a descriptor of its own.
-fn before(matrix: &Matrix, test: &Test) -> Vec<FileStep> {
+fn before(matrix: &Matrix, test: &Test, stream: u32) -> Vec<FileStep> {
     let creates = test.made == Made::Anew && !matrix.is_device;
-    let open = if creates { FileStep::Create } else { FileStep::Open };
+    let open = if creates && !matrix.shared { FileStep::Create } else { FileStep::Open };
+    // Other streams have the same file open.
+    let empty = (creates && matrix.shared && stream == 0).then_some(FileStep::Truncate(ByteSize(0)));
     let evict = (matrix.cold && !creates && test.reads()).then_some(FileStep::Evict);
-    [Some(open), matrix.lock.then_some(FileStep::Lock), evict].into_iter().flatten().collect()
+    [Some(open), empty, matrix.lock.then_some(FileStep::Lock), evict].into_iter().flatten().collect()
 }
 
 /// What was written is on stable storage before the next test, as in IOzone; figures contain these times only if asked.

@@ -136,6 +136,11 @@ impl Test {
         self.transfer != Read
     }
 
+    /// Whether it only reads, from start to end, one record at a time.
+    pub(crate) fn is_plain_reader(&self) -> bool {
+        self.transfer == Read && self.order == Sequential && self.calls != Vectored
+    }
+
     /// Its order in a matrix.
     pub(crate) fn order(&self, matrix: &Matrix) -> Order {
         match self.order {

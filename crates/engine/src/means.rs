@@ -267,8 +267,9 @@ fn on_file(
 ) -> std::io::Result<(Box<dyn Backend>, Vec<String>)> {
     let (engine, _) = usable(fitted.job.engine(plan.engine));
     let (depth, short) = (fitted.job.depth, plan.faults.short);
+    let locks = fitted.job.options.lock_requests;
     let (reach, writes) = (fitted.placement.size(), fitted.workload.writes());
-    real(engine, Setup { file, clock: clock.clone(), depth, reach, writes, short, pool })
+    real(engine, Setup { file, clock: clock.clone(), depth, reach, writes, short, locks, pool })
 }
 
 /// Sets the calling thread apart from others as the plan asks; says what was refused.

@@ -91,7 +91,10 @@ impl Known {
         match self {
             Known::Trace(_, facts) => Some(facts.as_ref()?.max_transfer),
             Known::Generated { list: Some(list), .. } => list.iter().map(|entry| entry.extent.length).max(),
-            Known::Generated { generator, .. } => Some(generator.longest()),
+            Known::Generated { generator, .. } => {
+                let extra = generator.extra_reads.map_or(0, |extra| extra.size.0);
+                Some(generator.longest().max(extra))
+            }
         }
     }
 
@@ -135,6 +138,9 @@ impl Known {
             Known::Generated { generator, list } => {
                 let listed = list.as_ref().map(|list| list.len() as u64);
                 let requests = generator.requests_on(size).into_iter().chain(listed).min()?;
+                if let Some(extra) = generator.extra_reads {
+                    return Some(requests + extra.count(requests));
+                }
                 match generator.flush {
                     None => Some(requests),
                     // Where loops share requests, or some of them are no writes, how many flushes come is not certain.

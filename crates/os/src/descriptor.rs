@@ -13,6 +13,12 @@ pub enum LockKind {
     Write,
 }
 
+impl LockKind {
+    fn number(self) -> i32 {
+        if self == LockKind::Read { libc::F_RDLCK } else { libc::F_WRLCK }
+    }
+}
+
 /// Tries to lock a whole file (`fcntl` with `F_OFD_SETLK`): `false` if somebody else has a lock that forbids it. The lock
 /// belongs to the open file and its duplicates, so that two openings in one process exclude each other, too; a lock of the
 /// process (`F_SETLK`) would be lost with the first of its descriptors that is closed.
@@ -20,12 +26,27 @@ pub enum LockKind {
 /// # Errors
 /// The file system has no locks, or the file is not open for what `kind` needs.
 pub fn try_lock(file: &File, kind: LockKind) -> io::Result<bool> {
-    let kind = if kind == LockKind::Read { libc::F_RDLCK } else { libc::F_WRLCK };
-    match set_lock(file, kind) {
+    match set_lock(file, kind.number()) {
         Ok(()) => Ok(true),
         Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Locks a range of a file, and waits until nobody has a lock that forbids it (`F_OFD_SETLKW`).
+///
+/// # Errors
+/// The file system has no locks, the file is not open for what `kind` needs, or the range ends beyond the largest offset.
+pub fn lock_range(file: &File, kind: LockKind, offset: u64, length: u64) -> io::Result<()> {
+    call(file, libc::F_OFD_SETLKW, range(kind.number(), offset, length)?)
+}
+
+/// Gives the lock of a range back.
+///
+/// # Errors
+/// The file system has no locks, or the range ends beyond the largest offset.
+pub fn unlock_range(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    call(file, libc::F_OFD_SETLK, range(libc::F_UNLCK, offset, length)?)
 }
 
 /// Gives the lock of a file back.
@@ -37,12 +58,24 @@ pub fn unlock(file: &File) -> io::Result<()> {
 }
 
 fn set_lock(file: &File, kind: i32) -> io::Result<()> {
+    // A range of no bytes reaches to the end, however far that is.
+    call(file, libc::F_OFD_SETLK, range(kind, 0, 0)?)
+}
+
+fn range(kind: i32, offset: u64, length: u64) -> io::Result<libc::flock> {
+    let too_far = |_| io::Error::from_raw_os_error(libc::EOVERFLOW);
     // SAFETY: `flock` is made of numbers, for which zeros are values. `l_pid` has to be 0 for these locks.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = kind as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = offset.try_into().map_err(too_far)?;
+    lock.l_len = length.try_into().map_err(too_far)?;
+    Ok(lock)
+}
+
+fn call(file: &File, command: i32, lock: libc::flock) -> io::Result<()> {
     // SAFETY: the descriptor is open for as long as `file` is borrowed, and the kernel only reads `lock`.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } {
+    match unsafe { libc::fcntl(file.as_raw_fd(), command, &raw const lock) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
@@ -64,6 +97,26 @@ pub fn close(file: File) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_waits_for_those_that_overlap_it_only() {
+        let path = std::env::temp_dir().join(format!("iosonar-range-{}", std::process::id()));
+        let open =
+            || File::options().create(true).truncate(false).read(true).write(true).open(&path).unwrap();
+        let (one, other) = (open(), open());
+        lock_range(&one, LockKind::Write, 0, 4096).unwrap();
+        lock_range(&other, LockKind::Write, 4096, 4096).unwrap();
+        unlock_range(&other, 4096, 4096).unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| lock_range(&other, LockKind::Read, 4095, 10));
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!waiting.is_finished());
+            unlock_range(&one, 0, 4096).unwrap();
+            waiting.join().unwrap().unwrap();
+        });
+        assert!(lock_range(&one, LockKind::Read, u64::MAX, 1).is_err());
+        std::fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn two_openings_exclude_each_other() {

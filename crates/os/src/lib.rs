@@ -31,7 +31,7 @@ pub mod usage;
 pub use bell::Doorbell;
 pub use buffer::{BUFFER_ALIGN, Buffer, Region};
 pub use clock::{Clock, monotonic_ns, realtime_ns};
-pub use descriptor::{LockKind, close, try_lock, unlock};
+pub use descriptor::{LockKind, close, lock_range, try_lock, unlock, unlock_range};
 pub use file::{allocate, discard, free_space, write_durably_at, write_zeroes};
 pub use huge::vec_for_huge_pages;
 pub use pool::{BufferPool, TooLong};

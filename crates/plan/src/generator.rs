@@ -3,7 +3,7 @@
 use crate::sizes::BlockSizes;
 use crate::strict::{is_default, no_fields};
 use crate::units::plain;
-use crate::{ByteSize, Decimal, Nanos, Op, ReadMix, Rising, Space, ThinkTime, Zone};
+use crate::{ByteSize, Decimal, ExtraReads, Nanos, Op, ReadMix, Rising, Space, ThinkTime, Zone};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -70,6 +70,9 @@ pub struct Generator {
     /// Pauses between the requests of an issuing loop; none: the next one follows at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinktime: Option<ThinkTime>,
+    /// Extra reads between its requests; none: there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_reads: Option<ExtraReads>,
     /// When a pass ends.
     pub stop: Stop,
 }
@@ -316,6 +319,7 @@ impl Generator {
             sharing: Sharing::Rounds,
             pace: Pace::Closed,
             thinktime: None,
+            extra_reads: None,
             stop: Stop { bytes: Some(Space::Percent(100)), ..Stop::default() },
         }
     }
@@ -463,7 +467,8 @@ impl Generator {
         );
         let unit = self.unit.filter(|_| is_scattered).map(|unit| unit.0);
         let moved = [self.offset.0, self.pass_offset.0, self.cut_length().unwrap_or(0)];
-        moved.into_iter().chain(unit).all(fits) && self.used_sizes().all(|sizes| sizes.all(fits))
+        let extra = self.extra_reads.map(|extra| extra.size.0);
+        moved.into_iter().chain(unit).chain(extra).all(fits) && self.used_sizes().all(|sizes| sizes.all(fits))
     }
 
     /// Highest byte that any pass of `passes` reaches, of addresses that do not depend on the target; none where only time

@@ -17,6 +17,10 @@ pub struct JobOptions {
     /// What is written; none: sectors that say whose they are, as the plan's `fill` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Data>,
+    /// Each request locks its bytes of the file (`fcntl` with `F_OFD_SETLKW`): a write against all others, a read against writes.
+    /// Taking the lock, with the wait for it, and giving it back are part of the request's time.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub lock_requests: bool,
     /// What is checked; none: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,

@@ -12,6 +12,7 @@ mod dedupe;
 mod engine;
 mod executor;
 mod extent;
+mod extra_reads;
 mod faults;
 mod file_step;
 mod filter;
@@ -52,6 +53,7 @@ pub use engine::{
 };
 pub use executor::{Executor, Host};
 pub use extent::Extent;
+pub use extra_reads::ExtraReads;
 pub use faults::{Faults, ShortPolicy};
 pub use file_step::{FileStep, ParseFileStepError};
 pub use filter::{Filter, ParseFilterError, Pipeline};

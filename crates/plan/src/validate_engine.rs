@@ -32,6 +32,12 @@ pub(crate) fn validate_engine_of(job: &Job, plan: &Plan) -> Result {
             .value(job.depth)
             .remedy("use 1, and more `jobs`, or another `engine`")
     })?;
+    let makes_calls = engine.is_serial() || (matches!(engine, Engine::Threads) && job.depth == 1);
+    require(!job.options.lock_requests || makes_calls, || {
+        let rule = "a request in flight beside others cannot wait for a lock";
+        InvalidPlan::of("options.lock_requests", rule)
+            .remedy("use an engine of blocking calls, as sync or pvsync, and a depth of 1")
+    })?;
     require(!engine.is_buffered() || job.access(plan.access).buffered, || {
         InvalidPlan::of("engine", format!("{name} goes through the page cache, and direct I/O is asked for"))
             .remedy("say `access.buffered = true`, or use another `engine`")
@@ -54,6 +60,16 @@ mod tests {
             assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
         }
         checked
+    }
+
+    fn lock(plan: &mut Plan, depth: u32) {
+        let job = &mut plan.phases[0].jobs[1];
+        (job.depth, job.options.lock_requests) = (depth, true);
+    }
+
+    #[test]
+    fn blocking_calls_may_lock_their_requests() {
+        with(|plan| lock(plan, 1)).unwrap();
     }
 
     #[test]
@@ -85,6 +101,7 @@ mod tests {
         for (checked, why) in [
             (with(|plan| plan.engine = Engine::Sync), "carries out one request after the other"),
             (with(|plan| plan.engine = Engine::Pvsync(Vectors { count: 17 })), "between 1 and 16"),
+            (with(|plan| lock(plan, 2)), "cannot wait for a lock"),
             (
                 with(|plan| plan.phases[0].jobs[1].options.engine = Some(Engine::Null)),
                 "engines of a whole run",

@@ -1,5 +1,6 @@
 //! What a generated workload must keep to, beyond what its types say.
 
+use crate::extra_reads::validate_extra_reads;
 use crate::rising::validate_rising;
 use crate::think_time::validate_think_time;
 use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, utf8, within};
@@ -39,6 +40,7 @@ pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Pl
     })?;
     flush(generator, plan)?;
     validate_think_time(generator)?;
+    validate_extra_reads(generator)?;
     sizes("block_size", &generator.block_size)?;
     if let Some(writes) = &generator.write_block_size {
         sizes("write_block_size", writes)?;

@@ -113,12 +113,13 @@ pub(crate) struct OldOptions {
     align: ByteSize,
     buffer_set: ByteSize,
     purge_cpu_cache: ByteSize,
+    lock_requests: bool,
 }
 
 impl OldOptions {
     pub(crate) fn split(self) -> (JobOptions, Option<FileLifecycle>) {
         let OldOptions { access, engine, data, verify, file, before, after, start_delay, cpu, .. } = self;
-        let OldOptions { max_errors, shared_memory, align, buffer_set, purge_cpu_cache, .. } = self;
+        let OldOptions { max_errors, shared_memory, align, buffer_set, purge_cpu_cache, lock_requests, .. } = self;
         let options = JobOptions {
             access,
             engine,
@@ -133,6 +134,7 @@ impl OldOptions {
             align,
             buffer_set,
             purge_cpu_cache,
+            lock_requests,
         };
         (options, file)
     }

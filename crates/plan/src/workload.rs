@@ -18,6 +18,7 @@ pub enum Workload {
 }
 
 /// A workload as a plan of any version writes it.
+#[expect(clippy::large_enum_variant, reason = "it lives while a plan is read")]
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum Written {

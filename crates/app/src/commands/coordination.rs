@@ -43,6 +43,7 @@ pub(super) fn options(args: &RunArgs) -> JobOptions {
         start_delay: if args.steps.steps.is_some() { args.pace.start_delay } else { Nanos(0) },
         cpu: None,
         max_errors: None,
+        lock_requests: h.lock_requests,
         shared_memory: h.shared_memory,
         align: h.align,
         buffer_set: h.buffer_set,

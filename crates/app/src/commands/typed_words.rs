@@ -76,6 +76,7 @@ const RUN: &[(&str, &str)] = &[
     ("options.before", "--before-pass"),
     ("options.after", "--after-pass"),
     ("options.start_delay", "--start-delay"),
+    ("options.lock_requests", "--lock-requests"),
     ("options.align", "--align"),
     ("options.data", "--data"),
     ("options.verify", "--verify"),

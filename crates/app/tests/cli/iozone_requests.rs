@@ -1,8 +1,10 @@
 //! What IOzone's options add between and around the requests of a test.
 
 use crate::iozone::cells;
+use crate::live::{Running, wait_until};
 use crate::*;
 use iosonar_plan::Op;
+use std::os::unix::fs::MetadataExt;
 
 /// The reads, writes and flushes of a phase that are requests, in order.
 fn requests(lab: &Lab, dir: &str, phase: u16) -> Vec<Record> {
@@ -54,4 +56,78 @@ fn bursts_are_flushed_and_followed_by_a_pause() {
     assert_eq!((cell["elapsed_ns"].as_u64(), cell["ops"].as_u64()), (Some(took), Some(16)));
     let reads = requests(&lab, "run", 1);
     assert_eq!((reads.len(), gaps(&reads).iter().filter(|gap| **gap >= 20_000_000).count()), (16, 3));
+}
+
+/// `-K`: before records 0 and 100 of a sequential reader two other places are read; their time counts, their bytes do not.
+#[test]
+fn jitter_counts_with_its_time_and_without_its_bytes() {
+    let lab = lab();
+    lab.expect(0, "iozone -s 800k -r 4k -i 0 -i 1 -i 3 -+n -V 7 -K --json out.json --out run");
+    let reads = requests(&lab, "run", 1);
+    let places: Vec<(usize, u64)> = reads
+        .iter()
+        .enumerate()
+        .filter(|(_, r)| r.executed.length == 1)
+        .map(|(place, r)| (place, r.executed.offset))
+        .collect();
+    assert_eq!((reads.len(), places), (204, vec![(0, 0), (1, 4096), (102, 0), (103, 4096)]));
+    let took: u64 = reads.iter().map(|r| r.latency().unwrap().0).sum();
+    let cells = cells(&lab, "out.json");
+    let cell = &cells[&("read".to_string(), 800, 4)];
+    assert_eq!(cell["elapsed_ns"].as_u64(), Some(took));
+    assert_eq!((cell["bytes"].as_u64(), cell["ops"].as_u64()), (Some(800 << 10), Some(200)));
+    assert_eq!((requests(&lab, "run", 0).len(), requests(&lab, "run", 2).len()), (200, 200));
+}
+
+/// `-+l`, `-+L`, `-+V`: one file is written by all streams, stays until the end, and holds what each of them wrote. Each
+/// record's lock is taken and given back by its own calls.
+#[test]
+fn records_are_locked_and_streams_share_a_file() {
+    let lab = lab();
+    for (words, shared) in [("-+l", false), ("-+L", true), ("-+V", true)] {
+        let line = format!("iozone -t 3 -x -s 256k -r 4k {words} -+d -w --json out.json --out run");
+        lab.expect(0, &line);
+        let found = cells(&lab, "out.json");
+        assert_eq!(found.len(), 13, "{words}");
+        for cell in found.values() {
+            let streams = cell["per_stream"].as_array().unwrap().iter();
+            assert!(streams.map(|s| s["all_bytes"].as_u64()).eq([Some(256 << 10); 3]), "{words} {cell}");
+        }
+        for number in 0..3 {
+            let file = lab.path(&format!("iozone.DUMMY.{number}"));
+            assert_eq!(file.exists(), number == 0 || !shared, "{words}");
+            if file.exists() {
+                let bytes = std::fs::read(&file).unwrap();
+                let (words, _) = bytes.as_chunks::<8>();
+                assert_eq!(bytes.len(), 256 << 10);
+                assert!((0..).zip(words).all(|(place, word)| u64::from_le_bytes(*word) == place * 8));
+                std::fs::remove_file(&file).unwrap();
+            }
+        }
+        std::fs::remove_dir_all(lab.path("run")).unwrap();
+    }
+    lab.expect(0, "iozone -t 2 -+L -s 64k -i 0 -i 1 -F one one");
+    assert!(!lab.path("one").exists());
+}
+
+/// A lock that somebody else has on a record delays this record, and no other.
+#[test]
+fn the_wait_for_a_lock_is_part_of_the_request() {
+    let lab = lab();
+    let file = lab.file("own", vec![7u8; 64 << 10]);
+    let held = std::fs::File::options().read(true).write(true).open(&file).unwrap();
+    iosonar_os::lock_range(&held, iosonar_os::LockKind::Write, 8 << 12, 4096).unwrap();
+    let running = Running::of(&mut lab.command("iozone -+E -f own -s 64k -r 4k -i 1 -+n -+l --out run"));
+    let inode = format!(":{} ", file.metadata().unwrap().ino());
+    wait_until("a record waits for its lock", || {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().any(|line| line.contains("-> OFDLCK") && line.contains(&inode))
+    });
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    drop(held);
+    assert_eq!(running.end().code, 0);
+    let reads = requests(&lab, "run", 0);
+    let longest = reads.iter().max_by_key(|r| r.latency()).unwrap();
+    assert_eq!(longest.executed.offset, 8 << 12);
+    assert!(longest.latency().unwrap().0 >= 300_000_000);
 }

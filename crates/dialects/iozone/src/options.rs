@@ -20,13 +20,9 @@ pub(crate) struct Opt {
 
 /// Options of IOzone that this program does not have yet.
 const LATER: &[(&str, &str)] = &[
-    ("-K", "jitter comes with a later version: remove it"),
     ("-U", "mounting between tests comes with a later version: remove it"),
     ("-X", "telemetry files come with a later version: remove it"),
     ("-Y", "telemetry files come with a later version: remove it"),
-    ("-+L", "record locks come with a later version: use -W, or remove it"),
-    ("-+V", "one file for all streams comes with a later version: remove it"),
-    ("-+l", "record locks come with a later version: use -W, or remove it"),
     ("-+c", "clients are started by this program through the remote shell: use -+m FILE"),
     ("-+i", "clients answer through the remote shell, which needs no port: remove it"),
     ("-+s", "clients are started by this program through the remote shell: use -+m FILE"),
@@ -122,6 +118,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let ms = c.number(MILLISECONDS)? as u32; set(c, |s| s.think_ms = Some(ms)) };
     "-k" "DEPTH" "As -H: no data is copied in either case."
         |c| { let depth = c.number(0..=60_000)? as u32; c.asynchronous(Async { depth }) };
+    "-K" "" "Read two other places before every 100th record of tests that read in order."
+        |c| set(c, |s| s.jitter = true);
     "-l" "STREAMS" "Set the smallest number of streams."
         |c| { let n = c.number(STREAMS)? as u32; set(c, |s| s.least_streams = Some(n)) };
     "-L" "BYTES" "Accepted for compatibility: the size of a cache line."
@@ -200,6 +198,10 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { c.word("a name")?; without_effect(c, "clients answer through the remote shell") };
     "-+m" "FILE" "Run each stream on the machine of a line: HOST DIRECTORY PROGRAM [TESTFILE]."
         |c| { let file = c.word("the name of a file")?; set(c, |s| s.cluster = Some(file)) };
+    "-+l" "" "Lock the bytes of each request: for writing or for reading."
+        |c| set(c, |s| s.lock_records = true);
+    "-+L" "" "Let all streams use one file, and lock the bytes of each request."
+        |c| set(c, |s| (s.shared, s.lock_records) = (true, true));
     "-+n" "" "Repeat no test: no rewrite, no reread."
         |c| set(c, |s| s.no_retest = true);
     "-+O" "RATE" "Issue this many operations per second in each stream."
@@ -216,6 +218,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.stamp_files = true);
     "-+u" "" "Print the CPU time of each test in percent: in the report (-R), or with -t."
         |c| set(c, |s| s.cpu = true);
+    "-+V" "" "Let all streams use one file, without locks."
+        |c| set(c, |s| s.shared = true);
     "-+w" "PERCENT" "Make this much of each record equal in all files, for targets that deduplicate."
         |c| { let n = c.number(PERCENT)? as u8; set(c, |s| s.equal_percent = Some(n)) };
     "-+W" "NUMBER" "Add this to the number of each stream in what is not equal (-+w). Default: 0."

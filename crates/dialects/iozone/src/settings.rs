@@ -79,6 +79,12 @@ pub struct Settings {
     pub asynchronous: Option<Async>,
     /// Files are locked during a test (`-W`).
     pub lock: bool,
+    /// Each request locks its bytes (`-+l`, `-+L`).
+    pub lock_records: bool,
+    /// All streams use one file (`-+L`, `-+V`).
+    pub shared: bool,
+    /// Extra reads of sequential readers (`-K`).
+    pub jitter: bool,
     /// Records from one request of the stride test to the next (`-j`).
     pub stride: Option<u32>,
     /// No test is repeated (`-+n`).

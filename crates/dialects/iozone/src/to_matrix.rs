@@ -8,7 +8,7 @@ use iosonar_campaign::{
     pairs,
 };
 use iosonar_plan::{
-    Access, ByteSize, Data, Dedupe, Engine, Executor, MmapOptions, Nanos, Order, RunId, ThinkTime,
+    Access, ByteSize, Data, Dedupe, Engine, Executor, ExtraReads, MmapOptions, Nanos, Order, RunId, ThinkTime,
 };
 use std::path::PathBuf;
 
@@ -73,6 +73,7 @@ impl Settings {
         let pairs = self.pairs(&streams)?;
         self.check_order(&tests, &pairs)?;
         self.check_outputs(&tests)?;
+        self.check_jitter(&pairs)?;
         Ok(Matrix {
             streams,
             methods: vec![self.engine()],
@@ -80,6 +81,9 @@ impl Settings {
             access: Access { buffered: !self.direct, sync: self.sync },
             cold: self.cold,
             lock: self.lock,
+            lock_requests: self.lock_records,
+            shared: self.shared,
+            extra_reads: self.jitter.then(|| self.extra_reads()),
             stonewall: !self.no_stonewall,
             stride: self.stride.unwrap_or(17),
             mix: self.mix(),
@@ -121,6 +125,11 @@ impl Settings {
         Some(ThinkTime { time, spin: time, blocks: 1 })
     }
 
+    /// Direct reads are at least a page.
+    fn extra_reads(&self) -> ExtraReads {
+        ExtraReads { every: 100, size: ByteSize(if self.direct { ExtraReads::SECOND } else { 1 }) }
+    }
+
     /// Which steps count as part of a test's time.
     pub fn timed(&self) -> Timed {
         Timed { fsync: self.with_fsync, close: self.with_close, think_time: self.with_think }
@@ -152,6 +161,15 @@ impl Settings {
             (!many && self.mix_readers.is_some(), "-+K has no effect without -t: add it, or remove -+K"),
             (!many && self.mix_in_order, "-+B has no effect without -t: add it, or remove -+B"),
             (!many && self.stagger_us.is_some(), "-d has no effect without -t: add it, or remove -d"),
+            (!many && self.shared, "-+L and -+V have no effect without -t: add it, or remove them"),
+            (
+                self.lock && self.shared,
+                "-W locks the whole file, and streams of one file (-+L, -+V) would wait for each other forever: remove -W",
+            ),
+            (
+                self.lock_records && self.asynchronous.is_some(),
+                "-+l and -+L: asynchronous requests (-H, -k) cannot wait for locks: keep one of them",
+            ),
             (!many && self.total_size, "-+k has no effect without -t: add it, or remove -+k"),
             (!many && self.tests.contains(&8), "-i 8: the mixed test needs several streams: add -t"),
             (self.mix_percent.is_some() && self.mix_readers.is_some(), "-+p and -+K: keep one of them"),
@@ -180,6 +198,17 @@ impl Settings {
             (self.least_streams.is_some() && !self.streams.is_empty(), "-t and -l: keep one of them"),
             (self.most_streams.is_some() && !self.streams.is_empty(), "-t and -u: keep one of them"),
         ])
+    }
+
+    fn check_jitter(&self, pairs: &[Pair]) -> Result<(), UsageError> {
+        let end = self.extra_reads().end();
+        match pairs.iter().find(|pair| self.jitter && pair.file.0 / pair.record.0 * pair.record.0 < end) {
+            Some(pair) => Err(UsageError::new(format_args!(
+                "-K: a file of {} has no byte {end}, which is read, too: use larger files",
+                pair.file
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn check_borders(&self) -> Result<(), UsageError> {
@@ -534,6 +563,10 @@ mod tests {
             ("-B -i 6", "tests 6, 7"),
             ("-+J", "-+J has no effect"),
             ("-J 1 -+O 5", "-J and -+O"),
+            ("-+L", "-+L and -+V have no effect"),
+            ("-t 2 -+V -W", "-W locks the whole file"),
+            ("-+l -H 3", "-+l and -+L: asynchronous"),
+            ("-K -s 4k", "-K: a file of 4KiB"),
             ("-+b 64,5 -+O 5", "-+b and -+O"),
             ("-J 1 -+b 64k,5", "-J and -+b"),
             ("-Q -i 6", "-Q is for tests 0 and 1"),

@@ -21,7 +21,9 @@ use fit::{check_apart, fit};
 use inputs::{open_requests, read_all};
 use iosonar_host::guard::Permit;
 use iosonar_host::{Root, TargetFacts};
-use iosonar_load::{Facts, Flushed, Generated, Known, LoadError, Notice, ParseCounters, Setting, Source};
+use iosonar_load::{
+    Facts, Flushed, Generated, Jittered, Known, LoadError, Notice, ParseCounters, Setting, Source,
+};
 use iosonar_os::raise_file_limit;
 use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, Plan};
 use look::look;
@@ -306,9 +308,10 @@ impl Stage<'_> {
                 let generated = Generated::new(generator, &setting, list.clone());
                 let generated = generated.expect("what does not fit was refused");
                 let share = generated.part(part.number, part.of);
-                Requests::Generated(match generator.flush {
-                    None => Box::new(share),
-                    Some(rule) => Box::new(Flushed::new(share, rule, part.number, part.of)),
+                Requests::Generated(match (generator.flush, generator.extra_reads) {
+                    (Some(rule), _) => Box::new(Flushed::new(share, rule, part.number, part.of)),
+                    (None, Some(extra)) => Box::new(Jittered::new(share, extra)),
+                    (None, None) => Box::new(share),
                 })
             }
         }

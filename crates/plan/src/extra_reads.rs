@@ -1,0 +1,75 @@
+//! Extra reads between the requests of a workload that reads.
+
+use crate::validate::{Result, require};
+use crate::{ByteSize, Decimal, Extent, Generator, InvalidPlan, Order};
+use serde::{Deserialize, Serialize};
+
+/// Two extra reads before every so many requests, the first one included: at the start of the target, and at
+/// [`ExtraReads::SECOND`]. They disturb the kernel's read-ahead (IOzone's jitter).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExtraReads {
+    /// Requests from one pair of extra reads to the next, at least 1.
+    pub every: u64,
+    /// Bytes of an extra read, 1 byte to 4 KiB.
+    pub size: ByteSize,
+}
+
+impl ExtraReads {
+    /// Where the second one of a pair reads.
+    pub const SECOND: u64 = 4096;
+    /// Extra reads before every so many requests.
+    pub const PAIR: u64 = 2;
+
+    /// First byte after both.
+    pub fn end(self) -> u64 {
+        ExtraReads::SECOND + self.size.0
+    }
+
+    /// What the request of this number reads, if it is an extra one.
+    pub fn extent(self, number: u64) -> Option<Extent> {
+        let place = number % (self.every + ExtraReads::PAIR);
+        (place < ExtraReads::PAIR).then(|| Extent { offset: place * ExtraReads::SECOND, length: self.size.0 })
+    }
+
+    /// How many there are among so many other requests.
+    pub fn count(self, requests: u64) -> u64 {
+        requests.div_ceil(self.every) * ExtraReads::PAIR
+    }
+}
+
+/// Checks the extra reads of a generated workload.
+pub(crate) fn validate_extra_reads(generator: &Generator) -> Result {
+    let Some(extra) = generator.extra_reads else { return Ok(()) };
+    require(extra.every > 0, || InvalidPlan::of("extra_reads.every", "it must be at least 1").value(0))?;
+    require((1..=ExtraReads::SECOND).contains(&extra.size.0), || {
+        InvalidPlan::of("extra_reads.size", "it must lie between 1 byte and 4 KiB").value(extra.size)
+    })?;
+    let only_reads =
+        generator.read_percent == Decimal::whole(100) && !matches!(generator.order, Order::List { .. });
+    require(only_reads, || {
+        InvalidPlan::of(
+            "extra_reads",
+            "they belong to a workload that only reads, in an order without a list",
+        )
+        .remedy("remove it, or set `read_percent` to 100")
+    })?;
+    require(generator.jobs == 1, || {
+        InvalidPlan::of("extra_reads", "several jobs share the numbers of requests")
+            .remedy("remove it, or use one of the `jobs`")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_stand_before_every_so_many_requests() {
+        let extra = ExtraReads { every: 3, size: ByteSize(1) };
+        let places: Vec<Option<u64>> =
+            (0..7).map(|number| extra.extent(number).map(|extent| extent.offset)).collect();
+        assert_eq!(places, [Some(0), Some(4096), None, None, None, Some(0), Some(4096)]);
+        assert_eq!([0, 1, 3, 4].map(|requests| extra.count(requests)), [0, 2, 2, 4]);
+    }
+}
