@@ -57,6 +57,7 @@ targets! {
     ring_page,
     seek_list,
     series_log,
+    telemetry,
     traces,
     xdd_dump,
     xdd_options,

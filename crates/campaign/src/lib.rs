@@ -30,7 +30,7 @@ pub use compare::{CellRow, MATRIX_COMPARE_VERSION, MatrixComparison, Side, TestR
 pub use compare_grids::{ComparedGrid, compared_grids};
 pub use compare_text::{comparison_csv, comparison_text};
 pub use grid::{Grid, rates};
-pub use matrix::{Burst, Matrix, MatrixError, MixRule, Unit};
+pub use matrix::{Burst, Matrix, MatrixError, MixRule, Telemetry, Unit};
 pub use matrix_condition::MatrixCondition;
 pub use plateaus::Plateau;
 pub use question::{METHODS, Question, QuestionError};

@@ -3,8 +3,8 @@
 use crate::phases::phases_of;
 use crate::{Pair, Test};
 use iosonar_plan::{
-    Access, ByteSize, Data, Engine, Executor, ExtraReads, Faults, FileLifecycle, InvalidPlan, Nanos, Order, Overlap,
-    OverlapPolicy, Pacing, Phase, Plan, RunId, SyncFlag, Target, ThinkTime,
+    Access, ByteSize, Data, Engine, Executor, ExtraReads, Faults, FileLifecycle, InvalidPlan, Nanos, Order,
+    Overlap, OverlapPolicy, Pacing, Phase, Plan, RunId, SyncFlag, Target, ThinkTime,
 };
 use std::path::PathBuf;
 
@@ -37,6 +37,8 @@ pub struct Matrix {
     pub lock_requests: bool,
     /// All streams use the first file.
     pub shared: bool,
+    /// The telemetry files that tests which only write, and tests which only read, follow instead of their order.
+    pub telemetry: Telemetry,
     /// Extra reads of sequential readers.
     pub extra_reads: Option<ExtraReads>,
     /// Readers stop when the first of them is done.
@@ -77,6 +79,15 @@ pub struct Matrix {
     pub seed: u64,
     /// In written blocks.
     pub run_id: RunId,
+}
+
+/// Files that say where requests go.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Telemetry {
+    /// Of tests that write.
+    pub write: Option<PathBuf>,
+    /// Of tests that read.
+    pub read: Option<PathBuf>,
 }
 
 /// Requests in bursts: after each, what was written is flushed, and nothing is done for a while.
@@ -167,6 +178,7 @@ impl Matrix {
             lock: false,
             lock_requests: false,
             shared: false,
+            telemetry: Telemetry::default(),
             extra_reads: None,
             stonewall: true,
             stride: 17,

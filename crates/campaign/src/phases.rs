@@ -70,6 +70,11 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
         true => iosonar_plan::Order::Sequential,
         false => test.order(matrix),
     };
+    let telemetry = match test.transfer {
+        Transfer::Read => matrix.telemetry.read.clone(),
+        Transfer::Write => matrix.telemetry.write.clone(),
+        Transfer::Mix => None,
+    };
     let (pair, records) = (unit.pair, unit.pair.records());
     let request = test.request(pair.record, records);
     let amount = Space::Bytes(pair.bytes());
@@ -89,6 +94,16 @@ fn job(matrix: &Matrix, unit: Unit, test: &Test, stream: u32) -> Job {
         }),
         stop: Stop { bytes: Some(amount), ..Stop::default() },
         ..Generator::new(order, request)
+    };
+    let generator = match telemetry {
+        Some(file) => Generator {
+            order: iosonar_plan::Order::Telemetry { file },
+            block_size: pair.record.into(),
+            region: None,
+            stop: Stop::default(),
+            ..generator
+        },
+        None => generator,
     };
     let engine = engine_of(matrix, unit, test);
     let depth = if test.calls == Calls::Chosen && !engine.is_serial() { matrix.depth } else { 1 };

@@ -133,4 +133,6 @@ pub(crate) struct WorkerContext<'a> {
     pub(crate) session: FileSession,
     /// Of all loops of the phase.
     pub(crate) lateness: &'a FirstLateness,
+    /// Pauses before its requests, by their numbers.
+    pub(crate) delays: Option<Arc<[Nanos]>>,
 }

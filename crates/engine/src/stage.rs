@@ -181,6 +181,7 @@ impl Stage<'_> {
             after: &job.options.after,
             session: FileSession::default(),
             lateness: together.lateness,
+            delays: self.job(part).workload.delays(),
         };
         let gauge = progress.gauge(index);
         let worker = Worker::new(settings, backend, payloads, context, recorder, control, gauge);

@@ -22,6 +22,7 @@ use iosonar_os::usage::thread_cpu_ns;
 use iosonar_plan::{Extent, FileStep, Nanos, Op, Overlap, OverlapPolicy, Placement, ThinkTime, Verify};
 use iosonar_record::{Recorder, WriterGone};
 use iosonar_sched::{Counters, Decision, Issue, Request, Scheduler, Slot};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// How often a waiting loop looks whether it should stop, and hands on records.
@@ -62,8 +63,8 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// The scheduler of a pass.
-    fn scheduler(&self) -> Scheduler<Origin> {
-        Scheduler::new(self.depth, self.overlap).with_think_time(self.think_time)
+    fn scheduler(&self, delays: Option<Arc<[Nanos]>>) -> Scheduler<Origin> {
+        Scheduler::new(self.depth, self.overlap).with_think_time(self.think_time).with_delays(delays)
     }
 }
 
@@ -180,7 +181,7 @@ impl<'a> Worker<'a> {
         control: &'a Control,
         gauge: &'a Gauge,
     ) -> Worker<'a> {
-        let depth = settings.depth as usize;
+        let (depth, scheduler) = (settings.depth as usize, settings.scheduler(context.delays.clone()));
         Worker {
             settings,
             backend,
@@ -196,7 +197,7 @@ impl<'a> Worker<'a> {
             is_last_pass: true,
             start: Nanos(0),
             last_end: Nanos(0),
-            scheduler: settings.scheduler(),
+            scheduler,
             done: Vec::with_capacity(depth),
             stalled: None,
             unmade: None,
@@ -261,7 +262,7 @@ impl<'a> Worker<'a> {
         (self.offered, self.steps) = (0, 0);
         self.payloads.begin(pass);
         if pass > 0 {
-            self.scheduler = self.settings.scheduler();
+            self.scheduler = self.settings.scheduler(self.context.delays.clone());
             let ended = self.backend.now();
             let ended = member.await_others(ended);
             // Not before all have ended the pass: whoever still met there would wait for this one.

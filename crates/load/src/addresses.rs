@@ -60,7 +60,8 @@ impl Addresses {
             | Order::Interleaved { .. }
             | Order::Staggered
             | Order::Fixed
-            | Order::List { .. } => Addresses::Sequential,
+            | Order::List { .. }
+            | Order::Telemetry { .. } => Addresses::Sequential,
             Order::Backward => Addresses::Backward,
             Order::Strided { every } => Addresses::Strided((*every).into()),
             Order::Random => Addresses::Random(draws),

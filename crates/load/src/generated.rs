@@ -99,6 +99,8 @@ pub struct Listed {
     pub extent: Extent,
     /// Read or write.
     pub op: Op,
+    /// Pause before it.
+    pub delay: Nanos,
 }
 
 /// The requests of one pass, or a job's share of them.
@@ -291,7 +293,7 @@ impl Generated {
             return None;
         }
         if let Some(list) = &self.list {
-            let Listed { op, extent } = *list.get(sequence as usize)?;
+            let Listed { op, extent, .. } = *list.get(sequence as usize)?;
             return Some((op, Extent { offset: shape.places.base.saturating_add(extent.offset), ..extent }));
         }
         let op = shape.op(sequence);

@@ -98,6 +98,13 @@ impl Known {
         }
     }
 
+    /// Pauses before the requests of a list, by their numbers; none where there are none.
+    pub fn delays(&self) -> Option<Arc<[Nanos]>> {
+        let Known::Generated { list: Some(list), .. } = self else { return None };
+        let has_any = list.iter().any(|entry| entry.delay > Nanos(0));
+        has_any.then(|| list.iter().map(|entry| entry.delay).collect())
+    }
+
     /// Bytes of memory for requests that filters hold.
     pub fn held_bytes(&self) -> u64 {
         self.facts().map_or(0, |facts| facts.held_bytes)

@@ -96,7 +96,7 @@ fn step(generator: &Generator, region: u64) -> u64 {
     match generator.order {
         Order::Sequential if generator.fixed_size().is_some() => size,
         Order::Interleaved { every } => size.saturating_mul(every.into()),
-        Order::Fixed | Order::List { .. } => 0,
+        Order::Fixed | Order::List { .. } | Order::Telemetry { .. } => 0,
         Order::Staggered => stagger(generator, region),
         _ => generator.unit(),
     }

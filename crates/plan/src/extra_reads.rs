@@ -1,7 +1,7 @@
 //! Extra reads between the requests of a workload that reads.
 
 use crate::validate::{Result, require};
-use crate::{ByteSize, Decimal, Extent, Generator, InvalidPlan, Order};
+use crate::{ByteSize, Decimal, Extent, Generator, InvalidPlan};
 use serde::{Deserialize, Serialize};
 
 /// Two extra reads before every so many requests, the first one included: at the start of the target, and at
@@ -45,8 +45,7 @@ pub(crate) fn validate_extra_reads(generator: &Generator) -> Result {
     require((1..=ExtraReads::SECOND).contains(&extra.size.0), || {
         InvalidPlan::of("extra_reads.size", "it must lie between 1 byte and 4 KiB").value(extra.size)
     })?;
-    let only_reads =
-        generator.read_percent == Decimal::whole(100) && !matches!(generator.order, Order::List { .. });
+    let only_reads = generator.read_percent == Decimal::whole(100) && !generator.order.is_listed();
     require(only_reads, || {
         InvalidPlan::of(
             "extra_reads",

@@ -172,6 +172,12 @@ pub enum Order {
         /// A seek list in XDD's form.
         file: PathBuf,
     },
+    /// As a telemetry file of IOzone says, which tells the size of each request and the pause before it, too. All requests are
+    /// reads, or all are writes.
+    Telemetry {
+        /// Lines `offset size [delay_ms]`, counted from the offset of the workload.
+        file: PathBuf,
+    },
     /// Uniformly at random, independent of each other: addresses repeat.
     Random,
     /// At random without repeats: each block once in every lap through the region, each lap in an order of its own.
@@ -201,6 +207,11 @@ pub enum Order {
 impl Order {
     /// The most blocks that [`Order::MersenneShuffled`] takes: it is held in memory, 64 MiB of it for each issuing loop.
     pub const MOST_MERSENNE: u64 = 1 << 24;
+
+    /// Whether a file names each request.
+    pub fn is_listed(&self) -> bool {
+        matches!(self, Order::List { .. } | Order::Telemetry { .. })
+    }
 }
 
 impl fmt::Display for Order {
@@ -212,7 +223,7 @@ impl fmt::Display for Order {
             Order::Strided { .. } => f.write_str("strided"),
             Order::Staggered => f.write_str("staggered"),
             Order::Fixed => f.write_str("fixed"),
-            Order::List { file } => write!(f, "{}", file.display()),
+            Order::List { file } | Order::Telemetry { file } => write!(f, "{}", file.display()),
             Order::Random => f.write_str("random"),
             Order::Shuffled => f.write_str("shuffled"),
             Order::MersenneShuffled => f.write_str("mersenne-shuffled"),
@@ -454,7 +465,7 @@ impl Generator {
 
     /// Whether only time ends a pass.
     pub fn ends_by_time(&self) -> bool {
-        self.stop.requests.is_none() && self.stop.bytes.is_none() && !matches!(self.order, Order::List { .. })
+        self.stop.requests.is_none() && self.stop.bytes.is_none() && !self.order.is_listed()
     }
 
     /// Whether each request starts and ends at multiples of `block` bytes; not of a list, whose places are known only once
@@ -463,7 +474,11 @@ impl Generator {
         let fits = |bytes: u64| bytes.is_multiple_of(block);
         let is_scattered = !matches!(
             self.order,
-            Order::Sequential | Order::Interleaved { .. } | Order::Fixed | Order::List { .. }
+            Order::Sequential
+                | Order::Interleaved { .. }
+                | Order::Fixed
+                | Order::List { .. }
+                | Order::Telemetry { .. }
         );
         let unit = self.unit.filter(|_| is_scattered).map(|unit| unit.0);
         let moved = [self.offset.0, self.pass_offset.0, self.cut_length().unwrap_or(0)];
@@ -493,7 +508,7 @@ impl Generator {
             },
             Order::Sequential => in_order(1)?,
             Order::Interleaved { every } => in_order(*every)?,
-            Order::List { .. } => return None,
+            Order::List { .. } | Order::Telemetry { .. } => return None,
             _ => region()?.max(size),
         };
         // At the end of a region, the next request is at its start.
@@ -532,7 +547,7 @@ impl Generator {
 impl fmt::Display for Generator {
     /// What results call it: `random 4KiB 70% read`, `zipf 1.1 4KiB-64KiB 100% read`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Order::List { .. } = self.order {
+        if self.order.is_listed() {
             return self.order.fmt(f);
         }
         let (least, most) = (ByteSize(self.smallest()), ByteSize(self.longest()));

@@ -32,7 +32,7 @@ pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Pl
         )
         .value(generator.discard_percent)
     })?;
-    let is_listed = matches!(generator.order, Order::List { .. });
+    let is_listed = generator.order.is_listed();
     require(!(is_listed && generator.has_dataless_changes()), || {
         InvalidPlan::of("discard_percent", "a list names the operation of each request")
             .value(generator.discard_percent)
@@ -87,7 +87,7 @@ fn places(generator: &Generator, passes: u32) -> Result {
     }
     bytes("addresses", ByteSize(generator.end(passes).unwrap_or(0)), ByteSize(0))?;
     let least = match &generator.order {
-        Order::Fixed | Order::List { .. } => return Ok(()),
+        Order::Fixed | Order::List { .. } | Order::Telemetry { .. } => return Ok(()),
         Order::Sequential | Order::Interleaved { .. } if generator.region.is_none() => return Ok(()),
         Order::Staggered => generator.amount().unwrap_or(0),
         _ => generator.longest(),
@@ -192,6 +192,21 @@ fn order(pattern: &Generator) -> Result {
         Order::List { file } => {
             utf8("order.list.file", file)?;
             has_one_size()
+        }
+        Order::Telemetry { file } => {
+            utf8("order.telemetry.file", file)?;
+            has_one_size()?;
+            let percent = pattern.read_percent;
+            require([Decimal::whole(0), Decimal::whole(100)].contains(&percent), || {
+                InvalidPlan::of("read_percent", "a telemetry file does not tell reads from writes")
+                    .value(percent)
+                    .remedy("use 0 or 100")
+            })?;
+            require(pattern.jobs == 1, || {
+                InvalidPlan::of("jobs", "the requests of a telemetry file follow each other")
+                    .value(pattern.jobs)
+                    .remedy("use 1")
+            })
         }
         Order::Shuffled | Order::MersenneShuffled => require(pattern.fixed_size().is_some(), || {
             let (least, most) = (ByteSize(pattern.smallest()), ByteSize(pattern.longest()));

@@ -119,7 +119,9 @@ pub(crate) struct OldOptions {
 impl OldOptions {
     pub(crate) fn split(self) -> (JobOptions, Option<FileLifecycle>) {
         let OldOptions { access, engine, data, verify, file, before, after, start_delay, cpu, .. } = self;
-        let OldOptions { max_errors, shared_memory, align, buffer_set, purge_cpu_cache, lock_requests, .. } = self;
+        let OldOptions {
+            max_errors, shared_memory, align, buffer_set, purge_cpu_cache, lock_requests, ..
+        } = self;
         let options = JobOptions {
             access,
             engine,

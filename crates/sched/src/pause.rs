@@ -1,21 +1,31 @@
 //! Think time: when a pause between requests starts and ends.
 
 use iosonar_plan::{Nanos, Op, ThinkTime};
+use std::sync::Arc;
 
 /// The pauses of an issuing loop.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Pause {
     time: Nanos,
     blocks: u64,
     /// Requests that may go before the next pause.
     left: u64,
     last_completed: Nanos,
+    has_completed: bool,
+    /// The pause before each request, by its number, instead of equal ones.
+    delays: Option<Arc<[Nanos]>>,
 }
 
 impl Pause {
     pub(crate) fn new(think_time: ThinkTime) -> Pause {
         let ThinkTime { time, blocks, .. } = think_time;
-        Pause { time, blocks, left: blocks, last_completed: Nanos(0) }
+        Pause { time, blocks, left: blocks, last_completed: Nanos(0), has_completed: false, delays: None }
+    }
+
+    /// A pause before each request, by its number; none before the first one that goes.
+    pub(crate) fn before(delays: Arc<[Nanos]>) -> Pause {
+        let none = ThinkTime { time: Nanos(0), spin: Nanos(0), blocks: u64::MAX };
+        Pause { delays: Some(delays), ..Pause::new(none) }
     }
 
     /// Whether a request of this kind counts, and waits for the end of a pause.
@@ -24,8 +34,13 @@ impl Pause {
     }
 
     /// When the pause before the next request ends, if there is one: at the earliest, while requests are in flight.
-    pub(crate) fn end(&self, in_flight: u32, now: Nanos) -> Option<Nanos> {
+    pub(crate) fn end(&self, sequence: Option<u64>, in_flight: u32, now: Nanos) -> Option<Nanos> {
         let start = if in_flight > 0 { now } else { self.last_completed };
+        if let Some(delays) = &self.delays {
+            let delay = delays.get(usize::try_from(sequence?).ok()?).filter(|delay| **delay > Nanos(0))?;
+            // Nothing precedes the first request.
+            return (in_flight > 0 || self.has_completed).then(|| start.saturating_add(*delay));
+        }
         (self.left == 0).then(|| start.saturating_add(self.time))
     }
 
@@ -37,6 +52,7 @@ impl Pause {
 
     pub(crate) fn note_completed(&mut self, now: Nanos) {
         self.last_completed = self.last_completed.max(now);
+        self.has_completed = true;
     }
 }
 
@@ -50,7 +66,10 @@ mod tests {
     /// When each request went, and when it completed, on a device that takes `service[n]` for request n.
     fn simulate(depth: u32, think_time: ThinkTime, flush_after: u64, service: &[u64]) -> Vec<(Op, u64, u64)> {
         let overlap = Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() };
-        let mut scheduler = Scheduler::new(depth, overlap).with_think_time(Some(think_time));
+        run(Scheduler::new(depth, overlap).with_think_time(Some(think_time)), flush_after, service)
+    }
+
+    fn run(mut scheduler: Scheduler<()>, flush_after: u64, service: &[u64]) -> Vec<(Op, u64, u64)> {
         let (mut now, mut offered, mut gone) = (0, 0, Vec::new());
         let mut in_flight: BinaryHeap<std::cmp::Reverse<(u64, u32)>> = BinaryHeap::new();
         loop {
@@ -106,6 +125,16 @@ mod tests {
                 prop_assert!(depth == 1 || group.len() == 1 || group[1].1 == group[0].1);
             }
         }
+    }
+
+    /// The pauses of a list lie before its requests; that of the first has nothing to follow.
+    #[test]
+    fn a_list_has_pauses_of_its_own() {
+        let overlap = Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() };
+        let delays = [70, 0, 500, 30].map(Nanos);
+        let scheduler = Scheduler::new(1, overlap).with_delays(Some(delays.into()));
+        let starts: Vec<u64> = run(scheduler, 0, &[10; 4]).iter().map(|(_, start, _)| *start).collect();
+        assert_eq!(starts, [0, 10, 520, 560]);
     }
 
     /// A burst: eight writes, a flush of them, and a pause after the flush.

@@ -5,6 +5,7 @@ use crate::pause::Pause;
 use iosonar_plan::{Extent, Nanos, Op, Overlap, OverlapPolicy, ThinkTime};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 /// What the scheduler has to know of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,12 +163,21 @@ impl<T: Copy + Default> Scheduler<T> {
         Scheduler { pause: think_time.map(Pause::new), ..self }
     }
 
+    /// With a pause before each request, by its number, where a list names them.
+    #[must_use]
+    pub fn with_delays(self, delays: Option<Arc<[Nanos]>>) -> Scheduler<T> {
+        match delays {
+            Some(delays) => Scheduler { pause: Some(Pause::before(delays)), ..self },
+            None => self,
+        }
+    }
+
     /// When a request that is offered at `now` can go at the earliest: after a pause that has started.
     #[inline]
     pub fn earliest(&self, now: Nanos) -> Nanos {
         match &self.pause {
             None => now,
-            Some(pause) => pause.end(self.in_flight(), now).unwrap_or(now).max(now),
+            Some(pause) => pause.end(None, self.in_flight(), now).unwrap_or(now).max(now),
         }
     }
 
@@ -256,10 +266,11 @@ impl<T: Copy + Default> Scheduler<T> {
     /// Holds the head until a pause before it is over.
     fn hold(&mut self, head: u32, now: Nanos) -> Option<Decision<T>> {
         let (pause, in_flight) = (self.pause.as_ref()?, self.in_flight());
-        if !Pause::counts(self.entries[head as usize].issue.request.op) {
+        let Request { sequence, op, .. } = self.entries[head as usize].issue.request;
+        if !Pause::counts(op) {
             return None;
         }
-        let end = pause.end(in_flight, now)?;
+        let end = pause.end(Some(sequence), in_flight, now)?;
         match (in_flight, end > now) {
             (0, true) => Some(Decision::Sleep(end)),
             (0, false) => None,

@@ -18,6 +18,7 @@ mod salvage;
 mod seek_list;
 mod stream;
 pub mod tables;
+mod telemetry;
 mod text;
 
 pub use differences::{Differences, Key};
@@ -33,6 +34,7 @@ pub use seek_list::{
 };
 
 pub use stream::{FromFirst, InOrder, Joined, Load};
+pub use telemetry::{TelemetryEntry, TelemetryError, read_telemetry, write_telemetry};
 pub use text::explain;
 
 use iosonar_plan::{Durability, Extent, Nanos, Op};

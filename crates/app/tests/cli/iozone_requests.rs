@@ -131,3 +131,41 @@ fn the_wait_for_a_lock_is_part_of_the_request() {
     assert_eq!(longest.executed.offset, 8 << 12);
     assert!(longest.latency().unwrap().0 >= 300_000_000);
 }
+
+/// `-X`, `-Y`: requests go where the file says, in its order, with its sizes and pauses.
+#[test]
+fn telemetry_files_name_every_request() {
+    let lab = lab();
+    lab.file("writes", "# offset size delay\n0 4096\n65536 8192 30\n8192 512\n");
+    lab.file("reads", "65536 100 20\n0 4096\n");
+    lab.expect(0, "iozone -X writes -Y reads -w --json out.json --out run");
+    let places = |phase: u16| {
+        let of = |r: &Record| (r.op, r.executed.offset, r.executed.length);
+        requests(&lab, "run", phase).iter().map(of).collect::<Vec<_>>()
+    };
+    let writes = [(Op::Write, 0, 4096), (Op::Write, 65_536, 8192), (Op::Write, 8192, 512)];
+    assert_eq!([places(0), places(1)], [writes, writes]);
+    let reads = [(Op::Read, 65_536, 100), (Op::Read, 0, 4096)];
+    assert_eq!([places(2), places(3)], [reads, reads]);
+    let pauses = gaps(&requests(&lab, "run", 0));
+    assert!(pauses[0] >= 30_000_000, "{pauses:?}");
+    let json: Value = serde_json::from_slice(&std::fs::read(lab.path("out.json")).unwrap()).unwrap();
+    let bytes: Vec<_> =
+        json["results"].as_array().unwrap().iter().map(|cell| cell["bytes"].as_u64()).collect();
+    assert_eq!(bytes, [Some(12_800), Some(12_800), Some(4196), Some(4196)]);
+    assert_eq!(lab.path("iozone.tmp").metadata().unwrap().len(), 65_536 + 8192);
+    std::fs::remove_file(lab.path("iozone.tmp")).unwrap();
+    // Without one of writes the file is written in order first.
+    lab.expect(0, "iozone -Y reads -+n --json out.json");
+    for (text, why) in [
+        ("0 4096\n4096\n", "-X bad: line 2: '4096' has 1 fields"),
+        ("0 4096 1 1\n", "-X bad: line 1: '0 4096 1 1' has 4 fields"),
+    ] {
+        lab.file("bad", text);
+        let refused = lab.expect(2, "iozone -X bad --json never.json");
+        assert!(refused.err.contains(why) && !lab.path("never.json").exists(), "{}", refused.err);
+        assert!(!lab.path("iozone.tmp").exists());
+    }
+    lab.file("far", "1048576 4096\n");
+    assert!(lab.expect(2, "iozone -X writes -Y far").err.contains("-Y reads beyond"));
+}

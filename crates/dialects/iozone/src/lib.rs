@@ -28,7 +28,7 @@ pub use import::{ImportError, Imported, import};
 pub use logs::{LogName, LoggedRequest, Logs, Stamp};
 pub use parse::{Command, UsageError, parse};
 pub use report::text_report;
-pub use settings::{Async, Client, Settings};
+pub use settings::{Async, Client, Settings, TelemetryFacts};
 pub use text::{banner, text_table};
 pub use throughput::{throughput, throughput_report};
 pub use workbook::workbook;

@@ -21,8 +21,6 @@ pub(crate) struct Opt {
 /// Options of IOzone that this program does not have yet.
 const LATER: &[(&str, &str)] = &[
     ("-U", "mounting between tests comes with a later version: remove it"),
-    ("-X", "telemetry files come with a later version: remove it"),
-    ("-Y", "telemetry files come with a later version: remove it"),
     ("-+c", "clients are started by this program through the remote shell: use -+m FILE"),
     ("-+i", "clients answer through the remote shell, which needs no port: remove it"),
     ("-+s", "clients are started by this program through the remote shell: use -+m FILE"),
@@ -168,8 +166,12 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.lock = true);
     "-x" "" "Let all streams finish, instead of ending with the first."
         |c| set(c, |s| s.no_stonewall = true);
+    "-X" "FILE" "Write what the lines of this telemetry file say: offset, bytes, and a delay in ms."
+        |c| { let file = c.word("the name of a file")?; set(c, |s| s.write_telemetry = Some(file)) };
     "-y" "SIZE" "Set the smallest record of the matrix (-a). Default: 4k."
         |c| { let size = c.record()?; set(c, |s| s.least_record = Some(size)) };
+    "-Y" "FILE" "Read what the lines of this telemetry file say."
+        |c| { let file = c.word("the name of a file")?; set(c, |s| s.read_telemetry = Some(file)) };
     "-z" "" "Measure records below 64k on files above 16m, too (-a)."
         |c| set(c, |s| s.no_crossover = true);
     "-+b" "SIZE,MILLISECONDS" "After this much data call fsync, then wait; the time of a test excludes the wait."

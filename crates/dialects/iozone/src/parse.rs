@@ -301,7 +301,6 @@ mod tests {
             ("-J 0", "-J 0: a whole number"),
             ("-H 2 -k 2", "-k stands beside another"),
             ("-t 1025", "-t 1025"),
-            ("-X file", "-X: telemetry"),
             ("result_file", "result_file: this word belongs to no option"),
             ("--json", "--json needs"),
             ("--destroy=1", "--destroy takes no value"),

@@ -85,6 +85,12 @@ pub struct Settings {
     pub shared: bool,
     /// Extra reads of sequential readers (`-K`).
     pub jitter: bool,
+    /// Telemetry file of writes (`-X`).
+    pub write_telemetry: Option<String>,
+    /// Telemetry file of reads (`-Y`).
+    pub read_telemetry: Option<String>,
+    /// What these files hold, once somebody has read them: of writes and of reads.
+    pub telemetry: (TelemetryFacts, TelemetryFacts),
     /// Records from one request of the stride test to the next (`-j`).
     pub stride: Option<u32>,
     /// No test is repeated (`-+n`).
@@ -170,6 +176,15 @@ pub struct Client {
     pub file: Option<String>,
 }
 
+/// What a telemetry file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TelemetryFacts {
+    /// First byte after all of its requests.
+    pub end: u64,
+    /// Bytes of its longest request.
+    pub longest: u64,
+}
+
 /// Asynchronous requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Async {
@@ -180,7 +195,7 @@ pub struct Async {
 impl Settings {
     /// What a stream is called.
     pub(crate) fn stream_word(&self) -> &'static str {
-        if self.threads { "thread" } else { "process" }
+        if self.threads || self.shared { "thread" } else { "process" }
     }
 
     /// Whether several streams are measured together.

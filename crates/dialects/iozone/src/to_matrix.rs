@@ -4,8 +4,8 @@ use crate::columns::Unit;
 use crate::parse::UsageError;
 use crate::settings::Settings;
 use iosonar_campaign::{
-    Burst, CROSSOVER, Calls, Made, Matrix, MixRule, OrderKind, Pair, Series, TESTS, Test, Timed, Transfer,
-    pairs,
+    Burst, CROSSOVER, Calls, Made, Matrix, MixRule, OrderKind, Pair, Series, TESTS, Telemetry, Test, Timed,
+    Transfer, pairs,
 };
 use iosonar_plan::{
     Access, ByteSize, Data, Dedupe, Engine, Executor, ExtraReads, MmapOptions, Nanos, Order, RunId, ThinkTime,
@@ -64,6 +64,7 @@ impl Settings {
     pub fn matrix(&self, run_id: RunId) -> Result<Matrix, UsageError> {
         self.check_modes()?;
         self.check_borders()?;
+        self.check_telemetry()?;
         self.check_methods()?;
         self.check_clients()?;
         self.check_content()?;
@@ -83,6 +84,10 @@ impl Settings {
             lock: self.lock,
             lock_requests: self.lock_records,
             shared: self.shared,
+            telemetry: Telemetry {
+                write: self.write_telemetry.as_ref().map(PathBuf::from),
+                read: self.read_telemetry.as_ref().map(PathBuf::from),
+            },
             extra_reads: self.jitter.then(|| self.extra_reads()),
             stonewall: !self.no_stonewall,
             stride: self.stride.unwrap_or(17),
@@ -161,6 +166,14 @@ impl Settings {
             (!many && self.mix_readers.is_some(), "-+K has no effect without -t: add it, or remove -+K"),
             (!many && self.mix_in_order, "-+B has no effect without -t: add it, or remove -+B"),
             (!many && self.stagger_us.is_some(), "-d has no effect without -t: add it, or remove -d"),
+            (
+                self.cluster.is_some() && self.shared,
+                "-+m: streams of several machines share no file: remove -+L or -+V",
+            ),
+            (
+                self.cluster.is_some() && self.has_telemetry(),
+                "-+m: -X and -Y name files of this machine: remove them",
+            ),
             (!many && self.shared, "-+L and -+V have no effect without -t: add it, or remove them"),
             (
                 self.lock && self.shared,
@@ -198,6 +211,56 @@ impl Settings {
             (self.least_streams.is_some() && !self.streams.is_empty(), "-t and -l: keep one of them"),
             (self.most_streams.is_some() && !self.streams.is_empty(), "-t and -u: keep one of them"),
         ])
+    }
+
+    fn has_telemetry(&self) -> bool {
+        self.write_telemetry.is_some() || self.read_telemetry.is_some()
+    }
+
+    fn check_telemetry(&self) -> Result<(), UsageError> {
+        let has = self.has_telemetry();
+        let (writes, reads) = self.telemetry;
+        refuse_first([
+            (has && self.auto, "-X and -Y set the sizes: remove -a"),
+            (has && !self.sizes.is_empty(), "-X and -Y set the sizes: remove -s"),
+            (has && !self.records.is_empty(), "-X and -Y set the sizes: remove -r"),
+            (has && self.stride.is_some(), "-X and -Y: no test has a stride: remove -j"),
+            (has && self.jitter, "-X and -Y name every request: remove -K"),
+            (
+                has && self.data.is_some(),
+                "-X and -Y: what is not written cannot be checked: remove -V or -+d",
+            ),
+            (has && self.think_ms.is_some(), "-X and -Y have delays of their own: remove -J"),
+            (has && self.burst.is_some(), "-X and -Y have delays of their own: remove -+b"),
+            (has && self.rate.is_some(), "-X and -Y have delays of their own: remove -+O"),
+            (has && self.asynchronous.is_some(), "-X and -Y: requests follow each other: remove -H or -k"),
+            (
+                has && !self.tests.is_empty() && self.tests != self.numbers(),
+                "-X and -Y select tests 0 and 1: remove -i",
+            ),
+            (
+                self.write_telemetry.is_some() && self.read_telemetry.is_some() && reads.end > writes.end,
+                "-Y reads beyond the last byte that -X writes: use another file",
+            ),
+        ])
+    }
+
+    /// `-X` asks for test 0 and `-Y` for test 1, which needs a file that is there or that test 0 has written.
+    fn numbers(&self) -> Vec<u8> {
+        match (&self.write_telemetry, &self.read_telemetry) {
+            (None, None) => self.tests.clone(),
+            (_, None) => vec![0],
+            (_, Some(_)) if self.existing => vec![1],
+            (_, Some(_)) => vec![0, 1],
+        }
+    }
+
+    /// The size that a telemetry file asks for. Without one of writes, the file is written in whole records.
+    fn telemetry_pair(&self) -> Pair {
+        let (writes, reads) = self.telemetry;
+        let record = writes.longest.max(reads.longest).max(1);
+        let file = if writes.end > 0 { writes.end.max(record) } else { reads.end.next_multiple_of(record) };
+        Pair { file: ByteSize(file), record: ByteSize(record) }
     }
 
     fn check_jitter(&self, pairs: &[Pair]) -> Result<(), UsageError> {
@@ -324,9 +387,10 @@ impl Settings {
             true => THROUGHPUT.contains(&test.name),
             false => test.number <= 7,
         };
-        let is_selected = |test: &&Test| match self.tests.is_empty() {
+        let numbers = self.numbers();
+        let is_selected = |test: &&Test| match numbers.is_empty() {
             true => is_default(test) && (self.mmap.is_none() || test.calls == Calls::Chosen),
-            false => self.tests.contains(&test.number),
+            false => numbers.contains(&test.number),
         };
         let mut tests: Vec<_> =
             TESTS.iter().filter(is_selected).filter(|test| !(self.no_retest && test.repeats)).collect();
@@ -366,7 +430,8 @@ impl Settings {
     /// Streams are processes, as those of IOzone: here, or on the machines of `-+m`.
     fn executors(&self, most: u32) -> Result<Vec<Executor>, UsageError> {
         let clients = self.clients.len();
-        match (&self.cluster, self.is_throughput(), self.threads) {
+        // Streams of one file are threads: one of them makes it, and the others find it open.
+        match (&self.cluster, self.is_throughput(), self.threads || self.shared) {
             (Some(file), true, false) if clients < most as usize => Err(UsageError::new(format_args!(
                 "-+m {file}: it names {clients} clients, and -t has {most} streams: add lines, or use a smaller -t"
             ))),
@@ -434,6 +499,9 @@ impl Settings {
     }
 
     fn pairs(&self, streams: &[u32]) -> Result<Vec<Pair>, UsageError> {
+        if self.has_telemetry() {
+            return Ok(vec![self.telemetry_pair()]);
+        }
         let factor = self.factor.unwrap_or(2);
         let series = |(least, most)| Series { least, most, factor }.sizes().collect::<Vec<_>>();
         let given = |list: &[ByteSize], single: ByteSize, borders| match (list.is_empty(), self.auto) {
@@ -563,6 +631,13 @@ mod tests {
             ("-B -i 6", "tests 6, 7"),
             ("-+J", "-+J has no effect"),
             ("-J 1 -+O 5", "-J and -+O"),
+            ("-X t -a", "remove -a"),
+            ("-X t -s 1m", "remove -s"),
+            ("-Y t -r 4k", "remove -r"),
+            ("-Y t -j 3", "remove -j"),
+            ("-X t -K", "remove -K"),
+            ("-X t -V 3", "remove -V"),
+            ("-X t -i 2", "select tests 0 and 1"),
             ("-+L", "-+L and -+V have no effect"),
             ("-t 2 -+V -W", "-W locks the whole file"),
             ("-+l -H 3", "-+l and -+L: asynchronous"),

@@ -183,6 +183,9 @@ pub(super) fn check_apart(
                 .collect()
         }
         Workload::Generated(Generator { order: Order::List { file }, .. }) => vec![read("seek list", file)],
+        Workload::Generated(Generator { order: Order::Telemetry { file }, .. }) => {
+            vec![read("telemetry file", file)]
+        }
         Workload::Generated(_) => Vec::new(),
     };
     let loads: Vec<_> = phases.iter().flatten().flat_map(loads).collect();

@@ -7,7 +7,7 @@ use iosonar_load::{
     Facts, Known, Listed, LoadError, Notice, Opened, ParseCounters, Recorded, Source, Text, scan,
 };
 use iosonar_os::bounded::{LIST_LIMIT, read_text};
-use iosonar_plan::{Extent, Generator, Job, Order, Plan, TraceReplay, Workload};
+use iosonar_plan::{Extent, Generator, Job, Nanos, Op, Order, Plan, TraceReplay, Workload};
 use iosonar_trace::decompress;
 use std::fs::File;
 use std::path::Path;
@@ -114,7 +114,11 @@ fn open_load(path: &Path) -> Result<Opened, PrepareError> {
 
 /// Reads the seek list that an order follows.
 fn read_list(generator: &Generator) -> Result<Option<Arc<[Listed]>>, PrepareError> {
-    let Order::List { file } = &generator.order else { return Ok(None) };
+    let file = match &generator.order {
+        Order::List { file } => file,
+        Order::Telemetry { file } => return read_telemetry_of(generator, file).map(Some),
+        _ => return Ok(None),
+    };
     let unit = generator.unit();
     let refuse = |why: String| PrepareError::SeekList { path: name(file), why };
     let text = read_text(file, LIST_LIMIT).map_err(|error| refuse(error.to_string()))?;
@@ -122,11 +126,20 @@ fn read_list(generator: &Generator) -> Result<Option<Arc<[Listed]>>, PrepareErro
     let listed = |entry: &iosonar_trace::SeekEntry| {
         let (offset, length) = (entry.location.checked_mul(unit)?, entry.reqsize.checked_mul(unit)?);
         offset.checked_add(length).filter(|end| *end < 1 << 62)?;
-        Some(Listed { extent: Extent { offset, length }, op: entry.op })
+        Some(Listed { extent: Extent { offset, length }, op: entry.op, delay: Nanos(0) })
     };
     let list: Option<Vec<Listed>> = entries.iter().map(listed).collect();
     let list = list.ok_or_else(|| refuse("a location lies beyond 2^62 bytes".into()))?;
     Ok(Some(list.into()))
+}
+
+/// Reads the telemetry file that an order follows.
+fn read_telemetry_of(generator: &Generator, file: &Path) -> Result<Arc<[Listed]>, PrepareError> {
+    let refuse = |why: String| PrepareError::SeekList { path: name(file), why };
+    let text = read_text(file, LIST_LIMIT).map_err(|error| refuse(error.to_string()))?;
+    let entries = iosonar_trace::read_telemetry(&text).map_err(|error| refuse(error.to_string()))?;
+    let op = if generator.writes() { Op::Write } else { Op::Read };
+    Ok(entries.iter().map(|entry| Listed { extent: entry.extent, op, delay: entry.delay }).collect())
 }
 
 /// Opens a load for one pass.

@@ -639,7 +639,7 @@ fn the_last_request_is_what_is_left() {
 
 #[test]
 fn a_list_is_followed_once() {
-    let at = |offset| Listed { extent: Extent { offset, length: 4096 }, op: Op::Write };
+    let at = |offset| Listed { extent: Extent { offset, length: 4096 }, op: Op::Write, delay: Nanos(0) };
     let list: Arc<[Listed]> = vec![at(8192), at(0), at(4096)].into();
     let listed = extended(Order::List { file: "a".into() }, 5);
     let mut seen = Vec::new();

@@ -18,16 +18,17 @@ use crate::together;
 use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState, TOOL};
-use iosonar_campaign::{Matrix, Table};
+use iosonar_campaign::{Matrix, Table, Telemetry};
 use iosonar_dialect_iozone::{
-    Command, Settings, banner, full_help, parse, read_clients, text_report, text_table, throughput,
-    throughput_report,
+    Command, Settings, TelemetryFacts, banner, full_help, parse, read_clients, text_report, text_table,
+    throughput, throughput_report,
 };
 use iosonar_host::Root;
 use iosonar_host::environment::cache_bytes;
-use iosonar_os::bounded::{TEXT_LIMIT, read_text};
+use iosonar_os::bounded::{LIST_LIMIT, TEXT_LIMIT, read_text};
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
 use iosonar_runner::{Ended, Scene};
+use iosonar_trace::read_telemetry;
 use outputs::Reservations;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -59,7 +60,12 @@ pub fn iozone(args: &[OsString]) -> Result<Exit, Failure> {
 }
 
 fn execute(settings: &Settings) -> Result<Exit, Failure> {
-    let settings = &with_clients(settings)?;
+    let settings = with_clients(settings)?;
+    let telemetry = (
+        telemetry_of("-X", settings.write_telemetry.as_deref())?,
+        telemetry_of("-Y", settings.read_telemetry.as_deref())?,
+    );
+    let settings = &Settings { telemetry, ..settings };
     let matrix = settings.matrix(new_run_id()).map_err(Failure::refused)?;
     // Files of other machines are judged there.
     let is_device = settings.cluster.is_none() && matrix.files.iter().any(|file| is_block_device(file));
@@ -134,6 +140,19 @@ fn cpu_cache() -> Option<ByteSize> {
     cache_bytes(&Root::default()).known().map(|bytes| ByteSize((*bytes).min(1 << 30)))
 }
 
+/// What a telemetry file holds; nothing where none is named.
+fn telemetry_of(option: &str, file: Option<&str>) -> Result<TelemetryFacts, Failure> {
+    let Some(file) = file else { return Ok(TelemetryFacts::default()) };
+    let refuse = |why: String| Failure::refused(anyhow!("{option} {file}: {why}"));
+    let text = read_text(Path::new(file), LIST_LIMIT).map_err(|error| refuse(error.to_string()))?;
+    let entries = read_telemetry(&text).map_err(|error| refuse(error.to_string()))?;
+    let extents = || entries.iter().map(|entry| entry.extent);
+    Ok(TelemetryFacts {
+        end: extents().map(|extent| extent.end()).max().unwrap_or(0),
+        longest: extents().map(|extent| extent.length).max().unwrap_or(0),
+    })
+}
+
 fn is_block_device(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.file_type().is_block_device())
 }
@@ -152,7 +171,8 @@ fn cells_of(matrix: &Matrix) -> String {
 
 /// What somebody should know before the run.
 fn notices_of(matrix: &Matrix) -> impl Iterator<Item = String> + '_ {
-    let cut = matrix.pairs.iter().filter(|pair| pair.bytes() != pair.file);
+    let is_listed = matrix.telemetry != Telemetry::default();
+    let cut = matrix.pairs.iter().filter(|pair| !is_listed && pair.bytes() != pair.file);
     let cut = cut.map(|pair| {
         let (file, bytes) = (pair.file, pair.bytes());
         format!(

@@ -1,0 +1,119 @@
+//! IOzone's telemetry files: where each request goes, how long it is, and how long a program thinks before it.
+
+use iosonar_plan::{Extent, Nanos};
+use std::fmt::Write;
+
+/// A request of a telemetry file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TelemetryEntry {
+    /// Where it goes.
+    pub extent: Extent,
+    /// From the end of the request before it to its start; 0: at once.
+    pub delay: Nanos,
+}
+
+/// Why a text is no telemetry file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct TelemetryError {
+    /// From 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// The longest request.
+const MOST_BYTES: u64 = 1 << 30;
+/// Beyond any file.
+const FAR: u64 = 1 << 62;
+const MOST_DELAY_MS: u64 = 86_400_000;
+
+/// Reads lines `offset size [delay_ms]`, in bytes and milliseconds. Lines that begin with `#` and empty ones are skipped.
+///
+/// # Errors
+/// The first line that is no request; or there is none.
+pub fn read_telemetry(text: &str) -> Result<Vec<TelemetryEntry>, TelemetryError> {
+    let mut entries = Vec::new();
+    let mut last = 0;
+    for (line, text) in (1..).zip(text.lines()) {
+        last = line;
+        let text = text.trim();
+        if !text.is_empty() && !text.starts_with('#') {
+            entries.push(read_entry(text).map_err(|why| TelemetryError { line, why })?);
+        }
+    }
+    match entries.is_empty() {
+        true => Err(TelemetryError { line: last, why: "the file ends, and holds no request".into() }),
+        false => Ok(entries),
+    }
+}
+
+fn read_entry(text: &str) -> Result<TelemetryEntry, String> {
+    let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+    let (offset, size, delay) = match fields.as_slice() {
+        [offset, size] => (offset, size, &"0"),
+        [offset, size, delay] => (offset, size, delay),
+        _ => {
+            return Err(format!(
+                "'{text}' has {} fields: give an offset, a size and, if there is one, a delay in milliseconds",
+                fields.len()
+            ));
+        }
+    };
+    let offset = number("offset", offset, 0, FAR)?;
+    let length = number("size", size, 1, MOST_BYTES)?;
+    let delay = number("delay", delay, 0, MOST_DELAY_MS)?;
+    Ok(TelemetryEntry { extent: Extent { offset, length }, delay: Nanos(delay * 1_000_000) })
+}
+
+fn number(what: &str, word: &str, least: u64, most: u64) -> Result<u64, String> {
+    let digits = Some(word).filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = digits.and_then(|word| word.parse().ok());
+    number
+        .filter(|number| (least..=most).contains(number))
+        .ok_or_else(|| format!("the {what} '{word}' is no whole number from {least} to {most}"))
+}
+
+/// The requests as a text; [`read_telemetry`] gives the same ones back.
+pub fn write_telemetry(entries: &[TelemetryEntry]) -> String {
+    let mut text = String::new();
+    for TelemetryEntry { extent, delay } in entries {
+        // Memory takes it.
+        let _ = writeln!(text, "{} {} {}", extent.offset, extent.length, delay.0 / 1_000_000);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_and_written() {
+        let entries = read_telemetry("# a comment\n0 4096\n\n 65536\t1000 25\n4096 512 0\n").unwrap();
+        let entry = |offset, length, ms: u64| TelemetryEntry {
+            extent: Extent { offset, length },
+            delay: Nanos(ms * 1_000_000),
+        };
+        assert_eq!(entries, [entry(0, 4096, 0), entry(65_536, 1000, 25), entry(4096, 512, 0)]);
+        assert_eq!(read_telemetry(&write_telemetry(&entries)).unwrap(), entries);
+    }
+
+    #[test]
+    fn malformed_lines_are_named() {
+        for (text, line, why) in [
+            ("0 4096\n4096\n", 2, "'4096' has 1 fields"),
+            ("0 4096 1 1\n", 1, "has 4 fields"),
+            ("# only a comment\n", 1, "holds no request"),
+            ("", 0, "holds no request"),
+            ("0 0\n", 1, "the size '0' is no whole number from 1"),
+            ("-1 4096\n", 1, "the offset '-1'"),
+            ("0 4k\n", 1, "the size '4k'"),
+            ("0 4096 x\n", 1, "the delay 'x'"),
+            ("99999999999999999999 1\n", 1, "the offset"),
+        ] {
+            let error = read_telemetry(text).unwrap_err();
+            assert!(error.line == line && error.why.contains(why), "{text}: {error}");
+        }
+    }
+}
