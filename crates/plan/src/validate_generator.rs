@@ -8,6 +8,7 @@ use crate::{
     AtEnd, BlockSizes, ByteSize, Decimal, Engine, FlushRule, Generator, InvalidPlan, Nanos, Order,
     OverlapPolicy, Pace, Phase, Plan, SizeRange, SizeShare, Space, Zone,
 };
+use std::path::Path;
 
 /// The longest request.
 const MAX_BLOCK: u64 = 1 << 30;
@@ -193,21 +194,7 @@ fn order(pattern: &Generator) -> Result {
             utf8("order.list.file", file)?;
             has_one_size()
         }
-        Order::Telemetry { file } => {
-            utf8("order.telemetry.file", file)?;
-            has_one_size()?;
-            let percent = pattern.read_percent;
-            require([Decimal::whole(0), Decimal::whole(100)].contains(&percent), || {
-                InvalidPlan::of("read_percent", "a telemetry file does not tell reads from writes")
-                    .value(percent)
-                    .remedy("use 0 or 100")
-            })?;
-            require(pattern.jobs == 1, || {
-                InvalidPlan::of("jobs", "the requests of a telemetry file follow each other")
-                    .value(pattern.jobs)
-                    .remedy("use 1")
-            })
-        }
+        Order::Telemetry { file } => has_one_size().and_then(|()| telemetry(pattern, file)),
         Order::Shuffled | Order::MersenneShuffled => require(pattern.fixed_size().is_some(), || {
             let (least, most) = (ByteSize(pattern.smallest()), ByteSize(pattern.longest()));
             let rule = format!(
@@ -234,6 +221,22 @@ fn order(pattern: &Generator) -> Result {
         }
         Order::Zoned(zones) => validate_zones(zones, pattern),
     }
+}
+
+/// All requests of a telemetry file have one operation, and follow each other.
+fn telemetry(pattern: &Generator, file: &Path) -> Result {
+    utf8("order.telemetry.file", file)?;
+    let percent = pattern.read_percent;
+    require([Decimal::whole(0), Decimal::whole(100)].contains(&percent), || {
+        InvalidPlan::of("read_percent", "a telemetry file does not tell reads from writes")
+            .value(percent)
+            .remedy("use 0 or 100")
+    })?;
+    require(pattern.jobs == 1, || {
+        InvalidPlan::of("jobs", "the requests of a telemetry file follow each other")
+            .value(pattern.jobs)
+            .remedy("use 1")
+    })
 }
 
 fn validate_zones(zones: &[Zone], pattern: &Generator) -> Result {
