@@ -8,6 +8,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 
+/// Up to when the streams of a cell count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountUntil {
+    /// The end of the first of them (IOzone's stonewall).
+    FirstEnd,
+    /// Its own end.
+    OwnEnd,
+}
+
 /// What a cell amounts to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellStats {
@@ -33,7 +42,7 @@ pub struct CellStats {
     pub is_whole: bool,
 }
 
-/// What one stream of a cell did, up to the time at which the first of them was done (IOzone's stonewall).
+/// What one stream of a cell did, up to the time at which the first of them was done (IOzone's stonewall), or to its own end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StreamStats {
     /// Its target.
@@ -242,30 +251,36 @@ impl Phase {
 }
 
 /// The cells of a run, in the order of its phases; those of phases that did not start are absent. Records are read twice where
-/// a cell has several streams: when the first of them was done is known after the first reading.
+/// a cell has several streams that count up to the end of the first: when the first of them was done is known after the first reading.
 ///
 /// # Errors
 /// The first that reading met.
-pub fn cells(records: &dyn Records, plan: &Plan, info: &RunInfo) -> io::Result<Vec<CellStats>> {
-    // Streams of each cell; none of a phase without one.
-    let streams =
-        |phase: u16| plan.phases.get(usize::from(phase)).filter(|p| p.cell.is_some()).map(|p| p.jobs.len());
+pub fn cells(
+    records: &dyn Records,
+    plan: &Plan,
+    info: &RunInfo,
+    until: CountUntil,
+) -> io::Result<Vec<CellStats>> {
+    // Whether the first stream of a cell ends the counting of others; none of a phase without a cell.
+    let has_wall = |phase: u16| {
+        let phase = plan.phases.get(usize::from(phase)).filter(|phase| phase.cell.is_some())?;
+        Some(until == CountUntil::FirstEnd && phase.jobs.len() > 1)
+    };
     let extras = Extras::of(plan);
     let mut phases: BTreeMap<u16, Phase> = BTreeMap::new();
     let mut begun = 0;
     read(records, &mut |record| {
         begun = begun.max(usize::from(record.phase) + 1);
-        if let Some(streams) = streams(record.phase) {
+        if let Some(has_wall) = has_wall(record.phase) {
             let phase = phases.entry(record.phase).or_default();
             phase.add(record, extras.has(record));
-            if streams == 1 {
+            if !has_wall {
                 phase.count(record, u64::MAX, extras.has(record));
             }
         }
     })?;
-    let walls: BTreeMap<u16, u64> = phases.iter().map(|(number, phase)| (*number, phase.wall())).collect();
-    let walls: BTreeMap<u16, u64> =
-        walls.into_iter().filter(|(phase, _)| streams(*phase) > Some(1)).collect();
+    let walled = phases.iter().filter(|(number, _)| has_wall(**number) == Some(true));
+    let walls: BTreeMap<u16, u64> = walled.map(|(number, phase)| (*number, phase.wall())).collect();
     if !walls.is_empty() {
         read(records, &mut |record| {
             if let (Some(wall), Some(phase)) = (walls.get(&record.phase), phases.get_mut(&record.phase)) {
@@ -392,7 +407,7 @@ mod tests {
             record(2, 1, Op::Read, 2000, 2005),
             step(record(2, 0, Op::Close, 2006, 2007)),
         ];
-        let found = cells(&records, &plan(), &info(3, RunState::Finished)).unwrap();
+        let found = cells(&records, &plan(), &info(3, RunState::Finished), CountUntil::FirstEnd).unwrap();
         assert_eq!(found.len(), 2);
         let streams = &found[0].streams;
         assert_eq!((streams[0].ops, streams[0].written_bytes, streams[0].elapsed_ns), (2, 8192, 30));
@@ -416,28 +431,41 @@ mod tests {
             record(0, 0, Op::Fsync, 1050, 1085),
             step(record(0, 0, Op::Fsync, 2000, 2007)),
         ];
-        let found = cells(&records, &plan(), &info(1, RunState::Finished)).unwrap();
+        let found = cells(&records, &plan(), &info(1, RunState::Finished), CountUntil::FirstEnd).unwrap();
         let stream = found[0].streams[0];
         assert_eq!((stream.ops, stream.elapsed_ns, stream.span_ns, stream.flush_ns), (2, 85, 1085, 7));
         assert_eq!(found[0].latency.map(|times| times.max_ns), Some(10));
+    }
+
+    #[test]
+    fn streams_count_to_their_own_ends_if_asked() {
+        let records = vec![
+            record(0, 0, Op::Write, 10, 20),
+            record(0, 1, Op::Write, 12, 40),
+            record(0, 1, Op::Write, 60, 90),
+        ];
+        let streams =
+            &cells(&records, &plan(), &info(1, RunState::Finished), CountUntil::OwnEnd).unwrap()[0].streams;
+        assert_eq!((streams[0].ops, streams[1].ops, streams[1].elapsed_ns), (1, 2, 58));
     }
 
     /// Requests in flight together count once, by the clock.
     #[test]
     fn time_in_flight_is_at_most_the_time_by_the_clock() {
         let records = vec![record(0, 0, Op::Write, 0, 100), record(0, 0, Op::Write, 10, 110)];
-        let found = cells(&records, &plan(), &info(1, RunState::Finished)).unwrap();
+        let found = cells(&records, &plan(), &info(1, RunState::Finished), CountUntil::FirstEnd).unwrap();
         assert_eq!(found[0].streams[0].elapsed_ns, 110);
     }
 
     #[test]
     fn a_cell_with_failures_or_of_a_stopped_phase_is_not_whole() {
         let failed = Record { outcome: Outcome::Failed, result: -28, ..record(0, 0, Op::Write, 10, 20) };
-        let found = cells(&vec![failed], &plan(), &info(1, RunState::Finished)).unwrap();
+        let found =
+            cells(&vec![failed], &plan(), &info(1, RunState::Finished), CountUntil::FirstEnd).unwrap();
         assert_eq!((found[0].failed, found[0].error, found[0].is_whole), (1, Some(28), false));
         let records = vec![record(0, 0, Op::Write, 10, 20), record(2, 0, Op::Read, 30, 40)];
         let stopped = info(3, RunState::Interrupted("SIGINT".into()));
-        let found = cells(&records, &plan(), &stopped).unwrap();
+        let found = cells(&records, &plan(), &stopped, CountUntil::FirstEnd).unwrap();
         assert_eq!([found[0].is_whole, found[1].is_whole], [true, false]);
     }
 
@@ -450,7 +478,7 @@ mod tests {
             record(1, 0, Op::Read, 50, 60),
             record(2, 0, Op::Read, 70, 80),
         ];
-        let found = cells(&records, &plan(), &info(0, RunState::Running)).unwrap();
+        let found = cells(&records, &plan(), &info(0, RunState::Running), CountUntil::FirstEnd).unwrap();
         assert_eq!([found[0].is_whole, found[1].is_whole], [true, false]);
         assert_eq!((found[0].start_ns, found[1].start_ns, found[0].cpu_ns), (10, 70, None));
     }

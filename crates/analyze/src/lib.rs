@@ -50,7 +50,7 @@ mod turns;
 
 pub use axis::{ROWS, ROWS_PER_DECADE, Row, SLOTS, TimeAxis, row_lower_edge, row_of};
 pub use caution::{Caution, CautionId, Severity, Stamp, is_wraparound_suspicious};
-pub use cells::{CellStats, CellTimes, StreamStats, cells};
+pub use cells::{CellStats, CellTimes, CountUntil, StreamStats, cells};
 pub use class::{ByScope, Class, Scope};
 pub use correlation::{Against, Correlation};
 pub use counts::{Counts, CountsByOp};

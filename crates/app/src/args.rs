@@ -500,10 +500,12 @@ pub struct ExportArgs {
 /// Options of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// A result in blkreplay's form, a latency log of fio (NAME_clat.1.log), plain or gzip, or a dump of XDD's time stamps
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// Write the archive into this directory, which must not exist. Default: a new name here
+    /// A result in blkreplay's form, a latency log of fio (NAME_clat.1.log), plain or gzip, or a dump of XDD's time stamps;
+    /// 'iozone FILE': what IOzone printed
+    #[arg(value_name = "FILE", num_args = 1..=2, required = true)]
+    pub words: Vec<PathBuf>,
+    /// Write the archive into this directory, which must not exist. Default: a new name here. Of 'iozone FILE' this is a file
+    /// of JSON, which 'compare' reads
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]

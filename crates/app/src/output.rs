@@ -51,6 +51,11 @@ pub fn unused_name(name: &str) -> PathBuf {
     unused(name, ".iosonar")
 }
 
+/// `NAME` with an ending, and a number before it where that exists.
+pub fn unused_with(name: &str, ending: &str) -> PathBuf {
+    unused(name, ending)
+}
+
 /// `WHAT-DATE-TIME` in UTC, with a number where that exists.
 pub fn unused_dated(what: &str) -> PathBuf {
     unused(&format!("{what}-{}", utc_stamp(iosonar_os::realtime_ns())), "")

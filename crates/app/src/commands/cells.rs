@@ -1,16 +1,21 @@
 //! The cells of a matrix that was measured, as `iozone` and `matrix` need them.
 
 use crate::exit::Failure;
-use iosonar_analyze::{CellStats, Records, cells};
+use iosonar_analyze::{CellStats, CountUntil, Records, cells};
 use iosonar_archive::{Archive, Fields, Outcome, Record, RunInfo};
 use iosonar_inputs::Input;
 use iosonar_plan::Cell;
 
 /// What the phases with a cell amount to.
-pub fn stats_of(archive: Archive, info: &RunInfo) -> Result<Vec<CellStats>, Failure> {
+pub fn stats_of(archive: Archive, info: &RunInfo, until: CountUntil) -> Result<Vec<CellStats>, Failure> {
     let input = Input::of_archive(archive).map_err(anyhow::Error::from)?;
     let (plan, _) = input.run();
-    Ok(cells(&input, &plan, info)?)
+    Ok(cells(&input, &plan, info, until)?)
+}
+
+/// Up to when streams count, where the first of them ends a test or does not.
+pub fn count_until(stonewall: bool) -> CountUntil {
+    if stonewall { CountUntil::FirstEnd } else { CountUntil::OwnEnd }
 }
 
 /// Hands over each completed read and write of a phase with a cell, in the order of completion.

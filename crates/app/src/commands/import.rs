@@ -1,21 +1,21 @@
 //! `iosonar import`: an archive from a result in blkreplay's form, from a latency log of fio, or from a dump of time stamps
-//! (`iosonar xdd -ts dump`).
+//! (`iosonar xdd -ts dump`); a table of cells from what IOzone printed.
 
 use crate::args::ImportArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::traces::{Form, Output, Outputs, Reading, open};
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use iosonar_analyze::Limits;
 use iosonar_archive::{ArchiveWriter, LogWriter, Record, RunInfo};
 use iosonar_dialect_blkreplay::{Imported, import as read, recording};
 use iosonar_dialect_xdd::{is_dump, read_dump};
 use iosonar_inputs::{Figures, Input, Source};
-use iosonar_os::bounded;
+use iosonar_os::{bounded, create};
 use iosonar_runner::{finish, keep};
 use iosonar_trace::Format;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// Bytes by which a form is recognised.
 const LOOKED_AT: u64 = 1 << 12;
@@ -24,19 +24,50 @@ const TOGETHER: usize = 1024;
 
 /// Makes the archive; says where it is.
 pub fn import(args: ImportArgs) -> Result<Exit, Failure> {
-    let name = args.file.display().to_string();
-    let head = head(&args.file);
+    match &args.words[..] {
+        [file] => import_requests(file, &args),
+        [word, file] if word.as_os_str() == "iozone" => import_cells(file, args.out.as_deref()),
+        [word, ..] => Err(Failure::refused(anyhow!(
+            "{}: two words are 'iozone' and a file that IOzone printed; name one file otherwise",
+            word.display()
+        ))),
+        [] => unreachable!("the command line has at least one word"),
+    }
+}
+
+/// What IOzone printed, as a table of cells.
+fn import_cells(file: &Path, out: Option<&Path>) -> Result<Exit, Failure> {
+    let name = file.display();
+    let text = bounded::read_text(file, bounded::LIST_LIMIT)
+        .map_err(|why| Failure::refused(anyhow!("iozone {name}: {why}")))?;
+    let imported = iosonar_dialect_iozone::import(&text)
+        .map_err(|why| Failure::refused(anyhow!("iozone {name}: {why}")))?;
+    imported.notes.iter().for_each(|note| output::print_message(format_args!("{name}: {note}")));
+    let stem = file.file_stem().map_or("iozone".into(), |stem| stem.to_string_lossy());
+    let path = out.map_or_else(|| output::unused_with(&stem, ".json"), Path::to_path_buf);
+    let mut written = create::new_file(&path)
+        .with_context(|| format!("--out {}", path.display()))
+        .map_err(Failure::refused)?;
+    written.write_all(imported.table.to_json().as_bytes())?;
+    println!("{}", path.display());
+    Ok(Exit::Fine)
+}
+
+/// A file of requests, as an archive.
+fn import_requests(file: &PathBuf, args: &ImportArgs) -> Result<Exit, Failure> {
+    let name = file.display().to_string();
+    let head = head(file);
     if is_dump(&head) {
-        return import_dump(&args, &name);
+        return import_dump(file, args, &name);
     }
     if Format::recognise(&head) == Some(Format::FioLatency) {
-        return import_latencies(&args, &name);
+        return import_latencies(file, args, &name);
     }
     // The plan stands before the records, and what it is made from after them: the file is read twice.
-    let source = Source::open(&args.file, args.spool.spool_limit)?;
+    let source = Source::open(file, args.spool.spool_limit)?;
     let imported = read(source.text()?, &name, &mut |_| Ok(())).map_err(Failure::refused)?;
     print_imported(&imported, &name);
-    let stem = args.file.file_name().map_or("import".into(), |f| f.to_string_lossy());
+    let stem = file.file_name().map_or("import".into(), |f| f.to_string_lossy());
     let stem = stem.trim_end_matches(".gz").trim_end_matches(".replay");
     let dir = args.out.clone().unwrap_or_else(|| output::unused_name(stem));
     let environment = serde_json::json!({ "imported_from": name });
@@ -80,9 +111,9 @@ fn head(path: &Path) -> Vec<u8> {
 }
 
 /// A latency log of fio: the same as a conversion of it.
-fn import_latencies(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
-    let mut trace = open(std::slice::from_ref(&args.file), &Reading::plain())?;
-    let stem = args.file.file_name().map_or("import".into(), |f| f.to_string_lossy());
+fn import_latencies(file: &PathBuf, args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
+    let mut trace = open(std::slice::from_ref(file), &Reading::plain())?;
+    let stem = file.file_name().map_or("import".into(), |f| f.to_string_lossy());
     let stem = stem.trim_end_matches(".gz").trim_end_matches(".log");
     let dir = args.out.clone().unwrap_or_else(|| output::unused_name(stem));
     let origin = format!("made by iosonar import of {name} ({})", trace.format);
@@ -102,14 +133,14 @@ fn import_latencies(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
     Ok(if written.requests == 0 { Exit::Failed } else { Exit::Fine })
 }
 
-fn import_dump(args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
-    let bytes = bounded::read(&args.file, bounded::DUMP_LIMIT)
+fn import_dump(file: &Path, args: &ImportArgs, name: &str) -> Result<Exit, Failure> {
+    let bytes = bounded::read(file, bounded::DUMP_LIMIT)
         .with_context(|| name.to_string())
         .map_err(Failure::refused)?;
     let dump = read_dump(&bytes).with_context(|| name.to_string()).map_err(Failure::refused)?;
     let (plan, mut run) = recording(name, dump.end());
     run.started_unix_ns = dump.head.clock.epoch_unix_ns;
-    let stem = args.file.file_name().map_or("import".into(), |f| f.to_string_lossy());
+    let stem = file.file_name().map_or("import".into(), |f| f.to_string_lossy());
     let dir = args.out.clone().unwrap_or_else(|| output::unused_name(stem.trim_end_matches(".bin")));
     let environment = serde_json::json!({ "imported_from": name });
     let archive = ArchiveWriter::create(&dir, &plan, &environment, &run).map_err(Failure::refused)?;

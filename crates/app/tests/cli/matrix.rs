@@ -324,3 +324,36 @@ fn a_regression_is_told_by_the_exit_code() {
         assert_eq!(ended.code, code, "{other} {condition}: {} {}", ended.out, ended.err);
     }
 }
+
+/// What IOzone printed becomes a table, which is compared with another one: half as fast in each cell.
+#[test]
+fn tables_of_iozone_are_imported_and_compared() {
+    let lab = lab();
+    let text = |factor: u64| {
+        let row = |kb: u64, rates: [u64; 4]| {
+            let rates: String = rates.iter().map(|rate| format!("{:>9}", rate * factor)).collect();
+            format!("{kb:>16}{:>8}{rates}\n", 64)
+        };
+        let head =
+            "\tOutput is in kBytes/sec\n              kB  reclen    write  rewrite    read    reread\n";
+        let rows = [row(1024, [30_000, 48_000, 13_000, 20_000]), row(2048, [57_000, 14_000, 11_000, 15_000])];
+        format!("{head}{}\niozone test complete.\n", rows.concat())
+    };
+    lab.file("old.txt", text(2));
+    lab.file("new.txt", text(1));
+    let ended = lab.expect(0, "import iozone old.txt");
+    assert_eq!(ended.out.trim(), "old.json");
+    lab.expect(0, "import iozone new.txt -o new.json");
+    let table: Value = serde_json::from_slice(&std::fs::read(lab.path("new.json")).unwrap()).unwrap();
+    let results = table["results"].as_array().unwrap();
+    assert_eq!(results.len(), 8);
+    assert_eq!(results.iter().map(|cell| cell["kib_per_second"].as_u64().unwrap()).max(), Some(57_000));
+    let compared = lab.expect(0, "compare old.json new.json --csv -").out;
+    assert_eq!(compared.matches("-50").count(), 8, "{compared}");
+    lab.expect(0, "compare old.json old.json");
+    // Neither is replaced, and what is no text of IOzone is refused.
+    assert!(lab.expect(2, "import iozone old.txt -o new.json").err.contains("--out new.json"));
+    lab.file("other.txt", "nothing of IOzone\n");
+    assert!(lab.expect(2, "import iozone other.txt").err.contains("there are no figures of IOzone"));
+    assert!(lab.expect(2, "import fio old.txt").err.contains("two words are 'iozone' and a file"));
+}

@@ -3,7 +3,7 @@
 mod offsets;
 mod outputs;
 
-use super::cells::{failure_of, stats_of};
+use super::cells::{count_until, failure_of, stats_of};
 use super::replay::new_run_id;
 use super::{called_as, processors};
 use crate::args::{ProgressArg, ProgressArgs};
@@ -239,7 +239,7 @@ fn report(
     info.means.notices.iter().for_each(|notice| print_message(format_args!("iozone: {notice}")));
     let archive = Archive::open(&dir)?;
     let machine = machine(&archive);
-    let stats = stats_of(archive, &info)?;
+    let stats = stats_of(archive, &info, count_until(matrix.stonewall))?;
     let table = Table::of(&stats, settings.timed(), TOOL, &format!("iozone {}", settings.typed));
     table
         .cautions(matrix)

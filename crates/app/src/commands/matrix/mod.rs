@@ -5,7 +5,7 @@ mod leftover;
 mod pictures;
 mod study;
 
-use super::cells::{failure_of, stats_of};
+use super::cells::{count_until, failure_of, stats_of};
 use super::replay::new_run_id;
 use crate::exit::{Exit, Failure};
 use crate::matrix_args::{CacheArg, MatrixArgs};
@@ -137,7 +137,7 @@ fn measure(
     };
     let archive = Archive::open(&dir)?;
     study.table.machine = machine(&archive);
-    let stats = stats_of(archive, &info)?;
+    let stats = stats_of(archive, &info, count_until(matrix.stonewall))?;
     study.add(&stats)?;
     if args.result.no_records {
         study.drop_part(&dir)?;

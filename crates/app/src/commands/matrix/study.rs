@@ -1,6 +1,6 @@
 //! The directory of a matrix: its question, its parts, its cells.
 
-use super::super::cells::stats_of;
+use super::super::cells::{count_until, stats_of};
 use crate::exit::Failure;
 use crate::new_load::check_absent;
 use crate::output::unused_dated;
@@ -81,7 +81,7 @@ impl Study {
         for archive in archives {
             let info = archive.run().clone();
             let machine = super::machine(&archive);
-            let Ok(stats) = stats_of(archive, &info) else { continue };
+            let Ok(stats) = stats_of(archive, &info, count_until(self.question.stonewall)) else { continue };
             let timed = self.question.timed;
             let found = stats.iter().filter_map(|stats| CellResult::of(stats, timed)).collect();
             let added = self.table.add_missing(found);
