@@ -673,6 +673,7 @@ mod tests {
     /// Verbs with which the help of an option starts.
     const VERBS: &[&str] = &[
         "Add",
+        "Advise",
         "Align",
         "Allow",
         "Analyze",
@@ -696,10 +697,12 @@ mod tests {
         "Let",
         "Limit",
         "List",
+        "Lock",
         "Make",
         "Mark",
         "Measure",
         "Open",
+        "Pause",
         "Place",
         "Poll",
         "Print",

@@ -583,7 +583,7 @@ mod tests {
         assert_eq!(line(&facts, 112), text);
         let narrow = line(&Facts { stalls: LiveStalls::default(), ..facts }, 79);
         assert_eq!(narrow, "63% 11:40/18:30 4.9k/5.2k IO/s 94% 38MB/s p99 8.1ms max 2.2s late 0.3s q117 !1");
-        let matrix = line(&Facts { span: None, left: Some(Nanos::from_secs(411)), ..facts }, 112);
+        let matrix = line(&Facts { span: None, left: Some(Nanos::from_secs(411)), ..facts }, 120);
         assert!(matrix.starts_with("63% 11:40, 06:51 left | "), "{matrix}");
         let narrower = [
             (77, "94% p99"),

@@ -66,7 +66,7 @@ pub struct JobOptionsArgs {
     /// Remove files at the end of the run, also those that were there before it
     #[arg(long)]
     pub unlink: bool,
-    /// Write this, and expect it with --verify: byte:0x78, ascii:HELLO, sequenced, random or dedupe:percent=50
+    /// Write this, and expect it with --verify: sequenced, random, byte:0x78, ascii:HELLO, dedupe
     ///
     /// sequenced: each 8 bytes hold their own place. dedupe: PERCENT of each unit=4k is equal on all targets, of that constant=0
     /// percent one word, of that local=0 percent equal within a target only; also seed=1 and skew=0. Default: sectors with headers.

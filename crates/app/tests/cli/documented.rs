@@ -138,6 +138,9 @@ fn stage() -> Lab {
     crate::fixture(&lab, "diskmon.log.gz");
     lab.file("proj_0.csv.gz", crate::gzip(MSR.as_bytes()));
     lab.file("files.txt", "0 1048576 journal\n");
+    // Two machines, and a remote shell that stays here: `devices cluster::` goes through ssh.
+    lab.file("clients", "alpha . iosonar\nbeta . iosonar\n");
+    lab.file("rsh.sh", "shift; exec sh -c \"$1\"\n");
     lab.file("plan.toml", lab.expect(0, "run -t a.img --rw randread --number-ios 100 --show-plan").out);
     lab
 }
@@ -200,7 +203,12 @@ fn run(stage: &Lab, shown: &Shown) -> Ended {
     }
     let script = format!("set -euo pipefail; {command}");
     let mut shell = Command::new("bash");
-    shell.args(["-c", &script]).current_dir(here.path()).env("PATH", path).stdin(Stdio::null());
+    shell
+        .args(["-c", &script])
+        .current_dir(here.path())
+        .env("PATH", path)
+        .env("RSH", "sh rsh.sh")
+        .stdin(Stdio::null());
     Ended::of(shell.output().expect("bash starts"))
 }
 
