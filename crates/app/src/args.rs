@@ -504,8 +504,9 @@ pub struct ImportArgs {
     /// 'iozone FILE': what IOzone printed
     #[arg(value_name = "FILE", num_args = 1..=2, required = true)]
     pub words: Vec<PathBuf>,
-    /// Write the archive into this directory, which must not exist. Default: a new name here. Of 'iozone FILE' this is a file
-    /// of JSON, which 'compare' reads
+    /// Write the archive into this directory, which must not exist. Default: a new name here
+    ///
+    /// Of 'iozone FILE' it is a file of JSON, which 'compare' reads.
     #[arg(long, short = 'o', value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]

@@ -25,7 +25,9 @@ pub struct CompareArgs {
     /// blkreplay's form, loads that carry latencies. Or matrices: their directories, or cells as JSON
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// End with exit code 1 if this is shown, for example 'p99 > +10%', of matrices 'read < -5%'; can be repeated
+    /// End with exit code 1 if this is shown, for example 'p99 > +10%'; can be repeated
+    ///
+    /// Of matrices it names a test: 'read < -5%'.
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
     /// Print JSON

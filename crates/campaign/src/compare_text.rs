@@ -74,6 +74,9 @@ fn cells_text(comparison: &MatrixComparison) -> String {
     text
 }
 
+/// A change by a larger factor is none that anybody looks for.
+const MOST_VISIBLE: f64 = 100.0;
+
 /// How large a change would have been seen: without it nobody knows what "no difference" is worth.
 fn visible(comparison: &MatrixComparison) -> String {
     let width =
@@ -81,6 +84,9 @@ fn visible(comparison: &MatrixComparison) -> String {
     let mut widths: Vec<f64> = comparison.cells.iter().filter_map(width).collect();
     widths.sort_by(f64::total_cmp);
     match widths.get(widths.len() / 2) {
+        Some(factor) if *factor > MOST_VISIBLE => {
+            "No change would show in half of the cells: measure more repetitions.\n".into()
+        }
         Some(factor) if *factor > 1.0 => format!(
             "A change of {} would show in half of the cells; more repetitions show smaller changes.\n",
             percent((factor - 1.0) * 100.0)

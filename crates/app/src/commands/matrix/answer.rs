@@ -78,10 +78,18 @@ fn precision(grid: &Grid) -> String {
     halves.sort_by(f64::total_cmp);
     match (halves.get(halves.len() / 2), halves.last()) {
         (Some(middle), Some(worst)) => format!(
-            "95 % intervals of the mean: ±{} % in the middle, ±{} % in the worst cell\n",
-            units::number(*middle),
-            units::number(*worst)
+            "95 % intervals of the mean: {} in the middle, {} in the worst cell\n",
+            half_width(*middle),
+            half_width(*worst)
         ),
         _ => String::new(),
+    }
+}
+
+/// Half of an interval in percent of the mean, as long as it says anything.
+fn half_width(percent: f64) -> String {
+    match percent {
+        wide if wide > 1000.0 => "above ±1000 % (use more repetitions)".into(),
+        _ => format!("±{} %", units::number(percent)),
     }
 }
