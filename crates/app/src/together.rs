@@ -65,6 +65,10 @@ pub fn perform(
     let ended = ended.map_err(|error| match error {
         TogetherError::Unmerged(_) => Failure::broke(error),
         TogetherError::Refused(_) | TogetherError::Archive(_) => Failure::refused(error),
+        TogetherError::Stopped => {
+            let exit = control.signal().map_or(Exit::Failed, Exit::Signal);
+            Failure { exit, ..Failure::broke(error) }
+        }
     })?;
     Ok((ended, listener))
 }

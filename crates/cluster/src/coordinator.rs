@@ -21,6 +21,8 @@ const POLL: Duration = Duration::from_millis(20);
 const ROUND_TRIPS: u32 = 8;
 /// In which an order reaches a process on this machine, and its threads wake up.
 const LEAD: u64 = 300_000;
+/// What giving an order takes.
+const LEAD_OF_EACH: u64 = 20_000;
 /// Directory of the parts in the archive of the whole, until they are merged.
 const PARTS: &str = "parts";
 
@@ -30,6 +32,9 @@ pub enum TogetherError {
     /// One of them cannot be started, or cannot do its part; nothing was changed.
     #[error("{0}")]
     Refused(String),
+    /// A signal came before the first phase; nothing was changed.
+    #[error("the run was stopped before it started")]
+    Stopped,
     /// The archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -62,6 +67,8 @@ struct Part {
     done: Option<RunInfo>,
     /// Why it says nothing more, or does nothing more.
     lost: Option<String>,
+    /// It ended before a phase that all others were ready for.
+    is_cause: bool,
     trips: Vec<RoundTrip>,
     /// Number of the last ping, and when it was sent.
     ping: (u32, u64),
@@ -144,6 +151,7 @@ impl<'a> Assembled<'a> {
                 ended: None,
                 done: None,
                 lost: None,
+                is_cause: false,
                 trips: Vec::new(),
                 ping: (0, 0),
                 offset: Offset::default(),
@@ -182,7 +190,10 @@ impl<'a> Assembled<'a> {
 
     /// The first process that cannot take part is the reason why nobody does.
     fn refuse_lost(&mut self) -> Result<(), TogetherError> {
-        let Some(part) = self.parts.iter_mut().find(|part| part.lost.is_some()) else { return Ok(()) };
+        let lost = |part: &Part| part.lost.is_some();
+        let cause = self.parts.iter().position(|part| lost(part) && part.is_cause);
+        let Some(first) = cause.or_else(|| self.parts.iter().position(lost)) else { return Ok(()) };
+        let part = &mut self.parts[first];
         let why = part.lost.clone().unwrap_or_default();
         let text = match part.process.dismiss().filter(|_| why.is_empty()) {
             Some(status) => format!("{}: it ended without an answer ({status})", part.process.name),
@@ -298,14 +309,17 @@ impl<'a> Assembled<'a> {
         self.pump(control, Part::is_gone);
         if self.parts.iter().all(|part| part.starts.is_empty()) {
             archive.discard();
+            if control.signal().is_some() {
+                return Err(TogetherError::Stopped);
+            }
             self.refuse_lost()?;
-            return Err(TogetherError::Refused("the run was stopped before it started".into()));
+            return Err(TogetherError::Refused("no process has started the run".into()));
         }
         let info = self.start_of(info);
         let ended = self.merge(&archive, info)?;
+        archive.write_run(&ended).map_err(|error| unmerged(&archive, &error))?;
         // What cannot be removed is no part of the result.
         let _ = std::fs::remove_dir_all(&parts);
-        archive.write_run(&ended)?;
         Ok(Ended { archive, info: ended, skipped: 0 })
     }
 
@@ -319,13 +333,14 @@ impl<'a> Assembled<'a> {
             }
             if let Some(gone) = self.parts.iter().find(|part| part.is_gone()) {
                 let why = format!("{} could not go on", gone.process.name);
+                self.parts.iter_mut().for_each(|part| part.is_cause = part.is_gone());
                 self.parts.iter_mut().for_each(|part| part.process.order(&Order::Abort { why: why.clone() }));
                 return;
             }
             self.read_clocks(control);
             show(PhaseProgress { number, of: plan.phases.len(), name: &phase.name });
             self.begin(id);
-            if phase.jobs.iter().any(|job| !job.options.before.is_empty()) {
+            if phase.jobs.iter().any(|job| job.options.has_steps_before()) {
                 self.meet(id, control);
             }
             self.pump(control, |part| part.has_ended(id));
@@ -356,7 +371,9 @@ impl<'a> Assembled<'a> {
 
     /// In which an order reaches every process.
     fn lead(&self) -> u64 {
-        LEAD + self.parts.iter().map(|part| part.offset.round_trip).max().unwrap_or(0)
+        let slowest = self.parts.iter().map(|part| part.offset.round_trip).max().unwrap_or(0);
+        // Orders are given one after the other.
+        LEAD + LEAD_OF_EACH * self.parts.len() as u64 + slowest
     }
 
     fn begin(&mut self, phase: u16) {
@@ -378,6 +395,8 @@ impl<'a> Assembled<'a> {
         };
         let has_arrived = |part: &Part| part.arrived.is_some_and(|(arrived, _)| arrived == phase);
         self.pump(control, |part| !has_job(part) || has_arrived(part) || part.has_ended(phase));
+        // What came before may have taken minutes, in which clocks drift.
+        self.read_clocks(control);
         let arrived = |part: &Part| Some(part.offset.here(part.arrived.filter(|_| has_arrived(part))?.1));
         let latest = self.parts.iter().filter_map(arrived).max().unwrap_or(0);
         let at = latest.max(monotonic_ns() + self.lead());
@@ -396,17 +415,16 @@ impl<'a> Assembled<'a> {
 
     fn merge(&mut self, archive: &ArchiveWriter, info: RunInfo) -> Result<RunInfo, TogetherError> {
         let results: Vec<PartResult> = self.parts.iter_mut().map(result_of).collect();
-        let kept = |error: String| {
-            let parts = archive.dir().join(PARTS);
-            TogetherError::Unmerged(format!(
-                "{error}; the records of each process are in {}",
-                parts.display()
-            ))
-        };
-        let mut log = archive.record_log()?;
-        merge_records(self.plan, &results, &mut log).map_err(|error| kept(error.to_string()))?;
+        let mut log = archive.record_log().map_err(|error| unmerged(archive, &error))?;
+        merge_records(self.plan, &results, &mut log).map_err(|error| unmerged(archive, &error))?;
         Ok(merge_info(info, &results))
     }
+}
+
+/// The run is over, and its parts are where they were.
+fn unmerged(archive: &ArchiveWriter, error: &dyn std::error::Error) -> TogetherError {
+    let parts = archive.dir().join(PARTS);
+    TogetherError::Unmerged(format!("{error}; the records of each process are in {}", parts.display()))
 }
 
 /// What a process has left. One that is lost has left what its log holds.
@@ -421,13 +439,15 @@ fn result_of(part: &mut Part) -> PartResult {
         (true, None) => "its process ended before the run did".into(),
         (false, _) => why,
     });
-    let is_cause = part.ended.is_some_and(|(_, is_whole)| !is_whole);
+    let is_cause = part.is_cause || part.ended.is_some_and(|(_, is_whole)| !is_whole);
     let broken = match &info.state {
         RunState::Broken(why) if is_cause => Some(why.clone()),
         _ => None,
     };
     let origin = part.starts.first().copied().unwrap_or_default();
-    let shift = |(here, there): &(u64, u64)| (here - origin.0) as i64 - (there - origin.1) as i64;
+    let shift = |(here, there): &(u64, u64)| {
+        here.wrapping_sub(origin.0).wrapping_sub(there.wrapping_sub(origin.1)) as i64
+    };
     PartResult {
         name: part.process.name.clone(),
         targets: part.targets.clone(),

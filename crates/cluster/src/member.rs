@@ -85,8 +85,13 @@ impl<W: Write + Send> Rendezvous for Member<W> {
             Order::Abort { why } => Some(Err(why)),
             _ => None,
         });
-        // A run that is stopped begins and ends at once: its state says so.
-        begun.unwrap_or(Ok(earliest))
+        match begun {
+            Some(begun) => begun,
+            // Nothing has been done yet, so nothing begins.
+            None if phase == 0 => Err("the run was stopped before it started".into()),
+            // A phase that is stopped begins and ends at once: its state says so.
+            None => Ok(earliest),
+        }
     }
 
     fn end(&self, phase: u16, is_whole: bool) -> bool {

@@ -112,7 +112,12 @@ fn write(runs: &mut [Run], log: &mut LogWriter) -> io::Result<()> {
 fn read(plan: &Plan, part: &PartResult, to: &SyncSender<Vec<Record>>) -> Result<(), ArchiveError> {
     let Some(archive) = &part.archive else { return Ok(()) };
     let mut batch = Vec::with_capacity(TOGETHER);
+    let phases = plan.phases.len();
     archive.for_each_record(&mut |record| {
+        // Another machine says so: what is none of its records is none of the run's.
+        if !part.targets.contains(&record.target) || usize::from(record.phase) >= phases {
+            return;
+        }
         batch.push(moved(plan, part, *record));
         if batch.len() == TOGETHER {
             // Nobody takes more where the log cannot be written.
@@ -146,7 +151,7 @@ fn worker(plan: &Plan, part: &PartResult, record: &Record) -> u16 {
     record.worker.saturating_add(u16::try_from(loops).unwrap_or(u16::MAX))
 }
 
-/// What is known of the whole run. `info` has its start; `signal` is what stopped it.
+/// What is known of the whole run. `info` has its start.
 pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
     let mut info = RunInfo { means: ResolvedSetup::default(), ..info };
     for part in parts {
@@ -161,8 +166,8 @@ pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
         info.recorder_stalls.merge(part.info.recorder_stalls);
         info.push_back_stalls.merge(part.info.push_back_stalls);
         info.buffer_stalls.merge(part.info.buffer_stalls);
-        info.cpu.user_ns += part.info.cpu.user_ns;
-        info.cpu.system_ns += part.info.cpu.system_ns;
+        info.cpu.user_ns = info.cpu.user_ns.saturating_add(part.info.cpu.user_ns);
+        info.cpu.system_ns = info.cpu.system_ns.saturating_add(part.info.cpu.system_ns);
         add_means(&mut info.means, &part.info.means);
     }
     info.passes.sort_by_key(|pass| (pass.phase, pass.pass, pass.target, pass.job));
@@ -203,7 +208,7 @@ fn add_means(all: &mut ResolvedSetup, part: &ResolvedSetup) {
         }
     }
     all.spin = all.spin.max(part.spin);
-    all.buffer_bytes += part.buffer_bytes;
+    all.buffer_bytes = all.buffer_bytes.saturating_add(part.buffer_bytes);
     let worst = if all.clock.source.is_empty() { &part.clock } else { &all.clock };
     all.clock = ClockInfo { error: all.clock.error.max(part.clock.error), ..worst.clone() };
 }

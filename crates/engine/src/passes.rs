@@ -47,8 +47,7 @@ pub(crate) struct PassRules {
 impl PassRules {
     /// The rules for one job of a phase.
     pub(crate) fn new(plan: &Plan, phase: &Phase, job: usize) -> PassRules {
-        let has_steps =
-            phase.jobs.iter().any(|job| !job.options.before.is_empty() || job.options.purge_cpu_cache.0 > 0);
+        let has_steps = phase.jobs.iter().any(|job| job.options.has_steps_before());
         let changes_file =
             |job: &Job| plan.targets[usize::from(job.target)].file.between_passes != BetweenPasses::Keep;
         let (coordination, job) = (&phase.coordination, &phase.jobs[job]);

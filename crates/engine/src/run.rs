@@ -354,7 +354,7 @@ impl Prepared {
 /// due times and without other processes has nothing to be in time for, and where file operations come first, loops meet after them.
 fn wake_up_time(phase: &Phase, others: &dyn Rendezvous) -> u64 {
     const ENOUGH: u64 = 1_000_000;
-    let meets_later = phase.jobs.iter().any(|job| !job.options.before.is_empty());
+    let meets_later = phase.jobs.iter().any(|job| job.options.has_steps_before());
     let has_due_times = phase.jobs.iter().any(|job| job.workload.has_timetable());
     let is_awaited = has_due_times || phase.loops() > 1 || others.has_others();
     if is_awaited && !meets_later { ENOUGH } else { 0 }

@@ -102,12 +102,15 @@ mod tests {
     #[test]
     fn what_processes_cannot_do_together_is_refused() {
         type Spoil = fn(&mut Plan);
-        let cases: [(&str, Spoil); 7] = [
+        let cases: [(&str, Spoil); 8] = [
             ("executor", |p| p.engine = Engine::Null),
             ("passes", |p| p.phases[0].passes = 2),
             ("meet_every", |p| p.phases[0].coordination.meet_every = Some(3)),
             ("runtime", |p| p.phases[0].coordination.runtime = Some(Nanos::SECOND)),
             ("before", |p| p.phases[0].jobs[0].options.before = vec![FileStep::Open]),
+            ("share a file", |p| {
+                p.targets[0] = p.targets[1].clone();
+            }),
             ("standard input", |p| {
                 p.phases[0].jobs[0].workload = Workload::Trace(TraceReplay::of("-"));
             }),

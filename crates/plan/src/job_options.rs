@@ -62,6 +62,11 @@ impl JobOptions {
         self.before.iter().chain(&self.after).copied()
     }
 
+    /// Whether loops do something before the requests of a pass, and start these together.
+    pub fn has_steps_before(&self) -> bool {
+        !self.before.is_empty() || self.purge_cpu_cache > ByteSize(0)
+    }
+
     /// Whether any of them changes the file.
     pub fn changes_file(&self) -> bool {
         self.file_steps().any(FileStep::changes_file)

@@ -1,7 +1,7 @@
 //! What a plan of several processes must keep to: they meet at the start of each phase, and nowhere else.
 
 use crate::validate::{Result, named, require};
-use crate::{Executor, Host, InvalidPlan, Phase, Plan, Workload};
+use crate::{Executor, Host, InvalidPlan, Phase, Plan, Target, Workload};
 
 /// Checks who executes the targets.
 pub(crate) fn validate_executors(plan: &Plan) -> Result {
@@ -24,10 +24,26 @@ pub(crate) fn validate_executors(plan: &Plan) -> Result {
         InvalidPlan::of("executor", "a process of its own has no standard input to read a trace from")
             .remedy("name a file")
     })?;
+    for (number, target) in plan.targets.iter().enumerate() {
+        let is_shared = plan.targets[..number].iter().any(|other| share_a_file(other, target));
+        require(!is_shared, || {
+            InvalidPlan::of("executor", "two processes cannot share a file or device")
+                .remedy("remove `executor` from both targets, or give each a file of its own")
+                .within(&format!("target {}", target.path.display()))
+        })?;
+    }
     plan.phases.iter().try_for_each(|phase| match phase.name.as_str() {
         "" => validate_phase(phase),
         name => named(&format!("phase {name}"), validate_phase(phase)),
     })
+}
+
+/// Whether two targets have one name on one machine, and not the threads of one process.
+fn share_a_file(a: &Target, b: &Target) -> bool {
+    let is_remote = |target: &Target| matches!(target.executor, Executor::Host(_));
+    let is_near = a.executor == b.executor || !(is_remote(a) || is_remote(b));
+    let are_threads = a.executor == Executor::Thread && b.executor == Executor::Thread;
+    a.path == b.path && is_near && !are_threads
 }
 
 fn validate_host(host: &Host) -> Result {
@@ -54,7 +70,7 @@ fn validate_phase(phase: &Phase) -> Result {
     alone("coordination.lockstep", coordination.lockstep.is_empty())?;
     alone("coordination.start", coordination.start.is_empty())?;
     alone("coordination.stop", coordination.stop.is_empty())?;
-    let with_steps = phase.jobs.iter().filter(|job| !job.options.before.is_empty()).count();
+    let with_steps = phase.jobs.iter().filter(|job| job.options.has_steps_before()).count();
     require(with_steps == 0 || with_steps == phase.jobs.len(), || {
         InvalidPlan::of(
             "options.before",

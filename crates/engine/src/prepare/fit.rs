@@ -194,7 +194,9 @@ pub(super) fn check_apart(
     for index in (0..looked.len()).filter(|index| writes(phases, *index)) {
         let Some(own) = known[index].0 else { continue };
         let may_share = |i: usize| may_share(plan, index) && may_share(plan, i);
-        let others = known.iter().enumerate().filter(|(i, _)| *i != index && !may_share(*i));
+        // What another process executes, it judges itself; on another machine the name means another file.
+        let is_here = |i: usize| plan.jobs_on(i).next().is_some();
+        let others = known.iter().enumerate().filter(|(i, _)| *i != index && is_here(*i) && !may_share(*i));
         let others = others.map(|(_, other)| other);
         if let Some((_, other)) = others.chain(&loads).find(|(identity, _)| *identity == Some(own)) {
             return Err(PrepareError::Same { path: looked[index].path(), other: other.clone() });
