@@ -87,7 +87,7 @@ fn run(plan: &Plan, others: &dyn Rendezvous) -> Result<RunInfo, RunError> {
 
 fn both(others: [&dyn Rendezvous; 2]) -> [RunInfo; 2] {
     std::thread::scope(|scope| {
-        let [a, b] = [(others[0], 10), (others[1], 20_000)]
+        let [a, b] = [(others[0], 10), (others[1], 400_000)]
             .map(|(others, requests)| scope.spawn(move || run(&plan(requests), others).unwrap()));
         [a.join().unwrap(), b.join().unwrap()]
     })
