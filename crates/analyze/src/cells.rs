@@ -137,14 +137,9 @@ impl Extras {
     fn has(&self, record: &Record) -> bool {
         let extra = || self.0.get(&(record.phase, record.target));
         !self.0.is_empty()
-            && is_request(record)
+            && !record.is_step()
             && extra().is_some_and(|extra| extra.extent(record.sequence).is_some())
     }
-}
-
-/// Whether it is a request of the workload, and no step before or after them.
-fn is_request(record: &Record) -> bool {
-    record.sequence < Record::STEPS
 }
 
 impl Stream {
@@ -157,7 +152,7 @@ impl Stream {
                 self.last_completed = self.last_completed.max(completed.0);
                 self.stats.all_bytes += if is_extra { 0 } else { record.executed.length };
             }
-            Op::Flush | Op::Fsync if is_request(record) => {
+            Op::Flush | Op::Fsync if !record.is_step() => {
                 self.last_completed = self.last_completed.max(completed.0);
             }
             Op::Flush | Op::Fsync => self.stats.flush_ns += took,
@@ -222,7 +217,7 @@ impl Phase {
 
     /// Counts a transfer of its stream, if it had completed at `wall`.
     fn count(&mut self, record: &Record, wall: u64, is_extra: bool) {
-        let counts = is_request(record) && record.outcome == Outcome::Completed;
+        let counts = !record.is_step() && record.outcome == Outcome::Completed;
         let completed = record.completed.filter(|completed| counts && completed.0 <= wall);
         if let (Some(completed), Some(stream)) = (completed, self.streams.get_mut(&record.target)) {
             stream.count(record, completed.0, is_extra);

@@ -142,6 +142,7 @@ impl SectorHeader {
     }
 }
 
+/// wyrand's output number `i` from state `seed`.
 #[inline(always)]
 pub(crate) fn noise(seed: u64, i: u64) -> u64 {
     let state = seed.wrapping_add(i.wrapping_mul(0xa076_1d64_78bd_642f));

@@ -2,7 +2,7 @@
 
 use crate::digits::Line;
 use crate::request::{Bad, Entry, Next, Requests, Traced};
-use crate::text::{Lines, words};
+use crate::text::{Lines, entries, words};
 use iosonar_plan::{Extent, Nanos, Op};
 use std::fmt::Write;
 use std::io::BufRead;
@@ -60,19 +60,7 @@ fn distances(entries: &[SeekEntry]) -> impl Iterator<Item = u64> + '_ {
 /// Reads a list. Lines that begin with `#` and empty ones are skipped; the second time is not used. Due times are rounded
 /// down to whole nanoseconds.
 pub fn read_seek_list(text: &str) -> Result<Vec<SeekEntry>, SeekListError> {
-    let mut entries = Vec::new();
-    let mut last = 0;
-    for (line, text) in (1..).zip(text.lines()) {
-        last = line;
-        let text = text.trim();
-        if !text.is_empty() && !text.starts_with('#') {
-            entries.push(read_entry(text).map_err(|why| SeekListError { line, why })?);
-        }
-    }
-    match entries.is_empty() {
-        true => Err(SeekListError { line: last, why: "it ends, and holds no request".into() }),
-        false => Ok(entries),
-    }
+    entries(text, "it", read_entry).map_err(|(line, why)| SeekListError { line, why })
 }
 
 /// Whether a line is an entry of a list.

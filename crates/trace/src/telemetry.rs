@@ -1,5 +1,6 @@
 //! IOzone's telemetry files: where each request goes, how long it is, and how long a program thinks before it.
 
+use crate::text::{entries, whole};
 use iosonar_plan::{Extent, Nanos};
 use std::fmt::Write;
 
@@ -33,19 +34,7 @@ const MOST_DELAY_MS: u64 = 86_400_000;
 /// # Errors
 /// The first line that is no request; or there is none.
 pub fn read_telemetry(text: &str) -> Result<Vec<TelemetryEntry>, TelemetryError> {
-    let mut entries = Vec::new();
-    let mut last = 0;
-    for (line, text) in (1..).zip(text.lines()) {
-        last = line;
-        let text = text.trim();
-        if !text.is_empty() && !text.starts_with('#') {
-            entries.push(read_entry(text).map_err(|why| TelemetryError { line, why })?);
-        }
-    }
-    match entries.is_empty() {
-        true => Err(TelemetryError { line: last, why: "the file ends, and holds no request".into() }),
-        false => Ok(entries),
-    }
+    entries(text, "the file", read_entry).map_err(|(line, why)| TelemetryError { line, why })
 }
 
 fn read_entry(text: &str) -> Result<TelemetryEntry, String> {
@@ -67,9 +56,7 @@ fn read_entry(text: &str) -> Result<TelemetryEntry, String> {
 }
 
 fn number(what: &str, word: &str, least: u64, most: u64) -> Result<u64, String> {
-    let digits = Some(word).filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
-    let number = digits.and_then(|word| word.parse().ok());
-    number
+    whole(word)
         .filter(|number| (least..=most).contains(number))
         .ok_or_else(|| format!("the {what} '{word}' is no whole number from {least} to {most}"))
 }

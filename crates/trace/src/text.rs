@@ -116,6 +116,25 @@ pub(crate) fn words<const N: usize>(text: &str) -> Result<[&str; N], usize> {
     if count == N { Ok(found) } else { Err(count) }
 }
 
+/// The entries of a list, a line each; empty lines and those that begin with `#` are skipped. `what` is the list's name in the
+/// error of one without any. Errors have the number of their line, from 1.
+pub(crate) fn entries<T>(
+    text: &str,
+    what: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, (u64, String)> {
+    let mut entries = Vec::new();
+    let mut last = 0;
+    for (line, text) in (1..).zip(text.lines()) {
+        last = line;
+        let text = text.trim();
+        if !text.is_empty() && !text.starts_with('#') {
+            entries.push(read(text).map_err(|why| (line, why))?);
+        }
+    }
+    if entries.is_empty() { Err((last, format!("{what} ends, and holds no request"))) } else { Ok(entries) }
+}
+
 /// A whole number of digits only.
 pub(crate) fn whole(text: &str) -> Option<u64> {
     let bytes = text.as_bytes();
