@@ -3,6 +3,7 @@
 use crate::args::{ProgressArg, ProgressArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::print_message;
+use crate::progress::clock;
 use crate::session::{announcement, command_line};
 use crate::signals::{Listener, Phase};
 use crate::timings::Timings;
@@ -12,7 +13,7 @@ use iosonar_cluster::protocol::TAKE_PART;
 use iosonar_cluster::{Assembled, Launch, PhaseProgress, TogetherError, take_part};
 use iosonar_engine::Control;
 use iosonar_load::Notice;
-use iosonar_plan::Plan;
+use iosonar_plan::{Nanos, Plan};
 use iosonar_runner::Ended;
 use std::ffi::OsString;
 use std::io::BufReader;
@@ -109,12 +110,12 @@ impl PhaseLines {
 /// Phases take different times, so what is left is an estimate.
 fn phase_line(now: PhaseProgress<'_>, elapsed: Duration) -> String {
     let share = now.number as f64 / now.of.max(1) as f64;
-    let left = if share > 0.0 { elapsed.as_secs_f64() * (1.0 / share - 1.0) } else { 0.0 };
-    let clock = |seconds: f64| format!("{:02}:{:02}", seconds as u64 / 60, seconds as u64 % 60);
+    let left = if share > 0.0 { elapsed.mul_f64(1.0 / share - 1.0) } else { Duration::ZERO };
+    let clock = |time: Duration| clock(Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)));
     format!(
         "{:.0}% {} | about {} left | phase {} of {}: {}",
         100.0 * share,
-        clock(elapsed.as_secs_f64()),
+        clock(elapsed),
         clock(left),
         now.number + 1,
         now.of,
