@@ -2,6 +2,7 @@
 
 use iosonar_host::TargetError;
 use iosonar_host::guard::Refusal;
+use iosonar_host::remount::RemountError;
 use iosonar_load::{LoadError, PatternError};
 use iosonar_plan::PlacementError;
 use iosonar_trace::InputError;
@@ -23,6 +24,12 @@ pub enum PrepareError {
     /// A target must not be written.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// A file system cannot be mounted again.
+    #[error(transparent)]
+    Remount(#[from] RemountError),
+    /// A phase mounts a file system again that no target of the plan lies on.
+    #[error("no target lies on {0}, which is to be unmounted and mounted again: name a file there")]
+    NothingToRemount(String),
     /// A target cannot be opened.
     #[error("{path}: {error}")]
     Open {

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How a target is opened.
 pub(crate) fn options(access: Access, writes: bool) -> fs::OpenOptions {
@@ -92,8 +92,31 @@ struct Current {
     highest: u32,
     /// Passes whose file was there before the run and was judged with the target, or was made by the run.
     known: Vec<u32>,
-    file: File,
+    opened: OpenFile,
     open_time: Nanos,
+}
+
+/// The file that a target's loops share.
+#[derive(Debug)]
+enum OpenFile {
+    Open(File),
+    /// Closed while its file system is mounted again; what it was.
+    Closed(fs::Metadata),
+}
+
+impl Current {
+    fn file(&self) -> io::Result<&File> {
+        match &self.opened {
+            OpenFile::Open(file) => Ok(file),
+            OpenFile::Closed(_) => {
+                Err(io::Error::other("it could not be opened again after its file system was mounted"))
+            }
+        }
+    }
+
+    fn set(&mut self, file: File) {
+        self.opened = OpenFile::Open(file);
+    }
 }
 
 /// Something that was done with a file between two passes, on the run's clock.
@@ -134,7 +157,13 @@ impl TargetFile {
         file: File,
     ) -> TargetFile {
         let known = judged.into_iter().chain([0]).collect();
-        let current = Mutex::new(Current { pass: 0, highest: 0, known, file, open_time: Nanos(0) });
+        let current = Mutex::new(Current {
+            pass: 0,
+            highest: 0,
+            known,
+            opened: OpenFile::Open(file),
+            open_time: Nanos(0),
+        });
         let (path, lifecycle) = (target.path.clone(), target.file);
         TargetFile { path, lifecycle, access, writes, current }
     }
@@ -146,18 +175,57 @@ impl TargetFile {
 
     /// Passes are counted from 0 again: with the file that is there, or the first one where each pass has its own.
     pub(crate) fn begin_phase(&self) -> io::Result<()> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current();
         if current.pass > 0 && self.lifecycle.between_passes == BetweenPasses::NewFile {
-            current.file = self.open(0, &mut current)?;
+            let first = self.open(0, &mut current)?;
+            current.set(first);
         }
         current.pass = 0;
         Ok(())
     }
 
+    /// Closes the file, so that its file system can be unmounted.
+    pub(crate) fn let_go(&self) -> io::Result<()> {
+        let mut current = self.current();
+        let known = current.file()?.metadata()?;
+        current.opened = OpenFile::Closed(known);
+        Ok(())
+    }
+
+    /// Opens the file again after [`TargetFile::let_go`]. The number of the device may be another one by now; what the file system
+    /// itself keeps of a file may not.
+    pub(crate) fn take_back(&self) -> io::Result<()> {
+        let mut current = self.current();
+        let OpenFile::Closed(known) = &current.opened else { return Ok(()) };
+        let path = name_of_pass(&self.path, &self.lifecycle, current.pass);
+        let file = options(self.access, self.writes).open(path)?;
+        let found = file.metadata()?;
+        let facts = |m: &fs::Metadata| (m.ino(), m.len(), m.is_file());
+        if facts(&found) != facts(known) {
+            return Err(io::Error::other("it is another file since its file system was mounted again"));
+        }
+        current.set(file);
+        Ok(())
+    }
+
+    fn current(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it is a file, and not a device.
+    pub(crate) fn is_file(&self) -> bool {
+        self.size_of_file().is_some()
+    }
+
     /// Bytes of the file that is open; none of a device.
     pub(crate) fn size_of_file(&self) -> Option<u64> {
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        current.file.metadata().ok().filter(fs::Metadata::is_file).map(|m| m.len())
+        let current = self.current();
+        current.file().ok()?.metadata().ok().filter(fs::Metadata::is_file).map(|m| m.len())
+    }
+
+    /// Its name as typed.
+    pub(crate) fn name(&self) -> &Path {
+        &self.path
     }
 
     /// As typed.
@@ -172,22 +240,23 @@ impl TargetFile {
         access: Access,
         now: &mut dyn FnMut() -> Nanos,
     ) -> io::Result<Opened> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current();
         let mut steps = Vec::new();
         if current.pass < pass && self.changes() {
             let start = now();
             if self.lifecycle.between_passes == BetweenPasses::Recreate {
-                self.delete_own(&current.file)?;
+                self.delete_own(current.file()?)?;
                 steps.push(Step::new(Op::Delete, start, now()));
             }
             let opening = now();
-            current.file = self.open(pass, &mut current)?;
+            let next = self.open(pass, &mut current)?;
+            current.set(next);
             let end = now();
             steps.push(Step::new(Op::Open, opening, end));
             (current.pass, current.open_time) = (pass, end.saturating_sub(start));
             current.highest = current.highest.max(pass);
         }
-        let (shared, open_time) = (current.file.try_clone()?, current.open_time);
+        let (shared, open_time) = (current.file()?.try_clone()?, current.open_time);
         drop(current);
         Ok(Opened { file: self.opened_again(&shared, access)?, open_time, steps })
     }
@@ -204,7 +273,7 @@ impl TargetFile {
 
     /// One more descriptor of the file that was opened with the target, or for the present pass.
     pub(crate) fn shared(&self) -> io::Result<File> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).file.try_clone()
+        self.current().file()?.try_clone()
     }
 
     /// The same file for one more loop. Loops on several CPUs would hand the use count of one open file to and fro at
@@ -226,21 +295,22 @@ impl TargetFile {
 
     /// Opens the file by its name once more.
     pub(crate) fn open_by_name(&self, access: Access) -> io::Result<File> {
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        same_file(options(access, self.writes).open(&self.path)?, &current.file)
+        let current = self.current();
+        same_file(options(access, self.writes).open(&self.path)?, current.file()?)
     }
 
     /// Deletes the file that is open.
     pub(crate) fn delete_current(&self) -> io::Result<()> {
-        self.delete_own(&self.current.lock().unwrap_or_else(PoisonError::into_inner).file)
+        self.delete_own(self.current().file()?)
     }
 
     /// Creates the file again, after [`TargetFile::delete_current`].
     pub(crate) fn create_again(&self, access: Access) -> io::Result<File> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current();
         let file = create(&self.path, access)?;
         // Another opening, so that what closes the file closes the last use of its own.
-        current.file = self.opened_again(&file, self.access)?;
+        let shared = self.opened_again(&file, self.access)?;
+        current.set(shared);
         Ok(file)
     }
 
@@ -257,7 +327,7 @@ impl TargetFile {
         let path = name_of_pass(&self.path, &self.lifecycle, pass);
         let mut options = options(self.access, self.writes);
         match self.lifecycle.between_passes {
-            BetweenPasses::Keep | BetweenPasses::Reopen => same_file(options.open(&path)?, &current.file),
+            BetweenPasses::Keep | BetweenPasses::Reopen => same_file(options.open(&path)?, current.file()?),
             BetweenPasses::Recreate => options.create_new(true).open(&path),
             BetweenPasses::NewFile if current.known.contains(&pass) => {
                 let file = options.open(&path)?;
@@ -287,8 +357,11 @@ impl TargetFile {
         if !self.lifecycle.delete {
             return None;
         }
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = current.file.metadata().ok().filter(|m| m.is_file())?;
+        let current = self.current();
+        let own = match current.file() {
+            Ok(file) => file.metadata().ok().filter(|m| m.is_file())?,
+            Err(error) => return Some(format!("{} was not deleted: {error}", self.path())),
+        };
         // Passes may have been added, or the run ended before its last.
         let all =
             if self.lifecycle.between_passes == BetweenPasses::NewFile { current.highest + 1 } else { 1 };

@@ -280,6 +280,9 @@ impl Prepared {
         start: impl FnOnce(&mut RunInfo) -> Result<Nanos, RunError>,
     ) -> Result<StageEnd, RunError> {
         let foreseen = &self.phases[usize::from(number)];
+        if let Some(directory) = &self.plan.phases[usize::from(number)].remount {
+            self.remount(directory)?;
+        }
         // The first one was fitted just now.
         let again = if number > 0 { Some(self.begin_phase(number)?) } else { None };
         let stage = Stage { prepared: self, jobs: again.as_ref().unwrap_or(foreseen), number };

@@ -16,6 +16,7 @@ mod loops;
 mod mounts;
 mod node;
 pub mod output;
+pub mod remount;
 mod root;
 pub mod sampler;
 mod size;

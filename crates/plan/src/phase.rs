@@ -3,6 +3,7 @@
 use crate::strict::is_default;
 use crate::{Access, ByteSize, Coordination, Engine, JobOptions, Workload};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Jobs that run together. Phases follow each other: one starts when all loops of the one before have ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +14,9 @@ pub struct Phase {
     pub passes: u32,
     /// Which cell of a matrix of file operations it measures; none: it belongs to no matrix.
     pub cell: Option<Cell>,
+    /// Mount point of a file system that is unmounted and mounted again before the phase starts, so that nothing of its files is in
+    /// the page cache.
+    pub remount: Option<PathBuf>,
     /// How its passes and jobs follow each other, and what ends it.
     pub coordination: Coordination,
     /// At least one, each on a target of its own.
@@ -66,7 +70,14 @@ pub struct Job {
 impl Phase {
     /// A phase without a name that carries its jobs out once.
     pub fn of(jobs: Vec<Job>) -> Phase {
-        Phase { name: String::new(), passes: 1, cell: None, coordination: Coordination::default(), jobs }
+        Phase {
+            name: String::new(),
+            passes: 1,
+            cell: None,
+            remount: None,
+            coordination: Coordination::default(),
+            jobs,
+        }
     }
 
     /// How many issuing loops it has.

@@ -209,7 +209,7 @@ impl Plan {
     pub(crate) fn is_short(&self) -> bool {
         let [phase] = &self.phases[..] else { return false };
         let numbers = phase.jobs.iter().map(|job| usize::from(job.target));
-        phase.name.is_empty() && numbers.eq(0..self.targets.len())
+        phase.name.is_empty() && phase.remount.is_none() && numbers.eq(0..self.targets.len())
     }
 }
 

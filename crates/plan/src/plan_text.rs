@@ -102,6 +102,8 @@ struct PhaseText {
     passes: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cell: Option<Cell>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    remount: Option<PathBuf>,
     #[serde(default, alias = "conduct", skip_serializing_if = "is_default")]
     coordination: Coordination,
     #[serde(rename = "job", default)]
@@ -237,21 +239,21 @@ fn has_none<T>(field: &str, value: Option<T>) -> Result<(), InvalidPlan> {
 
 impl PhaseText {
     fn read(self, depth: u32) -> Phase {
-        let PhaseText { name, passes, cell, coordination, jobs } = self;
+        let PhaseText { name, passes, cell, remount, coordination, jobs } = self;
         let job = |JobText { target, depth: own, options, workload }| {
             let depth = own.unwrap_or(depth);
             Job { target, depth, options, workload }
         };
-        Phase { name, passes, cell, coordination, jobs: jobs.into_iter().map(job).collect() }
+        Phase { name, passes, cell, remount, coordination, jobs: jobs.into_iter().map(job).collect() }
     }
 
     fn of(phase: Phase) -> PhaseText {
-        let Phase { name, passes, cell, coordination, jobs } = phase;
+        let Phase { name, passes, cell, remount, coordination, jobs } = phase;
         let job = |Job { target, depth, options, workload }| {
             let depth = Some(depth);
             JobText { target, depth, options, workload }
         };
-        PhaseText { name, passes, cell, coordination, jobs: jobs.into_iter().map(job).collect() }
+        PhaseText { name, passes, cell, remount, coordination, jobs: jobs.into_iter().map(job).collect() }
     }
 }
 

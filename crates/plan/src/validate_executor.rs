@@ -63,6 +63,7 @@ fn validate_phase(phase: &Phase) -> Result {
         })
     };
     let coordination = &phase.coordination;
+    alone("remount", phase.remount.is_none())?;
     alone("passes", phase.passes == 1)?;
     alone("coordination.free_passes", !coordination.free_passes)?;
     alone("coordination.runtime", coordination.runtime.is_none())?;

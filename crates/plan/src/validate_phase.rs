@@ -71,6 +71,10 @@ fn validate_phase(phase: &Phase, plan: &Plan) -> Result {
     }
     phase.cell.iter().try_for_each(validate_cell)?;
     validate_coordination(phase)?;
+    require(phase.remount.is_none() || plan.engine.is_real(), || {
+        InvalidPlan::of("remount", "an engine without I/O opens no file")
+            .remedy("use another `engine`, or remove it")
+    })?;
     let has_one_clock = !matches!(plan.engine, Engine::Sim(_)) || phase.jobs.len() == 1;
     require(phase.coordination.ends == PhaseEnd::All || has_one_clock, || {
         InvalidPlan::of(
@@ -163,10 +167,19 @@ mod tests {
     }
 
     #[test]
+    fn a_mount_point_is_kept_without_a_name_too() {
+        let mut plan = sample();
+        (plan.engine, plan.phases[0].remount) = (Engine::Threads, Some("/mnt".into()));
+        assert!(plan.to_toml().contains("remount = \"/mnt\""), "{}", plan.to_toml());
+        assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
+    }
+
+    #[test]
     fn contradictions_of_phases_are_refused() {
         type Spoil = fn(&mut Plan);
-        let cases: [(&str, Spoil); 12] = [
+        let cases: [(&str, Spoil); 13] = [
             ("clocks of their own", |p| p.engine = Engine::Sim(SimModel::default())),
+            ("opens no file", |p| p.phases[1].remount = Some("/mnt".into())),
             ("no [[phase]]", |p| p.phases.clear()),
             ("name: it is empty", |p| p.phases[1].name.clear()),
             ("control character", |p| p.phases[0].name = "a\u{1b}[2J".into()),

@@ -6,6 +6,7 @@ mod fit;
 mod inputs;
 mod look;
 mod memory;
+mod remounts;
 
 pub use memory::filter_room;
 
@@ -28,6 +29,7 @@ use iosonar_os::raise_file_limit;
 use iosonar_plan::{Nanos, Overlap, OverlapPolicy, Phase, Plan};
 use look::look;
 use memory::fit_memory;
+use remounts::check_remounts;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,6 +94,7 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     }
     let max_waiting = fit_memory(&plan, &phases, root)?;
     raise_file_limit();
+    check_remounts(&plan, root)?;
     let claims = claim_all(&plan, &mut looked, &phases, root)?;
     let claimed = looked.into_iter().zip(claims);
     let targets = claimed.map(|(looked, claim)| Claimed { looked, claim }).collect();

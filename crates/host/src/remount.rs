@@ -1,0 +1,224 @@
+//! Unmounting a file system and mounting it again, so that nothing of its files is in the page cache.
+
+use crate::Root;
+use crate::mounts::{self, Mount, unescape};
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use std::{fs, io, thread};
+
+/// Waits between attempts while something still uses the file system, together about 3 s. The kernel closes the files of a ring
+/// of io_uring some time after the ring.
+const WAITS_MS: [u64; 8] = [10, 20, 50, 100, 200, 400, 800, 1400];
+
+/// Why a file system cannot be unmounted and mounted again.
+#[derive(Debug, thiserror::Error)]
+pub enum RemountError {
+    /// It is no mount point.
+    #[error("{0} is no mount point: name the directory that the file system of the test file is mounted on")]
+    NoMountPoint(String),
+    /// Mounts are not known.
+    #[error("what is mounted cannot be read ({0}), and nothing can be unmounted without that")]
+    Unknown(io::Error),
+    /// It could not be mounted again.
+    #[error(
+        "{0} has no line in {1} and is on no block device ({2}), so it could not be mounted again: add a line for it to {1}"
+    )]
+    NoWayBack(String, String, String),
+    /// Programs for it failed, or there are none.
+    #[error("{path} cannot be unmounted: {why}")]
+    Unmount {
+        /// The mount point.
+        path: String,
+        /// What the program said, and who uses it.
+        why: String,
+    },
+    /// Now it is not mounted.
+    #[error("{path} was unmounted and cannot be mounted again: {why}; by hand: {command}")]
+    Mount {
+        /// The mount point.
+        path: String,
+        /// What the program said.
+        why: String,
+        /// What mounts it.
+        command: String,
+    },
+}
+
+/// A file system that can be unmounted and mounted again.
+#[derive(Debug)]
+pub struct Remount {
+    mount: Mount,
+    /// Arguments of `mount`.
+    back: Vec<String>,
+    /// Block device that must not go away meanwhile: a loop device may end with its last use.
+    device: Option<PathBuf>,
+}
+
+impl Remount {
+    /// The file system that is mounted on a directory. It is mounted again by its line in `/etc/fstab`, else from the same block
+    /// device with the same options.
+    ///
+    /// # Errors
+    /// Nothing is mounted there, or it could not be mounted again.
+    pub fn of(directory: &Path, root: &Root) -> Result<Remount, RemountError> {
+        let none = || RemountError::NoMountPoint(directory.display().to_string());
+        let path = directory.canonicalize().map_err(|_| none())?;
+        let all = mounts::own(root).map_err(RemountError::Unknown)?;
+        // The last one lies over those before it.
+        let mount = all.into_iter().rfind(|mount| mount.mount_point == path).ok_or_else(none)?;
+        let shown = path.display().to_string();
+        let table = fstab();
+        if fs::read_to_string(&table).is_ok_and(|text| is_in_fstab(&text, &path)) {
+            return Ok(Remount { mount, back: vec![shown], device: None });
+        }
+        let device = fs::canonicalize(&mount.source).ok().filter(|path| path.starts_with("/dev"));
+        let Some(device) = device else {
+            return Err(RemountError::NoWayBack(shown, table.display().to_string(), mount.source));
+        };
+        let options = format!("{},{}", mount.options, mount.super_options);
+        let back = ["-t", &mount.kind, "-o", &options, &mount.source, &shown].map(String::from).to_vec();
+        Ok(Remount { mount, back, device: Some(device) })
+    }
+
+    /// Whether a file lies on it, and not on what is mounted in one of its directories.
+    pub fn holds(&self, file: &Path, root: &Root) -> bool {
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let Ok(parent) = parent.canonicalize() else { return false };
+        let id = iosonar_os::statx::extra(&parent).ok().and_then(|extra| extra.mount_id);
+        mounts::own(root).is_ok_and(|all| {
+            mounts::holding(&all, id, &parent)
+                .is_some_and(|mount| mount.mount_point == self.mount.mount_point)
+        })
+    }
+
+    /// Unmounts it and mounts it again. While something uses it, this is tried again for a few seconds.
+    ///
+    /// # Errors
+    /// It could not be unmounted, and is still mounted; or it could not be mounted again.
+    pub fn execute(&self, root: &Root) -> Result<(), RemountError> {
+        let path = self.mount.mount_point.display().to_string();
+        let held = self.device.as_ref().map(File::open).transpose();
+        let held =
+            held.map_err(|error| RemountError::Unmount { path: path.clone(), why: error.to_string() })?;
+        let unmounted = attempt(|| call("umount", std::slice::from_ref(&path)), |why| why.contains("busy"));
+        unmounted.map_err(|why| {
+            let users = if why.contains("busy") { self.users(root) } else { String::new() };
+            RemountError::Unmount { path: path.clone(), why: format!("{}{users}", why.trim_end_matches('.')) }
+        })?;
+        let mounted = attempt(|| call("mount", &self.back), |_| true);
+        drop(held);
+        mounted.map_err(|why| RemountError::Mount {
+            path,
+            why,
+            command: format!("mount {}", self.back.join(" ")),
+        })
+    }
+
+    /// Who uses it, in words: a process with a file or its working directory there.
+    fn users(&self, root: &Root) -> String {
+        const NAMED: usize = 3;
+        let pids = root.list("/proc").unwrap_or_default();
+        let pids = pids.iter().filter_map(|name| name.parse::<u32>().ok());
+        let users: Vec<String> = pids.filter_map(|pid| self.use_by(pid, root)).take(NAMED).collect();
+        if users.is_empty() { String::new() } else { format!(" ({}): end what uses it", users.join("; ")) }
+    }
+
+    fn use_by(&self, pid: u32, root: &Root) -> Option<String> {
+        let is_here = |path: &PathBuf| path.starts_with(&self.mount.mount_point);
+        let link = |name: &str| root.link(format!("/proc/{pid}/{name}")).ok().filter(is_here);
+        let opened = || {
+            let descriptors = root.list(format!("/proc/{pid}/fd")).unwrap_or_default();
+            descriptors.iter().find_map(|number| link(&format!("fd/{number}")))
+        };
+        let who = match pid == std::process::id() {
+            true => "this process".to_string(),
+            false => {
+                let name = root.read(format!("/proc/{pid}/comm")).unwrap_or_default();
+                format!("process {pid} ({name})")
+            }
+        };
+        match link("cwd") {
+            Some(path) => Some(format!("{who} has its working directory {}", path.display())),
+            None => opened().map(|path| format!("{who} has {} open", path.display())),
+        }
+    }
+}
+
+/// The table of file systems, as mount(8) finds it.
+fn fstab() -> PathBuf {
+    std::env::var_os("LIBMOUNT_FSTAB").map_or_else(|| "/etc/fstab".into(), PathBuf::from)
+}
+
+/// Whether a line of fstab(5) has this mount point.
+fn is_in_fstab(text: &str, path: &Path) -> bool {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_whitespace().nth(1)).any(|point| unescape(point) == path)
+}
+
+/// Tries until it succeeds, or the error is none that goes away by itself.
+fn attempt(
+    mut work: impl FnMut() -> Result<(), String>,
+    goes_away: impl Fn(&str) -> bool,
+) -> Result<(), String> {
+    for wait in WAITS_MS {
+        match work() {
+            Err(why) if goes_away(&why) => thread::sleep(Duration::from_millis(wait)),
+            done => return done,
+        }
+    }
+    work()
+}
+
+/// Calls a program; its message if it fails. Ctrl-C at the terminal does not reach it: between the two programs the file system is
+/// not mounted.
+fn call(program: &str, arguments: &[String]) -> Result<(), String> {
+    let called = Command::new(program).args(arguments).env("LC_ALL", "C").process_group(0).output();
+    let output = called.map_err(|error| format!("the program {program} cannot be started ({error})"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ");
+    Err(if said.is_empty() { format!("{program}: {}", output.status) } else { said })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Tree;
+
+    #[test]
+    fn a_line_of_fstab_is_found_by_its_second_field() {
+        let text = "# /dev/sda /mnt\n/dev/sdb\t/a\\040b  xfs defaults 0 0\n\nLABEL=/mnt none swap sw\n";
+        let found = |path: &str| is_in_fstab(text, Path::new(path));
+        assert_eq!([found("/a b"), found("/mnt"), found("/a")], [true, false, false]);
+    }
+
+    #[test]
+    fn what_cannot_be_mounted_again_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        let tree = Tree::new();
+        tree.mountinfo("self", &format!("1 0 0:9 / {} rw - nfs host:/x rw\n", path.display()));
+        let error = |path: &Path| Remount::of(path, &tree.root()).unwrap_err().to_string();
+        assert!(error(&path).contains("add a line"), "{}", error(&path));
+        assert!(error(&path.join("none")).contains("is no mount point"));
+    }
+
+    #[test]
+    fn attempts_end_with_success_or_with_what_stays() {
+        let mut calls = 0;
+        let mut work = || {
+            calls += 1;
+            if calls < 3 { Err("target is busy".to_string()) } else { Ok(()) }
+        };
+        assert_eq!(attempt(&mut work, |why| why.contains("busy")), Ok(()));
+        assert_eq!(
+            attempt(|| Err("no such device".into()), |why| why.contains("busy")),
+            Err("no such device".into())
+        );
+        assert_eq!(calls, 3);
+    }
+}
