@@ -31,6 +31,8 @@ pub struct Matrix {
     pub access: Access,
     /// Files leave the page cache before each test that reads.
     pub cold: bool,
+    /// Mount point of the files' file system, which is unmounted and mounted again before each test.
+    pub remount: Option<PathBuf>,
     /// Files are locked during each test.
     pub lock: bool,
     /// Each request locks its bytes.
@@ -175,6 +177,7 @@ impl Matrix {
             depth: 1,
             access: Access { buffered: true, sync: SyncFlag::None },
             cold: false,
+            remount: None,
             lock: false,
             lock_requests: false,
             shared: false,

@@ -41,6 +41,7 @@ fn phase(matrix: &Matrix, unit: Unit, test: &Test) -> Phase {
     Phase {
         name: name(&cell, matrix.methods.len() > 1),
         cell: Some(cell),
+        remount: matrix.remount.clone(),
         coordination: Coordination { ends, ..Coordination::default() },
         ..Phase::of((0..unit.streams).map(|stream| job(matrix, unit, test, stream)).collect())
     }

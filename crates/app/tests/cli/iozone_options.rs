@@ -268,6 +268,50 @@ fn mapped_files_are_advised_and_mixed() {
     );
 }
 
+/// Acceptance 13: with `-G` each record of a mapped file is flushed, with `-B` beside it or alone. One call more, for the whole
+/// mapping, comes before the flush of the file.
+#[test]
+fn each_record_of_a_mapped_file_is_flushed() {
+    let lab = lab();
+    for words in ["-B -G", "-G"] {
+        let Some(text) = calls(&lab, "msync", &format!("iozone -s 1m -r 64k -i 0 -+n {words}")) else {
+            return;
+        };
+        let lengths: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains("MS_SYNC"))
+            .filter_map(|line| line.split(", ").nth(1))
+            .collect();
+        let of_records = lengths.iter().filter(|length| **length == "65536").count();
+        assert_eq!((of_records, lengths.len()), (16, 17), "{words}: {text}");
+        assert_eq!(lengths.last(), Some(&"1048576"), "{words}: {text}");
+    }
+    let text = calls(&lab, "msync", "iozone -s 1m -r 64k -i 0 -+n -B").unwrap();
+    assert!(!text.lines().any(|line| line.contains(", 65536, MS_SYNC")), "{text}");
+}
+
+/// Acceptance 11: a figure contains the flush with `-e` and the closing with `-c`, and only then. The calls come in the order of
+/// the test in each case: writes, flush, close.
+#[test]
+fn flush_and_close_follow_the_writes_and_count_only_if_asked() {
+    let lab = lab();
+    for words in ["", "-e", "-c", "-e -c"] {
+        let command = format!("iozone -s 1m -r 64k -i 0 -+n {words} --json out.json");
+        let Some(text) = calls(&lab, "write,fsync,close", &command) else { return };
+        let on_file = text.lines().filter(|line| line.contains("/iozone.tmp>"));
+        let names: Vec<&str> =
+            on_file.filter_map(|line| line.split_once(' ')?.1.trim_start().split('(').next()).collect();
+        let last_write = names.iter().rposition(|name| *name == "write").unwrap();
+        let first_flush = names.iter().position(|name| *name == "fsync").unwrap();
+        assert_eq!(names.iter().filter(|name| **name == "write").count(), 16, "{words}: {text}");
+        assert!(last_write < first_flush && names[first_flush..].contains(&"close"), "{words}: {text}");
+        let cell: Value = serde_json::from_slice(&std::fs::read(lab.path("out.json")).unwrap()).unwrap();
+        let cell = &cell["results"][0];
+        let timed = (cell["fsync_timed"].as_bool(), cell["close_timed"].as_bool());
+        assert_eq!(timed, (Some(words.contains("-e")), Some(words.contains("-c"))), "{words}: {cell}");
+    }
+}
+
 /// With `-m` each record has memory of its own, until all of it was used; without it, the same is used again.
 #[test]
 fn buffers_are_used_in_turn() {

@@ -1,7 +1,8 @@
 //! IOzone's command line on real file systems.
 
 use crate::common::*;
-use iosonar_testkit::{LoopDevice, Mounted, tool};
+use iosonar_plan::Op;
+use iosonar_testkit::{Lab, LoopDevice, Mounted, tool};
 use serde_json::Value;
 
 /// A file system on a loop device of its own.
@@ -110,4 +111,55 @@ fn cold_and_direct_figures_are_proven() {
         said.contains("4 of 4 cells were opened with O_DIRECT and left data in the page cache"),
         "{said}"
     );
+}
+
+/// Bytes that were in the page cache before each test that reads, as its eviction counted them.
+fn cached_before_evictions(lab: &Lab, archive: &str) -> Vec<u64> {
+    let records = lab.records(archive);
+    records.iter().filter(|record| record.op == Op::Evict).map(|record| record.executed.length).collect()
+}
+
+/// `-U`: each test finds its file system mounted again, so that a read begins with nothing in the page cache. By the device, and by
+/// a table of file systems.
+#[test]
+fn file_systems_are_mounted_again_before_each_test() {
+    needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs", "umount", "mount");
+    for kind in ["xfs", "ext4", "btrfs"] {
+        let (device, mounted) = file_system(kind, 320);
+        let (lab, at) = (lab(), mounted.path().display());
+        let test = format!("-i 0 -i 1 -s 1m -r 64k -+d -f {at}/test");
+        lab.expect(0, &format!("iozone {test} --cold --out evicted"));
+        assert_eq!(cached_before_evictions(&lab, "evicted"), [1 << 20; 2], "{kind}");
+        lab.expect(0, &format!("iozone {test} -U {at} --out mounted"));
+        assert_eq!(cached_before_evictions(&lab, "mounted"), [0; 2], "{kind}");
+        let table = lab.file("fstab", format!("{} {at} {kind} noatime 0 0\n", device.text()));
+        let mut by_table = lab.command(&format!("iozone {test} -U {at} --out listed"));
+        let ended = iosonar_testkit::Ended::of(by_table.env("LIBMOUNT_FSTAB", table).output().unwrap());
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        assert_eq!(cached_before_evictions(&lab, "listed"), [0; 2], "{kind}");
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        let line = mounts.lines().find(|line| line.starts_with(device.text())).expect(kind);
+        assert!(line.contains("noatime"), "{line}");
+        assert!(!mounted.path().join("test").exists());
+    }
+}
+
+/// A file system in use stays mounted, and whoever uses it is named; a directory that is no mount point is refused.
+#[test]
+fn a_file_system_in_use_is_not_unmounted() {
+    needs!("mkfs.ext4", "umount", "mount");
+    let (device, mounted) = file_system("ext4", 64);
+    let (lab, at) = (lab(), mounted.path().display().to_string());
+    let test = format!("iozone -i 0 -i 1 -s 1m -r 64k -f {at}/test");
+    let _user = std::fs::File::create(mounted.path().join("used")).unwrap();
+    let refused = lab.expect(2, &format!("{test} -U {at} --out used"));
+    let named = format!("process {} (", std::process::id());
+    assert!(refused.err.contains("busy") && refused.err.contains(&named), "{}", refused.err);
+    assert!(refused.err.contains("used open"), "{}", refused.err);
+    assert!(std::fs::read_to_string("/proc/self/mounts").unwrap().contains(device.text()));
+    assert!(!mounted.path().join("test").exists());
+    let refused = lab.expect(2, &format!("{test} -U {at}/none"));
+    assert!(refused.err.contains("is no mount point"), "{}", refused.err);
+    let elsewhere = lab.expect(2, &format!("iozone -i 0 -s 1m -r 64k -U {at}"));
+    assert!(elsewhere.err.contains("no target lies on"), "{}", elsewhere.err);
 }

@@ -20,7 +20,6 @@ pub(crate) struct Opt {
 
 /// Options of IOzone that this program does not have yet.
 const LATER: &[(&str, &str)] = &[
-    ("-U", "mounting between tests comes with a later version: remove it"),
     ("-+c", "clients are started by this program through the remote shell: use -+m FILE"),
     ("-+i", "clients answer through the remote shell, which needs no port: remove it"),
     ("-+s", "clients are started by this program through the remote shell: use -+m FILE"),
@@ -156,6 +155,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| set(c, |s| s.threads = true);
     "-u" "STREAMS" "Set the largest number of streams."
         |c| { let n = c.number(STREAMS)? as u32; set(c, |s| s.most_streams = Some(n)) };
+    "-U" "DIR" "Unmount DIR and mount it again before each test: the file system of the test file (-f)."
+        |c| { let dir = c.word("a mount point")?; set(c, |s| s.remount = Some(dir)) };
     "-v" "" "Print the version."
         |c| c.answer(Command::Version);
     "-V" "BYTE" "Write this byte, and check every byte that is read."

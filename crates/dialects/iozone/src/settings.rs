@@ -155,6 +155,8 @@ pub struct Settings {
     pub out: Option<String>,
     /// `--cold`.
     pub cold: bool,
+    /// Mount point that is unmounted and mounted again before each test (`-U`).
+    pub remount: Option<String>,
     /// `--destroy`.
     pub destroy: bool,
     /// `--seed`.
