@@ -141,7 +141,8 @@ impl Study {
         let asked = &self.question;
         let cache = if asked.cold { "evicted before each test that reads" } else { "not evicted" };
         let words = [
-            (true, format!("{} repetitions in random order", asked.repeat)),
+            (asked.repeat == 1, "measured once, in random order".into()),
+            (asked.repeat > 1, format!("{} repetitions in random order", asked.repeat)),
             (true, format!("files {cache}")),
             (asked.direct, "O_DIRECT".into()),
             (asked.sync.is_set(), asked.sync.name().into()),
