@@ -76,11 +76,20 @@ pub fn perform(
 
 fn launch() -> Result<Launch, Failure> {
     let shell = std::env::var("RSH").unwrap_or_default();
-    let shell = if shell.trim().is_empty() { REMOTE_SHELL } else { shell.trim() };
-    Ok(Launch {
-        program: std::env::current_exe()?,
-        remote_shell: shell.split_whitespace().map(String::from).collect(),
-    })
+    Ok(Launch { program: std::env::current_exe()?, remote_shell: remote_shell(&shell) })
+}
+
+/// The words of the remote shell that a user names. OpenSSH is told not to ask for a password, which nobody could type: it
+/// is in the background, where reading from the terminal would stop it.
+fn remote_shell(named: &str) -> Vec<String> {
+    let shell = if named.trim().is_empty() { REMOTE_SHELL } else { named };
+    let mut words: Vec<String> = shell.split_whitespace().map(String::from).collect();
+    let is_ssh = words.first().is_some_and(|word| Path::new(word).file_name() == Some("ssh".as_ref()));
+    // Keywords of its options are not case-sensitive, and the first of two values counts.
+    if is_ssh && !shell.to_ascii_lowercase().contains("batchmode") {
+        words.splice(1..1, ["-o".into(), "BatchMode=yes".into()]);
+    }
+    words
 }
 
 /// A line now and then that says which phase starts.
@@ -132,6 +141,17 @@ mod tests {
         let now = PhaseProgress { number: 10, of: 40, name: "read 1MiB/64KiB" };
         let line = phase_line(now, Duration::from_secs(30));
         assert_eq!(line, "25% 00:30 | about 01:30 left | phase 11 of 40: read 1MiB/64KiB");
+    }
+
+    #[test]
+    fn ssh_does_not_ask_for_a_password_unless_it_is_told_to() {
+        let words = |named: &str| remote_shell(named).join(" ");
+        assert_eq!(words(" "), REMOTE_SHELL);
+        assert_eq!(words("ssh"), "ssh -o BatchMode=yes");
+        assert_eq!(words("/usr/bin/ssh  -p 22"), "/usr/bin/ssh -o BatchMode=yes -p 22");
+        for kept in ["ssh -oBatchMode=no", "ssh -o batchmode=yes -p 22", "rsh -l me", "my-ssh", "sh ssh"] {
+            assert_eq!(words(kept), kept);
+        }
     }
 
     #[test]

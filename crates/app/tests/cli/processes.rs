@@ -3,6 +3,7 @@
 use crate::live::{Running, wait_until};
 use crate::*;
 use iosonar_plan::Op;
+use iosonar_testkit::tool;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -195,7 +196,10 @@ fn clients_that_cannot_be_are_refused() {
 fn a_remote_shell_that_does_not_work_is_said() {
     let lab = lab();
     lab.file("one", "alpha /mnt iosonar\n");
+    lab.file("ssh", "#!/bin/sh\necho \"$@\"\n");
+    tool("chmod", &["+x", lab.path("ssh").to_str().unwrap()]);
     for (shell, why) in [
+        ("./ssh -p 7", "host alpha: '-o BatchMode=yes -p 7 alpha 'iosonar' take-part' is no message"),
         ("false", "host alpha: it ended without an answer (exit status: 1)"),
         ("echo", "host alpha: 'alpha 'iosonar' take-part' is no message"),
         ("no-such-shell", "host alpha: no-such-shell: "),
