@@ -450,6 +450,7 @@ fn result_of(part: &mut Part) -> PartResult {
     };
     PartResult {
         name: part.process.name.clone(),
+        is_remote: part.is_remote,
         targets: part.targets.clone(),
         archive,
         info,

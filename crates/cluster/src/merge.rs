@@ -17,6 +17,8 @@ const AHEAD: usize = 4;
 pub(crate) struct PartResult {
     /// What messages call it.
     pub(crate) name: String,
+    /// Whether it ran on another machine: paths of its targets are paths there.
+    pub(crate) is_remote: bool,
     /// Numbers of its targets.
     pub(crate) targets: Vec<u16>,
     /// Its records; none where it has none.
@@ -171,8 +173,39 @@ pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
         add_means(&mut info.means, &part.info.means);
     }
     info.passes.sort_by_key(|pass| (pass.phase, pass.pass, pass.target, pass.job));
-    info.state = state(parts);
+    conclude(&mut info, parts);
     info
+}
+
+/// A run is finished if all parts are. Where one broke, the others say only that it did.
+fn conclude(info: &mut RunInfo, parts: &[PartResult]) {
+    let reason = |part: &PartResult| part.failed.as_ref().map(|why| format!("{}: {why}", part.name));
+    let mut reasons: Vec<String> = parts.iter().filter_map(reason).collect();
+    let is_stopped = |part: &&PartResult| matches!(part.info.state, RunState::Interrupted(_));
+    if let Some(part) = parts.iter().find(is_stopped) {
+        // The signal is how the run ended. A part that was lost before is lost all the same.
+        info.means.notices.extend(reasons);
+        info.state = part.info.state.clone();
+        return;
+    }
+    // Where every target has ended early, there is nothing that went on. A process with all of them says so itself.
+    if info.targets.iter().all(|target| target.ended_early.is_some()) {
+        let unnamed = parts.iter().filter(|part| part.failed.is_none());
+        reasons.extend(unnamed.flat_map(|part| early_ends(info, part)));
+    }
+    let others = parts.iter().map(|part| &part.info.state).find(|state| **state != RunState::Finished);
+    info.state = match reasons.is_empty() {
+        true => others.unwrap_or(&RunState::Finished).clone(),
+        false => RunState::Broken(reasons.join("; ")),
+    };
+}
+
+/// Why targets of a part ended early.
+fn early_ends(info: &RunInfo, part: &PartResult) -> Vec<String> {
+    let machine = if part.is_remote { format!("{}: ", part.name) } else { String::new() };
+    let targets = part.targets.iter().filter_map(|number| info.targets.get(usize::from(*number)));
+    let early = targets.filter_map(|target| Some((&target.path, target.ended_early.as_ref()?)));
+    early.map(|(path, why)| format!("{machine}target {path}: {why}")).collect()
 }
 
 fn add_times(info: &mut RunInfo, part: &PartResult) {
@@ -211,25 +244,6 @@ fn add_means(all: &mut ResolvedSetup, part: &ResolvedSetup) {
     all.buffer_bytes = all.buffer_bytes.saturating_add(part.buffer_bytes);
     let worst = if all.clock.source.is_empty() { &part.clock } else { &all.clock };
     all.clock = ClockInfo { error: all.clock.error.max(part.clock.error), ..worst.clone() };
-}
-
-/// A run is finished if all parts are. Where one broke, the others say only that it did.
-fn state(parts: &[PartResult]) -> RunState {
-    let is_stopped = |part: &&PartResult| matches!(part.info.state, RunState::Interrupted(_));
-    if let Some(part) = parts.iter().find(is_stopped) {
-        return part.info.state.clone();
-    }
-    let reason = |part: &PartResult| part.failed.as_ref().map(|why| format!("{}: {why}", part.name));
-    let reasons: Vec<String> = parts.iter().filter_map(reason).collect();
-    match reasons.is_empty() {
-        true => parts
-            .iter()
-            .map(|part| &part.info.state)
-            .find(|state| **state != RunState::Finished)
-            .unwrap_or(&RunState::Finished)
-            .clone(),
-        false => RunState::Broken(reasons.join("; ")),
-    }
 }
 
 #[cfg(test)]
@@ -273,6 +287,7 @@ mod tests {
         writer.record_log().unwrap().append(records).unwrap();
         PartResult {
             name: format!("process {target}"),
+            is_remote: false,
             targets: vec![target],
             archive: Some(Archive::open(&dir).unwrap()),
             info: info(),
@@ -323,6 +338,20 @@ mod tests {
         let state = merge_info(info(), &parts).state;
         assert_eq!(state, RunState::Broken("process 1: target b: no space left".into()));
         parts[0].info.state = RunState::Interrupted("SIGINT".into());
-        assert_eq!(merge_info(info(), &parts).state, RunState::Interrupted("SIGINT".into()));
+        let stopped = merge_info(info(), &parts);
+        assert_eq!(stopped.state, RunState::Interrupted("SIGINT".into()));
+        assert_eq!(stopped.means.notices, ["a notice", "process 1: target b: no space left"]);
+    }
+
+    #[test]
+    fn a_run_whose_targets_all_ended_early_is_broken() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut parts = [part(folder.path(), 0, vec![0], &[]), part(folder.path(), 1, vec![0], &[])];
+        parts[0].info.targets[0].ended_early = Some("3 requests failed".into());
+        assert_eq!(merge_info(info(), &parts).state, RunState::Finished);
+        parts[1].info.targets[1].ended_early = Some("it is gone".into());
+        (parts[1].is_remote, parts[1].name) = (true, "host beta".into());
+        let why = "target a: 3 requests failed; host beta: target b: it is gone";
+        assert_eq!(merge_info(info(), &parts).state, RunState::Broken(why.into()));
     }
 }

@@ -9,10 +9,18 @@ use std::path::Path;
 
 /// Of each target of a result: a hash of what was issued.
 fn issued(lab: &Lab, dir: &str) -> Vec<String> {
-    let text = std::fs::read(lab.path(&format!("{dir}/run.json"))).unwrap();
-    let info: Value = serde_json::from_slice(&text).unwrap();
+    let info = run_info(lab, dir);
     let targets = info["targets"].as_array().unwrap().iter();
     targets.map(|target| target["issued_hash"].as_str().unwrap().to_string()).collect()
+}
+
+fn run_info(lab: &Lab, dir: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(lab.path(&format!("{dir}/run.json"))).unwrap()).unwrap()
+}
+
+/// How a run came to its end.
+fn state(lab: &Lab, dir: &str) -> String {
+    run_info(lab, dir)["state"]["state"].as_str().unwrap().into()
 }
 
 /// Processes that a process has started.
@@ -133,6 +141,12 @@ fn a_process_that_dies_is_named_and_the_others_keep_their_records() {
     assert!(!is_there(found[0]));
     let records = lab.records("r");
     assert!(records.iter().any(|r| r.target == 0 && r.op == Op::Write));
+    // The signal is how the run ended, and does not hide what had ended before.
+    let lost = "process for iozone.DUMMY.1: its process ended before the run did (signal: 9";
+    assert!(ended.code == 130 && ended.err.contains(lost), "{}", ended.err);
+    assert_eq!(state(&lab, "r"), "interrupted");
+    let shown = lab.expect(0, "show r").out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("process for iozone.DUMMY.1: its process ended"), "{shown}");
 
     // Without a signal: the other stream ends its test, and the reason is said.
     let lab = crate::lab();
@@ -209,4 +223,31 @@ fn a_remote_shell_that_does_not_work_is_said() {
         assert!(ended.code == 2 && ended.err.contains(why), "{shell}: {}", ended.err);
     }
     assert!(!Path::new(&lab.path("iozone.DUMMY.0")).exists());
+}
+
+/// A plan of a phase in which each of these targets is a process of its own.
+fn plan_of_processes(head: &str, targets: &[(&str, &str)]) -> String {
+    let target = |(path, rest): &(&str, &str)| {
+        format!("[[target]]\npath = \"{path}\"\nexecutor = \"process\"\n{rest}\n")
+    };
+    let targets: Vec<String> = targets.iter().map(target).collect();
+    format!("version = 2\nrun_id = 1\nseed = 1\n{head}\n{}", targets.concat())
+}
+
+/// As in a run of one process: where every target gave up, the run could not go on.
+#[test]
+fn a_run_whose_targets_all_ended_early_is_broken() {
+    let lab = lab();
+    let writes = "workload = { kind = \"generated\", order = \"sequential\", block_size = \"4KiB\", read_percent = 0, \
+                  pace = { kind = \"closed\" }, stop = { requests = 100 } }";
+    let head = "depth = 1\n[engine]\nkind = \"sync\"\n[access]\nbuffered = true\n[faults]\nmax_errors = 3\n";
+    let plan = plan_of_processes(head, &[("/dev/full", &format!("size = \"1MiB\"\n{writes}"))]);
+    lab.file("plan.toml", &plan);
+    lab.file("alone.toml", plan.replace("executor = \"process\"\n", ""));
+    let reason = |name: &str| {
+        let ended = lab.expect(1, &format!("run {name}.toml --no-progress -o {name}"));
+        assert!(ended.err.contains("the run could not go on: target /dev/full: "), "{}", ended.err);
+        run_info(&lab, name)["state"].clone()
+    };
+    assert_eq!(reason("plan"), reason("alone"));
 }
