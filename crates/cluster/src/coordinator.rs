@@ -65,6 +65,8 @@ struct Part {
     arrived: Option<(u16, u64)>,
     ended: Option<(u16, bool)>,
     done: Option<RunInfo>,
+    /// Lines of loads that it has skipped.
+    skipped: u64,
     /// Why it says nothing more, or does nothing more.
     lost: Option<String>,
     /// It ended before a phase that all others were ready for.
@@ -106,7 +108,7 @@ impl Part {
             Report::Pong { number, time } if number == self.ping.0 => {
                 self.trips.push(RoundTrip { sent: self.ping.1, time, received: heard });
             }
-            Report::Done { info } => self.done = Some(*info),
+            Report::Done { info, skipped } => (self.done, self.skipped) = (Some(*info), skipped),
             // Files are taken from the stream; a first job's end is for the others; an old pong says nothing.
             Report::File { .. } | Report::FirstDone { .. } | Report::Pong { .. } => {}
         }
@@ -150,6 +152,7 @@ impl<'a> Assembled<'a> {
                 arrived: None,
                 ended: None,
                 done: None,
+                skipped: 0,
                 lost: None,
                 is_cause: false,
                 trips: Vec::new(),
@@ -320,7 +323,7 @@ impl<'a> Assembled<'a> {
         archive.write_run(&ended).map_err(|error| unmerged(&archive, &error))?;
         // What cannot be removed is no part of the result.
         let _ = std::fs::remove_dir_all(&parts);
-        Ok(Ended { archive, info: ended, skipped: 0 })
+        Ok(Ended { archive, info: ended, skipped: self.parts.iter().map(|part| part.skipped).sum() })
     }
 
     fn run_phases(&mut self, control: &Control, mut show: impl FnMut(PhaseProgress<'_>)) {

@@ -234,7 +234,7 @@ fn deliver<W: Write>(ended: Ended, sends_files: bool, line: &Line<W>) {
         false => Ok(()),
     };
     line.report(&match sent {
-        Ok(()) => Report::Done { info: Box::new(ended.info) },
+        Ok(()) => Report::Done { info: Box::new(ended.info), skipped: ended.skipped },
         Err(why) => Report::Refused { why },
     });
 }

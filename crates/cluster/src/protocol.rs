@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 
 /// Version of these messages. Both sides must speak the same one.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The command that makes a process take part.
 pub const TAKE_PART: &str = "take-part";
@@ -149,6 +149,8 @@ pub enum Report {
     Done {
         /// How the run went.
         info: Box<RunInfo>,
+        /// Lines of loads that were skipped.
+        skipped: u64,
     },
 }
 

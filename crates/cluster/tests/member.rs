@@ -1,0 +1,88 @@
+//! One process of several, given orders as the coordinator gives them, through pipes.
+
+use iosonar_cluster::protocol::{Order, Report, hear, say};
+use iosonar_cluster::take_part;
+use iosonar_engine::Control;
+use std::io::{self, BufReader, PipeReader, PipeWriter, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// A process that takes part, as a thread of this one.
+struct Member {
+    orders: PipeWriter,
+    reports: BufReader<PipeReader>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl Member {
+    fn start() -> Member {
+        let (from, orders) = io::pipe().unwrap();
+        let (reports, to) = io::pipe().unwrap();
+        let part = move || {
+            take_part(BufReader::new(from), to, Arc::new(Control::default()), |_| Vec::new(), |_, _| {})
+        };
+        Member { orders, reports: BufReader::new(reports), thread: std::thread::spawn(part) }
+    }
+
+    fn order(&mut self, order: &Order) {
+        say(&mut self.orders, order).unwrap();
+    }
+
+    /// Reads reports until `wanted` recognises one; files of the archive are skipped.
+    #[track_caller]
+    fn until<T>(&mut self, wanted: impl Fn(Report) -> Option<T>) -> T {
+        loop {
+            let report = hear::<Report>(&mut self.reports).unwrap().expect("it ends after what is waited for");
+            if let Report::File { bytes, .. } = &report {
+                io::copy(&mut self.reports.by_ref().take(*bytes), &mut io::sink()).unwrap();
+            }
+            if let Some(found) = wanted(report) {
+                return found;
+            }
+        }
+    }
+
+    /// Has it execute a plan of one phase on one target, up to its last report.
+    fn run(&mut self, plan: &str, archive: Option<&Path>) -> Report {
+        let plan = plan.to_string();
+        self.order(&Order::Prepare { plan, targets: vec![0], dir: None, command: "a test".into() });
+        self.until(|report| matches!(report, Report::Prepared { .. }).then_some(()));
+        self.order(&Order::Run { archive: archive.map(Path::to_path_buf) });
+        let earliest = self.until(|report| match report {
+            Report::Ready { phase: 0, earliest } => Some(earliest),
+            _ => None,
+        });
+        self.order(&Order::Begin { phase: 0, at: earliest });
+        self.until(|report| matches!(report, Report::Ended { .. }).then_some(()));
+        self.order(&Order::Next { phase: 0, goes_on: true });
+        self.until(|report| matches!(report, Report::Done { .. } | Report::Refused { .. }).then_some(report))
+    }
+}
+
+/// A replay of this load on a file in `folder`.
+fn replay(folder: &Path, load: &str) -> String {
+    let (target, file) = (folder.join("target"), folder.join("a.load"));
+    std::fs::File::create(&target).unwrap().set_len(1 << 20).unwrap();
+    std::fs::write(&file, load).unwrap();
+    format!(
+        "version = 2\nrun_id = 1\nseed = 1\ndepth = 1\nengine = {{ kind = \"sync\" }}\naccess = {{ buffered = true }}\n\
+         [[target]]\npath = {target:?}\n\
+         workload = {{ kind = \"trace\", file = {file:?}, skip_bad = true }}\n"
+    )
+}
+
+const LOAD: &str = "0.0 ; 0 ; 8 ; R ; 0.0 ; 0.0\n0.001 ; 8 ; 8 ; R ; 0.0 ; 0.0\n";
+
+#[test]
+fn lines_that_were_skipped_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    for (odd, expected) in [("", 0), ("0.002 ; 16 ; 0 ; R ; 0.0 ; 0.0\n", 1)] {
+        let plan = replay(folder.path(), &format!("{LOAD}{odd}"));
+        let mut member = Member::start();
+        let done = member.run(&plan, Some(&folder.path().join(expected.to_string())));
+        assert!(matches!(done, Report::Done { skipped, .. } if skipped == expected), "{done:?}");
+        drop(member.orders);
+        member.thread.join().unwrap().unwrap();
+    }
+}
