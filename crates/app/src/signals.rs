@@ -79,6 +79,8 @@ pub struct Listener {
 pub enum Phase {
     /// Nothing was started that would be lost.
     Preparing = 0,
+    /// Other processes prepare. They take back what they have made.
+    Assembling = 3,
     /// The run can be stopped in order.
     Running = 1,
     /// The run is over, and its result is finished.
@@ -107,11 +109,21 @@ impl Listener {
                             "\niosonar: the run is over, its result is being finished (a second Ctrl-C aborts)",
                         );
                     }
+                    _ if phase == Phase::Assembling as u8 && control.signal().is_none() => {
+                        control.stop(signal);
+                        print_message(
+                            "\niosonar: stopping; waiting for the processes of the run (a second Ctrl-C aborts)",
+                        );
+                    }
                     _ if phase == Phase::Running as u8 && control.signal().is_none() => {
                         control.stop(signal);
                         print_message(
                             "\niosonar: stopping; waiting for requests in flight (a second Ctrl-C aborts)",
                         );
+                    }
+                    _ if phase == Phase::Assembling as u8 => {
+                        print_message("\niosonar: aborted; nothing was recorded");
+                        std::process::exit(128 + signal);
                     }
                     _ => {
                         screen::restore();

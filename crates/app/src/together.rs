@@ -54,7 +54,9 @@ pub fn perform(
     }
     let control = Arc::new(Control::default());
     let listener = Listener::start(control.clone())?;
-    let assembled = Assembled::new(&launch()?, plan, &command_line(), &control).map_err(Failure::refused)?;
+    listener.set_phase(Phase::Assembling);
+    let failure = |error| failure(error, &control);
+    let assembled = Assembled::new(&launch()?, plan, &command_line(), &control).map_err(failure)?;
     let dir = check(&assembled.info())?;
     assembled.told().iter().for_each(print_message);
     listener.set_phase(Phase::Running);
@@ -63,15 +65,18 @@ pub fn perform(
     let ended = assembled.run(&dir, &control, |now| lines.show(now));
     listener.set_phase(Phase::Finishing);
     timings.end("run");
-    let ended = ended.map_err(|error| match error {
+    Ok((ended.map_err(failure)?, listener))
+}
+
+fn failure(error: TogetherError, control: &Control) -> Failure {
+    match error {
         TogetherError::Unmerged(_) => Failure::broke(error),
         TogetherError::Refused(_) | TogetherError::Archive(_) => Failure::refused(error),
         TogetherError::Stopped => {
             let exit = control.signal().map_or(Exit::Failed, Exit::Signal);
             Failure { exit, ..Failure::broke(error) }
         }
-    })?;
-    Ok((ended, listener))
+    }
 }
 
 fn launch() -> Result<Launch, Failure> {

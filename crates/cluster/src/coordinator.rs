@@ -92,6 +92,15 @@ impl Part {
         self.ended.is_some_and(|(ended, _)| ended == phase)
     }
 
+    fn stop(&mut self, signal: i32) {
+        self.process.order(&Order::Stop { signal });
+        if self.clock.is_none() && !self.is_gone() {
+            // It has made nothing yet. A remote shell that waits for its machine would do so for minutes.
+            self.process.kill();
+            self.lost = Some(String::new());
+        }
+    }
+
     fn take(&mut self, report: Report, heard: u64) {
         match report {
             Report::Hello { protocol, tool, clock } if protocol == PROTOCOL && tool == TOOL => {
@@ -163,10 +172,10 @@ impl<'a> Assembled<'a> {
         }
         let mut all = Assembled { plan, command: command.into(), parts, events, is_stop_told: false };
         all.pump(control, |part| part.clock.is_some());
-        all.refuse_lost()?;
+        all.refuse_lost(control)?;
         all.prepare();
         all.pump(control, |part| part.prepared.is_some());
-        all.refuse_lost()?;
+        all.refuse_lost(control)?;
         Ok(all)
     }
 
@@ -191,8 +200,11 @@ impl<'a> Assembled<'a> {
         }
     }
 
-    /// The first process that cannot take part is the reason why nobody does.
-    fn refuse_lost(&mut self) -> Result<(), TogetherError> {
+    /// The first process that cannot take part is the reason why nobody does; after a signal, that is the signal.
+    fn refuse_lost(&mut self, control: &Control) -> Result<(), TogetherError> {
+        if control.signal().is_some() {
+            return Err(TogetherError::Stopped);
+        }
         let lost = |part: &Part| part.lost.is_some();
         let cause = self.parts.iter().position(|part| lost(part) && part.is_cause);
         let Some(first) = cause.or_else(|| self.parts.iter().position(lost)) else { return Ok(()) };
@@ -253,7 +265,7 @@ impl<'a> Assembled<'a> {
         while !self.parts.iter().all(|part| part.is_gone() || holds(part)) {
             if let Some(signal) = control.signal().filter(|_| !self.is_stop_told) {
                 self.is_stop_told = true;
-                self.parts.iter_mut().for_each(|part| part.process.order(&Order::Stop { signal }));
+                self.parts.iter_mut().for_each(|part| part.stop(signal));
             }
             match self.events.recv_timeout(POLL) {
                 Ok(event) => self.take(event),
@@ -312,10 +324,7 @@ impl<'a> Assembled<'a> {
         self.pump(control, Part::is_gone);
         if self.parts.iter().all(|part| part.starts.is_empty()) {
             archive.discard();
-            if control.signal().is_some() {
-                return Err(TogetherError::Stopped);
-            }
-            self.refuse_lost()?;
+            self.refuse_lost(control)?;
             return Err(TogetherError::Refused("no process has started the run".into()));
         }
         let info = self.start_of(info);

@@ -111,6 +111,12 @@ impl Participant {
         }
     }
 
+    /// Ends it at once.
+    pub(crate) fn kill(&mut self) {
+        // One that has ended needs no end.
+        let _ = self.child.kill();
+    }
+
     /// Lets it end, and waits for that; what the system says of it if it did not end well.
     pub(crate) fn dismiss(&mut self) -> Option<String> {
         self.to = None;

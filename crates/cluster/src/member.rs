@@ -7,7 +7,7 @@ use iosonar_host::{Root, environment};
 use iosonar_load::Notice;
 use iosonar_os::monotonic_ns;
 use iosonar_plan::Plan;
-use iosonar_runner::{Begun, Ended, Ready};
+use iosonar_runner::{Ended, Ready};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Write};
@@ -55,25 +55,31 @@ impl<W: Write> Line<W> {
 /// The other processes, as this one meets them.
 struct Member<W> {
     line: Arc<Line<W>>,
-    orders: Mutex<Receiver<Order>>,
+    orders: Mutex<Receiver<io::Result<Order>>>,
 }
 
 impl<W: Write> Member<W> {
+    /// The next order; none at the end.
+    fn next(&self) -> io::Result<Option<Order>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner).recv().ok().transpose()
+    }
+
     /// Waits for the order that `wanted` recognises; none if the run is stopped first.
     fn wait<T>(&self, wanted: impl Fn(Order) -> Option<T>) -> Option<T> {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        while !self.line.control.is_stopped(iosonar_plan::Nanos(0)) {
-            match orders.recv_timeout(POLL) {
-                Ok(order) => match wanted(order) {
+        loop {
+            // An order that came before the stop holds: the other processes follow it, too.
+            let is_stopped = self.line.control.is_stopped(iosonar_plan::Nanos(0));
+            match orders.recv_timeout(if is_stopped { Duration::ZERO } else { POLL }) {
+                Ok(Ok(order)) => match wanted(order) {
                     Some(found) => return Some(found),
                     // Of a phase that is over.
                     None => continue,
                 },
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) if !is_stopped => {}
+                _ => return None,
             }
         }
-        None
     }
 }
 
@@ -134,7 +140,7 @@ fn clock() -> String {
 /// # Errors
 /// The first message that cannot be read. What goes wrong with the run is reported to the coordinator.
 pub fn take_part<W: Write + Send + 'static>(
-    mut orders: impl BufRead + Send + 'static,
+    orders: impl BufRead + Send + 'static,
     reports: W,
     control: Arc<Control>,
     tell: impl Fn(&Prepared) -> Vec<String>,
@@ -142,9 +148,10 @@ pub fn take_part<W: Write + Send + 'static>(
 ) -> io::Result<()> {
     let line = Arc::new(Line { out: Mutex::new(reports), control, first_done: Mutex::default() });
     line.report(&Report::Hello { protocol: PROTOCOL, tool: TOOL.into(), clock: clock() });
-    let Some(Order::Prepare { plan, targets, dir, command }) = hear(&mut orders)? else { return Ok(()) };
+    let member = Member { line: line.clone(), orders: Mutex::new(listen(orders, &line)?) };
+    let Some(Order::Prepare { plan, targets, dir, command }) = member.next()? else { return Ok(()) };
     let refuse = |why: String| line.report(&Report::Refused { why });
-    let ready = match prepare(&plan, &targets, dir.as_deref(), notice) {
+    let ready = match prepare(&plan, &targets, dir.as_deref(), notice, &line.control) {
         Ok(ready) => ready,
         Err(why) => {
             refuse(why);
@@ -159,7 +166,7 @@ pub fn take_part<W: Write + Send + 'static>(
         environment: serde_json::to_value(facts)?,
     });
     // Dropped here, the part takes back what was made for it.
-    let Some(Order::Run { archive }) = hear(&mut orders)? else { return Ok(()) };
+    let Some(Order::Run { archive }) = member.next()? else { return Ok(()) };
     let dir = archive.clone().unwrap_or_else(scratch);
     let begun = match ready.begin(&Root::default(), &dir, &command) {
         Ok(begun) => begun,
@@ -168,9 +175,9 @@ pub fn take_part<W: Write + Send + 'static>(
             return Ok(());
         }
     };
-    match execute(begun, orders, &line) {
+    match begun.execute(&line.control, &member, |_| {}) {
         Ok(ended) => deliver(ended, archive.is_none(), &line),
-        Err(why) => refuse(why),
+        Err(error) => refuse(error.to_string()),
     }
     if archive.is_none() {
         // What cannot be removed is in a directory for temporary files.
@@ -184,13 +191,14 @@ fn prepare(
     targets: &[u16],
     dir: Option<&Path>,
     notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
+    control: &Arc<Control>,
 ) -> Result<Ready, String> {
     let plan = Plan::from_toml(plan).map_err(|error| error.to_string())?;
     if let Some(dir) = dir {
         std::env::set_current_dir(dir)
             .map_err(|error| format!("working directory {}: {error}", dir.display()))?;
     }
-    Ready::of_part(plan, targets, &Root::default(), notice).map_err(|error| error.to_string())
+    Ready::of_part(plan, targets, &Root::default(), notice, control).map_err(|error| error.to_string())
 }
 
 /// A name for a directory that does not exist yet.
@@ -198,31 +206,29 @@ fn scratch() -> PathBuf {
     std::env::temp_dir().join(format!("iosonar-part-{}-{}", std::process::id(), monotonic_ns()))
 }
 
-/// Runs the part, while a thread of its own hears the coordinator.
-fn execute<W: Write + Send + 'static>(
-    begun: Begun,
+/// Hears the coordinator in a thread of its own: a stop waits neither for preparation nor for requests.
+fn listen<W: Write + Send + 'static>(
     mut orders: impl BufRead + Send + 'static,
     line: &Arc<Line<W>>,
-) -> Result<Ended, String> {
+) -> io::Result<Receiver<io::Result<Order>>> {
     let (pass_on, inbox) = channel();
-    let listening = line.clone();
+    let line = line.clone();
     let listen = move || {
-        while let Ok(Some(order)) = hear(&mut orders) {
-            if let Some(order) = listening.take(order)
-                && pass_on.send(order).is_err()
-            {
-                return;
+        while let Some(order) = hear(&mut orders).transpose() {
+            let is_last = order.is_err();
+            let order = order.map(|order| line.take(order)).transpose();
+            if order.is_some_and(|order| pass_on.send(order).is_err()) || is_last {
+                break;
             }
         }
         // Nobody waits for the result any more.
-        if listening.control.signal().is_none() {
-            listening.control.stop(SIGHUP);
+        if line.control.signal().is_none() {
+            line.control.stop(SIGHUP);
         }
     };
     // It ends with the process: the coordinator closes its side when it has the result.
-    std::thread::Builder::new().name("orders".into()).spawn(listen).map_err(|error| error.to_string())?;
-    let member = Member { line: line.clone(), orders: Mutex::new(inbox) };
-    begun.execute(&line.control.clone(), &member, |_| {}).map_err(|error| error.to_string())
+    std::thread::Builder::new().name("orders".into()).spawn(listen)?;
+    Ok(inbox)
 }
 
 /// Reports the end, after the files of the archive where the coordinator cannot read them.

@@ -33,13 +33,16 @@ impl Member {
     #[track_caller]
     fn until<T>(&mut self, wanted: impl Fn(Report) -> Option<T>) -> T {
         loop {
-            let report = hear::<Report>(&mut self.reports).unwrap().expect("it ends after what is waited for");
+            let report =
+                hear::<Report>(&mut self.reports).unwrap().expect("it ends after what is waited for");
             if let Report::File { bytes, .. } = &report {
                 io::copy(&mut self.reports.by_ref().take(*bytes), &mut io::sink()).unwrap();
             }
+            let refused = matches!(report, Report::Refused { .. }).then(|| format!("{report:?}"));
             if let Some(found) = wanted(report) {
                 return found;
             }
+            assert_eq!(refused, None);
         }
     }
 
@@ -72,6 +75,17 @@ fn replay(folder: &Path, load: &str) -> String {
     )
 }
 
+/// A generated workload that writes a file in `folder` which it makes and preallocates.
+fn write_new_file(folder: &Path) -> String {
+    let target = folder.join("new");
+    format!(
+        "version = 2\nrun_id = 1\nseed = 1\ndepth = 1\nengine = {{ kind = \"sync\" }}\naccess = {{ buffered = true }}\n\
+         [[target]]\npath = {target:?}\nsize = \"1MiB\"\nfile = {{ create = true, preallocate = \"64KiB\" }}\n\
+         workload = {{ kind = \"generated\", order = \"sequential\", block_size = \"4KiB\", read_percent = 0, \
+         pace = {{ kind = \"closed\" }}, at_end = \"extend\", stop = {{ requests = 10 }} }}\n"
+    )
+}
+
 const LOAD: &str = "0.0 ; 0 ; 8 ; R ; 0.0 ; 0.0\n0.001 ; 8 ; 8 ; R ; 0.0 ; 0.0\n";
 
 #[test]
@@ -84,5 +98,38 @@ fn lines_that_were_skipped_are_reported() {
         assert!(matches!(done, Report::Done { skipped, .. } if skipped == expected), "{done:?}");
         drop(member.orders);
         member.thread.join().unwrap().unwrap();
+    }
+}
+
+/// Orders are read from the start: a load that takes long to read is read no further, and what was made goes.
+#[test]
+fn a_stop_before_the_run_ends_preparation_and_takes_back_what_was_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let prepare = |plan| Order::Prepare { plan, targets: vec![0], dir: None, command: "a test".into() };
+    let mut member = Member::start();
+    let plan = replay(folder.path(), &"0.0 ; 0 ; 8 ; R ; 0.0 ; 0.0\n".repeat(2_000_000));
+    member.order(&prepare(plan));
+    member.order(&Order::Stop { signal: 2 });
+    let refused = "the run was stopped before it started";
+    let answer = |report| match report {
+        Report::Refused { why } => Some(why),
+        Report::Prepared { .. } => Some("it has prepared all of it".into()),
+        _ => None,
+    };
+    assert_eq!(member.until(answer), refused);
+    member.thread.join().unwrap().unwrap();
+
+    for is_stopped in [true, false] {
+        let mut member = Member::start();
+        member.order(&prepare(write_new_file(folder.path())));
+        member.until(|report| matches!(report, Report::Prepared { .. }).then_some(()));
+        assert!(folder.path().join("new").exists());
+        if is_stopped {
+            member.order(&Order::Stop { signal: 2 });
+        }
+        // A coordinator that is gone is the same.
+        drop(member.orders);
+        member.thread.join().unwrap().unwrap();
+        assert!(!folder.path().join("new").exists());
     }
 }

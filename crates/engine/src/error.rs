@@ -10,6 +10,9 @@ use iosonar_trace::InputError;
 /// Why a plan cannot be executed. Nothing was touched.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
+    /// A signal came first. What was made was taken back.
+    #[error("the run was stopped before it started")]
+    Stopped,
     /// The same, of a plan with several phases.
     #[error("phase {phase}: {why}")]
     InPhase {

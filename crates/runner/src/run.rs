@@ -45,17 +45,18 @@ impl Ready {
         Ready::prepared_by(notice, |told| prepare(plan, root, told))
     }
 
-    /// The same for the part of a plan on these targets; other processes execute the rest of it.
+    /// The same for the part of a plan on these targets; other processes execute the rest of it. A signal in `control` ends it.
     ///
     /// # Errors
-    /// The part cannot be executed here; no target was changed.
+    /// The part cannot be executed here, or the signal came; no target was changed.
     pub fn of_part(
         plan: Plan,
         targets: &[u16],
         root: &Root,
         notice: impl Fn(&Path, &Notice) + Send + Sync + 'static,
+        control: &Arc<Control>,
     ) -> Result<Ready, PrepareError> {
-        Ready::prepared_by(notice, |told| prepare_part(plan, targets, root, told))
+        Ready::prepared_by(notice, |told| prepare_part(plan, targets, root, told, control))
     }
 
     fn prepared_by(

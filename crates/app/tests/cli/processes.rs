@@ -241,13 +241,58 @@ fn a_run_whose_targets_all_ended_early_is_broken() {
     let writes = "workload = { kind = \"generated\", order = \"sequential\", block_size = \"4KiB\", read_percent = 0, \
                   pace = { kind = \"closed\" }, stop = { requests = 100 } }";
     let head = "depth = 1\n[engine]\nkind = \"sync\"\n[access]\nbuffered = true\n[faults]\nmax_errors = 3\n";
-    let plan = plan_of_processes(head, &[("/dev/full", &format!("size = \"1MiB\"\n{writes}"))]);
-    lab.file("plan.toml", &plan);
-    lab.file("alone.toml", plan.replace("executor = \"process\"\n", ""));
-    let reason = |name: &str| {
-        let ended = lab.expect(1, &format!("run {name}.toml --no-progress -o {name}"));
-        assert!(ended.err.contains("the run could not go on: target /dev/full: "), "{}", ended.err);
-        run_info(&lab, name)["state"].clone()
+    std::os::unix::fs::symlink("/dev/full", lab.path("full")).unwrap();
+    let target = |path| (path, format!("size = \"1MiB\"\n{writes}"));
+    let targets = [target("/dev/full"), target("full")];
+    let plan = |count: usize| {
+        let targets = targets[..count].iter().map(|(path, rest)| (*path, rest.as_str()));
+        plan_of_processes(head, &targets.collect::<Vec<_>>())
     };
-    assert_eq!(reason("plan"), reason("alone"));
+    let why = "more than 3 requests failed (--max-errors)";
+    for (count, reason) in [
+        (1, format!("process for /dev/full: target /dev/full: {why}")),
+        (2, format!("target /dev/full: {why}; target full: {why}")),
+    ] {
+        let name = format!("r{count}");
+        lab.file("plan.toml", plan(count));
+        let ended = lab.expect(1, &format!("run plan.toml --no-progress -o {name}"));
+        assert!(ended.err.contains(&format!("the run could not go on: {reason}\n")), "{}", ended.err);
+        assert_eq!(run_info(&lab, &name)["state"], serde_json::json!({ "state": "broken", "why": reason }));
+    }
+}
+
+/// Ctrl-C while processes read their loads: they read no further, nothing is made, and the exit code is that of the signal.
+#[test]
+fn a_signal_ends_preparation_in_order() {
+    let lab = lab();
+    lab.target("a", 1 << 20);
+    lab.file("long.load", rows(&[("0.0", 0, 8, 'R')]) + &"0.0 ; 8 ; 8 ; R ; 0.0 ; 0.0\n".repeat(4_000_000));
+    let head = "depth = 1\n[engine]\nkind = \"sync\"\n[access]\nbuffered = true\n";
+    let workload = "workload = { kind = \"trace\", file = \"long.load\" }";
+    lab.file("plan.toml", plan_of_processes(head, &[("a", workload)]));
+    let running = Running::of(&mut lab.command("run plan.toml --no-progress -o r"));
+    let reads = |pid: &u32| {
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        files.filter_map(|file| file.path().read_link().ok()).any(|file| file.ends_with("long.load"))
+    };
+    wait_until("the process reads its load", || children(running.id()).iter().any(reads));
+    let found = children(running.id());
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.code, 130, "{}", ended.err);
+    assert!(ended.err.contains("the run was stopped before it started"), "{}", ended.err);
+    assert!(found.iter().all(|pid| !is_there(*pid)) && !lab.path("r").exists());
+}
+
+/// A machine that does not answer is not waited for after Ctrl-C.
+#[test]
+fn a_signal_ends_the_wait_for_a_machine() {
+    let lab = lab();
+    lab.file("one", "alpha /mnt iosonar\n");
+    lab.file("rsh.sh", "touch waits; exec sleep 600\n");
+    let running = Running::of(lab.command("iozone -+m one -t 1 -i 0").env("RSH", "sh rsh.sh"));
+    wait_until("the shell waits", || lab.path("waits").exists());
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.code, 130, "{}", ended.err);
 }

@@ -3,6 +3,7 @@
 use super::fit::{Fitted, jobs_on, may_share, writes};
 use super::inputs::name;
 use super::look::Looked;
+use crate::control::Control;
 use crate::error::PrepareError;
 use crate::files::{TargetFile, create, name_of_pass, options, preallocate};
 use iosonar_host::guard::{Guard, Intent, Permit};
@@ -28,12 +29,14 @@ fn targets_with_jobs(phases: &[Vec<Fitted>], targets: usize) -> impl Iterator<It
     (0..targets).filter(|target| jobs_on(phases, *target).next().is_some())
 }
 
-/// Claims all targets, in the plan's order; none where nothing is opened. What was made is taken back when one is refused.
+/// Claims all targets, in the plan's order; none where nothing is opened. What was made is taken back when one is refused, or
+/// a signal comes.
 pub(super) fn claim_all(
     plan: &Plan,
     targets: &mut [Looked],
     phases: &[Vec<Fitted>],
     root: &Root,
+    control: &Control,
 ) -> Result<Vec<Option<Claim>>, PrepareError> {
     let mut claims: Vec<Option<Claim>> = targets.iter().map(|_| None).collect();
     if !plan.engine.is_real() {
@@ -44,7 +47,11 @@ pub(super) fn claim_all(
     let (made, others): (Vec<usize>, Vec<usize>) =
         targets_with_jobs(phases, targets.len()).partition(|i| targets[*i].target.file.create);
     for index in made.into_iter().chain(others) {
-        match claimer.claim(index, &mut targets[index]) {
+        let claimed = match control.signal() {
+            Some(_) => Err(PrepareError::Stopped),
+            None => claimer.claim(index, &mut targets[index]),
+        };
+        match claimed {
             Ok(claim) => claims[index] = Some(claim),
             Err(error) => {
                 claims.iter().flatten().for_each(Claim::withdraw);

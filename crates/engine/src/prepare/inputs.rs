@@ -1,6 +1,7 @@
 //! Loads and seek lists: opened, and read wholly before anything is touched.
 
 use super::NoticeSink;
+use crate::control::Control;
 use crate::error::PrepareError;
 use iosonar_host::Root;
 use iosonar_load::{
@@ -10,6 +11,7 @@ use iosonar_os::bounded::{LIST_LIMIT, read_text};
 use iosonar_plan::{Extent, Generator, Job, Nanos, Op, Order, Plan, TraceReplay, Workload};
 use iosonar_trace::decompress;
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,17 +22,16 @@ pub(super) fn read_all(
     plan: &Plan,
     notices: &NoticeSink,
     root: &Root,
+    control: &Arc<Control>,
 ) -> Result<Vec<Vec<Known>>, PrepareError> {
     let inputs =
         plan.jobs().filter(|(_, job)| matches!(&job.workload, Workload::Trace(l) if is_stdin(&l.file)));
     if inputs.count() > 1 {
         return Err(PrepareError::SharedInput);
     }
-    let mut scanned = Vec::new();
+    let mut scanner = Scanner { scanned: Vec::new(), notices, root, control };
     let mut known = |job: &Job| match &job.workload {
-        Workload::Trace(load) => {
-            Ok(Known::Trace(load.clone(), read_before(load, &mut scanned, notices, root)?))
-        }
+        Workload::Trace(load) => Ok(Known::Trace(load.clone(), scanner.read_before(load)?)),
         Workload::Generated(generator) => {
             Ok(Known::Generated { generator: generator.clone(), list: read_list(generator)? })
         }
@@ -38,39 +39,46 @@ pub(super) fn read_all(
     plan.phases.iter().map(|phase| phase.jobs.iter().map(&mut known).collect()).collect()
 }
 
-/// What can be known of a load before it is replayed; of standard input nothing, but that its filters can read what they
-/// read beside it.
-fn read_before(
-    load: &TraceReplay,
-    scanned: &mut Vec<(TraceReplay, Facts)>,
-    notices: &NoticeSink,
-    root: &Root,
-) -> Result<Option<Facts>, PrepareError> {
-    load.filter.files().try_for_each(|file| open_load(Path::new(file)).map(drop))?;
-    if is_stdin(&load.file) { Ok(None) } else { scan_once(load, scanned, notices, root).map(Some) }
+/// Reads loads before they are replayed.
+struct Scanner<'a> {
+    /// What was read.
+    scanned: Vec<(TraceReplay, Facts)>,
+    notices: &'a NoticeSink,
+    root: &'a Root,
+    control: &'a Arc<Control>,
 }
 
-fn scan_once(
-    load: &TraceReplay,
-    scanned: &mut Vec<(TraceReplay, Facts)>,
-    notices: &NoticeSink,
-    root: &Root,
-) -> Result<Facts, PrepareError> {
-    if let Some((_, facts)) = scanned.iter().find(|(l, _)| l == load) {
-        return Ok(facts.clone());
+impl Scanner<'_> {
+    /// What can be known of a load before it is replayed; of standard input nothing, but that its filters can read what they
+    /// read beside it.
+    fn read_before(&mut self, load: &TraceReplay) -> Result<Option<Facts>, PrepareError> {
+        load.filter.files().try_for_each(|file| open_load(Path::new(file), self.control).map(drop))?;
+        if is_stdin(&load.file) { Ok(None) } else { self.scan_once(load).map(Some) }
     }
-    let path = || name(&load.file);
-    let input = open_load(&load.file)?;
-    // Another window of the same file finds the same lines.
-    let is_told = scanned.iter().any(|(l, _)| l.file == load.file && l.filter == load.filter);
-    let (notices, file) = (notices.clone(), load.file.clone());
-    let tell = move |notice| {
-        if !is_told {
-            notices(&file, &notice);
+
+    fn scan_once(&mut self, load: &TraceReplay) -> Result<Facts, PrepareError> {
+        if let Some((_, facts)) = self.scanned.iter().find(|(l, _)| l == load) {
+            return Ok(facts.clone());
         }
-    };
-    let facts = scan(Text::of_file(input, &load.file), load, &filter_room(root), tell);
-    let facts = facts.map_err(|error| PrepareError::Load { path: path(), error })?;
+        let input = open_load(&load.file, self.control)?;
+        // Another window of the same file finds the same lines.
+        let is_told = self.scanned.iter().any(|(l, _)| l.file == load.file && l.filter == load.filter);
+        let (notices, file) = (self.notices.clone(), load.file.clone());
+        let tell = move |notice| {
+            if !is_told {
+                notices(&file, &notice);
+            }
+        };
+        let facts = scan(Text::of_file(input, &load.file), load, &filter_room(self.root), tell);
+        let facts = facts.map_err(|error| PrepareError::Load { path: name(&load.file), error })?;
+        refuse_empty(load, &facts)?;
+        self.scanned.push((load.clone(), facts.clone()));
+        Ok(facts)
+    }
+}
+
+fn refuse_empty(load: &TraceReplay, facts: &Facts) -> Result<(), PrepareError> {
+    let path = || name(&load.file);
     if facts.all_requests == 0 {
         let why = match load.filter.is_empty() {
             true => {
@@ -93,11 +101,25 @@ fn scan_once(
         };
         return Err(PrepareError::Empty { path: path(), why });
     }
-    scanned.push((load.clone(), facts.clone()));
-    Ok(facts)
+    Ok(())
 }
 
-fn open_load(path: &Path) -> Result<Opened, PrepareError> {
+/// A load that can be read until the run is stopped: reading all of it may take minutes.
+struct Stoppable {
+    file: File,
+    control: Arc<Control>,
+}
+
+impl Read for Stoppable {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.control.signal() {
+            Some(_) => Err(std::io::Error::other("the run was stopped")),
+            None => self.file.read(buffer),
+        }
+    }
+}
+
+fn open_load(path: &Path, control: &Arc<Control>) -> Result<Opened, PrepareError> {
     let input = |error| PrepareError::Input { path: name(path), error };
     if is_stdin(path) {
         return decompress(std::io::stdin()).map_err(input);
@@ -109,7 +131,8 @@ fn open_load(path: &Path) -> Result<Opened, PrepareError> {
     if !kind.is_file() {
         return Err(PrepareError::OnlyOnce { path: name(path) });
     }
-    File::open(path).map_err(|e| input(e.into())).and_then(|file| decompress(file).map_err(input))
+    let file = File::open(path).map_err(|e| input(e.into()))?;
+    decompress(Stoppable { file, control: control.clone() }).map_err(input)
 }
 
 /// Reads the seek list that an order follows.
@@ -148,7 +171,8 @@ pub(super) fn open_requests(
     notices: NoticeSink,
     told: Arc<ParseCounters>,
 ) -> Result<Box<dyn Source>, LoadError> {
-    let input = open_load(&load.file).map_err(|error| LoadError::Open(error.to_string()))?;
+    // A run that is stopped ends its loads itself.
+    let input = open_load(&load.file, &Arc::default()).map_err(|error| LoadError::Open(error.to_string()))?;
     let path = load.file.clone();
     // The scan of a file has told already what it found.
     let is_new = is_stdin(&path);

@@ -13,6 +13,7 @@ pub use memory::filter_room;
 pub(crate) use fit::Fitted;
 pub(crate) use look::Looked;
 
+use crate::control::Control;
 use crate::error::PrepareError;
 use crate::files::TargetFile;
 use crate::means::Part;
@@ -69,20 +70,33 @@ pub struct TargetReady<'a> {
     jobs: Vec<&'a Fitted>,
 }
 
-/// The same for the part of a plan on some of its targets; other processes execute the rest.
+/// The same for the part of a plan on some of its targets; other processes execute the rest. A signal in `control` ends it.
 pub fn prepare_part(
     plan: Plan,
     targets: &[u16],
     root: &Root,
     notices: NoticeSink,
+    control: &Arc<Control>,
 ) -> Result<Prepared, PrepareError> {
-    let part = prepare(plan.part(targets), root, notices)?;
+    let part = prepare_until_stopped(plan.part(targets), root, notices, control)?;
     Ok(Prepared { whole: Some(plan), ..part })
 }
 
 /// Checks everything and claims the targets. `notices` hears of bad lines and shifts in loads.
 pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared, PrepareError> {
-    let known = read_all(&plan, &notices, root)?;
+    prepare_until_stopped(plan, root, notices, &Arc::default())
+}
+
+fn prepare_until_stopped(
+    plan: Plan,
+    root: &Root,
+    notices: NoticeSink,
+    control: &Arc<Control>,
+) -> Result<Prepared, PrepareError> {
+    let known = read_all(&plan, &notices, root, control).map_err(|error| match control.signal() {
+        Some(_) => PrepareError::Stopped,
+        None => error,
+    })?;
     let look = |(number, target)| match plan.jobs_on(number).next() {
         Some(_) => look(&plan, target, root),
         None => Ok(Looked::elsewhere(target)),
@@ -95,7 +109,7 @@ pub fn prepare(plan: Plan, root: &Root, notices: NoticeSink) -> Result<Prepared,
     let max_waiting = fit_memory(&plan, &phases, root)?;
     raise_file_limit();
     check_remounts(&plan, root)?;
-    let claims = claim_all(&plan, &mut looked, &phases, root)?;
+    let claims = claim_all(&plan, &mut looked, &phases, root, control)?;
     let claimed = looked.into_iter().zip(claims);
     let targets = claimed.map(|(looked, claim)| Claimed { looked, claim }).collect();
     let ready = |fitted| JobReady { fitted, told: Arc::default() };
