@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("plan", &[]),
     ("trace", &["plan"]),
     ("load", &["os", "plan", "trace"]),
@@ -18,13 +18,14 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("os", &[]),
     ("backend", &["plan", "os"]),
     ("evidence", &[]),
+    ("layout", &[]),
     ("archive", &["evidence", "os", "plan"]),
     ("record", &["archive", "os", "plan"]),
     ("host", &["evidence", "os"]),
     ("capture", &["os", "plan", "trace"]),
     ("engine", &["archive", "backend", "host", "load", "os", "plan", "record", "sched", "trace"]),
     ("analyze", &["archive", "evidence", "os", "plan"]),
-    ("view", &["analyze", "archive", "plan"]),
+    ("view", &["analyze", "archive", "layout", "plan"]),
     ("campaign", &["analyze", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),
     ("dialect-iozone", &["campaign", "plan"]),
@@ -48,6 +49,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "engine",
             "host",
             "inputs",
+            "layout",
             "load",
             "os",
             "plan",

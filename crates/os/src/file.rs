@@ -1,10 +1,11 @@
 //! Space of files, and changes beyond plain writes.
 
 use crate::blockdev;
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate};
 use rustix::io::{ReadWriteFlags, pwritev2};
 use std::fs::File;
 use std::io::{self, IoSlice};
+use std::path::Path;
 
 /// Allocates the first `bytes` bytes of a file without changing its length (`fallocate(2)`).
 ///
@@ -46,6 +47,24 @@ pub fn write_zeroes(file: &File, offset: u64, length: u64) -> io::Result<()> {
 /// Those of pwritev2(2).
 pub fn write_durably_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     Ok(pwritev2(file, &[IoSlice::new(bytes)], offset, ReadWriteFlags::DSYNC)?)
+}
+
+/// Opens a file for reading in order to look at it: the call waits for nobody, also where the path has become a pipe or a
+/// device meanwhile, and no terminal becomes that of this process.
+///
+/// # Errors
+/// Those of open(2).
+pub fn open_to_inspect(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+/// Bytes of a block of the file system of an open file.
+///
+/// # Errors
+/// Those of fstatfs(2).
+pub fn block_bytes(file: &File) -> io::Result<u64> {
+    Ok(u64::try_from(rustix::fs::fstatfs(file)?.f_bsize).unwrap_or(4096).max(1))
 }
 
 /// Bytes that this user may still write to the file system of an open file.

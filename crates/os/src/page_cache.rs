@@ -2,7 +2,7 @@
 
 use crate::blockdev;
 use crate::map::Mapping;
-use rustix::fs::{Advice, fadvise};
+use rustix::fs::{Access, Advice, AtFlags, CWD, fadvise};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -37,32 +37,76 @@ pub fn evict(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
+/// Pages of a file in the page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CachedPages {
+    /// In the cache, dirty ones too.
+    pub cached: u64,
+    /// Changed and not written yet; absent where mincore(2) was asked.
+    pub dirty: Option<u64>,
+    /// Being written; absent where mincore(2) was asked.
+    pub writeback: Option<u64>,
+}
+
 /// Bytes of a file or block device in the page cache, in whole pages.
 ///
 /// # Errors
-/// `EPERM` and `EACCES`: only its owner and those who may write to it are told. Others are those of mmap(2) and mincore(2).
+/// As [`cached_pages`].
 pub fn cached_bytes(file: &File) -> io::Result<u64> {
-    match cachestat(file) {
-        Ok(pages) => Ok(pages * page_size()),
-        // Before Linux 6.5.
-        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => resident_bytes(file),
-        Err(error) => Err(error),
+    Ok(cached_pages(file)?.cached * page_bytes())
+}
+
+/// Pages of a file or block device in the page cache, by cachestat(2), or by mincore(2) where the kernel lacks that.
+///
+/// # Errors
+/// `EPERM`: the kernel answers only the file's owner and those who may write to it. Others are those of mmap(2) and
+/// mincore(2).
+pub fn cached_pages(file: &File) -> io::Result<CachedPages> {
+    let error = match cachestat(file) {
+        Ok(pages) => {
+            let (dirty, writeback) = (Some(pages.dirty), Some(pages.writeback));
+            return Ok(CachedPages { cached: pages.cached, dirty, writeback });
+        }
+        Err(error) => error,
+    };
+    match error.raw_os_error() {
+        // Before Linux 6.5, or a sandbox that refuses what it does not know.
+        Some(libc::ENOSYS | libc::EPERM) if may_know(file) => {
+            let cached = resident_bytes(file)? / page_bytes();
+            Ok(CachedPages { cached, dirty: None, writeback: None })
+        }
+        Some(libc::ENOSYS) => Err(io::Error::from_raw_os_error(libc::EPERM)),
+        _ => Err(error),
     }
 }
 
-fn page_size() -> u64 {
+/// Bytes of a page.
+pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
-fn cachestat(file: &File) -> io::Result<u64> {
+/// Whether mincore(2) says the truth about a file to this process, instead of calling all of it resident: it is the owner, or
+/// may write to the file.
+fn may_know(file: &File) -> bool {
+    let user = rustix::process::geteuid();
+    let is_owner = rustix::fs::fstat(file).is_ok_and(|facts| facts.st_uid == user.as_raw());
+    let writable = || {
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+    };
+    // Root is asked for nothing, also on a file system that is mounted read-only.
+    user.is_root() || is_owner || writable()
+}
+
+fn cachestat(file: &File) -> io::Result<Pages> {
     // A length of 0 means up to the end.
     let (range, mut pages) = (Range { offset: 0, length: 0 }, Pages::default());
     // SAFETY: both structures have the kernel's form, are alive during the call, and the second one is writable.
     let done = unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut pages, 0u32) };
-    if done == 0 { Ok(pages.cached) } else { Err(io::Error::last_os_error()) }
+    if done == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The same from mincore(2), which shows everything as resident to those who may not know.
+/// The bytes in the page cache from mincore(2), which shows everything as resident to those who may not know.
 fn resident_bytes(file: &File) -> io::Result<u64> {
     let length = match blockdev::is_block_device(file) {
         true => blockdev::size(file)?,
@@ -72,13 +116,18 @@ fn resident_bytes(file: &File) -> io::Result<u64> {
     if length == 0 {
         return Ok(0);
     }
-    Ok(Mapping::new(file, length, false)?.resident_pages()? * page_size())
+    Ok(Mapping::new(file, length, false)?.resident_pages()? * page_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Write;
+
+    #[test]
+    fn owners_may_know() {
+        assert!(may_know(&tempfile::tempfile().unwrap()));
+    }
 
     #[test]
     fn written_bytes_are_cached_and_both_ways_count_them() {
@@ -91,6 +140,8 @@ mod tests {
         file.sync_all().unwrap();
         evict(&file).unwrap();
         // Where the directory for temporary files is in memory, nothing can go.
+        let pages = cached_pages(&file).unwrap();
+        assert_eq!(pages.writeback, Some(0), "{pages:?}");
         let stays = cached_bytes(&file).unwrap();
         assert!([0, 1 << 20].contains(&stays), "{stays}");
         assert_eq!(resident_bytes(&file).unwrap(), stays);

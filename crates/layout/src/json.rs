@@ -1,0 +1,237 @@
+//! Maps as JSON. Names and meanings stay within a version; fields may be added.
+
+use crate::{Extent, Figures, Kind, Map, Row, Volume};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Map as Object, Value, json};
+
+/// Version of the form.
+pub const VERSION: u32 = 1;
+
+/// Several maps, their sum, and what could not be mapped. It is written piece by piece: a million extents take no memory
+/// beside those of the map.
+#[derive(Debug, Clone, Copy)]
+pub struct MapsJson<'a> {
+    /// Name and version of the program.
+    pub tool: &'a str,
+    /// The maps.
+    pub maps: &'a [Map],
+    /// Paths, and why they have no map.
+    pub errors: &'a [(String, String)],
+}
+
+impl Serialize for MapsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let errors = self.errors.iter().map(|(path, error)| json!({ "path": path, "error": error }));
+        let mut document = serializer.serialize_map(None)?;
+        document.serialize_entry("version", &VERSION)?;
+        document.serialize_entry("tool", self.tool)?;
+        document.serialize_entry("files", &Sequence(|| self.maps.iter().map(MapJson)))?;
+        document.serialize_entry("total", &self.total())?;
+        document.serialize_entry("errors", &errors.collect::<Vec<Value>>())?;
+        document.end()
+    }
+}
+
+impl MapsJson<'_> {
+    fn total(&self) -> Object<String, Value> {
+        let mut figures = Figures::default();
+        self.maps.iter().for_each(|map| figures.merge(&map.figures));
+        let size = self.maps.iter().fold(0u64, |sum, map| sum.saturating_add(map.size));
+        let mut object = Object::from_iter([
+            ("files".to_string(), Value::from(self.maps.len())),
+            ("size_bytes".to_string(), size.into()),
+        ]);
+        object.extend(figures_of(&figures));
+        object
+    }
+}
+
+/// What a function yields, as an array.
+struct Sequence<F>(F);
+
+impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Sequence<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+struct MapJson<'a>(&'a Map);
+
+impl Serialize for MapJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let map = self.0;
+        let groups = map.volume.groups.map(|_| map.figures.groups_used());
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("path", &map.path.display().to_string())?;
+        object.serialize_entry("size_bytes", &map.size)?;
+        object.serialize_entry("extent_size_hint_bytes", &map.extent_size_hint)?;
+        object.serialize_entry("synced", &map.is_synced)?;
+        object.serialize_entry("file_system", &volume(&map.volume))?;
+        object.serialize_entry("groups_used", &groups)?;
+        for (name, value) in figures_of(&map.figures) {
+            object.serialize_entry(&name, &value)?;
+        }
+        if let Some(rows) = &map.rows {
+            let rows = || rows.iter().map(|row| RowJson::of_row(row, &map.volume));
+            object.serialize_entry("extents", &Sequence(rows))?;
+        }
+        if let Some(beyond) = &map.beyond {
+            let beyond = || beyond.iter().map(|extent| RowJson::of_extent(extent, &map.volume));
+            object.serialize_entry("extents_beyond_eof", &Sequence(beyond))?;
+        }
+        object.end()
+    }
+}
+
+fn volume(volume: &Volume) -> Value {
+    json!({
+        "type": volume.kind,
+        "mount_point": volume.mount_point.as_ref().map(|path| path.display().to_string()),
+        "source": volume.source,
+        "block_bytes": volume.block_bytes,
+        "addresses": volume.addresses.name(),
+        "groups": volume.groups.map(|groups| json!({ "count": groups.count, "bytes": groups.bytes })),
+    })
+}
+
+fn figures_of(figures: &Figures) -> Object<String, Value> {
+    let sizes = &figures.sizes;
+    let classes = sizes.classes().into_iter().map(|class| {
+        json!({
+            "from_bytes": class.from_bytes,
+            "below_bytes": class.from_bytes.checked_mul(2),
+            "extents": class.extents,
+            "bytes": class.bytes,
+        })
+    });
+    let counts = [
+        ("records", figures.records),
+        ("fragments", figures.fragments),
+        ("holes", figures.holes),
+        ("hole_bytes", figures.hole_bytes),
+        ("shared_bytes", figures.shared_bytes),
+        ("beyond_eof_records", figures.beyond_records),
+        ("beyond_eof_bytes", figures.beyond_bytes),
+        ("gap_bytes", figures.gap_bytes),
+        ("backward_jumps", figures.backward_jumps),
+    ];
+    let kinds = Kind::ALL.map(|kind| (format!("{}_bytes", kind.name()), Value::from(figures.bytes_of(kind))));
+    let counts = counts.map(|(name, count)| (name.to_string(), Value::from(count)));
+    let mut object: Object<String, Value> = counts.into_iter().chain(kinds).collect();
+    let spread = json!({
+        "min": sizes.min(), "median": sizes.median(), "max": sizes.max(), "mean": sizes.mean(),
+    });
+    object.insert("record_bytes".into(), spread);
+    object.insert("histogram".into(), classes.collect());
+    object
+}
+
+/// A line of a map.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RowJson {
+    Hole {
+        kind: &'static str,
+        offset_bytes: u64,
+        length_bytes: u64,
+    },
+    Extent {
+        kind: &'static str,
+        offset_bytes: u64,
+        length_bytes: u64,
+        address_bytes: Option<u64>,
+        group: Option<u64>,
+        group_offset_bytes: Option<u64>,
+        shared: bool,
+        encrypted: bool,
+    },
+}
+
+impl RowJson {
+    fn of_row(row: &Row, volume: &Volume) -> RowJson {
+        match row {
+            Row::Extent(extent) => RowJson::of_extent(extent, volume),
+            Row::Hole { offset, length } => {
+                RowJson::Hole { kind: "hole", offset_bytes: *offset, length_bytes: *length }
+            }
+        }
+    }
+
+    fn of_extent(extent: &Extent, volume: &Volume) -> RowJson {
+        let group = volume.groups.zip(extent.address).map(|(groups, address)| groups.of(address));
+        RowJson::Extent {
+            kind: extent.kind.name(),
+            offset_bytes: extent.offset,
+            length_bytes: extent.length,
+            address_bytes: extent.address,
+            group: group.map(|(group, _)| group),
+            group_offset_bytes: group.map(|(_, offset)| offset),
+            shared: extent.is_shared,
+            encrypted: extent.is_encrypted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Addresses, Groups, Scan};
+    use std::sync::Arc;
+
+    #[test]
+    fn json_has_every_sum_with_its_unit() {
+        let groups = Some(Groups { count: 4, bytes: 1 << 20 });
+        let volume = Volume {
+            kind: "xfs".into(),
+            mount_point: None,
+            source: Some("/dev/sdx".into()),
+            block_bytes: 4096,
+            groups,
+            bytes: None,
+            addresses: Addresses::Device,
+        };
+        let mut scan = Scan::new(16_384, 4096, groups, true);
+        scan.add(Extent::new(0, (1 << 20) + 8192, 4096, 0x2000));
+        scan.add(Extent::new(12_288, 65_536, 8192, 0x800));
+        let (figures, rows) = scan.finish();
+        let (rows, beyond) = rows.unzip();
+        let path = "a b".into();
+        let maps = [Map {
+            path,
+            volume: Arc::new(volume),
+            size: 16_384,
+            extent_size_hint: 0,
+            is_synced: true,
+            figures,
+            rows,
+            beyond,
+        }];
+        let errors = [("x".to_string(), "no".to_string())];
+        let value =
+            serde_json::to_value(MapsJson { tool: "iosonar 1", maps: &maps, errors: &errors }).unwrap();
+        let file = &value["files"][0];
+        for (field, expected) in [
+            ("records", 2),
+            ("fragments", 2),
+            ("hole_bytes", 8192),
+            ("written_bytes", 4096),
+            ("unwritten_bytes", 4096),
+            ("shared_bytes", 4096),
+            ("beyond_eof_bytes", 4096),
+            ("encoded_bytes", 0),
+            ("inline_bytes", 0),
+            ("delalloc_bytes", 0),
+            ("groups_used", 2),
+            ("backward_jumps", 1),
+        ] {
+            assert_eq!(file[field], expected, "{field}");
+        }
+        assert_eq!((&value["version"], &value["total"]["files"]), (&1.into(), &1.into()));
+        let extent = &file["extents"][0];
+        assert_eq!((&extent["group"], &extent["group_offset_bytes"]), (&1.into(), &8192.into()));
+        assert_eq!(file["extents"][1]["kind"], "hole");
+        assert_eq!(file["extents_beyond_eof"][0]["offset_bytes"], 16_384);
+        assert_eq!(value["errors"][0]["path"], "x");
+    }
+}

@@ -1,0 +1,121 @@
+//! Where the parts of files are: extent maps and their figures, from what a file system reports.
+//!
+//! A [`Scan`] takes the extents of a file in their order, finds holes, cuts at the end of the file, and counts
+//! ([`Figures`]). Its memory follows what is kept: all rows of a map, or only the figures.
+
+mod extent;
+mod figures;
+mod json;
+mod scan;
+
+pub use extent::{Extent, Kind};
+pub use figures::{Figures, SizeClass, Sizes};
+pub use json::{MapsJson, VERSION};
+pub use scan::{Kept, Row, Scan};
+
+use std::path::PathBuf;
+
+/// What addresses of extents count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addresses {
+    /// Bytes of the device, or of the volume, that the file system is on.
+    Device,
+    /// Bytes of the realtime device of an XFS.
+    RealtimeDevice,
+    /// Logical addresses of a btrfs, which it maps to its devices by chunks.
+    Logical,
+    /// Whatever the file system reports.
+    Reported,
+}
+
+impl Addresses {
+    /// What a file system of this type reports for its files.
+    pub fn of(kind: &str) -> Addresses {
+        match kind {
+            "xfs" | "ext2" | "ext3" | "ext4" => Addresses::Device,
+            "btrfs" => Addresses::Logical,
+            _ => Addresses::Reported,
+        }
+    }
+
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Addresses::Device => "device",
+            Addresses::RealtimeDevice => "realtime-device",
+            Addresses::Logical => "btrfs-logical",
+            Addresses::Reported => "file-system",
+        }
+    }
+
+    /// What to know before they are compared with those of a device, as a sentence.
+    pub fn remark(self) -> Option<&'static str> {
+        match self {
+            Addresses::Device => None,
+            Addresses::RealtimeDevice => Some("Addresses are those of the realtime device."),
+            Addresses::Logical => {
+                Some("Addresses are logical addresses of btrfs, not of a device: chunks map them to devices.")
+            }
+            Addresses::Reported => {
+                Some("Addresses are those that the file system reports; they need not be those of a device.")
+            }
+        }
+    }
+}
+
+/// Allocation groups of equal size, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Groups {
+    /// Number of groups.
+    pub count: u64,
+    /// Bytes of a group; the last one can be shorter. Above 0.
+    pub bytes: u64,
+}
+
+impl Groups {
+    /// The group of an address, and the place in it, in bytes.
+    pub fn of(self, address: u64) -> (u64, u64) {
+        let bytes = self.bytes.max(1);
+        (address / bytes, address % bytes)
+    }
+}
+
+/// What is known about the file system of a map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Volume {
+    /// Its type: `xfs`, `ext4`, `btrfs` …
+    pub kind: String,
+    /// Where it is mounted; absent where that is not known.
+    pub mount_point: Option<PathBuf>,
+    /// What is mounted: a device as a rule.
+    pub source: Option<String>,
+    /// Bytes of a block. Above 0.
+    pub block_bytes: u64,
+    /// Allocation groups, of XFS only.
+    pub groups: Option<Groups>,
+    /// Bytes of the address space; absent where that is not known.
+    pub bytes: Option<u64>,
+    /// What addresses count.
+    pub addresses: Addresses,
+}
+
+/// The map of a file, or only its figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Map {
+    /// The file as it was named, or found.
+    pub path: PathBuf,
+    /// Its file system.
+    pub volume: std::sync::Arc<Volume>,
+    /// Length of the file in bytes.
+    pub size: u64,
+    /// Extent size hint in bytes, of XFS; 0 is none.
+    pub extent_size_hint: u64,
+    /// Whether the file was flushed before it was read.
+    pub is_synced: bool,
+    /// Counts and sums.
+    pub figures: Figures,
+    /// Extents and holes up to the end of the file, in its order; absent where only figures were kept.
+    pub rows: Option<Vec<Row>>,
+    /// Extents after the end of the file, which hold no data; absent where only figures were kept.
+    pub beyond: Option<Vec<Extent>>,
+}
