@@ -7,6 +7,7 @@ use crate::compare_args::CompareArgs;
 use crate::convert_args::{ConvertArgs, InfoArgs};
 use crate::derive_args::DeriveArgs;
 use crate::knee_args::KneeArgs;
+use crate::layout_args::LayoutArgs;
 use crate::matrix_args::MatrixArgs;
 use crate::means_args::{EngineArgs, MeansArgs};
 use crate::plot_args::PlotArgs;
@@ -86,6 +87,8 @@ pub enum Command {
     Derive(DeriveArgs),
     /// Measure file operations over file sizes and record sizes, each cell several times
     Matrix(Box<MatrixArgs>),
+    /// Map the blocks of files, evict files from the page cache, count their cached pages
+    Layout(LayoutArgs),
     /// Run XDD's command line with this engine; -fullhelp lists its options
     #[command(disable_help_flag = true)]
     Xdd(XddArgs),
@@ -700,6 +703,7 @@ mod tests {
         "List",
         "Lock",
         "Make",
+        "Map",
         "Mark",
         "Measure",
         "Open",

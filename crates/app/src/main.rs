@@ -16,6 +16,7 @@ mod exit;
 mod fio_words;
 mod help;
 mod knee_args;
+mod layout_args;
 mod live;
 mod matrix_args;
 mod means_args;
@@ -109,6 +110,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Filter(args) => commands::filter(&args),
         Command::Derive(args) => commands::derive(&args),
         Command::Matrix(args) => commands::matrix(&args),
+        Command::Layout(args) => commands::layout(&args),
         Command::Xdd(args) => commands::xdd(&args.options),
         Command::Iozone(args) => commands::iozone(&args.options),
         Command::Blkreplay(args) => commands::blkreplay(&args.options),

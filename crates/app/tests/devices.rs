@@ -34,6 +34,8 @@ mod iozone;
 mod kernel;
 #[path = "devices/knee.rs"]
 mod knee;
+#[path = "devices/layout.rs"]
+mod layout;
 #[path = "devices/outputs.rs"]
 mod outputs;
 #[path = "devices/readers.rs"]

@@ -14,6 +14,13 @@ pub(crate) fn describe(path: &Path, node: &FileNode, root: &Root) -> RegularFile
     describe_below(path, node, root, 0)
 }
 
+/// The file system that `path` is in, with what lies below it. Symbolic links are followed.
+pub fn file_system_of(path: &Path, root: &Root) -> Fact<FileSystem> {
+    let mount_id = iosonar_os::statx::extra(path).ok().and_then(|extra| extra.mount_id);
+    let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    file_system(&resolved, mount_id, root, 0)
+}
+
 /// Device or file at `path`, a name that came from sysfs.
 pub(crate) fn layer_at(path: &Path, root: &Root, depth: usize) -> Layer {
     if let Some(number) = path.to_str().and_then(|path| block::number_at(path, root)) {

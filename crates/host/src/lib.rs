@@ -21,6 +21,7 @@ mod root;
 pub mod sampler;
 mod size;
 
+pub use file::file_system_of;
 pub use identify::{TargetError, identify, identify_growing};
 use iosonar_evidence::target;
 pub use iosonar_evidence::target::{

@@ -10,6 +10,7 @@ mod demand_text;
 mod density;
 pub mod fonts;
 mod health;
+mod layout_text;
 mod lines;
 pub mod live;
 mod matrix_comparison_page;
@@ -33,6 +34,7 @@ pub use charts::{
 pub use compare::{compare, csv as compare_csv, markdown as compare_markdown};
 pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files};
 pub use demand_text::{show_demand, show_findings};
+pub use layout_text::{MapUnit, show_map, show_maps, shown_name};
 pub use matrix_comparison_page::{ComparedMaps, MatrixComparisonPart, matrix_comparison_page};
 pub use matrix_page::{MatrixCell, MatrixPage, matrix_page};
 pub use palette::Theme;

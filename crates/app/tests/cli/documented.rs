@@ -55,7 +55,7 @@ fn pages() -> Vec<(String, String)> {
     paths.iter().map(|path| (name(path), std::fs::read_to_string(path).expect("a page"))).collect()
 }
 
-/// The commands of the program, those of `derive` too; the first one is the program itself.
+/// The commands of the program, those of `derive` and `layout` too; the first one is the program itself.
 fn subcommands(lab: &Lab) -> Vec<String> {
     let names = |of: &str| -> Vec<String> {
         let help = lab.expect(0, &format!("{of} -h")).out;
@@ -68,6 +68,7 @@ fn subcommands(lab: &Lab) -> Vec<String> {
     let mut all = vec![String::new()];
     all.extend(names(""));
     all.extend(names("derive"));
+    all.extend(names("layout"));
     assert!(all.len() > 20, "{all:?}");
     all
 }

@@ -27,6 +27,7 @@ mod iozone;
 mod iozone_options;
 mod iozone_requests;
 mod knee;
+mod layout;
 mod live;
 mod live_view;
 mod loads;

@@ -1,0 +1,155 @@
+//! Layout of files, as far as it needs no device: what is refused, names, directories, forms. Maps themselves are compared
+//! with other tools in `devices layout::`.
+
+use crate::*;
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+/// A file of 64 KiB that is written to disk.
+fn written(lab: &Lab, name: &str) {
+    let path = lab.file(name, vec![7; 65_536]);
+    std::fs::File::open(path).unwrap().sync_all().unwrap();
+}
+
+/// Whether the file system of the lab has maps.
+fn has_maps(lab: &Lab) -> bool {
+    written(lab, "probe");
+    lab.run("layout map probe").code == 0
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_without_being_opened() {
+    let lab = lab();
+    let made = std::process::Command::new("mkfifo").arg(lab.path("fifo")).status().unwrap();
+    assert!(made.success());
+    let _socket = std::os::unix::net::UnixListener::bind(lab.path("socket")).unwrap();
+    for verb in ["map", "evict", "cached"] {
+        for (name, words) in [
+            ("fifo", "it is a FIFO (named pipe) and no regular file"),
+            ("socket", "it is a socket"),
+            ("/dev/null", "it is a character device"),
+            ("nowhere", "No such file"),
+        ] {
+            let mut child = lab.command(&format!("layout {verb} {name}")).spawn().unwrap();
+            // One that blocks in open(2) would never end.
+            for _ in 0..500 {
+                if child.try_wait().unwrap().is_some() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            let is_over = child.try_wait().unwrap().is_some();
+            if !is_over {
+                child.kill().unwrap();
+            }
+            let ended = iosonar_testkit::Ended::of(child.wait_with_output().unwrap());
+            assert!(is_over, "layout {verb} {name} blocks");
+            assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{verb} {name}: {}", ended.err);
+            assert!(ended.err.contains(name) && ended.err.contains(words), "{verb}: {}", ended.err);
+        }
+    }
+}
+
+#[test]
+fn files_that_fail_are_named_and_others_go_on() {
+    let lab = lab();
+    if !has_maps(&lab) {
+        return iosonar_testkit::skip(
+            "files_that_fail",
+            "the directory for temporary files has no extent maps",
+        );
+    }
+    written(&lab, "a");
+    let ended = lab.expect(1, "layout map nowhere a --json");
+    let value: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((&value["files"][0]["path"], &value["errors"][0]["path"]), (&"a".into(), &"nowhere".into()));
+    assert!(ended.err.contains("iosonar: nowhere: No such file"), "{}", ended.err);
+    assert_eq!(lab.expect(1, "layout cached nowhere a").out.lines().count(), 3);
+}
+
+#[test]
+fn json_of_a_map_has_sizes_in_bytes_and_a_version() {
+    let lab = lab();
+    if !has_maps(&lab) {
+        return iosonar_testkit::skip(
+            "json_of_a_map",
+            "the directory for temporary files has no extent maps",
+        );
+    }
+    written(&lab, "a");
+    std::fs::File::options().write(true).open(lab.path("a")).unwrap().set_len(1 << 20).unwrap();
+    let value: Value = serde_json::from_str(&lab.expect(0, "layout map --json a").out).unwrap();
+    assert_eq!(value["version"], 1);
+    let file = &value["files"][0];
+    for (field, expected) in [
+        ("size_bytes", 1u64 << 20),
+        ("written_bytes", 65_536),
+        ("hole_bytes", (1 << 20) - 65_536),
+        ("holes", 1),
+    ] {
+        assert_eq!(file[field], expected, "{field}: {file:#}");
+    }
+    for field in [
+        "unwritten_bytes",
+        "beyond_eof_bytes",
+        "shared_bytes",
+        "encoded_bytes",
+        "inline_bytes",
+        "delalloc_bytes",
+        "unknown_bytes",
+        "gap_bytes",
+        "backward_jumps",
+        "extent_size_hint_bytes",
+    ] {
+        assert!(file[field].is_u64(), "{field}: {file:#}");
+    }
+    assert!(file.as_object().unwrap().contains_key("groups_used"));
+    assert_eq!(
+        file["histogram"].as_array().unwrap().iter().map(|c| c["bytes"].as_u64().unwrap()).sum::<u64>(),
+        65_536
+    );
+    for field in ["min", "median", "max", "mean"] {
+        assert!(file["record_bytes"][field].is_number(), "{field}");
+    }
+    assert!(file["extents"].as_array().is_some_and(|rows| rows.len() > 1));
+    let value: Value = serde_json::from_str(&lab.expect(0, "layout map --json --summary a").out).unwrap();
+    assert!(value["files"][0].get("extents").is_none());
+}
+
+#[test]
+fn directories_are_walked_and_names_are_shown_escaped() {
+    let lab = lab();
+    if !has_maps(&lab) {
+        return iosonar_testkit::skip("directories", "the directory for temporary files has no extent maps");
+    }
+    std::fs::create_dir_all(lab.path("tree/deep")).unwrap();
+    let odd = std::ffi::OsStr::from_bytes(b"tree/deep/a\x1b[31m\nb");
+    std::fs::write(lab.path("").join(odd), [7; 4096]).unwrap();
+    written(&lab, "tree/plain");
+    std::os::unix::fs::symlink("..", lab.path("tree/up")).unwrap();
+    for args in ["layout map tree", "layout map tree --extents", "layout evict tree", "layout cached tree"] {
+        let ended = lab.run(args);
+        assert!(ended.out.contains("a\\u{1b}[31m\\nb"), "{args}: {}{}", ended.out, ended.err);
+        assert!(!ended.out.contains('\x1b') && !ended.err.contains('\x1b'), "{args}");
+        assert!(ended.out.contains("tree/plain") && !ended.out.contains("probe"), "{args}: {}", ended.out);
+    }
+    let text = lab.expect(0, "layout map tree --top 1").out;
+    assert!(text.contains("and 1 more file;") && text.contains("2 files, 68.0 KiB: "), "{text}");
+    let only = lab.expect(0, "layout map tree/plain --unit blocks").out;
+    assert!(only.contains("in blocks of 4096 bytes") && only.contains("[0..15]:"), "{only}");
+}
+
+#[test]
+fn eviction_of_what_is_in_no_cache_is_fine_and_says_so_in_json() {
+    let lab = lab();
+    lab.target("sparse", 1 << 20);
+    let value: Value = serde_json::from_str(&lab.expect(0, "layout evict --json sparse").out).unwrap();
+    assert_eq!((&value["version"], &value["files"][0]["evicted"]), (&1.into(), &true.into()));
+    assert_eq!(value["files"][0]["after"]["cached_pages"], 0);
+    let value: Value = serde_json::from_str(&lab.expect(0, "layout cached --json sparse").out).unwrap();
+    let file = &value["files"][0];
+    assert_eq!(
+        (&file["state"], &file["pages"], &file["dirty_pages"]),
+        (&"cold".into(), &256.into(), &0.into())
+    );
+}
