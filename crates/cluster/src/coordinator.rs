@@ -2,15 +2,16 @@
 //! result of theirs.
 
 use crate::launch::{Event, Launch, Participant, What};
-use crate::merge::{PartResult, merge_info, merge_records};
+use crate::merge::{PartResult, merge_info, merge_records, unread};
 use crate::offset::{Offset, RoundTrip};
 use crate::protocol::{Order, PROTOCOL, Report};
-use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, RunInfo, RunState, TOOL};
+use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, LOG, RunInfo, RunState, TOOL};
 use iosonar_engine::Control;
 use iosonar_host::{Root, environment};
 use iosonar_os::{create, monotonic_ns, realtime_ns};
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
 use iosonar_runner::Ended;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -67,6 +68,8 @@ struct Part {
     done: Option<RunInfo>,
     /// Lines of loads that it has skipped.
     skipped: u64,
+    /// Where its records are on its machine, until they have come.
+    scratch: Option<PathBuf>,
     /// Why it says nothing more, or does nothing more.
     lost: Option<String>,
     /// It ended before a phase that all others were ready for.
@@ -117,7 +120,11 @@ impl Part {
             Report::Pong { number, time } if number == self.ping.0 => {
                 self.trips.push(RoundTrip { sent: self.ping.1, time, received: heard });
             }
-            Report::Done { info, skipped } => (self.done, self.skipped) = (Some(*info), skipped),
+            Report::Scratch { dir } => self.scratch = Some(dir),
+            Report::Done { info, skipped } => {
+                (self.done, self.skipped, self.scratch) = (Some(*info), skipped, None);
+                self.process.order(&Order::Received);
+            }
             // Files are taken from the stream; a first job's end is for the others; an old pong says nothing.
             Report::File { .. } | Report::FirstDone { .. } | Report::Pong { .. } => {}
         }
@@ -162,6 +169,7 @@ impl<'a> Assembled<'a> {
                 ended: None,
                 done: None,
                 skipped: 0,
+                scratch: None,
                 lost: None,
                 is_cause: false,
                 trips: Vec::new(),
@@ -328,10 +336,14 @@ impl<'a> Assembled<'a> {
             return Err(TogetherError::Refused("no process has started the run".into()));
         }
         let info = self.start_of(info);
-        let ended = self.merge(&archive, info)?;
+        let (results, ended) = self.merge(&archive, info)?;
         archive.write_run(&ended).map_err(|error| unmerged(&archive, &error))?;
-        // What cannot be removed is no part of the result.
-        let _ = std::fs::remove_dir_all(&parts);
+        for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
+            // What cannot be removed is no part of the result.
+            let _ = std::fs::remove_dir_all(parts.join(number.to_string()));
+        }
+        // It stays where it is not empty.
+        let _ = std::fs::remove_dir(&parts);
         Ok(Ended { archive, info: ended, skipped: self.parts.iter().map(|part| part.skipped).sum() })
     }
 
@@ -425,16 +437,22 @@ impl<'a> Assembled<'a> {
         RunInfo { origin_monotonic_ns: origin, started_unix_ns, ..info }
     }
 
-    fn merge(&mut self, archive: &ArchiveWriter, info: RunInfo) -> Result<RunInfo, TogetherError> {
-        let results: Vec<PartResult> = self.parts.iter_mut().map(result_of).collect();
+    fn merge(
+        &mut self,
+        archive: &ArchiveWriter,
+        info: RunInfo,
+    ) -> Result<(Vec<PartResult>, RunInfo), TogetherError> {
+        let mut results: Vec<PartResult> = self.parts.iter_mut().map(result_of).collect();
         let mut log = archive.record_log().map_err(|error| unmerged(archive, &error))?;
-        merge_records(self.plan, &results, &mut log).map_err(|error| unmerged(archive, &error))?;
-        Ok(merge_info(info, &results))
+        merge_records(self.plan, &mut results, &mut log)
+            .map_err(|error| unmerged(archive, &format_args!("the records cannot be written: {error}")))?;
+        let info = merge_info(info, &results);
+        Ok((results, info))
     }
 }
 
 /// The run is over, and its parts are where they were.
-fn unmerged(archive: &ArchiveWriter, error: &dyn std::error::Error) -> TogetherError {
+fn unmerged(archive: &ArchiveWriter, error: &dyn Display) -> TogetherError {
     let parts = archive.dir().join(PARTS);
     TogetherError::Unmerged(format!("{error}; the records of each process are in {}", parts.display()))
 }
@@ -442,7 +460,7 @@ fn unmerged(archive: &ArchiveWriter, error: &dyn std::error::Error) -> TogetherE
 /// What a process has left. One that is lost has left what its log holds.
 fn result_of(part: &mut Part) -> PartResult {
     let status = part.process.dismiss();
-    let archive = part.process.archive.get().and_then(|dir| Archive::open(dir).ok());
+    let (archive, unread) = archive_of(part);
     let known = part.done.take().or_else(|| archive.as_ref().map(|archive| archive.run().clone()));
     let prepared = part.prepared.as_ref().map(|(info, ..)| info.clone());
     let info = known.or(prepared).unwrap_or_else(|| RunInfo::new(TOOL, "", Vec::new()));
@@ -451,6 +469,10 @@ fn result_of(part: &mut Part) -> PartResult {
         (true, None) => "its process ended before the run did".into(),
         (false, _) => why,
     });
+    // A process that was lost may have lost its records with it.
+    let archive = archive.filter(|archive| part.lost.is_none() || has_records(archive.dir()));
+    let elsewhere = part.scratch.as_ref().filter(|_| !part.starts.is_empty());
+    let elsewhere = elsewhere.map(|dir| format!("; its records are in {} there", dir.display()));
     let is_cause = part.is_cause || part.ended.is_some_and(|(_, is_whole)| !is_whole);
     let broken = match &info.state {
         RunState::Broken(why) if is_cause => Some(why.clone()),
@@ -467,8 +489,24 @@ fn result_of(part: &mut Part) -> PartResult {
         archive,
         info,
         shifts: part.starts.iter().map(shift).collect(),
-        failed: lost.or(broken),
+        failed: lost.or(broken).map(|why| why + &elsewhere.unwrap_or_default()),
+        unread,
     }
+}
+
+/// The archive of a process as far as it is there, and why it cannot be read.
+fn archive_of(part: &Part) -> (Option<Archive>, Option<String>) {
+    let Some(dir) = part.process.archive.get().filter(|dir| dir.exists()) else { return (None, None) };
+    match Archive::open(dir) {
+        Ok(archive) => (Some(archive), None),
+        // The reason why it was lost is the reason why there is no more.
+        Err(_) if part.lost.is_some() && !has_records(dir) => (None, None),
+        Err(error) => (None, Some(unread(dir, error))),
+    }
+}
+
+fn has_records(archive: &Path) -> bool {
+    archive.join(LOG).exists()
 }
 
 fn name_of(plan: &Plan, executor: &Executor, targets: &[u16]) -> String {

@@ -1,7 +1,7 @@
 //! One process of several: it prepares its part of the plan, waits for the others where phases start, and keeps its records.
 
 use crate::protocol::{Order, PROTOCOL, Report, hear, say};
-use iosonar_archive::{Archive, TOOL};
+use iosonar_archive::{LOG, TOOL};
 use iosonar_engine::{Control, Prepared, Rendezvous};
 use iosonar_host::{Root, environment};
 use iosonar_load::Notice;
@@ -62,6 +62,16 @@ impl<W: Write> Member<W> {
     /// The next order; none at the end.
     fn next(&self) -> io::Result<Option<Order>> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).recv().ok().transpose()
+    }
+
+    /// Waits until the coordinator has the whole archive; whether it has it.
+    fn is_received(&self) -> bool {
+        while let Ok(Some(order)) = self.next() {
+            if order == Order::Received {
+                return true;
+            }
+        }
+        false
     }
 
     /// Waits for the order that `wanted` recognises; none if the run is stopped first.
@@ -175,13 +185,12 @@ pub fn take_part<W: Write + Send + 'static>(
             return Ok(());
         }
     };
-    match begun.execute(&line.control, &member, |_| {}) {
-        Ok(ended) => deliver(ended, archive.is_none(), &line),
-        Err(error) => refuse(error.to_string()),
-    }
     if archive.is_none() {
-        // What cannot be removed is in a directory for temporary files.
-        let _ = fs::remove_dir_all(&dir);
+        line.report(&Report::Scratch { dir });
+    }
+    match begun.execute(&line.control, &member, |_| {}) {
+        Ok(ended) => deliver(ended, archive.is_none(), &member),
+        Err(error) => refuse(error.to_string()),
     }
     Ok(())
 }
@@ -231,26 +240,35 @@ fn listen<W: Write + Send + 'static>(
     Ok(inbox)
 }
 
-/// Reports the end, after the files of the archive where the coordinator cannot read them.
-fn deliver<W: Write>(ended: Ended, sends_files: bool, line: &Line<W>) {
+/// Reports the end, after the files of the archive where the coordinator cannot read them. They stay until it has received them:
+/// a connection that breaks costs no record.
+fn deliver<W: Write>(ended: Ended, sends_files: bool, member: &Member<W>) {
+    let dir = ended.archive.dir();
     let sent = match sends_files {
-        true => Archive::open(ended.archive.dir()).map_err(|error| error.to_string()).and_then(|archive| {
-            send_files(archive.dir(), line).map_err(|error| format!("the records cannot be sent: {error}"))
-        }),
+        true => send_files(dir, &member.line).map_err(|error| format!("the records cannot be sent: {error}")),
         false => Ok(()),
     };
-    line.report(&match sent {
+    let is_sent = sent.is_ok();
+    member.line.report(&match sent {
         Ok(()) => Report::Done { info: Box::new(ended.info), skipped: ended.skipped },
         Err(why) => Report::Refused { why },
     });
+    if sends_files && is_sent && member.is_received() {
+        // What cannot be removed is in a directory for temporary files.
+        let _ = fs::remove_dir_all(dir);
+    }
 }
 
+/// Sends the records last: what the coordinator has of them can be read only with the other files.
 fn send_files<W: Write>(dir: &Path, line: &Line<W>) -> io::Result<()> {
+    let mut names: Vec<String> = Vec::new();
     for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let mut file = File::open(entry.path())?;
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort_by_key(|name| name == LOG);
+    for name in names {
+        let mut file = File::open(dir.join(&name))?;
         let bytes = file.metadata()?.len();
-        let name = entry.file_name().to_string_lossy().into_owned();
         let mut out = line.out.lock().unwrap_or_else(PoisonError::into_inner);
         say(&mut *out, &Report::File { name, bytes })?;
         let copied = io::copy(&mut io::Read::take(&mut file, bytes), &mut *out)?;

@@ -1,13 +1,15 @@
 //! One archive of many: the records of all parts in the order of their ends, on one clock, and what is known of the whole run.
 
 use iosonar_archive::{
-    Archive, ArchiveError, ClockInfo, LogWriter, PassTimes, PhaseTimes, Record, ResolvedSetup, RunInfo,
-    RunState,
+    Archive, ArchiveError, ClockInfo, LogEnd, LogWriter, PassTimes, PhaseTimes, Record, ResolvedSetup,
+    RunInfo, RunState,
 };
 use iosonar_plan::{Nanos, Plan};
+use std::fmt::Display;
 use std::io;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 /// Records of a part that are handed over at once, and how often that is ahead.
 const TOGETHER: usize = 1 << 9;
@@ -29,6 +31,13 @@ pub(crate) struct PartResult {
     pub(crate) shifts: Vec<i64>,
     /// Why its part is not whole, where it is the cause and not somebody else.
     pub(crate) failed: Option<String>,
+    /// Why records of its archive are missing in the result, and where they are.
+    pub(crate) unread: Option<String>,
+}
+
+/// Why records that are in this directory are missing in the result.
+pub(crate) fn unread(dir: &Path, why: impl Display) -> String {
+    format!("its records cannot all be read ({why}); they stay in {}", dir.display())
 }
 
 impl PartResult {
@@ -38,39 +47,33 @@ impl PartResult {
     }
 }
 
-/// Writes the records of all parts to a log.
+/// Writes the records of all parts to a log. A part that cannot be read costs no record of the others: it says so in `unread`.
 ///
 /// # Errors
-/// A part cannot be read, or the log not be written.
-pub(crate) fn merge_records(
-    plan: &Plan,
-    parts: &[PartResult],
-    log: &mut LogWriter,
-) -> Result<(), MergeError> {
-    thread::scope(|scope| {
+/// The log cannot be written.
+pub(crate) fn merge_records(plan: &Plan, parts: &mut [PartResult], log: &mut LogWriter) -> io::Result<()> {
+    let (written, ends) = thread::scope(|scope| {
         let start = |part| {
             let (to, from) = sync_channel(AHEAD);
             let reader = scope.spawn(move || read(plan, part, &to));
             (Run { from, batch: Vec::new().into_iter(), next: None }, reader)
         };
-        let (mut runs, readers): (Vec<Run>, Vec<_>) =
-            parts.iter().filter(|part| part.archive.is_some()).map(start).unzip();
+        let (mut runs, readers): (Vec<Run>, Vec<_>) = parts.iter().map(start).unzip();
         let written = write(&mut runs, log);
         drop(runs);
-        for reader in readers {
-            reader.join().expect("reading records does not panic")?;
+        let end = |reader: ScopedJoinHandle<'_, _>| reader.join().expect("reading records does not panic");
+        (written, readers.into_iter().map(end).collect::<Vec<Result<LogEnd, ArchiveError>>>())
+    });
+    for (part, end) in parts.iter_mut().zip(ends) {
+        let why = match end {
+            Ok(end) => Some(end.damage.to_string()).filter(|_| end.damage.places > 0),
+            Err(error) => Some(error.to_string()),
+        };
+        if let (Some(why), Some(archive)) = (why, &part.archive) {
+            part.unread = Some(unread(archive.dir(), why));
         }
-        written.map_err(MergeError::Log)
-    })
-}
-
-/// Why parts cannot be merged.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum MergeError {
-    #[error(transparent)]
-    Part(#[from] ArchiveError),
-    #[error("the records cannot be written: {0}")]
-    Log(io::Error),
+    }
+    written
 }
 
 /// Records of a part, read ahead in a thread of its own.
@@ -111,11 +114,11 @@ fn write(runs: &mut [Run], log: &mut LogWriter) -> io::Result<()> {
     log.append(&ready)
 }
 
-fn read(plan: &Plan, part: &PartResult, to: &SyncSender<Vec<Record>>) -> Result<(), ArchiveError> {
-    let Some(archive) = &part.archive else { return Ok(()) };
+fn read(plan: &Plan, part: &PartResult, to: &SyncSender<Vec<Record>>) -> Result<LogEnd, ArchiveError> {
+    let Some(archive) = &part.archive else { return Ok(LogEnd::default()) };
     let mut batch = Vec::with_capacity(TOGETHER);
     let phases = plan.phases.len();
-    archive.for_each_record(&mut |record| {
+    let end = archive.for_each_record(&mut |record| {
         // Another machine says so: what is none of its records is none of the run's.
         if !part.targets.contains(&record.target) || usize::from(record.phase) >= phases {
             return;
@@ -125,9 +128,9 @@ fn read(plan: &Plan, part: &PartResult, to: &SyncSender<Vec<Record>>) -> Result<
             // Nobody takes more where the log cannot be written.
             let _ = to.send(std::mem::replace(&mut batch, Vec::with_capacity(TOGETHER)));
         }
-    })?;
+    });
     let _ = to.send(batch);
-    Ok(())
+    end
 }
 
 /// A record as one of the whole plan.
@@ -179,8 +182,11 @@ pub(crate) fn merge_info(info: RunInfo, parts: &[PartResult]) -> RunInfo {
 
 /// A run is finished if all parts are. Where one broke, the others say only that it did.
 fn conclude(info: &mut RunInfo, parts: &[PartResult]) {
-    let reason = |part: &PartResult| part.failed.as_ref().map(|why| format!("{}: {why}", part.name));
-    let mut reasons: Vec<String> = parts.iter().filter_map(reason).collect();
+    let reasons = |part: &PartResult| {
+        let reasons = part.failed.iter().chain(&part.unread);
+        reasons.map(|why| format!("{}: {why}", part.name)).collect::<Vec<_>>()
+    };
+    let mut reasons: Vec<String> = parts.iter().flat_map(reasons).collect();
     let is_stopped = |part: &&PartResult| matches!(part.info.state, RunState::Interrupted(_));
     if let Some(part) = parts.iter().find(is_stopped) {
         // The signal is how the run ended. A part that was lost before is lost all the same.
@@ -251,7 +257,6 @@ mod tests {
     use super::*;
     use iosonar_archive::{ArchiveWriter, TOOL, TargetInfo};
     use iosonar_plan::{ByteSize, Executor, Generator, Job, Order, Phase, Target, Workload};
-    use std::path::Path;
 
     fn plan() -> Plan {
         let job = |target| {
@@ -293,6 +298,7 @@ mod tests {
             info: info(),
             shifts,
             failed: None,
+            unread: None,
         }
     }
 
@@ -301,10 +307,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let own: Vec<Record> = (1..=1000).map(|n| record(0, 0, (n % 2) as u16, 100 * n)).collect();
         let other = [record(0, 1, 0, 1050), record(0, 1, 1, 1250), record(1, 1, 0, 500_000)];
-        let parts = [part(folder.path(), 0, vec![0], &own), part(folder.path(), 1, vec![-1000, 7], &other)];
+        let mut parts =
+            [part(folder.path(), 0, vec![0], &own), part(folder.path(), 1, vec![-1000, 7], &other)];
         let merged = folder.path().join("merged");
         let writer = ArchiveWriter::create(&merged, &plan(), &serde_json::Value::Null, &info()).unwrap();
-        merge_records(&plan(), &parts, &mut writer.record_log().unwrap()).unwrap();
+        merge_records(&plan(), &mut parts, &mut writer.record_log().unwrap()).unwrap();
         let mut all = Vec::new();
         Archive::open(&merged).unwrap().for_each_record(&mut |record| all.push(*record)).unwrap();
         assert_eq!(all.len(), 1003);
@@ -341,6 +348,24 @@ mod tests {
         let stopped = merge_info(info(), &parts);
         assert_eq!(stopped.state, RunState::Interrupted("SIGINT".into()));
         assert_eq!(stopped.means.notices, ["a notice", "process 1: target b: no space left"]);
+    }
+
+    #[test]
+    fn a_part_that_cannot_be_read_costs_no_record_of_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let records: Vec<Record> = (1..=100).map(|n| record(0, 0, 0, 100 * n)).collect();
+        let others: Vec<Record> = records.iter().map(|r| Record { target: 1, ..*r }).collect();
+        let mut parts = [part(folder.path(), 0, vec![0], &records), part(folder.path(), 1, vec![0], &others)];
+        std::fs::remove_file(folder.path().join("1/records.log")).unwrap();
+        let merged = folder.path().join("merged");
+        let writer = ArchiveWriter::create(&merged, &plan(), &serde_json::Value::Null, &info()).unwrap();
+        merge_records(&plan(), &mut parts, &mut writer.record_log().unwrap()).unwrap();
+        let mut all = 0;
+        Archive::open(&merged).unwrap().for_each_record(&mut |_| all += 1).unwrap();
+        assert_eq!((all, parts[0].unread.is_none()), (100, true));
+        let RunState::Broken(why) = merge_info(info(), &parts).state else { panic!("it is not whole") };
+        assert!(why.starts_with("process 1: its records cannot all be read ("), "{why}");
+        assert!(why.ends_with(&format!("they stay in {}", folder.path().join("1").display())), "{why}");
     }
 
     #[test]

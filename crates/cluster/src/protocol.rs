@@ -76,6 +76,8 @@ pub enum Order {
         /// Its number.
         signal: i32,
     },
+    /// The archive has come as a whole, so it is no longer needed where it was.
+    Received,
 }
 
 /// From a process.
@@ -104,6 +106,11 @@ pub enum Report {
         info: Box<RunInfo>,
         /// Its machine and its targets.
         environment: serde_json::Value,
+    },
+    /// Its records are in this directory of its machine until they have been received.
+    Scratch {
+        /// Where.
+        dir: PathBuf,
     },
     /// All its issuing loops are ready for a phase.
     Ready {

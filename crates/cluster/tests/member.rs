@@ -4,7 +4,7 @@ use iosonar_cluster::protocol::{Order, Report, hear, say};
 use iosonar_cluster::take_part;
 use iosonar_engine::Control;
 use std::io::{self, BufReader, PipeReader, PipeWriter, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -13,6 +13,10 @@ struct Member {
     orders: PipeWriter,
     reports: BufReader<PipeReader>,
     thread: JoinHandle<io::Result<()>>,
+    /// Where its records are.
+    scratch: PathBuf,
+    /// Files that it has sent.
+    files: Vec<String>,
 }
 
 impl Member {
@@ -22,7 +26,14 @@ impl Member {
         let part = move || {
             take_part(BufReader::new(from), to, Arc::new(Control::default()), |_| Vec::new(), |_, _| {})
         };
-        Member { orders, reports: BufReader::new(reports), thread: std::thread::spawn(part) }
+        let thread = std::thread::spawn(part);
+        Member {
+            orders,
+            reports: BufReader::new(reports),
+            thread,
+            scratch: PathBuf::new(),
+            files: Vec::new(),
+        }
     }
 
     fn order(&mut self, order: &Order) {
@@ -35,8 +46,13 @@ impl Member {
         loop {
             let report =
                 hear::<Report>(&mut self.reports).unwrap().expect("it ends after what is waited for");
-            if let Report::File { bytes, .. } = &report {
-                io::copy(&mut self.reports.by_ref().take(*bytes), &mut io::sink()).unwrap();
+            match &report {
+                Report::File { name, bytes } => {
+                    io::copy(&mut self.reports.by_ref().take(*bytes), &mut io::sink()).unwrap();
+                    self.files.push(name.clone());
+                }
+                Report::Scratch { dir } => self.scratch = dir.clone(),
+                _ => {}
             }
             let refused = matches!(report, Report::Refused { .. }).then(|| format!("{report:?}"));
             if let Some(found) = wanted(report) {
@@ -131,5 +147,28 @@ fn a_stop_before_the_run_ends_preparation_and_takes_back_what_was_made() {
         drop(member.orders);
         member.thread.join().unwrap().unwrap();
         assert!(!folder.path().join("new").exists());
+    }
+}
+
+/// A connection that breaks costs no record: they go when the coordinator says that it has them.
+#[test]
+fn records_that_are_sent_stay_until_they_are_received() {
+    let folder = tempfile::tempdir().unwrap();
+    for is_received in [true, false] {
+        let mut member = Member::start();
+        let done = member.run(&replay(folder.path(), LOAD), None);
+        assert!(matches!(done, Report::Done { .. }), "{done:?}");
+        // Without the other files nobody could read a part of the records.
+        assert_eq!(member.files.last().unwrap(), "records.log");
+        assert!(member.files.iter().any(|name| name == "run.json") && member.scratch.exists());
+        if is_received {
+            member.order(&Order::Received);
+        }
+        drop(member.orders);
+        member.thread.join().unwrap().unwrap();
+        assert_eq!(member.scratch.exists(), !is_received);
+        if !is_received {
+            std::fs::remove_dir_all(member.scratch).unwrap();
+        }
     }
 }

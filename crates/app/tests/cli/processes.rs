@@ -296,3 +296,32 @@ fn a_signal_ends_the_wait_for_a_machine() {
     let ended = running.end();
     assert_eq!(ended.code, 130, "{}", ended.err);
 }
+
+/// A connection that breaks while records come costs those that did not come, and no others. They stay where they were.
+#[test]
+fn a_connection_that_breaks_costs_no_record_of_the_others() {
+    let lab = lab();
+    for name in ["a", "b", "tmp"] {
+        std::fs::create_dir(lab.path(name)).unwrap();
+    }
+    let program = env!("CARGO_BIN_EXE_iosonar");
+    lab.file("clients", format!("alpha a {program}\nbeta b {program}\n"));
+    let shell = "case $1 in alpha) exec sh -c \"$2\" ;; esac\n\
+                 TMPDIR=$PWD/tmp sh -c \"$2\" |\n\
+                 { sed -u '/{\"file\":{\"name\":\"records.log\"/q'; head -c 1000; kill $$; }\n";
+    lab.file("rsh.sh", shell);
+    let mut command = lab.command("iozone -+m clients -t 2 -s 1m -r 4k -i 0 -+n --out r");
+    let ended = Running::of(command.env("RSH", "sh rsh.sh")).end();
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    assert!(ended.err.contains("host beta: records.log ends after 1000 of "), "{}", ended.err);
+    let written =
+        |target: u16| lab.records("r").iter().filter(|r| r.target == target && r.op == Op::Write).count();
+    assert!(written(0) == 256 && written(1) < 256, "{} {}", written(0), written(1));
+    assert_eq!(state(&lab, "r"), "broken");
+    assert!(!lab.path("r/parts").exists());
+    let (_, kept) = ended.err.split_once("its records are in ").expect("it says where");
+    let kept = Path::new(kept.split_once(" there").expect("it says where").0);
+    assert!(kept.starts_with(lab.path("tmp")), "{}", kept.display());
+    let all = iosonar_testkit::records(kept);
+    assert_eq!(all.iter().filter(|r| r.op == Op::Write).count(), 256);
+}
