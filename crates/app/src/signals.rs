@@ -8,7 +8,7 @@ use iosonar_os::is_ignored;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1};
 use signal_hook::iterator::{Handle, Signals};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering::Relaxed};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 
 /// Ctrl-Z: stops with a terminal that is as it was, and shows again what was shown when it goes on.
@@ -71,6 +71,7 @@ pub struct Listener {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
     phase: Arc<AtomicU8>,
+    kept: Arc<Mutex<String>>,
 }
 
 /// What a signal meets.
@@ -96,6 +97,9 @@ impl Listener {
         let handle = signals.handle();
         let phase = Arc::new(AtomicU8::new(Phase::Preparing as u8));
         let present = phase.clone();
+        let kept = "what a run recorded until now can be read with 'iosonar show'";
+        let kept = Arc::new(Mutex::new(kept.to_string()));
+        let aborted = kept.clone();
         let listen = move || {
             let mut was_told = false;
             for signal in signals.forever() {
@@ -127,21 +131,25 @@ impl Listener {
                     }
                     _ => {
                         screen::restore();
-                        print_message(
-                            "\niosonar: aborted; what a run recorded until now can be read with 'iosonar show'",
-                        );
+                        let kept = aborted.lock().unwrap_or_else(PoisonError::into_inner);
+                        print_message(format_args!("\niosonar: aborted; {kept}"));
                         std::process::exit(128 + signal);
                     }
                 }
             }
         };
         let thread = std::thread::Builder::new().name("signals".into()).spawn(listen)?;
-        Ok(Listener { handle, thread: Some(thread), phase })
+        Ok(Listener { handle, thread: Some(thread), phase, kept })
     }
 
     /// Says what a signal meets from now on.
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Relaxed);
+    }
+
+    /// Says what is left from now on where a second signal ends the program.
+    pub fn set_kept(&self, kept: impl Into<String>) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept.into();
     }
 }
 

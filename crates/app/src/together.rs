@@ -10,7 +10,7 @@ use crate::timings::Timings;
 use anyhow::anyhow;
 use iosonar_archive::RunInfo;
 use iosonar_cluster::protocol::TAKE_PART;
-use iosonar_cluster::{Assembled, Launch, PhaseProgress, TogetherError, take_part};
+use iosonar_cluster::{Assembled, Executed, Launch, PARTS, PhaseProgress, TogetherError, take_part};
 use iosonar_engine::Control;
 use iosonar_load::Notice;
 use iosonar_plan::{Nanos, Plan};
@@ -59,13 +59,18 @@ pub fn perform(
     let assembled = Assembled::new(&launch()?, plan, &command_line(), &control).map_err(failure)?;
     let dir = check(&assembled.info())?;
     assembled.told().iter().for_each(print_message);
+    let parts = dir.join(PARTS);
+    listener.set_kept(format!("what each process recorded until now is in {}", parts.display()));
     listener.set_phase(Phase::Running);
     timings.end("prepare");
     let mut lines = PhaseLines::new(progress);
-    let ended = assembled.run(&dir, &control, |now| lines.show(now));
+    let executed = assembled.run(&dir, &control, |now| lines.show(now));
     listener.set_phase(Phase::Finishing);
     timings.end("run");
-    Ok((ended.map_err(failure)?, listener))
+    let ended = executed.and_then(Executed::merge).map_err(failure)?;
+    listener.set_kept(format!("the records are in {}", dir.display()));
+    timings.end("merge");
+    Ok((ended, listener))
 }
 
 fn failure(error: TogetherError, control: &Control) -> Failure {

@@ -264,6 +264,14 @@ impl ArchiveWriter {
         LogWriter::create(&path).map_err(|e| ArchiveError::io(&path, e))
     }
 
+    /// Opens a log that gets its name when it is complete, for records that are made of something that stays until then. Killed
+    /// before, it leaves nothing that looks like the records of a run.
+    pub fn made_log(&self) -> Result<MadeLog> {
+        let unfinished = Unfinished::new(&self.dir, LOG);
+        let log = LogWriter::create(&unfinished.temporary);
+        log.map(|log| MadeLog { log, unfinished }).map_err(|e| ArchiveError::io(&self.dir.join(LOG), e))
+    }
+
     /// Opens the file of the records itself, for records that are made of something that stays and that a crash may
     /// therefore cost. At most `together` of them are in memory, and in a part of the file.
     pub fn made_records(&self, together: usize) -> Result<MadeRecords> {
@@ -371,6 +379,24 @@ impl MadeRecords {
     #[inline]
     pub fn push(&mut self, record: &Record) -> Result<()> {
         self.writer.push(record).map_err(|e| ArchiveError::parquet(&self.unfinished.temporary, e))
+    }
+}
+
+/// A log on its way. Dropped before it is published, it leaves nothing.
+pub struct MadeLog {
+    log: LogWriter,
+    unfinished: Unfinished,
+}
+
+impl MadeLog {
+    /// What appends to it.
+    pub fn log(&mut self) -> &mut LogWriter {
+        &mut self.log
+    }
+
+    /// Gives it its name; it survives a loss of power from then on.
+    pub fn publish(self) -> Result<()> {
+        self.unfinished.publish(self.log.into_file())
     }
 }
 

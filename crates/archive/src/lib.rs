@@ -19,7 +19,7 @@ mod run;
 mod text;
 
 pub use dir::{
-    Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, LOG, MadeRecords, RECORDS, SUMMARY, SeriesLog,
+    Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, LOG, MadeLog, MadeRecords, RECORDS, SUMMARY, SeriesLog,
     is_part_of_archive, is_whole, parse_sample,
 };
 pub use fields::Fields;

@@ -35,6 +35,11 @@ impl LogWriter {
         Ok(LogWriter { file })
     }
 
+    /// The file, to be flushed and named.
+    pub(crate) fn into_file(self) -> File {
+        self.file
+    }
+
     /// Appends a frame as it is; an empty one leaves no trace.
     pub fn append_frame(&mut self, frame: &mut Frame) -> std::io::Result<()> {
         if frame.is_empty() { Ok(()) } else { self.file.write_all(frame.seal()) }

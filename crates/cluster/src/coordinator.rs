@@ -11,7 +11,6 @@ use iosonar_host::{Root, environment};
 use iosonar_os::{create, monotonic_ns, realtime_ns};
 use iosonar_plan::{ByteSize, Executor, Nanos, Plan};
 use iosonar_runner::Ended;
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -24,8 +23,8 @@ const ROUND_TRIPS: u32 = 8;
 const LEAD: u64 = 300_000;
 /// What giving an order takes.
 const LEAD_OF_EACH: u64 = 20_000;
-/// Directory of the parts in the archive of the whole, until they are merged.
-const PARTS: &str = "parts";
+/// Directory in the archive of the whole with the archives of its processes, until they are merged.
+pub const PARTS: &str = "parts";
 
 /// Why processes cannot execute a plan together.
 #[derive(Debug, thiserror::Error)]
@@ -307,7 +306,7 @@ impl<'a> Assembled<'a> {
         }
     }
 
-    /// Executes the plan, with records in a new archive in this directory. `show` hears of each phase that starts.
+    /// Executes the plan for a new archive in this directory. `show` hears of each phase that starts.
     ///
     /// # Errors
     /// See [`TogetherError`]. What goes wrong on the way is no error, but the state of the result.
@@ -316,7 +315,7 @@ impl<'a> Assembled<'a> {
         dir: &Path,
         control: &Control,
         show: impl FnMut(PhaseProgress<'_>),
-    ) -> Result<Ended, TogetherError> {
+    ) -> Result<Executed<'a>, TogetherError> {
         let info = self.info();
         let archive = ArchiveWriter::create(dir, self.plan, &self.environment(), &info)?;
         let parts = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf()).join(PARTS);
@@ -336,15 +335,7 @@ impl<'a> Assembled<'a> {
             return Err(TogetherError::Refused("no process has started the run".into()));
         }
         let info = self.start_of(info);
-        let (results, ended) = self.merge(&archive, info)?;
-        archive.write_run(&ended).map_err(|error| unmerged(&archive, &error))?;
-        for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
-            // What cannot be removed is no part of the result.
-            let _ = std::fs::remove_dir_all(parts.join(number.to_string()));
-        }
-        // It stays where it is not empty.
-        let _ = std::fs::remove_dir(&parts);
-        Ok(Ended { archive, info: ended, skipped: self.parts.iter().map(|part| part.skipped).sum() })
+        Ok(Executed { all: self, archive, info, parts })
     }
 
     fn run_phases(&mut self, control: &Control, mut show: impl FnMut(PhaseProgress<'_>)) {
@@ -436,25 +427,53 @@ impl<'a> Assembled<'a> {
         let started_unix_ns = (realtime_ns() + origin).saturating_sub(monotonic_ns());
         RunInfo { origin_monotonic_ns: origin, started_unix_ns, ..info }
     }
-
-    fn merge(
-        &mut self,
-        archive: &ArchiveWriter,
-        info: RunInfo,
-    ) -> Result<(Vec<PartResult>, RunInfo), TogetherError> {
-        let mut results: Vec<PartResult> = self.parts.iter_mut().map(result_of).collect();
-        let mut log = archive.record_log().map_err(|error| unmerged(archive, &error))?;
-        merge_records(self.plan, &mut results, &mut log)
-            .map_err(|error| unmerged(archive, &format_args!("the records cannot be written: {error}")))?;
-        let info = merge_info(info, &results);
-        Ok((results, info))
-    }
 }
 
-/// The run is over, and its parts are where they were.
-fn unmerged(archive: &ArchiveWriter, error: &dyn Display) -> TogetherError {
-    let parts = archive.dir().join(PARTS);
-    TogetherError::Unmerged(format!("{error}; the records of each process are in {}", parts.display()))
+/// A run that is over. Each process has left its own records.
+pub struct Executed<'a> {
+    all: Assembled<'a>,
+    archive: ArchiveWriter,
+    /// What was known at the start.
+    info: RunInfo,
+    /// Directory of the parts.
+    parts: PathBuf,
+}
+
+impl Executed<'_> {
+    /// Makes one result of all. The archives of the processes go when it is complete.
+    ///
+    /// # Errors
+    /// It cannot be written; the archives of the processes stay.
+    pub fn merge(mut self) -> Result<Ended, TogetherError> {
+        // What a reader finds if the program is killed meanwhile. A full disk shows in the records, too.
+        let why =
+            format!("the records of its processes are not merged; they are in {}", self.parts.display());
+        let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why), ..self.info.clone() });
+        let mut results: Vec<PartResult> = self.all.parts.iter_mut().map(result_of).collect();
+        let merged = self.write_records(&mut results).and_then(|()| {
+            let info = merge_info(self.info.clone(), &results);
+            self.archive.write_run(&info).map(|()| info).map_err(|error| error.to_string())
+        });
+        let info = merged.map_err(|why| {
+            let parts = self.parts.display();
+            TogetherError::Unmerged(format!("{why}; the records of each process are in {parts}"))
+        })?;
+        for (number, _) in results.iter().enumerate().filter(|(_, part)| part.unread.is_none()) {
+            // What cannot be removed is no part of the result.
+            let _ = std::fs::remove_dir_all(self.parts.join(number.to_string()));
+        }
+        // It stays where it is not empty.
+        let _ = std::fs::remove_dir(&self.parts);
+        let skipped = self.all.parts.iter().map(|part| part.skipped).sum();
+        Ok(Ended { archive: self.archive, info, skipped })
+    }
+
+    fn write_records(&self, results: &mut [PartResult]) -> Result<(), String> {
+        let mut made = self.archive.made_log().map_err(|error| error.to_string())?;
+        merge_records(self.all.plan, results, made.log())
+            .map_err(|error| format!("the records cannot be written: {error}"))?;
+        made.publish().map_err(|error| error.to_string())
+    }
 }
 
 /// What a process has left. One that is lost has left what its log holds.

@@ -16,6 +16,6 @@ mod merge;
 mod offset;
 pub mod protocol;
 
-pub use coordinator::{Assembled, PhaseProgress, TogetherError};
+pub use coordinator::{Assembled, Executed, PARTS, PhaseProgress, TogetherError};
 pub use launch::Launch;
 pub use member::take_part;

@@ -325,3 +325,31 @@ fn a_connection_that_breaks_costs_no_record_of_the_others() {
     let all = iosonar_testkit::records(kept);
     assert_eq!(all.iter().filter(|r| r.op == Op::Write).count(), 256);
 }
+
+/// Two signals while records are merged: no log that looks whole is left, and what is left is named.
+#[test]
+fn a_merge_that_is_aborted_leaves_the_records_of_the_processes() {
+    let lab = lab();
+    let mut running = Running::of(&mut lab.command("iozone -t 2 -s 512k -r 4k -+O 200 -i 0 -+n --out r"));
+    let log = lab.path("r/parts/1/records.log");
+    wait_until("the second process records", || log.exists());
+    // The process goes on with its open file. Merging waits for a writer of this one.
+    std::fs::rename(&log, lab.path("records")).unwrap();
+    tool("mkfifo", &[log.to_str().unwrap()]);
+    wait_until("records are merged", || lab.path("r/records.log.tmp").exists());
+    running.signal("INT");
+    running.until(|line| line.contains("the run is over, its result is being finished"));
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.code, 130, "{}", ended.err);
+    assert!(
+        ended.err.contains("aborted; what each process recorded until now is in r/parts"),
+        "{}",
+        ended.err
+    );
+    assert!(!lab.path("r/records.log").exists() && !lab.path("r/records.parquet").exists());
+    assert_eq!(state(&lab, "r"), "broken");
+    let why = run_info(&lab, "r")["state"]["why"].as_str().unwrap().to_string();
+    assert!(why.contains("are not merged; they are in ") && why.ends_with("r/parts"), "{why}");
+    assert_eq!(lab.records("r/parts/0").iter().filter(|r| r.op == Op::Write).count(), 128);
+}

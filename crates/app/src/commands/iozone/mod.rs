@@ -19,6 +19,7 @@ use anyhow::anyhow;
 use iosonar_analyze::Limits;
 use iosonar_archive::{Archive, RunState, TOOL};
 use iosonar_campaign::{Matrix, Table, Telemetry};
+use iosonar_cluster::PARTS;
 use iosonar_dialect_iozone::{
     Command, Settings, TelemetryFacts, banner, full_help, parse, read_clients, text_report, text_table,
     throughput, throughput_report,
@@ -90,7 +91,12 @@ fn execute(settings: &Settings) -> Result<Exit, Failure> {
     let scratch = tempfile::tempdir()?;
     let dir = settings.out.as_ref().map_or(scratch.path().join("run"), PathBuf::from);
     let mut timings = Timings::new();
-    let (ended, reservations, _listener) = perform(settings, &matrix, plan, dir, &mut timings)?;
+    let performed = perform(settings, &matrix, plan, dir.clone(), &mut timings);
+    if performed.is_err() && dir.join(PARTS).exists() {
+        // The error says that records are there.
+        let _ = scratch.keep();
+    }
+    let (ended, reservations, _listener) = performed?;
     report(settings, &matrix, ended, reservations, &mut timings)
 }
 
