@@ -86,7 +86,8 @@ fn failure(error: TogetherError, control: &Control) -> Failure {
 
 fn launch() -> Result<Launch, Failure> {
     let shell = std::env::var("RSH").unwrap_or_default();
-    Ok(Launch { program: std::env::current_exe()?, remote_shell: remote_shell(&shell) })
+    let hear = |line: &str| print_message(line);
+    Ok(Launch { program: std::env::current_exe()?, remote_shell: remote_shell(&shell), hear })
 }
 
 /// The words of the remote shell that a user names. OpenSSH is told not to ask for a password, which nobody could type: it

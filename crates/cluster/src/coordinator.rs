@@ -4,7 +4,7 @@
 use crate::launch::{Event, Launch, Participant, What};
 use crate::merge::{PartResult, merge_info, merge_records, unread};
 use crate::offset::{Offset, RoundTrip};
-use crate::protocol::{Order, PROTOCOL, Report};
+use crate::protocol::{Order, PROTOCOL, Report, harmless, one_line};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, LOG, RunInfo, RunState, TOOL};
 use iosonar_engine::Control;
 use iosonar_host::{Root, environment};
@@ -58,6 +58,8 @@ pub struct PhaseProgress<'a> {
 struct Part {
     process: Participant,
     targets: Vec<u16>,
+    /// Name of its machine, where that is another one.
+    host: Option<String>,
     is_remote: bool,
     clock: Option<String>,
     prepared: Option<(RunInfo, serde_json::Value, Vec<String>)>,
@@ -160,7 +162,8 @@ impl<'a> Assembled<'a> {
             parts.push(Part {
                 process,
                 targets,
-                is_remote: matches!(executor, Executor::Host(_)),
+                host: host_of(executor).map(String::from),
+                is_remote: host_of(executor).is_some(),
                 clock: None,
                 prepared: None,
                 ready: None,
@@ -242,7 +245,7 @@ impl<'a> Assembled<'a> {
     pub fn told(&self) -> Vec<String> {
         let lines = |part: &Part| {
             let told = part.prepared.as_ref().map_or(&[][..], |(_, _, told)| told);
-            let prefix = if part.is_remote { format!("{}: ", part.process.name) } else { String::new() };
+            let prefix = part.host.as_ref().map(|host| format!("host {host}: ")).unwrap_or_default();
             told.iter().map(move |line| format!("{prefix}{line}")).collect::<Vec<_>>()
         };
         self.parts.iter().flat_map(lines).collect()
@@ -256,8 +259,8 @@ impl<'a> Assembled<'a> {
         for part in &self.parts {
             let Some((_, found, _)) = &part.prepared else { continue };
             targets.extend(found["targets"].as_array().cloned().unwrap_or_default());
-            if part.is_remote {
-                hosts.insert(part.process.name.clone(), found.clone());
+            if let Some(host) = &part.host {
+                add_host(&mut hosts, format!("host {host}"), found);
             }
         }
         all["targets"] = targets.into();
@@ -291,6 +294,8 @@ impl<'a> Assembled<'a> {
         let Event { part: number, heard, what } = event;
         match what {
             What::Said(report) => {
+                let is_remote = self.parts[number].is_remote;
+                let report = if is_remote { harmless(report) } else { report };
                 if let Report::FirstDone { phase } = report {
                     let others = self.parts.iter_mut().enumerate().filter(|(other, _)| *other != number);
                     others.for_each(|(_, part)| part.process.order(&Order::FirstDone { phase }));
@@ -300,7 +305,7 @@ impl<'a> Assembled<'a> {
             What::Silent(why) => {
                 let part = &mut self.parts[number];
                 if !part.is_gone() {
-                    part.lost = Some(why.unwrap_or_default());
+                    part.lost = Some(one_line(&why.unwrap_or_default()));
                 }
             }
         }
@@ -528,10 +533,30 @@ fn has_records(archive: &Path) -> bool {
     archive.join(LOG).exists()
 }
 
-fn name_of(plan: &Plan, executor: &Executor, targets: &[u16]) -> String {
+fn host_of(executor: &Executor) -> Option<&str> {
     match executor {
-        Executor::Host(host) => format!("host {}", host.name),
-        _ => format!("process for {}", plan.targets[usize::from(targets[0])].path.display()),
+        Executor::Host(host) => Some(&host.name),
+        _ => None,
+    }
+}
+
+/// What messages call a process: by its machine, and by its target where that tells it from others.
+fn name_of(plan: &Plan, executor: &Executor, targets: &[u16]) -> String {
+    let path = plan.targets[usize::from(targets[0])].path.display();
+    let is_there =
+        |name: &&str| plan.targets.iter().filter(|t| host_of(&t.executor) == Some(name)).count() > 1;
+    match host_of(executor) {
+        Some(name) if is_there(&name) => format!("host {name} ({path})"),
+        Some(name) => format!("host {name}"),
+        None => format!("process for {path}"),
+    }
+}
+
+/// Adds what a process found out about its machine and its targets; several processes of one machine have one entry.
+fn add_host(hosts: &mut serde_json::Map<String, serde_json::Value>, name: String, found: &serde_json::Value) {
+    match hosts.get_mut(&name).and_then(|known| known["targets"].as_array_mut()) {
+        Some(targets) => targets.extend(found["targets"].as_array().cloned().unwrap_or_default()),
+        None => drop(hosts.insert(name, found.clone())),
     }
 }
 
@@ -565,7 +590,7 @@ fn shared_out(plan: &Plan, count: usize, loops_before: usize) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_plan::{Generator, Job, Order as Places, Phase, Target, Workload};
+    use iosonar_plan::{Generator, Host, Job, Order as Places, Phase, Target, Workload};
 
     #[test]
     fn processes_share_memory_and_cpus() {
@@ -581,5 +606,23 @@ mod tests {
         assert_eq!(second.pacing.pin, [5, 4]);
         assert_eq!((loops_of(&plan, &[0, 2]), loops_of(&plan, &[0, 1, 2])), (2, 3));
         assert_eq!(name_of(&plan, &Executor::Process, &[1]), "process for b");
+    }
+
+    #[test]
+    fn processes_of_one_machine_are_told_apart_and_described_once() {
+        let host =
+            |name: &str| Executor::Host(Host { name: name.into(), dir: String::new(), program: "p".into() });
+        let target = |path: &str, name: &str| Target { executor: host(name), ..Target::new(path) };
+        let targets = vec![target("x", "alpha"), target("y", "alpha"), target("x", "beta")];
+        let plan = Plan::new(1, targets, Vec::new());
+        let names = [0, 1, 2].map(|n| name_of(&plan, &plan.targets[usize::from(n)].executor, &[n]));
+        assert_eq!(names, ["host alpha (x)", "host alpha (y)", "host beta"]);
+        let mut hosts = serde_json::Map::new();
+        for (name, path) in [("host alpha", "x"), ("host alpha", "y"), ("host beta", "x")] {
+            let facts = serde_json::json!({ "hostname": name, "targets": [{ "path": path }] });
+            add_host(&mut hosts, name.into(), &facts);
+        }
+        assert_eq!(hosts["host alpha"]["targets"], serde_json::json!([{ "path": "x" }, { "path": "y" }]));
+        assert_eq!((hosts.len(), hosts["host beta"]["targets"].as_array().unwrap().len()), (2, 1));
     }
 }

@@ -1,14 +1,15 @@
 //! Starting processes, and what they say as events of one queue.
 
-use crate::protocol::{Order, Report, TAKE_PART, hear, say};
+use crate::protocol::{Order, Report, TAKE_PART, hear, one_line, say};
 use iosonar_os::{create, monotonic_ns};
 use iosonar_plan::{Executor, Host};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::Sender;
+use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// Something that a process said, or that happened to it.
 #[derive(Debug)]
@@ -34,7 +35,14 @@ pub struct Launch {
     pub program: PathBuf,
     /// The remote shell with its options; the host follows.
     pub remote_shell: Vec<String>,
+    /// Takes a line that the remote shell or a program on another machine has printed as an error. It may hold anything.
+    pub hear: fn(&str),
 }
+
+/// How long errors of a remote shell that has ended are waited for. A connection that it shares with others stays open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// The longest line of errors that is passed on in one piece.
+const LONGEST_ERROR: u64 = 4096;
 
 /// A process that takes part.
 pub(crate) struct Participant {
@@ -44,6 +52,8 @@ pub(crate) struct Participant {
     pub(crate) archive: Arc<OnceLock<PathBuf>>,
     child: Child,
     to: Option<ChildStdin>,
+    /// Ends when its errors have been passed on.
+    errors: Option<Receiver<()>>,
 }
 
 impl Launch {
@@ -60,7 +70,12 @@ impl Launch {
             Executor::Thread | Executor::Process => self.local(),
         };
         // A group of its own: Ctrl-C of the terminal is for the coordinator, which stops all in order.
-        let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        if matches!(executor, Executor::Host(_)) {
+            // A terminal would obey another machine, and stop what writes to it from the background.
+            command.stderr(Stdio::piped());
+        }
+        let started = command.spawn();
         let mut child = started.map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}", command.get_program().display()))
         })?;
@@ -74,8 +89,26 @@ impl Launch {
             let _ = to_queue.send(Event { part, heard: monotonic_ns(), what });
         };
         std::thread::Builder::new().name(format!("part-{part}")).spawn(listen)?;
+        let errors = child.stderr.take().map(|errors| self.pass_on(&name, errors)).transpose()?;
         let to = child.stdin.take();
-        Ok(Participant { name, archive, child, to })
+        Ok(Participant { name, archive, child, to, errors })
+    }
+
+    /// Passes on what a process prints as errors, line by line.
+    fn pass_on(&self, name: &str, errors: ChildStderr) -> io::Result<Receiver<()>> {
+        let (hear, name, (end, ended)) = (self.hear, name.to_string(), channel());
+        let listen = move || {
+            let _end: Sender<()> = end;
+            let (mut errors, mut line) = (BufReader::new(errors), Vec::new());
+            while errors.by_ref().take(LONGEST_ERROR).read_until(b'\n', &mut line).is_ok_and(|read| read > 0)
+            {
+                let text = String::from_utf8_lossy(&line);
+                hear(&format!("{name}: {}", one_line(text.trim_end())));
+                line.clear();
+            }
+        };
+        std::thread::Builder::new().name("errors".into()).spawn(listen)?;
+        Ok(ended)
     }
 
     fn local(&self) -> Command {
@@ -120,7 +153,12 @@ impl Participant {
     /// Lets it end, and waits for that; what the system says of it if it did not end well.
     pub(crate) fn dismiss(&mut self) -> Option<String> {
         self.to = None;
-        match self.child.wait() {
+        let ended = self.child.wait();
+        if let Some(errors) = self.errors.take() {
+            // Nothing is sent: it ends.
+            let _ = errors.recv_timeout(LAST_WORDS);
+        }
+        match ended {
             Ok(status) if status.success() => None,
             Ok(status) => Some(status.to_string()),
             Err(error) => Some(error.to_string()),

@@ -161,6 +161,41 @@ pub enum Report {
     },
 }
 
+/// A report of another machine whose texts are single lines that a terminal shows and does not obey.
+pub(crate) fn harmless(report: Report) -> Report {
+    let mut value = serde_json::to_value(&report).unwrap_or_default();
+    clean(&mut value);
+    // Its numbers and words are as they were, so it is a report still.
+    serde_json::from_value(value).unwrap_or(report)
+}
+
+fn clean(value: &mut serde_json::Value) {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => *text = one_line(text),
+        Value::Array(values) => values.iter_mut().for_each(clean),
+        Value::Object(fields) => {
+            let all = std::mem::take(fields).into_iter();
+            fields.extend(all.map(|(name, mut value)| {
+                clean(&mut value);
+                (one_line(&name), value)
+            }));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A text with its control characters escaped.
+pub(crate) fn one_line(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
+        match c.is_control() {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+        shown
+    })
+}
+
 /// Writes a message, and hands it over.
 ///
 /// # Errors
@@ -191,6 +226,18 @@ pub fn hear<M: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<M
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_of_other_machines_are_harmless() {
+        let of = |why: &str, key: &str| Report::Prepared {
+            told: vec![why.into()],
+            info: Box::new(RunInfo::new("tool", why, Vec::new())),
+            environment: serde_json::json!({ key: [why, 7] }),
+        };
+        assert_eq!(harmless(of("a\u{1b}[2J\nb", "k\r")), of("a\\u{1b}[2J\\nb", "k\\r"));
+        let ready = Report::Ready { phase: 3, earliest: u64::MAX };
+        assert_eq!(harmless(ready.clone()), ready);
+    }
 
     #[test]
     fn messages_are_lines() {

@@ -353,3 +353,18 @@ fn a_merge_that_is_aborted_leaves_the_records_of_the_processes() {
     assert!(why.contains("are not merged; they are in ") && why.ends_with("r/parts"), "{why}");
     assert_eq!(lab.records("r/parts/0").iter().filter(|r| r.op == Op::Write).count(), 128);
 }
+
+/// What another machine says is shown in lines that name it, and a terminal obeys none of it.
+#[test]
+fn texts_of_other_machines_are_harmless() {
+    let lab = lab();
+    lab.file("one", "alpha /mnt iosonar\n");
+    let shell = "printf 'in the log\\033[2J\\n' >&2\n\
+                 printf '%s\\n' '{\"refused\":{\"why\":\"no\\u001b[2J\\niosonar: forged\"}}'\n";
+    lab.file("rsh.sh", shell);
+    let ended = Running::of(lab.command("iozone -+m one -t 1 -i 0").env("RSH", "sh rsh.sh")).end();
+    assert_eq!(ended.code, 2, "{}", ended.err);
+    let lines: BTreeSet<&str> = ended.err.lines().collect();
+    let expected = [r"host alpha: in the log\u{1b}[2J", r"iosonar: host alpha: no\u{1b}[2J\niosonar: forged"];
+    assert_eq!(lines, BTreeSet::from(expected), "{}", ended.err);
+}
