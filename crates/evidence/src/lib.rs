@@ -11,6 +11,6 @@ pub use environment::{CgroupLimit, Cgroups, Environment};
 pub use fact::Fact;
 pub use number::DevNumber;
 pub use series::{
-    CpuState, DeviceCounter, IssuingThreads, Layer, MemoryUse, OwnUse, Series, SeriesKind, Unit,
+    CpuState, DeviceCounter, IssuingThreads, KernelEvents, Layer, MemoryUse, OwnUse, Series, SeriesKind, Unit,
 };
 pub use target::{TargetFacts, TargetKind};

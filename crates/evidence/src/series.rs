@@ -18,6 +18,8 @@ pub enum Series {
     Cpu(CpuState),
     /// Memory of the machine.
     Memory(MemoryUse),
+    /// How often the kernel was interrupted and changed tasks.
+    Kernel(KernelEvents),
     /// The process of the run.
     Own(OwnUse),
     /// All issuing threads of the run together.
@@ -185,6 +187,18 @@ family! {
 }
 
 family! {
+    /// Lines `intr`, `ctxt` and `softirq` of `/proc/stat` (proc_stat(5)): sums over all CPUs.
+    KernelEvents {
+        /// Interrupts of devices.
+        Interrupts: "interrupts" Times Counter,
+        /// Switches from one task to another.
+        ContextSwitches: "context_switches" Times Counter,
+        /// Soft interrupts.
+        SoftInterrupts: "soft_interrupts" Times Counter,
+    }
+}
+
+family! {
     /// What the process of the run used.
     OwnUse {
         /// CPU time outside of the kernel (getrusage(2)).
@@ -219,7 +233,7 @@ impl Series {
     pub fn layer(&self) -> Option<Layer<'_>> {
         match self {
             Series::Device { name, .. } => Some(Layer::Device(name)),
-            Series::Cpu(_) | Series::Memory(_) => Some(Layer::Machine),
+            Series::Cpu(_) | Series::Memory(_) | Series::Kernel(_) => Some(Layer::Machine),
             Series::Own(_) | Series::Issuing(_) => Some(Layer::Process),
             Series::Unknown(_) => None,
         }
@@ -231,6 +245,7 @@ impl Series {
             Series::Device { counter, .. } => Some(counter.unit()),
             Series::Cpu(state) => Some(state.unit()),
             Series::Memory(memory) => Some(memory.unit()),
+            Series::Kernel(events) => Some(events.unit()),
             Series::Own(own) => Some(own.unit()),
             Series::Issuing(threads) => Some(threads.unit()),
             Series::Unknown(_) => None,
@@ -243,6 +258,7 @@ impl Series {
             Series::Device { counter, .. } => Some(counter.kind()),
             Series::Cpu(state) => Some(state.kind()),
             Series::Memory(memory) => Some(memory.kind()),
+            Series::Kernel(events) => Some(events.kind()),
             Series::Own(own) => Some(own.kind()),
             Series::Issuing(threads) => Some(threads.kind()),
             Series::Unknown(_) => None,
@@ -257,6 +273,7 @@ impl Display for Series {
             Series::Device { name, counter } => write!(f, "{name}.{}", counter.field()),
             Series::Cpu(state) => write!(f, "cpu.{}", state.field()),
             Series::Memory(memory) => write!(f, "memory.{}", memory.field()),
+            Series::Kernel(events) => write!(f, "kernel.{}", events.field()),
             Series::Own(own) => write!(f, "self.{}", own.field()),
             Series::Issuing(threads) => write!(f, "issuing.{}", threads.field()),
             Series::Unknown(name) => f.write_str(name),
@@ -275,6 +292,7 @@ impl FromStr for Series {
             let other = match layer {
                 "cpu" => CpuState::of(field).map(Series::Cpu),
                 "memory" => MemoryUse::of(field).map(Series::Memory),
+                "kernel" => KernelEvents::of(field).map(Series::Kernel),
                 "self" => OwnUse::of(field).map(Series::Own),
                 "issuing" => IssuingThreads::of(field).map(Series::Issuing),
                 _ => None,
@@ -296,7 +314,14 @@ mod tests {
         let of_cpus = CpuState::ALL.iter().map(|s| Series::Cpu(*s));
         let of_process = OwnUse::ALL.iter().map(|o| Series::Own(*o));
         let of_threads = IssuingThreads::ALL.iter().map(|t| Series::Issuing(*t));
-        of_devices.chain(of_memory).chain(of_cpus).chain(of_process).chain(of_threads).collect()
+        let of_kernel = KernelEvents::ALL.iter().map(|k| Series::Kernel(*k));
+        of_devices
+            .chain(of_memory)
+            .chain(of_kernel)
+            .chain(of_cpus)
+            .chain(of_process)
+            .chain(of_threads)
+            .collect()
     }
 
     #[test]
@@ -325,13 +350,13 @@ mod tests {
         for series in all() {
             let (name, unit) = (series.to_string(), series.unit().unwrap());
             let ending = match unit {
-                Requests => continue,
+                // What is counted is the name.
+                Requests | Times => continue,
                 Sectors => "_sectors",
                 Milliseconds => "_ms",
                 Nanoseconds => "_ns",
                 Ticks => "_ticks",
                 Bytes => "_bytes",
-                Times => "slices",
             };
             assert!(name.ends_with(ending), "{name}");
         }

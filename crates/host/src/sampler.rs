@@ -94,7 +94,10 @@ mod tests {
     fn tree() -> Tree {
         let tree = Tree::new();
         tree.disk("sda", "8:0", 100).file("/sys/class/block/sda/stat", "  1 2 3 4 5 6 7 8 9 10 11\n");
-        tree.file("/proc/stat", "cpu  10 20 30 40 50 60 70 80 90 100\ncpu0 1 1 1 1\n");
+        tree.file(
+            "/proc/stat",
+            "cpu  10 20 30 40 50 60 70 80 90 100\ncpu0 1 1 1 1\nintr 77 1 2\nctxt 88\nsoftirq 99 3 4\n",
+        );
         tree.file(
             "/proc/meminfo",
             "MemTotal: 9 kB\nCached: 3 kB\nDirty:    1 kB\nWriteback: 2 kB\nWritebackTmp: 8 kB\n",
@@ -127,6 +130,8 @@ mod tests {
         );
         assert!(!found.contains_key("sda.discard_ios"));
         assert_eq!((found["cpu.user_ticks"], found["cpu.steal_ticks"]), (10.0, 80.0));
+        let events = ["kernel.interrupts", "kernel.context_switches", "kernel.soft_interrupts"];
+        assert_eq!(events.map(|name| found[name]), [77.0, 88.0, 99.0]);
         assert_eq!((found["memory.Dirty_bytes"], found["memory.Writeback_bytes"]), (1024.0, 2048.0));
         assert_eq!(found["self.rss_bytes"], 7.0 * rustix::param::page_size() as f64);
     }

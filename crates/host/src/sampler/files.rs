@@ -3,16 +3,17 @@
 use super::Probe;
 use crate::Root;
 use crate::target::TargetFacts;
-use iosonar_evidence::{CpuState, DeviceCounter, MemoryUse, OwnUse, Series};
+use iosonar_evidence::{CpuState, DeviceCounter, KernelEvents, MemoryUse, OwnUse, Series};
 use iosonar_os::usage;
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-/// Large enough for each file that is read, as far as it is read: `/proc/meminfo` has about 1.5 KiB, and of
-/// `/proc/stat` only the first line counts.
-const BUFFER: usize = 8192;
+/// Large enough for each file that is read, as far as it is read: `/proc/meminfo` has about 1.5 KiB. `/proc/stat` has a line for each CPU, and
+/// one with a number for each interrupt, of which machines have thousands.
+const BUFFER: usize = 64 << 10;
 
 /// The numbers of a file's text, in the order of its series; none for one that is not in it.
 type Numbers = fn(&[u8], &mut dyn FnMut(usize, f64));
@@ -23,19 +24,30 @@ pub(super) struct NumbersIn {
     numbers: Numbers,
     series: Vec<Series>,
     buffer: Vec<u8>,
+    /// Levels that move slowly and cost much to read are not read at each sample.
+    at_most_every: Duration,
+    last: Option<Instant>,
 }
+
+/// Of memory: to count it the kernel takes a quarter of the time of a sample.
+const MEMORY_EVERY: Duration = Duration::from_millis(100);
 
 impl NumbersIn {
     /// Opens a file and reads it once: `series` are kept as far as its text has them. An error says why it cannot be read.
     fn open(path: &Path, root: &Root, numbers: Numbers, series: Vec<Series>) -> Result<NumbersIn, String> {
         let file = File::open(root.path(path)).map_err(|error| format!("{}: {error}", path.display()))?;
-        let mut probe = NumbersIn { file, numbers, series, buffer: vec![0; BUFFER] };
+        let (buffer, at_most_every) = (vec![0; BUFFER], Duration::ZERO);
+        let mut probe = NumbersIn { file, numbers, series, buffer, at_most_every, last: None };
         let mut found = 0;
         probe
             .read(&mut |place, _| found = found.max(place + 1))
             .map_err(|error| format!("{}: {error}", path.display()))?;
         probe.series.truncate(found);
         Ok(probe)
+    }
+
+    fn at_most_every(self, interval: Duration) -> NumbersIn {
+        NumbersIn { at_most_every: interval, ..self }
     }
 
     fn read(&mut self, give: &mut dyn FnMut(usize, f64)) -> std::io::Result<()> {
@@ -56,6 +68,11 @@ impl Probe for NumbersIn {
     }
 
     fn sample(&mut self, give: &mut dyn FnMut(usize, f64)) {
+        let now = Instant::now();
+        if self.last.is_some_and(|last| now.duration_since(last) < self.at_most_every) {
+            return;
+        }
+        self.last = Some(now);
         // What cannot be read at this moment is skipped.
         let _ = self.read(give);
     }
@@ -69,13 +86,15 @@ pub(super) fn of_machine(targets: &[TargetFacts], root: &Root) -> Vec<Result<Num
         let series = DeviceCounter::ALL.iter().map(|counter| Series::device(name, *counter)).collect();
         NumbersIn::open(&crate::block::class_entry(name).join("stat"), root, words, series)
     });
-    let cpu = CpuState::ALL.iter().map(|state| Series::Cpu(*state)).collect();
+    let cpu = CpuState::ALL.iter().map(|state| Series::Cpu(*state));
+    let stat = cpu.chain(KernelEvents::ALL.iter().map(|events| Series::Kernel(*events))).collect();
     let memory = MemoryUse::ALL.iter().map(|memory| Series::Memory(*memory)).collect();
     let own = vec![Series::Own(OwnUse::Resident)];
+    let slowly = |probe: NumbersIn| probe.at_most_every(MEMORY_EVERY);
     let others = [
-        NumbersIn::open(Path::new("/proc/stat"), root, cpu_line, cpu),
-        NumbersIn::open(Path::new("/proc/meminfo"), root, memory_lines, memory),
-        NumbersIn::open(Path::new("/proc/self/statm"), root, resident, own),
+        NumbersIn::open(Path::new("/proc/stat"), root, stat_lines, stat),
+        NumbersIn::open(Path::new("/proc/meminfo"), root, memory_lines, memory).map(slowly),
+        NumbersIn::open(Path::new("/proc/self/statm"), root, resident, own).map(slowly),
     ];
     devices.chain(others).collect()
 }
@@ -91,10 +110,32 @@ pub(super) fn words(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
     numbers.enumerate().for_each(|(place, value)| give(place, value));
 }
 
-/// Numbers of the line `cpu`, which is the first.
-fn cpu_line(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
-    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    words(line.strip_prefix(b"cpu ").unwrap_or_default(), give);
+/// Numbers of the line `cpu`, which is the first, and the sums of those on interrupts and tasks.
+fn stat_lines(text: &[u8], give: &mut dyn FnMut(usize, f64)) {
+    let states = CpuState::ALL.len();
+    for line in text.split(|&byte| byte == b'\n') {
+        let mut fields = line.splitn(2, |&byte| byte == b' ');
+        let (Some(name), Some(rest)) = (fields.next(), fields.next()) else { continue };
+        let first = || rest.split(u8::is_ascii_whitespace).next().and_then(number);
+        let events = match name {
+            // Time of guests follows, which is part of that of programs.
+            b"cpu" => {
+                words(rest, &mut |place, value| {
+                    if place < states {
+                        give(place, value);
+                    }
+                });
+                continue;
+            }
+            b"intr" => KernelEvents::Interrupts,
+            b"ctxt" => KernelEvents::ContextSwitches,
+            b"softirq" => KernelEvents::SoftInterrupts,
+            _ => continue,
+        };
+        if let Some(sum) = first() {
+            give(states + events as usize, sum);
+        }
+    }
 }
 
 /// `Dirty:               392 kB`
