@@ -192,6 +192,9 @@ pub struct CpuUse {
     /// Of both, what it took to show how the run went on: progress line and live view.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub watching_ns: u64,
+    /// Of both, what it took to sample the counters of the machine.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sampling_ns: u64,
 }
 
 fn is_zero(n: &u64) -> bool {

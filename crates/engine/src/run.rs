@@ -7,7 +7,7 @@ use crate::pools::Pools;
 use crate::prepare::{Claimed, Fitted, JobReady, Prepared};
 use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
-use crate::sampling::sample;
+use crate::sampling::{Sampled, sample};
 use crate::stage::{LoopEnd, Stage, StageEnd};
 use crate::worker::{WorkerCounters, WorkerError};
 use iosonar_archive::{
@@ -171,7 +171,7 @@ impl Prepared {
             let _ = archive.write_run(info);
             Ok(())
         };
-        let (outcome, clock_error) = self.execute(archive, shared, &mut info, begin)?;
+        let (outcome, sampled) = self.execute(archive, shared, &mut info, begin)?;
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(cleaned);
         let used = own_cpu_time();
@@ -179,8 +179,9 @@ impl Prepared {
             user_ns: used.user_ns - cpu.user_ns,
             system_ns: used.system_ns - cpu.system_ns,
             watching_ns: progress.watching_ns(),
+            sampling_ns: sampled.cpu_ns,
         };
-        info.means.clock.error = info.means.clock.error.max(clock_error);
+        info.means.clock.error = info.means.clock.error.max(sampled.clock_error);
         info.means.notices.extend(notices.into_inner().unwrap_or_else(PoisonError::into_inner));
         let stopped = outcome.stopped;
         self.conclude(&mut info, outcome);
@@ -195,14 +196,14 @@ impl Prepared {
         !matches!(self.plan.engine, Engine::Sim(_))
     }
 
-    /// Executes one phase after the other; returns how they went, and how far the clock was off at most.
+    /// Executes one phase after the other; returns how they went, and how the sampling did.
     fn execute(
         &self,
         archive: &ArchiveWriter,
         shared: Shared<'_>,
         info: &mut RunInfo,
         begin: impl FnOnce(&mut RunInfo) -> Result<(), RunError>,
-    ) -> Result<(RunOutcome, Nanos), RunError> {
+    ) -> Result<(RunOutcome, Sampled), RunError> {
         let (log, series) = (archive.record_log()?, archive.series_log()?);
         let mut probes = Sampler::of_machine(&self.facts(), &Root::default());
         probes.add(Box::new(shared.threads.clone()));
@@ -220,8 +221,8 @@ impl Prepared {
             let outcome = self.run_phases(log, shared, info, begin);
             drop(end);
             // The series are an addition: a sampler that failed costs no result.
-            let clock_error = sampler.and_then(|sampler| sampler.join().ok()).unwrap_or_default();
-            Ok((outcome?, clock_error))
+            let sampled = sampler.and_then(|sampler| sampler.join().ok()).unwrap_or_default();
+            Ok((outcome?, sampled))
         })
     }
 

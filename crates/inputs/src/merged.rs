@@ -65,6 +65,7 @@ impl<'a> Merged<'a> {
             info.cpu.user_ns = info.cpu.user_ns.saturating_add(other.cpu.user_ns);
             info.cpu.system_ns = info.cpu.system_ns.saturating_add(other.cpu.system_ns);
             info.cpu.watching_ns = info.cpu.watching_ns.saturating_add(other.cpu.watching_ns);
+            info.cpu.sampling_ns = info.cpu.sampling_ns.saturating_add(other.cpu.sampling_ns);
             info.is_import |= other.is_import;
             if info.state.is_complete() && other.state != RunState::Finished {
                 info.state = other.state;
