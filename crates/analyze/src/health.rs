@@ -106,6 +106,12 @@ pub struct CpuFacts {
     /// Of both, what progress line and live view took.
     #[serde(default)]
     pub watching_ns: u64,
+    /// Of both, what sampling the counters of the machine took.
+    #[serde(default)]
+    pub sampling_ns: u64,
+    /// That, divided by the time from zero to the last completion; absent on a simulated clock.
+    #[serde(default)]
+    pub sampling_share_of_one: Option<f64>,
     /// User and system time, divided by the number of submitted requests, the ramp's too.
     pub per_request_ns: Option<u64>,
     /// The same, divided by the time from zero to the last completion: 1.0 is one CPU all the time. Absent on a simulated
@@ -252,12 +258,16 @@ impl CpuFacts {
         let cpu = about.info.cpu;
         let sum = cpu.user_ns.saturating_add(cpu.system_ns);
         let is_known = sum > 0 && about.info.state != RunState::Running;
+        let share =
+            |ns: u64| (about.end_ns > 0 && !about.is_simulated).then(|| ns as f64 / about.end_ns as f64);
         is_known.then(|| CpuFacts {
             user_ns: cpu.user_ns,
             watching_ns: cpu.watching_ns,
+            sampling_ns: cpu.sampling_ns,
+            sampling_share_of_one: share(cpu.sampling_ns),
             system_ns: cpu.system_ns,
             per_request_ns: sum.checked_div(requests),
-            share_of_one: (about.end_ns > 0 && !about.is_simulated).then(|| sum as f64 / about.end_ns as f64),
+            share_of_one: share(sum),
         })
     }
 }
