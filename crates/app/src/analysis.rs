@@ -7,8 +7,8 @@ use crate::members::{self, Member};
 use crate::session::command_line;
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::{
-    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine, Records,
-    Severity, SkewWindows, Summary, Tally, Wanted, pass,
+    Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine,
+    MachineSeries, Records, Severity, SkewWindows, Summary, Tally, Wanted, pass,
 };
 use iosonar_archive::{Archive, TOOL};
 use iosonar_inputs::{Input, Merged};
@@ -44,6 +44,8 @@ pub struct Run {
     pub summary: Summary,
     pub diagrams: Diagrams,
     pub findings: Findings,
+    /// What was sampled of its machine, where pictures show it.
+    pub machine: Option<MachineSeries>,
 }
 
 impl Analysis {
@@ -87,6 +89,7 @@ impl Analysis {
         }
         if let Some(run) = &mut run {
             run.summary.machine = machine(inputs)?;
+            run.machine = series(inputs)?;
         }
         let mut remarks = remarks(inputs);
         if late > 0 {
@@ -258,6 +261,7 @@ impl Run {
         let found = pass(&merged, merged.targets(), limits, &Run::everything()).map_err(Failure::refused)?;
         let mut run = Run::of(found, &merged, None).expect("it was wanted");
         run.summary.machine = input.machine()?;
+        run.machine = series(std::slice::from_ref(input))?;
         Ok(run)
     }
 
@@ -268,6 +272,7 @@ impl Run {
             diagrams: &self.diagrams,
             tally: self.tally.as_ref(),
             findings: Some(&self.findings),
+            machine: self.machine.as_ref(),
         }
     }
 
@@ -276,8 +281,15 @@ impl Run {
         let (tally, diagrams, stalls) = (found.tally, found.diagrams?, found.stalls?);
         let summary = kept.or_else(|| Some(inputs.sum_up(tally.as_ref()?)))?;
         let findings = Findings::of(&diagrams, &stalls, &summary);
-        Some(Run { tally, summary, diagrams, findings })
+        Some(Run { tally, summary, diagrams, findings, machine: None })
     }
+}
+
+/// The samples of the machine's counters, if there is one run that has any.
+fn series(inputs: &[Input]) -> Result<Option<MachineSeries>, Failure> {
+    let [input] = inputs else { return Ok(None) };
+    let series = input.archive().map(MachineSeries::of).transpose().map_err(Failure::refused)?;
+    Ok(series.filter(|series| !series.is_empty()))
 }
 
 /// Where a run took place, if there is one run and its archive notes that.

@@ -109,6 +109,12 @@ impl Words {
         if cpu.watching_ns > 0 {
             parts.push(format!("of this {} to show progress", self.time(cpu.watching_ns)));
         }
+        if cpu.sampling_ns > 0 {
+            let share = cpu
+                .sampling_share_of_one
+                .map_or(String::new(), |share| format!(" ({} % of one CPU)", units::number(share * 100.0)));
+            parts.push(format!("{} to sample counters{share}", self.time(cpu.sampling_ns)));
+        }
         parts.join(", ")
     }
 

@@ -50,6 +50,7 @@ fn scenes(a: &Run, b: &Run, style: &Style) -> Vec<(ComparePicture, Scene)> {
         diagrams: &diagrams[i],
         tally: None,
         findings: None,
+        machine: None,
     };
     let material =
         CompareMaterial { subject: &subject, a: run(0), b: run(1), comparison: comparison.as_ref() };

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Plain, Run, empty, replay};
+use common::{Plain, Run, empty, machine_series, replay};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use iosonar_view::{
     DataOptions, Headline, Material, Picture, RunMaterial, Subject, data_stems, write_data, write_data_files,
@@ -19,8 +19,13 @@ fn demand(run: &Run) -> DemandAnalysis {
 fn with_material<T>(run: &Run, has_run: bool, use_it: impl FnOnce(&Material<'_>) -> T) -> T {
     let (summary, diagrams, tally, demand) = (run.summary(), run.diagrams(), run.tally(), demand(run));
     let subject = Subject::of_run(&summary, &Headline::default());
-    let material =
-        RunMaterial { summary: &summary, diagrams: &diagrams, tally: Some(&tally), findings: None };
+    let material = RunMaterial {
+        summary: &summary,
+        diagrams: &diagrams,
+        tally: Some(&tally),
+        findings: None,
+        machine: Some(&machine_series(run.end_ns(), 4_321.0)),
+    };
     use_it(&Material { subject: &subject, run: has_run.then_some(material), demand: Some(&demand) })
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Plain, Run, empty, extreme, replay, with_findings};
+use common::{Plain, Run, empty, extreme, machine_series, replay, with_findings};
 use iosonar_analyze::LimitResult;
 use iosonar_analyze::findings::TimeRange;
 use iosonar_plan::{Engine, LoadPace, Nanos, Op, Workload};
@@ -48,7 +48,9 @@ fn with_material<T>(run: &Run, headline: &Headline, use_it: impl FnOnce(&Materia
     let (summary, diagrams, tally) = (run.summary(), run.diagrams(), run.tally());
     let subject = Subject::of_run(&summary, headline);
     let findings = run.findings.as_ref();
-    let run = RunMaterial { summary: &summary, diagrams: &diagrams, tally: Some(&tally), findings };
+    let most = if run.plan.targets.len() > 1 { 1e7 } else { 4_321.0 };
+    let machine = Some(&machine_series(run.end_ns(), most));
+    let run = RunMaterial { summary: &summary, diagrams: &diagrams, tally: Some(&tally), findings, machine };
     use_it(&Material { subject: &subject, run: Some(run), demand: None })
 }
 
@@ -82,7 +84,7 @@ fn shortened(scene: &Scene) -> Vec<String> {
 }
 
 fn styles(run: &Run) -> Vec<(&'static str, Style)> {
-    let end = run.records.iter().filter_map(|r| r.completed).max().map_or(1_000, |t| t.0);
+    let end = run.end_ns();
     let range = |from: f64, to: f64| {
         let at = |share: f64| (end as f64 * share) as u64;
         Style { range: Some(TimeRange { from_ns: at(from), to_ns: at(to) }), ..Style::default() }
@@ -127,7 +129,7 @@ fn counts_in_every_picture_add_up() {
         let timely = run.summary().run.has_timetable;
         for (picture, scene) in draw_all(&run, &Style::default()) {
             let expected = match picture.stem() {
-                "sheet" | "g08.latency.flying" | "g09.delay.flying" => None,
+                "sheet" | "g08.latency.flying" | "g09.delay.flying" | "g60.machine" => None,
                 "g000.overview.thrs" if !timely => Some(completed),
                 "g000.overview.thrp" if !timely => Some(completed),
                 "g000.overview.thrp" | "g000.overview.thrs" => Some(total),

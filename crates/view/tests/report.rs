@@ -15,6 +15,7 @@ fn html_with(run: &Run, points: u64) -> String {
     run.records.iter().for_each(|r| tally.add(r));
     let findings = Findings::default();
     let material = RunMaterial {
+        machine: None,
         summary: &summary,
         diagrams: &diagrams,
         tally: Some(&tally),

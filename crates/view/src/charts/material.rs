@@ -9,7 +9,7 @@ use crate::scene::{Caption, Figure, Rect};
 use crate::units;
 use iosonar_analyze::demand::DemandAnalysis;
 use iosonar_analyze::findings::{Findings, TimeRange};
-use iosonar_analyze::{Caution, Diagrams, Stamp, Summary, Tally};
+use iosonar_analyze::{Caution, Diagrams, MachineSeries, Stamp, Summary, Tally};
 use iosonar_plan::OverlapPolicy;
 use std::ops::Deref;
 
@@ -133,6 +133,8 @@ pub struct RunMaterial<'a> {
     pub tally: Option<&'a Tally>,
     /// What was found in it; absent if it was not looked for.
     pub findings: Option<&'a Findings>,
+    /// What was sampled of its machine; absent of several runs, and of what notes no samples.
+    pub machine: Option<&'a MachineSeries>,
 }
 
 /// What every picture sees.

@@ -17,6 +17,7 @@ mod latency_points;
 mod latency_realtime;
 mod latency_setpoint;
 mod limit;
+mod machine;
 mod material;
 mod matrix;
 mod overlay;
@@ -41,7 +42,7 @@ pub(crate) use percentiles::of_summary;
 
 use crate::Style;
 use crate::scene::{Rect, Scene};
-use iosonar_analyze::Detail;
+use iosonar_analyze::{Detail, MachineSeries};
 use material::{DemandView, RunView, View};
 
 /// Width of every picture.
@@ -95,6 +96,7 @@ static CHARTS: &[&Chart] = &[
     &demand::seek_map::CHART,
     &replayer::ISSUE_ERROR,
     &replayer::REAP_LAG,
+    &machine::CHART,
 ];
 
 /// Diagrams of blkreplay that are not drawn, and why: their names are known, so that nobody looks for them in vain.
@@ -130,6 +132,8 @@ struct Chart {
 enum Draw {
     /// Needs a run, of which so much is counted.
     Run(Detail, fn(&RunView<'_>) -> Scene),
+    /// Needs a run, of which so much is counted, and samples of its machine.
+    Machine(Detail, fn(&RunView<'_>, &MachineSeries) -> Scene),
     /// Needs the distributions of a run.
     Figures(fn(&RunView<'_>) -> Scene),
     /// Needs the analysis of a demand.
@@ -223,7 +227,9 @@ impl Picture {
     /// What has to be found out before it can be drawn.
     pub fn needs(self) -> Needs {
         match self.0.draw {
-            Draw::Run(detail, _) | Draw::Either(detail, ..) => Needs { detail, ..Needs::LEAST },
+            Draw::Run(detail, _) | Draw::Machine(detail, _) | Draw::Either(detail, ..) => {
+                Needs { detail, ..Needs::LEAST }
+            }
             Draw::Figures(_) => Needs { tally: true, ..Needs::LEAST },
             Draw::Demand(_) => Needs { demand: true, ..Needs::LEAST },
         }
@@ -238,6 +244,10 @@ impl Picture {
             Draw::Run(..) | Draw::Figures(_) => {
                 material.run.is_none().then_some("a load has no times of a run")
             }
+            Draw::Machine(..) => material
+                .run
+                .is_none_or(|run| run.machine.is_none())
+                .then_some("there are no samples of the machine's counters"),
             Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
             Draw::Either(..) => {
                 let none = material.run.is_none() && material.demand.is_none();
@@ -260,6 +270,10 @@ impl Picture {
         let view = View::new(material, style);
         let mut scene = match self.0.draw {
             Draw::Run(_, draw) | Draw::Figures(draw) => draw(&RunView::new(view, material.run.as_ref()?)),
+            Draw::Machine(_, draw) => {
+                let run = material.run.as_ref()?;
+                draw(&RunView::new(view, run), run.machine?)
+            }
             Draw::Demand(draw) => draw(&DemandView { view, demand: material.demand? }),
             Draw::Either(_, of_run, of_demand) => match &material.run {
                 Some(run) => of_run(&RunView::new(view, run)),

@@ -8,39 +8,40 @@ pub(super) struct Csv<'a> {
 }
 
 /// A field; what is absent is empty.
-pub(super) enum Field {
+pub(super) enum Field<'f> {
     Number(u64),
     Fraction(f64),
-    Word(&'static str),
+    /// Without commas and quotes: words of this program, and names of devices.
+    Word(&'f str),
     Absent,
 }
 
-impl From<u64> for Field {
-    fn from(n: u64) -> Field {
+impl From<u64> for Field<'_> {
+    fn from(n: u64) -> Self {
         Field::Number(n)
     }
 }
 
-impl From<usize> for Field {
-    fn from(n: usize) -> Field {
+impl From<usize> for Field<'_> {
+    fn from(n: usize) -> Self {
         Field::Number(n as u64)
     }
 }
 
-impl From<f64> for Field {
-    fn from(n: f64) -> Field {
+impl From<f64> for Field<'_> {
+    fn from(n: f64) -> Self {
         Field::Fraction(n)
     }
 }
 
-impl From<&'static str> for Field {
-    fn from(word: &'static str) -> Field {
+impl<'f> From<&'f str> for Field<'f> {
+    fn from(word: &'f str) -> Field<'f> {
         Field::Word(word)
     }
 }
 
-impl<T: Into<Field>> From<Option<T>> for Field {
-    fn from(field: Option<T>) -> Field {
+impl<'f, T: Into<Field<'f>>> From<Option<T>> for Field<'f> {
+    fn from(field: Option<T>) -> Field<'f> {
         field.map_or(Field::Absent, Into::into)
     }
 }
@@ -53,7 +54,7 @@ impl<'a> Csv<'a> {
     }
 
     /// One record.
-    pub(super) fn row<const N: usize>(&mut self, fields: [Field; N]) -> io::Result<()> {
+    pub(super) fn row<const N: usize>(&mut self, fields: [Field<'_>; N]) -> io::Result<()> {
         for (i, field) in fields.into_iter().enumerate() {
             if i > 0 {
                 self.out.write_all(b",")?;

@@ -5,7 +5,8 @@ use super::csv::{Csv, row};
 use crate::RunMaterial;
 use iosonar_analyze::SLOTS;
 use iosonar_analyze::{
-    Cell, Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, ROWS, Scope, row_lower_edge,
+    Cell, Class, ClassOccupancy, ClassSeries, Correlation, CountGrid, MachineSeries, ROWS, Scope,
+    row_lower_edge,
 };
 use std::io::{self, Write};
 
@@ -226,6 +227,17 @@ pub(super) fn turns(m: &RunMaterial<'_>, _: &DataOptions, out: &mut dyn Write) -
     for (i, (requests, turns)) in turns.requests().iter().zip(turns.turns()).enumerate() {
         let begin = (i as u64).saturating_mul(width);
         row!(csv, begin, begin.saturating_add(width), *requests, *turns)?;
+    }
+    Ok(())
+}
+
+/// Rates and levels between the samples of the machine's counters.
+pub(super) fn machine(series: &MachineSeries, out: &mut dyn Write) -> io::Result<()> {
+    let mut csv = Csv::new(out, &["time_begin_ns", "time_end_ns", "of", "quantity", "value"])?;
+    for (quantity, of, steps) in series.curves() {
+        for step in steps {
+            row!(csv, step.begin_ns, step.end_ns, of, quantity, step.value)?;
+        }
     }
     Ok(())
 }

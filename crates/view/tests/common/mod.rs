@@ -15,6 +15,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Of the last completion.
+    pub fn end_ns(&self) -> u64 {
+        self.records.iter().filter_map(|r| r.completed).max().map_or(1_000, |t| t.0)
+    }
+
     pub fn summary(&self) -> Summary {
         summarize(&self.records, &self.plan, &self.info, &Limits::default()).unwrap()
     }
@@ -253,7 +258,7 @@ pub fn replay(count: u64, seconds: f64, collapse: bool) -> Run {
         });
     }
     run.records.sort_by_key(|r| r.completed);
-    run.info.cpu = CpuUse { user_ns: count * 4_200, system_ns: count * 7_900, watching_ns: 0 };
+    run.info.cpu = CpuUse { user_ns: count * 4_200, system_ns: count * 7_900, ..CpuUse::default() };
     run.info.targets[0].max_in_flight = Some(if collapse { 128 } else { 117 });
     run.info.targets[0].max_waiting = Some(4_210);
     run
@@ -279,7 +284,8 @@ pub fn extreme() -> Run {
     run.info.recorder_stalls = Stalls { count: u64::MAX >> 1, total: Nanos(u64::MAX >> 1) };
     run.info.buffer_stalls = run.info.recorder_stalls;
     run.info.push_back_stalls = run.info.recorder_stalls;
-    run.info.cpu = CpuUse { user_ns: u64::MAX, system_ns: u64::MAX, watching_ns: u64::MAX };
+    run.info.cpu =
+        CpuUse { user_ns: u64::MAX, system_ns: u64::MAX, watching_ns: u64::MAX, sampling_ns: u64::MAX };
     run.info.means.fallback = Some(path.clone());
     run.info.means.notices = vec![path.clone()];
     run.info.means.clock = ClockInfo { source: path.clone(), cost_ps: u64::MAX, error: Nanos(u64::MAX) };
@@ -316,5 +322,41 @@ impl iosonar_view::Folder for Plain<'_> {
         let path = self.0.join(name);
         fill(&mut std::fs::File::create(&path)?)?;
         Ok(path)
+    }
+}
+
+/// What a machine may have done from zero to `end_ns`: five devices, every value up to `most`.
+pub fn machine_series(end_ns: u64, most: f64) -> iosonar_analyze::MachineSeries {
+    use iosonar_analyze::{CpuSteps, DeviceSteps, MachineSeries, SampledStep, SampledSteps};
+    let end_ns = end_ns.max(20);
+    let steps = |shift: u64, most: f64| -> SampledSteps {
+        let step = |number: u64| SampledStep {
+            begin_ns: end_ns / 20 * number,
+            end_ns: end_ns / 20 * (number + 1),
+            value: most * ((number * 7 + shift) % 20) as f64 / 20.0,
+        };
+        // Nothing was sampled for a while.
+        (0..20).filter(|number| !(8..10).contains(number)).map(step).collect()
+    };
+    let device = |number: u64| DeviceSteps {
+        name: format!("nvme{number}n1"),
+        utilization_percent: steps(number, 100.0),
+        mean_queue: steps(number, most),
+        await_ms: steps(number, most / 7.0),
+        merges_per_second: if number == 0 { Vec::new() } else { steps(number, most) },
+    };
+    MachineSeries {
+        devices: (0..5).map(device).collect(),
+        cpu_percent: CpuSteps {
+            programs: steps(0, 30.0),
+            kernel: steps(1, 20.0),
+            soft_interrupts: steps(2, 5.0),
+            io_wait: steps(3, 25.0),
+            steal: steps(4, 20.0),
+        },
+        dirty_bytes: steps(5, most * 4096.0),
+        writeback_bytes: steps(6, most * 512.0),
+        interrupts_per_second: steps(7, most),
+        context_switches_per_second: Vec::new(),
     }
 }

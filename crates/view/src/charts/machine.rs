@@ -1,0 +1,217 @@
+//! The sonar, and below it on the same axis what the kernel counted on devices, CPUs and memory meanwhile.
+
+use super::axes::{self, LinearScale, TimeScale, words};
+use super::{Chart, Draw, PAGE_WIDTH, RunView, SIDE_LEFT, SIDE_WIDTH, latency_realtime, page, plot_area};
+use crate::fonts::{self, Weight};
+use crate::palette::Rgb;
+use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::units;
+use iosonar_analyze::{Detail, DeviceSteps, MachineSeries, SampledStep, SampledSteps};
+
+/// Of the part with the latencies.
+const SONAR_HEIGHT: i32 = 470;
+/// Of a lane, with the gap below it.
+const LANE_HEIGHT: i32 = 124;
+const LANE_GAP: i32 = 26;
+/// Where the first part begins.
+const TOP: i32 = 206;
+/// Room for times and their label below the last lane.
+const TIMES: i32 = 46;
+/// Lines for so many devices; the others are in the data.
+const MOST_DEVICES: usize = 4;
+
+pub(super) static CHART: Chart = Chart {
+    stem: "g60.machine",
+    keywords: &["machine", "series"],
+    title: "Latency of every request, and what the machine did meanwhile",
+    draw: Draw::Machine(Detail::Sonar, draw),
+};
+
+/// A curve: its name, its colour, and its steps.
+struct Curve<'a> {
+    name: String,
+    color: Rgb,
+    steps: &'a SampledSteps,
+}
+
+/// Curves with one scale.
+struct Lane<'a> {
+    title: &'static str,
+    /// A full scale, where there is one.
+    most: Option<f64>,
+    /// Each curve lies on those before it.
+    is_stacked: bool,
+    curves: Vec<Curve<'a>>,
+    value: fn(f64) -> String,
+}
+
+fn draw(view: &RunView<'_>, machine: &MachineSeries) -> Scene {
+    let lanes = lanes(view, machine);
+    let height = TOP + SONAR_HEIGHT + LANE_HEIGHT * lanes.len() as i32 + TIMES + page::BOTTOM + 8;
+    let mut scene = Scene::new(PAGE_WIDTH, height as u32, view.palette.background);
+    page::head(&mut scene, view, CHART.title);
+    page::time_legend(&mut scene, view, "latency", &view.summary.latency, 102);
+    page::counts_and_marks(&mut scene, view, 102);
+    let sonar = Rect { x: 0, y: TOP, w: PAGE_WIDTH as i32, h: SONAR_HEIGHT - LANE_GAP };
+    latency_realtime::body(&mut scene, view, sonar);
+    let time = view.time(plot_area(sonar));
+    let mut plot = Rect { y: TOP + SONAR_HEIGHT, h: LANE_HEIGHT - LANE_GAP, ..plot_area(sonar) };
+    let last = lanes.len().saturating_sub(1);
+    for (number, lane) in lanes.iter().enumerate() {
+        let label = (number == last).then_some("Time since the start of the run");
+        draw_lane(&mut scene, view, lane, &time.within(plot), label);
+        plot.y += LANE_HEIGHT;
+    }
+    if view.range.is_some() {
+        page::range_note(&mut scene, view);
+    }
+    scene.counted = None;
+    page::bottom(&mut scene, view, &[plot_area(sonar)]);
+    scene
+}
+
+/// The lanes with a value above zero.
+fn lanes<'a>(view: &RunView<'_>, machine: &'a MachineSeries) -> Vec<Lane<'a>> {
+    let of_devices = |title, most, value, steps: fn(&DeviceSteps) -> &SampledSteps| {
+        let devices = machine.devices.iter().take(MOST_DEVICES).enumerate();
+        let curve = |(number, device): (usize, &'a DeviceSteps)| Curve {
+            name: device.name.clone(),
+            color: color(view, number),
+            steps: steps(device),
+        };
+        Lane { title, most, is_stacked: false, curves: devices.map(curve).collect(), value }
+    };
+    let curve = |(number, name, steps): (usize, &str, &'a SampledSteps)| Curve {
+        name: name.to_string(),
+        color: color(view, number),
+        steps,
+    };
+    let cpu = &machine.cpu_percent;
+    // From below to above; idle time is what is left.
+    let cpu = [
+        (0, "programs", &cpu.programs),
+        (1, "kernel", &cpu.kernel),
+        (2, "soft interrupts", &cpu.soft_interrupts),
+        (3, "idle, I/O waited", &cpu.io_wait),
+        (4, "taken by the host", &cpu.steal),
+    ];
+    let memory = [(0, "dirty", &machine.dirty_bytes), (1, "being written", &machine.writeback_bytes)];
+    let events = [
+        (0, "interrupts", &machine.interrupts_per_second),
+        (1, "task switches", &machine.context_switches_per_second),
+    ];
+    let all = vec![
+        of_devices("Utilization, %", Some(100.0), units::number, |device| &device.utilization_percent),
+        of_devices("Requests in device and queue", None, units::number, |device| &device.mean_queue),
+        of_devices("Time per request, ms", None, units::number, |device| &device.await_ms),
+        of_devices("Merges per second", None, units::number, |device| &device.merges_per_second),
+        Lane {
+            title: "CPUs, %",
+            most: Some(100.0),
+            is_stacked: true,
+            curves: cpu.map(curve).into(),
+            value: units::number,
+        },
+        Lane {
+            title: "Page cache to write, MB",
+            most: None,
+            is_stacked: false,
+            curves: memory.map(curve).into(),
+            value: |bytes| units::number(bytes / 1e6),
+        },
+        Lane {
+            title: "Events per second",
+            most: None,
+            is_stacked: false,
+            curves: events.map(curve).into(),
+            value: |events| units::grouped(events.round() as u64),
+        },
+    ];
+    let is_seen =
+        |lane: &Lane<'_>| lane.curves.iter().flat_map(|curve| curve.steps).any(|step| step.value > 0.0);
+    all.into_iter().filter(is_seen).collect()
+}
+
+/// Colours without another meaning, neighbours far apart.
+fn color(view: &RunView<'_>, number: usize) -> Rgb {
+    view.palette.series[[1, 5, 3, 7, 4][number % 5]]
+}
+
+/// The steps of all curves at the same times, where they are stacked: sums from below.
+fn heights(lane: &Lane<'_>) -> Vec<SampledSteps> {
+    let mut heights: Vec<SampledSteps> = Vec::new();
+    for curve in &lane.curves {
+        let below = heights.last().filter(|_| lane.is_stacked);
+        let sum = |(place, step): (usize, &SampledStep)| {
+            let under = below.and_then(|steps| steps.get(place)).map_or(0.0, |step| step.value);
+            SampledStep { value: step.value + under, ..*step }
+        };
+        heights.push(curve.steps.iter().enumerate().map(sum).collect());
+    }
+    heights
+}
+
+fn draw_lane(
+    scene: &mut Scene,
+    view: &RunView<'_>,
+    lane: &Lane<'_>,
+    time: &TimeScale,
+    x_label: Option<&str>,
+) {
+    let (p, plot) = (view.palette, time.area);
+    let seen = |steps: &SampledSteps| -> SampledSteps {
+        steps.iter().filter(|step| time.shows(step.begin_ns..step.end_ns)).copied().collect()
+    };
+    let heights: Vec<SampledSteps> = heights(lane).iter().map(seen).collect();
+    let most = heights.iter().flatten().map(|step| step.value).fold(0.0, f64::max);
+    let scale = LinearScale::new(lane.most.unwrap_or(most), plot);
+    time.draw(scene, p, x_label);
+    scale.draw(scene, p, "", lane.value);
+    // The uppermost of a stack lies behind those below it.
+    for (curve, steps) in lane.curves.iter().zip(&heights).rev() {
+        if lane.is_stacked {
+            fill(scene, curve.color, steps, &scale, time);
+        } else {
+            line(scene, curve.color, steps, &scale, time);
+        }
+    }
+    axes::frame(scene, p, plot);
+    let mut title = words(lane.title, SIDE_LEFT, plot.y + 8, 13.0, p, Anchor::Start);
+    title.weight = Weight::Bold;
+    scene.text(title);
+    for (number, curve) in lane.curves.iter().enumerate().filter(|(_, curve)| !curve.steps.is_empty()) {
+        let y = plot.y + 26 + 17 * number as i32;
+        page::swatch(scene, curve.color, SIDE_LEFT, y);
+        let text = caption(lane, curve, &seen(curve.steps));
+        let text = fonts::fit(&text, 13.0, Weight::Regular, f64::from(SIDE_WIDTH - 20));
+        scene.text(words(text, SIDE_LEFT + 18, y, 13.0, p, Anchor::Start));
+    }
+}
+
+/// Name, mean over time and greatest step of what is seen.
+fn caption(lane: &Lane<'_>, curve: &Curve<'_>, seen: &SampledSteps) -> String {
+    let length = |step: &SampledStep| (step.end_ns - step.begin_ns) as f64;
+    let all: f64 = seen.iter().map(length).sum();
+    if all == 0.0 {
+        return curve.name.clone();
+    }
+    let mean = seen.iter().map(|step| step.value * length(step)).sum::<f64>() / all;
+    let most = seen.iter().map(|step| step.value).fold(0.0, f64::max);
+    format!("{}: {}, max {}", curve.name, (lane.value)(mean), (lane.value)(most))
+}
+
+fn line(scene: &mut Scene, color: Rgb, steps: &SampledSteps, scale: &LinearScale, time: &TimeScale) {
+    // Where nothing was measured there is no line.
+    for run in steps.chunk_by(|one, next| one.end_ns == next.begin_ns) {
+        let points = run.iter().map(|step| (time.x(step.begin_ns), scale.y(step.value))).collect();
+        let end = run.last().map_or(time.area.x, |step| time.x(step.end_ns));
+        scene.steps(points, end, Stroke::solid(color, 2));
+    }
+}
+
+fn fill(scene: &mut Scene, color: Rgb, steps: &SampledSteps, scale: &LinearScale, time: &TimeScale) {
+    for step in steps.iter().filter(|step| step.value > 0.0) {
+        let (x, end, y) = (time.x(step.begin_ns), time.x(step.end_ns), scale.y(step.value));
+        scene.area(Rect { x, y, w: end - x, h: time.area.bottom() - y }, Fill::Solid(color));
+    }
+}
