@@ -22,6 +22,7 @@ import convert
 import history
 import iozone
 import record
+import series
 from core import BLOCK, ENDING, Bench, Failed, Row, Skip, as_fast, at_least, at_most, per_request, say
 
 HELP = """\
@@ -563,7 +564,8 @@ def line_live(bench):
 
 
 LINES = {name[len("line_"):]: function for name, function in list(globals().items()) if name.startswith("line_")}
-LINES |= {"convert": convert.line_convert, "record": record.line_record, "iozone": iozone.line_iozone}
+LINES |= {"convert": convert.line_convert, "record": record.line_record, "iozone": iozone.line_iozone,
+          "series": series.line_series}
 
 
 # --- printing ------------------------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ mod readers;
 mod record;
 #[path = "devices/recorded.rs"]
 mod recorded;
+#[path = "devices/series.rs"]
+mod series;
 #[path = "devices/vm.rs"]
 mod vm;
 #[path = "devices/xdd.rs"]
