@@ -36,6 +36,7 @@ Exit code 1: some files have no map; the others are printed. 2: none has one.
 
 Examples:
   iosonar layout map a.img                       extents and figures of one file
+  iosonar layout map --picture a.png a.img       and the file on the disk as a picture
   iosonar layout map --top 10 first              the ten most fragmented files of a directory
   iosonar layout map --json a.img b.img")]
 pub struct MapArgs {
@@ -51,6 +52,12 @@ pub struct MapArgs {
     /// Set the unit of offsets, addresses and lengths in the text
     #[arg(long, value_enum, value_name = "UNIT", default_value = "sectors")]
     pub unit: UnitArg,
+    /// Draw one file on the disk: PNG or SVG, by the name
+    #[arg(long, value_name = "FILE")]
+    pub picture: Option<PathBuf>,
+    /// Replace a picture that exists
+    #[arg(long, requires = "picture")]
+    pub force: bool,
     /// Read maps without flushing the files: blocks that were not written yet are delalloc
     #[arg(long)]
     pub no_sync: bool,

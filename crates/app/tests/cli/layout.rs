@@ -153,3 +153,33 @@ fn eviction_of_what_is_in_no_cache_is_fine_and_says_so_in_json() {
         (&"cold".into(), &256.into(), &0.into())
     );
 }
+
+#[test]
+fn a_picture_has_the_form_of_its_name_and_replaces_nothing() {
+    let lab = lab();
+    if !has_maps(&lab) {
+        return iosonar_testkit::skip("a_picture", "the directory for temporary files has no extent maps");
+    }
+    for (name, start) in [("a.png", &b"\x89PNG"[..]), ("a.svg", b"<svg "), ("A.PNG", b"\x89PNG")] {
+        let text = lab.expect(0, &format!("layout map --summary --picture {name} probe")).out;
+        assert!(text.contains("mapping record") && !text.contains("FILE-OFFSET"), "{text}");
+        assert!(std::fs::read(lab.path(name)).unwrap().starts_with(start), "{name}");
+    }
+    let svg = std::fs::read_to_string(lab.path("a.svg")).unwrap();
+    assert!(svg.contains("Blocks of probe") && svg.contains("offset in the file"));
+    for (args, words) in [
+        ("layout map --picture a.png probe", "exists"),
+        ("layout map --picture a.gif probe", "give a name that ends in .png or .svg"),
+        ("layout map --picture b.png .", "it shows one file"),
+        ("layout map --picture b.png probe a.png", "it shows one file"),
+    ] {
+        let ended = lab.expect(2, args);
+        assert!(ended.err.contains(words) && ended.out.is_empty(), "{args}: {}", ended.err);
+    }
+    assert!(!lab.path("b.png").exists() && !lab.path("a.gif").exists());
+    lab.expect(0, "layout map --picture a.png --force probe");
+    // A file that is mapped is never replaced by its picture.
+    std::fs::copy(lab.path("probe"), lab.path("probe.png")).unwrap();
+    lab.expect(2, "layout map --picture probe.png --force probe.png");
+    assert_eq!(std::fs::read(lab.path("probe.png")).unwrap().len(), 65_536);
+}

@@ -16,6 +16,7 @@ mod latency_completed;
 mod latency_points;
 mod latency_realtime;
 mod latency_setpoint;
+mod layout;
 mod limit;
 mod machine;
 mod material;
@@ -34,6 +35,7 @@ mod xy;
 
 pub use compare::{CompareMaterial, ComparePicture, compare_subject, plot_compare};
 pub use knee::{KneeMaterial, knee_sentences, plot_knee};
+pub use layout::layout_picture;
 pub use material::{Headline, Material, RunMaterial, Subject};
 pub use matrix::{
     MatrixGrid, MatrixMaterial, Plateau, change_svg, heat_svg, latency_svg, matrix_range, plot_matrix,

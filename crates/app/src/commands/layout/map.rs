@@ -1,8 +1,10 @@
 //! `iosonar layout map`: extent maps.
 
+use super::picture::Picture;
 use super::{Visited, files, visit};
 use crate::exit::{Exit, Failure};
 use crate::layout_args::MapArgs;
+use crate::outputs::gate_of;
 use iosonar_host::{Fact, Root, file_system_of};
 use iosonar_layout::{Addresses, Extent, Groups, Map, MapsJson, Scan, Volume};
 use iosonar_os::extents::{Extents, attributes, xfs_geometry};
@@ -19,11 +21,19 @@ use std::sync::Arc;
 /// Prints maps of files.
 pub fn map(args: &MapArgs) -> Result<Exit, Failure> {
     let is_single = args.files.len() == 1 && !args.files[0].is_dir();
-    let keeps_extents = args.extents || is_single && !args.summary;
+    let gate = gate_of(&args.files);
+    let picture = Picture::of(args, is_single, &gate)?;
+    let keeps_extents = args.extents || picture.is_some() || is_single && !args.summary;
     let mut reader = Reader { syncs: !args.no_sync, keeps_extents, volumes: HashMap::new() };
     let mut visited = visit(&args.files, &args.progress, |path| reader.read(path));
     // Where one file is as fragmented as another, the order stays that of the names.
     visited.found.sort_by_key(|map| Reverse((map.figures.fragments, map.figures.records)));
+    if let (Some(picture), Some(map)) = (picture, visited.found.first_mut()) {
+        picture.draw(map)?;
+        if args.summary {
+            (map.rows, map.beyond) = (None, None);
+        }
+    }
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
         json(&visited, &mut out)?;

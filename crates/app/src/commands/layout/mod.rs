@@ -4,6 +4,7 @@ mod cached;
 mod evict;
 mod files;
 mod map;
+mod picture;
 
 use crate::args::ProgressArgs;
 use crate::exit::{Exit, Failure};

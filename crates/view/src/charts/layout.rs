@@ -1,0 +1,522 @@
+//! Where the blocks of a file are: file offsets against addresses, and how large the pieces are.
+//!
+//! Three things tell a fragmented file at a glance: the strip of the file is dark where its fragments are small, the line of
+//! addresses breaks into pieces, and the column of the disk is pale where other blocks lie between those of the file.
+
+use super::axes::{LABEL_SIZE, TICK_SIZE, words};
+use super::material::View;
+use super::{PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, Subject, page};
+use crate::fonts::{self, Weight};
+use crate::layout_text::{counted, counts, place, shown_name, spread, sums, travel};
+use crate::palette::{Palette, Rgb};
+use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
+use crate::{Format, Scale, Style, units};
+use iosonar_layout::{Extent, Kind, Map, Row};
+
+/// The strip of the file.
+const STRIP: Rect = Rect { x: PLOT_LEFT, y: 150, w: 1080, h: 34 };
+/// File offsets against addresses.
+const PLOT: Rect = Rect { x: PLOT_LEFT, y: 212, w: 1080, h: PAGE_HEIGHT as i32 - 212 - page::BOTTOM - 64 };
+/// The range of addresses, and how much of it is the file's.
+const DISK: Rect = Rect { x: 1206, y: PLOT.y, w: 44, h: PLOT.h };
+/// The whole file system.
+const WHOLE: Rect = Rect { x: 1282, y: PLOT.y, w: 22, h: PLOT.h };
+/// What stands at the right.
+const SIDE: i32 = 1336;
+/// Fragments of this size and smaller are darkest, in bytes.
+const SMALL: f64 = 4096.0;
+/// Fragments of this size and larger are palest, in bytes.
+const LARGE: f64 = 67_108_864.0;
+/// Shades of fragments, beside transparent pixels.
+const SHADES: usize = 48;
+
+/// The picture of a map whose rows were kept, as a file. `subject` has the command, the tool and cautions; its other words are
+/// those of the map.
+pub fn layout_picture(map: &Map, subject: &Subject, format: Format, style: &Style) -> Vec<u8> {
+    let scene = draw(map, subject, style);
+    match format {
+        Format::Svg => crate::svg::svg(&scene).into_bytes(),
+        Format::Png if style.scale == Scale::Double => crate::raster::png(&scene.doubled()),
+        Format::Png => crate::raster::png(&scene),
+    }
+}
+
+fn draw(map: &Map, subject: &Subject, style: &Style) -> Scene {
+    let how = [Some(counts(map)), Some(sums(map))].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let remark = map.volume.addresses.remark().map(|remark| format!(". {remark}")).unwrap_or_default();
+    let subject = Subject { what: place(map) + &remark, how, ..subject.clone() };
+    let material = super::Material { subject: &subject, run: None, demand: None };
+    let view = View::new(&material, style);
+    let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, view.palette.background);
+    let title = format!("Blocks of {}", shown_name(&map.path.display().to_string()));
+    let room = f64::from(PAGE_WIDTH) - 48.0;
+    page::head(&mut scene, &view, &fonts::fit(&title, 22.0, Weight::Bold, room));
+    let sheet = Sheet::new(map, view.palette);
+    sheet.key(&mut scene);
+    sheet.strip(&mut scene);
+    if sheet.pieces.iter().any(|piece| piece.extent.address.is_some()) {
+        sheet.plot(&mut scene);
+        sheet.disk(&mut scene);
+        sheet.whole(&mut scene);
+    } else {
+        page::nothing(&mut scene, &view, PLOT, "Nothing to show: no block of the file has an address.");
+    }
+    sheet.sizes(&mut scene);
+    page::bottom(&mut scene, &view, &[PLOT]);
+    scene.facts = super::facts(&title, &subject);
+    scene
+}
+
+/// An extent, and the size of the fragment that it is part of.
+struct Piece {
+    extent: Extent,
+    fragment: u64,
+}
+
+impl Piece {
+    /// In bytes. That of an encoded extent is not known: it is shown as a point.
+    fn length_on_disk(&self) -> u64 {
+        if self.extent.kind == Kind::Encoded { 1 } else { self.extent.length }
+    }
+}
+
+/// What all parts of the picture see.
+struct Sheet<'a> {
+    map: &'a Map,
+    palette: &'static Palette,
+    pieces: Vec<Piece>,
+    /// End of the file's last block.
+    end: u64,
+    /// The addresses that are shown.
+    from: u64,
+    to: u64,
+}
+
+impl<'a> Sheet<'a> {
+    fn new(map: &'a Map, palette: &'static Palette) -> Sheet<'a> {
+        let rows = map.rows.as_deref().unwrap_or_default();
+        let pieces = pieces(rows);
+        let end = rows.last().map_or(1, |row| row.offset() + row.length()).max(1);
+        let places = || pieces.iter().filter_map(|p| Some((p.extent.address?, p.length_on_disk())));
+        let from = places().map(|(address, _)| address).min().unwrap_or(0);
+        let to = places().map(|(address, length)| address.saturating_add(length)).max().unwrap_or(1);
+        Sheet { map, palette, pieces, end, from, to: to.max(from + 1) }
+    }
+
+    /// Pixel column of a place in the file.
+    fn x(&self, offset: u64) -> i32 {
+        (offset.min(self.end) as f64 / self.end as f64 * f64::from(PLOT.w)) as i32
+    }
+
+    /// Pixel row of an address, from the top of the plot: low addresses are above, as in the list.
+    fn y(&self, address: u64) -> i32 {
+        let share = address.saturating_sub(self.from) as f64 / (self.to - self.from) as f64;
+        ((share * f64::from(PLOT.h - 1)) as i32).clamp(0, PLOT.h - 1)
+    }
+
+    /// Colours by number: those of fragments from the smallest to the largest, then those of other kinds.
+    fn colors(&self) -> Vec<Rgb> {
+        let p = self.palette;
+        let shade = |n: usize| fragment_color(p, 1.0 - n as f64 / (SHADES - 1) as f64);
+        let others = [p.actual, p.write, p.bad];
+        [p.background].into_iter().chain((0..SHADES).map(shade)).chain(others).collect()
+    }
+
+    fn color_of(&self, piece: &Piece) -> u8 {
+        let number = match piece.extent.kind {
+            Kind::Written | Kind::Unwritten => {
+                1 + (largeness(piece.fragment) * (SHADES - 1) as f64).round() as usize
+            }
+            Kind::Encoded => SHADES + 1,
+            Kind::Delalloc => SHADES + 2,
+            Kind::Inline | Kind::Unknown => SHADES + 3,
+        };
+        number as u8
+    }
+
+    /// The colours, and what they mean.
+    fn key(&self, scene: &mut Scene) {
+        let (p, colors) = (self.palette, self.colors());
+        scene.text(words("size of the fragment", PLOT_LEFT, 116, 13.0, p, Anchor::Start));
+        let bar = Rect { x: PLOT_LEFT + 150, y: 104, w: 384, h: 14 };
+        for (n, color) in colors[1..=SHADES].iter().enumerate() {
+            let x = bar.x + n as i32 * bar.w / SHADES as i32;
+            scene.area(Rect { x, w: bar.w / SHADES as i32, ..bar }, Fill::Solid(*color));
+        }
+        outline(scene, p, bar);
+        for size in [4096u64, 65_536, 1 << 20, 1 << 26] {
+            let x = bar.x + (largeness(size) * f64::from(bar.w)) as i32;
+            let text = match size {
+                4096 => "4 KiB".to_string(),
+                67_108_864 => "64 MiB and more".to_string(),
+                size => units::bytes(size).replace(".00", "").replace(".0", ""),
+            };
+            scene.text(words(text, x, bar.bottom() + 15, TICK_SIZE, p, Anchor::Middle));
+        }
+        let f = &self.map.figures;
+        let kinds = [
+            ("hole", f.hole_bytes, None),
+            ("unwritten", f.bytes_of(Kind::Unwritten), None),
+            ("encoded", f.bytes_of(Kind::Encoded), Some(SHADES + 1)),
+            ("delalloc", f.bytes_of(Kind::Delalloc), Some(SHADES + 2)),
+            ("inline, unknown", f.bytes_of(Kind::Inline) + f.bytes_of(Kind::Unknown), Some(SHADES + 3)),
+        ];
+        let mut x = bar.right() + 90;
+        for (name, _, color) in kinds.into_iter().filter(|(_, bytes, _)| *bytes > 0) {
+            let area = Rect { x, y: 104, w: 14, h: 14 };
+            match (name, color) {
+                (_, Some(color)) => scene.area(area, Fill::Solid(colors[color])),
+                ("hole", None) => {}
+                (_, None) => {
+                    scene.area(area, Fill::Solid(colors[SHADES / 2]));
+                    scene.area(area, Fill::Hatch(p.background));
+                }
+            }
+            outline(scene, p, area);
+            let text = words(name, x + 22, 116, 13.0, p, Anchor::Start);
+            x = text.bounds().right() + 26;
+            scene.text(text);
+        }
+    }
+
+    /// The file from its start to its end: each column has the colour of the most of it, holes are empty.
+    fn strip(&self, scene: &mut Scene) {
+        let p = self.palette;
+        let mut columns = vec![[0u64; SHADES + 4]; PLOT.w as usize];
+        let mut unwritten = vec![false; PLOT.w as usize];
+        for piece in &self.pieces {
+            let (from, to) = (self.x(piece.extent.offset), self.x(piece.extent.end() - 1));
+            for x in from..=to.min(PLOT.w - 1) {
+                columns[x as usize][usize::from(self.color_of(piece))] +=
+                    piece.extent.length / (to - from + 1) as u64;
+                unwritten[x as usize] |= piece.extent.kind == Kind::Unwritten;
+            }
+        }
+        let colors = self.colors();
+        for (x, column) in columns.iter().enumerate() {
+            let most =
+                (0..column.len()).max_by_key(|color| column[*color]).filter(|color| column[*color] > 0);
+            let area = Rect { x: STRIP.x + x as i32, w: 1, ..STRIP };
+            most.into_iter().for_each(|color| scene.area(area, Fill::Solid(colors[color])));
+        }
+        // After all colours, so that hatches are one area each.
+        for x in (0..unwritten.len()).filter(|x| unwritten[*x]) {
+            scene.area(Rect { x: STRIP.x + x as i32, w: 1, ..STRIP }, Fill::Hatch(p.background));
+        }
+        outline(scene, p, STRIP);
+        scene.text(words("file", STRIP.x - 10, STRIP.y + 22, LABEL_SIZE, p, Anchor::End));
+    }
+
+    /// A line for each extent, from its place in the file to its place on the disk.
+    fn plot(&self, scene: &mut Scene) {
+        let p = self.palette;
+        self.offsets(scene);
+        self.addresses(scene);
+        let mut image = Image {
+            x: PLOT.x,
+            y: PLOT.y,
+            width: PLOT.w as u32,
+            height: PLOT.h as u32,
+            pixels: vec![0; (PLOT.w * PLOT.h) as usize],
+            palette: self.colors(),
+        };
+        let mut dot = |x: i32, y: i32, color: u8| {
+            for (x, y) in [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)] {
+                if (0..PLOT.w).contains(&x) && (0..PLOT.h).contains(&y) {
+                    image.pixels[(y * PLOT.w + x) as usize] = color;
+                }
+            }
+        };
+        for piece in &self.pieces {
+            let Some(address) = piece.extent.address else { continue };
+            let (x, y) = (self.x(piece.extent.offset), self.y(address));
+            let right = self.x(piece.extent.end() - 1);
+            let below = self.y(address.saturating_add(piece.length_on_disk() - 1));
+            let steps = (right - x).max(below - y).max(0);
+            for step in 0..=steps {
+                let part = |length: i32| if steps == 0 { 0 } else { length * step / steps };
+                dot(x + part(right - x), y + part(below - y), self.color_of(piece));
+            }
+        }
+        scene.marks.push(Mark::Image(image));
+        outline(scene, p, PLOT);
+    }
+
+    /// Grid and ticks of places in the file.
+    fn offsets(&self, scene: &mut Scene) {
+        let p = self.palette;
+        for tick in ticks(0, self.end) {
+            let x = PLOT.x + self.x(tick);
+            scene.vertical(x, (PLOT.y, PLOT.bottom() - 1), Stroke::solid(p.grid, 1));
+            let text = words(units::bytes(tick), x, PLOT.bottom() + 18, TICK_SIZE, p, Anchor::Middle);
+            scene.text(text);
+        }
+        let x = PLOT.x + PLOT.w / 2;
+        scene.text(words("offset in the file", x, PLOT.bottom() + 36, LABEL_SIZE, p, Anchor::Middle));
+    }
+
+    /// Grid and ticks of addresses, and the borders of allocation groups.
+    fn addresses(&self, scene: &mut Scene) {
+        let p = self.palette;
+        // Where the file is small and far from the start, all ticks would look alike.
+        let is_relative = self.from / 16 > self.to - self.from;
+        let base = if is_relative { self.from } else { 0 };
+        for tick in ticks(self.from - base, self.to - base) {
+            let y = PLOT.y + self.y(base + tick);
+            scene.horizontal(y, (PLOT.x, PLOT.right() - 1), Stroke::solid(p.grid, 1));
+            let sign = if is_relative { "+" } else { "" };
+            let text = format!("{sign}{}", units::bytes(tick));
+            scene.text(words(text, PLOT.x - 8, y + 4, TICK_SIZE, p, Anchor::End));
+        }
+        let label = match is_relative {
+            true => format!("address from {} on ({} bytes)", units::bytes(self.from), self.from),
+            false => "address".to_string(),
+        };
+        let mut label = words(label, 26, PLOT.y + PLOT.h / 2, LABEL_SIZE, p, Anchor::Middle);
+        label.upright = true;
+        scene.text(label);
+        let Some(groups) = self.map.volume.groups else { return };
+        for group in groups.of(self.from).0 + 1..=groups.of(self.to - 1).0 {
+            let y = PLOT.y + self.y(group * groups.bytes);
+            scene.horizontal(y, (PLOT.x, PLOT.right() - 1), Stroke::dashed(p.axis, 1));
+        }
+    }
+
+    /// How much of each part of the range of addresses is the file's.
+    fn disk(&self, scene: &mut Scene) {
+        let p = self.palette;
+        let mut rows = vec![0f64; PLOT.h as usize];
+        let per_row = (self.to - self.from) as f64 / f64::from(PLOT.h);
+        for place in self.pieces.iter().filter_map(|piece| piece.extent.place()) {
+            let at = |address: u64| (address - self.from) as f64 / per_row;
+            let (from, to) = (at(place.start), at(place.end));
+            for row in from as usize..=(to as usize).min(rows.len() - 1) {
+                let part = to.min(row as f64 + 1.0) - from.max(row as f64);
+                rows[row] += part.max(0.0);
+            }
+        }
+        for (row, share) in rows.into_iter().enumerate().filter(|(_, share)| *share > 0.0) {
+            // What is not nothing is seen.
+            let color = p.background.mix(p.read, 0.12 + 0.88 * share.min(1.0));
+            let area = Rect { y: DISK.y + row as i32, h: 1, ..DISK };
+            scene.area(area, Fill::Solid(color));
+        }
+        outline(scene, p, DISK);
+        above(scene, p, DISK, ["share of".into(), "this file".into()]);
+    }
+
+    /// Where in the whole file system the file is.
+    fn whole(&self, scene: &mut Scene) {
+        let p = self.palette;
+        let Some(bytes) = self.map.volume.bytes.filter(|bytes| *bytes >= self.to) else { return };
+        let y = |address: u64| WHOLE.y + (address as f64 / bytes as f64 * f64::from(WHOLE.h - 1)) as i32;
+        for place in self.pieces.iter().filter_map(|piece| piece.extent.place()) {
+            let (top, bottom) = (y(place.start), y(place.end - 1));
+            scene.area(Rect { y: top, h: bottom - top + 1, ..WHOLE }, Fill::Solid(p.read));
+        }
+        if let Some(groups) = self.map.volume.groups.filter(|groups| groups.count <= 64) {
+            for group in 1..groups.count {
+                let y = y((group * groups.bytes).min(bytes));
+                scene.horizontal(y, (WHOLE.x, WHOLE.right() - 1), Stroke::solid(p.axis, 1));
+            }
+        }
+        outline(scene, p, WHOLE);
+        above(scene, p, WHOLE, ["file system".into(), units::bytes(bytes)]);
+    }
+
+    /// Figures, and how many bytes are in records of each size.
+    fn sizes(&self, scene: &mut Scene) {
+        let p = self.palette;
+        let f = &self.map.figures;
+        let groups = self.map.volume.groups;
+        let groups = groups.map(|groups| format!("{} of {} groups used", f.groups_used(), groups.count));
+        let beyond = (f.beyond_bytes > 0).then(|| format!("{} beyond the end", units::bytes(f.beyond_bytes)));
+        let lines = [
+            Some(counted(f.fragments, "fragment")),
+            Some(counted(f.records, "mapping record")),
+            groups,
+            Some(travel(self.map)),
+            beyond,
+            spread(self.map).map(|spread| format!("record sizes: {spread}")),
+        ];
+        let mut y = STRIP.y + 4;
+        for (number, line) in lines.into_iter().flatten().enumerate() {
+            let (size, weight) = if number == 0 { (18.0, Weight::Bold) } else { (13.0, Weight::Regular) };
+            for part in fonts::wrap(&line, size, weight, 244.0) {
+                let mut text = words(part, SIDE, y, size, p, Anchor::Start);
+                text.weight = weight;
+                scene.text(text);
+                y += 19;
+            }
+        }
+        y += 18;
+        let classes = f.sizes.classes();
+        let most = classes.iter().map(|class| class.bytes).max().unwrap_or(1).max(1);
+        for class in classes.iter().take(18) {
+            let name = format!("from {}", units::bytes(class.from_bytes));
+            scene.text(words(name, SIDE + 96, y + 10, TICK_SIZE, p, Anchor::End));
+            let w = (class.bytes as f64 / most as f64 * 60.0).ceil() as i32;
+            let color = fragment_color(p, 1.0 - largeness(class.from_bytes));
+            let bar = Rect { x: SIDE + 104, y, w, h: 12 };
+            scene.area(bar, Fill::Solid(color));
+            outline(scene, p, bar);
+            let count = units::grouped(class.extents);
+            scene.text(words(count, bar.right() + 8, y + 10, TICK_SIZE, p, Anchor::Start));
+            y += 21;
+        }
+    }
+}
+
+/// A thin line around an area.
+fn outline(scene: &mut Scene, p: &'static Palette, area: Rect) {
+    let stroke = Stroke::solid(p.axis, 1);
+    let (x, y) = ((area.x - 1, area.right()), (area.y - 1, area.bottom()));
+    [y.0, y.1].into_iter().for_each(|y| scene.horizontal(y, x, stroke));
+    [x.0, x.1].into_iter().for_each(|x| scene.vertical(x, y, stroke));
+}
+
+/// Two lines above a column.
+fn above(scene: &mut Scene, p: &'static Palette, column: Rect, lines: [String; 2]) {
+    for (line, y) in lines.into_iter().zip([22, 7]) {
+        let x = column.x + column.w / 2;
+        scene.text(words(line, x, column.y - y, TICK_SIZE, p, Anchor::Middle));
+    }
+}
+
+/// Extents in the order of the file, each with the size of its fragment.
+fn pieces(rows: &[Row]) -> Vec<Piece> {
+    let extents = rows.iter().filter_map(|row| match row {
+        Row::Extent(extent) => Some(*extent),
+        Row::Hole { .. } => None,
+    });
+    let mut pieces: Vec<Piece> = extents.map(|extent| Piece { extent, fragment: extent.length }).collect();
+    // Indices of the pieces of the fragment in the making, which others can lie between.
+    let mut open: Vec<usize> = Vec::new();
+    let mut sum = 0;
+    for index in 0..pieces.len() {
+        let extent = pieces[index].extent;
+        if extent.place().is_none() {
+            continue;
+        }
+        let continues = open.last().is_some_and(|last| extent.continues(&pieces[*last].extent) == Some(true));
+        if !continues {
+            open.drain(..).for_each(|n| pieces[n].fragment = sum);
+            sum = 0;
+        }
+        open.push(index);
+        sum += extent.length;
+    }
+    open.into_iter().for_each(|n| pieces[n].fragment = sum);
+    pieces
+}
+
+/// 0 for the smallest fragments, 1 for the largest.
+fn largeness(bytes: u64) -> f64 {
+    ((bytes as f64).max(SMALL).log2() - SMALL.log2()).min(LARGE.log2() - SMALL.log2())
+        / (LARGE / SMALL).log2()
+}
+
+/// The colour of fragments: the smaller, the more it differs from the background. `smallness` is from 0 to 1.
+fn fragment_color(p: &Palette, smallness: f64) -> Rgb {
+    // The palest shades would not be seen as lines.
+    p.shade(0.25 + 0.75 * smallness)
+}
+
+/// Multiples of a power of two in a range, at most eight.
+fn ticks(from: u64, to: u64) -> impl Iterator<Item = u64> {
+    let step = ((to - from) / 6).max(1).next_power_of_two();
+    let first = from.checked_next_multiple_of(step).unwrap_or(to);
+    std::iter::successors(Some(first), move |tick| tick.checked_add(step)).take_while(move |tick| *tick < to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_layout::{Addresses, Groups, Scan, Volume};
+    use std::sync::Arc;
+
+    fn map(size: u64, extents: &[(u64, u64, u64, u32)]) -> Map {
+        let groups = Some(Groups { count: 4, bytes: 1 << 28 });
+        let volume = Volume {
+            kind: "xfs".into(),
+            mount_point: Some("/mnt".into()),
+            source: Some("/dev/sdx".into()),
+            block_bytes: 4096,
+            groups,
+            bytes: Some(1 << 30),
+            addresses: Addresses::Device,
+        };
+        let mut scan = Scan::new(size, 4096, groups, true);
+        extents.iter().for_each(|(o, p, l, f)| scan.add(Extent::new(*o, *p, *l, *f)));
+        let (figures, rows) = scan.finish();
+        let (rows, beyond) = rows.unzip();
+        let (path, volume) = ("a\x1bb".into(), Arc::new(volume));
+        Map { path, volume, size, extent_size_hint: 0, is_synced: true, figures, rows, beyond }
+    }
+
+    fn scene(map: &Map) -> Scene {
+        draw(map, &Subject { command: "iosonar layout map".into(), ..Subject::default() }, &Style::default())
+    }
+
+    fn interleaved() -> Map {
+        let block = |n: u64| (n * 4096, (1 << 20) + n * 8192, 4096, 0);
+        map(16 << 20, &(0..4096).map(block).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn words_do_not_overlap_and_stay_on_the_page() {
+        let kinds = [0, 0x800, 0x8, 0x7, 0x200];
+        let mixed: Vec<_> = (0..40u64)
+            .map(|n| (n << 20, (90 - n) << 22, 4096 << (n % 9), kinds[n as usize % kinds.len()]))
+            .collect();
+        for map in [interleaved(), map(64 << 20, &mixed), map(1 << 30, &[]), map(0, &[])] {
+            let scene = scene(&map);
+            let texts: Vec<_> = scene.texts().map(|text| (text.bounds(), &text.text)).collect();
+            for (i, (bounds, text)) in texts.iter().enumerate() {
+                assert!(bounds.x >= 0 && bounds.right() <= PAGE_WIDTH as i32, "{text}: {bounds:?}");
+                let other = texts[i + 1..].iter().find(|(other, _)| bounds.overlaps(other));
+                assert!(other.is_none(), "'{text}' and {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_of_a_fragment_have_its_size() {
+        let map = map(
+            1 << 20,
+            &[(0, 1 << 20, 4096, 0), (4096, (1 << 20) + 4096, 8192, 0x800), (12_288, 1 << 26, 4096, 0)],
+        );
+        let pieces = pieces(map.rows.as_deref().unwrap());
+        assert_eq!(pieces.iter().map(|piece| piece.fragment).collect::<Vec<_>>(), [12_288, 12_288, 4096]);
+    }
+
+    /// The strip of a fragmented file is darker than that of a whole one, and its disk is paler.
+    #[test]
+    fn a_fragmented_file_looks_different() {
+        let fill_at = |scene: &Scene, place: Rect| {
+            scene.marks.iter().find_map(|mark| match mark {
+                Mark::Area { area, fill: Fill::Solid(color) } if area.overlaps(&place) => Some(*color),
+                _ => None,
+            })
+        };
+        let strip = Rect { x: STRIP.x + 500, w: 1, ..STRIP };
+        let disk = Rect { y: DISK.y + 300, h: 1, ..DISK };
+        let (fragmented, whole) =
+            (scene(&interleaved()), scene(&map(16 << 20, &[(0, 1 << 20, 16 << 20, 0)])));
+        let background = fragmented.background;
+        let contrast =
+            |scene: &Scene, place| fill_at(scene, place).expect("a colour there").contrast(background);
+        assert!(contrast(&fragmented, strip) > 2.0 * contrast(&whole, strip));
+        assert!(contrast(&whole, disk) > 2.0 * contrast(&fragmented, disk));
+    }
+
+    #[test]
+    fn both_forms_are_written_and_names_are_escaped() {
+        let subject = Subject::default();
+        let svg = layout_picture(&interleaved(), &subject, Format::Svg, &Style::default());
+        let svg = String::from_utf8(svg).unwrap();
+        assert!(svg.starts_with("<svg ") && !svg.contains('\x1b') && svg.contains("4 096 fragments"));
+        let png = layout_picture(&interleaved(), &subject, Format::Png, &Style::default());
+        assert!(png.starts_with(b"\x89PNG") && png.len() < 200_000, "{}", png.len());
+    }
+}
