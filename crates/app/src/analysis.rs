@@ -12,6 +12,7 @@ use iosonar_analyze::{
 };
 use iosonar_archive::{Archive, TOOL};
 use iosonar_inputs::{Input, Merged};
+use iosonar_plan::Engine;
 use iosonar_view::scene::Figure;
 use iosonar_view::{
     Headline, LoadText, Material, Needs, RunMaterial, Subject, TextOptions, TextReport, text_report, units,
@@ -288,7 +289,9 @@ impl Run {
 /// The samples of the machine's counters, if there is one run that has any.
 fn series(inputs: &[Input]) -> Result<Option<MachineSeries>, Failure> {
     let [input] = inputs else { return Ok(None) };
-    let series = input.archive().map(MachineSeries::of).transpose().map_err(Failure::refused)?;
+    // The samples of a simulated run have the machine's clock, and its requests have another one.
+    let archive = input.archive().filter(|archive| !matches!(archive.plan().engine, Engine::Sim(_)));
+    let series = archive.map(MachineSeries::of).transpose().map_err(Failure::refused)?;
     Ok(series.filter(|series| !series.is_empty()))
 }
 

@@ -4,7 +4,7 @@ use super::axes::{self, LinearScale, TimeScale, words};
 use super::{Chart, Draw, PAGE_WIDTH, RunView, SIDE_LEFT, SIDE_WIDTH, latency_realtime, page, plot_area};
 use crate::fonts::{self, Weight};
 use crate::palette::Rgb;
-use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
+use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
 use crate::units;
 use iosonar_analyze::{Detail, DeviceSteps, MachineSeries, SampledStep, SampledSteps};
 
@@ -182,22 +182,24 @@ fn draw_lane(
     for (number, curve) in lane.curves.iter().enumerate().filter(|(_, curve)| !curve.steps.is_empty()) {
         let y = plot.y + 26 + 17 * number as i32;
         page::swatch(scene, curve.color, SIDE_LEFT, y);
-        let text = caption(lane, curve, &seen(curve.steps));
-        let text = fonts::fit(&text, 13.0, Weight::Regular, f64::from(SIDE_WIDTH - 20));
+        let mut text = caption(lane, curve, &seen(curve.steps));
+        text.text = fonts::fit(&text.text, 13.0, Weight::Regular, f64::from(SIDE_WIDTH - 20));
         scene.text(words(text, SIDE_LEFT + 18, y, 13.0, p, Anchor::Start));
     }
 }
 
 /// Name, mean over time and greatest step of what is seen.
-fn caption(lane: &Lane<'_>, curve: &Curve<'_>, seen: &SampledSteps) -> String {
+fn caption(lane: &Lane<'_>, curve: &Curve<'_>, seen: &SampledSteps) -> Caption {
     let length = |step: &SampledStep| (step.end_ns - step.begin_ns) as f64;
     let all: f64 = seen.iter().map(length).sum();
     if all == 0.0 {
-        return curve.name.clone();
+        return curve.name.as_str().into();
     }
     let mean = seen.iter().map(|step| step.value * length(step)).sum::<f64>() / all;
     let most = seen.iter().map(|step| step.value).fold(0.0, f64::max);
-    format!("{}: {}, max {}", curve.name, (lane.value)(mean), (lane.value)(most))
+    let text = format!("{}: {}, max {}", curve.name, (lane.value)(mean), (lane.value)(most));
+    let path = |what: &str| format!("picture.machine.{}.{}.{what}", lane.title, curve.name);
+    Caption::figure(text, path("mean"), mean).of(path("max"), most)
 }
 
 fn line(scene: &mut Scene, color: Rgb, steps: &SampledSteps, scale: &LinearScale, time: &TimeScale) {
