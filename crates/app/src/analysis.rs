@@ -90,7 +90,7 @@ impl Analysis {
         }
         if let Some(run) = &mut run {
             run.summary.machine = machine(inputs)?;
-            run.machine = series(inputs)?;
+            run.machine = if needs.machine { series(inputs)? } else { None };
         }
         let mut remarks = remarks(inputs);
         if late > 0 {
@@ -262,7 +262,6 @@ impl Run {
         let found = pass(&merged, merged.targets(), limits, &Run::everything()).map_err(Failure::refused)?;
         let mut run = Run::of(found, &merged, None).expect("it was wanted");
         run.summary.machine = input.machine()?;
-        run.machine = series(std::slice::from_ref(input))?;
         Ok(run)
     }
 

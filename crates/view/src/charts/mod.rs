@@ -153,13 +153,15 @@ pub struct Needs {
     pub tally: bool,
     /// Whether the demand has to be analysed.
     pub demand: bool,
+    /// Whether the samples of the machine are needed.
+    pub machine: bool,
 }
 
 impl Needs {
     /// What the words around every picture and the findings in it need.
-    pub const LEAST: Needs = Needs { detail: Detail::Sonar, tally: false, demand: false };
+    pub const LEAST: Needs = Needs { detail: Detail::Sonar, tally: false, demand: false, machine: false };
     /// Whatever there is to know.
-    pub const EVERYTHING: Needs = Needs { detail: Detail::Full, tally: true, demand: true };
+    pub const EVERYTHING: Needs = Needs { detail: Detail::Full, tally: true, demand: true, machine: true };
 
     /// What all of `pictures` need together.
     pub fn of(pictures: impl IntoIterator<Item = Picture>) -> Needs {
@@ -167,6 +169,7 @@ impl Needs {
             detail: a.detail.max(b.detail),
             tally: a.tally || b.tally,
             demand: a.demand || b.demand,
+            machine: a.machine || b.machine,
         })
     }
 }
@@ -229,9 +232,8 @@ impl Picture {
     /// What has to be found out before it can be drawn.
     pub fn needs(self) -> Needs {
         match self.0.draw {
-            Draw::Run(detail, _) | Draw::Machine(detail, _) | Draw::Either(detail, ..) => {
-                Needs { detail, ..Needs::LEAST }
-            }
+            Draw::Machine(detail, _) => Needs { detail, machine: true, ..Needs::LEAST },
+            Draw::Run(detail, _) | Draw::Either(detail, ..) => Needs { detail, ..Needs::LEAST },
             Draw::Figures(_) => Needs { tally: true, ..Needs::LEAST },
             Draw::Demand(_) => Needs { demand: true, ..Needs::LEAST },
         }
