@@ -87,7 +87,9 @@ fn draw(
     for path in &written {
         print(&format!("{}\n", path.display()))?;
     }
-    tell_skipped(&plotted.skipped);
+    // Simulated runs and foreign results have no samples: nobody misses the picture who has not named it.
+    let missed = |(picture, _): &&(Picture, _)| *picture != Picture::MACHINE || options.only.contains(picture);
+    tell_skipped(plotted.skipped.iter().filter(missed));
     Ok(!written.is_empty())
 }
 
@@ -102,7 +104,7 @@ fn check_range(args: &PlotArgs, analysis: &Analysis) -> Result<(), Failure> {
 }
 
 /// Each reason once, with the pictures that it kept from being drawn.
-fn tell_skipped(skipped: &[(Picture, String)]) {
+fn tell_skipped<'a>(skipped: impl Iterator<Item = &'a (Picture, String)>) {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (picture, why) in skipped {
         match reasons.iter_mut().find(|(reason, _)| reason == why) {

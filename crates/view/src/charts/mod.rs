@@ -203,6 +203,8 @@ impl Picture {
     pub const DELAY: Picture = Picture(&delay_setpoint::CHART);
     /// Requests in flight over time.
     pub const IN_FLIGHT: Picture = Picture(&in_flight::IN_FLIGHT);
+    /// Curves of the machine below the sonar.
+    pub const MACHINE: Picture = Picture(&machine::CHART);
 
     /// Every picture, in the order of the manual.
     pub fn all() -> impl Iterator<Item = Picture> {
