@@ -54,13 +54,14 @@ pub struct JobOptionsArgs {
     pub end_fsync: bool,
     /// Do file operations before each pass, and record their times: create,open,lock
     ///
-    /// open, create (delete the file, create it again), truncate:SIZE, allocate:SIZE, lock and evict (from the page
-    /// cache); in the order given.
+    /// open, create (delete the file, create it again), truncate:SIZE, allocate:SIZE (keeps the length), extend:SIZE (allocates, and
+    /// sets the length), zero-range:SIZE (the same, as zeros), extent-hint:SIZE (XFS), lock and evict (from the page cache); in the
+    /// order given.
     #[arg(long, value_name = "STEPS", value_delimiter = ',')]
     pub before_pass: Vec<FileStep>,
     /// Do file operations after each pass, and record their times: fsync,unlock,close
     ///
-    /// flush (fdatasync), fsync, truncate:SIZE, allocate:SIZE, evict, unlock and close. Their times are no part of the pass.
+    /// flush (fdatasync), fsync, truncate:SIZE, allocate:SIZE, extend:SIZE, zero-range:SIZE, evict, unlock and close. Their times are no part of the pass.
     #[arg(long, value_name = "STEPS", value_delimiter = ',')]
     pub after_pass: Vec<FileStep>,
     /// Remove files at the end of the run, also those that were there before it

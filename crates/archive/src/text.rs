@@ -216,8 +216,8 @@ mod tests {
     #[test]
     fn operations_of_later_versions_keep_their_words() {
         let one = |op| Record { op, ..Record::default() };
-        let records = [Op::Flush, Op::named("rename").unwrap(), Op::of_code(14).unwrap()].map(one);
-        let words = ["flush", "rename", "op-14"];
+        let records = [Op::Flush, Op::named("rename").unwrap(), Op::of_code(15).unwrap()].map(one);
+        let words = ["flush", "rename", "op-15"];
         let lines = json_lines(&records, "");
         assert!(lines.iter().zip(words).all(|(line, word)| line["op"] == word));
         assert!(csv(&records, "").lines().skip(1).zip(words).all(|(line, word)| line.contains(word)));

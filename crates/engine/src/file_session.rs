@@ -2,8 +2,9 @@
 
 use crate::files::{Step, TargetFile};
 use iosonar_backend::Backend;
+use iosonar_os::extents::set_extent_size;
 use iosonar_os::page_cache::{cached_bytes, evict};
-use iosonar_os::{LockKind, allocate, close, try_lock, unlock};
+use iosonar_os::{LockKind, allocate, close, extend, try_lock, unlock, write_zeroes};
 use iosonar_plan::{Access, FileStep, Nanos, Op};
 use std::fs::File;
 use std::io;
@@ -96,10 +97,26 @@ fn on_file(step: FileStep, file: &File, around: &mut Surroundings<'_>) -> io::Re
     match step {
         FileStep::Truncate(length) => file.set_len(length.0),
         FileStep::Allocate(bytes) => allocate(file, bytes.0),
+        FileStep::Extend(bytes) => extend(file, bytes.0),
+        FileStep::ZeroRange(bytes) => write_zeroes(file, 0, bytes.0),
+        FileStep::ExtentHint(bytes) => set_extent_size(file, u32::try_from(bytes.0).unwrap_or(u32::MAX)),
         FileStep::Lock => lock(file, around),
         FileStep::Unlock => unlock(file),
         FileStep::Flush => around.backend.hand_over().and_then(|()| file.sync_data()),
         _ => around.backend.hand_over().and_then(|()| file.sync_all()),
+    }
+}
+
+/// What an error of a step means, after the words of the kernel.
+pub(crate) fn reason(step: FileStep, error: &io::Error) -> &'static str {
+    match (step, error.raw_os_error()) {
+        (FileStep::ExtentHint(_), Some(libc::EOPNOTSUPP | libc::ENOTTY)) => {
+            ": only XFS has extent size hints; use a file there, or remove the step"
+        }
+        (FileStep::ExtentHint(_), Some(libc::EINVAL)) => {
+            ": XFS takes a hint of whole blocks, of a file without data; create or truncate the file first"
+        }
+        _ => "",
     }
 }
 

@@ -8,7 +8,7 @@
 use crate::control::Control;
 use crate::coordinator::{Next, Permit};
 use crate::feed::{Answer, Feed};
-use crate::file_session::Surroundings;
+use crate::file_session::{Surroundings, reason};
 use crate::files::{Step, TargetFile};
 use crate::pass_barrier::Member;
 use crate::passes::{PassRules, WorkerContext};
@@ -102,7 +102,7 @@ pub(crate) enum WorkerError {
     Thread(std::io::Error),
     #[error("its file could not be opened for pass {pass}: {error}")]
     File { pass: u32, error: std::io::Error },
-    #[error("the file operation {step} failed: {error}")]
+    #[error("the file operation {step} failed: {error}{}", reason(*step, error))]
     FileStep { step: FileStep, error: std::io::Error },
     #[error("what was written could not be flushed at the end of a pass: {0}")]
     Flush(std::io::Error),

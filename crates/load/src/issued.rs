@@ -91,7 +91,7 @@ mod tests {
             hash.value()
         };
         let mut hashes: BTreeSet<u64> = all.iter().map(|durability| of(Op::Write, *durability)).collect();
-        hashes.extend([of(Op::Read, all[0]), of(Op::Flush, all[0]), of(Op::of_code(14).unwrap(), all[0])]);
+        hashes.extend([of(Op::Read, all[0]), of(Op::Flush, all[0]), of(Op::of_code(15).unwrap(), all[0])]);
         assert_eq!(hashes.len(), 6);
     }
 

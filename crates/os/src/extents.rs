@@ -1,7 +1,7 @@
-//! Where the blocks of a file are: its extents (FIEMAP), and the allocation groups of XFS.
+//! Where the blocks of a file are: its extents (FIEMAP), the allocation groups of XFS, and the extent size hint.
 
 use rustix::fd::AsFd;
-use rustix::ioctl::{Getter, Opcode, Updater, opcode};
+use rustix::ioctl::{Getter, Opcode, Setter, Updater, opcode};
 use std::io;
 
 /// `FS_IOC_FIEMAP`: its size is that of the header alone; the extents follow it.
@@ -10,6 +10,8 @@ const FS_IOC_FIEMAP: Opcode = opcode::read_write::<Header>(b'f', 11);
 const XFS_IOC_FSGEOMETRY_V4: Opcode = opcode::read::<XfsGeometryV4>(b'X', 124);
 /// `FS_IOC_FSGETXATTR`.
 const FS_IOC_FSGETXATTR: Opcode = opcode::read::<FsXattr>(b'X', 31);
+/// `FS_IOC_FSSETXATTR`.
+const FS_IOC_FSSETXATTR: Opcode = opcode::write::<FsXattr>(b'X', 32);
 
 /// `FIEMAP_FLAG_SYNC`: the file is flushed first, so that all of its blocks have addresses.
 const FIEMAP_FLAG_SYNC: u32 = 1;
@@ -223,12 +225,37 @@ pub struct Attributes {
 pub fn attributes(file: impl AsFd) -> io::Result<Attributes> {
     /// `FS_XFLAG_REALTIME`.
     const REALTIME: u32 = 1;
+    let found = get_attributes(file)?;
+    Ok(Attributes { is_realtime: found.flags & REALTIME != 0, extent_size_bytes: found.extent_size })
+}
+
+/// Sets the extent size hint of an open file. Its other attributes stay.
+///
+/// # Errors
+/// `ENOTTY` or `EOPNOTSUPP` where the file system has no such hints, `EINVAL` where the file has blocks already, or the size is
+/// none that the file system takes.
+pub fn set_extent_size(file: impl AsFd, bytes: u32) -> io::Result<()> {
+    /// `FS_XFLAG_EXTSIZE`.
+    const EXTENT_SIZE: u32 = 0x800;
+    let found = get_attributes(&file)?;
+    let changed = FsXattr { flags: found.flags | EXTENT_SIZE, extent_size: bytes, ..found };
+    // SAFETY: FS_IOC_FSSETXATTR reads one `struct fsxattr`, which `FsXattr` mirrors field for field.
+    let setter = unsafe { Setter::<FS_IOC_FSSETXATTR, FsXattr>::new(changed) };
+    // SAFETY: as above; files without attributes refuse the opcode.
+    unsafe { rustix::ioctl::ioctl(&file, setter) }?;
+    // ext4 takes the call and ignores the hint.
+    match get_attributes(&file)?.extent_size == bytes {
+        true => Ok(()),
+        false => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+    }
+}
+
+fn get_attributes(file: impl AsFd) -> io::Result<FsXattr> {
     // SAFETY: FS_IOC_FSGETXATTR writes one `struct fsxattr`, which `FsXattr` mirrors field for field; all its fields are
     // integers, so whatever the kernel writes is a valid value.
     let getter = unsafe { Getter::<FS_IOC_FSGETXATTR, FsXattr>::new() };
     // SAFETY: as above; files without attributes refuse the opcode.
-    let found = unsafe { rustix::ioctl::ioctl(file, getter) }?;
-    Ok(Attributes { is_realtime: found.flags & REALTIME != 0, extent_size_bytes: found.extent_size })
+    Ok(unsafe { rustix::ioctl::ioctl(file, getter) }?)
 }
 
 #[cfg(test)]
@@ -248,6 +275,7 @@ mod tests {
         assert_eq!(FS_IOC_FIEMAP, 0xC020_660B);
         assert_eq!(XFS_IOC_FSGEOMETRY_V4, 0x8070_587C);
         assert_eq!(FS_IOC_FSGETXATTR, 0x801C_581F);
+        assert_eq!(FS_IOC_FSSETXATTR, 0x401C_5820);
     }
 
     /// More than a batch, where this directory's file system has maps: every second block is a hole.
@@ -270,6 +298,17 @@ mod tests {
         let file = tempfile::tempfile_in(".").unwrap();
         let found: io::Result<Vec<RawExtent>> = Extents::of(&file, true).collect();
         assert!(found.map_or(true, |found| found.is_empty()));
+    }
+
+    #[test]
+    fn an_extent_size_is_set_or_refused() {
+        let file = tempfile::tempfile_in(".").unwrap();
+        match set_extent_size(&file, 1 << 20) {
+            Ok(()) => assert_eq!(attributes(&file).unwrap().extent_size_bytes, 1 << 20),
+            Err(error) => {
+                assert!(matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY)), "{error}")
+            }
+        }
     }
 
     #[test]

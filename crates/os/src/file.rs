@@ -15,6 +15,14 @@ pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes)?)
 }
 
+/// Allocates the first `bytes` bytes of a file; a shorter file gets this length (`fallocate(2)`).
+///
+/// # Errors
+/// The file system cannot, or is full.
+pub fn extend(file: &File, bytes: u64) -> io::Result<()> {
+    Ok(fallocate(file, FallocateFlags::empty(), 0, bytes)?)
+}
+
 /// Makes a hole; the file keeps its length.
 pub(crate) const PUNCH_HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
 
@@ -78,7 +86,7 @@ pub fn free_space(file: &File) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{allocate, discard, free_space};
+    use super::{allocate, discard, extend, free_space};
     use std::fs::File;
     use std::os::unix::fs::{FileExt, MetadataExt};
 
@@ -113,5 +121,8 @@ mod tests {
             Err(error) => assert_eq!(error.raw_os_error(), Some(95)),
         }
         assert_eq!(file.metadata().unwrap().len(), 0);
+        if extend(&file, 1 << 19).is_ok() {
+            assert_eq!(file.metadata().unwrap().len(), 1 << 19);
+        }
     }
 }

@@ -18,6 +18,14 @@ pub enum FileStep {
     Truncate(ByteSize),
     /// Allocates the first bytes of the file without changing its length (`fallocate`).
     Allocate(ByteSize),
+    /// Allocates the first bytes of the file; one that is shorter gets this length (`fallocate`).
+    Extend(ByteSize),
+    /// Zeros the first bytes of the file without writing data; one that is shorter gets this length (`fallocate` with
+    /// `FALLOC_FL_ZERO_RANGE`).
+    ZeroRange(ByteSize),
+    /// Sets the extent size hint of a file without data, so that XFS allocates its blocks in units of this size
+    /// (`FS_IOC_FSSETXATTR`).
+    ExtentHint(ByteSize),
     /// Locks the whole file (`fcntl` with `F_OFD_SETLKW`): for writing if the job writes, else for reading.
     Lock,
     /// Gives the lock back.
@@ -37,7 +45,7 @@ pub enum FileStep {
 pub enum ParseFileStepError {
     /// There is no such word.
     #[error(
-        "'{0}' is no file operation: known are open, create, truncate:SIZE, allocate:SIZE, lock, unlock, flush, fsync, evict and close"
+        "'{0}' is no file operation: known are open, create, truncate:SIZE, allocate:SIZE, extend:SIZE, zero-range:SIZE, extent-hint:SIZE, lock, unlock, flush, fsync, evict and close"
     )]
     Unknown(String),
     /// Its size is none.
@@ -51,7 +59,8 @@ impl FileStep {
         match self {
             FileStep::Open | FileStep::Create => Op::Open,
             FileStep::Truncate(_) => Op::Truncate,
-            FileStep::Allocate(_) => Op::Allocate,
+            FileStep::Allocate(_) | FileStep::Extend(_) | FileStep::ZeroRange(_) => Op::Allocate,
+            FileStep::ExtentHint(_) => Op::Hint,
             FileStep::Lock => Op::Lock,
             FileStep::Unlock => Op::Unlock,
             FileStep::Flush => Op::Flush,
@@ -61,9 +70,32 @@ impl FileStep {
         }
     }
 
+    /// Its word in plans, without the size.
+    fn word(self) -> &'static str {
+        match self {
+            FileStep::Create => "create",
+            FileStep::Extend(_) => "extend",
+            FileStep::ZeroRange(_) => "zero-range",
+            FileStep::ExtentHint(_) => "extent-hint",
+            _ => self.op().name(),
+        }
+    }
+
+    /// The size in its word.
+    pub fn size(self) -> Option<ByteSize> {
+        match self {
+            FileStep::Truncate(size)
+            | FileStep::Allocate(size)
+            | FileStep::Extend(size)
+            | FileStep::ZeroRange(size)
+            | FileStep::ExtentHint(size) => Some(size),
+            _ => None,
+        }
+    }
+
     /// Whether it changes the file.
     pub fn changes_file(self) -> bool {
-        matches!(self, FileStep::Create | FileStep::Truncate(_) | FileStep::Allocate(_))
+        self == FileStep::Create || self.size().is_some()
     }
 
     /// Length of a file of `size` bytes after it.
@@ -71,6 +103,7 @@ impl FileStep {
         match self {
             FileStep::Create => 0,
             FileStep::Truncate(length) => length.0,
+            FileStep::Extend(length) | FileStep::ZeroRange(length) => size.max(length.0),
             _ => size,
         }
     }
@@ -78,10 +111,9 @@ impl FileStep {
 
 impl fmt::Display for FileStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileStep::Create => f.write_str("create"),
-            FileStep::Truncate(size) | FileStep::Allocate(size) => write!(f, "{}:{size}", self.op()),
-            _ => f.write_str(self.op().name()),
+        match self.size() {
+            Some(size) => write!(f, "{}:{size}", self.word()),
+            None => f.write_str(self.word()),
         }
     }
 }
@@ -96,6 +128,9 @@ impl FromStr for FileStep {
             ("create", None) => FileStep::Create,
             ("truncate", Some(size)) => FileStep::Truncate(size.parse()?),
             ("allocate", Some(size)) => FileStep::Allocate(size.parse()?),
+            ("extend", Some(size)) => FileStep::Extend(size.parse()?),
+            ("zero-range", Some(size)) => FileStep::ZeroRange(size.parse()?),
+            ("extent-hint", Some(size)) => FileStep::ExtentHint(size.parse()?),
             ("lock", None) => FileStep::Lock,
             ("unlock", None) => FileStep::Unlock,
             ("flush", None) => FileStep::Flush,
@@ -133,6 +168,9 @@ mod tests {
             "truncate:0",
             "truncate:1MiB",
             "allocate:4KiB",
+            "extend:1GiB",
+            "zero-range:512",
+            "extent-hint:1MiB",
             "lock",
             "unlock",
             "flush",
@@ -142,9 +180,20 @@ mod tests {
         ] {
             assert_eq!(text.parse::<FileStep>().unwrap().to_string(), text);
         }
-        for bad in ["", "Open", "truncate", "open:1", "truncate:x", "truncate:-1", "delete", "allocate:"] {
+        for bad in
+            ["", "Open", "truncate", "open:1", "truncate:x", "truncate:-1", "delete", "allocate:", "extend"]
+        {
             assert!(bad.parse::<FileStep>().is_err(), "{bad}");
         }
-        assert_eq!([FileStep::Truncate(ByteSize(7)).size_after(9), FileStep::Lock.size_after(9)], [7, 9]);
+    }
+
+    #[test]
+    fn lengths_follow_from_steps() {
+        let after = |text: &str| text.parse::<FileStep>().unwrap().size_after(9);
+        assert_eq!(
+            ["create", "truncate:7", "allocate:20", "lock", "extent-hint:20"].map(after),
+            [0, 7, 9, 9, 9]
+        );
+        assert_eq!(["extend:7", "extend:20", "zero-range:7", "zero-range:20"].map(after), [9, 20, 9, 20]);
     }
 }

@@ -37,6 +37,8 @@ pub enum Op {
     Unlock,
     /// Removing a file from the page cache (`POSIX_FADV_DONTNEED`), and counting what was and what stays there.
     Evict,
+    /// Sets the extent size hint of a file.
+    Hint,
     /// An operation that this version does not know, of an archive that a later version wrote: the number of its word
     /// among those that this process has met.
     Other(u8),
@@ -85,7 +87,7 @@ const WORD_MOST: usize = 16;
 const CODE_MOST: u8 = 15;
 
 /// Operations that this version knows.
-const KNOWN: [Op; 14] = [
+const KNOWN: [Op; 15] = [
     Op::Read,
     Op::Write,
     Op::Flush,
@@ -100,6 +102,7 @@ const KNOWN: [Op; 14] = [
     Op::Lock,
     Op::Unlock,
     Op::Evict,
+    Op::Hint,
 ];
 
 impl Op {
@@ -129,6 +132,7 @@ impl Op {
             Op::Lock => Some(11),
             Op::Unlock => Some(12),
             Op::Evict => Some(13),
+            Op::Hint => Some(14),
             Op::Other(_) => None,
         }
     }
@@ -200,6 +204,7 @@ impl Op {
             Op::Lock => "lock",
             Op::Unlock => "unlock",
             Op::Evict => "evict",
+            Op::Hint => "hint",
             Op::Other(number) => {
                 OTHERS.get(usize::from(number)).and_then(|w| w.get()).map_or("other", |word| word)
             }
@@ -314,8 +319,8 @@ mod tests {
         assert_eq!((rename.name(), rename.direction()), ("rename", Direction::Other));
         assert_eq!(Op::named("rename"), Some(rename));
         assert_eq!(Op::of_index(rename.index()), Some(rename));
-        let later = Op::of_code(14).unwrap();
-        assert_eq!((later.name(), later.code()), ("op-14", 14));
+        let later = Op::of_code(15).unwrap();
+        assert_eq!((later.name(), later.code()), ("op-15", 15));
         assert_eq!((rename.code(), Op::of_code(16)), (15, None));
         for bad in ["", "Read", "op\n17", "a-word-that-is-too-long", "rea"] {
             assert_eq!(Op::named(bad), None, "{bad:?}");

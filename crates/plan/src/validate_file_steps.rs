@@ -1,7 +1,7 @@
 //! What file operations around requests must keep to.
 
 use crate::validate::{Result, require};
-use crate::{BetweenPasses, FileStep, Generator, InvalidPlan, Job, Plan};
+use crate::{BetweenPasses, FileStep, Generator, InvalidPlan, Job, Op, Plan};
 
 /// Longest file that Linux knows.
 const LONGEST: u64 = i64::MAX as u64;
@@ -35,7 +35,9 @@ pub(crate) fn validate_file_steps(job: &Job, plan: &Plan) -> Result {
 /// Operations stand where they have a meaning.
 fn check_places(before: &[FileStep], after: &[FileStep]) -> Result {
     let is_late = |step: &&FileStep| matches!(step, FileStep::Unlock | FileStep::Close);
-    let is_early = |step: &&FileStep| matches!(step, FileStep::Open | FileStep::Create | FileStep::Lock);
+    let is_early = |step: &&FileStep| {
+        matches!(step, FileStep::Open | FileStep::Create | FileStep::Lock | FileStep::ExtentHint(_))
+    };
     let misplaced = |field: &str, step: &FileStep, other: &str| {
         InvalidPlan::of(field, format!("{step} belongs to `{other}`")).remedy("move it there")
     };
@@ -44,6 +46,12 @@ fn check_places(before: &[FileStep], after: &[FileStep]) -> Result {
     }
     if let Some(step) = after.iter().find(is_early) {
         return Err(misplaced("options.after", step, "options.before"));
+    }
+    let hint = before.iter().position(|step| matches!(step, FileStep::ExtentHint(_)));
+    let allocates = |step: &&FileStep| step.op() == Op::Allocate;
+    if let Some(first) = before[..hint.unwrap_or(0)].iter().find(allocates) {
+        let rule = format!("a file that has blocks takes no extent-hint, and {first} allocates some");
+        return Err(InvalidPlan::of("options.before", rule).remedy("put extent-hint before it"));
     }
     let closes_early = after.iter().rev().skip(1).any(|step| *step == FileStep::Close);
     require(!closes_early, || {
@@ -76,13 +84,15 @@ fn check_target(job: &Job, plan: &Plan, opens: bool) -> Result {
 }
 
 fn check_size(step: FileStep) -> Result {
-    let (size, least) = match step {
-        FileStep::Truncate(size) => (size, 0),
-        FileStep::Allocate(size) => (size, 1),
-        _ => return Ok(()),
+    let Some(size) = step.size() else { return Ok(()) };
+    let (least, most, limit) = match step {
+        FileStep::Truncate(_) => (0, LONGEST, "2^63 - 1"),
+        FileStep::ExtentHint(_) => (1, u32::MAX.into(), "2^32 - 1"),
+        _ => (1, LONGEST, "2^63 - 1"),
     };
-    require((least..=LONGEST).contains(&size.0), || {
-        InvalidPlan::of("options.before", format!("{step}: the size must lie between {least} and 2^63 - 1"))
+    require((least..=most).contains(&size.0), || {
+        let rule = format!("{step}: the size must lie between {least} and {limit}");
+        InvalidPlan::of("options.before", rule)
     })
 }
 
@@ -114,6 +124,7 @@ mod tests {
         with(&["create", "open", "lock"], &["fsync", "unlock", "close"], none).unwrap();
         with(&["truncate:1MiB", "allocate:2MiB"], &["flush", "truncate:0"], none).unwrap();
         with(&[], &["fsync"], none).unwrap();
+        with(&["create", "extent-hint:1MiB", "extend:2MiB"], &["zero-range:1MiB"], none).unwrap();
     }
 
     #[test]
@@ -142,6 +153,14 @@ mod tests {
             (with(&["truncate:0"], &[], loops), "2 issuing loops"),
             (with(&["lock"], &[], loops), "wait for each other's locks"),
             (with(&["allocate:0"], &[], none), "between 1 and"),
+            (with(&["extend:0"], &[], none), "between 1 and"),
+            (with(&["extend:1m"], &[], loops), "2 issuing loops"),
+            (
+                with(&["extent-hint:4GiB"], &[], none),
+                "extent-hint:4GiB: the size must lie between 1 and 2^32 - 1",
+            ),
+            (with(&[], &["extent-hint:1MiB"], none), "extent-hint:1MiB belongs to"),
+            (with(&["extend:1MiB", "extent-hint:1MiB"], &[], none), "put extent-hint before it"),
         ] {
             let error = checked.expect_err(why);
             assert!(error.contains(why), "{why}: {error}");

@@ -67,6 +67,29 @@ fn a_file_is_truncated_before_and_after() {
     assert_eq!(std::fs::metadata(lab.path("f")).unwrap().len(), 4096);
 }
 
+/// Lengths and blocks are those that `fallocate` makes; each call is a record of its own.
+#[test]
+fn space_is_allocated_with_and_without_a_length() {
+    for (step, length) in [("allocate:2m", 1 << 20), ("extend:2m", 2 << 20), ("zero-range:2m", 2 << 20)] {
+        let lab = lab();
+        let ended = lab.run(&format!("{WRITE} --engine threads --before-pass create,open,{step} -o r"));
+        let records = lab.records("r");
+        let allocation = records.iter().find(|r| r.op == Allocate).unwrap();
+        if !allocation.is_completed() {
+            let why = format!("the file operation {} failed", step.replace('m', "MiB"));
+            assert!(allocation.result == -95 && ended.code == 1 && ended.err.contains(&why), "{}", ended.err);
+            continue;
+        }
+        assert_eq!(ended.code, 0, "{step}: {}", ended.err);
+        let file = std::fs::metadata(lab.path("f")).unwrap();
+        assert_eq!((file.len(), file.blocks() * 512), (length, 2 << 20), "{step}");
+        // A reader sees the length that the steps leave.
+        let read = "run --buffered --no-progress --engine threads -t g --rw read --bs 64k --size 1m";
+        lab.file("g", [1; 65_536]);
+        lab.expect(if length == 1 << 20 { 2 } else { 0 }, &format!("{read} --before-pass {step} -o r2"));
+    }
+}
+
 #[test]
 fn loops_that_read_lock_a_file_together_and_wait_for_a_writer() {
     let lab = lab();

@@ -2,6 +2,7 @@
 //! said only where it is known. Numbers in comments are those of the acceptance checks in `spec/iozone-and-layout.md`.
 
 use crate::common::*;
+use iosonar_plan::Op;
 use iosonar_testkit::{Ended, Image, Lab, LoopDevice, Mounted, tool};
 use serde_json::Value;
 use std::fs::{File, OpenOptions, Permissions};
@@ -333,6 +334,38 @@ fn direct_writers_in_turn_fragment_a_file_on_xfs() {
     assert!(text.contains("3 files, 9.00 MiB: "), "{text}");
     let all = json(&lab, &format!("layout map --json {}", volume.mounted.path().display()));
     assert!(all["files"][0].get("extents").is_none() && all["total"]["files"] == 3);
+}
+
+/// Writes a file with 1 MiB of direct requests of 4 KiB, after a file operation.
+fn written_after(lab: &Lab, path: &Path, steps: &str) -> Ended {
+    std::fs::remove_dir_all(lab.path("r")).ok();
+    let words = "--rw write --bs 4k --size 1m --create --engine threads --no-progress -o r";
+    lab.run(&format!("run -t {} {words} --before-pass {steps}", path.display()))
+}
+
+#[test]
+fn an_extent_size_hint_is_set_on_xfs_before_data_and_refused_elsewhere() {
+    needs!("mkfs.xfs", "mkfs.ext4", "mkfs.btrfs", "xfs_io");
+    let (lab, volume) = (lab(), Volume::new(&["mkfs.xfs", "-q"]));
+    let path = volume.path("f");
+    let ended = written_after(&lab, &path, "extent-hint:1m");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert_eq!(lab.records("r").iter().filter(|r| r.op == Op::Hint && r.is_completed()).count(), 1);
+    let hint = tool("xfs_io", &["-r".as_ref(), "-c".as_ref(), "extsize".as_ref(), path.as_os_str()]);
+    assert!(hint.starts_with("[1048576] "), "{hint}");
+    assert_eq!(number(&map_of(&lab, &path), "fragments"), 1);
+    let ended = written_after(&lab, &path, "extent-hint:2m");
+    let why = "the file operation extent-hint:2MiB failed: Invalid argument (os error 22): XFS takes a hint of whole blocks";
+    assert!(ended.code == 1 && ended.err.contains(why), "{}", ended.err);
+    let ended = written_after(&lab, &path, "truncate:0,extent-hint:2m");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    for mkfs in [&["mkfs.ext4", "-q"][..], &["mkfs.btrfs", "-q"]] {
+        let volume = Volume::new(mkfs);
+        let ended = written_after(&lab, &volume.path("f"), "extent-hint:1m");
+        let why =
+            "the file operation extent-hint:1MiB failed: Operation not supported (os error 95): only XFS has";
+        assert!(ended.code == 1 && ended.err.contains(why), "{mkfs:?}: {}", ended.err);
+    }
 }
 
 /// 38: blocks that XFS has allocated beyond the end of an open file are no data.
