@@ -279,7 +279,7 @@ pub enum Process {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// After this many requests, those of the ramp included.
+    /// After this many requests, those of the ramp included; 0: only its file operations are done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// After requests of so many bytes, those of the ramp included; the last request may go beyond. A share is that of the

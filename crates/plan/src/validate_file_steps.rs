@@ -127,6 +127,20 @@ mod tests {
         with(&["create", "extent-hint:1MiB", "extend:2MiB"], &["zero-range:1MiB"], none).unwrap();
     }
 
+    /// Files are prepared by phases without requests.
+    #[test]
+    fn a_pass_without_requests_has_operations_before_it() {
+        let no_request = |plan: &mut Plan| {
+            let crate::Workload::Generated(generator) = &mut plan.phases[0].jobs[1].workload else {
+                panic!()
+            };
+            (generator.stop.requests, generator.pace) = (Some(0), crate::Pace::Closed);
+        };
+        with(&["truncate:1MiB"], &[], no_request).unwrap();
+        let refused = with(&[], &["fsync"], no_request).unwrap_err();
+        assert!(refused.contains("a pass would have no request"), "{refused}");
+    }
+
     #[test]
     fn others_are_refused_with_the_remedy() {
         let loops = |plan: &mut Plan| {

@@ -5,7 +5,7 @@ use crate::rising::validate_rising;
 use crate::think_time::validate_think_time;
 use crate::validate::{MAX_REQUESTS, MAX_TIME, Result, bytes, require, time, utf8, within};
 use crate::{
-    AtEnd, BlockSizes, ByteSize, Decimal, Engine, FlushRule, Generator, InvalidPlan, Nanos, Order,
+    AtEnd, BlockSizes, ByteSize, Decimal, Engine, FlushRule, Generator, InvalidPlan, Job, Nanos, Order,
     OverlapPolicy, Pace, Phase, Plan, SizeRange, SizeShare, Space, Zone,
 };
 use std::path::Path;
@@ -20,7 +20,7 @@ const MAX_SHARES: usize = 100;
 const MAX_JOBS: u64 = 1024;
 
 /// Checks a generated workload of a plan.
-pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Plan) -> Result {
+pub(crate) fn validate_generator(generator: &Generator, job: &Job, phase: &Phase, plan: &Plan) -> Result {
     let percent = generator.read_percent;
     require(percent <= Decimal::whole(100), || {
         InvalidPlan::of("read_percent", "it must lie between 0 and 100").value(percent)
@@ -57,6 +57,10 @@ pub(crate) fn validate_generator(generator: &Generator, phase: &Phase, plan: &Pl
     order(generator)?;
     places(generator, phase.passes)?;
     jobs(generator, plan)?;
+    require(generator.count() != Some(0) || !job.options.before.is_empty(), || {
+        InvalidPlan::whole("a pass would have no request")
+            .remedy("give `stop.requests` or `stop.bytes` above 0, or file operations in `options.before`")
+    })?;
     end(generator, phase)
 }
 
@@ -297,10 +301,6 @@ fn end(pattern: &Generator, phase: &Phase) -> Result {
     require(is_timed || !pattern.ends_by_time(), || {
         InvalidPlan::whole("a pass would never end")
             .remedy("give `stop.requests`, `stop.bytes`, `stop.runtime` or `stop.time_limit`")
-    })?;
-    require(pattern.count() != Some(0), || {
-        InvalidPlan::whole("a pass would have no request")
-            .remedy("give `stop.requests` or `stop.bytes` above 0")
     })?;
     if let Some(amount) = stop.bytes {
         shares("stop.bytes", amount)?;

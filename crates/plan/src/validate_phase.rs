@@ -107,7 +107,7 @@ fn validate_job(job: &Job, phase: &Phase, plan: &Plan) -> Result {
     validate_options(job, phase, plan)?;
     match &job.workload {
         Workload::Trace(load) => validate_load(load, phase.passes, plan),
-        Workload::Generated(generator) => validate_generator(generator, phase, plan),
+        Workload::Generated(generator) => validate_generator(generator, job, phase, plan),
     }
 }
 

@@ -45,7 +45,8 @@ pub(super) fn fit(
     let block = if is_buffered && !workload.is_aligned(SECTOR) { 1 } else { block };
     check_workload(plan, phase, job, &workload, looked, block)?;
     let extended = job.workload.generator().filter(|generator| generator.at_end == AtEnd::Extend);
-    let grows = extended.is_some() && looked.is_file() && workload.writes();
+    let has_requests = workload.requests(size) != Some(0);
+    let grows = extended.is_some() && looked.is_file() && workload.writes() && has_requests;
     let reach = match extended {
         Some(generator) => {
             reach(phase, generator, &workload, if grows { None } else { Some(size) }, size, block)

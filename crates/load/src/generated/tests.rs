@@ -100,7 +100,7 @@ prop_compose! {
         order in orders(), reads in sizes(), writes in prop::option::of(sizes()), pace in paces(),
         read_percent in prop_oneof![Just(0u8), Just(100), Just(50), 0u8..=100],
         discard_percent in prop_oneof![Just(0u8), 0u8..=100], offset in 0u64..100,
-        region in prop::option::of(1u64..400), requests in 1u64..400, ramp in 0u64..1_000_000_000,
+        region in prop::option::of(1u64..400), requests in 0u64..400, ramp in 0u64..1_000_000_000,
         runtime in prop::option::of(1u64..10_000_000_000),
     ) -> Generator {
         let mut p = Generator {
