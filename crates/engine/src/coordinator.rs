@@ -1,4 +1,4 @@
-//! How issuing loops wait for each other within a pass: meetings, start and stop triggers, lockstep.
+//! How issuing loops wait for each other within a pass: turns, meetings, start and stop triggers, lockstep.
 //!
 //! A loop asks before each request, and tells when one has completed. Waiting is a condition variable, which costs a
 //! wake-up; nothing here is touched by runs whose jobs do not wait for each other. Whoever waits is let go at some
@@ -49,6 +49,7 @@ struct State {
     /// For each lockstep.
     tasks: Vec<Tasks>,
     meeting: Barrier,
+    turn: Turn,
 }
 
 /// How far a job has come.
@@ -85,6 +86,32 @@ impl State {
             || (progress.pass == pass && progress.active == 0)
             || (progress.pass < pass && progress.jobs == 0)
     }
+
+    /// What keeps a job from its next request, where jobs take turns: those that have ended the pass are skipped. The turn
+    /// passes on when the request has completed.
+    fn take_turn(&mut self, asker: Asker) -> Wait {
+        while self.turn.job != asker.job && self.has_ended(self.turn.job, asker.next.pass + 1) {
+            self.turn.job = self.job_after(self.turn.job);
+        }
+        match self.turn.job == asker.job {
+            true => Wait::No(self.turn.last),
+            false => Wait::Until(Nanos(u64::MAX)),
+        }
+    }
+
+    fn job_after(&self, job: u16) -> u16 {
+        if usize::from(job) + 1 < self.progress.len() { job + 1 } else { 0 }
+    }
+}
+
+/// Whose request is next, where jobs take turns.
+#[derive(Debug, Clone, Copy, Default)]
+struct Turn {
+    /// As in [`PassProgress`].
+    pass: u32,
+    job: u16,
+    /// When the request before it completed.
+    last: Nanos,
 }
 
 /// What a slave has started.
@@ -147,6 +174,7 @@ impl Coordinator {
             ended: vec![Vec::new(); loops.len()],
             tasks: vec![Tasks::default(); phase.coordination.lockstep.len()],
             meeting: Barrier { members: loops.iter().sum(), ..Barrier::default() },
+            turn: Turn::default(),
         };
         Coordinator {
             coordination: phase.coordination.clone(),
@@ -195,6 +223,9 @@ impl Coordinator {
                 }
             }
         }
+        if state.turn.pass <= pass {
+            state.turn = Turn { pass: pass + 1, ..Turn::default() };
+        }
         self.changed.notify_all();
     }
 
@@ -205,6 +236,7 @@ impl Coordinator {
         progress.ops += 1;
         progress.bytes += bytes;
         progress.last = progress.last.max(now);
+        state.turn = Turn { job: state.job_after(job), last: now, ..state.turn };
         self.changed.notify_all();
     }
 
@@ -297,6 +329,9 @@ impl Coordinator {
 
     /// What keeps a loop from its next request, if anything.
     fn look(&self, state: &mut State, asker: Asker, now: Nanos) -> Wait {
+        if self.coordination.in_turn {
+            return state.take_turn(asker);
+        }
         let mut latest = Nanos(0);
         for trigger in self.coordination.stop.iter().filter(|t| t.follower == asker.job) {
             if self.reached(state, trigger, asker.next.pass, now) == Some(true) {

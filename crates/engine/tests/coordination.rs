@@ -210,6 +210,48 @@ fn chains_triggers_and_meetings_end() {
     });
 }
 
+/// One request at a time, of one target after the other; a target that has no more, or ended early, is skipped.
+#[test]
+fn jobs_take_turns() {
+    for_seeds(0..seeds(), |dir, seed| {
+        let mut dice = Dice(seed ^ 0x7a4);
+        let count = 2 + dice.below(3);
+        let targets = (0..count).map(|i| target(i, 1 + dice.below(25), 1)).collect();
+        let runtime = dice.one_in(4).then(|| Nanos(1 + dice.below(3_000_000)));
+        let coordination = Coordination { in_turn: true, runtime, ..Coordination::default() };
+        let mut plan = plan(targets, coordination, 1 + dice.below(3) as u32, seed);
+        if let (Workload::Generated(generator), true) = (&mut plan.phases[0].jobs[0].workload, dice.one_in(4))
+        {
+            generator.stop.time_limit = Some(Nanos(1 + dice.below(500_000)));
+        }
+        if let (Engine::Sim(model), true) = (&mut plan.engine, dice.one_in(3)) {
+            model.error_every = 20;
+            plan.faults.max_errors = Some(1);
+        }
+        let ran = execute(dir, &plan);
+        let last = ran.records.iter().map(|record| record.pass).max().unwrap_or(0);
+        for pass in 0..=last {
+            let mut all: Vec<_> = (0..count as u16).flat_map(|target| ran.of(target, pass)).collect();
+            all.retain(|record| record.submitted.is_some());
+            let mut left = vec![0; count as usize];
+            all.iter().for_each(|record| left[usize::from(record.target)] += 1);
+            let mut round: Vec<u16> = Vec::new();
+            while left.iter().any(|left| *left > 0) {
+                let has_more = (0..).zip(&mut left).filter(|(_, left)| **left > 0);
+                round.extend(has_more.map(|(target, left)| {
+                    *left -= 1;
+                    target
+                }));
+            }
+            all.sort_by_key(|record| record.submitted);
+            let found: Vec<u16> = all.iter().map(|record| record.target).collect();
+            assert_eq!(found, round, "seed {seed}, pass {pass}");
+            let is_free = all.windows(2).all(|two| two[0].completed <= two[1].submitted);
+            assert!(is_free, "seed {seed}, pass {pass}: two in flight");
+        }
+    });
+}
+
 #[test]
 fn passes_wait_for_each_other_unless_they_are_free() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! How the jobs of a phase wait for each other: between passes, every so many requests, in lockstep, by triggers; and what
-//! ends the phase.
+//! How the jobs of a phase wait for each other: between passes, every so many requests, in turn, in lockstep, by
+//! triggers; and what ends the phase.
 
 use crate::strict::is_default;
 use crate::{ByteSize, Decimal, Nanos};
@@ -21,6 +21,10 @@ pub struct Coordination {
     /// All issuing loops meet before their requests 0, n, 2n … of a pass; one that has no more does not hold up the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meet_every: Option<u64>,
+    /// One request at a time, of one job after the other in the order of the phase: request 0 of each, then request 1 of each.
+    /// A request goes when the one before it has completed. A job that has no more is skipped.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub in_turn: bool,
     /// What ends the phase before all its requests are done.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ends: PhaseEnd,
@@ -116,7 +120,8 @@ pub struct Trigger {
 impl Coordination {
     /// Whether issuing loops have to look at each other while they issue.
     pub fn is_coupled(&self) -> bool {
-        self.meet_every.is_some()
+        self.in_turn
+            || self.meet_every.is_some()
             || !self.lockstep.is_empty()
             || !self.start.is_empty()
             || !self.stop.is_empty()

@@ -102,10 +102,21 @@ mod tests {
     #[test]
     fn what_processes_cannot_do_together_is_refused() {
         type Spoil = fn(&mut Plan);
-        let cases: [(&str, Spoil); 8] = [
+        let cases: [(&str, Spoil); 9] = [
             ("executor", |p| p.engine = Engine::Null),
             ("passes", |p| p.phases[0].passes = 2),
             ("meet_every", |p| p.phases[0].coordination.meet_every = Some(3)),
+            ("in_turn", |p| {
+                let phase = &mut p.phases[0];
+                phase.coordination.in_turn = true;
+                for job in &mut phase.jobs {
+                    job.depth = 1;
+                    match &mut job.workload {
+                        Workload::Trace(trace) => trace.pace = LoadPace::Asap,
+                        Workload::Generated(generator) => generator.pace = Pace::Closed,
+                    }
+                }
+            }),
             ("runtime", |p| p.phases[0].coordination.runtime = Some(Nanos::SECOND)),
             ("before", |p| p.phases[0].jobs[0].options.before = vec![FileStep::Open]),
             ("share a file", |p| {

@@ -125,7 +125,25 @@ pub(crate) fn validate_coordination(phase: &Phase) -> Result {
             entry.counted(t.leader, t.when)?;
         }
     }
-    no_cycle(phase)
+    if phase.coordination.in_turn { can_take_turns(phase) } else { no_cycle(phase) }
+}
+
+/// Jobs that take turns have one request at a time, and nothing else to wait for.
+fn can_take_turns(phase: &Phase) -> Result {
+    let Coordination { meet_every, lockstep, start, stop, free_passes, .. } = &phase.coordination;
+    let keeps = |holds: bool, rule: &str, remedy: &str| {
+        require(holds, || InvalidPlan::of("coordination.in_turn", rule).value(true).remedy(remedy))
+    };
+    let all = |is_so: fn(&Job) -> bool| phase.jobs.iter().all(is_so);
+    keeps(phase.jobs.len() > 1, "one job has nobody to take turns with", "remove it, or add a job")?;
+    keeps(all(|job| job.depth == 1), "one request is in flight at a time", "use `depth = 1`")?;
+    keeps(all(|job| job.workload.jobs() == 1), "each job has one turn in a round", "use `jobs = 1`")?;
+    let is_closed = all(|job| !job.workload.has_timetable());
+    keeps(is_closed, "a request goes after another one, not at a time of its own", "use a closed pace")?;
+    let is_alone = meet_every.is_none() && lockstep.is_empty() && start.is_empty() && stop.is_empty();
+    let rule = "jobs that take turns do not wait for each other in other ways, too";
+    keeps(is_alone, rule, "remove `meet_every`, `lockstep`, `start` and `stop`")?;
+    keeps(!free_passes, "jobs take turns within a pass", "remove `free_passes`")
 }
 
 fn above_zero(field: &str, holds: bool) -> Result {
@@ -241,10 +259,49 @@ mod tests {
         Trigger { leader, follower, when: Amount::Ops(1) }
     }
 
+    fn take_turns(plan: &mut Plan) {
+        plan.phases[0].coordination.in_turn = true;
+        plan.phases[0].jobs.iter_mut().for_each(|job| job.depth = 1);
+    }
+
+    #[test]
+    fn jobs_may_take_turns() {
+        let mut plan = plan();
+        take_turns(&mut plan);
+        plan.validate().unwrap();
+        assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
+    }
+
     #[test]
     fn what_cannot_be_done_is_refused() {
         type Spoil = fn(&mut Plan);
-        let cases: [(&str, Spoil); 22] = [
+        let cases: [(&str, Spoil); 29] = [
+            ("nobody to take turns", |p| {
+                (p.phases, p.targets) =
+                    (vec![Phase::of(vec![p.phases[0].jobs[0].clone()])], vec![p.targets[0].clone()]);
+                p.phases[0].coordination.in_turn = true;
+            }),
+            ("use depth = 1", |p| p.phases[0].coordination.in_turn = true),
+            ("use jobs = 1", |p| {
+                take_turns(p);
+                first(p).jobs = 2;
+            }),
+            ("closed pace", |p| {
+                take_turns(p);
+                first(p).pace = Pace::Rate { iops: Decimal::whole(9), process: Process::Constant };
+            }),
+            ("remove meet_every", |p| {
+                take_turns(p);
+                p.phases[0].coordination.meet_every = Some(2);
+            }),
+            ("remove meet_every", |p| {
+                take_turns(p);
+                p.phases[0].coordination.start = vec![trigger(0, 1)];
+            }),
+            ("remove free_passes", |p| {
+                take_turns(p);
+                p.phases[0].coordination.free_passes = true;
+            }),
             ("multiple", |p| first(p).unit = Some(ByteSize(1000))),
             ("never end", |p| first(p).stop.requests = None),
             ("no request", |p| first(p).stop.requests = Some(0)),
@@ -348,6 +405,7 @@ mod tests {
                 runtime: Some(Nanos(7)),
                 ends: PhaseEnd::First,
                 meet_every: Some(2),
+                in_turn: false,
                 lockstep: vec![
                     lockstep(0, 1),
                     Lockstep { every: Amount::Percent("2.5".parse().unwrap()), ..lockstep(1, 2) },

@@ -68,6 +68,7 @@ fn validate_phase(phase: &Phase) -> Result {
     alone("coordination.free_passes", !coordination.free_passes)?;
     alone("coordination.runtime", coordination.runtime.is_none())?;
     alone("coordination.meet_every", coordination.meet_every.is_none())?;
+    alone("coordination.in_turn", !coordination.in_turn)?;
     alone("coordination.lockstep", coordination.lockstep.is_empty())?;
     alone("coordination.start", coordination.start.is_empty())?;
     alone("coordination.stop", coordination.stop.is_empty())?;

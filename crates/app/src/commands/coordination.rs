@@ -71,6 +71,7 @@ pub(super) fn coordination(args: &RunArgs) -> Coordination {
         // The words of fio end a pass; those of XDD the whole run.
         runtime: args.pace.runtime.filter(|_| args.steps.steps.is_some()),
         meet_every: c.meet_every,
+        in_turn: false,
         lockstep: c.lockstep.clone(),
         start: c.start_when.clone(),
         stop: c.stop_when.clone(),

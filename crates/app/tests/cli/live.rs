@@ -52,7 +52,7 @@ impl Running {
 
     /// Waits until it is under way and has recorded something.
     #[track_caller]
-    fn until_records(&mut self) -> u64 {
+    pub fn until_records(&mut self) -> u64 {
         let completed =
             |line: &str| serde_json::from_str::<Value>(line).ok().and_then(|v| v["completed"].as_u64());
         let line = self.until(|line| completed(line).is_some_and(|n| n > 0));

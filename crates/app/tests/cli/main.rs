@@ -31,6 +31,7 @@ mod layout;
 mod live;
 mod live_view;
 mod loads;
+mod made_files;
 mod matrix;
 mod output;
 mod outputs;

@@ -7,7 +7,7 @@ use iosonar_testkit::{Ended, Image, Lab, LoopDevice, Mounted, tool};
 use serde_json::Value;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -225,25 +225,22 @@ fn common_files(volume: &Volume) -> Vec<PathBuf> {
     vec![written, sparse, allocated, holes, empty, beyond]
 }
 
-/// Two files, written round robin: direct, 4 KiB each, so that the blocks of one lie between those of the other.
-fn round_robin(volume: &Volume, blocks: usize) -> PathBuf {
-    const O_DIRECT: i32 = 0o40_000;
+/// Two files, written in turn: direct appends of 4 KiB, so that the blocks of one lie between those of the other.
+fn round_robin(lab: &Lab, volume: &Volume, requests: u64) -> [PathBuf; 2] {
     let paths = ["one", "two"].map(|name| volume.path(name));
-    let open = |path: &PathBuf| {
-        OpenOptions::new().write(true).create(true).truncate(true).custom_flags(O_DIRECT).open(path).unwrap()
+    let target = |path: &PathBuf| {
+        format!(
+            "[[target]]\npath = \"{}\"\nfile = {{ create = true }}\n[target.workload]\nkind = \"generated\"\norder = \
+             \"sequential\"\nblock_size = \"4KiB\"\nread_percent = 0\nat_end = \"extend\"\nstop = {{ requests = {requests} }}\n",
+            path.display()
+        )
     };
-    let mut files = paths.each_ref().map(open);
-    let mut memory = vec![7u8; 8192];
-    let start = memory.as_ptr().align_offset(4096);
-    for _ in 0..blocks {
-        for file in &mut files {
-            file.write_all(&memory[start..start + 4096]).unwrap();
-        }
-    }
-    memory.clear();
-    files.iter().for_each(|file| file.sync_all().unwrap());
-    let [one, _] = paths;
-    one
+    let targets: String = paths.iter().map(target).collect();
+    let head = "version = 2\nrun_id = 1\nseed = 1\ndepth = 1\nengine = { kind = \"threads\" }\n[coordination]\nin_turn = true\n";
+    lab.file("in_turn.toml", format!("{head}{targets}"));
+    std::fs::remove_dir_all(lab.path("in_turn")).ok();
+    lab.expect(0, "run in_turn.toml --no-progress -o in_turn");
+    paths
 }
 
 #[test]
@@ -255,7 +252,8 @@ fn maps_on_xfs_agree_with_xfs_bmap_and_filefrag() {
     tool("cp", &["--reflink=always".as_ref(), files[0].as_os_str(), copy.as_os_str()]);
     OpenOptions::new().write(true).open(&copy).unwrap().write_all_at(&[9; 4096], 2 * MIB).unwrap();
     tool("sync", &["-f".as_ref(), copy.as_os_str()]);
-    files.extend([copy.clone(), round_robin(&volume, 64)]);
+    files.push(copy.clone());
+    files.extend(round_robin(&lab, &volume, 64));
     for path in &files {
         assert_agrees_with_filefrag(&lab, path);
         if !path.ends_with("beyond") {
@@ -289,7 +287,9 @@ fn maps_on_ext4_agree_with_filefrag() {
     let map = map_of(&lab, &files[0]);
     assert!(map["file_system"]["groups"].is_null() && map["groups_used"].is_null(), "{map:#}");
     // 34
-    assert!(number(&map_of(&lab, &round_robin(&volume, 1024)), "fragments") < 100);
+    for path in round_robin(&lab, &volume, 1024) {
+        assert!(number(&map_of(&lab, &path), "fragments") < 100, "{}", path.display());
+    }
 }
 
 /// 48, and reflinks, inline files and preallocation.
@@ -323,9 +323,11 @@ fn maps_on_btrfs_agree_with_filefrag_and_addresses_are_logical() {
 fn direct_writers_in_turn_fragment_a_file_on_xfs() {
     needs!("mkfs.xfs");
     let (lab, volume) = (lab(), Volume::new(&["mkfs.xfs", "-q"]));
-    let map = map_of(&lab, &round_robin(&volume, 1024));
-    assert!(number(&map, "fragments") >= 1000, "{map:#}");
-    assert_eq!(map["record_bytes"]["median"], 4096);
+    for path in round_robin(&lab, &volume, 1024) {
+        let map = map_of(&lab, &path);
+        assert!(number(&map, "fragments") >= 1000 && number(&map, "size_bytes") == 4 * MIB, "{map:#}");
+        assert_eq!(map["record_bytes"]["median"], 4096);
+    }
     // Of a directory the most fragmented file comes first, and the sum is that of all.
     volume.random("whole", MIB);
     let text = lab.expect(0, &format!("layout map {}", volume.mounted.path().display())).out;

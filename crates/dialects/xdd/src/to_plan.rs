@@ -79,6 +79,7 @@ impl Settings {
             free_passes: global.nobarrier,
             runtime: global.runtime,
             meet_every: global.syncio.filter(|_| self.targets.len() > 1),
+            in_turn: false,
             lockstep: global.lockstep.clone(),
             start: global.starttriggers.clone(),
             stop: global.stoptriggers.clone(),
