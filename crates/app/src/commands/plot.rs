@@ -88,7 +88,8 @@ fn draw(
         print(&format!("{}\n", path.display()))?;
     }
     // Simulated runs and foreign results have no samples: nobody misses the picture who has not named it.
-    let missed = |(picture, _): &&(Picture, _)| *picture != Picture::MACHINE || options.only.contains(picture);
+    let missed =
+        |(picture, _): &&(Picture, _)| *picture != Picture::MACHINE || options.only.contains(picture);
     tell_skipped(plotted.skipped.iter().filter(missed));
     Ok(!written.is_empty())
 }
