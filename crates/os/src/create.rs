@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Creates a file for writing (`O_EXCL`).
@@ -18,6 +18,16 @@ use std::path::{Path, PathBuf};
 /// `AlreadyExists` for whatever has that name, a symbolic link too.
 pub fn new_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).open(path)
+}
+
+/// Creates a file of so many bytes, all of which have space on the device and read as zeros (`fallocate(2)` with mode 0).
+///
+/// # Errors
+/// `AlreadyExists` as [`new_file`]; the file system is full or cannot allocate, and nothing is left of the file then.
+pub fn new_allocated_file(path: &Path, bytes: u64) -> io::Result<File> {
+    let file = new_file(path)?;
+    crate::file::extend(&file, bytes).inspect_err(|_| drop(fs::remove_file(path)))?;
+    Ok(file)
 }
 
 /// Opens a regular file that exists, for writing in place; at its end if `at_end`. Its content stays.
@@ -36,6 +46,14 @@ pub fn existing_file(path: &Path, at_end: bool) -> io::Result<File> {
 /// `AlreadyExists` for whatever has that name.
 pub fn new_dir(path: &Path) -> io::Result<()> {
     fs::create_dir(path)
+}
+
+/// Creates a directory that no other user may enter (mode 0700).
+///
+/// # Errors
+/// `AlreadyExists` for whatever has that name.
+pub fn new_private_dir(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().mode(0o700).create(path)
 }
 
 /// Creates a directory with all that are missing above it; returns those that were created, outermost first.
@@ -274,6 +292,19 @@ mod tests {
         assert!(new_dirs(&dir.path().join("a/b")).unwrap().is_empty());
         fs::write(dir.path().join("a/f"), "").unwrap();
         assert!(new_dirs(&dir.path().join("a/f/c")).is_err());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_allocated_leaves_no_name() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let private = dir.path().join("private");
+        new_private_dir(&private).unwrap();
+        assert_eq!(private.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(new_allocated_file(&private.join("large"), 1 << 62).is_err());
+        assert_eq!(names(&private), [""; 0]);
+        let Ok(file) = new_allocated_file(&private.join("small"), 8192) else { return };
+        assert_eq!(file.metadata().unwrap().len(), 8192);
     }
 
     #[test]

@@ -84,6 +84,14 @@ pub fn free_space(file: &File) -> io::Result<u64> {
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
+/// Writes everything of the file system of an open file or directory to its device (`syncfs(2)`).
+///
+/// # Errors
+/// Those of syncfs(2).
+pub fn sync_file_system(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(file)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{allocate, discard, extend, free_space};
