@@ -29,4 +29,6 @@ pub use iosonar_evidence::target::{
     Role, TargetFacts, TargetKind, Unwritable,
 };
 pub use iosonar_evidence::{DevNumber, Fact};
+pub use loops::{LoopFile, loop_files};
+pub use mounts::mount_points;
 pub use root::Root;

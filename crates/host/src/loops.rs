@@ -127,6 +127,43 @@ pub(crate) fn attached(root: &Root) -> io::Result<Vec<Attached>> {
     loops.filter_map(|name| one(name, root).transpose()).collect()
 }
 
+/// A loop device, and the file behind it as sysfs shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopFile {
+    /// `/dev/loopN`.
+    pub device: PathBuf,
+    /// Path of the file; in another mount namespace it can lead elsewhere.
+    pub file: PathBuf,
+    /// Whether the file has no name any more.
+    pub is_deleted: bool,
+    /// Whether the kernel detaches the device with its last use.
+    pub is_autoclear: bool,
+}
+
+/// Loop devices that are attached, from sysfs alone: none is opened.
+///
+/// # Errors
+/// Sysfs is not there, or lists a device that it does not describe.
+pub fn loop_files(root: &Root) -> io::Result<Vec<LoopFile>> {
+    let names = root.list("/sys/block")?;
+    let loops = names.into_iter().filter(|name| name.starts_with("loop"));
+    let one = |name: String| {
+        let shown = backing_file(&name, root).transpose()?;
+        Some(shown.map(|shown| {
+            let bare = shown.strip_suffix(" (deleted)");
+            LoopFile {
+                device: crate::target::dev_path(&name),
+                file: PathBuf::from(bare.unwrap_or(&shown)),
+                is_deleted: bare.is_some(),
+                is_autoclear: root
+                    .read(format!("/sys/block/{name}/loop/autoclear"))
+                    .is_ok_and(|it| it == "1"),
+            }
+        }))
+    };
+    loops.filter_map(one).collect()
+}
+
 /// Whether the loop device `name` is backed by this file. A device that is not attached any more is backed by none.
 pub(crate) fn is_backing(name: &str, device: DevNumber, inode: u64, root: &Root) -> bool {
     one(name.to_owned(), root).ok().flatten().is_some_and(|it| match it.by_driver {
@@ -183,6 +220,21 @@ fn by_driver(name: &str) -> Option<Backing> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::Tree;
+    use std::path::Path;
+
+    #[test]
+    fn files_of_loop_devices_are_read_from_sysfs() {
+        let tree = Tree::new();
+        tree.disk("loop0", "7:0", 0).disk("loop1", "7:1", 8).disk("loop2", "7:2", 8);
+        tree.attach("loop1", "/a b/c").attach("loop2", "/d (deleted)");
+        tree.file("/sys/class/block/loop2/loop/autoclear", "1\n");
+        let found = loop_files(&tree.root()).unwrap();
+        let shown: Vec<_> =
+            found.iter().map(|it| (it.file.as_path(), it.is_deleted, it.is_autoclear)).collect();
+        assert_eq!(shown, [(Path::new("/a b/c"), false, false), (Path::new("/d"), true, true)]);
+        assert_eq!(found[1].device, Path::new("/dev/loop2"));
+    }
 
     const LENGTH: u64 = 512 * 100;
 

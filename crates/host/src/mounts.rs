@@ -38,6 +38,15 @@ pub(crate) fn own(root: &Root) -> io::Result<Vec<Mount>> {
     Ok(parse(&root.read("/proc/self/mountinfo")?))
 }
 
+/// Directories on which something is mounted in the mount namespace of this process, in the order of the kernel: what is mounted
+/// on a directory of another mount comes after that.
+///
+/// # Errors
+/// `/proc/self/mountinfo` cannot be read.
+pub fn mount_points(root: &Root) -> io::Result<Vec<PathBuf>> {
+    Ok(own(root)?.into_iter().map(|mount| mount.mount_point).collect())
+}
+
 /// The mounts of another mount namespace, and one of the processes that live in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Foreign {

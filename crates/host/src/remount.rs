@@ -2,6 +2,7 @@
 
 use crate::Root;
 use crate::mounts::{self, Mount, unescape};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -103,11 +104,7 @@ impl Remount {
         let held = self.device.as_ref().map(File::open).transpose();
         let held =
             held.map_err(|error| RemountError::Unmount { path: path.clone(), why: error.to_string() })?;
-        let unmounted = attempt(|| call("umount", std::slice::from_ref(&path)), |why| why.contains("busy"));
-        unmounted.map_err(|why| {
-            let users = if why.contains("busy") { self.users(root) } else { String::new() };
-            RemountError::Unmount { path: path.clone(), why: format!("{}{users}", why.trim_end_matches('.')) }
-        })?;
+        unmount(&self.mount.mount_point, root)?;
         let mounted = attempt(|| call("mount", &self.back), |_| true);
         drop(held);
         mounted.map_err(|why| RemountError::Mount {
@@ -116,34 +113,47 @@ impl Remount {
             command: format!("mount {}", self.back.join(" ")),
         })
     }
+}
 
-    /// Who uses it, in words: a process with a file or its working directory there.
-    fn users(&self, root: &Root) -> String {
-        const NAMED: usize = 3;
-        let pids = root.list("/proc").unwrap_or_default();
-        let pids = pids.iter().filter_map(|name| name.parse::<u32>().ok());
-        let users: Vec<String> = pids.filter_map(|pid| self.use_by(pid, root)).take(NAMED).collect();
-        if users.is_empty() { String::new() } else { format!(" ({}): end what uses it", users.join("; ")) }
-    }
+/// Unmounts what is mounted on a directory. While something uses it, this is tried again for a few seconds.
+///
+/// # Errors
+/// [`RemountError::Unmount`]: it is still mounted, or was not.
+pub fn unmount(mount_point: &Path, root: &Root) -> Result<(), RemountError> {
+    let unmounted = attempt(|| call("umount", &[mount_point]), |why| why.contains("busy"));
+    unmounted.map_err(|why| {
+        let users = if why.contains("busy") { users(mount_point, root) } else { String::new() };
+        let path = mount_point.display().to_string();
+        RemountError::Unmount { path, why: format!("{}{users}", why.trim_end_matches('.')) }
+    })
+}
 
-    fn use_by(&self, pid: u32, root: &Root) -> Option<String> {
-        let is_here = |path: &PathBuf| path.starts_with(&self.mount.mount_point);
-        let link = |name: &str| root.link(format!("/proc/{pid}/{name}")).ok().filter(is_here);
-        let opened = || {
-            let descriptors = root.list(format!("/proc/{pid}/fd")).unwrap_or_default();
-            descriptors.iter().find_map(|number| link(&format!("fd/{number}")))
-        };
-        let who = match pid == std::process::id() {
-            true => "this process".to_string(),
-            false => {
-                let name = root.read(format!("/proc/{pid}/comm")).unwrap_or_default();
-                format!("process {pid} ({name})")
-            }
-        };
-        match link("cwd") {
-            Some(path) => Some(format!("{who} has its working directory {}", path.display())),
-            None => opened().map(|path| format!("{who} has {} open", path.display())),
+/// Who uses a file system, in words: a process with a file or its working directory there.
+fn users(mount_point: &Path, root: &Root) -> String {
+    const NAMED: usize = 3;
+    let pids = root.list("/proc").unwrap_or_default();
+    let pids = pids.iter().filter_map(|name| name.parse::<u32>().ok());
+    let users: Vec<String> = pids.filter_map(|pid| use_by(pid, mount_point, root)).take(NAMED).collect();
+    if users.is_empty() { String::new() } else { format!(" ({}): end what uses it", users.join("; ")) }
+}
+
+fn use_by(pid: u32, mount_point: &Path, root: &Root) -> Option<String> {
+    let is_here = |path: &PathBuf| path.starts_with(mount_point);
+    let link = |name: &str| root.link(format!("/proc/{pid}/{name}")).ok().filter(is_here);
+    let opened = || {
+        let descriptors = root.list(format!("/proc/{pid}/fd")).unwrap_or_default();
+        descriptors.iter().find_map(|number| link(&format!("fd/{number}")))
+    };
+    let who = match pid == std::process::id() {
+        true => "this process".to_string(),
+        false => {
+            let name = root.read(format!("/proc/{pid}/comm")).unwrap_or_default();
+            format!("process {pid} ({name})")
         }
+    };
+    match link("cwd") {
+        Some(path) => Some(format!("{who} has its working directory {}", path.display())),
+        None => opened().map(|path| format!("{who} has {} open", path.display())),
     }
 }
 
@@ -174,7 +184,7 @@ fn attempt(
 
 /// Calls a program; its message if it fails. Ctrl-C at the terminal does not reach it: between the two programs the file system is
 /// not mounted.
-fn call(program: &str, arguments: &[String]) -> Result<(), String> {
+fn call(program: &str, arguments: &[impl AsRef<OsStr>]) -> Result<(), String> {
     let called = Command::new(program).args(arguments).env("LC_ALL", "C").process_group(0).output();
     let output = called.map_err(|error| format!("the program {program} cannot be started ({error})"))?;
     if output.status.success() {
