@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 25] = [
+const ARROWS: [(&str, &[&str]); 26] = [
     ("plan", &[]),
     ("trace", &["plan"]),
     ("load", &["os", "plan", "trace"]),
@@ -22,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("archive", &["evidence", "os", "plan"]),
     ("record", &["archive", "os", "plan"]),
     ("host", &["evidence", "os"]),
+    ("scratch", &["host", "os", "plan"]),
     ("capture", &["os", "plan", "trace"]),
     ("engine", &["archive", "backend", "host", "load", "os", "plan", "record", "sched", "trace"]),
     ("analyze", &["archive", "evidence", "os", "plan"]),

@@ -1,0 +1,260 @@
+//! Scratch file systems on real loop devices, as root.
+
+use iosonar_host::{Root, loop_files, mount_points};
+use iosonar_os::Buffer;
+use iosonar_os::extents::Extents;
+use iosonar_scratch::{Age, FsKind, Scratch, ScratchError, Spec, remove_leftovers};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Set in a process that these tests start and kill: where it makes its file system.
+const CHILD: &str = "IOSONAR_SCRATCH_TEST_CHILD";
+
+/// Ends a test early, with one line that says why, where this machine lacks something. What goes on runs alone: a program that
+/// another test starts holds a copy of every descriptor for the moment between fork and exec, the lock's too.
+macro_rules! needs_root {
+    ($($program:literal),*) => {
+        if let Some(why) = iosonar_testkit::lacks(&["mount", $($program),*]) {
+            println!("SKIPPED: {why}");
+            return;
+        }
+        let _alone = alone();
+    };
+}
+
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A directory with a blank in its name, which is not in memory.
+fn parent() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("scratch of tests ").tempdir_in("/var/tmp").unwrap()
+}
+
+fn spec(kind: FsKind, mebibytes: u64) -> Spec {
+    Spec { kind, size: mebibytes << 20, mkfs_options: Vec::new(), mount_options: String::new() }
+}
+
+/// Mounts and loop devices below a path.
+fn shown(path: &Path) -> Vec<PathBuf> {
+    let path = path.canonicalize().unwrap();
+    let root = Root::default();
+    let loops = loop_files(&root).unwrap().into_iter().map(|it| it.file);
+    mount_points(&root).unwrap().into_iter().chain(loops).filter(|it| it.starts_with(&path)).collect()
+}
+
+/// Nothing is left below a directory. Others may have a device open for a moment.
+#[track_caller]
+fn assert_nothing_left(parent: &Path) {
+    let end = Instant::now() + Duration::from_secs(5);
+    while !shown(parent).is_empty() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(shown(parent), [""; 0].map(PathBuf::from));
+    assert_eq!(fs::read_dir(parent).unwrap().count(), 0);
+}
+
+fn lives(kind: FsKind, mount_options: &str) {
+    let parent = parent();
+    let mut scratch = Scratch::create(parent.path()).unwrap();
+    assert_eq!(scratch.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let spec = Spec { mount_options: mount_options.into(), ..spec(kind, 320) };
+    let point = scratch.add("one", &spec).unwrap();
+    assert!(scratch.is_direct());
+    assert!(matches!(scratch.add("one", &spec), Err(ScratchError::Io { .. })));
+    assert_eq!(shown(parent.path()).len(), 2);
+    fs::write(point.join("file"), "content").unwrap();
+    scratch.remount("one").unwrap();
+    assert_eq!(fs::read(point.join("file")).unwrap(), b"content");
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let line = table.lines().find(|line| line.contains("scratch\\040of\\040tests")).unwrap();
+    assert!(mount_options.split(',').all(|option| line.contains(option)), "{line}");
+    assert!(matches!(scratch.remount("two"), Err(ScratchError::UnknownName(_))));
+    scratch.remove().unwrap();
+    assert_nothing_left(parent.path());
+}
+
+#[test]
+fn xfs_lives_and_is_removed() {
+    needs_root!("mkfs.xfs");
+    lives(FsKind::Xfs, "noatime,allocsize=64k");
+}
+
+#[test]
+fn ext4_lives_and_is_removed() {
+    needs_root!("mkfs.ext4");
+    lives(FsKind::Ext4, "noatime");
+}
+
+#[test]
+fn btrfs_lives_and_is_removed() {
+    needs_root!("mkfs.btrfs");
+    lives(FsKind::Btrfs, "");
+}
+
+#[test]
+fn what_cannot_be_made_leaves_nothing() {
+    needs_root!("mkfs.ext4");
+    let parent = parent();
+    let mut scratch = Scratch::create(parent.path()).unwrap();
+    let bad = |change: &dyn Fn(&mut Spec)| {
+        let mut spec = spec(FsKind::Ext4, 32);
+        change(&mut spec);
+        spec
+    };
+    let wrong = [
+        (bad(&|spec| spec.mkfs_options = vec!["--nonsense".into()]), "mkfs.ext4 -q -E"),
+        (bad(&|spec| spec.mount_options = "nonsense".into()), "mount -t ext4 -o nonsense"),
+        (bad(&|spec| spec.size = 1 << 62), "the file system cannot hold"),
+        (bad(&|spec| spec.size = 1 << 20), "1MiB is too small"),
+    ];
+    for (spec, says) in wrong {
+        let error = scratch.add("one", &spec).unwrap_err().to_string();
+        assert!(error.starts_with(says), "{error}");
+        assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1, "{error}");
+        assert_eq!(shown(parent.path()), [""; 0].map(PathBuf::from));
+    }
+    for name in ["", "lock", "a/b", "..", "a.img"] {
+        assert!(matches!(scratch.add(name, &spec(FsKind::Ext4, 32)), Err(ScratchError::BadName(_))));
+    }
+    drop(scratch);
+    assert_nothing_left(parent.path());
+}
+
+#[test]
+fn file_systems_in_use_are_refused_and_disappear_nevertheless() {
+    needs_root!("mkfs.ext4");
+    let parent = parent();
+    let mut scratch = Scratch::create(parent.path()).unwrap();
+    let point = scratch.add("one", &spec(FsKind::Ext4, 32)).unwrap();
+    let used = File::open(&point).unwrap();
+    let error = scratch.remove().unwrap_err().to_string();
+    assert!(error.contains("this process has"), "{error}");
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    drop(used);
+    assert_nothing_left(parent.path());
+
+    let mut scratch = Scratch::create(parent.path()).unwrap();
+    let point = scratch.add("one", &spec(FsKind::Ext4, 32)).unwrap();
+    let used = File::open(&point).unwrap();
+    let remover = scratch.remover();
+    std::thread::spawn(move || [remover.at_once(), remover.at_once()].map(Result::unwrap)).join().unwrap();
+    assert!(!scratch.path().exists());
+    drop(scratch);
+    drop(used);
+    assert_nothing_left(parent.path());
+}
+
+/// The process that is killed. Does nothing as a test.
+#[test]
+fn child_that_waits_to_be_killed() {
+    let Some(parent) = std::env::var_os(CHILD) else { return };
+    let mut scratch = Scratch::create(Path::new(&parent)).unwrap();
+    let point = scratch.add("one", &spec(FsKind::Ext4, 32)).unwrap();
+    fs::write(point.join("file"), "content").unwrap();
+    println!("\nmounted {}", scratch.path().display());
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+#[test]
+fn leftovers_of_a_killed_process_are_removed_and_those_of_a_live_one_stay() {
+    needs_root!("mkfs.ext4");
+    let (parent, elsewhere) = (parent(), parent());
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_that_waits_to_be_killed", "--nocapture"])
+        .env(CHILD, parent.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let dir = lines.find_map(|line| line.strip_prefix("mounted ").map(PathBuf::from)).unwrap();
+
+    // A directory without mount, and a loop device of an image that is gone.
+    let bare = elsewhere.path().canonicalize().unwrap().join(".iosonar-scratch-0-0");
+    fs::create_dir(&bare).unwrap();
+    let deleted = elsewhere.path().canonicalize().unwrap().join(".iosonar-scratch-0-1");
+    fs::create_dir(&deleted).unwrap();
+    File::create(deleted.join("a.img")).unwrap().set_len(1 << 20).unwrap();
+    let device = iosonar_testkit::tool(
+        "losetup",
+        &["-f".as_ref(), "--show".as_ref(), deleted.join("a.img").as_os_str()],
+    );
+    fs::remove_dir_all(&deleted).unwrap();
+
+    let found = remove_leftovers(elsewhere.path()).unwrap();
+    let expected = [deleted, bare];
+    assert!(expected.iter().all(|dir| found.contains(dir)) && !found.contains(&dir), "{found:?}");
+    assert_eq!(shown(parent.path()).len(), 2);
+    let is_free = || fs::metadata(format!("/sys/block/{}/loop", device.trim_start_matches("/dev/"))).is_err();
+    assert!(is_free(), "{device}");
+    assert_nothing_left(elsewhere.path());
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(shown(parent.path()).len(), 2);
+    // It is found by its mount, from another directory.
+    assert_eq!(remove_leftovers(elsewhere.path()).unwrap(), [dir]);
+    assert_nothing_left(parent.path());
+    assert_eq!(remove_leftovers(parent.path()).unwrap(), [""; 0].map(PathBuf::from));
+}
+
+#[test]
+fn image_in_a_file_system_without_direct_io_is_used_through_the_page_cache() {
+    needs_root!("mkfs.ext4");
+    let memory = tempfile::tempdir().unwrap();
+    iosonar_testkit::tool(
+        "mount",
+        &["-t".as_ref(), "ramfs".as_ref(), "none".as_ref(), memory.path().as_os_str()],
+    );
+    let made = Scratch::create(memory.path()).and_then(|mut scratch| {
+        let added = scratch.add("one", &spec(FsKind::Ext4, 16));
+        let is_direct = scratch.is_direct();
+        scratch.remove().and(added).map(|_| is_direct)
+    });
+    iosonar_testkit::tool("umount", &["-l".as_ref(), memory.path().as_os_str()]);
+    assert!(!made.unwrap());
+}
+
+/// Extents of a file after writes of 256 KiB, with direct I/O or buffered.
+fn extents_after_appends(path: &Path, mebibytes: u64, is_direct: bool) -> usize {
+    const O_DIRECT: i32 = 0o40000;
+    const PIECE: usize = 256 << 10;
+    let flags = if is_direct { O_DIRECT } else { 0 };
+    let file =
+        File::options().read(true).write(true).create_new(true).custom_flags(flags).open(path).unwrap();
+    let piece = Buffer::zeroed(PIECE);
+    for number in 0..(mebibytes << 20) / PIECE as u64 {
+        file.write_all_at(&piece, number * PIECE as u64).unwrap();
+    }
+    file.sync_all().unwrap();
+    let extents: Vec<_> = Extents::of(&file, true).map(Result::unwrap).collect();
+    // Neighbours on the device are one fragment.
+    let breaks = extents.windows(2).filter(|pair| pair[0].physical + pair[0].length != pair[1].physical);
+    breaks.count() + 1
+}
+
+#[test]
+fn aged_free_space_breaks_files() {
+    needs_root!("mkfs.xfs");
+    let parent = parent();
+    let mut scratch = Scratch::create(parent.path()).unwrap();
+    let aged = scratch.add("aged", &spec(FsKind::Xfs, 1024)).unwrap();
+    let fresh = scratch.add("fresh", &spec(FsKind::Xfs, 1024)).unwrap();
+    let age: Age = "holes=16,hole=3.75m,spacing=256k".parse().unwrap();
+    let made = age.apply(&aged).unwrap();
+    assert_eq!(made.holes(), [3_932_160; 16]);
+    scratch.remount("aged").unwrap();
+    let broken = extents_after_appends(&aged.join("file"), 48, true);
+    assert!(broken >= 12, "{broken} extents");
+    assert_eq!(extents_after_appends(&fresh.join("file"), 48, false), 1);
+    made.remove().unwrap();
+    drop(scratch);
+    assert_nothing_left(parent.path());
+}
