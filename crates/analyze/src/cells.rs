@@ -56,7 +56,7 @@ pub struct StreamStats {
     /// Time in which its requests were in flight: the sum of their latencies, and at most the time from the first submission to
     /// the last completion. At depth 1 it excludes what the issuing loop does between requests, as making and checking data.
     /// With a rate in the plan it is all the time from the first submission to the last completion. Flushes among the requests
-    /// (bursts) are part of it; think time is not.
+    /// (bursts) are part of it; think time is not. Of several passes it is the sum: the time between them is no part of it.
     pub elapsed_ns: u64,
     /// From its first submission to the last of these completions, with all that happened in between.
     pub span_ns: u64,
@@ -99,13 +99,25 @@ pub struct CellTimes {
 }
 
 /// What is counted of one stream of a phase.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 struct Stream {
-    first_submitted: Option<u64>,
     last_completed: u64,
+    passes: BTreeMap<u32, Pass>,
+    stats: StreamStats,
+}
+
+/// What is counted of one pass of a stream.
+#[derive(Debug, Default)]
+struct Pass {
+    first_submitted: Option<u64>,
     counted_until: u64,
     in_flight_ns: u64,
-    stats: StreamStats,
+}
+
+impl Pass {
+    fn span(&self) -> u64 {
+        self.counted_until.saturating_sub(self.first_submitted.unwrap_or(self.counted_until))
+    }
 }
 
 /// What is counted of one phase.
@@ -148,7 +160,8 @@ impl Stream {
         let took = completed.0.saturating_sub(submitted.0);
         match record.op {
             Op::Read | Op::Write => {
-                self.first_submitted = Some(self.first_submitted.map_or(submitted.0, |t| t.min(submitted.0)));
+                let first = &mut self.passes.entry(record.pass).or_default().first_submitted;
+                *first = Some(first.map_or(submitted.0, |t| t.min(submitted.0)));
                 self.last_completed = self.last_completed.max(completed.0);
                 self.stats.all_bytes += if is_extra { 0 } else { record.executed.length };
             }
@@ -158,7 +171,7 @@ impl Stream {
             Op::Flush | Op::Fsync => self.stats.flush_ns += took,
             Op::Close => self.stats.close_ns += took,
             // A negative result: this user was not told.
-            Op::Evict => match (self.first_submitted, u64::try_from(record.result)) {
+            Op::Evict => match (self.first_submitted(), u64::try_from(record.result)) {
                 (None, Ok(stays)) => self.stats.cached_before = Some(stays),
                 (Some(_), Ok(_)) => self.stats.cached_after = Some(record.executed.length),
                 _ => {}
@@ -169,8 +182,9 @@ impl Stream {
 
     /// Counts a request that had completed when the first stream was done. Of an extra read only its time counts.
     fn count(&mut self, record: &Record, completed: u64, is_extra: bool) {
-        self.counted_until = self.counted_until.max(completed);
-        self.in_flight_ns += record.latency().map_or(0, |latency| latency.0);
+        let pass = self.passes.entry(record.pass).or_default();
+        pass.counted_until = pass.counted_until.max(completed);
+        pass.in_flight_ns += record.latency().map_or(0, |latency| latency.0);
         if is_extra || !matches!(record.op, Op::Read | Op::Write) {
             return;
         }
@@ -181,14 +195,21 @@ impl Stream {
         }
     }
 
+    fn first_submitted(&self) -> Option<u64> {
+        self.passes.values().filter_map(|pass| pass.first_submitted).min()
+    }
+
     /// Time between requests counts where the plan asks for a rate.
     fn finish(&self, job: &Job) -> StreamStats {
-        let first = self.first_submitted.unwrap_or(0);
-        let span = self.counted_until.saturating_sub(first);
+        let first = self.first_submitted().unwrap_or(0);
+        let until = self.passes.values().map(|pass| pass.counted_until).max().unwrap_or(0);
+        let is_by_clock = job.workload.has_timetable();
+        let elapsed =
+            |pass: &Pass| if is_by_clock { pass.span() } else { pass.span().min(pass.in_flight_ns) };
         StreamStats {
             target: job.target,
-            elapsed_ns: if job.workload.has_timetable() { span } else { span.min(self.in_flight_ns) },
-            span_ns: span,
+            elapsed_ns: self.passes.values().map(elapsed).sum(),
+            span_ns: until.saturating_sub(first),
             all_span_ns: self.last_completed.saturating_sub(first),
             ..self.stats
         }
@@ -226,7 +247,7 @@ impl Phase {
 
     /// When the first stream was done.
     fn wall(&self) -> u64 {
-        let had_turn = |stream: &&Stream| stream.first_submitted.is_some();
+        let had_turn = |stream: &&Stream| stream.first_submitted().is_some();
         self.streams.values().filter(had_turn).map(|stream| stream.last_completed).min().unwrap_or(u64::MAX)
     }
 
@@ -308,7 +329,8 @@ fn finish(number: u16, begun: usize, phase: &Phase, plan: &Plan, info: &RunInfo)
     let is_last = usize::from(number) + 1 >= info.phases.len().max(begun);
     let is_whole = !is_last || info.state == RunState::Finished;
     // A stream may have had no turn before the first was done.
-    let stream = |job: &Job| phase.streams.get(&job.target).copied().unwrap_or_default().finish(job);
+    let none = Stream::default();
+    let stream = |job: &Job| phase.streams.get(&job.target).unwrap_or(&none).finish(job);
     Some(CellStats {
         cell: planned.cell.clone()?,
         phase: number,
@@ -450,6 +472,39 @@ mod tests {
         let records = vec![record(0, 0, Op::Write, 0, 100), record(0, 0, Op::Write, 10, 110)];
         let found = cells(&records, &plan(), &info(1, RunState::Finished), CountUntil::FirstEnd).unwrap();
         assert_eq!(found[0].streams[0].elapsed_ns, 110);
+    }
+
+    /// What happens between passes, as closing and opening, counts for none of them.
+    #[test]
+    fn passes_of_a_cell_are_summed() {
+        let of_pass = |pass, record| Record { pass, ..record };
+        let records = vec![
+            step(of_pass(0, record(0, 0, Op::Open, 0, 9))),
+            of_pass(0, record(0, 0, Op::Write, 10, 30)),
+            of_pass(0, record(0, 0, Op::Write, 20, 40)),
+            step(of_pass(0, record(0, 0, Op::Close, 50, 53))),
+            of_pass(1, record(0, 0, Op::Write, 1000, 1030)),
+            of_pass(1, record(0, 0, Op::Write, 1010, 1040)),
+            step(of_pass(1, record(0, 0, Op::Close, 1050, 1054))),
+        ];
+        let found = cells(&records, &plan(), &info(1, RunState::Finished), CountUntil::OwnEnd).unwrap();
+        let stream = found[0].streams[0];
+        assert_eq!((stream.ops, stream.written_bytes, stream.close_ns), (4, 4 * 4096, 7));
+        // 30 and 40 by the clock, though requests were in flight for 40 and 60.
+        assert_eq!((stream.elapsed_ns, stream.span_ns, stream.all_span_ns), (70, 1030, 1030));
+    }
+
+    #[test]
+    fn a_cell_of_file_operations_alone_has_no_time() {
+        let records =
+            vec![step(record(0, 0, Op::Truncate, 10, 20)), step(record(0, 1, Op::Truncate, 10, 20))];
+        for until in [CountUntil::FirstEnd, CountUntil::OwnEnd] {
+            let found = cells(&records, &plan(), &info(1, RunState::Finished), until).unwrap();
+            let [cell] = &found[..] else { panic!("{found:?}") };
+            assert!(cell.is_whole && cell.failed == 0 && cell.latency.is_none());
+            let times = |s: &StreamStats| [s.ops, s.bytes(), s.elapsed_ns, s.span_ns, s.all_span_ns];
+            assert!(cell.streams.len() == 2 && cell.streams.iter().all(|s| times(s) == [0; 5]), "{cell:?}");
+        }
     }
 
     #[test]
