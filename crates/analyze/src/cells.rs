@@ -60,6 +60,8 @@ pub struct StreamStats {
     pub elapsed_ns: u64,
     /// From its first submission to the last of these completions, with all that happened in between.
     pub span_ns: u64,
+    /// Time of making, opening, allocating and locking its file before its requests; not of evicting it.
+    pub before_ns: u64,
     /// Time of the flushes after its requests.
     pub flush_ns: u64,
     /// Time of closing its file.
@@ -176,8 +178,14 @@ impl Stream {
                 (Some(_), Ok(_)) => self.stats.cached_after = Some(record.executed.length),
                 _ => {}
             },
+            _ if record.is_step() && !self.has_begun(record.pass) => self.stats.before_ns += took,
             _ => {}
         }
+    }
+
+    /// Whether it issued requests of a pass.
+    fn has_begun(&self, pass: u32) -> bool {
+        self.passes.get(&pass).is_some_and(|pass| pass.first_submitted.is_some())
     }
 
     /// Counts a request that had completed when the first stream was done. Of an extra read only its time counts.

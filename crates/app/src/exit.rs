@@ -56,6 +56,14 @@ impl Failure {
         Failure { exit: Exit::Failed, error: error.into() }
     }
 
+    /// A signal asked for the end, and what was made is removed.
+    pub fn ended_by(signal: i32) -> Failure {
+        Failure {
+            exit: Exit::Signal(signal),
+            error: anyhow::anyhow!("stopped by a signal; what was made is removed"),
+        }
+    }
+
     /// The error and its causes, each said once: some errors repeat their cause in their own words. What helps against a
     /// full disk is the same wherever it is met.
     pub fn text(&self) -> String {

@@ -2,6 +2,9 @@
 
 use crate::args::ProgressArgs;
 use clap::{Args, Subcommand, ValueEnum};
+use iosonar_campaign::creation::Method;
+use iosonar_plan::{ByteSize, Nanos};
+use iosonar_scratch::{Age, FsKind};
 use iosonar_view::MapUnit;
 use std::path::PathBuf;
 
@@ -15,12 +18,105 @@ pub struct LayoutArgs {
 /// What is done with files.
 #[derive(Debug, Subcommand)]
 pub enum Layout {
+    /// Create files in several ways, scan them, and compare rates and extents
+    Run(RunArgs),
     /// Print where the blocks of files are: extents, fragments, holes, preallocation
     Map(MapArgs),
     /// Remove files from the page cache, and verify that nothing stays
     Evict(EvictArgs),
     /// Print how many pages of files are in the page cache
     Cached(CachedArgs),
+}
+
+/// Options of `layout run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each method creates its file in DIR. The file is flushed, its extent map is read, and then all files are scanned in rounds, \
+each round in a new random order. Before each scan the file is evicted from the page cache, and its pages are counted. \
+Methods are compared by the scans after the first round.
+
+A method is words joined by +:
+  buffered, direct, mmap     how data is written [buffered]
+  64k, whole                 bytes of a write [64k]; whole: one write of up to 1 GiB
+  sync, dsync                each write waits for stable storage (O_SYNC, O_DSYNC)
+  truncate                   the file gets its length first; random, reverse: it is filled in this order
+  fallocate, fallocate-keep, zero-range
+                             the file gets its blocks first, with its length or without it, or as zeros
+  extsize=16m                the extent size hint of XFS
+  fsync=1m, reopen=1m        flush, or close and open the file again, after so many bytes
+  files=4, dirs=4, turns=2   several files at the same time: in one directory, each in its own, or one write to each in turn
+  zeros, compressible=50     what is written; else it cannot be compressed
+  xfs_mkfile, xfs_mkfile-p, xfs_mkfile-n
+                             direct+256k, fallocate-keep+direct+256k, truncate+no-data
+
+--scratch gives each method a new file system on a loop device, and removes all of them at the end. What a killed run left \
+is removed by the next one in the same DIR. It takes root. With --age holes=84,hole=15.75m,spacing=256k and --scratch 6g, \\
+free space is that of the experiment in docs/layout.md.
+
+The result directory contains layout.json, maps.json, pictures, and the archives create and scan with all requests.
+Exit codes: 0 all measured; 1 something failed; 2 refused; 130 interrupted.
+
+Examples:
+  iosonar layout run . --size 1g
+  iosonar layout run . --size 256m --methods direct+4k+turns=2,buffered+4k+turns=2")]
+pub struct RunArgs {
+    /// Directory on the file system to measure; of --scratch, where its images are
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Set the size of each file
+    #[arg(long, value_name = "SIZE")]
+    pub size: ByteSize,
+    /// Select the ways to create files
+    #[arg(
+        long,
+        value_name = "METHOD,…",
+        value_delimiter = ',',
+        default_value = "xfs_mkfile,buffered+whole,buffered+64k,fallocate+buffered+64k"
+    )]
+    pub methods: Vec<Method>,
+    /// Create holes in free space first: holes=84,hole=15.75m,spacing=256k
+    ///
+    /// Sizes can be ranges: hole=4m..16m. seed=2 draws others.
+    #[arg(long, value_name = "SPEC")]
+    pub age: Option<Age>,
+    /// Create a file system of this size for each method
+    #[arg(long, value_name = "SIZE")]
+    pub scratch: Option<ByteSize>,
+    /// Set the type of file systems of --scratch: xfs, ext4 or btrfs
+    #[arg(long, value_name = "TYPE", default_value = "xfs", requires = "scratch")]
+    pub fs: FsKind,
+    /// Add options of mkfs
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, requires = "scratch")]
+    pub mkfs_options: Option<String>,
+    /// Set the mount options of file systems of --scratch
+    #[arg(long, value_name = "OPTIONS", requires = "scratch")]
+    pub mount_options: Option<String>,
+    /// Set the size of the reads of scans
+    #[arg(long, value_name = "SIZE", default_value = "64k")]
+    pub scan_size: ByteSize,
+    /// Read with O_DIRECT in scans
+    #[arg(long)]
+    pub scan_direct: bool,
+    /// Set how often each file is scanned; the first scan is not compared
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+    /// Set the seed of orders, data and prepared free space
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u64).range(..1 << 63))]
+    pub seed: u64,
+    /// Set the interval between samples of the machine's counters
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub sample_every: Nanos,
+    /// Keep the files at the end
+    #[arg(long, conflicts_with = "scratch")]
+    pub keep: bool,
+    /// Set the result directory
+    #[arg(long, short = 'o', value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 }
 
 /// Options of `layout map`.

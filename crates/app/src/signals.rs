@@ -37,6 +37,28 @@ fn tell_ignored_interrupt() {
     });
 }
 
+/// What must not be left undone where a signal ends the program.
+static UNDO: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
+
+/// Says what must not be left undone where a signal ends the program: it is done once, before the end.
+pub fn undo_on_abort(undo: impl Fn() + Send + 'static) {
+    *UNDO.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(undo));
+}
+
+/// Nothing is left to undo.
+pub fn nothing_to_undo() {
+    *UNDO.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+/// Ends the program. Several threads may hear of a signal: the others wait until all is undone.
+fn end_program(signal: i32) -> ! {
+    let mut undo = UNDO.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(undo) = undo.take() {
+        undo();
+    }
+    std::process::exit(128 + signal)
+}
+
 /// Ends what changes no target when a signal asks for it: `end` is set, to its number; the second one ends the program, once
 /// `abort` has done what must not be left undone.
 pub fn end_on_signal(end: Arc<AtomicI32>, abort: impl Fn() + Send + 'static) -> std::io::Result<()> {
@@ -50,7 +72,7 @@ pub fn end_on_signal(end: Arc<AtomicI32>, abort: impl Fn() + Send + 'static) -> 
             } else if end.swap(signal, Relaxed) != 0 {
                 screen::restore();
                 abort();
-                std::process::exit(128 + signal);
+                end_program(signal);
             }
         }
     };
@@ -127,13 +149,13 @@ impl Listener {
                     }
                     _ if phase == Phase::Assembling as u8 => {
                         print_message("\niosonar: aborted; nothing was recorded");
-                        std::process::exit(128 + signal);
+                        end_program(signal);
                     }
                     _ => {
                         screen::restore();
                         let kept = aborted.lock().unwrap_or_else(PoisonError::into_inner);
                         print_message(format_args!("\niosonar: aborted; {kept}"));
-                        std::process::exit(128 + signal);
+                        end_program(signal);
                     }
                 }
             }

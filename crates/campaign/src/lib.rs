@@ -5,6 +5,7 @@
 //! [`Question`] is a matrix in plain words, as a directory of results keeps it.
 //! [`TESTS`] is the list of tests: a new test is an entry there.
 //! [`compare_tables`] compares two tables.
+//! [`creation`] asks another question: how a file was created, and how it reads.
 //!
 //! Nothing here opens a file or asks for the time.
 
@@ -13,6 +14,7 @@ mod compare;
 mod compare_answer;
 mod compare_grids;
 mod compare_text;
+pub mod creation;
 mod grid;
 mod matrix;
 mod matrix_condition;

@@ -42,7 +42,7 @@ impl MapsJson<'_> {
             ("files".to_string(), Value::from(self.maps.len())),
             ("size_bytes".to_string(), size.into()),
         ]);
-        object.extend(figures_of(&figures));
+        object.extend(figures_json(&figures));
         object
     }
 }
@@ -69,7 +69,7 @@ impl Serialize for MapJson<'_> {
         object.serialize_entry("synced", &map.is_synced)?;
         object.serialize_entry("file_system", &volume(&map.volume))?;
         object.serialize_entry("groups_used", &groups)?;
-        for (name, value) in figures_of(&map.figures) {
+        for (name, value) in figures_json(&map.figures) {
             object.serialize_entry(&name, &value)?;
         }
         if let Some(rows) = &map.rows {
@@ -95,7 +95,8 @@ fn volume(volume: &Volume) -> Value {
     })
 }
 
-fn figures_of(figures: &Figures) -> Object<String, Value> {
+/// Counts and sums of a map as fields of JSON. Sizes are in bytes.
+pub fn figures_json(figures: &Figures) -> Object<String, Value> {
     let sizes = &figures.sizes;
     let classes = sizes.classes().into_iter().map(|class| {
         json!({

@@ -10,7 +10,7 @@ mod scan;
 
 pub use extent::{Extent, Kind};
 pub use figures::{Figures, SizeClass, Sizes};
-pub use json::{MapsJson, VERSION};
+pub use json::{MapsJson, VERSION, figures_json};
 pub use scan::{Kept, Row, Scan};
 
 use std::path::PathBuf;

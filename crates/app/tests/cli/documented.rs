@@ -19,7 +19,7 @@ const STANDS_FOR: [(&str, &str); 6] = [
 ];
 
 /// The same in less time. Replays are exact, only faster.
-const SHORTENED: [(&str, &str); 14] = [
+const SHORTENED: [(&str, &str); 16] = [
     ("iosonar replay", "iosonar replay --speed 20000 --start-grace 0"),
     ("iosonar knee", "iosonar knee --engine sim --most 5000"),
     ("--replay-duration=3600", "--replay-duration=1 --start-grace=0"),
@@ -33,6 +33,8 @@ const SHORTENED: [(&str, &str); 14] = [
     ("--ramp-time 5", "--ramp-time 0.2"),
     ("--number-ios 100000", "--number-ios 500"),
     ("--io-size 1g", "--io-size 4m"),
+    ("layout run . --size 1g", "layout run . --size 1m"),
+    ("layout run . --size 256m", "layout run . --size 1m"),
     ("bursts.load.gz --duration 60s --rate 500", "bursts.load.gz --duration 3s --rate 50"),
 ];
 

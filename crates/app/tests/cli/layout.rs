@@ -183,3 +183,69 @@ fn a_picture_has_the_form_of_its_name_and_replaces_nothing() {
     lab.expect(2, "layout map --picture probe.png --force probe.png");
     assert_eq!(std::fs::read(lab.path("probe.png")).unwrap().len(), 65_536);
 }
+
+/// Acceptance 44: counts are derived, and the last write is short.
+#[test]
+fn a_file_has_exactly_the_size_that_was_asked_for() {
+    let lab = lab();
+    if !has_maps(&lab) {
+        return;
+    }
+    lab.expect(
+        0,
+        "layout run . --size 1000001 --methods buffered+64k,buffered+whole --rounds 3 --no-progress -o r",
+    );
+    let answer: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(lab.path("r/layout.json")).unwrap()).unwrap();
+    for method in answer["methods"].as_array().unwrap() {
+        assert_eq!(
+            (&method["files"][0]["size_bytes"], &method["created_bytes"]),
+            (&1_000_001.into(), &1_000_001.into())
+        );
+        assert!(method["scan"].as_array().unwrap().iter().all(|scan| scan["bytes"] == 1_000_001));
+    }
+    let same = lab.expect(
+        0,
+        "layout run . --size 64k --methods buffered+64k,direct+64k --rounds 4 --no-progress --json -o s",
+    );
+    let again = lab.expect(
+        0,
+        "layout run . --size 64k --methods buffered+64k,direct+64k --rounds 4 --no-progress --json -o t",
+    );
+    let orders = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["scan_orders"].clone();
+    assert_eq!(orders(&same.out), orders(&again.out));
+    // Files are removed, also those of the directory of their own.
+    lab.expect(0, "layout run . --size 64k --methods direct+4k+dirs=2 --rounds 1 --no-progress -o u");
+    let left: Vec<_> =
+        std::fs::read_dir(lab.path("")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("iosonar-")), "{left:?}");
+    lab.expect(0, "layout run . --size 64k --methods direct+4k --rounds 1 --keep --no-progress -o v");
+    assert_eq!(lab.path("iosonar-direct+4k").metadata().unwrap().len(), 65_536);
+    let exists = lab.expect(2, "layout run . --size 64k --methods direct+4k --rounds 1 --no-progress -o w");
+    assert!(exists.err.contains("iosonar-direct+4k"), "{}", exists.err);
+}
+
+#[test]
+fn experiments_that_cannot_be_are_refused() {
+    let lab = lab();
+    for (args, words) in [
+        ("--size 0", "--size"),
+        ("--size 1m --methods dirct", "'dirct'"),
+        ("--size 1m --methods direct+64k,direct+64k", "named twice"),
+        ("--size 100000 --methods truncate+buffered+64k+random", "no multiple"),
+        ("--size 1000 --methods direct+4k", "no multiple"),
+        ("--size 1m --methods buffered+64k+fsync=100k", "no multiple"),
+        ("--size 1m --age holes=0", "--age"),
+        ("--size 1m --fs ext4", "--scratch"),
+        ("--size 1m --scratch 1m", "make it larger"),
+        ("--size 1e", "free"),
+        ("--size 1m --rounds 0", "--rounds"),
+    ] {
+        let refused = lab.expect(2, &format!("layout run . --no-progress -o r {args}"));
+        assert!(refused.err.contains(words), "{args}: {}", refused.err);
+        assert!(!lab.path("r").exists(), "{args}");
+    }
+    lab.file("file", "");
+    let refused = lab.expect(2, "layout run file --size 1m");
+    assert!(refused.err.contains("no directory"), "{}", refused.err);
+}

@@ -24,7 +24,7 @@ pub fn map(args: &MapArgs) -> Result<Exit, Failure> {
     let gate = gate_of(&args.files);
     let picture = Picture::of(args, is_single, &gate)?;
     let keeps_extents = args.extents || picture.is_some() || is_single && !args.summary;
-    let mut reader = Reader { syncs: !args.no_sync, keeps_extents, volumes: HashMap::new() };
+    let mut reader = Reader::new(!args.no_sync, keeps_extents);
     let mut visited = visit(&args.files, &args.progress, |path| reader.read(path));
     // Where one file is as fragmented as another, the order stays that of the names.
     visited.found.sort_by_key(|map| Reverse((map.figures.fragments, map.figures.records)));
@@ -62,7 +62,7 @@ fn text(args: &MapArgs, is_single: bool, maps: &[Map], out: &mut dyn Write) -> s
 }
 
 /// Reads maps.
-struct Reader {
+pub struct Reader {
     /// Whether files are flushed first.
     syncs: bool,
     /// Whether more than figures are kept.
@@ -72,8 +72,12 @@ struct Reader {
 }
 
 impl Reader {
+    pub fn new(syncs: bool, keeps_extents: bool) -> Reader {
+        Reader { syncs, keeps_extents, volumes: HashMap::new() }
+    }
+
     /// The map of a file, or why it has none.
-    fn read(&mut self, path: &Path) -> Result<Map, String> {
+    pub fn read(&mut self, path: &Path) -> Result<Map, String> {
         let (file, facts) = files::open(path)?;
         let attributes = attributes(&file).ok();
         let mut volume = self.volume(path, &file, facts.dev()).map_err(|error| error.to_string())?;

@@ -5,6 +5,9 @@ mod evict;
 mod files;
 mod map;
 mod picture;
+mod pictures;
+mod run;
+mod stage;
 
 use crate::args::ProgressArgs;
 use crate::exit::{Exit, Failure};
@@ -23,6 +26,7 @@ const TOOL: &str = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
 /// Looks at the layout of files.
 pub fn layout(args: &LayoutArgs) -> Result<Exit, Failure> {
     match &args.what {
+        Layout::Run(args) => run::run(args),
         Layout::Map(args) => map::map(args),
         Layout::Evict(args) => evict::evict(args),
         Layout::Cached(args) => cached::cached(args),

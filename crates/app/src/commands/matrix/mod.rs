@@ -156,7 +156,7 @@ fn measure(
     Ok(Some(session::exit(&info, open > 0, false)))
 }
 
-fn machine(archive: &Archive) -> Machine {
+pub fn machine(archive: &Archive) -> Machine {
     let environment = archive.environment();
     let words = [&environment.hostname, &environment.kernel.release, &environment.cpu.model];
     let words: Vec<&str> =

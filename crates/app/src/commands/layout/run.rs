@@ -1,0 +1,201 @@
+//! `iosonar layout run`: creates files in several ways, scans them, and says where they are and what that costs.
+
+use super::map::Reader;
+use super::stage::Stage;
+use super::{TOOL, pictures};
+use crate::commands::cells::{failure_of, stats_of};
+use crate::commands::matrix::machine;
+use crate::commands::replay::new_run_id;
+use crate::exit::{Exit, Failure};
+use crate::layout_args::RunArgs;
+use crate::new_load::check_absent;
+use crate::output::{print, print_message, unused_dated};
+use crate::progress::{self, ProgressOptions};
+use crate::session::{self, conclude, perform};
+use crate::signals;
+use crate::timings::Timings;
+use anyhow::{Context, anyhow};
+use iosonar_analyze::{CellStats, CountUntil, Limits};
+use iosonar_archive::{Archive, RunInfo};
+use iosonar_campaign::creation::{Experiment, FileAnswer, Setting, Trial, creation_text};
+use iosonar_engine::Prepared;
+use iosonar_host::{Root, file_system_of};
+use iosonar_layout::{Map, MapsJson};
+use iosonar_os::create::{new_dirs, new_file};
+use iosonar_os::page_cache::page_bytes;
+use iosonar_plan::Plan;
+use iosonar_runner::Scene;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+/// Whether a signal asked for the end.
+pub struct Stop(Arc<AtomicI32>);
+
+impl Stop {
+    fn listen() -> Result<Stop, Failure> {
+        let end = Arc::new(AtomicI32::new(0));
+        signals::end_on_signal(end.clone(), || {})?;
+        Ok(Stop(end))
+    }
+
+    /// An error that says so, if it did.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.0.load(Relaxed) {
+            0 => Ok(()),
+            signal => Err(Failure::ended_by(signal)),
+        }
+    }
+}
+
+/// Does the experiment.
+pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let experiment = experiment(args)?;
+    let out = args.out.clone().unwrap_or_else(|| unused_dated("layout"));
+    check_absent("--out", &out)?;
+    // What no plan can say is refused before anything is made.
+    let names = |files: u32| (0..files).map(|file| PathBuf::from(format!("file-{file}"))).collect();
+    let names: Vec<Vec<PathBuf>> = experiment.files().map(names).collect();
+    experiment.creation(&distinct(&names)).map_err(Failure::refused)?;
+    let stop = Stop::listen()?;
+    let stage = Stage::build(args, &experiment, &stop)?;
+    let measured = measure(args, &experiment, &stage, &stop, &out);
+    // First what was made is removed: an answer that cannot be printed must not keep it.
+    let removed = stage.remove();
+    let exit = measured?;
+    removed?;
+    Ok(exit)
+}
+
+fn distinct(names: &[Vec<PathBuf>]) -> Vec<Vec<PathBuf>> {
+    let of = |(number, files): (usize, &Vec<PathBuf>)| {
+        files.iter().map(|file| Path::new(&number.to_string()).join(file)).collect()
+    };
+    names.iter().enumerate().map(of).collect()
+}
+
+fn experiment(args: &RunArgs) -> Result<Experiment, Failure> {
+    let methods = args.methods.clone();
+    if let Some(twice) = methods.iter().enumerate().find(|(n, method)| methods[..*n].contains(method)) {
+        return Err(Failure::refused(anyhow!("--methods: '{}' is named twice: remove one of them", twice.1)));
+    }
+    for (option, size) in [("--size", args.size), ("--scan-size", args.scan_size)] {
+        if size.0 == 0 {
+            return Err(Failure::refused(anyhow!("{option} 0: it must be above 0")));
+        }
+    }
+    Ok(Experiment {
+        methods,
+        size: args.size,
+        scan_record: args.scan_size,
+        scan_direct: args.scan_direct,
+        rounds: args.rounds,
+        seed: args.seed,
+        sample_every: args.sample_every,
+        run_id: new_run_id(),
+    })
+}
+
+fn measure(
+    args: &RunArgs,
+    experiment: &Experiment,
+    stage: &Stage,
+    stop: &Stop,
+    out: &Path,
+) -> Result<Exit, Failure> {
+    let plan = experiment.creation(&stage.files).map_err(Failure::refused)?;
+    let made = |_: &Prepared| {
+        new_dirs(out).map(drop).with_context(|| out.display().to_string()).map_err(Failure::refused)
+    };
+    let created = perform_part(args, plan, made, &out.join("create"))?;
+    if created.exit != Exit::Fine {
+        return Ok(created.exit);
+    }
+    stop.check()?;
+    let maps = read_maps(&stage.files)?;
+    let plan = experiment.scans(&stage.files).map_err(Failure::refused)?;
+    let scanned = perform_part(args, plan, |_| Ok(()), &out.join("scan"))?;
+    let after = read_maps(&stage.files)?;
+    let files = maps.iter().zip(&after).map(|(before, after)| answers(before, after)).collect();
+    let setting = setting(args, stage, &created)?;
+    let (creation, scans) = (&created.stats[..], &scanned.stats[..]);
+    let answer = Trial { experiment, setting, creation, scans, files, page_bytes: page_bytes() }.answer();
+    write_json(&out.join("layout.json"), &answer)?;
+    let all: Vec<Map> = maps.into_iter().flatten().collect();
+    write_json(&out.join("maps.json"), &MapsJson { tool: TOOL, maps: &all, errors: &[] })?;
+    pictures::draw(&answer, &all, out)?;
+    match args.json {
+        true => print(&(serde_json::to_string_pretty(&answer).map_err(anyhow::Error::from)? + "\n"))?,
+        false => print(&format!("{}\nresult: {}\n", creation_text(&answer), out.display()))?,
+    }
+    Ok(scanned.exit)
+}
+
+/// A plan that was executed.
+struct Part {
+    archive: PathBuf,
+    stats: Vec<CellStats>,
+    exit: Exit,
+}
+
+fn perform_part(
+    args: &RunArgs,
+    plan: Plan,
+    check: impl FnOnce(&Prepared) -> Result<(), Failure>,
+    dir: &Path,
+) -> Result<Part, Failure> {
+    let (wish, mut timings) = (ProgressOptions::line(&args.progress), Timings::new());
+    let show = |scene: &Scene<'_>| progress::show(&wish, scene);
+    let (ended, _listener) = perform(plan, check, |_| dir.to_path_buf(), show, &mut timings)?;
+    let info: RunInfo = conclude(ended, &Limits::default(), &mut timings)?.info;
+    let stats = stats_of(Archive::open(dir)?, &info, CountUntil::OwnEnd)?;
+    stats.iter().filter_map(failure_of).for_each(|why| print_message(format_args!("iosonar: {why}")));
+    let failed = stats.iter().any(|stats| !stats.is_whole);
+    Ok(Part { archive: dir.to_path_buf(), stats, exit: session::exit(&info, failed, false) })
+}
+
+fn read_maps(files: &[Vec<PathBuf>]) -> Result<Vec<Vec<Map>>, Failure> {
+    let mut reader = Reader::new(true, true);
+    let mut read = |path: &PathBuf| {
+        reader.read(path).map_err(|why| Failure::broke(anyhow!("{}: {why}", path.display())))
+    };
+    files.iter().map(|files| files.iter().map(&mut read).collect()).collect()
+}
+
+fn answers(before: &[Map], after: &[Map]) -> Vec<FileAnswer> {
+    let answer = |(before, after): (&Map, &Map)| FileAnswer {
+        unchanged_by_scans: before.rows == after.rows,
+        ..FileAnswer::new(&before.path, before.size, &before.figures, before.volume.groups.is_some())
+    };
+    before.iter().zip(after).map(answer).collect()
+}
+
+fn setting(args: &RunArgs, stage: &Stage, created: &Part) -> Result<Setting, Failure> {
+    let first = stage.files.iter().flatten().next().map(PathBuf::as_path).unwrap_or(&args.dir);
+    let found = file_system_of(first, &Root::default());
+    let found = found.known();
+    let options = found.map(|found| format!("{},{}", found.options, found.super_options));
+    Ok(Setting {
+        tool: TOOL.into(),
+        command: session::command_line(),
+        machine: machine(&Archive::open(&created.archive)?).words,
+        file_system: found.map_or("an unknown file system".into(), |found| found.kind.clone()),
+        source: found.map(|found| found.source.clone()).unwrap_or_default(),
+        mount_options: options.unwrap_or_default(),
+        scratch_bytes: args.scratch.map(|size| size.0),
+        image_direct: stage.image_direct(),
+        age: args.age.as_ref().map(ToString::to_string),
+        holes: args.age.as_ref().map(|age| age.hole),
+    })
+}
+
+fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
+    let write = || -> anyhow::Result<()> {
+        let mut out = BufWriter::new(new_file(path)?);
+        serde_json::to_writer_pretty(&mut out, value)?;
+        writeln!(out)?;
+        Ok(out.flush()?)
+    };
+    write().with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)
+}

@@ -1,0 +1,215 @@
+//! Where the files of `layout run` are: in a directory, or each method's on a file system of its own. Everything is removed at
+//! the end, also where a signal ends the program.
+
+use super::run::Stop;
+use crate::exit::Failure;
+use crate::layout_args::RunArgs;
+use crate::output::print_message;
+use crate::signals;
+use anyhow::{Context, anyhow};
+use iosonar_campaign::creation::{Experiment, Files, Method};
+use iosonar_os::create::new_dirs;
+use iosonar_os::{free_space, open_to_inspect};
+use iosonar_plan::ByteSize;
+use iosonar_scratch::{Aged, Scratch, Spec, remove_leftovers};
+use std::path::{Path, PathBuf};
+
+/// The places of files.
+pub struct Stage {
+    /// Of each method, in the order of methods.
+    pub files: Vec<Vec<PathBuf>>,
+    scratch: Option<Scratch>,
+    aged: Vec<Aged>,
+    keep: bool,
+}
+
+impl Stage {
+    /// Makes file systems and free space as wanted, and the directories of methods that have several.
+    pub fn build(args: &RunArgs, experiment: &Experiment, stop: &Stop) -> Result<Stage, Failure> {
+        let dir = args.dir.canonicalize().with_context(|| args.dir.display().to_string());
+        let dir = dir.map_err(Failure::refused)?;
+        if !dir.is_dir() {
+            return Err(Failure::refused(anyhow!("{}: it is no directory", args.dir.display())));
+        }
+        for removed in remove_leftovers(&dir).map_err(Failure::refused)? {
+            let removed = removed.display();
+            print_message(format_args!(
+                "iosonar: {removed} was left by a run that was killed: it is removed"
+            ));
+        }
+        has_room(&dir, args, experiment)?;
+        let mut stage = Stage { files: Vec::new(), scratch: None, aged: Vec::new(), keep: args.keep };
+        match args.scratch {
+            Some(size) => stage.add_file_systems(&dir, size, args, experiment, stop)?,
+            None => {
+                stage.age(args, &dir)?;
+                stage.files = experiment.methods.iter().map(|method| names(method, &dir)).collect();
+            }
+        }
+        stage.undo_on_abort();
+        stage.make_dirs()?;
+        Ok(stage)
+    }
+
+    fn add_file_systems(
+        &mut self,
+        dir: &Path,
+        size: ByteSize,
+        args: &RunArgs,
+        experiment: &Experiment,
+        stop: &Stop,
+    ) -> Result<(), Failure> {
+        let count = experiment.methods.len();
+        print_message(format_args!(
+            "iosonar: making {count} file systems of {size} ({}) in {}",
+            args.fs,
+            dir.display()
+        ));
+        let spec = Spec {
+            kind: args.fs,
+            size: size.0,
+            mkfs_options: words(args.mkfs_options.as_deref()),
+            mount_options: args.mount_options.clone().unwrap_or_default(),
+        };
+        self.scratch = Some(Scratch::create(dir).map_err(Failure::refused)?);
+        self.undo_on_abort();
+        for (number, method) in experiment.methods.iter().enumerate() {
+            stop.check()?;
+            let name = format!("fs-{}", number + 1);
+            let scratch = self.scratch.as_mut().ok_or_else(|| anyhow!("the scratch directory is gone"))?;
+            let point = scratch.add(&name, &spec).map_err(Failure::refused)?;
+            self.age(args, &point)?;
+            // Without this, an allocator may pass over what was freed a moment ago.
+            let scratch = self.scratch.as_mut().ok_or_else(|| anyhow!("the scratch directory is gone"))?;
+            scratch.remount(&name).map_err(Failure::refused)?;
+            self.files.push(names(method, &point));
+        }
+        Ok(())
+    }
+
+    fn age(&mut self, args: &RunArgs, dir: &Path) -> Result<(), Failure> {
+        let aged = args.age.as_ref().map(|age| age.apply(dir)).transpose();
+        self.aged.extend(aged.context("--age").map_err(Failure::refused)?);
+        Ok(())
+    }
+
+    /// Directories of methods whose files lie apart.
+    fn dirs(&self) -> impl Iterator<Item = &Path> {
+        let apart =
+            |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(DIR_ENDING));
+        self.files.iter().flatten().filter_map(|file| file.parent()).filter(apart)
+    }
+
+    fn make_dirs(&self) -> Result<(), Failure> {
+        for dir in self.dirs() {
+            if dir.exists() {
+                let dir = dir.display();
+                return Err(Failure::refused(anyhow!(
+                    "{dir}: it exists: move it away, or measure in another directory"
+                )));
+            }
+            new_dirs(dir)
+                .with_context(|| format!("cannot create {}", dir.display()))
+                .map_err(Failure::refused)?;
+        }
+        Ok(())
+    }
+
+    fn undo_on_abort(&self) {
+        let remover = self.scratch.as_ref().map(Scratch::remover);
+        let files: Vec<PathBuf> = match &remover {
+            None if !self.keep => self.made().map(Path::to_path_buf).collect(),
+            _ => Vec::new(),
+        };
+        signals::undo_on_abort(move || {
+            files.iter().for_each(|file| drop(std::fs::remove_file(file)));
+            if let Some(Err(error)) = remover.as_ref().map(|remover| remover.at_once()) {
+                print_message(format_args!("iosonar: {error}"));
+            }
+        });
+    }
+
+    /// Files that are removed at the end.
+    fn made(&self) -> impl Iterator<Item = &Path> {
+        let aged = self.aged.iter().flat_map(Aged::files);
+        self.files.iter().flatten().chain(aged).map(PathBuf::as_path)
+    }
+
+    /// Whether the images of scratch file systems are read and written with direct I/O.
+    pub fn image_direct(&self) -> Option<bool> {
+        self.scratch.as_ref().map(Scratch::is_direct)
+    }
+
+    /// Removes what was made.
+    pub fn remove(mut self) -> Result<(), Failure> {
+        let removed = self.clear();
+        removed.map_err(Failure::broke)
+    }
+
+    fn clear(&mut self) -> anyhow::Result<()> {
+        let aged = std::mem::take(&mut self.aged);
+        if let Some(scratch) = self.scratch.take() {
+            scratch.remove()?;
+        } else {
+            if !self.keep {
+                let remove = |file: &PathBuf| std::fs::remove_file(file);
+                self.files.iter().flatten().filter(|file| file.exists()).try_for_each(remove)?;
+                self.dirs().filter(|dir| dir.exists()).try_for_each(std::fs::remove_dir)?;
+            }
+            aged.into_iter().try_for_each(Aged::remove)?;
+        }
+        self.files.clear();
+        signals::nothing_to_undo();
+        Ok(())
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if let Err(error) = self.clear() {
+            print_message(format_args!("iosonar: {error:#}"));
+        }
+    }
+}
+
+/// Ending of the directory of a file that has one of its own.
+const DIR_ENDING: &str = ".dir";
+
+/// Where the files of a method are.
+fn names(method: &Method, dir: &Path) -> Vec<PathBuf> {
+    let name = |number: u32| match method.files {
+        Files::One => dir.join(format!("iosonar-{method}")),
+        Files::Apart(_) => dir.join(format!("iosonar-{method}-{number}{DIR_ENDING}")).join("file"),
+        Files::Together(_) | Files::InTurn(_) => dir.join(format!("iosonar-{method}-{number}")),
+    };
+    (1..=method.files.count()).map(name).collect()
+}
+
+fn words(text: Option<&str>) -> Vec<String> {
+    text.unwrap_or_default().split_whitespace().map(String::from).collect()
+}
+
+/// Whether the files fit, so that nothing is begun that ends with a full disk.
+fn has_room(dir: &Path, args: &RunArgs, experiment: &Experiment) -> Result<(), Failure> {
+    let cannot = || dir.display().to_string();
+    let file = open_to_inspect(dir).with_context(cannot).map_err(Failure::refused)?;
+    let free = free_space(&file).with_context(cannot).map_err(Failure::refused)?;
+    let files: u64 = experiment.files().map(u64::from).sum();
+    let needed = ByteSize(experiment.size.0.saturating_mul(files));
+    if needed.0 > free {
+        return Err(Failure::refused(anyhow!(
+            "--size {}: {files} files need {needed}, and {} has {} free: use a smaller size, fewer methods, or another directory",
+            experiment.size,
+            args.dir.display(),
+            ByteSize(free >> 20 << 20)
+        )));
+    }
+    let most = experiment.files().map(u64::from).max().unwrap_or(1);
+    let of_one = ByteSize(experiment.size.0.saturating_mul(most));
+    match args.scratch.filter(|size| of_one >= *size) {
+        Some(size) => Err(Failure::refused(anyhow!(
+            "--scratch {size}: the files of one method need {of_one}: make it larger"
+        ))),
+        None => Ok(()),
+    }
+}

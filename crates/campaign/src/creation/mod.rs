@@ -1,0 +1,20 @@
+//! How a file was created decides how it reads: an experiment on creation methods.
+//!
+//! A [`Method`] is a way to create a file, as data. An [`Experiment`] has several, and becomes two plans: one creates the files,
+//! one evicts and scans them in rounds. [`CreationAnswer`] is what came of it: rates, layouts, whether scans differ, and why
+//! layouts do.
+
+mod answer;
+mod cause;
+mod correlation;
+mod method;
+mod plan;
+mod text;
+
+pub use answer::{
+    ANSWER_VERSION, CreationAnswer, FileAnswer, MethodAnswer, ScanAnswer, Setting, Spread, Trial,
+};
+pub use correlation::{Correlation, MIN_METHODS};
+pub use method::{Content, Files, FillOrder, Method, MethodError, SpaceBefore, Way, WriteSize};
+pub use plan::{Experiment, ExperimentError};
+pub use text::creation_text;

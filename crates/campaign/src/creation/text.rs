@@ -1,0 +1,160 @@
+//! The answer of an experiment as text.
+
+use super::cause::rounded;
+use super::{CreationAnswer, MIN_METHODS, MethodAnswer};
+use crate::Verdict;
+use std::fmt::Write;
+
+/// The answer for people: where it took place, a line for each method, what follows, and what to know.
+pub fn creation_text(answer: &CreationAnswer) -> String {
+    let setting = &answer.setting;
+    let access = if answer.scan_direct { "direct" } else { "buffered" };
+    let mut text = format!(
+        "files of {} on {} ({}{}{}); scans by {access} reads of {}, each after eviction from the page cache\n",
+        rounded(answer.size_bytes),
+        setting.file_system,
+        setting.source,
+        if setting.mount_options.is_empty() { "" } else { ", " },
+        setting.mount_options,
+        rounded(answer.scan_record_bytes),
+    );
+    if let Some(age) = &setting.age {
+        let _ = writeln!(text, "prepared free space: {age}");
+    }
+    text += "\n";
+    text += &table(answer);
+    text += "\n";
+    answer.conclusion.iter().for_each(|sentence| _ = writeln!(text, "{sentence}"));
+    answer.cautions.iter().for_each(|caution| _ = writeln!(text, "caution: {caution}"));
+    text
+}
+
+/// Rates in MiB/s.
+fn table(answer: &CreationAnswer) -> String {
+    let head = [
+        ["", "create", "with", "frag-", "median", "", "scans MiB/s", "", "", ""],
+        ["method", "MiB/s", "flush", "ments", "record", "groups", "first", "median", "min..max", "change"],
+    ];
+    let mut lines: Vec<Vec<String>> =
+        head.iter().map(|line| line.iter().map(|word| (*word).to_string()).collect()).collect();
+    lines.extend(answer.methods.iter().map(|method| row(method, &answer.reference)));
+    let widths: Vec<usize> = (0..head[0].len())
+        .map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for line in lines {
+        for (column, (word, width)) in line.iter().zip(&widths).enumerate() {
+            match column {
+                0 => text += &format!("{word:<width$}"),
+                _ => text += &format!("  {word:>width$}"),
+            }
+        }
+        text.truncate(text.trim_end_matches(' ').len());
+        text += "\n";
+    }
+    text
+}
+
+fn row(method: &MethodAnswer, reference: &str) -> Vec<String> {
+    let none = || "-".to_string();
+    let rate = |rate: Option<f64>| rate.map_or_else(none, |rate| format!("{:.0}", rate / f64::from(1 << 20)));
+    let files = &method.files;
+    let over = |value: &dyn Fn(&super::FileAnswer) -> Option<u64>| -> String {
+        let values: Vec<u64> = files.iter().filter_map(value).collect();
+        match (values.iter().min(), values.iter().max()) {
+            (Some(least), Some(most)) if least == most => least.to_string(),
+            (Some(least), Some(most)) => format!("{least}..{most}"),
+            _ => none(),
+        }
+    };
+    let median = files.iter().filter_map(|file| file.median_record_bytes).min();
+    let later = method.later_scans;
+    let mib = |rate: f64| format!("{:.0}", rate / f64::from(1 << 20));
+    let change = match &method.change {
+        Some(change) => match (change.low_percent, change.high_percent) {
+            (Some(low), Some(high)) => format!("{:+.0} % [{low:+.0}, {high:+.0}]", change.change_percent),
+            _ => format!("{:+.0} %", change.change_percent),
+        },
+        None if method.method == reference => "reference".into(),
+        None => none(),
+    };
+    vec![
+        method.method.clone(),
+        rate(method.create_bytes_per_second),
+        rate(method.create_and_sync_bytes_per_second),
+        over(&|file| Some(file.fragments)),
+        median.map_or_else(none, rounded),
+        over(&|file| file.groups_used),
+        rate(method.scan.first().map(|scan| scan.bytes_per_second)),
+        rate(later.map(|later| later.median)),
+        later.map_or_else(none, |later| format!("{}..{}", mib(later.min), mib(later.max))),
+        change,
+    ]
+}
+
+/// Nobody looks for a change of more percent.
+const MOST_VISIBLE: f64 = 100.0;
+
+/// The answer in sentences: why layouts differ, and whether scans do.
+pub(crate) fn conclusion(answer: &CreationAnswer) -> Vec<String> {
+    let causes = answer.methods.iter().filter(|method| !method.cause.is_empty());
+    let mut told: Vec<String> = causes.map(|method| format!("{}: {}", method.method, method.cause)).collect();
+    told.extend(differences(answer));
+    told.extend(correlation(answer));
+    told
+}
+
+fn differences(answer: &CreationAnswer) -> Vec<String> {
+    let reference = &answer.reference;
+    let changes = || answer.methods.iter().filter_map(|method| Some((method, method.change.as_ref()?)));
+    let mut told: Vec<String> = changes()
+        .filter(|(_, change)| change.verdict.is_shown())
+        .filter_map(|(method, change)| {
+            let (low, high) = (change.low_percent?, change.high_percent?);
+            Some(format!(
+                "Scans of {} are {} than those of {reference} by {:.1} % (interval {} to {} %).",
+                method.method,
+                change.verdict.text(),
+                change.change_percent.abs(),
+                format_args!("{low:+.1}"),
+                format_args!("{high:+.1}"),
+            ))
+        })
+        .collect();
+    let same: Vec<&str> = changes()
+        .filter(|(_, change)| change.verdict == Verdict::NoDifferenceShown)
+        .map(|(method, _)| method.method.as_str())
+        .collect();
+    let widths = changes().filter_map(|(_, change)| Some((change.high_percent? - change.low_percent?) / 2.0));
+    if let (false, Some(widest)) = (same.is_empty(), widths.reduce(f64::max)) {
+        let visible = match widest <= MOST_VISIBLE {
+            true => format!(
+                "A change of about {widest:.0} % would have been seen; more rounds show smaller ones."
+            ),
+            false => "These scans are too few or too unequal to show any change: measure more rounds.".into(),
+        };
+        told.push(format!(
+            "No difference of scans from those of {reference} is shown for {}: noise alone may have made the changes. {visible}",
+            same.join(", ")
+        ));
+    }
+    if changes().any(|(_, change)| change.verdict == Verdict::CannotBeTold) {
+        told.push("Whether scans differ cannot be told: it takes 3 rounds or more, because the first one is not compared.".into());
+    }
+    told
+}
+
+fn correlation(answer: &CreationAnswer) -> Option<String> {
+    let found = answer.fragments_and_rate;
+    match found.rho {
+        Some(rho) => Some(format!(
+            "Rank correlation of fragments per MiB with the rate of scans, over {} methods: {rho:+.2}.",
+            found.n
+        )),
+        None if found.n > 1 && found.n < MIN_METHODS => Some(format!(
+            "A rank correlation of fragments and rates takes {MIN_METHODS} methods; there are {}.",
+            found.n
+        )),
+        None => None,
+    }
+}
