@@ -223,6 +223,13 @@ fn a_file_has_exactly_the_size_that_was_asked_for() {
     assert_eq!(lab.path("iosonar-direct+4k").metadata().unwrap().len(), 65_536);
     let exists = lab.expect(2, "layout run . --size 64k --methods direct+4k --rounds 1 --no-progress -o w");
     assert!(exists.err.contains("iosonar-direct+4k"), "{}", exists.err);
+    assert_eq!(lab.path("iosonar-direct+4k").metadata().unwrap().len(), 65_536);
+    let dir = lab.path("iosonar-direct+4k+dirs=2-2.dir");
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join("file"), "precious").unwrap();
+    lab.expect(2, "layout run . --size 64k --methods direct+4k+dirs=2 --rounds 1 --no-progress -o x");
+    assert_eq!(std::fs::read(dir.join("file")).unwrap(), b"precious");
+    assert!(!lab.path("iosonar-direct+4k+dirs=2-1.dir").exists());
 }
 
 #[test]

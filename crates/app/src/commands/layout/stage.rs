@@ -42,8 +42,11 @@ impl Stage {
         match args.scratch {
             Some(size) => stage.add_file_systems(&dir, size, args, experiment, stop)?,
             None => {
+                let files: Vec<_> = experiment.methods.iter().map(|method| names(method, &dir)).collect();
+                // What is there already is somebody's: it is not taken for what this run removes.
+                files.iter().flatten().try_for_each(|file| check_unused(file))?;
                 stage.age(args, &dir)?;
-                stage.files = experiment.methods.iter().map(|method| names(method, &dir)).collect();
+                stage.files = files;
             }
         }
         stage.undo_on_abort();
@@ -95,19 +98,11 @@ impl Stage {
 
     /// Directories of methods whose files lie apart.
     fn dirs(&self) -> impl Iterator<Item = &Path> {
-        let apart =
-            |path: &&Path| path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(DIR_ENDING));
-        self.files.iter().flatten().filter_map(|file| file.parent()).filter(apart)
+        self.files.iter().flatten().filter_map(|file| own_dir(file))
     }
 
     fn make_dirs(&self) -> Result<(), Failure> {
         for dir in self.dirs() {
-            if dir.exists() {
-                let dir = dir.display();
-                return Err(Failure::refused(anyhow!(
-                    "{dir}: it exists: move it away, or measure in another directory"
-                )));
-            }
             new_dirs(dir)
                 .with_context(|| format!("cannot create {}", dir.display()))
                 .map_err(Failure::refused)?;
@@ -117,12 +112,13 @@ impl Stage {
 
     fn undo_on_abort(&self) {
         let remover = self.scratch.as_ref().map(Scratch::remover);
-        let files: Vec<PathBuf> = match &remover {
-            None if !self.keep => self.made().map(Path::to_path_buf).collect(),
-            _ => Vec::new(),
-        };
+        let is_removed = remover.is_none() && !self.keep;
+        let owned = |path: &Path| is_removed.then(|| path.to_path_buf());
+        let files: Vec<PathBuf> = self.made().filter_map(owned).collect();
+        let dirs: Vec<PathBuf> = self.dirs().filter_map(owned).collect();
         signals::undo_on_abort(move || {
             files.iter().for_each(|file| drop(std::fs::remove_file(file)));
+            dirs.iter().for_each(|dir| drop(std::fs::remove_dir(dir)));
             if let Some(Err(error)) = remover.as_ref().map(|remover| remover.at_once()) {
                 print_message(format_args!("iosonar: {error}"));
             }
@@ -172,14 +168,30 @@ impl Drop for Stage {
     }
 }
 
-/// Ending of the directory of a file that has one of its own.
-const DIR_ENDING: &str = ".dir";
+/// Name of a file in a directory of its own; no other file has it.
+const APART: &str = "file";
+
+/// Refuses a file that exists, and one whose own directory does.
+fn check_unused(file: &Path) -> Result<(), Failure> {
+    match [own_dir(file), Some(file)].into_iter().flatten().find(|path| path.symlink_metadata().is_ok()) {
+        Some(path) => Err(Failure::refused(anyhow!(
+            "{}: it exists: move it away, or measure in another directory",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The directory of a file that has one of its own.
+fn own_dir(file: &Path) -> Option<&Path> {
+    file.parent().filter(|_| file.ends_with(APART))
+}
 
 /// Where the files of a method are.
 fn names(method: &Method, dir: &Path) -> Vec<PathBuf> {
     let name = |number: u32| match method.files {
         Files::One => dir.join(format!("iosonar-{method}")),
-        Files::Apart(_) => dir.join(format!("iosonar-{method}-{number}{DIR_ENDING}")).join("file"),
+        Files::Apart(_) => dir.join(format!("iosonar-{method}-{number}.dir")).join(APART),
         Files::Together(_) | Files::InTurn(_) => dir.join(format!("iosonar-{method}-{number}")),
     };
     (1..=method.files.count()).map(name).collect()
