@@ -1,5 +1,6 @@
 //! Comparisons of tables as text and as comma-separated values.
 
+use crate::aligned::aligned;
 use crate::compare_answer::{percent, size};
 use crate::{CellKey, CellRow, Change, MatrixComparison, Side, Verdict};
 use std::fmt::Write;
@@ -110,21 +111,8 @@ fn rows_text(head: &str, rows: Vec<(String, &Change)>) -> String {
             change.verdict.text().into(),
         ]
     }));
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..8).map(width).collect();
-    let mut text = String::new();
-    for line in &lines {
-        let mut row = String::new();
-        for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
-            // Names and verdicts stand left, numbers right.
-            let _ = match column {
-                0 | 7 => write!(row, "  {cell:<width$}"),
-                _ => write!(row, "  {cell:>width$}"),
-            };
-        }
-        let _ = writeln!(text, "{}", row.trim_end());
-    }
-    text
+    // Names and verdicts stand left, numbers right.
+    aligned(&lines, &[0, 7]).iter().map(|line| format!("  {line}\n")).collect()
 }
 
 /// Slow rates with a fraction.

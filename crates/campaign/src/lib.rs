@@ -9,6 +9,7 @@
 //!
 //! Nothing here opens a file or asks for the time.
 
+mod aligned;
 mod cell_key;
 mod compare;
 mod compare_answer;
@@ -21,6 +22,7 @@ mod matrix_condition;
 mod phases;
 mod plateaus;
 mod question;
+mod shuffle;
 mod sizes;
 mod spread;
 mod table;

@@ -1,8 +1,9 @@
 //! A matrix as somebody asks for it: plain words, so that it can be kept and continued.
 
+use crate::shuffle::shuffle;
 use crate::{Calls, Matrix, TESTS, Test, Timed, Unit, pairs, test_names};
 use iosonar_plan::{Access, ByteSize, Engine, RunId, SyncFlag};
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -177,12 +178,7 @@ impl Question {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let mut units = matrix.units();
         let parts = (units.len() / self.repeat.max(1) as usize).max(1);
-        for repetition in units.chunks_mut(parts) {
-            // Fisher and Yates, as in Knuth, The Art of Computer Programming 2, 3.4.2, algorithm P.
-            for last in (1..repetition.len()).rev() {
-                repetition.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
-            }
-        }
+        units.chunks_mut(parts).for_each(|repetition| shuffle(repetition, &mut random));
         units
     }
 }

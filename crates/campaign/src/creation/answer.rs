@@ -239,11 +239,10 @@ impl Trial<'_> {
         test: &'static str,
         number: usize,
     ) -> impl Iterator<Item = &'b CellStats> + use<'b> {
-        let first: u32 = self.experiment.files().take(number).sum();
-        let targets = first..first + self.experiment.methods[number].files.count();
+        let targets = self.experiment.targets(number);
         cells.iter().filter(move |stats| {
-            let target = stats.streams.first().map(|stream| u32::from(stream.target));
-            stats.cell.test == test && target.is_some_and(|target| targets.contains(&target))
+            let first = stats.streams.first();
+            stats.cell.test == test && first.is_some_and(|stream| targets.contains(&stream.target))
         })
     }
 
@@ -264,7 +263,7 @@ impl Trial<'_> {
         let rate =
             |ns: Option<u64>| ns.filter(|ns| *ns > 0 && bytes > 0).map(|ns| bytes as f64 / seconds(ns));
         let scan = self.scans_of(number);
-        let later = Repeated::of(scan.iter().skip(1).map(|scan| scan.bytes_per_second)).map(Spread::from);
+        let later = Repeated::of(later_rates(&scan)).map(Spread::from);
         let first_to_later = scan.first().zip(later).map(|(first, l)| first.bytes_per_second / l.median);
         MethodAnswer {
             method: method.to_string(),
@@ -324,9 +323,13 @@ fn reference(methods: &[MethodAnswer]) -> usize {
     numbered.min_by(|a, b| pieces(a.1).total_cmp(&pieces(b.1))).map_or(0, |(number, _)| number)
 }
 
+/// Rates of the scans that are compared: all but the first.
+fn later_rates(scans: &[ScanAnswer]) -> impl Iterator<Item = f64> + '_ {
+    scans.iter().skip(1).map(|scan| scan.bytes_per_second)
+}
+
 fn compare(methods: &mut [MethodAnswer], reference: usize) {
-    let later =
-        |method: &MethodAnswer| Logs::of(method.scan.iter().skip(1).map(|scan| scan.bytes_per_second));
+    let later = |method: &MethodAnswer| Logs::of(later_rates(&method.scan));
     let Some(base) = methods.get(reference).map(later) else { return };
     let alpha = ALPHA / (methods.len().saturating_sub(1).max(1)) as f64;
     let mut critical = Critical::default();

@@ -173,6 +173,7 @@ enum Aspect {
 /// A word without a value: its text, what it is about, what it says.
 type Word = (&'static str, Aspect, fn(&mut Method));
 
+/// Words without a value.
 const WORDS: [Word; 16] = [
     ("buffered", Aspect::Way, |m| m.way = Way::Buffered),
     ("direct", Aspect::Way, |m| m.way = Way::Direct),

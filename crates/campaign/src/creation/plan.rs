@@ -1,13 +1,15 @@
 //! The plans of an experiment: one that creates the files, and one that scans them.
 
 use crate::creation::{Content, Files, FillOrder, Method, SpaceBefore, Way};
+use crate::shuffle::shuffle;
 use iosonar_plan::{
     Access, AtEnd, ByteSize, Cell, Coordination, Data, Decimal, Dedupe, Engine, Faults, FileLifecycle,
     FileStep, FlushOp, FlushRule, Generator, InvalidPlan, Job, JobOptions, Memory, Nanos, Order, Overlap,
     OverlapPolicy, Phase, Plan, RunId, SECTOR, Space, Stop, Target, Workload,
 };
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Test of the cells in which files are created.
@@ -127,7 +129,9 @@ impl Experiment {
         let orders = self.scan_orders().into_iter().enumerate();
         let phases = orders.flat_map(|(round, order)| {
             order.into_iter().flat_map(move |number| {
-                (0..self.methods[number].files.count()).map(move |file| self.scan(round as u32, number, file))
+                (1..)
+                    .zip(self.targets(number))
+                    .map(move |(file, target)| self.scan(round as u32, number, file, target))
             })
         });
         let targets = files.iter().flatten().map(Target::new).collect();
@@ -151,9 +155,10 @@ impl Experiment {
         Ok(plan)
     }
 
-    /// Number of a method's first target.
-    fn first_target(&self, number: usize) -> u16 {
-        self.files().take(number).sum::<u32>() as u16
+    /// Numbers of a method's targets.
+    pub(super) fn targets(&self, number: usize) -> Range<u16> {
+        let first: u32 = self.files().take(number).sum();
+        first as u16..(first + self.methods[number].files.count()) as u16
     }
 
     fn cell(&self, test: &str, number: usize, record: ByteSize, repeat: u32) -> Cell {
@@ -172,8 +177,8 @@ impl Experiment {
         let method = &self.methods[number];
         let write = method.write_bytes(self.size);
         self.check(method, write)?;
-        let first = self.first_target(number);
-        let jobs = (0..method.files.count()).map(|file| self.writer(method, write, first, file));
+        let jobs =
+            (0..).zip(self.targets(number)).map(|(file, target)| self.writer(method, write, file, target));
         let in_turn = matches!(method.files, Files::InTurn(_));
         Ok(Phase {
             name: format!("{CREATE} {method}"),
@@ -200,8 +205,7 @@ impl Experiment {
         }
     }
 
-    fn writer(&self, method: &Method, write: ByteSize, first: u16, file: u32) -> Job {
-        let target = first + file as u16;
+    fn writer(&self, method: &Method, write: ByteSize, file: u64, target: u16) -> Job {
         let amount = method.reopen_every.unwrap_or(self.size);
         let (order, region) = match method.order {
             FillOrder::Sequential => (Order::Sequential, None),
@@ -227,7 +231,7 @@ impl Experiment {
             engine: (method.way == Way::Mmap).then(|| Engine::Mmap(Default::default())),
             data: data(method.content),
             start_delay: match method.files {
-                Files::Together(_) | Files::Apart(_) => Nanos(STAGGER.0 * u64::from(file)),
+                Files::Together(_) | Files::Apart(_) => Nanos(STAGGER.0 * file),
                 Files::One | Files::InTurn(_) => Nanos(0),
             },
             before: before(method, self.size),
@@ -254,20 +258,19 @@ impl Experiment {
             after: vec![FileStep::Fsync, FileStep::Close],
             ..JobOptions::default()
         };
-        let first = self.first_target(number);
-        let job = |file: u32| Job {
+        let job = |target| Job {
             options: options.clone(),
-            ..Job::new(first + file as u16, 1, Workload::Generated(generator.clone()))
+            ..Job::new(target, 1, Workload::Generated(generator.clone()))
         };
         let method = &self.methods[number];
         Phase {
             name: format!("{FLUSH} {method}"),
             cell: Some(self.cell(FLUSH, number, method.write_bytes(self.size), 0)),
-            ..Phase::of((0..method.files.count()).map(job).collect())
+            ..Phase::of(self.targets(number).map(job).collect())
         }
     }
 
-    fn scan(&self, round: u32, number: usize, file: u32) -> Phase {
+    fn scan(&self, round: u32, number: usize, file: u32, target: u16) -> Phase {
         let generator = Generator {
             stop: Stop { bytes: Some(Space::Bytes(self.size)), cut_last: true, ..Stop::default() },
             ..Generator::new(Order::Sequential, self.scan_record.min(self.size))
@@ -278,21 +281,13 @@ impl Experiment {
             after: vec![FileStep::Close],
             ..JobOptions::default()
         };
-        let target = self.first_target(number) + file as u16;
         let method = &self.methods[number];
-        let of_several = if method.files.count() > 1 { format!(" file {}", file + 1) } else { String::new() };
+        let of_several = if method.files.count() > 1 { format!(" file {file}") } else { String::new() };
         Phase {
             name: format!("{SCAN} {} {method}{of_several}", round + 1),
             cell: Some(self.cell(SCAN, number, self.scan_record.min(self.size), round)),
             ..Phase::of(vec![Job { options, ..Job::new(target, 1, Workload::Generated(generator)) }])
         }
-    }
-}
-
-/// Fisher and Yates, as in Knuth, The Art of Computer Programming 2, 3.4.2, algorithm P.
-pub(crate) fn shuffle<T>(items: &mut [T], random: &mut Xoshiro256PlusPlus) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::cause::rounded;
 use super::{CreationAnswer, MIN_METHODS, MethodAnswer};
 use crate::Verdict;
+use crate::aligned::aligned;
 use std::fmt::Write;
 
 /// The answer for people: where it took place, a line for each method, what follows, and what to know.
@@ -35,29 +36,15 @@ fn table(answer: &CreationAnswer) -> String {
         ["", "create", "with", "frag-", "median", "", "scans MiB/s", "", "", ""],
         ["method", "MiB/s", "flush", "ments", "record", "groups", "first", "median", "min..max", "change"],
     ];
-    let mut lines: Vec<Vec<String>> =
-        head.iter().map(|line| line.iter().map(|word| (*word).to_string()).collect()).collect();
+    let mut lines = head.map(|line| line.map(String::from)).to_vec();
     lines.extend(answer.methods.iter().map(|method| row(method, &answer.reference)));
-    let widths: Vec<usize> = (0..head[0].len())
-        .map(|column| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0))
-        .collect();
-    let mut text = String::new();
-    for line in lines {
-        for (column, (word, width)) in line.iter().zip(&widths).enumerate() {
-            match column {
-                0 => text += &format!("{word:<width$}"),
-                _ => text += &format!("  {word:>width$}"),
-            }
-        }
-        text.truncate(text.trim_end_matches(' ').len());
-        text += "\n";
-    }
-    text
+    aligned(&lines, &[0]).iter().map(|line| format!("{line}\n")).collect()
 }
 
-fn row(method: &MethodAnswer, reference: &str) -> Vec<String> {
+fn row(method: &MethodAnswer, reference: &str) -> [String; 10] {
     let none = || "-".to_string();
-    let rate = |rate: Option<f64>| rate.map_or_else(none, |rate| format!("{:.0}", rate / f64::from(1 << 20)));
+    let mib = |rate: f64| format!("{:.0}", rate / f64::from(1 << 20));
+    let rate = |rate: Option<f64>| rate.map_or_else(none, mib);
     let files = &method.files;
     let over = |value: &dyn Fn(&super::FileAnswer) -> Option<u64>| -> String {
         let values: Vec<u64> = files.iter().filter_map(value).collect();
@@ -69,7 +56,6 @@ fn row(method: &MethodAnswer, reference: &str) -> Vec<String> {
     };
     let median = files.iter().filter_map(|file| file.median_record_bytes).min();
     let later = method.later_scans;
-    let mib = |rate: f64| format!("{:.0}", rate / f64::from(1 << 20));
     let change = match &method.change {
         Some(change) => match (change.low_percent, change.high_percent) {
             (Some(low), Some(high)) => format!("{:+.0} % [{low:+.0}, {high:+.0}]", change.change_percent),
@@ -78,7 +64,7 @@ fn row(method: &MethodAnswer, reference: &str) -> Vec<String> {
         None if method.method == reference => "reference".into(),
         None => none(),
     };
-    vec![
+    [
         method.method.clone(),
         rate(method.create_bytes_per_second),
         rate(method.create_and_sync_bytes_per_second),
