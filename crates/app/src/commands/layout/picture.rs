@@ -37,13 +37,18 @@ impl<'a> Picture<'a> {
 
     /// Draws a map whose rows were kept.
     pub fn draw(&self, map: &Map) -> Result<(), Failure> {
-        let subject =
-            Subject { tool: TOOL.into(), command: crate::session::command_line(), ..Subject::default() };
-        let bytes = layout_picture(map, &subject, self.format, &Style::default());
+        let bytes = bytes_of(map, self.format);
         let mut output = self.gate.create(&self.name, self.existing).map_err(Failure::refused)?;
         let cannot = || format!("--picture {}", self.name.path.display());
         output.write_all(&bytes).with_context(cannot)?;
         output.publish().with_context(cannot)?;
         Ok(())
     }
+}
+
+/// The picture of a map whose rows were kept, as a file.
+pub fn bytes_of(map: &Map, format: Format) -> Vec<u8> {
+    let subject =
+        Subject { tool: TOOL.into(), command: crate::session::command_line(), ..Subject::default() };
+    layout_picture(map, &subject, format, &Style::default())
 }

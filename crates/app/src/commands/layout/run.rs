@@ -1,7 +1,7 @@
 //! `iosonar layout run`: creates files in several ways, scans them, and says where they are and what that costs.
 
 use super::map::Reader;
-use super::stage::Stage;
+use super::stage::{self, Stage};
 use super::{TOOL, pictures};
 use crate::commands::cells::{failure_of, stats_of};
 use crate::commands::matrix::machine;
@@ -55,9 +55,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let out = args.out.clone().unwrap_or_else(|| unused_dated("layout"));
     check_absent("--out", &out)?;
     // What no plan can say is refused before anything is made.
-    let names = |files: u32| (0..files).map(|file| PathBuf::from(format!("file-{file}"))).collect();
-    let names: Vec<Vec<PathBuf>> = experiment.files().map(names).collect();
-    experiment.creation(&distinct(&names)).map_err(Failure::refused)?;
+    let names: Vec<_> = experiment.methods.iter().map(|method| stage::names(method, &args.dir)).collect();
+    experiment.creation(&names).map_err(Failure::refused)?;
     let stop = Stop::listen()?;
     let stage = Stage::build(args, &experiment, &stop)?;
     let measured = measure(args, &experiment, &stage, &stop, &out);
@@ -66,13 +65,6 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let exit = measured?;
     removed?;
     Ok(exit)
-}
-
-fn distinct(names: &[Vec<PathBuf>]) -> Vec<Vec<PathBuf>> {
-    let of = |(number, files): (usize, &Vec<PathBuf>)| {
-        files.iter().map(|file| Path::new(&number.to_string()).join(file)).collect()
-    };
-    names.iter().enumerate().map(of).collect()
 }
 
 fn experiment(args: &RunArgs) -> Result<Experiment, Failure> {
@@ -118,7 +110,7 @@ fn measure(
     let scanned = perform_part(args, plan, |_| Ok(()), &out.join("scan"))?;
     let after = read_maps(&stage.files)?;
     let files = maps.iter().zip(&after).map(|(before, after)| answers(before, after)).collect();
-    let setting = setting(args, stage, &created)?;
+    let setting = setting(args, stage, &created);
     let (creation, scans) = (&created.stats[..], &scanned.stats[..]);
     let answer = Trial { experiment, setting, creation, scans, files, page_bytes: page_bytes() }.answer();
     write_json(&out.join("layout.json"), &answer)?;
@@ -134,7 +126,8 @@ fn measure(
 
 /// A plan that was executed.
 struct Part {
-    archive: PathBuf,
+    /// What it was measured on, in words.
+    machine: String,
     stats: Vec<CellStats>,
     exit: Exit,
 }
@@ -149,10 +142,12 @@ fn perform_part(
     let show = |scene: &Scene<'_>| progress::show(&wish, scene);
     let (ended, _listener) = perform(plan, check, |_| dir.to_path_buf(), show, &mut timings)?;
     let info: RunInfo = conclude(ended, &Limits::default(), &mut timings)?.info;
-    let stats = stats_of(Archive::open(dir)?, &info, CountUntil::OwnEnd)?;
+    let archive = Archive::open(dir)?;
+    let machine = machine(&archive).words;
+    let stats = stats_of(archive, &info, CountUntil::OwnEnd)?;
     stats.iter().filter_map(failure_of).for_each(|why| print_message(format_args!("iosonar: {why}")));
     let failed = stats.iter().any(|stats| !stats.is_whole);
-    Ok(Part { archive: dir.to_path_buf(), stats, exit: session::exit(&info, failed, false) })
+    Ok(Part { machine, stats, exit: session::exit(&info, failed, false) })
 }
 
 fn read_maps(files: &[Vec<PathBuf>]) -> Result<Vec<Vec<Map>>, Failure> {
@@ -171,15 +166,15 @@ fn answers(before: &[Map], after: &[Map]) -> Vec<FileAnswer> {
     before.iter().zip(after).map(answer).collect()
 }
 
-fn setting(args: &RunArgs, stage: &Stage, created: &Part) -> Result<Setting, Failure> {
+fn setting(args: &RunArgs, stage: &Stage, created: &Part) -> Setting {
     let first = stage.files.iter().flatten().next().map(PathBuf::as_path).unwrap_or(&args.dir);
     let found = file_system_of(first, &Root::default());
     let found = found.known();
     let options = found.map(|found| format!("{},{}", found.options, found.super_options));
-    Ok(Setting {
+    Setting {
         tool: TOOL.into(),
         command: session::command_line(),
-        machine: machine(&Archive::open(&created.archive)?).words,
+        machine: created.machine.clone(),
         file_system: found.map_or("an unknown file system".into(), |found| found.kind.clone()),
         source: found.map(|found| found.source.clone()).unwrap_or_default(),
         mount_options: options.unwrap_or_default(),
@@ -187,7 +182,7 @@ fn setting(args: &RunArgs, stage: &Stage, created: &Part) -> Result<Setting, Fai
         image_direct: stage.image_direct(),
         age: args.age.as_ref().map(ToString::to_string),
         holes: args.age.as_ref().map(|age| age.hole),
-    })
+    }
 }
 
 fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {

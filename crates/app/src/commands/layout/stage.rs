@@ -11,7 +11,7 @@ use iosonar_campaign::creation::{Experiment, Files, Method};
 use iosonar_os::create::new_dirs;
 use iosonar_os::{free_space, open_to_inspect};
 use iosonar_plan::ByteSize;
-use iosonar_scratch::{Aged, Scratch, Spec, remove_leftovers};
+use iosonar_scratch::{Aged, Scratch, ScratchError, Spec, remove_leftovers};
 use std::path::{Path, PathBuf};
 
 /// The places of files.
@@ -19,7 +19,7 @@ pub struct Stage {
     /// Of each method, in the order of methods.
     pub files: Vec<Vec<PathBuf>>,
     scratch: Option<Scratch>,
-    aged: Vec<Aged>,
+    aged: Option<Aged>,
     keep: bool,
 }
 
@@ -38,14 +38,14 @@ impl Stage {
             ));
         }
         has_room(&dir, args, experiment)?;
-        let mut stage = Stage { files: Vec::new(), scratch: None, aged: Vec::new(), keep: args.keep };
+        let mut stage = Stage { files: Vec::new(), scratch: None, aged: None, keep: args.keep };
         match args.scratch {
             Some(size) => stage.add_file_systems(&dir, size, args, experiment, stop)?,
             None => {
                 let files: Vec<_> = experiment.methods.iter().map(|method| names(method, &dir)).collect();
                 // What is there already is somebody's: it is not taken for what this run removes.
                 files.iter().flatten().try_for_each(|file| check_unused(file))?;
-                stage.age(args, &dir)?;
+                stage.aged = aged(args, &dir)?;
                 stage.files = files;
             }
         }
@@ -74,25 +74,19 @@ impl Stage {
             mkfs_options: words(args.mkfs_options.as_deref()),
             mount_options: args.mount_options.clone().unwrap_or_default(),
         };
-        self.scratch = Some(Scratch::create(dir).map_err(Failure::refused)?);
-        self.undo_on_abort();
+        let mut scratch = Scratch::create(dir).map_err(Failure::refused)?;
+        let remover = scratch.remover();
+        signals::undo_on_abort(move || tell_failed(remover.at_once()));
         for (number, method) in experiment.methods.iter().enumerate() {
             stop.check()?;
             let name = format!("fs-{}", number + 1);
-            let scratch = self.scratch.as_mut().ok_or_else(|| anyhow!("the scratch directory is gone"))?;
             let point = scratch.add(&name, &spec).map_err(Failure::refused)?;
-            self.age(args, &point)?;
+            aged(args, &point)?;
             // Without this, an allocator may pass over what was freed a moment ago.
-            let scratch = self.scratch.as_mut().ok_or_else(|| anyhow!("the scratch directory is gone"))?;
             scratch.remount(&name).map_err(Failure::refused)?;
             self.files.push(names(method, &point));
         }
-        Ok(())
-    }
-
-    fn age(&mut self, args: &RunArgs, dir: &Path) -> Result<(), Failure> {
-        let aged = args.age.as_ref().map(|age| age.apply(dir)).transpose();
-        self.aged.extend(aged.context("--age").map_err(Failure::refused)?);
+        self.scratch = Some(scratch);
         Ok(())
     }
 
@@ -119,9 +113,7 @@ impl Stage {
         signals::undo_on_abort(move || {
             files.iter().for_each(|file| drop(std::fs::remove_file(file)));
             dirs.iter().for_each(|dir| drop(std::fs::remove_dir(dir)));
-            if let Some(Err(error)) = remover.as_ref().map(|remover| remover.at_once()) {
-                print_message(format_args!("iosonar: {error}"));
-            }
+            remover.iter().for_each(|remover| tell_failed(remover.at_once()));
         });
     }
 
@@ -143,7 +135,7 @@ impl Stage {
     }
 
     fn clear(&mut self) -> anyhow::Result<()> {
-        let aged = std::mem::take(&mut self.aged);
+        let aged = self.aged.take();
         if let Some(scratch) = self.scratch.take() {
             scratch.remove()?;
         } else {
@@ -188,13 +180,25 @@ fn own_dir(file: &Path) -> Option<&Path> {
 }
 
 /// Where the files of a method are.
-fn names(method: &Method, dir: &Path) -> Vec<PathBuf> {
+pub fn names(method: &Method, dir: &Path) -> Vec<PathBuf> {
     let name = |number: u32| match method.files {
         Files::One => dir.join(format!("iosonar-{method}")),
         Files::Apart(_) => dir.join(format!("iosonar-{method}-{number}.dir")).join(APART),
         Files::Together(_) | Files::InTurn(_) => dir.join(format!("iosonar-{method}-{number}")),
     };
     (1..=method.files.count()).map(name).collect()
+}
+
+/// Prepares free space, if that is wanted.
+fn aged(args: &RunArgs, dir: &Path) -> Result<Option<Aged>, Failure> {
+    let aged = args.age.as_ref().map(|age| age.apply(dir)).transpose();
+    aged.context("--age").map_err(Failure::refused)
+}
+
+fn tell_failed(removed: Result<(), ScratchError>) {
+    if let Err(error) = removed {
+        print_message(format_args!("iosonar: {error}"));
+    }
 }
 
 fn words(text: Option<&str>) -> Vec<String> {
