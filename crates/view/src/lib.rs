@@ -13,6 +13,7 @@ mod health;
 mod layout_text;
 mod lines;
 pub mod live;
+mod machine_lanes;
 mod matrix_comparison_page;
 mod matrix_page;
 pub mod palette;

@@ -3,10 +3,10 @@
 use super::axes::{self, LinearScale, TimeScale, words};
 use super::{Chart, Draw, PAGE_WIDTH, RunView, SIDE_LEFT, SIDE_WIDTH, latency_realtime, page, plot_area};
 use crate::fonts::{self, Weight};
+use crate::machine_lanes::{self, Lane, LaneCurve, MOST_DEVICES};
 use crate::palette::Rgb;
 use crate::scene::{Anchor, Caption, Fill, Rect, Scene, Stroke};
-use crate::units;
-use iosonar_analyze::{Detail, DeviceSteps, MachineSeries, SampledStep, SampledSteps};
+use iosonar_analyze::{Detail, MachineSeries, SampledStep, SampledSteps};
 
 /// Of the part with the latencies.
 const SONAR_HEIGHT: i32 = 470;
@@ -17,8 +17,6 @@ const LANE_GAP: i32 = 26;
 const TOP: i32 = 206;
 /// Room for times and their label below the last lane.
 const TIMES: i32 = 46;
-/// Lines for so many devices; the others are in the data.
-const MOST_DEVICES: usize = 4;
 
 pub(super) static CHART: Chart = Chart {
     stem: "g60.machine",
@@ -27,26 +25,9 @@ pub(super) static CHART: Chart = Chart {
     draw: Draw::Machine(Detail::Sonar, draw),
 };
 
-/// A curve: its name, its colour, and its steps.
-struct Curve<'a> {
-    name: String,
-    color: Rgb,
-    steps: &'a SampledSteps,
-}
-
-/// Curves with one scale.
-struct Lane<'a> {
-    title: &'static str,
-    /// A full scale, where there is one.
-    most: Option<f64>,
-    /// Each curve lies on those before it.
-    is_stacked: bool,
-    curves: Vec<Curve<'a>>,
-    value: fn(f64) -> String,
-}
-
 fn draw(view: &RunView<'_>, machine: &MachineSeries) -> Scene {
-    let lanes = lanes(view, machine);
+    let devices: Vec<_> = machine.devices.iter().take(MOST_DEVICES).collect();
+    let lanes = machine_lanes::lanes(machine, &devices);
     let height = TOP + SONAR_HEIGHT + LANE_HEIGHT * lanes.len() as i32 + TIMES + page::BOTTOM + 8;
     let mut scene = Scene::new(PAGE_WIDTH, height as u32, view.palette.background);
     page::head(&mut scene, view, CHART.title);
@@ -68,68 +49,6 @@ fn draw(view: &RunView<'_>, machine: &MachineSeries) -> Scene {
     scene.counted = None;
     page::bottom(&mut scene, view, &[plot_area(sonar)]);
     scene
-}
-
-/// The lanes with a value above zero.
-fn lanes<'a>(view: &RunView<'_>, machine: &'a MachineSeries) -> Vec<Lane<'a>> {
-    let of_devices = |title, most, value, steps: fn(&DeviceSteps) -> &SampledSteps| {
-        let devices = machine.devices.iter().take(MOST_DEVICES).enumerate();
-        let curve = |(number, device): (usize, &'a DeviceSteps)| Curve {
-            name: device.name.clone(),
-            color: color(view, number),
-            steps: steps(device),
-        };
-        Lane { title, most, is_stacked: false, curves: devices.map(curve).collect(), value }
-    };
-    let curve = |(number, name, steps): (usize, &str, &'a SampledSteps)| Curve {
-        name: name.to_string(),
-        color: color(view, number),
-        steps,
-    };
-    let cpu = &machine.cpu_percent;
-    // From below to above; idle time is what is left.
-    let cpu = [
-        (0, "programs", &cpu.programs),
-        (1, "kernel", &cpu.kernel),
-        (2, "soft interrupts", &cpu.soft_interrupts),
-        (3, "idle, I/O waited", &cpu.io_wait),
-        (4, "taken by the host", &cpu.steal),
-    ];
-    let memory = [(0, "dirty", &machine.dirty_bytes), (1, "being written", &machine.writeback_bytes)];
-    let events = [
-        (0, "interrupts", &machine.interrupts_per_second),
-        (1, "task switches", &machine.context_switches_per_second),
-    ];
-    let all = vec![
-        of_devices("Utilization, %", Some(100.0), units::number, |device| &device.utilization_percent),
-        of_devices("Requests in device and queue", None, units::number, |device| &device.mean_queue),
-        of_devices("Time per request, ms", None, units::number, |device| &device.await_ms),
-        of_devices("Merges per second", None, units::number, |device| &device.merges_per_second),
-        Lane {
-            title: "CPUs, %",
-            most: Some(100.0),
-            is_stacked: true,
-            curves: cpu.map(curve).into(),
-            value: units::number,
-        },
-        Lane {
-            title: "Page cache to write, MB",
-            most: None,
-            is_stacked: false,
-            curves: memory.map(curve).into(),
-            value: |bytes| units::number(bytes / 1e6),
-        },
-        Lane {
-            title: "Events per second",
-            most: None,
-            is_stacked: false,
-            curves: events.map(curve).into(),
-            value: |events| units::grouped(events.round() as u64),
-        },
-    ];
-    let is_seen =
-        |lane: &Lane<'_>| lane.curves.iter().flat_map(|curve| curve.steps).any(|step| step.value > 0.0);
-    all.into_iter().filter(is_seen).collect()
 }
 
 /// Colours without another meaning, neighbours far apart.
@@ -166,13 +85,13 @@ fn draw_lane(
     let most = heights.iter().flatten().map(|step| step.value).fold(0.0, f64::max);
     let scale = LinearScale::new(lane.most.unwrap_or(most), plot);
     time.draw(scene, p, x_label);
-    scale.draw(scene, p, "", lane.value);
+    scale.draw(scene, p, "", |value| lane.unit.number(value));
     // The uppermost of a stack lies behind those below it.
-    for (curve, steps) in lane.curves.iter().zip(&heights).rev() {
+    for (number, steps) in heights.iter().enumerate().rev() {
         if lane.is_stacked {
-            fill(scene, curve.color, steps, &scale, time);
+            fill(scene, color(view, number), steps, &scale, time);
         } else {
-            line(scene, curve.color, steps, &scale, time);
+            line(scene, color(view, number), steps, &scale, time);
         }
     }
     axes::frame(scene, p, plot);
@@ -181,7 +100,7 @@ fn draw_lane(
     scene.text(title);
     for (number, curve) in lane.curves.iter().enumerate().filter(|(_, curve)| !curve.steps.is_empty()) {
         let y = plot.y + 26 + 17 * number as i32;
-        page::swatch(scene, curve.color, SIDE_LEFT, y);
+        page::swatch(scene, color(view, number), SIDE_LEFT, y);
         let mut text = caption(lane, curve, &seen(curve.steps));
         text.text = fonts::fit(&text.text, 13.0, Weight::Regular, f64::from(SIDE_WIDTH - 20));
         scene.text(words(text, SIDE_LEFT + 18, y, 13.0, p, Anchor::Start));
@@ -189,15 +108,9 @@ fn draw_lane(
 }
 
 /// Name, mean over time and greatest step of what is seen.
-fn caption(lane: &Lane<'_>, curve: &Curve<'_>, seen: &SampledSteps) -> Caption {
-    let length = |step: &SampledStep| (step.end_ns - step.begin_ns) as f64;
-    let all: f64 = seen.iter().map(length).sum();
-    if all == 0.0 {
-        return curve.name.as_str().into();
-    }
-    let mean = seen.iter().map(|step| step.value * length(step)).sum::<f64>() / all;
-    let most = seen.iter().map(|step| step.value).fold(0.0, f64::max);
-    let text = format!("{}: {}, max {}", curve.name, (lane.value)(mean), (lane.value)(most));
+fn caption(lane: &Lane<'_>, curve: &LaneCurve<'_>, seen: &[SampledStep]) -> Caption {
+    let Some((mean, most)) = machine_lanes::mean_and_most(seen) else { return curve.name.into() };
+    let text = format!("{}: {}, max {}", curve.name, lane.unit.number(mean), lane.unit.number(most));
     let path = |what: &str| format!("picture.machine.{}.{}.{what}", lane.title, curve.name);
     Caption::figure(text, path("mean"), mean).of(path("max"), most)
 }
