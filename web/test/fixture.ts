@@ -652,6 +652,7 @@ function runOf(index: number, r: Requests, options: PageOptions): Part {
       one_of: hasPoints ? 1 : 100,
       side_car: hasPoints ? null : "run.trace",
     },
+    machine: null,
   };
   const blocks =
     grids.text +

@@ -1,4 +1,4 @@
-//! Which curves of the machine are shown together, under which titles, names and units.
+//! Which curves of the machine are shown together, under which titles, names and units: for the picture and for the page.
 
 use crate::units;
 use iosonar_analyze::{DeviceSteps, MachineSeries, SampledStep, SampledSteps};
@@ -21,6 +21,17 @@ pub(crate) enum LaneUnit {
 }
 
 impl LaneUnit {
+    /// After a number. The title of the lane says it, too.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            LaneUnit::Percent => "%",
+            LaneUnit::Requests => "",
+            LaneUnit::Milliseconds => "ms",
+            LaneUnit::PerSecond | LaneUnit::Events => "/s",
+            LaneUnit::Bytes => "MB",
+        }
+    }
+
     /// A sampled value in this unit.
     pub(crate) fn scaled(self, value: f64) -> f64 {
         if self == LaneUnit::Bytes { value / 1e6 } else { value }
@@ -52,12 +63,16 @@ impl LaneCurve<'_> {
 /// Curves with one scale.
 #[derive(Debug, Clone)]
 pub(crate) struct Lane<'a> {
+    /// A word for links and tests.
+    pub(crate) id: &'static str,
     pub(crate) title: &'static str,
     pub(crate) unit: LaneUnit,
     /// A full scale, where there is one.
     pub(crate) most: Option<f64>,
     /// Each curve lies on those before it.
     pub(crate) is_stacked: bool,
+    /// A curve for each device.
+    pub(crate) is_by_device: bool,
     pub(crate) curves: Vec<LaneCurve<'a>>,
 }
 
@@ -70,25 +85,37 @@ pub(crate) fn lanes<'a>(machine: &'a MachineSeries, devices: &[&'a DeviceSteps])
 }
 
 fn by_device<'a>(devices: &[&'a DeviceSteps]) -> Vec<Lane<'a>> {
-    let lane = |title, unit, most, steps: fn(&DeviceSteps) -> &SampledSteps| Lane {
+    let lane = |id, title, unit, most, steps: fn(&DeviceSteps) -> &SampledSteps| Lane {
+        id,
         title,
         unit,
         most,
         is_stacked: false,
+        is_by_device: true,
         curves: devices.iter().map(|device| LaneCurve { name: &device.name, steps: steps(device) }).collect(),
     };
     vec![
-        lane("Utilization, %", LaneUnit::Percent, Some(100.0), |device| &device.utilization_percent),
-        lane("Requests in device and queue", LaneUnit::Requests, None, |device| &device.mean_queue),
-        lane("Time per request, ms", LaneUnit::Milliseconds, None, |device| &device.await_ms),
-        lane("Merges per second", LaneUnit::PerSecond, None, |device| &device.merges_per_second),
+        lane("utilization", "Utilization, %", LaneUnit::Percent, Some(100.0), |device| {
+            &device.utilization_percent
+        }),
+        lane("queue", "Requests in device and queue", LaneUnit::Requests, None, |device| &device.mean_queue),
+        lane("await", "Time per request, ms", LaneUnit::Milliseconds, None, |device| &device.await_ms),
+        lane("merges", "Merges per second", LaneUnit::PerSecond, None, |device| &device.merges_per_second),
     ]
 }
 
 fn of_the_whole(machine: &MachineSeries) -> [Lane<'_>; 3] {
     let cpu = &machine.cpu_percent;
     let curve = |(name, steps)| LaneCurve { name, steps };
-    let lane = |title, unit, curves| Lane { title, unit, most: None, is_stacked: false, curves };
+    let lane = |id, title, unit, curves| Lane {
+        id,
+        title,
+        unit,
+        most: None,
+        is_stacked: false,
+        is_by_device: false,
+        curves,
+    };
     // From below to above; idle time is what is left.
     let cpu = [
         ("programs", &cpu.programs),
@@ -106,11 +133,22 @@ fn of_the_whole(machine: &MachineSeries) -> [Lane<'_>; 3] {
         Lane {
             most: Some(100.0),
             is_stacked: true,
-            ..lane("CPUs, %", LaneUnit::Percent, cpu.map(curve).into())
+            ..lane("cpu", "CPUs, %", LaneUnit::Percent, cpu.map(curve).into())
         },
-        lane("Page cache to write, MB", LaneUnit::Bytes, memory.map(curve).into()),
-        lane("Events per second", LaneUnit::Events, events.map(curve).into()),
+        lane("memory", "Page cache to write, MB", LaneUnit::Bytes, memory.map(curve).into()),
+        lane("events", "Events per second", LaneUnit::Events, events.map(curve).into()),
     ]
+}
+
+/// The devices that were busy for the largest share of the time, in the order in which they were sampled.
+pub(crate) fn busiest(machine: &MachineSeries) -> Vec<&DeviceSteps> {
+    let busy =
+        |device: &DeviceSteps| mean_and_most(&device.utilization_percent).map_or(0.0, |(mean, _)| mean);
+    let mut places: Vec<usize> = (0..machine.devices.len()).collect();
+    places.sort_by(|a, b| busy(&machine.devices[*b]).total_cmp(&busy(&machine.devices[*a])));
+    places.truncate(MOST_DEVICES);
+    places.sort_unstable();
+    places.into_iter().map(|place| &machine.devices[place]).collect()
 }
 
 /// Mean over the time that the steps cover, and the greatest step; none where nothing is covered.
@@ -134,17 +172,28 @@ mod tests {
         values.iter().enumerate().map(step).collect()
     }
 
+    fn device(name: &str, utilization: &[f64]) -> DeviceSteps {
+        DeviceSteps { name: name.into(), utilization_percent: steps(utilization), ..DeviceSteps::default() }
+    }
+
     #[test]
     fn lanes_without_a_value_above_zero_are_left_out() {
-        let utilization_percent = steps(&[0.0, 50.0]);
-        let device = DeviceSteps { name: "sda".into(), utilization_percent, ..Default::default() };
-        let mut machine = MachineSeries { devices: vec![device], ..Default::default() };
+        let mut machine = MachineSeries { devices: vec![device("sda", &[0.0, 50.0])], ..Default::default() };
         machine.cpu_percent.programs = steps(&[0.0, 0.0]);
         machine.dirty_bytes = steps(&[0.0, 2e6]);
         let devices: Vec<_> = machine.devices.iter().collect();
-        let titles: Vec<_> = lanes(&machine, &devices).iter().map(|lane| lane.title).collect();
-        assert_eq!(titles, ["Utilization, %", "Page cache to write, MB"]);
+        let ids: Vec<_> = lanes(&machine, &devices).iter().map(|lane| lane.id).collect();
+        assert_eq!(ids, ["utilization", "memory"]);
         assert!(lanes(&MachineSeries::default(), &[]).is_empty());
+    }
+
+    #[test]
+    fn the_busiest_devices_are_shown_in_the_order_in_which_they_were_sampled() {
+        let devices = [("a", 5.0), ("b", 90.0), ("c", 1.0), ("d", 20.0), ("e", 30.0), ("f", 2.0)];
+        let devices = devices.map(|(name, share)| device(name, &[share, share])).into();
+        let machine = MachineSeries { devices, ..Default::default() };
+        let names: Vec<_> = busiest(&machine).iter().map(|device| device.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "d", "e"]);
     }
 
     #[test]

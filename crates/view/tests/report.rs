@@ -2,20 +2,25 @@
 
 mod common;
 
-use common::{Run, empty, extreme, replay};
+use common::{Run, empty, extreme, machine_series, replay};
 use iosonar_analyze::demand::DemandOptions;
-use iosonar_analyze::{Choice, Findings, Kept, Tally};
+use iosonar_analyze::{Choice, Findings, Kept, MachineSeries, SampledStep, Tally};
 use iosonar_view::report::{Detail, Facts, PointWriter, Report, ReportRun, decode_block, write};
 use iosonar_view::{Headline, Material, RunMaterial, Subject};
 
 /// The page of a run, with the facts of about `points` requests.
 fn html_with(run: &Run, points: u64) -> String {
+    html_of(run, points, None)
+}
+
+/// The same, with what was sampled of the machine.
+fn html_of(run: &Run, points: u64, machine: Option<&MachineSeries>) -> String {
     let (summary, diagrams) = (run.summary(), run.diagrams());
     let mut tally = Tally::new(run.plan.targets.len(), &Default::default());
     run.records.iter().for_each(|r| tally.add(r));
     let findings = Findings::default();
     let material = RunMaterial {
-        machine: None,
+        machine,
         summary: &summary,
         diagrams: &diagrams,
         tally: Some(&tally),
@@ -140,6 +145,52 @@ fn requests_stand_in_the_page_one_by_one_all_or_some() {
     let some = html_with(&run, 4_000);
     assert!((2_000..=4_500).contains(&embedded(&some)), "{}", embedded(&some));
     assert!(meta(&some)["runs"][0]["detail"]["one_of"].as_u64().unwrap() > 1);
+}
+
+/// The lanes are those of the picture; what is in the page is what was sampled.
+#[test]
+fn samples_of_the_machine_stand_in_the_page_and_in_its_table() {
+    let run = replay(2_000, 20.0, false);
+    let mut machine = machine_series(run.end_ns(), 4_321.0);
+    machine.devices[1].utilization_percent.iter_mut().for_each(|step| step.value = 0.5);
+    machine.devices[4].name = "<b>".into();
+    let page = html_of(&run, 0, Some(&machine));
+    let meta = meta(&page);
+    let shown = &meta["runs"][0]["machine"];
+    let lanes = shown["lanes"].as_array().unwrap();
+    let ids: Vec<_> = lanes.iter().map(|lane| lane["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["utilization", "queue", "await", "merges", "cpu", "memory", "events"]);
+    let names: Vec<_> = lanes[0]["curves"].as_array().unwrap().iter().map(|curve| &curve["name"]).collect();
+    assert_eq!(names, ["nvme0n1", "nvme2n1", "nvme3n1", "<b>"], "the busiest four of five");
+    assert_eq!(shown["devices"], 5);
+    let times: Vec<u64> = serde_json::from_value(shown["times_ns"].clone()).unwrap();
+    for (lane, curve, steps, factor) in [
+        (0, 1, &machine.devices[2].utilization_percent, 1.0),
+        (4, 3, &machine.cpu_percent.io_wait, 1.0),
+        (5, 0, &machine.dirty_bytes, 1e6),
+    ] {
+        let values = &lanes[lane]["curves"][curve]["values"];
+        let values: Vec<Option<f64>> = serde_json::from_value(values.clone()).unwrap();
+        assert_eq!(values.len() + 1, times.len());
+        assert_eq!(values.iter().flatten().count(), steps.len());
+        for SampledStep { begin_ns, value, .. } in steps {
+            let place = times.binary_search(begin_ns).unwrap();
+            let shown = values[place].unwrap() * factor;
+            assert!((shown - value).abs() <= value * 1e-5, "{lane} {curve} at {begin_ns}: {shown} {value}");
+        }
+    }
+    let table = page.split_once("id=\"table-machine\"").unwrap().1.split_once("</table>").unwrap().0;
+    assert!(table.contains("<td>nvme1n1</td><td>0.500 %</td><td>0.500 %</td>"), "all devices: {table}");
+    assert!(table.contains("&lt;b&gt;"), "{table}");
+}
+
+#[test]
+fn without_samples_nothing_is_said_of_the_machine() {
+    let run = replay(200, 2.0, false);
+    for machine in [None, Some(&MachineSeries::default())] {
+        let page = html_of(&run, 0, machine);
+        assert!(meta(&page)["runs"][0]["machine"].is_null() && !page.contains("table-machine"));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 // BLESS=1 cargo test -p iosonar-view --lib report::meta
 
 /** Version of the form. */
-export const PAGE_VERSION = 2;
+export const PAGE_VERSION = 3;
 
 /**
  * Everything that is not a block.
@@ -163,7 +163,11 @@ parts: Array<PagePart>,
 /**
  * How many requests have their facts in the page.
  */
-detail: PageDetail, };
+detail: PageDetail, 
+/**
+ * What was sampled of the machine; absent where there are not two samples.
+ */
+machine: PageMachine | null, };
 
 /**
  * A limit.
@@ -551,6 +555,69 @@ has_places: boolean,
  * Name of the file with all of them that was written beside the page.
  */
 side_car: string | null, };
+
+/**
+ * What the machine did while the run went on: rates between the samples of its counters, and levels at them.
+ */
+export type PageMachine = { 
+/**
+ * When the steps of all curves begin, ascending, and the end of the last one.
+ */
+times_ns: Array<number>, 
+/**
+ * Those with a value above zero.
+ */
+lanes: Array<PageLane>, 
+/**
+ * Devices that were sampled. The lanes have the curves of the busiest ones.
+ */
+devices: number, };
+
+/**
+ * Curves with one scale.
+ */
+export type PageLane = { 
+/**
+ * Name: `utilization`, `queue`, `await`, `merges`, `cpu`, `memory`, `events`.
+ */
+id: string, 
+/**
+ * What the values are, with their unit.
+ */
+title: string, 
+/**
+ * What stands after a value: `%`, `ms`, `/s`, `MB` (10^6 bytes), or nothing.
+ */
+unit: string, 
+/**
+ * A full scale, where there is one.
+ */
+most: number | null, 
+/**
+ * Whether each curve lies on those before it.
+ */
+is_stacked: boolean, 
+/**
+ * Whether the curves are those of devices.
+ */
+is_by_device: boolean, 
+/**
+ * The curves; where they are stacked, from below to above.
+ */
+curves: Array<PageCurve>, };
+
+/**
+ * A curve: values in the unit of its lane.
+ */
+export type PageCurve = { 
+/**
+ * Its name: that of the device, of a state of the CPUs, and so on.
+ */
+name: string, 
+/**
+ * Value i holds from time i to time i + 1, with six significant digits; absent where nothing is known.
+ */
+values: Array<number | null>, };
 
 /**
  * The same requests in A and B.

@@ -2,6 +2,7 @@
 
 use super::blocks::Blocks;
 use super::figures;
+use super::machine;
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
 use crate::units::{self, Charset};
@@ -10,8 +11,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use iosonar_analyze::compare::{Comparison, Pairs, RatioBin};
 use iosonar_analyze::{
-    ByScope, Caution, Counts, LimitResult, LimitVerdict, ROWS, ROWS_PER_DECADE, Scope, Severity, Summary,
-    TILE_COLUMNS, TargetSummary, TimeStats,
+    ByScope, Caution, Counts, LimitResult, LimitVerdict, MachineSeries, ROWS, ROWS_PER_DECADE, Scope,
+    Severity, Summary, TILE_COLUMNS, TargetSummary, TimeStats,
 };
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -364,6 +365,9 @@ fn tables(out: &mut String, name: &str, run: &ReportRun<'_>) {
     _ = writeln!(out, "<section aria-label=\"{name}Tables\">");
     if let Some(run) = &run.material.run {
         run_tables(out, name, run.summary);
+        if let Some(series) = run.machine {
+            machine_table(out, name, series);
+        }
     }
     if let Some(demand) = run.material.demand {
         let text = show_demand(&[run.name.to_string()], &demand.facts);
@@ -554,6 +558,23 @@ fn targets_table(out: &mut String, run: &str, s: &Summary) {
     let rows: Vec<_> = s.targets.iter().map(row).collect();
     let head = ["target", "load", "size", "block", "wraparound factor", "most in flight", "most waiting"];
     table(out, run, "targets", "Targets", &head, &rows);
+}
+
+/// What stands in the strips of the machine, in numbers, and the devices that have no curves there.
+fn machine_table(out: &mut String, run: &str, series: &MachineSeries) {
+    let rows: Vec<Vec<String>> =
+        machine::rows(series).iter().map(|row| row.iter().map(|cell| escape(cell)).collect()).collect();
+    if !rows.is_empty() {
+        let head = ["", "of", "mean", "max"];
+        table(
+            out,
+            run,
+            "table-machine",
+            "Machine: devices, CPUs, memory and interrupts during the run",
+            &head,
+            &rows,
+        );
+    }
 }
 
 fn sources(out: &mut String, report: &Report<'_>) {

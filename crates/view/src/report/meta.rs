@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use ts_rs::TS;
 
 /// Version of the form. A viewer is embedded beside its data, so no page meets another version than its own.
-pub(super) const PAGE_VERSION: u32 = 2;
+pub(super) const PAGE_VERSION: u32 = 3;
 
 /// Everything that is not a block.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -109,6 +109,8 @@ pub(super) struct PageRun {
     pub(super) parts: Vec<PagePart>,
     /// How many requests have their facts in the page.
     pub(super) detail: PageDetail,
+    /// What was sampled of the machine; absent where there are not two samples.
+    pub(super) machine: Option<PageMachine>,
 }
 
 /// A limit.
@@ -397,6 +399,48 @@ pub(super) struct PageDetail {
     pub(super) side_car: Option<String>,
 }
 
+/// What the machine did while the run went on: rates between the samples of its counters, and levels at them.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageMachine {
+    /// When the steps of all curves begin, ascending, and the end of the last one.
+    pub(super) times_ns: Vec<u64>,
+    /// Those with a value above zero.
+    pub(super) lanes: Vec<PageLane>,
+    /// Devices that were sampled. The lanes have the curves of the busiest ones.
+    pub(super) devices: u32,
+}
+
+/// Curves with one scale.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageLane {
+    /// Name: `utilization`, `queue`, `await`, `merges`, `cpu`, `memory`, `events`.
+    pub(super) id: String,
+    /// What the values are, with their unit.
+    pub(super) title: String,
+    /// What stands after a value: `%`, `ms`, `/s`, `MB` (10^6 bytes), or nothing.
+    pub(super) unit: String,
+    /// A full scale, where there is one.
+    pub(super) most: Option<f64>,
+    /// Whether each curve lies on those before it.
+    pub(super) is_stacked: bool,
+    /// Whether the curves are those of devices.
+    pub(super) is_by_device: bool,
+    /// The curves; where they are stacked, from below to above.
+    pub(super) curves: Vec<PageCurve>,
+}
+
+/// A curve: values in the unit of its lane.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(TS))]
+pub(super) struct PageCurve {
+    /// Its name: that of the device, of a state of the CPUs, and so on.
+    pub(super) name: String,
+    /// Value i holds from time i to time i + 1, with six significant digits; absent where nothing is known.
+    pub(super) values: Vec<Option<f64>>,
+}
+
 /// The same requests in A and B.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[cfg_attr(test, derive(TS))]
@@ -472,6 +516,9 @@ mod tests {
             PageMissRatio,
             PagePart,
             PageDetail,
+            PageMachine,
+            PageLane,
+            PageCurve,
             PagePairs,
             PageRatio
         );

@@ -5,6 +5,7 @@
 mod blocks;
 mod figures;
 mod html;
+mod machine;
 mod meta;
 mod numbers;
 mod percentiles;

@@ -2,6 +2,7 @@
 
 use super::blocks::Blocks;
 use super::figures;
+use super::machine;
 use super::meta::*;
 use super::percentiles;
 use super::points::{Facts, PointBlock};
@@ -139,6 +140,7 @@ impl ReportRun<'_> {
                 has_places: self.detail.facts == Facts::All,
                 side_car: self.detail.side_car.clone(),
             },
+            machine: run.and_then(|run| run.machine).and_then(machine::of),
         }
     }
 
