@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   BANDS,
   HOSTILE_NAME,
+  machineOf,
   makeRequests,
   page as fixturePage,
   type Requests,
@@ -12,6 +13,8 @@ import {
   sideCar,
   widthFor,
 } from "../test/fixture";
+import { DARK, LIGHT } from "../src/render/palette";
+import { significant } from "../src/render/units";
 import type { ReportStats } from "../src/views/hook";
 import { launch, open, type Opened, type OpenOptions, ROWS as BROWSERS } from "./browser";
 
@@ -414,6 +417,120 @@ describe("places", () => {
       await page.waitForSelector("[data-role=card]:not([hidden])", { timeout: 5000 });
       expect(await page.$eval("[data-role=card]", (e) => e.textContent!)).toContain(`(${name} + `);
       expect(problems).toEqual([]);
+    }));
+});
+
+/** Strips of the machine, and how many of their pixels have the colour of each curve. */
+function inked(page: Page, colors: readonly string[]): Promise<Record<string, number[]>> {
+  return page.evaluate((colors) => {
+    const strips = [...document.querySelectorAll<HTMLElement>("[data-panel^=machine-]")].filter((e) => !e.hidden);
+    return Object.fromEntries(
+      strips.map((strip) => {
+        const canvas = strip.querySelector<HTMLCanvasElement>("[data-role=plot]")!;
+        const { data } = canvas.getContext("2d")!.getImageData(74, 0, canvas.width - 98, canvas.height - 40);
+        const found = new Map<number, number>();
+        for (let i = 0; i < data.length; i += 4) {
+          const color = (data[i]! << 16) | (data[i + 1]! << 8) | data[i + 2]!;
+          found.set(color, (found.get(color) ?? 0) + 1);
+        }
+        return [strip.dataset["panel"]!, colors.map((color) => found.get(Number.parseInt(color.slice(1), 16)) ?? 0)];
+      }),
+    );
+  }, colors);
+}
+
+/** What a panel tells at a share of its width. */
+async function readAt(page: Page, panel: string, share: number): Promise<string> {
+  const at = await page.evaluate((panel) => {
+    const plot = document.querySelector(`[data-panel=${panel}] .v-plot`)!;
+    plot.scrollIntoView({ block: "center" });
+    const { left, top, width } = plot.getBoundingClientRect();
+    return { left: left + 74, top, width: width - 98 };
+  }, panel);
+  await page.mouse.move(at.left + at.width * share, at.top + 40);
+  return page.$eval(`[data-panel=${panel}] [data-role=readout]`, (e) => e.textContent!);
+}
+
+describe("machine", () => {
+  const machine = machineOf(r, 400);
+  const step = r.endNs / 400;
+
+  test.each([["light", LIGHT], ["dark", DARK]] as const)("every curve of every strip is drawn, %s", (_, { series, dark }) =>
+    shown(html, { dark }, async ({ page }) => {
+      const found = await inked(page, series);
+      expect(Object.keys(found)).toEqual(machine.lanes.map(({ id }) => `machine-${id}`));
+      for (const { id, curves } of machine.lanes)
+        curves.forEach(({ name }, i) => expect(found[`machine-${id}`]![i], `${id}, ${name}`).toBeGreaterThan(20));
+    }));
+
+  test("the pointer tells the values of the step below it, and follows zoom and bases", () =>
+    shown(html, {}, async ({ page }) => {
+      for (const [at, base] of [[7, "start"], [40, "due"], [300, "completion"]] as const) {
+        await page.evaluate((t, base) => window.__report!.set({ t, base }), [at * step, (at + 1) * step] as [number, number], base);
+        for (const { id, unit, curves } of machine.lanes) {
+          const told = (await readAt(page, `machine-${id}`, 0.5)).split(" · ").slice(1);
+          const wanted = curves.map(({ name, values }) => `${name} ${significant(values[at]!)} ${unit}`.trim());
+          expect(told, id).toEqual(wanted);
+        }
+      }
+      await page.evaluate((end) => window.__report!.set({ t: [0, end] }), r.endNs);
+      expect(await readAt(page, "machine-utilization", 0.24)).toMatch(/nvme0n1 [\d.]+/);
+      // Nothing was sampled there.
+      expect(await readAt(page, "machine-utilization", 0.27)).toMatch(/nvme0n1 – · /);
+    }));
+
+  test("by number they stay over time, and one says so", () =>
+    shown(html, { hash: "#base=number" }, async ({ page }) => {
+      const notes = await page.$$eval("[data-panel^=machine-] [data-role=note]", (all) => all.map((e) => e.textContent!));
+      expect(notes.filter((note) => note.includes("these strips stay over time"))).toHaveLength(1);
+      expect(notes.filter((note) => note.includes("the 4 busiest of 5 devices"))).toHaveLength(3);
+      expect((await inked(page, LIGHT.series))["machine-cpu"]!.every((n) => n > 20)).toBe(true);
+    }));
+
+  test.each([600, 360])("names of curves stand below in %d pixels, and nothing is cut", (width) =>
+    shown(html, { width }, async ({ page }) => {
+      const sides = await page.$$eval("[data-panel^=machine-] .v-side canvas", (all) =>
+        (all as HTMLCanvasElement[]).map((canvas) => {
+          const { data, width } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
+          const ground = new Uint32Array(data.buffer)[0]!;
+          const rows = new Uint32Array(data.buffer).reduce((last, color, i) => (color === ground ? last : Math.floor(i / width)), 0);
+          return { free: canvas.height - rows, isIn: canvas.getBoundingClientRect().right <= innerWidth };
+        }),
+      );
+      expect(sides).toHaveLength(machine.lanes.length);
+      // Letters reach below their line: of a cut one, pixels would stand in the last row.
+      for (const { free, isIn } of sides) expect([free > 2, isIn]).toEqual([true, true]);
+    }));
+
+  test("are saved as SVG with their lines", () =>
+    shown(html, {}, async ({ page }) => {
+      await page.evaluate(() => {
+        const saved: Blob[] = ((window as unknown as { saved: Blob[] }).saved = []);
+        const make = URL.createObjectURL.bind(URL);
+        URL.createObjectURL = (blob: Blob) => (saved.push(blob), make(blob));
+      });
+      await page.focus("[data-panel=machine-cpu] canvas[tabindex='0']");
+      await page.keyboard.press("S");
+      await page.waitForFunction(() => (window as unknown as { saved: Blob[] }).saved.length > 0, { timeout: 5000 });
+      const text = await page.evaluate(() => (window as unknown as { saved: Blob[] }).saved[0]!.text());
+      for (const color of LIGHT.series) expect(text).toContain(color);
+      expect(text).toMatch(/^<svg/);
+    }));
+
+  test("two runs: A shows B dashed, B has strips of its own", () =>
+    shown(fixturePage([r, makeRequests({ requests: 5000, seed: 9 })], {}, style, viewer), {}, async ({ page }) => {
+      const title = () => page.$eval("[data-panel=machine-cpu] h3", (e) => e.textContent!);
+      expect(await title()).toBe("A · CPUs, % (B: dashed)");
+      await page.keyboard.press("b");
+      await settle(page);
+      expect(await title()).toBe("B · CPUs, %");
+      expect((await inked(page, LIGHT.series))["machine-cpu"]!.every((n) => n > 20)).toBe(true);
+    }));
+
+  test("a run without samples has no such strips, and says nothing", () =>
+    shown(fixturePage([makeRequests({ requests: 2000 })], { samples: 0 }, style, viewer), {}, async ({ page }) => {
+      expect(await page.$$eval("[data-panel^=machine-]", (all) => all.length)).toBe(0);
+      expect((await stats(page)).errors).toBe(0);
     }));
 });
 

@@ -9,6 +9,7 @@ import {
   type PageBase,
   type PageFinding,
   type PageGrid,
+  type PageMachine,
   type PageMeta,
   type PageRelation,
   type PageRun,
@@ -340,6 +341,8 @@ export interface PageOptions extends FixtureOptions {
   readonly points?: boolean;
   /** Why it is no storage result. */
   readonly stamps?: readonly string[];
+  /** Steps between the samples of the machine's counters; 0: there are none. */
+  readonly samples?: number;
 }
 
 function gridsOf(run: number, r: Requests): { grids: PageGrid[]; text: string } {
@@ -577,6 +580,41 @@ function figuresOf(r: Requests): Record<string, number> {
   return found;
 }
 
+/** Nothing was sampled in these steps, of a hundred. */
+const GAP = [25, 30] as const;
+
+/** Four of five devices, CPUs and memory; nothing is above zero in the other lanes. */
+export function machineOf(r: Requests, steps: number): PageMachine {
+  const next = random(7);
+  const curve = (name: string, most: number) => ({
+    name,
+    values: Array.from({ length: steps }, (_, i) => {
+      const share = (i * 100) / steps;
+      return share >= GAP[0] && share < GAP[1] ? null : Number((most * (0.3 + 0.7 * next())).toPrecision(6));
+    }),
+  });
+  const lane = (id: string, title: string, unit: string, most: number | null, curves: ReturnType<typeof curve>[]) =>
+    ({ id, title, unit, most, is_stacked: id === "cpu", is_by_device: curves.length === 4, curves });
+  const devices = ["nvme0n1", "nvme1n1", "dm-0", 'sda<b>"'];
+  return {
+    times_ns: Array.from({ length: steps + 1 }, (_, i) => Math.round((i * r.endNs) / steps)),
+    lanes: [
+      lane("utilization", "Utilization, %", "%", 100, devices.map((name, i) => curve(name, 100 - 20 * i))),
+      lane("queue", "Requests in device and queue", "", null, devices.map((name, i) => curve(name, 40 / (i + 1)))),
+      lane("await", "Time per request, ms", "ms", null, devices.map((name) => curve(name, 4))),
+      lane("cpu", "CPUs, %", "%", 100, [
+        curve("programs", 20),
+        curve("kernel", 30),
+        curve("soft interrupts", 4),
+        curve("idle, I/O waited", 30),
+        curve("taken by the host", 10),
+      ]),
+      lane("memory", "Page cache to write, MB", "MB", null, [curve("dirty", 12_000), curve("being written", 700)]),
+    ],
+    devices: 5,
+  };
+}
+
 function runOf(index: number, r: Requests, options: PageOptions): Part {
   const isLoad = options.kind === "load";
   const all = seriesOf(index, r, isLoad);
@@ -652,7 +690,7 @@ function runOf(index: number, r: Requests, options: PageOptions): Part {
       one_of: hasPoints ? 1 : 100,
       side_car: hasPoints ? null : "run.trace",
     },
-    machine: null,
+    machine: isLoad || options.samples === 0 ? null : machineOf(r, options.samples ?? 400),
   };
   const blocks =
     grids.text +

@@ -58,6 +58,8 @@ export interface TimeChart {
   readonly draw: (p: Painter, box: Box, scene: Scene) => Drawn;
   /** Whether failed requests have marks in it, which a legend explains. */
   readonly marksFailed?: boolean;
+  /** How many lines and areas have their names beside it, where two lines of words may not be what they need. */
+  readonly names?: number;
   /** What stands beside it and shares its y axis. */
   readonly side?: (p: Painter, box: Box, scene: Scene) => Hover;
 }
@@ -100,8 +102,11 @@ export const DASHED_B = [2, 3];
 
 /** What is wider stands below a plot, not beside it. */
 export const BESIDE = 300;
-/** The words about lines and areas, where they stand below. */
-export const MEANINGS_BELOW = 40;
+/** Height of the words about lines and areas, where they stand below a plot of such a width. */
+export function meaningsBelow(names: number | undefined, width: number): number {
+  const inLine = Math.max(1, Math.floor((width - LEFT) / 130));
+  return 4 + 18 * (names === undefined ? 2 : Math.ceil(names / inLine));
+}
 
 /** Left of every plot over time: room for labels. */
 export const LEFT = 74;

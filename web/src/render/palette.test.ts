@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ciede2000, contrast, lab, type Triple, VISIONS } from "../../test/vision";
 import { DARK, faded, LIGHT, mix, type Palette, rgb } from "./palette";
 
-type Name = Exclude<keyof Palette, "dark">;
+type Name = Exclude<keyof Palette, "dark" | "series">;
 
 const MARKS: readonly Name[] = ["read", "write", "readPushed", "writePushed", "demanded", "actual", "ok", "bad", "axis"];
 const WORDS: readonly Name[] = ["text", "faint", "caution"];
@@ -25,6 +25,19 @@ describe.each([
 ])("%s", (_, palette) => {
   it.each(MARKS)("%s has 3:1 on the panel", (name) => {
     expect(contrast(rgb(palette[name]), rgb(palette.panel))).toBeGreaterThanOrEqual(3);
+  });
+
+  it("lines of a series have 3:1 on the panel", () => {
+    for (const color of palette.series) expect(contrast(rgb(color), rgb(palette.panel)), color).toBeGreaterThanOrEqual(3);
+  });
+
+  it.each(Object.entries(VISIONS))("lines of a series differ under %s vision", (_, vision) => {
+    palette.series.forEach((a, i) => {
+      for (const b of palette.series.slice(i + 1)) {
+        const difference = ciede2000(lab(rgb(a), vision), lab(rgb(b), vision));
+        expect(difference, `${a} and ${b}`).toBeGreaterThanOrEqual(12);
+      }
+    });
   });
 
   it.each(WORDS)("%s has 4.5:1 on panel and background", (name) => {

@@ -31,6 +31,11 @@ export interface Palette {
   readonly bad: Color;
   /** Words of a caution. */
   readonly caution: Color;
+  /**
+   * Lines and areas without another meaning: the hues of the static pictures, moved apart until every two differ for whoever
+   * sees fewer colours.
+   */
+  readonly series: readonly Color[];
   readonly dark: boolean;
 }
 
@@ -50,6 +55,7 @@ export const LIGHT: Palette = {
   ok: "#17a08a",
   bad: "#7a1fa2",
   caution: "#8a4b00",
+  series: ["#0079e4", "#d8721a", "#248153", "#a63992", "#785f01"],
   dark: false,
 };
 
@@ -69,6 +75,7 @@ export const DARK: Palette = {
   ok: "#3fe8c4",
   bad: "#d08bff",
   caution: "#ffc76b",
+  series: ["#5096ff", "#fa9427", "#50cb84", "#eaa4d9", "#f9ec78"],
   dark: true,
 };
 

@@ -178,7 +178,7 @@ export class Drawing {
     const always = [index, this.dataVersion, this.scenes.palette.dark, on, transfer];
     if (panel.isOverview) return JSON.stringify([always, base]);
     if (panel.isSonar) return JSON.stringify([always, base, shown, time, number, y, yLinear, dots, brush]);
-    return JSON.stringify([always, rate, time, brush, shown, dots]);
+    return JSON.stringify([always, base === "number", rate, time, brush, shown, dots]);
   }
 
   private drawSmall(): void {

@@ -6,6 +6,7 @@ import { IN_FLIGHT } from "../charts/in-flight";
 import { drawMarginal } from "../charts/marginal";
 import { OVERVIEW } from "../charts/overview";
 import { figureOf } from "../charts/figures";
+import { machineStrips } from "../charts/machine";
 import type { TimeChart } from "../charts/scene";
 import { SEEK } from "../charts/seek";
 import { SONAR } from "../charts/sonar";
@@ -49,7 +50,8 @@ export class Panels {
       this.add(sonar, "sonar", ({ shown }) => (shown === "B" ? undefined : 0));
       this.add(sonar, "sonar-b", ({ shown }) => (shown === "both" || shown === "B" ? 1 : undefined));
     } else this.add(sonar, "sonar", () => 0);
-    for (const chart of report.isLoad ? LOAD_STRIPS : STRIPS) this.add(chart, chart.id, single);
+    const strips = report.isLoad ? LOAD_STRIPS : [...STRIPS, ...machineStrips(report.meta.runs)];
+    for (const chart of strips) this.add(chart, chart.id, single);
     this.addRateToggle();
   }
 
@@ -99,7 +101,8 @@ export class Panels {
     if (isLoad && chart === THROUGHPUT) return "Throughput, requested";
     if (runs.length < 2) return this.plainTitle(chart, index);
     if (isSonar && shown === "difference") return `${chart.title}: B against A`;
-    const isWithB = index === 0 && shown !== "A" && /^(throughput|delay|in-flight)$/.test(chart.id);
+    const showsB = /^(throughput|delay|in-flight|machine-.*)$/.test(chart.id) && chart.has(runs[1]!.run);
+    const isWithB = index === 0 && shown !== "A" && showsB;
     return `${index === 0 ? "A" : "B"} · ${chart.title}${isWithB ? " (B: dashed)" : ""}`;
   }
 

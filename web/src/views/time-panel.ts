@@ -2,7 +2,7 @@
 
 import type { Drawn, Scene, TimeChart } from "../charts/scene";
 import { drawFrame, overviewPlot } from "../charts/overview";
-import { BESIDE, MEANINGS_BELOW, plotOf } from "../charts/scene";
+import { BESIDE, meaningsBelow, plotOf } from "../charts/scene";
 import { SONAR_ABOVE } from "../charts/sonar";
 import { stamp, stampsOf } from "../charts/stamp";
 import type { Hover } from "../charts/chart";
@@ -111,7 +111,7 @@ export class TimePanel {
     if (!this.canvas.hasAttribute("aria-label")) this.canvas.setAttribute("aria-label", this.chart.describe(scene));
     const side = this.side;
     const wide = side?.canvas.parentElement?.clientWidth ?? 0;
-    const high = wide > BESIDE && !/sonar|delay/.test(this.chart.id) ? MEANINGS_BELOW : height;
+    const high = wide > BESIDE && !/sonar|delay/.test(this.chart.id) ? meaningsBelow(this.chart.names, wide) : height;
     if (side?.resize(wide, high, ratio)) {
       const p = side.begin(palette.background);
       this.sideHover = this.chart.side!(p, { x: 0, y: 0, w: p.width, h: p.height }, scene);
