@@ -8,7 +8,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 skip() { printf 'SKIPPED: %s\n' "$*"; }
 
-# Pages of runs that show something: bands and stalls, a ramp into overload, two devices, a load, hostile names.
+# Pages of runs that show something: bands and stalls, a ramp into overload, two devices, a load, hostile names, samples of
+# the machine's counters.
 pages() {
     local program=$1 to=$2
     rm -rf "$to" && mkdir -p "$to"
@@ -35,11 +36,20 @@ pages() {
         quiet report over -o overload.html
         quiet report load.gz -o load.html
         quiet report hostile -o hostile.html
+        # Simulated runs have no samples of the machine. These two write to a file, one of them less.
+        head -c 64M /dev/urandom > file.dat
+        for run in sampled:64k sampled-b:4k; do
+            quiet run -t file.dat --rw randwrite --bs "${run#*:}" --direct=0 --fsync 16 --rate-iops 500 --runtime 3s --time-based \
+                --sample-every 50ms -o "${run%:*}"
+        done
+        quiet report sampled -o sampled.html
+        quiet report sampled sampled-b --compare -o sampled-compare.html
+        quiet plot sampled --only machine --data --png --out .
         # What the pages have to show, told by the product's other end: one line for each request.
         "$program" export a --to csv -o requests.csv > /dev/null
         local run
         for run in a b over hostile; do "$program" show "$run" --json > "$run.summary.json"; done
-        rm -f device.img page.log
+        rm -f device.img file.dat page.log
     )
 }
 

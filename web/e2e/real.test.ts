@@ -7,6 +7,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, ElementHandle } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { PageLane, PageMachine } from "../src/format/page";
+import { LIGHT, rgb } from "../src/render/palette";
+import { significant } from "../src/render/units";
 import { launch, type Opened, open } from "./browser";
 
 const PAGES = process.env["IOSONAR_PAGES"] ?? "";
@@ -30,6 +33,48 @@ function exported(): Request[] {
       submitted: Number(cells[submitted!]),
       latency: Number(cells[completed!]) - Number(cells[submitted!]),
     }));
+}
+
+/** Names of lanes and curves in the table of `plot --only machine --data`; devices are called the same there. */
+const QUANTITIES: Record<string, string> = {
+  utilization: "utilization_percent",
+  queue: "mean_queue",
+  await: "await_ms",
+  merges: "merges_per_second",
+  cpu: "cpu_percent",
+  memory: "bytes",
+  events: "per_second",
+};
+const CURVES: Record<string, string> = {
+  "soft interrupts": "soft_interrupts",
+  "idle, I/O waited": "io_wait",
+  "taken by the host": "steal",
+  "being written": "writeback",
+  "task switches": "context_switches",
+};
+
+interface Sampled {
+  readonly begin: number;
+  readonly end: number;
+  readonly value: number;
+}
+
+/** The steps of each curve, by quantity and name, read by nothing that made the page. */
+function sampledSteps(): Map<string, Sampled[]> {
+  const steps = new Map<string, Sampled[]>();
+  const [, ...lines] = readFileSync(join(PAGES, "g60.machine.csv"), "utf8").trim().split("\n");
+  for (const line of lines) {
+    const [begin, end, of, quantity, value] = line.split(",");
+    const key = `${quantity} ${of}`;
+    steps.set(key, [...(steps.get(key) ?? []), { begin: Number(begin), end: Number(end), value: Number(value) }]);
+  }
+  return steps;
+}
+
+function stepsOf(steps: Map<string, Sampled[]>, lane: PageLane, name: string): Sampled[] {
+  const factor = lane.unit === "MB" ? 1e6 : 1;
+  const of = steps.get(`${QUANTITIES[lane.id]} ${CURVES[name] ?? name}`) ?? [];
+  return of.map((step) => ({ ...step, value: step.value / factor }));
 }
 
 const UNITS: Record<string, number> = {
@@ -103,7 +148,7 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
       return meta.runs.map((run: { completed: number }) => run.completed).reduce((a: number, b: number) => a + b);
     });
 
-  it.each(["run", "part", "overload", "compare", "hostile"])("%s: every request is counted, nothing goes wrong", async (name) => {
+  it.each(["run", "part", "overload", "compare", "hostile", "sampled", "sampled-compare"])("%s: every request is counted, nothing goes wrong", async (name) => {
     const o = await opened(name);
     const s = await stats(o);
     expect(s.gridTotal).toBe(await completed(o));
@@ -163,6 +208,79 @@ describe.skipIf(PAGES === "")("pages of real runs", () => {
     await o.page.evaluate(() => window.__report!.set({ on: "w" }));
     expect((await stats(o)).drawn).toBe(all.filter((r) => r.write).length);
     await o.page.close();
+  });
+
+  it("draws what was sampled of the machine: values and pixels", async () => {
+    const o = await opened("sampled");
+    const machine = await o.page.evaluate((): PageMachine => JSON.parse(document.getElementById("iosonar-meta")!.textContent!).runs[0].machine);
+    const steps = sampledSteps();
+    expect(machine.lanes.map(({ id }) => id)).toEqual(expect.arrayContaining(["cpu", "memory", "events"]));
+    for (const lane of machine.lanes)
+      for (const { name, values } of lane.curves) {
+        const told = stepsOf(steps, lane, name);
+        expect(told.length, `${lane.id} ${name}`).toBeGreaterThan(lane.id === "await" ? 0 : 10);
+        const at = (ns: number) => told.find(({ begin, end }) => begin <= ns && ns < end)?.value;
+        values.forEach((value, i) => {
+          const wanted = at(machine.times_ns[i]!);
+          if (value === null || wanted === undefined) expect([value, wanted], `${lane.id} ${name} ${i}`).toEqual([null, undefined]);
+          else expect(Math.abs(value - wanted), `${lane.id} ${name} ${i}`).toBeLessThanOrEqual(Math.abs(wanted) * 1e-5);
+        });
+      }
+    const ink = await o.page.$$eval(
+      "[data-panel^=machine-]",
+      (strips, colors) =>
+        strips.map((strip) => {
+          const canvas = strip.querySelector<HTMLCanvasElement>("[data-role=plot]")!;
+          const { data } = canvas.getContext("2d")!.getImageData(74, 0, canvas.width - 98, canvas.height - 40);
+          let n = 0;
+          // Lines between two rows of pixels are paler.
+          const isLike = (i: number, color: readonly number[]) => color.every((c, channel) => Math.abs(data[i + channel]! - c) <= 60);
+          for (let i = 0; i < data.length; i += 4) if (colors.some((color) => isLike(i, color))) n++;
+          return n;
+        }),
+      LIGHT.series.map(rgb),
+    );
+    expect(ink).toHaveLength(machine.lanes.length);
+    for (const n of ink) expect(n).toBeGreaterThan(100);
+    expect(o.problems).toEqual([]);
+    await o.page.close();
+  });
+
+  it("tells the sampled values under the pointer", async () => {
+    const o = await opened("sampled");
+    const machine = await o.page.evaluate((): PageMachine => JSON.parse(document.getElementById("iosonar-meta")!.textContent!).runs[0].machine);
+    const steps = sampledSteps();
+    for (const lane of machine.lanes) {
+      const first = stepsOf(steps, lane, lane.curves[0]!.name);
+      for (const { begin, end } of [first[0]!, first[first.length >> 1]!]) {
+        await o.page.evaluate((t) => window.__report!.set({ t }), [begin, end] as [number, number]);
+        const at = await o.page.evaluate((id) => {
+          const plot = document.querySelector(`[data-panel=machine-${id}] .v-plot`)!;
+          plot.scrollIntoView({ block: "center" });
+          const { left, top, width } = plot.getBoundingClientRect();
+          return { x: left + 74 + (width - 98) / 2, y: top + 40 };
+        }, lane.id);
+        await o.page.mouse.move(at.x, at.y);
+        const told = await o.page.$eval(`[data-panel=machine-${lane.id}] [data-role=readout]`, (e) => e.textContent!);
+        const wanted = lane.curves.map(({ name }) => {
+          const step = stepsOf(steps, lane, name).find((s) => s.begin === begin);
+          return `${name} ${step ? `${significant(Number(step.value.toPrecision(6)))} ${lane.unit}` : "–"}`.trim();
+        });
+        expect(told.split(" · ").slice(1), lane.id).toEqual(wanted);
+      }
+    }
+    await o.page.close();
+  });
+
+  it("shows B's samples beside A's, and none of simulated runs", async () => {
+    const o = await opened("sampled-compare");
+    expect(await o.page.$eval("[data-panel=machine-events] h3", (e) => e.textContent)).toBe("A · Events per second (B: dashed)");
+    expect((await stats(o)).errors).toBe(0);
+    expect(await o.page.$$eval("#table-machine td, #table-machine-b td", (all) => all.length)).toBeGreaterThan(20);
+    await o.page.close();
+    const simulated = await opened("run");
+    expect(await simulated.page.$$eval("[data-panel^=machine-], #table-machine", (all) => all.length)).toBe(0);
+    await simulated.page.close();
   });
 
   it("takes the file that lies beside the page", async () => {

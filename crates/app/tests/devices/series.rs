@@ -62,6 +62,13 @@ fn samples_are_what_the_kernel_counts() {
     let busy =
         table.lines().filter(|line| line.contains(&format!(",{},utilization_percent,", device.name())));
     assert!(busy.count() > 0, "{table}");
+    // The page has the same in its strips.
+    lab.expect(0, "report r -o page.html");
+    let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
+    let meta = page.split_once("id=\"iosonar-meta\">").unwrap().1.split_once("</script>").unwrap().0;
+    let meta: serde_json::Value = serde_json::from_str(meta).unwrap();
+    let busy = &meta["runs"][0]["machine"]["lanes"][0];
+    assert_eq!((&busy["id"], &busy["curves"][0]["name"]), (&"utilization".into(), &device.name().into()));
     let cost = &summary(&lab, "r")["health"]["cpu"];
     assert!(cost["sampling_ns"].as_u64().unwrap() > 0 && cost["sampling_share_of_one"].is_f64(), "{cost}");
 }
