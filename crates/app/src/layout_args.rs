@@ -123,7 +123,7 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 One file: its extents, then its figures. Several files or a directory: a line for each file, the most fragmented first, and \
-the sum. Records are the entries that the file system reports, as xfs_bmap counts. Fragments are pieces that are contiguous \
+the sum. Records are the entries that the file system reports, as xfs_bmap counts. Fragments are parts that are contiguous \
 on the device, as filefrag counts; encoded (compressed, encrypted) and inline extents are none. Files are flushed first, so \
 that all blocks have addresses. What lies beyond the end of a file is preallocated space and no data. Directories are \
 walked on their file system; symbolic links in them are not followed.

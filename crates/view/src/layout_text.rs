@@ -194,7 +194,7 @@ pub(crate) fn counts(map: &Map) -> String {
         _ => "; encoded, inline and delalloc extents are no fragments",
     };
     format!(
-        "{}, {} (pieces that are contiguous on the device){note}",
+        "{}, {} (parts that are contiguous on the device){note}",
         counted(f.records, "mapping record"),
         counted(f.fragments, "fragment")
     )

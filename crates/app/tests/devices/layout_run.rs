@@ -10,7 +10,7 @@ fn measured(lab: &Lab, args: &str) -> Value {
     serde_json::from_str(&lab.expect(0, &format!("layout run . --json --no-progress {args}")).out).unwrap()
 }
 
-/// Pieces of each file of a method.
+/// Fragments of each file of a method.
 fn fragments(answer: &Value, method: &str) -> Vec<u64> {
     let of_method = answer["methods"].as_array().unwrap().iter().find(|found| found["method"] == method);
     let files = of_method.unwrap_or_else(|| panic!("no {method} in {answer}"))["files"].as_array().unwrap();
@@ -70,7 +70,7 @@ fn small_requests_fill_holes_and_large_ones_pass_over_them() {
     }
 }
 
-/// 32: an empty file system gives each method one piece. 45: direct writers in one directory take turns in its free space.
+/// 32: an empty file system gives each method one fragment. 45: direct writers in one directory take turns in its free space.
 #[test]
 fn writers_in_one_directory_share_free_space_and_others_do_not() {
     needs!("mkfs.xfs");
@@ -84,7 +84,7 @@ fn writers_in_one_directory_share_free_space_and_others_do_not() {
     let sum = |method: &str| fragments(&answer, method).iter().sum::<u64>();
     assert!(sum("direct+64k+files=4") > 4, "{answer}");
     assert!(sum("direct+64k+dirs=4") <= 8, "{answer}");
-    assert!(fragments(&answer, "direct+4k+turns=2").iter().all(|pieces| *pieces > 1000), "{answer}");
+    assert!(fragments(&answer, "direct+4k+turns=2").iter().all(|count| *count > 1000), "{answer}");
     for method in answer["methods"].as_array().unwrap() {
         let files = method["files"].as_array().unwrap();
         assert!(files.iter().all(|file| file["size_bytes"] == 64 << 20), "{method}");

@@ -86,9 +86,9 @@ pub struct CreationAnswer {
     pub scan_orders: Vec<Vec<String>>,
     /// Each method, as typed.
     pub methods: Vec<MethodAnswer>,
-    /// The method that the others are compared with: the one with the fewest pieces for a file.
+    /// The method that the others are compared with: the one with the fewest fragments for a file.
     pub reference: String,
-    /// Whether scans are the slower the more pieces files have.
+    /// Whether scans are the slower the more fragments files have.
     pub fragments_and_rate: Correlation,
     /// The answer in sentences.
     pub conclusion: Vec<String>,
@@ -140,7 +140,7 @@ pub struct FileAnswer {
     pub groups_used: Option<u64>,
     /// Whether its map was the same after the scans.
     pub unchanged_by_scans: bool,
-    /// Pieces that lie together.
+    /// Parts that are contiguous on the device.
     #[serde(skip)]
     pub fragments: u64,
     /// Median length of its mapping records.
@@ -311,16 +311,16 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// The method whose files have the fewest pieces; of equal ones the first.
+/// The method whose files have the fewest fragments; of equal ones the first.
 fn reference(methods: &[MethodAnswer]) -> usize {
-    let pieces = |method: &MethodAnswer| {
+    let fragments = |method: &MethodAnswer| {
         let all: u64 = method.files.iter().map(|file| file.fragments).sum();
         all as f64 / method.files.len().max(1) as f64
     };
     // A file without blocks is read without the device.
     let can_be = |method: &MethodAnswer| method.files.iter().any(|file| file.fragments > 0);
     let numbered = methods.iter().enumerate().filter(|(_, method)| can_be(method));
-    numbered.min_by(|a, b| pieces(a.1).total_cmp(&pieces(b.1))).map_or(0, |(number, _)| number)
+    numbered.min_by(|a, b| fragments(a.1).total_cmp(&fragments(b.1))).map_or(0, |(number, _)| number)
 }
 
 /// Rates of the scans that are compared: all but the first.
@@ -342,7 +342,7 @@ fn compare(methods: &mut [MethodAnswer], reference: usize) {
 }
 
 impl MethodAnswer {
-    /// Pieces for each MiB, and the rate of later scans. A file without blocks has no place in an order of rates.
+    /// Fragments for each MiB, and the rate of later scans. A file without blocks has no place in an order of rates.
     fn fragments_and_rate(&self) -> Option<(f64, f64)> {
         let fragments: u64 = self.files.iter().map(|file| file.fragments).sum();
         let bytes: u64 = self.files.iter().map(|file| file.size_bytes).sum();

@@ -80,11 +80,11 @@ pub(crate) fn cause(
     let fragments = worst.fragments;
     let found = match worst.median_record_bytes {
         _ if fragments == 0 => "the file has no blocks".to_string(),
-        _ if fragments == 1 => "the file is one piece".to_string(),
+        _ if fragments == 1 => "the file has one fragment".to_string(),
         Some(median) => {
-            format!("the file has {fragments} pieces, records of {} in the median", rounded(median))
+            format!("the file has {fragments} fragments, records of {} in the median", rounded(median))
         }
-        None => format!("the file has {fragments} pieces"),
+        None => format!("the file has {fragments} fragments"),
     };
     let reason = reason(method, request, worst, holes);
     format!("{asked}; {found}{reason}.")
@@ -100,7 +100,7 @@ fn reason(method: &Method, request: Request, file: &FileAnswer, holes: Option<(u
     }
     if let Some((least, most)) = holes
         && request.bytes <= most
-        // A hole takes whole requests, so that a piece can be shorter than it by one.
+        // A hole takes whole requests, so that a fragment can be shorter than it by one.
         && (least.saturating_sub(request.bytes)..=most).contains(&median)
     {
         return format!(
@@ -180,7 +180,7 @@ mod tests {
         let short = told("direct+1m", 69, 15 << 20, holes);
         assert!(short.contains("fits into a hole"), "{short}");
         let large = told("buffered+64k", 1, 1 << 30, holes);
-        assert!(large.contains("one piece: no hole"), "{large}");
+        assert!(large.contains("one fragment: no hole"), "{large}");
         let turns = told("direct+4k+turns=2", 262_144, 4096, None);
         assert!(turns.contains("take turns"), "{turns}");
         let random = told("truncate+direct+64k+random", 16_384, 65_536, None);

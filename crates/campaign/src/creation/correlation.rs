@@ -1,4 +1,4 @@
-//! Whether scans are the slower the more pieces a file has: Spearman's rank correlation.
+//! Whether scans are the slower the more fragments a file has: Spearman's rank correlation.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ pub const MIN_METHODS: usize = 5;
 pub struct Correlation {
     /// Methods.
     pub n: usize,
-    /// -1: the more pieces, the slower; 1: the faster; 0: no such order. Absent below [`MIN_METHODS`], or where all are equal.
+    /// -1: the more fragments, the slower; 1: the faster; 0: no such order. Absent below [`MIN_METHODS`], or where all are equal.
     pub rho: Option<f64>,
 }
 
