@@ -44,7 +44,8 @@ pub fn layout_picture(map: &Map, subject: &Subject, format: Format, style: &Styl
 fn draw(map: &Map, subject: &Subject, style: &Style) -> Scene {
     let how = [Some(counts(map)), Some(sums(map))].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let remark = map.volume.addresses.remark().map(|remark| format!(". {remark}")).unwrap_or_default();
-    let subject = Subject { what: place(map) + &remark, how, ..subject.clone() };
+    // A map has no detectors: that there are no cautions would say too much.
+    let subject = Subject { what: place(map) + &remark, how, is_unexamined: true, ..subject.clone() };
     let material = super::Material { subject: &subject, run: None, demand: None };
     let view = View::new(&material, style);
     let mut scene = Scene::new(PAGE_WIDTH, PAGE_HEIGHT, view.palette.background);
@@ -478,6 +479,11 @@ mod tests {
                 assert!(other.is_none(), "'{text}' and {other:?}");
             }
         }
+    }
+
+    #[test]
+    fn nothing_is_said_of_cautions_where_none_were_looked_for() {
+        assert!(scene(&interleaved()).texts().all(|text| text.text != "No cautions."));
     }
 
     #[test]

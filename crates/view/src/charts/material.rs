@@ -43,6 +43,8 @@ pub struct Subject {
     pub stamps: Vec<Stamp>,
     /// What to know before believing a picture, most severe first.
     pub cautions: Vec<Caution>,
+    /// Whether nothing looked for cautions: then their absence says nothing.
+    pub is_unexamined: bool,
 }
 
 impl Subject {
@@ -62,6 +64,7 @@ impl Subject {
                 .collect(),
             stamps: s.stamps.clone(),
             cautions: s.cautions.clone(),
+            is_unexamined: false,
         }
     }
 }

@@ -208,7 +208,9 @@ pub(super) fn bottom(scene: &mut Scene, view: &View<'_>, plots: &[Rect]) {
     // The room is always kept, the colour of a warning only where there is one.
     let is_clean = view.subject.cautions.is_empty();
     let ground = if is_clean { p.background.mix(p.axis, 0.06) } else { p.caution_background };
-    scene.area(strip, Fill::Solid(ground));
+    if !lines.is_empty() {
+        scene.area(strip, Fill::Solid(ground));
+    }
     let caution = |text: Caption, x, y, anchor| {
         let mut words = words(text, x, y, SMALL, p, anchor);
         if !is_clean {
@@ -258,7 +260,7 @@ fn caution_lines(view: &View<'_>, room: f64) -> Vec<String> {
         let cautions = if more == 1 { "caution" } else { "cautions" };
         lines.push(format!("⚠ and {more} more {cautions} in the summary"));
     }
-    if lines.is_empty() {
+    if lines.is_empty() && !view.subject.is_unexamined {
         lines.push("No cautions.".to_string());
     }
     lines
