@@ -313,14 +313,12 @@ fn seconds(ns: u64) -> f64 {
 
 /// The method whose files have the fewest fragments; of equal ones the first.
 fn reference(methods: &[MethodAnswer]) -> usize {
-    let fragments = |method: &MethodAnswer| {
-        let all: u64 = method.files.iter().map(|file| file.fragments).sum();
-        all as f64 / method.files.len().max(1) as f64
-    };
     // A file without blocks is read without the device.
     let can_be = |method: &MethodAnswer| method.files.iter().any(|file| file.fragments > 0);
     let numbered = methods.iter().enumerate().filter(|(_, method)| can_be(method));
-    numbered.min_by(|a, b| fragments(a.1).total_cmp(&fragments(b.1))).map_or(0, |(number, _)| number)
+    numbered
+        .min_by(|a, b| a.1.mean_fragments().total_cmp(&b.1.mean_fragments()))
+        .map_or(0, |(number, _)| number)
 }
 
 /// Rates of the scans that are compared: all but the first.

@@ -7,6 +7,7 @@
 mod answer;
 mod cause;
 mod correlation;
+mod csv;
 mod method;
 mod plan;
 mod text;
@@ -15,6 +16,7 @@ pub use answer::{
     ANSWER_VERSION, CreationAnswer, FileAnswer, MethodAnswer, ScanAnswer, Setting, Spread, Trial,
 };
 pub use correlation::{Correlation, MIN_METHODS};
+pub use csv::creation_csv;
 pub use method::{Content, Files, FillOrder, Method, MethodError, SpaceBefore, Way, WriteSize};
 pub use plan::{Experiment, ExperimentError};
 pub use text::creation_text;

@@ -8,18 +8,8 @@ use std::fmt::Write;
 
 /// The answer for people: where it took place, a line for each method, what follows, and what to know.
 pub fn creation_text(answer: &CreationAnswer) -> String {
-    let setting = &answer.setting;
-    let access = if answer.scan_direct { "direct" } else { "buffered" };
-    let mut text = format!(
-        "files of {} on {} ({}{}{}); scans by {access} reads of {}, each after eviction from the page cache\n",
-        rounded(answer.size_bytes),
-        setting.file_system,
-        setting.source,
-        if setting.mount_options.is_empty() { "" } else { ", " },
-        setting.mount_options,
-        rounded(answer.scan_record_bytes),
-    );
-    if let Some(age) = &setting.age {
+    let mut text = format!("{}; {}\n", answer.place(), answer.procedure());
+    if let Some(age) = &answer.setting.age {
         let _ = writeln!(text, "prepared free space: {age}");
     }
     text += "\n";
@@ -28,6 +18,69 @@ pub fn creation_text(answer: &CreationAnswer) -> String {
     answer.conclusion.iter().for_each(|sentence| _ = writeln!(text, "{sentence}"));
     answer.cautions.iter().for_each(|caution| _ = writeln!(text, "caution: {caution}"));
     text
+}
+
+impl CreationAnswer {
+    /// The files and their file system, in words.
+    pub fn place(&self) -> String {
+        let setting = &self.setting;
+        let separate = setting.scratch_bytes.map_or(String::new(), |bytes| {
+            format!(", a new file system of {} for each method", rounded(bytes))
+        });
+        format!(
+            "files of {} on {}{separate} ({}{}{})",
+            rounded(self.size_bytes),
+            setting.file_system,
+            setting.source,
+            if setting.mount_options.is_empty() { "" } else { ", " },
+            setting.mount_options,
+        )
+    }
+
+    /// How files are scanned, in words.
+    pub fn procedure(&self) -> String {
+        let access = if self.scan_direct { "direct" } else { "buffered" };
+        let record = rounded(self.scan_record_bytes);
+        format!("scans by {access} reads of {record}, each after eviction from the page cache")
+    }
+
+    /// The answer in few sentences, for a picture: why the most fragmented files and those of the reference lie as they do, and
+    /// whether scans differ. All of them are part of the conclusion.
+    pub fn summary(&self) -> Vec<String> {
+        let most = self.methods.iter().max_by(|a, b| a.mean_fragments().total_cmp(&b.mean_fragments()));
+        let worst = most.filter(|method| method.method != self.reference && method.mean_fragments() > 1.0);
+        let reference = self.methods.iter().find(|method| method.method == self.reference);
+        let causes = worst.into_iter().chain(reference).filter(|method| !method.cause.is_empty());
+        let mut told: Vec<String> = causes.map(MethodAnswer::explained).collect();
+        told.extend(differences(self));
+        told.extend(correlation(self));
+        told
+    }
+
+    /// Whether scans of a method differ from those of the reference, in a few words.
+    pub fn verdict(&self, method: &MethodAnswer) -> String {
+        let Some(change) = &method.change else {
+            return if method.method == self.reference { "reference" } else { "-" }.into();
+        };
+        let ends = change.low_percent.zip(change.high_percent).filter(|_| change.verdict.is_shown());
+        let Some((low, high)) = ends else { return change.verdict.text().into() };
+        let (least, most) = (low.abs().min(high.abs()).round(), low.abs().max(high.abs()).round());
+        let range = if least == most { format!("{most:.0}") } else { format!("{least:.0} to {most:.0}") };
+        format!("{} by {range} %", change.verdict.text())
+    }
+}
+
+impl MethodAnswer {
+    /// Fragments of a file, on average over its files.
+    pub fn mean_fragments(&self) -> f64 {
+        let all: u64 = self.files.iter().map(|file| file.fragments).sum();
+        all as f64 / self.files.len().max(1) as f64
+    }
+
+    /// Its cause, with its name.
+    fn explained(&self) -> String {
+        format!("{}: {}", self.method, self.cause)
+    }
 }
 
 /// Rates in MiB/s.
@@ -84,7 +137,7 @@ const MOST_VISIBLE: f64 = 100.0;
 /// The answer in sentences: why layouts differ, and whether scans do.
 pub(crate) fn conclusion(answer: &CreationAnswer) -> Vec<String> {
     let causes = answer.methods.iter().filter(|method| !method.cause.is_empty());
-    let mut told: Vec<String> = causes.map(|method| format!("{}: {}", method.method, method.cause)).collect();
+    let mut told: Vec<String> = causes.map(MethodAnswer::explained).collect();
     told.extend(differences(answer));
     told.extend(correlation(answer));
     told
