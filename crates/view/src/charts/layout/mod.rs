@@ -1,17 +1,20 @@
-//! Where the blocks of a file are: file offsets against addresses, and how large the pieces are.
+//! Where the blocks of a file are: file offsets against addresses, and how large the fragments are.
 //!
 //! Three things tell a fragmented file at a glance: the strip of the file is dark where its fragments are small, the line of
 //! addresses breaks into pieces, and the column of the disk is pale where other blocks lie between those of the file.
+
+mod strip;
 
 use super::axes::{LABEL_SIZE, TICK_SIZE, words};
 use super::material::View;
 use super::{PAGE_HEIGHT, PAGE_WIDTH, PLOT_LEFT, Subject, page};
 use crate::fonts::{self, Weight};
 use crate::layout_text::{counted, counts, place, shown_name, spread, sums, travel};
-use crate::palette::{Palette, Rgb};
+use crate::palette::Palette;
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::{Format, Scale, Style, units};
-use iosonar_layout::{Extent, Kind, Map, Row};
+use iosonar_layout::Map;
+use strip::{AddressAxis, Piece, fragment_color, largeness, outline, pieces, share_color, ticks};
 
 /// The strip of the file.
 const STRIP: Rect = Rect { x: PLOT_LEFT, y: 150, w: 1080, h: 34 };
@@ -23,21 +26,18 @@ const DISK: Rect = Rect { x: 1206, y: PLOT.y, w: 44, h: PLOT.h };
 const WHOLE: Rect = Rect { x: 1282, y: PLOT.y, w: 22, h: PLOT.h };
 /// What stands at the right.
 const SIDE: i32 = 1336;
-/// Fragments of this size and smaller are darkest, in bytes.
-const SMALL: f64 = 4096.0;
-/// Fragments of this size and larger are palest, in bytes.
-const LARGE: f64 = 67_108_864.0;
-/// Shades of fragments, beside transparent pixels.
-const SHADES: usize = 48;
 
 /// The picture of a map whose rows were kept, as a file. `subject` has the command, the tool and cautions; its other words are
 /// those of the map.
 pub fn layout_picture(map: &Map, subject: &Subject, format: Format, style: &Style) -> Vec<u8> {
-    let scene = draw(map, subject, style);
+    file_of(&draw(map, subject, style), format, style)
+}
+
+fn file_of(scene: &Scene, format: Format, style: &Style) -> Vec<u8> {
     match format {
-        Format::Svg => crate::svg::svg(&scene).into_bytes(),
+        Format::Svg => crate::svg::svg(scene).into_bytes(),
         Format::Png if style.scale == Scale::Double => crate::raster::png(&scene.doubled()),
-        Format::Png => crate::raster::png(&scene),
+        Format::Png => crate::raster::png(scene),
     }
 }
 
@@ -53,7 +53,7 @@ fn draw(map: &Map, subject: &Subject, style: &Style) -> Scene {
     let room = f64::from(PAGE_WIDTH) - 48.0;
     page::head(&mut scene, &view, &fonts::fit(&title, 22.0, Weight::Bold, room));
     let sheet = Sheet::new(map, view.palette);
-    sheet.key(&mut scene);
+    strip::key(&mut scene, view.palette, PLOT_LEFT, &[&map.figures]);
     sheet.strip(&mut scene);
     if sheet.pieces.iter().any(|piece| piece.extent.address.is_some()) {
         sheet.plot(&mut scene);
@@ -66,19 +66,6 @@ fn draw(map: &Map, subject: &Subject, style: &Style) -> Scene {
     page::bottom(&mut scene, &view, &[PLOT]);
     scene.facts = super::facts(&title, &subject);
     scene
-}
-
-/// An extent, and the size of the fragment that it is part of.
-struct Piece {
-    extent: Extent,
-    fragment: u64,
-}
-
-impl Piece {
-    /// In bytes. That of an encoded extent is not known: it is shown as a point.
-    fn length_on_disk(&self) -> u64 {
-        if self.extent.kind == Kind::Encoded { 1 } else { self.extent.length }
-    }
 }
 
 /// What all parts of the picture see.
@@ -97,7 +84,7 @@ impl<'a> Sheet<'a> {
     fn new(map: &'a Map, palette: &'static Palette) -> Sheet<'a> {
         let rows = map.rows.as_deref().unwrap_or_default();
         let pieces = pieces(rows);
-        let end = rows.last().map_or(1, |row| row.offset() + row.length()).max(1);
+        let end = strip::end_of(rows);
         let places = || pieces.iter().filter_map(|p| Some((p.extent.address?, p.length_on_disk())));
         let from = places().map(|(address, _)| address).min().unwrap_or(0);
         let to = places().map(|(address, length)| address.saturating_add(length)).max().unwrap_or(1);
@@ -106,7 +93,7 @@ impl<'a> Sheet<'a> {
 
     /// Pixel column of a place in the file.
     fn x(&self, offset: u64) -> i32 {
-        (offset.min(self.end) as f64 / self.end as f64 * f64::from(PLOT.w)) as i32
+        strip::column(offset, self.end, PLOT.w)
     }
 
     /// Pixel row of an address, from the top of the plot: low addresses are above, as in the list.
@@ -115,96 +102,10 @@ impl<'a> Sheet<'a> {
         ((share * f64::from(PLOT.h - 1)) as i32).clamp(0, PLOT.h - 1)
     }
 
-    /// Colours by number: those of fragments from the smallest to the largest, then those of other kinds.
-    fn colors(&self) -> Vec<Rgb> {
-        let p = self.palette;
-        let shade = |n: usize| fragment_color(p, 1.0 - n as f64 / (SHADES - 1) as f64);
-        let others = [p.actual, p.write, p.bad];
-        [p.background].into_iter().chain((0..SHADES).map(shade)).chain(others).collect()
-    }
-
-    fn color_of(&self, piece: &Piece) -> u8 {
-        let number = match piece.extent.kind {
-            Kind::Written | Kind::Unwritten => {
-                1 + (largeness(piece.fragment) * (SHADES - 1) as f64).round() as usize
-            }
-            Kind::Encoded => SHADES + 1,
-            Kind::Delalloc => SHADES + 2,
-            Kind::Inline | Kind::Unknown => SHADES + 3,
-        };
-        number as u8
-    }
-
-    /// The colours, and what they mean.
-    fn key(&self, scene: &mut Scene) {
-        let (p, colors) = (self.palette, self.colors());
-        scene.text(words("size of the fragment", PLOT_LEFT, 116, 13.0, p, Anchor::Start));
-        let bar = Rect { x: PLOT_LEFT + 150, y: 104, w: 384, h: 14 };
-        for (n, color) in colors[1..=SHADES].iter().enumerate() {
-            let x = bar.x + n as i32 * bar.w / SHADES as i32;
-            scene.area(Rect { x, w: bar.w / SHADES as i32, ..bar }, Fill::Solid(*color));
-        }
-        outline(scene, p, bar);
-        for size in [4096u64, 65_536, 1 << 20, 1 << 26] {
-            let x = bar.x + (largeness(size) * f64::from(bar.w)) as i32;
-            let text = match size {
-                4096 => "4 KiB".to_string(),
-                67_108_864 => "64 MiB and more".to_string(),
-                size => units::bytes(size).replace(".00", "").replace(".0", ""),
-            };
-            scene.text(words(text, x, bar.bottom() + 15, TICK_SIZE, p, Anchor::Middle));
-        }
-        let f = &self.map.figures;
-        let kinds = [
-            ("hole", f.hole_bytes, None),
-            ("unwritten", f.bytes_of(Kind::Unwritten), None),
-            ("encoded", f.bytes_of(Kind::Encoded), Some(SHADES + 1)),
-            ("delalloc", f.bytes_of(Kind::Delalloc), Some(SHADES + 2)),
-            ("inline, unknown", f.bytes_of(Kind::Inline) + f.bytes_of(Kind::Unknown), Some(SHADES + 3)),
-        ];
-        let mut x = bar.right() + 90;
-        for (name, _, color) in kinds.into_iter().filter(|(_, bytes, _)| *bytes > 0) {
-            let area = Rect { x, y: 104, w: 14, h: 14 };
-            match (name, color) {
-                (_, Some(color)) => scene.area(area, Fill::Solid(colors[color])),
-                ("hole", None) => {}
-                (_, None) => {
-                    scene.area(area, Fill::Solid(colors[SHADES / 2]));
-                    scene.area(area, Fill::Hatch(p.background));
-                }
-            }
-            outline(scene, p, area);
-            let text = words(name, x + 22, 116, 13.0, p, Anchor::Start);
-            x = text.bounds().right() + 26;
-            scene.text(text);
-        }
-    }
-
-    /// The file from its start to its end: each column has the colour of the most of it, holes are empty.
+    /// The file from its start to its end.
     fn strip(&self, scene: &mut Scene) {
         let p = self.palette;
-        let mut columns = vec![[0u64; SHADES + 4]; PLOT.w as usize];
-        let mut unwritten = vec![false; PLOT.w as usize];
-        for piece in &self.pieces {
-            let (from, to) = (self.x(piece.extent.offset), self.x(piece.extent.end() - 1));
-            for x in from..=to.min(PLOT.w - 1) {
-                columns[x as usize][usize::from(self.color_of(piece))] +=
-                    piece.extent.length / (to - from + 1) as u64;
-                unwritten[x as usize] |= piece.extent.kind == Kind::Unwritten;
-            }
-        }
-        let colors = self.colors();
-        for (x, column) in columns.iter().enumerate() {
-            let most =
-                (0..column.len()).max_by_key(|color| column[*color]).filter(|color| column[*color] > 0);
-            let area = Rect { x: STRIP.x + x as i32, w: 1, ..STRIP };
-            most.into_iter().for_each(|color| scene.area(area, Fill::Solid(colors[color])));
-        }
-        // After all colours, so that hatches are one area each.
-        for x in (0..unwritten.len()).filter(|x| unwritten[*x]) {
-            scene.area(Rect { x: STRIP.x + x as i32, w: 1, ..STRIP }, Fill::Hatch(p.background));
-        }
-        outline(scene, p, STRIP);
+        strip::strip(scene, p, &self.pieces, self.end, STRIP);
         scene.text(words("file", STRIP.x - 10, STRIP.y + 22, LABEL_SIZE, p, Anchor::End));
     }
 
@@ -219,7 +120,7 @@ impl<'a> Sheet<'a> {
             width: PLOT.w as u32,
             height: PLOT.h as u32,
             pixels: vec![0; (PLOT.w * PLOT.h) as usize],
-            palette: self.colors(),
+            palette: strip::colors(p),
         };
         let mut dot = |x: i32, y: i32, color: u8| {
             for (x, y) in [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)] {
@@ -236,7 +137,7 @@ impl<'a> Sheet<'a> {
             let steps = (right - x).max(below - y).max(0);
             for step in 0..=steps {
                 let part = |length: i32| if steps == 0 { 0 } else { length * step / steps };
-                dot(x + part(right - x), y + part(below - y), self.color_of(piece));
+                dot(x + part(right - x), y + part(below - y), piece.color());
             }
         }
         scene.marks.push(Mark::Image(image));
@@ -259,19 +160,15 @@ impl<'a> Sheet<'a> {
     /// Grid and ticks of addresses, and the borders of allocation groups.
     fn addresses(&self, scene: &mut Scene) {
         let p = self.palette;
-        // Where the file is small and far from the start, all ticks would look alike.
-        let is_relative = self.from / 16 > self.to - self.from;
-        let base = if is_relative { self.from } else { 0 };
-        for tick in ticks(self.from - base, self.to - base) {
-            let y = PLOT.y + self.y(base + tick);
+        let axis = AddressAxis::of(self.from..self.to);
+        for (address, text) in axis.ticks {
+            let y = PLOT.y + self.y(address);
             scene.horizontal(y, (PLOT.x, PLOT.right() - 1), Stroke::solid(p.grid, 1));
-            let sign = if is_relative { "+" } else { "" };
-            let text = format!("{sign}{}", units::bytes(tick));
             scene.text(words(text, PLOT.x - 8, y + 4, TICK_SIZE, p, Anchor::End));
         }
-        let label = match is_relative {
-            true => format!("address from {} on ({} bytes)", units::bytes(self.from), self.from),
-            false => "address".to_string(),
+        let label = match axis.base {
+            0 => "address".to_string(),
+            base => format!("address from {} on ({base} bytes)", units::bytes(base)),
         };
         let mut label = words(label, 26, PLOT.y + PLOT.h / 2, LABEL_SIZE, p, Anchor::Middle);
         label.upright = true;
@@ -286,21 +183,10 @@ impl<'a> Sheet<'a> {
     /// How much of each part of the range of addresses is the file's.
     fn disk(&self, scene: &mut Scene) {
         let p = self.palette;
-        let mut rows = vec![0f64; PLOT.h as usize];
-        let per_row = (self.to - self.from) as f64 / f64::from(PLOT.h);
-        for place in self.pieces.iter().filter_map(|piece| piece.extent.place()) {
-            let at = |address: u64| (address - self.from) as f64 / per_row;
-            let (from, to) = (at(place.start), at(place.end));
-            for row in from as usize..=(to as usize).min(rows.len() - 1) {
-                let part = to.min(row as f64 + 1.0) - from.max(row as f64);
-                rows[row] += part.max(0.0);
-            }
-        }
-        for (row, share) in rows.into_iter().enumerate().filter(|(_, share)| *share > 0.0) {
-            // What is not nothing is seen.
-            let color = p.background.mix(p.read, 0.12 + 0.88 * share.min(1.0));
+        let shares = strip::shares(&self.pieces, self.from..self.to, PLOT.h);
+        for (row, share) in shares.into_iter().enumerate().filter(|(_, share)| *share > 0.0) {
             let area = Rect { y: DISK.y + row as i32, h: 1, ..DISK };
-            scene.area(area, Fill::Solid(color));
+            scene.area(area, Fill::Solid(share_color(p, share)));
         }
         outline(scene, p, DISK);
         above(scene, p, DISK, ["share of".into(), "this file".into()]);
@@ -368,14 +254,6 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// A thin line around an area.
-fn outline(scene: &mut Scene, p: &'static Palette, area: Rect) {
-    let stroke = Stroke::solid(p.axis, 1);
-    let (x, y) = ((area.x - 1, area.right()), (area.y - 1, area.bottom()));
-    [y.0, y.1].into_iter().for_each(|y| scene.horizontal(y, x, stroke));
-    [x.0, x.1].into_iter().for_each(|x| scene.vertical(x, y, stroke));
-}
-
 /// Two lines above a column.
 fn above(scene: &mut Scene, p: &'static Palette, column: Rect, lines: [String; 2]) {
     for (line, y) in lines.into_iter().zip([22, 7]) {
@@ -384,56 +262,10 @@ fn above(scene: &mut Scene, p: &'static Palette, column: Rect, lines: [String; 2
     }
 }
 
-/// Extents in the order of the file, each with the size of its fragment.
-fn pieces(rows: &[Row]) -> Vec<Piece> {
-    let extents = rows.iter().filter_map(|row| match row {
-        Row::Extent(extent) => Some(*extent),
-        Row::Hole { .. } => None,
-    });
-    let mut pieces: Vec<Piece> = extents.map(|extent| Piece { extent, fragment: extent.length }).collect();
-    // Indices of the pieces of the fragment in the making, which others can lie between.
-    let mut open: Vec<usize> = Vec::new();
-    let mut sum = 0;
-    for index in 0..pieces.len() {
-        let extent = pieces[index].extent;
-        if extent.place().is_none() {
-            continue;
-        }
-        let continues = open.last().is_some_and(|last| extent.continues(&pieces[*last].extent) == Some(true));
-        if !continues {
-            open.drain(..).for_each(|n| pieces[n].fragment = sum);
-            sum = 0;
-        }
-        open.push(index);
-        sum += extent.length;
-    }
-    open.into_iter().for_each(|n| pieces[n].fragment = sum);
-    pieces
-}
-
-/// 0 for the smallest fragments, 1 for the largest.
-fn largeness(bytes: u64) -> f64 {
-    ((bytes as f64).max(SMALL).log2() - SMALL.log2()).min(LARGE.log2() - SMALL.log2())
-        / (LARGE / SMALL).log2()
-}
-
-/// The colour of fragments: the smaller, the more it differs from the background. `smallness` is from 0 to 1.
-fn fragment_color(p: &Palette, smallness: f64) -> Rgb {
-    // The palest shades would not be seen as lines.
-    p.shade(0.25 + 0.75 * smallness)
-}
-
-/// Multiples of a power of two in a range, at most eight.
-fn ticks(from: u64, to: u64) -> impl Iterator<Item = u64> {
-    let step = ((to - from) / 6).max(1).next_power_of_two();
-    let first = from.checked_next_multiple_of(step).unwrap_or(to);
-    std::iter::successors(Some(first), move |tick| tick.checked_add(step)).take_while(move |tick| *tick < to)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_layout::{Addresses, Groups, Scan, Volume};
+    use iosonar_layout::{Addresses, Extent, Groups, Scan, Volume};
     use std::sync::Arc;
 
     fn map(size: u64, extents: &[(u64, u64, u64, u32)]) -> Map {
@@ -494,6 +326,7 @@ mod tests {
         );
         let pieces = pieces(map.rows.as_deref().unwrap());
         assert_eq!(pieces.iter().map(|piece| piece.fragment).collect::<Vec<_>>(), [12_288, 12_288, 4096]);
+        assert_eq!(pieces.iter().map(|piece| piece.is_first).collect::<Vec<_>>(), [true, false, true]);
     }
 
     /// The strip of a fragmented file is darker than that of a whole one, and its disk is paler.
