@@ -66,7 +66,7 @@ pub fn fit(text: &str, size: f64, weight: Weight, room: f64) -> String {
 }
 
 /// What stays on the line of the number before it.
-const UNITS: [&str; 17] = [
+const UNITS: [&str; 18] = [
     "ns",
     "µs",
     "us",
@@ -83,6 +83,7 @@ const UNITS: [&str; 17] = [
     "MB/s",
     "GB/s",
     "TB/s",
+    "MiB/s",
     "requests/s",
 ];
 

@@ -90,6 +90,7 @@ fn factor(unit: &str) -> Option<f64> {
         "TiB" => bytes(4),
         "kB/s" => 1e3,
         "MB/s" => 1e6,
+        "MiB/s" => bytes(2),
         "GB/s" => 1e9,
         _ => return None,
     })
@@ -294,6 +295,23 @@ fn figures_of_a_knee_are_those_of_its_json() {
     let ramp = lab.expect(0, &format!("show k/{ramp} --json")).out;
     let ramp = serde_json::from_str(&ramp).expect("JSON");
     assert!(compare_pictures(&lab, "k", &[("verdict.", &found), ("", &ramp)], false) >= 9);
+}
+
+#[test]
+fn figures_of_creation_methods_are_those_of_their_answer() {
+    let lab = lab();
+    let methods = "buffered+64k,direct+4k+turns=2";
+    if !crate::layout::has_maps(&lab) {
+        return;
+    }
+    let run = format!("layout run . --size 256k --rounds 4 --methods {methods} --no-progress --json -o r");
+    let ended = lab.expect(0, &run);
+    let answer: Value = serde_json::from_str(&ended.out).expect("JSON");
+    assert!(compare_pictures(&lab, "r", &[("", &answer)], false) >= 6);
+    let csv = std::fs::read_to_string(lab.path("r/layout.csv")).expect("a table");
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert!(lines.len() == 3 && lines.iter().all(|line| line.len() == 20), "{csv}");
+    assert_eq!((lines[1][0], lines[2][1], lines[0][19]), ("buffered+64k", "2", "scan_4"));
 }
 
 /// Whether a cell of a text shows a value of JSON in a unit; `-` shows that there is none.

@@ -12,7 +12,7 @@ fn written(lab: &Lab, name: &str) {
 }
 
 /// Whether the file system of the lab has maps.
-fn has_maps(lab: &Lab) -> bool {
+pub fn has_maps(lab: &Lab) -> bool {
     written(lab, "probe");
     lab.run("layout map probe").code == 0
 }

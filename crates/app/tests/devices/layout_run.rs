@@ -65,7 +65,9 @@ fn small_requests_fill_holes_and_large_ones_pass_over_them() {
     let orders: Vec<&Value> = answer["scan_orders"].as_array().unwrap().iter().collect();
     assert!(orders[0] != orders[1] && orders[1] != orders[2], "{orders:?}");
     assert_eq!(left(&lab), [""; 0]);
-    for name in ["layout.json", "maps.json", "map-direct+256k.png", "create/run.json", "scan/run.json"] {
+    let pictures = ["layout.png", "layout.svg", "map-direct+256k.png"];
+    let files = ["layout.json", "layout.csv", "maps.json", "create/run.json", "scan/run.json"];
+    for name in pictures.into_iter().chain(files) {
         assert!(lab.path("r").join(name).exists(), "{name}");
     }
 }

@@ -35,7 +35,7 @@ mod xy;
 
 pub use compare::{CompareMaterial, ComparePicture, compare_subject, plot_compare};
 pub use knee::{KneeMaterial, knee_sentences, plot_knee};
-pub use layout::layout_picture;
+pub use layout::{LayoutOverview, LayoutRow, layout_overview, layout_picture};
 pub use material::{Headline, Material, RunMaterial, Subject};
 pub use matrix::{
     MatrixGrid, MatrixMaterial, Plateau, change_svg, heat_svg, latency_svg, matrix_range, plot_matrix,

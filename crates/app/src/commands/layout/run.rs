@@ -17,7 +17,7 @@ use crate::timings::Timings;
 use anyhow::{Context, anyhow};
 use iosonar_analyze::{CellStats, CountUntil, Limits};
 use iosonar_archive::{Archive, RunInfo};
-use iosonar_campaign::creation::{Experiment, FileAnswer, Setting, Trial, creation_text};
+use iosonar_campaign::creation::{Experiment, FileAnswer, Setting, Trial, creation_csv, creation_text};
 use iosonar_engine::Prepared;
 use iosonar_host::{Root, file_system_of};
 use iosonar_layout::{Map, MapsJson};
@@ -116,10 +116,14 @@ fn measure(
     write_json(&out.join("layout.json"), &answer)?;
     let all: Vec<Map> = maps.into_iter().flatten().collect();
     write_json(&out.join("maps.json"), &MapsJson { tool: TOOL, maps: &all, errors: &[] })?;
-    pictures::draw(&answer, &all, out)?;
+    write(&out.join("layout.csv"), |file| Ok(file.write_all(creation_csv(&answer).as_bytes())?))?;
+    let picture = out.join(pictures::draw(&answer, &all, out)?);
     match args.json {
         true => print(&(serde_json::to_string_pretty(&answer).map_err(anyhow::Error::from)? + "\n"))?,
-        false => print(&format!("{}\nresult: {}\n", creation_text(&answer), out.display()))?,
+        false => {
+            let text = creation_text(&answer);
+            print(&format!("{text}\nresult: {}\npicture: {}\n", out.display(), picture.display()))?;
+        }
     }
     Ok(scanned.exit)
 }
@@ -186,10 +190,16 @@ fn setting(args: &RunArgs, stage: &Stage, created: &Part) -> Setting {
 }
 
 fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
+    write(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        Ok(writeln!(out)?)
+    })
+}
+
+fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> Result<(), Failure> {
     let write = || -> anyhow::Result<()> {
         let mut out = BufWriter::new(new_file(path)?);
-        serde_json::to_writer_pretty(&mut out, value)?;
-        writeln!(out)?;
+        fill(&mut out)?;
         Ok(out.flush()?)
     };
     write().with_context(|| format!("cannot write {}", path.display())).map_err(Failure::broke)

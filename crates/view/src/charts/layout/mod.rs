@@ -3,7 +3,10 @@
 //! Three things tell a fragmented file at a glance: the strip of the file is dark where its fragments are small, the line of
 //! addresses breaks into pieces, and the column of the disk is pale where other blocks lie between those of the file.
 
+mod overview;
 mod strip;
+
+pub use overview::{LayoutOverview, LayoutRow, layout_overview};
 
 use super::axes::{LABEL_SIZE, TICK_SIZE, words};
 use super::material::View;
