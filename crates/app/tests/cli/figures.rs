@@ -310,8 +310,8 @@ fn figures_of_creation_methods_are_those_of_their_answer() {
     assert!(compare_pictures(&lab, "r", &[("", &answer)], false) >= 6);
     let csv = std::fs::read_to_string(lab.path("r/layout.csv")).expect("a table");
     let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    assert!(lines.len() == 3 && lines.iter().all(|line| line.len() == 20), "{csv}");
-    assert_eq!((lines[1][0], lines[2][1], lines[0][19]), ("buffered+64k", "2", "scan_4"));
+    assert!(lines.len() == 3 && lines.iter().all(|line| line.len() == 21), "{csv}");
+    assert_eq!((lines[1][0], lines[2][1], lines[0][20]), ("buffered+64k", "2", "scan_4"));
 }
 
 /// Whether a cell of a text shows a value of JSON in a unit; `-` shows that there is none.

@@ -86,6 +86,10 @@ fn writers_in_one_directory_share_free_space_and_others_do_not() {
     let sum = |method: &str| fragments(&answer, method).iter().sum::<u64>();
     assert!(sum("direct+64k+files=4") > 4, "{answer}");
     assert!(sum("direct+64k+dirs=4") <= 8, "{answer}");
+    let request = |place: usize| answer["methods"][place]["device_read_bytes_mean"].as_f64().unwrap();
+    // Fragments of 4 KiB and metadata cannot be read in larger requests, one fragment can.
+    assert!(request(5) < 8192.0 && request(1) > 32_768.0, "{answer}");
+    assert_eq!(answer["device_read_bytes_mean"], Value::Null);
     assert!(fragments(&answer, "direct+4k+turns=2").iter().all(|count| *count > 1000), "{answer}");
     for method in answer["methods"].as_array().unwrap() {
         let files = method["files"].as_array().unwrap();

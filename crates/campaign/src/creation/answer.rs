@@ -7,7 +7,7 @@ use super::{Experiment, Method};
 use crate::Repeated;
 use crate::spread::Logs;
 use crate::welch::{Change, Critical, welch};
-use iosonar_analyze::CellStats;
+use iosonar_analyze::{CellStats, DeviceReads};
 use iosonar_layout::{Figures, figures_json};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -60,8 +60,19 @@ pub struct Trial<'a> {
     pub scans: &'a [CellStats],
     /// Layouts of each method's files, in the order of methods.
     pub files: Vec<Vec<FileAnswer>>,
+    /// What devices read while all files were scanned.
+    pub device_reads: ScanReads,
     /// Bytes of a page.
     pub page_bytes: u64,
+}
+
+/// What devices read while all files were scanned, in all rounds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ScanReads {
+    /// Of each method's own device, in the order of methods; empty where methods share one.
+    pub of_methods: Vec<Option<DeviceReads>>,
+    /// Of the device that all methods share.
+    pub shared: Option<DeviceReads>,
 }
 
 /// The answer of an experiment. Rates are in bytes per second.
@@ -90,6 +101,9 @@ pub struct CreationAnswer {
     pub reference: String,
     /// Whether scans are the slower the more fragments files have.
     pub fragments_and_rate: Correlation,
+    /// Mean size of the requests that the device read during the scans of all methods together, those of others included; absent
+    /// where each method has a device of its own.
+    pub device_read_bytes_mean: Option<f64>,
     /// The answer in sentences.
     pub conclusion: Vec<String>,
     /// What somebody must know who reads the figures.
@@ -123,6 +137,8 @@ pub struct MethodAnswer {
     pub later_scans: Option<Spread>,
     /// Rate of the first scan divided by the median of the later ones.
     pub first_to_later: Option<f64>,
+    /// Mean size of the requests that its device read during all of its scans; absent where it has no device of its own.
+    pub device_read_bytes_mean: Option<f64>,
     /// Later scans against those of the reference; absent for the reference.
     pub change: Option<Change>,
     /// Why the files lie as they do.
@@ -223,6 +239,7 @@ impl Trial<'_> {
             reference: methods.get(reference).map(|m| m.method.clone()).unwrap_or_default(),
             methods,
             fragments_and_rate: Correlation::of(&pairs),
+            device_read_bytes_mean: self.device_reads.shared.and_then(DeviceReads::mean_bytes),
             conclusion: Vec::new(),
             cautions: Vec::new(),
             setting: self.setting,
@@ -264,6 +281,7 @@ impl Trial<'_> {
             |ns: Option<u64>| ns.filter(|ns| *ns > 0 && bytes > 0).map(|ns| bytes as f64 / seconds(ns));
         let scan = self.scans_of(number);
         let later = Repeated::of(later_rates(&scan)).map(Spread::from);
+        let device_reads = self.device_reads.of_methods.get(number).copied().flatten();
         let first_to_later = scan.first().zip(later).map(|(first, l)| first.bytes_per_second / l.median);
         MethodAnswer {
             method: method.to_string(),
@@ -277,6 +295,7 @@ impl Trial<'_> {
             scan,
             later_scans: later,
             first_to_later,
+            device_read_bytes_mean: device_reads.and_then(DeviceReads::mean_bytes),
             change: None,
             cause: cause(method, size, &files, self.setting.holes),
             files,

@@ -10,7 +10,7 @@ pub fn creation_csv(answer: &CreationAnswer) -> String {
     let mut text = String::from(
         "method,files,fragments_min,fragments_max,median_record_bytes,groups_used_max,create_bytes_per_second,\
          create_and_sync_bytes_per_second,later_scans_median,later_scans_mean,later_scans_low,later_scans_high,\
-         change_percent,low_percent,high_percent,verdict",
+         device_read_bytes_mean,change_percent,low_percent,high_percent,verdict",
     );
     (1..=rounds).for_each(|round| _ = write!(text, ",scan_{round}"));
     text += "\n";
@@ -43,6 +43,7 @@ fn line(answer: &CreationAnswer, method: &MethodAnswer, rounds: usize) -> String
         rate(later.map(|later| later.mean)),
         rate(interval.map(|(low, _)| low)),
         rate(interval.map(|(_, high)| high)),
+        rate(method.device_read_bytes_mean),
         percent(change.map(|change| change.change_percent)),
         percent(change.and_then(|change| change.low_percent)),
         percent(change.and_then(|change| change.high_percent)),

@@ -13,7 +13,7 @@ mod plan;
 mod text;
 
 pub use answer::{
-    ANSWER_VERSION, CreationAnswer, FileAnswer, MethodAnswer, ScanAnswer, Setting, Spread, Trial,
+    ANSWER_VERSION, CreationAnswer, FileAnswer, MethodAnswer, ScanAnswer, ScanReads, Setting, Spread, Trial,
 };
 pub use correlation::{Correlation, MIN_METHODS};
 pub use csv::creation_csv;

@@ -53,6 +53,7 @@ impl CreationAnswer {
         let causes = worst.into_iter().chain(reference).filter(|method| !method.cause.is_empty());
         let mut told: Vec<String> = causes.map(MethodAnswer::explained).collect();
         told.extend(differences(self));
+        told.extend(requests(self));
         told.extend(correlation(self));
         told
     }
@@ -139,6 +140,7 @@ pub(crate) fn conclusion(answer: &CreationAnswer) -> Vec<String> {
     let causes = answer.methods.iter().filter(|method| !method.cause.is_empty());
     let mut told: Vec<String> = causes.map(MethodAnswer::explained).collect();
     told.extend(differences(answer));
+    told.extend(requests(answer));
     told.extend(correlation(answer));
     told
 }
@@ -183,6 +185,23 @@ fn differences(answer: &CreationAnswer) -> Vec<String> {
     told
 }
 
+/// How large the requests were that devices read.
+fn requests(answer: &CreationAnswer) -> Option<String> {
+    let size = |bytes: f64| rounded(bytes.round() as u64);
+    if let Some(mean) = answer.device_read_bytes_mean {
+        let mean = size(mean);
+        return Some(format!(
+            "The device read {mean} in a request on average, over the scans of all methods together and whatever else used it."
+        ));
+    }
+    let each = |method: &MethodAnswer| {
+        Some(format!("{} for {}", size(method.device_read_bytes_mean?), method.method))
+    };
+    let all: Vec<String> = answer.methods.iter().filter_map(each).collect();
+    (!all.is_empty())
+        .then(|| format!("Mean size of the requests that devices read during all scans: {}.", all.join(", ")))
+}
+
 fn correlation(answer: &CreationAnswer) -> Option<String> {
     let found = answer.fragments_and_rate;
     match found.rho {
@@ -195,5 +214,90 @@ fn correlation(answer: &CreationAnswer) -> Option<String> {
             found.n
         )),
         None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Experiment, FileAnswer, ScanReads, Setting, Trial};
+    use super::*;
+    use crate::Change;
+    use iosonar_analyze::DeviceReads;
+    use iosonar_plan::{ByteSize, Nanos, RunId};
+
+    fn answer(device_reads: ScanReads) -> CreationAnswer {
+        let experiment = Experiment {
+            methods: ["direct+4k", "buffered+64k", "truncate+direct+4k+random"]
+                .map(|m| m.parse().unwrap())
+                .into(),
+            size: ByteSize(1 << 20),
+            scan_record: ByteSize(65_536),
+            scan_direct: false,
+            rounds: 3,
+            seed: 1,
+            sample_every: Nanos::SECOND,
+            run_id: RunId::default(),
+        };
+        let file = |fragments| vec![FileAnswer { fragments, size_bytes: 1 << 20, ..FileAnswer::default() }];
+        let files = [2, 1, 256].map(file).into();
+        let setting = Setting { file_system: "xfs".into(), source: "/dev/x".into(), ..Setting::default() };
+        let (creation, scans, page_bytes) = (&[][..], &[][..], 4096);
+        let trial =
+            Trial { experiment: &experiment, setting, creation, scans, files, device_reads, page_bytes };
+        trial.answer()
+    }
+
+    fn change(low: f64, high: f64, verdict: Verdict) -> Option<Change> {
+        let rates = (1e9, 1e9);
+        Some(Change {
+            n_a: 3,
+            n_b: 3,
+            a_bytes_per_second: rates.0,
+            b_bytes_per_second: rates.1,
+            change_percent: (low + high) / 2.0,
+            low_percent: Some(low),
+            high_percent: Some(high),
+            verdict,
+        })
+    }
+
+    #[test]
+    fn verdicts_are_few_words() {
+        let mut answer = answer(ScanReads::default());
+        let told = |answer: &CreationAnswer| answer.verdict(&answer.methods[0]);
+        assert_eq!((told(&answer).as_str(), answer.verdict(&answer.methods[1]).as_str()), ("-", "reference"));
+        for (low, high, verdict, words) in [
+            (-18.2, -11.9, Verdict::Slower, "slower by 12 to 18 %"),
+            (4.1, 30.0, Verdict::Faster, "faster by 4 to 30 %"),
+            (-12.1, -11.9, Verdict::Slower, "slower by 12 %"),
+            (-5.0, 7.0, Verdict::NoDifferenceShown, "no difference shown"),
+        ] {
+            answer.methods[0].change = change(low, high, verdict);
+            assert_eq!(told(&answer), words);
+        }
+    }
+
+    #[test]
+    fn a_summary_has_the_causes_of_the_worst_and_of_the_reference() {
+        let all = answer(ScanReads::default());
+        let summary = all.summary();
+        assert!(summary[0].starts_with("truncate+direct+4k+random: Each direct write"), "{summary:?}");
+        assert!(summary[1].starts_with("buffered+64k: Delayed allocation"), "{summary:?}");
+        assert!(summary.iter().all(|sentence| all.conclusion.contains(sentence)), "{summary:?}");
+        assert!(all.place().starts_with("files of 1 MiB on xfs (/dev/x)"), "{}", all.place());
+    }
+
+    #[test]
+    fn requests_are_those_of_each_device_or_of_the_shared_one() {
+        let reads = |bytes| Some(DeviceReads { requests: 10.0, bytes });
+        let own = ScanReads { of_methods: vec![reads(40_960.0), reads(5_242_880.0), None], shared: None };
+        let of_each = answer(own).summary().join(" ");
+        assert!(
+            of_each.contains("during all scans: 4 KiB for direct+4k, 512 KiB for buffered+64k."),
+            "{of_each}"
+        );
+        let shared = answer(ScanReads { of_methods: Vec::new(), shared: reads(40_960.0) });
+        assert!(shared.summary().join(" ").contains("The device read 4 KiB in a request"), "{shared:?}");
+        assert_eq!(shared.methods[0].device_read_bytes_mean, None);
     }
 }

@@ -15,16 +15,19 @@ use crate::session::{self, conclude, perform};
 use crate::signals;
 use crate::timings::Timings;
 use anyhow::{Context, anyhow};
-use iosonar_analyze::{CellStats, CountUntil, Limits};
+use iosonar_analyze::{CellStats, CountUntil, DeviceReads, Limits, device_reads};
 use iosonar_archive::{Archive, RunInfo};
-use iosonar_campaign::creation::{Experiment, FileAnswer, Setting, Trial, creation_csv, creation_text};
+use iosonar_campaign::creation::{
+    Experiment, FileAnswer, ScanReads, Setting, Trial, creation_csv, creation_text,
+};
 use iosonar_engine::Prepared;
-use iosonar_host::{Root, file_system_of};
+use iosonar_host::{Layer, Root, file_system_of};
 use iosonar_layout::{Map, MapsJson};
 use iosonar_os::create::{new_dirs, new_file};
 use iosonar_os::page_cache::page_bytes;
 use iosonar_plan::Plan;
 use iosonar_runner::Scene;
+use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -112,7 +115,10 @@ fn measure(
     let files = maps.iter().zip(&after).map(|(before, after)| answers(before, after)).collect();
     let setting = setting(args, stage, &created);
     let (creation, scans) = (&created.stats[..], &scanned.stats[..]);
-    let answer = Trial { experiment, setting, creation, scans, files, page_bytes: page_bytes() }.answer();
+    let device_reads = scan_reads(stage, &scanned.reads);
+    let answer =
+        Trial { experiment, setting, creation, scans, files, device_reads, page_bytes: page_bytes() }
+            .answer();
     write_json(&out.join("layout.json"), &answer)?;
     let all: Vec<Map> = maps.into_iter().flatten().collect();
     write_json(&out.join("maps.json"), &MapsJson { tool: TOOL, maps: &all, errors: &[] })?;
@@ -133,6 +139,8 @@ struct Part {
     /// What it was measured on, in words.
     machine: String,
     stats: Vec<CellStats>,
+    /// What devices read meanwhile, by their names.
+    reads: BTreeMap<String, DeviceReads>,
     exit: Exit,
 }
 
@@ -148,10 +156,29 @@ fn perform_part(
     let info: RunInfo = conclude(ended, &Limits::default(), &mut timings)?.info;
     let archive = Archive::open(dir)?;
     let machine = machine(&archive).words;
+    let reads = device_reads(&archive)?;
     let stats = stats_of(archive, &info, CountUntil::OwnEnd)?;
     stats.iter().filter_map(failure_of).for_each(|why| print_message(format_args!("iosonar: {why}")));
     let failed = stats.iter().any(|stats| !stats.is_whole);
-    Ok(Part { machine, stats, exit: session::exit(&info, failed, false) })
+    Ok(Part { machine, stats, reads, exit: session::exit(&info, failed, false) })
+}
+
+/// What the devices of all methods read. A scratch file system has its own, which nobody else uses; all others are in one directory.
+fn scan_reads(stage: &Stage, reads: &BTreeMap<String, DeviceReads>) -> ScanReads {
+    let of = |files: &Vec<PathBuf>| reads.get(&device_of(files.first()?)?).copied();
+    match stage.image_direct() {
+        Some(_) => ScanReads { of_methods: stage.files.iter().map(of).collect(), shared: None },
+        None => ScanReads { of_methods: Vec::new(), shared: stage.files.first().and_then(of) },
+    }
+}
+
+/// The device below the file system of a file; none where it has several, or none.
+fn device_of(file: &Path) -> Option<String> {
+    let found = file_system_of(file, &Root::default());
+    match found.known()?.below.as_slice() {
+        [Layer::BlockDevice(device)] => Some(device.name.clone()),
+        _ => None,
+    }
 }
 
 fn read_maps(files: &[Vec<PathBuf>]) -> Result<Vec<Vec<Map>>, Failure> {
