@@ -6,6 +6,7 @@
 mod block;
 mod cgroup;
 pub mod environment;
+pub mod extent_map;
 mod file;
 #[cfg(test)]
 mod fixture;

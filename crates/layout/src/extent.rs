@@ -46,6 +46,11 @@ impl Kind {
         }
     }
 
+    /// That of a name.
+    pub fn from_name(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     fn of(flags: u32) -> Kind {
         let has = |bits: u32| flags & bits != 0;
         match () {

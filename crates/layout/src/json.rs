@@ -67,7 +67,7 @@ impl Serialize for MapJson<'_> {
         object.serialize_entry("size_bytes", &map.size)?;
         object.serialize_entry("extent_size_hint_bytes", &map.extent_size_hint)?;
         object.serialize_entry("synced", &map.is_synced)?;
-        object.serialize_entry("file_system", &volume(&map.volume))?;
+        object.serialize_entry("file_system", &*map.volume)?;
         object.serialize_entry("groups_used", &groups)?;
         for (name, value) in figures_json(&map.figures) {
             object.serialize_entry(&name, &value)?;
@@ -82,17 +82,6 @@ impl Serialize for MapJson<'_> {
         }
         object.end()
     }
-}
-
-fn volume(volume: &Volume) -> Value {
-    json!({
-        "type": volume.kind,
-        "mount_point": volume.mount_point.as_ref().map(|path| path.display().to_string()),
-        "source": volume.source,
-        "block_bytes": volume.block_bytes,
-        "addresses": volume.addresses.name(),
-        "groups": volume.groups.map(|groups| json!({ "count": groups.count, "bytes": groups.bytes })),
-    })
 }
 
 /// Counts and sums of a map as fields of JSON. Sizes are in bytes.

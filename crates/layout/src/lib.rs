@@ -5,26 +5,32 @@
 
 mod extent;
 mod figures;
+mod fragments;
 mod json;
 mod scan;
 
 pub use extent::{Extent, Kind};
 pub use figures::{Figures, SizeClass, Sizes};
+pub use fragments::{Fragment, fragments};
 pub use json::{MapsJson, VERSION, figures_json};
 pub use scan::{Kept, Row, Scan};
 
+use serde::{Deserialize, Serialize, Serializer};
 use std::path::PathBuf;
 
 /// What addresses of extents count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Addresses {
     /// Bytes of the device, or of the volume, that the file system is on.
     Device,
     /// Bytes of the realtime device of an XFS.
     RealtimeDevice,
     /// Logical addresses of a btrfs, which it maps to its devices by chunks.
+    #[serde(rename = "btrfs-logical")]
     Logical,
     /// Whatever the file system reports.
+    #[serde(rename = "file-system")]
     Reported,
 }
 
@@ -35,16 +41,6 @@ impl Addresses {
             "xfs" | "ext2" | "ext3" | "ext4" => Addresses::Device,
             "btrfs" => Addresses::Logical,
             _ => Addresses::Reported,
-        }
-    }
-
-    /// Its name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Addresses::Device => "device",
-            Addresses::RealtimeDevice => "realtime-device",
-            Addresses::Logical => "btrfs-logical",
-            Addresses::Reported => "file-system",
         }
     }
 
@@ -64,7 +60,7 @@ impl Addresses {
 }
 
 /// Allocation groups of equal size, one after the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
     /// Number of groups.
     pub count: u64,
@@ -81,11 +77,13 @@ impl Groups {
 }
 
 /// What is known about the file system of a map.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
     /// Its type: `xfs`, `ext4`, `btrfs` …
+    #[serde(rename = "type")]
     pub kind: String,
     /// Where it is mounted; absent where that is not known.
+    #[serde(serialize_with = "as_shown")]
     pub mount_point: Option<PathBuf>,
     /// What is mounted: a device as a rule.
     pub source: Option<String>,
@@ -97,6 +95,11 @@ pub struct Volume {
     pub bytes: Option<u64>,
     /// What addresses count.
     pub addresses: Addresses,
+}
+
+/// JSON has no bytes that are no text.
+fn as_shown<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.display().to_string()).serialize(serializer)
 }
 
 /// The map of a file, or only its figures.

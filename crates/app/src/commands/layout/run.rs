@@ -1,6 +1,6 @@
 //! `iosonar layout run`: creates files in several ways, scans them, and says where they are and what that costs.
 
-use super::map::Reader;
+use super::map::map_of;
 use super::stage::{self, Stage};
 use super::{TOOL, pictures};
 use crate::commands::cells::{failure_of, stats_of};
@@ -21,6 +21,7 @@ use iosonar_campaign::creation::{
     Experiment, FileAnswer, ScanReads, Setting, Trial, creation_csv, creation_text,
 };
 use iosonar_engine::Prepared;
+use iosonar_host::extent_map::{Keep, MapReader};
 use iosonar_host::{Layer, Root, file_system_of};
 use iosonar_layout::{Map, MapsJson};
 use iosonar_os::create::{new_dirs, new_file};
@@ -182,9 +183,9 @@ fn device_of(file: &Path) -> Option<String> {
 }
 
 fn read_maps(files: &[Vec<PathBuf>]) -> Result<Vec<Vec<Map>>, Failure> {
-    let mut reader = Reader::new(true, true);
+    let mut reader = MapReader::new(true, Keep::Extents);
     let mut read = |path: &PathBuf| {
-        reader.read(path).map_err(|why| Failure::broke(anyhow!("{}: {why}", path.display())))
+        map_of(&mut reader, path).map_err(|why| Failure::broke(anyhow!("{}: {why}", path.display())))
     };
     files.iter().map(|files| files.iter().map(&mut read).collect()).collect()
 }

@@ -7,6 +7,7 @@ mod overview;
 mod strip;
 
 pub use overview::{LayoutOverview, LayoutRow, layout_overview};
+pub(super) use strip::{AddressAxis, ticks};
 
 use super::axes::{LABEL_SIZE, TICK_SIZE, words};
 use super::material::View;
@@ -17,7 +18,7 @@ use crate::palette::Palette;
 use crate::scene::{Anchor, Fill, Image, Mark, Rect, Scene, Stroke};
 use crate::{Format, Scale, Style, units};
 use iosonar_layout::Map;
-use strip::{AddressAxis, Piece, fragment_color, largeness, outline, pieces, share_color, ticks};
+use strip::{Piece, fragment_color, largeness, outline, pieces, share_color};
 
 /// The strip of the file.
 const STRIP: Rect = Rect { x: PLOT_LEFT, y: 150, w: 1080, h: 34 };

@@ -4,7 +4,7 @@ use super::super::axes::{TICK_SIZE, words};
 use crate::palette::{Palette, Rgb};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
-use iosonar_layout::{Extent, Figures, Kind, Row};
+use iosonar_layout::{Extent, Figures, Kind, Row, fragments};
 use std::ops::Range;
 
 /// Fragments of this size and smaller are darkest, in bytes.
@@ -44,31 +44,14 @@ impl Piece {
 
 /// Extents in the order of the file, each with the size of its fragment.
 pub(super) fn pieces(rows: &[Row]) -> Vec<Piece> {
-    let extents = rows.iter().filter_map(|row| match row {
-        Row::Extent(extent) => Some(*extent),
-        Row::Hole { .. } => None,
-    });
-    let mut pieces: Vec<Piece> =
-        extents.map(|extent| Piece { extent, fragment: extent.length, is_first: true }).collect();
-    // Indices of the pieces of the fragment in the making, which others can lie between.
-    let mut open: Vec<usize> = Vec::new();
-    let mut sum = 0;
-    for index in 0..pieces.len() {
-        let extent = pieces[index].extent;
-        if extent.place().is_none() {
-            continue;
-        }
-        let continues = open.last().is_some_and(|last| extent.continues(&pieces[*last].extent) == Some(true));
-        if !continues {
-            open.drain(..).for_each(|n| pieces[n].fragment = sum);
-            sum = 0;
-        }
-        pieces[index].is_first = !continues;
-        open.push(index);
-        sum += extent.length;
-    }
-    open.into_iter().for_each(|n| pieces[n].fragment = sum);
-    pieces
+    let (extents, fragments) = fragments(rows);
+    let mut last = None;
+    let piece = |(extent, number): (Extent, Option<usize>)| {
+        let is_first = number.is_none() || number != last;
+        last = number.or(last);
+        Piece { extent, fragment: number.map_or(extent.length, |number| fragments[number].bytes), is_first }
+    };
+    extents.into_iter().map(piece).collect()
 }
 
 /// End of the last block of a file, in its offsets; above 0.
@@ -210,16 +193,16 @@ pub(super) fn share_color(p: &Palette, share: f64) -> Rgb {
 }
 
 /// Ticks of an axis of addresses.
-pub(super) struct AddressAxis {
+pub(in crate::charts) struct AddressAxis {
     /// The address that ticks count from: 0, or the start of the range.
-    pub(super) base: u64,
+    pub(in crate::charts) base: u64,
     /// Addresses, and the words at them.
-    pub(super) ticks: Vec<(u64, String)>,
+    pub(in crate::charts) ticks: Vec<(u64, String)>,
 }
 
 impl AddressAxis {
     /// Of a range.
-    pub(super) fn of(addresses: Range<u64>) -> AddressAxis {
+    pub(in crate::charts) fn of(addresses: Range<u64>) -> AddressAxis {
         let Range { start: from, end: to } = addresses;
         // Where the range is small and far from the start, all ticks would look alike.
         let is_relative = from / 16 > to - from;
@@ -231,7 +214,7 @@ impl AddressAxis {
 }
 
 /// Multiples of a power of two in a range, at most eight.
-pub(super) fn ticks(from: u64, to: u64) -> impl Iterator<Item = u64> {
+pub(in crate::charts) fn ticks(from: u64, to: u64) -> impl Iterator<Item = u64> {
     let step = ((to - from) / 6).max(1).next_power_of_two();
     let first = from.checked_next_multiple_of(step).unwrap_or(to);
     std::iter::successors(Some(first), move |tick| tick.checked_add(step)).take_while(move |tick| *tick < to)
