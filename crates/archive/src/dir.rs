@@ -1,5 +1,6 @@
 //! The directory: what lies where, how it is started, finished and read.
 
+use crate::extents::{MapsWriter, TargetMap, read_maps};
 use crate::log::{LogEnd, LogFollower, LogWriter, read_log};
 use crate::parquet::{KeyValues, ROW_GROUP, RecordFile, RecordWriter, SeriesWriter, read_series};
 use crate::{ARCHIVE_VERSION, Record, RunInfo, RunState};
@@ -21,6 +22,7 @@ pub const LOG: &str = "records.log";
 pub const RECORDS: &str = "records.parquet";
 const SERIES_LOG: &str = "series.csv";
 const SERIES: &str = "series.parquet";
+const EXTENTS: &str = "extents.parquet";
 /// Room on the disk for the last words of a run that filled it.
 const RESERVE: &str = "reserve";
 /// The summary of a finished run.
@@ -103,7 +105,8 @@ pub fn is_whole(dir: &Path) -> Result<bool> {
 
 /// Whether a directory holds nothing but files of an archive, which may be a part of one only.
 pub fn is_part_of_archive(dir: &Path) -> bool {
-    let names = [PLAN, ENVIRONMENT, RUN, LOG, RECORDS, SERIES_LOG, SERIES, RESERVE, SUMMARY, HISTOGRAMS];
+    let names =
+        [PLAN, ENVIRONMENT, RUN, LOG, RECORDS, SERIES_LOG, SERIES, EXTENTS, RESERVE, SUMMARY, HISTOGRAMS];
     let is_known = |entry: std::io::Result<fs::DirEntry>| {
         let name = entry.map(|entry| entry.file_name()).unwrap_or_default();
         let name = name.to_string_lossy();
@@ -285,6 +288,19 @@ impl ArchiveWriter {
         let path = self.dir.join(SERIES_LOG);
         remove_quietly(&path);
         create::new_file(&path).map(SeriesLog::new).map_err(|e| ArchiveError::io(&path, e))
+    }
+
+    /// Keeps the extent maps of files, as far as there are any: one of them is in memory at a time. An error leaves none.
+    pub fn write_maps(&self, maps: impl Iterator<Item = TargetMap>) -> Result<()> {
+        let mut maps = maps.peekable();
+        if maps.peek().is_none() {
+            return Ok(());
+        }
+        make_durable(&self.dir, EXTENTS, |path| {
+            let mut writer = MapsWriter::create(path, self.key_values())?;
+            let written = maps.try_for_each(|map| writer.push(&map));
+            written.and_then(|()| writer.finish()).map_err(|e| ArchiveError::parquet(path, e))
+        })
     }
 
     /// Bytes of records that the log holds so far.
@@ -582,6 +598,16 @@ impl Archive {
             }
         }
         Ok(())
+    }
+
+    /// Extent maps of the files that the run used, as they were when it ended. Runs on devices, simulated ones and streams on
+    /// other machines have none.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn maps(&self) -> Result<Vec<TargetMap>> {
+        let path = self.dir.join(EXTENTS);
+        if path.exists() { read_maps(&path) } else { Ok(Vec::new()) }
     }
 
     /// Whether the run is over, but its result did not get its finished form: the disk was full.

@@ -8,6 +8,7 @@
 mod columns;
 mod dir;
 mod encoded;
+mod extents;
 mod fields;
 mod frame;
 mod log;
@@ -22,6 +23,7 @@ pub use dir::{
     Archive, ArchiveError, ArchiveWriter, HISTOGRAMS, LOG, MadeLog, MadeRecords, RECORDS, SUMMARY, SeriesLog,
     is_part_of_archive, is_whole, parse_sample,
 };
+pub use extents::TargetMap;
 pub use fields::Fields;
 pub use frame::{FRAME_BYTES, Frame};
 pub use log::{Damage, LogEnd, LogFollower, LogWriter, read_log_from};

@@ -136,7 +136,7 @@ fn as_numbers(word: &[u8]) -> Option<(usize, u64, u64)> {
     Some((word.len(), u32::from_le_bytes(*begin).into(), u32::from_le_bytes(*end).into()))
 }
 
-fn write_column<T: DataType>(
+pub(crate) fn write_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, File>,
     values: &[T::T],
     levels: Option<&[i16]>,
@@ -146,7 +146,7 @@ fn write_column<T: DataType>(
     column.close()
 }
 
-fn read_column<T: DataType>(
+pub(crate) fn read_column<T: DataType>(
     index: usize,
     group: &dyn RowGroupReader,
     rows: usize,
@@ -164,7 +164,7 @@ fn read_column<T: DataType>(
 /// What a file says about itself beside its columns.
 pub(crate) type KeyValues = Vec<(&'static str, String)>;
 
-fn common_properties(key_values: KeyValues) -> WriterPropertiesBuilder {
+pub(crate) fn common_properties(key_values: KeyValues) -> WriterPropertiesBuilder {
     let key_values = key_values.into_iter().map(|(k, v)| KeyValue::new(k.into(), v)).collect();
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).expect("level 1 exists")))
@@ -539,7 +539,7 @@ impl Part {
 }
 
 /// A file that several threads read, each at a place of its own.
-struct Shared(Arc<File>);
+pub(crate) struct Shared(pub(crate) Arc<File>);
 
 impl Length for Shared {
     fn len(&self) -> u64 {
@@ -564,7 +564,7 @@ impl ChunkReader for Shared {
 }
 
 /// A file from some place on.
-struct From {
+pub(crate) struct From {
     file: Arc<File>,
     at: u64,
 }
@@ -593,7 +593,7 @@ struct Column {
 }
 
 /// What the library finds in a damaged file, it partly tells by a panic.
-fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     let damaged = |_| Err(ParquetError::General("it is damaged".into()));
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(damaged)
 }
@@ -614,7 +614,7 @@ fn columns_of(reader: &SerializedFileReader<Shared>) -> Result<Vec<Option<usize>
 }
 
 /// A damaged number must not become a request for that much memory.
-fn checked_rows(rows: i64) -> Result<usize> {
+pub(crate) fn checked_rows(rows: i64) -> Result<usize> {
     let rows = usize::try_from(rows).ok().filter(|rows| *rows <= ROW_GROUP);
     rows.ok_or_else(|| ParquetError::General("a row group of impossible size".into()))
 }

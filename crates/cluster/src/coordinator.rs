@@ -456,6 +456,9 @@ impl Executed<'_> {
         let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why), ..self.info.clone() });
         let mut results: Vec<PartResult> = self.all.parts.iter_mut().map(result_of).collect();
         let merged = self.write_records(&mut results).and_then(|()| {
+            // An addition: what cannot be read or written costs no result. Those of other machines stay there.
+            let maps = results.iter().filter_map(|part| part.archive.as_ref()?.maps().ok());
+            let _ = self.archive.write_maps(maps.flatten());
             let info = merge_info(self.info.clone(), &results);
             self.archive.write_run(&info).map(|()| info).map_err(|error| error.to_string())
         });

@@ -1,6 +1,8 @@
 //! Regular files that a plan makes, allocates, opens again, makes again or deletes.
 
 use crate::error::PrepareError;
+use iosonar_host::extent_map::MapReader;
+use iosonar_layout::Map;
 use iosonar_os::allocate;
 use iosonar_plan::{Access, BetweenPasses, FileLifecycle, Nanos, Op, SyncFlag, Target};
 use std::fs::{self, File};
@@ -221,6 +223,12 @@ impl TargetFile {
     pub(crate) fn size_of_file(&self) -> Option<u64> {
         let current = self.current();
         current.file().ok()?.metadata().ok().filter(fs::Metadata::is_file).map(|m| m.len())
+    }
+
+    /// Where its blocks are, if it is a file, and what is open is still named so.
+    pub(crate) fn map(&self, reader: &mut MapReader) -> io::Result<Map> {
+        let current = self.current();
+        reader.read(&name_of_pass(&self.path, &self.lifecycle, current.pass), current.file()?)
     }
 
     /// Its name as typed.

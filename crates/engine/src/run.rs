@@ -11,9 +11,10 @@ use crate::sampling::{Sampled, sample};
 use crate::stage::{LoopEnd, Stage, StageEnd};
 use crate::worker::{WorkerCounters, WorkerError};
 use iosonar_archive::{
-    ArchiveError, ArchiveWriter, CpuUse, LogWriter, RunInfo, RunState, Stalls, TargetInfo,
+    ArchiveError, ArchiveWriter, CpuUse, LogWriter, RunInfo, RunState, Stalls, TargetInfo, TargetMap,
 };
 use iosonar_host::Root;
+use iosonar_host::extent_map::{Keep, MapReader};
 use iosonar_host::sampler::{Sampler, ThreadTimes};
 use iosonar_load::IssuedHash;
 use iosonar_os::usage::own_cpu_time;
@@ -23,6 +24,9 @@ use iosonar_record::Frames;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Extents of a file whose map is kept: 64 MiB of memory. A larger map would cost more than it tells.
+const MOST_EXTENTS: usize = 1 << 20;
 
 /// Why a run could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -172,8 +176,9 @@ impl Prepared {
             Ok(())
         };
         let (outcome, sampled) = self.execute(archive, shared, &mut info, begin)?;
+        let unmapped = self.keep_maps(archive);
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
-        notices.lock().unwrap_or_else(PoisonError::into_inner).extend(cleaned);
+        notices.lock().unwrap_or_else(PoisonError::into_inner).extend(unmapped.into_iter().chain(cleaned));
         let used = own_cpu_time();
         info.cpu = CpuUse {
             user_ns: used.user_ns - cpu.user_ns,
@@ -189,6 +194,19 @@ impl Prepared {
             info.state = RunState::Interrupted(control.signal().map_or("its end time".into(), signal_name));
         }
         Ok(info)
+    }
+
+    /// Keeps the extent maps of files, as the run leaves them; says why not. They are an addition: what cannot be kept costs no
+    /// result. Nothing is flushed for them: that would be more I/O than the plan has.
+    fn keep_maps(&self, archive: &ArchiveWriter) -> Option<String> {
+        let mut reader = MapReader::new(false, Keep::ExtentsUpTo(MOST_EXTENTS));
+        let maps = self.targets.iter().enumerate().filter_map(|(number, claimed)| {
+            let file = claimed.file().filter(|file| file.is_file())?;
+            // Many file systems have no maps, and nobody has asked for one.
+            let map = file.map(&mut reader).ok()?;
+            Some(TargetMap { target: number as u16, map })
+        });
+        archive.write_maps(maps).err().map(|error| format!("the extent maps of files were not kept: {error}"))
     }
 
     /// Whether the engine's clock is the real one.
