@@ -20,6 +20,7 @@ mod device_reads;
 mod diagrams;
 mod distribution;
 mod errors;
+pub mod extents;
 pub mod findings;
 mod grid;
 mod health;
