@@ -6,6 +6,7 @@ use crate::exit::Failure;
 use crate::members::{self, Member};
 use crate::session::command_line;
 use iosonar_analyze::demand::DemandAnalysis;
+use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{
     Caution, CautionId, DISPLACEMENT, Deskew, Detail, Diagrams, Findings, Found, Limits, Machine,
     MachineSeries, Records, Severity, SkewWindows, Summary, Tally, Wanted, pass,
@@ -47,6 +48,8 @@ pub struct Run {
     pub findings: Findings,
     /// What was sampled of its machine, where pictures show it.
     pub machine: Option<MachineSeries>,
+    /// Latencies by extent, where pictures show them.
+    pub extents: Option<ExtentLatencies>,
 }
 
 impl Analysis {
@@ -91,6 +94,7 @@ impl Analysis {
         if let Some(run) = &mut run {
             run.summary.machine = machine(inputs)?;
             run.machine = if needs.machine { series(inputs)? } else { None };
+            run.extents = if needs.extents { extents(inputs)? } else { None };
         }
         let mut remarks = remarks(inputs);
         if late > 0 {
@@ -273,6 +277,7 @@ impl Run {
             tally: self.tally.as_ref(),
             findings: Some(&self.findings),
             machine: self.machine.as_ref(),
+            extents: self.extents.as_ref(),
         }
     }
 
@@ -281,7 +286,7 @@ impl Run {
         let (tally, diagrams, stalls) = (found.tally, found.diagrams?, found.stalls?);
         let summary = kept.or_else(|| Some(inputs.sum_up(tally.as_ref()?)))?;
         let findings = Findings::of(&diagrams, &stalls, &summary);
-        Some(Run { tally, summary, diagrams, findings, machine: None })
+        Some(Run { tally, summary, diagrams, findings, machine: None, extents: None })
     }
 }
 
@@ -292,6 +297,13 @@ fn series(inputs: &[Input]) -> Result<Option<MachineSeries>, Failure> {
     let archive = input.archive().filter(|archive| !matches!(archive.plan().engine, Engine::Sim(_)));
     let series = archive.map(MachineSeries::of).transpose().map_err(Failure::refused)?;
     Ok(series.filter(|series| !series.is_empty()))
+}
+
+/// Latencies by extent, if there is one run whose files have maps.
+fn extents(inputs: &[Input]) -> Result<Option<ExtentLatencies>, Failure> {
+    let [input] = inputs else { return Ok(None) };
+    let found = input.archive().map(ExtentLatencies::of).transpose().map_err(Failure::refused)?;
+    Ok(found.flatten())
 }
 
 /// Where a run took place, if there is one run and its archive notes that.

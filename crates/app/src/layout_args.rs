@@ -26,6 +26,8 @@ pub enum Layout {
     Evict(EvictArgs),
     /// Print how many pages of files are in the page cache
     Cached(CachedArgs),
+    /// Print latencies of a run by the place of its requests on the disk
+    Latency(LatencyArgs),
 }
 
 /// Options of `layout run`.
@@ -232,4 +234,24 @@ pub struct CachedArgs {
     pub json: bool,
     #[command(flatten)]
     pub progress: ProgressArgs,
+}
+
+/// Options of `layout latency`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+At the end of a run the extent maps of its files are kept in the result. Requests are grouped by their place: within one \
+fragment of the file or across several; and by the distance on the disk from the end of the request before. For both, the \
+share of pairs is printed in which a request of the one group took longer than one of the other, with its 95 % interval: 50 % \
+is no difference. A result of layout run shows its scans. iosonar plot --only extents draws it.
+
+Examples:
+  iosonar layout latency reads
+  iosonar layout latency --json reads")]
+pub struct LatencyArgs {
+    /// Result directory of a run on files
+    #[arg(value_name = "RESULT")]
+    pub result: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -106,7 +106,7 @@ impl MapsWriter {
 
 /// Reads all maps, in the order in which they were written.
 pub(crate) fn read_maps(path: &Path) -> std::result::Result<Vec<TargetMap>, ArchiveError> {
-    let mut read = || {
+    let read = || {
         let reader = SerializedFileReader::new(Shared(Arc::new(File::open(path)?)))?;
         check(&reader)?;
         let mut scans: Vec<(MappedFile, Scan)> = files(&reader)?.into_iter().map(with_scan).collect();
@@ -119,7 +119,7 @@ pub(crate) fn read_maps(path: &Path) -> std::result::Result<Vec<TargetMap>, Arch
         }
         Ok(scans.into_iter().map(|(file, scan)| file.with(scan)).collect())
     };
-    guarded(&mut read).map_err(|e| ArchiveError::parquet(path, e))
+    guarded(read).map_err(|e| ArchiveError::parquet(path, e))
 }
 
 fn damaged(why: &str) -> ParquetError {

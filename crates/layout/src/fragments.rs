@@ -25,7 +25,7 @@ pub fn fragments(rows: &[Row]) -> (Vec<(Extent, Option<usize>)>, Vec<Fragment>) 
             extents.push((extent, None));
             continue;
         };
-        if !last.is_some_and(|last| extent.continues(&last) == Some(true)) {
+        if last.is_none_or(|last| extent.continues(&last) != Some(true)) {
             fragments.push(Fragment { offset: extent.offset, address: place.start, bytes: 0 });
         }
         last = Some(extent);

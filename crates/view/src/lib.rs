@@ -8,6 +8,7 @@ mod compare;
 mod data;
 mod demand_text;
 mod density;
+mod extent_text;
 pub mod fonts;
 mod health;
 mod layout_text;
@@ -36,6 +37,7 @@ pub use charts::{
 pub use compare::{compare, csv as compare_csv, markdown as compare_markdown};
 pub use data::{DataOptions, data_files, data_stems, write_data, write_data_files};
 pub use demand_text::{show_demand, show_findings};
+pub use extent_text::show_extent_latencies;
 pub use layout_text::{MapUnit, show_map, show_maps, shown_name};
 pub use matrix_comparison_page::{ComparedMaps, MatrixComparisonPart, matrix_comparison_page};
 pub use matrix_page::{MatrixCell, MatrixPage, matrix_page};

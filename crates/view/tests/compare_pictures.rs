@@ -51,6 +51,7 @@ fn scenes(a: &Run, b: &Run, style: &Style) -> Vec<(ComparePicture, Scene)> {
         tally: None,
         findings: None,
         machine: None,
+        extents: None,
     };
     let material =
         CompareMaterial { subject: &subject, a: run(0), b: run(1), comparison: comparison.as_ref() };

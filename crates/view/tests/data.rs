@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Plain, Run, empty, machine_series, replay};
+use common::{Plain, Run, empty, extent_latencies, machine_series, replay};
 use iosonar_analyze::demand::{Demand, DemandAnalysis, DemandOptions, DemandTally};
 use iosonar_view::{
     DataOptions, Headline, Material, Picture, RunMaterial, Subject, data_stems, write_data, write_data_files,
@@ -25,6 +25,7 @@ fn with_material<T>(run: &Run, has_run: bool, use_it: impl FnOnce(&Material<'_>)
         tally: Some(&tally),
         findings: None,
         machine: Some(&machine_series(run.end_ns(), 4_321.0)),
+        extents: Some(&extent_latencies(run)),
     };
     use_it(&Material { subject: &subject, run: has_run.then_some(material), demand: Some(&demand) })
 }

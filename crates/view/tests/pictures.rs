@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Plain, Run, empty, extreme, machine_series, replay, with_findings};
+use common::{Plain, Run, empty, extent_latencies, extreme, machine_series, replay, with_findings};
 use iosonar_analyze::LimitResult;
 use iosonar_analyze::findings::TimeRange;
 use iosonar_plan::{Engine, LoadPace, Nanos, Op, Workload};
@@ -50,7 +50,9 @@ fn with_material<T>(run: &Run, headline: &Headline, use_it: impl FnOnce(&Materia
     let findings = run.findings.as_ref();
     let most = if run.plan.targets.len() > 1 { 1e7 } else { 4_321.0 };
     let machine = Some(&machine_series(run.end_ns(), most));
-    let run = RunMaterial { summary: &summary, diagrams: &diagrams, tally: Some(&tally), findings, machine };
+    let extents = Some(&extent_latencies(run));
+    let (summary, diagrams, tally) = (&summary, &diagrams, Some(&tally));
+    let run = RunMaterial { summary, diagrams, tally, findings, machine, extents };
     use_it(&Material { subject: &subject, run: Some(run), demand: None })
 }
 
@@ -70,8 +72,8 @@ fn crowded(scene: &Scene) -> Vec<String> {
     found
 }
 
-/// Texts that were shortened, in words: of those, `…` touches a letter. Names in the head and the command at the foot
-/// may be of any length; the facts of the file have them wholly.
+/// Texts that were shortened, in words: of those, `…` touches a letter. Names in the head and above plots (15 pixels high) and
+/// the command at the foot may be of any length; the facts of the file have them wholly.
 fn shortened(scene: &Scene) -> Vec<String> {
     let is_cut = |text: &str| {
         let chars: Vec<char> = text.chars().collect();
@@ -79,7 +81,7 @@ fn shortened(scene: &Scene) -> Vec<String> {
         (0..chars.len()).any(|i| chars[i] == '…' && !(i > 0 && blank(i - 1) && blank(i + 1)))
     };
     let foot = scene.height as i32 - 20;
-    let body = |t: &&iosonar_view::scene::Text| (80..foot).contains(&t.y);
+    let body = |t: &&iosonar_view::scene::Text| (80..foot).contains(&t.y) && t.size != 15.0;
     scene.texts().filter(body).filter(|t| is_cut(&t.text)).map(|t| format!("'{}' is cut", t.text)).collect()
 }
 
@@ -129,7 +131,7 @@ fn counts_in_every_picture_add_up() {
         let timely = run.summary().run.has_timetable;
         for (picture, scene) in draw_all(&run, &Style::default()) {
             let expected = match picture.stem() {
-                "sheet" | "g08.latency.flying" | "g09.delay.flying" | "g60.machine" => None,
+                "sheet" | "g08.latency.flying" | "g09.delay.flying" | "g60.machine" | "g61.extents" => None,
                 "g000.overview.thrs" if !timely => Some(completed),
                 "g000.overview.thrp" if !timely => Some(completed),
                 "g000.overview.thrp" | "g000.overview.thrs" => Some(total),

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Run, empty, extreme, machine_series, replay};
+use common::{Run, empty, extent_latencies, extreme, machine_series, replay};
 use iosonar_analyze::demand::DemandOptions;
+use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{Choice, Findings, Kept, MachineSeries, SampledStep, Tally};
 use iosonar_view::report::{Detail, Facts, PointWriter, Report, ReportRun, decode_block, write};
 use iosonar_view::{Headline, Material, RunMaterial, Subject};
@@ -15,12 +16,23 @@ fn html_with(run: &Run, points: u64) -> String {
 
 /// The same, with what was sampled of the machine.
 fn html_of(run: &Run, points: u64, machine: Option<&MachineSeries>) -> String {
+    html_of_files(run, points, machine, None)
+}
+
+/// The same, with latencies by extent.
+fn html_of_files(
+    run: &Run,
+    points: u64,
+    machine: Option<&MachineSeries>,
+    extents: Option<&ExtentLatencies>,
+) -> String {
     let (summary, diagrams) = (run.summary(), run.diagrams());
     let mut tally = Tally::new(run.plan.targets.len(), &Default::default());
     run.records.iter().for_each(|r| tally.add(r));
     let findings = Findings::default();
     let material = RunMaterial {
         machine,
+        extents,
         summary: &summary,
         diagrams: &diagrams,
         tally: Some(&tally),
@@ -234,4 +246,22 @@ fn pages_to_look_at() {
     ] {
         std::fs::write(std::path::Path::new(&to).join(format!("{name}.html")), html(&run)).unwrap();
     }
+}
+
+/// Latencies by place have a picture for either theme and a table, in which names of files are no markup.
+#[test]
+fn latencies_by_place_are_in_the_page() {
+    let run = extreme();
+    assert!(!html(&run).contains("id=\"extents\""));
+    let page = html_of_files(&run, 0, None, Some(&extent_latencies(&run)));
+    let part =
+        page.split("<details id=\"extents\" open>").nth(1).unwrap().split("</details>").next().unwrap();
+    assert_eq!(part.matches("data:image/png;base64,").count(), 2);
+    assert!(part.contains("prefers-color-scheme: dark"));
+    let table = part.split("<pre class=\"wide\">").nth(1).unwrap();
+    assert!(
+        table.contains("within one fragment") && table.contains("/dev/&lt;script&gt;alert(1)"),
+        "{table}"
+    );
+    assert!(!part.contains("<script"));
 }

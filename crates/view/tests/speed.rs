@@ -25,8 +25,14 @@ fn every_picture_of_a_run_is_drawn_once() {
     let (summary, diagrams, tally) = (run.summary(), run.diagrams(), run.tally());
     let subject = Subject::of_run(&summary, &Headline::default());
     let findings = run.findings.as_ref();
-    let of_run =
-        RunMaterial { summary: &summary, diagrams: &diagrams, tally: Some(&tally), findings, machine: None };
+    let of_run = RunMaterial {
+        summary: &summary,
+        diagrams: &diagrams,
+        tally: Some(&tally),
+        findings,
+        machine: None,
+        extents: None,
+    };
     let material = Material { subject: &subject, run: Some(of_run), demand: None };
     let mut drawn = 0;
     for picture in Picture::all() {

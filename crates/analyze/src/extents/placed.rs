@@ -63,11 +63,8 @@ impl Jump {
             false => [Jump::Near, Jump::Far, Jump::Farther],
             true => [Jump::NearBack, Jump::FarBack, Jump::FartherBack],
         };
-        match start.abs_diff(end) {
-            ..=NEAR => classes[0],
-            ..=FAR => classes[1],
-            _ => classes[2],
-        }
+        let distance = start.abs_diff(end);
+        classes[usize::from(distance > NEAR) + usize::from(distance > FAR)]
     }
 
     /// In words.

@@ -87,9 +87,10 @@ fn draw(
     for path in &written {
         print(&format!("{}\n", path.display()))?;
     }
-    // Simulated runs and foreign results have no samples: nobody misses the picture who has not named it.
-    let missed =
-        |(picture, _): &&(Picture, _)| *picture != Picture::MACHINE || options.only.contains(picture);
+    // Simulated runs and foreign results have no samples, devices no maps: nobody misses the picture who has not named it.
+    let missed = |(picture, _): &&(Picture, _)| {
+        ![Picture::MACHINE, Picture::EXTENTS].contains(picture) || options.only.contains(picture)
+    };
     tell_skipped(plotted.skipped.iter().filter(missed));
     Ok(!written.is_empty())
 }

@@ -125,6 +125,7 @@ fn stage() -> Lab {
     for (from, name) in [("first", "ran"), ("first", "seen"), ("first", "monday")] {
         lab.expect(0, &format!("convert {from} {name}"));
     }
+    lab.expect(0, "run -t a.img --rw randread --bs 64k --number-ios 100 -o reads");
     lab.expect(0, "matrix t.tmp --sizes 64k,128k --records 4k --tests write,read -o matrix1");
     let copied = Command::new("cp").arg("-r").args([lab.path("matrix1"), lab.path("matrix2")]).status();
     assert!(copied.expect("cp starts").success());

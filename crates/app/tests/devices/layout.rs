@@ -16,13 +16,13 @@ const KIB: u64 = 1024;
 const MIB: u64 = 1 << 20;
 
 /// A file system on a loop device, undone in this order.
-struct Volume {
+pub struct Volume {
     mounted: Mounted,
     _device: LoopDevice,
 }
 
 impl Volume {
-    fn new(mkfs: &[&str]) -> Volume {
+    pub fn new(mkfs: &[&str]) -> Volume {
         Volume::mounted(mkfs, "rw")
     }
 
@@ -33,7 +33,7 @@ impl Volume {
         Volume { mounted: Mounted::new(device.path(), options), _device: device }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.mounted.path().join(name)
     }
 
@@ -56,16 +56,16 @@ impl Volume {
     }
 }
 
-fn json(lab: &Lab, args: &str) -> Value {
+pub fn json(lab: &Lab, args: &str) -> Value {
     serde_json::from_str(&lab.expect(0, args).out).unwrap()
 }
 
 /// The map of one file.
-fn map_of(lab: &Lab, path: &Path) -> Value {
+pub fn map_of(lab: &Lab, path: &Path) -> Value {
     json(lab, &format!("layout map --json {}", path.display()))["files"][0].clone()
 }
 
-fn number(value: &Value, field: &str) -> u64 {
+pub fn number(value: &Value, field: &str) -> u64 {
     value[field].as_u64().unwrap_or_else(|| panic!("no {field} in {value}"))
 }
 

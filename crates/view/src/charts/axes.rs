@@ -230,6 +230,12 @@ impl LogScale {
 
     /// Lines at decades, labels at 1, 2 and 5, the names of the gutters.
     pub(super) fn draw(&self, scene: &mut Scene, palette: &Palette, under: &str, label: &str) {
+        self.draw_at(scene, palette, under);
+        axis_label(scene, palette, self.area, label);
+    }
+
+    /// The same without words on what it means.
+    pub(super) fn draw_at(&self, scene: &mut Scene, palette: &Palette, under: &str) {
         let inner = self.inner();
         let mut labels: Vec<i32> = Vec::new();
         for factor in [1, 2, 5] {
@@ -274,7 +280,6 @@ impl LogScale {
                 Stroke::solid(palette.axis, 1),
             );
         }
-        axis_label(scene, palette, self.area, label);
     }
 
     fn tick_label(&self, scene: &mut Scene, palette: &Palette, text: &str, y: i32) {

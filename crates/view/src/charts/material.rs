@@ -8,6 +8,7 @@ use crate::palette::Palette;
 use crate::scene::{Caption, Figure, Rect};
 use crate::units;
 use iosonar_analyze::demand::DemandAnalysis;
+use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::findings::{Findings, TimeRange};
 use iosonar_analyze::{Caution, Diagrams, MachineSeries, Stamp, Summary, Tally};
 use iosonar_plan::OverlapPolicy;
@@ -138,6 +139,8 @@ pub struct RunMaterial<'a> {
     pub findings: Option<&'a Findings>,
     /// What was sampled of its machine; absent of several runs, and of what notes no samples.
     pub machine: Option<&'a MachineSeries>,
+    /// Latencies by extent; absent where no maps of files were kept.
+    pub extents: Option<&'a ExtentLatencies>,
 }
 
 /// What every picture sees.

@@ -9,6 +9,7 @@ mod compare;
 mod delay_points;
 mod delay_setpoint;
 mod demand;
+mod extents;
 mod figures;
 mod in_flight;
 mod knee;
@@ -44,6 +45,7 @@ pub(crate) use percentiles::of_summary;
 
 use crate::Style;
 use crate::scene::{Rect, Scene};
+use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_analyze::{Detail, MachineSeries};
 use material::{DemandView, RunView, View};
 
@@ -99,6 +101,7 @@ static CHARTS: &[&Chart] = &[
     &replayer::ISSUE_ERROR,
     &replayer::REAP_LAG,
     &machine::CHART,
+    &extents::CHART,
 ];
 
 /// Diagrams of blkreplay that are not drawn, and why: their names are known, so that nobody looks for them in vain.
@@ -136,6 +139,8 @@ enum Draw {
     Run(Detail, fn(&RunView<'_>) -> Scene),
     /// Needs a run, of which so much is counted, and samples of its machine.
     Machine(Detail, fn(&RunView<'_>, &MachineSeries) -> Scene),
+    /// Needs a run on files whose extent maps were kept.
+    Extents(fn(&RunView<'_>, &ExtentLatencies) -> Scene),
     /// Needs the distributions of a run.
     Figures(fn(&RunView<'_>) -> Scene),
     /// Needs the analysis of a demand.
@@ -155,13 +160,17 @@ pub struct Needs {
     pub demand: bool,
     /// Whether the samples of the machine are needed.
     pub machine: bool,
+    /// Whether latencies by extent are needed.
+    pub extents: bool,
 }
 
 impl Needs {
     /// What the words around every picture and the findings in it need.
-    pub const LEAST: Needs = Needs { detail: Detail::Sonar, tally: false, demand: false, machine: false };
+    pub const LEAST: Needs =
+        Needs { detail: Detail::Sonar, tally: false, demand: false, machine: false, extents: false };
     /// Whatever there is to know.
-    pub const EVERYTHING: Needs = Needs { detail: Detail::Full, tally: true, demand: true, machine: true };
+    pub const EVERYTHING: Needs =
+        Needs { detail: Detail::Full, tally: true, demand: true, machine: true, extents: true };
 
     /// What all of `pictures` need together.
     pub fn of(pictures: impl IntoIterator<Item = Picture>) -> Needs {
@@ -170,6 +179,7 @@ impl Needs {
             tally: a.tally || b.tally,
             demand: a.demand || b.demand,
             machine: a.machine || b.machine,
+            extents: a.extents || b.extents,
         })
     }
 }
@@ -205,6 +215,8 @@ impl Picture {
     pub const IN_FLIGHT: Picture = Picture(&in_flight::IN_FLIGHT);
     /// Curves of the machine below the sonar.
     pub const MACHINE: Picture = Picture(&machine::CHART);
+    /// Latencies by the places of requests on the disk.
+    pub const EXTENTS: Picture = Picture(&extents::CHART);
 
     /// Every picture, in the order of the manual.
     pub fn all() -> impl Iterator<Item = Picture> {
@@ -235,6 +247,7 @@ impl Picture {
     pub fn needs(self) -> Needs {
         match self.0.draw {
             Draw::Machine(detail, _) => Needs { detail, machine: true, ..Needs::LEAST },
+            Draw::Extents(_) => Needs { extents: true, ..Needs::LEAST },
             Draw::Run(detail, _) | Draw::Either(detail, ..) => Needs { detail, ..Needs::LEAST },
             Draw::Figures(_) => Needs { tally: true, ..Needs::LEAST },
             Draw::Demand(_) => Needs { demand: true, ..Needs::LEAST },
@@ -254,6 +267,10 @@ impl Picture {
                 .run
                 .is_none_or(|run| run.machine.is_none())
                 .then_some("there are no samples of the machine's counters"),
+            Draw::Extents(_) => material
+                .run
+                .is_none_or(|run| run.extents.is_none())
+                .then_some("there are no extent maps of files"),
             Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
             Draw::Either(..) => {
                 let none = material.run.is_none() && material.demand.is_none();
@@ -279,6 +296,10 @@ impl Picture {
             Draw::Machine(_, draw) => {
                 let run = material.run.as_ref()?;
                 draw(&RunView::new(view, run), run.machine?)
+            }
+            Draw::Extents(draw) => {
+                let run = material.run.as_ref()?;
+                draw(&RunView::new(view, run), run.extents?)
             }
             Draw::Demand(draw) => draw(&DemandView { view, demand: material.demand? }),
             Draw::Either(_, of_run, of_demand) => match &material.run {

@@ -4,12 +4,14 @@
 
 mod csv;
 mod demand;
+mod extents;
 mod run;
 
 use crate::charts::lacks_delay;
 use crate::{Folder, Material, Picture, RunMaterial};
 use iosonar_analyze::MachineSeries;
 use iosonar_analyze::demand::DemandAnalysis;
+use iosonar_analyze::extents::ExtentLatencies;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -28,6 +30,7 @@ impl Default for DataOptions {
 
 type RunWriter = fn(&RunMaterial<'_>, &DataOptions, &mut dyn Write) -> io::Result<()>;
 type MachineWriter = fn(&MachineSeries, &mut dyn Write) -> io::Result<()>;
+type ExtentsWriter = fn(&ExtentLatencies, &mut dyn Write) -> io::Result<()>;
 type DemandWriter = fn(&DemandAnalysis, &mut dyn Write) -> io::Result<()>;
 
 /// What a table is made from.
@@ -36,6 +39,8 @@ enum Source {
     Demand(DemandWriter),
     /// Of the samples of a run's machine.
     Machine(MachineWriter),
+    /// Of latencies by extent.
+    Extents(ExtentsWriter),
     /// Of a run, or of a demand where there is no run.
     Either(RunWriter, DemandWriter),
 }
@@ -97,6 +102,7 @@ static TABLES: &[Table] = &[
     of_run("g53.submit_lag", |m, _, out| run::over_time(&m.diagrams.issue_error, out)),
     of_run("g54.answer_lag", |m, _, out| run::over_time(&m.diagrams.reap_lag, out)),
     Table { stem: "g60.machine", source: Source::Machine(run::machine) },
+    Table { stem: "g61.extents", source: Source::Extents(extents::table) },
 ];
 
 /// Stems of all tables that the material has, in the order of the pictures.
@@ -105,6 +111,7 @@ pub fn data_stems<'a>(material: &'a Material<'a>) -> impl Iterator<Item = &'stat
         Source::Run(_) => material.run.is_some() && !lacks_delay(table.stem, material),
         Source::Demand(_) => material.demand.is_some(),
         Source::Machine(_) => material.run.is_some_and(|run| run.machine.is_some()),
+        Source::Extents(_) => material.run.is_some_and(|run| run.extents.is_some()),
         Source::Either(..) => material.run.is_some() || material.demand.is_some(),
     };
     TABLES.iter().filter(has).map(|table| table.stem)
@@ -126,6 +133,7 @@ pub fn write_data(
         (Source::Run(write) | Source::Either(write, _), Some(run), _) => write(run, options, out)?,
         (Source::Demand(write) | Source::Either(_, write), _, Some(demand)) => write(demand, out)?,
         (Source::Machine(write), Some(RunMaterial { machine: Some(machine), .. }), _) => write(machine, out)?,
+        (Source::Extents(write), Some(RunMaterial { extents: Some(found), .. }), _) => write(found, out)?,
         _ => return Ok(false),
     }
     Ok(true)

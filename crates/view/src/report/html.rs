@@ -6,7 +6,7 @@ use super::machine;
 use super::meta::{GridForm, PAGE_VERSION, PageFinding, PageMeta, PagePairs, PageRatio};
 use super::run::{ReportRun, relation};
 use crate::units::{self, Charset};
-use crate::{Picture, Style, escape, health, raster, show_demand};
+use crate::{Picture, Style, Theme, escape, health, raster, show_demand, show_extent_latencies};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use iosonar_analyze::compare::{Comparison, Pairs, RatioBin};
@@ -83,6 +83,9 @@ fn words(report: &Report<'_>) -> String {
     }
     out.push_str("<div id=\"view\"></div>\n");
     for (name, run) in names.iter().zip(report.runs) {
+        extents(&mut out, name, run);
+    }
+    for (name, run) in names.iter().zip(report.runs) {
         findings(&mut out, name, &run.findings());
     }
     for (name, run) in names.iter().zip(report.runs) {
@@ -94,6 +97,33 @@ fn words(report: &Report<'_>) -> String {
     let ids: Vec<String> = ids.map(|id| format!(" · run {}", escape(id))).collect();
     _ = writeln!(out, "<footer>{}{}</footer>\n</main>", escape(report.tool), ids.concat());
     out
+}
+
+/// Latencies by the place of requests on the disk, as a picture for either theme and as a table.
+fn extents(out: &mut String, name: &str, run: &ReportRun<'_>) {
+    let Some(found) = run.material.run.and_then(|run| run.extents) else { return };
+    let drawn = [Theme::Light, Theme::Dark].map(|theme| {
+        Picture::EXTENTS.draw(run.material, &Style { theme, ..Style::default() }).map(|scene| {
+            (
+                format!("data:image/png;base64,{}", STANDARD.encode(raster::png(&scene))),
+                scene.width,
+                scene.height,
+            )
+        })
+    });
+    let [Some((light, width, height)), Some((dark, ..))] = drawn else { return };
+    _ = writeln!(
+        out,
+        "<details id=\"extents{}\" open>\n<summary>{name}{}</summary>\n<picture>\n\
+         <source media=\"(prefers-color-scheme: dark)\" srcset=\"{dark}\">\n\
+         <img width=\"{width}\" height=\"{height}\" alt=\"{}\" src=\"{light}\">\n</picture>\n<pre class=\"wide\">{}</pre>\n</details>",
+        suffix(name),
+        Picture::EXTENTS.title(),
+        escape(
+            "Mean latency by place in the file and on the disk, and latency over the place in the file; the table below has the figures."
+        ),
+        escape(&show_extent_latencies(found)),
+    );
 }
 
 /// What comes before a sentence, so that it is known which of two runs it is about.

@@ -360,3 +360,37 @@ pub fn machine_series(end_ns: u64, most: f64) -> iosonar_analyze::MachineSeries 
         context_switches_per_second: Vec::new(),
     }
 }
+
+/// Maps of the targets of a run as if these were files: fragments of 1 GiB that go to and fro on the disk, a hole at the end.
+pub fn extent_latencies(run: &Run) -> iosonar_analyze::extents::ExtentLatencies {
+    use iosonar_layout::{Addresses, Map, Scan, Volume};
+    const GIB: u64 = 1 << 30;
+    let volume = std::sync::Arc::new(Volume {
+        kind: "xfs".into(),
+        mount_point: Some("/mnt".into()),
+        source: Some("/dev/sdy".into()),
+        block_bytes: 4096,
+        groups: None,
+        bytes: Some(4096 * GIB),
+        addresses: Addresses::Device,
+    });
+    let map = |target: usize| {
+        let mut scan = Scan::new(960 * GIB, 4096, None, true);
+        for number in 0..900 >> target {
+            let place = if number % 2 == 0 { 1000 + number } else { 2000 - number };
+            scan.add(iosonar_layout::Extent::new(number * GIB, place * GIB, GIB, 0));
+        }
+        let (figures, kept) = scan.finish();
+        let (rows, beyond) = kept.unzip();
+        let path = run.info.targets[target].path.clone().into();
+        let (volume, size) = (volume.clone(), 960 * GIB);
+        let map = Map { path, volume, size, extent_size_hint: 0, is_synced: false, figures, rows, beyond };
+        TargetMap { target: target as u16, map }
+    };
+    let maps = (0..run.info.targets.len()).map(map).collect();
+    let each = |f: &mut dyn FnMut(&Record)| -> Result<(), std::convert::Infallible> {
+        run.records.iter().for_each(f);
+        Ok(())
+    };
+    iosonar_analyze::extents::ExtentLatencies::from_records(&run.plan, maps, each).unwrap()
+}

@@ -3,6 +3,7 @@
 mod cached;
 mod evict;
 mod files;
+mod latency;
 mod map;
 mod picture;
 mod pictures;
@@ -30,6 +31,7 @@ pub fn layout(args: &LayoutArgs) -> Result<Exit, Failure> {
         Layout::Map(args) => map::map(args),
         Layout::Evict(args) => evict::evict(args),
         Layout::Cached(args) => cached::cached(args),
+        Layout::Latency(args) => latency::latency(args),
     }
 }
 
