@@ -7,7 +7,7 @@ use crate::pools::Pools;
 use crate::prepare::{Claimed, Fitted, JobReady, Prepared};
 use crate::progress::Progress;
 use crate::rendezvous::{Alone, Rendezvous};
-use crate::sampling::{Sampled, sample};
+use crate::sampling::{EndsRun, RunEnd, Sampled, sample};
 use crate::stage::{LoopEnd, Stage, StageEnd};
 use crate::worker::{WorkerCounters, WorkerError};
 use iosonar_archive::{
@@ -225,19 +225,20 @@ impl Prepared {
         let (log, series) = (archive.record_log()?, archive.series_log()?);
         let mut probes = Sampler::of_machine(&self.facts(), &Root::default());
         probes.add(Box::new(shared.threads.clone()));
-        let (end, ended) = crossbeam_channel::bounded::<()>(0);
+        let end = &RunEnd::default();
         std::thread::scope(|scope| {
             let mut sampler = None;
             // Before time zero, when nothing is lost if there is no thread for it.
             let begin = |info: &mut RunInfo| {
-                let sampling = move || sample(probes, series, self.plan.sample_every, shared.clock, ended);
+                let sampling = move || sample(probes, series, self.plan.sample_every, shared.clock, end);
                 let started =
                     std::thread::Builder::new().name("sampler".into()).spawn_scoped(scope, sampling);
                 sampler = Some(started.map_err(RunError::Threads)?);
                 begin(info)
             };
+            let ends = EndsRun(end);
             let outcome = self.run_phases(log, shared, info, begin);
-            drop(end);
+            drop(ends);
             // The series are an addition: a sampler that failed costs no result.
             let sampled = sampler.and_then(|sampler| sampler.join().ok()).unwrap_or_default();
             Ok((outcome?, sampled))
