@@ -33,7 +33,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
     ("dialect-xdd", &["analyze", "archive", "plan", "trace"]),
     ("inputs", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace"]),
     ("runner", &["analyze", "archive", "engine", "host", "inputs", "load", "plan"]),
-    ("cluster", &["archive", "engine", "host", "load", "os", "plan", "runner"]),
+    ("cluster", &["archive", "engine", "evidence", "host", "load", "os", "plan", "runner"]),
     ("testkit", &["archive", "os", "plan"]),
     ("bench", &["analyze", "archive", "dialect-blkreplay", "os", "plan", "trace", "view"]),
     (

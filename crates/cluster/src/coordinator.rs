@@ -2,7 +2,7 @@
 //! result of theirs.
 
 use crate::launch::{Event, Launch, Participant, What};
-use crate::merge::{PartResult, merge_info, merge_records, unread};
+use crate::merge::{PartResult, merge_info, merge_records, merge_series, unread};
 use crate::offset::{Offset, RoundTrip};
 use crate::protocol::{Order, PROTOCOL, Report, harmless, one_line};
 use iosonar_archive::{Archive, ArchiveError, ArchiveWriter, LOG, RunInfo, RunState, TOOL};
@@ -456,9 +456,7 @@ impl Executed<'_> {
         let _ = self.archive.write_run(&RunInfo { state: RunState::Broken(why), ..self.info.clone() });
         let mut results: Vec<PartResult> = self.all.parts.iter_mut().map(result_of).collect();
         let merged = self.write_records(&mut results).and_then(|()| {
-            // An addition: what cannot be read or written costs no result. Those of other machines stay there.
-            let maps = results.iter().filter_map(|part| part.archive.as_ref()?.maps().ok());
-            let _ = self.archive.write_maps(maps.flatten());
+            self.add_evidence(&results);
             let info = merge_info(self.info.clone(), &results);
             self.archive.write_run(&info).map(|()| info).map_err(|error| error.to_string())
         });
@@ -474,6 +472,16 @@ impl Executed<'_> {
         let _ = std::fs::remove_dir(&self.parts);
         let skipped = self.all.parts.iter().map(|part| part.skipped).sum();
         Ok(Ended { archive: self.archive, info, skipped })
+    }
+
+    /// Adds samples of this machine's counters, and extent maps of files here. They are an addition: what cannot be read or written
+    /// costs no result.
+    fn add_evidence(&self, results: &[PartResult]) {
+        let maps = results.iter().filter_map(|part| part.archive.as_ref()?.maps().ok());
+        let _ = self.archive.write_maps(maps.flatten());
+        if results.iter().any(|part| !part.is_remote && part.archive.is_some()) {
+            let _ = self.archive.series_log().and_then(|mut log| merge_series(results, &mut log));
+        }
     }
 
     fn write_records(&self, results: &mut [PartResult]) -> Result<(), String> {

@@ -2,9 +2,11 @@
 
 use iosonar_archive::{
     Archive, ArchiveError, ClockInfo, LogEnd, LogWriter, PassTimes, PhaseTimes, Record, ResolvedSetup,
-    RunInfo, RunState,
+    RunInfo, RunState, SeriesLog,
 };
+use iosonar_evidence::{Layer, Series};
 use iosonar_plan::{Nanos, Plan};
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -74,6 +76,29 @@ pub(crate) fn merge_records(plan: &Plan, parts: &mut [PartResult], log: &mut Log
         }
     }
     written
+}
+
+/// Adds the samples of this machine's counters: each series from the first process here that has it. What a process uses itself is
+/// one of many, and other machines have counters of their own: these are skipped.
+pub(crate) fn merge_series(parts: &[PartResult], log: &mut SeriesLog) -> Result<(), ArchiveError> {
+    let mut givers: HashMap<Series, usize> = HashMap::new();
+    for (number, part) in parts.iter().enumerate().filter(|(_, part)| !part.is_remote) {
+        let Some(archive) = &part.archive else { continue };
+        let mut written = Ok(());
+        archive.for_each_sample(&mut |time, series, value| {
+            let is_own = series.layer() == Some(Layer::Process);
+            if is_own || *givers.entry(series.clone()).or_insert(number) != number {
+                return;
+            }
+            let appended =
+                log.append(part.here(0, Nanos(time)).0, [(series.to_string().as_str(), value)].into_iter());
+            if written.is_ok() {
+                written = appended;
+            }
+        })?;
+        written.map_err(|error| ArchiveError::Io { path: archive.dir().display().to_string(), error })?;
+    }
+    Ok(())
 }
 
 /// Records of a part, read ahead in a thread of its own.
@@ -320,6 +345,34 @@ mod tests {
         let last = all.last().unwrap();
         assert_eq!((last.worker, last.completed, last.due), (2, Some(Nanos(500_007)), Nanos(499_997)));
         assert!(all.iter().filter(|r| r.target == 0).all(|r| r.worker < 2));
+    }
+
+    #[test]
+    fn each_series_of_the_machine_comes_from_one_process_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut parts = [0, 1, 2].map(|target| part(folder.path(), target, vec![0], &[]));
+        parts[0].is_remote = true;
+        let samples = [
+            [("cpu.user_ticks", 1.0), ("sda.read_ios", 1.0), ("self.rss_bytes", 1.0)],
+            [("cpu.user_ticks", 2.0), ("sda.read_ios", 2.0), ("self.rss_bytes", 2.0)],
+            [("cpu.user_ticks", 3.0), ("sdb.read_ios", 3.0), ("sdc.read_ios", 3.0)],
+        ];
+        for (target, samples) in samples.iter().enumerate() {
+            let archive = parts[target].archive.as_ref().unwrap();
+            ArchiveWriter::resume(archive).series_log().unwrap().append(70, samples.iter().copied()).unwrap();
+        }
+        let merged = folder.path().join("merged");
+        let writer = ArchiveWriter::create(&merged, &plan(), &serde_json::Value::Null, &info()).unwrap();
+        merge_series(&parts, &mut writer.series_log().unwrap()).unwrap();
+        let mut found = Vec::new();
+        let archive = Archive::open(&merged).unwrap();
+        archive
+            .for_each_sample(&mut |time, series, value| found.push((time, series.to_string(), value)))
+            .unwrap();
+        found.sort_by(|a, b| a.1.cmp(&b.1));
+        let expected =
+            [("cpu.user_ticks", 2.0), ("sda.read_ios", 2.0), ("sdb.read_ios", 3.0), ("sdc.read_ios", 3.0)];
+        assert_eq!(found, expected.map(|(name, value)| (70, name.to_string(), value)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::common::*;
 use crate::layout::{Volume, json, map_of, number};
+use iosonar_archive::Archive;
 use iosonar_testkit::Lab;
 use serde_json::Value;
 use std::path::Path;
@@ -139,4 +140,24 @@ fn maps_are_kept_of_files_that_are_deleted_and_not_of_devices() {
     assert!(refused.contains("it has no extent maps"), "{refused}");
     let refused = lab.expect(1, "plot nothing --only extents").err;
     assert!(refused.contains("there are no extent maps of files"), "{refused}");
+}
+
+/// Each process keeps the map of its file; the one result has them, and samples of the machine.
+#[test]
+fn maps_and_samples_of_several_processes_are_in_one_result() {
+    needs!("mkfs.xfs");
+    let volume = Volume::new(&["mkfs.xfs", "-q", "-f"]);
+    let lab = lab();
+    let [a, b] = ["a", "b"].map(|name| volume.path(name).display().to_string());
+    lab.expect(0, &format!("iozone -t 2 -s 1m -r 64k -i 0 -i 1 -F {a} {b} --out r"));
+    let found = json(&lab, "layout latency --json r");
+    let paths: Vec<&str> =
+        found["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, [a.as_str(), b.as_str()]);
+    let mut devices = 0;
+    let archive = Archive::open(&lab.path("r")).unwrap();
+    archive
+        .for_each_sample(&mut |_, series, _| devices += u64::from(series.to_string().ends_with(".read_ios")))
+        .unwrap();
+    assert!(devices > 0);
 }
