@@ -80,8 +80,7 @@ pub fn block_bytes(file: &File) -> io::Result<u64> {
 /// # Errors
 /// Those of fstatvfs(3).
 pub fn free_space(file: &File) -> io::Result<u64> {
-    let found = rustix::fs::fstatvfs(file)?;
-    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    Ok(crate::free_ranges::free_count(file)?.available)
 }
 
 /// Writes everything of the file system of an open file or directory to its device (`syncfs(2)`).

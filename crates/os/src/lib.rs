@@ -15,6 +15,7 @@ mod descriptor;
 pub mod extents;
 mod file;
 pub mod flight;
+pub mod free_ranges;
 mod huge;
 pub mod loopdev;
 pub mod map;
