@@ -111,7 +111,7 @@ impl Figures {
     }
 }
 
-/// Sizes of extents, and how often each occurs: few numbers, also for many extents.
+/// Sizes of extents, or of free ranges, and how often each occurs: few numbers, also for many extents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sizes(BTreeMap<u64, u64>);
 
@@ -127,7 +127,7 @@ pub struct SizeClass {
 }
 
 impl Sizes {
-    fn add(&mut self, length: u64) {
+    pub(crate) fn add(&mut self, length: u64) {
         *self.0.entry(length).or_default() += 1;
     }
 
@@ -135,7 +135,8 @@ impl Sizes {
         other.0.iter().for_each(|(length, n)| *self.0.entry(*length).or_default() += n);
     }
 
-    fn count(&self) -> u64 {
+    /// How many there are.
+    pub fn count(&self) -> u64 {
         self.0.values().sum()
     }
 
@@ -164,6 +165,11 @@ impl Sizes {
         let count = self.count();
         let sum: f64 = self.0.iter().map(|(length, n)| *length as f64 * *n as f64).sum();
         (count > 0).then(|| sum / count as f64)
+    }
+
+    /// How many are no smaller than `bytes`.
+    pub fn at_least(&self, bytes: u64) -> u64 {
+        self.0.range(bytes..).map(|(_, n)| n).sum()
     }
 
     /// How many are in each class from one power of two up to the next, ascending; empty classes are skipped.
@@ -196,6 +202,7 @@ mod tests {
         assert_eq!((sizes.min(), sizes.median(), sizes.max()), (Some(4096), Some(8191), Some(1 << 20)));
         let classes: Vec<(u64, u64)> = sizes.classes().iter().map(|c| (c.from_bytes, c.extents)).collect();
         assert_eq!(classes, [(4096, 3), (8192, 1), (1 << 20, 1)]);
+        assert_eq!((sizes.count(), sizes.at_least(4097), sizes.at_least((1 << 20) + 1)), (5, 3, 0));
         assert_eq!(sizes.mean(), Some((4096.0 * 2.0 + 8191.0 + 8192.0 + 1_048_576.0) / 5.0));
     }
 

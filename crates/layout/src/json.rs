@@ -1,6 +1,6 @@
 //! Maps as JSON. Names and meanings stay within a version; fields may be added.
 
-use crate::{Extent, Figures, Kind, Map, Row, Volume};
+use crate::{Extent, Figures, FreeReport, FreeSpace, GroupFree, Kind, Map, Row, SizeClass, Sizes, Volume};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map as Object, Value, json};
@@ -84,17 +84,74 @@ impl Serialize for MapJson<'_> {
     }
 }
 
-/// Counts and sums of a map as fields of JSON. Sizes are in bytes.
-pub fn figures_json(figures: &Figures) -> Object<String, Value> {
-    let sizes = &figures.sizes;
-    let classes = sizes.classes().into_iter().map(|class| {
+/// The free space of a file system.
+#[derive(Debug, Clone, Copy)]
+pub struct FreeJson<'a> {
+    /// Name and version of the program.
+    pub tool: &'a str,
+    /// The free space.
+    pub report: &'a FreeReport,
+}
+
+impl Serialize for FreeJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let FreeReport { path, volume, is_synced, statfs_free, statfs_available, free } = self.report;
+        let mut document = serializer.serialize_map(None)?;
+        document.serialize_entry("version", &VERSION)?;
+        document.serialize_entry("tool", self.tool)?;
+        document.serialize_entry("path", &path.display().to_string())?;
+        document.serialize_entry("file_system", volume)?;
+        document.serialize_entry("synced", is_synced)?;
+        document.serialize_entry("statfs_free_bytes", statfs_free)?;
+        document.serialize_entry("statfs_available_bytes", statfs_available)?;
+        document.serialize_entry("free_space", free)?;
+        document.end()
+    }
+}
+
+impl Serialize for FreeSpace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let groups = self.groups().map(|groups| {
+            let group = |(number, group): (u64, GroupFree)| {
+                json!({
+                    "group": number,
+                    "ranges": group.ranges,
+                    "bytes": group.bytes,
+                    "largest_bytes": group.largest,
+                })
+            };
+            groups.into_iter().map(group).collect::<Value>()
+        });
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("ranges", &self.sizes().count())?;
+        object.serialize_entry("bytes", &self.bytes())?;
+        object.serialize_entry("range_bytes", &spread(self.sizes()))?;
+        object.serialize_entry("histogram", &histogram(self.sizes(), "ranges"))?;
+        object.serialize_entry("groups", &groups)?;
+        object.end()
+    }
+}
+
+/// Classes of sizes; `counted` is the name of what has these sizes.
+fn histogram(sizes: &Sizes, counted: &str) -> Value {
+    let class = |class: SizeClass| {
         json!({
             "from_bytes": class.from_bytes,
             "below_bytes": class.from_bytes.checked_mul(2),
-            "extents": class.extents,
+            counted: class.extents,
             "bytes": class.bytes,
         })
-    });
+    };
+    sizes.classes().into_iter().map(class).collect()
+}
+
+fn spread(sizes: &Sizes) -> Value {
+    json!({ "min": sizes.min(), "median": sizes.median(), "max": sizes.max(), "mean": sizes.mean() })
+}
+
+/// Counts and sums of a map as fields of JSON. Sizes are in bytes.
+pub fn figures_json(figures: &Figures) -> Object<String, Value> {
+    let sizes = &figures.sizes;
     let counts = [
         ("records", figures.records),
         ("fragments", figures.fragments),
@@ -109,11 +166,8 @@ pub fn figures_json(figures: &Figures) -> Object<String, Value> {
     let kinds = Kind::ALL.map(|kind| (format!("{}_bytes", kind.name()), Value::from(figures.bytes_of(kind))));
     let counts = counts.map(|(name, count)| (name.to_string(), Value::from(count)));
     let mut object: Object<String, Value> = counts.into_iter().chain(kinds).collect();
-    let spread = json!({
-        "min": sizes.min(), "median": sizes.median(), "max": sizes.max(), "mean": sizes.mean(),
-    });
-    object.insert("record_bytes".into(), spread);
-    object.insert("histogram".into(), classes.collect());
+    object.insert("record_bytes".into(), spread(sizes));
+    object.insert("histogram".into(), histogram(sizes, "extents"));
     object
 }
 
@@ -168,6 +222,26 @@ mod tests {
     use super::*;
     use crate::{Addresses, Groups, Scan};
     use std::sync::Arc;
+
+    #[test]
+    fn json_of_free_space_has_its_classes_and_groups() {
+        let mut free = FreeSpace::new(Some(Groups { count: 3, bytes: 1 << 20 }));
+        [(4096, 4096), (65_536, 8192), ((2 << 20) + 4096, 8192)]
+            .into_iter()
+            .for_each(|(at, n)| free.add(at, n));
+        let value = serde_json::to_value(&free).unwrap();
+        assert_eq!((&value["ranges"], &value["bytes"]), (&3.into(), &20_480.into()));
+        assert_eq!(
+            (&value["range_bytes"]["min"], &value["range_bytes"]["median"]),
+            (&4096.into(), &8192.into())
+        );
+        let class = json!({ "from_bytes": 8192, "below_bytes": 16_384, "ranges": 2, "bytes": 16_384 });
+        assert_eq!(value["histogram"][1], class);
+        let full = json!({ "group": 1, "ranges": 0, "bytes": 0, "largest_bytes": 0 });
+        assert_eq!((&value["groups"][1], value["groups"].as_array().unwrap().len()), (&full, 3));
+        let without = serde_json::to_value(FreeSpace::new(None)).unwrap();
+        assert!(without["groups"].is_null() && without["range_bytes"]["median"].is_null(), "{without}");
+    }
 
     #[test]
     fn json_has_every_sum_with_its_unit() {

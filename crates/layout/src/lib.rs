@@ -1,4 +1,4 @@
-//! Where the parts of files are: extent maps and their figures, from what a file system reports.
+//! Where the parts of files are: extent maps and their figures, from what a file system reports. And where space is free.
 //!
 //! A [`Scan`] takes the extents of a file in their order, finds holes, cuts at the end of the file, and counts
 //! ([`Figures`]). Its memory follows what is kept: all rows of a map, or only the figures.
@@ -6,13 +6,15 @@
 mod extent;
 mod figures;
 mod fragments;
+mod free;
 mod json;
 mod scan;
 
 pub use extent::{Extent, Kind};
 pub use figures::{Figures, SizeClass, Sizes};
 pub use fragments::{Fragment, fragments};
-pub use json::{MapsJson, VERSION, figures_json};
+pub use free::{FreeReport, FreeSpace, GroupFree};
+pub use json::{FreeJson, MapsJson, VERSION, figures_json};
 pub use scan::{Kept, Row, Scan};
 
 use serde::{Deserialize, Serialize, Serializer};

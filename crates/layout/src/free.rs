@@ -1,0 +1,103 @@
+//! Free space of a file system: its ranges counted by size and by allocation group.
+
+use crate::{Groups, Sizes, Volume};
+use std::path::PathBuf;
+
+/// The free space of a file system, as it reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreeReport {
+    /// The file or directory that was named.
+    pub path: PathBuf,
+    /// Its file system.
+    pub volume: Volume,
+    /// Whether the file system was flushed before its free ranges were read.
+    pub is_synced: bool,
+    /// Bytes that statfs counts as free.
+    pub statfs_free: u64,
+    /// Those of them that users other than root can take.
+    pub statfs_available: u64,
+    /// Its free ranges.
+    pub free: FreeSpace,
+}
+
+/// The free ranges of a file system, counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FreeSpace {
+    sizes: Sizes,
+    bytes: u64,
+    groups: Option<(Groups, Vec<GroupFree>)>,
+}
+
+/// The free ranges of an allocation group. Sizes are in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GroupFree {
+    /// How many ranges start in it.
+    pub ranges: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// The largest one; 0 without any.
+    pub largest: u64,
+}
+
+impl FreeSpace {
+    /// None yet; of a file system with these allocation groups, where it has some.
+    pub fn new(groups: Option<Groups>) -> FreeSpace {
+        FreeSpace { groups: groups.map(|groups| (groups, Vec::new())), ..FreeSpace::default() }
+    }
+
+    /// Counts a range of `length` bytes that starts at the address `start`.
+    pub fn add(&mut self, start: u64, length: u64) {
+        self.sizes.add(length);
+        self.bytes = self.bytes.saturating_add(length);
+        let Some((groups, of_groups)) = &mut self.groups else { return };
+        let number = groups.of(start).0;
+        // What a damaged file system reports must not take memory without end.
+        let Some(place) = usize::try_from(number).ok().filter(|_| number < groups.count) else { return };
+        of_groups.resize(of_groups.len().max(place + 1), GroupFree::default());
+        let group = &mut of_groups[place];
+        group.ranges += 1;
+        group.bytes = group.bytes.saturating_add(length);
+        group.largest = group.largest.max(length);
+    }
+
+    /// Sizes of the ranges.
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// Number of ranges.
+    pub fn ranges(&self) -> u64 {
+        self.sizes.count()
+    }
+
+    /// Bytes in all of them.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Each allocation group with its number, also those without free space; absent where the file system has none.
+    pub fn groups(&self) -> Option<Vec<(u64, GroupFree)>> {
+        let (groups, of_groups) = self.groups.as_ref()?;
+        let of = |number: u64| of_groups.get(number as usize).copied().unwrap_or_default();
+        Some((0..groups.count).map(|number| (number, of(number))).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_belong_to_the_group_in_which_they_start() {
+        let mut free = FreeSpace::new(Some(Groups { count: 3, bytes: 1 << 20 }));
+        let ranges = [(4096, 8192), (1 << 19, 1 << 19), ((2 << 20) + 4096, 4096), (9 << 20, 4096)];
+        ranges.into_iter().for_each(|(start, length)| free.add(start, length));
+        let groups = free.groups().unwrap();
+        let first = GroupFree { ranges: 2, bytes: (1 << 19) + 8192, largest: 1 << 19 };
+        assert_eq!((groups[0], groups[1]), ((0, first), (1, GroupFree::default())));
+        assert_eq!((groups[2].1.ranges, groups.len()), (1, 3));
+        assert_eq!((free.ranges(), free.bytes()), (4, (1 << 19) + 16_384));
+        assert_eq!(free.sizes().at_least(8192), 2);
+        assert_eq!(FreeSpace::new(None).groups(), None);
+    }
+}
