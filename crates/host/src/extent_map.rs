@@ -79,7 +79,7 @@ impl MapReader {
     }
 }
 
-fn describe(path: &Path, file: &File) -> Result<Volume> {
+pub(crate) fn describe(path: &Path, file: &File) -> Result<Volume> {
     let (kind, mount_point, source) = match file_system_of(path, &Root::default()) {
         Fact::Known(found) => (found.kind, Some(found.mount_point), Some(found.source)),
         Fact::Absent { .. } => ("unknown file system".to_string(), None, None),

@@ -10,6 +10,7 @@ pub mod extent_map;
 mod file;
 #[cfg(test)]
 mod fixture;
+pub mod free_space;
 pub mod guard;
 mod identify;
 mod kernel_fs;

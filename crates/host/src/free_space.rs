@@ -1,0 +1,116 @@
+//! The free space of mounted file systems, as they report it (GETFSMAP).
+
+use crate::extent_map::describe;
+use iosonar_layout::{FreeReport, FreeSpace};
+use iosonar_os::free_ranges::{FreeRanges, free_count};
+use iosonar_os::{open_to_inspect, sync_file_system};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{Error, ErrorKind, Result};
+use std::ops::Range;
+use std::path::Path;
+
+/// The free space of the file system that a regular file or a directory is on. `syncs`: the file system is flushed first, so that
+/// data has its place and what was freed is free. Beside it the first `keeps` of its free ranges, in bytes and ascending.
+///
+/// # Errors
+/// A file system that does not report it, a path that is neither, and whatever the kernel says, in words.
+pub fn read_free_space(path: &Path, syncs: bool, keeps: usize) -> Result<(FreeReport, Vec<Range<u64>>)> {
+    let file = open(path)?;
+    let volume = describe(path, &file)?;
+    let in_words = |error| in_words(&error, &volume.kind);
+    if syncs {
+        sync_file_system(&file)?;
+    }
+    let mut free = FreeSpace::new(volume.groups);
+    let mut ranges = Vec::new();
+    for range in FreeRanges::of(&file)? {
+        let range = range.map_err(in_words)?;
+        free.add(range.start, range.length);
+        if ranges.len() < keeps {
+            ranges.push(range.start..range.start.saturating_add(range.length));
+        }
+    }
+    let counted = free_count(&file)?;
+    let (path, is_synced) = (path.to_path_buf(), syncs);
+    let (statfs_free, statfs_available) = (counted.all, counted.available);
+    Ok((FreeReport { path, volume, is_synced, statfs_free, statfs_available, free }, ranges))
+}
+
+/// Nothing but regular files and directories is ever opened, because that could block or change it.
+fn open(path: &Path) -> Result<File> {
+    let check = |facts: std::fs::Metadata| match facts.is_file() || facts.is_dir() {
+        true => Ok(()),
+        false => Err(Error::new(
+            ErrorKind::InvalidInput,
+            "it is no regular file and no directory: name one on the file system, such as its mount point",
+        )),
+    };
+    check(path.metadata()?)?;
+    let file = open_to_inspect(path)?;
+    // Something else can have the name by now.
+    check(file.metadata()?)?;
+    Ok(file)
+}
+
+/// Why the free space is not known, and what to do. Its kind stays that of the kernel's error.
+fn in_words(error: &Error, file_system: &str) -> Error {
+    // What a file system without the ioctl answers.
+    let has_none = error.raw_os_error() == Some(Errno::NOTTY.raw_os_error());
+    if has_none || error.kind() == ErrorKind::Unsupported {
+        let why = format!("{file_system} does not report its free space by GETFSMAP");
+        return Error::new(ErrorKind::Unsupported, format!("{why}: {}", instead_of(file_system)));
+    }
+    let remedy = match error.kind() {
+        ErrorKind::PermissionDenied => ": the kernel reports it to root only: try as root",
+        _ => "",
+    };
+    Error::new(error.kind(), format!("cannot read the free space of {file_system}: {error}{remedy}"))
+}
+
+/// What is possible where there is no such report.
+fn instead_of(file_system: &str) -> &'static str {
+    match file_system {
+        "btrfs" => {
+            "it maps chunks to devices, and free space inside them has no device address; \
+                    'btrfs filesystem usage' prints its sums"
+        }
+        "tmpfs" | "ramfs" => "its files are in memory; name a directory on XFS or ext4",
+        _ => "XFS and ext4 do; df prints sums of others",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_say_what_is_wrong_and_what_to_do() {
+        let told = |number: Errno, kind: &str| in_words(&number.into(), kind);
+        let btrfs = told(Errno::NOTTY, "btrfs");
+        assert_eq!(btrfs.kind(), ErrorKind::Unsupported);
+        assert!(btrfs.to_string().starts_with("btrfs does not report its free space by GETFSMAP: it maps"));
+        let memory = told(Errno::OPNOTSUPP, "tmpfs").to_string();
+        assert!(memory.contains("in memory; name a directory"), "{memory}");
+        let denied = told(Errno::PERM, "xfs");
+        assert_eq!(denied.kind(), ErrorKind::PermissionDenied);
+        assert!(denied.to_string().ends_with("try as root"), "{denied}");
+        assert!(told(Errno::IO, "xfs").to_string().starts_with("cannot read the free space of xfs: "));
+    }
+
+    #[test]
+    fn what_has_no_file_system_of_its_own_is_refused_unopened() {
+        let refused = read_free_space(Path::new("/dev/null"), false, 0).unwrap_err();
+        assert!(refused.to_string().contains("no regular file and no directory"), "{refused}");
+        let absent = read_free_space(Path::new("/nowhere"), false, 0).unwrap_err();
+        assert_eq!(absent.kind(), ErrorKind::NotFound);
+    }
+
+    /// Where this directory's file system reports them: no more are kept than wanted, and all are counted.
+    #[test]
+    fn ranges_are_kept_as_wanted() {
+        let Ok((found, ranges)) = read_free_space(Path::new("."), false, 2) else { return };
+        assert!(ranges.len() <= 2 && found.free.ranges() >= ranges.len() as u64);
+        assert!(found.free.sizes().max() >= ranges.first().map(|range| range.end - range.start));
+    }
+}
