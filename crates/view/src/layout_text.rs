@@ -1,7 +1,7 @@
 //! Maps of files as text: every extent of one, or a line for each of many.
 
 use crate::units::{bytes, grouped};
-use iosonar_layout::{Extent, Kind, Map, Row, Volume};
+use iosonar_layout::{Extent, Kind, Map, Row, Sizes, Volume};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -72,13 +72,18 @@ pub(crate) fn headline(map: &Map) -> String {
 
 /// Size and file system of a file.
 pub(crate) fn place(map: &Map) -> String {
-    let Volume { kind, source, mount_point, groups, .. } = &*map.volume;
+    format!("{} ({} bytes), {}", bytes(map.size), map.size, file_system(&map.volume))
+}
+
+/// A file system: its type, its device, where it is mounted, and its groups.
+pub(crate) fn file_system(volume: &Volume) -> String {
+    let Volume { kind, source, mount_point, groups, .. } = volume;
     let source = source.as_ref().map(|source| format!(" on {}", shown_name(source))).unwrap_or_default();
     let mounted = mount_point.as_ref().map(|path| shown_name(&path.display().to_string()));
     let mounted = mounted.map(|path| format!(", mounted at {path}")).unwrap_or_default();
     let groups =
         groups.map(|groups| format!(", {} allocation groups of {}", groups.count, bytes(groups.bytes)));
-    format!("{} ({} bytes), {kind}{source}{mounted}{}", bytes(map.size), map.size, groups.unwrap_or_default())
+    format!("{kind}{source}{mounted}{}", groups.unwrap_or_default())
 }
 
 /// Widths of the columns of a map.
@@ -213,7 +218,11 @@ pub(crate) fn sums(map: &Map) -> String {
 
 /// Sizes of the records.
 pub(crate) fn spread(map: &Map) -> Option<String> {
-    let sizes = &map.figures.sizes;
+    spread_of(&map.figures.sizes)
+}
+
+/// Sizes in a few figures; none without any.
+pub(crate) fn spread_of(sizes: &Sizes) -> Option<String> {
     Some(format!(
         "smallest {}, median {}, mean {}, largest {}",
         bytes(sizes.min()?),
