@@ -22,6 +22,8 @@ pub enum Layout {
     Run(RunArgs),
     /// Print where the blocks of files are: extents, fragments, holes, preallocation
     Map(MapArgs),
+    /// Print the free space of a file system: its ranges by size and by allocation group
+    Free(FreeArgs),
     /// Remove files from the page cache, and verify that nothing stays
     Evict(EvictArgs),
     /// Print how many pages of files are in the page cache
@@ -168,6 +170,34 @@ pub struct MapArgs {
     pub json: bool,
     #[command(flatten)]
     pub progress: ProgressArgs,
+}
+
+/// Options of `layout free`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The file system is that of the directory or file. It is flushed first: data in memory gets its place, and ext4 frees blocks \
+of removed files with the next commit of its journal. XFS and ext4 report their free ranges (GETFSMAP), also to users other \
+than root; btrfs, tmpfs and network file systems do not. XFS has no range across the border of two allocation groups. On a \
+large ext4 the first call after mounting reads all block bitmaps.
+
+A line of the first table counts the ranges from one power of two up to the next. Space that statfs does not count as free \
+is in the ranges, too, where the file system reserves it for itself.
+
+Exit code 2: the free space is not known.
+
+Examples:
+  iosonar layout free .                          as e2freefrag, or freesp of xfs_db
+  iosonar layout free . --json                   all of it for programs")]
+pub struct FreeArgs {
+    /// Directory or file on the file system
+    #[arg(value_name = "DIR|FILE")]
+    pub path: PathBuf,
+    /// Read free ranges without flushing the file system
+    #[arg(long)]
+    pub no_sync: bool,
+    /// Print JSON with sizes in bytes
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Units of maps.

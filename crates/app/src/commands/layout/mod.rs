@@ -1,8 +1,9 @@
-//! `iosonar layout`: where the blocks of files are, and which of them are in the page cache.
+//! `iosonar layout`: where the blocks of files are, where space is free, and which of them are in the page cache.
 
 mod cached;
 mod evict;
 mod files;
+mod free;
 mod latency;
 mod map;
 mod picture;
@@ -29,6 +30,7 @@ pub fn layout(args: &LayoutArgs) -> Result<Exit, Failure> {
     match &args.what {
         Layout::Run(args) => run::run(args),
         Layout::Map(args) => map::map(args),
+        Layout::Free(args) => free::free(args),
         Layout::Evict(args) => evict::evict(args),
         Layout::Cached(args) => cached::cached(args),
         Layout::Latency(args) => latency::latency(args),
