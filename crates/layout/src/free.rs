@@ -1,6 +1,7 @@
 //! Free space of a file system: its ranges counted by size and by allocation group.
 
-use crate::{Groups, Sizes, Volume};
+use crate::{Fragment, Groups, Sizes, Volume};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// The free space of a file system, as it reports it.
@@ -83,9 +84,29 @@ impl FreeSpace {
     }
 }
 
+/// For each fragment the bytes that are left of its free range after it; none where it does not lie in one of them. `ranges` are
+/// ascending and without overlaps.
+pub fn left_after(fragments: &[Fragment], ranges: &[Range<u64>]) -> Vec<Option<u64>> {
+    let left = |fragment: &Fragment| {
+        let next = ranges.partition_point(|range| range.start <= fragment.address);
+        let range = &ranges[next.checked_sub(1)?];
+        range.end.checked_sub(fragment.address.saturating_add(fragment.bytes))
+    };
+    fragments.iter().map(left).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fragments_leave_the_rest_of_their_range() {
+        let ranges = [4096..16_384, 65_536..131_072];
+        let at = |address, bytes| Fragment { offset: 0, address, bytes };
+        let fragments = [at(4096, 8192), at(65_536, 65_536), at(8192, 16_384), at(0, 4096), at(1 << 20, 1)];
+        assert_eq!(left_after(&fragments, &ranges), [Some(4096), Some(0), None, None, None]);
+        assert_eq!(left_after(&fragments[..1], &[]), [None]);
+    }
 
     #[test]
     fn ranges_belong_to_the_group_in_which_they_start() {

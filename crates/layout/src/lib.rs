@@ -13,7 +13,7 @@ mod scan;
 pub use extent::{Extent, Kind};
 pub use figures::{Figures, SizeClass, Sizes};
 pub use fragments::{Fragment, fragments};
-pub use free::{FreeReport, FreeSpace, GroupFree};
+pub use free::{FreeReport, FreeSpace, GroupFree, left_after};
 pub use json::{FreeJson, MapsJson, VERSION, figures_json};
 pub use scan::{Kept, Row, Scan};
 
