@@ -1,7 +1,8 @@
 //! What came of an experiment on creation methods.
 
-use super::cause::{Request, cause};
+use super::cause::{Found, Request, cause};
 use super::correlation::Correlation;
+use super::free::{FreeBefore, FreeStates};
 use super::plan::{CREATE, FLUSH, SCAN};
 use super::{Experiment, Method};
 use crate::Repeated;
@@ -62,6 +63,8 @@ pub struct Trial<'a> {
     pub files: Vec<Vec<FileAnswer>>,
     /// What devices read while all files were scanned.
     pub device_reads: ScanReads,
+    /// The free space before files were created.
+    pub free: FreeStates,
     /// Bytes of a page.
     pub page_bytes: u64,
 }
@@ -83,6 +86,9 @@ pub struct CreationAnswer {
     /// Where it took place.
     #[serde(flatten)]
     pub setting: Setting,
+    /// The free space before files were created; absent where each method has a file system of its own.
+    #[serde(flatten)]
+    pub free: Option<FreeBefore>,
     /// Bytes of each file.
     pub size_bytes: u64,
     /// Bytes of each read of a scan.
@@ -115,6 +121,9 @@ pub struct CreationAnswer {
 pub struct MethodAnswer {
     /// Its words.
     pub method: String,
+    /// The free space of its own file system before its files were created; absent where methods share one.
+    #[serde(flatten)]
+    pub free: Option<FreeBefore>,
     /// Its files.
     pub files: Vec<FileAnswer>,
     /// Bytes that the file system was asked for at once when it allocated space.
@@ -156,6 +165,12 @@ pub struct FileAnswer {
     pub groups_used: Option<u64>,
     /// Whether its map was the same after the scans.
     pub unchanged_by_scans: bool,
+    /// Fragments after which the free range from before the creation has no room for another request; absent where its ranges
+    /// are not known.
+    pub free_ranges_filled: Option<u64>,
+    /// For each fragment, what is left after it of the free range in which it lies; absent where these are not known.
+    #[serde(skip)]
+    pub left_after: Option<Vec<Option<u64>>>,
     /// Parts that are contiguous on the device.
     #[serde(skip)]
     pub fragments: u64,
@@ -210,6 +225,8 @@ impl FileAnswer {
             size_bytes: size,
             groups_used: has_groups.then(|| figures.groups_used()),
             unchanged_by_scans: true,
+            free_ranges_filled: None,
+            left_after: None,
             fragments: figures.fragments,
             median_record_bytes: figures.sizes.median(),
             gap_bytes: figures.gap_bytes,
@@ -230,6 +247,7 @@ impl Trial<'_> {
         let pairs: Vec<(f64, f64)> = methods.iter().filter_map(MethodAnswer::fragments_and_rate).collect();
         let mut answer = CreationAnswer {
             version: ANSWER_VERSION,
+            free: self.free.shared,
             size_bytes: experiment.size.0,
             scan_record_bytes: experiment.scan_record.min(experiment.size).0,
             scan_direct: experiment.scan_direct,
@@ -266,7 +284,11 @@ impl Trial<'_> {
     fn method(&self, number: usize) -> MethodAnswer {
         let method: &Method = &self.experiment.methods[number];
         let size = self.experiment.size;
-        let files = self.files.get(number).cloned().unwrap_or_default();
+        let request = Request::of(method, size);
+        let mut files = self.files.get(number).cloned().unwrap_or_default();
+        files
+            .iter_mut()
+            .for_each(|file| file.free_ranges_filled = request.filled(file.left_after.as_deref()));
         let created = self.cells(self.creation, CREATE, number).find(|stats| stats.is_whole);
         let flushed = self.cells(self.creation, FLUSH, number).next();
         let longest = |stats: &CellStats, time: fn(&iosonar_analyze::StreamStats) -> u64| {
@@ -285,7 +307,8 @@ impl Trial<'_> {
         let first_to_later = scan.first().zip(later).map(|(first, l)| first.bytes_per_second / l.median);
         MethodAnswer {
             method: method.to_string(),
-            allocation_request_bytes: Request::of(method, size).bytes,
+            free: self.free.of_methods.get(number).cloned(),
+            allocation_request_bytes: request.bytes,
             created_bytes: bytes,
             create_seconds: create_ns.map(seconds),
             sync_seconds: sync_ns.map(seconds),
@@ -297,7 +320,12 @@ impl Trial<'_> {
             first_to_later,
             device_read_bytes_mean: device_reads.and_then(DeviceReads::mean_bytes),
             change: None,
-            cause: cause(method, size, &files, self.setting.holes),
+            cause: cause(
+                method,
+                size,
+                &files,
+                Found { holes: self.setting.holes, free: self.free.of(number) },
+            ),
             files,
         }
     }

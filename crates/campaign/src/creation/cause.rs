@@ -6,6 +6,7 @@
 
 use super::answer::FileAnswer;
 use super::{Files, Method, SpaceBefore, Way};
+use iosonar_layout::FreeSpace;
 use iosonar_plan::ByteSize;
 
 /// What the file system is asked for when it allocates space for a method's file.
@@ -52,6 +53,18 @@ impl Request {
         Request { bytes, by }
     }
 
+    /// Whether a place must have room for all of it. Delayed allocation and fallocate take what there is.
+    fn is_indivisible(self) -> bool {
+        matches!(self.by, By::DirectWrite | By::SyncedWrite | By::Hint)
+    }
+
+    /// Of fragments that leave so much of their free ranges, those that leave no room for another request.
+    pub(crate) fn filled(self, left_after: Option<&[Option<u64>]>) -> Option<u64> {
+        let room = if self.is_indivisible() { self.bytes } else { 1 };
+        let is_filled = |left: &&Option<u64>| left.is_some_and(|left| left < room);
+        left_after.map(|left| left.iter().filter(is_filled).count() as u64)
+    }
+
     /// In words, as "each direct write asks for 256KiB".
     pub(crate) fn words(self) -> String {
         let bytes = ByteSize(self.bytes);
@@ -66,19 +79,22 @@ impl Request {
     }
 }
 
-/// Why a file of a method is as it is, in sentences. `holes`: sizes of the holes that free space was prepared with, least and
-/// most.
-pub(crate) fn cause(
-    method: &Method,
-    size: ByteSize,
-    files: &[FileAnswer],
-    holes: Option<(u64, u64)>,
-) -> String {
+/// The free space that a method found.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Found<'a> {
+    /// Sizes of the holes that it was prepared with, least and most.
+    pub(crate) holes: Option<(u64, u64)>,
+    /// As it was measured before files were created.
+    pub(crate) free: Option<&'a FreeSpace>,
+}
+
+/// Why a file of a method is as it is, in sentences.
+pub(crate) fn cause(method: &Method, size: ByteSize, files: &[FileAnswer], found: Found<'_>) -> String {
     let request = Request::of(method, size);
     let Some(worst) = files.iter().max_by_key(|file| file.fragments) else { return String::new() };
     let asked = capitalized(&request.words());
     let fragments = worst.fragments;
-    let found = match worst.median_record_bytes {
+    let layout = match worst.median_record_bytes {
         _ if fragments == 0 => "the file has no blocks".to_string(),
         _ if fragments == 1 => "the file has one fragment".to_string(),
         Some(median) => {
@@ -86,36 +102,79 @@ pub(crate) fn cause(
         }
         None => format!("the file has {fragments} fragments"),
     };
-    let reason = reason(method, request, worst, holes);
-    format!("{asked}; {found}{reason}.")
+    let reason = match found.free.filter(|free| free.ranges() > 0) {
+        Some(free) => measured(method, request, worst, free),
+        None => assumed(method, request, worst, found.holes),
+    };
+    format!("{asked}; {layout}{}.", reason.unwrap_or_default())
 }
 
-fn reason(method: &Method, request: Request, file: &FileAnswer, holes: Option<(u64, u64)>) -> String {
+/// The reason by the free ranges that there were before. It says no more than they and the map show.
+fn measured(method: &Method, request: Request, file: &FileAnswer, free: &FreeSpace) -> Option<String> {
+    let (all, fits) = (free.ranges(), free.sizes().at_least(request.bytes));
+    if file.fragments == 0 {
+        return None;
+    }
+    if file.fragments == 1 {
+        return (0 < fits && fits < all).then(|| format!(": {fits} of {all} free ranges had room for that"));
+    }
+    let whole = free.sizes().at_least(file.size_bytes);
+    let room = match request.bytes < file.size_bytes {
+        true => format!("{fits} of {all} free ranges had room for a request, {whole} for the file at once"),
+        false if fits == 0 => {
+            let largest = free.sizes().max().map(rounded).unwrap_or_default();
+            format!("none of {all} free ranges had room for that, the largest had {largest}")
+        }
+        false => format!("{fits} of {all} free ranges had room for that"),
+    };
+    if let Some(filled) = file.free_ranges_filled.filter(|filled| filled.saturating_mul(2) >= file.fragments)
+    {
+        let end = match request.is_indivisible() {
+            true => "where less than a request was left of their free range",
+            false => "at the end of their free range",
+        };
+        let verb = if filled == 1 { "ends" } else { "end" };
+        return Some(format!(": {filled} of them {verb} {end}. {}", capitalized(&room)));
+    }
+    Some(by_order(method, request, file).unwrap_or_else(|| format!(": {room}")))
+}
+
+/// The reason where only the holes are known that free space was prepared with, or nothing of it.
+fn assumed(
+    method: &Method,
+    request: Request,
+    file: &FileAnswer,
+    holes: Option<(u64, u64)>,
+) -> Option<String> {
     let (fragments, median) = (file.fragments, file.median_record_bytes.unwrap_or(0));
     if fragments <= 1 {
-        return match holes.filter(|(_, most)| fragments == 1 && request.bytes > *most) {
-            Some((_, most)) => format!(": no hole of at most {} is large enough", rounded(most)),
-            None => String::new(),
-        };
+        let (_, most) = holes.filter(|(_, most)| fragments == 1 && request.bytes > *most)?;
+        return Some(format!(": no hole of at most {} is large enough", rounded(most)));
     }
     if let Some((least, most)) = holes
         && request.bytes <= most
         // A hole takes whole requests, so that a fragment can be shorter than it by one.
         && (least.saturating_sub(request.bytes)..=most).contains(&median)
     {
-        return format!(
+        return Some(format!(
             ": each request fits into a hole of the prepared free space ({}), and when that is full the next one is taken",
             range(least, most)
-        );
+        ));
     }
+    by_order(method, request, file)
+}
+
+/// The reason where it is the order of requests.
+fn by_order(method: &Method, request: Request, file: &FileAnswer) -> Option<String> {
+    let median = file.median_record_bytes.unwrap_or(0);
     match method.files {
         Files::Together(n) | Files::InTurn(n) if median <= 64 * request.bytes => {
-            format!(": requests of {n} files in one directory take turns in the same free space")
+            Some(format!(": requests of {n} files in one directory take turns in the same free space"))
         }
         _ if method.order != super::FillOrder::Sequential && request.bytes < file.size_bytes => {
-            ": blocks lie in the order in which they were written, which is not that of the file".into()
+            Some(": blocks lie in the order in which they were written, which is not that of the file".into())
         }
-        _ => String::new(),
+        _ => None,
     }
 }
 
@@ -168,7 +227,48 @@ mod tests {
             median_record_bytes: Some(median),
             ..FileAnswer::default()
         };
-        cause(&method.parse().unwrap(), ByteSize(1 << 30), &[file], holes)
+        cause(&method.parse().unwrap(), ByteSize(1 << 30), &[file], Found { holes, free: None })
+    }
+
+    /// The cause by measured free space: 84 holes of 15.75 MiB and two large ranges. Fragments leave `left` of theirs.
+    fn measured(method: &str, fragments: u64, left: u64) -> String {
+        let mut free = FreeSpace::new(None);
+        let ranges = [16_515_072u64].repeat(84).into_iter().chain([2 << 30, 3 << 30]);
+        ranges.for_each(|length| free.add(0, length));
+        let method = method.parse().unwrap();
+        let left_after = vec![Some(left); fragments as usize];
+        let file = FileAnswer {
+            fragments,
+            size_bytes: 1 << 30,
+            median_record_bytes: Some((1 << 30) / fragments),
+            free_ranges_filled: Request::of(&method, ByteSize(1 << 30)).filled(Some(&left_after)),
+            ..FileAnswer::default()
+        };
+        let found = Found { holes: Some((1, 2)), free: Some(&free) };
+        cause(&method, ByteSize(1 << 30), &[file], found)
+    }
+
+    #[test]
+    fn measured_free_space_says_where_requests_had_room() {
+        let filled = measured("xfs_mkfile", 64, 4096);
+        let words = ": 64 of them end where less than a request was left of their free range. 86 of 86 free ranges had room for \
+                     a request, 2 for the file at once.";
+        assert!(filled.ends_with(words), "{filled}");
+        let elsewhere = measured("xfs_mkfile", 64, 1 << 20);
+        assert!(elsewhere.ends_with(
+            "in the median: 86 of 86 free ranges had room for a request, 2 for the file at once."
+        ));
+        let one = measured("buffered+64k", 1, 0);
+        assert!(one.ends_with("the file has one fragment: 2 of 86 free ranges had room for that."), "{one}");
+        // Where every range has room, that explains nothing.
+        let any = measured("xfs_mkfile", 1, 0);
+        assert!(any.ends_with("the file has one fragment."), "{any}");
+        let parts = measured("buffered+64k", 4, 0);
+        assert!(parts.contains(": 4 of them end at the end of their free range. 2 of 86"), "{parts}");
+        let rest = measured("buffered+64k", 4, 4096);
+        assert!(rest.ends_with("in the median: 2 of 86 free ranges had room for that."), "{rest}");
+        let turns = measured("direct+4k+turns=2", 1 << 18, 8192);
+        assert!(turns.contains("take turns"), "{turns}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod answer;
 mod cause;
 mod correlation;
 mod csv;
+mod free;
 mod method;
 mod plan;
 mod text;
@@ -17,6 +18,7 @@ pub use answer::{
 };
 pub use correlation::{Correlation, MIN_METHODS};
 pub use csv::creation_csv;
+pub use free::{FreeBefore, FreeStates};
 pub use method::{Content, Files, FillOrder, Method, MethodError, SpaceBefore, Way, WriteSize};
 pub use plan::{Experiment, ExperimentError};
 pub use text::creation_text;

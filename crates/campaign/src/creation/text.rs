@@ -12,6 +12,7 @@ pub fn creation_text(answer: &CreationAnswer) -> String {
     if let Some(age) = &answer.setting.age {
         let _ = writeln!(text, "prepared free space: {age}");
     }
+    answer.free_lines().iter().for_each(|line| _ = writeln!(text, "{line}"));
     text += "\n";
     text += &table(answer);
     text += "\n";
@@ -219,10 +220,11 @@ fn correlation(answer: &CreationAnswer) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Experiment, FileAnswer, ScanReads, Setting, Trial};
+    use super::super::{Experiment, FileAnswer, FreeBefore, FreeStates, ScanReads, Setting, Trial};
     use super::*;
     use crate::Change;
     use iosonar_analyze::DeviceReads;
+    use iosonar_layout::FreeSpace;
     use iosonar_plan::{ByteSize, Nanos, RunId};
 
     fn answer(device_reads: ScanReads) -> CreationAnswer {
@@ -242,9 +244,8 @@ mod tests {
         let files = [2, 1, 256].map(file).into();
         let setting = Setting { file_system: "xfs".into(), source: "/dev/x".into(), ..Setting::default() };
         let (creation, scans, page_bytes) = (&[][..], &[][..], 4096);
-        let trial =
-            Trial { experiment: &experiment, setting, creation, scans, files, device_reads, page_bytes };
-        trial.answer()
+        let (experiment, free) = (&experiment, FreeStates::default());
+        Trial { experiment, setting, creation, scans, files, device_reads, free, page_bytes }.answer()
     }
 
     fn change(low: f64, high: f64, verdict: Verdict) -> Option<Change> {
@@ -285,6 +286,30 @@ mod tests {
         assert!(summary[1].starts_with("buffered+64k: Delayed allocation"), "{summary:?}");
         assert!(summary.iter().all(|sentence| all.conclusion.contains(sentence)), "{summary:?}");
         assert!(all.place().starts_with("files of 1 MiB on xfs (/dev/x)"), "{}", all.place());
+    }
+
+    #[test]
+    fn each_state_of_free_space_has_a_line() {
+        let mut answer = answer(ScanReads::default());
+        let lines = |answer: &CreationAnswer| {
+            let text = creation_text(answer);
+            text.lines().filter(|line| line.starts_with("free space")).map(String::from).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&answer), [""; 0]);
+        let state = |length| {
+            let mut free = FreeSpace::new(None);
+            free.add(0, length);
+            FreeBefore::of(Ok(free))
+        };
+        answer.methods.iter_mut().for_each(|method| method.free = Some(state(4096)));
+        assert_eq!(lines(&answer), ["free space before: 1 range, largest 4 KiB"]);
+        answer.methods[1].free = Some(state(8192));
+        let (first, second) =
+            ("direct+4k, truncate+direct+4k+random: 1 range, largest 4 KiB", "buffered+64k: 1");
+        assert!(lines(&answer)[0].ends_with(first) && lines(&answer)[1].contains(second), "{answer:?}");
+        answer.methods.iter_mut().for_each(|method| method.free = None);
+        answer.free = Some(FreeBefore::of(Err("btrfs does not".into())));
+        assert_eq!(lines(&answer), ["free space before: unknown: btrfs does not"]);
     }
 
     #[test]

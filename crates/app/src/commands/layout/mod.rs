@@ -4,6 +4,7 @@ mod cached;
 mod evict;
 mod files;
 mod free;
+mod free_before;
 mod latency;
 mod map;
 mod picture;

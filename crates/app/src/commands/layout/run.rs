@@ -1,5 +1,6 @@
 //! `iosonar layout run`: creates files in several ways, scans them, and says where they are and what that costs.
 
+use super::free_before::{FreeMaps, left_by};
 use super::map::map_of;
 use super::stage::{self, Stage};
 use super::{TOOL, pictures};
@@ -30,6 +31,7 @@ use iosonar_plan::Plan;
 use iosonar_runner::Scene;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -101,6 +103,7 @@ fn measure(
     out: &Path,
 ) -> Result<Exit, Failure> {
     let plan = experiment.creation(&stage.files).map_err(Failure::refused)?;
+    let free = FreeMaps::read(stage);
     let made = |_: &Prepared| {
         new_dirs(out).map(drop).with_context(|| out.display().to_string()).map_err(Failure::refused)
     };
@@ -113,13 +116,15 @@ fn measure(
     let plan = experiment.scans(&stage.files).map_err(Failure::refused)?;
     let scanned = perform_part(args, plan, |_| Ok(()), &out.join("scan"))?;
     let after = read_maps(&stage.files)?;
-    let files = maps.iter().zip(&after).map(|(before, after)| answers(before, after)).collect();
+    let pairs = maps.iter().zip(&after).enumerate();
+    let files = pairs.map(|(method, (before, after))| answers(before, after, free.of(method))).collect();
+    let free = free.states;
     let setting = setting(args, stage, &created);
     let (creation, scans) = (&created.stats[..], &scanned.stats[..]);
     let device_reads = scan_reads(stage, &scanned.reads);
+    let page_bytes = page_bytes();
     let answer =
-        Trial { experiment, setting, creation, scans, files, device_reads, page_bytes: page_bytes() }
-            .answer();
+        Trial { experiment, setting, creation, scans, files, device_reads, free, page_bytes }.answer();
     write_json(&out.join("layout.json"), &answer)?;
     let all: Vec<Map> = maps.into_iter().flatten().collect();
     write_json(&out.join("maps.json"), &MapsJson { tool: TOOL, maps: &all, errors: &[] })?;
@@ -190,9 +195,11 @@ fn read_maps(files: &[Vec<PathBuf>]) -> Result<Vec<Vec<Map>>, Failure> {
     files.iter().map(|files| files.iter().map(&mut read).collect()).collect()
 }
 
-fn answers(before: &[Map], after: &[Map]) -> Vec<FileAnswer> {
+/// Maps of a method's files before and after the scans, and the free ranges that it found.
+fn answers(before: &[Map], after: &[Map], free: Option<&[Range<u64>]>) -> Vec<FileAnswer> {
     let answer = |(before, after): (&Map, &Map)| FileAnswer {
         unchanged_by_scans: before.rows == after.rows,
+        left_after: left_by(before, free),
         ..FileAnswer::new(&before.path, before.size, &before.figures, before.volume.groups.is_some())
     };
     before.iter().zip(after).map(answer).collect()

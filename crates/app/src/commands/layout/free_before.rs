@@ -1,0 +1,56 @@
+//! The free space of `layout run` before files are created.
+
+use super::stage::Stage;
+use iosonar_campaign::creation::{FreeBefore, FreeStates};
+use iosonar_host::free_space::read_free_space;
+use iosonar_layout::{Map, fragments, left_after};
+use std::ops::Range;
+use std::path::Path;
+
+/// So many free ranges are kept: 16 MiB. Where there are more, only their figures are known.
+const MOST_KEPT: usize = 1 << 20;
+
+/// The free space of each file system.
+pub struct FreeMaps {
+    /// As it is reported.
+    pub states: FreeStates,
+    /// The ranges of each file system, ascending; absent where they are not known.
+    ranges: Vec<Option<Vec<Range<u64>>>>,
+}
+
+impl FreeMaps {
+    /// Reads that of each method's own file system, or of the one that all methods share.
+    pub fn read(stage: &Stage) -> FreeMaps {
+        let dirs = stage.files.iter().filter_map(|files| files.first()?.parent());
+        if stage.image_direct().is_none() {
+            let (states, ranges) = dirs.take(1).map(read).unzip::<_, _, Vec<_>, _>();
+            let shared = states.into_iter().next();
+            return FreeMaps { states: FreeStates { of_methods: Vec::new(), shared }, ranges };
+        }
+        let (of_methods, ranges) = dirs.map(read).unzip();
+        FreeMaps { states: FreeStates { of_methods, shared: None }, ranges }
+    }
+
+    /// The ranges that a method found.
+    pub fn of(&self, method: usize) -> Option<&[Range<u64>]> {
+        let number = if self.states.shared.is_some() { 0 } else { method };
+        self.ranges.get(number)?.as_deref()
+    }
+}
+
+/// Figures and ranges of the file system of a directory. A file system that does not report them is measured without.
+fn read(dir: &Path) -> (FreeBefore, Option<Vec<Range<u64>>>) {
+    match read_free_space(dir, true, MOST_KEPT) {
+        Ok((report, ranges)) => {
+            let are_all = ranges.len() as u64 == report.free.ranges();
+            (FreeBefore::of(Ok(report.free)), are_all.then_some(ranges))
+        }
+        Err(error) => (FreeBefore::of(Err(error.to_string())), None),
+    }
+}
+
+/// What the fragments of a file leave of the free ranges in which they lie.
+pub fn left_by(map: &Map, ranges: Option<&[Range<u64>]>) -> Option<Vec<Option<u64>>> {
+    let (_, fragments) = fragments(map.rows.as_deref()?);
+    Some(left_after(&fragments, ranges?))
+}
