@@ -36,6 +36,8 @@ mod kernel;
 mod knee;
 #[path = "devices/layout.rs"]
 mod layout;
+#[path = "devices/layout_free.rs"]
+mod layout_free;
 #[path = "devices/layout_latency.rs"]
 mod layout_latency;
 #[path = "devices/layout_run.rs"]

@@ -51,6 +51,38 @@ fn what_is_no_regular_file_is_refused_without_being_opened() {
 }
 
 #[test]
+fn free_space_is_that_of_the_file_system_of_a_file_or_directory() {
+    let lab = lab();
+    written(&lab, "a");
+    assert!(std::process::Command::new("mkfifo").arg(lab.path("fifo")).status().unwrap().success());
+    for (name, words) in [
+        ("fifo", "iosonar: fifo: it is no regular file and no directory: name one"),
+        ("nowhere", "iosonar: nowhere: No such file"),
+        ("/proc", "iosonar: /proc: proc does not report its free space by GETFSMAP"),
+    ] {
+        let ended = lab.expect(2, &format!("layout free {name}"));
+        assert!(ended.err.contains(words), "{}", ended.err);
+    }
+    let ended = lab.run("layout free --json a");
+    if ended.code == 2 {
+        assert!(ended.err.contains("iosonar: a: ") && ended.err.contains("free space"), "{}", ended.err);
+        return iosonar_testkit::skip("free_space", "the directory for temporary files reports none");
+    }
+    let value: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((&value["version"], &value["path"]), (&1.into(), &"a".into()));
+    assert!(value["free_space"]["ranges"].as_u64() > Some(0), "{value:#}");
+    let text = lab.expect(0, "layout free . --no-sync").out;
+    assert!(text.starts_with(".: ") && text.contains("% OF FREE"), "{text}");
+    let text =
+        lab.expect(0, "layout run . --size 64k --methods buffered+64k --rounds 1 --no-progress -o r").out;
+    assert!(text.contains("\nfree space before: "), "{text}");
+    let answer = std::fs::read(lab.path("r/layout.json")).unwrap();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    assert!(answer["free_space"]["ranges"].as_u64() > Some(0), "{answer:#}");
+    assert_eq!(answer["methods"][0].get("free_space"), None);
+}
+
+#[test]
 fn files_that_fail_are_named_and_others_go_on() {
     let lab = lab();
     if !has_maps(&lab) {

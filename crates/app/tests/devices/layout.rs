@@ -18,7 +18,7 @@ const MIB: u64 = 1 << 20;
 /// A file system on a loop device, undone in this order.
 pub struct Volume {
     mounted: Mounted,
-    _device: LoopDevice,
+    device: LoopDevice,
 }
 
 impl Volume {
@@ -30,11 +30,24 @@ impl Volume {
         let device = LoopDevice::of(Image::sparse(512), &[]);
         let words: Vec<&str> = mkfs[1..].iter().copied().chain([device.text()]).collect();
         tool(mkfs[0], &words);
-        Volume { mounted: Mounted::new(device.path(), options), _device: device }
+        Volume { mounted: Mounted::new(device.path(), options), device }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.mounted.path().join(name)
+    }
+
+    /// Mounted again.
+    pub fn remounted(self) -> Volume {
+        let device = self.unmounted();
+        Volume { mounted: Mounted::new(device.path(), "rw"), device }
+    }
+
+    /// The device without its mount.
+    pub fn unmounted(self) -> LoopDevice {
+        let Volume { mounted, device } = self;
+        drop(mounted);
+        device
     }
 
     /// A file of random bytes, which no file system can compress.
@@ -432,7 +445,7 @@ fn tmpfs_has_no_maps_and_keeps_everything_in_memory() {
 }
 
 /// The binary as somebody who owns nothing.
-fn as_nobody(program: &Path, args: &[&str]) -> Ended {
+pub fn as_nobody(program: &Path, args: &[&str]) -> Ended {
     let mut command = Command::new(program);
     command.args(args).current_dir("/").stdin(Stdio::null()).uid(65_534).gid(65_534);
     Ended::of(command.output().unwrap())

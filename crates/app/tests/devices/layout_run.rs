@@ -17,6 +17,13 @@ fn fragments(answer: &Value, method: &str) -> Vec<u64> {
     files.iter().map(|file| file["fragments"].as_u64().unwrap()).collect()
 }
 
+/// Free ranges from this power of two up to the next.
+fn ranges_of(free: &Value, from_bytes: u64) -> u64 {
+    let classes = free["histogram"].as_array().unwrap_or_else(|| panic!("no classes in {free}"));
+    let class = classes.iter().find(|class| class["from_bytes"] == from_bytes);
+    class.map_or(0, |class| class["ranges"].as_u64().unwrap())
+}
+
 /// Mounts, loop devices and directories of a run in this laboratory.
 fn left(lab: &Lab) -> Vec<String> {
     let dir = lab.path("").canonicalize().unwrap().display().to_string();
@@ -48,8 +55,12 @@ fn small_requests_fill_holes_and_large_ones_pass_over_them() {
         assert_eq!(fragments(&answer, whole), [1], "{whole}");
     }
     let cause = answer["methods"][0]["cause"].as_str().unwrap();
-    assert!(cause.contains("256KiB") && cause.contains("fits into a hole"), "{cause}");
+    assert!(cause.contains("256KiB") && cause.contains("less than a request was left"), "{cause}");
+    let small = &answer["methods"][0]["files"][0];
+    assert!(small["free_ranges_filled"].as_u64() >= Some(8), "{small}");
+    assert_eq!(answer.get("free_space"), None, "each has its own");
     for method in answer["methods"].as_array().unwrap() {
+        assert!(ranges_of(&method["free_space"], 2 << 20) >= 16, "{method}");
         assert!(
             method["create_seconds"].as_f64().unwrap() > 0.0 && method["sync_seconds"].is_f64(),
             "{method}"
@@ -117,6 +128,13 @@ fn each_way_makes_a_file_of_the_right_size() {
         for method in answer["methods"].as_array().unwrap() {
             let files = method["files"].as_array().unwrap();
             assert!(files.iter().all(|file| file["size_bytes"] == 2 << 20), "{kind}: {method}");
+            let (free, unknown) = (&method["free_space"], &method["free_space_unknown"]);
+            match kind {
+                "btrfs" => {
+                    assert!(free.is_null() && unknown.as_str().unwrap().contains("GETFSMAP"), "{method}")
+                }
+                _ => assert!(free["ranges"].as_u64() > Some(0) && unknown.is_null(), "{kind}: {method}"),
+            }
             let written = if method["method"] == "truncate+no-data" { 0 } else { (files.len() as u64) << 21 };
             assert_eq!(method["created_bytes"], written, "{kind}: {method}");
             assert_eq!(method["scan"][0]["bytes"], (files.len() as u64) << 21, "{kind}: {method}");
