@@ -355,9 +355,10 @@ impl TargetFile {
         }
     }
 
-    /// Whether what a job has written is flushed at the end of each pass.
-    pub(crate) fn syncs(&self) -> bool {
-        self.lifecycle.sync_each_pass
+    /// Whether what a job has written is flushed at the end of a pass, from 0.
+    pub(crate) fn syncs(&self, pass: u32) -> bool {
+        let FileLifecycle { sync_each_pass, sync_every_passes, .. } = self.lifecycle;
+        sync_each_pass || sync_every_passes > 0 && (pass + 1).is_multiple_of(sync_every_passes)
     }
 
     /// Deletes what the plan wants deleted; what could not be, in words.

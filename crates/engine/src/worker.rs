@@ -396,8 +396,11 @@ impl<'a> Worker<'a> {
 
     /// Flushes what was written, if the plan wants it, and keeps the times of the pass.
     fn end_pass(&mut self, is_empty: bool) {
-        if let Some(file) =
-            self.context.file.as_ref().filter(|file| file.syncs() && self.settings.writes && !is_empty)
+        if let Some(file) = self
+            .context
+            .file
+            .as_ref()
+            .filter(|file| file.syncs(self.pass) && self.settings.writes && !is_empty)
         {
             let start = self.backend.now();
             let flushed = self.backend.hand_over().and_then(|()| file.flush());

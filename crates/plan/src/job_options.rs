@@ -144,6 +144,9 @@ pub struct FileLifecycle {
     /// What was written is flushed at the end of each pass, within its time.
     #[serde(default)]
     pub sync_each_pass: bool,
+    /// The same after every so many passes; 0 is never.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sync_every_passes: u32,
     /// It is deleted at the end of the run.
     #[serde(default)]
     pub delete: bool,

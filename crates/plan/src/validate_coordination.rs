@@ -394,6 +394,7 @@ mod tests {
                 between_passes: BetweenPasses::NewFile,
                 preallocate: ByteSize(1024),
                 sync_each_pass: true,
+                sync_every_passes: 3,
                 delete: true,
                 ..FileLifecycle::default()
             };

@@ -2,6 +2,7 @@
 //! with other tools in `devices layout::`.
 
 use crate::*;
+use iosonar_plan::Op;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
@@ -262,6 +263,26 @@ fn a_file_has_exactly_the_size_that_was_asked_for() {
     lab.expect(2, "layout run . --size 64k --methods direct+4k+dirs=2 --rounds 1 --no-progress -o x");
     assert_eq!(std::fs::read(dir.join("file")).unwrap(), b"precious");
     assert!(!lab.path("iosonar-direct+4k+dirs=2-1.dir").exists());
+}
+
+/// A file that is opened again for each write is flushed after several of them, within the time of its creation.
+#[test]
+fn a_file_is_flushed_after_several_openings() {
+    let lab = lab();
+    if !has_maps(&lab) {
+        return;
+    }
+    let method = "buffered+4k+reopen=4k+fsync=16k";
+    lab.expect(0, &format!("layout run . --size 64k --methods {method} --rounds 1 --no-progress -o r"));
+    let records = lab.records("r/create");
+    let passes = |op: Op| {
+        let of_op = records.iter().filter(|r| r.op == op && r.is_completed() && r.phase == 0);
+        of_op.map(|r| r.pass).collect::<Vec<_>>()
+    };
+    assert_eq!(passes(Op::Fsync), [3, 7, 11, 15]);
+    assert_eq!(passes(Op::Close), (0..16).collect::<Vec<_>>());
+    let refused = lab.expect(2, "layout run . --size 64k --methods buffered+4k+reopen=8k+fsync=20k").err;
+    assert!(refused.contains("fsync= is larger than reopen= and no multiple of it"), "{refused}");
 }
 
 #[test]

@@ -335,14 +335,22 @@ impl Method {
                 "reopen= and turns= cannot be combined: use files=",
             ),
             (
-                self.reopen_every.zip(self.fsync_every).is_some_and(|(reopen, fsync)| fsync > reopen),
-                "fsync= counts within what is written before the file is opened again: make it no larger than reopen=",
+                self.reopen_every
+                    .zip(self.fsync_every)
+                    .is_some_and(|(reopen, fsync)| fsync > reopen && !fsync.0.is_multiple_of(reopen.0)),
+                "fsync= is larger than reopen= and no multiple of it: use another one of them",
             ),
         ];
         match rules.into_iter().find(|(broken, _)| *broken) {
             Some((_, why)) => Err(MethodError::Impossible { method: text.into(), why }),
             None => Ok(self),
         }
+    }
+
+    /// After how many openings of the file fsync is called, where that is not within one of them.
+    pub(crate) fn fsync_passes(&self) -> Option<u32> {
+        let (reopen, fsync) = self.reopen_every.zip(self.fsync_every)?;
+        (fsync > reopen).then(|| u32::try_from(fsync.0 / reopen.0).unwrap_or(u32::MAX))
     }
 
     /// Bytes of a write to files of so many bytes.
@@ -487,7 +495,7 @@ mod tests {
             ("buffered+random", "truncate"),
             ("no-data", "truncate"),
             ("mmap+sync", "mapping"),
-            ("fsync=2m+reopen=1m", "reopen="),
+            ("fsync=3m+reopen=2m", "reopen="),
             ("turns=2+reopen=1m", "turns="),
         ] {
             let error = text.parse::<Method>().unwrap_err().to_string();

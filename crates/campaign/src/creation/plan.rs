@@ -114,9 +114,17 @@ impl Experiment {
             phases.push(self.create(number)?);
             phases.extend(self.methods[number].reopen_every.map(|_| self.flush(number)));
         }
-        let lifecycle = FileLifecycle { create: true, must_be_new: true, ..FileLifecycle::default() };
-        let targets =
-            files.iter().flatten().map(|path| Target { file: lifecycle, ..Target::new(path) }).collect();
+        let targets = self.methods.iter().zip(files).flat_map(|(method, files)| {
+            let sync_every_passes = method.fsync_passes().unwrap_or(0);
+            let file = FileLifecycle {
+                create: true,
+                must_be_new: true,
+                sync_every_passes,
+                ..FileLifecycle::default()
+            };
+            files.iter().map(move |path| Target { file, ..Target::new(path) })
+        });
+        let targets = targets.collect();
         let most = self.methods.iter().map(|m| m.write_bytes(self.size).0 * u64::from(m.files.count())).max();
         self.plan(targets, phases, most.unwrap_or(0))
     }
@@ -216,10 +224,11 @@ impl Experiment {
             Way::None => Stop { requests: Some(0), ..Stop::default() },
             _ => Stop { bytes: Some(Space::Bytes(amount)), cut_last: region.is_none(), ..Stop::default() },
         };
+        let writes = method.way != Way::None;
         let flush = |every: ByteSize| FlushRule { after_writes: every.0 / write.0, op: FlushOp::Fsync };
         let generator = Generator {
             read_percent: Decimal::whole(0),
-            flush: method.fsync_every.filter(|_| method.way != Way::None).map(flush),
+            flush: method.fsync_every.filter(|_| writes && method.fsync_passes().is_none()).map(flush),
             at_end: AtEnd::Extend,
             region,
             pass_offset: method.reopen_every.unwrap_or_default(),
