@@ -77,7 +77,7 @@ impl Analysis {
             found = read()?;
         }
         let demand = found.demand.take();
-        let (mut late, mut run) = (found.late, None);
+        let (mut late, mut run, mut unread) = (found.late, None, None);
         if is_run {
             run = Run::of(found, &merged, kept);
         } else if inputs.iter().any(Input::has_times) {
@@ -94,9 +94,14 @@ impl Analysis {
         if let Some(run) = &mut run {
             run.summary.machine = machine(inputs)?;
             run.machine = if needs.machine { series(inputs)? } else { None };
-            run.extents = if needs.extents { extents(inputs)? } else { None };
+            if needs.extents {
+                // An addition: what cannot be read of it costs no other picture.
+                (run.extents, unread) =
+                    extents(inputs).map_or_else(|why| (None, Some(why)), |found| (found, None));
+            }
         }
         let mut remarks = remarks(inputs);
+        remarks.extend(unread);
         if late > 0 {
             remarks.push(format!(
                 "{late} requests were overtaken by more than {DISPLACEMENT} others: what is counted in an order may be \
@@ -300,10 +305,10 @@ fn series(inputs: &[Input]) -> Result<Option<MachineSeries>, Failure> {
 }
 
 /// Latencies by extent, if there is one run whose files have maps.
-fn extents(inputs: &[Input]) -> Result<Option<ExtentLatencies>, Failure> {
+fn extents(inputs: &[Input]) -> Result<Option<ExtentLatencies>, String> {
     let [input] = inputs else { return Ok(None) };
-    let found = input.archive().map(ExtentLatencies::of).transpose().map_err(Failure::refused)?;
-    Ok(found.flatten())
+    let found = input.archive().map(ExtentLatencies::of).transpose();
+    found.map(Option::flatten).map_err(|error| format!("there are no latencies by extent, because {error}"))
 }
 
 /// Where a run took place, if there is one run and its archive notes that.

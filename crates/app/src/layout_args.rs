@@ -54,7 +54,7 @@ A method is words joined by +:
                              direct+256k, fallocate-keep+direct+256k, truncate+no-data
 
 --scratch gives each method a new file system on a loop device, and removes all of them at the end. What a killed run left \
-is removed by the next one in the same DIR. It takes root. With --age holes=84,hole=15.75m,spacing=256k and --scratch 6g, \\
+is removed by the next one in the same DIR. It takes root. With --age holes=84,hole=15.75m,spacing=256k and --scratch 6g, \
 free space is that of the experiment in docs/layout.md.
 
 The result directory contains layout.json, layout.csv, maps.json, layout.png with all methods side by side, a picture of each map, \
@@ -272,7 +272,7 @@ pub struct CachedArgs {
 At the end of a run the extent maps of its files are kept in the result. Requests are grouped by their place: within one \
 fragment of the file or across several; and by the distance on the disk from the end of the request before. For both, the \
 share of pairs is printed in which a request of the one group took longer than one of the other, with its 95 % interval: 50 % \
-is no difference. A result of layout run shows its scans. iosonar plot --only extents draws it.
+is no difference. Of a result of layout run its archive scan is used, else create. iosonar plot --only extents draws an archive.
 
 Examples:
   iosonar layout latency reads

@@ -61,6 +61,14 @@ impl FileSession {
                 tell(step, done.as_ref().err());
                 done.map(|_| ())
             }
+            FileStep::Truncate(length) => {
+                let file = self.file(target)?;
+                // Its record says to what length.
+                let tell = &mut |told: Step, error: Option<&io::Error>| {
+                    tell(Step { length: length.0, ..told }, error);
+                };
+                timed(step.op(), around, tell, |around| on_file(step, &file, around))
+            }
             _ => {
                 let file = self.file(target)?;
                 timed(step.op(), around, tell, |around| on_file(step, &file, around))

@@ -127,7 +127,7 @@ pub(crate) struct Step {
     pub(crate) op: Op,
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
-    /// Length in its record: of an eviction the bytes that were in the page cache, else 0.
+    /// Length in its record: of an eviction the bytes that were in the page cache, of a truncation the new length, else 0.
     pub(crate) length: u64,
     /// Result in its record, if it does not fail: of an eviction the bytes that stay in the page cache, else 0. Negative: not told.
     pub(crate) result: i64,
@@ -225,7 +225,7 @@ impl TargetFile {
         current.file().ok()?.metadata().ok().filter(fs::Metadata::is_file).map(|m| m.len())
     }
 
-    /// Where its blocks are, if it is a file, and what is open is still named so.
+    /// Where the blocks of the open file are; `name_of_pass` is the name that it was opened by.
     pub(crate) fn map(&self, reader: &mut MapReader) -> io::Result<Map> {
         let current = self.current();
         reader.read(&name_of_pass(&self.path, &self.lifecycle, current.pass), current.file()?)

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Extents of a file whose map is kept: 64 MiB of memory. A larger map would cost more than it tells.
+/// Extents of a file whose map is kept: some 100 MiB of memory while it is read and written.
 const MOST_EXTENTS: usize = 1 << 20;
 
 /// Why a run could not begin.
@@ -176,10 +176,10 @@ impl Prepared {
             Ok(())
         };
         let (outcome, sampled) = self.execute(archive, shared, &mut info, begin)?;
+        let used = own_cpu_time();
         let unmapped = self.keep_maps(archive);
         let cleaned = self.targets.iter().filter_map(|t| t.file()?.clean_up());
         notices.lock().unwrap_or_else(PoisonError::into_inner).extend(unmapped.into_iter().chain(cleaned));
-        let used = own_cpu_time();
         info.cpu = CpuUse {
             user_ns: used.user_ns - cpu.user_ns,
             system_ns: used.system_ns - cpu.system_ns,
@@ -198,15 +198,24 @@ impl Prepared {
 
     /// Keeps the extent maps of files, as the run leaves them; says why not. They are an addition: what cannot be kept costs no
     /// result. Nothing is flushed for them: that would be more I/O than the plan has.
-    fn keep_maps(&self, archive: &ArchiveWriter) -> Option<String> {
+    fn keep_maps(&self, archive: &ArchiveWriter) -> Vec<String> {
         let mut reader = MapReader::new(false, Keep::ExtentsUpTo(MOST_EXTENTS));
+        let mut told = Vec::new();
         let maps = self.targets.iter().enumerate().filter_map(|(number, claimed)| {
             let file = claimed.file().filter(|file| file.is_file())?;
-            // Many file systems have no maps, and nobody has asked for one.
-            let map = file.map(&mut reader).ok()?;
-            Some(TargetMap { target: number as u16, map })
+            match file.map(&mut reader) {
+                Ok(map) => Some(TargetMap { target: number as u16, map }),
+                Err(error) => {
+                    // Many file systems have no maps, and nobody has asked for one.
+                    let is_common = error.kind() == std::io::ErrorKind::Unsupported;
+                    told.extend((!is_common).then(|| format!("{}: no extent map: {error}", file.path())));
+                    None
+                }
+            }
         });
-        archive.write_maps(maps).err().map(|error| format!("the extent maps of files were not kept: {error}"))
+        let written = archive.write_maps(maps);
+        told.extend(written.err().map(|error| format!("the extent maps of files were not kept: {error}")));
+        told
     }
 
     /// Whether the engine's clock is the real one.

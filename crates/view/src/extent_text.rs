@@ -3,18 +3,21 @@
 use crate::layout_text::{counted, headline, shown_name};
 use crate::units::{self, Charset, bytes, grouped};
 use iosonar_analyze::extents::{
-    ExtentLatencies, FileLatencies, Jump, LatencyFigures, PlacedLatencies, Slower, Spot,
+    ExtentLatencies, FileLatencies, Groups, Jump, LatencyFigures, PlacedLatencies, Spot,
 };
+use iosonar_layout::Kind;
 use iosonar_plan::Op;
 use std::fmt::Write as _;
 
 /// Fragments that are listed.
-const SLOWEST: usize = 5;
+const COSTLIEST: usize = 5;
 
-/// A table for each file, the file with the most fragments first.
-pub fn show_extent_latencies(found: &ExtentLatencies) -> String {
+/// A table for each of at most `most` files, those with the most fragments first.
+pub fn show_extent_latencies(found: &ExtentLatencies, most: usize) -> String {
     let mut files: Vec<&FileLatencies> = found.files.iter().collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.map.figures.fragments));
+    let others = files.len().saturating_sub(most);
+    files.truncate(most);
     let mut out = String::new();
     for file in files {
         let _ = writeln!(out, "{}, {}", headline(&file.map), fragments(file));
@@ -23,6 +26,13 @@ pub fn show_extent_latencies(found: &ExtentLatencies) -> String {
             table(&mut out, file, file.of(op), name);
         }
         out.push('\n');
+    }
+    if others > 0 {
+        let _ = writeln!(
+            out,
+            "{} with fewer fragments: iosonar layout latency shows all.",
+            counted(others as u64, "file")
+        );
     }
     out
 }
@@ -33,7 +43,7 @@ pub(crate) fn fragments(file: &FileLatencies) -> String {
 }
 
 /// What to know before believing the tables.
-pub(crate) fn remarks(file: &FileLatencies) -> Vec<String> {
+fn remarks(file: &FileLatencies) -> Vec<String> {
     let mut remarks =
         vec!["Places are those at the end of the run; nothing was flushed to find them.".into()];
     remarks.extend(file.map.volume.addresses.remark().map(String::from));
@@ -43,6 +53,20 @@ pub(crate) fn remarks(file: &FileLatencies) -> Vec<String> {
             counted(file.earlier_requests, "request")
         ));
     }
+    let waiting = file.map.figures.bytes_of(Kind::Delalloc);
+    if waiting > 0 {
+        remarks.push(format!(
+            "{} had not been written back by then: requests there have no known place.",
+            bytes(waiting)
+        ));
+    }
+    if file.writes.all.figures().is_some() {
+        remarks.push(
+            "The run wrote to the file: on btrfs, and elsewhere in shared (reflinked) blocks, that moves them, and \
+             earlier requests were at other places."
+                .into(),
+        );
+    }
     if file.is_buffered {
         remarks.push(
             "Requests go through the page cache: read-ahead joins and splits them, so a slow request can wait for blocks \
@@ -50,51 +74,46 @@ pub(crate) fn remarks(file: &FileLatencies) -> Vec<String> {
                 .into(),
         );
     }
+    remarks.push(
+        "Pairs are requests of about the same length. Intervals treat requests as independent; neighbours are not, so a \
+         small difference can be noise."
+            .into(),
+    );
     remarks
 }
 
-/// What the comparisons of a kind of requests show, as sentences.
-pub(crate) fn sentences(of: &PlacedLatencies) -> [String; 2] {
-    [
-        sentence(
-            "Across fragments",
-            "within one fragment",
-            of.across(),
-            [of.at_spot(Spot::Across), of.at_spot(Spot::Inside)],
-        ),
-        sentence(
-            "Starting elsewhere than where the request before ended",
-            "starting there",
-            of.elsewhere(),
-            [elsewhere(of), of.at_jump(Jump::Next)],
-        ),
-    ]
+/// What the comparisons of a kind of requests show, as sentences; nothing where one of two groups is empty.
+pub(crate) fn sentences(of: &PlacedLatencies) -> Vec<String> {
+    let across = sentence("Across fragments", "within one fragment", &of.across);
+    let elsewhere =
+        sentence("Starting elsewhere than where the request before ended", "starting there", &of.elsewhere);
+    across.into_iter().chain(elsewhere).collect()
 }
 
-/// Only the number is used.
-fn elsewhere(of: &PlacedLatencies) -> Option<LatencyFigures> {
-    let figures = Jump::ALL[1..].iter().filter_map(|jump| of.at_jump(*jump));
-    figures.reduce(|a, b| LatencyFigures { requests: a.requests + b.requests, ..a })
-}
-
-fn sentence(these: &str, those: &str, slower: Option<Slower>, groups: [Option<LatencyFigures>; 2]) -> String {
-    let Some(slower) = slower else {
-        let [a, b] = groups.map(|group| group.map_or(0, |figures| figures.requests));
+fn sentence(these: &str, those: &str, groups: &Groups) -> Option<String> {
+    let [a, b] = groups.requests();
+    if a == 0 || b == 0 {
+        return None;
+    }
+    let Some(slower) = groups.slower() else {
         let a = counted(a, "request");
-        return format!("{these}: {a}, {those}: {}; too few to compare.", grouped(b));
+        return Some(format!(
+            "{these}: {a}, {those}: {}; too few of the same length to compare.",
+            grouped(b)
+        ));
     };
-    let [low, high] = slower.interval_percent.map(|percent| format!("{percent:.0}"));
+    let [low, high] = slower.interval_percent.map(|percent| format!("{percent:.1}"));
     let medians = format!(
         "median {} against {}",
         units::duration(slower.first.p50_ns, Charset::Unicode),
         units::duration(slower.second.p50_ns, Charset::Unicode),
     );
-    let pairs = format!("in {:.0} % of pairs (95 %: {low} to {high} %)", slower.percent);
-    match (slower.is_shown, slower.percent > 50.0) {
+    let pairs = format!("in {:.1} % of pairs (95 %: {low} to {high} %)", slower.percent);
+    Some(match (slower.is_shown, slower.percent > 50.0) {
         (false, _) => format!("{these}: no difference shown from {those}: slower {pairs}, {medians}."),
         (true, true) => format!("{these}: slower than {those} {pairs}, {medians}."),
         (true, false) => format!("{these}: faster than {those}: slower only {pairs}, {medians}."),
-    }
+    })
 }
 
 fn table(out: &mut String, file: &FileLatencies, of: &PlacedLatencies, name: &str) {
@@ -114,15 +133,12 @@ fn table(out: &mut String, file: &FileLatencies, of: &PlacedLatencies, name: &st
         row(&format!("  in fragments from {}", bytes(*from)), latencies.figures());
     }
     sentences(of).iter().for_each(|sentence| out.push_str(&format!("  {sentence}\n")));
-    slowest(out, file, of);
+    costliest(out, file, of);
 }
 
-/// `start directly after the one before`.
+/// `start up to 1 MiB further`.
 pub(crate) fn start(jump: Jump) -> String {
-    match jump {
-        Jump::Next => "start where the one before ended".into(),
-        other => format!("start {}", other.words()),
-    }
+    format!("start {}", jump.words())
 }
 
 fn cells(f: &LatencyFigures, total_ns: u64) -> String {
@@ -138,14 +154,14 @@ fn cells(f: &LatencyFigures, total_ns: u64) -> String {
     cells.map(|cell| format!("{cell:>11}")).concat()
 }
 
-fn slowest(out: &mut String, file: &FileLatencies, of: &PlacedLatencies) {
+fn costliest(out: &mut String, file: &FileLatencies, of: &PlacedLatencies) {
     let fragments = file.placed.fragments();
     if fragments.len() < 2 {
         return;
     }
     let head = ["in the file", "on the disk", "size", "requests", "mean", "max"];
-    let _ = writeln!(out, "  slowest fragments{}", head.map(|word| format!("{word:>15}")).concat());
-    for (number, sums) in of.slowest(SLOWEST) {
+    let _ = writeln!(out, "  most time spent on{}", head.map(|word| format!("{word:>15}")).concat());
+    for (number, sums) in of.costliest(COSTLIEST) {
         let fragment = fragments[number];
         let time = |ns: u64| units::duration(ns, Charset::Unicode);
         let cells = [

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// Version of the form.
 const VERSION: u32 = 1;
 /// Fragments that are listed.
-const SLOWEST: usize = 20;
+const COSTLIEST: usize = 20;
 
 impl ExtentLatencies {
     /// As JSON. Times are in nanoseconds, sizes in bytes, shares in percent.
@@ -38,7 +38,7 @@ impl FileLatencies {
         let jumps = Jump::ALL.map(|jump| json!({ "start": jump, "latency": of.at_jump(jump) }));
         let sizes = of.by_fragment_size.iter();
         let sizes = sizes.map(|(from, l)| json!({ "from_bytes": from, "latency": l.figures() }));
-        let slowest = of.slowest(SLOWEST).into_iter().map(|(number, sums)| {
+        let costliest = of.costliest(COSTLIEST).into_iter().map(|(number, sums)| {
             let fragment = self.placed.fragments()[number];
             json!({
                 "fragment": number,
@@ -46,6 +46,7 @@ impl FileLatencies {
                 "address_bytes": fragment.address,
                 "bytes": fragment.bytes,
                 "requests": sums.requests,
+                "total_ns": sums.total_ns,
                 "mean_ns": sums.mean_ns(),
                 "max_ns": sums.max_ns,
             })
@@ -55,9 +56,9 @@ impl FileLatencies {
             "by_place": spots,
             "by_start": jumps,
             "by_fragment_size": sizes.collect::<Vec<_>>(),
-            "across_slower": of.across(),
-            "elsewhere_slower": of.elsewhere(),
-            "slowest_fragments": slowest.collect::<Vec<_>>(),
+            "across_slower": of.across.slower(),
+            "elsewhere_slower": of.elsewhere.slower(),
+            "costliest_fragments": costliest.collect::<Vec<_>>(),
         }))
     }
 }

@@ -3,6 +3,7 @@
 use crate::compare::critical_t;
 use crate::sketch::Sketch;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Latencies in few bytes: as many steps as they need, of which 64 make a factor of two.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -58,58 +59,112 @@ impl Latencies {
 /// Requests of each group below which no comparison is made.
 const ENOUGH: u64 = 10;
 
-/// Whether requests of one group take longer than those of another: of all pairs of one of each, in how many the one of the
-/// first group took longer, equal ones counted as half (the statistic of Mann and Whitney).
+/// Two groups of requests that are compared, by the length of their requests: longer ones take longer wherever they lie.
+#[derive(Debug, Clone, Default)]
+pub struct Groups(BTreeMap<u32, [Latencies; 2]>);
+
+impl Groups {
+    /// Counts a request of `bytes` in the first or in the second group.
+    pub fn add(&mut self, is_first: bool, bytes: u64, ns: u64) {
+        let strata = self.0.entry(bytes.max(1).ilog2()).or_default();
+        strata[usize::from(!is_first)].add(ns);
+    }
+
+    /// Requests in the first and in the second group.
+    pub fn requests(&self) -> [u64; 2] {
+        [0, 1].map(|group| self.0.values().map(|groups| groups[group].steps.count()).sum())
+    }
+
+    /// Whether those of the first group take longer; none where one of them has fewer than 10 requests of lengths that both have.
+    pub fn slower(&self) -> Option<Slower> {
+        let is_in_both = |groups: &&[Latencies; 2]| groups.iter().all(|group| group.steps.count() > 0);
+        let strata: Vec<&[Latencies; 2]> = self.0.values().filter(is_in_both).collect();
+        let [a, b] = [0, 1].map(|group| {
+            let mut all = Latencies::default();
+            strata.iter().for_each(|groups| all.merge(&groups[group]));
+            all
+        });
+        let (first, second) = (a.figures()?, b.figures()?);
+        if first.requests < ENOUGH || second.requests < ENOUGH {
+            return None;
+        }
+        let (mut weights, mut share, mut variance) = (0.0, 0.0, 0.0);
+        for [a, b] in strata {
+            let pairs = Pairs::of(&a.steps.coarse::<64>(), &b.steps.coarse::<64>());
+            let weight = pairs.n * pairs.m / (pairs.n + pairs.m + 1.0);
+            weights += weight;
+            share += weight * pairs.share;
+            variance += weight * weight * pairs.variance;
+        }
+        let share = share / weights;
+        // Where all pairs agree the variance is 0, which a few requests do not show.
+        let least = 0.5 / first.requests.min(second.requests) as f64;
+        let error = (variance.sqrt() / weights).max(least / 2.0);
+        let reach = critical_t(0.05, f64::INFINITY) * error;
+        let interval_percent = [share - reach, share + reach].map(|end| end.clamp(0.0, 1.0) * 100.0);
+        let is_shown = interval_percent[0] > 50.0 || interval_percent[1] < 50.0;
+        Some(Slower { percent: share * 100.0, interval_percent, is_shown, first, second })
+    }
+}
+
+/// Whether requests of one group take longer than those of another: of all pairs of one of each, both of about the same length (within
+/// a factor of two), in how many the one of the first group took longer, equal ones counted as half. This is the statistic of
+/// Mann and Whitney, over lengths with the weights of van Elteren (1960).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Slower {
     /// Share of the pairs in percent; 50 is no difference.
     pub percent: f64,
-    /// 95 % interval of it (Hanley and McNeil, Radiology 143, 1982), as if requests did not depend on each other.
+    /// 95 % interval of it (DeLong, DeLong and Clarke-Pearson, Biometrics 44, 1988), as if requests did not depend on each other.
     pub interval_percent: [f64; 2],
     /// Whether the interval excludes 50.
     pub is_shown: bool,
-    /// The first group.
+    /// The first group, of lengths that both have.
     pub first: LatencyFigures,
-    /// The second group.
+    /// The second group, of lengths that both have.
     pub second: LatencyFigures,
 }
 
-impl Slower {
-    /// Compares two groups; none where one of them has fewer than 10 requests.
-    pub fn of(first: &Latencies, second: &Latencies) -> Option<Slower> {
-        let (a, b) = (first.figures()?, second.figures()?);
-        if a.requests < ENOUGH || b.requests < ENOUGH {
-            return None;
-        }
-        let share = share_of_pairs(&first.steps.coarse::<64>(), &second.steps.coarse::<64>());
-        let error = standard_error(share, a.requests as f64, b.requests as f64);
-        let reach = critical_t(0.05, f64::INFINITY) * error;
-        let interval_percent = [share - reach, share + reach].map(|end| end.clamp(0.0, 1.0) * 100.0);
-        let is_shown = interval_percent[0] > 50.0 || interval_percent[1] < 50.0;
-        Some(Slower { percent: share * 100.0, interval_percent, is_shown, first: a, second: b })
+/// Pairs of one request of each of two groups.
+struct Pairs {
+    n: f64,
+    m: f64,
+    /// In how many the one of the first group took longer.
+    share: f64,
+    variance: f64,
+}
+
+impl Pairs {
+    /// Of values and counts, by ascending value.
+    fn of(first: &[(u64, u64)], second: &[(u64, u64)]) -> Pairs {
+        let sum = |counts: &[(u64, u64)]| counts.iter().map(|(_, n)| *n as f64).sum::<f64>();
+        let (n, m) = (sum(first), sum(second));
+        let (of_first, of_second) = (shares_below(first, second, m), shares_below(second, first, n));
+        let (share, spread) = mean_and_variance(first, &of_first, n);
+        let (_, other_spread) = mean_and_variance(second, &of_second, m);
+        Pairs { n, m, share, variance: spread / n + other_spread / m }
     }
 }
 
-/// Values and counts, by ascending value.
-fn share_of_pairs(first: &[(u64, u64)], second: &[(u64, u64)]) -> f64 {
-    let (mut below, mut wins) = (0.0, 0.0);
-    let mut others = second.iter().peekable();
-    for (value, count) in first {
-        while let Some((_, n)) = others.next_if(|(other, _)| other < value) {
-            below += *n as f64;
+/// For each value of `of` the share of `others`, `all` in number, that lie below it, equal ones counted as half.
+fn shares_below(of: &[(u64, u64)], others: &[(u64, u64)], all: f64) -> Vec<f64> {
+    let (mut below, mut others) = (0.0, others.iter().peekable());
+    let share = |(value, _): &(u64, u64)| {
+        while let Some((_, count)) = others.next_if(|(other, _)| other < value) {
+            below += *count as f64;
         }
-        let equal = others.peek().filter(|(other, _)| other == value).map_or(0.0, |(_, n)| *n as f64);
-        wins += *count as f64 * (below + equal / 2.0);
-    }
-    let sum = |counts: &[(u64, u64)]| counts.iter().map(|(_, n)| *n as f64).sum::<f64>();
-    wins / (sum(first) * sum(second))
+        let equal = others.peek().filter(|(other, _)| other == value).map_or(0.0, |(_, count)| *count as f64);
+        (below + equal / 2.0) / all
+    };
+    of.iter().map(share).collect()
 }
 
-fn standard_error(share: f64, n: f64, m: f64) -> f64 {
-    let square = share * share;
-    let (q1, q2) = (share / (2.0 - share), 2.0 * square / (1.0 + share));
-    let variance = share * (1.0 - share) + (n - 1.0) * (q1 - square) + (m - 1.0) * (q2 - square);
-    (variance.max(0.0) / (n * m)).sqrt()
+/// Of `shares`, each with the count of its value.
+fn mean_and_variance(counts: &[(u64, u64)], shares: &[f64], all: f64) -> (f64, f64) {
+    let weighted = |of: &dyn Fn(f64) -> f64| -> f64 {
+        counts.iter().zip(shares).map(|((_, count), share)| *count as f64 * of(*share)).sum()
+    };
+    let mean = weighted(&|share| share) / all;
+    (mean, weighted(&|share| (share - mean).powi(2)) / (all - 1.0).max(1.0))
 }
 
 #[cfg(test)]
@@ -123,6 +178,13 @@ mod tests {
         latencies
     }
 
+    fn groups(first: &[u64], second: &[u64]) -> Groups {
+        let mut groups = Groups::default();
+        first.iter().for_each(|ns| groups.add(true, 4096, *ns));
+        second.iter().for_each(|ns| groups.add(false, 4096, *ns));
+        groups
+    }
+
     proptest! {
         #[test]
         fn the_share_is_that_of_all_pairs(
@@ -131,11 +193,12 @@ mod tests {
             // Below 64 each value has a step of its own.
             let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
             let wins: f64 = pairs.map(|(x, y)| if x > y { 1.0 } else if x == y { 0.5 } else { 0.0 }).sum();
-            let slower = Slower::of(&latencies(&a), &latencies(&b)).unwrap();
+            let slower = groups(&a, &b).slower().unwrap();
             let expected = wins / (a.len() * b.len()) as f64 * 100.0;
             prop_assert!((slower.percent - expected).abs() < 1e-9, "{} {expected}", slower.percent);
             let [low, high] = slower.interval_percent;
             prop_assert!((0.0..=100.0).contains(&low) && low <= slower.percent && slower.percent <= high);
+            prop_assert!(low < high);
         }
     }
 
@@ -143,12 +206,44 @@ mod tests {
     fn a_clear_difference_is_shown_and_a_small_sample_tells_nothing() {
         let fast: Vec<u64> = (0..200).map(|n| 100_000 + n * 13 % 997).collect();
         let slow: Vec<u64> = fast.iter().map(|ns| ns * 2).collect();
-        let slower = Slower::of(&latencies(&slow), &latencies(&fast)).unwrap();
+        let slower = groups(&slow, &fast).slower().unwrap();
         assert!(slower.is_shown && slower.percent > 99.0, "{slower:?}");
         assert!((slower.first.mean_ns / slower.second.mean_ns - 2.0).abs() < 1e-9);
-        let same = Slower::of(&latencies(&fast), &latencies(&fast)).unwrap();
+        let same = groups(&fast, &fast).slower().unwrap();
         assert!(!same.is_shown && (same.percent - 50.0).abs() < 1e-9, "{same:?}");
-        assert_eq!(Slower::of(&latencies(&slow[..9]), &latencies(&fast)), None);
+        assert_eq!(groups(&slow[..9], &fast).slower(), None);
+        // Ten against ten show little, even where all pairs agree.
+        let [low, _] = groups(&slow[..10], &fast[..10]).slower().unwrap().interval_percent;
+        assert!(low < 97.0, "{low}");
+    }
+
+    /// Ten values of each group whose interval was computed by hand from the placements.
+    #[test]
+    fn the_interval_is_that_of_delong() {
+        let (a, b) = ([10, 20, 30, 40, 50, 11, 21, 31, 41, 51], [5, 15, 25, 35, 45, 6, 16, 26, 36, 46]);
+        let slower = groups(&a, &b).slower().unwrap();
+        let place = |x: u64, of: &[u64]| of.iter().filter(|y| **y < x).count() as f64 / of.len() as f64;
+        let variance = |values: Vec<f64>| {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+        };
+        let spread = variance(a.iter().map(|x| place(*x, &b)).collect()) / 10.0
+            + variance(b.iter().map(|x| place(*x, &a)).collect()) / 10.0;
+        let reach = 1.959_963_98 * spread.sqrt() * 100.0;
+        assert!((slower.interval_percent[0] - (slower.percent - reach)).abs() < 0.1, "{slower:?} {reach}");
+    }
+
+    /// Long requests take longer and cross more borders: among requests of the same length there is no difference.
+    #[test]
+    fn requests_of_different_lengths_are_not_compared() {
+        let mut mixed = Groups::default();
+        for n in 0..400 {
+            mixed.add(n % 10 == 0, 4096, 80_000 + n * 7919 % 1000);
+            mixed.add(n % 10 != 0, 1 << 20, 400_000 + n * 7919 % 1000);
+        }
+        let slower = mixed.slower().unwrap();
+        assert!(!slower.is_shown, "{slower:?}");
+        assert_eq!(mixed.requests(), [400, 400]);
     }
 
     #[test]

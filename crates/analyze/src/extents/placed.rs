@@ -11,7 +11,8 @@ pub enum Spot {
     Inside,
     /// It crosses from one fragment into another.
     Across,
-    /// Not all of it has an address: a hole, preallocated space that is read, or blocks that had not been written yet.
+    /// The place of not all of it is known: a hole, preallocated space that is read, compressed data, or blocks that had not been
+    /// written yet.
     Unplaced,
 }
 
@@ -24,7 +25,7 @@ impl Spot {
         match self {
             Spot::Inside => "within one fragment",
             Spot::Across => "across fragments",
-            Spot::Unplaced => "without an address",
+            Spot::Unplaced => "without a known place",
         }
     }
 }
@@ -70,7 +71,7 @@ impl Jump {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Jump::Next => "directly after it",
+            Jump::Next => "directly after",
             Jump::Near => "up to 1 MiB further",
             Jump::Far => "up to 64 MiB further",
             Jump::Farther => "more than 64 MiB further",

@@ -55,7 +55,7 @@ fn small_requests_fill_holes_and_large_ones_pass_over_them() {
         assert_eq!(fragments(&answer, whole), [1], "{whole}");
     }
     let cause = answer["methods"][0]["cause"].as_str().unwrap();
-    assert!(cause.contains("256KiB") && cause.contains("less than a request was left"), "{cause}");
+    assert!(cause.contains("256 KiB") && cause.contains("less than a request was left"), "{cause}");
     let small = &answer["methods"][0]["files"][0];
     assert!(small["free_ranges_filled"].as_u64() >= Some(8), "{small}");
     assert_eq!(answer.get("free_space"), None, "each has its own");

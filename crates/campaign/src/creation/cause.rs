@@ -8,6 +8,7 @@ use super::answer::FileAnswer;
 use super::{Files, Method, SpaceBefore, Way};
 use iosonar_layout::FreeSpace;
 use iosonar_plan::ByteSize;
+use serde_json::Value;
 
 /// What the file system is asked for when it allocates space for a method's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,9 +66,9 @@ impl Request {
         left_after.map(|left| left.iter().filter(is_filled).count() as u64)
     }
 
-    /// In words, as "each direct write asks for 256KiB".
+    /// In words, as "each direct write asks for 256 KiB".
     pub(crate) fn words(self) -> String {
-        let bytes = ByteSize(self.bytes);
+        let bytes = rounded(self.bytes);
         match self.by {
             By::DirectWrite => format!("each direct write asks for {bytes}"),
             By::SyncedWrite => format!("each write waits for stable storage and asks for {bytes}"),
@@ -95,7 +96,10 @@ pub(crate) fn cause(method: &Method, size: ByteSize, files: &[FileAnswer], found
     let asked = capitalized(&request.words());
     let fragments = worst.fragments;
     let layout = match worst.median_record_bytes {
-        _ if fragments == 0 => "the file has no blocks".to_string(),
+        _ if fragments == 0 => match worst.figures.get("encoded_bytes").and_then(Value::as_u64) {
+            Some(1..) => "the file is compressed, and its extents are no fragments".to_string(),
+            _ => "the file has no blocks".to_string(),
+        },
         _ if fragments == 1 => "the file has one fragment".to_string(),
         Some(median) => {
             format!("the file has {fragments} fragments, records of {} in the median", rounded(median))

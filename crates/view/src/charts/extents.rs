@@ -29,7 +29,7 @@ const SIDE: i32 = 1196;
 const SIDE_COLUMNS: [i32; 3] = [1430, 1504, 1578];
 /// Width of either plot: a pixel for each column that was counted.
 const WIDTH: i32 = EXTENT_COLUMNS as i32;
-/// Files that are shown; the others are in the data.
+/// Files that are shown.
 const MOST_FILES: usize = 4;
 /// Shades of latencies, beside transparent pixels.
 const SHADES: usize = 48;
@@ -145,7 +145,7 @@ fn key(scene: &mut Scene, p: &'static Palette, shades: &Shades, others: usize) {
     }
     if others > 0 {
         let text = Caption::figure(
-            format!("{others} files with fewer fragments are in the data"),
+            format!("{others} files with fewer fragments are not drawn"),
             "picture.other_files",
             others,
         );
@@ -289,7 +289,15 @@ impl Sheet<'_> {
         title.weight = Weight::Bold;
         title.figures = count(self.path("fragments"), self.file.map.figures.fragments).figures;
         scene.text(title);
-        let kind = if self.op == Op::Write { "writes" } else { "reads" };
+        let (kind, other) = match self.op {
+            Op::Write => ("writes", (&self.file.reads, "reads")),
+            _ => ("reads", (&self.file.writes, "writes")),
+        };
+        if let Some(not_drawn) = other.0.all.figures() {
+            let text = count(self.path("not_drawn"), not_drawn.requests);
+            let text = Caption { text: format!("{} {} are not drawn", text.text, other.1), ..text };
+            scene.text(words(text, SIDE_COLUMNS[2], y, TICK_SIZE, p, Anchor::End));
+        }
         y += 24;
         for (word, x) in [kind, "median", "p99"].into_iter().zip(SIDE_COLUMNS) {
             let mut text = words(word, x, y, TICK_SIZE, p, Anchor::End);

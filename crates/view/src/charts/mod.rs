@@ -267,10 +267,9 @@ impl Picture {
                 .run
                 .is_none_or(|run| run.machine.is_none())
                 .then_some("there are no samples of the machine's counters"),
-            Draw::Extents(_) => material
-                .run
-                .is_none_or(|run| run.extents.is_none())
-                .then_some("there are no extent maps of files"),
+            Draw::Extents(_) => material.run.is_none_or(|run| run.extents.is_none()).then_some(
+                "there are no extent maps of files that can be read, or several inputs are merged",
+            ),
             Draw::Demand(_) => material.demand.is_none().then_some("the demand was not analyzed"),
             Draw::Either(..) => {
                 let none = material.run.is_none() && material.demand.is_none();

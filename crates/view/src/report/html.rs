@@ -99,6 +99,9 @@ fn words(report: &Report<'_>) -> String {
     out
 }
 
+/// Files of which latencies by extent are in the page.
+const MOST_FILES: usize = 20;
+
 /// Latencies by the place of requests on the disk, as a picture for either theme and as a table.
 fn extents(out: &mut String, name: &str, run: &ReportRun<'_>) {
     let Some(found) = run.material.run.and_then(|run| run.extents) else { return };
@@ -122,7 +125,7 @@ fn extents(out: &mut String, name: &str, run: &ReportRun<'_>) {
         escape(
             "Mean latency by place in the file and on the disk, and latency over the place in the file; the table below has the figures."
         ),
-        escape(&show_extent_latencies(found)),
+        escape(&show_extent_latencies(found, MOST_FILES)),
     );
 }
 

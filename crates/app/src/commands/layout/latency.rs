@@ -8,18 +8,19 @@ use crate::output::print;
 use anyhow::anyhow;
 use iosonar_analyze::extents::ExtentLatencies;
 use iosonar_view::show_extent_latencies;
+use std::path::PathBuf;
 
 /// Prints latencies by place.
 pub fn latency(args: &LatencyArgs) -> Result<Exit, Failure> {
     // A result of `layout run` holds two archives; its question is how files are read.
-    let scan = args.result.join("scan");
-    let is_archive = args.result.join("run.json").exists();
-    let dir = if !is_archive && scan.is_dir() { &scan } else { &args.result };
+    let parts = ["scan", "create"].map(|part| args.result.join(part));
+    let is_archive = |dir: &&PathBuf| dir.join("run.json").exists();
+    let dir = [&args.result].into_iter().chain(&parts).find(is_archive).unwrap_or(&args.result);
     let archive = open(dir)?;
     let Some(found) = ExtentLatencies::of(&archive)? else {
         return Err(Failure::refused(anyhow!(
-            "{}: it has no extent maps: they are kept of runs on regular files of file systems that report them, and not of \
-             devices, recordings and other machines; run it on a file of XFS, ext4 or btrfs",
+            "{}: it has no extent maps: they are kept when a run on regular files of XFS, ext4 or btrfs ends, and not of devices, \
+             recordings, killed runs, other machines and files with too many extents (iosonar show {0} tells)",
             dir.display()
         )));
     };
@@ -28,7 +29,7 @@ pub fn latency(args: &LatencyArgs) -> Result<Exit, Failure> {
             let json = serde_json::to_string_pretty(&found.to_json(TOOL)).map_err(anyhow::Error::from)?;
             print(&(json + "\n"))?;
         }
-        false => print(&show_extent_latencies(&found))?,
+        false => print(&show_extent_latencies(&found, usize::MAX))?,
     }
     Ok(Exit::Fine)
 }

@@ -209,7 +209,12 @@ fn setting(args: &RunArgs, stage: &Stage, created: &Part) -> Setting {
     let first = stage.files.iter().flatten().next().map(PathBuf::as_path).unwrap_or(&args.dir);
     let found = file_system_of(first, &Root::default());
     let found = found.known();
-    let options = found.map(|found| format!("{},{}", found.options, found.super_options));
+    let options = found.map(|found| {
+        let mut words: Vec<&str> = found.options.split(',').chain(found.super_options.split(',')).collect();
+        let mut seen = std::collections::HashSet::new();
+        words.retain(|word| seen.insert(*word));
+        words.join(",")
+    });
     Setting {
         tool: TOOL.into(),
         command: session::command_line(),

@@ -82,7 +82,7 @@ fn subject() -> Subject {
 
 fn sentences() -> Vec<String> {
     vec![
-        "direct+4k+turns=2: Each direct write asks for 4KiB; the file has 49152 fragments, records of 4 KiB in the median: \
+        "direct+4k+turns=2: Each direct write asks for 4 KiB; the file has 49152 fragments, records of 4 KiB in the median: \
          requests of 2 files in one directory take turns in the same free space."
             .into(),
         "Scans of direct+4k+turns=2 are slower than those of buffered+whole by 76.5 % (interval -81.6 to -70.2 %)."

@@ -1,0 +1,187 @@
+//! Puts requests into the order of their submissions, and looks each up in the map of its file.
+
+use super::grid::Grid;
+use super::placed::{Part, PlacedMap, Spot};
+use super::{ExtentLatencies, FileLatencies, PlacedLatencies};
+use crate::Reorder;
+use iosonar_archive::{Archive, ArchiveError, Marks, Record, TargetMap};
+use iosonar_plan::{BetweenPasses, Op, Plan};
+use std::collections::HashMap;
+
+/// What is known of a request in the order of submissions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Request {
+    file: usize,
+    op: Op,
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    pub(super) latency_ns: u64,
+    /// Those of the ramp only say where the next one starts from.
+    is_measured: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Request(Request),
+    /// The file was created again, or emptied.
+    CreatedAgain {
+        file: usize,
+    },
+}
+
+/// Where the request that is being counted lies.
+pub(super) struct Place {
+    pub(super) spot: Spot,
+    pub(super) parts: Vec<Part>,
+    /// End of the request before it on the same file system.
+    pub(super) before: Option<u64>,
+}
+
+/// Puts requests in order and looks them up.
+struct Join {
+    files: Vec<FileLatencies>,
+    grids: Vec<Grid>,
+    /// For each file the number of its file system.
+    volumes: Vec<usize>,
+    /// For each file system the end of the request before.
+    ends: Vec<Option<u64>>,
+    place: Place,
+}
+
+impl Join {
+    fn new(plan: &Plan, maps: Vec<TargetMap>) -> Join {
+        let (mut known, mut volumes) = (Vec::new(), Vec::new());
+        for TargetMap { map, .. } in &maps {
+            // A file system can be mounted at several places, and an XFS has addresses of two devices.
+            let volume = &map.volume;
+            let source =
+                volume.source.clone().or(volume.mount_point.as_ref().map(|path| path.display().to_string()));
+            let name = (volume.kind.clone(), source, volume.addresses);
+            let number = known.iter().position(|other| *other == name).unwrap_or(known.len());
+            if number == known.len() {
+                known.push(name);
+            }
+            volumes.push(number);
+        }
+        let files: Vec<_> = maps.into_iter().map(|map| FileLatencies::new(plan, map)).collect();
+        Join {
+            grids: files.iter().map(|file| Grid::of(&file.map, &file.placed)).collect(),
+            files,
+            volumes,
+            ends: vec![None; known.len()],
+            place: Place { spot: Spot::Inside, parts: Vec::new(), before: None },
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Request(request) => self.count(&request),
+            Event::CreatedAgain { file } => {
+                let file = &mut self.files[file];
+                for latencies in [&mut file.reads, &mut file.writes] {
+                    let before = std::mem::take(latencies).all.figures();
+                    file.earlier_requests += before.map_or(0, |figures| figures.requests);
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, request: &Request) {
+        let (file, grid) = (&mut self.files[request.file], self.grids[request.file]);
+        let FileLatencies { placed, reads, writes, .. } = file;
+        let (reads_it, place) = (request.op == Op::Read, &mut self.place);
+        place.spot = placed.look_up(request.offset, request.length, reads_it, &mut place.parts);
+        let end = &mut self.ends[self.volumes[request.file]];
+        place.before = *end;
+        if let Some(last) = place.parts.last() {
+            *end = Some(last.address + last.length);
+        }
+        if request.is_measured {
+            let latencies = if reads_it { reads } else { writes };
+            latencies.add(request, placed, grid, place);
+        }
+    }
+}
+
+impl FileLatencies {
+    fn new(plan: &Plan, TargetMap { target, map }: TargetMap) -> FileLatencies {
+        let mut jobs = plan.jobs_on(target.into());
+        let is_buffered =
+            jobs.any(|job| job.access(plan.access).buffered || job.engine(plan.engine).is_buffered());
+        FileLatencies {
+            target,
+            placed: PlacedMap::new(&map),
+            map,
+            is_buffered,
+            earlier_requests: 0,
+            reads: PlacedLatencies::default(),
+            writes: PlacedLatencies::default(),
+        }
+    }
+}
+
+/// The event of a record, and its time; none of what does not matter here.
+fn event_of(record: &Record, file: usize, plan: &Plan) -> Option<(u64, Event)> {
+    let (submitted, completed) = (record.submitted?.0, record.completed?.0);
+    if !record.is_completed() {
+        return None;
+    }
+    if creates_again(record, plan) {
+        return Some((completed, Event::CreatedAgain { file }));
+    }
+    (record.op.is_transfer() && record.executed.length > 0).then(|| {
+        let latency_ns = completed.saturating_sub(submitted);
+        let (offset, length) = (record.executed.offset, record.executed.length);
+        let is_measured = !record.marks.has(Marks::RAMP);
+        (submitted, Event::Request(Request { file, op: record.op, offset, length, latency_ns, is_measured }))
+    })
+}
+
+/// Whether the file has other blocks from then on.
+fn creates_again(record: &Record, plan: &Plan) -> bool {
+    match record.op {
+        Op::Delete => true,
+        Op::Truncate => record.executed.length == 0,
+        Op::Open => {
+            let target = plan.targets.get(usize::from(record.target));
+            target.is_some_and(|target| target.file.between_passes == BetweenPasses::NewFile)
+        }
+        _ => false,
+    }
+}
+
+impl ExtentLatencies {
+    /// Of an archive; none where it has no maps.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn of(archive: &Archive) -> Result<Option<ExtentLatencies>, ArchiveError> {
+        let maps = archive.maps()?;
+        if maps.is_empty() {
+            return Ok(None);
+        }
+        let each = |f: &mut dyn FnMut(&Record)| archive.for_each_record(f).map(drop);
+        ExtentLatencies::from_records(archive.plan(), maps, each).map(Some)
+    }
+
+    /// Of a plan, maps of its files, and the records that `each` hands over.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn from_records<E>(
+        plan: &Plan,
+        maps: Vec<TargetMap>,
+        each: impl FnOnce(&mut dyn FnMut(&Record)) -> Result<(), E>,
+    ) -> Result<ExtentLatencies, E> {
+        let numbers: HashMap<u16, usize> = maps.iter().enumerate().map(|(n, map)| (map.target, n)).collect();
+        let (mut join, mut order) = (Join::new(plan, maps), Reorder::new());
+        each(&mut |record| {
+            let event = numbers.get(&record.target).and_then(|file| event_of(record, *file, plan));
+            if let Some((time, event)) = event {
+                order.push(time, event, &mut |_, event| join.take(event));
+            }
+        })?;
+        order.finish(&mut |_, event| join.take(event));
+        Ok(ExtentLatencies { files: join.files })
+    }
+}
