@@ -47,6 +47,8 @@ pub struct Matrix {
     pub stonewall: bool,
     /// Records from one request of the stride test to the next.
     pub stride: u32,
+    /// Time between two samples of the machine's counters.
+    pub sample_every: Nanos,
     /// Which streams of the mixed test read.
     pub mix: MixRule,
     /// The mixed test goes from the start of each file to its end.
@@ -176,6 +178,7 @@ impl Matrix {
             methods: vec![Engine::Sync],
             depth: 1,
             access: Access { buffered: true, sync: SyncFlag::None },
+            sample_every: Nanos::SECOND,
             cold: false,
             remount: None,
             lock: false,
@@ -245,6 +248,7 @@ impl Matrix {
             engine: self.methods.first().copied().ok_or(MatrixError::Empty)?,
             access: self.access,
             pacing: Pacing { pin: self.cpus.clone(), ..Pacing::default() },
+            sample_every: self.sample_every,
             // A cell without some of its requests is none.
             faults: Faults { max_errors: Some(0), ..Faults::default() },
             overlap: Overlap { policy: OverlapPolicy::Allow, ..Overlap::default() },

@@ -74,4 +74,5 @@ pub use stamp::Stamp;
 pub use sync_flag::SyncFlag;
 pub use think_time::ThinkTime;
 pub use units::{ByteSize, Decimal, Nanos, ParseUnitError, SECTOR, Speed};
+pub use validate::{LONGEST_SAMPLE, SHORTEST_SAMPLE};
 pub use workload::{Backward, IssuePolicy, LoadPace, TraceReplay, Window, Workload};

@@ -16,10 +16,11 @@ const MAX_BYTES: u64 = 1 << 63;
 /// The most requests of a pattern over all passes: a sequence number stays exact even as floating point, and there are
 /// numbers left for steps that are no requests.
 pub(crate) const MAX_REQUESTS: u64 = 1 << 52;
+/// The shortest time between two samples of the machine's counters. Shorter, and the sampling is a load of its own.
+pub const SHORTEST_SAMPLE: Nanos = Nanos(10_000_000);
+/// The longest. Longer, and a run has no samples.
+pub const LONGEST_SAMPLE: Nanos = Nanos(3_600_000_000_000);
 /// The most targets: a record has 16 bits for the number of its target.
-/// Shorter, and the sampling is a load of its own; longer, and a run has no samples.
-const SHORTEST_SAMPLE: Nanos = Nanos(10_000_000);
-const LONGEST_SAMPLE: Nanos = Nanos(3_600_000_000_000);
 const MAX_TARGETS: usize = 65_535;
 
 pub(crate) type Result = std::result::Result<(), InvalidPlan>;

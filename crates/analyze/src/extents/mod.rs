@@ -2,7 +2,7 @@
 //! before them on the disk?
 //!
 //! The maps are those of the end of the run. Of a file that was created again meanwhile, requests on the one before it are counted
-//! apart; whether writes moved blocks of a file, nobody noted.
+//! apart. Whether writes moved blocks of a file is not known.
 
 mod grid;
 mod join;

@@ -253,6 +253,8 @@ pub(crate) static TABLE: &[Opt] = table! {
         |c| { let place = c.choice(&["shuffled", "iozone"])?; set(c, |s| s.iozone_order = place == 1) };
     "--out" "DIR" "Keep the archive, with every request, in this directory."
         |c| { let dir = c.word("the name of a directory")?; set(c, |s| s.out = Some(dir)) };
+    "--sample-every" "TIME" "Set the interval between samples of the machine's counters, 10ms to 1h. Default: 1s."
+        |c| { let interval = c.interval()?; set(c, |s| s.sample_every = Some(interval)) };
     "--seed" "NUMBER" "Set the seed of random orders. Default: 1."
         |c| { let seed = c.number(0..=(1 << 63) - 1)?; set(c, |s| s.seed = Some(seed)) };
     "--show-plan" "" "Print the plan as TOML and stop; 'iosonar run' runs it."

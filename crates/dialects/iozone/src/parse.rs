@@ -2,7 +2,7 @@
 
 use crate::options::{self, Opt};
 use crate::settings::{Async, Settings};
-use iosonar_plan::{ByteSize, Data};
+use iosonar_plan::{ByteSize, Data, LONGEST_SAMPLE, Nanos, SHORTEST_SAMPLE};
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
@@ -168,6 +168,16 @@ impl Call<'_> {
     fn number_of(&self, word: &str, range: RangeInclusive<u64>) -> Result<u64, UsageError> {
         let number = word.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| self.wrong(format_args!("{word}: {} is needed", number_in(&range))))
+    }
+
+    /// A time between samples, as in plans: `100ms`.
+    pub(crate) fn interval(&mut self) -> Result<Nanos, UsageError> {
+        let word = self.word("a time")?;
+        let is_possible = |time: &Nanos| (SHORTEST_SAMPLE..=LONGEST_SAMPLE).contains(time);
+        let time = word.parse().ok().filter(is_possible);
+        time.ok_or_else(|| {
+            self.wrong(format_args!("{word}: a time from {SHORTEST_SAMPLE} to {LONGEST_SAMPLE} is needed"))
+        })
     }
 
     /// A size: KiB, or with k, m or g.

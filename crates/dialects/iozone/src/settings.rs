@@ -1,6 +1,6 @@
 //! What a command line of IOzone asks for.
 
-use iosonar_plan::{ByteSize, Data, Host, MapAdvice, MsyncPolicy, SyncFlag};
+use iosonar_plan::{ByteSize, Data, Host, MapAdvice, MsyncPolicy, Nanos, SyncFlag};
 
 /// What a command line asks for, option by option.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -127,6 +127,8 @@ pub struct Settings {
     pub skew: Option<u32>,
     /// Random tests go in IOzone's order (`--order iozone`).
     pub iozone_order: bool,
+    /// Time between two samples of the machine's counters (`--sample-every`).
+    pub sample_every: Option<Nanos>,
     /// The offsets of all requests are printed (`--trace-offsets`).
     pub trace_offsets: bool,
     /// A text report after the table (`-R`).

@@ -80,6 +80,7 @@ impl Settings {
             methods: vec![self.engine()],
             depth: self.asynchronous.map_or(1, |wanted| wanted.depth + 1),
             access: Access { buffered: !self.direct, sync: self.sync },
+            sample_every: self.sample_every.unwrap_or(Nanos::SECOND),
             // The proof that it is so: how much was cached is in the record of the eviction.
             cold: self.cold || self.remount.is_some(),
             remount: self.remount.as_ref().map(PathBuf::from),
@@ -660,6 +661,8 @@ mod tests {
             ("-V 1 -+X", "-+X stands beside"),
             ("-+E -f x -i 1 -+w 5", "-+E: the content"),
             ("--order iozone -i 0", "--order has no effect"),
+            ("--sample-every 1ms", "--sample-every 1ms: a time from 10ms to 3600s is needed"),
+            ("--sample-every often", "--sample-every often: a time"),
             ("--order upward", "--order upward: one of shuffled, iozone"),
             ("--order iozone -i 0 -i 2 -s 128g", "--order iozone: a file of 128GiB"),
         ] {
