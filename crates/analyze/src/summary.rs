@@ -359,7 +359,7 @@ impl RunFacts {
             state: info.state.clone(),
             // A dry run or a simulation is told; which real engine it was is not.
             engine: (!info.is_import || !plan.engine.is_real()).then(|| plan.engine.name().to_string()),
-            buffered: plan.jobs().any(|(_, job)| job.access(plan.access).buffered),
+            buffered: plan.jobs().any(|(_, job)| plan.is_buffered(job)),
             depth: (!info.is_import).then_some(plan.depth()),
             passes: plan.phases.iter().fold(0, |sum, phase| sum.saturating_add(phase.passes)),
             phases: info.phases.iter().map(|phase| phase.name.clone()).collect(),

@@ -29,17 +29,17 @@ impl Stamp {
 }
 
 impl Plan {
+    /// Whether requests of a job go through the page cache: its files are opened so, or its engine knows no other way.
+    pub fn is_buffered(&self, job: &Job) -> bool {
+        job.access(self.access).buffered || job.engine(self.engine).is_buffered()
+    }
+
     /// The strongest reason why this plan's figures are no storage result; `None` if they are one.
     pub fn stamp(&self) -> Option<Stamp> {
         match self.engine {
             Engine::Null => Some(Stamp::DryRun),
             Engine::Sim(_) => Some(Stamp::Simulated),
-            _ => {
-                let is_buffered =
-                    |job: &Job| job.access(self.access).buffered || job.engine(self.engine).is_buffered();
-                let buffered = self.jobs().any(|(_, job)| is_buffered(job));
-                buffered.then_some(Stamp::PageCache)
-            }
+            _ => self.jobs().any(|(_, job)| self.is_buffered(job)).then_some(Stamp::PageCache),
         }
     }
 }

@@ -105,14 +105,11 @@ impl Join {
 
 impl FileLatencies {
     fn new(plan: &Plan, TargetMap { target, map }: TargetMap) -> FileLatencies {
-        let mut jobs = plan.jobs_on(target.into());
-        let is_buffered =
-            jobs.any(|job| job.access(plan.access).buffered || job.engine(plan.engine).is_buffered());
         FileLatencies {
             target,
             placed: PlacedMap::new(&map),
             map,
-            is_buffered,
+            is_buffered: plan.jobs_on(target.into()).any(|job| plan.is_buffered(job)),
             earlier_requests: 0,
             reads: PlacedLatencies::default(),
             writes: PlacedLatencies::default(),
