@@ -14,12 +14,9 @@ const COSTLIEST: usize = 5;
 
 /// A table for each of at most `most` files, those with the most fragments first.
 pub fn show_extent_latencies(found: &ExtentLatencies, most: usize) -> String {
-    let mut files: Vec<&FileLatencies> = found.files.iter().collect();
-    files.sort_by_key(|file| std::cmp::Reverse(file.map.figures.fragments));
-    let others = files.len().saturating_sub(most);
-    files.truncate(most);
+    let others = found.files.len().saturating_sub(most);
     let mut out = String::new();
-    for file in files {
+    for (_, file) in found.most_fragmented().into_iter().take(most) {
         let _ = writeln!(out, "{}, {}", headline(&file.map), fragments(file));
         remarks(file).iter().for_each(|remark| out += &format!("  {remark}\n"));
         for (op, name) in [(Op::Read, "reads"), (Op::Write, "writes")] {

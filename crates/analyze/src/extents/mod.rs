@@ -31,6 +31,15 @@ pub struct ExtentLatencies {
     pub files: Vec<FileLatencies>,
 }
 
+impl ExtentLatencies {
+    /// Each file with its place among all, those with most fragments first.
+    pub fn most_fragmented(&self) -> Vec<(usize, &FileLatencies)> {
+        let mut files: Vec<(usize, &FileLatencies)> = self.files.iter().enumerate().collect();
+        files.sort_by_key(|(_, file)| Reverse(file.map.figures.fragments));
+        files
+    }
+}
+
 /// A file, and latencies of the requests on it.
 #[derive(Debug)]
 pub struct FileLatencies {

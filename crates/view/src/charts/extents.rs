@@ -3,7 +3,7 @@
 
 use super::axes::{self, LABEL_SIZE, LogScale, TICK_SIZE, words};
 use super::figures::{count, time, time_or_dash};
-use super::layout::{AddressAxis, ticks};
+use super::layout::{AddressAxis, offset_axis};
 use super::{BELOW, Chart, Draw, PAGE_WIDTH, PLOT_LEFT, RunView, page};
 use crate::extent_text::{fragments, name, sentences, start};
 use crate::fonts::{self, Weight};
@@ -16,7 +16,6 @@ use iosonar_analyze::extents::{
     Sums,
 };
 use iosonar_plan::Op;
-use std::cmp::Reverse;
 
 /// Where the first file begins, below the colours.
 const TOP: i32 = 158;
@@ -78,9 +77,8 @@ fn draw(view: &RunView<'_>, found: &ExtentLatencies) -> Scene {
 
 /// Files with requests, those with most fragments first, each with its place among all; and how many others have some.
 fn chosen(found: &ExtentLatencies) -> (Vec<(usize, &FileLatencies)>, usize) {
-    let has_any = |(_, file): &(usize, &FileLatencies)| file.of(file.shown()).all.figures().is_some();
-    let mut files: Vec<(usize, &FileLatencies)> = found.files.iter().enumerate().filter(has_any).collect();
-    files.sort_by_key(|(_, file)| Reverse(file.map.figures.fragments));
+    let mut files = found.most_fragmented();
+    files.retain(|(_, file)| file.of(file.shown()).all.figures().is_some());
     let others = files.len().saturating_sub(MOST_FILES);
     files.truncate(MOST_FILES);
     (files, others)
@@ -202,7 +200,7 @@ impl Sheet<'_> {
     /// Each part of a request where it lies on the disk, in the colour of the mean latency there.
     fn map(&self, scene: &mut Scene, shades: &Shades, pixels: i32) {
         let (p, plot) = (self.p, self.plot);
-        self.offsets(scene, plot);
+        offset_axis(scene, p, plot, self.file.map.size, |offset| self.x(offset));
         self.addresses(scene);
         let mut image = image(plot, Shades::colors(p));
         for ((column, row), sums) in &self.latencies().cells {
@@ -214,31 +212,16 @@ impl Sheet<'_> {
         axes::frame(scene, p, plot);
     }
 
-    /// Grid and ticks of places in the file.
-    fn offsets(&self, scene: &mut Scene, plot: Rect) {
-        let p = self.p;
-        for tick in ticks(0, self.file.map.size) {
-            let x = plot.x + self.x(tick);
-            scene.vertical(x, (plot.y, plot.bottom() - 1), Stroke::solid(p.grid, 1));
-            let text = words(units::bytes(tick), x, plot.bottom() + 18, TICK_SIZE, p, Anchor::Middle);
-            scene.text(text);
-        }
-        let x = plot.x + plot.w / 2;
-        scene.text(words("offset in the file", x, plot.bottom() + 36, LABEL_SIZE, p, Anchor::Middle));
-    }
-
     /// Grid and ticks of addresses, counted from the first one where they would look all the same.
     fn addresses(&self, scene: &mut Scene) {
         let (p, plot) = (self.p, self.plot);
         let range = self.file.placed.addresses();
         let span = (range.end - range.start).max(1);
         let axis = AddressAxis::of(range.start..range.start + span);
-        for (address, text) in axis.ticks {
+        axis.draw(scene, p, plot, |address| {
             let share = (address - range.start) as f64 / span as f64;
-            let y = plot.bottom() - 1 - (share * f64::from(plot.h - 1)) as i32;
-            scene.horizontal(y, (plot.x, plot.right() - 1), Stroke::solid(p.grid, 1));
-            scene.text(words(text, plot.x - 8, y + 4, TICK_SIZE, p, Anchor::End));
-        }
+            plot.h - 1 - (share * f64::from(plot.h - 1)) as i32
+        });
         let label = match axis.base {
             0 => "address".to_string(),
             base => format!("address from {} on", units::bytes(base)),
@@ -252,7 +235,7 @@ impl Sheet<'_> {
         let plot = Rect { x: DOTS_LEFT, ..self.plot };
         let counts = &self.latencies().over_offset;
         let scale = LogScale::new(plot, |slot| lit[slot], false);
-        self.offsets(scene, plot);
+        offset_axis(scene, p, plot, self.file.map.size, |offset| self.x(offset));
         scale.draw_at(scene, p, "< 1 µs");
         let mut label =
             words("latency, log", plot.x - 62, plot.y + plot.h / 2, LABEL_SIZE, p, Anchor::Middle);

@@ -7,7 +7,7 @@ mod overview;
 mod strip;
 
 pub use overview::{LayoutOverview, LayoutRow, layout_overview};
-pub(super) use strip::{AddressAxis, ticks};
+pub(super) use strip::{AddressAxis, offset_axis};
 
 use super::axes::{LABEL_SIZE, TICK_SIZE, words};
 use super::material::View;
@@ -116,7 +116,7 @@ impl<'a> Sheet<'a> {
     /// A line for each extent, from its place in the file to its place on the disk.
     fn plot(&self, scene: &mut Scene) {
         let p = self.palette;
-        self.offsets(scene);
+        offset_axis(scene, p, PLOT, self.end, |offset| self.x(offset));
         self.addresses(scene);
         let mut image = Image {
             x: PLOT.x,
@@ -148,28 +148,11 @@ impl<'a> Sheet<'a> {
         outline(scene, p, PLOT);
     }
 
-    /// Grid and ticks of places in the file.
-    fn offsets(&self, scene: &mut Scene) {
-        let p = self.palette;
-        for tick in ticks(0, self.end) {
-            let x = PLOT.x + self.x(tick);
-            scene.vertical(x, (PLOT.y, PLOT.bottom() - 1), Stroke::solid(p.grid, 1));
-            let text = words(units::bytes(tick), x, PLOT.bottom() + 18, TICK_SIZE, p, Anchor::Middle);
-            scene.text(text);
-        }
-        let x = PLOT.x + PLOT.w / 2;
-        scene.text(words("offset in the file", x, PLOT.bottom() + 36, LABEL_SIZE, p, Anchor::Middle));
-    }
-
     /// Grid and ticks of addresses, and the borders of allocation groups.
     fn addresses(&self, scene: &mut Scene) {
         let p = self.palette;
         let axis = AddressAxis::of(self.from..self.to);
-        for (address, text) in axis.ticks {
-            let y = PLOT.y + self.y(address);
-            scene.horizontal(y, (PLOT.x, PLOT.right() - 1), Stroke::solid(p.grid, 1));
-            scene.text(words(text, PLOT.x - 8, y + 4, TICK_SIZE, p, Anchor::End));
-        }
+        axis.draw(scene, p, PLOT, |address| self.y(address));
         let label = match axis.base {
             0 => "address".to_string(),
             base => format!("address from {} on ({base} bytes)", units::bytes(base)),

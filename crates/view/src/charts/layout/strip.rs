@@ -1,6 +1,6 @@
 //! What pictures of layouts have in common: the strip of a file, the colours of fragments, and shares of a range of addresses.
 
-use super::super::axes::{TICK_SIZE, words};
+use super::super::axes::{LABEL_SIZE, TICK_SIZE, words};
 use crate::palette::{Palette, Rgb};
 use crate::scene::{Anchor, Fill, Rect, Scene, Stroke};
 use crate::units;
@@ -211,10 +211,42 @@ impl AddressAxis {
         let tick = |tick: u64| (base + tick, format!("{sign}{}", units::bytes(tick)));
         AddressAxis { base, ticks: ticks(from - base, to - base).map(tick).collect() }
     }
+
+    /// Grid and ticks; `y` is the height of an address below the upper edge of the plot.
+    pub(in crate::charts) fn draw(
+        &self,
+        scene: &mut Scene,
+        p: &'static Palette,
+        plot: Rect,
+        y: impl Fn(u64) -> i32,
+    ) {
+        for (address, text) in &self.ticks {
+            let y = plot.y + y(*address);
+            scene.horizontal(y, (plot.x, plot.right() - 1), Stroke::solid(p.grid, 1));
+            scene.text(words(text, plot.x - 8, y + 4, TICK_SIZE, p, Anchor::End));
+        }
+    }
+}
+
+/// Grid and ticks of places in a file of so many bytes, and what they are; `x` is the distance of a place from the left edge.
+pub(in crate::charts) fn offset_axis(
+    scene: &mut Scene,
+    p: &'static Palette,
+    plot: Rect,
+    end: u64,
+    x: impl Fn(u64) -> i32,
+) {
+    for tick in ticks(0, end) {
+        let x = plot.x + x(tick);
+        scene.vertical(x, (plot.y, plot.bottom() - 1), Stroke::solid(p.grid, 1));
+        scene.text(words(units::bytes(tick), x, plot.bottom() + 18, TICK_SIZE, p, Anchor::Middle));
+    }
+    let x = plot.x + plot.w / 2;
+    scene.text(words("offset in the file", x, plot.bottom() + 36, LABEL_SIZE, p, Anchor::Middle));
 }
 
 /// Multiples of a power of two in a range, at most eight.
-pub(in crate::charts) fn ticks(from: u64, to: u64) -> impl Iterator<Item = u64> {
+fn ticks(from: u64, to: u64) -> impl Iterator<Item = u64> {
     let step = ((to - from) / 6).max(1).next_power_of_two();
     let first = from.checked_next_multiple_of(step).unwrap_or(to);
     std::iter::successors(Some(first), move |tick| tick.checked_add(step)).take_while(move |tick| *tick < to)
