@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 /// Every arrow that is allowed. A new one is a conversation about the architecture, and a line in
 /// docs/ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 26] = [
+const ARROWS: [(&str, &[&str]); 27] = [
     ("plan", &[]),
     ("trace", &["plan"]),
     ("load", &["os", "plan", "trace"]),
@@ -24,7 +24,14 @@ const ARROWS: [(&str, &[&str]); 26] = [
     ("host", &["evidence", "layout", "os"]),
     ("scratch", &["host", "os", "plan"]),
     ("capture", &["os", "plan", "trace"]),
-    ("engine", &["archive", "backend", "host", "layout", "load", "os", "plan", "record", "sched", "trace"]),
+    ("content", &["plan"]),
+    (
+        "engine",
+        &[
+            "archive", "backend", "content", "host", "layout", "load", "os", "plan", "record", "sched",
+            "trace",
+        ],
+    ),
     ("analyze", &["archive", "evidence", "layout", "os", "plan"]),
     ("view", &["analyze", "archive", "layout", "plan"]),
     ("campaign", &["analyze", "layout", "plan"]),
@@ -44,6 +51,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
             "campaign",
             "capture",
             "cluster",
+            "content",
             "dialect-blkreplay",
             "dialect-iozone",
             "dialect-xdd",

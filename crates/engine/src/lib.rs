@@ -7,19 +7,15 @@
 //! To read it: `prepare` (what can be known before), `means` (what carries it out here), `run` (phases, time zero, the end),
 //! `stage` and `start` (the threads of a phase), then `worker`, the loop that all else is for, with its `feed`, `payload`, `gate` and `job_status`.
 
-mod content;
 mod control;
 mod coordinator;
 mod cpu_cache;
-mod data;
-mod deduped;
 mod error;
 mod feed;
 mod file_session;
 mod files;
 mod job_status;
 mod means;
-mod noise;
 mod pass_barrier;
 mod passes;
 mod payload;
@@ -34,7 +30,6 @@ mod start;
 mod worker;
 
 pub use control::Control;
-pub use data::{BadSector, HEADER, SectorHeader, fill};
 pub use error::PrepareError;
 pub use prepare::{NoticeSink, Prepared, TargetReady, filter_room, prepare, prepare_part};
 pub use progress::{Histogram, LoopProgress, Progress, Snapshot, Times};

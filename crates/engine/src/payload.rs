@@ -1,9 +1,8 @@
 //! The data of requests: memory for all of them, and what is written.
 
-use crate::content;
 use crate::cpu_cache::CpuCache;
-use crate::data::{SectorHeader, fill};
 use crate::pools::Pools;
+use iosonar_content::{SectorHeader, fill, named};
 use iosonar_os::{Buffer, BufferPool};
 use iosonar_plan::{Checked, Data, Extent, Fill, Nanos, Op, RunId, SECTOR};
 
@@ -70,7 +69,7 @@ impl Drop for Payloads {
 
 impl Payloads {
     pub(crate) fn new(data_source: DataSource, pool: Option<BufferPool>, home: Option<Pools>) -> Payloads {
-        crate::noise::prepare();
+        iosonar_content::prepare();
         Payloads { data_source, pass: 0, pool, ahead: None, home, cpu_cache: None }
     }
 
@@ -179,7 +178,7 @@ impl Payloads {
     /// Makes the next slice of the data after `made` bytes; returns how much is made then.
     fn make(&self, buffer: &mut Buffer, content: DataRequest, made: usize) -> usize {
         if let Some(data) = &self.data_source.data {
-            content::fill(buffer, data, self.place(content.extent, content.sequence));
+            named::fill(buffer, data, self.place(content.extent, content.sequence));
             return buffer.len();
         }
         let end = buffer.len().min(made + SLICE);
@@ -196,9 +195,9 @@ impl Payloads {
         end
     }
 
-    fn place(&self, extent: Extent, sequence: u64) -> content::Place {
+    fn place(&self, extent: Extent, sequence: u64) -> named::Place {
         let (target, seed) = (self.data_source.target, self.seed_of(sequence));
-        content::Place { offset: extent.offset, target, seed }
+        named::Place { offset: extent.offset, target, seed }
     }
 
     /// Tells random requests apart: a different seed for each request of a run, the same in an equal run.
@@ -222,8 +221,8 @@ impl Payloads {
         what: Checked,
         extent: Extent,
         sequence: u64,
-    ) -> Option<content::Bad> {
-        content::check(data, what, self.data_source.data.as_ref(), self.place(extent, sequence))
+    ) -> Option<named::Bad> {
+        named::check(data, what, self.data_source.data.as_ref(), self.place(extent, sequence))
     }
 
     pub(crate) fn give(&mut self, buffer: Buffer) {

@@ -1,7 +1,7 @@
 //! What is written to a real file: whose it is, and how compressible. Acceptance 35.
 
 use crate::*;
-use iosonar_engine::{HEADER, SectorHeader};
+use iosonar_content::{HEADER, SectorHeader};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 

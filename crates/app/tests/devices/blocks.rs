@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use iosonar_archive::Marks;
-use iosonar_engine::SectorHeader;
+use iosonar_content::SectorHeader;
 use iosonar_plan::{Extent, Op, SECTOR};
 use iosonar_testkit::{Image, LoopDevice};
 use serde_json::Value;

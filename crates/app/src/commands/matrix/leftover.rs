@@ -8,7 +8,7 @@ use crate::exit::Failure;
 use crate::output::print_message;
 use anyhow::{Context, anyhow};
 use iosonar_archive::{Archive, LOG, RunState};
-use iosonar_engine::SectorHeader;
+use iosonar_content::SectorHeader;
 use iosonar_plan::{RunId, SECTOR};
 use std::fs::{File, Metadata, symlink_metadata};
 use std::io::{self, Read};
@@ -122,7 +122,7 @@ fn content(mut file: impl Read, is_of_run: &dyn Fn(RunId) -> bool) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_engine::fill;
+    use iosonar_content::fill;
     use iosonar_plan::Fill;
 
     fn sectors(run_id: RunId, count: u64) -> Vec<u8> {

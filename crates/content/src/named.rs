@@ -10,28 +10,30 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// What a check found bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bad {
+pub struct Bad {
     /// The first bad byte, from the start of the request.
-    pub(crate) at: u64,
-    pub(crate) expected: u8,
-    pub(crate) found: u8,
+    pub at: u64,
+    /// What it should be.
+    pub expected: u8,
+    /// What it is.
+    pub found: u8,
     /// How many are bad.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 /// What the bytes of a request depend on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub struct Place {
     /// Where it starts.
-    pub(crate) offset: u64,
+    pub offset: u64,
     /// Number of its target.
-    pub(crate) target: u16,
+    pub target: u16,
     /// Tells random requests apart.
-    pub(crate) seed: u64,
+    pub seed: u64,
 }
 
 /// Fills a request.
-pub(crate) fn fill(buffer: &mut [u8], data: &Data, place: Place) {
+pub fn fill(buffer: &mut [u8], data: &Data, place: Place) {
     match data {
         Data::Byte(byte) => buffer.fill(*byte),
         Data::Ascii(text) => {
@@ -68,7 +70,7 @@ fn by_word(buffer: &mut [u8], offset: u64, mut word: impl FnMut(u64) -> u64) {
 }
 
 /// Compares the data of a request with what it should be; none: nothing is bad.
-pub(crate) fn check(buffer: &[u8], what: Checked, data: Option<&Data>, place: Place) -> Option<Bad> {
+pub fn check(buffer: &[u8], what: Checked, data: Option<&Data>, place: Place) -> Option<Bad> {
     match (what, data) {
         (Checked::Location, _) => {
             let location = place.offset.to_le_bytes();

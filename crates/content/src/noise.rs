@@ -7,7 +7,7 @@
 //! contributes. To compute the checksum of bytes that were written some instructions before stalls the processor, which cannot
 //! forward narrow stores to wide loads; that was most of the cost of a sector.
 
-use crate::data::{HEADER, MAGIC, SectorHeader, noise};
+use crate::header::{HEADER, MAGIC, SectorHeader, noise};
 use iosonar_plan::SECTOR;
 use std::array::from_fn;
 use std::sync::LazyLock;
@@ -81,7 +81,7 @@ fn look_up(table: &Contributions, word: u64) -> u32 {
 }
 
 /// Computes what is computed once, so that no first request has to.
-pub(crate) fn prepare() {
+pub fn prepare() {
     LazyLock::force(&TABLES);
 }
 

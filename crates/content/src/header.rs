@@ -51,7 +51,7 @@ pub enum BadSector {
 
 impl SectorHeader {
     /// The header of the sector that lies `sectors` after this one in the same request.
-    pub(crate) fn after(self, sectors: u64) -> SectorHeader {
+    pub fn after(self, sectors: u64) -> SectorHeader {
         SectorHeader { sector: self.sector + sectors, ..self }
     }
 

@@ -1,6 +1,6 @@
 //! The words of data for targets that deduplicate ([`Dedupe`]): each is a function of its place and of its target.
 
-use crate::data::noise;
+use crate::header::noise;
 use iosonar_plan::Dedupe;
 
 /// Which part of a unit a word belongs to. Parts share no numbers.
@@ -74,7 +74,7 @@ fn seed(seed: u64, part: Part, words: [u64; 2]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::content::{Place, fill};
+    use crate::named::{Place, fill};
     use flate2::{Compression, write::ZlibEncoder};
     use iosonar_plan::{ByteSize, Data, Dedupe};
     use std::collections::HashSet;
