@@ -24,6 +24,8 @@ pub enum Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CautionId {
+    /// Faults were made on purpose.
+    FaultsInjected,
     /// The null engine.
     NullEngine,
     /// The simulated device.
@@ -117,7 +119,7 @@ const DROPPED_SHARE: f64 = 0.05;
 
 /// The stamps of a plan.
 pub(crate) fn stamps(plan: &Plan) -> Vec<Stamp> {
-    plan.stamp().into_iter().collect()
+    plan.stamps().collect()
 }
 
 /// All cautions, most severe first, otherwise in a fixed order.
@@ -156,6 +158,10 @@ impl List {
 fn stamp_cautions(list: &mut List, summary: &Summary) {
     for stamp in &summary.stamps {
         let (id, text) = match stamp {
+            Stamp::FaultsInjected => (
+                CautionId::FaultsInjected,
+                "Faults were injected: the run tests how faults are detected. Data on the target is damaged on purpose.",
+            ),
             Stamp::DryRun => {
                 (CautionId::NullEngine, "No I/O was done: the figures show the cost of the generator alone.")
             }
@@ -483,6 +489,8 @@ mod tests {
         f.plan.engine = Engine::Sim(Default::default());
         assert_eq!(f.summary().stamps, [Stamp::Simulated]);
         assert!(f.summary().to_json().contains("SIMULATED -- NOT A STORAGE RESULT"));
+        f.plan.inject.push("lost:every=9".parse().unwrap());
+        assert_eq!(f.summary().stamps, [Stamp::FaultsInjected, Stamp::Simulated]);
     }
 
     #[test]

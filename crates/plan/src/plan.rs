@@ -2,8 +2,8 @@
 
 use crate::plan_text::PlanText;
 use crate::{
-    ByteSize, Engine, Executor, Faults, FileLifecycle, Fill, InvalidPlan, Job, Memory, Nanos, Overlap,
-    Pacing, Phase, RunId, SyncFlag,
+    ByteSize, Engine, Executor, Faults, FileLifecycle, Fill, Injection, InvalidPlan, Job, Memory, Nanos,
+    Overlap, Pacing, Phase, RunId, SyncFlag,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -66,6 +66,8 @@ pub struct Plan {
     pub memory: Memory,
     /// What happens when requests fail or stay short.
     pub faults: Faults,
+    /// Faults that are made on purpose. The result is then no storage result, and says so.
+    pub inject: Vec<Injection>,
     /// Time between two samples of the machine's counters, 10 ms to 1 h.
     pub sample_every: Nanos,
     /// Where requests go; at least one.
@@ -90,6 +92,7 @@ impl Plan {
             pacing: Pacing::default(),
             memory: Memory::default(),
             faults: Faults::default(),
+            inject: Vec::new(),
             sample_every: Nanos::SECOND,
             targets,
             phases,
@@ -237,6 +240,7 @@ pub(crate) mod tests {
             pacing: Pacing { spin: Some(Nanos(5)), pin: vec![0, 3], nice: None, realtime: Some(9) },
             memory: Memory { buffers: ByteSize(1 << 20), hugepages: true },
             faults: Faults { max_errors: Some(0), short: ShortPolicy::Record },
+            inject: Vec::new(),
             targets: vec![
                 Target::new("/dev/sdx"),
                 Target { size: Some(ByteSize(1 << 30)), ..Target::new("file") },

@@ -4,8 +4,8 @@
 use crate::strict::is_default;
 use crate::version1::OldOptions;
 use crate::{
-    Access, ByteSize, Cell, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, InvalidPlan, Job,
-    JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, RunId, Target, Workload,
+    Access, ByteSize, Cell, Coordination, Engine, Executor, Faults, FileLifecycle, Fill, Injection,
+    InvalidPlan, Job, JobOptions, Memory, Nanos, Overlap, Pacing, Phase, Plan, RunId, Target, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -43,6 +43,8 @@ pub(crate) struct PlanText {
     sample_every: Nanos,
     #[serde(default, alias = "conduct", skip_serializing_if = "Option::is_none")]
     coordination: Option<Coordination>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    inject: Vec<Injection>,
     #[serde(rename = "target", default)]
     targets: Vec<TargetText>,
     #[serde(rename = "phase", default, skip_serializing_if = "Vec::is_empty")]
@@ -144,8 +146,8 @@ impl TryFrom<PlanText> for Plan {
         let PlanText {
             version, run_id, seed, start_grace, passes, depth, destroy, engine, access, fill, ..
         } = text;
-        let PlanText { overlap, pacing, memory, faults, sample_every, coordination, targets, phases, .. } =
-            text;
+        let PlanText { overlap, pacing, memory, faults, inject, sample_every, .. } = text;
+        let PlanText { coordination, targets, phases, .. } = text;
         let depth = depth.unwrap_or(1);
         let (targets, workloads): (Vec<Target>, Vec<_>) =
             targets.into_iter().map(TargetText::split).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
@@ -177,6 +179,7 @@ impl TryFrom<PlanText> for Plan {
             pacing,
             memory,
             faults,
+            inject,
             sample_every,
             targets,
             phases,
@@ -261,7 +264,7 @@ impl From<Plan> for PlanText {
     fn from(plan: Plan) -> PlanText {
         let is_short = plan.is_short();
         let Plan { version, run_id, seed, start_grace, destroy, engine, access, fill, overlap, .. } = plan;
-        let Plan { pacing, memory, faults, sample_every, targets, mut phases, .. } = plan;
+        let Plan { pacing, memory, faults, inject, sample_every, targets, mut phases, .. } = plan;
         let short = if is_short { phases.pop() } else { None };
         let depth = short.as_ref().and_then(|phase| phase.jobs.first()).map(|job| job.depth);
         let passes = short.as_ref().map(|phase| phase.passes);
@@ -294,6 +297,7 @@ impl From<Plan> for PlanText {
             faults,
             sample_every,
             coordination,
+            inject,
             targets: targets.into_iter().map(target).collect(),
             phases: phases.into_iter().map(PhaseText::of).collect(),
         }

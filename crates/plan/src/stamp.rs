@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Why figures are no storage result. Every form of a result carries it; pictures inside their pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stamp {
+    /// Faults that were made on purpose.
+    #[serde(rename = "FAULTS INJECTED -- NOT A STORAGE RESULT")]
+    FaultsInjected,
     /// The null engine: no I/O at all.
     #[serde(rename = "DRY RUN -- NOT A STORAGE RESULT")]
     DryRun,
@@ -21,6 +24,7 @@ impl Stamp {
     /// The words.
     pub fn text(self) -> &'static str {
         match self {
+            Stamp::FaultsInjected => "FAULTS INJECTED -- NOT A STORAGE RESULT",
             Stamp::DryRun => "DRY RUN -- NOT A STORAGE RESULT",
             Stamp::Simulated => "SIMULATED -- NOT A STORAGE RESULT",
             Stamp::PageCache => "PAGE CACHE -- NOT A STORAGE RESULT",
@@ -36,6 +40,16 @@ impl Plan {
 
     /// The strongest reason why this plan's figures are no storage result; `None` if they are one.
     pub fn stamp(&self) -> Option<Stamp> {
+        self.stamps().next()
+    }
+
+    /// The same, and what else there is to say of it, strongest first: injected faults say nothing of the engine.
+    pub fn stamps(&self) -> impl Iterator<Item = Stamp> {
+        let faults = (!self.inject.is_empty()).then_some(Stamp::FaultsInjected);
+        faults.into_iter().chain(self.stamp_of_engine())
+    }
+
+    fn stamp_of_engine(&self) -> Option<Stamp> {
         match self.engine {
             Engine::Null => Some(Stamp::DryRun),
             Engine::Sim(_) => Some(Stamp::Simulated),
@@ -60,11 +74,14 @@ mod tests {
         assert_eq!(plan.stamp(), Some(Stamp::Simulated));
         plan.engine = Engine::Null;
         assert_eq!(plan.stamp(), Some(Stamp::DryRun));
+        (plan.engine, plan.inject) = (Engine::Sim(Default::default()), vec!["lost:every=9".parse().unwrap()]);
+        assert_eq!(plan.stamps().collect::<Vec<_>>(), [Stamp::FaultsInjected, Stamp::Simulated]);
+        assert_eq!(plan.stamp(), Some(Stamp::FaultsInjected));
     }
 
     #[test]
     fn the_words_are_those_that_are_kept() {
-        for stamp in [Stamp::DryRun, Stamp::Simulated, Stamp::PageCache] {
+        for stamp in [Stamp::FaultsInjected, Stamp::DryRun, Stamp::Simulated, Stamp::PageCache] {
             assert_eq!(toml::Value::try_from(stamp).unwrap().as_str(), Some(stamp.text()));
         }
     }

@@ -3,6 +3,7 @@
 use crate::rising::validate_rising;
 use crate::validate_engine::validate_engine;
 use crate::validate_executor::validate_executors;
+use crate::validate_injection::validate_injections;
 use crate::validate_phase::validate_phases;
 use crate::{
     ByteSize, Engine, InvalidPlan, LoadPace, Nanos, PLAN_VERSION, Plan, SimModel, Target, TraceReplay,
@@ -59,6 +60,7 @@ impl Plan {
             named(&format!("target {}", target.path.display()), validate_target(target))
         })?;
         validate_executors(self)?;
+        validate_injections(self)?;
         validate_phases(self)
     }
 

@@ -97,6 +97,7 @@ pub fn empty(targets: &[&str]) -> Run {
             pacing: Default::default(),
             memory: Default::default(),
             faults: Default::default(),
+            inject: Vec::new(),
             targets: targets.iter().map(Target::new).collect(),
             phases: vec![Phase::of(
                 (0..targets.len()).map(|i| Job::new(i as u16, 128, source.clone())).collect(),
