@@ -2,9 +2,12 @@
 //!
 //! Nothing here waits: [`Backend::reap`] moves the clock on to the next event. A simulated hour takes as long
 //! as its events take to compute.
+//!
+//! A device [with content](Sim::with_content) keeps what is written. Each operation takes effect when it completes, in
+//! the order of completions. A write that fails changes nothing or a prefix, and a short transfer transfers a prefix.
 
-use crate::{Backend, Completion, Operation, Wait};
-use iosonar_plan::{Nanos, Op, SECTOR, SimModel};
+use crate::{Backend, Completion, Operation, Store, Wait};
+use iosonar_plan::{Extent, Nanos, Op, SECTOR, SimModel};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::{Ordering, Reverse};
@@ -26,12 +29,32 @@ pub struct Sim {
     /// When each channel is free again.
     channels: BinaryHeap<Reverse<Nanos>>,
     pushed: u64,
+    content: Option<Content>,
+}
+
+#[derive(Debug)]
+struct Content {
+    store: Store,
+    /// Not that of the times: they are the same with and without content.
+    random: Xoshiro256PlusPlus,
+}
+
+impl Content {
+    /// Bytes that a failed write of `length` has changed: none in half of the cases, else any number of sectors.
+    fn failed_part(&mut self, length: u64) -> u64 {
+        let has_changed = self.random.next_u64().is_multiple_of(2);
+        let sectors = self.random.next_u64() % (length / SECTOR + 1);
+        if has_changed { sectors * SECTOR } else { 0 }
+    }
 }
 
 #[derive(Debug)]
 struct Flying {
     order: u64,
     completion: Completion,
+    op: Op,
+    /// What it transfers or changes; less than its extent where it fails or stays short.
+    effect: Extent,
 }
 
 impl Flying {
@@ -68,7 +91,14 @@ impl Sim {
             // Never used are those above the depth.
             channels: (0..model.channels.min(depth)).map(|_| Reverse(Nanos(0))).collect(),
             pushed: 0,
+            content: None,
         }
+    }
+
+    /// The same with content, which others that reach the same device share.
+    pub fn with_content(model: SimModel, depth: u32, seed: u64, store: Store) -> Sim {
+        let content = Content { store, random: Xoshiro256PlusPlus::seed_from_u64(!seed) };
+        Sim { content: Some(content), ..Sim::new(model, depth, seed) }
     }
 
     fn one_in(&mut self, every: u32) -> bool {
@@ -112,6 +142,27 @@ impl Sim {
         (bytes as i64, short)
     }
 
+    /// How much of an operation takes effect.
+    fn effect(&mut self, op: Op, extent: Extent, result: i64) -> Extent {
+        let length = match (u64::try_from(result), &mut self.content) {
+            (Ok(done), _) => done.min(extent.length),
+            (Err(_), Some(content)) if op.changes_data() => content.failed_part(extent.length),
+            _ => 0,
+        };
+        Extent { length, ..extent }
+    }
+
+    fn take_effect(&mut self, flying: &mut Flying) {
+        let Some(Content { store, .. }) = &self.content else { return };
+        let Extent { offset, length } = flying.effect;
+        match flying.op {
+            Op::Read => store.read(offset, &mut flying.completion.buffer[..length as usize]),
+            Op::Write => store.write(offset, &flying.completion.buffer[..length as usize]),
+            op if op.is_dataless_change() => store.zero(offset, length),
+            _ => {}
+        }
+    }
+
     fn move_on(&mut self, until: Nanos) {
         let next = self.flying.peek().map_or(until, |Reverse(f)| f.completion.completed.min(until));
         self.now = self.now.max(next);
@@ -132,11 +183,16 @@ impl Backend for Sim {
     }
 
     fn needs_buffers(&self) -> bool {
-        false
+        self.content.is_some()
     }
 
     fn push(&mut self, operation: Operation) {
-        let (result, short) = self.result(operation.op, operation.extent.length);
+        let (op, extent) = (operation.op, operation.extent);
+        debug_assert!(
+            self.content.is_none() || !op.is_transfer() || operation.buffer.len() as u64 == extent.length
+        );
+        let (result, short) = self.result(op, extent.length);
+        let effect = self.effect(op, extent, result);
         let completion = Completion {
             token: operation.token,
             buffer: operation.buffer,
@@ -147,7 +203,7 @@ impl Backend for Sim {
             short,
             worker: 0,
         };
-        self.flying.push(Reverse(Flying { order: self.pushed, completion }));
+        self.flying.push(Reverse(Flying { order: self.pushed, completion, op, effect }));
         self.pushed += 1;
     }
 
@@ -156,7 +212,9 @@ impl Backend for Sim {
             self.move_on(until);
         }
         while self.flying.peek().is_some_and(|Reverse(f)| f.completion.completed <= self.now) {
-            out.extend(self.flying.pop().map(|Reverse(f)| f.completion));
+            let Some(Reverse(mut flying)) = self.flying.pop() else { return };
+            self.take_effect(&mut flying);
+            out.push(flying.completion);
         }
     }
 }
@@ -223,6 +281,82 @@ mod tests {
         let done = run(model, 5_000, 8);
         assert!(done.iter().all(|c| c.completed.0 < 10_000 || c.completed.0 % 10_000 >= 3_000));
         assert!(done.iter().any(|c| c.completed.0 - c.submitted.0 >= 2_900));
+    }
+
+    /// Pushes an operation on the first eight sectors.
+    fn push(sim: &mut Sim, token: u32, op: Op, byte: u8) {
+        let mut buffer = Buffer::zeroed(if op.is_transfer() { 4096 } else { 0 });
+        buffer.fill(byte);
+        let (extent, durability) = (Extent { offset: 512, length: 4096 }, Durability::NONE);
+        sim.push(Operation { token: Token(token), op, durability, extent, buffer });
+    }
+
+    fn all(sim: &mut Sim, count: usize) -> Vec<Completion> {
+        let mut done = Vec::new();
+        while done.len() < count {
+            sim.reap(Wait::Until(Nanos(u64::MAX)), &mut done);
+        }
+        done
+    }
+
+    #[test]
+    fn content_takes_effect_in_the_order_of_completions() {
+        let model = SimModel { jitter: Nanos(50_000), ..SimModel::default() };
+        for seed in 0..50 {
+            let mut sim = Sim::with_content(model, 4, seed, Store::new());
+            assert!(sim.needs_buffers());
+            push(&mut sim, 1, Op::Write, 1);
+            push(&mut sim, 2, Op::Write, 2);
+            push(&mut sim, 3, Op::WriteZeroes, 0);
+            push(&mut sim, 4, Op::Read, 9);
+            let mut held = 0;
+            for done in all(&mut sim, 4) {
+                match done.token.0 {
+                    4 => assert!(done.buffer.iter().all(|b| *b == held)),
+                    3 => held = 0,
+                    token => held = token as u8,
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn content_changes_no_times() {
+        let model = SimModel { jitter: Nanos(50_000), error_every: 3, short_every: 3, ..SimModel::default() };
+        let mut sims = [Sim::new(model, 4, 1), Sim::with_content(model, 4, 1, Store::new())];
+        let of = |sim: &mut Sim| -> Vec<(u64, i64)> {
+            let run = (0..100).flat_map(|i| {
+                push(sim, i, Op::Write, 1);
+                all(sim, 1)
+            });
+            run.map(|c| (c.completed.0, c.result)).collect()
+        };
+        assert_eq!(of(&mut sims[0]), of(&mut sims[1]));
+    }
+
+    #[test]
+    fn failed_and_short_operations_take_effect_in_a_prefix() {
+        let store = Store::new();
+        let failing = SimModel { error_every: 1, ..SimModel::default() };
+        let mut sim = Sim::with_content(failing, 1, 1, store.clone());
+        let mut seen = [0; 9];
+        for _ in 0..500 {
+            store.zero(0, 8192);
+            push(&mut sim, 1, Op::Write, 7);
+            assert_eq!(all(&mut sim, 1)[0].result, -EIO);
+            let mut held = [0; 4608];
+            store.read(512, &mut held);
+            let sectors = held.iter().take_while(|b| **b == 7).count() / 512;
+            assert!(held[sectors * 512..].iter().all(|b| *b == 0));
+            seen[sectors] += 1;
+        }
+        assert!(seen[0] > 200 && seen.iter().all(|count| *count > 0), "{seen:?}");
+        let short = SimModel { short_every: 1, ..SimModel::default() };
+        let mut sim = Sim::with_content(short, 1, 1, store.clone());
+        store.write(0, &[5; 8192]);
+        push(&mut sim, 1, Op::Read, 9);
+        let read = all(&mut sim, 1).remove(0);
+        assert_eq!((read.result, read.buffer[2047], read.buffer[2048]), (2048, 5, 9));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use iosonar_backend::{
     Aio, Backend, Completion, Mmap, Mode, Null, Operation, Posixaio, Pvsync, ReadWrite, RingOptions, Setup,
-    Sim, Stdio, Threads, Token, Uring, Vsync, Wait, real,
+    Sim, Stdio, Store, Threads, Token, Uring, Vsync, Wait, real,
 };
 use iosonar_os::blockdev::has_poll_queues;
 use iosonar_os::{Buffer, BufferPool, Clock, monotonic_ns};
@@ -86,6 +86,18 @@ const IN_MEMORY: [&str; 2] = ["stdio", "mmap"];
 /// Those without calls for discards and write zeroes.
 const WITHOUT_DISCARDS: [&str; 2] = ["aio", "posixaio"];
 
+/// Makes a backend over a content that is no file.
+type MakeInStore = fn(Store, u32) -> Box<dyn Backend>;
+
+fn sim_with_content(store: Store, depth: u32) -> Sim {
+    let model = SimModel { jitter: Nanos(50_000), channels: 3, ..SimModel::default() };
+    Sim::with_content(model, depth, 1, store)
+}
+
+/// Every backend that keeps what is written without I/O.
+const IN_STORE: [(&str, MakeInStore); 1] =
+    [("sim with content", |store, depth| Box::new(sim_with_content(store, depth)))];
+
 /// Runs `test` on every backend with real I/O that this machine has, on a file of its own.
 fn each_real_on(
     file: impl Fn() -> File,
@@ -116,6 +128,9 @@ fn each_backend(test: impl Fn(&str, Box<dyn Backend>)) {
     test("null", Box::new(Null::new(clock(), DEPTH)));
     let model = SimModel { jitter: Nanos(50_000), channels: 3, ..SimModel::default() };
     test("sim", Box::new(Sim::new(model, DEPTH, 1)));
+    for (name, make) in IN_STORE {
+        test(name, make(Store::new(), DEPTH));
+    }
     for (name, make) in REAL {
         match make(setup(scratch(64), DEPTH, ShortPolicy::Complete, None)) {
             Ok(backend) => test(name, backend),
@@ -258,6 +273,25 @@ fn discards_and_write_zeroes_change_their_range_alone() {
                 assert!(read.buffer.iter().all(|b| *b == byte), "{name} {op} block {block}");
             }
         });
+    }
+}
+
+#[test]
+fn discards_and_write_zeroes_zero_a_content_that_is_no_file() {
+    for (name, make) in IN_STORE {
+        for op in [Op::Discard, Op::WriteZeroes] {
+            let store = Store::new();
+            store.write(0, &[7; 4 * BLOCK as usize]);
+            let mut backend = make(store.clone(), DEPTH);
+            let extent = Extent { offset: BLOCK, length: 2 * BLOCK };
+            let done = once(backend.as_mut(), op, extent, Buffer::empty());
+            assert_eq!(done.result, extent.length as i64, "{name} {op}");
+            for (block, byte) in [(0, 7), (1, 0), (2, 0), (3, 7)] {
+                let place = Extent { offset: block * BLOCK, length: BLOCK };
+                let read = once(backend.as_mut(), Op::Read, place, Buffer::zeroed(BLOCK as usize));
+                assert!(read.buffer.iter().all(|b| *b == byte), "{name} {op} block {block}");
+            }
+        }
     }
 }
 
@@ -458,7 +492,12 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Carries the batches out, each in one go, and compares what is read and written with the model.
-fn differs_from_model(backend: &mut dyn Backend, pool: &mut BufferPool, file: &File, batches: &[Vec<Step>]) {
+fn differs_from_model(
+    backend: &mut dyn Backend,
+    pool: &mut BufferPool,
+    content: impl FnOnce(&mut [u8]),
+    batches: &[Vec<Step>],
+) {
     let mut model = vec![0u8; (u64::from(DEPTH) * CELL) as usize];
     for batch in batches {
         for (cell, step) in batch.iter().enumerate() {
@@ -491,8 +530,8 @@ fn differs_from_model(backend: &mut dyn Backend, pool: &mut BufferPool, file: &F
     }
     backend.hand_over().unwrap();
     let mut bytes = vec![0; model.len()];
-    file.read_exact_at(&mut bytes, 0).unwrap();
-    assert!(bytes == model, "the file has other bytes");
+    content(&mut bytes);
+    assert!(bytes == model, "the target has other bytes");
     let released = backend.release();
     assert!(released.is_none_or(|released| released.is_ok()));
 }
@@ -512,9 +551,18 @@ proptest! {
                 let mut pool = BufferPool::new(BufferPool::needed(depth, CELL), false).unwrap();
                 let copy = file.try_clone().unwrap();
                 match make(setup(file, depth, ShortPolicy::Complete, Some(&pool))) {
-                    Ok(mut backend) => differs_from_model(backend.as_mut(), &mut pool, &copy, &batches),
+                    Ok(mut backend) => {
+                        let content = |bytes: &mut [u8]| copy.read_exact_at(bytes, 0).unwrap();
+                        differs_from_model(backend.as_mut(), &mut pool, content, &batches);
+                    }
                     Err(reason) => println!("SKIPPED: {name}, because {reason}"),
                 }
+            }
+            for (_, make) in IN_STORE {
+                let (store, mut pool) =
+                    (Store::new(), BufferPool::new(BufferPool::needed(depth, CELL), false).unwrap());
+                let mut backend = make(store.clone(), depth);
+                differs_from_model(backend.as_mut(), &mut pool, |bytes| store.read(0, bytes), &batches);
             }
         }
     }
