@@ -33,6 +33,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
         ],
     ),
     ("analyze", &["archive", "evidence", "layout", "os", "plan"]),
+    ("verify", &["plan"]),
     ("view", &["analyze", "archive", "layout", "plan"]),
     ("campaign", &["analyze", "layout", "plan"]),
     ("dialect-blkreplay", &["analyze", "archive", "plan", "trace"]),

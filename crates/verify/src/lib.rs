@@ -1,0 +1,13 @@
+//! Which content a device may hold while requests run, and whether a read agrees with it.
+//!
+//! [`Expected`] is told of each request when it starts and when it ends. It knows for each sector the versions that a
+//! read may find there. There is no I/O, no clock and no thread in here: calls are numbered, and the numbers serve as
+//! times, so a test can replay any interleaving from a seed.
+
+mod expected;
+mod sectors;
+mod tag;
+
+pub use expected::{Ended, Expected, Flight, Legal, State, bound, bound_of_chunks};
+pub use sectors::Sectors;
+pub use tag::{Tag, Version};

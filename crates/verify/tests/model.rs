@@ -1,0 +1,98 @@
+//! The expected state agrees with an obvious oracle.
+
+mod support;
+
+use iosonar_verify::Expected;
+use proptest::prelude::*;
+use std::time::{Duration, Instant};
+use support::{Field, History, Random, Step};
+
+const LIMIT: u64 = 1 << 20;
+
+/// Eight sectors: in one block of 4 KiB, across two, across two chunks.
+fn field(place: u64) -> Field {
+    let start = [0, 4, 124, (1 << 32) - 3][(place % 4) as usize];
+    Field { start, sectors: 8, longest: 8, depth: 12, exact: true }
+}
+
+fn run(place: u64, steps: &[Step]) -> Result<(), String> {
+    let mut history = History::new(Expected::new(LIMIT), field(place));
+    for &step in steps {
+        history.step(step)?;
+        history.compare()?;
+    }
+    history.finish()?;
+    history.compare()?;
+    history.compare_touched()
+}
+
+/// At most 12 requests, and their ends.
+fn steps(random: &mut Random) -> Vec<Step> {
+    let requests = 2 + random.below(11);
+    let mut steps = Vec::new();
+    for _ in 0..requests {
+        let whole = random.below(4) == 0;
+        let (start, count) = if whole { (0, 7) } else { (random.next(), random.next()) };
+        steps.push(match random.below(20) {
+            0 => Step::Forget { start, count },
+            1..10 => Step::Write { start, count, tag: random.next() },
+            _ => Step::Read { start, count },
+        });
+        for _ in 0..random.below(3) {
+            steps.push(Step::End { which: random.next(), how: random.next() });
+        }
+    }
+    steps
+}
+
+/// Leaves out what the failure does not need.
+fn shrink(place: u64, mut steps: Vec<Step>) -> Vec<Step> {
+    let mut at = 0;
+    while at < steps.len() {
+        let mut fewer = steps.clone();
+        fewer.remove(at);
+        if run(place, &fewer).is_err() {
+            (steps, at) = (fewer, 0);
+        } else {
+            at += 1;
+        }
+    }
+    steps
+}
+
+/// `SEEDS=1000000` tries that many; without it, as many as fit in some seconds.
+#[test]
+fn histories_of_seeds_agree_with_the_oracle() {
+    let seeds: Option<u64> = std::env::var("SEEDS").ok().and_then(|text| text.parse().ok());
+    let start = Instant::now();
+    let mut tried = 0;
+    while seeds.map_or(start.elapsed() < Duration::from_secs(5), |seeds| tried < seeds) {
+        let mut random = Random(tried);
+        let steps = steps(&mut random);
+        if run(tried, &steps).is_err() {
+            let steps = shrink(tried, steps);
+            panic!("seed {tried}: {}\n{steps:#?}", run(tried, &steps).unwrap_err());
+        }
+        tried += 1;
+    }
+    println!("{tried} histories in {:.1?}", start.elapsed());
+    assert!(tried > 100);
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..8u64, 0..8u64, 0..16u64).prop_map(|(start, count, tag)| Step::Write { start, count, tag }),
+        4 => (0..8u64, 0..8u64).prop_map(|(start, count)| Step::Read { start, count }),
+        8 => (0..12u64, any::<u64>()).prop_map(|(which, how)| Step::End { which, how }),
+        1 => (0..8u64, 0..8u64).prop_map(|(start, count)| Step::Forget { start, count }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn histories_agree_with_the_oracle(place in 0..4u64, steps in prop::collection::vec(any_step(), 0..24)) {
+        run(place, &steps).map_err(TestCaseError::fail)?;
+    }
+}
