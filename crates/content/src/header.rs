@@ -1,4 +1,4 @@
-//! What written sectors contain: a header that says whose they are, then zeros or incompressible bytes.
+//! The header of each written sector, which says whose the sector is, and the filling of the sectors of a write.
 //!
 //! Every 512-byte sector carries the header, so that a misplaced, lost, torn or damaged write can be told from
 //! a right one later. The form is described in `docs/formats.md`.
@@ -13,19 +13,20 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Bytes of the header at the beginning of each sector.
 pub const HEADER: usize = 64;
-
-pub(crate) const MAGIC: [u8; 8] = *b"iosonar1";
+/// Bytes of a sector.
+pub(crate) const LENGTH: usize = SECTOR as usize;
+/// Words of a header after the seed of its mask, which the mask covers.
+pub(crate) const MASKED: usize = HEADER / 8 - 1;
+/// Where the checksum stands, the upper half of the last of these words.
 const CHECKSUM: std::ops::Range<usize> = 60..64;
-/// What the mask covers: all of the header but the mask's own seed.
-const MASKED: std::ops::Range<usize> = 8..HEADER;
 
 /// Whose a sector is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SectorHeader {
     /// Run that wrote it.
     pub run_id: u64,
     /// Index of the target in the plan.
-    pub target: u32,
+    pub target: u16,
     /// Phase of the plan, from 0.
     pub phase: u16,
     /// Pass of the phase, from 0.
@@ -36,6 +37,31 @@ pub struct SectorHeader {
     pub sequence: u64,
     /// When the request was due, in nanoseconds from the start of its pass; 0 for one without a time of its own.
     pub due_ns: u64,
+    /// Index of this sector in the request, at most 65 535; 0 in version 1 of the form.
+    pub index: u16,
+    /// Length of the request in sectors, at most 65 535; 0 in version 1 of the form.
+    pub length: u16,
+}
+
+/// Versions of the header's form. The program writes the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Without index and length.
+    One,
+    /// With them.
+    Two,
+}
+
+impl Form {
+    pub(crate) const ALL: [Form; 2] = [Form::Two, Form::One];
+
+    /// The word that marks a header of this form.
+    pub(crate) const fn magic(self) -> u64 {
+        match self {
+            Form::One => u64::from_le_bytes(*b"iosonar1"),
+            Form::Two => u64::from_le_bytes(*b"iosonar2"),
+        }
+    }
 }
 
 /// Why a sector is not what it should be.
@@ -51,95 +77,147 @@ pub enum BadSector {
 
 impl SectorHeader {
     /// The header of the sector that lies `sectors` after this one in the same request.
+    #[must_use]
     pub fn after(self, sectors: u64) -> SectorHeader {
-        SectorHeader { sector: self.sector + sectors, ..self }
+        let index = (u64::from(self.index) + sectors).min(u64::from(u16::MAX)) as u16;
+        SectorHeader { sector: self.sector + sectors, index, ..self }
     }
 
-    fn words(&self) -> [u64; 4] {
-        [self.run_id, self.sector, self.sequence, self.due_ns]
+    /// Reads and checks a sector as [`fill`] made it, by its checksum.
+    pub fn decode(sector: &[u8; LENGTH]) -> Result<SectorHeader, BadSector> {
+        Ok(SectorHeader::decode_form(sector)?.0)
     }
 
-    /// Reads and checks a sector as [`fill`] made it.
-    pub fn decode(sector: &[u8; SECTOR as usize]) -> Result<SectorHeader, BadSector> {
+    /// As [`SectorHeader::decode`], with the version of its form.
+    fn decode_form(sector: &[u8; LENGTH]) -> Result<(SectorHeader, Form), BadSector> {
         let mut plain = *sector;
-        mask(&mut plain);
-        if plain[8..16] != MAGIC {
-            return Err(BadSector::NoHeader);
-        }
-        let stored: [u8; 4] = plain[CHECKSUM].try_into().expect("four bytes");
+        let words = masked(sector, seed_of(sector));
+        put_words(&mut plain, &words);
+        let form = Form::ALL.into_iter().find(|form| form.magic() == words[0]).ok_or(BadSector::NoHeader)?;
         plain[CHECKSUM].fill(0);
-        let word = |at: usize| u64::from_le_bytes(plain[at..at + 8].try_into().expect("eight bytes"));
-        let half = |at: usize| u32::from_le_bytes(plain[at..at + 4].try_into().expect("four bytes"));
-        if u32::from_le_bytes(stored) != crc32fast::hash(&plain) {
+        if checksum_of(&words) != crc32fast::hash(&plain) {
             return Err(BadSector::Checksum);
         }
-        Ok(SectorHeader {
-            run_id: word(16),
-            sector: word(24),
-            sequence: word(32),
-            due_ns: word(40),
-            target: half(48),
-            pass: half(52),
-            phase: u16::from_le_bytes([plain[56], plain[57]]),
-        })
+        // No plan has so many targets.
+        let header = SectorHeader::from_plain(&words, form).ok_or(BadSector::NoHeader)?;
+        Ok((header, form))
     }
 
     /// Seed of this sector's random bytes: a different one for each sector of each request of each run.
-    pub(crate) fn seed(&self) -> u64 {
+    pub fn seed(&self) -> u64 {
         let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(31);
-        let hash = self.words().into_iter().fold(0x1051_0a72, mix);
-        mix(mix(hash, u64::from(self.target)), u64::from(self.phase) << 32 | u64::from(self.pass))
+        let hash = [self.run_id, self.sector, self.sequence, self.due_ns].into_iter().fold(0x1051_0a72, mix);
+        let hash = mix(mix(hash, u64::from(self.target)), u64::from(self.phase) << 32 | u64::from(self.pass));
+        // A mask seed of 0 says that there is no mask.
+        hash.max(1)
     }
+
+    /// The words of a header after the seed, without their mask.
+    #[inline]
+    pub(crate) fn plain(&self, form: Form, checksum: u32) -> [u64; MASKED] {
+        let (target, phase, pass) = (u64::from(self.target), u64::from(self.phase), u64::from(self.pass));
+        let (identity, low) = match form {
+            Form::One => (target | pass << 32, phase),
+            Form::Two => {
+                (target | phase << 16 | pass << 32, u64::from(self.index) | u64::from(self.length) << 16)
+            }
+        };
+        let last = low | u64::from(checksum) << 32;
+        [form.magic(), self.run_id, self.sector, self.sequence, self.due_ns, identity, last]
+    }
+
+    /// The header that these words say; none: no header of this form has such words.
+    #[inline]
+    pub(crate) fn from_plain(words: &[u64; MASKED], form: Form) -> Option<SectorHeader> {
+        let [_, run_id, sector, sequence, due_ns, identity, last] = *words;
+        let (high, low) = ((identity >> 16) as u16, [last as u16, (last >> 16) as u16]);
+        let (phase, [index, length]) = match form {
+            Form::One if high == 0 && low[1] == 0 => (low[0], [0, 0]),
+            Form::One => return None,
+            Form::Two => (high, low),
+        };
+        let (target, pass) = (identity as u16, (identity >> 32) as u32);
+        Some(SectorHeader { run_id, target, phase, pass, sector, sequence, due_ns, index, length })
+    }
+}
+
+/// Bytes of a sector, its header included, that are not the zeros of a partial fill.
+pub(crate) fn random_bytes(fill: Fill) -> usize {
+    LENGTH * usize::from(fill.random_percent) / 100
 }
 
 /// Fills the sectors of a write. `first` is the header of its first sector; the others follow from it. Bytes after the last
 /// whole sector, which only buffered patterns of odd sizes have, are zeros.
 pub fn fill(buffer: &mut [u8], first: SectorHeader, fill: Fill) {
-    let random = SECTOR as usize * usize::from(fill.random_percent) / 100;
-    let (sectors, rest) = buffer.as_chunks_mut::<{ SECTOR as usize }>();
+    let random = random_bytes(fill);
+    let (sectors, rest) = buffer.as_chunks_mut::<LENGTH>();
     rest.fill(0);
-    if random == SECTOR as usize {
+    if random == LENGTH {
         return noise::fill_whole(sectors, &first);
     }
     for (i, sector) in sectors.iter_mut().enumerate() {
-        fill_sector(sector, &first.after(i as u64), random);
+        fill_sector(sector, &first.after(i as u64), Form::Two, random);
     }
 }
 
-fn fill_sector(sector: &mut [u8; SECTOR as usize], header: &SectorHeader, random: usize) {
-    // A mask seed of 0 says that there is no mask.
-    let seed = if random > 0 { header.seed().max(1) } else { 0 };
+/// A sector as [`fill`] makes it from this header.
+pub fn regenerate(header: &SectorHeader, fill: Fill) -> [u8; LENGTH] {
+    let mut sector = [0; LENGTH];
+    self::fill(&mut sector, *header, fill);
+    sector
+}
+
+/// Fills a sector of which so many bytes, with the header, are random.
+pub(crate) fn fill_sector(sector: &mut [u8; LENGTH], header: &SectorHeader, form: Form, random: usize) {
+    let seed = if random > 0 { header.seed() } else { 0 };
     let (noise, zeros) = sector[HEADER..].split_at_mut(random.saturating_sub(HEADER));
     noise::fill_part(noise, header.sector, seed);
     zeros.fill(0);
-    header.put(sector, seed);
+    sector[..8].copy_from_slice(&seed.to_le_bytes());
+    put_words(sector, &header.plain(form, 0));
     // Over the whole sector at once, with zeros in its own place: three short pieces cost half as much again.
     let checksum = crc32fast::hash(sector);
     sector[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
-    mask(sector);
+    let words = masked(sector, seed);
+    put_words(sector, &words);
 }
 
-impl SectorHeader {
-    /// Writes the header without mask and checksum.
-    pub(crate) fn put(&self, sector: &mut [u8; SECTOR as usize], seed: u64) {
-        sector[..8].copy_from_slice(&seed.to_le_bytes());
-        sector[8..16].copy_from_slice(&MAGIC);
-        for (i, word) in self.words().into_iter().enumerate() {
-            sector[16 + i * 8..24 + i * 8].copy_from_slice(&word.to_le_bytes());
-        }
-        sector[48..52].copy_from_slice(&self.target.to_le_bytes());
-        sector[52..56].copy_from_slice(&self.pass.to_le_bytes());
-        sector[56..58].copy_from_slice(&self.phase.to_le_bytes());
-        sector[58..HEADER].fill(0);
-    }
+/// What masks the words of a header after its seed. Without it the headers alone would let a compressing device save an
+/// eighth of data that is meant to be incompressible.
+#[inline]
+pub(crate) fn pad(seed: u64) -> [u64; MASKED] {
+    // Not the sequence that fills the rest of the sector.
+    let mut generator = Xoshiro256PlusPlus::seed_from_u64(!seed);
+    std::array::from_fn(|_| generator.next_u64())
+}
 
-    /// What masks the words of a header after its seed. Without it the headers alone would let a compressing device save an
-    /// eighth of data that is meant to be incompressible.
-    pub(crate) fn pad(seed: u64) -> [u64; MASKED.end / 8 - MASKED.start / 8] {
-        // Not the sequence that fills the rest of the sector.
-        let mut generator = Xoshiro256PlusPlus::seed_from_u64(!seed);
-        std::array::from_fn(|_| generator.next_u64())
+/// The words of a header after its seed with the mask taken off, or put on.
+#[inline]
+pub(crate) fn masked(sector: &[u8; LENGTH], seed: u64) -> [u64; MASKED] {
+    let words = sector.as_chunks::<8>().0;
+    let found = std::array::from_fn(|i| u64::from_le_bytes(words[1 + i]));
+    if seed == 0 {
+        return found;
     }
+    let pad = pad(seed);
+    std::array::from_fn(|i| found[i] ^ pad[i])
+}
+
+fn put_words(sector: &mut [u8; LENGTH], words: &[u64; MASKED]) {
+    let places = sector.as_chunks_mut::<8>().0[1..].iter_mut();
+    places.zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
+}
+
+/// The seed that a sector says its mask has.
+#[inline]
+pub(crate) fn seed_of(sector: &[u8; LENGTH]) -> u64 {
+    u64::from_le_bytes(*sector.first_chunk().expect("a sector has eight bytes"))
+}
+
+/// The checksum that the words of a header say.
+#[inline]
+pub(crate) fn checksum_of(plain: &[u64; MASKED]) -> u32 {
+    (plain[MASKED - 1] >> 32) as u32
 }
 
 /// wyrand's output number `i` from state `seed`.
@@ -150,15 +228,6 @@ pub(crate) fn noise(seed: u64, i: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// Puts the mask on, or takes it off.
-fn mask(sector: &mut [u8; SECTOR as usize]) {
-    let seed = u64::from_le_bytes(sector[..8].try_into().expect("eight bytes"));
-    if seed != 0 {
-        let places = sector[MASKED].as_chunks_mut::<8>().0.iter_mut().zip(SectorHeader::pad(seed));
-        places.for_each(|(word, pad)| *word = (u64::from_le_bytes(*word) ^ pad).to_le_bytes());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,8 +235,17 @@ mod tests {
     use std::collections::HashSet;
     use std::io::Write;
 
-    const FIRST: SectorHeader =
-        SectorHeader { run_id: 5, target: 1, phase: 3, pass: 2, sector: 1000, sequence: 7, due_ns: 99 };
+    const FIRST: SectorHeader = SectorHeader {
+        run_id: 5,
+        target: 1,
+        phase: 3,
+        pass: 2,
+        sector: 1000,
+        sequence: 7,
+        due_ns: 99,
+        index: 0,
+        length: 8,
+    };
 
     fn filled(sectors: usize, first: SectorHeader, random_percent: u8) -> Vec<u8> {
         let mut bytes = vec![0xaa; sectors * 512];
@@ -190,7 +268,7 @@ mod tests {
     fn each_sector_says_whose_it_is() {
         for percent in [0, 50, 100] {
             for (i, sector) in sectors(&filled(8, FIRST, percent)).iter().enumerate() {
-                let want = SectorHeader { sector: 1000 + i as u64, ..FIRST };
+                let want = SectorHeader { sector: 1000 + i as u64, index: i as u16, ..FIRST };
                 assert_eq!(SectorHeader::decode(sector), Ok(want));
             }
         }

@@ -1,12 +1,20 @@
 //! What written sectors contain.
 //!
 //! [`fill`] makes the sectors of a write: a header that says whose a sector is, then zeros or incompressible bytes
-//! (`header`, `noise`). [`named`] has the data that a plan asks for by name. This room does no I/O.
+//! (`header`, `noise`). [`named`] has the data that a plan asks for by name. [`intact`] checks a sector that was read
+//! against its own header, at a cost that each read can bear; [`inspect`] says more of one that fails (`recover`,
+//! `damage`). This room does no I/O.
 
+mod damage;
 mod deduped;
 mod header;
+mod inspect;
 pub mod named;
 mod noise;
+mod recover;
 
-pub use header::{BadSector, HEADER, SectorHeader, fill};
+pub use damage::{Damage, damage, poison, torn_at};
+pub use header::{BadSector, HEADER, SectorHeader, fill, regenerate};
+pub use inspect::{Sector, inspect, intact};
 pub use noise::prepare;
+pub use recover::{seed_of_body, seed_of_tail};

@@ -184,12 +184,14 @@ impl Payloads {
         let end = buffer.len().min(made + SLICE);
         let first = SectorHeader {
             run_id: self.data_source.run_id,
-            target: self.data_source.target.into(),
+            target: self.data_source.target,
             phase: self.data_source.phase,
             pass: self.pass,
             sector: content.extent.offset / SECTOR,
             sequence: content.sequence,
             due_ns: content.due.0,
+            index: 0,
+            length: u16::try_from(content.extent.length / SECTOR).unwrap_or(u16::MAX),
         };
         fill(&mut buffer[made..end], first.after(made as u64 / SECTOR), self.data_source.fill);
         end
@@ -281,7 +283,8 @@ mod tests {
         payloads.prepare(content);
         assert!(payloads.is_to_be_made(&content) && payloads.take(content).unwrap().to_vec() == whole);
         for (i, sector) in whole.as_chunks::<512>().0.iter().enumerate() {
-            assert_eq!(SectorHeader::decode(sector).unwrap().sector, 8 + i as u64);
+            let header = SectorHeader::decode(sector).unwrap();
+            assert_eq!((header.sector, header.index, header.length), (8 + i as u64, i as u16, 97));
         }
     }
 }

@@ -29,11 +29,13 @@ fn assert_last_writers(records: &[Record], run_id: u64, before: &[u8], after: &[
         let want = SectorHeader {
             phase: 0,
             run_id,
-            target: write.target.into(),
+            target: write.target,
             pass: 0,
             sector: sector as u64,
             sequence: write.sequence,
             due_ns: write.due.0,
+            index: (sector as u64 - write.executed.offset / SECTOR) as u16,
+            length: (write.executed.length / SECTOR) as u16,
         };
         assert_eq!(header, want, "last written by {write:?}");
     }

@@ -126,7 +126,7 @@ mod tests {
     use iosonar_plan::Fill;
 
     fn sectors(run_id: RunId, count: u64) -> Vec<u8> {
-        let first = SectorHeader { run_id, target: 0, phase: 1, pass: 0, sector: 8, sequence: 2, due_ns: 0 };
+        let first = SectorHeader { run_id, phase: 1, sector: 8, sequence: 2, ..SectorHeader::default() };
         let mut bytes = vec![0; (count * SECTOR) as usize];
         fill(&mut bytes, first, Fill { random_percent: 100 });
         bytes

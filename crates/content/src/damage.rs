@@ -1,0 +1,40 @@
+//! How a sector differs from what it should be, and the marks that show whether a read transferred anything.
+
+use crate::header::LENGTH;
+
+/// How a sector differs from what it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Damage {
+    /// Bits that differ.
+    pub bits: u32,
+    /// Bytes that differ.
+    pub bytes: u16,
+    /// The first of them.
+    pub first: u16,
+    /// The last of them.
+    pub last: u16,
+}
+
+/// How a sector differs from what it should be; none: it does not.
+pub fn damage(found: &[u8; LENGTH], expected: &[u8; LENGTH]) -> Option<Damage> {
+    let differs = || (0u16..).zip(found.iter().zip(expected)).filter(|(_, (a, b))| a != b);
+    let (first, last) = (differs().next()?.0, differs().last()?.0);
+    let bits = differs().map(|(_, (a, b))| (a ^ b).count_ones()).sum();
+    Some(Damage { bits, bytes: differs().count() as u16, first, last })
+}
+
+/// Where a sector that was torn inside changes from one version to another: the smallest `k` of which the sector has bytes
+/// `..k` of `head` and bytes `k..` of `tail`. None if it is no such mix, or is one of the two.
+pub fn torn_at(found: &[u8; LENGTH], head: &[u8; LENGTH], tail: &[u8; LENGTH]) -> Option<u16> {
+    let of_head = found.iter().zip(head).position(|(a, b)| a != b)?;
+    let from_tail = found.iter().zip(tail).rposition(|(a, b)| a != b)? + 1;
+    (from_tail <= of_head).then_some(from_tail as u16)
+}
+
+/// Marks a buffer before it is read into: the first eight bytes of each of its sectors. A sector that still has the mark
+/// after a read was not transferred.
+pub fn poison(buffer: &mut [u8], poison: u64) {
+    for sector in buffer.as_chunks_mut::<LENGTH>().0 {
+        sector[..8].copy_from_slice(&poison.to_le_bytes());
+    }
+}

@@ -1,0 +1,95 @@
+//! What a sector that was read says of itself.
+
+use crate::damage::{Damage, damage};
+use crate::header::{Form, HEADER, LENGTH, SectorHeader, checksum_of, masked, random_bytes, seed_of};
+use crate::{noise, recover};
+use iosonar_plan::Fill;
+
+/// What a sector that was read turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sector {
+    /// A run wrote it like this.
+    Intact(SectorHeader),
+    /// A run wrote it, and it changed afterwards.
+    Damaged {
+        /// Whose it was. Its index and length are sure only where `damage` is not in the last eight bytes of the header.
+        header: SectorHeader,
+        /// How it differs from what the header gives.
+        damage: Damage,
+    },
+    /// All bits are 0.
+    Zeros,
+    /// All bits are 1.
+    Ones,
+    /// The read did not change what [`crate::poison`] had put there.
+    Poison,
+    /// Anything else: foreign data, or a sector with a header that is too damaged to be read.
+    NoHeader,
+}
+
+/// The header of a sector of version 2 if every byte of it is what that header gives with this fill.
+///
+/// This is the check of each sector that is read, so it must cost little. It compares the body with the
+/// random pattern and computes no checksum over data.
+#[inline]
+pub fn intact(sector: &[u8; LENGTH], fill: Fill) -> Option<SectorHeader> {
+    let random = random_bytes(fill);
+    let seed = seed_of(sector);
+    if (seed == 0) != (random == 0) {
+        return None;
+    }
+    let plain = masked(sector, seed);
+    if plain[0] != Form::Two.magic() {
+        return None;
+    }
+    let header = SectorHeader::from_plain(&plain, Form::Two)?;
+    if random > 0 && seed != header.seed() {
+        return None;
+    }
+    let (is_body, checksum) = if random == LENGTH {
+        (noise::is_whole(sector, header.sector, seed), noise::checksum_of_whole(&plain, header.sector, seed))
+    } else {
+        is_partial_body(sector, header.sector, seed, random, &plain)
+    };
+    (is_body && checksum == checksum_of(&plain)).then_some(header)
+}
+
+/// Whether the body of a sector is right that is not random to its end, and the checksum of the sector.
+fn is_partial_body(
+    sector: &[u8; LENGTH],
+    address: u64,
+    seed: u64,
+    random: usize,
+    plain: &[u64; crate::header::MASKED],
+) -> (bool, u32) {
+    let body = &sector[HEADER..];
+    let (noise, zeros) = body.split_at(random.saturating_sub(HEADER));
+    let is_body = noise::is_part(noise, address, seed) && zeros.iter().fold(0, |all, byte| all | byte) == 0;
+    (is_body, noise::checksum_of_part(plain, seed, body))
+}
+
+/// What a sector is. `fill` is that of the run; sectors of other fills and of version 1 are recognised, too. `poison` is what
+/// [`crate::poison`] put into the buffer before the read.
+///
+/// This takes longer than [`intact`] and is meant for what that refuses.
+pub fn inspect(sector: &[u8; LENGTH], fill: Fill, poison: u64) -> Sector {
+    if let Some(header) = intact(sector, fill).or_else(|| SectorHeader::decode(sector).ok()) {
+        return Sector::Intact(header);
+    }
+    if sector.iter().all(|byte| *byte == 0) {
+        return Sector::Zeros;
+    }
+    if sector.iter().all(|byte| *byte == 0xff) {
+        return Sector::Ones;
+    }
+    if seed_of(sector) == poison {
+        return Sector::Poison;
+    }
+    match recover::recover(sector, fill) {
+        Some((header, expected)) => match damage(sector, &expected) {
+            Some(damage) => Sector::Damaged { header, damage },
+            None => Sector::Intact(header),
+        },
+        None => Sector::NoHeader,
+    }
+}
