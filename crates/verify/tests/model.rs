@@ -9,9 +9,9 @@ use support::{Field, History, Random, Step};
 
 const LIMIT: u64 = 1 << 20;
 
-/// Eight sectors: in one block of 4 KiB, across two, across two chunks.
+/// Eight sectors: in one block of 4 KiB, across two, across two chunks, across two pointers of the root.
 fn field(place: u64) -> Field {
-    let start = [0, 4, 124, (1 << 32) - 3][(place % 4) as usize];
+    let start = [0, 4, 124, (1 << 30) - 3][(place % 4) as usize];
     Field { start, sectors: 8, longest: 8, depth: 12, exact: true }
 }
 

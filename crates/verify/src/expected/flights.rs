@@ -14,6 +14,11 @@ const BUCKETS: usize = 1024;
 /// A search over more chunks looks at all requests instead.
 const MOST_CHUNKS: u64 = 64;
 
+/// Requests in flight that are usual; more take memory beyond the limit.
+const USUAL: usize = 1024;
+/// Memory for them.
+pub(super) const USUAL_BYTES: u64 = (USUAL * size_of::<InFlight>() + (BUCKETS + 1) * 8) as u64;
+
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -82,7 +87,7 @@ fn buckets(range: Sectors) -> [Option<usize>; 2] {
 
 impl Flights {
     pub(super) fn new() -> Flights {
-        Flights { slots: Vec::with_capacity(1024), free: NONE, heads: vec![[NONE; 2]; BUCKETS + 1] }
+        Flights { slots: Vec::with_capacity(USUAL), free: NONE, heads: vec![[NONE; 2]; BUCKETS + 1] }
     }
 
     /// Memory in use.

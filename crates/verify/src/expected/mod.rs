@@ -16,6 +16,7 @@
 //! there when requests overlap or a write fails, and back when one version is left. Both only ever err by allowing
 //! more, if memory runs out.
 
+mod arena;
 mod flights;
 mod side;
 mod table;
@@ -115,12 +116,12 @@ impl Expected {
     /// An untouched device. `limit_bytes` is how much memory may be used. It is reserved now, and occupied only as
     /// sectors are written.
     pub fn new(limit_bytes: u64) -> Expected {
-        let side = (limit_bytes / 8 / RANGE_BYTES).clamp(16, RANGES as u64);
+        let side = side_share(limit_bytes);
         Expected {
             clock: 0,
             flights: Flights::new(),
-            side: Side::new(side as usize),
-            table: Table::new(limit_bytes.saturating_sub(side * RANGE_BYTES)),
+            side: Side::new((side / RANGE_BYTES) as usize),
+            table: Table::new(limit_bytes.saturating_sub(side + flights_share(limit_bytes))),
         }
     }
 
@@ -415,13 +416,31 @@ fn check_sector(
     }
 }
 
-/// The limit that suffices for `touched_bytes` written in one piece; `aligned`: all writes begin and end at multiples of
-/// 4 KiB.
-pub fn bound(touched_bytes: u64, aligned: bool) -> u64 {
-    bound_of_chunks(touched_bytes.div_ceil(CHUNK * 512) + 1, touched_bytes, aligned)
+/// Bytes of the limit for the side table.
+fn side_share(limit: u64) -> u64 {
+    (limit / 32).clamp(256 * RANGE_BYTES, RANGES as u64 * RANGE_BYTES).min(limit / 4)
 }
 
-/// The limit that suffices if this many aligned pieces of 64 KiB are written to, and no byte from `end_bytes` on.
-pub fn bound_of_chunks(chunks: u64, _end_bytes: u64, _aligned: bool) -> u64 {
-    chunks * 96
+/// Bytes of the limit for requests in flight.
+fn flights_share(limit: u64) -> u64 {
+    (limit / 8).min(flights::USUAL_BYTES)
+}
+
+/// The limit that suffices for `touched_bytes` that are written in one piece from the start of the target; `aligned`: all
+/// writes begin and end at multiples of 4 KiB.
+pub fn bound(touched_bytes: u64, aligned: bool) -> u64 {
+    bound_of_chunks(touched_bytes.div_ceil(CHUNK * 512), touched_bytes, aligned)
+}
+
+/// The limit that suffices if `chunks` of the target's pieces of 64 KiB are written to, and no byte from `end_bytes` on.
+pub fn bound_of_chunks(chunks: u64, end_bytes: u64, aligned: bool) -> u64 {
+    let mut limit = 0;
+    loop {
+        let others = side_share(limit) + flights_share(limit);
+        let enough = others + table::need(chunks, end_bytes, aligned, limit.saturating_sub(others));
+        if enough <= limit {
+            return limit;
+        }
+        limit = enough;
+    }
 }
